@@ -1,11 +1,11 @@
-/** The environment and the command line, read once into a frozen value. Nothing else looks at `process.env`. */
+/** Parses environment variables and command-line arguments into a frozen value. No other code reads `process.env`. */
 import { isIP } from 'node:net'
 import { homedir } from 'node:os'
 import { basename, dirname, join, resolve } from 'node:path'
 
 export type Config = Readonly<{
   host: string
-  /** Bound to more than this machine. */
+  /** Reachable from other machines. */
   isExposed: boolean
   /** 0 lets the system choose. */
   port: number
@@ -13,37 +13,37 @@ export type Config = Readonly<{
   tlsKey: string | null
   /** Home of the profile `default`; the other profiles live below it. */
   baseHome: string
-  /** Where AGENT_HOME pointed at the start: the base home, or one profile's. */
+  /** AGENT_HOME at the start: the base home, or that of a profile. */
   agentHome: string
   stateDir: string
   /** Trimmed and not empty, or null. */
   password: string | null
   defaultWorkspace: string | null
   defaultModel: string
-  /** The first set of AGENT_MODEL, OPENAI_MODEL, LLM_MODEL. */
+  /** The first non-blank of AGENT_MODEL, OPENAI_MODEL, LLM_MODEL. */
   modelOverride: string
   botName: string
-  /** Normalised: `https://host[:port]`. */
+  /** Normalized: `https://host[:port]`. */
   allowedOrigins: readonly string[]
   /** Addresses and CIDR blocks. */
   trustedProxies: readonly string[]
-  /** AGENT_WEBUI_TRUSTED_PROXIES was set: a person vouches for what these proxies say. */
+  /** AGENT_WEBUI_TRUSTED_PROXIES was set, so an administrator trusts these proxies' headers. */
   hasTrustedProxies: boolean
   skipOnboarding: boolean
   onboardingOpen: boolean
   autoInstall: boolean
   agentDir: string | null
-  /** config.yaml of the base profile, elsewhere. */
+  /** config.yaml of the base profile, when it is elsewhere (AGENT_CONFIG_PATH). */
   configPath: string | null
   userHome: string
   openBrowser: boolean
   /** The whole environment as it was at the start. */
   env: Readonly<Record<string, string>>
-  /** What was ignored, in sentences for the log. */
+  /** Ignored values, as sentences for the log. */
   warnings: readonly string[]
 }>
 
-/** The directory under the user's home that agents keep their things in. */
+/** Default directory of the agent home, in the user's home. */
 const AGENT_DIRECTORY = '.agent'
 
 const KNOWN_VARIABLES = [
@@ -66,7 +66,7 @@ const KNOWN_VARIABLES = [
 
 const USAGE = 'Usage: agent-webui [port] [--host address] [--no-browser]'
 
-/** The process's environment as a value: the one mention of it in the program. */
+/** The only reference to `process.env`. */
 export const processEnvironment = (): Record<string, string | undefined> => process.env
 
 /** Edit distance; names are short. */
@@ -86,7 +86,7 @@ const distance = (a: string, b: string): number => {
   return row[b.length]!
 }
 
-/** A misspelled switch that is silently ignored is worse than no start. */
+/** A misspelled variable stops the start: ignoring it silently would be worse. */
 const refuseUnknown = (env: Readonly<Record<string, string>>) => {
   for (const name of Object.keys(env)) {
     if (!name.startsWith('AGENT_WEBUI_') || KNOWN_VARIABLES.includes(name)) continue
@@ -128,7 +128,7 @@ const list = (text: string): string[] =>
     .map(entry => entry.trim())
     .filter(entry => entry !== '')
 
-/** Entries without a scheme cannot be compared with an Origin; they are named in `warnings`. */
+/** Entries without a scheme cannot match an Origin header; they are reported in `warnings`. */
 const parseOrigins = (text: string, warnings: string[]): string[] =>
   list(text).flatMap(entry => {
     if (/^https?:\/\/[^/]+\/?$/i.test(entry) && URL.canParse(entry)) return [new URL(entry).origin]
@@ -156,8 +156,8 @@ const parseProxies = (text: string): string[] => {
 }
 
 /**
- * spec.md, Configuration inputs: AGENT_BASE_HOME, else AGENT_HOME, but two levels up when that is a profile,
- * else the agent directory in the user's home.
+ * AGENT_BASE_HOME, else AGENT_HOME (two levels up when it is a profile), else the agent directory in the user's home
+ * (spec.md, Configuration inputs).
  */
 const findBaseHome = (base: string, home: string, userHome: string): string => {
   if (base !== '') return base
@@ -165,18 +165,18 @@ const findBaseHome = (base: string, home: string, userHome: string): string => {
   return basename(dirname(home)) === 'profiles' ? dirname(dirname(home)) : home
 }
 
-/** The home the system knows for this user; a container may run under an id that it does not know. */
+/** The user's home directory. Throws in a container whose user id has no passwd entry. */
 const systemHome = (): string => {
   try {
     const home = homedir()
     if (home !== '') return home
   } catch {
-    // Said below, with the way out.
+    // Reported below.
   }
   throw new Error('HOME is not set, and the system knows no home of this user; set HOME')
 }
 
-/** Names are looked up by others; only `localhost` is this machine by definition. */
+/** Only `localhost` is loopback by definition; other names depend on DNS. */
 const isLoopback = (host: string): boolean => {
   const bare = host.replace(/^\[(.+)\]$/, '$1').toLowerCase()
   return bare === 'localhost' || bare === '::1' || (isIP(bare) === 4 && bare.startsWith('127.'))
@@ -184,7 +184,7 @@ const isLoopback = (host: string): boolean => {
 
 const isOn = (text: string): boolean => ['1', 'true', 'yes'].includes(text.toLowerCase())
 
-/** Throws an Error with one sentence for the person who starts the program. */
+/** Throws an Error with one sentence for the user who starts the program. */
 export const readConfig = (
   environment: Readonly<Record<string, string | undefined>>,
   argv: readonly string[],
@@ -208,9 +208,7 @@ export const readConfig = (
   const tlsCert = path('AGENT_WEBUI_TLS_CERT') || null
   const tlsKey = path('AGENT_WEBUI_TLS_KEY') || null
   if ((tlsCert === null) !== (tlsKey === null)) {
-    throw new Error(
-      'AGENT_WEBUI_TLS_CERT and AGENT_WEBUI_TLS_KEY belong together; set both or none',
-    )
+    throw new Error('AGENT_WEBUI_TLS_CERT and AGENT_WEBUI_TLS_KEY must be set together')
   }
   const agentHome = path('AGENT_HOME')
   const baseHome = findBaseHome(path('AGENT_BASE_HOME'), agentHome, userHome)

@@ -1,4 +1,4 @@
-/** The first visit: what is set up already, and setting up one provider with a key. It never stands in the way of the demo. */
+/** Onboarding: reports what is set up, and sets up one provider with a key. */
 import { isIP } from 'node:net'
 import type { Config } from './config.ts'
 import { forbidden, invalid } from './errors.ts'
@@ -30,7 +30,7 @@ export type OnboardingOptions = {
     default: (home: Home) => string
     readiness: (home: Home) => Readiness
     quick: () => QuickProvider[]
-    /** What the home would hold for a provider at this address, without the key that is about to be given. */
+    /** Whether the home already has a key for a provider at this address. */
     holdsKey: (home: Home, chosen: ProviderChoice) => boolean
     isAnotherKey: (home: Home, name: string, key: string) => boolean
     checkedKey: (raw: string) => string
@@ -43,8 +43,7 @@ export type OnboardingOptions = {
 
 export type Onboarding = ReturnType<typeof createOnboarding>
 
-const NOTE =
-  'Other providers work as well: give them a key under Models & keys, or sign in with the command line.'
+const NOTE = 'For other providers, add a key under Models & keys, or sign in with the command line.'
 
 export const createOnboarding = (deps: OnboardingOptions) => {
   const { config, settings, models, workspaces } = deps
@@ -66,7 +65,7 @@ export const createOnboarding = (deps: OnboardingOptions) => {
         bot_name: saved.bot_name,
       },
       system: {
-        // The engine is part of the service: it is always there.
+        // The engine is part of the service, so these are constant.
         agent_found: true,
         hermes_found: true,
         imports_ok: true,
@@ -103,7 +102,7 @@ export const createOnboarding = (deps: OnboardingOptions) => {
     settings.save({ onboarding_completed: true })
   }
 
-  /** Whoever is far away must not choose the provider of an open service (contract §1.15). */
+  /** Without sign-in, only clients on the local network may choose a provider (contract §1.15). */
   const requireLocalClient = (address: string): void => {
     if (deps.authEnabled() || config.onboardingOpen) return
     if (isIP(address) !== 0 && deps.isPrivateAddress(address)) return
@@ -119,9 +118,9 @@ export const createOnboarding = (deps: OnboardingOptions) => {
     return models.checkedBaseUrl(raw)
   }
 
-  /** The key before the model: a home that dies in between has a key too many, never a model it cannot call. */
+  /** The key first: a crash in between leaves an unused key, never a model without a key. */
   const write = async (home: Home, chosen: ProviderChoice, variable: string, key: string) => {
-    // A custom endpoint shares OpenAI's variable with the command line; a key that stands there stays.
+    // Custom endpoints share OPENAI_API_KEY with the command line. A different key there is not overwritten.
     const isElsewhere = chosen.provider === 'custom' && models.isAnotherKey(home, variable, key)
     if (key && !isElsewhere) await deps.writeEnv(home, { [variable]: key })
     models.configure(home, { ...chosen, ...(key && isElsewhere ? { apiKey: key } : {}) })
@@ -132,7 +131,7 @@ export const createOnboarding = (deps: OnboardingOptions) => {
     complete,
     requireLocalClient: requireLocalClient,
 
-    /** Undefined when it is done; else what has to be confirmed first. */
+    /** Undefined when done; otherwise what must be confirmed first. */
     async setup(home: Home, input: SetupInput): Promise<'config_exists' | undefined> {
       const provider = models.quick().find(({ id }) => id === input.provider.trim().toLowerCase())
       if (config.skipOnboarding || !provider) {
@@ -141,7 +140,7 @@ export const createOnboarding = (deps: OnboardingOptions) => {
       }
       if (!input.model.trim()) throw invalid('model is required', { code: 'missing_fields' })
       const model = models.checkedModel(input.model)
-      // A client may send back the address it was shown.
+      // The client may send back the redacted address it was shown.
       const stored = models.readiness(home).baseUrl ?? ''
       const baseUrl = addressOf(provider, unredact(input.baseUrl, stored))
       const chosen = { provider: provider.id, model, baseUrl }

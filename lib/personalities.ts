@@ -1,8 +1,8 @@
-/** Personalities: named system prompts of a profile, read from its config.yaml at each use. */
+/** Personalities: named system prompts in config.yaml. */
 import { isObject, type JsonObject } from './base/json.ts'
 import { invalid, missing } from './errors.ts'
 
-/** Bytes of the resolved prompt (contract, decision 41). */
+/** Maximum size of a prompt in bytes (contract, decision 41). */
 export const PERSONALITY_MAX_BYTES = 20_000
 
 const NAME = /^[a-zA-Z0-9][a-zA-Z0-9_-]{0,63}$/
@@ -10,7 +10,7 @@ const DESCRIPTION_LENGTH = 80
 
 const text = (value: unknown): string => (typeof value === 'string' ? value.trim() : '')
 
-/** `agent.personalities`, and below it what an older file keeps at the root. */
+/** `agent.personalities` takes precedence over the root key of older files. */
 const definitions = (config: Readonly<JsonObject>): ReadonlyMap<string, unknown> => {
   const agent = isObject(config.agent) ? config.agent.personalities : undefined
   return new Map(
@@ -38,7 +38,7 @@ export const listPersonalities = (
     description: describe(definition),
   }))
 
-/** A string as it is; a record as its prompt, then tone and style on lines of their own. */
+/** The prompt of a definition: a string, or a mapping with prompt, tone and style. */
 export const promptOf = (definition: unknown): string => {
   if (!isObject(definition)) return text(definition)
   const tone = text(definition.tone)
@@ -52,7 +52,7 @@ export const promptOf = (definition: unknown): string => {
     .join('\n')
 }
 
-/** The prompt a name stands for; refuses with a sentence what cannot be one. */
+/** The prompt of a personality; throws a UserError when it is missing or invalid. */
 export const requirePersonality = (config: Readonly<JsonObject>, name: string): string => {
   if (!NAME.test(name))
     throw invalid('Invalid personality name: letters, numbers, hyphens, underscores only')
@@ -65,7 +65,7 @@ export const requirePersonality = (config: Readonly<JsonObject>, name: string): 
   return prompt
 }
 
-/** For a turn: the prompt of the session's personality as it reads now, or null when there is none any more. */
+/** The current prompt of a session's personality; null when it no longer exists. */
 export const personalityPrompt = (
   config: Readonly<JsonObject>,
   name: string | null | undefined,

@@ -1,4 +1,4 @@
-/** settings.json: one record for the whole service, read as it stands and written key by key from an allow-list. */
+/** Stores settings.json: validated, written key by key from an allow-list. */
 import { isObject, isObjectOrArray } from './base/json.ts'
 import { Settings, SKINS } from './schema/settings.ts'
 import { jsonFile } from './store/json-file.ts'
@@ -7,17 +7,17 @@ export type SettingsOptions = {
   botName: string
   /** The real path of a directory the agent may work in, or undefined. */
   usableWorkspace: (path: string) => string | undefined
-  /** Where the agent works when nobody says; gets the saved path, if one is usable. */
+  /** The workspace of new sessions; receives the saved path if it is usable. */
   defaultWorkspace: (saved: string | undefined) => string
-  /** Takes the default model of an older settings.json over into config.yaml (contract, decision 39). */
+  /** Moves the default model of an older settings.json to config.yaml (contract, decision 39). */
   migrateDefaultModel: (model: string) => void
 }
 
 export type SettingsStore = {
   get(): Settings
-  /** Stores what is valid; names what is not, or is no setting at all. */
+  /** Saves valid values; returns the keys of invalid and unknown ones in `ignored`. */
   save(patch: Readonly<Record<string, unknown>>): { settings: Settings; ignored: string[] }
-  /** The copy of the password hash; `lib/auth/password-record.ts` decides. */
+  /** A copy of the password hash; `lib/auth/password-record.ts` is authoritative. */
   password: {
     read(): { kind: 'none' } | { kind: 'hash'; hash: string } | { kind: 'damaged'; why: string }
     /** Null removes it. */
@@ -30,7 +30,7 @@ type Key = keyof Settings
 
 const KEYS = Object.keys(Settings.shape) as Key[]
 
-/** Of earlier versions; they vanish from the file with the next save. */
+/** Keys of earlier versions, removed with the next save. */
 const OBSOLETE_KEYS: ReadonlySet<string> = new Set([
   'assistant_language',
   'bubble_layout',
@@ -40,13 +40,13 @@ const OBSOLETE_KEYS: ReadonlySet<string> = new Set([
 const LANGUAGE = /^[A-Za-z]{2,10}(?:-[A-Za-z0-9]{2,8})?$/
 const MAX_NAME_CHARS = 64
 
-/** False is false, 0, '', null and the words for it (contract, decision 38); everything else is true. */
+/** False for false, 0, '', null, `false`, `0`, `no`, `off` (contract, decision 38); true otherwise. */
 export const toBoolean = (value: unknown): boolean =>
   typeof value === 'string'
     ? !['', 'false', '0', 'no', 'off'].includes(value.trim().toLowerCase())
     : Boolean(value)
 
-/** Earlier themes were colours of a skin; the theme itself is stored as it was given. */
+/** Earlier themes that became skins. The theme is stored as given. */
 const SKIN_OF_THEME: ReadonlyMap<string, Settings['skin']> = new Map(
   Object.entries({
     slate: 'slate',
@@ -59,7 +59,7 @@ const SKIN_OF_THEME: ReadonlyMap<string, Settings['skin']> = new Map(
 
 const isSkin = (value: unknown): value is Settings['skin'] => SKINS.some(skin => skin === value)
 
-/** A line of text a person chose; undefined when it is none. */
+/** A single line of text; undefined when invalid. */
 const line = (value: unknown, longest: number): string | undefined => {
   if (typeof value !== 'string' && typeof value !== 'number') return undefined
   const text = String(value).trim()
@@ -74,7 +74,7 @@ const oneOf =
 const flag = (value: unknown): boolean | undefined =>
   isObjectOrArray(value) ? undefined : toBoolean(value)
 
-/** From any JSON value to what is stored, or undefined when it cannot be meant. */
+/** Converts a JSON value to what is stored; undefined rejects it. */
 type Accept = { [K in Key]: (value: unknown) => Settings[K] | undefined }
 
 const accepts = ({ botName, usableWorkspace }: SettingsOptions): Accept => ({
@@ -121,7 +121,7 @@ const parseStored = (value: unknown): Stored => {
   return value as Stored
 }
 
-/** Everything known, in order; what is invalid in the file counts as not there. */
+/** All settings in order; invalid values in the file count as absent. */
 const toSettings = (stored: Stored, accept: Accept, botName: string): Settings => {
   const known: Partial<Settings> = {}
   const take = <K extends Key>(key: K): void => {
@@ -151,7 +151,7 @@ export const createSettings = (path: string, options: SettingsOptions): Settings
       const { default_model: _, ...rest } = raw
       file.write(rest)
     } catch {
-      // A broken config.yaml or a full disk must not keep the settings from being read: the key waits for the next time.
+      // A broken config.yaml or a full disk must not prevent reading the settings. Retried next time.
     }
   }
 
@@ -168,12 +168,12 @@ export const createSettings = (path: string, options: SettingsOptions): Settings
     const raw = stored()
     if (last?.stored !== raw)
       last = { stored: raw, settings: toSettings(raw, accept, options.botName) }
-    // Asked anew each time: a directory may come and go while the file stays as it is.
+    // Checked at each read: the directory may be deleted while the file stays the same.
     const saved = accept.default_workspace(raw.default_workspace) || undefined
     return { ...last.settings, default_workspace: options.defaultWorkspace(saved) }
   }
 
-  /** Only what was chosen is stored; defaults of the environment keep applying to the rest. */
+  /** Stores only what was set, so that defaults from the environment still apply to the rest. */
   const write = (patch: Stored): void => {
     const kept = Object.entries(stored()).filter(([key]) => !OBSOLETE_KEYS.has(key))
     file.write({ ...Object.fromEntries(kept), ...patch })
@@ -197,7 +197,7 @@ export const createSettings = (path: string, options: SettingsOptions): Settings
     password: {
       read() {
         const { password_hash: hash } = stored()
-        // Saying "no password" for a file somebody mistyped would admit everyone.
+        // Treating a damaged file as "no password" would let everyone in.
         if (!hasRead) return { kind: 'damaged', why: `${path} cannot be read` }
         if (hash === undefined || hash === null || hash === '') return { kind: 'none' }
         return typeof hash === 'string' && /^[0-9a-f]{64}$/i.test(hash)

@@ -1,4 +1,4 @@
-/** Which guards that are not kept the person accepted, by profile, key and value: another value is another question. */
+/** Unsupported guards the user accepted, by profile, key and value. A changed value must be accepted again. */
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import { isObjectOrArray } from '../base/json.ts'
@@ -6,11 +6,11 @@ import { conflict } from '../errors.ts'
 import { type JsonFile, jsonFile } from '../store/json-file.ts'
 import type { UnsupportedGuard } from './guard-rules.ts'
 
-/** Profile → key → what identifies the value. */
+/** Profile → key → id of the value. */
 const Accepted = z.record(z.string(), z.record(z.string(), z.string()))
 type Accepted = z.output<typeof Accepted>
 
-/** The same value written in another order of keys is the same. */
+/** Sorts keys, so that their order does not matter. */
 const ordered = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(ordered)
   if (!isObjectOrArray(value)) return value
@@ -21,7 +21,7 @@ const ordered = (value: unknown): unknown => {
   )
 }
 
-/** What stands for a value where it is accepted: the value may hold a secret. */
+/** A hash that identifies a value. The value itself may contain a secret. */
 export const valueId = ({ key, value }: Pick<UnsupportedGuard, 'key' | 'value'>): string =>
   createHash('sha256')
     .update(JSON.stringify([key, ordered(value)]) ?? '')
@@ -30,12 +30,12 @@ export const valueId = ({ key, value }: Pick<UnsupportedGuard, 'key' | 'value'>)
 
 export type AcceptedGuards = {
   has(profile: string, guard: UnsupportedGuard): boolean
-  /** Refuses when the value is no longer the one the person was shown. */
+  /** Throws a UserError (409) when the value has changed since it was shown. */
   set(profile: string, guard: UnsupportedGuard, shown: string, accepted: boolean): void
   problem(): string | null
 }
 
-/** A file that cannot be read accepts nothing. */
+/** An unreadable file accepts nothing. */
 export const createAcceptedGuards = (path: string): AcceptedGuards => {
   const file: JsonFile<Accepted> = jsonFile(path, value => Accepted.parse(value ?? {}))
   const all = (): Accepted => (file.problem() === null ? file.read() : {})
@@ -47,7 +47,7 @@ export const createAcceptedGuards = (path: string): AcceptedGuards => {
     set(profile, guard, shown, accepted) {
       const id = valueId(guard)
       if (shown !== id)
-        throw conflict(`${guard.key} has changed in the meantime. Look at its value again.`, {
+        throw conflict(`${guard.key} has changed. Review its value again.`, {
           code: 'guard_changed',
         })
       const before = file.read()

@@ -1,8 +1,8 @@
 /**
- * The keys of a shared home that ask for a guard, and which of them this service keeps. The home belongs to the agent's
- * command line as well: what somebody switched on there must not be off here without a word. A guard that is not kept
- * closes what it guards until the person accepts that value. What only is not as the person believes (a toolset that does not
- * exist, secrets that are masked all the same) closes nothing and is named. agent-home §2.2, §8.
+ * Protections configured in the shared home ("guards") that this service does not support (agent-home §2.2, §8). The
+ * command line uses the same home, so a protection switched on there must not be silently off here: what it protects is
+ * refused until the user accepts that value. Settings that merely have no effect (an unknown toolset, secrets that are
+ * masked anyway) are reported and refuse nothing.
  */
 import { homedir } from 'node:os'
 import { delimiter, isAbsolute, join, resolve } from 'node:path'
@@ -12,16 +12,16 @@ import { yamlFlag, yamlWord } from '../store/yaml-file.ts'
 
 export type Closed = (typeof BLOCKED_BY_GUARD)[number]
 
-/** A guard that is asked for and not kept. */
+/** A guard that is configured but not supported. */
 export type UnsupportedGuard = {
-  /** As it stands in the file: `terminal.backend`, or the name of a variable. */
+  /** The key in the file, such as `terminal.backend`, or the name of a variable. */
   key: string
-  /** Where a person finds it. */
+  /** The file that contains it. */
   file: string
   value: unknown
-  /** Empty: nothing is refused because of it, but the person believes something that is not so. */
+  /** Empty: nothing is refused; the setting only has no effect. */
   closes: readonly Closed[]
-  /** What it asks for, and why that is not had here. */
+  /** What it asks for, and why it is not supported. */
   why: string
 }
 
@@ -30,15 +30,15 @@ export type GuardedHome = {
   readonly configPath: string
   readonly values: Readonly<Record<string, unknown>>
   readonly env: Readonly<Record<string, string>>
-  /** Is a program of this name on the PATH? */
+  /** Whether a program of this name is on the PATH. */
   readonly hasProgram: (name: string) => boolean
-  /** Is this the name of a toolset, of a group of them, or of a server? */
+  /** Whether this is the name of a toolset, a composite toolset or an MCP server. */
   readonly isToolset: (name: string) => boolean
 }
 
 const bag = (value: unknown): Readonly<JsonObject> => (isObject(value) ? value : {})
 
-/** Nothing is asked for: absent, empty, `null`, `false`. */
+/** Not configured: absent, empty, `null` or `false`. */
 const isNothing = (value: unknown): boolean =>
   value === undefined ||
   value === null ||
@@ -47,16 +47,16 @@ const isNothing = (value: unknown): boolean =>
   (Array.isArray(value) && value.length === 0) ||
   (isObject(value) && Object.keys(value).length === 0)
 
-/** Switched on, or written in a way that nobody can call off: a misspelled "yes" is still a wish. */
+/** On, or not clearly off: a misspelled "yes" still asks for protection. */
 const isAskedFor = (value: unknown): boolean => !isNothing(value) && yamlFlag(value) !== false
 
 type Rule = {
   key: string
   closes: readonly Closed[]
   why: string | ((value: unknown, home: GuardedHome) => string)
-  /** Not kept: asked for in a way we do not serve. `value` is what stands at the key. */
+  /** Whether the configured value asks for something unsupported. */
   isUnsupported: (value: unknown, home: GuardedHome) => boolean
-  /** From a variable instead of config.yaml. */
+  /** Read from a variable instead of config.yaml. */
   variable?: true
 }
 
@@ -83,7 +83,7 @@ const isNoList = (value: unknown): boolean =>
   !isText(value) &&
   !(Array.isArray(value) && value.every(isText))
 
-/** Sections whose shape alone decides whether anything in them can be kept. */
+/** A section must be a mapping, or nothing in it can be read. */
 const section = (key: string, closes: readonly Closed[]): Rule => ({
   key,
   closes,
@@ -104,13 +104,13 @@ const textsOf = (value: unknown): string[] =>
     .map(each => String(each).trim())
     .filter(each => each !== '')
 
-/** Names in a list of toolsets that mean none; one text may hold several. */
+/** Unknown names in a list of toolsets; one text may hold several names. */
 const unknownToolsets = (value: unknown, { isToolset }: GuardedHome): string[] =>
   (typeof value === 'string' ? value.split(/[,\s]+/).filter(Boolean) : textsOf(value)).filter(
     name => !isToolset(name),
   )
 
-/** Shared with other programs, some of which have toolsets of their own: named, but nothing is refused because of it. */
+/** Other programs have toolsets of their own, so unknown names are reported but nothing is refused. */
 const toolsetNames = (key: string, follows: string): Rule => ({
   key,
   closes: [],
@@ -124,7 +124,7 @@ const toolsetNames = (key: string, follows: string): Rule => ({
 
 const MASKING_STAYS = 'It asks to show secrets, but this service always masks them.'
 
-/** As the command line reads it. */
+/** The variable the command line reads. */
 const secretsVariable = (key: string): Rule => ({
   key,
   variable: true,
@@ -133,7 +133,7 @@ const secretsVariable = (key: string): Rule => ({
   isUnsupported: value => yamlFlag(value) === false,
 })
 
-/** In the order in which a person is shown them. */
+/** In display order. */
 export const RULES: readonly Rule[] = [
   section('terminal', COMMANDS),
   {
@@ -142,7 +142,7 @@ export const RULES: readonly Rule[] = [
     why: OTHER_PLACE,
     isUnsupported: value => !isLocal(value),
   },
-  // An older spelling, and the variable the command line itself reads: the newer key wins where it says anything.
+  // An older key, and the variable of the command line. `terminal.backend` takes precedence.
   {
     key: 'terminal.env_type',
     closes: COMMANDS,
@@ -221,7 +221,7 @@ export const RULES: readonly Rule[] = [
     key: 'toolsets',
     closes: [],
     why: 'Neither this service nor the command line reads this key. Use platform_toolsets.cli and agent.disabled_toolsets.',
-    // What the command line itself once wrote there says nothing.
+    // Older command lines wrote these values by default.
     isUnsupported: value =>
       textsOf(value).some(name => !/^(?:all|(?:agent|hermes)-cli)$/.test(name)),
   },
@@ -242,7 +242,7 @@ const valueAt = (home: GuardedHome, { key, variable }: Rule): unknown => {
   return second === undefined ? found : bag(found)[second]
 }
 
-/** The guards a home asks for and does not get here. */
+/** The unsupported guards of a home. */
 export const unsupportedGuards = (home: GuardedHome): UnsupportedGuard[] =>
   RULES.flatMap(rule => {
     const value = valueAt(home, rule)
@@ -252,7 +252,7 @@ export const unsupportedGuards = (home: GuardedHome): UnsupportedGuard[] =>
     return [{ key: rule.key, file, value, closes: rule.closes, why }]
   })
 
-/** Patterns of commands that never run; and of those that only run where they are asked about in every mode, which is not here. */
+/** `deny`: patterns of commands that never run. `review`: commands that need approval in every mode, which only the command line offers. */
 export const denyRules = (values: Readonly<JsonObject>): { deny: string[]; review: string[] } => {
   const approvals = bag(values.approvals)
   return {
@@ -261,7 +261,7 @@ export const denyRules = (values: Readonly<JsonObject>): { deny: string[]; revie
   }
 }
 
-/** Names of files an agent takes orders from, as `security.protected_instruction_files` means them. */
+/** Names of instruction files covered by `security.protected_instruction_files`. */
 export const instructionFiles = (values: Readonly<JsonObject>): string[] => [
   'AGENTS.md',
   'CLAUDE.md',
@@ -274,7 +274,7 @@ export const instructionFiles = (values: Readonly<JsonObject>): string[] => [
 
 const ROOTS = ['AGENT_WRITE_SAFE_ROOT', 'HERMES_WRITE_SAFE_ROOT'] as const
 
-/** Where the file tools may write at all; null when the home does not say. Several variables all count. */
+/** Directories the file tools may write to. When several variables are set, all of them apply. */
 export const writeRoots = (
   env: Readonly<Record<string, string>>,
   dir: string,

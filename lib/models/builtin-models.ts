@@ -1,4 +1,4 @@
-/** The models we can name without asking anybody: 16 providers and the router's list. Data, frozen. */
+/** Built-in model lists: 16 providers and OpenRouter. Data, frozen. */
 import type { ModelOption } from '../schema/model.ts'
 import { toProviderId } from './provider-ids.ts'
 
@@ -68,7 +68,7 @@ const LABELS: Readonly<Record<string, string>> = {
   'big-pickle': 'Big Pickle',
 }
 
-/** The label of an id without its address: what stands after the hint and the last slash. */
+/** The label of an id: looked up by the part after the provider hint and the last slash. */
 const labelOf = (id: string): string => {
   const name = id.slice(id.lastIndexOf('/') + 1)
   return LABELS[name] ?? name
@@ -85,7 +85,7 @@ const list = (text: string, suffix = ''): readonly ModelOption[] =>
 const GOOGLE = list(`gemini-3.1-pro-preview gemini-3-flash-preview gemini-3.1-flash-lite-preview
   gemini-2.5-pro gemini-2.5-flash`)
 
-/** The router's own list; its ids name maker and model. */
+/** OpenRouter's list; its ids are `maker/model`. */
 export const ROUTER_MODELS = list(`
   openai/gpt-5.4-mini openai/gpt-5.4
   anthropic/claude-opus-4.6 anthropic/claude-sonnet-4.6 anthropic/claude-sonnet-4-5 anthropic/claude-haiku-4-5
@@ -95,7 +95,7 @@ export const ROUTER_MODELS = list(`
   qwen/qwen3-coder qwen/qwen3.6-plus x-ai/grok-4.20 mistralai/mistral-large-latest
   minimax/MiniMax-M2.7 minimax/MiniMax-M2.7-highspeed`)
 
-/** Keys as they stand before the slash of a model id; look lists up with `builtinModels`. */
+/** Keyed by the prefix of a model id before its slash. Use `builtinModels` to look up a list. */
 export const STATIC_MODELS: Readonly<Record<string, readonly ModelOption[]>> = Object.freeze({
   anthropic: list('claude-opus-4.6 claude-sonnet-4.6 claude-sonnet-4-5 claude-haiku-4-5'),
   openai: list('gpt-5.4-mini gpt-5.4'),
@@ -130,12 +130,12 @@ export const STATIC_MODELS: Readonly<Record<string, readonly ModelOption[]>> = O
   'x-ai': list('grok-4.20'),
 })
 
-/** `x-ai` and `qwen` are spellings of `xai` and `alibaba`: by canonical id each list is found however it is asked for. */
+/** By canonical id: `x-ai` and `qwen` are aliases of `xai` and `alibaba`. */
 const BY_ID: ReadonlyMap<string, readonly ModelOption[]> = new Map(
   Object.entries(STATIC_MODELS).map(([key, models]) => [toProviderId(key), models]),
 )
 
-/** The built-in models of a provider in any spelling; undefined when we have no list. Never mutated. */
+/** The built-in models of a provider under any of its names; undefined when there is no list. Frozen. */
 export const builtinModels = (provider: string): readonly ModelOption[] | undefined => {
   const id = toProviderId(provider)
   return id === 'openrouter' ? ROUTER_MODELS : BY_ID.get(id)

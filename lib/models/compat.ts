@@ -1,4 +1,4 @@
-/** Can the model a session remembers still be served? If not, which one is used instead (contract §5.5, decision 2). */
+/** Whether the model stored in a session can still be served, and which one replaces it if not (contract §5.5, decision 2). */
 import type { ModelGroup } from '../schema/model.ts'
 import { toFamily, toProviderId } from './provider-ids.ts'
 import type { DefaultConfig } from './default-model.ts'
@@ -12,11 +12,11 @@ export type OfferedModels = {
   active: string | null
   defaultModel: string
   groups: readonly ModelGroup[]
-  /** Names behind `custom:`; needed to read `@custom:<name>:model`. */
+  /** Slugs of custom providers; needed to parse `@custom:<slug>:model`. */
   slugs?: readonly string[]
 }
 
-/** `changed` asks the caller to store `model` and to report it; a blank session model is never stored. */
+/** `changed`: the caller stores `model` and reports the change. A blank session model is never stored. */
 export type CompatibleModel = { model: string; changed: boolean }
 
 const isOffered = (catalogue: OfferedModels, provider: string): boolean => {
@@ -28,18 +28,18 @@ const isOffered = (catalogue: OfferedModels, provider: string): boolean => {
   )
 }
 
-/** The active provider lists this very id: whatever its name suggests, it is served there. */
+/** The active provider lists this exact id, so it serves it whatever the name suggests. */
 const isListed = ({ active, groups }: OfferedModels, id: string): boolean =>
   groups.some(group => group.provider_id === active && group.models.some(model => model.id === id))
 
-/** A bare id of a well-known family does not fit a provider of another family. */
+/** A bare id of a known family (gpt, claude, gemini) does not fit a provider of another family. */
 const fitsBare = (catalogue: OfferedModels, id: string): boolean => {
   const family = toFamily(catalogue.active ?? '')
   const [own] = /^(?:gpt|claude|gemini)/.exec(id.toLowerCase()) ?? []
   return !family || !own || toFamily(own) === family || isListed(catalogue, id)
 }
 
-/** Unknown makers and routers are left alone; known ones need a group of their own or a router that carries them. */
+/** Unknown makers always fit; known ones need their own group, OpenRouter or an aggregator. */
 const fitsMaker = (catalogue: OfferedModels, id: string, prefix: string): boolean => {
   const family = toFamily(prefix)
   const active = catalogue.active ?? ''
@@ -62,7 +62,7 @@ const fits = (catalogue: OfferedModels, id: string): boolean => {
   return slash > 0 ? fitsMaker(catalogue, id, id.slice(0, slash)) : fitsBare(catalogue, id)
 }
 
-/** What a session of the demo remembers means nothing to a real provider, unless one has a model of that name. */
+/** A real provider may have a model called `demo`; otherwise the id means the scripted demo model. */
 const isNamed = ({ groups }: OfferedModels, id: string): boolean =>
   groups.some(({ models }) => models.some(model => model.id === id))
 
@@ -79,7 +79,7 @@ export const compatibleModel = (
   return isKept ? { model: id, changed: false } : { model: defaultModel, changed: true }
 }
 
-/** The same for a home as it stands. */
+/** The same with the current configuration of a home. */
 export const compatibleFor = (
   home: ModelHome,
   config: DefaultConfig,

@@ -1,6 +1,6 @@
 /**
- * Slips in what a configuration says about its model. Each of them would otherwise read as "nothing is said", and then a
- * provider nobody meant is looked for: a misspelled or misshapen address must not become another company's.
+ * Finds typos in the model settings of config.yaml. A misspelled or malformed key would read as an absent one, and requests
+ * would go to a provider the user did not choose: a typo in an address must not become another company's address.
  */
 
 import { isObject, type JsonObject } from '../base/json.ts'
@@ -13,17 +13,17 @@ const isText = (value: unknown): boolean => typeof value === 'string' || typeof 
 const shapeOf = (value: unknown): string =>
   Array.isArray(value) ? 'a list' : isObject(value) ? 'a mapping' : `"${String(value)}"`
 
-/** Must be a text where anything stands. */
+/** The first key whose value is neither absent nor text. */
 const notText = (
   of: Readonly<JsonObject>,
   place: string,
   keys: readonly string[],
 ): string | null => {
   const key = keys.find(name => !isAbsent(of[name]) && !isText(of[name]))
-  return key === undefined ? null : `${place}${key} is ${shapeOf(of[key])}, but it has to be a text`
+  return key === undefined ? null : `${place}${key} is ${shapeOf(of[key])}, but must be text`
 }
 
-/** How many letters differ; bounded, names are short. */
+/** Levenshtein distance. */
 const distance = (a: string, b: string): number => {
   let row = Array.from({ length: b.length + 1 }, (_, i) => i)
   for (let i = 1; i <= a.length; i++) {
@@ -41,10 +41,10 @@ const distance = (a: string, b: string): number => {
 
 const plain = (key: string): string => key.toLowerCase().replace(/[-_ ]/g, '')
 
-/** Keys that look like another one and are none. */
+/** Valid keys that resemble another one. */
 const NOT_MEANT: ReadonlySet<string> = new Set(['providers', 'models'])
 
-/** `base-url`, `baseUrl`, `provder`: the key that is meant, where it is not there itself. */
+/** `base-url`, `baseUrl`, `provder`: reported only when the correct key is absent. */
 const misspelled = (
   of: Readonly<JsonObject>,
   place: string,
@@ -55,7 +55,7 @@ const misspelled = (
     const meant = wanted.find(
       name => isAbsent(of[name]) && distance(plain(key), plain(name)) <= (name.length > 6 ? 2 : 1),
     )
-    if (meant !== undefined) return `${place}${key} is no setting; "${meant}" is probably meant`
+    if (meant !== undefined) return `${place}${key} is not a setting; did you mean "${meant}"?`
   }
   return null
 }
@@ -63,7 +63,7 @@ const misspelled = (
 const OTHER_NAMES =
   /^(?:ur[il]|base|baseuri|apibase|apiurl|apibaseurl|apiendpoint|endpoint|endpointurl|openaiapibase|openaibaseurl|host|hostname|address|server|serverurl)$/
 
-/** An address under a name that other programs use: read past, the table's own address would take its place. */
+/** An address under a key other programs use. Ignoring it would silently use the provider's default address. */
 const otherAddress = (
   of: Readonly<JsonObject>,
   place: string,
@@ -76,10 +76,10 @@ const otherAddress = (
       OTHER_NAMES.test(plain(name)) &&
       /^[a-z]+:\/\/|^[\w.-]+:\d+|^localhost\b|\./i.test(String(of[name] ?? '')),
   )
-  return key === undefined ? null : `${place}${key} is no setting; "base_url" is probably meant`
+  return key === undefined ? null : `${place}${key} is not a setting; did you mean "base_url"?`
 }
 
-/** Where an entry may say its address. */
+/** Keys of an entry that may hold its address. */
 const ADDRESSES = ['base_url', 'url', 'api']
 
 const ofEntry = (entry: Readonly<JsonObject>, place: string): string | null =>
@@ -91,8 +91,7 @@ const ofEntry = (entry: Readonly<JsonObject>, place: string): string | null =>
 
 const ofModel = (model: unknown): string | null => {
   if (isAbsent(model) || isText(model)) return null
-  if (!isObject(model))
-    return `model is ${shapeOf(model)}, but it has to be a name or a mapping of settings`
+  if (!isObject(model)) return `model is ${shapeOf(model)}, but must be a model name or a mapping`
   return (
     notText(model, 'model.', ['provider', 'base_url', 'default', 'model', 'api_key', 'api_mode']) ??
     misspelled(model, 'model.', ['provider', 'base_url']) ??
@@ -103,7 +102,7 @@ const ofModel = (model: unknown): string | null => {
 const ofRoot = (config: Readonly<JsonObject>): string | null => {
   const wrong = notText(config, '', ['provider', 'base_url'])
   if (wrong) return wrong
-  // Only what clearly is the section of a model: other programs have keys of their own here.
+  // Report only what is clearly a model section: other programs keep their own keys at the root.
   const section = Object.keys(config).find(
     key =>
       key !== 'providers' &&
@@ -116,17 +115,17 @@ const ofRoot = (config: Readonly<JsonObject>): string | null => {
         isText((config[key] as Readonly<JsonObject>)[name]),
       ),
   )
-  return section === undefined ? null : `${section} is no setting; "model" is probably meant`
+  return section === undefined ? null : `${section} is not a setting; did you mean "model"?`
 }
 
 const ofEntries = (config: Readonly<JsonObject>): string | null => {
   const { custom_providers: custom, providers } = config
   if (!isAbsent(providers) && !isObject(providers))
-    return `providers is ${shapeOf(providers)}, but it has to be a mapping`
+    return `providers is ${shapeOf(providers)}, but must be a mapping`
   const bad = Object.entries(isObject(providers) ? providers : {}).find(
     ([, entry]) => !isAbsent(entry) && !isObject(entry),
   )
-  if (bad) return `providers.${bad[0]} is ${shapeOf(bad[1])}, but it has to be a mapping`
+  if (bad) return `providers.${bad[0]} is ${shapeOf(bad[1])}, but must be a mapping`
   for (const [id, entry] of Object.entries(isObject(providers) ? providers : {})) {
     const slip = isObject(entry) ? ofEntry(entry, `providers.${id}.`) : null
     if (slip !== null) return slip
@@ -136,15 +135,14 @@ const ofEntries = (config: Readonly<JsonObject>): string | null => {
     if (slip !== null) return slip
   }
   if (isAbsent(custom) || isObject(custom)) return null
-  if (!Array.isArray(custom))
-    return `custom_providers is ${shapeOf(custom)}, but it has to be a list`
+  if (!Array.isArray(custom)) return `custom_providers is ${shapeOf(custom)}, but must be a list`
   const at = custom.findIndex(entry => !isObject(entry))
   return at < 0
     ? null
-    : `entry ${at + 1} of custom_providers is ${shapeOf(custom[at])}, but it has to be a mapping`
+    : `entry ${at + 1} of custom_providers is ${shapeOf(custom[at])}, but must be a mapping`
 }
 
-/** What is wrong with the settings of the model, or null. `auth` is what auth.json holds. */
+/** What is wrong with the model settings, or null. `auth` is the content of auth.json. */
 export const findConfigTypo = (config: Readonly<JsonObject>, auth: unknown): string | null => {
   const inConfig = ofModel(config.model) ?? ofRoot(config) ?? ofEntries(config)
   if (inConfig !== null) return `config.yaml: ${inConfig}.`
@@ -152,11 +150,11 @@ export const findConfigTypo = (config: Readonly<JsonObject>, auth: unknown): str
   return inAuth === null ? null : `auth.json: ${inAuth}.`
 }
 
-/** Refuses with the slip where there is one. */
+/** Throws a UserError that names the typo, if there is one. */
 export const rejectConfigTypos = (home: Pick<ModelHome, 'values' | 'authJson'>): void => {
   const slip = findConfigTypo(home.values(), home.authJson())
   if (slip !== null)
-    throw unavailable(`${slip} Correct it: nothing is sent to a provider that was not meant.`, {
+    throw unavailable(`${slip} Fix it first: no request is sent while the provider is unclear.`, {
       code: 'provider_misspelled',
       config_problem: true,
     })

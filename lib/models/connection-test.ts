@@ -1,4 +1,4 @@
-/** Tests of a provider: the key it has or is about to get, called for real or asked for its models. */
+/** Tests a provider with a stored or unsaved key: makes a minimal model call, or fetches its model list. */
 import type { ModelEndpoint } from '../agent/types.ts'
 import { invalid, UserError } from '../errors.ts'
 import type { ModelOption } from '../schema/model.ts'
@@ -17,7 +17,7 @@ import { smallestModel, type TestCallResult } from './test-call.ts'
 export type ConnectionTestInput = {
   provider: string
   model?: string
-  /** Not stored yet: only used for this call. */
+  /** Not stored: used for this test only. */
   apiKey?: string
   baseUrl?: string
 }
@@ -41,7 +41,7 @@ export type ConnectionTestsOptions = {
   ) => Promise<TestCallResult>
 }
 
-/** The variable an unsaved key would be written to; a nameless endpoint shares OpenAI's, as in the command line. */
+/** The variable an unsaved key would be saved to. Unnamed custom endpoints share OPENAI_API_KEY with the command line. */
 const variablesFor = (
   home: ModelHome,
   provider: string,
@@ -58,7 +58,7 @@ const variablesFor = (
 export type ConnectionTests = ReturnType<typeof createConnectionTests>
 
 export const createConnectionTests = ({ live, catalogue, trial }: ConnectionTestsOptions) => {
-  /** The home to test with, as it is or as it would be. */
+  /** The home with the unsaved key and address applied. */
   const suppose = (
     home: ModelHome,
     asked: ConnectionTestInput,
@@ -88,7 +88,7 @@ export const createConnectionTests = ({ live, catalogue, trial }: ConnectionTest
   }
 
   return {
-    /** The smallest real call there is; the answer says in a sentence how it went. */
+    /** Makes a minimal model call. Provider failures are part of the result; it does not throw for them. */
     async call(
       home: ModelHome,
       asked: ConnectionTestInput,
@@ -100,8 +100,7 @@ export const createConnectionTests = ({ live, catalogue, trial }: ConnectionTest
       return trial(
         { provider, model },
         () => {
-          if (!model)
-            throw invalid('There is no list of its models to choose from; name the model to test.')
+          if (!model) throw invalid('This provider has no model list. Name the model to test.')
           const pair = { model, provider, baseUrl: null }
           return resolveEndpoint(supposed, catalogue.defaults(home), pair)
         },
@@ -109,7 +108,7 @@ export const createConnectionTests = ({ live, catalogue, trial }: ConnectionTest
       )
     },
 
-    /** Does an address answer with models? Nothing is stored. */
+    /** Fetches the model list. Nothing is stored. */
     async probe(home: ModelHome, asked: ConnectionTestInput): Promise<ProbeResult> {
       const provider = named(asked.provider)
       const supposed = suppose(home, asked, provider, asked.model ?? '')
@@ -121,7 +120,7 @@ export const createConnectionTests = ({ live, catalogue, trial }: ConnectionTest
         const models = found.map(({ id }) => ({ id, label: labelFor(setup, provider, id) }))
         return models.length > 0
           ? { ...none, ok: true, models, message: `${models.length} models` }
-          : { ...none, ok: false, ...said('Nothing could be asked there without a key.') }
+          : { ...none, ok: false, ...said('This provider needs an API key first.') }
       } catch (error) {
         if (error instanceof UserError) return { ...none, ok: false, ...said(error.message) }
         throw error

@@ -1,6 +1,6 @@
-/** How many tokens a model can read, by the family its name belongs to. Data and one look-up. */
+/** Context lengths in tokens by model family. */
 
-/** Fragments of names; the longest one found decides. */
+/** Parts of model names; the longest match wins. */
 const FAMILIES: readonly (readonly [fragment: string, tokens: number])[] = [
   ['claude-opus-4.6', 1_000_000],
   ['claude-opus-4-6', 1_000_000],
@@ -21,7 +21,7 @@ const FAMILIES: readonly (readonly [fragment: string, tokens: number])[] = [
 
 const FALLBACK = 128_000
 
-/** 0 for a name of no family we know. */
+/** Tokens; 0 for an unknown family. */
 export const knownContextLength = (model: string): number => {
   const name = model.toLowerCase()
   const found = FAMILIES.filter(([fragment]) => name.includes(fragment))

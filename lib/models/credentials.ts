@@ -1,4 +1,4 @@
-/** Which keys a home holds, and to which host each of them may be sent (contract, decisions 5 and 8). */
+/** The API keys of a home, and the hosts each of them may be sent to (contract, decisions 5 and 8). */
 import { isIP } from 'node:net'
 import { PROVIDERS } from './providers.ts'
 import type { ModelSetup, PoolEntry } from './provider-config.ts'
@@ -6,7 +6,7 @@ import type { ModelSetup, PoolEntry } from './provider-config.ts'
 export type Credential = {
   key: string
   source: 'env_file' | 'env_var' | 'config_yaml' | 'pool' | 'oauth'
-  /** What to call it in a sentence: a variable or a place in config.yaml, never the value. */
+  /** A variable or a key of config.yaml, for messages; never the value. */
   name: string
 }
 
@@ -24,7 +24,7 @@ const PLACEHOLDERS: ReadonlySet<string> = new Set([
   'undefined',
 ])
 
-/** At least four characters that a header can carry, and not something a template left behind. */
+/** At least four characters allowed in a header, and not a placeholder from a template. */
 export const isUsableSecret = (value: string | null | undefined): value is string => {
   const secret = value?.trim() ?? ''
   const isText = /^[\x21-\x7e]{4,}$/.test(secret) && !/^\*+$/.test(secret)
@@ -40,11 +40,11 @@ const PRIVATE_V4 = /^(?:127|10|192\.168|169\.254|172\.(?:1[6-9]|2\d|3[01]))\./
 const PRIVATE_V6 = /^(?:::1$|f[cd][0-9a-f]{2}:|fe[89ab][0-9a-f]:)/
 const PRIVATE_NAME = /^[^.]+$|\.(?:localhost|local|internal|lan|home\.arpa)$/
 
-/** This machine or its own network: such servers usually want no key. */
+/** This machine or its private network. Servers there usually need no key. */
 export const isLocalUrl = (url: string): boolean => {
   const host = hostOf(url)
   if (host === '') return false
-  // A name may begin like a private address and lead anywhere.
+  // `10.0.0.1.example.com` is a public name, so match IP ranges against IP addresses only.
   const family = isIP(host)
   if (family === 4) return PRIVATE_V4.test(host)
   return family === 6 ? PRIVATE_V6.test(host) : PRIVATE_NAME.test(host)
@@ -53,7 +53,7 @@ export const isLocalUrl = (url: string): boolean => {
 const isHostOf = (host: string, owner: string): boolean =>
   owner !== '' && (host === owner || host.endsWith(`.${owner}`))
 
-/** Is this the provider's own address, or one that the environment gave it? */
+/** True for the provider's own hosts and for the host its base URL variable names. */
 const isOwnHost = (setup: ModelSetup, provider: string, host: string): boolean => {
   const facts = PROVIDERS.get(provider)
   const owned = [hostOf(facts?.baseUrl), ...(facts?.hosts ?? [])]
@@ -61,7 +61,7 @@ const isOwnHost = (setup: ModelSetup, provider: string, host: string): boolean =
   return facts?.baseUrlEnv !== undefined && host === hostOf(setup.env[facts.baseUrlEnv])
 }
 
-/** Some other provider's address: no pairing in a configuration makes our key welcome there. */
+/** A host of another provider. Keys are never sent there, whatever the configuration pairs. */
 const isForeign = (provider: string, host: string): boolean =>
   [...PROVIDERS].some(
     ([id, facts]) =>
@@ -70,19 +70,20 @@ const isForeign = (provider: string, host: string): boolean =>
       [hostOf(facts.baseUrl), ...(facts.hosts ?? [])].some(owner => isHostOf(host, owner)),
   )
 
-/** Variables that hold keys of `provider`; a nameless endpoint shares OpenAI's, as the command line does. */
+/** Variables that hold keys of `provider`. Unnamed custom endpoints share OPENAI_API_KEY, as in the command line. */
 const variablesOf = (provider: string): readonly string[] =>
   provider === 'custom' ? ['OPENAI_API_KEY'] : (PROVIDERS.get(provider)?.keys ?? [])
 
-/** The addresses that the home's own configuration gives a provider. */
+/** Hosts that config.yaml assigns to a provider. */
 const configuredHosts = (setup: ModelSetup, provider: string): string[] => [
   hostOf(setup.providers.get(provider)?.baseUrl),
   ...(setup.active === provider ? [hostOf(setup.baseUrl)] : []),
 ]
 
 /**
- * May a key from the environment or auth.json go to `host`? To the provider's own hosts always; to another one only when
- * the home itself pairs the two: its config.yaml names the address, its own .env the key. The router's key never leaves it.
+ * Whether a key from the environment or auth.json may be sent to `url`. Always to the provider's own hosts. To another host
+ * only when the home pairs the two: config.yaml names the address and its .env holds the key. OpenRouter's key is never
+ * sent elsewhere.
  */
 const canSendKey = (
   setup: ModelSetup,
@@ -99,7 +100,7 @@ const canSendKey = (
   return configuredHosts(setup, provider).includes(host)
 }
 
-/** The home's own .env goes before the process environment, whatever the variables are called (decision 8). */
+/** Keys from .env come before keys from the process environment, whatever the variables are called (decision 8). */
 const fromEnvironment = (setup: ModelSetup, provider: string): Credential[] => {
   const found = variablesOf(provider).flatMap(name => {
     const key = setup.env[name]
@@ -113,7 +114,7 @@ const fromEnvironment = (setup: ModelSetup, provider: string): Credential[] => {
   ]
 }
 
-/** Keys written beside an address in config.yaml: their owner has said where they go. */
+/** Keys written beside an address in config.yaml. */
 const fromConfig = (setup: ModelSetup, provider: string): Credential[] => {
   const written = (key: string | null | undefined, name: string): Credential[] =>
     isUsableSecret(key) ? [{ key: key.trim(), source: 'config_yaml', name }] : []
@@ -127,7 +128,7 @@ const fromConfig = (setup: ModelSetup, provider: string): Credential[] => {
   ]
 }
 
-/** A configured key is for the address configured with it, which may be the provider's own. */
+/** A key from config.yaml goes to the address configured with it, or to the provider's own hosts. */
 const canSendConfiguredKey = (setup: ModelSetup, provider: string, url: string): boolean => {
   const host = hostOf(url)
   const entries = setup.custom.filter(({ slug }) => provider === `custom${slug ? `:${slug}` : ''}`)
@@ -140,14 +141,14 @@ const canSendConfiguredKey = (setup: ModelSetup, provider: string, url: string):
   )
 }
 
-/** A key with what is known of how it fared. */
+/** A key with its status. */
 export type Candidate = Credential & {
-  /** The same as long as it is the same key in the same place. */
+  /** Stable while the same key is stored in the same place. */
   id: string
-  /** Milliseconds since 1970; 0 when it does not rest. */
+  /** Milliseconds since 1970; 0 when the key is usable. */
   cooldownUntilMs: number
   requests: number
-  /** It stands in the pool of auth.json, where notes of it are kept. */
+  /** Stored in the pool of auth.json, together with its status. */
   isPooled: boolean
 }
 
@@ -160,7 +161,7 @@ const statusOf = ({ id, cooldownUntilMs, requests }: PoolEntry) => ({
   isPooled: true,
 })
 
-/** A variable's entry in the pool holds the notes of it, not another key. */
+/** The pool entry with the status of a variable's key; it is not another key. */
 const variableEntry = (setup: ModelSetup, provider: string, name: string): PoolEntry | undefined =>
   setup.pool.get(provider)?.find(({ source }) => source === `env:${name}`)
 
@@ -188,7 +189,7 @@ const fromAuthFile = (
   return [...pool, { ...signedIn, ...NO_STATUS, id: 'sign-in' }]
 }
 
-/** Every key of a provider, best first: its variables (.env before the process), config.yaml, pool, sign-in. */
+/** Every key of a provider in order of precedence: variables (.env before the process), config.yaml, pool, sign-in. */
 export const credentialsOf = (setup: ModelSetup, provider: string): Credential[] => [
   ...fromEnvironment(setup, provider),
   ...fromConfig(setup, provider),
@@ -196,8 +197,8 @@ export const credentialsOf = (setup: ModelSetup, provider: string): Credential[]
 ]
 
 /**
- * The key that config.yaml itself gives a provider: `providers.<id>.api_key`, else `model.api_key` of the configured one
- * (spec.md, Models: only a provider-scoped key or model.api_key, no top-level one).
+ * The key config.yaml gives a provider: `providers.<id>.api_key`, else `model.api_key` of the active provider
+ * (spec.md, Models: only a provider-scoped key or model.api_key, not a top-level one).
  */
 export const configuredKey = (setup: ModelSetup, provider: string): string | null => {
   const scoped = setup.providers.get(provider)?.apiKey
@@ -206,11 +207,11 @@ export const configuredKey = (setup: ModelSetup, provider: string): string | nul
   return isUsableSecret(own) ? own.trim() : null
 }
 
-/** Is this the provider's own address rather than one the home chose for it? */
+/** True for the provider's own address, false for one the home chose. */
 export const isOwnAddress = (setup: ModelSetup, provider: string, url: string): boolean =>
   isOwnHost(setup, provider, hostOf(url))
 
-/** The same key from two places is one: known by the first, with the notes of the one in the pool. */
+/** One candidate per key: the first source wins and takes the status of the pool entry. */
 const withoutDuplicates = (candidates: readonly Candidate[]): Candidate[] =>
   candidates
     .filter(({ key }, at) => candidates.findIndex(other => other.key === key) === at)
@@ -221,10 +222,10 @@ const withoutDuplicates = (candidates: readonly Candidate[]): Candidate[] =>
       return { ...first, id, cooldownUntilMs: cooldownUntilMs, requests, isPooled: true }
     })
 
-/** Every key of `provider` that may go to `url`, in the order in which they are meant. */
+/** Every key of `provider` that may be sent to `url`, in order of precedence. */
 export const candidatesFor = (setup: ModelSetup, provider: string, url: string): Candidate[] => {
   const host = hostOf(url)
-  // At an address the home chose itself, the key written beside it is meant; elsewhere the variables come first.
+  // At an address the home chose, the key written beside it comes first; at the provider's own, the variables.
   const written = (
     canSendConfiguredKey(setup, provider, url) ? fromConfig(setup, provider) : []
   ).map(credential => ({ ...credential, ...NO_STATUS, id: `config:${credential.name}` }))
@@ -242,7 +243,7 @@ export const candidatesFor = (setup: ModelSetup, provider: string, url: string):
   const others = fromAuthFile(setup, provider)
     .filter(({ source, baseUrl }) =>
       baseUrl === null && provider.startsWith('custom:')
-        ? // A pool of that name is of that endpoint's keys, and it has one address.
+        ? // The pool of a custom provider holds keys of that endpoint, which has one address.
           canSendConfiguredKey(setup, provider, url)
         : (host !== '' && host === hostOf(baseUrl)) || canSendKey(setup, provider, url, source),
     )
@@ -254,7 +255,7 @@ export const candidatesFor = (setup: ModelSetup, provider: string, url: string):
   )
 }
 
-/** The first that does not rest; when all do, the one that comes back first: the person may have paid meanwhile. */
+/** The first usable key. If all are cooling down, the one whose cooldown ends first: the quota may have been raised. */
 export const firstAvailable = <C extends Pick<Candidate, 'cooldownUntilMs'>>(
   candidates: readonly C[],
   nowMs: number,
@@ -265,7 +266,7 @@ export const firstAvailable = <C extends Pick<Candidate, 'cooldownUntilMs'>>(
     undefined,
   )
 
-/** The key to send to `url` for `provider`; null when the home holds none that may go there. */
+/** The key to send to `url` for `provider`; null when no key may be sent there. */
 export const credentialFor = (
   setup: ModelSetup,
   provider: string,
@@ -277,8 +278,8 @@ export const credentialFor = (
 }
 
 /**
- * Providers a home is set up for (decision 5): the active one, the pool's, those with a key variable, those with models
- * in config.yaml, and the custom ones. A token that happens to lie around does not count.
+ * Providers a home is set up for (decision 5): the active one, those with pooled keys, with a key variable or with models
+ * in config.yaml, and custom ones. Ambient tokens such as GH_TOKEN do not count.
  */
 export const configuredProviders = (setup: ModelSetup): Set<string> => {
   const found = new Set<string>()
@@ -292,7 +293,7 @@ export const configuredProviders = (setup: ModelSetup): Set<string> => {
   return found
 }
 
-/** Nothing at all: no provider, no address, no key. Then, and only then, the demo model steps in. */
+/** No provider, no address and no key. Only then is the demo model used. */
 export const isUnconfigured = (setup: ModelSetup): boolean =>
   setup.active === null &&
   setup.baseUrl === null &&

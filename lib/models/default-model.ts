@@ -1,4 +1,4 @@
-/** Which model is meant when nobody names one, and how that choice is written down for the command line to read. */
+/** The default model of a home: how it is resolved, and how it is saved so that the command line can read it. */
 import type { Config } from '../config.ts'
 import { invalid } from '../errors.ts'
 import type { YamlEdit, YamlFile } from '../store/yaml-file.ts'
@@ -10,43 +10,43 @@ import { type ModelHome, type ModelSetup, readSetup } from './provider-config.ts
 
 export type DefaultConfig = Pick<Config, 'defaultModel' | 'modelOverride'>
 
-/** A home whose config.yaml may be edited. */
+/** A home whose config.yaml can be edited. */
 export type EditableHome = ModelHome & {
   readonly config: Pick<YamlFile, 'read' | 'edit' | 'editAll'>
 }
 
-/** The home's configuration, then AGENT_WEBUI_DEFAULT_MODEL, then AGENT_MODEL and its kin, then '' (decision 7). */
+/** config.yaml, then AGENT_WEBUI_DEFAULT_MODEL, then AGENT_MODEL, OPENAI_MODEL or LLM_MODEL, then '' (decision 7). */
 export const defaultModelOf = (setup: ModelSetup, config: DefaultConfig): string =>
   setup.model || config.defaultModel.trim() || config.modelOverride.trim()
 
 export const effectiveDefault = (home: ModelHome, config: DefaultConfig): string =>
   defaultModelOf(readSetup(home), config)
 
-/** A model id people can pick: printable, and text that survives a file. */
+/** Validates a model id; throws a UserError. */
 export const parseModelId = (raw: string): string => {
   const id = raw.trim()
   if (!id) throw invalid('model is required', { code: 'missing_fields' })
   if (id.length > 500) throw invalid('model must be at most 500 characters long')
   const [, provider, name] = /^@([^:]*):(.*)$/s.exec(id) ?? []
   if (provider !== undefined && (!provider.trim() || !name?.trim() || /:\s*$/.test(id)))
-    throw invalid(`"${id}" names no model. Write it as @provider:model.`)
-  // Control characters, line ends and halves of surrogate pairs never name a model.
+    throw invalid(`"${id}" is not a model. Write it as @provider:model.`)
+  // Control characters, line separators and lone surrogates.
   if (/[\p{Cc}\u2028\u2029]/u.test(id) || !id.isWellFormed())
     throw invalid('model contains characters that cannot be part of a name')
   return id
 }
 
-/** config.yaml may hold `model` as a bare string: it becomes a mapping before keys are set in it. */
+/** Turns `model: name` into a mapping, so that keys can be set in it. */
 export const modelSectionEdits = (raw: unknown): YamlEdit[] =>
   typeof raw === 'string' && raw.trim() ? [[['model'], { default: raw.trim() }]] : []
 
-/** What happens to `model.base_url` when the resolution names none: it belongs to the provider that was configured before. */
+/** Edits of `model.base_url`: the address of the previous provider must not stay when the provider changes. */
 const baseUrlEdits = (resolved: Resolved, hasChanged: boolean): YamlEdit[] => {
   const path = ['model', 'base_url']
   if (resolved.baseUrl) return [[path, resolved.baseUrl.replace(/\/+$/, '')]]
   if (!hasChanged) return []
   if (resolved.provider === 'openai') return [[path, PROVIDERS.get('openai')?.baseUrl]]
-  // The older place at the root would otherwise step in for the removed one.
+  // Otherwise the root `base_url` of older files would apply instead of the removed one.
   return resolved.provider?.startsWith('custom:')
     ? []
     : [
@@ -56,8 +56,8 @@ const baseUrlEdits = (resolved: Resolved, hasChanged: boolean): YamlEdit[] => {
 }
 
 /**
- * The text that stands for the pair once its provider is configured: the model's own name, or `provider/name` where the
- * bare name would be read as something else (`openai/x` served by openai, a name that a custom provider also uses).
+ * The model id to save, given that its provider is saved beside it: the bare name, or `provider/name` where the bare name
+ * would resolve to something else (`openai/x` served by openai, or a name a custom provider also uses).
  */
 const persistedForm = (setup: ModelSetup, model: string, provider: string | null): string => {
   const after = { provider, baseUrl: setup.baseUrl, customProviders: setup.custom }
@@ -73,7 +73,7 @@ const persistedForm = (setup: ModelSetup, model: string, provider: string | null
   return form
 }
 
-/** Writes the default model: bare or with a slash, never with a hint, so that the command line can use it. Answers what was written. */
+/** Saves the default model without an `@provider:` hint, which the command line cannot read. Returns the saved id. */
 export const setDefaultModel = (home: EditableHome, id: string): string => {
   const wanted = parseModelId(id)
   const setup = readSetup(home)
@@ -96,7 +96,7 @@ export const setDefaultModel = (home: EditableHome, id: string): string => {
   return model
 }
 
-/** A default model found in an old settings.json moves here once, unless the home already says its own (decision 39). */
+/** Moves the default model of an old settings.json to config.yaml, unless the home has one (decision 39). */
 export const migrateDefaultModel = (home: EditableHome, id: string): void => {
   const model = id.trim()
   if (!model || readSetup(home).model) return

@@ -1,4 +1,4 @@
-/** The key of an endpoint: the one that is chosen among those that may go there, none where none is needed, or a sentence. */
+/** Chooses the API key of an endpoint, or throws a UserError that says which key is missing. */
 import type { ModelEndpoint } from '../agent/types.ts'
 import { unavailable } from '../errors.ts'
 import {
@@ -11,21 +11,21 @@ import {
 import { isEndpoint, PROVIDERS } from './providers.ts'
 import type { ModelSetup } from './provider-config.ts'
 
-/** Chooses among the keys that may go to the address. */
+/** Chooses among the keys that may be sent to the address. */
 export type PickKey = (
   setup: ModelSetup,
   provider: string,
   candidates: readonly Candidate[],
 ) => Candidate | undefined
 
-/** Without a strategy: the first that does not rest. */
+/** The first usable key, without a pool strategy. */
 export const pickFirst: PickKey = (_setup, _provider, candidates) =>
   firstAvailable(candidates, Date.now())
 
-/** What a key decides of an endpoint. */
+/** The fields of an endpoint that depend on its key. */
 export type EndpointKey = Pick<ModelEndpoint, 'apiKey' | 'baseUrl' | 'credential'>
 
-/** A key kind of Moonshot's that is sold with an address of its own. */
+/** Moonshot's coding keys (`sk-kimi-…`) work at this address only. */
 const KIMI_CODING = 'https://api.kimi.com/coding/v1'
 
 const addressWith = (key: string, provider: string, url: string): string => {
@@ -34,7 +34,7 @@ const addressWith = (key: string, provider: string, url: string): string => {
   return key.startsWith('sk-kimi-') ? KIMI_CODING : table
 }
 
-/** `isOneOfMany`: there is another to turn to when this one is refused. */
+/** `isOneOfMany`: another key can be tried when this one is rejected. */
 export const endpointKey = (
   { key, id, isPooled }: Candidate,
   provider: string,
@@ -46,7 +46,7 @@ export const endpointKey = (
   ...(isPooled || isOneOfMany ? { credential: { pool: provider, id } } : {}),
 })
 
-/** Tokens that Anthropic makes for its own programs: we do not pass for one of them. */
+/** OAuth tokens Anthropic issues to its own programs. They are never used here. */
 export const isForeignSignIn = (key: string): boolean => key.startsWith('sk-ant-oat')
 
 export const resolveKey = (
@@ -65,7 +65,7 @@ export const resolveKey = (
   const [foreign] = all
   if (foreign)
     throw unavailable(
-      `${foreign.name} holds a sign-in of another program, and ${name} is called with an API key only. Set ANTHROPIC_API_KEY in the .env file of this profile, or pick another model.`,
+      `${foreign.name} holds a sign-in of another program, and ${name} works with an API key only. Set ANTHROPIC_API_KEY in the .env file of this profile, or pick another model.`,
     )
   const [held] = credentialsOf(setup, provider)
   if (held)

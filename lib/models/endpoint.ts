@@ -1,4 +1,4 @@
-/** From a resolved pair to something that can be called: address, key, wire format, limits; or a sentence why not. */
+/** Turns a resolved {provider, model} pair into a callable endpoint: address, key, wire format, limits. */
 import type { Effort, HttpApiMode, ModelEndpoint } from '../agent/types.ts'
 import { invalid, unavailable } from '../errors.ts'
 import { agentEndpoint } from './external-agents.ts'
@@ -20,7 +20,7 @@ import {
 import { rejectConfigTypos } from './config-typos.ts'
 import { contextLengthOf } from './context-windows.ts'
 
-/** The scripted model that needs nothing: what a fresh installation talks to. */
+/** The scripted offline model of a new installation. */
 const DEMO: ModelEndpoint = {
   provider: 'demo',
   model: 'demo',
@@ -32,19 +32,19 @@ const DEMO: ModelEndpoint = {
 
 const EFFORTS: readonly Effort[] = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh']
 
-/** Newer command lines know levels above ours. */
+/** Effort levels of newer command lines; they count as `xhigh`. */
 const HIGHER: ReadonlySet<string> = new Set(['max', 'ultra'])
 
 const effortOf = ({ effort }: ModelSetup): Effort | undefined =>
   HIGHER.has(effort) ? 'xhigh' : EFFORTS.find(known => known === effort)
 
-/** The `custom_providers` entry a provider id means. */
+/** The `custom_providers` entry of a provider id. */
 export const customEntry = (setup: ModelSetup, provider: string): CustomProvider | undefined =>
   setup.custom.find(({ slug }) => provider === `custom${slug ? `:${slug}` : ''}`)
 
 /**
- * Which provider serves a model when nobody named one (agent-home §3.5): the first with a key, and among those one that
- * lists the model, because the picker showed it there. Ambient tokens choose nothing.
+ * The provider of a model when none is configured (agent-home §3.5): the first with a key, preferring one that lists the
+ * model, because the model menu shows it there. Ambient tokens do not count.
  */
 const chooseProvider = (setup: ModelSetup, model: string): string | null => {
   const wanted = setup.env.AGENT_INFERENCE_PROVIDER?.trim()
@@ -61,7 +61,7 @@ const chooseProvider = (setup: ModelSetup, model: string): string | null => {
   return usable.find(lists) ?? (hasAddress ? 'openai' : (usable[0] ?? custom))
 }
 
-/** A custom provider's own address always; else what the resolution found, the configuration, the environment, the table. */
+/** The base URL, in order: custom provider, resolved pair, config.yaml, environment, provider table. */
 export const baseUrlOf = (setup: ModelSetup, provider: string, resolved: Resolved): string => {
   const facts = PROVIDERS.get(provider)
   const fromEnv = facts?.baseUrlEnv ? setup.env[facts.baseUrlEnv]?.trim() : ''
@@ -100,14 +100,14 @@ const SUPPORTED: Readonly<Record<SupportedWire, true>> = {
 
 const WIRES = Object.keys(SUPPORTED) as SupportedWire[]
 
-/** Aggregators that pass each maker's own format through. */
+/** For aggregators that serve each model in its maker's wire format. */
 const wireByModel = (model: string): SupportedWire => {
   const name = model.slice(model.lastIndexOf('/') + 1).toLowerCase()
   if (name.startsWith('gpt-5')) return 'codex_responses'
   return name.startsWith('claude') ? 'anthropic_messages' : 'chat_completions'
 }
 
-/** Said in the configuration (for the configured provider, or beside a custom one), else told by provider and address. */
+/** `api_mode` from config.yaml, else derived from the provider and its address. */
 const wireOf = (setup: ModelSetup, provider: string, model: string, url: string): Wire => {
   const said =
     customEntry(setup, provider)?.apiMode ??
@@ -121,7 +121,7 @@ const wireOf = (setup: ModelSetup, provider: string, model: string, url: string)
   return wire === 'per_model' ? wireByModel(model) : wire
 }
 
-/** What we speak ourselves; anything else is another program's to speak. */
+/** Throws for wire formats only external agents implement. */
 const requireSupportedWire = (name: string, model: string, wire: Wire): SupportedWire => {
   const known = WIRES.find(one => one === wire)
   if (known) return known
@@ -130,10 +130,10 @@ const requireSupportedWire = (name: string, model: string, wire: Wire): Supporte
   )
 }
 
-/** What is known of a model beyond the home's files. */
+/** Looks up price and context length of a model. */
 export type FactsOf = (provider: string, model: string) => ModelFacts | null
 
-/** What the configuration says: beside the model, or for the one model it speaks of; 0 when it says nothing. */
+/** Context length from config.yaml: listed beside the model, or `model.context_length` of the default model; 0 if absent. */
 export const configuredContextLength = (
   setup: ModelSetup,
   provider: string,
@@ -153,7 +153,7 @@ export const configuredContextLength = (
 export const providerName = (setup: ModelSetup, provider: string): string =>
   customEntry(setup, provider)?.name ?? setup.providers.get(provider)?.name ?? displayName(provider)
 
-/** A prompt that stays in the cache for an hour costs twice its price to put there; the table knows the short stay. */
+/** Writing to the one-hour cache costs twice the input price; the price table lists the five-minute cache. */
 const withHourCache = (
   price: ModelEndpoint['price'],
 ): Pick<ModelEndpoint, 'cacheTtl' | 'price'> => ({
@@ -162,8 +162,8 @@ const withHourCache = (
 })
 
 /**
- * The endpoint of a turn. A blank model means the default one. Throws a Refusal whose sentence names the provider and what
- * would help; never falls over to a provider that was not meant.
+ * The endpoint of a turn; a blank model means the default. Throws a UserError that names the provider and the fix. Never
+ * falls back to another provider.
  */
 export const resolveEndpoint = (
   home: ModelHome,
@@ -181,15 +181,14 @@ export const resolveEndpoint = (
   if (pair.provider === 'demo' || (pair.provider === null && isUnconfigured(setup))) return DEMO
   const chosen = pair.provider ?? chooseProvider(setup, pair.model)
   if (!chosen)
-    throw unavailable(
-      'No provider is chosen. Pick a model, or set model.provider in config.yaml.',
-      { code: 'provider_missing' },
-    )
+    throw unavailable('No provider selected. Pick a model, or set model.provider in config.yaml.', {
+      code: 'provider_missing',
+    })
   const provider = toProviderId(chosen)
   const external = agentEndpoint(setup, provider, pair.model)
   if (external) return external
   if (!pair.model)
-    throw unavailable('No model is chosen yet. Pick one in the model menu.', {
+    throw unavailable('No model selected. Pick one in the model menu.', {
       code: 'model_missing',
     })
   const name = providerName(setup, provider)

@@ -1,4 +1,4 @@
-/** Agents of other programs: which are on this machine, which the configuration names, and how a model id means one. */
+/** External agents (ACP): installed and configured ones, and how a model id selects one. */
 import { statSync } from 'node:fs'
 import { delimiter, isAbsolute, join } from 'node:path'
 import type { ExternalAgentSettings } from '../agent/external-agent.ts'
@@ -11,12 +11,12 @@ import type { ModelSetup } from './provider-config.ts'
 
 export type AgentProgram = {
   id: string
-  /** For people. */
+  /** Display name. */
   name: string
   command: readonly string[]
 }
 
-/** Provider id of all of them: `@acp:<agent>` or `@acp:<agent>:<model>`. */
+/** Provider id of all external agents: `@acp:<agent>` or `@acp:<agent>:<model>`. */
 export const AGENT_PROVIDER = 'acp'
 
 const program = (id: string, name: string, command: string): AgentProgram => ({
@@ -25,7 +25,7 @@ const program = (id: string, name: string, command: string): AgentProgram => ({
   command: command.split(' '),
 })
 
-/** How each is started (agent-home §10.4). Only what is installed is offered: nothing is fetched by itself. */
+/** Launch commands (agent-home §10.4). Only installed programs are offered; nothing is downloaded. */
 const KNOWN_AGENTS: readonly AgentProgram[] = [
   program('claude', 'Claude Code', 'claude-agent-acp'),
   program('claude', 'Claude Code', 'claude-code-acp'),
@@ -58,7 +58,7 @@ const isProgram = (path: string): boolean => {
 const directories = (path: string): string[] =>
   path.split(delimiter).filter(directory => isAbsolute(directory))
 
-/** Where a program lies, or null. */
+/** Absolute path of an executable, or null. */
 const findExecutable = (name: string, path: string): string | null => {
   if (isAbsolute(name)) return isProgram(name) ? name : null
   for (const directory of directories(path)) {
@@ -68,17 +68,17 @@ const findExecutable = (name: string, path: string): string | null => {
   return null
 }
 
-/** A directory of PATH that nobody may look into holds nothing for us. */
+/** PATH may name directories that are missing or not accessible. */
 const isReadable = (directory: string): boolean => {
   try {
     return statSync(directory, { throwIfNoEntry: false })?.isDirectory() === true
   } catch {
-    // No permission on the way there.
+    // EACCES on a parent directory.
     return false
   }
 }
 
-/** Agents of the table that are installed, each once. */
+/** Installed agents of the table, one entry per id. */
 export const installedAgents = (path: string): AgentProgram[] => {
   const found = new Map<string, AgentProgram>()
   for (const agent of KNOWN_AGENTS) {
@@ -89,7 +89,7 @@ export const installedAgents = (path: string): AgentProgram[] => {
   return [...found.values()]
 }
 
-/** The same, looked up again only when a directory of PATH has changed. */
+/** Caches `installedAgents` until the mtime of a PATH directory changes. */
 export const createInstalledAgentCache = () => {
   let last: { key: string; found: AgentProgram[] } | undefined
   return (path: string): readonly AgentProgram[] => {
@@ -102,7 +102,7 @@ export const createInstalledAgentCache = () => {
   }
 }
 
-/** Said in config.yaml: `acp_command` and `acp_args` of the model section, of a provider, of a custom provider. */
+/** Agents with an `acp_command` in the model section, a provider or a custom provider of config.yaml. */
 export const configuredAgents = ({ agents }: ModelSetup): AgentProgram[] => {
   const found = new Map<string, AgentProgram>()
   for (const { id, name, command } of agents)
@@ -114,7 +114,7 @@ export const configuredAgents = ({ agents }: ModelSetup): AgentProgram[] => {
 const nameOf = (id: string): string =>
   KNOWN_AGENTS.find(agent => agent.id === id)?.name ?? displayName(id)
 
-/** What is said of it in several places, the first of them counting most. */
+/** Settings merged from several sections; earlier sections win. */
 const settingsOf = ({ agents }: ModelSetup, id: string): ExternalAgentSettings | undefined => {
   const said = agents.flatMap(agent => (agent.id === id ? [agent.settings] : []))
   if (said.length === 0) return undefined
@@ -125,7 +125,7 @@ const settingsOf = ({ agents }: ModelSetup, id: string): ExternalAgentSettings |
   }
 }
 
-/** The one of the provider table that is a program (agent-home §10.2). */
+/** `copilot-acp`, the only provider of the table that is an external agent (agent-home §10.2). */
 const copilot = ({ env }: ModelSetup): AgentProgram => {
   const file = env.AGENT_COPILOT_ACP_COMMAND?.trim() || env.COPILOT_CLI_PATH?.trim() || 'copilot'
   const args = env.AGENT_COPILOT_ACP_ARGS?.trim() || '--acp --stdio'
@@ -147,10 +147,10 @@ const toEndpoint = (
   const place = findExecutable(file, setup.env.PATH ?? '')
   if (!place)
     throw unavailable(
-      `${name} cannot be started: ${file} is not installed on this machine. Install it, or pick another model.`,
+      `Couldn’t start ${name}: ${file} isn’t installed on this machine. Install it, or pick another model.`,
     )
   const settings = settingsOf(setup, id)
-  // Names that say no more than the agent's own leave the choice to it.
+  // These names select no model, so the agent uses its own default.
   const isOpen = ['', 'default', 'auto', id, provider].includes(own)
   return {
     provider,
@@ -169,7 +169,7 @@ const toEndpoint = (
   }
 }
 
-/** All that can be picked: the command to start it with, null where its program is missing, and its own environment. */
+/** All agents that can be selected. `command` is null when the program is not installed. */
 export const listExternalAgents = (setup: ModelSetup) => {
   const path = setup.env.PATH ?? ''
   const agents = new Map(
@@ -186,7 +186,7 @@ export const listExternalAgents = (setup: ModelSetup) => {
   })
 }
 
-/** Null when the pair means no agent. Throws the sentence why one that is meant cannot be started. */
+/** The endpoint of an external agent; null when the pair does not select one. Throws a UserError when it cannot be started. */
 export const agentEndpoint = (
   setup: ModelSetup,
   provider: string,
@@ -198,7 +198,7 @@ export const agentEndpoint = (
     ({ id }) =>
       id === provider ||
       id === slug ||
-      // Written in the agent's words, which are another name of a provider.
+      // The agent's id may be an alias of a provider.
       (id === setup.provider?.toLowerCase() && toProviderId(id) === provider),
   )
   if (provider === AGENT_PROVIDER) {
@@ -212,7 +212,7 @@ export const agentEndpoint = (
     if (agent) return toEndpoint(setup, agent, provider, model, rest)
     if (own) return toEndpoint(setup, own, provider, model, model)
     throw unavailable(
-      `There is no agent "${wanted}". Pick one of the model menu, or name it in config.yaml with acp_command.`,
+      `Unknown agent "${wanted}". Pick one in the model menu, or add it to config.yaml with acp_command.`,
     )
   }
   if (own) return toEndpoint(setup, own, provider, model, model)
@@ -221,24 +221,24 @@ export const agentEndpoint = (
     : null
 }
 
-/** It has its own login: that it can be started is all we can know. */
+/** True when the agent can be started. Whether it is signed in is not known here. */
 export const isAgentReady = (setup: ModelSetup, provider: string, model: string): boolean => {
   try {
     return agentEndpoint(setup, provider, model) !== null
   } catch {
-    // It is not installed, or nobody knows it.
+    // Not installed, or unknown.
     return false
   }
 }
 
 export type ExternalAgentSources = {
-  /** Installed ones. */
+  /** Installed agents. */
   programs: (path: string) => readonly AgentProgram[]
-  /** Models an agent said it can use; empty while it has not run. */
+  /** Models the agent reported; empty until it has run once. */
   models: (id: string) => readonly { id: string; label: string }[]
 }
 
-/** The group of the model list they are in; null when there are none. */
+/** The group of external agents in the model list; null when there are none. */
 export const agentGroup = (setup: ModelSetup, beyond: ExternalAgentSources): ModelGroup | null => {
   const agents = new Map(
     [...beyond.programs(setup.env.PATH ?? ''), ...configuredAgents(setup)].map(agent => [

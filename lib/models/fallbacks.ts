@@ -1,4 +1,4 @@
-/** The models a home names to step in when its own cannot answer: `fallback_providers`, else the older `fallback_model`. */
+/** Fallback models from config.yaml: `fallback_providers`, else the older `fallback_model`. */
 import { isObject, type JsonObject } from '../base/json.ts'
 import type { ModelEndpoint } from '../agent/types.ts'
 import { UserError } from '../errors.ts'
@@ -9,11 +9,11 @@ import { asCustom, type ModelHome, readSetup } from './provider-config.ts'
 
 export type Fallback = {
   pair: Resolved
-  /** A key written beside it; null when the provider's own are meant. */
+  /** The key written beside the entry; null uses the provider's keys. */
   key: string | null
 }
 
-/** Makes an endpoint of a pair; throws a Refusal when it cannot be called. */
+/** Resolves an endpoint; throws a UserError when it cannot be called. */
 export type EndpointOf = (pair: Resolved, pick: PickKey) => ModelEndpoint
 
 const text = (...values: unknown[]): string => {
@@ -22,13 +22,13 @@ const text = (...values: unknown[]): string => {
 }
 
 const readFallback = (home: ModelHome, raw: unknown): Fallback[] => {
-  // A model id alone is resolved as a person's choice would be.
+  // A bare model id is resolved as if it were picked in the model menu.
   const entry: Readonly<JsonObject> = isObject(raw)
     ? (raw as Readonly<JsonObject>)
     : { model: text(raw) }
   const model = text(entry.model, entry.default)
   if (!model) return []
-  // Misshapen, it would read as "any provider": such an entry is passed over.
+  // Skip malformed entries: they would read as "any provider".
   if ([entry.provider, entry.base_url].some(each => each != null && typeof each !== 'string'))
     return []
   const named = text(entry.provider)
@@ -44,14 +44,14 @@ const readFallback = (home: ModelHome, raw: unknown): Fallback[] => {
   return [{ pair, key: isUsableSecret(key) ? key : null }]
 }
 
-/** In the order in which they are tried. */
+/** In order of preference. */
 export const readFallbacks = (home: ModelHome): Fallback[] => {
   const { fallback_providers: list, fallback_model: one } = home.settings()
   const found = (Array.isArray(list) ? list : []).flatMap(raw => readFallback(home, raw))
   return found.length > 0 ? found : readFallback(home, one)
 }
 
-/** The key written beside a fallback goes where it says, and nowhere else; without one `pick` chooses as ever. */
+/** A key written beside a fallback is used for that fallback only; otherwise `pick` chooses. */
 const pickFor = ({ key }: Fallback, pick: PickKey): PickKey =>
   key === null
     ? pick
@@ -65,7 +65,7 @@ const pickFor = ({ key }: Fallback, pick: PickKey): PickKey =>
         isPooled: false,
       })
 
-/** Null when it cannot be called: no key, no address, a wire nobody speaks. */
+/** Null when the fallback cannot be called: no key, no address, or an unsupported wire format. */
 export const tryEndpoint = (
   fallback: Fallback,
   endpointOf: EndpointOf,
@@ -74,7 +74,7 @@ export const tryEndpoint = (
   try {
     return endpointOf(fallback.pair, pickFor(fallback, pick))
   } catch (error) {
-    // Passed over: the person hears of the failure that led here, not of a substitute that is not set up.
+    // Skip it. The error to report is the original failure, not that a fallback is not set up.
     if (error instanceof UserError) return null
     throw error
   }

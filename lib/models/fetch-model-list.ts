@@ -1,4 +1,4 @@
-/** One question to an address: which models do you serve? Bounded, never redirected, never led into a private network by a public name. */
+/** Fetches a server's model list: bounded size, no redirects, and no public host name may resolve to a private address (SSRF). */
 import { lookup } from 'node:dns/promises'
 import { BlockList, isIP } from 'node:net'
 import type { Dispatcher } from 'undici'
@@ -6,21 +6,21 @@ import { isObject } from '../base/json.ts'
 import { UserError, unavailable } from '../errors.ts'
 import { describeNetworkError } from '../http/network-error.ts'
 
-/** A model as a server lists it; `contextLength` is 0 when it does not say. */
+/** A model from a server's list; `contextLength` is 0 when unknown. */
 export type RemoteModel = { readonly id: string; readonly contextLength: number }
 
 export type ModelListRequest = {
   url: string
   headers: Readonly<Record<string, string>>
   timeoutMs: number
-  /** The address stands in our own table: nobody could have planted it. */
+  /** The address comes from the built-in provider table, so it needs no check. */
   isKnown: boolean
 }
 
 export type ModelListFetcherOptions = {
-  /** Where a proxy is to be used. */
+  /** Set when requests go through a proxy. */
   dispatcher?: Dispatcher | undefined
-  /** Aborts after so many milliseconds. */
+  /** A signal that aborts after `ms` milliseconds. */
   deadline?: (ms: number) => AbortSignal
   resolve?: (host: string) => Promise<{ address: string; family: number }[]>
 }
@@ -31,7 +31,7 @@ const MAX_BYTES = 8 * 1024 * 1024
 const MAX_MODELS = 2_000
 const MAX_ID_CHARS = 300
 
-/** A name with one of these in it says itself that it is a server nearby (contract §5.6). */
+/** Host names that contain one of these may resolve to a private address (contract §5.6). */
 const LOCAL_NAMES = ['ollama', 'localhost', '127.0.0.1', 'lmstudio', 'lm-studio']
 
 const privateList = (): BlockList => {
@@ -56,7 +56,7 @@ const privateList = (): BlockList => {
 }
 const PRIVATE = privateList()
 
-/** Loopback, link-local, private and shared ranges; a mapped IPv4 address counts as what it maps. */
+/** Loopback, link-local, private and shared ranges. An IPv4-mapped IPv6 address counts as the IPv4 address. */
 export const isPrivateAddress = (address: string): boolean => {
   const plain = address.replace(/^::ffff:(?=\d+\.)/i, '')
   const family = isIP(plain)
@@ -69,7 +69,7 @@ const count = (...values: unknown[]): number =>
 const toModel = (value: unknown): RemoteModel[] => {
   const raw = isObject(value) ? value : {}
   const name = [value, raw.id, raw.name, raw.model].find(text => typeof text === 'string')
-  // Google writes `models/gemini-…` and wants it without.
+  // Google lists `models/gemini-…` but expects the bare id in requests.
   const id = typeof name === 'string' ? name.trim().replace(/^models\//, '') : ''
   if (!id || id.length > MAX_ID_CHARS || /[\p{Cc}\u2028\u2029]/u.test(id)) return []
   const meta = isObject(raw.meta) ? raw.meta : {}
@@ -84,7 +84,7 @@ const toModel = (value: unknown): RemoteModel[] => {
   return [{ id, contextLength }]
 }
 
-/** `{data:[…]}`, `{models:[…]}` or a bare list; each entry once. Undefined when it is something else. */
+/** Accepts `{data: […]}`, `{models: […]}` or a bare list, and removes duplicates. Undefined for anything else. */
 export const parseModelList = (value: unknown): RemoteModel[] | undefined => {
   const found = isObject(value) ? [value.data, value.models].find(Array.isArray) : value
   if (!Array.isArray(found)) return undefined
@@ -93,10 +93,10 @@ export const parseModelList = (value: unknown): RemoteModel[] | undefined => {
 }
 
 const STATUS: Readonly<Record<number, string>> = {
-  401: 'it does not accept the key',
-  403: 'the key may not do that',
+  401: 'it rejected the key',
+  403: 'the key has no permission',
   404: 'there is no model list at that address',
-  429: 'it asks to slow down',
+  429: 'it is rate limited',
 }
 
 const readJson = async (body: Dispatcher.ResponseData['body'], host: string): Promise<unknown> => {
@@ -105,12 +105,12 @@ const readJson = async (body: Dispatcher.ResponseData['body'], host: string): Pr
   for await (const chunk of body) {
     chunks.push(chunk)
     size += chunk.length
-    if (size > MAX_BYTES) throw unavailable(`${host} answered a list that is too long.`)
+    if (size > MAX_BYTES) throw unavailable(`${host} returned a list that is too long.`)
   }
   try {
     return JSON.parse(Buffer.concat(chunks).toString('utf8'))
   } catch {
-    // A page of some other server: told apart from a list below.
+    // Not JSON, such as an HTML page; the caller reports it.
     return undefined
   }
 }
@@ -118,16 +118,16 @@ const readJson = async (body: Dispatcher.ResponseData['body'], host: string): Pr
 const checkedUrl = (text: string): URL => {
   const url = URL.canParse(text) ? new URL(text) : null
   if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password)
-    throw unavailable('That is not a plain http:// or https:// address.')
+    throw unavailable('That’s not a plain http:// or https:// address.')
   return url
 }
 
-/** Throws a Refusal with a sentence; the key is in none of them. */
+/** The function throws UserErrors only; no message contains the key. */
 export const createModelListFetcher = (options: ModelListFetcherOptions = {}): FetchModelList => {
   const deadline = options.deadline ?? (ms => AbortSignal.timeout(ms))
   const resolve = options.resolve ?? (host => lookup(host, { all: true }))
 
-  /** The addresses to connect to; undefined leaves the looking-up to the connection. */
+  /** Resolved addresses to connect to; undefined for a literal IP address. */
   const pinned = async (url: URL) => {
     const host = url.hostname.replace(/^\[|\]$/g, '').toLowerCase()
     if (isIP(host) !== 0) return undefined
@@ -135,19 +135,19 @@ export const createModelListFetcher = (options: ModelListFetcherOptions = {}): F
     const isNear = LOCAL_NAMES.some(name => host.includes(name))
     if (!isNear && found.some(({ address }) => isPrivateAddress(address)))
       throw unavailable(
-        `${host} leads into a private network, so it is not asked. Write its address as numbers if that is meant.`,
+        `${host} resolves to a private address, so it wasn’t contacted. Enter the IP address if that’s intended.`,
       )
     return found
   }
 
-  /** What was looked up is what is connected to: a second answer could be another one. */
+  /** Connects to the addresses that were checked: a second lookup could return others (DNS rebinding). */
   const dispatcherFor = async (
     question: ModelListRequest,
     url: URL,
   ): Promise<Dispatcher | undefined> => {
     if (question.isKnown) return options.dispatcher
     const addresses = await pinned(url).catch((error: unknown) => {
-      // Behind a proxy names are often the proxy's to look up.
+      // Behind a proxy, local DNS often fails and the proxy resolves the name.
       if (options.dispatcher && !(error instanceof UserError)) return undefined
       throw error
     })
@@ -176,17 +176,19 @@ export const createModelListFetcher = (options: ModelListFetcherOptions = {}): F
       })
       if (answer.statusCode !== 200) {
         answer.body.on('error', () => undefined).destroy()
-        const said = STATUS[answer.statusCode] ?? `it answered with status ${answer.statusCode}`
-        throw unavailable(`No models from ${url.host}: ${said}.`, { status: answer.statusCode })
+        const reason = STATUS[answer.statusCode] ?? `it returned status ${answer.statusCode}`
+        throw unavailable(`Couldn’t load models from ${url.host}: ${reason}.`, {
+          status: answer.statusCode,
+        })
       }
       const models = parseModelList(await readJson(answer.body, url.host))
-      if (!models) throw unavailable(`What ${url.host} answered is not a list of models.`)
+      if (!models) throw unavailable(`${url.host} didn’t return a list of models.`)
       return models
     } catch (error) {
       throw error instanceof UserError
         ? error
         : unavailable(
-            `No models from ${url.host}: ${describeNetworkError(signal.aborted ? signal.reason : error)}.`,
+            `Couldn’t load models from ${url.host}: ${describeNetworkError(signal.aborted ? signal.reason : error)}.`,
           )
     } finally {
       if (dispatcher && dispatcher !== options.dispatcher) void dispatcher.destroy()

@@ -1,4 +1,4 @@
-/** Model servers on this machine: where they usually listen, what they are called, and asking them, only when somebody wants to know. */
+/** Local model servers (Ollama, LM Studio, llama.cpp, vLLM): default ports, display names and detection. */
 import { messageOf } from '../errors.ts'
 import type { FetchModelList } from './fetch-model-list.ts'
 import { liveLabel, tagLabel } from './model-labels.ts'
@@ -33,7 +33,7 @@ export const isLoopbackUrl = (url: string): boolean =>
 const PRIVATE_HOST =
   /^(?:localhost|127\.|10\.|192\.168\.|169\.254\.|172\.(?:1[6-9]|2\d|3[01])\.|\[(?:::1|f[cd]|fe[89ab]))/
 
-/** What a server at this address is probably called; null for one that is not nearby. */
+/** Display name guessed from an address; null when it is not a private address. */
 export const endpointName = (url: string): string | null => {
   if (!URL.canParse(url)) return null
   const { host, hostname, port } = new URL(url)
@@ -43,7 +43,7 @@ export const endpointName = (url: string): string | null => {
   return LOCAL_SERVERS.find(({ baseUrl }) => new URL(baseUrl).port === port)?.name ?? 'Local server'
 }
 
-/** Ids there are `name:variant` tags. */
+/** Whether model ids there are `name:variant` tags. */
 export const isTagServer = (provider: string, url: string): boolean =>
   /^(?:custom:)?ollama(?:-cloud)?$/.test(provider) || endpointName(url) === 'Ollama'
 
@@ -52,11 +52,11 @@ export type LocalServer = {
   name: string
   base_url: string
   models: { id: string; label: string }[]
-  /** The home already uses this address. */
+  /** The address is already configured. */
   configured: boolean
 }
 
-/** An address the environment gives counts only when it is of this machine too. */
+/** An address from the environment counts only when it is a loopback address. */
 const addressOf = ({ baseUrl, baseUrlEnv }: Server, env: Readonly<Record<string, string>>) => {
   const given = (baseUrlEnv && env[baseUrlEnv]?.trim().replace(/\/+$/, '')) || ''
   return isLoopbackUrl(given) ? given : baseUrl
@@ -67,7 +67,7 @@ const sameAddress = (a: string, b: string): boolean => {
   return plain(a) === plain(b)
 }
 
-/** Servers that answer with a list of models, asked all at once and without any key. */
+/** Probes all known servers in parallel, without a key, and returns those that list models. */
 export const findLocalServers = async (
   ask: FetchModelList,
   home: ModelHome,
@@ -97,7 +97,7 @@ export const findLocalServers = async (
           },
         ]
       } catch (error) {
-        // Not there is the usual answer.
+        // Usually nothing listens there.
         log(`${server.name}: ${messageOf(error)}`)
         return []
       }

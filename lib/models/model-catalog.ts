@@ -1,4 +1,4 @@
-/** The model list with everything that is known beyond the files: what providers serve, and how much each model reads. */
+/** The model list of a home, completed with remote model lists, context lengths and prices. */
 import type { ModelList, ModelOption } from '../schema/model.ts'
 import type { ExternalAgentSources } from './external-agents.ts'
 import { toProviderId } from './provider-ids.ts'
@@ -24,9 +24,9 @@ export type ModelCatalogOptions = {
   live: RemoteModels
   prices: Prices
   config: DefaultConfig
-  /** Agents of other programs, as a home sees them. */
+  /** External agents of a home. */
   agents?: (home: ModelHome) => ExternalAgentSources
-  /** How long a list waits for servers; what they say later is in the next one. */
+  /** How long a list waits for servers, in milliseconds. Later answers are in the next list. */
   maxWaitMs?: number
 }
 
@@ -61,7 +61,7 @@ export const createModelCatalog = ({
     }
   }
 
-  /** A local server with one model needs no default: there is nothing else to choose (agent-home §2.2). */
+  /** The model of a local server that serves exactly one: it needs no configured default (agent-home §2.2). */
   const onlyModel = (home: ModelHome, setup: ModelSetup): string => {
     if (!setup.active || !setup.baseUrl || !isLocalUrl(setup.baseUrl)) return ''
     const said = live.cached(home, setup.active)
@@ -75,7 +75,7 @@ export const createModelCatalog = ({
       : { defaultModel: '', modelOverride: onlyModel(home, setup) }
   }
 
-  /** Waits for the servers whose lists are wanted, but not for long. */
+  /** Fetches remote lists; waits at most `maxWaitMs`. */
   const ask = async (home: ModelHome, providers: readonly string[]): Promise<void> => {
     const answers = Promise.all(providers.map(provider => live.load(home, provider)))
     let timer: NodeJS.Timeout | undefined
@@ -92,7 +92,7 @@ export const createModelCatalog = ({
     factsIn,
     defaultModel: (home: ModelHome): string => effectiveDefault(home, defaults(home)),
 
-    /** Everything GET /api/models shows. */
+    /** The response of GET /api/models. */
     async list(home: ModelHome): Promise<ModelList> {
       const setup = readSetup(home)
       const wanted = [...configuredProviders(setup)].filter(id => usesRemoteList(setup, id))
@@ -100,7 +100,7 @@ export const createModelCatalog = ({
       return modelGroups(home, defaults(home), beyond(home))
     },
 
-    /** Before a turn: prices can be looked up, and a local server has been asked for its one model if that is needed. */
+    /** Call before a turn: loads prices, and the model list of a local server if there is no default model. */
     async ready(home: ModelHome): Promise<void> {
       const setup = readSetup(home)
       if (isUnconfigured(setup)) return
@@ -109,7 +109,7 @@ export const createModelCatalog = ({
       await Promise.all([prices.ready(), needsModel ? ask(home, [setup.active ?? '']) : undefined])
     },
 
-    /** One provider's list: asked live, else what config.yaml holds of it, else the built-in list (spec.md, Models). */
+    /** The models of one provider: its remote list, else config.yaml, else the built-in list (spec.md, Models). */
     async of(home: ModelHome, name: string): Promise<ProviderModels> {
       const setup = readSetup(home)
       const provider = toProviderId(name)
@@ -123,7 +123,7 @@ export const createModelCatalog = ({
   }
 }
 
-/** `custom` without a name means every entry there is. */
+/** `custom` without a slug means all custom providers. */
 const written = (setup: ModelSetup, provider: string): ModelOption[] => {
   const entries = provider === 'custom' ? setup.custom : [customEntry(setup, provider)]
   const configured = [...entries, setup.providers.get(provider)].flatMap(entry =>
@@ -131,6 +131,6 @@ const written = (setup: ModelSetup, provider: string): ModelOption[] => {
   )
   if (configured.length > 0)
     return [...new Set(configured)].map(id => ({ id, label: shortLabel(id) }))
-  // Bare, as a live list is: whoever shows them says whose they are.
+  // Ids without a provider hint, as in a remote list.
   return (builtinModels(provider) ?? []).map(({ id, label }) => ({ id, label }))
 }

@@ -1,4 +1,4 @@
-/** The model list of a home: which providers it is set up for, and what each of them offers (contract §5.6). */
+/** Groups the models of a home by provider (contract §5.6). */
 import type { ModelGroup, ModelList, ModelOption } from '../schema/model.ts'
 import { agentGroup, type ExternalAgentSources } from './external-agents.ts'
 import { toProviderId } from './provider-ids.ts'
@@ -13,13 +13,13 @@ import { resolveModel } from './resolve.ts'
 import { baseUrlOf } from './endpoint.ts'
 import { type ModelHome, type ModelSetup, readSetup } from './provider-config.ts'
 
-/** What is known beyond the home's files; without it the list is made of those alone. */
+/** Model information beyond the home's files. */
 export type ModelInfoSources = {
-  /** What a provider has said it serves; never asks. */
+  /** Cached remote model list; does not fetch. */
   live?: (provider: string) => readonly RemoteModel[] | null
-  /** Tokens a model reads; 0 when unknown. `id` is the provider's own. */
+  /** Context length in tokens; 0 when unknown. `id` has no provider hint. */
   window?: (setup: ModelSetup, provider: string, id: string) => number
-  /** Agents of other programs. */
+  /** External agents. */
   agents?: ExternalAgentSources
 }
 
@@ -32,7 +32,7 @@ const demoGroup = (): ModelGroup => ({
 const asOptions = (ids: Iterable<string>, label: (id: string) => string): ModelOption[] =>
   [...ids].map(id => ({ id, label: label(id) }))
 
-/** Bare for the active provider and while none is known; every other id says whose it is (decision 4). */
+/** Ids of the active provider stay bare, as do all ids while no provider is active; others get an `@provider:` hint (decision 4). */
 export const withProviderHint = (id: string, provider: string, active: string | null): string =>
   active === null || active === provider || id.startsWith('@') ? id : `@${provider}:${id}`
 
@@ -43,12 +43,12 @@ const customModels = (setup: ModelSetup, provider: string): ModelOption[] => {
   return asOptions(new Set([...ids, ...configured]), shortLabel)
 }
 
-/** Models written down in the configuration replace the built-in list. */
+/** Models listed in config.yaml replace the built-in list. */
 const writtenModels = (setup: ModelSetup, provider: string): ModelOption[] => {
   if (provider === 'custom' || provider.startsWith('custom:')) return customModels(setup, provider)
   const configured = setup.providers.get(provider)?.models
   if (configured?.size) return asOptions(configured.keys(), id => id)
-  // Copies: the table is shared by every home and every request.
+  // Copies, because the table is shared.
   return (builtinModels(provider) ?? []).map(option => ({ ...option }))
 }
 
@@ -56,8 +56,8 @@ const addressFor = (setup: ModelSetup, provider: string): string =>
   baseUrlOf(setup, provider, { model: '', provider, baseUrl: null })
 
 /**
- * Is the provider's own word wanted for its list? Where nothing is written down of it, and at an address the home chose,
- * which may serve anything (decision 5, contract §5.6).
+ * Whether to fetch the provider's own model list: for custom providers, when no list is configured or built in, and at an
+ * address the home chose, which may serve anything (decision 5, contract §5.6).
  */
 export const usesRemoteList = (setup: ModelSetup, provider: string): boolean => {
   if (provider === 'demo' || provider === 'openrouter') return false
@@ -71,7 +71,7 @@ export const usesRemoteList = (setup: ModelSetup, provider: string): boolean => 
 export const labelFor = (setup: ModelSetup, provider: string, id: string): string =>
   isTagServer(provider, addressFor(setup, provider)) ? tagLabel(id) : liveLabel(id)
 
-/** What the server says, then what is written down of a custom one and not said. */
+/** The remote list, followed by configured models of a custom provider that it lacks. */
 const modelsOf = (
   setup: ModelSetup,
   provider: string,
@@ -109,14 +109,14 @@ const sized = (
   return contextLength > 0 ? { ...option, context_length: contextLength } : option
 }
 
-/** `openai/gpt-5-4` and `gpt-5.4` are the same name written by two tables. */
+/** Normalizes ids: `openai/gpt-5-4` and `gpt-5.4` are the same model. */
 const comparable = (id: string, provider: string): string => {
   const hint = `@${provider}:`
   const own = id.startsWith(hint) ? id.slice(hint.length) : id
   return own.slice(own.indexOf('/') + 1).replaceAll('-', '.')
 }
 
-/** The default model stands at the top of its provider's group; where that is not shown, in a group of its own. */
+/** Adds the default model at the top of its provider's group, or in a group of its own. */
 const withDefault = (
   setup: ModelSetup,
   groups: ModelGroup[],
@@ -141,7 +141,7 @@ const withDefault = (
   return [...groups, { provider: 'Default', provider_id: 'default', models: [option] }]
 }
 
-/** Computed anew from the home as it stands; nothing is shared between two answers. */
+/** Computed from the current files; the result is a fresh object. */
 export const modelGroups = (
   home: ModelHome,
   config: DefaultConfig,

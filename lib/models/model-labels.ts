@@ -1,4 +1,4 @@
-/** Names for people out of model ids nobody has written a label for (contract §1.4, §5.6). */
+/** Display names derived from model ids (contract §1.4, §5.6). */
 
 const CASING: ReadonlyMap<string, string> = new Map(
   ['GPT', 'GLM', 'API', 'AI', 'XL', 'MoE'].map(token => [token.toLowerCase(), token]),
@@ -35,5 +35,5 @@ export const tagLabel = (id: string): string => {
   return `${tagPart(name.slice(0, cut))}${variant ? ` (${variant})` : ''}`
 }
 
-/** What stands after the last slash. */
+/** The part after the last slash. */
 export const shortLabel = (id: string): string => id.slice(id.lastIndexOf('/') + 1) || id

@@ -1,4 +1,4 @@
-/** Everything about models that lives as long as the service: lists, prices, tests, keys, local servers; one object for the rest of it. */
+/** Wires the model modules together: catalog, prices, connection tests, credential pools, local servers. */
 import type { Dispatcher } from 'undici'
 import type { Providers } from '../agent/types.ts'
 import type { Config } from '../config.ts'
@@ -31,15 +31,15 @@ export type ModelServicesOptions = {
   writeEnv: (home: Home, values: Record<string, string | null>) => Promise<void>
   log: (line: string, extra?: Record<string, unknown>) => void
   redact: (text: string) => string
-  /** Models that an agent of another program said it can use, for a home. */
+  /** Models an external agent reported, for a home. */
   agentModels: (home: string, agent: string) => readonly { id: string; label: string }[]
 }
 
 export type ModelServices = ReturnType<typeof createModelServices>
 
 /**
- * `otherwise` where the home's files cannot be read. Only for what is looked up beside `endpoint`, which refuses with the
- * reason: a turn has to begin to keep the person's message.
+ * Returns `otherwise` when the home's files cannot be read. Only for lookups beside `endpoint`, which throws the reason: a
+ * turn has to start, so that the user's message is stored.
  */
 const tolerating = <T>(find: () => T, otherwise: T): T => {
   try {
@@ -71,15 +71,15 @@ export const createModelServices = ({
   const trial = createTestCall({ providers, hintFor })
   const pools = createCredentialPools({ log, redact })
   return {
-    /** To be shown; blank while the home's files cannot be read. */
+    /** For display; blank while the home's files cannot be read. */
     default: ({ strict }: Home) => tolerating(() => catalogue.defaultModel(strict), ''),
     defaults: ({ strict }: Home) => tolerating(() => catalogue.defaults(strict), config),
-    /** To be awaited before a turn: what `endpoint` looks up is there then. */
+    /** Await before a turn: loads what `endpoint` looks up. */
     async ready(home: Home): Promise<void> {
       try {
         await catalogue.ready(home)
       } catch (error) {
-        // `endpoint` refuses with the reason, when the turn has begun.
+        // `endpoint` throws the reason once the turn has started.
         if (!(error instanceof UserError)) throw error
       }
     },
@@ -92,7 +92,7 @@ export const createModelServices = ({
           }),
         { model: model ?? '', changed: false },
       ),
-    /** `baseUrl`: an address of the caller's own; a key is sent there only when it belongs to that host. */
+    /** `baseUrl` overrides the address; a key is sent there only when it belongs to that host. */
     endpoint: (home: Home, model: string, baseUrl?: string) =>
       resolveEndpoint(
         home,
@@ -101,7 +101,7 @@ export const createModelServices = ({
         catalogue.factsIn(home),
         pools.pickerFor(home),
       ),
-    /** For one turn: what it does when its model cannot answer. */
+    /** Key rotation and fallbacks of one turn. */
     recovery: (home: Home) =>
       createRecovery({
         pools,
@@ -109,9 +109,9 @@ export const createModelServices = ({
         endpointOf: (pair, pick) =>
           resolveEndpoint(home, catalogue.defaults(home), pair, catalogue.factsIn(home), pick),
       }),
-    /** When all notes of how keys fared are written. */
+    /** Resolves when all key statuses are written. */
     flush: pools.flush,
-    /** To be shown; empty while the home's files cannot be read. */
+    /** For display; empty while the home's files cannot be read. */
     async list({ strict }: Home): Promise<ModelList> {
       try {
         return await catalogue.list(strict)
@@ -125,7 +125,7 @@ export const createModelServices = ({
     local: (home: Home) => findLocalServers(ask, home),
     testing: createConnectionTests({ live, catalogue, trial }),
     addEndpoint: (home: Home, endpoint: Endpoint) => addEndpoint(home, endpoint),
-    /** Null or blank removes it. What was known of the provider is forgotten: another key may see other models. */
+    /** Null or blank removes the key. Drops cached model lists, because another key may list other models. */
     async setKey(home: Home, provider: string, key: string | null) {
       const change = keyChange(home, provider, key)
       await writeEnv(home, change.values)

@@ -1,24 +1,24 @@
-/** What a model costs and how much it can read, from the table of @pydantic/genai-prices; loaded when first needed. */
+/** Prices and context lengths of models from @pydantic/genai-prices, loaded on first use. */
 import type { calcPrice } from '@pydantic/genai-prices'
 import { isObject } from '../base/json.ts'
 
 export type ModelFacts = {
-  /** Tokens; 0 when the table does not know. */
+  /** Tokens; 0 when unknown. */
   contextLength: number
   /** US dollars per million tokens, in the first tier. */
   price?: { input: number; output: number; cacheRead?: number; cacheWrite?: number }
 }
 
 export type Prices = {
-  /** Resolves when the table can be asked; never rejects. */
+  /** Resolves when the table is loaded or failed to load; never rejects. */
   ready(): Promise<void>
-  /** Null for an unknown model, and for all while the table is not loaded. `provider` is canonical. */
+  /** Null for an unknown model, or while the table is not loaded. `provider` is a canonical id. */
   find(provider: string, model: string): ModelFacts | null
 }
 
 type Table = { calcPrice: typeof calcPrice }
 
-/** Our ids in the table's words, where the price is that provider's own. */
+/** Canonical id → id in the price table, for providers that set their own prices. */
 const PRICED: ReadonlyMap<string, string> = new Map(
   Object.entries({
     openai: 'openai',
@@ -35,10 +35,10 @@ const PRICED: ReadonlyMap<string, string> = new Map(
   }),
 )
 
-/** Resell or subscribe: how much a model reads is its maker's, what it costs is not. */
+/** Makers to look up context lengths with, for providers that resell their models at other prices. */
 const MAKERS = ['openai', 'anthropic', 'google', 'x-ai', 'deepseek', 'moonshotai', 'minimax', 'zai']
 
-/** A price is a number, or a base with dearer tiers above it. */
+/** A price is a number, or `{base, tiers}`. */
 const base = (value: unknown): number | undefined => {
   if (typeof value === 'number') return value
   if (!isObject(value) || !('base' in value)) return undefined
@@ -56,7 +56,7 @@ export const createPrices = (
     try {
       return table?.calcPrice({ input_tokens: 1, output_tokens: 1 }, model, { providerId }) ?? null
     } catch {
-      // A row of the table that cannot be computed is as good as none.
+      // The table has rows whose price cannot be calculated.
       return null
     }
   }
@@ -106,7 +106,7 @@ export const createPrices = (
         loaded => {
           table = loaded
         },
-        // Without the table the families' windows apply and nothing has a price.
+        // Without the table, context lengths come from `context-windows.ts` and there are no prices.
         () => undefined,
       )
       return loading
@@ -117,7 +117,7 @@ export const createPrices = (
       const held = known.get(key)
       if (held !== undefined) return held
       const facts = find(provider, model)
-      // Ids come from lists of servers: bounded, so that no list can fill the memory.
+      // Bounded, because ids come from remote model lists.
       if (known.size < 5_000) known.set(key, facts)
       return facts
     },

@@ -1,4 +1,4 @@
-/** What the model rules know of a home: its configuration read tolerantly into one plain record. */
+/** Reads the model settings of a home (config.yaml, auth.json, environment) into one plain record. */
 import type { ProfileConfig } from '../profiles/config.ts'
 import { isAlias, toProviderId, toSlug } from './provider-ids.ts'
 import { asObject, isObjectOrArray, type JsonObject } from '../base/json.ts'
@@ -6,9 +6,9 @@ import type { ExternalAgentSettings } from '../agent/external-agent.ts'
 import { yamlFlag } from '../store/yaml-file.ts'
 import { PROVIDERS } from './providers.ts'
 
-/** The part of a home the rules look at; values, so that a test can be a literal. */
+/** The part of a home that model modules read. */
 export type ModelHome = {
-  /** The profile's; absent in a literal. */
+  /** The profile's name; absent in tests. */
   readonly name?: string
   values(): Readonly<Record<string, unknown>>
   settings(): ProfileConfig
@@ -17,12 +17,12 @@ export type ModelHome = {
   authJson(): unknown
 }
 
-/** Model ids somebody wrote down, with the context window when that stands beside them. */
+/** Model ids listed in config.yaml with their context length (0 when not given). */
 export type ListedModels = ReadonlyMap<string, { contextLength: number }>
 
-/** An entry of `custom_providers`, or what `providers.<id>` says. */
+/** An entry of `custom_providers` or `providers`. */
 export type ProviderEntry = {
-  /** For people; null when the entry has none. */
+  /** Display name, or null. */
   name: string | null
   baseUrl: string | null
   apiKey: string | null
@@ -30,12 +30,12 @@ export type ProviderEntry = {
   models: ListedModels
 }
 
-/** What config.yaml says of an agent of another program: below `providers`, `custom_providers` or `model`. */
+/** Settings of an external agent, from `providers`, `custom_providers` or `model`. */
 export type AgentEntry = {
-  /** As written: an agent may be called like another name of a provider. */
+  /** As written: an agent's id may be an alias of a provider. */
   id: string
   name: string | null
-  /** Empty where it only says more of an agent that is installed. */
+  /** Empty when the entry only configures an installed agent. */
   command: readonly string[]
   settings: ExternalAgentSettings
 }
@@ -53,22 +53,22 @@ export type PoolEntry = {
   token: string
   baseUrl: string | null
   priority: number
-  /** When it may be used again, in milliseconds since 1970: 0 does not rest, Infinity rests nobody knows how long. */
+  /** When the key may be used again, in milliseconds since 1970: 0 now, Infinity unknown. */
   cooldownUntilMs: number
-  /** How often it was used. */
+  /** Number of requests. */
   requests: number
   ambient: boolean
 }
 
 export type ModelSetup = {
-  /** The configured provider as written (`auto` and blank are null); comparisons of resolution use this form. */
+  /** The configured provider as written (`auto` and blank are null). Model resolution compares this form. */
   provider: string | null
   /** Its canonical id, or `custom:<slug>`. */
   active: string | null
   baseUrl: string | null
   apiKey: string | null
   apiMode: string | null
-  /** In the order in which they count. */
+  /** In order of precedence. */
   agents: readonly AgentEntry[]
   /** `model.default`, as written. */
   model: string
@@ -83,7 +83,7 @@ export type ModelSetup = {
   providers: ReadonlyMap<string, ProviderEntry>
   /** By canonical id or `custom:<slug>`, lowest priority number first. */
   pool: ReadonlyMap<string, readonly PoolEntry[]>
-  /** Signed-in states of auth.json by canonical id: the key to use, '' when there is none. */
+  /** OAuth sign-ins of auth.json by canonical id: the key to use, or ''. */
   signedIn: ReadonlyMap<string, string>
   env: Readonly<Record<string, string>>
   dotenv: Readonly<Record<string, string>>
@@ -94,7 +94,7 @@ const entries = (value: unknown): [string, unknown][] => Object.entries(asObject
 const rows = (value: unknown): Readonly<JsonObject>[] =>
   Array.isArray(value) ? value.map(asObject) : Object.values(asObject(value)).map(asObject)
 
-/** Trimmed text; numbers count as text because YAML reads `4.20` as one. */
+/** Trimmed text. Numbers count as text, because YAML reads `4.20` as a number. */
 const text = (...values: unknown[]): string => {
   for (const value of values) {
     const found = typeof value === 'number' ? String(value) : value
@@ -107,7 +107,7 @@ const textOrNull = (...values: unknown[]): string | null => text(...values) || n
 
 const address = (...values: unknown[]): string | null => text(...values).replace(/\/+$/, '') || null
 
-/** A positive whole number; `200_000` is one too. */
+/** A positive integer, with or without underscores; else 0. */
 const tokens = (value: unknown): number => {
   const number = Number(typeof value === 'string' ? value.replaceAll('_', '') : value)
   return Number.isSafeInteger(number) && number > 0 ? number : 0
@@ -125,7 +125,7 @@ const listed = (value: unknown): ListedModels => {
   )
 }
 
-/** Arguments are a list, or words. */
+/** Arguments are a list, or text split at white space. */
 const commandLine = (raw: Readonly<JsonObject>): string[] => {
   const command = text(raw.acp_command)
   const args = Array.isArray(raw.acp_args)
@@ -136,7 +136,7 @@ const commandLine = (raw: Readonly<JsonObject>): string[] => {
   return command === '' ? [] : [command, ...args]
 }
 
-/** Seconds; absent where nothing usable is said. */
+/** Seconds to milliseconds; undefined for anything but a positive number. */
 const seconds = (value: unknown): number | undefined => {
   const number = Number(value)
   return value != null && Number.isFinite(number) && number > 0 ? number * 1_000 : undefined
@@ -191,7 +191,7 @@ const readCustom = (raw: Readonly<JsonObject>, env: ModelSetup['env']): CustomPr
   return { ...entry, models, model, slug: entry.name && toSlug(entry.name) }
 }
 
-/** A token somebody has lying around for other work, such as the host's own GitHub login (contract §3.7). */
+/** A token that was created for other purposes, such as the GitHub CLI's (contract §3.7). */
 const isAmbient = (raw: Readonly<JsonObject>): boolean => {
   const says = (value: unknown, ...words: string[]) => words.includes(text(value).toLowerCase())
   return (
@@ -201,10 +201,10 @@ const isAmbient = (raw: Readonly<JsonObject>): boolean => {
   )
 }
 
-/** How long a key rests that was refused for its rate or its credit, when nobody said until when (agent-home §3.4). */
+/** Cooldown of a key after a rate limit or quota error without a reset time (agent-home §3.4). */
 export const COOLDOWN_MS = 60 * 60_000
 
-/** Seconds or milliseconds since 1970, or a date in words; undefined when it says nothing. */
+/** Parses seconds or milliseconds since 1970, or a date text. */
 const timeMs = (value: unknown): number | undefined => {
   const number = typeof value === 'string' && value.trim() ? Number(value) : value
   if (typeof number !== 'number') return undefined
@@ -225,7 +225,7 @@ const cooldownOf = (raw: Readonly<JsonObject>): number => {
 export const tokenOf = (raw: Readonly<JsonObject>): string =>
   text(raw.agent_key, raw.access_token, raw.api_key)
 
-/** An entry without an id is known by its place among the others. */
+/** Entries without an id are identified by their index. */
 export const entryId = (raw: Readonly<JsonObject>, at: number): string => text(raw.id) || `#${at}`
 
 const readPoolEntry = (
@@ -244,7 +244,7 @@ const readPoolEntry = (
     ambient: isAmbient(raw),
   }
   if (!entry.source.startsWith('env:')) return [entry]
-  // The copy of a variable: without the variable it is nothing, and what was noted of another value is void.
+  // A copy of a variable's value: ignored when the variable is unset; its status is void when the value has changed.
   const name = entry.source.slice('env:'.length)
   const key = Object.hasOwn(env, name) ? text(env[name]) : ''
   if (!key) return []
@@ -264,7 +264,7 @@ const readSignedIn = (auth: Readonly<JsonObject>): ModelSetup['signedIn'] =>
     entries(auth.providers).map(([id, state]) => {
       const raw = asObject(state)
       const inner = asObject(raw.tokens)
-      // The portal's runtime key is `agent_key`; its access token only buys such keys.
+      // Nous Portal: `agent_key` is the API key; the access token only creates such keys.
       const key =
         toProviderId(id) === 'nous'
           ? text(raw.agent_key)
@@ -273,13 +273,13 @@ const readSignedIn = (auth: Readonly<JsonObject>): ModelSetup['signedIn'] =>
     }),
   )
 
-/** `auto` is the word for "not said". */
+/** `auto` counts as absent. */
 const named = (value: unknown): string | null => {
   const name = text(value)
   return name.toLowerCase() === 'auto' ? null : name || null
 }
 
-/** A named custom provider may be meant by its bare name, unless that is the name of a known one. */
+/** A custom provider may be named without `custom:`, unless the name is that of a known provider. */
 export const asCustom = (name: string, custom: readonly CustomProvider[]): string => {
   const slug = toSlug(name)
   if (slug.startsWith('custom:')) return slug

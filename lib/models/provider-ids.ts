@@ -1,6 +1,6 @@
-/** The many spellings of a provider's name, and the one id each of them means. */
+/** Canonical provider ids and their aliases. */
 
-/** Canonical id → other spellings (contract §5.1; the agent's own extra ones included). */
+/** Canonical id → aliases (contract §5.1, and those of the command line). */
 const SPELLINGS: Readonly<Record<string, readonly string[]>> = {
   zai: ['glm', 'z-ai', 'z.ai', 'zhipu'],
   copilot: ['github', 'github-copilot', 'github-models', 'github-model'],
@@ -28,16 +28,16 @@ const ALIASES: ReadonlyMap<string, string> = new Map(
   Object.entries(SPELLINGS).flatMap(([id, names]) => names.map(name => [name, id] as const)),
 )
 
-/** Any spelling → the canonical id; an unknown name passes through, trimmed and in lower case. */
+/** The canonical id; unknown names are trimmed and lowercased. */
 export const toProviderId = (name: string): string => {
   const id = name.trim().toLowerCase()
   return ALIASES.get(id) ?? id
 }
 
-/** True for a spelling that means another id. */
+/** True for an alias. */
 export const isAlias = (name: string): boolean => ALIASES.has(name.trim().toLowerCase())
 
-/** A custom provider's name as it stands in `custom:<slug>`. */
+/** The `<slug>` of `custom:<slug>`. */
 export const toSlug = (name: string): string => name.trim().toLowerCase().replaceAll(' ', '-')
 
 const FAMILIES: ReadonlyMap<string, string> = new Map(
@@ -59,7 +59,7 @@ const FAMILY_PREFIXES = [
   ['custom', 'custom'],
 ] as const
 
-/** The looser table, for session-model compatibility only (contract §5.1): '' means unknown. */
+/** A coarser mapping, for session-model compatibility only (contract §5.1); '' when unknown. */
 export const toFamily = (name: string): string => {
   const id = name.trim().toLowerCase()
   return FAMILIES.get(id) ?? FAMILY_PREFIXES.find(([prefix]) => id.startsWith(prefix))?.[1] ?? ''

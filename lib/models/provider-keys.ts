@@ -1,4 +1,4 @@
-/** The providers a person can hold keys of: which are held and where they come from, never what they are. */
+/** Lists providers with the state and source of their keys (never the keys), and prepares changes of keys. */
 import { invalid } from '../errors.ts'
 import type { ModelOption } from '../schema/model.ts'
 import { toProviderId } from './provider-ids.ts'
@@ -15,19 +15,19 @@ export type ProviderRow = {
   has_key: boolean
   configurable: boolean
   key_source: 'env_file' | 'env_var' | 'config_yaml' | 'oauth' | 'pool' | 'none'
-  /** Where the key stands, in words: a variable or a key of config.yaml. */
+  /** Source of the key for display: a variable or a key of config.yaml. */
   key_name: string | null
-  /** The variable a key is written to. */
+  /** The variable a new key is saved to. */
   env_var: string | null
-  /** Another spelling of this provider; the same keys. */
+  /** Set on aliases, which share the provider's keys. */
   alias_of: string | null
   models: ModelOption[]
 }
 
-/** Signed in through the command line (contract §1.4). */
+/** Providers with OAuth sign-in through the command line (contract §1.4). */
 const OAUTH: ReadonlySet<string> = new Set(['copilot', 'openai-codex', 'nous', 'qwen-oauth'])
 
-/** Where the first of a provider's variables is not the one that is written (contract §5.3). */
+/** Exceptions: keys are saved to this variable instead of the provider's first one (contract §5.3). */
 const WRITTEN_AS: ReadonlyMap<string, string> = new Map(
   Object.entries({ gemini: 'GEMINI_API_KEY', google: 'GOOGLE_API_KEY' }),
 )
@@ -40,7 +40,7 @@ const variableOf = (id: string): string | null => {
 const isAmbient = (provider: string, { name }: Credential): boolean =>
   PROVIDERS.get(provider)?.ambient?.includes(name) === true
 
-/** The key a turn would use; a token that lies around for other work is none. */
+/** The key a turn would use. Ambient tokens do not count. */
 const heldKey = (setup: ModelSetup, provider: string): Credential | undefined =>
   credentialsOf(setup, provider).find(credential => !isAmbient(provider, credential))
 
@@ -74,7 +74,7 @@ const rowOf = (setup: ModelSetup, id: string): ProviderRow => {
   }
 }
 
-/** Every provider that is known or configured, by id. */
+/** All known and configured providers, sorted by id. */
 export const listProviders = (
   home: ModelHome,
 ): { providers: ProviderRow[]; active_provider: string | null } => {
@@ -95,15 +95,15 @@ export const listProviders = (
 
 const MIN_KEY_CHARS = 8
 
-/** A key as it is written; refuses what cannot be one. */
+/** Validates an API key; throws a UserError. */
 export const parseApiKey = (raw: string): string => {
   const key = raw.trim()
   if (/[\r\n]/.test(key)) throw invalid('API key must not contain newline characters.')
   if (key.length < MIN_KEY_CHARS) throw invalid('API key appears too short.')
   if (key.length > 4_000) throw invalid('API key appears too long.')
   if (!/^[\x21-\x7e]+$/.test(key) || /['"`\\]/.test(key))
-    throw invalid('API key contains characters that no key has.')
-  if (!isUsableSecret(key)) throw invalid('That is the placeholder of a template, not an API key.')
+    throw invalid('API key contains invalid characters.')
+  if (!isUsableSecret(key)) throw invalid('That’s a placeholder, not an API key.')
   return key
 }
 
@@ -111,13 +111,13 @@ export type KeyChange = {
   provider: string
   display_name: string
   action: 'updated' | 'removed'
-  /** Variables of .env; null takes one out. */
+  /** Variables of .env; null removes one. */
   values: Record<string, string | null>
 }
 
 /**
- * What has to be written into .env to give a provider this key, or to take its keys away with null. A key goes where the
- * home's present one stands; otherwise that one would go on being used.
+ * The .env changes that set a provider's key, or remove its keys when `raw` is null or blank. A new key replaces the
+ * variable in use; otherwise the old key would keep precedence.
  */
 export const keyChange = (home: ModelHome, name: string, raw: string | null): KeyChange => {
   const provider = name.trim().toLowerCase()

@@ -1,22 +1,22 @@
-/** What the service knows of each provider: where its keys live, where it answers, which wire format it speaks. Data. */
+/** Provider table: key variables, base URLs, hosts and wire formats. Data. */
 import type { HttpApiMode } from '../agent/types.ts'
 
 /** `per_model`: the model's name decides (see `wireOf` in runtime.ts). `process`: an external program. */
 export type Wire = HttpApiMode | 'per_model' | 'process'
 
 export type ProviderFacts = {
-  /** Variables that may hold its key; the first usable one wins. */
+  /** Variables that may hold the key; the first usable one wins. */
   readonly keys: readonly string[]
-  /** Among them: tokens lying around for other reasons. They never make the provider appear. */
+  /** Those of `keys` that often exist for other purposes. They never make the provider appear in the list. */
   readonly ambient?: readonly string[]
   readonly baseUrl: string
   readonly baseUrlEnv?: string
-  /** Further hosts (with their subdomains) that belong to the provider and may see its key. */
+  /** Further hosts of the provider, including subdomains. Its keys may be sent there. */
   readonly hosts?: readonly string[]
   readonly wire?: Wire
-  /** Signed in through the command line, not with a key. */
+  /** Uses OAuth sign-in through the command line instead of a key. */
   readonly oauth?: true
-  /** Answers without a key. */
+  /** Needs no key. */
   readonly keyless?: true
 }
 
@@ -146,7 +146,7 @@ const FACTS: Readonly<Record<string, ProviderFacts>> = {
   },
 }
 
-/** In the order in which an unnamed provider is looked for (agent-home §3.5); contract §5.3 and agent-home §3.2. */
+/** In the order in which a provider is chosen when none is configured (agent-home §3.5). See contract §5.3, agent-home §3.2. */
 export const PROVIDERS: ReadonlyMap<string, ProviderFacts> = new Map(Object.entries(FACTS))
 
 const NAMES: Readonly<Record<string, string>> = {
@@ -172,7 +172,7 @@ const NAMES: Readonly<Record<string, string>> = {
   mistralai: 'Mistral',
   qwen: 'Qwen',
   'x-ai': 'xAI',
-  // Not in the contract's table, where title case would read badly.
+  // Not in the contract's table; title case would be wrong.
   xai: 'xAI',
   'ai-gateway': 'AI Gateway',
   kilocode: 'Kilo Code',
@@ -182,12 +182,12 @@ const NAMES: Readonly<Record<string, string>> = {
   nvidia: 'NVIDIA',
 }
 
-/** A provider's name for people; an id nobody knows is written in title case. */
+/** Display name; unknown ids are converted to title case. */
 export const displayName = (id: string): string =>
   (Object.hasOwn(NAMES, id) ? NAMES[id] : undefined) ??
   id.replace(/[a-z]+/gi, word => word[0]!.toUpperCase() + word.slice(1).toLowerCase())
 
-/** Servers on this machine: whatever they serve is asked of them, under the name they know it by. */
+/** Local servers. They receive model ids unchanged. */
 const LOCAL_SERVERS: ReadonlySet<string> = new Set([
   'ollama',
   'lmstudio',
@@ -199,12 +199,12 @@ const LOCAL_SERVERS: ReadonlySet<string> = new Set([
   'local',
 ])
 
-/** `custom`, `custom:<slug>` or a local server: its address decides, and it routes every id itself. */
+/** `custom`, `custom:<slug>` or a local server: identified by its address, and accepts any model id. */
 export const isEndpoint = (provider: string): boolean =>
   provider === 'custom' || provider.startsWith('custom:') || LOCAL_SERVERS.has(provider)
 
-/** Serve models of many makers under ids of their own, slashes included. */
+/** Serve models of many makers; their model ids may contain slashes. */
 export const AGGREGATORS: ReadonlySet<string> = new Set(['nous', 'opencode-zen', 'opencode-go'])
 
-/** Every id that has a name of its own in the table, other spellings among them. */
+/** All ids with a display name, including aliases. */
 export const providerNames = (): string[] => Object.keys(NAMES)

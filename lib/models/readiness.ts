@@ -1,4 +1,4 @@
-/** Can this home be talked to? Provider, model and key, judged from its own files alone (contract §1.15). */
+/** Whether a home is ready to chat: provider, model and key, judged from its files only (contract §1.15). */
 import { asObject } from '../base/json.ts'
 import { UserError } from '../errors.ts'
 import type { ModelOption } from '../schema/model.ts'
@@ -11,7 +11,7 @@ import { baseUrlOf, providerName } from './endpoint.ts'
 import { type ModelHome, type ModelSetup, readSetup } from './provider-config.ts'
 import { rejectConfigTypos } from './config-typos.ts'
 
-/** A home that can say whether its auth.json is whole. */
+/** A home that reports whether its auth.json can be read. */
 export type ReadinessHome = ModelHome & { authProblem(): string | null }
 
 export type QuickProvider = {
@@ -28,7 +28,7 @@ export type QuickProvider = {
 const copies = (models: readonly ModelOption[] | undefined): ModelOption[] =>
   (models ?? []).map(({ id, label }) => ({ id, label }))
 
-/** Providers that a first visit can set up with nothing but a key. */
+/** Providers offered in onboarding. */
 export const quickProviders = (): QuickProvider[] => [
   {
     id: 'openrouter',
@@ -72,7 +72,7 @@ export const quickProviders = (): QuickProvider[] => [
   },
 ]
 
-/** Signed in rather than keyed: a token in auth.json is what counts. */
+/** OAuth providers: a token in auth.json counts instead of a key. */
 const SIGNED_IN: ReadonlySet<string> = new Set([
   'openai-codex',
   'copilot',
@@ -90,7 +90,7 @@ const hasToken = (value: unknown): boolean => {
   )
 }
 
-/** The former entry and the pool are both honoured; anything unreadable is "not signed in". */
+/** Checks `providers` and the credential pool. An unreadable file counts as not signed in. */
 const isSignedIn = (home: ReadinessHome, provider: string): boolean => {
   if (home.authProblem() !== null) return false
   const auth = asObject(home.authJson())
@@ -100,7 +100,7 @@ const isSignedIn = (home: ReadinessHome, provider: string): boolean => {
   )
 }
 
-/** A key that may go to where the provider answers; a server on this machine or network may need none. */
+/** True when a key may be sent to the provider's address, or when a local server needs none. */
 const hasKey = (setup: ModelSetup, provider: string): boolean => {
   const url = baseUrlOf(setup, provider, { model: '', provider, baseUrl: null })
   if (!url) return false
@@ -126,7 +126,7 @@ export const readinessOf = (home: ReadinessHome, config: DefaultConfig): Readine
     return assess(home, config)
   } catch (error) {
     if (!(error instanceof UserError)) throw error
-    // Something is set up and cannot be read: not ready, and not to be set up as if there were nothing.
+    // Something is configured but unreadable. Report it as configured, so that onboarding does not overwrite it.
     return {
       provider: null,
       model: '',
@@ -156,11 +156,11 @@ const assess = (home: ReadinessHome, config: DefaultConfig): Readiness => {
     return {
       ...found,
       state: 'provider_incomplete',
-      note: `${name} is chosen, but there is no key for it yet.`,
+      note: `${name} is selected, but has no API key yet.`,
     }
   return { ...found, state: 'needs_provider', note: 'No provider is set up yet.' }
 }
 
-/** Has the home what a provider of the quick table needs, once it were chosen? */
+/** Whether the home has the key an onboarding provider needs. */
 export const hasKeyFor = (home: ModelHome, provider: string): boolean =>
   hasKey(readSetup(home), provider)

@@ -1,4 +1,4 @@
-/** How hard the model thinks and whether its thinking is shown: two keys of config.yaml that the command line shares. */
+/** Reasoning effort and visibility: `agent.reasoning_effort` and `display.show_reasoning`, shared with the command line. */
 import { asObject } from '../base/json.ts'
 import { invalid } from '../errors.ts'
 import type { EditableHome } from './default-model.ts'
@@ -21,7 +21,7 @@ const SHOWN: ReadonlyMap<string, boolean> = new Map(
   }),
 )
 
-/** What the home says about showing the thinking; undefined when it says nothing. */
+/** `display.show_reasoning`; undefined when not configured. */
 export const showsReasoning = (home: ModelHome): boolean | undefined =>
   home.settings().display.show_reasoning
 
@@ -34,7 +34,7 @@ export const saveShowReasoning = (home: EditableHome, isShown: boolean): void =>
   if (showsReasoning(home) !== isShown) home.config.edit(['display', 'show_reasoning'], isShown)
 }
 
-/** `show`, `hide` and their kin → the flag; refuses other words. */
+/** Parses `show`, `hide`, `on`, `off` and so on; throws a UserError otherwise. */
 export const parseDisplay = (value: unknown): boolean => {
   const text = typeof value === 'object' ? JSON.stringify(value) : String(value)
   const isShown = SHOWN.get(text.trim().toLowerCase())
@@ -43,7 +43,7 @@ export const parseDisplay = (value: unknown): boolean => {
   return isShown
 }
 
-/** Takes effect with the next turn. `default` leaves it to the model: the key goes. */
+/** Takes effect with the next turn. `default` removes the key and leaves the effort to the model. */
 export const saveEffort = (home: EditableHome, value: unknown): void => {
   const effort = typeof value === 'string' ? value.trim().toLowerCase() : ''
   if (!effort) throw invalid('effort is required', { code: 'missing_fields' })

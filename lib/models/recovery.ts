@@ -1,4 +1,4 @@
-/** What a turn does when its model cannot answer: another key of the same provider, then the next fallback (decision 31). */
+/** Recovery from provider failures within a turn: rotate to another key of the provider, then to a fallback model (decision 31). */
 import type { AgentRequest, ModelEndpoint, Recovery } from '../agent/types.ts'
 import type { FailureType } from '../schema/event.ts'
 import type { Candidate } from './credentials.ts'
@@ -9,26 +9,26 @@ import type { PoolHome, CredentialPools } from './credential-pool/credential-poo
 
 export type RecoveryOptions = { pools: CredentialPools; home: PoolHome; endpointOf: EndpointOf }
 
-/** One turn's; nothing of it outlives the turn. */
+/** State of one turn. */
 export type TurnRecovery = Required<
   Pick<AgentRequest, 'recover' | 'attemptLimit' | 'onEndpointSuccess'>
 >
 
-/** A provider that wants to be left alone for longer is not waited for while somebody else can answer. */
+/** A longer Retry-After is not waited for while another key or model can answer. */
 const MAX_RETRY_AFTER_MS = 10_000
-/** The same key once more, then somebody else. */
+/** Attempts after a rate limit before rotating. */
 const RATE_LIMIT_ATTEMPTS = 2
-/** What is overloaded or broke off often works again at once. */
+/** Attempts after transient failures, which often succeed immediately. */
 const TRANSIENT_ATTEMPTS = 3
 
-/** The key's fault, so that another one of the same provider may do better. */
+/** Failures that depend on the key, so another key of the provider may work. */
 const KEY_FAILURES: ReadonlySet<FailureType> = new Set([
   'rate_limit',
   'quota_exhausted',
   'auth_mismatch',
 ])
 
-/** Who stands in for it would be no better off: the conversation is too long, or nobody wants an answer any more. */
+/** Failures that no other key or model can fix. */
 const NOT_RECOVERED: ReadonlySet<string> = new Set([
   'context_overflow',
   'interrupted',
@@ -38,21 +38,21 @@ const NOT_RECOVERED: ReadonlySet<string> = new Set([
 const WHY: Partial<Record<FailureType, string>> = {
   rate_limit: 'is rate limited',
   quota_exhausted: 'has no credit left',
-  auth_mismatch: 'did not accept the key',
-  model_not_found: 'is not offered there',
-  network: 'cannot be reached',
-  no_response: 'answered nothing',
+  auth_mismatch: 'rejected the key',
+  model_not_found: 'isn’t available',
+  network: 'can’t be reached',
+  no_response: 'returned nothing',
 }
 
 const WHY_KEY: Partial<Record<FailureType, string>> = {
   rate_limit: 'is rate limited',
   quota_exhausted: 'has no credit left',
-  auth_mismatch: 'was not accepted',
+  auth_mismatch: 'was rejected',
 }
 
 const nameOf = ({ provider, model }: ModelEndpoint) => `${provider}/${model}`
 
-/** What an endpoint's line of predecessors has used up: several runs of one turn go their own ways. */
+/** Keys and models already tried on the way to an endpoint. Tracked per endpoint, because a turn can have several runs. */
 type Tried = { keys: ReadonlySet<string>; models: ReadonlySet<string> }
 
 const modelKey = ({ provider, model, baseUrl }: ModelEndpoint) =>
@@ -62,7 +62,7 @@ const secretKey = (provider: string, key: string | null) => `${provider}\0${key 
 export const createRecovery = ({ pools, home, endpointOf }: RecoveryOptions): TurnRecovery => {
   const lines = new WeakMap<ModelEndpoint, Tried>()
 
-  /** With the failed one itself. */
+  /** Including the failed endpoint. */
   const triedBy = (failed: ModelEndpoint): Tried => {
     const line = lines.get(failed)
     return {
@@ -86,7 +86,7 @@ export const createRecovery = ({ pools, home, endpointOf }: RecoveryOptions): Tu
     for (const fallback of readFallbacks(home)) {
       const found = tryEndpoint(fallback, endpointOf)
       if (!found || models.has(modelKey(found))) continue
-      // Only now does its strategy count a use.
+      // Resolve again with the pool's strategy, which counts the use.
       return isFinal ? tryEndpoint(fallback, endpointOf, pools.pickerFor(home)) : found
     }
     return null
@@ -103,13 +103,13 @@ export const createRecovery = ({ pools, home, endpointOf }: RecoveryOptions): Tu
   const next = (type: FailureType, failed: ModelEndpoint, tried: Tried): Recovery | null => {
     const sameModel = KEY_FAILURES.has(type) ? rotated(failed, tried) : null
     if (sameModel) {
-      const message = `A key of ${displayName(failed.provider)} ${WHY_KEY[type]}; this turn goes on with another one.`
+      const message = `A key of ${displayName(failed.provider)} ${WHY_KEY[type]}; continuing with another one.`
       return { endpoint: sameModel, kind: 'rotated', message }
     }
     const endpoint = otherModel(tried, true)
     if (!endpoint) return null
-    const why = WHY[type] ?? 'could not answer'
-    const message = `${nameOf(failed)} ${why}; this turn goes on with ${nameOf(endpoint)}.`
+    const why = WHY[type] ?? 'failed'
+    const message = `${nameOf(failed)} ${why}; continuing with ${nameOf(endpoint)}.`
     return { endpoint, kind: 'fallback', message }
   }
 

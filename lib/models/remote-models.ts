@@ -1,4 +1,4 @@
-/** What providers say they serve: asked with the provider's own key, kept for a minute, forgotten when the home's files change. */
+/** Fetches and caches the model lists of providers. Entries expire after a minute and when the home's files change. */
 import { toProviderId } from './provider-ids.ts'
 import type { FetchModelList, RemoteModel, ModelListRequest } from './fetch-model-list.ts'
 import { configuredKey, credentialFor, isLocalUrl, isOwnAddress } from './credentials.ts'
@@ -9,10 +9,10 @@ import { type ModelHome, type ModelSetup, readSetup } from './provider-config.ts
 /** spec.md, Limits. */
 export const LIST_TIMEOUT_MS = 8_000
 const TTL_MS = 60_000
-/** A server that was away is asked again sooner. */
+/** Failures are retried sooner. */
 const FAILURE_TTL_MS = 15_000
 
-/** Where a provider lists its models when its own address does not (contract §5.6). */
+/** Model list addresses of providers whose base URL has none (contract §5.6). */
 const KNOWN_LISTS: ReadonlyMap<string, string> = new Map(
   Object.entries({
     zai: 'https://api.z.ai/v1',
@@ -25,7 +25,7 @@ const KNOWN_LISTS: ReadonlyMap<string, string> = new Map(
   }),
 )
 
-/** Signed in elsewhere, another program, or a list that is curated: there is nothing to ask. */
+/** OAuth providers, external agents and curated lists: there is nothing to fetch. */
 const NOT_FETCHED: ReadonlySet<string> = new Set([
   'openrouter',
   'openai-codex',
@@ -44,13 +44,13 @@ const anthropicHeaders = (key: string): Record<string, string> => ({
     : { 'x-api-key': key }),
 })
 
-/** An address that names its version is complete; a person's bare one gets `/v1`. */
+/** Adds `/v1` to a user's address unless it contains a version. */
 const listUrl = (base: string, isChosen: boolean): string => {
   const { pathname } = URL.canParse(base) ? new URL(base) : { pathname: '' }
   return isChosen && !/\/v\d[^/]*(?:\/|$)/.test(pathname) ? `${base}/v1/models` : `${base}/models`
 }
 
-/** The provider's own address with its own key; null when that cannot be asked. */
+/** A request to the configured address; null when there is none to make. */
 const ownQuestion = (setup: ModelSetup, provider: string): ModelListRequest | null => {
   const url = baseUrlOf(setup, provider, { model: '', provider, baseUrl: null })
   if (NOT_FETCHED.has(provider) || !url || /\/anthropic$/.test(url)) return null
@@ -77,7 +77,7 @@ const ownQuestion = (setup: ModelSetup, provider: string): ModelListRequest | nu
   }
 }
 
-/** The known list of a provider, with no other key than one that config.yaml gives to that provider. */
+/** A request to the known list address. Sends only a key that config.yaml assigns to this provider. */
 const knownQuestion = (setup: ModelSetup, provider: string): ModelListRequest | null => {
   const base = KNOWN_LISTS.get(provider)
   const key = configuredKey(setup, provider)
@@ -94,13 +94,13 @@ type CacheEntry = {
 type HomeCache = { values: unknown; env: unknown; auth: unknown; held: Map<string, CacheEntry> }
 
 export type RemoteModels = {
-  /** Asked now or less than a minute ago; null when nobody answers. Never rejects. */
+  /** Cached for a minute; null when no server answers. Never rejects. */
   load(home: ModelHome, provider: string): Promise<readonly RemoteModel[] | null>
-  /** The last answer while the home's files are as they were, however old; never asks. */
+  /** The last result for unchanged files, however old. Does not fetch. */
   cached(home: ModelHome, provider: string): readonly RemoteModel[] | null
-  /** Asks at once and keeps nothing; throws the sentence why there is no answer. */
+  /** Fetches without the cache; throws a UserError. */
   fetch(home: ModelHome, provider: string): Promise<readonly RemoteModel[]>
-  /** Drops what is known of one provider, or of all. */
+  /** Drops the cache of one provider, or of all. */
   forget(home: ModelHome, provider?: string): void
 }
 
@@ -110,10 +110,10 @@ export const createRemoteModels = (
 ): RemoteModels => {
   const homes = new WeakMap<ModelHome, HomeCache>()
 
-  /** The same files give the same objects: another one means that something was edited. */
+  /** Unchanged files return identical objects, so a new object means an edit. */
   const cacheOf = (home: ModelHome): Map<string, CacheEntry> => {
     const [values, env, auth] = [home.values(), home.env(), home.authJson()]
-    // One home has two forms; see `Home.lenient`.
+    // A home has two forms that share a cache; see `Home.lenient`.
     const key = 'strict' in home ? (home.strict as ModelHome) : home
     const files = homes.get(key)
     if (files && files.values === values && files.env === env && files.auth === auth)
@@ -137,7 +137,7 @@ export const createRemoteModels = (
         const models = await fetchModelList(question)
         if (models.length > 0) return models
       } catch {
-        // The next place of the chain is asked; the static list is the last.
+        // Try the next address.
       }
     }
     return null
@@ -154,7 +154,7 @@ export const createRemoteModels = (
       if (last?.asking) return last.asking
       if (last && isFresh(last)) return last.models
       const asked = questions(readSetup(home), provider)
-      // Nothing to ask is nothing to remember: names come from anybody.
+      // Do not cache: provider names come from requests, and the map would grow without bound.
       if (asked.length === 0) return null
       const asking = fetchFirst(asked)
       held.set(provider, { models: last?.models ?? null, atMs: last?.atMs ?? 0, asking })

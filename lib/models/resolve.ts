@@ -1,13 +1,13 @@
-/** The one table that turns a model id into a pair {provider, model}; nothing beyond it guesses (contract §5.4). */
+/** Resolves a model id to {provider, model}. No other code guesses providers (contract §5.4). */
 import { toProviderId, toSlug } from './provider-ids.ts'
 import { STATIC_MODELS } from './builtin-models.ts'
 import { AGGREGATORS, isEndpoint, PROVIDERS, providerNames } from './providers.ts'
 import { type ModelHome, readSetup } from './provider-config.ts'
 
 export type Resolved = {
-  /** As the provider knows it; blank means "the default". */
+  /** The provider's own id; blank means the default model. */
   model: string
-  /** As written in configuration or hint; null when nothing names one. */
+  /** As written in config.yaml or in the hint; null when not given. */
   provider: string | null
   baseUrl: string | null
 }
@@ -22,17 +22,17 @@ export type Configured = {
   }[]
 }
 
-/** One of the table, by any of its names; or one that has a name for people. */
+/** A provider of the table or one with a display name, under any alias. */
 const isKnown = (provider: string): boolean =>
   PROVIDERS.has(toProviderId(provider)) || providerNames().includes(toProviderId(provider))
 
-/** Prefixes that name a maker the router can serve. */
+/** Prefixes of makers OpenRouter serves. */
 const isMaker = (prefix: string): boolean =>
   prefix === 'openrouter' || Object.hasOwn(STATIC_MODELS, prefix)
 
 /**
- * `@provider:model` split at the first colon; of `@custom:<name>:model` the name belongs to the provider when such a
- * custom provider exists. Undefined when it is no hint: either half may be missing.
+ * Parses `@provider:model`, split at the first colon. In `@custom:<slug>:model` the slug belongs to the provider if such a
+ * custom provider exists. Undefined when the id has no hint or half of it is missing.
  */
 export const parseHint = (
   id: string,
@@ -41,7 +41,7 @@ export const parseHint = (
   const [, provider, model] = /^@([^:]+):(.+)$/s.exec(id) ?? []
   if (provider === undefined || model === undefined) return undefined
   if (provider.trim().toLowerCase() === 'custom') {
-    // A name may hold colons itself: the longest one that exists is meant.
+    // A slug may contain colons; the longest match wins.
     const slugs = customProviders
       .flatMap(({ slug }) => slug ?? [])
       .toSorted((a, b) => b.length - a.length)
@@ -71,13 +71,13 @@ export const resolveModel = (id: string, configured: Configured): Resolved => {
   if (prefix && rest && prefix === provider) return { model: rest, provider, baseUrl }
   if (provider && (AGGREGATORS.has(provider) || isEndpoint(provider)))
     return { model: id, provider, baseUrl }
-  // A provider that nobody knows is a slip or another program's: its models are not sent to a third one.
+  // An unknown provider may be a typo or another program's. Its models are not sent to OpenRouter.
   if (isMaker(prefix) && prefix !== provider && (provider === null || isKnown(provider)))
     return { model: id, provider: 'openrouter', baseUrl: null }
   return { model: id, provider, baseUrl }
 }
 
-/** The same with a home's own configuration. */
+/** The same with the configuration of a home. */
 export const resolveFor = (home: ModelHome, id: string): Resolved => {
   const setup = readSetup(home)
   return resolveModel(id, { ...setup, customProviders: setup.custom })

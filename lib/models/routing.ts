@@ -1,6 +1,6 @@
 /**
- * `provider_routing` of config.yaml: which of OpenRouter's providers may serve a request, sent as `provider` with each one.
- * `data_collection: deny` is about privacy, so what cannot be understood is refused instead of left out. agent-home §2.2.
+ * `provider_routing` of config.yaml: which of OpenRouter's providers may serve a request (agent-home §2.2). Sent as
+ * `provider`. An invalid value stops requests instead of being ignored: `data_collection: deny` protects privacy.
  */
 import { isObject, type JsonObject } from '../base/json.ts'
 import { unavailable } from '../errors.ts'
@@ -14,12 +14,12 @@ const isNothing = (value: unknown): boolean =>
   (typeof value === 'string' && value.trim() === '') ||
   (Array.isArray(value) && value.length === 0)
 
-/** Undefined: not of this shape. */
+/** Undefined rejects the value. */
 type Read = (value: unknown) => unknown
 
 const isText = (value: unknown): boolean => typeof value === 'string' || typeof value === 'number'
 
-/** One text counts as a list of one. */
+/** A single text counts as a list of one. */
 const list: Read = value => {
   const all = Array.isArray(value) ? value : [value]
   return all.every(isText) ? all.map(each => String(each).trim()) : undefined
@@ -36,7 +36,7 @@ const mapping: Read = value => (isObject(value) ? value : undefined)
 const number: Read = value => (typeof value === 'number' ? value : mapping(value))
 const sort: Read = value => word('price', 'throughput', 'latency')(value) ?? mapping(value)
 
-/** All that OpenRouter knows; the command line has the first six. */
+/** All routing keys of OpenRouter (https://openrouter.ai/docs/features/provider-routing). The command line knows the first six. */
 const KEYS: Readonly<Record<string, { read: Read; wanted: string }>> = {
   sort: { read: sort, wanted: 'price, throughput or latency' },
   only: { read: list, wanted: 'a list of names' },
@@ -55,21 +55,21 @@ const KEYS: Readonly<Record<string, { read: Read; wanted: string }>> = {
 
 const refuse = (what: string): never => {
   throw unavailable(
-    `config.yaml: ${what}. Correct it: nothing is sent to OpenRouter while it is not known which of its providers may read it.`,
+    `config.yaml: ${what}. Fix it first: no request is sent to OpenRouter while it’s unclear which of its providers may read it.`,
     { config_problem: true },
   )
 }
 
-/** Null when nothing is asked for. */
+/** Null when nothing is configured. */
 const readRouting = (value: unknown): Routing | null => {
   if (isNothing(value)) return null
-  if (!isObject(value)) return refuse('provider_routing has to be a mapping')
+  if (!isObject(value)) return refuse('provider_routing must be a mapping')
   const asked = Object.entries(value).filter(([, each]) => !isNothing(each))
   const routing = asked.map(([key, each]) => {
-    if (!Object.hasOwn(KEYS, key)) return refuse(`provider_routing.${key} is no setting`)
+    if (!Object.hasOwn(KEYS, key)) return refuse(`provider_routing.${key} is not a setting`)
     const known = KEYS[key]
     const read = known?.read(each)
-    if (read === undefined) return refuse(`provider_routing.${key} has to be ${known?.wanted}`)
+    if (read === undefined) return refuse(`provider_routing.${key} must be ${known?.wanted}`)
     return [key, read] as const
   })
   return routing.length > 0 ? Object.fromEntries(routing) : null
@@ -80,7 +80,7 @@ const isOpenRouter = (provider: string, url: string): boolean => {
   return provider === 'openrouter' || host === 'openrouter.ai' || host.endsWith('.openrouter.ai')
 }
 
-/** The part of an endpoint that says it; nothing for any other provider. */
+/** The `routing` field of an endpoint; empty for other providers. */
 export const routingOf = (
   config: Readonly<JsonObject>,
   provider: string,

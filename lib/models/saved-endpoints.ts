@@ -1,4 +1,4 @@
-/** Address and key of an endpoint stay together when another provider becomes the default, and come back with it. */
+/** Saves address and key of the current endpoint when the default provider changes, and restores them later. */
 import { asObject, type JsonObject } from '../base/json.ts'
 import type { YamlEdit } from '../store/yaml-file.ts'
 import { toProviderId, toSlug } from './provider-ids.ts'
@@ -12,7 +12,7 @@ const text = (...values: unknown[]): string => {
 
 const plain = (url: string): string => url.replace(/\/+$/, '')
 
-/** What belongs to the endpoint that is configured, as it stands in the file: variables are not filled in. */
+/** Settings of the current endpoint as written: variables are not expanded. */
 const written = (config: Readonly<JsonObject>) => {
   const model = asObject(config.model)
   return {
@@ -24,7 +24,7 @@ const written = (config: Readonly<JsonObject>) => {
   }
 }
 
-/** A name for an endpoint that has none: its host, once more with a number where it is taken. */
+/** Names an endpoint after its host, with a number if that name is taken. */
 const nameFor = (setup: ModelSetup, url: string): string => {
   const host = URL.canParse(url) ? new URL(url).host.replaceAll(':', '-') : 'endpoint'
   const names = ['', '-2', '-3', '-4', '-5', '-6', '-7', '-8', '-9'].map(end => `${host}${end}`)
@@ -34,9 +34,9 @@ const nameFor = (setup: ModelSetup, url: string): string => {
 const clear = (keys: readonly string[]): YamlEdit[] => keys.map(key => [['model', key], undefined])
 
 /**
- * What has to be written when `provider` (at `baseUrl`, if that is known) becomes the default: the endpoint before keeps
- * its address, key and wire format below `providers`, or as a `custom_providers` entry where that place is another's.
- * `config` is config.yaml as written.
+ * The edits that save the current endpoint when `provider` (at `baseUrl`, if known) becomes the default: its address, key
+ * and wire format move to `providers`, or to a `custom_providers` entry if that key is taken. `config` is config.yaml as
+ * written.
  */
 export const saveEndpointEdits = (
   setup: ModelSetup,
@@ -60,7 +60,7 @@ export const saveEndpointEdits = (
     ...(own.api_key && { api_key: own.api_key }),
     ...(own.api_mode && { api_mode: own.api_mode }),
   }
-  // The same place cannot hold two endpoints: then it gets a name of its own.
+  // `providers.<id>` holds one endpoint only, so this one becomes a custom provider.
   if (keepsUrl && (isMoved || isTaken)) {
     const list = Array.isArray(config.custom_providers) ? config.custom_providers : []
     const row = {
@@ -74,7 +74,7 @@ export const saveEndpointEdits = (
   const missing = Object.entries(endpoint).filter(([key]) =>
     key === 'api_key' ? !held?.apiKey : key === 'api_mode' ? !held?.apiMode : !held?.baseUrl,
   )
-  // An endpoint is on offer by the models that are written down of it.
+  // Custom endpoints are listed by their configured models.
   const lists = keepsUrl && isEndpoint(active) && own.model !== '' && !held?.models.has(own.model)
   const facts = own.context_length === undefined ? {} : { context_length: own.context_length }
   return [
@@ -90,7 +90,7 @@ export const saveEndpointEdits = (
 
 const BROUGHT = ['base_url', 'api_key', 'api_mode'] as const
 
-/** The unnamed endpoint comes back to where every program looks for it: beside the model. */
+/** Moves the unnamed endpoint back to `model`, where other programs look for it. */
 export const restoreEndpointEdits = (
   config: Readonly<JsonObject>,
   provider: string,

@@ -1,4 +1,4 @@
-/** Writes a provider with its model and address into config.yaml, and shows what the home would be with it before anything is written. */
+/** Saves a provider with its model and address to config.yaml, and simulates a home with unsaved settings. */
 import { asObject, isObject } from '../base/json.ts'
 import { invalid } from '../errors.ts'
 import type { YamlEdit } from '../store/yaml-file.ts'
@@ -19,13 +19,13 @@ export type ProviderChoice = {
   provider: string
   model: string
   baseUrl: string | null
-  /** Written beside the address instead of into .env. */
+  /** Saved beside the address instead of in .env. */
   apiKey?: string
 }
 
 const MAX_URL_CHARS = 2_000
 
-/** Without its slashes at the end; refuses what is no plain web address. */
+/** Validates a base URL and removes trailing slashes; throws a UserError. */
 export const parseBaseUrl = (raw: string): string => {
   const url = raw.trim().replace(/\/+$/, '')
   if (!/^https?:\/\//i.test(url)) throw invalid('base_url must start with http:// or https://')
@@ -35,13 +35,13 @@ export const parseBaseUrl = (raw: string): string => {
   return url
 }
 
-/** Anthropic and OpenAI want the model's own name. */
+/** Anthropic and OpenAI expect the name without the `maker/` prefix. */
 export const bareModelName = (provider: string, model: string): string =>
   (provider === 'anthropic' || provider === 'openai') && model.startsWith(`${provider}/`)
     ? model.slice(provider.length + 1)
     : model
 
-/** Provider, model and address together, in one write. Keys of the provider before go to that one's own entry. */
+/** Saves provider, model and address in one write. Keys of the previous provider move to its own entry. */
 export const configureProvider = (home: EditableHome, chosen: ProviderChoice): void => {
   const setup = readSetup(home)
   const config = home.config.read()
@@ -51,7 +51,7 @@ export const configureProvider = (home: EditableHome, chosen: ProviderChoice): v
     [['model', 'provider'], chosen.provider],
     [['model', 'default'], bareModelName(chosen.provider, parseModelId(chosen.model))],
     [['model', 'base_url'], chosen.baseUrl ?? undefined],
-    // The older places at the root would otherwise speak for what was removed.
+    // Otherwise the root keys of older files would apply instead of the removed ones.
     [['base_url'], undefined],
     [['provider'], undefined],
     ...(chosen.apiKey ? [[['model', 'api_key'], chosen.apiKey] as const] : []),
@@ -75,8 +75,8 @@ const NO_ENDPOINTS = {
 } satisfies Partial<ProfileConfig>
 
 /**
- * The home as it would be: for trying a key and an address before they are written down. At an address that is not the
- * home's own for this provider none of its stored keys exist, or a caller could have them sent anywhere.
+ * The home with unsaved settings, for testing a key and an address. At an address other than the home's own for this
+ * provider, stored keys are left out: otherwise a caller could have them sent anywhere.
  */
 export const withProvider = (
   home: ModelHome,
@@ -124,14 +124,14 @@ export type Endpoint = { name: string; baseUrl: string; model: string; use: bool
 const rowsOf = (value: unknown): Record<string, unknown>[] =>
   Array.isArray(value) ? value.filter(row => isObject(row)) : []
 
-/** A server of one's own, as an entry of `custom_providers`: named, so that it stands beside what is configured already. */
+/** Adds or updates a named entry of `custom_providers`. */
 export const addEndpoint = (home: EditableHome, endpoint: Endpoint): { id: string } => {
   const name = endpoint.name.trim()
   const slug = toSlug(name)
   if (!name || name.length > 64 || /[\p{Cc}:/@\u2028\u2029]/u.test(name) || !name.isWellFormed())
-    throw invalid('name must be 1 to 64 characters without : / @')
+    throw invalid('The name must have 1 to 64 characters, without : / @')
   if (PROVIDERS.has(slug) && slug !== 'ollama' && slug !== 'lmstudio')
-    throw invalid(`${name} is the name of a provider; choose another one`)
+    throw invalid(`${name} is the name of a provider. Choose another one.`)
   const baseUrl = parseBaseUrl(endpoint.baseUrl)
   const model = parseModelId(endpoint.model)
   const rows = rowsOf(home.config.read().custom_providers)

@@ -1,4 +1,4 @@
-/** The smallest real call of a model: does this key, at this address, with this model, answer? */
+/** A minimal model call that checks key, address and model. */
 import type { ModelEndpoint, Providers } from '../agent/types.ts'
 import { messageOf, UserError } from '../errors.ts'
 import { FailureType } from '../schema/event.ts'
@@ -7,12 +7,12 @@ export type TestCallResult = {
   ok: boolean
   provider: string
   model: string
-  /** How long the first sign of life took. */
+  /** Time to the first chunk. */
   duration_ms: number
-  /** A sentence in both cases. */
+  /** A sentence, for success and failure. */
   message: string
   error?: string
-  /** The kind of failure, in the words of the error cards. */
+  /** The failure type. */
   type?: string
   hint?: string
 }
@@ -24,10 +24,10 @@ export type TestCallOptions = {
 }
 
 const TIMEOUT_MS = 30_000
-/** Models that think first need room before they say a word. */
+/** Reasoning models spend tokens before the first word. */
 const MAX_TOKENS = 64
 
-/** Which of a provider's models to try when nobody says: a small one answers fast and costs next to nothing. */
+/** The model to test by default: a small one is fast and cheap. */
 export const smallestModel = (ids: readonly string[]): string =>
   ids.find(id => /(?:mini|nano|haiku|flash|lite|small|free|turbo)\b/i.test(id)) ?? ids[0] ?? ''
 
@@ -35,7 +35,7 @@ const inWords = (ms: number): string => (ms < 1_000 ? `${ms} ms` : `${(ms / 1_00
 
 export const createTestCall =
   ({ providers, hintFor, timeoutMs = TIMEOUT_MS }: TestCallOptions) =>
-  /** `endpoint` throws the sentence why it cannot be called at all. Never rejects for what the provider does. */
+  /** `endpoint` may throw a UserError. Provider failures are part of the result; it does not reject for them. */
   async (
     asked: { provider: string; model: string },
     endpoint: () => ModelEndpoint,
@@ -53,8 +53,7 @@ export const createTestCall =
     try {
       const target = endpoint()
       const provide = providers[target.apiMode]
-      if (!provide)
-        return failed('This one answers whole turns only and cannot be tried by itself.')
+      if (!provide) return failed('External agents can’t be tested with a single call.')
       const stream = provide({
         endpoint: { ...target, maxTokens: MAX_TOKENS, effort: 'none' },
         messages: [{ role: 'user', content: 'Reply with the single word OK.' }],
@@ -65,15 +64,15 @@ export const createTestCall =
       for await (const delta of stream) if (delta.type !== 'usage') break
       const { provider, model } = target
       const duration_ms = took()
-      const message = `${model} answered in ${inWords(duration_ms)}.`
+      const message = `${model} responded in ${inWords(duration_ms)}.`
       return { ok: true, provider, model, duration_ms, message }
     } catch (error) {
       if (signal.aborted) throw signal.reason
       if (error instanceof UserError) return failed(error.message)
       if (timeout.aborted)
-        return failed(`No answer within ${Math.round(timeoutMs / 1_000)} seconds.`, 'network')
+        return failed(`No response within ${Math.round(timeoutMs / 1_000)} seconds.`, 'network')
       const type = FailureType.safeParse(error instanceof Error && 'type' in error && error.type)
-      // A provider throws failures of ours only: anything else is a mistake and goes up.
+      // Providers throw `ProviderFailure` only; anything else is a bug.
       if (!type.success) throw error
       return failed(messageOf(error), type.data)
     } finally {

@@ -1,4 +1,4 @@
-/** Speech to text: which service of this home may hear a recording, and asking it. */
+/** Speech to text: chooses the service of a home and sends it a recording. */
 import { readFile } from 'node:fs/promises'
 import { asObject } from '../base/json.ts'
 import { invalid, unavailable } from '../errors.ts'
@@ -8,7 +8,7 @@ import { yamlFlag } from '../store/yaml-file.ts'
 
 export type SpeechEndpoint = { url: string; apiKey: string | null; model: string }
 
-/** Services that speak the format, with the variables their keys stand in beside the provider's own. */
+/** Supported services (OpenAI's transcription API). */
 const SERVICES = {
   openai: { provider: 'openai', url: 'https://api.openai.com/v1', model: 'whisper-1' },
   groq: {
@@ -30,7 +30,7 @@ const plainUrl = (text: string): string => {
   return isPlain ? text.replace(/\/+$/, '') : ''
 }
 
-/** A key that may go to this service's own address; Groq is no provider of models here, so its variable is named. */
+/** A key for the service's own address. Groq is not in the provider table, so its variable is named here. */
 const keyOf = (home: ModelHome, service: Service): string => {
   const env = home.env()
   if (service === 'groq') return textOf(env.GROQ_API_KEY)
@@ -41,12 +41,12 @@ const keyOf = (home: ModelHome, service: Service): string => {
 }
 
 /**
- * Null when none is configured. An address in `stt` gets the key written beside it and no other; without an address it is
- * the service `stt.provider` names, else the first that has a key.
+ * The speech-to-text service; null when none is configured. An address in `stt` gets the key written beside it and no other
+ * one. Without an address: the service named by `stt.provider`, else the first with a key.
  */
 export const speechEndpoint = (home: ModelHome): SpeechEndpoint | null => {
   const stt = asObject(home.settings().stt)
-  // Misshapen, it would read as "any service".
+  // A malformed value would read as "any service".
   const isMisshapen = stt.provider !== undefined && typeof stt.provider !== 'string'
   if (yamlFlag(stt.enabled) === false || (isMisshapen && stt.provider !== null)) return null
   const wanted = textOf(stt.provider).toLowerCase()
@@ -72,14 +72,14 @@ const errorMessageIn = (text: string): string => {
     const { error } = body
     return textOf(typeof error === 'object' ? error?.message : error) || textOf(body.message)
   } catch {
-    // A page of some proxy: nothing in it is for a person.
+    // Not JSON, such as a proxy's HTML page: nothing to show.
     return ''
   }
 }
 
 export type Recording = { path: string; name: string; type: string }
 
-/** What was said. Throws a Refusal with the service's own words, the key never among them. */
+/** Returns the transcript. Throws a UserError with the service's message, the key masked. */
 export const transcribe = async (
   endpoint: SpeechEndpoint,
   recording: Recording,
@@ -89,18 +89,18 @@ export const transcribe = async (
   const form = new FormData()
   form.set('model', model)
   form.set('response_format', 'json')
-  // In memory: a file that is read while it is sent must not go before a service that has hung up early.
+  // Read into memory: streaming the file fails when the service closes the connection early.
   const { path, type, name } = recording
   form.set('file', new Blob([await readFile(path)], { type }), name)
   const answer = await fetch(`${url}/audio/transcriptions`, {
     method: 'POST',
     body: form,
-    // The key would travel to an address nobody configured.
+    // Following a redirect would send the key to an address that was not configured.
     redirect: 'error',
     headers: apiKey ? { authorization: `Bearer ${apiKey}` } : {},
     signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
   }).catch(() => {
-    throw unavailable('The speech service cannot be reached')
+    throw unavailable('Couldn’t reach the speech service')
   })
   const text = await answer.text()
   if (!answer.ok) {
@@ -108,10 +108,10 @@ export const transcribe = async (
       .replaceAll(apiKey ?? '\0', '***')
       .slice(0, MAX_ERROR_CHARS)
     const refuse = answer.status === 400 || answer.status === 415 ? invalid : unavailable
-    throw refuse(said || `The speech service answered with status ${answer.status}`)
+    throw refuse(said || `The speech service returned status ${answer.status}`)
   }
   const heard: unknown = JSON.parse(text)
   const transcript = asObject(heard).text
-  if (typeof transcript !== 'string') throw unavailable('The speech service answered nothing')
+  if (typeof transcript !== 'string') throw unavailable('The speech service returned no text')
   return transcript.trim()
 }

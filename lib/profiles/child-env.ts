@@ -1,4 +1,4 @@
-/** The environment of programs the agent starts: the home's, without anything that opens a door elsewhere. */
+/** The environment of child processes: the home's variables without secrets. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ProfileConfig } from './config.ts'
@@ -11,7 +11,7 @@ type Terminal = Pick<ProfileConfig['terminal'], 'env_passthrough' | 'home_mode'>
 
 export const isSecretName = (name: string): boolean => SECRET.test(name)
 
-/** The service's own settings, its password among them: no child ever needs them. */
+/** The service's own settings, including its password. Never passed to children. */
 const OURS = /^AGENT_WEBUI_/i
 
 /** `terminal.home_mode: profile`: programs get the profile's own HOME where it exists, and none of the person's logins. */
@@ -23,7 +23,7 @@ const profileHomeDir = ({ home_mode }: Terminal, dir: string): string | null => 
 export const childEnvironment = (given: {
   env: Readonly<Record<string, string>>
   config: Terminal
-  /** Set on top, after the scrubbing. */
+  /** Added after secrets are removed. */
   extra: Readonly<Record<string, string>>
   /** The home directory of the profile. */
   dir?: string

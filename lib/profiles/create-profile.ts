@@ -1,4 +1,4 @@
-/** A new profile: its directories and what it takes from another one, there as a whole or not at all. */
+/** Creates a profile atomically, optionally as a clone of another one. */
 import {
   chmodSync,
   copyFileSync,
@@ -20,7 +20,7 @@ import type { YamlEdit } from '../store/yaml-file.ts'
 import { type Home, openHome } from './home.ts'
 import { BAD_NAME, DEFAULT_PROFILE, type Homes } from './homes.ts'
 
-/** What every home has (agent-home §1.2). */
+/** Directories of every home (agent-home §1.2). */
 export const DIRECTORIES = [
   'memories',
   'sessions',
@@ -32,7 +32,7 @@ export const DIRECTORIES = [
   'cron',
 ] as const
 
-/** Taken along by a clone, each only when it is there. config.yaml is named by its home: it may lie elsewhere. */
+/** Files a clone copies, if present. config.yaml is copied separately, because AGENT_CONFIG_PATH may move it. */
 const CLONED = ['.env', 'SOUL.md', 'memories/MEMORY.md', 'memories/USER.md'] as const
 
 export type NewProfile = {
@@ -41,11 +41,11 @@ export type NewProfile = {
   source?: Home | undefined
   baseUrl?: string | undefined
   apiKey?: string | undefined
-  /** The last touch, before anybody can see the new home. */
+  /** Runs before the new home becomes visible. */
   prepare?: ((home: Home) => void) | undefined
 }
 
-/** With mode and times, as the command line copies them; a file that holds secrets is private in any case. */
+/** Copies mode and times, as the command line does. Files with secrets become private. */
 const copy = (from: string, to: string): void => {
   const found = statSync(from, { throwIfNoEntry: false })
   if (!found?.isFile()) return
@@ -58,7 +58,7 @@ const copy = (from: string, to: string): void => {
 const isSame = (a: unknown, b: string): boolean =>
   typeof a === 'string' && a.trim().replace(/\/+$/, '') === b.replace(/\/+$/, '')
 
-/** Address and key of the model, as config.yaml holds them. */
+/** Edits of address and key in the model section. */
 const addressEdits = (
   written: unknown,
   { baseUrl, apiKey }: Pick<NewProfile, 'baseUrl' | 'apiKey'>,
@@ -67,7 +67,7 @@ const addressEdits = (
   const isText = typeof written === 'string'
   const old = asObject(written)
   const before = 'base_url' in old ? old.base_url : undefined
-  // The cloned key was given for another address: it must not be sent to the new one.
+  // The cloned key belongs to another address and must not be sent to the new one.
   const isStale = Boolean(baseUrl && !apiKey && !isSame(before, baseUrl))
   return [
     ...(isText ? [[['model'], written.trim() ? { default: written.trim() } : {}] as const] : []),
@@ -83,7 +83,7 @@ const fill = (place: Home, { source, baseUrl, apiKey, prepare }: NewProfile): vo
   if (source) {
     const reason = source.config.problem()
     if (reason !== null)
-      throw conflict(`The configuration of profile '${source.name}' cannot be read: ${reason}`)
+      throw conflict(`Couldn’t read the configuration of profile '${source.name}': ${reason}`)
     copy(source.config.path, join(place.dir, 'config.yaml'))
     for (const path of CLONED) copy(join(source.dir, path), join(place.dir, path))
   }
@@ -92,7 +92,7 @@ const fill = (place: Home, { source, baseUrl, apiKey, prepare }: NewProfile): vo
   prepare?.(place)
 }
 
-/** Whoever makes the directory owns the name, the command line included. */
+/** Reserves the name: mkdir is atomic, also against the command line. */
 const claim = (path: string, name: string): void => {
   try {
     makeDir(dirname(path))
@@ -100,17 +100,17 @@ const claim = (path: string, name: string): void => {
   } catch (error) {
     if (existsSync(path))
       throw invalid(`Profile '${name}' already exists.`, { code: 'profile_exists' })
-    // The words of the system without the path: `EACCES: permission denied`.
-    throw unavailable(`The profile could not be created: ${messageOf(error).split(',')[0]}`)
+    // The system's message without the path: `EACCES: permission denied`.
+    throw unavailable(`Couldn’t create the profile: ${messageOf(error).split(',')[0]}`)
   }
 }
 
-/** Only while it is as we made it: what somebody put there meanwhile is not ours. */
+/** Removes the directory only while it is empty: another program may have used it since. */
 const unclaim = (path: string): void => {
   try {
     rmdirSync(path)
   } catch {
-    // Not empty, or gone already.
+    // Not empty, or already deleted.
   }
 }
 
@@ -120,7 +120,7 @@ export const checkNewName = (name: string): void => {
   if (!PROFILE_NAME.test(name)) throw invalid(BAD_NAME)
 }
 
-/** Built beside its place and moved there in one step: a killed process leaves an empty home, never half a one. */
+/** Builds the home in a staging directory and renames it, so that a killed process never leaves a partial home. */
 export const createProfile = (
   homes: Homes,
   env: Readonly<Record<string, string>>,
@@ -132,7 +132,7 @@ export const createProfile = (
   const staging = join(homes.dir, `.creating-${name}`)
   claim(path, name)
   try {
-    // What a killed process left; nobody else works here, because the name is ours.
+    // Left by a killed process. No other process uses it, because the name is reserved.
     rmSync(staging, { recursive: true, force: true })
     mkdirSync(staging, { mode: 0o700 })
     fill(openHome({ name, dir: staging, env }), given)

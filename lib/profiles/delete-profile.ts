@@ -1,4 +1,4 @@
-/** The end of a profile: gone in one step for everybody who looks, and from the disk right after. */
+/** Deletes a profile: an atomic rename makes it disappear, then its files are removed. */
 import { randomBytes } from 'node:crypto'
 import { readdirSync, renameSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
@@ -11,7 +11,7 @@ import { isGatewayRunning } from './profile-summary.ts'
 
 const DELETED_PREFIX = '.deleted-'
 
-/** What is below goes file by file; links are removed, what they point at stays. */
+/** Removes a tree. Links are removed, their targets are not. */
 const removeTree = (path: string): Promise<void> => rm(path, { recursive: true, force: true })
 
 export const requireDeletable = ({ name, dir }: Home): void => {
@@ -20,7 +20,7 @@ export const requireDeletable = ({ name, dir }: Home): void => {
     throw conflict(`The gateway of profile '${name}' is running. Stop it first.`)
 }
 
-/** The home is out of reach when this returns its promise, which is about the bytes only. */
+/** The profile no longer exists when this returns; the promise resolves when its files are removed. */
 export const deleteProfile = (homes: Homes, home: Home): Promise<void> => {
   const { name, dir } = home
   requireDeletable(home)
@@ -32,13 +32,13 @@ export const deleteProfile = (homes: Homes, home: Home): Promise<void> => {
   return removeTree(grave)
 }
 
-/** Ends what a killed process had begun. */
+/** Removes what a killed process left behind. */
 export const removeDeletedProfiles = async (dir: string): Promise<void> => {
   const names = (() => {
     try {
       return readdirSync(dir)
     } catch {
-      // No profiles, no graves.
+      // There is no profiles directory.
       return []
     }
   })()

@@ -1,4 +1,4 @@
-/** Stands for the home of a profile that was deleted: conversations in it can be read, and nothing can be run or sent. */
+/** The home of a deleted profile: its sessions can be read, but nothing can run or be sent. */
 import { join } from 'node:path'
 import { conflict, type UserError } from '../errors.ts'
 import { DEFAULT_PROFILE_CONFIG } from './config.ts'
@@ -6,7 +6,7 @@ import { type Home, withLenient } from './home.ts'
 
 const NOTHING = Object.freeze({})
 
-/** `profilesDir` never holds a profile of this name: whatever is looked for there is missing, and stays so. */
+/** `.missing` is not a valid profile name, so nothing is ever found there. */
 export const deletedHome = (name: string, profilesDir: string): Home => {
   const dir = join(profilesDir, '.missing')
   const refusal = (): UserError =>
@@ -40,6 +40,6 @@ export const deletedHome = (name: string, profilesDir: string): Home => {
     problems: () => [],
     childEnv: refuse,
   }
-  // Everything that only shows the session uses the defaults.
+  // Code that only displays a session gets the defaults.
   return withLenient(home, { ...home, settings: () => DEFAULT_PROFILE_CONFIG })
 }

@@ -1,4 +1,4 @@
-/** The text format of a home's .env: what a line means and how one is changed, and nothing about files. */
+/** Parses and edits the text of a .env file. */
 import { invalid } from '../errors.ts'
 
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/
@@ -6,14 +6,14 @@ const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/
 const unquoted = (text: string, quote: string): string =>
   text.length >= 2 && text.startsWith(quote) && text.endsWith(quote) ? text.slice(1, -1) : text
 
-/** Later lines win. Blank lines, comments, lines without `=` and names no shell could have are skipped. */
+/** Later lines win. Blank lines, comments, lines without `=` and invalid names are skipped. */
 export const parseEnv = (text: string): Record<string, string> => {
   const values: Record<string, string> = {}
   for (const raw of text.split(/\r\n|\n|\r/)) {
     const line = raw.trim()
     const cut = line.indexOf('=')
     if (line.startsWith('#') || cut < 0) continue
-    // People paste lines from shell files.
+    // Lines pasted from shell files start with `export`.
     const name = line
       .slice(0, cut)
       .replace(/^export\s+/, '')
@@ -34,27 +34,27 @@ const nameOf = (raw: string): string => {
     .trim()
 }
 
-/** Variables that decide what other programs run: a file that everything reads must not set them. */
+/** Variables that control which code other programs run. A .env must not set them. */
 const DANGEROUS =
   /^(?:PATH|HOME|SHELL|IFS|ENV|BASH_ENV|PROMPT_COMMAND|EDITOR|VISUAL|PAGER|BROWSER|LD_.*|DYLD_.*|PYTHON.*|NODE_.*|NPM_.*|PERL.*|RUBY.*|JAVA_TOOL_OPTIONS|GIT_.*|AGENT_HOME|AGENT_BASE_HOME|AGENT_YOLO_MODE|AGENT_WEBUI_.*)$/
 
 const formatted = (name: string, value: string): string => {
-  if (!NAME.test(name)) throw invalid(`${name.slice(0, 100)} cannot be the name of a variable.`)
-  if (DANGEROUS.test(name)) throw invalid(`${name} may not be set in .env.`)
+  if (!NAME.test(name)) throw invalid(`${name.slice(0, 100)} is not a valid variable name.`)
+  if (DANGEROUS.test(name)) throw invalid(`${name} can’t be set in .env.`)
   if (/[\p{Cc}\u2028\u2029]/u.test(value) || !value.isWellFormed())
-    throw invalid(`The value of ${name} contains characters that a line cannot hold.`)
+    throw invalid(`The value of ${name} contains invalid characters.`)
   if (/^[\w./:+=@%,~-]*$/.test(value)) return value
   const quoted = ["'", '"']
     .filter(mark => !value.includes(mark))
     .map(mark => mark + value + mark)
     .find(text => parseEnv(`${name}=${text}`)[name] === value)
-  if (!quoted) throw invalid(`The value of ${name} contains quotes that cannot be written.`)
+  if (!quoted) throw invalid(`The value of ${name} contains quotes that can’t be saved.`)
   return quoted
 }
 
 /**
- * The text with one variable set, or taken out when `value` is null. Comments, order and all other lines stay as they
- * are; of several lines for the name the first is kept and the others go, or one of them would win.
+ * Sets one variable, or removes it when `value` is null. Comments, order and other lines are preserved. Of several lines
+ * for the name only the first stays, because the last one would win.
  */
 export const editEnv = (text: string, name: string, value: string | null): string => {
   const line = value === null ? null : `${name}=${formatted(name, value)}`
@@ -67,7 +67,7 @@ export const editEnv = (text: string, name: string, value: string | null): strin
     return [/^\s*export\s/.test(raw) ? `export ${line}` : line]
   })
   if (line === null || first >= 0) return kept.join(end)
-  // A text that ends without a line end would glue the new line to the last one.
+  // Without a final line break the new line would join the last one.
   if (kept.at(-1) === '') kept.pop()
   return [...kept, line, ''].join(end)
 }

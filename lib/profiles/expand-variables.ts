@@ -1,9 +1,9 @@
-/** `${NAME}` inside the strings of config.yaml stands for a variable of the home; an unknown name stays as written. */
+/** Expands `${NAME}` in the strings of config.yaml with variables of the home. Unknown names stay as written. */
 import { isObjectOrArray } from '../base/json.ts'
 
 const REFERENCE = /\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g
 
-/** A copy with every string expanded once; what a variable contains is never expanded again. */
+/** Returns a copy. Expansion is not recursive: values of variables are not expanded. */
 export const expandVariables = (value: unknown, env: Readonly<Record<string, string>>): unknown => {
   if (typeof value === 'string')
     return value.includes('${')

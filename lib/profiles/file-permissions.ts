@@ -1,4 +1,4 @@
-/** Takes away other people's right to read a home's secrets, where somebody left it. */
+/** Makes files with secrets readable by their owner only. */
 import { closeSync, constants, fchmodSync, fstatSync, openSync } from 'node:fs'
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -16,9 +16,9 @@ const SECRETS = [
 const isMissing = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && /^E(?:NOENT|NOTDIR|LOOP)$/.test(String(error.code))
 
-/** True when it was open to others and is not any more. Only ordinary files of our own user are touched. */
+/** Returns true if the mode was changed. Changes regular files of the current user only. */
 const tighten = (path: string, uid: number | undefined): boolean => {
-  // A pipe in its place must not hold up the start.
+  // O_NONBLOCK: opening a FIFO would block the start.
   const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
   try {
     const found = fstatSync(fd)
@@ -31,7 +31,7 @@ const tighten = (path: string, uid: number | undefined): boolean => {
   }
 }
 
-/** Secrets of this directory that others may read; nothing is changed. */
+/** Files with secrets that other users can read. Changes nothing. */
 export const findExposedSecrets = (dir: string): string[] =>
   SECRETS.map(name => join(dir, name)).filter(path => {
     const found = statSync(path, { throwIfNoEntry: false })
@@ -46,12 +46,12 @@ const profilesOf = (baseHome: string): string[] => {
     .map(entry => join(dir, entry.name))
 }
 
-/** At every start; `log` hears a sentence for each file that was changed or could not be. */
+/** Runs at every start. Logs each file that was changed or could not be changed. */
 export const restrictSecrets = (
   { baseHome, stateDir }: { baseHome: string; stateDir: string },
   log: (line: string) => void,
 ): void => {
-  // Windows keeps no such bits.
+  // Windows has no such mode bits.
   if (process.platform === 'win32') return
   const uid = process.getuid?.()
   const homes = [baseHome, ...profilesOf(baseHome)]

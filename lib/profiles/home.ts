@@ -1,4 +1,4 @@
-/** One profile's home: its configuration, variables and credentials, each as it stands on disk right now. */
+/** The home of a profile: configuration, variables and credentials, always read from the current files. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { isObject } from '../base/json.ts'
@@ -13,12 +13,12 @@ import { expandVariables } from './expand-variables.ts'
 
 type Variables = Readonly<Record<string, string>>
 
-/** A file of a home that cannot be read as it stands. */
+/** A file of a home that cannot be read in its current state. */
 export type HomeProblem = {
   file: string
-  /** The line, where one is known, and what is wrong. */
+  /** What is wrong, with the line if known. */
   reason: string
-  /** The last version that could be read stays in force. Otherwise nothing runs that the file decides about. */
+  /** True: the last readable version stays in force. False: what depends on the file is refused. */
   in_force: boolean
 }
 
@@ -26,50 +26,50 @@ export type Home = {
   /** `default` for the base home. */
   readonly name: string
   readonly dir: string
-  /** config.yaml as written: the only form that may be edited. */
+  /** config.yaml as written. Edits go here. */
   readonly config: YamlFile
   /**
-   * config.yaml with `${NAME}` expanded: the form to act on, never to write back. Frozen by agreement. Like `dotenv`, `env`
-   * and `authJson` it refuses with file and reason while its file cannot be read and never could.
+   * config.yaml with `${NAME}` expanded. Never write it back; treat it as frozen. Like `dotenv`, `env` and `authJson` it
+   * throws a UserError with file and reason while the file cannot be read and no earlier version was readable.
    */
   values(): Readonly<Record<string, unknown>>
-  /** The same to look at only: what cannot be read counts as empty. Nothing may be run or decided by it. */
+  /** For display only: an unreadable file counts as empty. Never run or decide anything based on it. */
   peek(): Readonly<Record<string, unknown>>
-  /** The typed form of `values()`, with defaults; the same object until the file changes. Refuses where `values` does. */
+  /** `values()` in typed form with defaults. The same object until the file changes; throws when `values` does. */
   settings(): ProfileConfig
   /** Values of config.yaml that were dropped because they are invalid. Empty while the file cannot be read. */
   configProblems(): readonly ConfigProblem[]
-  /** The same home for what only shows something: there, what cannot be read counts as empty instead of refusing. */
+  /** The same home for display: unreadable files count as empty instead of throwing. */
   readonly lenient: Home
-  /** The form that refuses, of either form. */
+  /** The form that throws. */
   readonly strict: Home
   /** The home's .env alone. */
   dotenv(): Variables
-  /** The process environment of the start, overlaid by the home's .env. */
+  /** The process environment at the start, overridden by the home's .env. */
   env(): Variables
   /** auth.json; an empty object when missing. */
   authJson(): unknown
-  /** Why auth.json cannot be read as it stands, or null. */
+  /** Why auth.json cannot be read, or null. */
   authProblem(): string | null
-  /** Files of this home that are damaged, each with the reason. */
+  /** Unreadable files of this home, with reasons. */
   problems(): HomeProblem[]
-  /** A complete environment for a child process: no secrets but `terminal.env_passthrough`, AGENT_HOME set. */
+  /** The environment for a child process: no secrets except `terminal.env_passthrough`, AGENT_HOME set. */
   childEnv(extra?: Variables): Record<string, string>
 }
 
-/** A home that somebody else writes: no setting and no key of it is changed here. */
+/** A managed home is administered elsewhere: its settings and keys are never changed here. */
 export const isManaged = (dir: string, env: Variables): boolean =>
   existsSync(join(dir, '.managed')) ||
   ['AGENT_MANAGED', 'HERMES_MANAGED'].some(name =>
     /^(?:1|true|yes|on)$/i.test(env[name]?.trim() ?? ''),
   )
 
-/** Variables are few and short. */
+/** Far above any real .env. */
 const MAX_ENV_BYTES = 1024 * 1024
 
 type Env = { value: Variables | null; problem: string | null }
 
-/** .env as it stands, else as it last could be read. */
+/** The current .env, else its last readable version. */
 const envFile = (path: string) => {
   const parsed = cachedFile<Env>(
     path,
@@ -87,7 +87,7 @@ const envFile = (path: string) => {
   }
 }
 
-/** Recomputes only when an argument is another object than last time. */
+/** Recomputes only when the identity of an argument changes. */
 const memoized = <A extends readonly object[], T>(make: (...args: A) => T) => {
   let last: { args: A; value: T } | undefined
   return (...args: A): T => {
@@ -100,7 +100,7 @@ const NO_VARIABLES: Variables = Object.freeze({})
 
 type Form = Omit<Home, 'lenient' | 'strict'>
 
-/** Completes a home by its form for showing. */
+/** Connects the strict and the lenient form of a home. */
 export const withLenient = (strictForm: Form, lenientForm: Form): Home => {
   const home: Home = {
     ...strictForm,
@@ -126,14 +126,14 @@ export const withLenient = (strictForm: Form, lenientForm: Form): Home => {
 export const openHome = (given: {
   name: string
   dir: string
-  /** Elsewhere than `<dir>/config.yaml` only for the base profile (AGENT_CONFIG_PATH). */
+  /** Set for the base profile only (AGENT_CONFIG_PATH). */
   configPath?: string | null
   env: Variables
 }): Home => {
   const { name, dir } = given
   const config = yamlFile(given.configPath ?? join(dir, 'config.yaml'), () =>
     isManaged(dir, given.env)
-      ? 'The configuration of this home is managed by the system and cannot be changed here.'
+      ? 'This home is managed by the system. Its configuration can’t be changed here.'
       : undefined,
   )
   const paths = { env: join(dir, '.env'), auth: join(dir, 'auth.json') }
@@ -193,7 +193,7 @@ export const openHome = (given: {
     },
     childEnv(extra = {}) {
       const child = childEnvironment({ env: env(), config: home.settings().terminal, extra, dir })
-      // It speaks for the base profile only: a child in another home would read the wrong file.
+      // It applies to the base profile only: a child in another home would read the wrong file.
       if (!given.configPath) delete child.AGENT_CONFIG_PATH
       return { ...child, AGENT_HOME: dir }
     },

@@ -1,4 +1,4 @@
-/** All profiles of this machine: names to homes, and which one is meant when nobody says. */
+/** Resolves profile names to homes, and the active profile of a process or request. */
 import { readdirSync, rmSync, statSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import type { Config } from '../config.ts'
@@ -10,31 +10,31 @@ import { deletedHome } from './deleted-home.ts'
 import { type Home, openHome } from './home.ts'
 
 export const DEFAULT_PROFILE = 'default'
-/** Names a browser's profile. It ends with the browser, and is set for `default` too. */
+/** Session cookie with the profile of a browser; set for `default` as well. */
 export const PROFILE_COOKIE = 'agent_profile'
 
 export const BAD_NAME =
   'Invalid profile name: lowercase letters, numbers, hyphens, underscores only'
 
 export type Homes = {
-  /** The base home first, then the named ones by name. */
+  /** The base home first, then the others by name. */
   list(): Home[]
-  /** The home of a profile that has to exist; refuses a bad name and an absent directory. */
+  /** The home of an existing profile; throws a UserError for an invalid name or a missing directory. */
   open(name: string): Home
   /**
-   * The home a conversation belongs to: the base home where none was named. For a profile that is gone one that refuses
-   * everything but to be looked at: another home's keys are never used in its place.
+   * The home of a session's profile; the base home when it names none. For a deleted profile: a read-only home, because
+   * another home's keys must not be used in its place.
    */
   of(name: string | null | undefined): Home
-  /** Is there a profile of this name? */
+  /** Whether a profile of this name exists. */
   has(name: string): boolean
   /** The name of the process-level profile: the marker's, else the one AGENT_HOME pointed at, else `default`. */
   active(): string
   /** The profile of a request: its cookie's when that is a valid name, else the active one. */
   forCookie(cookie: string | undefined): Home
-  /** Makes a profile the process-level one: it serves the requests that name none, here and after a restart. */
+  /** Makes a profile the active one for requests without a cookie, now and after a restart. */
   activate(home: Home): void
-  /** Drops what is remembered of a home whose directory has gone, so that a later one of that name inherits nothing. */
+  /** Drops the cached home of a deleted profile, so that a later profile of that name starts clean. */
   forget(name: string): void
   readonly base: Home
   /** `<base>/profiles`. */
@@ -45,7 +45,7 @@ const isDirectory = (path: string): boolean => {
   try {
     return statSync(path).isDirectory()
   } catch {
-    // Absent or out of reach: no profile either way.
+    // Missing or not accessible: not a profile.
     return false
   }
 }
@@ -54,12 +54,12 @@ const namesIn = (dir: string): string[] => {
   try {
     return readdirSync(dir)
   } catch {
-    // No directory yet: there is only the base home.
+    // No profiles directory yet: only the base home exists.
     return []
   }
 }
 
-/** Absent means that nothing was switched; so does what is no file of text. */
+/** Blank when the file is missing or not a text file. */
 const readMarker = (path: string): string => readText(path, { maxBytes: 1_024 }).text?.trim() ?? ''
 
 export const createHomes = (
@@ -87,7 +87,7 @@ export const createHomes = (
     return home
   }
 
-  /** Where the process was started: a direct child of the profiles directory, or nothing. */
+  /** The profile AGENT_HOME pointed at, if it is a direct child of the profiles directory. */
   let started =
     dirname(resolve(config.agentHome)) === resolve(dir) ? basename(resolve(config.agentHome)) : ''
 
@@ -119,10 +119,10 @@ export const createHomes = (
         .flatMap(name => find(name) ?? []),
     ],
     activate(home) {
-      // The marker first: it is what the next start and the command line read.
+      // The marker first: the next start and the command line read it.
       if (home.name === DEFAULT_PROFILE) rmSync(marker, { force: true })
       else replaceText(marker, `${home.name}\n`)
-      // Where the process was started no longer counts, or nobody could go back to the base home.
+      // Forget the initial AGENT_HOME, or the base home could never become active again.
       started = ''
       process.env.AGENT_HOME = home.dir
     },

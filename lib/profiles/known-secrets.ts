@@ -1,21 +1,21 @@
-/** Every secret that stands in a home: its variables, its configuration, its credentials, its MCP servers. */
+/** Collects the secrets of a home, for masking: variables, configuration, credentials and MCP servers. */
 import { join } from 'node:path'
 import { isObject } from '../base/json.ts'
 import { UserError } from '../errors.ts'
 import { jsonFile } from '../store/json-file.ts'
 import type { Home } from './home.ts'
 
-/** Files of other programs of this family, beside auth.json. */
+/** Credential files of related programs, beside auth.json. */
 const CREDENTIAL_FILES = ['.anthropic_oauth.json', 'google_token.json', 'google_client_secret.json']
 
 const NAME =
   /API_?KEY|SECRET|PASSWORD|PASSWD|PASSPHRASE|(?:^|_)(?:KEY|KEY_ID|API|TOKEN|CREDENTIALS?|PAT|PWD|AUTH|AUTHORIZATION|COOKIE|BEARER|WEBHOOK|WEBHOOK_URL)$/
 
-/** Names of something else that has to do with a secret: the variable it stands in, the file, how long it lives. */
+/** Names about a secret rather than of one: its variable, its file, its lifetime. */
 const ABOUT =
   /_(?:ENV|ENVS|VAR|NAME|NAMES|FILE|PATH|DIR|TYPE|METHOD|URI|TTL|EXPIRY|EXPIRES(?:_(?:AT|IN))?)$/
 
-/** accessToken, access-token and ACCESS_TOKEN are the same name. */
+/** Normalizes accessToken, access-token and ACCESS_TOKEN to the same name. */
 const isSecretName = (name: string): boolean => {
   const usual = name
     .replace(/([a-z0-9])([A-Z])/g, '$1_$2')
@@ -24,14 +24,14 @@ const isSecretName = (name: string): boolean => {
   return NAME.test(usual) && !ABOUT.test(usual)
 }
 
-/** Letters and digits mixed, no place and no sentence: what stands in a header or variable of a server and is no setting. */
+/** At least 16 letters, digits and URL characters: probably a token in a header or variable of an MCP server. */
 const looksRandom = (value: string): boolean =>
   value.length >= 16 && /\d/.test(value) && /[A-Za-z]/.test(value) && /^[\w+/=.~:-]+$/.test(value)
 
 const FLAG = /^--?[\w-]*(?:key|token|secret|password)$/i
 const FLAG_WITH_VALUE = /^--?[\w-]*(?:key|token|secret|password)=(.+)$/is
 
-/** What an address carries: a password, and parameters that are named like secrets. */
+/** Secrets in a URL: a password, and query parameters with names of secrets. */
 const inAddress = (value: string): string[] => {
   if (!/^[a-z][\w+.-]*:\/\//i.test(value) || !URL.canParse(value)) return []
   const { searchParams, password } = new URL(value)
@@ -46,8 +46,8 @@ const inArguments = (args: readonly unknown[]): unknown[] =>
   )
 
 /**
- * Texts under a name that says what they are. `given`: somebody hands them over as a variable or a header, where a name
- * says less, so what looks random counts as well.
+ * Strings whose key is the name of a secret. `given`: the value is in `env` or `headers`, where names say less, so anything
+ * that looks random counts as well.
  */
 const secretsIn = (value: unknown, name = '', given = false): string[] => {
   if (typeof value === 'string') {
@@ -63,14 +63,14 @@ const secretsIn = (value: unknown, name = '', given = false): string[] => {
   return Object.entries(value).flatMap(([key, inner]) =>
     secretsIn(
       inner,
-      // `tokens: {main: …}`, `credential_pool: {openai: [...]}`: the name above counts where the own says nothing.
+      // In `tokens: {main: …}` the parent's name decides, because the key itself says nothing.
       isSecretName(key) || !/^tokens$/i.test(name) ? key : 'token',
       given || /^(?:env|(?:\w+_)?headers)$/i.test(key),
     ),
   )
 }
 
-/** Of several values: worked out again only when one of them is another than last time. */
+/** Recomputes only when the identity of a value changes. */
 const derived = <T>(make: (values: readonly unknown[]) => T) => {
   let last: { values: readonly unknown[]; result: T } | undefined
   return (values: readonly unknown[]): T => {
@@ -83,7 +83,7 @@ const derived = <T>(make: (values: readonly unknown[]) => T) => {
 
 const NOTHING = Object.freeze({})
 
-/** What a file that cannot be read holds is not known; everything else still is. */
+/** An empty object for an unreadable file. */
 const orEmpty = (read: () => unknown): unknown => {
   try {
     return read()
@@ -107,7 +107,7 @@ const openHomeSecrets = (home: Home) => {
     ])
 }
 
-/** Over all homes there are; the same array for as long as none of their files changes. */
+/** The secrets of all homes; the same array until one of their files changes. */
 export const createKnownSecrets = (homes: () => readonly Home[]): (() => readonly string[]) => {
   const opened = new Map<Home, () => readonly string[]>()
   const join = derived(values => [...new Set(values.flat() as string[])])

@@ -1,9 +1,9 @@
-/** The places of other profiles that no tool of this one may look into: a turn works in its own home only. */
+/** Paths of other profiles, which tools of a profile must not access. */
 import { join } from 'node:path'
 import type { Home } from './home.ts'
 import { DEFAULT_PROFILE, type Homes } from './homes.ts'
 
-/** Of the base home, which holds the other ones and may hold workspaces: what belongs to its profile. */
+/** Private files of the default profile. The base home itself also contains the other profiles and may contain workspaces. */
 const BASE_PRIVATE = [
   '.env',
   'auth.json',

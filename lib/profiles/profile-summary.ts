@@ -1,4 +1,4 @@
-/** What a list of profiles says about one of them: nine fields, each as its files stand now. */
+/** Summary of a profile for the profile list. */
 import { statSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -18,27 +18,27 @@ const pidIn = (text: string): number => {
     const value: unknown = JSON.parse(text)
     return Number(typeof value === 'number' ? value : asObject(value).pid)
   } catch {
-    // Half-written, or no number at all: nobody's pid.
+    // Partially written, or not a number.
     return Number.NaN
   }
 }
 
-/** The messaging gateway of a home answers to the pid it left there. */
+/** Whether the messaging gateway of a home runs, by its pid file. */
 export const isGatewayRunning = (dir: string): boolean => {
   try {
     const pid = pidIn(readText(join(dir, 'gateway.pid'), { maxBytes: 64 * 1024 }).text ?? '')
-    // 0 and negative numbers would ask about whole groups of processes.
+    // kill(0) and negative numbers address process groups.
     return Number.isSafeInteger(pid) && pid > 0 && process.kill(pid, 0)
   } catch (error) {
-    // No file and no process mean no; a process of another user may not be asked, and is alive.
+    // ESRCH: no such process. EPERM: a running process of another user.
     return error instanceof Error && 'code' in error && error.code === 'EPERM'
   }
 }
 
-/** Not skills: what the skill hub keeps for itself, and history. */
+/** Directories of the skill hub and of git. */
 const SKIPPED = new Set(['.hub', '.git'])
 
-/** SKILL.md files below a directory; links are not followed, so that none is counted twice. */
+/** Counts SKILL.md files below a directory. Links are not followed, so that none counts twice. */
 const countSkills = async (dir: string): Promise<number> => {
   const entries = await readdir(dir, { withFileTypes: true }).catch(() => [])
   const below = entries.filter(entry => entry.isDirectory() && !SKIPPED.has(entry.name))
@@ -47,7 +47,7 @@ const countSkills = async (dir: string): Promise<number> => {
   return counts.reduce((sum, count) => sum + count, own ? 1 : 0)
 }
 
-/** `active` is the name of the profile the caller is in. */
+/** `active`: the name of the caller's profile. */
 export const toProfile = async (home: Home, active: string): Promise<Profile> => {
   const { model: written } = home.lenient.settings()
   const model = asObject(written)

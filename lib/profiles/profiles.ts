@@ -1,4 +1,4 @@
-/** The profiles of this machine as things to list, make and delete. */
+/** Lists, creates and deletes profiles. */
 import { messageOf } from '../errors.ts'
 import type { Profile } from '../schema/profile.ts'
 import { checkNewName, createProfile, type NewProfile } from './create-profile.ts'
@@ -11,14 +11,14 @@ export type ProfilesOptions = {
   homes: Homes
   env: Readonly<Record<string, string>>
   log: (message: string, extra?: Record<string, unknown>) => void
-  /** A profile has gone: open pages are told. */
+  /** Notifies open pages that a profile was deleted. */
   onDeleted: (name: string) => void
 }
 
 export type Profiles = ReturnType<typeof createProfiles>
 
 export const createProfiles = ({ homes, env, log, onDeleted }: ProfilesOptions) => {
-  /** What cannot be deleted now is tried again at the next start; the profile itself has gone. */
+  /** The profile is deleted; removing its files is retried at the next start. */
   const tell = (error: unknown) =>
     log('a deleted profile is still on the disk', { error: messageOf(error) })
 
@@ -28,7 +28,7 @@ export const createProfiles = ({ homes, env, log, onDeleted }: ProfilesOptions) 
     checkName: checkNewName,
     checkRemovable: requireDeletable,
     record: toProfile,
-    /** `active` is the profile of the caller. */
+    /** `active`: the caller's profile. */
     list: (active: string): Promise<Profile[]> =>
       Promise.all(homes.list().map(home => toProfile(home, active))),
     create: (given: NewProfile): Home => createProfile(homes, env, given),

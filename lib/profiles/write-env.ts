@@ -1,4 +1,4 @@
-/** Writes variables into a home's .env: under the lock, whole or not at all, owner-only, never in a managed home. */
+/** Saves variables in a home's .env: locked, atomic, mode 0600, never in a managed home. */
 import { join } from 'node:path'
 import { conflict } from '../errors.ts'
 import { withFileLock } from '../store/flock.ts'
@@ -9,20 +9,20 @@ import { type Home, isManaged } from './home.ts'
 
 const LOCK_MS = 5_000
 
-/** Refuses to take a file that cannot be read for an empty one: it would be overwritten. */
+/** Throws for an unreadable file: treated as empty, it would be overwritten. */
 const requireText = (path: string): string => {
   const { text, problem } = readText(path)
-  if (problem !== null) throw conflict(`.env cannot be read, so it was left alone: ${problem}`)
+  if (problem !== null) throw conflict(`Couldn’t read .env, so it was not changed: ${problem}`)
   return text ?? ''
 }
 
-/** Null takes a variable out. Read again under the lock: what another program wrote meanwhile is kept. */
+/** Null removes a variable. Reads the file under the lock, so that no other program's change is lost. */
 export const writeEnv = async (
   home: Pick<Home, 'dir'> & Partial<Pick<Home, 'env'>>,
   values: Readonly<Record<string, string | null>>,
 ): Promise<void> => {
   if (isManaged(home.dir, home.env?.() ?? {}))
-    throw conflict('The keys of this home are managed by the system and cannot be changed here.', {
+    throw conflict('This home is managed by the system. Its keys can’t be changed here.', {
       code: 'managed_home',
     })
   const path = join(home.dir, '.env')

@@ -117,7 +117,7 @@ for (const [name, step, reason] of [
     assert.equal(keysAt(one)?.slice(0, 2), [`first-${name}`, `second-${name}`])
     assert.is(warnings.length, 1)
     assert.is(warnings[0]?.type, 'rotated')
-    assert.match(String(warnings[0]?.message), 'this turn goes on with another one')
+    assert.match(String(warnings[0]?.message), 'continuing with another one')
     assert.is((await noted(context, 0, 'exhausted')).last_error_reason, reason)
     assert.is((await noted(context, 1, 'ok')).request_count, 1)
     assert.is(JSON.parse(readFileSync(join(context.app.home, 'auth.json'), 'utf8')).mine, 1.5)
@@ -169,11 +169,8 @@ test('all keys refused: the next fallback, with the key of its own host only', a
   assert.equal(
     warnings.map(({ type, message }) => [type, message]),
     [
-      ['rotated', 'A key of Custom:One has no credit left; this turn goes on with another one.'],
-      [
-        'fallback',
-        'custom:one/model-one is rate limited; this turn goes on with custom:two/model-two.',
-      ],
+      ['rotated', 'A key of Custom:One has no credit left; continuing with another one.'],
+      ['fallback', 'custom:one/model-one is rate limited; continuing with custom:two/model-two.'],
     ],
   )
   const last = messages.at(-1)

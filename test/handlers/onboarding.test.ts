@@ -293,7 +293,7 @@ test('an address is asked for its models with the key that was typed, and nothin
       lists.answer = { status: 401 }
       const refused = await probe({ api_key: 'sk-typed-key' })
       assert.equal([refused.status, refused.body.ok], [200, false])
-      assert.match(refused.body.error, 'does not accept the key')
+      assert.match(refused.body.error, 'rejected the key')
       assert.is((await probe({ base_url: 'file:///etc/passwd' })).status, 400)
       assert.is(read(app, '.env'), 'OPENAI_API_KEY=sk-stored-key\n')
       assert.not.ok(existsSync(join(app.home, 'config.yaml')))

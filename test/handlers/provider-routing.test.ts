@@ -73,13 +73,13 @@ test('of no concern to another provider; nothing is sent where nothing is asked 
 })
 
 const SLIPS: [unknown, RegExp][] = [
-  [{ data_collection: 'forbid' }, /provider_routing\.data_collection has to be allow or deny/],
-  [{ data_collection: false }, /data_collection has to be/],
+  [{ data_collection: 'forbid' }, /provider_routing\.data_collection must be allow or deny/],
+  [{ data_collection: false }, /data_collection must be/],
   [{ data_colection: 'deny' }, /provider_routing\.data_colection is no setting/],
-  [{ only: { a: 1 } }, /provider_routing\.only has to be a list/],
-  [{ require_parameters: 'perhaps' }, /require_parameters has to be true or false/],
-  [{ sort: 'beauty' }, /sort has to be/],
-  [['deny'], /provider_routing has to be a mapping/],
+  [{ only: { a: 1 } }, /provider_routing\.only must be a list/],
+  [{ require_parameters: 'perhaps' }, /require_parameters must be true or false/],
+  [{ sort: 'beauty' }, /sort must be/],
+  [['deny'], /provider_routing must be a mapping/],
 ]
 
 test('what cannot be understood is refused by its name, and nothing is sent', async ({

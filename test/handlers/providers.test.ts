@@ -197,7 +197,7 @@ test('a test is a real call, and says in a sentence how it went', async ({ app, 
   scripted.push({ text: ['O', 'K'] })
   const right = await app.post('/api/providers/test', { provider: 'openai', model: 'gpt-5.4' })
   assert.equal([right.body.ok, right.body.model], [true, 'gpt-5.4'])
-  assert.match(right.body.message, /^gpt-5\.4 answered in/)
+  assert.match(right.body.message, /^gpt-5\.4 responded in/)
   const request = scripted.requests.at(-1)
   assert.is(request?.headers.authorization, 'Bearer sk-stored-key')
   assert.is(request?.body.model, 'gpt-5.4')

@@ -169,14 +169,11 @@ test('what the service refuses is told in its words, without the key', async ({ 
   assert.equal([bad.status, bad.body.error], [400, 'Invalid file format, ***'])
   Object.assign(service.answer, { status: 500, body: 'oops' })
   const broken = await send(app, recording())
-  assert.equal(
-    [broken.status, broken.body.error],
-    [503, 'The speech service answered with status 500'],
-  )
+  assert.equal([broken.status, broken.body.error], [503, 'The speech service returned status 500'])
   service.close()
   writeFileSync(join(app.home, 'config.yaml'), 'stt:\n  base_url: http://127.0.0.1:9/v1\n')
   const away = await send(app, recording())
-  assert.equal([away.status, away.body.error], [503, 'The speech service cannot be reached'])
+  assert.equal([away.status, away.body.error], [503, 'Couldn’t reach the speech service'])
   assert.equal(app.errors, [])
 })
 

@@ -29,7 +29,7 @@ test('ports, options and pairs that cannot be', () => {
     assert.throws(() => read({}, argv), /is not an option. Usage:/)
   for (const argv of [['--host'], ['--host=']])
     assert.throws(() => read({}, argv), '--host needs an address')
-  assert.throws(() => read({ AGENT_WEBUI_TLS_CERT: '/c' }), 'belong together')
+  assert.throws(() => read({ AGENT_WEBUI_TLS_CERT: '/c' }), 'must be set together')
   for (const entry of ['proxy', '10.0.0.0/33', '::/129', '10.0.0.0/8/8', '10.0.0.0/', '1.2.3']) {
     assert.throws(
       () => read({ AGENT_WEBUI_TRUSTED_PROXIES: `127.0.0.1,${entry}` }),

@@ -1,4 +1,4 @@
-/** Writes into auth.json how the keys of a pool fared: under the lock the command line takes, and nothing else in it changes. */
+/** Saves the status of pooled keys in auth.json, under the lock the command line uses. Nothing else in the file changes. */
 import { join } from 'node:path'
 import { type JsonObject, isObject } from '../../base/json.ts'
 import { conflict } from '../../errors.ts'
@@ -10,11 +10,11 @@ import { replaceText } from '../../store/atomic-write.ts'
 import { toProviderId } from '../provider-ids.ts'
 import { entryId, tokenOf } from '../provider-config.ts'
 
-/** What is noted of one key. Times are seconds since 1970, as the agent writes them. */
+/** Status of a key. Times are seconds since 1970, as the command line writes them. */
 export type KeyStatus = {
   status: 'ok' | 'exhausted'
   at: number
-  /** Calls since the last note. */
+  /** Calls since the last save. */
   used: number
   code?: number | undefined
   reason?: string
@@ -26,26 +26,26 @@ export type PooledKey = {
   provider: string
   id: string
   key: string
-  /** The variable it is read from; null for what stands in the pool itself. */
+  /** The variable the key is read from; null for a key stored in the pool. */
   variable: string | null
 }
 
-/** As long as the agent waits for it. */
+/** The command line waits as long. */
 const LOCK_WAIT_MS = 15_000
 
-/** Null for a missing file; throws on one that cannot be understood. */
+/** Null for a missing file; throws a UserError for an unreadable one. */
 const readAuth = (path: string): JsonObject | null => {
   const { text, problem } = readText(path)
   if (problem !== null)
-    throw conflict(`auth.json cannot be read; mend or remove it first (${problem})`)
+    throw conflict(`Couldn’t read auth.json. Fix or remove it first (${problem})`)
   if (text === null) return null
   try {
     const value: unknown = JSON.parse(text, preserveNumbers)
     if (isObject(value)) return value
   } catch (error) {
-    throw conflict(`auth.json cannot be read; mend or remove it first (${jsonReason(error, text)})`)
+    throw conflict(`Couldn’t read auth.json. Fix or remove it first (${jsonReason(error, text)})`)
   }
-  throw conflict('auth.json cannot be read; mend or remove it first (it holds no mapping)')
+  throw conflict('Couldn’t read auth.json. Fix or remove it first (it is not a JSON object)')
 }
 
 const poolOf = (auth: JsonObject | null, provider: string): unknown[] | null => {
@@ -59,11 +59,11 @@ const poolOf = (auth: JsonObject | null, provider: string): unknown[] | null => 
 const entryOf = (list: unknown[], { id, key, variable }: PooledKey): JsonObject | undefined => {
   const bags = list.filter(isObject)
   if (variable) return bags.find(({ source }) => source === `env:${variable}`)
-  // Replaced by another key meanwhile: the note is not about that one.
+  // The key may have been replaced since; the status is not about the new one.
   return bags.find((bag, at) => entryId(bag, at) === id && tokenOf(bag) === key)
 }
 
-/** A whole number, also where it was written as 3.0. */
+/** An integer, also when written as 3.0. */
 const countOf = (value: unknown): number => {
   const number = Number(isObject(value) ? value.rawJSON : value)
   return Number.isSafeInteger(Math.trunc(number)) ? Math.trunc(number) : 0
@@ -76,7 +76,7 @@ const NOTHING = {
   last_error_reset_at: null,
 }
 
-/** The `last_*` keys are always written, null where there is nothing to say. */
+/** The `last_*` keys are always written; null when not applicable. */
 const applyStatus = (entry: JsonObject, note: KeyStatus): void => {
   Object.assign(entry, {
     ...NOTHING,
@@ -92,7 +92,7 @@ const applyStatus = (entry: JsonObject, note: KeyStatus): void => {
   })
 }
 
-/** A variable beside a pool is one of its keys: the agent seeds it in the same way. */
+/** Adds the key of a variable to the pool, as the command line does. */
 const seed = (list: unknown[], { id, key, variable }: PooledKey): JsonObject => {
   const priorities = list.filter(isObject).map(({ priority }) => countOf(priority))
   const entry: JsonObject = {
@@ -108,8 +108,8 @@ const seed = (list: unknown[], { id, key, variable }: PooledKey): JsonObject => 
 }
 
 /**
- * False when there is nothing to write into: no file, or no pool of this provider. One that cannot be read is never
- * overwritten: then it throws, as it does when somebody holds the lock too long.
+ * False when there is no file or no pool of this provider. Throws when the file cannot be read (it is never overwritten) or
+ * when the lock is held too long.
  */
 export const saveKeyStatus = async (
   dir: string,
@@ -118,7 +118,7 @@ export const saveKeyStatus = async (
   lock: Partial<FileLockOptions> = {},
 ): Promise<boolean> => {
   const path = join(dir, 'auth.json')
-  // Looked at before the lock is taken, so that a home without a pool gets no lock file either.
+  // Check before taking the lock, so that a home without a pool gets no lock file.
   if (!poolOf(readAuth(path), noted.provider)) return false
   const options = { timeoutMs: LOCK_WAIT_MS, ...lock }
   return withFileLock(join(dir, 'auth.lock'), options, () => {

@@ -1,4 +1,4 @@
-/** The keys of all homes while the service runs: which one is next, which ones rest, and the notes of it in auth.json. */
+/** Credential pools of all homes: chooses keys, tracks their cooldowns and saves their status to auth.json. */
 import { createHash } from 'node:crypto'
 import { messageOf } from '../../errors.ts'
 import type { FailureType } from '../../schema/event.ts'
@@ -16,11 +16,11 @@ export type CredentialPoolsOptions = {
   redact: (text: string) => string
   nowMs?: () => number
   random?: () => number
-  /** The locking program; tests name one that is not there. */
+  /** Path of the `flock` program. */
   flock?: string
 }
 
-/** What the provider said when it refused a key. */
+/** Why a provider rejected a key. */
 export type KeyFailure = {
   type: FailureType
   message: string
@@ -28,7 +28,7 @@ export type KeyFailure = {
   retryAfterMs?: number | undefined
 }
 
-/** The agent's own words for why (agent-home §9.3). */
+/** The command line's names of reasons (agent-home §9.3). */
 const REASONS: Partial<Record<FailureType, string>> = {
   rate_limit: 'rate_limit',
   quota_exhausted: 'billing',
@@ -37,10 +37,10 @@ const REASONS: Partial<Record<FailureType, string>> = {
 
 const MAX_MESSAGE_CHARS = 500
 
-/** What is known of a key beyond auth.json: until it is written there, or for good where it stands elsewhere. */
+/** Status not in auth.json: until it is saved, or permanently for keys stored elsewhere. */
 type Known = { cooldownUntilMs?: number; used: number }
 
-/** Ids of ours for keys that have none yet: the same variable gives the same one. */
+/** A stable id for a key without one. */
 const seedId = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 6)
 
 export type CredentialPools = ReturnType<typeof createCredentialPools>
@@ -58,7 +58,7 @@ export const createCredentialPools = ({
   const inTurn = mutex()
 
   const placeOf = (home: PoolHome, provider: string) => `${home.dir}\0${provider}`
-  /** With the key: what is known of one is void when another takes its place. */
+  /** Contains the key, so that a replaced key starts without a status. */
   const nameOf = (home: PoolHome, provider: string, { id, key }: Candidate) =>
     `${placeOf(home, provider)}\0${id}\0${key}`
 
@@ -99,7 +99,7 @@ export const createCredentialPools = ({
     return chosen
   }
 
-  /** In the background and in order: nobody waits for the lock, and no turn fails for it. */
+  /** Saves in the background and in order. No turn waits for the lock or fails because of it. */
   const write = (
     home: PoolHome,
     provider: string,
@@ -119,11 +119,11 @@ export const createCredentialPools = ({
         flock ? { flock } : {},
       )
       if (!isWritten) return
-      // From here on the file is the truth, which somebody else may change.
+      // The file is authoritative now; other programs may change it.
       delete state.cooldownUntilMs
       state.used -= used
     }).catch((error: unknown) =>
-      log('how a key fared could not be noted in auth.json', { error: messageOf(error) }),
+      log('could not update key status in auth.json', { error: messageOf(error) }),
     )
     writing.add(work)
     void work.finally(() => writing.delete(work))
@@ -135,12 +135,12 @@ export const createCredentialPools = ({
   return {
     candidates,
     choose,
-    /** For `runtimeEndpoint`: the home's strategy decides. */
+    /** Chooses by the home's strategy; for `resolveEndpoint`. */
     pickerFor:
       (home: PoolHome) => (_setup: ModelSetup, provider: string, found: readonly Candidate[]) =>
         choose(home, provider, found.map(withKnown(home, provider))),
 
-    /** The provider refused it: it rests, as long as was said. */
+    /** The provider rejected the key: it cools down until the given reset time. */
     markExhausted(
       home: PoolHome,
       provider: string,
@@ -163,7 +163,7 @@ export const createCredentialPools = ({
       })
     },
 
-    /** It was answered: whatever was noted against it is over. */
+    /** The provider accepted the key: clears its cooldown. */
     markOk(home: PoolHome, provider: string, url: string, id: string): void {
       const candidate = find(home, provider, id, url)
       if (!candidate) return
@@ -171,7 +171,7 @@ export const createCredentialPools = ({
       write(home, provider, candidate, { status: 'ok', at: nowMs() / 1_000 })
     },
 
-    /** When everything noted so far is written, or has failed to be. */
+    /** Resolves when all pending writes have finished or failed. */
     async flush(): Promise<void> {
       while (writing.size > 0) await Promise.all([...writing])
     },

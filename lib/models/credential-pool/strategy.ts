@@ -1,11 +1,11 @@
-/** Which of several keys is used next: the home's strategy over what is known of each (agent-home §3.4). Pure. */
+/** Chooses the next key of a pool by the home's strategy (agent-home §3.4). Pure. */
 import { toProviderId } from '../provider-ids.ts'
 import { type Candidate, firstAvailable } from '../credentials.ts'
 import type { ProfileConfig } from '../../profiles/config.ts'
 
 export type Strategy = ProfileConfig['credential_pool_strategies'][string]
 
-/** The provider may be written under any of its names. */
+/** The provider may be written under any alias. */
 export const strategyOf = (
   { credential_pool_strategies: strategies }: Pick<ProfileConfig, 'credential_pool_strategies'>,
   provider: string,
@@ -15,14 +15,14 @@ export const strategyOf = (
 export type Choice = {
   strategy: Strategy
   nowMs: number
-  /** The id that was chosen last. */
+  /** The id chosen last. */
   last: string | undefined
   random: () => number
 }
 
 type KeyUsage = Pick<Candidate, 'id' | 'cooldownUntilMs' | 'requests'>
 
-/** Among those that do not rest. When all do, the one that comes back first. */
+/** Chooses among usable keys. If all are cooling down, the one whose cooldown ends first. */
 export const chooseKey = <C extends KeyUsage>(
   candidates: readonly C[],
   { strategy, nowMs, last, random }: Choice,

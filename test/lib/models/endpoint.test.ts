@@ -27,14 +27,14 @@ const refusal = (given: Given, id = ''): UserError => {
 }
 
 const REFUSED: [name: string, given: Given, id: string, words: RegExp][] = [
-  ['no model anywhere', { env: { OPENAI_API_KEY: KEY } }, '', /No model is chosen/],
+  ['no model anywhere', { env: { OPENAI_API_KEY: KEY } }, '', /No model selected/],
   [
     'only a token that lies around',
     { env: { COPILOT_GITHUB_TOKEN: KEY } },
     'x',
-    /No provider is chosen/,
+    /No provider selected/,
   ],
-  ['a key without an owner', { config: { model: { api_key: KEY } } }, 'x', /No provider is chosen/],
+  ['a key without an owner', { config: { model: { api_key: KEY } } }, 'x', /No provider selected/],
   [
     'a router without a key',
     {},

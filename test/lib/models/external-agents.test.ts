@@ -43,13 +43,13 @@ test('what is no program is none: a directory, a plain file, a relative or missi
 test('refused with a sentence: not installed, unknown, gone', ({ bin }) => {
   const env = { PATH: bin }
   const cases: [string, Given, RegExp][] = [
-    ['@acp:gemini', { env }, /Gemini CLI cannot be started: gemini is not installed/],
-    ['@acp:nobody', { env }, /There is no agent "nobody".*acp_command/],
-    ['@copilot-acp:x', { env }, /GitHub Copilot ACP cannot be started: copilot is not installed/],
+    ['@acp:gemini', { env }, /Couldn’t start Gemini CLI: gemini isn’t installed/],
+    ['@acp:nobody', { env }, /Unknown agent "nobody".*acp_command/],
+    ['@copilot-acp:x', { env }, /Couldn’t start GitHub Copilot ACP: copilot isn’t installed/],
     [
       '@mine:x',
       { env, config: { providers: { mine: { acp_command: '/nowhere/agent' } } } },
-      /Mine cannot be started: \/nowhere\/agent is not installed/,
+      /Couldn’t start Mine: \/nowhere\/agent isn’t installed/,
     ],
   ]
   for (const [id, given, words] of cases) assert.throws(() => endpointOf(given, id), words)

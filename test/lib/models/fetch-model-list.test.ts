@@ -105,7 +105,7 @@ test('errors are sentences without the key; redirects are not followed', async (
   const ask = createModelListFetcher()
   const headers = { authorization: 'Bearer sk-very-secret-key' }
   const cases: [ListServer['answer'], RegExp][] = [
-    [{ status: 401, body: 'bad key sk-very-secret-key' }, /does not accept the key/],
+    [{ status: 401, body: 'bad key sk-very-secret-key' }, /rejected the key/],
     [{ status: 404 }, /no model list/],
     [{ status: 500 }, /status 500/],
     [{ status: 302, headers: { location: `${lists.url}/elsewhere` } }, /status 302/],
