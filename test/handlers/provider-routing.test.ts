@@ -75,7 +75,7 @@ test('of no concern to another provider; nothing is sent where nothing is asked 
 const SLIPS: [unknown, RegExp][] = [
   [{ data_collection: 'forbid' }, /provider_routing\.data_collection must be allow or deny/],
   [{ data_collection: false }, /data_collection must be/],
-  [{ data_colection: 'deny' }, /provider_routing\.data_colection is no setting/],
+  [{ data_colection: 'deny' }, /provider_routing\.data_colection is not a setting/],
   [{ only: { a: 1 } }, /provider_routing\.only must be a list/],
   [{ require_parameters: 'perhaps' }, /require_parameters must be true or false/],
   [{ sort: 'beauty' }, /sort must be/],

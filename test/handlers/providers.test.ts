@@ -61,7 +61,7 @@ test('contract §1.4: keys that cannot be keys are refused and nothing is writte
     [{ provider: 'openai', api_key: 'short' }, /too short/],
     [{ provider: 'openai', api_key: 'sk-1234\n5678=x' }, /newline/],
     [{ provider: 'openai', api_key: 'sk-1234\r5678' }, /newline/],
-    [{ provider: 'openai', api_key: 'sk-12 34 5678' }, /no key has/],
+    [{ provider: 'openai', api_key: 'sk-12 34 5678' }, /invalid characters/],
     [{ provider: 'openai', api_key: 'your_api_key' }, /placeholder/],
   ]
   for (const [body, says] of cases) {

@@ -100,7 +100,7 @@ const SETUPS: readonly Setup[] = [
     name: 'only one TLS file is set',
     make: () => ({ AGENT_WEBUI_TLS_CERT: '/nope/c.pem' }),
     about: 'environment',
-    said: /belong together/,
+    said: /must be set together/,
   },
   {
     name: 'the signing key is too short',

@@ -79,7 +79,7 @@ const REFUSED: [name: string, given: Given, id: string, words: RegExp][] = [
     '@anthropic:claude-opus-4.6',
     /CLAUDE_CODE_OAUTH_TOKEN holds a sign-in of another program.*ANTHROPIC_API_KEY/,
   ],
-  ['an external program', {}, '@copilot-acp:x', /copilot is not installed/],
+  ['an external program', {}, '@copilot-acp:x', /copilot isn’t installed/],
   ['no address', { config: { model: { provider: 'custom' } } }, 'x', /Custom has no address/],
   ['an unknown provider', { env: { OPENAI_API_KEY: KEY } }, '@who:x', /Who has no address/],
   [

@@ -49,7 +49,7 @@ test('contract §5.6: a name that leads into a private network is refused before
   ]) {
     const ask = createModelListFetcher({ resolve: at(address) })
     const url = `http://models.example:${lists.port}/v1/models`
-    assert.match(await refused(ask(question(url))), 'private network', address)
+    assert.match(await refused(ask(question(url))), 'private address', address)
   }
   assert.is(lists.asked.length, 0)
 })
@@ -109,8 +109,8 @@ test('errors are sentences without the key; redirects are not followed', async (
     [{ status: 404 }, /no model list/],
     [{ status: 500 }, /status 500/],
     [{ status: 302, headers: { location: `${lists.url}/elsewhere` } }, /status 302/],
-    [{ body: '<html>' }, /not a list of models/],
-    [{ body: { ok: true } }, /not a list of models/],
+    [{ body: '<html>' }, /didn’t return a list of models/],
+    [{ body: { ok: true } }, /didn’t return a list of models/],
   ]
   for (const [answer, says] of cases) {
     lists.answer = answer
