@@ -352,8 +352,24 @@ test('words and switches mean the same however they were written', () => {
     '',
   ])
   assert.equal(
-    [true, 'yes', 'ON', 'true', false, 'no', 'off', 'False', 'maybe', 1, undefined].map(yamlFlag),
-    [true, true, true, true, false, false, false, false, undefined, undefined, undefined],
+    [true, 'yes', 'ON', 'true', 1, false, 'no', 'off', 'False', 0, 'maybe', 2, undefined].map(
+      yamlFlag,
+    ),
+    [
+      true,
+      true,
+      true,
+      true,
+      true,
+      false,
+      false,
+      false,
+      false,
+      false,
+      undefined,
+      undefined,
+      undefined,
+    ],
   )
 })
 
