@@ -5,12 +5,15 @@ import type { Api } from '../router.ts'
 /** An error reply of the server, or `status: 0` when it can't be reached. `body` has the fields beside `error`. */
 export class ApiError extends Error {
   readonly status: number
+  /** The server's stable error code; null when there is none, for example from a proxy. */
+  readonly code: string | null
   readonly body: Readonly<Record<string, unknown>>
 
   constructor(status: number, message: string, body: Record<string, unknown> = {}) {
     super(message)
     this.name = 'ApiError'
     this.status = status
+    this.code = typeof body.code === 'string' ? body.code : null
     this.body = body
   }
 }
@@ -55,6 +58,24 @@ const bodyOf = async (response: Response): Promise<Record<string, unknown>> => {
     // A proxy may reply with its own page; only the status is usable.
     return {}
   }
+}
+
+/**
+ * The page's text for the code, or else the server's sentence. The texts are loaded with the first error, to keep them out
+ * of the first page load.
+ */
+export const toApiError = async (
+  { status, statusText }: Pick<Response, 'status' | 'statusText'>,
+  body: Record<string, unknown>,
+): Promise<ApiError> => {
+  const texts =
+    typeof body.code === 'string'
+      ? await import('./strings/error-codes.ts').catch(() => undefined)
+      : undefined
+  const sentence = body.error ?? body.message
+  const fallback =
+    typeof sentence === 'string' ? sentence : [status, statusText].filter(Boolean).join(' ')
+  return new ApiError(status, texts?.errorText(body.code) ?? fallback, body)
 }
 
 /** The browser sets the content type of a form, because it includes the boundary. */
@@ -106,12 +127,7 @@ export const createApi = ({ fetch, base, signIn, unreachable }: Transport): ApiC
     }
     const body = await bodyOf(response)
     if (response.ok) return body as never
-    const message = body.error ?? body.message
-    throw new ApiError(
-      response.status,
-      typeof message === 'string' ? message : `${response.status} ${response.statusText}`.trim(),
-      body,
-    )
+    throw await toApiError(response, body)
   }
 }
 
@@ -142,7 +158,6 @@ export const createFetchBlob = ({ fetch, base, signIn, unreachable }: Transport)
     }
     if (response.ok) return response.blob()
     const body = await bodyOf(response)
-    const message = typeof body.error === 'string' ? body.error : `${response.status}`
-    throw new ApiError(response.status, message, body)
+    throw await toApiError(response, body)
   }
 }

@@ -1,6 +1,6 @@
 /** Uploads a file with progress events, which `fetch` doesn't offer. */
 import { asObject } from '../lib/base/json.ts'
-import { ApiError, urlOf } from './api.ts'
+import { ApiError, toApiError, urlOf } from './api.ts'
 
 export type Uploaded = { filename: string; path: string; size: number }
 export type UploadOptions = {
@@ -63,12 +63,7 @@ export const createUpload = ({ request: open, base, signIn, unreachable }: Uploa
     }
     const body = bodyOf(request)
     if (request.status >= 200 && request.status < 300) return body as Uploaded
-    const message = body.error ?? body.message
-    throw new ApiError(
-      request.status,
-      typeof message === 'string' ? message : `${request.status}`,
-      body,
-    )
+    throw await toApiError(request, body)
   }
   return upload
 }

@@ -1,13 +1,13 @@
-/** The JSON body of a POST: bounded in size, time and depth, and always an object. */
+/** Reads JSON request bodies: limited in size, time and nesting, and always an object. */
 import type { IncomingMessage } from 'node:http'
 import { isObject, isObjectOrArray } from '../base/json.ts'
 import { invalid } from '../errors.ts'
 
-/** Every POST, uploads included (decision 1). */
+/** Limit of every request body, uploads included (decision 1). */
 export const MAX_BODY_BYTES = 20 * 1024 * 1024
 const MAX_DEPTH = 100
 
-/** The caller left in the middle of its own sentence: there is nobody to answer. */
+/** The client closed the connection while sending its request, so no response is possible. */
 export class ClientDisconnected extends Error {}
 
 export const bodyTooLarge = () =>
@@ -19,7 +19,7 @@ export const declaredBytes = (req: IncomingMessage): number =>
 export const hasBody = (req: IncomingMessage): boolean =>
   declaredBytes(req) > 0 || req.headers['transfer-encoding'] !== undefined
 
-/** Everything the caller sends, or a refusal after which the rest stays unread. `idleMs`: longest silence. */
+/** Reads the whole body. Rejects when it is too large or pauses longer than `idleMs`; the rest then stays unread. */
 const readBytes = (req: IncomingMessage, idleMs: number): Promise<Buffer> =>
   new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
@@ -48,7 +48,7 @@ const readBytes = (req: IncomingMessage, idleMs: number): Promise<Buffer> =>
     }
     const gone = () => {
       stop()
-      // Someone must hear the error that follows a reset, or it would end the process.
+      // A reset emits another error; without a listener it would end the process.
       req.on('error', () => {})
       reject(new ClientDisconnected())
     }
@@ -59,7 +59,7 @@ const readBytes = (req: IncomingMessage, idleMs: number): Promise<Buffer> =>
     req.on('error', gone)
   })
 
-/** Brackets inside brackets, strings left out. Recursive code further in would overflow its stack. */
+/** Whether brackets nest deeper than `limit`. Deep values would overflow the stack of recursive code. */
 const isNestedDeeper = (json: Buffer, limit: number): boolean => {
   if (json.length <= limit) return false
   let depth = 0
@@ -74,7 +74,7 @@ const isNestedDeeper = (json: Buffer, limit: number): boolean => {
   return false
 }
 
-/** `__proto__` as an own key becomes a prototype as soon as somebody copies the object key by key. */
+/** Removes own `__proto__` keys: copying an object key by key would turn one into its prototype. */
 const dropProto = (value: unknown): void => {
   const open = [value]
   while (open.length > 0) {
@@ -87,7 +87,7 @@ const dropProto = (value: unknown): void => {
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
-/** Exported for its cases; the wire side is `readJson`. */
+/** Parses a JSON body; an empty one is `{}`. Throws a 400. */
 export const parseBody = (data: Buffer): Record<string, unknown> => {
   if (data.length === 0) return {}
   if (isNestedDeeper(data, MAX_DEPTH)) throw invalid('The request body is nested too deeply')
@@ -95,10 +95,10 @@ export const parseBody = (data: Buffer): Record<string, unknown> => {
   try {
     const text = utf8.decode(data)
     value = text.trim() === '' ? {} : JSON.parse(text)
-    // The name may be spelt with escapes; those are rare enough to look whenever there is one.
+    // The key may be written with \u escapes, which are rare.
     if (text.includes('__proto__') || text.includes('\\u00')) dropProto(value)
   } catch {
-    // Whatever is wrong with it, to the caller it is one thing.
+    // Invalid UTF-8 and invalid JSON are the same to the client.
     throw invalid('The request body is not valid JSON', { code: 'invalid_json' })
   }
   if (!isObject(value)) {

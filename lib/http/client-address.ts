@@ -1,27 +1,27 @@
-/** Who is really asking: the peer, or what proxies we trust say of the caller before them. */
+/** The client of a request: the socket's peer, or what trusted proxies report in X-Forwarded-* headers. */
 import type { IncomingMessage } from 'node:http'
 import { BlockList, isIP, isIPv6 } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import ipaddr from 'ipaddr.js'
 
 export type Client = {
-  /** The peer, or the first hop (from the right) that is not one of our proxies. */
+  /** The peer, or the rightmost address in X-Forwarded-For that is not a trusted proxy. */
   readonly address: string
-  /** The peer, when `address` is only what it says and nobody has named it as a proxy. */
+  /** The peer, when `address` comes from its headers and no proxies were configured. */
   readonly via: string | undefined
   /** The socket's peer is this machine and nothing forwarded the request. */
   readonly loopback: boolean
-  /** The caller speaks TLS, to us or to the proxy. */
+  /** The client uses TLS, to us or to the proxy. */
   readonly secure: boolean
-  /** Host and port as the caller wrote them; empty when it sent none. */
+  /** Host and port as the client sent them; empty when it sent none. */
   readonly host: string
-  /** Path the proxy serves us under, without a trailing slash; empty at the root. */
+  /** Path prefix of the proxy, without a trailing slash; empty at the root. */
   readonly prefix: string
-  /** Every name the service is called by in this request, for the origin check; may hold empty texts. */
+  /** Every host name of this server in the request, for the origin check. May contain empty strings. */
   readonly hosts: readonly string[]
 }
 
-/** Entries were checked when the configuration was read. */
+/** `entries` were validated when the configuration was read. */
 const toBlockList = (entries: readonly string[]): BlockList => {
   const list = new BlockList()
   for (const entry of entries) {
@@ -33,13 +33,13 @@ const toBlockList = (entries: readonly string[]): BlockList => {
   return list
 }
 
-/** `::ffff:127.0.0.1` is what a dual-stack socket calls 127.0.0.1; headers also spell it `::ffff:7f00:1`. */
+/** Maps `::ffff:127.0.0.1` (from dual-stack sockets) and `::ffff:7f00:1` (in headers) to 127.0.0.1. */
 const unmapIpv4 = (address: string): string =>
   /^[0:]*:ffff:/i.test(address) && ipaddr.isValid(address)
     ? ipaddr.process(address).toString()
     : address
 
-/** `1.2.3.4:567` and `[::1]:567` as some proxies write them; undefined when it is no address. */
+/** Parses one X-Forwarded-For entry. Some proxies add a port: `1.2.3.4:567`, `[::1]:567`. */
 const parseHop = (text: string): string | undefined => {
   const bare = text.trim().replace(/^\[(.+)\](:\d+)?$/, '$1')
   const address = unmapIpv4(isIP(bare) ? bare : bare.replace(/^([\d.]+):\d+$/, '$1'))
@@ -49,7 +49,7 @@ const parseHop = (text: string): string | undefined => {
 const FORWARDING =
   /^(forwarded|via|x-forwarded(-.+)?|x-real-.+|x-client-ip|x-cluster-client-ip|true-client-ip|cf-connecting-ip)$/
 
-/** Goes into `<base href>` and `Location`: plain segments only, so it can name no other host and no markup. */
+/** Used in `<base href>` and `Location`: plain segments only, so that it can contain no host and no markup. */
 const PREFIX = /^(?:\/(?!\.{1,2}(?:\/|$))[A-Za-z0-9._~-]+)+\/?$/
 
 const header = (req: IncomingMessage, name: string): string => {
@@ -57,7 +57,7 @@ const header = (req: IncomingMessage, name: string): string => {
   return Array.isArray(value) ? value.join(',') : (value ?? '')
 }
 
-/** Makes the reader of one service's clients. Everything is worked out on first use: most requests need none of it. */
+/** Returns a function that creates the `Client` of a request. Its properties are computed on first use: most requests need none. */
 export const createClientReader = (
   trustedProxies: readonly string[],
   hasTrustedProxies = false,
@@ -79,7 +79,7 @@ export const createClientReader = (
       return unmapIpv4(this.#req.socket.remoteAddress ?? '')
     }
 
-    /** Walks X-Forwarded-For from the right while the hops are ours; `hops` counts the proxies passed, 0 = none. */
+    /** Walks X-Forwarded-For from the right past trusted proxies. `hops`: their number, 0 when the peer is not one. */
     get #walk(): { address: string; hops: number } {
       if (this.#route) return this.#route
       let address = this.#peer
@@ -99,7 +99,7 @@ export const createClientReader = (
       return this.#route
     }
 
-    /** The value the outermost trusted proxy saw; proxies either append to the list or replace it. */
+    /** The value that the outermost trusted proxy received. Proxies either append to a list or replace it. */
     #forwarded(name: string): string {
       const { hops } = this.#walk
       const text = hops === 0 ? '' : header(this.#req, name)

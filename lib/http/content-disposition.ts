@@ -1,6 +1,6 @@
-/** Content-Disposition: a name that old and new browsers understand, whatever characters are in it. */
+/** The Content-Disposition header (RFC 6266), with an ASCII fallback of the file name. */
 
-/** `'`, `(`, `)`, `*` and `!` mean something in a header of this kind. */
+/** Percent-encodes as RFC 8187 requires: encodeURIComponent leaves `!'()*` as they are. */
 const percentEncode = (text: string): string =>
   encodeURIComponent(text).replace(
     /[!'()*]/g,

@@ -1,6 +1,6 @@
-/** Cookies in and out. */
+/** Parses the Cookie header and formats Set-Cookie headers. */
 
-/** Name → value; the first of a name wins, quotes around a value are taken off. */
+/** Name → value. The first cookie of a name counts; quotes around a value are removed. */
 export const parseCookies = (header: string | undefined): Record<string, string> => {
   const cookies: Record<string, string> = Object.create(null)
   if (!header) return cookies
@@ -16,7 +16,7 @@ export const parseCookies = (header: string | undefined): Record<string, string>
   return cookies
 }
 
-/** Never readable by scripts, sent to our own pages only. Without `maxAge` (seconds) it ends with the browser. */
+/** HttpOnly and SameSite=Lax. Without `maxAge` (seconds) it is a session cookie. */
 export const formatCookie = (
   name: string,
   value: string,
@@ -26,14 +26,14 @@ export const formatCookie = (
 
 export const clearCookie = (name: string): string => `${name}=""; HttpOnly; Max-Age=0; Path=/`
 
-/** Which page the redirect to /login was for: path and query as the server sees them. */
+/** Path and query that were requested before the redirect to /login. */
 const RETURN_TO_COOKIE = 'agent_wanted'
 const RETURN_TO_S = 300
 const MAX_RETURN_TO_CHARS = 2_000
 
 /**
- * Readable by the login page and sent to it alone. A redirect cannot say it otherwise: the address stays `/login`, and
- * the page that would know is never loaded. The first page where the target is too long.
+ * Readable by the script of the login page, and limited to its path. A cookie, because the URL stays `/login` after the
+ * redirect. Falls back to the first page when `target` is too long.
  */
 export const returnToCookie = (
   target: string,

@@ -1,35 +1,35 @@
-/** The one silhouette of everything that can be called over HTTP, generic in the context so that it knows no domain. */
+/** The shape of an endpoint, generic in the context so that it depends on no domain module. */
 import type { z } from 'zod'
 
 export const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 export type Method = (typeof METHODS)[number]
 
-/** What one route is. `run` returns its answer: a JSON value, or a description made in `reply.ts`; refusals are thrown. */
+/** One endpoint. `run` returns a JSON value or a reply made with `reply.ts`; it throws a `UserError` to reject. */
 export type Endpoint<Ctx, I extends z.ZodType = z.ZodType, O extends z.ZodType = z.ZodType> = {
   /** One sentence, shown in the OpenAPI document. */
   summary: string
-  /** Query (GET) or JSON body (any other method); absent means the endpoint takes nothing. */
+  /** Schema of the query (GET) or the JSON body (other methods). Absent: no input. */
   input?: I
-  /** The JSON answer. Checked in development and tests only; `raw` endpoints have none. */
+  /** Schema of the JSON reply, checked in development and tests only. Absent for `raw` endpoints. */
   output?: O
-  /** Answers without a session cookie even when a password is set. Absent means no. */
+  /** Available without a sign-in, even when a password is set. */
   public?: true
-  /** A person's address-bar request: without a valid cookie it is redirected to /login instead of refused. */
+  /** A page: without a sign-in it redirects to /login instead of replying 401. */
   page?: true
-  /** Answers bytes, HTML or an event stream rather than JSON; says which media type. */
+  /** Media type of a reply that is not JSON: bytes, HTML or an event stream. */
   raw?: string
   /** The body is multipart/form-data and `run` reads it from `ctx.req`. */
   multipart?: true
-  /** A GET that changes something: HEAD is refused, and so is a cross-site request. */
+  /** A GET with side effects: HEAD and cross-site requests are rejected. */
   effects?: true
-  /** Only when the socket's peer is loopback and no forwarding header is present; others get 404. */
+  /** Only for loopback peers without a forwarding header; others get a 404. */
   loopback?: true
-  /** `Cache-Control` of the answer; `no-cache` with an ETag when absent. */
+  /** `Cache-Control` of the reply. Default: `no-cache` with an ETag. */
   cache?: 'no-store'
   run: (ctx: Ctx, input: z.output<I>) => unknown
 }
 
-/** `endpointFor<Ctx>()({…})` infers input and checks that `run` answers what `output` says. */
+/** `endpointFor<Ctx>()({…})` infers the input and checks the result of `run` against `output`. */
 export const endpointFor =
   <Ctx>() =>
   <I extends z.ZodType, O extends z.ZodType>(
@@ -39,7 +39,7 @@ export const endpointFor =
   ): Endpoint<Ctx, I, O> =>
     endpoint as Endpoint<Ctx, I, O>
 
-/** A described answer; see `reply.ts`. The brand keeps a JSON value from being mistaken for one. */
+/** A reply made with `reply.ts`. The symbol distinguishes it from a JSON value. */
 export const REPLY = Symbol('reply')
 export type Reply = { readonly [REPLY]: true }
 
@@ -47,7 +47,7 @@ export type Reply = { readonly [REPLY]: true }
 // biome-ignore lint/suspicious/noExplicitAny: each entry has its own input and context type
 export type RouteTable = Record<`${Method} /${string}`, Endpoint<any, any, any>>
 
-/** What a browser needs to know of a table: path → input and output. */
+/** The types of a route table for the browser: route → input and output. */
 export type ApiOf<T extends RouteTable> = {
   [K in keyof T]: T[K] extends Endpoint<never, infer I, infer O>
     ? { input: z.input<I>; output: z.output<O> }

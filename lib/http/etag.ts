@@ -1,10 +1,10 @@
-/** Whether the caller has these bytes already. */
+/** ETags and If-None-Match. */
 import { hash } from 'node:crypto'
 
-/** Beyond this, hashing costs more than it saves on a local network: the answer brings its own tag or has none. */
+/** Beyond this size, hashing costs more than it saves on a local network. */
 const MAX_HASHED_CHARS = 256 * 1024
 
-/** A strong tag of a short text; undefined when it is long. */
+/** A strong ETag; undefined for text that is too long to hash. */
 export const etagOf = (text: string): string | undefined =>
   text.length > MAX_HASHED_CHARS ? undefined : `"${hash('sha1', text, 'base64url')}"`
 

@@ -1,4 +1,4 @@
-/** A file as an answer: one byte range, a tag from its size and time, and no more of it in memory than a chunk. */
+/** Files as replies: opening, ETag from size, time and inode, and byte ranges. */
 import { type FileHandle, open } from 'node:fs/promises'
 import { missing } from '../errors.ts'
 
@@ -8,14 +8,14 @@ export type OpenFile = {
   etag: string
 }
 
-/** Refuses what is not a plain file. The caller closes `handle`, or streams it, which does. */
+/** Throws a 404 when `path` is not a regular file. The caller closes `handle`. */
 export const openFile = async (path: string, flags: string | number = 'r'): Promise<OpenFile> => {
   let handle: FileHandle
   try {
     handle = await open(path, flags)
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    // Anything else (no permission, too many open files) is ours to look into.
+    // Other errors (permission, too many open files) are reported as 500 and logged.
     if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'EISDIR') throw missing('not found')
     throw error
   }
@@ -31,8 +31,8 @@ export const openFile = async (path: string, flags: string | number = 'r'): Prom
 export type Range = { start: number; end: number }
 
 /**
- * The one range asked for; `undefined` = send all (none asked, several asked, or not understood),
- * `null` = nothing of the file lies there.
+ * Parses a Range header with one range. `undefined`: send everything (no range, several, or invalid syntax).
+ * `null`: the range is not satisfiable.
  */
 export const parseRange = (text: string | undefined, size: number): Range | undefined | null => {
   const match = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(text ?? '')

@@ -1,7 +1,7 @@
-/** The headers every answer carries, whoever writes it: ours, node's own, streams, redirects. */
+/** Security headers of every response, including those that Node would write itself. */
 import type { ErrorCode } from '../schema/error-code.ts'
 
-/** What our pages may load. No third party, no inline script; style needs a nonce where a library injects it. */
+/** Content-Security-Policy of our pages: no third parties, no inline scripts, inline styles only with the nonce. */
 export const contentPolicy = (styleNonce?: string): string =>
   [
     "default-src 'self'",
@@ -14,18 +14,18 @@ export const contentPolicy = (styleNonce?: string): string =>
     "base-uri 'self'",
     "form-action 'self'",
     "frame-ancestors 'none'",
-    // The names are those of public/markdown/trusted-types.ts, and of the cleaner that mermaid brings along.
+    // Policies of public/markdown/trusted-types.ts, and of the DOMPurify copy in mermaid.
     "require-trusted-types-for 'script'",
     'trusted-types agent-webui default dompurify',
   ].join('; ')
 
 const CONTENT_POLICY = contentPolicy()
 
-/** `agent-webui/1.2.3`; the bare name when the version is not known (spec.md, Versioning 3). */
+/** `agent-webui/1.2.3`, or only the name when the version is unknown (spec.md, Versioning 3). */
 export const serverName = (version: string): string =>
   version === 'unknown' ? 'agent-webui' : `agent-webui/${version.replace(/^v/, '')}`
 
-/** Flat name, value, name, value: what `writeHead` takes without building an object. */
+/** Flat list of names and values, the form that `writeHead` takes without building an object. */
 export const securityHeaders = (version: string, policy = CONTENT_POLICY): readonly string[] => [
   'X-Content-Type-Options',
   'nosniff',
@@ -33,7 +33,7 @@ export const securityHeaders = (version: string, policy = CONTENT_POLICY): reado
   'DENY',
   'Referrer-Policy',
   'same-origin',
-  // No other site may embed what we answer, a picture of the workspace for example.
+  // Other sites must not embed our responses, for example an image of the workspace.
   'Cross-Origin-Resource-Policy',
   'same-origin',
   'Permissions-Policy',
@@ -44,7 +44,7 @@ export const securityHeaders = (version: string, policy = CONTENT_POLICY): reado
   policy,
 ]
 
-/** A whole answer as text, for the few that are written to a bare socket. */
+/** A complete response as text, for those that are written to a raw socket. */
 export const rawResponse = (
   version: string,
   status: string,

@@ -1,4 +1,4 @@
-/** Documents from templates: marked places filled with escaped text, inline parts admitted by their hash. */
+/** HTML templates: placeholders filled with escaped text, and CSP hashes of inline scripts and styles. */
 import { hash } from 'node:crypto'
 
 const ENTITIES: Readonly<Record<string, string>> = {
@@ -12,13 +12,13 @@ const ENTITIES: Readonly<Record<string, string>> = {
 export const escapeHtml = (text: string): string =>
   text.replace(/[&<>"']/g, character => ENTITIES[character]!)
 
-/** Fills `{{name}}`; a place nobody knows stays empty. In one pass, so a value cannot bring places of its own. */
+/** Replaces `{{name}}`; unknown names become empty. One pass, so that values cannot contain placeholders. */
 export const fillTemplate = (template: string, values: Readonly<Record<string, string>>): string =>
   template.replace(/\{\{(\w+)\}\}/g, (_, name: string) =>
     Object.hasOwn(values, name) ? escapeHtml(values[name] ?? '') : '',
   )
 
-/** CSP sources for what stands between `<tag>` and `</tag>`, letter by letter as it will be sent. */
+/** CSP hash sources of the exact content of every `<tag>` element. */
 export const inlineHashes = (document: string, tag: 'style' | 'script'): string[] =>
   [...document.matchAll(new RegExp(`<${tag}>([\\s\\S]*?)</${tag}>`, 'g'))].map(
     ([, text = '']) => `'sha256-${hash('sha256', text, 'base64')}'`,

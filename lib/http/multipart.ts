@@ -1,4 +1,4 @@
-/** A multipart form whose one file goes to the disk as it arrives: bounded in size and silence, and nothing of it stays when it is cut. */
+/** Parses multipart forms: the file is streamed to disk, limited in size and pauses, and deleted when the upload is cut. */
 import { randomBytes } from 'node:crypto'
 import { createWriteStream, mkdirSync, rmSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
@@ -9,26 +9,26 @@ import { invalid, messageOf } from '../errors.ts'
 import { MAX_BODY_BYTES, ClientDisconnected, bodyTooLarge } from './body.ts'
 
 export type FormFile = {
-  /** As the caller says: to be distrusted. */
+  /** As sent by the client: not trusted. */
   name: string
   type: string
   size: number
-  /** In the given directory, under a name of ours. */
+  /** In the given directory, with a generated name. */
   path: string
 }
 
 export type Form = Disposable & {
-  /** First value wins; of a field that is too long, nothing. */
+  /** The first value of a name counts; values that are too long are dropped. */
   fields: Readonly<Record<string, string>>
   file: FormFile | undefined
-  /** Removes the file, if it is still where it was put. The same as disposing of the form. */
+  /** Deletes the file if it has not been moved. Same as disposing the form. */
   discard(): void
 }
 
 export type FormOptions = {
-  /** Name of the field that holds the file; other files are passed over. */
+  /** Name of the file field; other files are ignored. */
   field?: string
-  /** Longest silence inside the body. */
+  /** Longest pause inside the body. */
   idleMs?: number
 }
 
@@ -45,13 +45,13 @@ const createParser = async (req: IncomingMessage): Promise<BusboyInstance> => {
   const type = req.headers['content-type'] ?? ''
   if (!/^multipart\/form-data\b/i.test(type) || !/;\s*boundary=/i.test(type))
     throw invalid('No boundary in Content-Type')
-  // Loaded with the first form: no start needs it.
+  // Imported with the first form to keep startup fast.
   const { Busboy } = await import('@fastify/busboy')
   try {
     const headers = { ...req.headers, 'content-type': type }
     return new Busboy({ headers, limits: LIMITS, preservePath: true })
   } catch {
-    // Whatever is wrong with the header, it is the caller's.
+    // The constructor throws on invalid headers only.
     throw invalid('No boundary in Content-Type')
   }
 }
@@ -61,24 +61,24 @@ const broken = (error: unknown): Error =>
     ? error
     : invalid(`The form could not be read: ${messageOf(error).slice(0, 200)}`)
 
-/** Settles when the file's bytes are on the disk, or when they never will be. */
+/** Writes the stream to a new file, synced; resolves to its size. */
 const store = (bytes: Readable, path: string): Promise<number> =>
   new Promise((resolve, reject) => {
     const target = createWriteStream(path, { flags: 'wx', mode: 0o666, flush: true })
-    // A part that ends early says so here; without an ear it would end the process.
+    // A truncated part emits an error here; without a listener it would end the process.
     bytes.on('error', error => target.destroy(error))
     finished(target, error => (error ? reject(error) : resolve(target.bytesWritten)))
     bytes.pipe(target)
   })
 
-/** The file is put into `dir`, which is made when it is missing, private to the user. */
+/** Reads a form. The file is written to `dir`, which is created with mode 0700. */
 export const readForm = async (
   req: IncomingMessage,
   dir: string,
   { field = 'file', idleMs = 30_000 }: FormOptions = {},
 ): Promise<Form> => {
   const parser = await createParser(req)
-  // Nobody listened meanwhile.
+  // The client may have disconnected during the import.
   if (req.destroyed) throw new ClientDisconnected()
   mkdirSync(dir, { recursive: true, mode: 0o700 })
   const path = join(dir, `${randomBytes(12).toString('hex')}.part`)
@@ -91,14 +91,14 @@ export const readForm = async (
   parser.on('file', (name, bytes, filename, _encoding, type) => {
     if (name !== field || open.stored) {
       bytes.on('error', () => {
-        // Nobody wants it, nobody misses it.
+        // An ignored file needs no error handling.
       })
       return void bytes.resume()
     }
     open.stream = bytes
     open.file = { name: filename ?? '', type, size: 0, path }
     open.stored = store(bytes, path)
-    // Heard below as well; but never later than the process would ask.
+    // Awaited below as well. This handler comes first, so that the rejection is never unhandled.
     open.stored.catch(failure => parser.destroy(failure))
   })
 
@@ -108,15 +108,15 @@ export const readForm = async (
     if (open.file) open.file.size = await open.stored!
   } catch (error) {
     open.stream?.destroy(new Error('cut'))
-    // Only when the file is closed can nothing be written any more.
-    await open.stored?.catch(() => 'told by the first error')
+    // Wait until the file is closed: nothing is written to it afterwards.
+    await open.stored?.catch(() => 'reported by the first error')
     discard()
     throw error
   }
   return { fields, file: open.file, discard, [Symbol.dispose]: discard }
 }
 
-/** Feeds the parser; counts what really comes, whatever was announced. The request stays alive for the answer. */
+/** Feeds the parser and counts the received bytes, independent of Content-Length. Keeps the request open for the response. */
 const receive = (req: IncomingMessage, parser: BusboyInstance, idleMs: number): Promise<void> =>
   new Promise((resolve, reject) => {
     let size = 0
@@ -140,13 +140,13 @@ const receive = (req: IncomingMessage, parser: BusboyInstance, idleMs: number): 
       if (!parser.write(chunk)) req.pause()
     }
     const end = () => {
-      // All is here; that the connection closes now means nothing any more.
+      // The body is complete, so a closed connection no longer matters.
       stop()
       parser.end()
     }
     const gone = () => {
-      // Someone must hear the error that follows a reset, or it would end the process.
-      req.on('error', () => 'told by close')
+      // A reset emits another error; without a listener it would end the process.
+      req.on('error', () => 'reported by close')
       refuse(new ClientDisconnected())
     }
     const silence = setTimeout(() => refuse(invalid('The request body stopped arriving')), idleMs)

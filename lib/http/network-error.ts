@@ -1,18 +1,20 @@
-/** Why a request to another server got no answer, in words for a person. */
+/** Describes network errors of outgoing requests in a few words. */
 
 const REASONS: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'nothing listens there',
-  ENOTFOUND: 'the name is unknown',
-  EAI_AGAIN: 'the name could not be looked up',
-  ECONNRESET: 'the connection was reset',
-  UND_ERR_SOCKET: 'the connection broke off',
-  UND_ERR_CONNECT_TIMEOUT: 'the connection timed out',
-  ABORT_ERR: 'it took too long',
+  ECONNREFUSED: 'connection refused',
+  ENOTFOUND: 'unknown host',
+  EAI_AGAIN: 'DNS lookup failed',
+  ECONNRESET: 'connection reset',
+  UND_ERR_SOCKET: 'connection closed',
+  UND_ERR_CONNECT_TIMEOUT: 'connection timed out',
+  ABORT_ERR: 'timed out',
 }
 
-/** Of what `fetch` or undici throws: a system or undici code, a timeout, a certificate. */
+/** Accepts what `fetch` and undici throw: system and undici codes, timeouts, certificate errors. */
 export const describeNetworkError = (error: unknown): string => {
-  if (error instanceof Error && error.name === 'TimeoutError') return 'it took too long'
+  if (error instanceof Error && error.name === 'TimeoutError') return 'timed out'
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-  return REASONS[code] ?? (/CERT|TLS|SSL/.test(code) ? `its certificate: ${code}` : 'no connection')
+  return (
+    REASONS[code] ?? (/CERT|TLS|SSL/.test(code) ? `certificate error: ${code}` : 'no connection')
+  )
 }

@@ -1,12 +1,12 @@
-/** Answers that are still being written: each ends when the sign-in it was admitted by has ended. */
+/** Closes responses that are still being written when the sign-in of their request ends. */
 import type { ServerResponse } from 'node:http'
 
 export type OpenResponses = {
-  /** `isAdmitted` is asked again and again until the answer has been written. */
+  /** Checks `isAuthenticated` periodically until the response is complete. */
   watch(res: ServerResponse, isAuthenticated: () => boolean): void
 }
 
-/** Twice this is the longest that a stream outlives its sign-in. */
+/** A stream ends at most two sweeps after its sign-in. */
 const SWEEP_MS = 300
 
 export const createOpenResponses = (): OpenResponses => {
@@ -15,11 +15,11 @@ export const createOpenResponses = (): OpenResponses => {
 
   const sweep = () => {
     for (const [res, entry] of open) {
-      // What has not begun is still to be decided: a caller without a word of an answer would try again.
+      // Without a head, the request is still to be decided; cutting it now would make the client retry.
       if (!res.headersSent) continue
-      // Whatever is in the way of judging is no reason to go on sending.
+      // A check that throws counts as not authenticated.
       if (isTrue(entry.isAuthenticated)) entry.isMarked = false
-      // Only at the second look: the answer that ends its own sign-in (sign out, password removed) is on its way.
+      // Only at the second sweep: the response that ended its own sign-in (sign-out, password removed) must complete.
       else if (entry.isMarked) res.destroy()
       else entry.isMarked = true
     }

@@ -1,11 +1,11 @@
-/** The table as an OpenAPI document: what each schema already says, said once more in JSON. */
+/** Generates the OpenAPI 3.1 document of the route table. */
 import { z } from 'zod'
 import { type JsonObject, isObject } from '../base/json.ts'
 import { ERROR_CODES } from '../schema/error-code.ts'
 import type { RouteTable } from './endpoint.ts'
 import type { AnyEndpoint } from './routes.ts'
 
-/** Collects named nouns. One name with two shapes (what is taken, what is given) gets a second name. */
+/** Collects named schemas. A name whose input and output differ gets a second name. */
 const createComponents = () => {
   const schemas: JsonObject = {
     Error: {
@@ -37,7 +37,7 @@ const createComponents = () => {
   }
 
   const convert = (schema: z.ZodType, io: 'input' | 'output'): unknown => {
-    // Wrapped, so that a named noun at the root becomes a reference like any other.
+    // Wrapped, so that a named schema at the root becomes a $ref as well.
     const whole = z.toJSONSchema(z.object({ it: schema }), {
       io,
       unrepresentable: 'any',
@@ -66,22 +66,22 @@ const createComponents = () => {
 
 const content = (type: string, schema: unknown) => ({ content: { [type]: { schema } } })
 
-const refused = (description: string) => ({
+const errorReply = (description: string) => ({
   description,
   ...content('application/json', { $ref: '#/components/schemas/Error' }),
 })
 
 const errorsOf = (endpoint: AnyEndpoint, method: string): JsonObject => ({
-  ...(endpoint.input || method !== 'GET' ? { 400: refused('The input is not valid') } : {}),
+  ...(endpoint.input || method !== 'GET' ? { 400: errorReply('The input is not valid') } : {}),
   ...(endpoint.page
     ? { 302: { description: 'To /login, when a password is set and the caller is not signed in' } }
     : {}),
-  ...(endpoint.public || endpoint.page ? {} : { 401: refused('Authentication required') }),
-  403: refused('Cross-origin request, or a host name that is not allowed'),
-  ...(endpoint.loopback ? { 404: refused('Not for callers from elsewhere') } : {}),
-  500: refused('Internal server error'),
-  default: refused(
-    'A refusal: 404 not found, 409 conflict, 429 too many, 503 unavailable, 507 disk full',
+  ...(endpoint.public || endpoint.page ? {} : { 401: errorReply('Authentication required') }),
+  403: errorReply('Cross-origin request, or host name not allowed'),
+  ...(endpoint.loopback ? { 404: errorReply('Not available from other machines') } : {}),
+  500: errorReply('Internal server error'),
+  default: errorReply(
+    'Error: 404 not found, 409 conflict, 429 too many, 503 unavailable, 507 disk full',
   ),
 })
 
@@ -137,7 +137,7 @@ export const createOpenApiDocument = (
   }
 }
 
-/** A query is an object whose keys are parameters; an open segment is one that is always there. */
+/** The query parameters, and the path parameter, which is always required. */
 const parametersOf = (input: unknown, open: string | undefined): JsonObject[] => {
   const { properties = {}, required = [] } = (isObject(input) ? input : {}) as {
     properties?: JsonObject

@@ -1,4 +1,4 @@
-/** Keeps other sites out: who may change things from a browser, and under which names we answer at all. */
+/** Cross-origin and host-name checks against CSRF and DNS rebinding. */
 import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
 import { forbidden } from '../errors.ts'
@@ -13,13 +13,13 @@ export const parseHost = (text: string): HostPort | undefined => {
   return { name: match[1]!.toLowerCase().replace(/\.$/, ''), port: match[2] ?? '' }
 }
 
-/** The origin of an Origin or Referer header; undefined unless it is http(s) with a host. */
+/** Parses an Origin or Referer header; undefined unless it is http(s) with a host. */
 const parseOrigin = (text: string): URL | undefined => {
   if (!/^https?:\/\/[^/]/i.test(text) || !URL.canParse(text)) return undefined
   return new URL(text)
 }
 
-/** `allowed` holds normalised origins (`https://host[:port]`). */
+/** `allowed` contains normalized origins (`https://host[:port]`). */
 const isSameOrigin = (origin: URL, client: Client, allowed: readonly string[]): boolean => {
   if (allowed.includes(origin.origin)) return true
   const usual = origin.protocol === 'https:' ? '443' : '80'
@@ -33,32 +33,32 @@ const isSameOrigin = (origin: URL, client: Client, allowed: readonly string[]): 
 const rejected = () => forbidden('Cross-origin request rejected', { code: 'cross_origin' })
 
 /**
- * Refuses what another site's page sent (contract §0.6). Programs without Origin and Referer pass, but a browser
- * tells on itself through Sec-Fetch-Site even when a page suppresses both.
+ * Throws a 403 for requests from pages of other sites (contract §0.6). Programs that send neither Origin nor Referer pass;
+ * browsers send Sec-Fetch-Site even when a page suppresses both.
  */
 export const checkOrigin = (
   req: IncomingMessage,
   client: Client,
   allowed: readonly string[],
 ): void => {
-  const said = req.headers.origin ?? req.headers.referer
-  if (said === undefined || said === '') {
+  const source = req.headers.origin ?? req.headers.referer
+  if (source === undefined || source === '') {
     if (isCrossSite(req)) throw rejected()
     return
   }
-  const origin = parseOrigin(said)
+  const origin = parseOrigin(source)
   if (!origin || !isSameOrigin(origin, client, allowed)) throw rejected()
 }
 
-/** A browser says that another site's page has asked, by a link or by embedding the address. */
+/** Sec-Fetch-Site says that a page of another site made the request, by a link or by embedding the URL. */
 export const isCrossSite = (req: IncomingMessage): boolean => {
   const site = req.headers['sec-fetch-site']
   return site === 'cross-site' || site === 'same-site'
 }
 
 /**
- * Says whether we answer to this name while no password protects us (decision 23): a page on a name that was
- * re-pointed at 127.0.0.1 would otherwise be same-origin with us. An address cannot be re-pointed.
+ * Returns a check of host names for a server without a password (decision 23). DNS rebinding can point any name at
+ * 127.0.0.1 and make its pages same-origin with us; IP addresses cannot be rebound.
  */
 export const createHostCheck = (
   bindHost: string,
@@ -79,7 +79,7 @@ export const createHostCheck = (
     let answer = known.get(text)
     if (answer === undefined) {
       answer = answers(text)
-      // Callers choose this text, so the memory of it is bounded.
+      // Clients choose this text, so the cache is bounded.
       if (known.size < 100) known.set(text, answer)
     }
     return answer
@@ -87,4 +87,4 @@ export const createHostCheck = (
 }
 
 export const UNKNOWN_HOST =
-  'This host name is not allowed while no password is set; name its origin in AGENT_WEBUI_ALLOWED_ORIGINS or set a password'
+  'This host name is not allowed while no password is set; add its origin to AGENT_WEBUI_ALLOWED_ORIGINS or set a password'

@@ -1,9 +1,9 @@
-/** From query or body to what an endpoint takes, or to one sentence that says what is wrong. */
+/** Parses the query or body with an endpoint's schema; reports the first problem as one sentence. */
 import { z } from 'zod'
 import { isObjectOrArray } from '../base/json.ts'
 import { invalid } from '../errors.ts'
 
-/** First value wins, a blank value equals absent, and no key can reach a prototype. */
+/** The first value of a key counts, empty values count as absent, and no key can reach a prototype. */
 export const parseQuery = (text: string): Record<string, string> => {
   const query: Record<string, string> = Object.create(null)
   if (text === '') return query
@@ -26,7 +26,7 @@ const NOUNS: Readonly<Record<string, string>> = {
 const count = (n: unknown, origin: string) =>
   `${n} ${origin === 'array' ? (n === 1 ? 'entry' : 'entries') : n === 1 ? 'character' : 'characters'}`
 
-/** Used only where a schema brings no words of its own. */
+/** The message for issues whose schema has none. */
 const sentence = (issue: z.core.$ZodRawIssue): string => {
   const name = (issue.path ?? []).map(String).join('.').slice(0, 100) || 'The input'
   switch (issue.code) {
@@ -53,7 +53,7 @@ const isBlank = (value: unknown): boolean =>
   value === '' ||
   (Array.isArray(value) && value.length === 0)
 
-/** Fields that were refused, are blank, and may not be; in the order of the schema. */
+/** Required fields that are empty, in the order of the schema. */
 const missingFields = (
   schema: z.ZodType,
   value: Record<string, unknown>,
@@ -66,13 +66,13 @@ const missingFields = (
   )
 }
 
-/** The schema inside `optional`, `default` and the like. */
+/** The schema inside `optional`, `default` and similar wrappers. */
 const innerSchema = (schema: z.core.$ZodType): z.core.$ZodType | undefined => {
   const { def } = schema._zod as { def: { innerType?: z.core.$ZodType; in?: z.core.$ZodType } }
   return def.innerType ?? def.in
 }
 
-/** Says so itself: null means something else here than absent, or is written for absent on purpose. */
+/** The schema itself accepts null, so null is passed on. */
 const acceptsNull = (schema: z.core.$ZodType): boolean => {
   if (schema instanceof z.ZodNullable || schema instanceof z.ZodNull) return true
   if (schema instanceof z.ZodUnion) return schema.options.some(acceptsNull)
@@ -81,8 +81,8 @@ const acceptsNull = (schema: z.core.$ZodType): boolean => {
 }
 
 /**
- * Null equals absent, in every field of every endpoint that does not name null: many programs write null for what they
- * leave out. Fields that no schema knows stay as they are.
+ * Removes null fields unless their schema accepts null: many clients send null for what they leave out. Unknown fields
+ * stay as they are.
  */
 const dropNulls = (schema: z.core.$ZodType, value: unknown): unknown => {
   if (!isObjectOrArray(value)) return value
@@ -116,7 +116,7 @@ const hasFields = (schema: z.core.$ZodType): boolean => {
   return next !== undefined && hasFields(next)
 }
 
-/** A check of a text's length also reads `length` of an object, and throws where that is no primitive. */
+/** zod's length check also reads `length` of objects, and throws a TypeError when that is not a primitive. */
 const safeParse = <S extends z.ZodType>(schema: S, value: unknown) => {
   try {
     return schema.safeParse(value, { error: sentence })
@@ -126,6 +126,7 @@ const safeParse = <S extends z.ZodType>(schema: S, value: unknown) => {
   }
 }
 
+/** Throws a 400 with one sentence. */
 export const parseInput = <S extends z.ZodType>(
   schema: S,
   given: Record<string, unknown>,

@@ -1,10 +1,10 @@
-/** Descriptions of answers that are more than a JSON value. Nothing is written here; `write.ts` does that. */
+/** Replies that are more than a JSON value: status, headers, bytes, files, streams. `write-response.ts` writes them. */
 import { isObject } from '../base/json.ts'
 import { REPLY, type Reply } from './endpoint.ts'
 import type { OpenFile } from './file.ts'
 
 export type Chunk = Buffer | string
-/** A path, or a file that is opened when it is its turn: where the path might lead elsewhere by then. */
+/** A path, or a function that opens the file, for paths that could be replaced by then. */
 export type FileSource = string | (() => Promise<OpenFile>)
 export type Body =
   | { kind: 'json'; value: unknown }
@@ -16,11 +16,11 @@ export type Body =
 export type ReplyOptions = {
   status?: number
   headers?: Readonly<Record<string, string>>
-  /** With the quotes. Equal to the caller's If-None-Match → 304. */
+  /** With quotes. A matching If-None-Match gives a 304. */
   etag?: string
-  /** Instead of what the endpoint says. */
+  /** `Cache-Control`, instead of the endpoint's. */
   cache?: string
-  /** Content-Security-Policy instead of the usual one. */
+  /** Content-Security-Policy, instead of the default. */
   policy?: string
 }
 
@@ -38,14 +38,14 @@ export const isDescribed = (value: unknown): value is DescribedReply =>
 
 export const JSON_TYPE = 'application/json; charset=utf-8'
 
-/** A JSON value with a status, headers or an ETag of its own. */
+/** A JSON value with its own status, headers or ETag. */
 export const reply = (value: unknown, options: ReplyOptions = {}): Reply =>
   describe({ kind: 'json', value }, JSON_TYPE, options)
 
 export const html = (text: string, options: ReplyOptions = {}): Reply =>
   describe({ kind: 'bytes', data: text }, 'text/html; charset=utf-8', options)
 
-/** Bytes as they are; several buffers are sent one after the other without being joined. */
+/** Bytes. Several buffers are sent in sequence without being concatenated. */
 export const bytes = (
   data: Chunk | readonly Buffer[],
   { type, ...options }: ReplyOptions & { type: string },
@@ -55,19 +55,19 @@ export const bytes = (
 export const jsonText = (data: Chunk | readonly Buffer[], options: ReplyOptions = {}): Reply =>
   describe({ kind: 'bytes', data }, JSON_TYPE, options)
 
-/** A file, with ranges and an ETag from its size and time. The caller has made sure it may be read. */
+/** A file, with ranges and an ETag. The caller has checked that it may be read. */
 export const file = (
   source: FileSource,
   { type, ...options }: ReplyOptions & { type: string },
 ): Reply => describe({ kind: 'file', source }, type, options)
 
-/** Bytes whose number is not known before they are made. */
+/** A stream of bytes of unknown length. */
 export const byteStream = (
   source: AsyncIterable<Chunk>,
   { type, ...options }: ReplyOptions & { type: string },
 ): Reply => describe({ kind: 'stream', source }, type, options)
 
-/** `location` begins with the caller's prefix where it is one of our pages. */
+/** `location` of our own pages starts with the client's prefix. */
 export const redirect = (location: string): Reply =>
   describe({ kind: 'none' }, undefined, {
     status: 302,
@@ -78,7 +78,7 @@ export const redirect = (location: string): Reply =>
 export const empty = (options: ReplyOptions = {}): Reply =>
   describe({ kind: 'none' }, undefined, { status: 204, ...options })
 
-/** An event stream: chunks made by `sse.ts`, one generator per reader. It ends when the generator does. */
+/** Server-sent events: one generator per client. The stream ends with the generator. */
 export const eventStream = (source: AsyncIterable<Chunk>, options: ReplyOptions = {}): Reply =>
   describe({ kind: 'stream', source }, 'text/event-stream; charset=utf-8', {
     cache: 'no-cache',

@@ -1,4 +1,4 @@
-/** What plumbing knows of one request: the part of a handler's context that belongs to no domain. */
+/** The part of a handler's context that belongs to no domain: request, client, cookies, abort signal. */
 import { randomBytes } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Client } from './client-address.ts'
@@ -6,7 +6,7 @@ import { parseCookies } from './cookies.ts'
 import { parseQuery } from './parse-input.ts'
 import type { AnyEndpoint } from './routes.ts'
 
-/** One request on its way through `serve.ts`, with what its answer has gathered so far. */
+/** One request and the state of its response. */
 export type Exchange = {
   readonly req: IncomingMessage
   readonly res: ServerResponse
@@ -15,16 +15,16 @@ export type Exchange = {
   readonly queryText: string
   /** `performance.now()` */
   readonly startedMs: number
-  /** Flat headers a handler asked for. */
+  /** Headers set by the handler, as a flat list of names and values. */
   headers: string[]
   nonce: string | undefined
   cookies: Record<string, string> | undefined
   client: Client | undefined
-  /** What is being called, once that is known. */
+  /** The matched endpoint. */
   endpoint: AnyEndpoint | undefined
 }
 
-/** What all requests of one service share. */
+/** Shared by all requests of one listener. */
 export type RequestServices = {
   clientOf(exchange: Exchange): Client
   describeApi(): unknown
@@ -36,9 +36,8 @@ export const cookiesOf = (exchange: Exchange): Record<string, string> => {
 }
 
 /**
- * Everything is worked out when it is first asked for: most requests need little of it.
- * A context is made of it by adding to it (`Object.assign(base, { app })`), never by spreading, which would copy
- * nothing of a class; the compiler refuses that because the methods go missing.
+ * Properties are computed on first use: most requests need few of them. Extend it with `Object.assign(base, { app })`.
+ * Spreading copies no members of a class; the compiler rejects it because the methods are missing.
  */
 export class BaseCtx {
   readonly #exchange: Exchange
@@ -59,7 +58,7 @@ export class BaseCtx {
     return this.#exchange.method
   }
 
-  /** The endpoint only shows something: it changes nothing and asks nobody. */
+  /** The request has no side effects. */
   get isReadOnly(): boolean {
     const { method, endpoint } = this.#exchange
     return (method === 'GET' || method === 'HEAD') && !endpoint?.effects
@@ -79,17 +78,17 @@ export class BaseCtx {
     return this.#url
   }
 
-  /** Aborted when the caller is gone before it has its whole answer. */
+  /** Aborted when the client disconnects before the response is complete. */
   get signal(): AbortSignal {
     if (this.#stop) return this.#stop.signal
     const stop = new AbortController()
     this.#stop = stop
     const { res } = this.#exchange
-    const left = () => {
+    const onClose = () => {
       if (!res.writableFinished) stop.abort()
     }
-    if (res.destroyed) left()
-    else res.once('close', left)
+    if (res.destroyed) onClose()
+    else res.once('close', onClose)
     return stop.signal
   }
 
@@ -97,21 +96,18 @@ export class BaseCtx {
     this.#exchange.headers.push('Set-Cookie', text)
   }
 
-  /** Adds a header to the answer; lost when the request is refused. */
+  /** Adds a response header. Dropped when the request fails. */
   setHeader(name: string, value: string): void {
     this.#exchange.headers.push(name, value)
   }
 
-  /**
-   * Admits inline style of this answer's document only; from the first call on the policy names it. `held` is that of
-   * a copy the browser keeps.
-   */
-  nonce(held?: string): string {
-    this.#exchange.nonce ??= held ?? randomBytes(16).toString('base64url')
+  /** The CSP nonce for inline styles of this response. `cached` is the nonce of the browser's cached copy. */
+  nonce(cached?: string): string {
+    this.#exchange.nonce ??= cached ?? randomBytes(16).toString('base64url')
     return this.#exchange.nonce
   }
 
-  /** The OpenAPI document of the table this request was found in. */
+  /** The OpenAPI document of the route table. */
   describeApi(): unknown {
     return this.#service.describeApi()
   }

@@ -1,4 +1,4 @@
-/** node:http set up for the open network: time-outs, and our headers on what node answers by itself. */
+/** Creates the HTTP(S) server: timeouts, and our headers on the errors that Node replies to itself. */
 import { createServer as createHttp, type Server, type ServerOptions } from 'node:http'
 import { createServer as createHttps } from 'node:https'
 import type { Duplex } from 'node:stream'
@@ -11,13 +11,13 @@ export type Tls = { cert: string | Buffer; key: string | Buffer }
 export const MIN_TLS = 'TLSv1.2'
 
 export type ServerLimits = {
-  /** From the first byte, or from connecting, to the end of the headers. */
+  /** Time to receive the headers. */
   headersTimeoutMs: number
-  /** The whole request with its body; 20 MB at 70 kB/s. */
+  /** Time to receive the whole request; 20 MB at 70 kB/s. */
   requestTimeoutMs: number
-  /** Silence between two requests on one connection. */
+  /** Idle time between two requests on one connection. */
   keepAliveTimeoutMs: number
-  /** How often the first two are looked at. */
+  /** How often the first two are checked. */
   checkEveryMs: number
 }
 
@@ -34,7 +34,7 @@ const CLIENT_ERRORS: Readonly<Record<string, [status: string, error: string]>> =
   ERR_HTTP_REQUEST_TIMEOUT: ['408 Request Timeout', 'The request took too long to arrive'],
 }
 
-/** Ends the connection after this answer, leaving the caller a moment to read it. */
+/** Sends the response and closes the connection, with time for the client to read it. */
 const endWith = (socket: Duplex, text: string) => {
   socket.end(text)
   const timer = setTimeout(() => socket.destroy(), 300)
@@ -54,17 +54,17 @@ export const createServer = (
     requestTimeout: requestTimeoutMs,
     keepAliveTimeout: keepAliveTimeoutMs,
     connectionsCheckingInterval: checkEveryMs,
-    // Node's own refusal would lack our headers; serve.ts refuses instead.
+    // Node's own 400 would lack our headers; access.ts checks the header instead.
     requireHostHeader: false,
   }
   const server = tls
     ? createHttps({ ...options, ...tls, minVersion: MIN_TLS }, listener)
     : createHttp(options, listener)
-  // A caller that has said all it has to say still gets its answer. Not in the types of @types/node.
+  // A client that half-closed the connection still gets its response. Missing in @types/node.
   Object.assign(server, { httpAllowHalfOpen: true })
 
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
-    // The same look node's own handler takes: half of another answer may be on the wire already.
+    // Like Node's own handler: part of another response may already have been sent.
     const open = (socket as Duplex & { _httpMessage?: { headersSent: boolean } | null })
       ._httpMessage
     if (!socket.writable || error.code === 'ECONNRESET' || open?.headersSent)
@@ -86,11 +86,11 @@ export const createServer = (
     )
   })
   server.on('checkContinue', (req, res) => {
-    // No invitation to send what will be refused.
+    // Do not invite a body that will be rejected.
     if (declaredBytes(req) <= MAX_BODY_BYTES) res.writeContinue()
     listener(req, res)
   })
-  // An expectation we do not know is no reason to refuse what we do understand.
+  // Unknown expectations are ignored.
   server.on('checkExpectation', listener)
   return server
 }

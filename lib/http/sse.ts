@@ -2,21 +2,21 @@
 import type { ServerResponse } from 'node:http'
 import type { Chunk } from './reply.ts'
 
-/** Beyond this a reader is slow and its generator waits. */
+/** With more than this unsent, the generator waits. */
 const MAX_BUFFERED_BYTES = 256 * 1024
 
 const MAX_CHUNK_BYTES = 64 * 1024
 
-/** A long part is written in views of itself, so that no more of it waits than is promised. */
-function* splitChunk(part: Chunk): Generator<Chunk> {
-  if (part.length <= MAX_CHUNK_BYTES) return yield part
-  const bytes = typeof part === 'string' ? Buffer.from(part) : part
+/** Splits a long chunk into views, so that the buffer stays within its limit. */
+function* splitChunk(chunk: Chunk): Generator<Chunk> {
+  if (chunk.length <= MAX_CHUNK_BYTES) return yield chunk
+  const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk
   for (let at = 0; at < bytes.length; at += MAX_CHUNK_BYTES) {
     yield bytes.subarray(at, at + MAX_CHUNK_BYTES)
   }
 }
 
-/** The first of the two: room again, or the reader is gone. */
+/** Resolves when the buffer has drained or the client has disconnected. */
 const waitForDrain = (res: ServerResponse): Promise<void> =>
   new Promise(resolve => {
     const done = () => {
@@ -29,9 +29,8 @@ const waitForDrain = (res: ServerResponse): Promise<void> =>
   })
 
 /**
- * Writes what `source` yields until it ends or the reader leaves. A slow reader makes its own generator wait and
- * nobody else's. The head has been written. A source that is waiting when the reader leaves is not waited for:
- * it ends itself through `ctx.signal`.
+ * Writes the chunks of `source` until it ends or the client disconnects. The head has been written. A slow client delays
+ * only its own generator. A source that is waiting at a disconnect is not awaited; it ends through `ctx.signal`.
  */
 export const writeStream = async (
   res: ServerResponse,
@@ -39,21 +38,21 @@ export const writeStream = async (
 ): Promise<void> => {
   res.flushHeaders()
   const { socket } = res
-  const gone = new Promise<void>(resolve => {
+  const disconnected = new Promise<void>(resolve => {
     res.once('close', resolve)
-    // We let half-closed callers have their answer, but a reader that will say nothing more has left.
+    // Half-closed connections get their response elsewhere, but a stream has no end: treat them as disconnected.
     socket?.once('end', () => {
       res.destroy()
       resolve()
     })
   })
   const iterator = source[Symbol.asyncIterator]()
-  let leave = () => {}
-  void gone.then(() => leave())
-  // Not a race with `gone`: every race would leave what it was won with hanging on a promise as old as the stream.
+  let cancelNext = () => {}
+  void disconnected.then(() => cancelNext())
+  // Not Promise.race: each race would add a handler that lives as long as the stream.
   const next = () =>
     new Promise<IteratorResult<Chunk>>((resolve, reject) => {
-      leave = () => resolve({ done: true, value: undefined })
+      cancelNext = () => resolve({ done: true, value: undefined })
       iterator.next().then(resolve, reject)
     })
   try {
@@ -67,9 +66,9 @@ export const writeStream = async (
       }
     }
   } finally {
-    // Not awaited: a generator in the middle of waiting answers only when that is over.
+    // Not awaited: a generator that is waiting returns only afterwards.
     iterator.return?.().then(undefined, () => {
-      // It has nobody left to tell.
+      // The client is gone, so the error has no receiver.
     })
   }
   res.end()

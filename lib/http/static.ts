@@ -1,4 +1,4 @@
-/** Files of the page: a table made at start, so a request is a lookup and a path can lead nowhere else. */
+/** Static assets from a table in memory: a request is a lookup, so no path can leave it. */
 import { hash } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import { extname } from 'node:path'
@@ -12,11 +12,11 @@ export type Asset = {
   raw: Buffer
   br?: Buffer
   gzip?: Buffer
-  /** The name holds the hash, so a browser may keep it for ever. */
+  /** The name contains a hash, so browsers may cache it forever. */
   immutable: boolean
 }
 
-/** URL path (`/static/app.js`) → file; templates of pages stand beside under their bare name (`index.html`). */
+/** URL path (`/static/app.js`) → asset. HTML templates are listed under their path without a leading slash (`index.html`). */
 export type AssetTable = ReadonlyMap<string, Asset>
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -53,13 +53,13 @@ export const createAsset = (
 const BROTLI = /(?:^|,)\s*br\s*(?:;\s*q=([\d.]+)\s*)?(?:,|$)/i
 const GZIP = /(?:^|,)\s*gzip\s*(?:;\s*q=([\d.]+)\s*)?(?:,|$)/i
 
-/** `q=0` means no. */
+/** `q=0` means not acceptable. */
 const accepts = (coding: RegExp, accepted: string): boolean => {
   const match = coding.exec(accepted)
   return match !== null && Number(match[1] ?? 1) > 0
 }
 
-/** The smallest form of this file that the caller can unpack; undefined is the file as it is. */
+/** The best encoding that the client accepts; undefined for none. */
 export const encodingFor = (
   asset: Asset,
   accepted: string | undefined,
@@ -69,7 +69,7 @@ export const encodingFor = (
   return asset.gzip && accepts(GZIP, accepted) ? 'gzip' : undefined
 }
 
-/** The answer to a request for this file: the form the caller reads, or that it has it already. */
+/** The reply for an asset in the encoding that the client accepts. */
 export const assetReply = (asset: Asset, asked: IncomingHttpHeaders, cache?: string): Reply => {
   const encoding = encodingFor(asset, asked['accept-encoding'])
   const headers: Record<string, string> = {}
@@ -77,7 +77,7 @@ export const assetReply = (asset: Asset, asked: IncomingHttpHeaders, cache?: str
   if (encoding) headers['Content-Encoding'] = encoding
   return bytes((encoding && asset[encoding]) ?? asset.raw, {
     type: asset.type,
-    // Each form has its own tag: a strong tag stands for bytes.
+    // A strong ETag identifies bytes, so each encoding has its own.
     etag: `"${asset.etag}${encoding ? `-${encoding}` : ''}"`,
     cache: cache ?? (asset.immutable ? 'public, max-age=31536000, immutable' : 'no-cache'),
     headers,

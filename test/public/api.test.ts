@@ -34,24 +34,37 @@ const refusal = async (promise: Promise<unknown>): Promise<ApiError> => {
 
 const test = suite('api')
 
-test('a refusal carries status, sentence and flags', async () => {
+test('an error carries status, sentence and extra keys', async () => {
   const { api } = service([409, '{"error":"busy","active_stream_id":"x"}'])
   const error = await refusal(api('POST /api/chat/start', { session_id: 'a', message: 'b' }))
   assert.equal([error.status, error.message, error.body.active_stream_id], [409, 'busy', 'x'])
 })
 
-test('an answer that is no JSON is refused by its status', async () => {
+test('shows its own text for a code it knows, and the server’s sentence otherwise', async () => {
+  for (const [code, message] of [
+    ['session_busy', 'A response is in progress. Wait for it, or stop it first.'],
+    ['conflict', 'said by the server'],
+    ['code_of_a_newer_server', 'said by the server'],
+    ['toString', 'said by the server'],
+  ] as const) {
+    const { api } = service([409, JSON.stringify({ error: 'said by the server', code })])
+    const error = await refusal(api('GET /api/settings'))
+    assert.equal([error.code, error.message], [code, message])
+  }
+})
+
+test('a reply that is not JSON is an error with its status', async () => {
   const { api } = service([502, '<html>bad gateway</html>'])
   assert.is((await refusal(api('GET /api/settings'))).status, 502)
 })
 
-test('a server that does not answer', async () => {
+test('reports a server that cannot be reached', async () => {
   const { api } = service()
   const error = await refusal(api('GET /api/settings'))
   assert.equal([error.status, error.message], [0, 'unreachable'])
 })
 
-test('a 401 waits for the sign-in and is sent again, once', async () => {
+test('a 401 waits for the sign-in and retries once', async () => {
   const { api, sent, signIns } = service([401, '{}'], [200, '{"name":"default","path":"/"}'])
   assert.is((await api('GET /api/profile/active')).name, 'default')
   assert.equal([sent.length, signIns()], [2, 1])
@@ -60,13 +73,13 @@ test('a 401 waits for the sign-in and is sent again, once', async () => {
   assert.is(again.signIns(), 1)
 })
 
-test('a wrong password does not open the sheet again', async () => {
+test('a wrong password does not open the sign-in dialog again', async () => {
   const { api, signIns } = service([401, '{"error":"Invalid password"}'])
   await refusal(api('POST /api/auth/login', { password: 'x' }))
   assert.is(signIns(), 0)
 })
 
-test('addresses stay under the path of the page; blank values are left out', async () => {
+test("URLs are relative to the page's path, without blank values", async () => {
   const { api, sent } = service([200, '{}'], [200, '{}'])
   await api('GET /api/session', { session_id: 'a b', limit: 5 })
   await api('POST /api/session/clear', { session_id: 'a' })
