@@ -1,7 +1,7 @@
-/** The same scripted answer as Anthropic's Messages and as OpenAI's Responses write it. */
+/** Scripted responses in the formats `anthropic_messages` and `codex_responses`. */
 import { pieces, reasonOf, type Step, written } from './_provider.ts'
 
-/** What proves a thought; comes back with it or the server of a test complains. */
+/** Proof of reasoning: must be returned with it, or the test server rejects the request. */
 export const SIGNATURE = 'signed-by-the-model'
 export const ENCRYPTED = 'encrypted-by-the-model'
 

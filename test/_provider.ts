@@ -1,4 +1,4 @@
-/** A scripted model server over real HTTP for tests, in the format its path asks for: what each request is answered with, byte by byte. */
+/** A scripted model server over real HTTP for tests, in the format of the request path, down to single bytes. */
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import {
@@ -15,7 +15,7 @@ export type ScriptedCall = {
   arguments: Record<string, unknown> | string
 }
 
-/** One answer. Everything is optional; `{}` is an empty answer that stops. */
+/** One response. Everything is optional; `{}` is an empty response that stops. */
 export type Step = {
   /** Each piece becomes one chunk. */
   text?: string | string[]
@@ -32,33 +32,33 @@ export type Step = {
   }
   /** False leaves `[DONE]` out. */
   done?: boolean
-  /** Answers one JSON document instead of a stream. */
+  /** Sends one JSON document instead of a stream. */
   plain?: boolean
-  /** Anything but 200 answers `body` with these headers. */
+  /** A status other than 200 sends `body` with these headers. */
   status?: number
   headers?: Record<string, string>
   body?: unknown
   /** The exact bytes of the stream; replaces everything above. */
   raw?: string | Buffer
-  /** Only so many bytes of it are written, then `then` if it is given. */
+  /** Number of bytes to write, followed by `then`. */
   keep?: number
   then?: string
-  /** Bytes of the stream are written in portions of this size. */
+  /** Size of each write in bytes. */
   portion?: number
-  /** Nothing is answered before this settles. */
+  /** The response starts after this settles. */
   gate?: Promise<unknown>
-  /** Written chunks stop after the first half until this settles. */
+  /** The second half of the bytes is written after this settles. */
   middle?: Promise<unknown>
-  /** `headers`: never answers. `body`: never ends. `cut`: the socket is destroyed at the end. */
+  /** `headers`: never responds. `body`: never ends. `cut`: destroys the socket at the end. */
   end?: 'headers' | 'body' | 'cut'
 }
 
 export type Recorded = {
   path: string
   headers: IncomingHttpHeaders
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into whatever was sent
+  // biome-ignore lint/suspicious/noExplicitAny: tests inspect arbitrary request bodies
   body: any
-  /** Settles when the client closed the connection or the answer is written. */
+  /** Settles when the client closes the connection or the response is written. */
   closed: Promise<void>
 }
 
@@ -66,22 +66,22 @@ export type Scripted = {
   /** `http://127.0.0.1:<port>/v1` */
   url: string
   requests: Recorded[]
-  /** What GET …/models lists; null answers 404. Such requests are not part of the script. */
+  /** The list of GET …/models; null: 404. These requests do not consume the script. */
   models: string[] | null
-  /** Answers what comes beyond the script, by what was sent. */
+  /** Responses after the end of the script, by request body. */
   otherwise: ((body: Recorded['body']) => Step) | null
-  /** Headers of the requests for that list. */
+  /** Headers of the requests for the model list. */
   listed: IncomingHttpHeaders[]
-  /** Answers for the next requests, in order. */
+  /** Adds responses for the next requests, in order. */
   push: (...steps: Step[]) => void
-  /** Forgets the answers that were not asked for. */
+  /** Drops responses that were not requested. */
   clear: () => void
   /** Settles when the n-th request (from 1) has arrived. */
   arrived: (n: number) => Promise<Recorded>
   close: () => Promise<void>
 }
 
-/** A request beyond the script is refused with a sentence, so that a test never hangs on it. */
+/** Rejects requests after the end of the script, so that a test never hangs. */
 export const createProvider = async (...script: Step[]): Promise<Scripted> => {
   const steps = [...script]
   const requests: Recorded[] = []
@@ -171,7 +171,7 @@ const answer = async (res: ServerResponse, step: Step, path: string): Promise<vo
   else res.end()
 }
 
-/** Each portion is its own packet: the next is written when the last left. */
+/** Writes each portion after the previous one was flushed, so that each is its own packet. */
 const write = async (res: ServerResponse, bytes: Buffer, portion = bytes.length): Promise<void> => {
   for (let at = 0; at < bytes.length; at += portion)
     await new Promise<void>(resolve => {
@@ -189,13 +189,13 @@ export const written = (call: ScriptedCall) =>
 export const reasonOf = (step: Step): string | null =>
   step.finish === undefined ? (step.toolCalls ? 'tool_calls' : 'stop') : step.finish
 
-/** The chunks of a streamed answer, one line of `data:` each. */
+/** One server-sent event. */
 export const frame = (chunk: unknown): string => `data: ${JSON.stringify(chunk)}\n\n`
 export const delta = (fields: unknown, finish: string | null = null) => ({
   choices: [{ index: 0, delta: fields, finish_reason: finish }],
 })
 
-/** What a step looks like on the wire of the format its path asks for. */
+/** The stream of a step in the format of the path. */
 export const streamFor = (path: string, step: Step): string => {
   if (path.endsWith('/messages')) return anthropicEvents(step).map(frame).join('')
   if (path.endsWith('/responses')) return responsesEvents(step).map(frame).join('')
@@ -251,7 +251,7 @@ const document = (step: Step) => ({
   usage: step.usage,
 })
 
-/** A promise and its key, for gates. */
+/** A promise and the function that resolves it. */
 export const gate = (): { opened: Promise<void>; open: () => void } => {
   const { promise, resolve } = Promise.withResolvers<void>()
   return { opened: promise, open: resolve }

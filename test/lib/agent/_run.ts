@@ -1,4 +1,4 @@
-/** A run of the loop with a scripted provider and everything it said, for tests. */
+/** Runs the loop with a scripted provider and records requests and events, for tests. */
 import { createAgent } from '../../../lib/agent/loop.ts'
 import type { Wait } from '../../../lib/agent/retry.ts'
 import type {
@@ -11,7 +11,7 @@ import type {
   RunMessage,
 } from '../../../lib/agent/types.ts'
 
-/** Deltas of one call; an error is thrown where it stands, `hang` waits for the signal. */
+/** Deltas of one call; an error is thrown at its position, `hang` waits for the signal. */
 export type Said = (ProviderDelta | Error | 'hang')[]
 
 export const text = (said: string): ProviderDelta => ({ type: 'text', text: said })
@@ -27,7 +27,7 @@ export const use = (name: string, args: unknown, index = 0, id = `c${index}`): P
   arguments: typeof args === 'string' ? args : JSON.stringify(args),
 })
 
-/** Says one script after the other; `heard` is what each call was sent. */
+/** Plays one script per call; `heard` holds the request of each call. */
 export const scripted = (...scripts: Said[]) => {
   const heard: ProviderRequest[] = []
   const left = [...scripts]
@@ -54,7 +54,7 @@ export type Ran = {
   waits: number[]
 }
 
-/** Runs with sensible defaults. Waits are recorded, not waited; `react` sees each event as it is emitted. */
+/** Runs with defaults. Delays are recorded, not waited for; `react` receives each event as it is emitted. */
 export const run = async (
   provider: Provider,
   request: Partial<AgentRequest> = {},
@@ -104,5 +104,5 @@ export const run = async (
   return { outcome, events, messages, waits }
 }
 
-/** The events' types in a row, deltas and all. */
+/** The types of all events, in order. */
 export const shape = (events: AgentEvent[]) => events.map(event => event.type).join(' ')

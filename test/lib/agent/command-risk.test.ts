@@ -1,4 +1,4 @@
-/** The danger table: what nobody may run, what a person is asked about, and what must simply pass. */
+/** Command risk: what is blocked, what needs approval, and what runs without one. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { assessCommand, normalise } from '../../../lib/agent/command-risk.ts'
@@ -208,7 +208,7 @@ for (const [label, commands] of Object.entries(ASKED))
     for (const command of commands) assert.ok(judge(command).labels.includes(label), command)
   })
 
-test('every rule has its example, and labels are told apart', () => {
+test('every rule has an example, and labels are distinct', () => {
   for (const { label } of RULES) assert.ok(label in ASKED, label)
   for (const label of Object.keys(ASKED)) assert.ok(isKnownLabel(label), label)
 })
@@ -276,7 +276,7 @@ test('a workspace that is the home directory', () => {
   assert.not(judge('rm -rf *').blocked)
 })
 
-test('a card says how many reasons it leaves out', () => {
+test('a card shows how many reasons are omitted', () => {
   const labels = ['recursive delete', 'SQL DROP', 'disk copy', 'publish to others', 'fork bomb']
   assert.not.match(describeLabels(labels.slice(1)), 'more reason')
   assert.match(describeLabels(labels), / 1 more reason to ask\.$/)
@@ -293,7 +293,7 @@ test('normalised text', () => {
   assert.is(normalise('\u001b[1mｌｓ\0 \u001b[0m-l'), 'ls -l')
 })
 
-test('hostile text is judged in bounded time', () => {
+test('assesses hostile text in bounded time', () => {
   const started = cpuMs()
   for (const piece of [
     '$(',

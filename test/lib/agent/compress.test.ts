@@ -1,4 +1,4 @@
-/** What a summary takes the place of, what the model that writes it is asked, and what happens when it cannot. */
+/** Compaction: the messages a summary replaces, the prompt, and failures. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { type SummaryModel, compress, mergeSummaries } from '../../../lib/agent/compress.ts'
@@ -53,7 +53,7 @@ const summaryOf = (from: string, to: string, text: string): LoopMessage => ({
   summary: { from, to, text },
 })
 
-test('no plan where there is nothing to gain', () => {
+test('no plan when nothing would be saved', () => {
   const plan = (messages: LoopMessage[], minGain = 0) =>
     planCompression(messages, { settings, threshold: 500, minGain })
   assert.is(plan([]), null)
@@ -64,7 +64,7 @@ test('no plan where there is nothing to gain', () => {
   assert.is(plan([old, say('assistant', 10, 1), say('user', 11, 1)]), null, 'the old one alone')
 })
 
-test('the first exchange and a tail stay; the tail is bounded by tokens, not by count', () => {
+test('keeps the first exchange and a tail that is bounded by tokens, not by count', () => {
   const messages = talk(40)
   const { head, tail } = planCompression(messages, { settings, threshold: 1_000 }) ?? NONE
   assert.is(head, 2)
@@ -80,7 +80,7 @@ test('the first exchange and a tail stay; the tail is bounded by tokens, not by 
   assert.ok((few?.tail ?? 0) > tail, 'the room above the budget is for protected messages')
 })
 
-test('calls and their results are never torn, and never part of the head', () => {
+test('never separates calls from results, and keeps them out of the head', () => {
   const messages = [
     say('user', 1),
     call(2),
@@ -96,14 +96,14 @@ test('calls and their results are never torn, and never part of the head', () =>
   }
 })
 
-test('a run of calls that reaches up to the head is cut behind it', () => {
+test('cuts behind a run of calls that reaches the head', () => {
   const messages = [say('user', 1), call(2), result(3, 'x'.repeat(40_000)), call(4), result(5)]
   const plan = planCompression(messages, { settings, threshold: 400 })
   assert.equal(plan, { head: 1, tail: 3 })
 })
 
-test('what stands between in the transcript keeps the boundary where nothing is hidden', () => {
-  // A result that was moved up to its call: a line of somebody else stands between them.
+test('messages in between keep the boundary where no message would be hidden', () => {
+  // A result that was moved to its call: another message is between them in the transcript.
   const messages = [
     { ...say('user', 1), position: 2 },
     { ...say('assistant', 2), position: 3 },
@@ -120,7 +120,7 @@ test('what stands between in the transcript keeps the boundary where nothing is 
   }
 })
 
-test('an old summary is updated, not summarised beside', () => {
+test('updates an old summary instead of adding a second one', () => {
   const messages = [
     ...talk(2),
     summaryOf('m3', 'm20', 'old'),
@@ -131,7 +131,7 @@ test('an old summary is updated, not summarised beside', () => {
   assert.ok((plan?.tail ?? 0) > 3)
 })
 
-test('thresholds: what is written counts, above 1 it is tokens, and the answer keeps its room', () => {
+test('thresholds: the configured value applies, above 1 in tokens, capped to leave tokens for the response', () => {
   const of = (more: Partial<CompressionSettings>, contextLength = 10_000, model = 'a/Model-X') =>
     thresholdOf({ ...settings, ...more }, { contextLength, model })
   assert.is(of({ enabled: false }), 0)
@@ -145,7 +145,7 @@ test('thresholds: what is written counts, above 1 it is tokens, and the answer k
   assert.is(of({ modelThresholds: { model: 0.8, 'model-x': 900 } }), 900)
 })
 
-test('windows are read out of what providers say', () => {
+test('reads context limits from error messages', () => {
   for (const [sentence, tokens] of [
     ["This model's maximum context length is 8192 tokens. However, you requested 9000", 8_192],
     ['prompt is too long: 210000 tokens > 200000 maximum', 200_000],
@@ -201,7 +201,7 @@ test('a failed, empty or longer summary changes nothing', async () => {
   )
 })
 
-test('the summary stands in their place, with the request and the open steps word for word', async () => {
+test('the summary replaces the messages and contains the request and the open steps verbatim', async () => {
   const messages = [
     ...talk(2),
     { role: 'user', id: 'm3', content: 'build the ark, exactly 300 cubits' } as LoopMessage,
@@ -227,7 +227,7 @@ test('the summary stands in their place, with the request and the open steps wor
   assert.ok(done.afterTokens < done.beforeTokens)
   assert.is(done.afterTokens, estimateAllTokens(done.messages))
 
-  // The next one covers it: its notes are updated, its request goes on, the range begins where it began.
+  // The next summary covers this one: notes are updated, the request is kept, the range starts at the same message.
   const more = [...done.messages, call(40), result(41), call(42), result(43), say('assistant', 44)]
   const again = asking('## Goal\nstill an ark')
   const next = await compress(more, { head: 2, tail: more.length - 1 }, options(again.callModel))
@@ -237,7 +237,7 @@ test('the summary stands in their place, with the request and the open steps wor
   assert.not.match(next.text, 'caulk it', 'steps are those of the moment')
 })
 
-test('more than can be read at once is read in portions, and what is refused as too long in smaller ones', async () => {
+test('summarizes in chunks, and in smaller ones after an overflow', async () => {
   const messages = talk(60, 400)
   const words = messages.map((_, at) => `${at + 1} word`)
   const plan = { head: 2, tail: 57 }
@@ -263,7 +263,7 @@ test('more than can be read at once is read in portions, and what is refused as 
     assert.ok(tight.asked.slice(1).join('\n').includes(`\n${word}`), word)
 })
 
-test('long and repeated results are clipped where they are summarised', async () => {
+test('truncates long and repeated results in the summary prompt', async () => {
   const long = `BEGIN ${'y'.repeat(20_000)} END`
   const messages = [...talk(2), call(3), result(4, long), call(5), result(6, long), ...talk(4)]
   const { callModel, asked } = asking()
@@ -275,7 +275,7 @@ test('long and repeated results are clipped where they are summarised', async ()
   assert.match(text, 'come again below')
 })
 
-test('two neighbours of one role become one message; nothing else does', () => {
+test('merges a summary with an adjacent user message, and nothing else', () => {
   const summary = summaryOf('m1', 'm2', 's')
   const roles = (messages: LoopMessage[]) => mergeSummaries(messages).map(({ role }) => role)
   assert.equal(roles([summary, say('assistant', 3)]), ['user', 'assistant'])
@@ -290,7 +290,7 @@ test('two neighbours of one role become one message; nothing else does', () => {
   )
 })
 
-test('the sections that are put behind the notes are found again', () => {
+test('finds the sections behind the notes again', () => {
   const text = joinSummary('```markdown\n## Goal\nx\n```', 'do it', ['one'])
   assert.equal(splitSummary(text), { notes: '## Goal\nx', request: 'do it' })
   assert.equal(splitSummary('plain'), { notes: 'plain', request: '' })

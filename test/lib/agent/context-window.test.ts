@@ -1,4 +1,4 @@
-/** A run whose conversation grows too long for its model: what it sends, what it says, and what it does not lose. */
+/** Runs whose conversation exceeds the context window: requests, events, and what is preserved. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { z } from 'zod'
@@ -74,7 +74,7 @@ const calls = (name: string, args: unknown, id: string): Said => [
 ]
 const words = (messages: readonly LoopMessage[]) => JSON.stringify(messages)
 
-test('in the middle of a turn: the task, the open steps and whole pairs go on', async () => {
+test('within a turn: keeps the task, the open steps and whole call pairs', async () => {
   const todos = [
     { id: '1', content: 'saw the planks', status: 'completed' },
     { id: '2', content: 'caulk the seams', status: 'in_progress' },
@@ -114,7 +114,7 @@ test('in the middle of a turn: the task, the open steps and whole pairs go on', 
   assert.ok(outcome.usage.estimated_cost >= 0.5)
 })
 
-test('what the provider counts goes before the estimate', async () => {
+test("the provider's count takes precedence over the estimate", async () => {
   const usage = { type: 'usage' as const, inputTokens: 4_000, outputTokens: 1 }
   const { provider } = scripted(
     [use('read', { chars: 10 }, 0, 'c1'), usage, finish('tool_calls')],
@@ -134,7 +134,7 @@ test('what the provider counts goes before the estimate', async () => {
   assert.is(asked.length, 1, 'by the estimate it would have fitted')
 })
 
-test('one long result beyond a window that nobody knew: it loses its middle for the turn', async () => {
+test('a long result beyond an unknown window loses its middle for the turn', async () => {
   const { provider, heard } = scripted(
     calls('read', { chars: 90_000 }, 'c1'),
     [new ProviderFailure('context_overflow', 'maximum context length is 8192 tokens')],
@@ -153,7 +153,7 @@ test('one long result beyond a window that nobody knew: it loses its middle for 
   assert.is(String(result?.content).length, 90_000, 'the transcript has all of it')
 })
 
-test('nothing left to shorten: the sentence, after as many tries as are allowed and no more', async () => {
+test('nothing left to shorten: fails with a sentence after the allowed attempts', async () => {
   const refusal = new ProviderFailure('context_overflow', 'maximum context length is 1000 tokens')
   const { provider, heard } = scripted([refusal], [refusal], [refusal], [refusal], [refusal])
   const { ask } = asking()
@@ -182,7 +182,7 @@ test('nothing left to shorten: the sentence, after as many tries as are allowed 
   assert.ok(many.heard.length <= 4, String(many.heard.length))
 })
 
-test('nobody can even be looked up who would summarise: the turn goes on in full', async () => {
+test('without a summary model the turn continues in full', async () => {
   const { provider, heard } = scripted(says('answer'))
   const broken: Compression = {
     ...compression(asking().ask),
@@ -205,7 +205,7 @@ test('nobody can even be looked up who would summarise: the turn goes on in full
   assert.match(JSON.stringify(events), /Couldn’t summarize.*no such model/)
 })
 
-test('without it, and switched off, the conversation is sent as it is', async () => {
+test('without compression, or with it disabled, the conversation is sent in full', async () => {
   const history: LoopMessage[] = Array.from({ length: 41 }, (_, at) => ({
     role: at % 2 ? 'assistant' : 'user',
     content: `${at} ${'word '.repeat(200)}`,

@@ -1,4 +1,4 @@
-/** The table that sorts failures, and waits: pure. */
+/** Classification of failures, and retry delays. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { classify, hintFor, ProviderFailure } from '../../../lib/agent/failure.ts'
@@ -85,7 +85,7 @@ for (const [status, message, type] of SAID)
     assert.equal([failure.type, failure.retryable], [type, type === 'rate_limit'])
   })
 
-test('the window a provider names is found', () => {
+test('finds the context limit in an error message', () => {
   for (const [message, window] of [
     [
       "This model's maximum prompt length is 131072 but the request contains 537812 tokens.",
@@ -99,7 +99,7 @@ test('the window a provider names is found', () => {
     assert.is(contextLimitIn(message), window)
 })
 
-test('a 400 without a word is a guess about the length', () => {
+test('an empty 400 may be an overflow', () => {
   const mute = classify({
     status: 400,
     message: 'The provider answered with status 400.',
@@ -108,7 +108,7 @@ test('a 400 without a word is a guess about the length', () => {
   assert.equal([mute.type, mute.isBodyEmpty], ['context_overflow', true])
 })
 
-test('every kind a person can do something about has a hint', () => {
+test('every failure a user can act on has a hint', () => {
   for (const type of [
     'quota_exhausted',
     'rate_limit',
@@ -149,12 +149,12 @@ const ASKED: [string, number | undefined][] = [
   ['limit 20 requests per 1 m', undefined],
 ]
 for (const [words, ms] of ASKED)
-  test(`how long to wait, in words: ${words}`, () => {
+  test(`retry delay in a sentence: ${words}`, () => {
     const found = retryAfterInText(words)
     assert.is(found === undefined ? undefined : Math.round(found), ms)
   })
 
-test('how long to wait, in headers', () => {
+test('retry delay in headers', () => {
   assert.is(retryAfterInHeaders({ 'retry-after-ms': '1500', 'retry-after': '60' }, NOW), 1_500)
   assert.is(retryAfterInHeaders({ 'retry-after': '7' }, NOW), 7_000)
   for (const [headers, ms] of [
@@ -178,7 +178,7 @@ test('how long to wait, in headers', () => {
     assert.is(rateLimitResetIn(headers, NOW), ms)
 })
 
-test('waits double, are spread, and end at their caps', () => {
+test('delays double, have jitter, and are capped', () => {
   assert.equal(
     [1, 2, 3, 9].map(n => retryDelayMs(n, null, () => 1)),
     [2000, 4000, 8000, 60_000],
@@ -193,7 +193,7 @@ test('waits double, are spread, and end at their caps', () => {
   )
 })
 
-test('a wait can be ended', async () => {
+test('a wait can be aborted', async () => {
   const stop = new AbortController()
   const waiting = wait(60_000, stop.signal)
   stop.abort(new Error('enough'))
@@ -203,7 +203,7 @@ test('a wait can be ended', async () => {
   )
 })
 
-test('the sentence in an error body', () => {
+test('the message in an error body', () => {
   assert.is(
     errorMessageIn('{"error":{"message":"a","metadata":{"raw":"{\\"message\\":\\"b\\"}"}}}'),
     'a: b',
@@ -225,7 +225,7 @@ const at = (extra: Partial<ModelEndpoint>): ModelEndpoint => ({
 })
 const router = { provider: 'openrouter', model: 'openai/gpt-5' }
 
-test('reasoning effort in the words of each endpoint', () => {
+test('reasoning effort per endpoint', () => {
   assert.equal(reasoning(at({ ...router })), { reasoning: { enabled: true, effort: 'medium' } })
   assert.equal(reasoning(at({ ...router, effort: 'none' })), { reasoning: { enabled: false } })
   assert.equal(reasoning(at({ ...router, provider: 'nous', effort: 'none' })), {})

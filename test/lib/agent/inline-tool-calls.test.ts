@@ -1,4 +1,4 @@
-/** Thoughts and calls that a server left in the text: taken out where they are meant, left where they are shown. */
+/** Reasoning and tool calls in the text: extracted when meant, kept when they are content. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { parseInlineMarkup } from '../../../lib/agent/inline-tool-calls.ts'
@@ -23,7 +23,7 @@ const THOUGHTS: [string, string, string][] = [
   ['plain', 'plain', ''],
 ]
 for (const [text, said, thought] of THOUGHTS)
-  test(`a thought without its beginning: ${JSON.stringify(text)}`, () => {
+  test(`reasoning without an opening tag: ${JSON.stringify(text)}`, () => {
     const meant = parseInlineMarkup(reply(text), [])
     assert.equal([meant.text, meant.reasoning], [said, thought])
   })
@@ -44,7 +44,7 @@ test('calls at the end are calls', () => {
   assert.is(parseInlineMarkup(reply(`<tool_call>{"name":"echo"}`), ['echo']).calls.length, 1)
 })
 
-test('an example, an unknown tool and half a call are words', () => {
+test('an example, an unknown tool and an incomplete call are text', () => {
   for (const text of [
     `You would write:\n${call('echo')}\nand then wait.`,
     call('unknown'),

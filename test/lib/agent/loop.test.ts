@@ -1,4 +1,4 @@
-/** The loop: retries, awkward answers, tools in order, stopping at any moment. */
+/** The loop: retries, unusual responses, tool order, stopping at any moment. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { z } from 'zod'
@@ -21,7 +21,7 @@ const ok = tool('ok', () => ({ content: '"fine"' }))
 const down = new ProviderFailure('network', 'down')
 const key = new ProviderFailure('auth_mismatch', 'wrong key', { status: 401 })
 
-// Refusals and failures first.
+// Rejections and failures first.
 
 test('a failure that will not pass is not retried', async () => {
   const { outcome, waits } = await run(scripted([key]).provider)
@@ -31,7 +31,7 @@ test('a failure that will not pass is not retried', async () => {
   assert.equal(waits, [])
 })
 
-test('Retry-After is honoured up to two minutes', async () => {
+test('honors Retry-After up to two minutes', async () => {
   const busy = (retryAfterMs: number) => new ProviderFailure('rate_limit', 'busy', { retryAfterMs })
   const { outcome, waits } = await run(
     scripted([busy(7000)], [busy(900_000)], [text('x')]).provider,
@@ -40,7 +40,7 @@ test('Retry-After is honoured up to two minutes', async () => {
   assert.equal(waits, [7000, 120_000])
 })
 
-test('an empty answer is asked for again, then given up', async () => {
+test('retries empty responses, then gives up', async () => {
   const empty = [thought('…'), finish('stop')]
   const again = await run(scripted(empty, [], [text('x')]).provider)
   assert.is(again.outcome.text, 'x')
@@ -51,7 +51,7 @@ test('an empty answer is asked for again, then given up', async () => {
   assert.is(filtered.outcome.failure?.type, 'error')
 })
 
-test('a provider that throws something odd, and an emit that throws', async () => {
+test('a provider that throws an unexpected value, and an emit that throws', async () => {
   const odd = await run(scripted([new TypeError('odd')]).provider)
   assert.is(odd.outcome.failure?.type, 'error')
   assert.match(odd.outcome.failure?.message ?? '', 'odd')
@@ -62,9 +62,9 @@ test('a provider that throws something odd, and an emit that throws', async () =
   assert.is(full.outcome.failure?.message, 'disk full')
 })
 
-// Answers.
+// Responses.
 
-test('one answer: deltas, message, usage', async () => {
+test('one response: deltas, message, usage', async () => {
   const { provider, heard } = scripted([
     thought('hm'),
     text('Hel'),
@@ -109,7 +109,7 @@ test('one answer: deltas, message, usage', async () => {
   ])
 })
 
-test('usage adds up over the calls, the last prompt is kept', async () => {
+test('sums usage over calls and keeps the last prompt length', async () => {
   const used = (inputTokens: number) => ({
     type: 'usage' as const,
     inputTokens,
@@ -125,7 +125,7 @@ test('usage adds up over the calls, the last prompt is kept', async () => {
   assert.is(outcome.usage.estimated_cost, 1)
 })
 
-test('a refusal is spoken and kept', async () => {
+test('a refusal is streamed and recorded', async () => {
   const { messages, outcome } = await run(
     scripted([{ type: 'refusal', text: 'No.' }, finish('stop')]).provider,
   )
@@ -134,7 +134,7 @@ test('a refusal is spoken and kept', async () => {
   assert.is(messages[0]?.content, 'No.')
 })
 
-test('an answer cut by its length goes on in the same message, three times', async () => {
+test('continues a truncated response in the same message, up to three times', async () => {
   const { provider, heard } = scripted(
     [text('one '), finish('length')],
     [text('two'), finish('stop')],
@@ -150,14 +150,14 @@ test('an answer cut by its length goes on in the same message, three times', asy
   assert.is(long.events.at(-2)?.type, 'warning')
 })
 
-test('a continuation that fails keeps what was said', async () => {
+test('a failed continuation keeps the text so far', async () => {
   const { outcome, events } = await run(scripted([text('half'), finish('length')], [key]).provider)
   assert.is(outcome.status, 'finished')
   assert.is(outcome.text, 'half')
   assert.is(shape(events), 'token warning message')
 })
 
-test('a tool call cut by the length: once more, then failed', async () => {
+test('a tool call cut at the length limit: one retry, then a failure', async () => {
   const cut = [use('ok', '{"a": "unfin'), finish('length')]
   const once = await run(scripted(cut, [use('ok', {})], [text('x')]).provider, { tools: [ok] })
   assert.is(once.outcome.status, 'finished')
@@ -168,7 +168,7 @@ test('a tool call cut by the length: once more, then failed', async () => {
 
 // Tools.
 
-test('a call, its result, and what the model hears of it', async () => {
+test('a call, its result, and what the model receives', async () => {
   const { provider, heard } = scripted([text('Look: '), use('ok', {}, 0, 'call_1')], [text('Done')])
   const { events, messages, outcome } = await run(provider, { tools: [ok] })
   assert.is(shape(events), 'token message tool tool_complete message token message')
@@ -189,7 +189,7 @@ test('a call, its result, and what the model hears of it', async () => {
   assert.match(JSON.stringify(heard[0]?.tools[0]?.parameters), '"type":"object"')
 })
 
-test('reads run together, others alone, results in source order', async () => {
+test('runs reads in parallel, other calls alone, results in source order', async () => {
   const first = gate()
   const order: string[] = []
   const slow = tool(
@@ -229,7 +229,7 @@ test('reads run together, others alone, results in source order', async () => {
   )
 })
 
-test('unknown tools and broken arguments are told, three in a row end the turn', async () => {
+test('reports unknown tools and broken arguments; three batches in a row end the turn', async () => {
   const wrong = [use('nope', {}), use('ok', '{broken', 1)]
   const told = await run(scripted(wrong, [text('x')]).provider, { tools: [ok] })
   assert.match(String(told.messages[1]?.content), 'ok')
@@ -240,14 +240,14 @@ test('unknown tools and broken arguments are told, three in a row end the turn',
   assert.is(lost.messages.length, 9)
 })
 
-test('broken arguments are not sent back as they were', async () => {
+test('never sends back broken arguments', async () => {
   const { provider, heard } = scripted([use('ok', '{broken')], [text('x')])
   const { messages } = await run(provider, { tools: [ok] })
   assert.is(messages[0]?.tool_calls?.[0]?.function.arguments, '{broken')
   assert.is(heard[1]?.messages[1]?.tool_calls?.[0]?.function.arguments, '{}')
 })
 
-test('names are repaired, doubles dropped, ids made unique', async () => {
+test('repairs names, drops duplicates, makes ids unique', async () => {
   const { messages } = await run(
     scripted(
       [use('functions.OK', {}, 0, 'call_0'), use('ok', {}, 1, 'call_1')],
@@ -264,7 +264,7 @@ test('names are repaired, doubles dropped, ids made unique', async () => {
   assert.is(messages[3]?.tool_call_id, 'call_m3_1')
 })
 
-test('arguments are converted where their meaning is plain, refused otherwise', async () => {
+test('converts arguments with an unambiguous meaning and rejects others', async () => {
   const seen: unknown[] = []
   const typed = tool(
     'typed',
@@ -293,7 +293,7 @@ test('arguments are converted where their meaning is plain, refused otherwise', 
   assert.match(String(messages[3]?.content), 'Invalid arguments: n')
 })
 
-test('a tool that throws, one that says too much, one that prints', async () => {
+test('a tool that throws, one with a long result, one that prints', async () => {
   const { events, messages } = await run(
     scripted([use('bad', {}, 0), use('big', {}, 1), use('loud', {}, 2)], [text('x')]).provider,
     {
@@ -359,7 +359,7 @@ test('approvals and questions carry the call they belong to', async () => {
   ])
 })
 
-test('the memo lives as long as the run', async () => {
+test('tool state lasts as long as the run', async () => {
   const counting = tool('counting', ctx => {
     const count = Number(ctx.memo.get('n') ?? 0) + 1
     ctx.memo.set('n', count)
@@ -372,7 +372,7 @@ test('the memo lives as long as the run', async () => {
   assert.is(messages[3]?.content, '2')
 })
 
-test('at the limit of steps one last word without tools', async () => {
+test('at the step limit, one last call without tools', async () => {
   const { provider, heard } = scripted(
     [use('ok', {})],
     [use('ok', {})],
@@ -387,7 +387,7 @@ test('at the limit of steps one last word without tools', async () => {
   assert.is(messages.at(-1)?.tool_calls, undefined)
 })
 
-test('a history with holes is mended before it is sent', async () => {
+test('repairs an incomplete history before sending it', async () => {
   const calls = (id: string): WireMessage => ({
     role: 'assistant',
     content: '',
@@ -412,7 +412,7 @@ test('a history with holes is mended before it is sent', async () => {
 
 // Stopping.
 
-test('stopped before it began, while speaking, while waiting', async () => {
+test('stopped before the start, while streaming, while waiting', async () => {
   const stop = new AbortController()
   const speaking = await run(
     scripted([text('half'), 'hang']).provider,
@@ -448,7 +448,7 @@ test('stopped although the provider ignores the signal', async () => {
   assert.is(outcome.status, 'stopped')
 })
 
-test('stopped while tools run: each call is answered once, hanging ones within a second', async () => {
+test('stopped while tools run: one result per call, hanging ones within a second', async () => {
   const stop = new AbortController()
   let late: (text: string) => void = () => {}
   const hanging = tool('hanging', ctx => {
@@ -473,7 +473,7 @@ test('stopped while tools run: each call is answered once, hanging ones within a
   assert.is(events.length, count)
 })
 
-test('stopped while a person is asked', async () => {
+test('stopped during an approval', async () => {
   const stop = new AbortController()
   const asking = tool('asking', async ctx => ({
     content: await ctx.approve({ command: 'c', patternKeys: [], description: '', cwd: '/' }),
@@ -490,7 +490,7 @@ test('stopped while a person is asked', async () => {
   assert.is(messages.length, 2)
 })
 
-test('stopped while a change is being recorded: nothing is changed, nobody is asked', async () => {
+test('stopped while a checkpoint is recorded: no change, no approval', async () => {
   const stop = new AbortController()
   const done: string[] = []
   const late = Promise.withResolvers<void>()

@@ -1,4 +1,4 @@
-/** The system prompt: its order, what it leaves out, and what of it stays the same. Pure. */
+/** The system prompt: order, omitted parts, and the constant part. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import {
@@ -26,7 +26,7 @@ const bare: StablePromptParts = {
 }
 const moment = { workspace: '/w', personality: '', preamble: '' }
 
-test('nothing that is empty leaves a trace', () => {
+test('omits empty parts', () => {
   const text = stablePrompt(bare)
   assert.ok(text.startsWith('You are a capable assistant'))
   assert.match(text, 'Environment: linux. The conversation began on 2026-04-08.')
@@ -70,7 +70,7 @@ test('everything in its order', () => {
   assert.not.match(text, 'capable assistant')
 })
 
-test('a tool that is not on offer is not spoken of', () => {
+test('the prompt does not mention unavailable tools', () => {
   const skills = [{ category: '', description: '', skills: [{ name: 's', description: '' }] }]
   const text = stablePrompt({ ...bare, tools: ['terminal'], skills })
   assert.not.match(text, /session_search|skill_manage|memory tool|# Skills/)
@@ -79,14 +79,14 @@ test('a tool that is not on offer is not spoken of', () => {
   assert.match(viewing, 'follow it.\n\n- s\n')
 })
 
-test('descriptions of skills are clipped to 60 characters, whole ones', () => {
+test('truncates skill descriptions to 60 characters', () => {
   const description = '🦊'.repeat(61)
   const skills = [{ category: '', description: '', skills: [{ name: 's', description }] }]
   const text = stablePrompt({ ...bare, tools: ['skill_view'], skills })
   assert.match(text, `- s: ${'🦊'.repeat(59)}…\n`)
 })
 
-test('who announces instead of acting is told to act: by name, always, never, or as listed', () => {
+test('tool use enforcement: by model name, always, never, or as listed', () => {
   for (const model of ['openai/GPT-5', 'gpt-5.3-codex', 'gemini-3', 'gemma-3', 'x-ai/grok-4'])
     assert.is(needsToolEnforcement(model, 'auto'), true, model)
   for (const model of ['claude-opus-4.6', 'deepseek-chat', ''])
@@ -97,7 +97,7 @@ test('who announces instead of acting is told to act: by name, always, never, or
   assert.is(needsToolEnforcement('gpt-5', ['deepseek', '']), false)
 })
 
-test('what is too long keeps seven tenths of its beginning and two of its end', () => {
+test('long text keeps 70 % of the limit from its start and 20 % from its end', () => {
   const text = `${'a'.repeat(50_000)}${'z'.repeat(50_000)}`
   const cut = truncateText(text, 'AGENTS.md')
   assert.is(cut.lastIndexOf('a'.repeat(3)) >= 0 && cut.indexOf('AGENTS.md is longer') > 0, true)
@@ -108,7 +108,7 @@ test('what is too long keeps seven tenths of its beginning and two of its end', 
   assert.ok(soul.length < 20_000)
 })
 
-test('the moment comes behind what stays, which does not move', () => {
+test('the per-turn part follows the constant part, which does not change', () => {
   const stable = stablePrompt(bare)
   const plain = systemPrompt(stable, moment)
   assert.ok(plain.startsWith(`${stable}\n\nThe active workspace is /w`))

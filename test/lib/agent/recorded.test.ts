@@ -1,4 +1,4 @@
-/** What is recorded before it changes, what is not worth recording, and how much of many results is read. */
+/** Checkpoints before changes, read-only commands, and truncation of long results. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { z } from 'zod'
@@ -54,13 +54,13 @@ const doing = [
   "cat a <<'EOF'\nEOF\ntouch x",
 ]
 
-test('a command in doubt is one that changes something', () => {
+test('an unclear command counts as one that changes something', () => {
   const place = { home: '/root', cwd: '/work' }
   for (const command of doing) assert.not(isReadOnly(command, place), command)
   for (const command of looking) assert.ok(isReadOnly(command, place), command)
 })
 
-test('tools say what they are about to change, and only then do it', async () => {
+test('tools announce changes before they make them', async () => {
   const bench = createBench()
   const said: ChangeScope[] = []
   const ctx: ToolContext = {
@@ -90,7 +90,7 @@ const tool = (name: string, work: Tool['run']): Tool => ({
   run: work,
 })
 
-test('results of one message are put aside once together they are too long', async () => {
+test('offloads results when those of one message are too long together', async () => {
   const kept: string[] = []
   const { messages } = await run(
     scripted([...['a', 'b', 'c'].map((value, n) => use('big', { value }, n))], [text('x')])
@@ -112,7 +112,7 @@ test('results of one message are put aside once together they are too long', asy
   assert.equal(kept, ['c2'])
 })
 
-test('a tool calls another as the model would, refusals included', async () => {
+test('a tool calls another like the model would, denials included', async () => {
   const answers: string[] = []
   await run(scripted([use('outer', {})], [text('x')]).provider, {
     tools: [

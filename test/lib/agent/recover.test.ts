@@ -1,4 +1,4 @@
-/** How the loop turns to somebody else: how often it asks the same endpoint first, and what it says when nobody is left. */
+/** Recovery: attempts at the same endpoint first, fallbacks, and the failure when none is left. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { ProviderFailure } from '../../../lib/agent/failure.ts'
@@ -22,7 +22,7 @@ const to = (model: string): Recovery => ({
 })
 const limited = () => new ProviderFailure('rate_limit', 'slow down')
 
-/** Answers the given recoveries one after the other; `asked` is what it was told each time. */
+/** Returns the given recoveries in order; `asked` holds the failure of each call. */
 const standIns = (...left: Recovery[]) => {
   const asked: string[] = []
   const recover: NonNullable<AgentRequest['recover']> = async (failure, failed) => {
@@ -32,7 +32,7 @@ const standIns = (...left: Recovery[]) => {
   return { asked, recover }
 }
 
-test('without anybody else a busy provider is asked six times', async () => {
+test('without a fallback, a busy provider gets six attempts', async () => {
   const { provider, heard } = scripted(...Array.from({ length: 6 }, () => [limited()]))
   const { outcome, waits } = await run(provider)
   assert.is(outcome.failure?.type, 'rate_limit')
@@ -40,7 +40,7 @@ test('without anybody else a busy provider is asked six times', async () => {
   assert.is(waits.length, 5)
 })
 
-test('with somebody else it is asked as often as is worth it', async () => {
+test('with a fallback, makes only the attempts that are worthwhile', async () => {
   for (const attempts of [1, 2]) {
     const script = Array.from({ length: attempts }, () => [limited()])
     const { provider, heard } = scripted(...script, [text('hi')])
@@ -66,7 +66,7 @@ test('with somebody else it is asked as often as is worth it', async () => {
   }
 })
 
-test('nobody is left: the first failure is told, but for a conversation that is too long', async () => {
+test('without another endpoint the first failure is reported, except for an overflow', async () => {
   const denied = new ProviderFailure('auth_mismatch', 'no such key')
   for (const [last, told] of [
     [new ProviderFailure('model_not_found', 'unknown'), 'auth_mismatch'],
@@ -79,7 +79,7 @@ test('nobody is left: the first failure is told, but for a conversation that is 
   }
 })
 
-test('who takes over begins the answer anew: what was shown of it is void', async () => {
+test('a fallback starts the message over: the streamed part is void', async () => {
   const cut = new ProviderFailure('network', 'cut', { retryable: false })
   const { provider } = scripted([text('half'), cut], [text('whole')])
   const { recover } = standIns(to('b'))
@@ -90,7 +90,7 @@ test('who takes over begins the answer anew: what was shown of it is void', asyn
   assert.is(shape(alone.events), 'token', 'the last words stay where nobody takes over')
 })
 
-test('whoever answered is told once, and again when another takes over', async () => {
+test('reports a successful endpoint once, and again after a fallback', async () => {
   const use = {
     type: 'tool_call',
     index: 0,
@@ -110,7 +110,7 @@ test('whoever answered is told once, and again when another takes over', async (
   assert.equal(good, ['m', 'b'])
 })
 
-test('what a provider wants back is never sent to another address, whatever both are called', async () => {
+test('never sends provider state to another address, even under the same name', async () => {
   const item = { type: 'thinking', signature: 'private' }
   const { provider, heard } = scripted(
     [{ type: 'provider_state', item }, use('none', {}), finish('tool_calls')],
@@ -125,7 +125,7 @@ test('what a provider wants back is never sent to another address, whatever both
   assert.not.match(JSON.stringify(heard[2]?.messages), 'private')
 })
 
-test('stopped while somebody else is looked for: nobody is asked', async () => {
+test('stopped during recovery: calls no other endpoint', async () => {
   const stop = new AbortController()
   const { provider, heard } = scripted([limited()], [text('too late')])
   const { outcome, events } = await run(provider, {

@@ -1,4 +1,4 @@
-/** Calls that fail and are made again: how often, how late, and what becomes of the words that were said. */
+/** Retries: attempts, delays, and the streamed text of failed calls. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { ProviderFailure } from '../../../lib/agent/failure.ts'
@@ -26,7 +26,7 @@ test('six attempts, announced, with doubling waits', async () => {
   })
 })
 
-test('as many as are configured; fewer where it is less likely to pass', async () => {
+test('uses the configured number of attempts, fewer for failures that rarely pass', async () => {
   const gone = new ProviderFailure('network', 'refused', { isUnreachable: true })
   for (const [failure, tries, made] of [
     [down, 1, 1],
@@ -44,7 +44,7 @@ test('as many as are configured; fewer where it is less likely to pass', async (
   }
 })
 
-test('what was said before a failure is void, words like thoughts, and comes again', async () => {
+test('text and reasoning before a failure are void and streamed again', async () => {
   const silent = await run(scripted([thought('hm'), down], [text('x')]).provider)
   assert.is(shape(silent.events), 'reasoning retry token message')
   assert.is(silent.messages[0]?.reasoning, undefined)
@@ -53,7 +53,7 @@ test('what was said before a failure is void, words like thoughts, and comes aga
   assert.equal([spoken.outcome.text, spoken.messages.length], ['x', 1])
 })
 
-test('of an answer in parts only the part that broke is said again', async () => {
+test('repeats only the failed part of a continued response', async () => {
   const { provider, heard } = scripted(
     [thought('A'), text('one '), finish('length')],
     [text('tw'), down],

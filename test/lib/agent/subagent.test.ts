@@ -1,4 +1,4 @@
-/** Subagents over the loop: limits, failures that harm nobody else, stopping, approvals from any depth, what they used. */
+/** Subagents: limits, isolated failures, stopping, approvals from any depth, usage. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { z } from 'zod'
@@ -27,7 +27,7 @@ const ok = tool('ok', () => ({ content: '"fine"' }))
 const delegating = delegate as unknown as Tool
 const depth = (maxDepth: number) => ({ depth: 0, maxDepth, maxSteps: 5 })
 
-/** Answers by what the conversation is about, so that subagents side by side need no order. */
+/** Responds by the content of the conversation, so that parallel subagents need no order. */
 const answering = (
   reply: (goal: string, request: ProviderRequest, round: number) => (ProviderDelta | Error)[],
 ) => {
@@ -65,9 +65,9 @@ const request = (maxDepth = 1, tools: Tool[] = [delegating, ok]) => ({
   delegation: depth(maxDepth),
 })
 
-// Refusals and failures first.
+// Rejections and failures first.
 
-test('without a goal, with four tasks, or where none may be started: refused, and the turn goes on', async () => {
+test('rejects a missing goal, four tasks, or disallowed delegation, and the turn continues', async () => {
   const four = Array.from({ length: 4 }, (_, i) => ({ goal: `g${i}` }))
   const { provider } = answering((_, __, round) =>
     round === 0
@@ -112,7 +112,7 @@ test("one subagent's failure harms no sibling", async () => {
   assert.is(outcome.text, 'end')
 })
 
-test('stopping stops every subagent, and what it said stays out of the transcript', async () => {
+test('a stop reaches every subagent, whose text stays out of the transcript', async () => {
   const controller = new AbortController()
   let hanging = 0
   const provider: Provider = async function* ({ messages, signal }) {
@@ -139,7 +139,7 @@ test('stopping stops every subagent, and what it said stays out of the transcrip
   assert.ok(resultsOf(messages[1]?.content).every(({ status }) => status === 'interrupted'))
 })
 
-// What they get and give.
+// Input and output.
 
 test('a subagent gets its goal, its context, fewer tools and its own steps; nothing of it is recorded', async () => {
   const never = ['clarify', 'memory', 'send_message', 'execute_code'].map(name =>
@@ -185,7 +185,7 @@ test('a subagent gets its goal, its context, fewer tools and its own steps; noth
   assert.equal(ids, ['c0', 'c0.0.k0', 'c0.0.k1'])
 })
 
-test('tasks run side by side, at most three at a time, over calls that stand side by side too', async () => {
+test('runs tasks in parallel, at most three at a time, across parallel calls', async () => {
   let together = 0
   let most = 0
   const { promise: full, resolve: isFull } = Promise.withResolvers<void>()
@@ -214,7 +214,7 @@ test('tasks run side by side, at most three at a time, over calls that stand sid
   )
 })
 
-test('an approval from a subagent at depth 3 is asked at the root, and depth 4 cannot be reached', async () => {
+test('an approval of a subagent at depth 3 is requested at the root, and depth 4 cannot be reached', async () => {
   const asked: string[] = []
   const danger = tool('danger', async ctx => {
     const choice = await ctx.approve({
@@ -242,7 +242,7 @@ test('an approval from a subagent at depth 3 is asked at the root, and depth 4 c
   assert.is(outcome.text, 'hello done')
   const deepest = heard.filter(({ tools }) => tools.every(({ name }) => name !== 'delegate_task'))
   assert.is(deepest.length, 2)
-  // The whole tree can be drawn from the events, and from the result alone.
+  // The whole tree can be rebuilt from the events, and from the result alone.
   const parents = events.flatMap(event =>
     event.type === 'subagent' && event.status === 'running' ? [event.owner.parent] : [],
   )
@@ -251,7 +251,7 @@ test('an approval from a subagent at depth 3 is asked at the root, and depth 4 c
   assert.is(first?.tool_trace[0]?.trace?.[0]?.trace?.[0]?.tool, 'danger')
 })
 
-test('what subagents use counts for the turn, also when it fails after them', async () => {
+test('usage of subagents counts for the turn, even if it fails afterwards', async () => {
   const totals: number[] = []
   const used = (inputTokens: number): ProviderDelta => ({
     type: 'usage',
@@ -278,7 +278,7 @@ test('what subagents use counts for the turn, also when it fails after them', as
   assert.is(outcome.usage.last_prompt_tokens, 1)
 })
 
-test('a budget is asked before each call, of subagents too, and ends the turn within one call', async () => {
+test('checks the budget before each call, subagents included, and ends the turn within one call', async () => {
   let spent = 0
   const { provider, heard } = answering((goal, _, round) => {
     const used: ProviderDelta = { type: 'usage', inputTokens: 10, outputTokens: 0 }
@@ -302,7 +302,7 @@ test('a budget is asked before each call, of subagents too, and ends the turn wi
 
 // Steering and warnings.
 
-test('what a person says meanwhile is read before the next call, and before the turn ends', async () => {
+test('reads steering messages before the next call and before the turn ends', async () => {
   const inbox = ['first', 'second'].map(text => [
     { key: text, text, modelText: `${text} (read)`, attachments: [] },
   ])
@@ -312,7 +312,7 @@ test('what a person says meanwhile is read before the next call, and before the 
   )
   const { messages, outcome, events } = await run(provider, {
     tools: [ok],
-    // Said while the first call ran, and again while the second did.
+    // One message arrives during the first call, another during the second.
     takeSteeringMessages: () => (heard.length > at && at < 2 ? inbox[at++]! : []),
   })
   assert.equal(
@@ -336,7 +336,7 @@ test('what a person says meanwhile is read before the next call, and before the 
   )
 })
 
-test('at 70 and 90 percent of the steps the model is told, and the transcript is not', async () => {
+test('warns the model, but not the transcript, at 70 and 90 percent of the steps', async () => {
   const { provider, heard } = answering((_, { tools }, round) =>
     tools.length === 0 ? [text('end')] : [use('ok', {}, 0, `k${round}`)],
   )

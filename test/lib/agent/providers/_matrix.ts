@@ -1,4 +1,4 @@
-/** The three wire formats under test, and ways to ask each of them over real HTTP. */
+/** The three HTTP wire formats under test, and requests to each of them over real HTTP. */
 import * as assert from 'uvu/assert'
 import { z } from 'zod'
 import { ProviderFailure } from '../../../../lib/agent/failure.ts'
@@ -20,7 +20,7 @@ import { run } from '../_run.ts'
 
 export const KEY = 'sk-secret-key-1234567890'
 
-// biome-ignore lint/suspicious/noExplicitAny: tests look into whatever was sent
+// biome-ignore lint/suspicious/noExplicitAny: tests inspect arbitrary request bodies
 export type Body = any
 
 export type Format = {
@@ -33,7 +33,7 @@ export type Format = {
   resultsSent: (body: Body) => string[]
 }
 
-// biome-ignore format: one line a format
+// biome-ignore format: one line per format
 const blocks = (body: Body, type: string) => body.messages.flatMap((m: Body) => Array.isArray(m.content) ? m.content.filter((b: Body) => b.type === type) : [])
 const items = (body: Body, type: string) => body.input.filter((item: Body) => item.type === type)
 
@@ -99,7 +99,7 @@ export const textOf = (deltas: ProviderDelta[], type: 'text' | 'reasoning' | 're
 export const finishOf = (deltas: ProviderDelta[]) =>
   deltas.flatMap(one => (one.type === 'finish' ? [one.reason] : []))
 
-/** An error body as Anthropic and many others write it. */
+/** An error body in Anthropic's shape. */
 export const said = (type: string, message: string) => ({ type: 'error', error: { type, message } })
 
 type Ask = {

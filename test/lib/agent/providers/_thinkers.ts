@@ -1,4 +1,4 @@
-/** Endpoints that say thoughts, each in its own way, and servers that refuse a conversation in which one is missing. */
+/** Endpoints with their ways of sending reasoning, and servers that reject a conversation without it. */
 import { createAnthropicMessages } from '../../../../lib/agent/providers/anthropic-messages.ts'
 import { createCodexResponses } from '../../../../lib/agent/providers/codex-responses.ts'
 import { createOpenAiChat } from '../../../../lib/agent/providers/openai-chat.ts'
@@ -7,18 +7,18 @@ import { createProvider, delta, frame, type Recorded, type Step } from '../../..
 import { run } from '../_run.ts'
 import { type Body, echo } from './_matrix.ts'
 
-/** How one endpoint says a thought, and where it looks for it in the next request. */
+/** How an endpoint sends reasoning, and where it expects it in the next request. */
 export type Kind = {
   name: string
   format: 'chat_completions' | 'anthropic_messages' | 'codex_responses'
   model: string
-  /** An answer with this thought, these words and these calls. */
+  /** A response with this reasoning, text and calls. */
   answer: (thought: string, words: string, calls: Call[]) => Step
-  /** Of each message with calls: the thought that stands with it, undefined where none does. */
+  /** The reasoning of each message with calls, undefined without one. */
   thoughts: (body: Body) => unknown[]
-  /** What the real server answers when one is missing. */
+  /** The real server's error when reasoning is missing. */
   complaint: string
-  /** Its server wants one with calls of earlier turns and of other models as well. */
+  /** The server requires reasoning for calls of earlier turns and other models, too. */
   always?: boolean
 }
 type Call = { id: string; say: string }
@@ -215,7 +215,7 @@ export const KINDS: Kind[] = [
           .join(''),
       }
     },
-    // One thought stands before each answer's calls.
+    // Reasoning precedes the calls of each response.
     thoughts: body => {
       const found: unknown[] = []
       let before: unknown
@@ -245,7 +245,7 @@ export const endpointOf = (kind: Kind, baseUrl: string): ModelEndpoint => ({
   contextLength: 100_000,
 })
 
-/** Refuses as the real servers do, else answers by how far the conversation is. */
+/** Rejects like the real servers; otherwise responds by the state of the conversation. */
 export const strict = (
   kind: Kind,
   turns: Step[],

@@ -1,4 +1,4 @@
-/** A second opinion on our three formats: a mock of other hands, which speaks them as its authors read the documents. */
+/** Cross-check of our three formats against an independent mock server. */
 import { LLMock } from '@copilotkit/aimock'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -57,7 +57,7 @@ for (const [apiMode, model] of MODELS) {
     assert.equal([outcome.status, outcome.text], ['finished', 'Hello there, 漢字 and 🦊.'])
   })
 
-  test('two rounds of calls, two of them at once, with thoughts, then words', async ({ mock }) => {
+  test('two rounds of parallel calls with reasoning, then text', async ({ mock }) => {
     const call = (id: string, city: string) => ({
       id,
       name: 'weather',
@@ -79,10 +79,10 @@ for (const [apiMode, model] of MODELS) {
       messages.filter(({ role }) => role === 'tool').map(({ content }) => content),
       ['Oslo', 'Rome', 'Bern'].map(city => JSON.stringify({ city, sky: 'clear' })),
     )
-    // It understood every one of our requests as the same conversation.
+    // The mock parsed all our requests as the same conversation.
     const seen = mock.getRequests().at(-1)?.body as { messages: { role: string }[] }
     const roles = seen.messages.map(({ role }) => role).filter(role => role !== 'system')
-    // Calls of one answer are items of their own in one format, and one message in the others.
+    // Calls of one response are separate items in one format, and one message in the others.
     assert.equal(
       roles.filter((role, at) => role !== 'assistant' || roles[at - 1] !== role),
       ['user', 'assistant', 'tool', 'tool', 'assistant', 'tool'],

@@ -1,4 +1,4 @@
-/** What is special to Anthropic's Messages: thinking by generation, cache marks, blocks, and what servers object to. */
+/** The format `anthropic_messages`: thinking by generation, cache breakpoints, blocks, and rejections. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { ProviderFailure } from '../../../../lib/agent/failure.ts'
@@ -37,11 +37,11 @@ const request = (
   ...more,
 })
 
-// biome-ignore lint/suspicious/noExplicitAny: tests look into whatever was sent
+// biome-ignore lint/suspicious/noExplicitAny: tests inspect arbitrary request bodies
 const bodyOf = (...given: Parameters<typeof request>): any =>
   toAnthropicBody(request(...given), new Set())
 
-test('the address never says its version twice', () => {
+test('the URL never contains the version twice', () => {
   assert.is(messagesUrl('https://api.anthropic.com'), 'https://api.anthropic.com/v1/messages')
   assert.is(messagesUrl('https://api.anthropic.com/v1'), 'https://api.anthropic.com/v1/messages')
   assert.is(
@@ -51,7 +51,7 @@ test('the address never says its version twice', () => {
   assert.is(messagesUrl('https://opencode.ai/zen/v1'), 'https://opencode.ai/zen/v1/messages')
 })
 
-test('Anthropic gets its key in one header, others in both, nobody gets an empty one', () => {
+test("sends Anthropic's key in one header, other servers' in both, and never an empty one", () => {
   const version = { 'anthropic-version': '2023-06-01' }
   assert.equal(anthropicHeaders(endpoint()), { ...version, 'x-api-key': 'sk-ant-1' })
   const other = { provider: 'minimax', baseUrl: 'https://api.minimax.io/anthropic', apiKey: 'k123' }
@@ -63,7 +63,7 @@ test('Anthropic gets its key in one header, others in both, nobody gets an empty
   assert.equal(anthropicHeaders(endpoint({ ...other, apiKey: null })), version)
 })
 
-test('names of models as Anthropic writes them, and as others do', () => {
+test('model ids for Anthropic and for other servers', () => {
   assert.is(bodyOf({ model: 'claude-opus-4.6' }).model, 'claude-opus-4-6')
   assert.is(bodyOf({ model: 'anthropic/claude-sonnet-4.5' }).model, 'claude-sonnet-4-5')
   const copilot = { provider: 'copilot', baseUrl: 'https://api.githubcopilot.com' }
@@ -111,7 +111,7 @@ const use = (id: string, name = 'f') => ({
   function: { name, arguments: '{"a":1}' },
 })
 
-test('roles alternate; results of one batch stand in one message before what is said with them', () => {
+test("roles alternate; results of one batch are in one message, before the user's text", () => {
   const { messages, system } = bodyOf({}, [
     { role: 'system', content: 'Be kind.' },
     { role: 'assistant', content: 'A summary.' },
@@ -141,7 +141,7 @@ test('roles alternate; results of one batch stand in one message before what is 
   assert.equal(messages[4].content[1], { type: 'tool_result', tool_use_id: 'y', content: '' })
 })
 
-test('four marks at most: the system prompt and the newest messages, never a thought', () => {
+test('at most four cache breakpoints: the system prompt and the newest messages, never thinking', () => {
   const messages: ProviderRequest['messages'] = [
     { role: 'system', content: 'S' },
     ...['a', 'b', 'c', 'd', 'e'].map((content, at) => ({
@@ -195,7 +195,7 @@ const CARRIED: ProviderRequest['messages'] = [
   { role: 'tool', tool_call_id: 'y', content: 'Y' },
 ]
 
-test('thoughts stand where they were thought', () => {
+test('returns reasoning at its original position', () => {
   const [, { content }] = bodyOf({}, CARRIED).messages
   assert.equal(
     content.map(
@@ -205,7 +205,7 @@ test('thoughts stand where they were thought', () => {
   )
 })
 
-test('a refused signature: once more without thoughts, and not for ever', async () => {
+test('a rejected signature: retries once without thinking, for this call only', async () => {
   const { bodies } = await talk(
     {},
     { messages: CARRIED },
@@ -244,7 +244,7 @@ for (const [says, field, then] of LEARNED)
     assert.equal(field(bodies[1]), then)
   })
 
-test('an objection that nothing mends is the answer', async () => {
+test('a rejection without a known quirk is the result', async () => {
   await talk({}, {}, objects('messages: too odd')).then(
     () => assert.unreachable(),
     error => {
@@ -254,7 +254,7 @@ test('an objection that nothing mends is the answer', async () => {
   )
 })
 
-/** What a reader makes of events. */
+/** The deltas of these events. */
 const reads = (...events: object[]): ProviderDelta[] => {
   const reader = createAnthropicReader()
   const deltas = events.flatMap(event => reader.read(event))
@@ -265,7 +265,7 @@ const stop = (stop_reason: string, delta = {}) => ({
   delta: { stop_reason, ...delta },
 })
 
-test('the ends of an answer', () => {
+test('the ends of a response', () => {
   const ends = ['end_turn', 'stop_sequence', 'max_tokens', 'pause_turn', 'refusal', 'new_word']
   const text = { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'x' } }
   assert.equal(
@@ -282,7 +282,7 @@ test('the ends of an answer', () => {
   assert.equal(why[0], { type: 'refusal', text: 'Not that.' })
 })
 
-test('a redacted thought and one without signature are carried; input may come whole', () => {
+test('returns redacted and unsigned thinking; tool input may arrive whole', () => {
   const begin = (index: number, content_block: object) => ({
     type: 'content_block_start',
     index,

@@ -1,4 +1,4 @@
-/** The scripted demo: what it understands, and that it drives the real loop and the real tools truthfully. */
+/** The demo model: its intents, and real tool calls through the real loop. */
 import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
@@ -81,14 +81,14 @@ for (const [text, intent] of SAID)
     assert.equal(readIntent(text), intent)
   })
 
-test('hostile text is read in bounded time', () => {
+test('parses hostile text in bounded time', () => {
   const started = performance.now()
   for (const piece of ['run ', 'a ', '"', 'replace "', 'please ', 'create x with '])
     readIntent(piece.repeat(19_000 / piece.length))
   assert.ok(performance.now() - started < 1500)
 })
 
-test('tags of the service are not the person', () => {
+test("strips the server's tags from the user's message", () => {
   assert.is(stripMessageTags('[Workspace: /a b]\nhello\n\n[Attached files: x]'), 'hello')
 })
 
@@ -114,7 +114,7 @@ test('files: create, list, read, find, change', async () => {
   assert.is(readFileSync(place, 'utf8'), 'Hello you')
 })
 
-test('what does not work is told as it is', async () => {
+test('reports failures as they are', async () => {
   assert.match((await say('list files')).outcome.text, 'no files')
   assert.match((await say('read nothing.txt')).outcome.text, 'does not exist')
   assert.match((await say('find "zzz"')).outcome.text, 'in no file')
@@ -129,7 +129,7 @@ test('commands: exit codes, output, live output', async () => {
   assert.match((await say('run "exit 4"')).outcome.text, 'exit code 4')
 })
 
-test('a denied command, an allowed one, one that nobody may run', async () => {
+test('denied, approved and blocked commands', async () => {
   mkdirSync(join(bench.workspace, 'junk'))
   const denied = await say('run rm -r junk')
   assert.match(denied.outcome.text, 'not done')
@@ -150,7 +150,7 @@ test('a question and its answer', async () => {
   assert.match((await say('ask me something')).outcome.text, 'own judgement')
 })
 
-test('a plan takes its steps', async () => {
+test('a plan runs its steps', async () => {
   bench.write('one.txt', '')
   const { outcome, events } = await say('make a plan')
   assert.is(outcome.steps, 4)
@@ -171,12 +171,12 @@ test('thinking, Markdown, length', async () => {
   assert.match((await say('count to 20')).outcome.text, '19, 20.')
 })
 
-test('without its tools it says so', async () => {
+test('explains missing tools', async () => {
   const { outcome } = await say('list files', { tools: [] })
   assert.match(outcome.text, 'not available')
 })
 
-test('a stop is seen between two pieces', async () => {
+test('an abort takes effect between two pieces', async () => {
   const stop = new AbortController()
   let tokens = 0
   const { outcome } = await run(

@@ -1,4 +1,4 @@
-/** A stream that breaks, anywhere and in any way: the step is made again, nothing is said twice, no tool runs twice. */
+/** Streams that break anywhere, in any way: the step is repeated, no text appears twice, no tool runs twice. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { z } from 'zod'
@@ -26,7 +26,7 @@ const STEPS: Step[] = [
 
 type Breaking = { step: number; broken: (step: Step) => Step; times?: number; staleMs?: number }
 
-/** A whole turn in which one step breaks first. `stepOf` is how many results a request has had, in pairs. */
+/** A whole turn in which one step fails first. `stepOf` counts pairs of results in a request. */
 const turn = async (format: Format, { step: at, broken, times = 1, staleMs }: Breaking) => {
   const server = await createProvider()
   let left = times
@@ -68,7 +68,7 @@ const turn = async (format: Format, { step: at, broken, times = 1, staleMs }: Br
   }
 }
 
-/** What a page shows of each message at its end, from deltas and retries alone. */
+/** The final text of each message, from deltas and retries alone. */
 const shown = (events: AgentEvent[]): string[] => {
   const said = new Map<string, string>()
   for (const event of events) {
@@ -157,7 +157,7 @@ for (const format of FORMATS) {
       }
     })
 
-  test('silence after words', async () => {
+  test('silence after text', async () => {
     const result = await turn(format, {
       step: 1,
       broken: whole => ({ ...whole, keep: half(whole), end: 'body' }),
@@ -166,7 +166,7 @@ for (const format of FORMATS) {
     check('silent', result)
   })
 
-  test('a connection that ends in order, where the end of an answer was always said before', async () => {
+  test('treats a cleanly closed stream without an end event as truncated when the endpoint usually sends one', async () => {
     for (const step of [1, 5]) {
       const whole = STEPS[step]!
       const open = { ...whole, finish: null, done: false } as const
@@ -177,7 +177,7 @@ for (const format of FORMATS) {
     }
   })
 
-  test('five times in a row, and refused in between', async () => {
+  test('repeated failures with a rejection in between', async () => {
     let round = 0
     const result = await turn(format, {
       step: 1,
@@ -196,7 +196,7 @@ for (const format of FORMATS) {
     )
   })
 
-  test('the budget is spent: the turn fails, what ran stays, and the last words are kept', async () => {
+  test('a used-up budget fails the turn and keeps results and the last text', async () => {
     const { outcome, events, messages, ran } = await turn(format, {
       step: 1,
       times: 99,

@@ -1,4 +1,4 @@
-/** One matrix of awkward conversations, the same for every format: what the loop makes of what came over the wire. */
+/** The same unusual conversations for every wire format, through the loop. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { hintFor } from '../../../../lib/agent/failure.ts'
@@ -13,14 +13,14 @@ for (const format of FORMATS) {
   const test = suite(`loop over ${format.apiMode}`)
   const { endpointAt, converse } = speaker(format)
 
-  test('an empty answer is asked for again, then told', () =>
+  test('retries empty responses, then fails', () =>
     withServer([{}, {}, {}, {}, { text: 'x' }], async server => {
       const { outcome, waits } = await converse(server)
       assert.equal([outcome.status, outcome.failure?.type], ['failed', 'no_response'])
       assert.is(waits.length, 3)
     }))
 
-  test('usage: the prompt is whole, and what the cache served is told', () =>
+  test('usage counts the whole prompt and reports cached tokens', () =>
     withServer(
       [
         {
@@ -41,18 +41,18 @@ for (const format of FORMATS) {
       },
     ))
 
-  test('a refusal is said, and ends the turn', () =>
+  test('shows a refusal and ends the turn', () =>
     withServer([{ refusal: 'I would rather not.', finish: 'content_filter' }], async server => {
       const { outcome } = await converse(server)
       assert.equal([outcome.status, outcome.text], ['finished', 'I would rather not.'])
     }))
 
-  test('a filter that says nothing is a failure', () =>
+  test('a content filter without text is a failure', () =>
     withServer([{ finish: 'content_filter' }], async server => {
       assert.match((await converse(server)).outcome.failure?.message ?? '', 'content filter')
     }))
 
-  test('an answer cut at its length goes on where it stopped', () =>
+  test('continues a response that was cut at the length limit', () =>
     withServer([{ text: 'one, ', finish: 'length' }, { text: 'two' }], async server => {
       const { outcome, messages } = await converse(server)
       assert.equal([outcome.text, messages.length], ['one, two', 1])
@@ -61,7 +61,7 @@ for (const format of FORMATS) {
       assert.match(sent, 'Continue exactly where it stopped')
     }))
 
-  test('a call cut at the length limit is asked for once more', () =>
+  test('repeats a call that was cut at the length limit once', () =>
     withServer(
       [
         { toolCalls: [{ name: 'echo', arguments: '{"say":"ab' }], finish: 'length' },
@@ -100,7 +100,7 @@ for (const format of FORMATS) {
       },
     ))
 
-  test('broken arguments and unknown tools go back as errors, in a form that is accepted', () =>
+  test('returns errors for broken arguments and unknown tools in a form providers accept', () =>
     withServer(
       [
         {
@@ -120,7 +120,7 @@ for (const format of FORMATS) {
       },
     ))
 
-  test('a call without a result in the history gets one; ids of other providers are put right', () =>
+  test('adds missing results to the history and sanitizes ids of other providers', () =>
     withServer([{ text: 'ok' }], async server => {
       const history: LoopMessage[] = [
         { role: 'user', content: 'go' },
@@ -144,7 +144,7 @@ for (const format of FORMATS) {
       if (format.apiMode !== 'chat_completions') assert.match(id!, /^[\w-]+$/)
     }))
 
-  test('what was thought goes back before its call, within the turn and nowhere else', () =>
+  test('returns reasoning before its call, within the turn only', () =>
     withServer(
       [
         {
@@ -186,7 +186,7 @@ for (const format of FORMATS) {
           ])
         if (format.apiMode === 'chat_completions')
           assert.is(body.messages[1].reasoning_content, 'I shall look.')
-        // The next turn is made from the transcript, which knows nothing of it.
+        // The next turn is built from the transcript, which does not contain it.
         const history = messages.map(({ reasoning: _r, model: _m, provider: _p, ...wire }) => wire)
         server.push({ text: 'next' })
         await converse(server, {
@@ -203,7 +203,7 @@ for (const format of FORMATS) {
       },
     ))
 
-  test('the smallest call: a key is tried with a handful of tokens and no thinking', () =>
+  test('a key test uses a few tokens and no thinking', () =>
     withServer(
       [{ status: 401, body: said('authentication_error', 'bad key') }, { text: ['O', 'K'] }],
       async server => {
@@ -240,7 +240,7 @@ for (const format of FORMATS) {
       assert.not.match(sent, 'cache_control')
     }))
 
-  test('the last step offers no tools and asks for a summary', () =>
+  test('the last step has no tools and asks for a summary', () =>
     withServer(
       [
         { toolCalls: [{ id: 'a', name: 'echo', arguments: { say: '1' } }] },

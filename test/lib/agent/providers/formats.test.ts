@@ -1,4 +1,4 @@
-/** One matrix of awkward cases on the wire, the same for every format. */
+/** The same unusual responses for every wire format. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createProvider, type Step } from '../../../_provider.ts'
@@ -65,7 +65,7 @@ for (const format of FORMATS) {
         assert.is(server.requests[0]!.path, format.path)
       }))
 
-  test('an error spoken inside the stream', () =>
+  test('an error inside the stream', () =>
     withServer(
       [
         { raw: `data: ${JSON.stringify(said('overloaded_error', 'Overloaded'))}\n\n` },
@@ -87,7 +87,7 @@ for (const format of FORMATS) {
       },
     ))
 
-  test('a redirect is not followed', () =>
+  test('does not follow redirects', () =>
     withServer([], async server => {
       const other = await createProvider({ text: 'stolen' })
       server.push({ status: 307, headers: { location: other.url } })
@@ -96,7 +96,7 @@ for (const format of FORMATS) {
       await other.close()
     }))
 
-  test('cut before and after text, and streams that are none', () =>
+  test('streams cut before and after text, and responses that are not streams', () =>
     withServer(
       [
         { finish: null, done: false, end: 'cut' },
@@ -112,7 +112,7 @@ for (const format of FORMATS) {
       },
     ))
 
-  test('silence before the headers and in the body ends by the clock', () =>
+  test('silence before the headers and in the body times out', () =>
     withServer(
       [{ end: 'headers' }, { text: 'a', finish: null, done: false, end: 'body' }],
       async server => {
@@ -143,7 +143,7 @@ for (const format of FORMATS) {
       },
     ))
 
-  test('an end that never closes is not waited for', () =>
+  test('does not wait for a connection that stays open after the end', () =>
     withServer([{ text: 'four', end: 'body' }], async server => {
       const deltas = await ask(server)
       assert.equal([textOf(deltas), finishOf(deltas)], ['four', ['stop']])

@@ -1,4 +1,4 @@
-/** The awkward cases of a streamed chat completion, over real HTTP. */
+/** Unusual streams of the format `chat_completions`, over real HTTP. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { ProviderFailure } from '../../../../lib/agent/failure.ts'
@@ -133,7 +133,7 @@ test('the key appears in no error', () =>
     },
   ))
 
-test('a redirect is not followed', () =>
+test('does not follow redirects', () =>
   withServer([], async server => {
     const other = await createProvider({ text: 'stolen' })
     server.push({ status: 307, headers: { location: `${other.url}/chat/completions` } })
@@ -144,7 +144,7 @@ test('a redirect is not followed', () =>
     await other.close()
   }))
 
-test('nobody listens', async () => {
+test('an unreachable host', async () => {
   const server = await createProvider()
   await server.close()
   const failure = await failing(ask(server))
@@ -153,7 +153,7 @@ test('nobody listens', async () => {
   assert.match(failure.message, 'refused')
 })
 
-test('an address that is none', () =>
+test('an invalid address', () =>
   withServer([], async server => {
     const failure = await failing(ask(server, { extra: { baseUrl: 'not a url' } }))
     assert.is(failure.type, 'network')
@@ -180,7 +180,7 @@ test('an error document with status 200', () =>
     assert.is((await failing(ask(server))).type, 'context_overflow')
   }))
 
-test('a connection cut in the middle, and streams that are none', () =>
+test('a connection cut in the middle, and responses that are not streams', () =>
   withServer(
     [
       { text: ['a', 'b'], finish: null, done: false, end: 'cut' },
@@ -197,7 +197,7 @@ test('a connection cut in the middle, and streams that are none', () =>
     },
   ))
 
-test('silence before the headers and in the body ends by the clock', () =>
+test('silence before the headers and in the body times out', () =>
   withServer(
     [{ end: 'headers' }, { text: 'a', finish: null, done: false, end: 'body' }],
     async server => {
@@ -277,7 +277,7 @@ for (const portion of [1, 2, 3, 7, 1000])
       },
     ))
 
-test('[DONE] missing, last blank line missing, connection cut after the last word', () =>
+test('[DONE] missing, last blank line missing, connection cut after the last token', () =>
   withServer(
     [
       { text: 'one', done: false },
@@ -294,7 +294,7 @@ test('[DONE] missing, last blank line missing, connection cut after the last wor
     },
   ))
 
-test('after the last word only a moment is waited for usage', () =>
+test('waits only briefly for usage after the end', () =>
   withServer([{ text: 'x', done: false, end: 'body' }], async server => {
     assert.is(textOf(await ask(server, { options: { trailMs: 20 } })), 'x')
   }))
@@ -310,7 +310,7 @@ test('plain JSON instead of a stream', () =>
     },
   ))
 
-test('what a server objects to is left out, and stays out', () =>
+test('omits what a server rejects, permanently', () =>
   withServer(
     [
       { status: 400, body: { error: { message: 'Unknown field: stream_options' } } },
@@ -373,7 +373,7 @@ test('reasoning under its many names', () =>
     },
   ))
 
-test('a tag later in the answer is text', () =>
+test('a tag later in the response is text', () =>
   withServer([{ text: ['The tag ', '<think> is', ' text. a < b'] }], async server => {
     const deltas = await ask(server)
     assert.is(textOf(deltas), 'The tag <think> is text. a < b')
@@ -425,7 +425,7 @@ for (const [name, raw] of SHAPES)
       assert.equal(callsOf(await ask(server)), TWO)
     }))
 
-test('chunks are delivered as they come', () => {
+test('delivers chunks as they arrive', () => {
   const middle = gate()
   return withServer([{ text: ['first', 'second'], middle: middle.opened }], async server => {
     const stream = createOpenAiChat()({
@@ -442,7 +442,7 @@ test('chunks are delivered as they come', () => {
   })
 })
 
-test('usage tells what a cache served, under either name', () =>
+test('usage reports cached tokens under either name', () =>
   withServer(
     [
       {
@@ -467,7 +467,7 @@ test('usage tells what a cache served, under either name', () =>
     },
   ))
 
-/** The messages of one request made for this endpoint. */
+/** The messages sent to this endpoint. */
 const sentTo = async (extra: Partial<ModelEndpoint>, ...steps: Step[]) => {
   const server = await createProvider(...steps, { text: 'x' })
   const request = {
@@ -500,13 +500,13 @@ const sentTo = async (extra: Partial<ModelEndpoint>, ...steps: Step[]) => {
   }
 }
 
-test('what another format carries along is never sent', async () => {
+test('never sends the provider state of another format', async () => {
   const messages = await sentTo({})
   assert.not.match(JSON.stringify(messages), 'secret')
   assert.equal(Object.keys(messages[2]), ['role', 'content', 'tool_calls'])
 })
 
-test('details of the thinking and marks on calls go back within the turn, until a server objects', async () => {
+test('returns reasoning details and signatures within the turn, until a server rejects them', async () => {
   const answer =
     frame(delta({ reasoning_details: [{ type: 'reasoning.text', index: 0, text: 'I ' }] })) +
     frame(
@@ -541,14 +541,14 @@ test('details of the thinking and marks on calls go back within the turn, until 
   )
 })
 
-test('newer models of OpenAI hear a developer, until a server objects', async () => {
+test('newer OpenAI models get the developer role, until a server rejects it', async () => {
   assert.is((await sentTo({ model: 'gpt-5.4' }))[0].role, 'developer')
   assert.is((await sentTo({ model: 'gpt-4o' }))[0].role, 'system')
   const objection = { status: 400, body: { error: { message: "unknown role 'developer'" } } }
   assert.is((await sentTo({ model: 'gpt-5.4' }, objection))[0].role, 'system')
 })
 
-test('Claude behind the router gets cache marks, others none, and none where they are refused', async () => {
+test('adds cache breakpoints for Claude behind OpenRouter only, and stops after a rejection', async () => {
   const router = { provider: 'openrouter', model: 'anthropic/claude-opus-4.6' }
   const marked = await sentTo(router)
   const mark = { type: 'ephemeral' }

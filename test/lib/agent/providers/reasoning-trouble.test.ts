@@ -1,4 +1,4 @@
-/** Where thoughts and marks are easily lost, or not wanted: summaries, cut answers, dropped calls, endpoints that refuse them. */
+/** Cases in which reasoning and signatures are easily lost or unwanted: summaries, truncation, dropped calls, rejections. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { LoopMessage } from '../../../../lib/agent/types.ts'
@@ -8,7 +8,7 @@ import { converse, create, endpointOf, KINDS, serving, strict } from './_thinker
 
 const test = suite('thoughts in awkward places')
 
-test('after a summary in the middle of the turn the steps that are left keep their thoughts', () => {
+test('after a compaction within the turn the remaining steps keep their reasoning', () => {
   const kind = KINDS[0]!
   const long = 'word '.repeat(900)
   return serving(
@@ -44,7 +44,7 @@ test('after a summary in the middle of the turn the steps that are left keep the
   )
 })
 
-test('an answer cut at its length is continued with its thought', () => {
+test('continues a truncated response with its reasoning', () => {
   const kind = KINDS[5]!
   let round = 0
   return serving(
@@ -101,7 +101,7 @@ for (const [name, status, body] of [
     { error: { message: 'Unrecognized request argument supplied: messages[2].reasoning' } },
   ],
 ] as const)
-  test(`an endpoint that says thoughts and refuses them is asked without, once for all: ${name}`, () => {
+  test(`stops returning reasoning to an endpoint that rejects it: ${name}`, () => {
     const kind = KINDS[2]!
     let left = 6
     return serving(
@@ -135,7 +135,7 @@ for (const [name, status, body] of [
     )
   })
 
-test('Claude is never sent a thought it has not signed', () => {
+test('never sends Claude unsigned thinking', () => {
   const kind = { ...KINDS[5]!, model: 'claude-sonnet-4-5' }
   return serving(
     body =>
@@ -154,7 +154,7 @@ test('Claude is never sent a thought it has not signed', () => {
   )
 })
 
-test('marks stay on their call when a double is dropped, and thoughts before theirs', () => {
+test('signatures stay on their call, and reasoning before its call, when a duplicate is dropped', () => {
   const call = (index: number, id: string, say: string, signature?: string) => ({
     index,
     id,
@@ -190,7 +190,7 @@ test('marks stay on their call when a double is dropped, and thoughts before the
   )
 })
 
-test('interleaved thoughts keep their places when a double is dropped', () => {
+test('interleaved thinking keeps its position when a duplicate call is dropped', () => {
   const think = (thinking: string) => ({ type: 'thinking', thinking, signature: 'S' })
   const use = (id: string, say: string) => ({ type: 'tool_use', id, name: 'echo', input: { say } })
   const content = [think('A'), use('a', '1'), use('b', '1'), think('B'), use('c', '2')]
@@ -210,7 +210,7 @@ test('interleaved thoughts keep their places when a double is dropped', () => {
   )
 })
 
-test('Gemini misses its mark on calls another model made: they are sent with the words it lets pass', () =>
+test("adds Gemini's placeholder signature to calls of other models", () =>
   serving(
     body =>
       body.messages[1].tool_calls[0].extra_content?.google.thought_signature

@@ -1,4 +1,4 @@
-/** Thinking models over HTTP, on servers that refuse a conversation in which a thought is missing, changed or not theirs. */
+/** Reasoning models on servers that reject conversations with missing, changed or foreign reasoning. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { delegate } from '../../../../lib/agent/tools/delegate.ts'
@@ -10,7 +10,7 @@ import { converse, endpointOf, KINDS, serving, strict } from './_thinkers.ts'
 const test = suite('thoughts go back')
 
 for (const kind of KINDS) {
-  test(`${kind.name}: three steps, parallel calls, words between, a message from the person`, () => {
+  test(`${kind.name}: three steps, parallel calls, text between them, a steering message`, () => {
     const said = ['First thought. ', 'Second: 漢字 "quoted"\n', 'Third.']
     return serving(
       strict(
@@ -47,7 +47,7 @@ for (const kind of KINDS) {
   })
 
   if (kind.always)
-    test(`${kind.name}: a turn that follows, and one that another model began, are not refused for ever`, () =>
+    test(`${kind.name}: later turns, and turns another model began, recover from rejections`, () =>
       serving(
         strict(kind, [
           kind.answer('Now I think.', '', [{ id: 'z', say: 'z' }]),
@@ -73,7 +73,7 @@ for (const kind of KINDS) {
         },
       ))
 
-  test(`${kind.name}: nothing goes to another endpoint that stands in`, () =>
+  test(`${kind.name}: sends no reasoning to a fallback endpoint`, () =>
     serving(
       (() => {
         let round = 0
@@ -100,7 +100,7 @@ for (const kind of KINDS) {
         ),
     ))
 
-  test(`${kind.name}: a step that has to be made again still has the thoughts of those before`, () =>
+  test(`${kind.name}: a repeated step still has the reasoning of earlier steps`, () =>
     serving(
       (() => {
         const turns = strict(kind, [

@@ -1,4 +1,4 @@
-/** What is special to OpenAI's Responses: the shape of the request, effort by model, odd servers, objections. */
+/** The format `codex_responses`: request shape, effort by model, unusual servers, rejections. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createCodexResponses } from '../../../../lib/agent/providers/codex-responses.ts'
@@ -35,7 +35,7 @@ const request = (
   ...more,
 })
 
-// biome-ignore lint/suspicious/noExplicitAny: tests look into whatever was sent
+// biome-ignore lint/suspicious/noExplicitAny: tests inspect arbitrary request bodies
 const bodyOf = (...given: Parameters<typeof request>): any =>
   toResponsesBody(request(...given), new Set())
 
@@ -100,7 +100,7 @@ for (const [model, effort, said] of EFFORTS)
     assert.is(bodyOf({ model, ...(effort && { effort }) }).reasoning?.effort, said)
   })
 
-test('a limit leaves room for thoughts that cannot be kept away', () => {
+test('an output limit leaves tokens for reasoning that cannot be turned off', () => {
   assert.is(bodyOf({ effort: 'none', maxTokens: 64 }).max_output_tokens, 64)
   assert.is(
     bodyOf({ model: 'gpt-5-codex', effort: 'none', maxTokens: 64 }).max_output_tokens,
@@ -110,7 +110,7 @@ test('a limit leaves room for thoughts that cannot be kept away', () => {
   assert.is(bodyOf({}).max_output_tokens, undefined)
 })
 
-test('a sign-in names its account and always has instructions', () => {
+test('a sign-in sends its account id and always has instructions', () => {
   const claims = { 'https://api.openai.com/auth': { chatgpt_account_id: 'acc-1' } }
   const token = `h.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.s`
   const signedIn = { baseUrl: 'https://chatgpt.com/backend-api/codex', maxTokens: 9 }
@@ -154,13 +154,13 @@ for (const [says, field] of LEARNED)
     assert.not.ok(field in bodies[1])
   })
 
-test('an organisation that may not see summaries', async () => {
+test('an organization without access to summaries', async () => {
   const says = 'Your organization must be verified to generate reasoning summaries.'
   const { bodies } = await talk({}, objects(says), { text: 'fine' })
   assert.equal(bodies[1].reasoning, { effort: 'medium' })
 })
 
-test('thoughts that cannot be verified are left out once', async () => {
+test('drops unverifiable reasoning for one call', async () => {
   const item = { type: 'reasoning', summary: [], encrypted_content: ENCRYPTED }
   const messages: ProviderRequest['messages'] = [
     { role: 'user', content: 'go' },
@@ -190,7 +190,7 @@ const completed = (response: object = {}) => ({
 const CALL = { type: 'function_call', id: 'fc', call_id: 'c', name: 'f', arguments: '{"a":1}' }
 const MESSAGE = { type: 'message', id: 'm', content: [{ type: 'output_text', text: 'hi' }] }
 
-test('servers that send only whole items, only the end, or no places', () => {
+test('servers that send only whole items, only the final event, or no indexes', () => {
   const expected = [
     { type: 'text', text: 'hi' },
     { type: 'tool_call', index: 0, id: 'c', name: 'f' },
@@ -211,7 +211,7 @@ test('servers that send only whole items, only the end, or no places', () => {
   assert.equal(written, expected)
 })
 
-test('summaries of several parts stand apart; raw thoughts count too', () => {
+test('separates summaries of several parts; plain reasoning counts, too', () => {
   const at = { output_index: 0 }
   const part = { type: 'response.reasoning_summary_part.added', ...at }
   const say = (delta: string) => ({ type: 'response.reasoning_summary_text.delta', ...at, delta })

@@ -1,4 +1,4 @@
-/** Chat servers that refuse what others take: each is asked again in the way it wants, and the turn goes on. */
+/** Chat servers that reject what others accept: the request is adapted and the turn continues. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { z } from 'zod'
@@ -76,7 +76,7 @@ for (const [complaint, status] of [
   ['No endpoints found that support tool use. To learn more about provider routing, visit: …', 404],
   ['"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set', 400],
 ] as const)
-  test(`a model without tools is asked without, and the person is told once: ${complaint}`, () =>
+  test(`calls a model without tool support without tools and shows one notice: ${complaint}`, () =>
     serving(
       body =>
         body.tools || says(body).some(m => m.tool_calls || m.role === 'tool')
@@ -103,7 +103,7 @@ for (const format of ['chat_completions', 'codex_responses'] as const)
     'The maximum number of tools is 128.',
     'Maximum tools limit reached: 128',
   ])
-    test(`as many tools as fit, and the person is told: ${format}, ${complaint}`, () => {
+    test(`truncates the tools and shows a notice: ${format}, ${complaint}`, () => {
       const kind = KINDS.find(one => one.format === format)!
       const tools: Tool[] = Array.from({ length: 140 }, (_, n) => ({
         ...echo,
@@ -135,7 +135,7 @@ for (const [complaint, most] of [
     16_384,
   ],
 ] as const)
-  test(`a shorter answer instead of a shorter conversation: ${most}`, () =>
+  test(`lowers the output limit instead of compacting: ${most}`, () =>
     serving(
       body => (body.max_tokens > most ? refuse(complaint) : { text: 'done' }),
       async server => {
@@ -146,7 +146,7 @@ for (const [complaint, most] of [
       },
     ))
 
-test('names no server takes are put right in the history', () =>
+test('sanitizes invalid tool names in the history', () =>
   serving(
     body =>
       says(body).some(m =>
@@ -168,7 +168,7 @@ test('names no server takes are put right in the history', () =>
     },
   ))
 
-test('Azure: the question of its address stays behind the path, and the key in its own header', () =>
+test('Azure: keeps the query behind the path and sends the key in `api-key`', () =>
   serving(
     () => ({ text: 'done' }),
     async server => {
@@ -183,7 +183,7 @@ test('Azure: the question of its address stays behind the path, and the key in i
     },
   ))
 
-test('Anthropic is told which results are errors', () => {
+test('marks error results for Anthropic', () => {
   const kind = { ...KINDS[5]!, model: 'claude-sonnet-4-5' }
   return serving(
     body =>
@@ -209,7 +209,7 @@ test('Anthropic is told which results are errors', () => {
   )
 })
 
-/** What a stream of these deltas makes the model call. */
+/** The tool calls in a stream of these deltas. */
 const CALLS: [string, unknown[], [string, unknown][]][] = [
   [
     'index 0 and no id for two calls',
@@ -289,7 +289,7 @@ const CALLS: [string, unknown[], [string, unknown][]][] = [
 ]
 
 for (const [name, deltas, expected] of CALLS)
-  test(`calls as they are meant: ${name}`, () => {
+  test(`extracts calls from text: ${name}`, () => {
     const ran: [string, unknown][] = []
     const tool = (name: string): Tool => ({
       ...echo,
@@ -313,7 +313,7 @@ for (const [name, deltas, expected] of CALLS)
         const { outcome } = await converse(chat, server, { tools: [tool('echo'), tool('second')] })
         assert.is(outcome.text, 'done')
         assert.equal(ran, expected)
-        // What goes back is JSON, whatever came.
+        // Arguments are returned as valid JSON.
         for (const message of says(server.requests[1]!.body))
           for (const call of message.tool_calls ?? []) JSON.parse(call.function.arguments)
       },
