@@ -13,8 +13,8 @@ import { RULES } from './shell/rules.ts'
 import type { ShellContext, Simple } from './shell/types.ts'
 import type { Guards } from './types.ts'
 
-export { normalizeCommand as normalise } from './shell/syntax.ts'
-export type { ShellContext as Place } from './shell/types.ts'
+export { normalizeCommand } from './shell/syntax.ts'
+export type { ShellContext } from './shell/types.ts'
 
 export type Assessment = {
   /** Why the command is blocked, even with approval. */

@@ -1,5 +1,5 @@
 /** `approvals.deny`: glob patterns that forbid commands and everything a command would start. */
-import { normalise, type Place, startedPrograms } from './command-risk.ts'
+import { normalizeCommand, type ShellContext, startedPrograms } from './command-risk.ts'
 
 /** Matches `char` against the set `[…]` or `[!…]` at `at`; `end` is behind the set. Null when the bracket is not closed. */
 const bracket = (
@@ -63,8 +63,8 @@ export const matchesGlob = (glob: string, text: string): boolean => {
 const collapseSpaces = (text: string): string => text.trim().replace(/\s+/g, ' ')
 
 /** Texts the rules are matched against: the command, its lines, and each started program by path and by name. */
-const variantsOf = (command: string, shell: Place): Set<string> => {
-  const text = normalise(command)
+const variantsOf = (command: string, shell: ShellContext): Set<string> => {
+  const text = normalizeCommand(command)
   const joined = text.replace(/\\\r?\n/g, '')
   const started = startedPrograms(command, shell).flatMap(({ name, path, args, redirects }) => {
     const lines = [[name, ...args].join(' '), [path, ...args].join(' ')]
@@ -84,7 +84,7 @@ const variantsOf = (command: string, shell: Place): Set<string> => {
 /** The first matching pattern; undefined when none matches. */
 export const deniedBy = (
   command: string,
-  shell: Place,
+  shell: ShellContext,
   patterns: readonly string[],
 ): string | undefined => {
   if (patterns.length === 0) return undefined

@@ -1,5 +1,5 @@
 /** What every command passes before it runs, however it is started: refused, asked about, or free to go. */
-import { assessCommand, forbiddenPathIn, type Place } from '../command-risk.ts'
+import { assessCommand, forbiddenPathIn, type ShellContext } from '../command-risk.ts'
 import { describeLabels } from '../shell/labels.ts'
 import { CONTROL_ANSWERS } from './allowed-paths.ts'
 import type { ToolContext, ToolResult } from '../types.ts'
@@ -36,7 +36,7 @@ export const askAbout = async (
 export const placeFor = (
   ctx: Pick<ToolContext, 'env' | 'workspace' | 'controlPaths' | 'ownAddresses'>,
   cwd: string,
-): Place => ({
+): ShellContext => ({
   home: ctx.env.HOME ?? '',
   cwd,
   workspace: ctx.workspace,

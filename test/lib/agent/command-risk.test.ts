@@ -1,7 +1,7 @@
 /** Command risk: what is blocked, what needs approval, and what runs without one. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { assessCommand, normalise } from '../../../lib/agent/command-risk.ts'
+import { assessCommand, normalizeCommand } from '../../../lib/agent/command-risk.ts'
 import { describeLabels, isAllowed, isKnownLabel } from '../../../lib/agent/shell/labels.ts'
 import { RULES } from '../../../lib/agent/shell/rules.ts'
 import { cpuMs } from '../../_cpu.ts'
@@ -290,7 +290,7 @@ test('labels of older and newer allow-lists count', () => {
 })
 
 test('normalised text', () => {
-  assert.is(normalise('\u001b[1mｌｓ\0 \u001b[0m-l'), 'ls -l')
+  assert.is(normalizeCommand('\u001b[1mｌｓ\0 \u001b[0m-l'), 'ls -l')
 })
 
 test('assesses hostile text in bounded time', () => {

@@ -4,14 +4,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { assessCommand, type Place } from '../../../lib/agent/command-risk.ts'
+import { assessCommand, type ShellContext } from '../../../lib/agent/command-risk.ts'
 import { cpuMs } from '../../_cpu.ts'
 
 const test = suite('commands')
 
 const HOME = '/home/ada'
 const WORKSPACE = `${HOME}/projects/demo`
-const PLACE: Place = {
+const PLACE: ShellContext = {
   home: HOME,
   cwd: WORKSPACE,
   workspace: WORKSPACE,
@@ -30,7 +30,7 @@ const EVERYDAY = corpus('everyday')
 const ELSEWHERE = corpus('elsewhere')
 const IN_WORKSPACE = corpus('workspace')
 
-const runsUnasked = (command: string, place: Place = PLACE): boolean => {
+const runsUnasked = (command: string, place: ShellContext = PLACE): boolean => {
   const { blocked: hardline, labels } = assessCommand(command, place)
   return hardline === undefined && labels.length === 0
 }
@@ -95,7 +95,7 @@ test('everyday commands need approval: at most 5 of 100', () => {
 
 test('recognizes control files in every spelling, and does not confuse other reads with them', () => {
   const agent = `${HOME}/.agent`
-  const place: Place = {
+  const place: ShellContext = {
     ...PLACE,
     controlPaths: ['config.yaml', '.env', 'auth.json', 'webui', 'cron', '**/hooks'].map(
       name => `${agent}/${name}`,
@@ -205,7 +205,7 @@ test('recognizes a program in every spelling', () => {
 
 test('assesses a script file when it runs, by its current content', () => {
   const dir = mkdtempSync(join(tmpdir(), 'commands-'))
-  const here: Place = { ...PLACE, cwd: dir, workspace: dir }
+  const here: ShellContext = { ...PLACE, cwd: dir, workspace: dir }
   const write = (name: string, text: string) =>
     writeFileSync(join(dir, name), text, { mode: 0o755 })
   try {
