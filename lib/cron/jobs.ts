@@ -1,4 +1,4 @@
-/** The jobs of one home and what a person may do with them; each edit is one read, change and write under the agent's lock. */
+/** CRUD of a home's jobs. Each edit reads, changes and writes the file under the host agent's lock. */
 import { randomBytes } from 'node:crypto'
 import { invalid, missing } from '../errors.ts'
 import { unredact } from '../redact/redact.ts'
@@ -10,7 +10,7 @@ import { parseSchedule } from './parse-schedule.ts'
 import { findScript } from './job-script.ts'
 import { toIso } from '../base/time-zone.ts'
 
-/** What a person may set. Absent leaves it, a blank text clears it. */
+/** The editable fields. Absent leaves a field unchanged, blank text clears it. */
 export type JobFields = {
   name?: string | undefined
   prompt?: string | undefined
@@ -21,7 +21,7 @@ export type JobFields = {
   provider?: string | undefined
   base_url?: string | undefined
   script?: string | undefined
-  /** How often it runs altogether; 0 for ever. */
+  /** Total number of runs; 0 is unlimited. */
   repeat?: number | undefined
 }
 
@@ -38,7 +38,7 @@ const MAX_NAME_CHARS = 200
 
 const SHOWN_TEXTS = ['name', 'prompt', 'deliver', 'base_url', 'script'] as const
 
-const restored = <T extends JobFields>(
+const unmask = <T extends JobFields>(
   given: T,
   job: RawJob,
   restore: (edited: string, stored: string) => string,
@@ -57,6 +57,31 @@ const restored = <T extends JobFields>(
 
 const blankToNull = (value: string): string | null => value.trim() || null
 
+/** The prompt is run by a model with tools unattended: it must not contain invisible characters. */
+const checkPrompt = (prompt: string): void => {
+  if (prompt.length > MAX_PROMPT_CHARS)
+    throw invalid(`The prompt is longer than ${MAX_PROMPT_CHARS.toLocaleString('en')} characters.`)
+  if (/[\u200b\u2060-\u2064\u202a-\u202e\u2066-\u2069\ufeff\u{e0000}-\u{e007f}]/u.test(prompt))
+    throw invalid('The prompt contains invisible characters. Remove them and try again.')
+}
+
+/** The record's keys for the given fields. Throws UserError for invalid values. */
+const toRecord = (home: string, given: JobFields): RawJob => {
+  if (given.prompt !== undefined) checkPrompt(given.prompt)
+  if (given.script?.trim()) findScript(home, given.script)
+  const { skills } = given
+  const plain = ['model', 'provider', 'base_url', 'script'] as const
+  return {
+    ...(given.name === undefined ? {} : { name: given.name.trim().slice(0, MAX_NAME_CHARS) }),
+    ...(given.prompt === undefined ? {} : { prompt: given.prompt }),
+    ...(skills ? { skills, skill: skills[0] ?? null } : {}),
+    ...(given.deliver === undefined ? {} : { deliver: given.deliver.trim() || 'local' }),
+    ...Object.fromEntries(
+      plain.flatMap(key => (given[key] === undefined ? [] : [[key, blankToNull(given[key])]])),
+    ),
+  }
+}
+
 export type Jobs = ReturnType<typeof createJobs>
 
 export const createJobs = ({ file, home, now, zone }: JobsOptions) => {
@@ -64,38 +89,12 @@ export const createJobs = ({ file, home, now, zone }: JobsOptions) => {
   const next = (schedule: Schedule): number | null =>
     nextRun(schedule, { now: now(), zone: zone() })
 
-  /** The prompt is read by a model with tools and without a witness: nothing in it may be invisible. */
-  const checkPrompt = (prompt: string): void => {
-    if (prompt.length > MAX_PROMPT_CHARS)
-      throw invalid(
-        `The prompt is longer than ${MAX_PROMPT_CHARS.toLocaleString('en')} characters.`,
-      )
-    if (/[\u200b\u2060-\u2064\u202a-\u202e\u2066-\u2069\ufeff\u{e0000}-\u{e007f}]/u.test(prompt))
-      throw invalid('The prompt holds invisible characters; remove them and try again.')
-  }
-
-  const fieldsOf = (given: JobFields): RawJob => {
-    if (given.prompt !== undefined) checkPrompt(given.prompt)
-    if (given.script?.trim()) findScript(home, given.script)
-    const { skills } = given
-    const plain = ['model', 'provider', 'base_url', 'script'] as const
-    return {
-      ...(given.name === undefined ? {} : { name: given.name.trim().slice(0, MAX_NAME_CHARS) }),
-      ...(given.prompt === undefined ? {} : { prompt: given.prompt }),
-      ...(skills ? { skills, skill: skills[0] ?? null } : {}),
-      ...(given.deliver === undefined ? {} : { deliver: given.deliver.trim() || 'local' }),
-      ...Object.fromEntries(
-        plain.flatMap(key => (given[key] === undefined ? [] : [[key, blankToNull(given[key])]])),
-      ),
-    }
-  }
-
   const scheduled = (text: string): RawJob & { schedule: Schedule } => {
     const schedule = parseSchedule(text, now(), zone())
     return { schedule, schedule_display: schedule.display, next_run_at: iso(next(schedule)) }
   }
 
-  /** Finds the job on disk as it is now, and lets `change` alter it in place. */
+  /** Applies `change` to the job as it is on disk now. */
   const editJob = (
     id: string,
     change: (job: RawJob & { id: string }, plan: JobPlan) => void,
@@ -112,8 +111,8 @@ export const createJobs = ({ file, home, now, zone }: JobsOptions) => {
     if (at === null)
       throw invalid(
         schedule?.kind === 'once'
-          ? 'Its time has passed. Give it another schedule, or run it now.'
-          : 'It has no next run. Give it another schedule.',
+          ? 'Its time has passed. Change the schedule or run it now.'
+          : 'It has no next run. Change the schedule.',
       )
     const free = { paused_at: null, paused_reason: null }
     Object.assign(job, { enabled: true, state: 'scheduled', next_run_at: iso(at), ...free })
@@ -124,7 +123,7 @@ export const createJobs = ({ file, home, now, zone }: JobsOptions) => {
     Object.assign(job, { enabled: false, state: 'paused', paused_at, paused_reason: reason })
   }
 
-  /** Another schedule begins a count of its own; a paused job stays paused, a completed one is on again. */
+  /** Changes the schedule; a change to or from a one-shot restarts the run count. A paused job stays paused, a completed one is enabled again. */
   const replan = (job: RawJob, before: JobPlan, text: string): void => {
     const plan = scheduled(text)
     const isOnce = plan.schedule.kind === 'once'
@@ -146,7 +145,7 @@ export const createJobs = ({ file, home, now, zone }: JobsOptions) => {
     },
 
     async create(given: JobFields & { schedule: string }): Promise<RawJob & { id: string }> {
-      const fields = fieldsOf(given)
+      const fields = toRecord(home, given)
       const prompt = given.prompt ?? ''
       const skills = given.skills ?? []
       if (!prompt.trim() && skills.length === 0)
@@ -188,12 +187,12 @@ export const createJobs = ({ file, home, now, zone }: JobsOptions) => {
     update(
       id: string,
       masked: JobFields & { enabled?: boolean | undefined },
-      /** Whoever sends a text back has read it masked: what stands in the file is put in its place. */
+      /** The client read masked text: masks in what it sends back are replaced by the stored text. */
       restore: (edited: string, stored: string) => string = unredact,
     ): Promise<RawJob & { id: string }> {
       return editJob(id, (job, before) => {
-        const given = restored(masked, job, restore)
-        const { name, ...fields } = fieldsOf(given)
+        const given = unmask(masked, job, restore)
+        const { name, ...fields } = toRecord(home, given)
         Object.assign(job, fields, name ? { name } : {})
         const after = toJobPlan(job, now(), zone())
         if (!after.prompt.trim() && after.skills.length === 0)
