@@ -160,7 +160,7 @@ test('stopped or killed in the middle, nothing is written; meanwhile nothing els
   const request = await provider.arrived(calls + 1)
   const start = await app.post('/api/chat/start', { session_id: id, message: 'now' })
   assert.is(start.status, 409)
-  assert.match(start.body.error, 'summarised')
+  assert.match(start.body.error, 'compacted')
   assert.is((await app.post('/api/session/undo', { session_id: id })).status, 409)
   assert.is((await app.post('/api/session/compress', { session_id: id })).status, 409)
   assert.is((await app.post('/api/session/uncompress', { session_id: id })).status, 200)
