@@ -1,4 +1,4 @@
-/** The chat stream of the specification: one turn's log as SSE, `done` with the whole session rendered when it is written. */
+/** The chat stream: one turn's log as SSE; `done` contains the whole session, rendered when it is sent. */
 import { FRAME_END, frameHead, withHeartbeats } from '../base/sse.ts'
 import type { EventLog, LogFrame } from './event-log.ts'
 
@@ -6,8 +6,8 @@ import type { EventLog, LogFrame } from './event-log.ts'
 type Render = () => Promise<readonly Buffer[]>
 
 /**
- * What `done` says of the session, by its log: readers that come to it together get the same bytes, which go when the
- * last of them has them. In the log it would be kept, and sent, once a turn and reader (storage.md, A5).
+ * The rendered session by log: concurrent readers share the bytes, which are released when the
+ * last reader is done. In the log it would be stored once per turn and sent from there to each reader (storage.md, A5).
  */
 const shared = new WeakMap<EventLog, { readers: number; parts: Promise<readonly Buffer[]> }>()
 

@@ -1,8 +1,8 @@
-/** The logs of running turns and of those that ended a while ago, for whoever comes late. */
+/** Event logs of running and recently finished turns. */
 import { missing } from '../errors.ts'
 import type { EventLog } from './event-log.ts'
 
-/** How long a finished turn's log can still be read. */
+/** How long the log of a finished turn stays readable. */
 const RETENTION_MS = 5 * 60_000
 
 export type EventLogRegistry = ReturnType<typeof createEventLogRegistry>
@@ -13,13 +13,13 @@ export const createEventLogRegistry = (retentionMs: number = RETENTION_MS) => {
 
   return {
     put: (log: EventLog): void => void logs.set(log.stream_id, log),
-    /** Throws 'stream not found' for one that never was, or whose time is over. */
+    /** Throws 'stream not found' for an unknown or expired stream. */
     get(streamId: string): EventLog {
       const log = logs.get(streamId)
       if (!log) throw missing('stream not found', { code: 'stream_not_found' })
       return log
     },
-    /** Ends a log; it stays readable for a while, then its file goes. */
+    /** Closes a log. Its file is removed after the retention time. */
     retire(log: EventLog): void {
       log.close()
       const timer = setTimeout(() => {

@@ -1,9 +1,9 @@
 /**
- * The log of one turn: append-only, on disk before it is sent, readable by anybody from any position.
+ * The event log of one turn: append-only, on disk before it is sent, readable from any position by many readers.
  *
- * `live/<stream_id>.jsonl`: a header `{"v":1,"session_id","stream_id","at"}`, then one line an event,
- * `{"pos":n,"type":…,"data":…}`, positions from 1 without a gap. The newest events also stay in memory; a reader who
- * asks for older ones is served from the file. There is no flush timer: a line is written, then it is sent.
+ * `live/<stream_id>.jsonl`: a header `{"v":1,"session_id","stream_id","at"}`, then one line per event,
+ * `{"pos":n,"type":…,"data":…}`, positions from 1 without gaps. The newest events also stay in memory; a reader that
+ * needs older ones is served from the file. There is no flush timer: a line is written, then it is sent.
  */
 import { existsSync, rmSync } from 'node:fs'
 import { open } from 'node:fs/promises'
@@ -16,14 +16,14 @@ export type LoggedEvent = { pos: number; type: TurnEvent['type']; data: TurnEven
 export type LogHeader = { session_id: string; stream_id: string; at: number }
 
 const LF = 10
-const PIECE_BYTES = 64 << 10
+const CHUNK_BYTES = 64 << 10
 const TAIL_EVENTS = 500
 const TAIL_BYTES = 256 << 10
 
-/** A line in memory: where it begins in the file, and its frame once a reader has asked for it. */
-type Kept = { pos: number; line: Buffer; offset: number; frame?: LogFrame }
+/** A line in memory: its offset in the file, and its frame once a reader has needed it. */
+type TailLine = { pos: number; line: Buffer; offset: number; frame?: LogFrame }
 
-/** `{"pos":7,"type":"token","data":{…}}` as an event of the stream, made of its bytes; undefined for a torn line. */
+/** Builds the SSE frame of `{"pos":7,"type":"token","data":{…}}` from its bytes, without parsing; undefined for a torn line. */
 const toFrame = (line: Buffer): LogFrame | undefined => {
   const head = HEAD.exec(line.toString('latin1', 0, HEAD_BYTES))
   if (!head || line.at(-1) !== BRACE) return undefined
@@ -33,7 +33,7 @@ const toFrame = (line: Buffer): LogFrame | undefined => {
   return { pos: Number(pos), type: type as LoggedEvent['type'], data, frame }
 }
 
-/** One event for a reader of the stream: `frame` is the same bytes for all of them. */
+/** One event for the readers of the stream; they share the bytes of `frame`. */
 export type LogFrame = { pos: number; type: LoggedEvent['type']; data: Buffer; frame: Buffer }
 
 const HEAD = /^\{"pos":(\d+),"type":"(\w+)","data":/
@@ -43,7 +43,7 @@ const END = Buffer.from(FRAME_END)
 
 export type EventLog = ReturnType<typeof createEventLog>
 
-/** Opens a new log, or one that a former process left behind (then `resume` is its last position). */
+/** Opens a new log, or continues one that an earlier process left behind. */
 export const createEventLog = (
   path: string,
   header: LogHeader,
@@ -54,77 +54,77 @@ export const createEventLog = (
   if (!resumed) file.append([JSON.stringify({ v: 1, ...header })])
   let pos = resumed?.events.at(-1)?.pos ?? 0
   let closed = false
-  let tail: Kept[] = []
+  let tail: TailLine[] = []
   let tailBytes = 0
-  const waiting = new Set<() => void>()
+  const waiters = new Set<() => void>()
 
   const wake = (): void => {
-    for (const resolve of waiting) resolve()
-    waiting.clear()
+    for (const resolve of waiters) resolve()
+    waiters.clear()
   }
 
-  const keep = (text: string, offset: number): void => {
+  const pushTail = (text: string, offset: number): void => {
     const line = Buffer.from(text)
     tail.push({ pos, line, offset })
     tailBytes += line.length
     if (tail.length > TAIL_EVENTS || tailBytes > TAIL_BYTES) {
-      const gone = tail.splice(0, Math.ceil(tail.length / 2))
-      for (const kept of gone) tailBytes -= kept.line.length
+      const dropped = tail.splice(0, Math.ceil(tail.length / 2))
+      for (const entry of dropped) tailBytes -= entry.line.length
     }
   }
 
-  /** Writes the event, then tells the readers. Throws Refusal 'full' when the disk takes no more. */
+  /** Writes the event, then sends it. Throws UserError 'full' when the disk is full. */
   const append = (event: TurnEvent): number => {
     if (closed) return pos
     const line = JSON.stringify({ pos: pos + 1, type: event.type, data: event.data })
     const offset = file.size
     file.append([line])
     pos += 1
-    keep(line, offset)
+    pushTail(line, offset)
     onAppend(event, pos)
     wake()
     return pos
   }
 
-  /** Tells the readers what could not be written: the last words of a turn whose disk is full. */
+  /** Sends an event without writing it: the last events of a turn when the disk is full. */
   const emitUnsaved = (event: TurnEvent): void => {
     if (closed) return
     pos += 1
-    keep(JSON.stringify({ pos, type: event.type, data: event.data }), file.size)
+    pushTail(JSON.stringify({ pos, type: event.type, data: event.data }), file.size)
     onAppend(event, pos)
     wake()
   }
 
-  /** Lines of the file from `offset` on, no more of it in memory than a piece. */
+  /** Lines of the file from `offset` on, read in chunks. */
   async function* fromFile(offset: number): AsyncGenerator<Buffer> {
     const handle = await open(path)
     try {
       let rest: Buffer = Buffer.alloc(0)
-      let place = offset
+      let position = offset
       while (true) {
-        const piece = Buffer.allocUnsafe(PIECE_BYTES)
-        const { bytesRead } = await handle.read(piece, 0, PIECE_BYTES, place)
+        const chunk = Buffer.allocUnsafe(CHUNK_BYTES)
+        const { bytesRead } = await handle.read(chunk, 0, CHUNK_BYTES, position)
         if (bytesRead === 0) return
-        place += bytesRead
-        const held = Buffer.concat([rest, piece.subarray(0, bytesRead)])
+        position += bytesRead
+        const buffered = Buffer.concat([rest, chunk.subarray(0, bytesRead)])
         let start = 0
-        for (let stop = held.indexOf(LF); stop !== -1; stop = held.indexOf(LF, start)) {
-          yield held.subarray(start, stop)
+        for (let stop = buffered.indexOf(LF); stop !== -1; stop = buffered.indexOf(LF, start)) {
+          yield buffered.subarray(start, stop)
           start = stop + 1
         }
-        rest = held.subarray(start)
+        rest = buffered.subarray(start)
       }
     } finally {
       await handle.close()
     }
   }
 
-  /** Every event after `after`, then the ones to come, until the log is closed and read. */
+  /** Every event after `after`, then new ones, until the log is closed and read to its end. */
   async function* frames(after: number, signal: AbortSignal): AsyncGenerator<LogFrame> {
     let at = Math.max(0, after)
-    /** Not behind the line that follows `at`: a reader that falls behind again need not begin at the first. */
+    /** File offset at or before the line that follows `at`, so that a reader that falls behind again does not start over. */
     let offset = 0
-    // One listener for the whole read: one a wait would pile up on the signal of a long stream.
+    // One listener for the whole read: one per wait would accumulate on the signal of a long stream.
     let resume = () => {}
     const onAbort = () => resume()
     signal.addEventListener('abort', onAbort, { once: true })
@@ -141,23 +141,23 @@ export const createEventLog = (
             at = found.pos
             yield found
           }
-          // A line that cannot be read back must not hold a reader for ever.
+          // An unreadable line must not block the reader forever.
           at = Math.max(at, first - 1)
           continue
         }
-        const kept = tail[at + 1 - first]!
-        at = kept.pos
-        offset = kept.offset + kept.line.length + 1
-        kept.frame ??= toFrame(kept.line)!
-        yield kept.frame
+        const entry = tail[at + 1 - first]!
+        at = entry.pos
+        offset = entry.offset + entry.line.length + 1
+        entry.frame ??= toFrame(entry.line)!
+        yield entry.frame
       } else if (closed) {
         return
       } else {
         await new Promise<void>(resolve => {
           resume = resolve
-          waiting.add(resolve)
+          waiters.add(resolve)
         })
-        waiting.delete(resume)
+        waiters.delete(resume)
       }
     }
   }
@@ -177,7 +177,7 @@ export const createEventLog = (
     frames,
     position: () => pos,
     isClosed: () => closed,
-    /** No more events: readers finish what is there and end. The file stays until `remove`. */
+    /** No more events: readers finish and end. The file stays until `remove`. */
     close(): void {
       if (closed) return
       closed = true
@@ -196,12 +196,12 @@ const parseLine = (line: string): LoggedEvent | undefined => {
     const value = JSON.parse(line) as Partial<LoggedEvent>
     return typeof value.pos === 'number' ? (value as LoggedEvent) : undefined
   } catch {
-    // A torn tail: it was never sent, so nobody misses it.
+    // A torn tail was never sent.
     return undefined
   }
 }
 
-/** What a former process left: header and whole lines; a torn tail is ignored. Undefined when even the header is torn. */
+/** Reads a live file of an earlier process: header and complete lines. Undefined when the header is torn. */
 export const readLiveFile = (
   path: string,
 ): { header: LogHeader; events: LoggedEvent[] } | undefined => {

@@ -1,4 +1,4 @@
-/** A title for a new conversation: asked of the model that served it, with a local summary when that gives nothing. */
+/** Generates the title of a new session with a model, or from its first message when that fails. */
 import type { ModelEndpoint, Provider, Providers } from '../agent/types.ts'
 import { providerFor } from '../agent/providers/registry.ts'
 import type { Message } from '../schema/message.ts'
@@ -8,14 +8,14 @@ import type { Sessions } from '../sessions/types.ts'
 import type { Turn } from './turn.ts'
 
 const SNIPPET_CHARS = 500
-/** A model that cannot help thinking needs room for it; the others stop after a line. */
-const TITLE_TOKENS = 1_024
-const TITLE_WAIT_MS = 15_000
+/** Leaves space for models that always reason; others stop after a line. */
+const MAX_TITLE_TOKENS = 1_024
+const TITLE_TIMEOUT_MS = 15_000
 
 const textOf = (message: Message | undefined): string =>
   typeof message?.content === 'string' ? message.content.trim() : ''
 
-/** The first thing the person said and the first real answer; a message that only calls tools is none. */
+/** The first user message and the first response with text; a message that only calls tools does not count. */
 export const firstExchange = (messages: Message[]): { asked: string; answered: string } => ({
   asked: textOf(messages.find(message => message.role === 'user')),
   answered: textOf(
@@ -36,7 +36,7 @@ const ask = async (
 ): Promise<string> => {
   let text = ''
   const deltas = provider({
-    endpoint: { ...endpoint, maxTokens: TITLE_TOKENS, effort: 'none' },
+    endpoint: { ...endpoint, maxTokens: MAX_TITLE_TOKENS, effort: 'none' },
     messages: [
       { role: 'system', content: INSTRUCTION },
       {
@@ -45,14 +45,14 @@ const ask = async (
       },
     ],
     tools: [],
-    signal: AbortSignal.any([signal, AbortSignal.timeout(TITLE_WAIT_MS)]),
+    signal: AbortSignal.any([signal, AbortSignal.timeout(TITLE_TIMEOUT_MS)]),
     workspace: '',
   })
   for await (const delta of deltas) if (delta.type === 'text') text += delta.text
   return text
 }
 
-/** Null when there is no exchange to name. Never rejects: a title is not worth an error. */
+/** Null when there is no exchange yet. Never rejects: a missing title is not an error. */
 export const makeTitle = async (
   endpoint: ModelEndpoint,
   providers: Providers,
@@ -68,39 +68,39 @@ export const makeTitle = async (
       )
       if (title) return { title, status: 'llm' }
     } catch {
-      // The provider is slow or refuses: the local summary serves as well.
+      // The provider is slow or failed: use the local fallback.
     }
   }
   return { title: fallbackTitle(exchange.asked), status: 'fallback' }
 }
 
-/** A conversation of more messages has been named, or wants no name. */
-const TITLE_UNTIL = 40
+/** Longer sessions are not titled. */
+const MAX_MESSAGES = 40
 
 export type TitleOptions = {
   sessions: Sessions
   providers: Providers
   /** Aborted when the service stops. */
   signal: AbortSignal
-  /** Who is asked for the title of a conversation that `own` served; `own` when absent. */
+  /** The model that generates the title of a session served by `own`; `own` when absent. */
   titleEndpoint?: ((sessionId: string, own: ModelEndpoint) => ModelEndpoint) | undefined
 }
 
-/** Gives a young conversation its title, unless somebody named it, before or meanwhile. */
+/** Titles a new session, unless the user titled it before or in the meantime. */
 export const titleSession = async (
   { sessions, providers, signal, titleEndpoint = (_, own) => own }: TitleOptions,
   turn: Turn,
 ): Promise<void> => {
   const { sessionId, endpoint, log } = turn
   const before = sessions.row(sessionId)
-  if (!before || before.llm_title_generated || before.message_count > TITLE_UNTIL) return
+  if (!before || before.llm_title_generated || before.message_count > MAX_MESSAGES) return
   if (endpoint instanceof UserError) return
   const { messages } = sessions.load(sessionId)
   if (!isProvisional(before.title, firstExchange(messages).asked)) return
-  // What an agent of somebody else's heard stays with it: its titles are made here.
+  // Messages to an external agent are not sent to another provider: the title is made locally.
   const asked = endpoint.apiMode === 'acp' ? endpoint : titleEndpoint(sessionId, endpoint)
   const made = await makeTitle(asked, providers, messages, signal)
-  // Renamed by hand, or gone, while we thought: the person's word stands.
+  // Renamed or deleted in the meantime: keep the user's title.
   if (!made || sessions.row(sessionId)?.title !== before.title) return
   const said = { session_id: sessionId, title: made.title }
   sessions.append(sessionId, [

@@ -1,4 +1,4 @@
-/** The last messages of a turn that did not finish: what had streamed, a stub for each unanswered call, and the reason. */
+/** The closing messages of an interrupted turn: its partial text, a result for each unanswered call, and the reason. */
 import type { Failure } from '../agent/types.ts'
 import type { NewMessage } from '../schema/message.ts'
 import type { FailureType } from '../schema/event.ts'
@@ -17,16 +17,16 @@ const LABELS: Record<FailureType, string> = {
   error: 'Error',
 }
 
-/** Of a turn that ended because the service did. */
+/** The failure of a turn that ended because the service stopped. */
 export const INTERRUPTED = {
   type: 'interrupted',
-  message: 'The service stopped while this turn was running.',
-  hint: 'What had been said is kept. Send a message to go on.',
+  message: 'The server stopped while this turn was running.',
+  hint: 'The partial response is saved. Send a message to continue.',
 } as const satisfies Failure
 
 export const CANCEL_MARKER = '*Task cancelled.*'
 
-/** `**<Label>:** <text>`, then the hint in italics: the form clients know. */
+/** `**<Label>:** <text>`, then the hint in italics: the format that API clients expect. */
 export const failureText = ({ type, message, hint }: Failure): string =>
   `**${LABELS[type]}:** ${message}${hint ? `\n\n*${hint}*` : ''}`
 
@@ -34,8 +34,8 @@ const withoutThinking = (text: string): string =>
   text.replace(/<think(?:ing)?>[\s\S]*?(?:<\/think(?:ing)?>|$)/gi, '').trim()
 
 /**
- * In the order they belong into the journal. `stopped` is what an unanswered tool call is told.
- * A history with a call and no result is refused by providers, and a reader wants to see what had been printed.
+ * In journal order. `stopped` is the error in the result of an unanswered tool call.
+ * Providers reject a history with a call that has no result, and its partial output is worth showing.
  */
 export const closingMessages = (
   live: LiveState,
@@ -44,13 +44,13 @@ export const closingMessages = (
 ): NewMessage[] => {
   const messages: NewMessage[] = []
   const { messageId, text, reasoning } = live.unfinished()
-  const spoken = withoutThinking(text)
-  // Stopped while it was still thinking: what it had thought is all there is.
-  if (spoken || reasoning) {
+  const visible = withoutThinking(text)
+  // A turn stopped while the model was reasoning has reasoning only.
+  if (visible || reasoning) {
     messages.push({
       ...(messageId ? { id: messageId } : {}),
       role: 'assistant',
-      content: spoken,
+      content: visible,
       ...(reasoning ? { reasoning } : {}),
       _partial: true,
       timestamp,

@@ -1,11 +1,11 @@
-/** What the subagents of a running turn do, kept so that a page that comes late can draw their timelines. */
+/** The state of a running turn's subagents, so that a page that connects later can show their timelines. */
 import type { AgentEvent, SubagentRef } from '../agent/types.ts'
 import type { LiveSubagent, SubagentStep } from '../schema/subagent.ts'
 import { shortArgs } from './short-args.ts'
 
 const MAX_STEPS = 60
-const OUTPUT_TAIL = 2_000
-const SAID_TAIL = 4_000
+const MAX_OUTPUT_CHARS = 2_000
+const MAX_TEXT_CHARS = 4_000
 
 export const createLiveSubagents = (now: () => number) => {
   const all = new Map<string, LiveSubagent>()
@@ -14,7 +14,7 @@ export const createLiveSubagents = (now: () => number) => {
     const key = `${parent}\n${index}`
     const known = all.get(key)
     if (known) return known
-    const fresh: LiveSubagent = {
+    const created: LiveSubagent = {
       parent_tid: parent,
       task_index: index,
       goal: '',
@@ -24,8 +24,8 @@ export const createLiveSubagents = (now: () => number) => {
       text: '',
       reasoning: '',
     }
-    all.set(key, fresh)
-    return fresh
+    all.set(key, created)
+    return created
   }
 
   const stepOf = (agent: LiveSubagent, tid: string): SubagentStep | undefined =>
@@ -41,17 +41,17 @@ export const createLiveSubagents = (now: () => number) => {
           agent.status = event.status
           break
         case 'token':
-          agent.text = (agent.text + event.text).slice(-SAID_TAIL)
+          agent.text = (agent.text + event.text).slice(-MAX_TEXT_CHARS)
           break
         case 'reasoning':
-          agent.reasoning = (agent.reasoning + event.text).slice(-SAID_TAIL)
+          agent.reasoning = (agent.reasoning + event.text).slice(-MAX_TEXT_CHARS)
           break
         case 'retry':
           agent.text = ''
           agent.reasoning = ''
           break
         case 'tool':
-          // What it said before belonged to the step that ends with this call.
+          // The text so far belongs to the step that this call ends.
           agent.text = ''
           agent.reasoning = ''
           agent.steps.push({
@@ -68,7 +68,7 @@ export const createLiveSubagents = (now: () => number) => {
           break
         case 'tool_output': {
           const step = stepOf(agent, event.callId)
-          if (step) step.output = (step.output + event.text).slice(-OUTPUT_TAIL)
+          if (step) step.output = (step.output + event.text).slice(-MAX_OUTPUT_CHARS)
           break
         }
         case 'tool_complete': {
@@ -81,13 +81,13 @@ export const createLiveSubagents = (now: () => number) => {
       }
     },
     all: (): LiveSubagent[] => [...all.values()],
-    /** The call has its result: what its subagents did stands in it. */
+    /** Drops the subagents of a finished call: its result contains what they did. */
     forget(callId: string): void {
       for (const [key, { parent_tid: parent }] of all) {
         if (parent === callId || parent.startsWith(`${callId}.`)) all.delete(key)
       }
     },
-    /** Of a call that will have no result of its own, because the turn was stopped. */
+    /** What the subagents of a call did so far, for a call that gets no result because the turn was stopped. */
     resultsOf: (callId: string) =>
       [...all.values()]
         .filter(agent => agent.parent_tid === callId)

@@ -1,10 +1,10 @@
-/** What a running turn has produced beyond the journal, kept small enough to stay in memory and whole enough to draw. */
+/** In-memory state of a running turn beyond the journal: partial text, running tools, subagents. Bounded in size. */
 import type { AgentEvent, RunMessage } from '../agent/types.ts'
 import type { LiveTurn } from '../schema/session.ts'
 import { createLiveSubagents } from './live-subagents.ts'
 import { shortArgs } from './short-args.ts'
 
-const OUTPUT_TAIL = 8_000
+const MAX_OUTPUT_CHARS = 8_000
 
 export type LiveState = ReturnType<typeof createLiveState>
 
@@ -13,16 +13,16 @@ export const createLiveState = (now: () => number) => {
   let messageId: string | null = null
   let text = ''
   let reasoning = ''
-  /** What was last said before its call was made again, until something else is said. */
+  /** The partial text of a model call that is being retried, until the retry produces text. */
   let withdrawn = { text: '', reasoning: '' }
-  /** The call that is waited for. */
+  /** The pending retry. */
   let retry: LiveTurn['retry']
   const tools = new Map<string, LiveTurn['tools'][number]>()
   const subagents = createLiveSubagents(now)
   /** Calls of recorded assistant messages that have no recorded result. */
   const unanswered = new Map<string, string>()
 
-  const begin = (id: string): void => {
+  const startMessage = (id: string): void => {
     if (messageId === id) return
     messageId = id
     text = ''
@@ -30,7 +30,7 @@ export const createLiveState = (now: () => number) => {
     withdrawn = { text: '', reasoning: '' }
   }
 
-  const finish = (message: RunMessage): void => {
+  const finishMessage = (message: RunMessage): void => {
     retry = undefined
     if (message.role === 'tool') {
       unanswered.delete(message.tool_call_id ?? '')
@@ -51,17 +51,17 @@ export const createLiveState = (now: () => number) => {
       }
       switch (event.type) {
         case 'token':
-          begin(event.messageId)
+          startMessage(event.messageId)
           retry = undefined
           text += event.text
           break
         case 'reasoning':
-          begin(event.messageId)
+          startMessage(event.messageId)
           retry = undefined
           reasoning += event.text
           break
         case 'retry':
-          begin(event.messageId)
+          startMessage(event.messageId)
           if (text !== '') withdrawn = { text, reasoning }
           text = ''
           reasoning = ''
@@ -73,7 +73,7 @@ export const createLiveState = (now: () => number) => {
           }
           break
         case 'message':
-          finish(event.message)
+          finishMessage(event.message)
           break
         case 'tool':
           tools.set(event.callId, {
@@ -87,7 +87,7 @@ export const createLiveState = (now: () => number) => {
           break
         case 'tool_output': {
           const tool = tools.get(event.callId)
-          if (tool) tool.output = (tool.output + event.text).slice(-OUTPUT_TAIL)
+          if (tool) tool.output = (tool.output + event.text).slice(-MAX_OUTPUT_CHARS)
           break
         }
         case 'tool_complete':
@@ -100,20 +100,20 @@ export const createLiveState = (now: () => number) => {
           break
       }
     },
-    /** The assistant message that was being spoken, if anything of it is there. */
+    /** The assistant message that is being streamed. */
     partial: () => ({ messageId, text, reasoning }),
-    /** The same for a turn that ends here: what was being said again counts as it was said before. */
+    /** The same for a turn that ends now: text that a retry withdrew counts again. */
     unfinished: () =>
       text === '' && (withdrawn.text !== '' || reasoning === '')
         ? { messageId, ...withdrawn }
         : { messageId, text, reasoning },
-    /** Undefined unless a failed call is about to be made again. */
+    /** Undefined unless a failed call is about to be retried. */
     retry: () => retry,
     tools: () => [...tools.values()],
     subagents: subagents.all,
-    /** What the subagents of a call did so far, as its result would have said it. */
+    /** What the subagents of a call did so far, in the form of its result. */
     resultsOf: subagents.resultsOf,
-    /** id → tool name of the calls whose result will never come when the turn ends now. */
+    /** id → tool name of the calls without a result. */
     unanswered: (): ReadonlyMap<string, string> => unanswered,
     outputOf: (callId: string): string => tools.get(callId)?.output ?? '',
   }

@@ -1,14 +1,14 @@
 /**
- * What is said and printed in pieces, on its way into the live log: a secret cut into two deltas is hidden like a whole one.
- * Keeps the order of what one speaker says, and gives back what it holds before anything that follows it.
+ * Masks secrets in streamed text before it reaches the live log, including secrets that are split across two deltas.
+ * Preserves the order of each source, and releases its buffered text before the event that follows it.
  */
 import type { AgentEvent } from '../agent/types.ts'
 import { createStreamRedactor, type StreamRedactor } from '../redact/redact.ts'
 
 type Delta = Extract<AgentEvent, { type: 'token' | 'reasoning' | 'tool_output' }>
 
-/** Who speaks: the turn itself, one of its subagents, or a tool. */
-const speakerOf = (event: Delta): string =>
+/** The source of a delta: the turn itself, one of its subagents, or a tool call. */
+const sourceOf = (event: Delta): string =>
   event.type === 'tool_output'
     ? `call ${event.callId}`
     : event.owner
@@ -25,27 +25,27 @@ export type StreamMask = ReturnType<typeof createStreamMask>
 export const createStreamMask = () => {
   const open = new Map<string, Open>()
 
-  const end = (speaker: string): AgentEvent[] => {
-    const own = open.get(speaker)
-    open.delete(speaker)
+  const end = (source: string): AgentEvent[] => {
+    const own = open.get(source)
+    open.delete(source)
     const text = own?.stream.end() ?? ''
     return own && text !== '' ? [{ ...own.last, text }] : []
   }
 
-  const piece = (event: Delta): AgentEvent[] => {
-    const speaker = speakerOf(event)
+  const pushDelta = (event: Delta): AgentEvent[] => {
+    const source = sourceOf(event)
     const kind = kindOf(event)
-    const former = open.get(speaker)
-    const before = former && former.kind !== kind ? end(speaker) : []
-    const own = open.get(speaker) ?? { kind, last: event, stream: createStreamRedactor() }
+    const former = open.get(source)
+    const before = former && former.kind !== kind ? end(source) : []
+    const own = open.get(source) ?? { kind, last: event, stream: createStreamRedactor() }
     own.last = event
-    open.set(speaker, own)
+    open.set(source, own)
     const text = own.stream.push(event.text)
     return text === '' ? before : [...before, { ...event, text }]
   }
 
-  /** Whose words are over when this is said; null for nobody's. */
-  const endedBy = (event: AgentEvent): string | null => {
+  /** The source whose text ends with this event; null for none. */
+  const sourceEndedBy = (event: AgentEvent): string | null => {
     switch (event.type) {
       case 'tool_complete':
         return `call ${event.callId}`
@@ -56,7 +56,7 @@ export const createStreamMask = () => {
       case 'message':
         return ''
       case 'retry':
-        // Void from here on, but kept when nothing else is said any more.
+        // Withdrawn text, but it counts when nothing follows.
         return event.owner ? `task ${event.owner.parent} ${event.owner.index}` : ''
       default:
         return null
@@ -64,14 +64,14 @@ export const createStreamMask = () => {
   }
 
   return {
-    /** What may be recorded and sent now, in order. */
+    /** Events that can be recorded and sent now, in order. */
     push(event: AgentEvent): AgentEvent[] {
       if (event.type === 'token' || event.type === 'reasoning' || event.type === 'tool_output')
-        return piece(event)
-      const speaker = endedBy(event)
-      return speaker === null ? [event] : [...end(speaker), event]
+        return pushDelta(event)
+      const source = sourceEndedBy(event)
+      return source === null ? [event] : [...end(source), event]
     },
-    /** Nothing more is said. */
+    /** Everything that is still buffered, at the end of the turn. */
     flush: (): AgentEvent[] => [...open.keys()].flatMap(end),
   }
 }

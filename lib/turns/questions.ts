@@ -1,8 +1,8 @@
 /**
- * One durable queue of what waits for a person: approvals and the agent's own questions.
+ * The durable queue of approvals and clarifying questions that wait for the user.
  *
- * A question is a row of the session's journal before anybody sees it, and is answered by the first append that follows:
- * the compare and the set happen in one tick. A late answer is told who won; no answer in time is a no.
+ * A question is written to the session's journal before it is shown. The first answer that is appended wins:
+ * compare and set happen in one tick. A later answer gets the winning one back; no answer in time counts as no.
  */
 import { randomBytes } from 'node:crypto'
 import { messageOf } from '../errors.ts'
@@ -20,9 +20,9 @@ type QuestionEntry =
 export type QuestionsOptions = {
   append: (sessionId: string, entries: QuestionEntry[]) => unknown
   setLive: (sessionId: string, patch: Partial<Pick<SessionRow, 'waiting'>>) => void
-  /** Into the log of the session's running turn, if one runs. */
+  /** Appends to the log of the session's running turn, if there is one. */
   emit: (sessionId: string, event: TurnEvent) => void
-  /** To every open page. */
+  /** Sends to every open page. */
   publish: (
     event:
       | { type: 'asked'; data: Question }
@@ -32,21 +32,21 @@ export type QuestionsOptions = {
   log: (message: string, extra?: Record<string, unknown>) => void
 }
 
-type Said = { answer: string | null; rule: Rule | undefined }
+type Resolution = { answer: string | null; rule: Rule | undefined }
 
 type Open = {
   question: Question
-  said: Promise<Said>
-  settle: (said: Said) => void
+  answered: Promise<Resolution>
+  settle: (answered: Resolution) => void
   timer: NodeJS.Timeout | undefined
 }
 
-/** What the caller of `respond` learns: whether this answer counted, and which one did. */
+/** The result of `respond`: whether this answer won, and which one did. */
 export type AnswerResult = { accepted: boolean; answer: string | null }
 
 type Asked<Q extends Question> = Omit<Q, 'kind' | 'requested_at' | 'approval_id' | 'clarify_id'>
 
-/** What is shown is what runs, whoever asks: no character of it is hidden. */
+/** Shows what will run: every invisible character is made visible. */
 const shownApproval = ({ diff, cwd, ...ask }: Asked<Approval>): Asked<Approval> => ({
   ...ask,
   command: visibleText(ask.command),
@@ -66,13 +66,13 @@ const shownClarify = (ask: Asked<Clarify>): Asked<Clarify> => ({
 export const idOf = (question: Question): string =>
   question.kind === 'approval' ? question.approval_id : question.clarify_id
 
-const REMEMBERED = 1_000
+const MAX_SETTLED = 1_000
 
 export type Questions = ReturnType<typeof createQuestions>
 
 export const createQuestions = (deps: QuestionsOptions) => {
   const open = new Map<string, Open>()
-  /** Answers of this process, newest last, so that a late one can be told who won. */
+  /** Answers given in this process, newest last, to report the winner to late ones. */
   const settled = new Map<string, string>()
 
   const pending = (sessionId: string, kind?: Question['kind']): Question[] =>
@@ -83,49 +83,51 @@ export const createQuestions = (deps: QuestionsOptions) => {
   const showWaiting = (sessionId: string): void =>
     deps.setLive(sessionId, { waiting: pending(sessionId).length })
 
-  /** Files the answer; `null` is nobody's: a time-out or the end of the turn. */
+  /** Records the answer; `null` is none: a timeout or the end of the turn. */
   const settle = (id: string, answer: string | null, by: string, rule?: Rule): void => {
     const entry = open.get(id)
     if (!entry) return
     const { question } = entry
-    const said = answer ?? (question.kind === 'approval' ? 'deny' : '')
-    // On disk first: whoever comes later, even after a restart, finds it answered.
-    deps.append(question.session_id, [{ t: 'answered', id, kind: question.kind, answer: said, by }])
+    const answered = answer ?? (question.kind === 'approval' ? 'deny' : '')
+    // On disk first, so that it stays answered after a restart.
+    deps.append(question.session_id, [
+      { t: 'answered', id, kind: question.kind, answer: answered, by },
+    ])
     open.delete(id)
     clearTimeout(entry.timer)
-    settled.set(id, said)
-    if (settled.size > REMEMBERED) settled.delete(settled.keys().next().value!)
+    settled.set(id, answered)
+    if (settled.size > MAX_SETTLED) settled.delete(settled.keys().next().value!)
     showWaiting(question.session_id)
     deps.emit(question.session_id, {
       type: 'answered',
-      data: { id, kind: question.kind, answer: redact(said) },
+      data: { id, kind: question.kind, answer: redact(answered) },
     })
     deps.publish({
       type: 'settled',
-      data: { id, session_id: question.session_id, answer: redact(said) },
+      data: { id, session_id: question.session_id, answer: redact(answered) },
     })
     entry.settle({ answer, rule })
   }
 
-  /** Nobody answered in time. Thrown out of a timer, a full disk would end the process: the no then stands unwritten. */
+  /** Settles a question on timeout. An error thrown from a timer would end the process, so on a full disk the answer is not written. */
   const expire = (id: string): void => {
     try {
       settle(id, null, 'timeout')
     } catch (error) {
-      deps.log('a question could not be closed', { id, error: messageOf(error) })
+      deps.log('could not record the answer of a question', { id, error: messageOf(error) })
       const entry = open.get(id)
       open.delete(id)
       entry?.settle({ answer: null, rule: undefined })
     }
   }
 
-  const file = (question: Question, timeoutMs: number): Promise<Said> => {
+  const register = (question: Question, timeoutMs: number): Promise<Resolution> => {
     const id = idOf(question)
     deps.append(question.session_id, [{ t: 'asked', question }])
-    const { promise, resolve } = Promise.withResolvers<Said>()
+    const { promise, resolve } = Promise.withResolvers<Resolution>()
     const timer = timeoutMs > 0 ? setTimeout(() => expire(id), timeoutMs) : undefined
     timer?.unref()
-    open.set(id, { question, said: promise, settle: resolve, timer })
+    open.set(id, { question, answered: promise, settle: resolve, timer })
     showWaiting(question.session_id)
     deps.emit(
       question.session_id,
@@ -139,18 +141,18 @@ export const createQuestions = (deps: QuestionsOptions) => {
 
   return {
     pending,
-    /** Everything that waits, whatever the session: what a page needs when it opens. */
+    /** The open questions of all sessions, for a page that opens. */
     all: (): Question[] => [...open.values()].map(entry => entry.question),
 
-    /** Waits for a person; `deny` when nobody answers in `timeoutMs` (0: waits for ever). */
+    /** Waits for the user; `deny` when there is no answer in `timeoutMs` (0: no timeout). */
     async approve(
       ask: Asked<Approval>,
       timeoutMs: number,
-      /** Called before it resolves when the person answered with a rule of their own. */
+      /** Called before this resolves when the user answered with a rule. */
       onRule?: (rule: Rule) => void,
     ): Promise<ApprovalChoice> {
       const approval_id = randomBytes(16).toString('hex')
-      const { answer, rule } = await file(
+      const { answer, rule } = await register(
         { kind: 'approval', approval_id, requested_at: deps.now(), ...shownApproval(ask) },
         timeoutMs,
       )
@@ -158,7 +160,7 @@ export const createQuestions = (deps: QuestionsOptions) => {
       return (answer ?? 'deny') as ApprovalChoice
     },
 
-    /** Waits for a person; null when nobody answers in `timeoutMs`. */
+    /** Waits for the user; null when there is no answer in `timeoutMs`. */
     async clarify(given: Asked<Clarify>, timeoutMs: number): Promise<string | null> {
       const ask = shownClarify(given)
       const same = [...open.values()].find(
@@ -167,15 +169,15 @@ export const createQuestions = (deps: QuestionsOptions) => {
           question.session_id === ask.session_id &&
           question.question === ask.question,
       )
-      if (same) return (await same.said).answer
+      if (same) return (await same.answered).answer
       const clarify_id = randomBytes(16).toString('hex')
       const question = { kind: 'clarify' as const, clarify_id, requested_at: deps.now(), ...ask }
-      return (await file(question, timeoutMs)).answer
+      return (await register(question, timeoutMs)).answer
     },
 
     /**
-     * The first answer wins. Without an id the session's oldest question of that kind is meant; an id that is not open
-     * answers nothing else in its place, because that would approve what the person never saw.
+     * The first answer wins. Without an id the session's oldest question of that kind is answered. An id that is not open
+     * never answers another question, because that would approve something the user did not see.
      */
     respond(
       sessionId: string,
@@ -183,7 +185,7 @@ export const createQuestions = (deps: QuestionsOptions) => {
       id: string | undefined,
       answer: string,
       by: string,
-      /** Reads what came with the answer against the question; what it throws leaves the question open. */
+      /** Validates the rule that came with the answer; when it throws, the question stays open. */
       ruleFor?: (asked: Question) => Rule | undefined,
     ): AnswerResult {
       const wanted = id || pending(sessionId, kind).map(idOf)[0]
@@ -196,7 +198,7 @@ export const createQuestions = (deps: QuestionsOptions) => {
       return { accepted: true, answer }
     },
 
-    /** The turn is over: what it still asked is denied. */
+    /** Denies the open questions of a session, at the end of its turn. */
     denyAll(sessionId: string, by: string): void {
       for (const question of pending(sessionId)) settle(idOf(question), null, by)
     },

@@ -1,9 +1,9 @@
 /**
- * After a killed process: each turn that had begun and not ended is closed, once.
+ * Crash recovery: closes each turn that started and did not end, once.
  *
- * The journal is the truth; the turn's live file knows what was being said. What had streamed becomes a `_partial`
- * message, unanswered calls get stubs, open questions are denied, and the log gets its closing events, so that a reader
- * who comes back meets a finished stream. Running it twice changes nothing: the second time there is nothing to close.
+ * The journal is authoritative; the turn's live file has the text that was streaming. That text becomes a `_partial`
+ * message, unanswered calls get error results, open questions are denied, and the log gets its closing events, so that a reader
+ * that reconnects finds a finished stream. A second run changes nothing.
  */
 import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -37,9 +37,9 @@ type WireTool = Owner & {
 const ownerOf = ({ parent_tid: parent, task_index: index = 0 }: Owner) =>
   parent === undefined ? {} : { owner: { parent, index } }
 
-const AGAIN = { type: 'retry', messageId: '', attempt: 1, attempts: 0, delayMs: 0 } as const
+const RETRY = { type: 'retry', messageId: '', attempt: 1, attempts: 0, delayMs: 0 } as const
 
-const replayWire = (live: LiveState, { type, data }: LoggedEvent): void => {
+const replayEvent = (live: LiveState, { type, data }: LoggedEvent): void => {
   if (type === 'token' || type === 'reasoning') {
     const delta = data as { text: string; message_id: string }
     live.apply({ type, messageId: delta.message_id, text: delta.text })
@@ -54,7 +54,7 @@ const replayWire = (live: LiveState, { type, data }: LoggedEvent): void => {
       duration: number | null
       is_error: boolean
     }
-    // Of the turn's own calls the journal knows which have ended.
+    // For the turn's own calls the journal knows which have ended.
     if (owner.parent_tid === undefined) return
     const ended = { durationMs: (duration ?? 0) * 1_000, isError: is_error }
     live.apply({
@@ -76,36 +76,36 @@ const replayWire = (live: LiveState, { type, data }: LoggedEvent): void => {
     >['data']
     const by = { parent: owner.parent_tid, index: owner.task_index }
     if (status) live.apply({ type, owner: by, goal: goal ?? '', status })
-    if (again !== undefined) live.apply({ ...AGAIN, message: again, owner: by })
+    if (again !== undefined) live.apply({ ...RETRY, message: again, owner: by })
     if (text) live.apply({ type: 'token', messageId: '', text, owner: by })
     if (reasoning) live.apply({ type: 'reasoning', messageId: '', text: reasoning, owner: by })
   }
 }
 
 /**
- * What was being said and what had no answer when the process died. Which calls are unanswered is the journal's word:
- * a message reaches it before its event reaches the log, so the log's own `message` events are not asked.
+ * The live state when the process died. The journal decides which calls are unanswered:
+ * a message reaches it before its event reaches the log, so the log's `message` events are not used.
  */
 const rebuild = (events: LoggedEvent[], recorded: Message[], now: () => number): LiveState => {
   const live = createLiveState(now)
   for (const message of recorded) {
     if (message.role !== 'user') live.apply({ type: 'message', message })
   }
-  for (const event of events) replayWire(live, event)
+  for (const event of events) replayEvent(live, event)
   return live
 }
 
-type Left = { sessionId: string; streamId: string; path: string }
+type Leftover = { sessionId: string; streamId: string; path: string }
 
-/** Writes the end of one turn into its transcript, and into its log if that is given. */
+/** Writes the end of one turn to its transcript, and to its log if given. */
 export const recoverTurn = (
-  { sessions, now, sessionId, streamId, path }: Omit<RecoverOptions, 'liveDir' | 'log'> & Left,
+  { sessions, now, sessionId, streamId, path }: Omit<RecoverOptions, 'liveDir' | 'log'> & Leftover,
   log?: EventLog,
 ): void => {
   const { messages, questions } = sessions.load(sessionId)
   const events = existsSync(path) ? (readLiveFile(path)?.events ?? []) : []
-  const begun = messages.findLastIndex(message => message.role === 'user' && !message._error)
-  const live = rebuild(events, messages.slice(begun + 1), now)
+  const startIndex = messages.findLastIndex(message => message.role === 'user' && !message._error)
+  const live = rebuild(events, messages.slice(startIndex + 1), now)
   const closing = closingMessages(
     live,
     { stopped: INTERRUPTED.message, note: failureText(INTERRUPTED) },
@@ -140,7 +140,7 @@ export const recoverTurns = (deps: RecoverOptions): EventLog[] => {
   mkdirSync(liveDir, { recursive: true, mode: 0o700 })
   const open = new Map(sessions.recover().map(turn => [turn.stream_id, turn.session_id]))
   const logs: EventLog[] = []
-  const attempt = (left: Left, events: LoggedEvent[]): void => {
+  const attempt = (left: Leftover, events: LoggedEvent[]): void => {
     const { sessionId, streamId, path } = left
     const header = { session_id: sessionId, stream_id: streamId, at: deps.now() }
     const log = createEventLog(path, header)
@@ -151,7 +151,7 @@ export const recoverTurns = (deps: RecoverOptions): EventLog[] => {
       }
       logs.push(log)
     } catch (error) {
-      // One unreadable session must not keep the service from starting; the next start tries again.
+      // An unreadable session must not prevent the start; the next start retries.
       deps.log('a turn could not be recovered', { session_id: sessionId, error: messageOf(error) })
       log.close()
     }
@@ -166,7 +166,7 @@ export const recoverTurns = (deps: RecoverOptions): EventLog[] => {
       attempt({ sessionId, streamId, path }, left.events)
     } else rmSync(path, { force: true })
   }
-  // Begun, but the live file is gone or never held a line.
+  // Turns without a live file, or with an empty one.
   for (const [streamId, sessionId] of [...open]) {
     attempt({ sessionId, streamId, path: join(liveDir, `${streamId}.jsonl`) }, [])
   }

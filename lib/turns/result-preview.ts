@@ -1,13 +1,13 @@
-/** Of a long tool result, what a page is sent at first: beginning and end, and JSON that can still be read. */
+/** Shortens a long tool result for the page: its head and tail, still valid JSON. */
 import type { JsonObject } from '../base/json.ts'
 import { truncateMiddle } from '../agent/long-result.ts'
 
-/** Longer tool results are fetched when they are opened. */
+/** Longer tool results are loaded when the user opens them. */
 export const MAX_SHOWN_CHARS = 4_000
-/** Texts below it are not worth cutting. */
-const SHORT = 200
-/** With less than this for the long fields the result is cut as plain text. */
-const MIN_ROOM = 400
+/** Shorter fields are not truncated. */
+const MIN_LONG_CHARS = 200
+/** With less space than this for the long fields, the result is truncated as plain text. */
+const MIN_FIELD_CHARS = 400
 
 /** At most `room` characters. */
 export const shortenResult = (content: string, maxChars = MAX_SHOWN_CHARS): string => {
@@ -16,7 +16,7 @@ export const shortenResult = (content: string, maxChars = MAX_SHOWN_CHARS): stri
   return (fields && shortenFields(fields, maxChars)) ?? truncateMiddle(content, maxChars)
 }
 
-/** Lines of what the result shows, however much of it is sent. */
+/** Number of lines in the output of the whole result. */
 export const countResultLines = (content: string): number => {
   const { output, content: text } = readFields(content) ?? {}
   const shown = typeof output === 'string' ? output : typeof text === 'string' ? text : content
@@ -34,25 +34,26 @@ const readFields = (content: string): JsonObject | null => {
   try {
     return JSON.parse(content) as JsonObject
   } catch {
-    // Text that happens to begin like JSON, or a result that was cut before.
+    // Text that begins like JSON, or a result that was truncated before.
     return null
   }
 }
 
 const sizeOf = (value: unknown): number => JSON.stringify(value)?.length ?? 0
 
-/** What is short stays: the exit code, errors, counts. Null when that alone is too long. */
+/** Short fields stay: exit code, errors, counts. Null when they alone are too long. */
 const shortenFields = (fields: JsonObject, maxChars: number): string | null => {
   const long = Object.entries(fields).filter(
-    ([, value]) => (typeof value === 'string' || Array.isArray(value)) && sizeOf(value) > SHORT,
+    ([, value]) =>
+      (typeof value === 'string' || Array.isArray(value)) && sizeOf(value) > MIN_LONG_CHARS,
   )
   const emptied = Object.fromEntries(
     long.map(([key, value]) => [key, typeof value === 'string' ? '' : []]),
   )
   let left = maxChars - sizeOf({ ...fields, ...emptied })
-  if (long.length === 0 || left < MIN_ROOM) return null
+  if (long.length === 0 || left < MIN_FIELD_CHARS) return null
   const cut: JsonObject = {}
-  // The smallest first: what they do not need is left for the others.
+  // Smallest first, so that the space they do not need is left for the others.
   const bySize = long.toSorted((a, b) => sizeOf(a[1]) - sizeOf(b[1]))
   for (const [at, [key, value]] of bySize.entries()) {
     const share = Math.floor(left / (bySize.length - at))
@@ -66,7 +67,7 @@ const shortenValue = (key: string, value: unknown, maxChars: number): unknown =>
   if (sizeOf(value) <= maxChars) return value
   if (Array.isArray(value)) return firstItems(value, maxChars)
   const text = String(value)
-  // Half a hunk at the end would be counted from a wrong line.
+  // A truncated hunk would make the line numbers wrong.
   return key === 'diff' ? firstLines(text, maxChars) : fitted(text, maxChars)
 }
 
@@ -89,7 +90,7 @@ const firstLines = (text: string, maxChars: number): string => {
   return head.slice(0, head.lastIndexOf('\n') + 1)
 }
 
-/** Escaping makes some texts longer than others. */
+/** Head and tail that fit when JSON-escaped. */
 const fitted = (text: string, maxChars: number): string =>
   truncateMiddle(
     text,

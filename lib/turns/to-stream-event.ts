@@ -1,4 +1,4 @@
-/** From the engine's events to what goes over a stream: names of the contract, short arguments, no secrets. */
+/** Converts engine events to stream events: wire names, shortened arguments, masked secrets. */
 import { formatTokens } from '../agent/tokens.ts'
 import type { AgentEvent, SubagentRef } from '../agent/types.ts'
 import type { TurnEvent } from '../schema/event.ts'
@@ -8,7 +8,7 @@ import { truncateColored } from '../agent/colors.ts'
 import { shortArgs } from './short-args.ts'
 import { countResultLines, MAX_SHOWN_CHARS, shortenResult } from './result-preview.ts'
 
-/** A tool result cut for the wire; `_content_length` and `_content_lines` say how much there is. Other messages stay whole. */
+/** Truncates a tool result for the wire; `_content_length` and `_content_lines` give its full size. Other messages are unchanged. */
 export const elide = (message: Message): Message => {
   const { role, content, _output } = message
   if (role !== 'tool' || typeof content !== 'string' || content.length <= MAX_SHOWN_CHARS)
@@ -27,31 +27,31 @@ type Redact = (text: string) => string
 const redactArgs = (args: Record<string, string>, redact: Redact): Record<string, string> =>
   Object.fromEntries(Object.entries(args).map(([key, value]) => [key, redact(value)]))
 
-const placeOf = ({ parent, index }: SubagentRef) => ({ parent_tid: parent, task_index: index })
+const ownerFields = ({ parent, index }: SubagentRef) => ({ parent_tid: parent, task_index: index })
 
-/** A subagent's call goes by the name that clients of the contract know. */
-const named = ({ name, owner }: { name: string; owner?: SubagentRef }) =>
-  owner ? { name: 'subagent_progress', tool: name, ...placeOf(owner) } : { name }
+/** API clients expect a subagent's call under the name `subagent_progress`. */
+const nameFields = ({ name, owner }: { name: string; owner?: SubagentRef }) =>
+  owner ? { name: 'subagent_progress', tool: name, ...ownerFields(owner) } : { name }
 
 export const compressingEvent: TurnEvent = {
   type: 'compressing',
-  data: { message: 'Summarising the earlier conversation…' },
+  data: { message: 'Compacting the context…' },
 }
 
-/** `summary` is what was recorded; null when it holds for this turn alone. */
+/** `summary` is the recorded one; null when it applies to this turn only. */
 export const toCompressedEvent = (
   { beforeTokens, afterTokens }: Extract<AgentEvent, { type: 'compressed' }>,
   summary: SummaryRef | null,
 ): TurnEvent => ({
   type: 'compressed',
   data: {
-    message: `Earlier conversation summarised: about ${formatTokens(beforeTokens)} → ${formatTokens(afterTokens)} tokens.`,
+    message: `Context compacted: about ${formatTokens(beforeTokens)} → ${formatTokens(afterTokens)} tokens.`,
     last_prompt_tokens: afterTokens,
     ...(summary && { summary }),
   },
 })
 
-/** Every event but those that need what was recorded of them. What comes in pieces has been through `masking.ts`. */
+/** Converts every event except those that need their recorded form. Streamed text was masked by `mask-stream.ts`. */
 export const toTurnEvent = (
   event: Exclude<AgentEvent, { type: 'message' | 'compressed' }>,
   redact: Redact,
@@ -61,7 +61,7 @@ export const toTurnEvent = (
     case 'reasoning':
       if (event.owner) {
         const what = event.type === 'token' ? { text: event.text } : { reasoning: event.text }
-        return { type: 'subagent', data: { ...placeOf(event.owner), ...what } }
+        return { type: 'subagent', data: { ...ownerFields(event.owner), ...what } }
       }
       return {
         type: event.type,
@@ -69,7 +69,7 @@ export const toTurnEvent = (
       }
     case 'retry':
       if (event.owner)
-        return { type: 'subagent', data: { ...placeOf(event.owner), again: event.message } }
+        return { type: 'subagent', data: { ...ownerFields(event.owner), again: event.message } }
       return {
         type: 'retry',
         data: {
@@ -85,7 +85,7 @@ export const toTurnEvent = (
         type: 'tool',
         data: {
           event_type: 'tool.started',
-          ...named(event),
+          ...nameFields(event),
           preview: event.preview === null ? null : redact(event.preview),
           args: redactArgs(shortArgs(event.args), redact),
           tid: event.callId,
@@ -105,7 +105,7 @@ export const toTurnEvent = (
         type: 'tool_complete',
         data: {
           event_type: 'tool.completed',
-          ...named(event),
+          ...nameFields(event),
           preview: event.preview === null ? null : redact(event.preview),
           args: redactArgs(shortArgs(event.args), redact),
           tid: event.callId,
@@ -116,7 +116,7 @@ export const toTurnEvent = (
     case 'subagent':
       return {
         type: 'subagent',
-        data: { ...placeOf(event.owner), goal: redact(event.goal), status: event.status },
+        data: { ...ownerFields(event.owner), goal: redact(event.goal), status: event.status },
       }
     case 'warning':
       return { type: 'warning', data: { message: redact(event.message), type: event.kind } }

@@ -1,4 +1,4 @@
-/** What a turn writes into the journal beside its messages: that it began, with which choices, and how it ended. */
+/** Journal entries for the start and the end of a turn. */
 import type { Outcome } from '../agent/types.ts'
 import { UserError } from '../errors.ts'
 import type { Message } from '../schema/message.ts'
@@ -9,10 +9,10 @@ import { provisionalTitle } from '../sessions/title.ts'
 import type { Sessions } from '../sessions/types.ts'
 import type { Turn } from './turn.ts'
 
-/** What the person sent. `patch` is what this turn changes of the session: model, workspace. */
+/** What the user sent. `patch` is what this turn changes in the session's record: model, workspace. */
 export type UserInput = { text: string; attachments: string[]; patch: Record<string, unknown> }
 
-/** In one write: the session's choices, the message, that the turn has begun. */
+/** One append: the changed settings, the message, and the start of the turn. */
 export const recordTurnStart = (
   sessions: Sessions,
   turn: Turn,
@@ -41,7 +41,7 @@ export const recordTurnStart = (
   ])
 }
 
-/** The same to the turn's readers. */
+/** Publishes the same entries to the turn's readers. */
 export const publishTurnStart = (
   turn: Turn,
   entries: Entry[],
@@ -59,7 +59,7 @@ export const publishTurnStart = (
   }
 }
 
-/** The end, and the session's totals as absolute numbers. Without an outcome, what is known to be used so far counts. */
+/** Records the end and the session's totals as absolute numbers. Without an outcome, the usage so far counts. */
 export const recordTurnEnd = (
   sessions: Sessions,
   turn: Turn,

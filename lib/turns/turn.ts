@@ -1,4 +1,4 @@
-/** One turn, read from top to bottom like a recipe: ask the agent, record what it says, close the books. */
+/** Runs one turn: calls the agent, records its events, and records an unfinished end. */
 import { stripCallMarkup } from '../agent/tool-calls.ts'
 import type {
   Agent,
@@ -24,13 +24,13 @@ import { elide, toCompressedEvent, toTurnEvent } from './to-stream-event.ts'
 
 export type Ending = 'done' | 'failed' | 'cancelled'
 
-/** A turn nobody watches: what the model is told of that, and who answers in the person's place. */
+/** An unattended turn: its addition to the prompt, and the approval policy that answers instead of the user. */
 export type Unattended = {
   preamble: string
   ask: (ask: ApprovalRequest) => ApprovalChoice
 }
 
-/** A turn while it runs. `over` is set in the tick that decides its end: nothing the engine says later is recorded. */
+/** A running turn. `over` is set in the tick that decides its end: later engine events are not recorded. */
 export type Turn = {
   readonly sessionId: string
   readonly streamId: string
@@ -43,33 +43,33 @@ export type Turn = {
   readonly mask: StreamMask
   readonly controller: AbortController
   readonly messageIds: string[]
-  /** What it has used so far, its subagents included: known however it ends. */
+  /** Usage so far, including subagents. */
   usage: Usage
-  /** Bound when the turn begins to run. */
+  /** Null until the start of the turn is recorded. */
   context: TurnContext | null
   over: boolean
-  /** A write that failed: the turn ends with this sentence. */
+  /** The error of a failed write: it fails the turn. */
   writeError: unknown
 }
 
-/** All that the engine is told, but for what the turn itself knows. */
+/** The engine's request without what the turn itself adds. */
 export type BoundRequest = Omit<AgentRequest, 'endpoint' | 'history' | 'signal' | 'now' | 'spent'>
 
-/** What a turn needs of the rest of the house, already bound to its session and home. */
+/** What a turn is given, bound to its session and home. */
 export type TurnContext = {
   agent: Agent
-  /** Asked for when the turn runs: tools of other programs may have to be started first. */
+  /** Async because MCP servers may have to be started first. */
   request: () => Promise<BoundRequest>
-  /** Read when the turn runs, not when it is started: a long transcript must not delay the reply. */
+  /** Read when the turn runs, not when it starts: a long transcript must not delay the HTTP response. */
   history: () => LoopMessage[]
-  /** Records a summary; null when what it stands for does not stand together in the transcript. */
+  /** Records a summary; null when the messages it covers are not contiguous in the transcript. */
   recordSummary: (event: Extract<AgentEvent, { type: 'compressed' }>) => SummaryRef | null
-  /** Appends one message to the transcript and answers it as recorded, redacted for the wire. `steered`: its key in the queue. */
+  /** Appends one message to the transcript and returns it as recorded, redacted for the wire. `steered`: its key in the queue. */
   record: (message: NewMessage, steered?: string) => Message
   redact: (text: string) => string
 }
 
-/** Transcript first, then the turn's own log, then the readers. */
+/** Writes to the transcript first, then to the turn's log and its readers. */
 export const recordMessage = (
   turn: Turn,
   context: TurnContext,
@@ -81,7 +81,7 @@ export const recordMessage = (
   turn.log.append({ type: 'message', data: { message: elide(recorded) } })
 }
 
-const take = (turn: Turn, context: TurnContext, now: () => number, event: AgentEvent): void => {
+const apply = (turn: Turn, context: TurnContext, now: () => number, event: AgentEvent): void => {
   if (event.type === 'message') {
     const { content } = event.message
     const message = {
@@ -104,9 +104,9 @@ const take = (turn: Turn, context: TurnContext, now: () => number, event: AgentE
 const onEvent = (turn: Turn, context: TurnContext, now: () => number, event: AgentEvent): void => {
   if (turn.over) return
   try {
-    for (const masked of turn.mask.push(event)) take(turn, context, now, masked)
+    for (const masked of turn.mask.push(event)) apply(turn, context, now, masked)
   } catch (error) {
-    // A full disk, most likely. The engine must not see it; the turn ends with the sentence.
+    // Probably a full disk. The turn is aborted and fails with this error.
     turn.writeError ??= error
     turn.controller.abort(error)
   }
@@ -114,10 +114,10 @@ const onEvent = (turn: Turn, context: TurnContext, now: () => number, event: Age
 
 const failureOf = (error: unknown): Failure => ({
   type: 'error',
-  message: error instanceof UserError ? error.message : 'The turn could not be recorded.',
+  message: error instanceof UserError ? error.message : "Couldn't save this turn.",
 })
 
-/** Runs the agent to its end. Never rejects; what it says is recorded as it comes. */
+/** Runs the agent to its end, recording its events as they arrive. Never rejects. */
 export const runAgent = async (
   turn: Turn,
   context: TurnContext,
@@ -139,7 +139,7 @@ export const runAgent = async (
     return failed({
       type: 'auth_mismatch',
       message: endpoint.message,
-      hint: 'Choose another model, or add a key for this provider.',
+      hint: 'Choose another model or add a key for this provider.',
     })
   }
   const call = async (): Promise<Outcome> => {
@@ -154,7 +154,7 @@ export const runAgent = async (
       onEvent(turn, context, now, event),
     )
   }
-  // The loop's contract is to never reject; if anything here does all the same, the session must not stay stuck.
+  // The loop never rejects by contract; if anything here does anyway, the session must not stay busy.
   const outcome = await call().catch((error: unknown) =>
     failed({ type: 'error', message: messageOf(error) }),
   )
@@ -174,14 +174,14 @@ const events = {
   }),
 }
 
-/** Records what is left of a turn that did not finish, then says why. */
+/** Records the rest of an unfinished turn and returns the event that ends it. `given` is null when the user stopped it. */
 export const recordUnfinished = (
   turn: Turn,
   context: TurnContext,
   given: Failure | null,
   now: () => number,
 ): TurnEvent => {
-  for (const held of turn.mask.flush()) take(turn, context, now, held)
+  for (const held of turn.mask.flush()) apply(turn, context, now, held)
   const failure = given && {
     ...given,
     message: context.redact(given.message),
