@@ -166,7 +166,7 @@ test('stopped or killed in the middle, nothing is written; meanwhile nothing els
   assert.is((await app.post('/api/session/uncompress', { session_id: id })).status, 200)
   const stopped = await asked
   assert.is(stopped.status, 503)
-  assert.match(stopped.body.error, 'nothing has changed')
+  assert.match(stopped.body.error, 'Nothing has changed')
   await request.closed
   held.open()
   await chat.turn(id, 'free again')
