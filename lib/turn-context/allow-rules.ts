@@ -1,11 +1,11 @@
-/** What a person allows for longer than once: the exact command or all that begin with some words, and where. */
+/** Allow rules: an exact command or a prefix of words, for a session, a workspace or a profile. */
 import { plainWords } from '../agent/shell/prefix.ts'
 import { invalid } from '../errors.ts'
 import type { Approval, Rule, RuleScope } from '../schema/question.ts'
 
 const MARK = ' *'
 
-/** As it is shown, edited and sent back. */
+/** The text of a prefix rule, as shown and edited on the page. */
 export const ruleText = (words: readonly string[]): string => `${words.join(' ')}${MARK}`
 
 /** Keys that name one tool or one limit, not a kind of command. */
@@ -14,7 +14,7 @@ export const isNonCommandKey = (key: string): boolean => /^(?:mcp|budget): /.tes
 const startsWith = (words: readonly string[], first: readonly string[]): boolean =>
   words.length >= first.length && first.every((word, at) => words[at] === word)
 
-/** Reads the answer against the question it answers; what would allow more than was offered is refused with a sentence. */
+/** Parses the rule in an answer to `asked`. Throws UserError when it would allow more than was offered. */
 export const readRule = (
   asked: Approval,
   rule: string | undefined,
@@ -29,7 +29,7 @@ export const readRule = (
   const text = rule?.trim() ?? asked.command.trim()
   if (text === asked.command.trim()) return { scope: where, words: null }
   if (asked.suggested_rule === undefined)
-    throw invalid('Only this exact command can be allowed. Leave it as it is.')
+    throw invalid('Only this exact command can be allowed. Leave it unchanged.')
   const offered = plainWords(asked.suggested_rule.slice(0, -MARK.length)) ?? []
   const words = text.endsWith(MARK) ? plainWords(text.slice(0, -MARK.length)) : null
   if (words === null)

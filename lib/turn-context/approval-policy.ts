@@ -1,4 +1,4 @@
-/** Who may say yes: what the configuration and the session allow already, else a person. */
+/** The approval policy: allows what the configuration, the session or a grant covers, and asks about the rest. */
 import { isAllowed } from '../agent/shell/labels.ts'
 import { suggestedPrefix } from '../agent/shell/prefix.ts'
 import type { ApprovalRequest } from '../agent/types.ts'
@@ -11,9 +11,9 @@ export type ApprovalPolicyOptions = {
   sessionId: string
   /** `approvals.mode`, `approvals.gateway_timeout`, `command_allowlist` of the session's home, read at each call. */
   config: () => Pick<ProfileConfig, 'approvals' | 'command_allowlist'>
-  /** Labels the person allowed for this session; kept in its journal. */
+  /** Labels the user allowed for this session; stored in its journal. */
   sessionAllowed: () => string[]
-  /** The person has allowed exactly this before, in this session or for good. */
+  /** Whether the user allowed exactly this before, for this session or permanently. */
   isGranted: (ask: ApprovalRequest) => boolean
   grant: (ask: ApprovalRequest, until: 'session' | 'always', rule: Rule | undefined) => void
   ask: (
@@ -21,7 +21,7 @@ export type ApprovalPolicyOptions = {
     timeoutMs: number,
     onRule?: (rule: Rule) => void,
   ) => Promise<ApprovalChoice>
-  /** A command as a person decides about it: known secrets masked, nothing else hidden, hidden characters visible. */
+  /** A command as shown for approval: known secrets masked, invisible characters made visible, nothing else changed. */
   shown: (text: string) => string
 }
 
@@ -29,7 +29,7 @@ export type ApprovalPolicyOptions = {
 export const approvalTimeoutMs = ({ approvals }: Pick<ProfileConfig, 'approvals'>): number =>
   approvals.gateway_timeout * 1_000
 
-/** A command that is not shown as it is cannot be named by its words either. */
+/** The prefix rule to suggest. None for a command that is not shown verbatim. */
 const suggestion = (
   { command, patternKeys, isControl, choices }: ApprovalRequest,
   shown: (text: string) => string,
@@ -68,7 +68,7 @@ export const createApprovalPolicy =
         rule = given
       },
     )
-    // Only what was on offer counts: a longer answer stands for this one time.
+    // Control files offer `once` only: any longer grant counts for this call alone.
     if (ask.isControl) return choice === 'deny' ? 'deny' : 'once'
     if (choice === 'session' || choice === 'always') deps.grant(ask, choice, rule)
     return choice

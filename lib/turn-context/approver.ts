@@ -1,4 +1,4 @@
-/** Binds the policy of approvals to a turn: what its session and home allow, and who is asked about the rest. */
+/** Binds the approval policy to a turn: its session, home, grants and questions. */
 import type { AgentRequest, ApprovalRequest } from '../agent/types.ts'
 import { visibleText } from '../base/visible.ts'
 import type { Sessions } from '../sessions/types.ts'
@@ -32,7 +32,7 @@ export const createApprover = (
       return ids.some(id => allowed.has(id)) || grants.has(home.name, ids)
     },
     grant(ask, until, rule) {
-      // Another program's tool is one thing whatever it is called with; a command is only itself.
+      // A tool or budget is allowed by its key, whatever its arguments; a command only as itself.
       const isTool = ask.patternKeys.every(isNonCommandKey)
       const isShort = until === 'session' || rule?.scope === 'session'
       const command = shown(rule?.words ? ruleText(rule.words) : ask.command)
@@ -67,8 +67,7 @@ export const createApprover = (
       : ask,
     shown,
   })
-  // Below this nothing changes: what the hardline floor refuses is refused before anybody is asked.
-  // What decides about the agent is for a person alone: where none watches, it is denied.
+  // Only the user may allow access to control files: unattended, it is denied.
   return async (ask: ApprovalRequest) => {
     if (ask.isControl) return unattended ? 'deny' : policy(ask)
     return !unattended && sessions.head(sessionId).meta.yolo === true ? 'once' : policy(ask)

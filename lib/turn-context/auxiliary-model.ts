@@ -1,6 +1,6 @@
 /**
- * The model for work beside the conversation: summaries, titles, reading pages and pictures. A home names one per task
- * (`auxiliary.<task>` in config.yaml); without one the conversation's own model does it.
+ * Auxiliary models: summaries, titles, web pages, images. A home configures one per task
+ * (`auxiliary.<task>` in config.yaml); without one the session's own model is used.
  */
 import { ProviderFailure } from '../agent/failure.ts'
 import { providerFor } from '../agent/providers/registry.ts'
@@ -18,16 +18,16 @@ export type AuxiliaryTask = 'compression' | 'vision' | 'web_extract' | 'title_ge
 
 export type AskOptions = {
   signal: AbortSignal
-  /** Upper bound on the answer's tokens; models that think aloud spend them on that too. */
+  /** Upper bound on output tokens, including reasoning. */
   maxTokens?: number
-  /** What the question cost, told once per model that was asked, failed ones included. */
+  /** Called once per model that was called, including failed calls. */
   onUsage?: (usage: Usage) => void
-  /** Waits and asks again when the provider is busy; for answers worth waiting for. */
+  /** Retries with backoff when the provider is busy. */
   retry?: boolean
 }
 
 export type Auxiliary = {
-  /** Who is asked first. */
+  /** The endpoint that is tried first. */
   endpoint: ModelEndpoint
   /** The text of the answer, never blank. Throws `ProviderFailure`, or the signal's reason. */
   ask: (messages: readonly WireMessage[], options: AskOptions) => Promise<string>
@@ -35,14 +35,14 @@ export type Auxiliary = {
 
 export type AuxiliaryOptions = {
   providers: Providers
-  /** Throws a Refusal with the sentence why the model cannot be called. */
+  /** Throws UserError when the model cannot be called. */
   endpoint: (home: Home, model: string) => ModelEndpoint
-  /** Chance and waiting as values, for tests. */
+  /** Injectable for tests. */
   wait?: Wait
   random?: () => number
 }
 
-/** Binds a task to a home and to the model of the conversation; null or a refusal when that cannot be called. */
+/** Binds a task to a home and the session's model; `own` is null or a UserError when that cannot be called. */
 export type AuxiliaryFor = (
   task: AuxiliaryTask,
   home: Home,
@@ -50,7 +50,7 @@ export type AuxiliaryFor = (
 ) => Auxiliary
 
 export type AuxiliarySettings = {
-  /** Null: whichever serves the conversation. */
+  /** Null: the session's own provider. */
   provider: string | null
   model: string
   baseUrl: string
@@ -79,7 +79,7 @@ export const auxiliarySettings = (
 
 const hostOf = (url: string): string => (URL.canParse(url) ? new URL(url).host : '')
 
-/** An address of the task's own. A key goes there only when it stands beside it, or belongs to that host already. */
+/** The endpoint of a configured base URL. Our key is sent there only when it is configured for the task or belongs to that host. */
 const atAddress = (
   said: AuxiliarySettings,
   own: ModelEndpoint | null,
@@ -97,7 +97,7 @@ const atAddress = (
 export const createAuxiliaryModels = (deps: AuxiliaryOptions): AuxiliaryFor => {
   const named = (home: Home, said: AuxiliarySettings, own: ModelEndpoint | null) => {
     if (said.baseUrl) return atAddress(said, own, home.settings())
-    // A provider alone says nothing about which of its models is meant.
+    // A provider without a model is not enough.
     if (!said.model) return null
     const id = said.provider ? `@${said.provider}:${said.model}` : said.model
     const endpoint = deps.endpoint(home, id)
@@ -107,16 +107,16 @@ export const createAuxiliaryModels = (deps: AuxiliaryOptions): AuxiliaryFor => {
   return (task, home, given) => {
     const own = given instanceof UserError ? null : given
     const said = auxiliarySettings(home.settings(), task)
-    /** Whoever can answer, best first: the task's own model, the conversation's, the home's default. */
+    /** Usable endpoints, best first: the task's, the session's, the home's default. */
     const candidates: ModelEndpoint[] = []
     let refusal = given instanceof UserError ? given : null
     const add = (find: () => ModelEndpoint | null): void => {
       try {
         const endpoint = find()
-        // Another program answers turns, not questions.
+        // External agents run turns only.
         if (endpoint && endpoint.apiMode !== 'acp') candidates.push(endpoint)
       } catch (error) {
-        // Not set up: the next one serves, and when none does this sentence says why.
+        // Not configured: try the next one. The first error is thrown when none is usable.
         if (!(error instanceof UserError)) throw error
         refusal ??= error
       }
@@ -125,7 +125,7 @@ export const createAuxiliaryModels = (deps: AuxiliaryOptions): AuxiliaryFor => {
     add(() => own)
     if (candidates.length === 0) add(() => deps.endpoint(home, ''))
     const [first, second] = candidates
-    if (!first) throw refusal ?? unavailable('No model can be asked. Pick one in the model menu.')
+    if (!first) throw refusal ?? unavailable('No model available. Choose one in the model menu.')
 
     return {
       endpoint: first,
@@ -143,7 +143,7 @@ export const createAuxiliaryModels = (deps: AuxiliaryOptions): AuxiliaryFor => {
 
 const quiet = () => undefined
 
-/** Its failures are final: who asks has something else to do instead. */
+/** Makes failures final: the caller has a fallback. */
 const once = (provider: Provider): Provider =>
   async function* (request) {
     try {
@@ -156,12 +156,14 @@ const once = (provider: Provider): Provider =>
     }
   }
 
-/** All that is left to wait for: another answer where the first was empty. */
+/** The one remaining retry is for an empty response; it fails instead. */
 const noWait: Wait = async () => {
-  throw new ProviderFailure('no_response', 'The model answered nothing.', { retryable: false })
+  throw new ProviderFailure('no_response', 'The model returned an empty response.', {
+    retryable: false,
+  })
 }
 
-/** Nobody watches this answer, so one that must be made again has not been spoken. */
+/** Calls one model. The text is not streamed to a client, so a retry has nothing to withdraw. */
 const askOne = async (
   { providers, ...deps }: AuxiliaryOptions,
   endpoint: ModelEndpoint,
@@ -169,7 +171,7 @@ const askOne = async (
   timeoutMs: number,
   { signal, maxTokens, onUsage, retry }: AskOptions,
 ): Promise<string> => {
-  // The conversation's own effort would be spent on a side question.
+  // Auxiliary calls do not use the session's reasoning effort.
   const plain: ModelEndpoint = { ...endpoint, effort: 'none' }
   const deadline = AbortSignal.timeout(timeoutMs)
   const tally = createUsageMeter(endpoint)

@@ -1,4 +1,4 @@
-/** The limits of `budgets` in config.yaml: what they may say, and what they say. */
+/** The `budgets` section of config.yaml and its request schema. */
 import { z } from 'zod'
 
 export const scopes = ['turn', 'session', 'day'] as const
@@ -9,7 +9,7 @@ export type Measure = (typeof measures)[number]
 export type Limit = { [M in Measure]?: number }
 export type Budgets = { [S in Scope]: Limit }
 
-/** As a page sends them: null takes a limit away, absent leaves it as it is. */
+/** A change from the page: null removes a limit, absent leaves it unchanged. */
 const Change = z.object({
   tokens: z.number().int().positive().max(1e12).nullable().optional(),
   usd: z.number().positive().max(1e9).nullable().optional(),

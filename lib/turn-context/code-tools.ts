@@ -1,4 +1,4 @@
-/** Offers execute_code where something can run a script. */
+/** The execute_code tool, offered when an interpreter is installed. */
 import { languageOf } from '../agent/code/languages.ts'
 import { executeCode } from '../agent/tools/execute-code.ts'
 import type { Tool } from '../agent/types.ts'
@@ -11,6 +11,6 @@ export const codeTools: ToolSource = ({ home, config }) => {
     timeoutMs: config.code_execution.timeout * 1_000,
     maxCalls: config.code_execution.max_tool_calls,
   }
-  // The loop hands a tool only what its own schema let through.
+  // The loop validates arguments against the tool's schema.
   return [executeCode(language, limits) as unknown as Tool]
 }

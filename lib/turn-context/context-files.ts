@@ -1,4 +1,4 @@
-/** The instructions a workspace holds for agents: the first kind that is there, looked through before a model reads it. */
+/** Instruction files of a workspace (AGENTS.md and the like): the first kind found, checked for prompt injection. */
 import { closeSync, existsSync, fstatSync, globSync, readSync } from 'node:fs'
 import { dirname, join, relative, sep } from 'node:path'
 import { truncateText, type ContextFile } from '../agent/prompt.ts'
@@ -6,14 +6,14 @@ import { type Bounds, openDirHandle, openEntry } from '../store/dir-handle.ts'
 import { realPath } from '../store/path-within.ts'
 import { findThreat } from '../prompt-injection.ts'
 
-/** Ours and the older names; looked for from the workspace up to the root of its repository. */
-const OF_THE_AGENT = ['.agent.md', 'AGENT.md', '.hermes.md', 'HERMES.md']
-/** Of other agents, in the workspace itself. */
-const OF_OTHERS = ['AGENTS.md', 'CLAUDE.md']
+/** Our names and the older ones; searched from the workspace up to the repository root. */
+const AGENT_FILES = ['.agent.md', 'AGENT.md', '.hermes.md', 'HERMES.md']
+/** Names of other agents, in the workspace itself. */
+const OTHER_FILES = ['AGENTS.md', 'CLAUDE.md']
 const CURSOR_FILE = '.cursorrules'
 const CURSOR_RULES = join('.cursor', 'rules')
 const MAX_RULES = 50
-/** Much more than is shown; of a larger file beginning and end are read. */
+/** More than the prompt includes; larger files are read at their start and end. */
 const PART_BYTES = 128 * 1024
 
 const readAt = (fd: number, position: number, size: number): string => {
@@ -21,7 +21,7 @@ const readAt = (fd: number, position: number, size: number): string => {
   return bytes.toString('utf8', 0, readSync(fd, bytes, 0, size, position))
 }
 
-/** Undefined for what is no file of text, leads out of the bounds or may not be seen. */
+/** Undefined for a non-text file, a path outside the bounds, or a hidden one. */
 const readText = (bounds: Bounds, path: string): string | undefined => {
   let fd: number | undefined
   try {
@@ -35,14 +35,14 @@ const readText = (bounds: Bounds, path: string): string | undefined => {
       : readAt(fd, 0, 2 * PART_BYTES)
     return text.includes('\0') ? undefined : text.replace(/^\uFEFF/, '').trim()
   } catch {
-    // Missing, closed to us, or a link to somewhere else: as if it were not there.
+    // Missing, not readable, or a link out of the bounds: treated as absent.
     return undefined
   } finally {
     if (fd !== undefined) closeSync(fd)
   }
 }
 
-/** A file that tries to take the model over is named, so that the person can look at it, and not shown. */
+/** A file with a prompt injection is named in the prompt, so that the user can check it, but not included. */
 const toContext = (name: string, text: string): ContextFile => {
   const threat = findThreat(text)
   return {
@@ -53,21 +53,21 @@ const toContext = (name: string, text: string): ContextFile => {
   }
 }
 
-/** The workspace, then its parents up to the directory that holds `.git`; only itself where there is none. */
+/** The workspace and its parents up to the directory with `.git`; only the workspace outside a repository. */
 const upToRepository = (workspace: string): string[] => {
-  const way: string[] = []
+  const dirs: string[] = []
   for (let dir = workspace; ; dir = dirname(dir)) {
-    way.push(dir)
-    if (existsSync(join(dir, '.git'))) return way
+    dirs.push(dir)
+    if (existsSync(join(dir, '.git'))) return dirs
     if (dirname(dir) === dir) return [workspace]
   }
 }
 
-const ofTheAgent = (workspace: string, isHidden: Bounds['isHidden']): ContextFile[] => {
-  const way = upToRepository(workspace)
-  const bounds = { root: way.at(-1) ?? workspace, isHidden }
-  for (const dir of way)
-    for (const name of OF_THE_AGENT) {
+const agentContext = (workspace: string, isHidden: Bounds['isHidden']): ContextFile[] => {
+  const dirs = upToRepository(workspace)
+  const bounds = { root: dirs.at(-1) ?? workspace, isHidden }
+  for (const dir of dirs)
+    for (const name of AGENT_FILES) {
       const path = join(dir, name)
       const text = readText(bounds, path)
       if (text) return [toContext(relative(workspace, path), text)]
@@ -75,7 +75,7 @@ const ofTheAgent = (workspace: string, isHidden: Bounds['isHidden']): ContextFil
   return []
 }
 
-const ofCursor = (bounds: Bounds): ContextFile[] => {
+const cursorContext = (bounds: Bounds): ContextFile[] => {
   const rules = globSync('*.mdc', { cwd: join(bounds.root, CURSOR_RULES) }).toSorted()
   return [CURSOR_FILE, ...rules.slice(0, MAX_RULES).map(name => join(CURSOR_RULES, name))].flatMap(
     name => {
@@ -85,19 +85,19 @@ const ofCursor = (bounds: Bounds): ContextFile[] => {
   )
 }
 
-/** `forbidden`: places nothing is read from, absolute. Reads the disk; never throws for what lies there. */
+/** `forbidden`: absolute paths that are never read. Never throws for the contents of the disk. */
 export const contextFiles = (workspace: string, forbidden: readonly string[]): ContextFile[] => {
   const root = realPath(workspace)
-  const places = forbidden.map(place => realPath(place))
+  const forbiddenPaths = forbidden.map(path => realPath(path))
   const isHidden = (real: string): boolean =>
-    places.some(place => real === place || real.startsWith(place + sep))
+    forbiddenPaths.some(path => real === path || real.startsWith(path + sep))
   if (isHidden(root)) return []
-  const own = ofTheAgent(root, isHidden)
+  const own = agentContext(root, isHidden)
   if (own.length > 0) return own
   const bounds = { root, isHidden }
-  for (const name of OF_OTHERS) {
+  for (const name of OTHER_FILES) {
     const text = readText(bounds, name)
     if (text) return [toContext(name, text)]
   }
-  return ofCursor(bounds)
+  return cursorContext(bounds)
 }

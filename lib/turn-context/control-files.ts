@@ -1,31 +1,31 @@
-/** What decides about the agent itself, and where this service answers: commands that reach for either are always asked about. */
+/** Control files and our own ports: commands that touch them always need approval, because they configure the agent itself. */
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { readWholeText } from '../store/read-text.ts'
 
-/** Below the state directory: where the agent may work, and its own long results. */
-const OPEN = ['workspace', 'tool-output']
+/** Directories in the state directory that the agent may use: its workspace and its offloaded results. */
+const OPEN_DIRS = ['workspace', 'tool-output']
 
 const namesIn = (dir: string): string[] => {
   try {
     return readdirSync(dir)
   } catch {
-    // Nothing is there yet, so nothing in it has to be kept.
+    // Does not exist yet.
     return []
   }
 }
 
 export type ControlPaths = {
-  /** The home of the conversation, and the one all profiles lie below. */
+  /** The session's home, and the base home that contains all profiles. */
   home: string
   baseHome: string
   stateDir: string
   userHome: string
-  /** The file this process runs from. */
+  /** The program of this process. */
   program: string
 }
 
-/** Absolute paths; two stars stand for any folders between. */
+/** Absolute paths; `**` matches any directories. */
 export const controlFiles = ({
   home,
   baseHome,
@@ -50,20 +50,20 @@ export const controlFiles = ({
     .filter(dir => dir !== home),
   join(baseHome, 'active_profile'),
   ...namesIn(stateDir)
-    .filter(name => !OPEN.includes(name))
+    .filter(name => !OPEN_DIRS.includes(name))
     .map(name => join(stateDir, name)),
   join(userHome, '.config', 'systemd', 'user', 'agent-webui.service'),
   program,
 ]
 
-/** Ports by which a command could reach this service. */
+/** Ports through which a command could reach this service. */
 export const ownPorts = (stateDir: string, port: number): string[] => {
   const found = port > 0 ? [String(port)] : []
   try {
     const { address } = JSON.parse(readWholeText(join(stateDir, 'instance.json')))
     found.push(new URL(address).port)
   } catch {
-    // Not running as a service: there is nothing else to reach.
+    // Not running as a service.
   }
   return [...new Set(found)].filter(one => one !== '')
 }

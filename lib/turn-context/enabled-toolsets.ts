@@ -1,25 +1,25 @@
-/** Which toolsets are on: what the session says, else `platform_toolsets.cli` of its profile, never what the profile forbids. Pure. */
+/** Which toolsets are enabled: the session's override, else `platform_toolsets.cli` of its profile, minus the disabled ones. Pure. */
 import { asObject, type JsonObject } from '../base/json.ts'
 import type { ProfileConfig } from '../profiles/config.ts'
 import { composite, isToolset } from '../agent/toolsets.ts'
 
 export type ToolsetSelection = {
-  /** Of our own tools. */
+  /** Enabled toolsets of our own. */
   toolsets: ReadonlySet<string>
-  /** Whether tools of this MCP server are offered. */
+  /** Whether an MCP server is enabled. */
   mcp: (server: string) => boolean
-  /** The same for a tool of one, by its name. */
+  /** Whether an MCP tool is enabled, by its name. */
   allowsTool: (tool: string) => boolean
-  /** Who said so. */
+  /** Where the selection comes from. */
   source: 'session' | 'profile' | 'default'
-  /** `agent.disabled_toolsets`: off whatever else is said. */
+  /** `agent.disabled_toolsets`: overrides everything else. */
   forbidden: readonly string[]
 }
 
 const NO_MCP = 'no_mcp'
 const DEFAULT: readonly string[] = ['agent-cli']
 
-/** A list of names, or one name, or nothing that could be meant. */
+/** Parses a list of names or a comma-separated string; null for anything else. */
 const namesIn = (value: unknown): string[] | null => {
   if (typeof value === 'string') {
     const names = value.split(/[,\s]+/).filter(Boolean)
@@ -29,7 +29,7 @@ const namesIn = (value: unknown): string[] | null => {
   return [...new Set(value.map(each => String(each).trim()).filter(Boolean))]
 }
 
-/** Named one by one they are exactly those; else what the composites stand for. */
+/** Plain toolsets if any are named, else the contents of the composites. */
 const expand = (names: readonly string[]): string[] => {
   const named = names.filter(isToolset)
   return named.length > 0 ? named : [...new Set(names.flatMap(name => composite(name) ?? []))]
@@ -37,19 +37,19 @@ const expand = (names: readonly string[]): string[] => {
 
 const isOurs = (name: string): boolean => isToolset(name) || composite(name) !== null
 
-/** As `mcp_<server>_…` spells it. */
-const spelled = (server: string): string => server.replace(/[^A-Za-z0-9_-]/g, '_')
+/** The server's name as it appears in `mcp_<server>_…`. */
+const toMcpName = (server: string): string => server.replace(/[^A-Za-z0-9_-]/g, '_')
 
 type ToolsetConfig = Pick<ProfileConfig, 'platform_toolsets' | 'agent' | 'mcp_servers'>
 
 const servers = (config: Pick<ProfileConfig, 'mcp_servers'>): string[] =>
   Object.keys(asObject(config.mcp_servers))
 
-/** Whether a list of toolsets may hold this name: otherwise it says nothing. */
+/** Whether a name is valid in a list of toolsets. */
 export const isKnownName = (config: Pick<ProfileConfig, 'mcp_servers'>, name: string): boolean =>
   isOurs(name) || name === NO_MCP || servers(config).includes(name)
 
-/** All servers, unless some are named or none is wanted. */
+/** All servers, unless some are named or `no_mcp` is. */
 const mcpOf = (config: Pick<ProfileConfig, 'mcp_servers'>, names: readonly string[]) => {
   const known = servers(config)
   const named = names.filter(name => known.includes(name) && !isOurs(name))
@@ -62,10 +62,10 @@ export const selectToolsets = (config: ToolsetConfig, override?: unknown): Tools
   const profile = config.platform_toolsets.cli
   const names = own ?? profile ?? DEFAULT
   const disabled = config.agent.disabled_toolsets ?? []
-  // A composite that is off is all it stands for.
+  // Disabling a composite disables everything in it.
   const forbidden = [...new Set(disabled.flatMap(name => [name, ...(composite(name) ?? [])]))]
   const chosen = expand(names).filter(name => !forbidden.includes(name))
-  // An override says which of our tools; which servers there are stays the profile's to say, unless it names some.
+  // An override selects our toolsets; the profile still selects the servers, unless the override names some.
   const says = own?.some(name => name === NO_MCP || servers(config).includes(name))
   const mcp = mcpOf(config, says === false && profile ? profile : names)
   const isAllowed = (server: string) => mcp(server) && !forbidden.includes(server)
@@ -73,8 +73,8 @@ export const selectToolsets = (config: ToolsetConfig, override?: unknown): Tools
     toolsets: new Set(chosen),
     mcp: isAllowed,
     allowsTool(tool) {
-      const matching = servers(config).filter(name => tool.startsWith(`mcp_${spelled(name)}_`))
-      // Of `a` and `a_b` the longer one is meant. A tool of no server in the configuration is nobody's to switch off.
+      const matching = servers(config).filter(name => tool.startsWith(`mcp_${toMcpName(name)}_`))
+      // Of `a` and `a_b` the longer match is the server. A tool of an unconfigured server stays enabled.
       const [server] = matching.toSorted((a, b) => b.length - a.length)
       if (server !== undefined) return isAllowed(server)
       return !tool.startsWith('mcp_') || !names.includes(NO_MCP)
@@ -85,8 +85,8 @@ export const selectToolsets = (config: ToolsetConfig, override?: unknown): Tools
 }
 
 /**
- * `platform_toolsets.cli` with one toolset on or off. Composites are written out, names that are not ours (MCP servers,
- * toolsets only the command line has) stay where they are.
+ * `platform_toolsets.cli` with one toolset switched on or off. Composites are expanded; other names (MCP servers,
+ * toolsets that only the host agent has) are preserved.
  */
 export const withToolset = (
   config: Readonly<JsonObject>,

@@ -1,8 +1,8 @@
-/** The MCP servers of a home as another program's agent is told of them. */
+/** The MCP servers of a home, in the form that external agents accept. */
 import type { ForwardedMcpServer } from '../agent/external-agent.ts'
 import { isInvalid, parseServers, type ToolFilter } from '../mcp/config.ts'
 
-/** An agent would offer its model every tool of a server: one that is shown in part only stays with us. */
+/** An external agent offers every tool of a server, so filtered servers are not passed on. */
 const isWhole = ({ include, exclude }: ToolFilter): boolean =>
   include.length === 0 && exclude.length === 0
 
@@ -15,7 +15,7 @@ export const passedServers = (values: Readonly<Record<string, unknown>>): Forwar
       return [{ kind: sse ? 'sse' : 'http', name, url, headers }]
     }
     const { command, args, env, cwd } = server
-    // The protocol has no word for where it runs.
+    // ACP has no working directory for MCP servers.
     return cwd === null
       ? [{ kind: 'stdio', name, command, args, env }]
       : [

@@ -1,4 +1,4 @@
-/** The agent of another program that a session's model is: its process's home, how it is called, and its refusals. */
+/** Finds the external agent that serves a session. */
 import type { ModelEndpoint } from '../agent/types.ts'
 import { sayError } from '../agent/acp/failures.ts'
 import { invalid, UserError, unavailable } from '../errors.ts'
@@ -9,7 +9,7 @@ import type { Sessions } from '../sessions/types.ts'
 export type ExternalAgentTargetOptions = {
   sessions: Sessions
   homeOf: (profile: string | null | undefined) => Home
-  /** Throws a Refusal where the session's model cannot be called. */
+  /** Throws UserError when the session's model cannot be called. */
   endpointOf: (home: Home, model: string | null) => ModelEndpoint
 }
 
@@ -22,7 +22,7 @@ export const createExternalAgentTargets = ({
   homeOf,
   endpointOf,
 }: ExternalAgentTargetOptions) => {
-  /** Null when the session's model is no agent, or cannot be called at all. */
+  /** Null when the session's model is not an external agent or cannot be called. */
   const findTarget = (sessionId: string) => {
     const row = sessions.require(sessionId)
     const home = homeOf(row.profile)
@@ -31,22 +31,22 @@ export const createExternalAgentTargets = ({
       const { agent } = endpoint
       return agent ? { id: row.session_id, row, home, endpoint, agent } : null
     } catch (error) {
-      // Its next turn says why.
+      // The next turn reports the reason.
       if (error instanceof UserError) return null
       throw error
     }
   }
 
   const requireTarget = (sessionId: string) => {
-    const place = findTarget(sessionId)
-    if (!place) throw invalid('The model of this session is no agent of another program.')
-    return place
+    const target = findTarget(sessionId)
+    if (!target) throw invalid("This chat's model isn't an external agent.")
+    return target
   }
 
   return { findTarget, requireTarget }
 }
 
-/** The agent says no, or nothing: its words are the answer. */
+/** Runs a request to an external agent; its error message becomes a UserError. */
 export const callAgent = async <T>(name: string, work: Promise<T>): Promise<T> => {
   try {
     return await work

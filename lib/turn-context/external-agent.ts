@@ -1,4 +1,4 @@
-/** What another program's agent is given of a session: whose process it is, and what the journal remembers of it. */
+/** Binds an external agent to a session: its home, MCP servers, title, and the state that the journal stores. */
 import { z } from 'zod'
 import { asObject } from '../base/json.ts'
 import type { ExternalAgentContext, ExternalSession } from '../agent/external-agent.ts'
@@ -9,7 +9,7 @@ import type { Sessions } from '../sessions/types.ts'
 import { passedServers } from './external-agent-mcp.ts'
 import { firstExchange } from '../turns/generate-title.ts'
 
-/** Under the key `acp` of the session's record, by agent. A file may have been edited by hand. */
+/** Under the key `acp` of the session's record, by agent. Tolerant, because the file may have been edited by hand. */
 const StoredAgentSession = z.object({
   session_id: z.string().min(1),
   aliases: z.array(z.string()).catch([]),
@@ -22,29 +22,29 @@ const StoredAgentSession = z.object({
   options: z.record(z.string(), z.union([z.string(), z.boolean()])).catch({}),
 })
 
-/** What is remembered of an agent's side of a session, by its record. */
+/** The stored state of an agent in a session's record. */
 export const storedAgentSession = (meta: Meta, agent: string): ExternalSession | null => {
   const parsed = StoredAgentSession.safeParse(asObject(meta.acp)[agent])
   return parsed.success ? parsed.data : null
 }
 
-const TITLE_CHARS = 80
+const MAX_TITLE_CHARS = 80
 
-/** The agent's title stands where nobody has given one; its first is often the message itself. */
+/** Uses the agent's title unless the user set one. The agent's first title is often the message itself. */
 const takeTitle = (
   sessionId: string,
-  said: string,
+  agentTitle: string,
   sessions: Pick<Sessions, 'head' | 'append' | 'row' | 'load'>,
 ): void => {
   const row = sessions.row(sessionId)
   if (!row) return
-  const title = [...said.replace(/\s+/g, ' ').trim()].slice(0, TITLE_CHARS).join('')
+  const title = [...agentTitle.replace(/\s+/g, ' ').trim()].slice(0, MAX_TITLE_CHARS).join('')
   const { asked } = firstExchange(sessions.load(sessionId).messages)
-  const isOpen =
+  const isReplaceable =
     isProvisional(row.title, asked) ||
     row.title === fallbackTitle(asked) ||
     row.title === sessions.head(sessionId).meta.acp_title
-  if (title === row.title || isProvisional(title, asked) || !isOpen) return
+  if (title === row.title || isProvisional(title, asked) || !isReplaceable) return
   const patch = { title, llm_title_generated: true, acp_title: title }
   sessions.append(sessionId, [{ t: 'meta', patch }])
 }

@@ -1,4 +1,4 @@
-/** What a person has allowed for good in a profile: one command in one folder, or a rule of their own. */
+/** Permanent approvals of a profile: one command in one folder, or a rule. */
 import { createHash } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -16,10 +16,10 @@ export const Grant = z
   .object({
     id: z.string(),
     profile: z.string(),
-    /** As it was shown; what counts is the id, a digest of what it really is. */
+    /** As it was shown. The id, a digest of the real command, is what is matched. */
     command: z.string(),
     cwd: z.string(),
-    /** Where it holds: below `cwd`, or everywhere in the profile; absent: exactly in `cwd`. */
+    /** Where it applies: below `cwd`, or in the whole profile; absent: exactly in `cwd`. */
     scope: z.enum(['workspace', 'profile']).optional(),
     reasons: z.array(z.string()),
     granted_at: z.number(),
@@ -30,8 +30,8 @@ export type Grant = z.infer<typeof Grant>
 const GrantFile = z.object({ version: z.literal(1), grants: z.array(Grant) })
 
 /**
- * Names one command in one folder with the reasons it was asked about. A script that has become more dangerous since
- * has other reasons, and is asked about again.
+ * Identifies one command in one folder with its reasons. A script that has become more dangerous since
+ * has other reasons and needs a new approval.
  */
 export const grantId = ({ command, cwd, patternKeys }: ApprovalRequest): string =>
   createHash('sha256')
@@ -41,7 +41,7 @@ export const grantId = ({ command, cwd, patternKeys }: ApprovalRequest): string 
 const digest = (...parts: unknown[]): string =>
   createHash('sha256').update(JSON.stringify(parts)).digest('hex')
 
-/** Names a rule as it is given for `ask`; with the same reasons, and for a workspace only there. */
+/** Identifies a rule that was given for `ask`, with the same reasons and, for a workspace rule, the workspace. */
 export const ruleId = (
   { command, patternKeys }: ApprovalRequest,
   { scope, words }: Rule,
@@ -54,7 +54,7 @@ export const ruleId = (
     [...patternKeys].sort(),
   )
 
-/** Every id under which a yes to this may be kept, in any scope. */
+/** Every id that an approval covering this request may have, in any scope. */
 export const coveringIds = (ask: ApprovalRequest, workspace: string): string[] => {
   const scopes: RuleScope[] = isInside(realPath(workspace), realPath(ask.cwd))
     ? ['session', 'workspace', 'profile']
@@ -71,25 +71,25 @@ export type Grants = ReturnType<typeof createGrants>
 /** `path`: one file for all profiles, in the state directory. */
 export const createGrants = ({ path, now }: { path: string; now: () => number }) => {
   const file = jsonFile(path, value => (value === undefined ? [] : GrantFile.parse(value).grants))
-  /** A file that cannot be read is never taken for an empty one. */
+  /** An unreadable file is not treated as empty: the next write would lose its grants. */
   const read = (): Grant[] => {
     const problem = file.problem()
     if (problem !== null)
-      throw unavailable(`${path} cannot be read: ${problem}. Mend it, or remove it.`)
+      throw unavailable(`${path} cannot be read: ${problem}. Fix or delete the file.`)
     return file.read()
   }
   const write = (grants: Grant[]): void => {
-    // At a terminal nothing else has made the folder.
+    // The command line does not create the state directory.
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
     file.write({ version: 1, grants })
   }
   return {
     list: (profile: string): Grant[] => read().filter(grant => grant.profile === profile),
     has: (profile: string, ids: readonly string[]): boolean =>
-      // Where it cannot be read nothing is granted: the person is asked.
+      // With an unreadable file nothing is granted, and the user is asked.
       file.problem() === null &&
       file.read().some(grant => grant.profile === profile && ids.includes(grant.id)),
-    /** `command` is what is allowed as the person saw it. */
+    /** `command` is the command as the user saw it. */
     add(profile: string, added: Omit<Grant, 'profile' | 'granted_at'>): void {
       const { id } = added
       const others = read().filter(grant => grant.id !== id || grant.profile !== profile)

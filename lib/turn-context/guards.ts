@@ -1,4 +1,4 @@
-/** The guards of a home as the engine asks for them: evaluated at each use, so that a changed file counts at once. */
+/** The guards of a home, evaluated on each use so that a changed file takes effect immediately. */
 import { accessSync, constants } from 'node:fs'
 import { basename, delimiter, join } from 'node:path'
 import { deniedBy, matchesGlob } from '../agent/deny-rules.ts'
@@ -24,12 +24,12 @@ const isRunnable = (path: string): boolean => {
     accessSync(path, constants.X_OK)
     return true
   } catch {
-    // Not there, or not ours to run.
+    // Missing or not executable.
     return false
   }
 }
 
-/** The home as the table reads it. */
+/** The home in the form the guard table reads. */
 export const guardedHome = (home: Home): GuardedHome => {
   const env = home.env()
   const values = home.values()
@@ -47,7 +47,7 @@ export const guardedHome = (home: Home): GuardedHome => {
   }
 }
 
-/** A guard that is asked for and not kept, as it is told to whoever is refused. */
+/** The error for something that an unsupported guard blocks. */
 const toSentence = ({ key, file, why }: UnsupportedGuard): string =>
   `Refused because of ${key} in ${file}. ${why} Change it there, or accept it in the settings under Security.`
 
@@ -64,7 +64,7 @@ export type GuardsOptions = { accepted: AcceptedGuards; redact: (text: string) =
 const SHOWN_CHARS = 400
 
 export const createGuards = ({ accepted, redact }: GuardsOptions) => {
-  /** The first guard that closes this and was not accepted; null when none does. */
+  /** The error of the first guard that blocks this and was not accepted; null when none does. */
   const closing = (home: Home, what: Closed): string | null => {
     const found = unsupportedGuards(guardedHome(home)).find(
       guard => guard.closes.includes(what) && !accepted.has(home.name, guard),
@@ -72,7 +72,7 @@ export const createGuards = ({ accepted, redact }: GuardsOptions) => {
     return found ? toSentence(found) : null
   }
 
-  /** A home that cannot be read forbids everything it might forbid. */
+  /** With an unreadable home everything is blocked. */
   const safely = (decide: () => string | null): string | null => {
     try {
       return decide()
@@ -120,7 +120,7 @@ export const createGuards = ({ accepted, redact }: GuardsOptions) => {
 
   return {
     of,
-    /** The guards this home asks for that are not kept here, accepted ones too. */
+    /** The guards of this home that we do not support, including accepted ones. */
     list: (home: Home): Guard[] =>
       unsupportedGuards(guardedHome(home)).map(guard => ({
         key: guard.key,
@@ -131,7 +131,7 @@ export const createGuards = ({ accepted, redact }: GuardsOptions) => {
         closes: [...guard.closes],
         accepted: accepted.has(home.name, guard),
       })),
-    /** `shown` is the `value_id` the person saw. */
+    /** `shown` is the `value_id` that the user saw. */
     accept(home: Home, key: string, shown: string, yes: boolean): void {
       const guard = unsupportedGuards(guardedHome(home)).find(each => each.key === key)
       if (!guard) throw missing(`${key} asks for nothing that is refused here.`)

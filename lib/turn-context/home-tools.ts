@@ -1,4 +1,4 @@
-/** Binds the tools of a home to the home of a turn: its notes, skills, earlier conversations, tasks, and its ways into the web. */
+/** The tools that depend on the home of a turn: notes, skills, session search, scheduled tasks, web and images. */
 import { cronjobTool, type CronStore } from '../agent/tools/cronjob.ts'
 import { memoryTool } from '../agent/tools/memory.ts'
 import { sessionSearchTool } from '../agent/tools/session-search.ts'
@@ -31,7 +31,7 @@ const memoryOf = ({ home }: TurnScope): Tool[] => {
   return targets.length > 0 ? [plain(memoryTool({ targets, change }))] : []
 }
 
-/** What the agent reads of a skill; how a page shows and saves one is not its business. */
+/** The fields of a skill that the agent reads. */
 const forAgent = (skill: ReturnType<Skills['agent']['view']>) => {
   const { enabled: _, compatible: _c, read_only: _r, slug: _s, mtime: _m, ...rest } = skill
   const { version: _v, linked_files: files, ...told } = rest
@@ -86,7 +86,7 @@ const webOf = ({ home, turn }: TurnScope, web: WebServices): Tool[] => {
   ]
 }
 
-/** Left out is what the home cannot serve; what its configuration switches off is left out by the toolset. */
+/** Omits tools that the home cannot support. Disabled toolsets are removed later. */
 export const homeTools = ({ skills, cronOf, ...deps }: HomeToolsOptions): ToolSource => {
   const recall = createSessionSearch(deps)
   const web = createWebServices(deps)

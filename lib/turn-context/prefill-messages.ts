@@ -1,4 +1,4 @@
-/** Messages a home puts in front of every conversation: `agent.prefill_messages_file`, read at each turn, stored nowhere. */
+/** Messages before the conversation, from `agent.prefill_messages_file`. Read on each turn, never stored. */
 import { resolve } from 'node:path'
 import { z } from 'zod'
 import type { WireMessage } from '../agent/types.ts'
@@ -11,7 +11,7 @@ const Prefill = z
   .array(z.object({ role: z.enum(['user', 'assistant']), content: z.string().min(1) }))
   .max(50)
 
-/** A file that cannot be read or is no list of messages is told in the log; the turn goes on without it. */
+/** An unreadable or malformed file is logged and skipped. */
 export const createPrefill =
   ({ log }: { log: (line: string, extra?: Record<string, unknown>) => void }) =>
   ({ home, config }: Pick<TurnScope, 'home' | 'config'>): WireMessage[] => {
@@ -23,7 +23,7 @@ export const createPrefill =
       if (text === null) throw new Error(problem ?? 'it is not there')
       return Prefill.parse(JSON.parse(text))
     } catch (error) {
-      log('agent.prefill_messages_file is left out', { error: messageOf(error) })
+      log('skipping agent.prefill_messages_file', { error: messageOf(error) })
       return []
     }
   }

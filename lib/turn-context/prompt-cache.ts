@@ -1,6 +1,6 @@
 /**
- * The prompts of sessions, `<state>/cache/prompts/<session>.json`, so that a conversation keeps its own over a restart.
- * They stand beside the transcript, not in it: nobody exports or shows them. Deletable at any time, then built anew.
+ * System prompts by session, `<state>/cache/prompts/<session>.json`, so that a session's prompt is the same after a restart.
+ * Not part of the transcript: never exported or shown. Safe to delete; prompts are rebuilt.
  */
 import { readdirSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -10,11 +10,11 @@ import { errorCode } from '../store/file-error.ts'
 import { replaceText } from '../store/atomic-write.ts'
 import { readWholeText } from '../store/read-text.ts'
 
-/** `basis` tells what the text was made of: another basis, another text. */
+/** `basis` is a digest of the prompt's inputs: another basis means another prompt. */
 const Stored = z.object({ v: z.literal(1), basis: z.string(), text: z.string() })
 
-/** A conversation that rested so long begins with what is true now. */
-const KEPT_MS = 14 * 24 * 3_600_000
+/** A session idle for longer gets a new prompt. */
+const MAX_AGE_MS = 14 * 24 * 3_600_000
 
 export type PromptCache = ReturnType<typeof createPromptCache>
 
@@ -33,22 +33,22 @@ export const createPromptCache = ({
     try {
       return Stored.parse(JSON.parse(readWholeText(pathOf(sessionId))))
     } catch {
-      // Missing, or somebody's edit: it is built anew.
+      // Missing or malformed: rebuild it.
       return null
     }
   }
 
   return {
-    /** The session's prompt if it is still of this basis, else the one `build` gives, kept from now on. */
+    /** The cached prompt if its basis matches, else a new one from `build`, which is cached. */
     getOrBuild(sessionId: string, basis: string, build: () => string): string {
-      const kept = read(sessionId)
-      if (kept?.basis === basis) return kept.text
+      const cached = read(sessionId)
+      if (cached?.basis === basis) return cached.text
       const text = build()
       try {
         replaceText(pathOf(sessionId), JSON.stringify({ v: 1, basis, text }))
       } catch (error) {
-        // A full disk costs the cache of a provider, not the turn.
-        log('the prompt of a session could not be kept', {
+        // A full disk must not fail the turn.
+        log('could not cache the prompt of a session', {
           session_id: sessionId,
           error: messageOf(error),
         })
@@ -56,13 +56,13 @@ export const createPromptCache = ({
       return text
     },
     delete: (sessionId: string): void => rmSync(pathOf(sessionId), { force: true }),
-    /** Removes what nobody asked for in a long time. */
+    /** Removes entries older than 14 days. */
     sweep(): void {
       try {
         for (const name of readdirSync(dir)) {
           const path = join(dir, name)
           const stat = statSync(path, { throwIfNoEntry: false })
-          if (stat && nowMs() - stat.mtimeMs > KEPT_MS) rmSync(path, { force: true })
+          if (stat && nowMs() - stat.mtimeMs > MAX_AGE_MS) rmSync(path, { force: true })
         }
       } catch (error) {
         if (errorCode(error) !== 'ENOENT') throw error

@@ -1,4 +1,4 @@
-/** What the agent can find of earlier conversations: those of its own profile here, and those of the same home's command line. */
+/** Session search for the agent: sessions of its own profile, and the host agent's sessions in the same home. */
 import { setImmediate } from 'node:timers/promises'
 import type { FoundSession, SessionSearchStore } from '../agent/tools/session-search.ts'
 import type { HostSessions } from '../host-db/host-sessions.ts'
@@ -14,16 +14,16 @@ export type SessionSearchOptions = {
   redact: (text: string) => string
 }
 
-/** Conversations looked through for one question; a filter by role may leave most of them out. */
-const MOST_LOOKED_AT = 20
-const MOST_MATCHES = 3
-const AROUND_CHARS = 300
-const BESIDE_CHARS = 200
+/** Sessions scanned per query; a role filter may exclude most of them. */
+const MAX_SCANNED = 20
+const MAX_MATCHES = 3
+const EXCERPT_CHARS = 300
+const NEIGHBOR_CHARS = 200
 
-/** Without case and accents, as the index sees it. */
+/** Removes case and accents, as the index does. */
 const fold = (text: string): string => text.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase()
 
-/** Words and "quoted phrases". */
+/** Splits a query into words and "quoted phrases". */
 export const toWords = (query: string): string[] =>
   [...query.matchAll(/"([^"]+)"|[^\s"]+/g)]
     .map(match => (match[1] ?? match[0]).trim())
@@ -38,18 +38,18 @@ const textOf = ({ content }: Message): string =>
 const clip = (text: string, most: number): string =>
   text.length > most ? `${text.slice(0, most)}…` : text
 
-/** What stands around the first word found. */
+/** The text around the first match. */
 const excerpt = (text: string, words: readonly string[]): string => {
   const folded = fold(text)
   const places = words.map(word => folded.indexOf(fold(word))).filter(at => at >= 0)
-  const from = Math.max(0, Math.min(...places, text.length) - AROUND_CHARS)
-  const cut = text.slice(from, from + AROUND_CHARS * 3)
+  const from = Math.max(0, Math.min(...places, text.length) - EXCERPT_CHARS)
+  const cut = text.slice(from, from + EXCERPT_CHARS * 3)
   return `${from > 0 ? '…' : ''}${cut}${from + cut.length < text.length ? '…' : ''}`
 }
 
 const toIso = (seconds: number): string => new Date(seconds * 1_000).toISOString()
 
-/** Newest first, with what was said before and after. */
+/** Matching messages, newest first, with their neighbors. */
 const matchesIn = (
   messages: readonly Message[],
   words: readonly string[],
@@ -58,7 +58,7 @@ const matchesIn = (
   const wanted = words.map(fold)
   const said = messages.filter(message => !message._error && textOf(message) !== '')
   const found: FoundMessage[] = []
-  for (let at = said.length - 1; at >= 0 && found.length < MOST_MATCHES; at -= 1) {
+  for (let at = said.length - 1; at >= 0 && found.length < MAX_MATCHES; at -= 1) {
     const message = said[at] as Message
     if (roles.length > 0 && !roles.includes(message.role)) continue
     const text = textOf(message)
@@ -85,16 +85,16 @@ export const createSessionSearch = ({ sessions, hostSessions, redact }: SessionS
     last_active: toIso(row.updated_at),
   })
   const toFound = (row: SessionRow, messages: readonly FoundMessage[], words: string[]) => {
-    const beside = (text: string | null) =>
-      text === null ? null : redact(clip(text.trim(), BESIDE_CHARS))
+    const neighborText = (text: string | null) =>
+      text === null ? null : redact(clip(text.trim(), NEIGHBOR_CHARS))
     return {
       ...head(row),
       matches: messages.map(({ role, text, timestamp, before, after }) => ({
         role,
         when: timestamp === null ? null : toIso(timestamp),
         text: redact(excerpt(text, words)),
-        before: beside(before),
-        after: beside(after),
+        before: neighborText(before),
+        after: neighborText(after),
       })),
     }
   }
@@ -105,18 +105,18 @@ export const createSessionSearch = ({ sessions, hostSessions, redact }: SessionS
     { query, roles, limit }: { query: string; roles: string[]; limit: number },
   ) => {
     const words = toWords(query)
-    const options = { q: query, content: true, limit: MOST_LOOKED_AT, profile: home.name }
+    const options = { q: query, content: true, limit: MAX_SCANNED, profile: home.name }
     const hits = (await sessions.search(options)).filter(hit => hit.session_id !== current)
     const found: FoundSession[] = []
     for (const hit of hits) {
       if (found.length === limit) break
-      // One transcript at a time, and none is kept.
+      // One transcript in memory at a time.
       const messages = matchesIn(sessions.load(hit.session_id).messages, words, roles)
       await setImmediate()
       if (messages.length > 0 || (roles.length === 0 && hit.match_type === 'title'))
         found.push(toFound(hit, messages, words))
       else if (roles.length === 0) {
-        // The index found it by the beginning of a word or another spelling.
+        // The index matched a prefix or another spelling.
         const text = hit.snippet.map(part => part.text).join('')
         found.push({ ...head(hit), preview: text })
       }
@@ -124,7 +124,7 @@ export const createSessionSearch = ({ sessions, hostSessions, redact }: SessionS
     return found
   }
 
-  /** Bound to the home of a turn; the conversation it belongs to is never among the answers. */
+  /** Bound to the home of a turn; its own session is never among the results. */
   return (home: Home, current: string): SessionSearchStore => ({
     async recent(limit) {
       await sessions.catchUp()
@@ -140,10 +140,10 @@ export const createSessionSearch = ({ sessions, hostSessions, redact }: SessionS
       const words = toWords(asked.query)
       const [own, theirs] = await Promise.all([
         findOwn(home, current, asked),
-        hostSessions.find(home, { ...asked, words, maxMessages: MOST_MATCHES }),
+        hostSessions.find(home, { ...asked, words, maxMessages: MAX_MATCHES }),
       ])
       const found = theirs.map(({ row, messages }) => toFound(row, messages, words))
-      // Ours are ranked by how well they fit; the command line's come after them, newest first.
+      // Our results are ranked by relevance; the host agent's follow, newest first.
       return [...own, ...found].slice(0, asked.limit)
     },
   })

@@ -1,6 +1,6 @@
 /**
- * Budgets in tokens and money, of a turn, a session and a day (`budgets` in config.yaml). A model call that would begin beyond
- * one waits for a person: another portion, no limit for this session, or the end of the turn. Subagents ask the same.
+ * Spending limits in tokens and money per turn, session and day (`budgets` in config.yaml). A model call beyond a limit
+ * waits for the user: extend the limit once, lift it for this session, or end the turn. Subagents share the limits.
  */
 import type { Home } from '../profiles/home.ts'
 import type { ApprovalChoice } from '../schema/question.ts'
@@ -14,43 +14,43 @@ export type Spent = Pick<Usage, 'input_tokens' | 'output_tokens' | 'estimated_co
 export type SpendingLimitOptions = {
   sessions: Pick<Sessions, 'append' | 'head' | 'require'>
   ask: ApprovalPolicyOptions['ask']
-  /** What ended turns of the profile have used since then, and what its running ones have so far. */
+  /** Usage of the profile's finished and running turns since then. */
   spentSince: (profile: string, since: number) => Spent
   now: () => number
 }
 
-type Reached = { scope: Scope; measure: Measure; used: number; limit: number }
+type ReachedLimit = { scope: Scope; measure: Measure; used: number; limit: number }
 
-/** In a session's record: up to where a person let it go on, and which limits are lifted. */
-type Granted = Readonly<Record<string, { upTo: number; day?: string }>>
+/** Extensions in a session's record: the raised limit by key. */
+type Extensions = Readonly<Record<string, { upTo: number; day?: string }>>
 
-const OF: Readonly<Record<Scope, string>> = {
+const SCOPE_LABELS: Readonly<Record<Scope, string>> = {
   turn: 'this turn',
-  session: 'this session',
+  session: 'this chat',
   day: 'today',
 }
 
 const amount = (measure: Measure, value: number): string =>
   measure === 'usd' ? `$${value.toFixed(2)}` : `${Math.round(value).toLocaleString('en')} tokens`
 
-const sentence = ({ scope, measure, used, limit }: Reached): string =>
-  `The budget of ${OF[scope]} is used up: ${amount(measure, used)} of ${amount(measure, limit)}.`
+const sentence = ({ scope, measure, used, limit }: ReachedLimit): string =>
+  `The budget for ${SCOPE_LABELS[scope]} is used up: ${amount(measure, used)} of ${amount(measure, limit)}.`
 
-const keyOf = ({ scope, measure }: Pick<Reached, 'scope' | 'measure'>) => `${scope} ${measure}`
+const keyOf = ({ scope, measure }: Pick<ReachedLimit, 'scope' | 'measure'>) => `${scope} ${measure}`
 
 export const isBudgetKey = (key: string): boolean => key.startsWith('budget: ')
 
-const of = (measure: Measure, spent: Spent): number =>
+const amountOf = (measure: Measure, spent: Spent): number =>
   measure === 'usd' ? spent.estimated_cost : spent.input_tokens + spent.output_tokens
 
-/** Local midnight, in seconds, and the day's name. */
+/** Local midnight in seconds, and the name of the day. */
 const dayOf = (now: number): { since: number; name: string } => {
   const date = new Date(now * 1_000)
   date.setHours(0, 0, 0, 0)
   return { since: date.getTime() / 1_000, name: date.toDateString() }
 }
 
-/** What a budget is asked about. Unattended: nobody can be asked for more. */
+/** What a limit applies to. Unattended turns cannot ask for more. */
 export type SpendingScope = {
   sessionId: string
   home: Home
@@ -67,19 +67,20 @@ export const createSpendingLimit = (
   let ended: string | null = null
   let asking: Promise<string | null> | null = null
 
-  const granted = (): Granted => (sessions.head(sessionId).meta.budget_granted as Granted) ?? {}
+  const granted = (): Extensions =>
+    (sessions.head(sessionId).meta.budget_granted as Extensions) ?? {}
   const lifted = (): string[] => {
     const { budget_lifted: list } = sessions.head(sessionId).meta
     return Array.isArray(list) ? list.map(String) : []
   }
 
   const used = (scope: Scope, measure: Measure, since: number): number => {
-    if (scope === 'day') return of(measure, deps.spentSince(home.name, since))
-    const now = of(measure, turn.usage)
-    return scope === 'turn' ? now : now + of(measure, sessions.require(sessionId))
+    if (scope === 'day') return amountOf(measure, deps.spentSince(home.name, since))
+    const now = amountOf(measure, turn.usage)
+    return scope === 'turn' ? now : now + amountOf(measure, sessions.require(sessionId))
   }
 
-  const reached = (budgets: Budgets): Reached | null => {
+  const reached = (budgets: Budgets): ReachedLimit | null => {
     const day = dayOf(deps.now())
     for (const scope of scopes) {
       for (const measure of measures) {
@@ -96,7 +97,7 @@ export const createSpendingLimit = (
     return null
   }
 
-  const take = (choice: ApprovalChoice, hit: Reached): void => {
+  const applyChoice = (choice: ApprovalChoice, hit: ReachedLimit): void => {
     const key = keyOf(hit)
     if (choice !== 'once') {
       const list = [...new Set([...lifted(), key])]
@@ -123,7 +124,7 @@ export const createSpendingLimit = (
         : await deps.ask(
             {
               session_id: sessionId,
-              command: `Go on beyond ${amount(hit.measure, hit.limit)}`,
+              command: `Continue beyond ${amount(hit.measure, hit.limit)}`,
               pattern_key: label,
               pattern_keys: [label],
               description: why,
@@ -134,11 +135,11 @@ export const createSpendingLimit = (
         ended = why
         return why
       }
-      take(choice, hit)
+      applyChoice(choice, hit)
     }
   }
 
-  // Subagents that run side by side wait for the same answer.
+  // Parallel subagents wait for the same answer.
   return () => {
     if (ended !== null) return Promise.resolve(ended)
     asking ??= check().finally(() => {

@@ -1,4 +1,4 @@
-/** What a profile has used since a moment: its turns that ended, and what the running ones have so far. */
+/** Usage of a profile since a point in time: finished turns plus running ones. */
 import type { Usage } from '../schema/usage.ts'
 import type { Sessions } from '../sessions/types.ts'
 import type { Spent } from './spending-limit.ts'

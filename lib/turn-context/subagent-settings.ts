@@ -1,4 +1,4 @@
-/** How far a turn may delegate, and to which model: the section `delegation` of config.yaml. */
+/** Delegation to subagents: depth, steps and model, from the section `delegation` of config.yaml. */
 import type { Delegation, ModelEndpoint } from '../agent/types.ts'
 import type { Home } from '../profiles/home.ts'
 import type { TurnScope } from './turn-scope.ts'
@@ -6,11 +6,11 @@ import type { TurnScope } from './turn-scope.ts'
 const DEEPEST = 5
 
 export type DelegationOptions = {
-  /** Throws a Refusal with the sentence why the model cannot be called. */
+  /** Throws UserError when the model cannot be called. */
   endpoint: (home: Home, model: string, baseUrl?: string) => ModelEndpoint
 }
 
-/** Looked up when a subagent starts: a wrong name fails that subagent with its sentence, and nobody else. */
+/** Resolved when a subagent starts, so that a wrong model name fails only that subagent. */
 const ownEndpoint = (
   { home, config }: TurnScope,
   deps: DelegationOptions,
@@ -26,12 +26,12 @@ const ownEndpoint = (
 
 export const createDelegation =
   (deps: DelegationOptions) =>
-  (place: TurnScope): Delegation => {
-    const endpoint = ownEndpoint(place, deps)
+  (scope: TurnScope): Delegation => {
+    const endpoint = ownEndpoint(scope, deps)
     return {
       depth: 0,
-      maxDepth: Math.min(place.config.delegation.max_depth, DEEPEST),
-      maxSteps: place.config.delegation.max_iterations,
+      maxDepth: Math.min(scope.config.delegation.max_depth, DEEPEST),
+      maxSteps: scope.config.delegation.max_iterations,
       ...(endpoint && { endpoint }),
     }
   }

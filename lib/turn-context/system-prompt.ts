@@ -1,4 +1,4 @@
-/** What the model is told before the conversation: gathered from home and workspace once a session, and kept as it was. */
+/** The system prompt: built from home and workspace once per session, then cached. */
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import {
@@ -19,29 +19,29 @@ import type { PromptCache } from './prompt-cache.ts'
 import { readText } from '../store/read-text.ts'
 
 export type SystemPromptOptions = {
-  /** Where answers are read, when it is not the page. */
+  /** Where responses are shown; the page when absent. */
   surface?: 'terminal'
   sessions: Pick<Sessions, 'head'>
   promptCache: Pick<PromptCache, 'getOrBuild'>
-  /** The active personality's text; empty when there is none or it has gone from the configuration. */
+  /** The active personality's text; empty when there is none. */
   personality: (home: Home, name: string | null) => string
-  /** What the home's notes say. */
+  /** The text of the home's notes. */
   memory: (home: Home) => string
-  /** The skills that are of use beside these tools. */
+  /** The skills that apply with these tools. */
   skills: (home: Home, active: { tools: string[]; toolsets: string[] }) => SkillsIndex
 }
 
-/** None, or none that can be read: the agent is itself without it. The page names a file that is damaged. */
+/** Empty for a missing or unreadable file; the page reports damaged ones. */
 const readIfThere = (path: string): string => readText(path).text ?? ''
 
 export const createSystemPrompt =
   ({ surface, sessions, promptCache, personality, memory, skills }: SystemPromptOptions) =>
-  (place: TurnScope, tools: readonly Tool[], forbidden: readonly string[]): string => {
-    const { turn, sessionId, home, workspace, meta, config, unattended } = place
+  (scope: TurnScope, tools: readonly Tool[], forbidden: readonly string[]): string => {
+    const { turn, sessionId, home, workspace, meta, config, unattended } = scope
     const { created_at, spans } = sessions.head(sessionId)
     const { model, provider } =
       turn.endpoint instanceof UserError ? { model: '', provider: '' } : turn.endpoint
-    // Tools of other programs come and go; nothing in the prompt hangs on them.
+    // MCP tools come and go; the prompt must not change with them.
     const own = tools.map(({ name }) => name).filter(name => toolsetOf(name) !== undefined)
     const soul = readIfThere(join(home.dir, 'SOUL.md'))
     const startDay = dayOf(created_at, config.timezone)
@@ -56,7 +56,7 @@ export const createSystemPrompt =
       platform: process.platform,
       ...(surface && { surface }),
     }
-    // Notes, skills and files of the workspace are as they were when the conversation began, or was last compressed.
+    // Notes, skills and context files are as of the start of the session or its last compaction.
     const basis = createHash('sha256')
       .update(
         JSON.stringify([

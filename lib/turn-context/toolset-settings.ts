@@ -1,4 +1,4 @@
-/** The toolsets as a person sees and switches them: for a profile, and for one conversation of it. */
+/** Toolset settings of a profile and of a session, for the settings page. */
 import { asObject } from '../base/json.ts'
 import { composite, isToolset, TOOLSETS } from '../agent/toolsets.ts'
 import { invalid } from '../errors.ts'
@@ -15,12 +15,12 @@ export type ToolsetSettingsOptions = WebServicesOptions & {
   homeOf: (profile: string) => Home
 }
 
-const OURS = TOOLSETS.filter(({ tools }) => tools.length > 0)
-const MOST_NAMES = 100
+const OWN_TOOLSETS = TOOLSETS.filter(({ tools }) => tools.length > 0)
+const MAX_NAMES = 100
 
 const unknown = (name: string) =>
   invalid(`There is no toolset "${name.slice(0, 60)}".`, {
-    toolsets: OURS.map(each => each.name),
+    toolsets: OWN_TOOLSETS.map(each => each.name),
   })
 
 const serversOf = (home: Home): string[] => {
@@ -49,12 +49,12 @@ export const createToolsetSettings = ({ sessions, homeOf, ...deps }: ToolsetSett
   const checked = (home: Home, given: readonly string[]): string[] => {
     const known = serversOf(home)
     const names = [...new Set(given.map(name => name.trim()))]
-    if (names.length > MOST_NAMES) throw invalid(`At most ${MOST_NAMES} toolsets can be named.`)
-    const strange = names.find(
+    if (names.length > MAX_NAMES) throw invalid(`At most ${MAX_NAMES} toolsets can be named.`)
+    const unknownName = names.find(
       name =>
         !isToolset(name) && composite(name) === null && name !== 'no_mcp' && !known.includes(name),
     )
-    if (strange !== undefined) throw unknown(strange)
+    if (unknownName !== undefined) throw unknown(unknownName)
     return names
   }
 
@@ -66,7 +66,7 @@ export const createToolsetSettings = ({ sessions, homeOf, ...deps }: ToolsetSett
     const profile = selectToolsets(config)
     const reasons = reasonsOf(home)
     return {
-      toolsets: OURS.map(({ name, summary, tools }) => ({
+      toolsets: OWN_TOOLSETS.map(({ name, summary, tools }) => ({
         name,
         summary,
         tools: tools.map(tool => ({ name: tool, reason: reasons.get(tool) ?? null })),
@@ -83,16 +83,16 @@ export const createToolsetSettings = ({ sessions, homeOf, ...deps }: ToolsetSett
   }
 
   return {
-    /** Of a conversation in its own profile, whichever the asker is in. */
+    /** A session's toolsets come from its own profile, not from the requesting one. */
     of(home: Home, sessionId: string | null): Toolsets {
       if (sessionId === null) return view(home, null)
       const row = sessions.require(sessionId)
       return view(homeOf(row.profile), row.session_id)
     },
 
-    /** In `platform_toolsets.cli`, where the command line reads it too. */
+    /** Writes `platform_toolsets.cli`, which the host agent reads too. */
     toggle(home: Home, toolset: string, on: boolean): void {
-      if (!OURS.some(({ name }) => name === toolset)) throw unknown(toolset)
+      if (!OWN_TOOLSETS.some(({ name }) => name === toolset)) throw unknown(toolset)
       const config = home.settings()
       if (on && selectToolsets(config).forbidden.includes(toolset))
         throw invalid(`${toolset} is switched off by agent.disabled_toolsets in config.yaml.`, {
@@ -101,7 +101,7 @@ export const createToolsetSettings = ({ sessions, homeOf, ...deps }: ToolsetSett
       home.config.edit(['platform_toolsets', 'cli'], withToolset(home.config.read(), toolset, on))
     },
 
-    /** For one conversation, from its next turn on; null is as the profile says. */
+    /** Sets a session's toolsets from its next turn on; null removes the override. */
     override(sessionId: string, names: readonly string[] | null): string[] | null {
       const row = sessions.require(sessionId)
       const enabled_toolsets = names && checked(homeOf(row.profile), names)

@@ -1,4 +1,4 @@
-/** Binds a turn to its session and home: history, prompt, tools, environment, and who may say yes. */
+/** Builds what a turn is given: history, prompt, tools, environment, approvals and limits of its session and home. */
 import { join } from 'node:path'
 import { protectedPaths } from '../store/state-files.ts'
 import { stripVTControlCharacters } from 'node:util'
@@ -33,73 +33,72 @@ import type { Turn, TurnContext } from '../turns/turn.ts'
 
 export type TurnContextOptions = {
   sessions: Sessions
-  /** Our own engine, or another program's, by what the endpoint says. */
+  /** Our engine or an external agent, depending on the endpoint. */
   agentFor: (endpoint: ModelEndpoint | UserError) => Agent
   providers: Providers
-  /** What the turn can do; other programs' tools may have to be started first. */
-  toolsFor: (place: TurnScope) => Promise<readonly Tool[]>
-  promptFor: (place: TurnScope, tools: readonly Tool[], forbidden: readonly string[]) => string
-  /** What is said before the conversation. */
-  prefillFor: (place: TurnScope) => WireMessage[]
-  delegationFor: (place: TurnScope) => Delegation
-  /** Asked before each model call. */
-  budgetFor: (place: TurnScope, ask: Questions['approve']) => () => Promise<string | null>
-  /** The session's waiting messages have changed. */
+  /** The tools of the turn. Async because MCP servers may have to be started first. */
+  toolsFor: (scope: TurnScope) => Promise<readonly Tool[]>
+  promptFor: (scope: TurnScope, tools: readonly Tool[], forbidden: readonly string[]) => string
+  /** Messages before the conversation. */
+  prefillFor: (scope: TurnScope) => WireMessage[]
+  delegationFor: (scope: TurnScope) => Delegation
+  /** Checked before each model call; resolves to the reason when the limit is reached. */
+  budgetFor: (scope: TurnScope, ask: Questions['approve']) => () => Promise<string | null>
+  /** Called when the session's queue changed. */
   onQueue: (sessionId: string) => void
-  /** What happens when the model cannot answer: other keys, other models. */
+  /** Fallback keys and models when a model call fails. */
   recoverFor: (
-    place: TurnScope,
+    scope: TurnScope,
   ) => Pick<AgentRequest, 'recover' | 'attemptLimit' | 'onEndpointSuccess'>
-  /** How long conversations are kept within the window; see `compression.ts`. */
+  /** Compaction; see `session-compression.ts`. */
   compressions: Pick<Compressions, 'forTurn' | 'record'>
   homeOf: (profile: string | null | undefined) => Home
-  /** What the home itself forbids. */
   guardsFor: GuardsFor
-  /** What belongs to other profiles. */
+  /** Paths of other profiles. */
   placesOfOthers: (home: Home) => string[]
   stateDir: string
-  /** What decides about the agent of a home, and the ports this service answers on. */
+  /** Control files of a home, and our own ports. */
   controlOf: (home: Home) => string[]
   ownPorts: () => string[]
   grants: Grants
-  /** Records what a turn changes. */
+  /** Records file changes; null when checkpoints are not available. */
   checkpoints: CheckpointSource | null
-  /** Programs that run on beside a session; absent where there are none. */
+  /** Background processes; absent where they are not available. */
   processesOf?: (sessionId: string) => Processes
-  /** Where long results of a session are put aside. */
+  /** Storage for long tool results of a session. */
   toolOutput: {
     dirOf: (sessionId: string) => string
     save: (sessionId: string, callId: string, text: string) => string | null
     saveBytes: (sessionId: string, callId: string, bytes: Buffer, ending: string) => string | null
   }
   redact: (text: string) => string
-  /** What the model reads and writes of secrets; see `lib/redact/redact.ts`. */
+  /** Masks and reveals secrets for the model; see `lib/redact/redact.ts`. */
   secrets: Secrets
   redactKnown: (text: string) => string
   redactMessage: (message: Message) => Message
-  /** `/skill and words` → what the skill says and the words; any other text as it is. */
+  /** Expands `/skill and words` to the skill's text and the words; returns any other text unchanged. */
   expandSkill: (home: Home, text: string) => string
 }
 
-/** Nobody is there to send it again: with the waits between them about three minutes. */
+/** More attempts when unattended: about three minutes with backoff. */
 const UNATTENDED_MAX_ATTEMPTS = 8
 
-/** How often a model call that fails is made (agent-home §2.2); undefined leaves it to the engine. */
+/** Attempts per model call (agent-home §2.2); undefined uses the engine's default. */
 const maxAttemptsOf = ({ config, unattended }: TurnScope): number | undefined => {
   const configured = config.agent.api_max_retries
   if (configured !== undefined) return Math.max(1, Math.floor(configured))
   return unattended ? UNATTENDED_MAX_ATTEMPTS : undefined
 }
 
-/** Where no tool may go: the service's own state and the secrets of the home. */
+/** Paths that no tool may access: the service's own state and the secrets of the home. */
 const forbiddenOf = (home: Home, stateDir: string): string[] => [
   ...protectedPaths(stateDir),
   ...['.env', 'auth.json', 'auth.lock', 'checkpoints'].map(name => join(home.dir, name)),
 ]
 
 /**
- * What the model says in its own words. Of its calls nothing is hidden: it has to read later what it really called, and
- * a secret in them is one that a person gave it.
+ * Masks known secrets in the text of the model. Its tool calls are not masked: later steps must see the real arguments, and
+ * a secret in them came from the user.
  */
 const withoutKnown = (message: NewMessage, redactKnown: (text: string) => string): NewMessage => {
   if (message.role !== 'assistant') return message
@@ -120,26 +119,34 @@ export const createTurnContextFactory =
     const home = deps.homeOf(meta.profile)
     const workspace = meta.workspace ?? home.dir
     const { unattended, endpoint } = turn
-    // A turn that cannot be called begins all the same, with a configuration that cannot be read, too.
+    // A turn without a usable model starts anyway and fails with the reason, even with an unreadable configuration.
     const config = endpoint instanceof UserError ? home.lenient.settings() : home.settings()
-    const place: TurnScope = { turn, sessionId: id, home, workspace, meta, config, unattended }
-    const recovery = deps.recoverFor(place)
+    const scope: TurnScope = { turn, sessionId: id, home, workspace, meta, config, unattended }
+    const recovery = deps.recoverFor(scope)
     const expand = (text: string) => deps.expandSkill(home, text)
-    const telling = { workspace, at: turn.startedAt, createdAt, zone: config.timezone, expand }
-    /** Of what is said into the turn, by its key in the queue. */
+    const messageContext = {
+      workspace,
+      at: turn.startedAt,
+      createdAt,
+      zone: config.timezone,
+      expand,
+    }
+    /** How steering messages were sent, by their key in the queue. */
     const steered = new Map<string, Omit<Sent, 'id'>>()
-    sessions.append(id, [{ t: 'sent', id: turn.userMessageId, ...annotateMessage(said, telling) }])
+    sessions.append(id, [
+      { t: 'sent', id: turn.userMessageId, ...annotateMessage(said, messageContext) },
+    ])
     return {
-      agent: withCheckpoints(deps.checkpoints, place, deps.agentFor(endpoint)),
+      agent: withCheckpoints(deps.checkpoints, scope, deps.agentFor(endpoint)),
       async request() {
-        const tools = await deps.toolsFor(place)
+        const tools = await deps.toolsFor(scope)
         const forbidden = [...forbiddenOf(home, deps.stateDir), ...deps.placesOfOthers(home)]
         return {
           providers: deps.providers,
           tools,
-          system: deps.redact(deps.promptFor(place, tools, forbidden)),
+          system: deps.redact(deps.promptFor(scope, tools, forbidden)),
           secrets: deps.secrets,
-          prefill: deps.prefillFor(place),
+          prefill: deps.prefillFor(scope),
           workspace,
           sessionKey: id,
           env: home.childEnv({
@@ -153,13 +160,13 @@ export const createTurnContextFactory =
           guards: deps.guardsFor(home),
           maxSteps: config.agent.max_turns,
           nextMessageId: () => sessions.nextMessageId(id),
-          approve: createApprover(place, {
+          approve: createApprover(scope, {
             grants: deps.grants,
             sessions,
             redactKnown: deps.redactKnown,
             ask: questions.approve,
           }),
-          // Programs ask too, not only the tool: where nobody watches, nobody is asked.
+          // MCP servers ask too (elicitation), not only the tool: unattended, the answer is none.
           clarify: async (question, choices) =>
             unattended
               ? null
@@ -171,25 +178,25 @@ export const createTurnContextFactory =
                   },
                   config.clarify.timeout * 1_000,
                 ),
-          external: externalFor(place, sessions),
+          external: externalFor(scope, sessions),
           attachments:
             sessions.load(id).messages.findLast(({ role }) => role === 'user')?.attachments ?? [],
-          // Nobody would end what a turn without a watcher leaves behind.
+          // Unattended turns get no background processes, since they would never be stopped.
           ...(deps.processesOf && !unattended && { processes: deps.processesOf(id) }),
           readable: [deps.toolOutput.dirOf(id)],
           offload: (callId, text) => deps.toolOutput.save(id, callId, deps.redact(text)),
           saveImage: (callId, bytes, ending) =>
             deps.toolOutput.saveBytes(id, callId, bytes, ending),
           ...recovery,
-          maxAttempts: maxAttemptsOf(place),
+          maxAttempts: maxAttemptsOf(scope),
           compression: deps.compressions.forTurn(id, home, endpoint),
-          delegation: deps.delegationFor(place),
-          checkBudget: deps.budgetFor(place, questions.approve),
+          delegation: deps.delegationFor(scope),
+          checkBudget: deps.budgetFor(scope, questions.approve),
           takeSteeringMessages: () =>
             queuedOf(sessions.head(id).meta)
               .filter(({ steer }) => steer)
               .map(({ id: key, text, attachments }) => {
-                const how = annotateMessage(text, telling)
+                const how = annotateMessage(text, messageContext)
                 steered.set(key, how)
                 return { key, text, modelText: modelText(text, how), attachments }
               }),
@@ -198,7 +205,7 @@ export const createTurnContextFactory =
       history() {
         const folded = sessions.load(id)
         const history = toConversation(folded)
-        // Another program's agent knows where it works, and is told words alone.
+        // External agents know their workspace and get plain text.
         return endpoint instanceof UserError || endpoint.apiMode === 'acp'
           ? expandSkills(history, expand)
           : replaySent(history, folded.sent, expand)
@@ -206,7 +213,7 @@ export const createTurnContextFactory =
       recordSummary: event => deps.compressions.record(id, event),
       record(given, key) {
         const message = withoutKnown(given, deps.redactKnown)
-        // In one write: a kill leaves it in the queue or in the transcript, never in both or in neither.
+        // One append: after a kill the message is either in the queue or in the transcript.
         const taken =
           key === undefined
             ? []
@@ -223,7 +230,7 @@ export const createTurnContextFactory =
     }
   }
 
-/** Colours in the middle of a secret would keep it from being seen as one: such an output is kept without them. */
+/** Drops the colored output when escape sequences split a secret, because the redactor would not recognize it. */
 const withoutHalfSecrets = (message: NewMessage, redact: (text: string) => string): NewMessage => {
   const { _output: colored, ...rest } = message
   if (typeof colored !== 'string') return rest

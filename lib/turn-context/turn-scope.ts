@@ -1,4 +1,4 @@
-/** Where a turn happens, resolved once: its session, home, workspace and configuration. */
+/** The scope of a turn, resolved once: its session, home, workspace and configuration. */
 import type { ProfileConfig } from '../profiles/config.ts'
 import type { Home } from '../profiles/home.ts'
 import type { Meta } from '../sessions/entries.ts'
@@ -9,10 +9,10 @@ export type TurnScope = {
   sessionId: string
   home: Home
   workspace: string
-  /** The session's record as it stood when the turn began. */
+  /** The session's record as of the start of the turn. */
   meta: Meta
   /** config.yaml of the home at that moment. */
   config: ProfileConfig
-  /** Null while a person may answer. */
+  /** Null for a turn with a user who can answer. */
   unattended: Unattended | null
 }

@@ -1,17 +1,17 @@
-/** Which tools a turn is given: the engine's own, what its home adds, and what its configuration leaves out. */
+/** The tools of a turn: the engine's own and those of its home, minus the disabled ones. */
 import { toolbox } from '../agent/tools/toolbox.ts'
 import { toolsetOf } from '../agent/toolsets.ts'
 import type { Tool } from '../agent/types.ts'
 import type { TurnScope } from './turn-scope.ts'
 import { type ToolsetSelection, selectToolsets } from './enabled-toolsets.ts'
 
-/** A maker of tools that are bound to a home or a session. */
-export type ToolSource = (place: TurnScope) => readonly Tool[] | Promise<readonly Tool[]>
+/** Creates tools that are bound to a home or a session. */
+export type ToolSource = (scope: TurnScope) => readonly Tool[] | Promise<readonly Tool[]>
 
-/** What makes no sense where nobody watches, or would change what the person finds when they come back. */
+/** Toolsets that need a user, or would change state the user does not expect to change unattended. */
 const ATTENDED_ONLY = new Set(['clarify', 'memory', 'cronjob', 'messaging'])
 
-/** A tool of no toolset is another program's, `mcp_<server>_<tool>`: its server decides. */
+/** A tool without a toolset belongs to an MCP server (`mcp_<server>_<tool>`), which decides. */
 const isSelected = ({ name }: Tool, { toolsets, allowsTool }: ToolsetSelection): boolean => {
   const toolset = toolsetOf(name)
   return toolset === undefined ? allowsTool(name) : toolsets.has(toolset)
@@ -19,11 +19,11 @@ const isSelected = ({ name }: Tool, { toolsets, allowsTool }: ToolsetSelection):
 
 export const createTurnTools =
   (sources: readonly ToolSource[]) =>
-  async (place: TurnScope): Promise<readonly Tool[]> => {
-    const bound = await Promise.all(sources.map(source => source(place)))
-    const selection = selectToolsets(place.config, place.meta.enabled_toolsets)
+  async (scope: TurnScope): Promise<readonly Tool[]> => {
+    const bound = await Promise.all(sources.map(source => source(scope)))
+    const selection = selectToolsets(scope.config, scope.meta.enabled_toolsets)
     const all = [...toolbox, ...bound.flat()].filter(tool => isSelected(tool, selection))
-    if (!place.unattended) return all
+    if (!scope.unattended) return all
     return all.filter(
       ({ kind, name }) => kind !== 'ask' && !ATTENDED_ONLY.has(toolsetOf(name) ?? ''),
     )

@@ -1,21 +1,21 @@
-/** What the model reads of the person's messages: the tag of the place, and the text of a skill that was called. Recorded, so that a later turn sends the same. */
+/** User messages as the model reads them: a workspace tag and expanded skills. Recorded, so that later turns send the same text. */
 import type { LoopMessage } from '../agent/types.ts'
 import type { Sent } from '../sessions/entries.ts'
 import { dayOf } from '../base/time-zone.ts'
 
 export type MessageContext = {
   workspace: string
-  /** Seconds since 1970: the turn's, and when the conversation began. */
+  /** Seconds since 1970: start of the turn, and creation of the session. */
   at: number
   createdAt: number
   zone: unknown
-  /** `/skill and words` → what the skill says and the words; any other text as it is. */
+  /** Expands `/skill and words` to the skill's text and the words; returns any other text unchanged. */
   expand: (text: string) => string
 }
 
-/** How a new message is put. Its transcript keeps what the person wrote. */
-export const annotateMessage = (said: string, telling: MessageContext): Omit<Sent, 'id'> => {
-  const { workspace, at, createdAt, zone, expand } = telling
+/** The additions to a new message. The transcript stores what the user wrote. */
+export const annotateMessage = (said: string, context: MessageContext): Omit<Sent, 'id'> => {
+  const { workspace, at, createdAt, zone, expand } = context
   const day = dayOf(at, zone)
   const date = day === dayOf(createdAt, zone) ? '' : `[Date: ${day}]\n`
   const text = expand(said)
@@ -25,7 +25,7 @@ export const annotateMessage = (said: string, telling: MessageContext): Omit<Sen
 export const modelText = (said: string, { before, text = said }: Omit<Sent, 'id'>): string =>
   `${before}${text}`
 
-/** A skill that is called by name, as it reads now. */
+/** Expands skill calls with the skills' current text. */
 export const expandSkills = (
   history: LoopMessage[],
   expand: (text: string) => string,
@@ -38,7 +38,7 @@ export const expandSkills = (
       : message,
   )
 
-/** The history as it was sent before. Messages from before this was recorded are sent as they are. */
+/** The history as it was sent before. Messages without a record are sent as written. */
 export const replaySent = (
   history: LoopMessage[],
   sent: readonly Sent[],

@@ -1,26 +1,26 @@
-/** Has what a turn changes recorded, whoever is the agent: before the first change, and when nothing of it runs any more. */
+/** Wraps an agent so that the file changes of a turn are recorded: before the first change and after the last. */
 import type { Agent, ChangeScope, LoopMessage } from '../agent/types.ts'
 import type { TurnRecorder, TurnStart } from '../checkpoints/turn-recorder.ts'
 import type { TurnScope } from './turn-scope.ts'
 
 export type CheckpointSource = { startTurn: (start: TurnStart) => TurnRecorder }
 
-const TITLE_CHARS = 120
+const MAX_TITLE_CHARS = 120
 
-/** The first line the person wrote, without what we put in front of it. */
+/** The first line of the user's message, without our workspace tag. */
 const titleOf = (history: readonly LoopMessage[]): string => {
   const last = history.findLast(({ role }) => role === 'user')?.content
   const text = typeof last === 'string' ? last.replace(/^\[Workspace: [^\n]*\]\n/, '') : ''
-  return (text.trim().split('\n')[0] ?? '').slice(0, TITLE_CHARS)
+  return (text.trim().split('\n')[0] ?? '').slice(0, MAX_TITLE_CHARS)
 }
 
-/** The same agent; a failure to record is one warning and never the turn's. */
+/** A failure to record produces a warning and does not fail the turn. */
 export const withCheckpoints = (
   checkpoints: CheckpointSource | null,
-  place: TurnScope,
+  scope: TurnScope,
   agent: Agent,
 ): Agent => {
-  const { config, home, workspace, sessionId, turn } = place
+  const { config, home, workspace, sessionId, turn } = scope
   if (!checkpoints || !config.checkpoints.enabled) return agent
   return async (request, emit) => {
     const recorder = checkpoints.startTurn({
@@ -38,11 +38,11 @@ export const withCheckpoints = (
     }
     request.signal.addEventListener('abort', recorder.stopping, { once: true })
     try {
-      // Another program changes files without asking us first.
+      // An external agent may change files without asking first.
       if (request.endpoint.apiMode === 'acp') await beforeChange('workspace')
       return await agent({ ...request, beforeChange }, emit)
     } finally {
-      // Not waited for: the answer is there. Whoever asks for the list waits instead.
+      // Not awaited: the response is complete. Listing the changes waits for it instead.
       void recorder.end()
     }
   }

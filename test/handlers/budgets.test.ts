@@ -69,7 +69,7 @@ test(
     const asked = (await chat.follow(stream, 'approval')).at(-1)!.data
     assert.equal(
       [asked.pattern_key, asked.description],
-      ['budget: turn tokens', 'The budget of this turn is used up: 200 tokens of 150 tokens.'],
+      ['budget: turn tokens', 'The budget for this turn is used up: 200 tokens of 150 tokens.'],
     )
     // It survives a reload, like every approval.
     const { session } = (await chat.app.get(`/api/session?session_id=${id}`)).body

@@ -77,7 +77,7 @@ test(
     const none = (await app.get(`/api/session/agent?session_id=${plain}`)).body
     assert.equal(none, { agent: null, is_open: false, mode: null, options: [], commands: [] })
     const open = await app.post('/api/session/agent/open', { session_id: plain })
-    assert.match(open.body.error, /no agent of another program/)
+    assert.match(open.body.error, /isn't an external agent/)
     const id = await newSession()
     const early = await app.post('/api/session/agent/mode', { session_id: id, mode: 'free' })
     assert.equal([early.status, /not running/.test(early.body.error)], [400, true])
