@@ -53,7 +53,7 @@ export type Turn = {
 }
 
 /** The engine's request without what the turn itself adds. */
-export type BoundRequest = Omit<AgentRequest, 'endpoint' | 'history' | 'signal' | 'now' | 'spent'>
+export type BoundRequest = Omit<AgentRequest, 'endpoint' | 'history' | 'signal' | 'now' | 'onUsage'>
 
 /** What a turn is given, bound to its session and home. */
 export type TurnContext = {
@@ -144,11 +144,17 @@ export const runAgent = async (
   }
   const call = async (): Promise<Outcome> => {
     const { signal } = turn.controller
-    const spent = (usage: Usage): void => {
+    const onUsage = (usage: Usage): void => {
       if (!turn.over) turn.usage = usage
     }
     const bound = await context.request()
-    const request = { ...bound, endpoint, signal, now: () => now() * 1_000, spent }
+    const request: Omit<AgentRequest, 'history'> = {
+      ...bound,
+      endpoint,
+      signal,
+      now: () => now() * 1_000,
+      onUsage,
+    }
     signal.throwIfAborted()
     return context.agent({ ...request, history: context.history() }, event =>
       onEvent(turn, context, now, event),
