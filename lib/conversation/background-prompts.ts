@@ -1,4 +1,4 @@
-/** Prompts that run beside a session, each in a session of its own that looks like it; its end is announced to every page. */
+/** Background prompts: each runs in its own session, copied from the parent's settings. A notice reports its end. */
 import type { Hub } from '../hub.ts'
 import type { Message } from '../schema/message.ts'
 import { contentText, type Meta } from '../sessions/entries.ts'
@@ -6,8 +6,8 @@ import { provisionalTitle } from '../sessions/title.ts'
 import type { Sessions } from '../sessions/types.ts'
 import type { TurnStarter } from './start-turn.ts'
 
-const KEPT = 50
-const ANSWER_CHARS = 4_000
+const MAX_LISTED = 50
+const MAX_ANSWER_CHARS = 4_000
 
 export type BackgroundPromptsOptions = {
   sessions: Sessions
@@ -29,7 +29,7 @@ const startedBy = ({ background }: Meta): string[] =>
 
 const lastAnswer = (messages: readonly Message[]): string => {
   const last = messages.findLast(({ role, _error }) => role === 'assistant' && !_error)
-  return last ? contentText(last.content).slice(0, ANSWER_CHARS) : ''
+  return last ? contentText(last.content).slice(0, MAX_ANSWER_CHARS) : ''
 }
 
 export type BackgroundPrompts = ReturnType<typeof createBackgroundPrompts>
@@ -55,7 +55,7 @@ export const createBackgroundPrompts = ({
   }
 
   return {
-    /** Same workspace, model, profile, personality and project; its messages are its own. */
+    /** The new session has the same workspace, model, profile, personality and project, but no messages. */
     async start(given: string, prompt: string) {
       const parent = sessions.require(given)
       const { session_id: sessionId } = sessions.create({
@@ -69,13 +69,13 @@ export const createBackgroundPrompts = ({
       })
       const { turn, result } = await turnStarter.turn({ sessionId, text: prompt, attachments: [] })
       const before = startedBy(sessions.head(parent.session_id).meta)
-      const background = [...before, sessionId].slice(-KEPT)
+      const background = [...before, sessionId].slice(-MAX_LISTED)
       sessions.append(parent.session_id, [{ t: 'meta', patch: { background } }])
       void result.then(() => announce(sessionId))
       return { streamId: turn.streamId, sessionId }
     },
 
-    /** What became of those a session has started; deleted ones are left out. */
+    /** Results of the prompts that a session started; deleted sessions are omitted. */
     results: (given: string): BackgroundResult[] =>
       startedBy(sessions.head(sessions.require(given).session_id).meta).flatMap(id => {
         const row = sessions.row(id)

@@ -1,4 +1,4 @@
-/** What a person may see and choose of another program's agent in a session: modes, options, commands. */
+/** Modes, options and commands of the external agent that serves a session. */
 import type { ExternalAgents } from '../agent/acp/agents.ts'
 import { setMode, setOption } from '../agent/acp/options.ts'
 import { joinForChoices, toSaved } from '../agent/acp/attach-session.ts'
@@ -19,7 +19,7 @@ export type AgentChoicesDeps = ExternalAgentTargetOptions & {
 
 const none: ExternalAgent = { agent: null, is_open: false, mode: null, options: [], commands: [] }
 
-const isNoMode = ({ category }: { category?: string | null | undefined }): boolean =>
+const isNotMode = ({ category }: { category?: string | null | undefined }): boolean =>
   category !== 'mode'
 
 const SWITCH = [
@@ -27,7 +27,7 @@ const SWITCH = [
   { value: 'off', name: 'Off', description: '' },
 ]
 
-/** Older agents have modes, newer ones an option that says which. */
+/** Older agents have modes, newer ones an option of the category `mode`. */
 const modeOption = (session: Session) => {
   const option = session.modes
     ? undefined
@@ -56,8 +56,8 @@ const toView = ({ id, name }: { id: string; name: string }, session: Session | n
   ...(session && {
     is_open: true,
     mode: modeOf(session),
-    // The mode stands above, whichever way the agent says it.
-    options: session.options.filter(isNoMode).map(option => ({
+    // The mode is a separate field, however the agent reports it.
+    options: session.options.filter(isNotMode).map(option => ({
       id: option.id,
       name: option.name,
       description: option.description ?? '',
@@ -92,33 +92,33 @@ export const createExternalAgentOptions = ({
     endpointOf,
   })
 
-  const peek = (place: ExternalAgentTarget) =>
-    external.peek(place.endpoint, place.home.name, place.id)
+  const peek = (target: ExternalAgentTarget) =>
+    external.peek(target.endpoint, target.home.name, target.id)
 
   const view = (sessionId: string): ExternalAgent => {
-    const place = placeOf(sessionId)
-    return place ? toView(place.agent, peek(place)?.session ?? null) : none
+    const target = placeOf(sessionId)
+    return target ? toView(target.agent, peek(target)?.session ?? null) : none
   }
 
   const requireOpen = (sessionId: string) => {
-    const place = requirePlace(sessionId)
-    const open = peek(place)
-    if (!open) throw invalid(`${place.agent.name} is not running for this session. Open it first.`)
-    return { ...open, place, name: place.agent.name }
+    const target = requirePlace(sessionId)
+    const open = peek(target)
+    if (!open) throw invalid(`${target.agent.name} is not running for this session. Open it first.`)
+    return { ...open, target, name: target.agent.name }
   }
 
-  /** The agent forgets what was chosen when it ends. */
-  const remember = ({ id, home, agent }: ExternalAgentTarget, session: Session) => {
+  /** Stores the choices, because the agent loses them when its process ends. */
+  const store = ({ id, home, agent }: ExternalAgentTarget, session: Session) => {
     const side = externalFor({ sessionId: id, home }, sessions)
-    const kept = side.load(agent.id)
+    const stored = side.load(agent.id)
     const chosen = toSaved(session, { workspace: '' }, { mark: '', cost: 0 })
     const { mode, options } = chosen
-    if (kept?.owner === id) side.save(agent.id, { ...kept, mode, options })
+    if (stored?.owner === id) side.save(agent.id, { ...stored, mode, options })
   }
 
   return {
     view,
-    /** Starts its program and its side of the session, so that there is something to choose from before the first message. */
+    /** Starts the agent and its session, so that its options are available before the first message. */
     async open(sessionId: string): Promise<ExternalAgent> {
       const { id, row, home, endpoint, agent } = requirePlace(sessionId)
       const side = externalFor({ sessionId: id, home }, sessions)
@@ -130,7 +130,7 @@ export const createExternalAgentOptions = ({
       return view(sessionId)
     },
     async setMode(sessionId: string, mode: string): Promise<ExternalAgent> {
-      const { running, session, name, place } = requireOpen(sessionId)
+      const { running, session, name, target } = requireOpen(sessionId)
       if (!modeOf(session)?.choices.some(({ value }) => value === mode))
         throw invalid(`${name} has no mode "${mode}".`)
       const option = modeOption(session)
@@ -138,11 +138,11 @@ export const createExternalAgentOptions = ({
         ? setOption(running.connection, session, option.id, mode)
         : setMode(running.connection, session, mode)
       await callAgent(name, work)
-      remember(place, session)
+      store(target, session)
       return view(sessionId)
     },
     async setOption(sessionId: string, id: string, value: string): Promise<ExternalAgent> {
-      const { running, session, name, place } = requireOpen(sessionId)
+      const { running, session, name, target } = requireOpen(sessionId)
       const option = session.options.find(each => each.id === id)
       const values =
         option?.type === 'boolean' ? ['on', 'off'] : option?.options.map(each => each.value)
@@ -150,7 +150,7 @@ export const createExternalAgentOptions = ({
         throw invalid(`${name} has no such choice: ${id} = ${value}.`)
       const given = option.type === 'boolean' ? value === 'on' : value
       await callAgent(name, setOption(running.connection, session, id, given))
-      remember(place, session)
+      store(target, session)
       return view(sessionId)
     },
   }

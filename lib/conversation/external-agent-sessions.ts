@@ -1,4 +1,4 @@
-/** Earlier sessions of another program's agent: which there are where a session works, and going on with one of them. */
+/** Earlier sessions of an external agent: lists those of a session's workspace and imports one. */
 import { redactValue } from '../redact/redact.ts'
 import { setImmediate } from 'node:timers/promises'
 import type { ExternalAgents } from '../agent/acp/agents.ts'
@@ -23,28 +23,28 @@ import { externalFor, storedAgentSession } from '../turn-context/external-agent.
 
 export type ExternalAgentSessionsOptions = ExternalAgentTargetOptions & {
   external: Pick<ExternalAgents, 'use'>
-  /** Nothing else begins in the session meanwhile. */
+  /** Blocks turns and other work in the session until `work` settles. */
   runExclusive: <T>(sessionId: string, work: (signal: AbortSignal) => Promise<T>) => Promise<T>
   expandSkill: (home: Home, text: string) => string
-  /** Pages that show the session read it anew. */
+  /** Called when the transcript changed: pages reload the session. */
   onChange: (sessionId: string) => void
   redact: (text: string) => string
 }
 
-const PAGE = 500
+const PAGE_SIZE = 500
 
 export const createExternalAgentSessions = (deps: ExternalAgentSessionsOptions) => {
   const { sessions, external, redact } = deps
   const { requireTarget: requirePlace } = createExternalAgentTargets(deps)
-  /** Two sessions of ours that ask for the same one at once. */
-  const taking = new Set<string>()
+  /** Imports in progress: two sessions must not import the same one. */
+  const importing = new Set<string>()
 
-  /** The agent's sessions that one of ours goes on with. A copy of ours only remembers where it came from. */
+  /** Agent session id → our session that continues it. A copy of a session has another owner and does not count. */
   const holders = async (agent: string): Promise<Map<string, string>> => {
     const held = new Map<string, string>()
     let cursor: string | undefined
     do {
-      const { body, next } = sessions.list({ limit: PAGE, cursor })
+      const { body, next } = sessions.list({ limit: PAGE_SIZE, cursor })
       for (const { session_id: ours } of JSON.parse(body.toString()) as SessionRow[]) {
         const kept = storedAgentSession(sessions.head(ours).meta, agent)
         if (kept?.owner !== ours) continue
@@ -64,10 +64,10 @@ export const createExternalAgentSessions = (deps: ExternalAgentSessionsOptions) 
       agent.name,
       external.use(endpoint, side, running => listPast(running, workspace)),
     )
-    if (!found) return { sessions: [], note: `${agent.name} does not tell which sessions it has.` }
+    if (!found) return { sessions: [], note: `${agent.name} doesn't list its sessions.` }
     const held = await holders(agent.id)
     return {
-      note: found.length === 0 ? `${agent.name} has no earlier session in this workspace.` : '',
+      note: found.length === 0 ? `${agent.name} has no earlier sessions in this workspace.` : '',
       sessions: found.map(past => ({
         agent_session_id: past.id,
         title: redact(past.title).slice(0, 300),
@@ -86,18 +86,18 @@ export const createExternalAgentSessions = (deps: ExternalAgentSessionsOptions) 
     const { id, row, home, endpoint, agent } = requirePlace(sessionId)
     const workspace = row.workspace || home.dir
     const key = JSON.stringify([home.name, agent.id, theirs])
-    if (taking.has(key))
-      throw conflict('Another session is going on with that one already.', {
+    if (importing.has(key))
+      throw conflict('Another chat already continues this session.', {
         code: 'external_session_in_use',
       })
-    taking.add(key)
+    importing.add(key)
     try {
       return await deps.runExclusive(id, async signal => {
         if (sessions.require(id).message_count > 0)
-          throw conflict('Only an empty session can go on with one of an agent. Begin a new one.')
+          throw conflict("Only an empty chat can continue an agent's session. Start a new one.")
         const holder = (await holders(agent.id)).get(theirs)
         if (holder !== undefined && holder !== id)
-          throw conflict('Another session is going on with that one already.', {
+          throw conflict('Another chat already continues this session.', {
             code: 'external_session_in_use',
             session_id: holder,
           })
@@ -123,7 +123,7 @@ export const createExternalAgentSessions = (deps: ExternalAgentSessionsOptions) 
             })),
             { t: 'meta', patch: { title: name } },
           ])
-          // As its next turn will see the conversation.
+          // The hash must match what the next turn computes.
           const history = expandSkills(toConversation(sessions.load(id)), text =>
             deps.expandSkill(home, text),
           )
@@ -137,14 +137,14 @@ export const createExternalAgentSessions = (deps: ExternalAgentSessionsOptions) 
         deps.onChange(id)
         const left = told?.left ?? 0
         const note = !told
-          ? `${agent.name} goes on with that session, but does not tell what was said: the earlier messages are not shown.`
+          ? `${agent.name} continues that session but doesn't provide its messages, so they aren't shown.`
           : left > 0
-            ? `${left} older messages are not shown; ${agent.name} knows them.`
+            ? `${left} older messages aren't shown. ${agent.name} still has them.`
             : ''
         return { session_id: id, message_count: told?.messages.length ?? 0, note }
       })
     } finally {
-      taking.delete(key)
+      importing.delete(key)
     }
   }
 

@@ -1,9 +1,9 @@
 /**
- * What was written while a turn ran: kept in the session's journal, so that no closed browser and no kill loses it, sent when
- * the turn has ended well. After a turn that failed or was stopped it waits for a person.
+ * The message queue: messages written while a turn runs. Stored in the session's journal, so that they survive a closed browser and a kill. Sent when
+ * the turn finishes successfully. After a failed or stopped turn they wait for the user.
  *
- * A message meant to steer stands in the same list, in front, until the running turn reads it: it leaves the list in the one
- * write that puts it into the transcript. What the turn did not read any more is sent like the others.
+ * Steering messages are at the front of the same list until the running turn reads them: the append that adds one to the
+ * transcript removes it from the queue. Those that the turn did not read are sent like the others.
  */
 import { randomBytes } from 'node:crypto'
 import { conflict, invalid, messageOf, missing } from '../errors.ts'
@@ -21,7 +21,7 @@ export type QueueOptions = {
   hub: Pick<Hub, 'publish'>
   /** The stream of the session's running turn. */
   streamOf: (sessionId: string) => string | null
-  /** Sends the item as the session's next turn; it leaves the list with that. */
+  /** Sends the item as the session's next turn, which removes it from the queue. */
   send: (sessionId: string, item: Queued) => Promise<{ streamId: string }>
   now: () => number
   log: (message: string, extra?: Record<string, unknown>) => void
@@ -41,7 +41,7 @@ export const createMessageQueue = (deps: QueueOptions) => {
   const write = async (sessionId: string, next: readonly Queued[]): Promise<Queued[]> => {
     sessions.append(sessionId, [{ t: 'meta', patch: queuedPatch(next) }])
     publish(sessionId)
-    // Whoever is told that it is kept may close the browser, and the machine may go down.
+    // Synced before the response: the user may close the browser, and the machine may lose power.
     await sessions.sync(sessionId)
     return list(sessionId)
   }
@@ -61,19 +61,19 @@ export const createMessageQueue = (deps: QueueOptions) => {
     ...(steer && { steer: true }),
   })
 
-  const requireRoom = (items: readonly Queued[]): void => {
+  const requireCapacity = (items: readonly Queued[]): void => {
     if (items.length >= MAX_QUEUED)
-      throw invalid(`At most ${MAX_QUEUED} messages can wait.`, { code: 'queue_full' })
+      throw invalid(`At most ${MAX_QUEUED} messages can be queued.`, { code: 'queue_full' })
   }
 
-  /** The first one goes out; what cannot be sent stays where it is. */
+  /** Sends the first message; it stays queued when that fails. */
   const next = async (sessionId: string): Promise<string | null> => {
     const [first] = list(sessionId)
     if (!first) return null
     try {
       return (await deps.send(sessionId, first)).streamId
     } catch (error) {
-      deps.log('a waiting message was not sent', {
+      deps.log('could not send a queued message', {
         session_id: sessionId,
         error: messageOf(error),
       })
@@ -85,40 +85,40 @@ export const createMessageQueue = (deps: QueueOptions) => {
     list: (sessionId: string) => list(sessions.require(sessionId).session_id),
     publish,
 
-    /** At the end. Nothing runs and nothing went wrong: it goes out at once. */
-    async add(given: string, fresh: New) {
+    /** Appends a message. Sent at once when the session is idle after a successful turn. */
+    async add(given: string, input: New) {
       const { session_id: id } = sessions.require(given)
       const before = list(id)
-      requireRoom(before)
-      const item = toItem(fresh, false)
+      requireCapacity(before)
+      const item = toItem(input, false)
       const queued = await write(id, [...before, item])
-      // Asked only now: a turn may have ended, or been stopped, while the disk was awaited.
+      // Checked after the sync: a turn may have ended or been stopped meanwhile.
       const { last_turn: how } = sessions.require(id)
       const isFree = deps.streamOf(id) === null && (how === 'done' || how === null)
       const streamId = isFree ? await next(id) : null
       return { item, queued: streamId ? list(id) : queued, streamId }
     },
 
-    /** Into the running turn, before its next step. Refused where none runs. */
-    async steer(given: string, fresh: New) {
+    /** Adds a message to the running turn, before its next step. Rejects when no turn is running. */
+    async steer(given: string, input: New) {
       const { session_id: id } = sessions.require(given)
       const streamId = deps.streamOf(id)
       if (streamId === null)
-        throw conflict('There is no running turn to steer.', { code: 'no_running_turn' })
+        throw conflict('Nothing is running to steer.', { code: 'no_running_turn' })
       const before = list(id)
-      requireRoom(before)
+      requireCapacity(before)
       const at = before.findLastIndex(item => item.steer) + 1
-      const item = toItem(fresh, true)
+      const item = toItem(input, true)
       await write(id, before.toSpliced(at, 0, item))
       return { item, streamId }
     },
 
-    /** A waiting message into the running turn. */
+    /** Turns a queued message into a steering message. */
     async steerQueued(given: string, itemId: string) {
       const { session_id: id } = sessions.require(given)
       const streamId = deps.streamOf(id)
       if (streamId === null)
-        throw conflict('There is no running turn to steer.', { code: 'no_running_turn' })
+        throw conflict('Nothing is running to steer.', { code: 'no_running_turn' })
       const item: Queued = { ...found(id, itemId), steer: true }
       const rest = list(id).filter(one => one.id !== itemId)
       await write(id, rest.toSpliced(rest.findLastIndex(one => one.steer) + 1, 0, item))
@@ -149,7 +149,7 @@ export const createMessageQueue = (deps: QueueOptions) => {
       return { removed, queued }
     },
 
-    /** The named ones first, in this order; those nobody named keep theirs behind them. */
+    /** The given ids first, in this order; the others keep their order behind them. */
     async reorder(given: string, ids: readonly string[]) {
       const { session_id: id } = sessions.require(given)
       const before = list(id)
@@ -157,15 +157,15 @@ export const createMessageQueue = (deps: QueueOptions) => {
       return write(id, [...first, ...before.filter(item => !ids.includes(item.id))])
     },
 
-    /** By hand: the named one or the first, whatever became of the last turn. */
+    /** Sends the given message or the first one, regardless of how the last turn ended. */
     async send(given: string, itemId?: string) {
       const { session_id: id } = sessions.require(given)
       const item = itemId === undefined ? list(id)[0] : found(id, itemId)
-      if (!item) throw missing('Nothing is waiting.', { code: 'queued_message_not_found' })
+      if (!item) throw missing('The queue is empty.', { code: 'queued_message_not_found' })
       return deps.send(id, item)
     },
 
-    /** After a turn that ended well. */
+    /** Called after a successful turn. */
     next,
   }
 }

@@ -1,4 +1,4 @@
-/** A session as it goes over the wire: its row, its messages, and what its running turn has beyond them. */
+/** The wire form of a session: its row, its messages, and the live state of its running turn. */
 import type { Hub } from '../hub.ts'
 import { missing } from '../errors.ts'
 import type { Message } from '../schema/message.ts'
@@ -15,7 +15,7 @@ export type SessionViewsOptions = {
   turns: Pick<Turns, 'live' | 'questions'>
   hub: Pick<Hub, 'cursor'>
   redactValue: <T>(value: T) => T
-  /** The model shown: computed, never written back. */
+  /** The model to show: computed, never stored. */
   shownModel: (model: string | null, profile: string) => string | null
 }
 
@@ -30,7 +30,7 @@ export const createSessionViews = ({
   redactValue,
   shownModel,
 }: SessionViewsOptions) => {
-  /** Everything but the messages. Call it in the tick that reads them: the cursor says what they hold. */
+  /** Everything but the messages. Must be called in the tick that reads them: `cursor` is the stream position they match. */
   const assemble = (row: SessionRow, { offset, truncated, ...parts }: Parts): Session => {
     const { meta, spans } = sessions.head(row.session_id)
     return {
@@ -53,7 +53,7 @@ export const createSessionViews = ({
     }
   }
 
-  /** The record without its messages, and their text: read in one tick, because reading begins with the call. */
+  /** The session without its messages, and the messages as JSON; both read in one tick, because reading starts with the call. */
   const whole = async (id: string): Promise<{ head: Session; messages: Buffer }> => {
     const row = sessions.require(id)
     const text = sessions.wholeJson(row.session_id)
@@ -63,7 +63,7 @@ export const createSessionViews = ({
     return { head: { ...head, tool_calls }, messages }
   }
 
-  /** The record F as text: the messages are put in as they stand in the file. */
+  /** The whole session as JSON, without parsing its messages. */
   const recordJson = async (id: string): Promise<Buffer[]> => {
     const { head, messages } = await whole(id)
     const { messages: _, ...rest } = head
@@ -75,7 +75,7 @@ export const createSessionViews = ({
   }
 
   return {
-    /** The record F with every message, as an object. */
+    /** The whole session as an object. */
     async full(id: string): Promise<Session> {
       const { head, messages } = await whole(id)
       return { ...head, messages: JSON.parse(messages.toString()) as Message[] }
@@ -83,19 +83,19 @@ export const createSessionViews = ({
 
     recordJson,
 
-    /** `{"session": F}` as text. */
+    /** `{"session": …}` as JSON. */
     async wholeJson(id: string): Promise<Buffer[]> {
       return [Buffer.from('{"session":'), ...(await recordJson(id)), Buffer.from('}')]
     },
 
-    /** The last `limit` messages, or those before one; long tool results are cut. */
+    /** The last `limit` messages, or those before one; long tool results are truncated. */
     paged(id: string, { limit, before }: { limit: number; before?: string }): Session {
       const row = sessions.require(id)
       const { messages, ...page } = sessions.tail(row.session_id, { limit, before })
       return assemble(row, { ...page, messages: messages.map(elide), tool_calls: [] })
     },
 
-    /** A session that is not ours, in the form of one: nothing of it runs here. */
+    /** A session of the host agent in the same form; it has no live state. */
     foreign(
       { row, messages }: { row: SessionRow; messages: Message[] },
       page: {
@@ -128,7 +128,7 @@ export const createSessionViews = ({
       }
     },
 
-    /** One whole message, for what a page has cut. */
+    /** One whole message, for a truncated tool result. */
     message(id: string, messageId: string): Message {
       const found = sessions.load(id).messages.find(message => message.id === messageId)
       if (!found) throw missing('Message not found', { code: 'message_not_found' })

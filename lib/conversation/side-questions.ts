@@ -1,6 +1,6 @@
 /**
- * Side questions: answered from what a session holds so far, without tools, as a stream of their own. The running turn does
- * not notice, and nothing of it enters the transcript; only what it used is written into the session's books.
+ * Side questions: answered from a session's transcript, without tools, on their own stream. The running turn is not
+ * affected, and the transcript does not change; only the usage is recorded.
  */
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
@@ -19,16 +19,16 @@ import { toTurnEvent } from '../turns/to-stream-event.ts'
 
 export type SideQuestionsOptions = {
   sessions: Sessions
-  /** Pages hear of it over the connection they have. */
+  /** Publishes progress on the session's event stream. */
   hub: Pick<Hub, 'publish'>
   eventLogs: EventLogRegistry
   liveDir: string
   agent: Agent
   providers: Providers
   homeOf: (profile: string | null | undefined) => Home
-  /** The session's own model; throws a Refusal with the sentence why it cannot be called. */
+  /** The session's own model. Throws UserError when it cannot be called. */
   endpoint: (sessionId: string) => Promise<ModelEndpoint>
-  /** Asked before the question is; nobody is there to be asked for more. */
+  /** The spending limit; it cannot be extended here. */
   budgetFor: (about: {
     sessionId: string
     home: Home
@@ -44,8 +44,11 @@ const SYSTEM =
 
 type AsideEvent = Extract<ServiceEvent, { type: 'aside' }>['data']
 
-/** What a page makes of an event of its stream; null for what it does not show. */
-const told = ({ type, data }: TurnEvent): Omit<AsideEvent, 'stream_id' | 'question'> | null => {
+/** Converts a turn event to the page's event; null for events that are not shown. */
+const toAsideEvent = ({
+  type,
+  data,
+}: TurnEvent): Omit<AsideEvent, 'stream_id' | 'question'> | null => {
   if (type === 'token') return { status: 'running', text: data.text }
   if (type === 'done') return { status: 'done', answer: data.answer ?? '' }
   if (type === 'apperror') return { status: 'failed', error: data.message }
@@ -60,7 +63,7 @@ export const createSideQuestions = (deps: SideQuestionsOptions) => {
   const { sessions, eventLogs } = deps
   const running = new Map<string, Running>()
 
-  const account = (sessionId: string, streamId: string, usage: Usage): void => {
+  const recordUsage = (sessionId: string, streamId: string, usage: Usage): void => {
     if (usage.input_tokens + usage.output_tokens === 0) return
     const row = sessions.row(sessionId)
     if (!row) return
@@ -77,14 +80,17 @@ export const createSideQuestions = (deps: SideQuestionsOptions) => {
     ])
   }
 
-  const close = (log: EventLog, { status, text, usage, failure }: Outcome): void => {
+  const appendOutcome = (log: EventLog, { status, text, usage, failure }: Outcome): void => {
     if (status === 'finished') {
       const answer = deps.redact(text)
       log.append({ type: 'done', data: { usage, message_ids: [], ephemeral: true, answer } })
     } else if (status === 'stopped') {
       log.append({ type: 'cancel', data: { message: 'Cancelled by user' } })
     } else {
-      const { type, message, hint } = failure ?? { type: 'no_response', message: 'No answer came.' }
+      const { type, message, hint } = failure ?? {
+        type: 'no_response',
+        message: 'No response received.',
+      }
       log.append({
         type: 'apperror',
         data: { type, message: deps.redact(message), ...(hint ? { hint: deps.redact(hint) } : {}) },
@@ -131,21 +137,21 @@ export const createSideQuestions = (deps: SideQuestionsOptions) => {
       event => mask.push(event).forEach(show),
     )
     mask.flush().forEach(show)
-    account(id, log.stream_id, turn.usage)
-    close(log, outcome)
+    recordUsage(id, log.stream_id, turn.usage)
+    appendOutcome(log, outcome)
   }
 
   return {
-    /** Answers at once; the stream is read like a turn's. */
+    /** Returns at once; the stream is read like a turn's. */
     async ask(given: string, question: string) {
       const { session_id: sessionId } = sessions.require(given)
       const text = question.trim()
       if (!text) throw invalid('question is required', { code: 'missing_fields' })
       const endpoint = await deps.endpoint(sessionId)
       if (endpoint.apiMode === 'acp')
-        throw unavailable('This agent answers whole turns only. Choose a model for side questions.')
+        throw unavailable("External agents can't answer side questions. Choose a model.")
       if (running.has(sessionId))
-        throw conflict('A side question is being answered already.', {
+        throw conflict('Another side question is being answered.', {
           code: 'side_question_running',
         })
       const streamId = randomBytes(16).toString('hex')
@@ -158,7 +164,7 @@ export const createSideQuestions = (deps: SideQuestionsOptions) => {
         join(deps.liveDir, `${streamId}.jsonl`),
         { session_id: sessionId, stream_id: streamId, at: deps.now() },
         event => {
-          const said = told(event)
+          const said = toAsideEvent(event)
           if (said) publish(said)
         },
       )
@@ -170,7 +176,9 @@ export const createSideQuestions = (deps: SideQuestionsOptions) => {
         .catch((error: unknown) => {
           deps.log('a side question failed', { session_id: sessionId, error: messageOf(error) })
           const message =
-            error instanceof UserError ? deps.redact(error.message) : 'It could not be answered.'
+            error instanceof UserError
+              ? deps.redact(error.message)
+              : "Couldn't answer the side question."
           log.emitUnsaved({ type: 'apperror', data: { type: 'error', message } })
         })
         .finally(() => {
@@ -181,14 +189,14 @@ export const createSideQuestions = (deps: SideQuestionsOptions) => {
       return { streamId, sessionId }
     },
 
-    /** False when no such stream runs. */
+    /** False when no such stream is running. */
     cancel(streamId: string): boolean {
       const own = [...running.values()].find(each => each.streamId === streamId)
       own?.controller.abort(new Error('cancelled'))
       return own !== undefined
     },
 
-    /** With its session. */
+    /** Cancels the side question of a session. */
     endSession(sessionId: string): void {
       running.get(sessionId)?.controller.abort(new Error('cancelled'))
     },

@@ -1,4 +1,4 @@
-/** Where sessions and turns come from: which home, workspace and model are meant is decided here, once. */
+/** Creates sessions and starts turns: resolves home, workspace and model. */
 import type { ModelEndpoint } from '../agent/types.ts'
 import { conflict, UserError } from '../errors.ts'
 import type { Home } from '../profiles/home.ts'
@@ -16,11 +16,11 @@ export type TurnStarterOptions = {
   homes: Pick<Homes, 'of' | 'open' | 'has'>
   models: {
     default: (home: Home) => string
-    /** `changed`: the session's own model does not fit this home any more. */
+    /** `changed`: the session's model is not available in this home. */
     compatible: (home: Home, model: string | null) => { model: string; changed: boolean }
-    /** What `endpoint` looks up is at hand afterwards. */
+    /** Loads what `endpoint` looks up. */
     ready: (home: Home) => Promise<void>
-    /** Throws a Refusal with the sentence why it cannot be called. */
+    /** Throws UserError when the model cannot be called. */
     endpoint: (home: Home, model: string, baseUrl?: string) => ModelEndpoint
   }
   workspaces: {
@@ -36,20 +36,20 @@ export type TurnInput = {
   attachments: string[]
   workspace?: string
   model?: string
-  /** Its id in the queue, which it leaves with the write that begins the turn. */
+  /** Its id in the queue; the append that starts the turn removes it. */
   queued?: string
 }
 
-/** A turn nobody watches, in a session made for it. */
+/** An unattended turn in a new session. */
 export type UnattendedInput = {
   title: string
   text: string
-  /** Blank means the home's default one. */
+  /** Blank means the home's default. */
   workspace: string
   model: string
   baseUrl: string
   unattended: Unattended
-  /** What else the session's record says of where it came from. */
+  /** Additional keys of the session's record. */
   meta: Record<string, unknown>
 }
 
@@ -69,32 +69,33 @@ export const createTurnStarter = ({
     try {
       return models.endpoint(home, model, baseUrl)
     } catch (error) {
-      // The turn fails with this sentence; refusing the request would lose the message.
+      // The turn fails with this error; rejecting the request would lose the message.
       if (error instanceof UserError) return error
       throw error
     }
   }
 
-  /** An empty string means the default; absent means as before. */
+  /** An empty string means the default; absent means unchanged. */
   const modelPatch = (model: string | null | undefined) =>
     model === undefined ? {} : { model: model?.trim() || null }
 
-  const isThere = (profile: string | null | undefined): boolean => !profile || homes.has(profile)
+  const profileExists = (profile: string | null | undefined): boolean =>
+    !profile || homes.has(profile)
 
-  /** Gives a conversation whose profile was deleted to another one; where it may not work there, it moves. */
-  const adopt = (sessionId: string, profile: string): void => {
+  /** Moves a session of a deleted profile to another profile, and to another workspace if its own is not allowed there. */
+  const moveToProfile = (sessionId: string, profile: string): void => {
     const row = sessions.require(sessionId)
     const home = homes.open(profile)
     if (row.profile === home.name) return
-    if (isThere(row.profile))
-      throw conflict(`The conversation belongs to the profile '${row.profile ?? 'default'}'.`)
+    if (profileExists(row.profile))
+      throw conflict(`This chat belongs to the profile '${row.profile ?? 'default'}'.`)
     turns.requireIdle(row.session_id)
-    const workspace = knownPlace(home, row.workspace) ?? workspaces.last(home)
+    const workspace = allowedWorkspace(home, row.workspace) ?? workspaces.last(home)
     sessions.append(row.session_id, [{ t: 'meta', patch: { profile: home.name, workspace } }])
   }
 
-  /** Undefined for a folder of another machine, or one this profile may not work in. */
-  const knownPlace = (home: Home, path: string | undefined): string | undefined => {
+  /** Undefined for a missing folder, or one that this profile may not use. */
+  const allowedWorkspace = (home: Home, path: string | undefined): string | undefined => {
     if (!path) return undefined
     try {
       return workspaces.check(home, path)
@@ -117,7 +118,7 @@ export const createTurnStarter = ({
       })
     },
 
-    /** Messages of an export, in a new session of this profile; all of them or none are kept. */
+    /** Imports an export into a new session of this profile, all messages or none. */
     async importSession(home: Home, { meta, messages }: Imported): Promise<SessionRow> {
       await models.ready(home)
       const model = meta.model ? models.compatible(home, meta.model).model : models.default(home)
@@ -126,7 +127,7 @@ export const createTurnStarter = ({
         {
           ...meta,
           title: meta.title || 'Imported session',
-          workspace: knownPlace(home, meta.workspace) ?? workspaces.last(home),
+          workspace: allowedWorkspace(home, meta.workspace) ?? workspaces.last(home),
           model: model || null,
           profile: home.name,
         },
@@ -138,7 +139,7 @@ export const createTurnStarter = ({
       sessionId: string,
       { workspace, model, profile }: Choice & { profile?: string | undefined },
     ): SessionRow {
-      if (profile !== undefined) adopt(sessionId, profile)
+      if (profile !== undefined) moveToProfile(sessionId, profile)
       const row = sessions.require(sessionId)
       const home = homeOf(row.profile)
       const place = workspace === undefined ? {} : { workspace: workspaces.check(home, workspace) }
@@ -148,9 +149,9 @@ export const createTurnStarter = ({
       return sessions.require(row.session_id)
     },
 
-    /** Starts a turn. `effectiveModel` is set when the session's model was replaced because it does not fit. */
+    /** Starts a turn. `effectiveModel` is set when the session's model was replaced because it is not available. */
     async turn({ sessionId, text, attachments, workspace, model, queued }: TurnInput) {
-      // Before anything is decided: from the next line on nothing waits until the turn has its place.
+      // Must be first: nothing may await between the checks below and `turns.start`, which reserves the session.
       await models.ready(homeOf(sessions.require(sessionId).profile))
       const row = sessions.require(sessionId)
       turns.requireIdle(row.session_id)
@@ -170,11 +171,11 @@ export const createTurnStarter = ({
         patch,
         endpoint: endpointOf(home, fitting),
       })
-      if (isThere(row.profile)) workspaces.setLast(home, place)
+      if (profileExists(row.profile)) workspaces.setLast(home, place)
       return { ...started, effectiveModel: changed ? fitting : undefined }
     },
 
-    /** The model a session has now; throws the sentence why it cannot be called. */
+    /** The endpoint of a session's model. Throws UserError when it cannot be called. */
     async endpoint(sessionId: string): Promise<ModelEndpoint> {
       const { profile, model } = sessions.require(sessionId)
       const home = homeOf(profile)
@@ -182,7 +183,7 @@ export const createTurnStarter = ({
       return models.endpoint(home, models.compatible(home, model).model)
     },
 
-    /** Refuses where the workspace may not be worked in; a model that cannot be called fails as a turn. */
+    /** Throws UserError for a workspace that is not allowed; an unusable model fails the turn instead. */
     async unattended(home: Home, input: UnattendedInput) {
       await models.ready(home)
       const workspace = workspaces.check(home, input.workspace)
@@ -192,7 +193,7 @@ export const createTurnStarter = ({
         workspace,
         model: input.model || models.default(home) || null,
         profile: home.name,
-        // It has its name, and no model is asked for another.
+        // The title is set; do not generate one.
         llm_title_generated: true,
       })
       return turns.start({

@@ -1,4 +1,4 @@
-/** The jobs of a home as its agent manages them: the person's own verbs, and a closer look at what is to be run. */
+/** The jobs of a home for the agent's `cronjob` tool, with stricter checks of what will run. */
 import type { CronFields, CronStore } from '../agent/tools/cronjob.ts'
 import { forbidden } from '../errors.ts'
 import { reveal } from '../redact/redact.ts'
@@ -9,10 +9,10 @@ import { toWireJob } from './job.ts'
 type HomeCron = ReturnType<Cron['of']>
 type Stored = Parameters<typeof toWireJob>[0]
 
-/** The prompt is read by a model with tools and without a witness, and it was another model that wrote it. */
+/** The prompt was written by a model and runs unattended with tools: check it for prompt injection. */
 const checkPrompt = ({ prompt }: CronFields): void => {
   const threat = findThreat(prompt ?? '')
-  if (threat) throw forbidden(`The task was not stored: its prompt holds ${threat}.`)
+  if (threat) throw forbidden(`The task was not saved: its prompt contains ${threat}.`)
 }
 
 export const createCronStore = ({ jobs, scheduler, now, zone }: HomeCron): CronStore => {
@@ -47,7 +47,7 @@ export const createCronStore = ({ jobs, scheduler, now, zone }: HomeCron): CronS
     list: () => jobs.list().map(show),
     async create(fields) {
       checkPrompt(fields)
-      // Of a task that is new nothing was shown: a mask in it was read somewhere else.
+      // A new task has no stored secrets to restore, so a mask in it is an error.
       for (const text of [fields.prompt, fields.name]) if (text !== undefined) reveal(text, '')
       return show(await jobs.create(fields))
     },

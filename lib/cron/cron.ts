@@ -1,4 +1,4 @@
-/** Scheduled jobs of every profile: one clock for all homes, one scheduler and one set of verbs for each. */
+/** Scheduled jobs of every profile: one clock for all homes, one scheduler and job store per home. */
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import type { Home } from '../profiles/home.ts'
@@ -19,34 +19,39 @@ export type CronOptions = {
   ) => ReturnType<RunJobOptions['start']>
   stop: RunJobOptions['stop']
   skill: (home: Home, name: string) => string | null
-  /** Why the home forbids every command, or null. */
+  /** Why the home blocks all commands, or null. */
   forbids: (home: Home) => string | null
   redact: (text: string) => string
   log: (line: string, extra?: Record<string, unknown>) => void
   /** Milliseconds since 1970. */
   now?: () => number
-  /** Calls back each minute; answers how to stop it. Tests turn the clock by hand. */
+  /** Calls back every minute until the returned function is called. Injectable for tests. */
   ticker?: (tick: () => void) => () => void
 }
 
 const START_MS = 1_000
 
-const minutely = (log: CronOptions['log']) => (tick: () => void) => {
-  const say = (message: string | Error) => log('clock', { message: String(message) })
+const everyMinute = (log: CronOptions['log']) => (tick: () => void) => {
+  const logMessage = (message: string | Error) => log('clock', { message: String(message) })
   const stopped = new AbortController()
   const start = async () => {
     const { schedule } = await import('node-cron')
     if (stopped.signal.aborted) return
     const task = schedule('* * * * *', tick, {
       unref: true,
-      // A late tick looks at the same clock: nothing is missed by it.
+      // A late tick reads the current time, so nothing is missed.
       suppressMissedWarning: true,
-      logger: { info: () => undefined, debug: () => undefined, warn: say, error: say },
+      logger: {
+        info: () => undefined,
+        debug: () => undefined,
+        warn: logMessage,
+        error: logMessage,
+      },
     })
     stopped.signal.addEventListener('abort', () => void task.destroy(), { once: true })
   }
-  // Behind the start of the service, which looks at all due times itself: the first look at a clock of cron is dear.
-  const later = setTimeout(() => void start().catch(say), START_MS)
+  // Importing node-cron is slow, so do it after startup, which checks all due times itself.
+  const later = setTimeout(() => void start().catch(logMessage), START_MS)
   later.unref()
   stopped.signal.addEventListener('abort', () => clearTimeout(later), { once: true })
   return () => stopped.abort()
@@ -57,7 +62,7 @@ export type Cron = ReturnType<typeof createCron>
 export const createCron = (deps: CronOptions) => {
   const { log, now = Date.now } = deps
   const by = { pid: process.pid, boot: randomBytes(6).toString('hex') }
-  const rooms = new Map<Home, ReturnType<typeof open>>()
+  const byHome = new Map<Home, ReturnType<typeof open>>()
 
   const open = (home: Home) => {
     const dir = join(home.dir, 'cron')
@@ -90,28 +95,28 @@ export const createCron = (deps: CronOptions) => {
     }
   }
 
-  /** A profile that was deleted and made again is another home, with a room of its own. */
+  /** A profile that was deleted and recreated is another home. */
   const of = ({ strict: home }: Home) => {
-    const room = rooms.get(home) ?? open(home)
-    rooms.set(home, room)
-    return room
+    const homeCron = byHome.get(home) ?? open(home)
+    byHome.set(home, homeCron)
+    return homeCron
   }
 
   const tick = async (): Promise<void> => {
     const homes = new Set(deps.homes())
-    for (const [home, { scheduler }] of rooms)
-      if (!homes.has(home) && scheduler.running().length === 0) rooms.delete(home)
+    for (const [home, { scheduler }] of byHome)
+      if (!homes.has(home) && scheduler.running().length === 0) byHome.delete(home)
     await Promise.all([...homes].map(home => of(home).scheduler.tick()))
   }
-  const stopTicking = (deps.ticker ?? minutely(log))(() => void tick())
-  const all = () => [...rooms.values()].map(room => room.scheduler)
+  const stopTicking = (deps.ticker ?? everyMinute(log))(() => void tick())
+  const all = () => [...byHome.values()].map(homeCron => homeCron.scheduler)
 
   return {
     of,
     tick,
-    /** Jobs that run now, in all homes: while there are any, no profile is switched or deleted. */
+    /** Running jobs in all homes: profiles are not switched or deleted while there are any. */
     count: (): number => all().reduce((sum, each) => sum + each.running().length, 0),
-    /** No further runs; those that go on end as interrupted. Resolves when that is recorded. */
+    /** Starts no further runs and ends running ones as interrupted. Resolves when that is recorded. */
     async close(): Promise<void> {
       stopTicking()
       for (const each of all()) each.stop()

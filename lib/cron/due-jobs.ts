@@ -1,4 +1,4 @@
-/** What one look at the clock decides about each job: nothing, a run, or due times that went by. Decides on values; writes nothing. */
+/** Decides per tick what happens to each job: nothing, a run, or missed due times. Pure. */
 import { type JobPlan, repeatOf } from './job.ts'
 import type { RawJob } from './jobs-file.ts'
 import { dueTimes, graceMs, nextRun } from './next-run.ts'
@@ -12,7 +12,7 @@ export type Passed = {
   error: string
 }
 export type Decision = {
-  /** What changes in the job's record, before anything runs. */
+  /** Changes to the job's record, written before the run. */
   patch: RawJob
   run: { due: number } | null
   passed: Passed[]
@@ -21,14 +21,14 @@ export type Decision = {
 export type DecisionContext = {
   now: number
   zone: string
-  /** Since when somebody has looked at the clock every minute: what became due later is late for no fault of its own. */
+  /** Since when the clock has been checked every minute. A job that became due later is late because of other runs, and not missed. */
   aliveSince: number
   isBusy: (id: string) => boolean
 }
 
 const nothing: Passed[] = []
 
-/** Without a next run: recurring jobs get one, a one-shot that has just passed is due, an older one was missed. */
+/** The due time of a job. A one-shot without `next_run_at` that never ran is due at its own time. */
 const dueOf = (plan: JobPlan, { zone }: DecisionContext): number | null => {
   if (plan.nextRunAt !== null || !plan.schedule) return plan.nextRunAt
   if (plan.schedule.kind !== 'once') return null
@@ -36,15 +36,15 @@ const dueOf = (plan: JobPlan, { zone }: DecisionContext): number | null => {
   return parseInstant(plan.schedule.run_at, zone) ?? null
 }
 
-/** Over for good: kept in the list so that it can be seen and given another time. */
-const over = (error: string | null): RawJob => ({
+/** Completed: kept in the list, so that it can be shown and rescheduled. */
+const completedPatch = (error: string | null): RawJob => ({
   next_run_at: null,
   enabled: false,
   state: 'completed',
   ...(error === null ? {} : { last_status: 'error', last_error: error }),
 })
 
-/** Null: nothing to do and nothing to write. */
+/** Null when there is nothing to do. */
 export const decide = (plan: JobPlan, look: DecisionContext): Decision | null => {
   const { now, zone, aliveSince } = look
   const { schedule } = plan
@@ -52,7 +52,7 @@ export const decide = (plan: JobPlan, look: DecisionContext): Decision | null =>
   const due = dueOf(plan, look)
   const iso = (ms: number | null): string | null => (ms === null ? null : toIso(ms, zone))
   if (due === null) {
-    if (schedule.kind === 'once') return { patch: over(null), run: null, passed: nothing }
+    if (schedule.kind === 'once') return { patch: completedPatch(null), run: null, passed: nothing }
     const next = nextRun(schedule, { now, zone, from: plan.lastRunAt ?? undefined })
     return next === null ? null : { patch: { next_run_at: iso(next) }, run: null, passed: nothing }
   }
@@ -66,15 +66,15 @@ export const decide = (plan: JobPlan, look: DecisionContext): Decision | null =>
   const range = { due: times.first, until: times.last, count: times.count }
   if (now - due > graceMs(schedule, due, zone) && due < aliveSince) {
     const error = `Missed: nothing was running at ${toMinute(times.last, zone)}.`
-    const patch = next === null ? over(error) : { next_run_at: iso(next) }
+    const patch = next === null ? completedPatch(error) : { next_run_at: iso(next) }
     return { patch, run: null, passed: [{ how: 'missed', ...range, error }] }
   }
   if (look.isBusy(plan.id)) {
     const error = 'Skipped: the run before had not ended.'
-    const patch = next === null ? over(error) : { next_run_at: iso(next) }
+    const patch = next === null ? completedPatch(error) : { next_run_at: iso(next) }
     return { patch, run: null, passed: [{ how: 'skipped', ...range, error }] }
   }
-  // Several due times that went by together are one run; the agent does not do the same work twice in a row.
+  // Several past due times are one run.
   const before = times.count - 1
   const error = 'Skipped: run once for several due times.'
   return {
@@ -90,11 +90,11 @@ export type Completion = {
   status: 'ok' | 'error'
   error: string | null
   deliveryError: string | null
-  /** The service ended in its middle: not counted, so that the job can be seen and run again. */
+  /** The service stopped during the run: not counted as a run. */
   interrupted: boolean
 }
 
-/** After a run; null when the job has run as often as it should and leaves the list. */
+/** The changes after a run; null when the job has completed its runs and is deleted. */
 export const completed = (job: RawJob, plan: JobPlan, done: Completion): RawJob | null => {
   const { times, completed: before } = repeatOf(job)
   const count = done.interrupted ? before : before + 1

@@ -1,13 +1,13 @@
 /**
- * What became of every due time: `<home>/cron/history.jsonl`, one JSON object a line, only appended to.
+ * The run history: `<home>/cron/history.jsonl`, append-only, one JSON object per line, covering every due time.
  *
- *   {"t":"claimed","run":…,"at":…,"job":…,"name":…,"trigger":…,"due":…,"by":{"pid":…,"boot":…}}   taken; it runs next
- *   {"t":"started","run":…,"at":…}   {"t":"session","run":…,"session":…}                          its turn
- *   {"t":"ended","run":…,"at":…,"how":"ran"|"interrupted","status":…,"error":…,"file":…}          over
+ *   {"t":"claimed","run":…,"at":…,"job":…,"name":…,"trigger":…,"due":…,"by":{"pid":…,"boot":…}}   claimed; runs next
+ *   {"t":"started","run":…,"at":…}   {"t":"session","run":…,"session":…}                          its session
+ *   {"t":"ended","run":…,"at":…,"how":"ran"|"interrupted","status":…,"error":…,"file":…}          ended
  *   {"t":"passed","run":…,"at":…,"job":…,"name":…,"how":"missed"|"skipped","due":…,"until":…,"count":…,"error":…}
  *
- * Times are seconds since 1970. A claim without an end whose `by` is no living process was interrupted. The file is cut
- * to its newest runs when it grows beyond 2 MB; deleting it costs the history and nothing else.
+ * Times are seconds since 1970. A claim without an end whose `by` is not a live process was interrupted. The file is truncated
+ * to its newest runs when it grows beyond 2 MB. Deleting it loses only the history.
  */
 import { randomBytes } from 'node:crypto'
 import { mkdirSync, statSync } from 'node:fs'
@@ -25,13 +25,13 @@ export type Ending = {
   error: string | null
   filename: string | null
 }
-/** As stored; `by` and `claimed_at` are no business of a page. */
+/** As stored; `by` and `claimed_at` are internal. */
 export type Run = JobRun & { by: Runner | null; claimed_at: number }
 
 export type History = {
   /** Newest first. */
   list(): readonly Run[]
-  /** Cuts a long file; for a moment when nobody else writes: before the first tick. */
+  /** Truncates a long file. Call it while no one else writes: before the first tick. */
   shorten(): void
   claimed(of: { job: string; name: string; trigger: 'schedule' | 'manual'; due: number }): string
   started(run: string): void
@@ -48,8 +48,8 @@ export type History = {
   }): void
 }
 
-const MOST_BYTES = 2 << 20
-const KEPT_RUNS = 2_000
+const MAX_BYTES = 2 << 20
+const MAX_RUNS = 2_000
 
 type Line = Record<string, unknown>
 const number = (value: unknown): number => (typeof value === 'number' ? value : 0)
@@ -59,7 +59,7 @@ const parseLine = (line: string): Line | null => {
     const value: unknown = JSON.parse(line)
     return isObject(value) ? (value as Line) : null
   } catch {
-    // Torn by a power cut: one row of a history.
+    // A line torn by a power failure is skipped.
     return null
   }
 }
@@ -111,7 +111,7 @@ const fold = (content: string): Run[] => {
   return [...runs.values()].reverse()
 }
 
-/** The lines of a run, for a file that is written anew. */
+/** The lines of a run, for a rewritten file. */
 const toLines = (run: Run): Line[] => {
   const { run_id, job_id: job, name, trigger, due_at: due, error } = run
   if (run.how === 'missed' || run.how === 'skipped') {
@@ -135,18 +135,18 @@ const format = (lines: readonly Line[]): string =>
 export const openHistory = (dir: string, by: Runner, now: () => number): History => {
   const path = join(dir, 'history.jsonl')
   const view = cachedFile(path, file => fold(file.text ?? ''), {
-    maxBytes: MOST_BYTES * 8,
+    maxBytes: MAX_BYTES * 8,
     lossy: true,
   })
 
   const shorten = (): void => {
-    if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) <= MOST_BYTES) return
-    const kept = fold(readWholeText(path)).slice(0, KEPT_RUNS).reverse()
+    if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) <= MAX_BYTES) return
+    const kept = fold(readWholeText(path)).slice(0, MAX_RUNS).reverse()
     writeAtomic(path, format(kept.flatMap(toLines)))
   }
   const append = (line: Line): void => {
     mkdirSync(dir, { recursive: true, mode: 0o700 })
-    // A line torn by a killed writer must not swallow this one: readers skip the empty line.
+    // The leading line break keeps a line torn by a killed writer from merging with this one; readers skip empty lines.
     appendText(path, `\n${format([line])}`)
   }
   const seconds = () => Math.round(now()) / 1_000
@@ -172,8 +172,8 @@ export const openHistory = (dir: string, by: Runner, now: () => number): History
 }
 
 /**
- * A run that nobody will end any more: its process is gone. The same number may have been another process's before:
- * what was claimed before this process began was claimed by that one.
+ * Whether the process of a run is dead. Process ids are reused:
+ * a claim with our id from before our start belongs to an earlier process.
  */
 export const isAbandoned = (run: Run): boolean => {
   if (run.ended_at !== null) return false
@@ -187,7 +187,7 @@ const isAlive = (pid: number): boolean => {
     process.kill(pid, 0)
     return true
   } catch (error) {
-    // Not ours to signal, but there.
+    // EPERM: the process exists but belongs to another user.
     return error instanceof Error && 'code' in error && error.code === 'EPERM'
   }
 }

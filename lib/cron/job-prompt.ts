@@ -1,10 +1,10 @@
-/** What the model is told of a run nobody watches, and what it is given to read: skills, the script's output, the prompt. Pure. */
+/** The prompt of a scheduled run: the preamble, and the message from skills, script output and prompt. Pure. */
 import type { ScriptResult } from './job-script.ts'
 
-/** An answer of exactly this is not delivered. */
+/** A response of exactly this is not delivered. */
 export const SILENT = '[SILENT]'
 
-/** Beside the system prompt, for this turn only. */
+/** Added to the system prompt for this turn. */
 export const PREAMBLE = `This is a scheduled run. Nobody is watching and nobody can answer, so do not ask questions: decide, act, and say in your last message what came of it. That last message is the result that is filed and delivered. When there is truly nothing to report, answer with exactly ${SILENT} and nothing else; then nothing is delivered. Commands that would need somebody's approval are denied; do not look for another way around, and name what you could not do.`
 
 export const isSilent = (response: string): boolean => response.trim() === SILENT
@@ -17,7 +17,7 @@ const fence = (text: string): string => {
   return `${marks}\n${text.trimEnd()}\n${marks}`
 }
 
-/** Skills in their order, then the script, then what was asked. */
+/** Skills in order, then the script's output, then the prompt. */
 export const composeMessage = (given: {
   prompt: string
   skills: readonly Loaded[]

@@ -1,4 +1,4 @@
-/** Runs the script of a job, a file below `<home>/scripts` and nowhere else, and answers what it printed. */
+/** Runs the script of a job, a file in `<home>/scripts`, and returns its output. */
 import { accessSync, constants, statSync } from 'node:fs'
 import { extname, join } from 'node:path'
 import { type Exit, killGroup, spawnGroup, waitForClose } from '../base/process.ts'
@@ -8,8 +8,8 @@ import { resolveInside } from '../store/path-within.ts'
 export type ScriptResult = { output: string /** Null when it ended well. */; error: string | null }
 
 const TIMEOUT_MS = 120_000
-/** What a model is given of it: the beginning and the end. */
-const MOST_CHARS = 30_000
+/** Longer output is truncated to its head and tail. */
+const MAX_CHARS = 30_000
 const TAIL_CHARS = 2_000
 
 const INTERPRETERS: Readonly<Record<string, readonly string[]>> = {
@@ -20,7 +20,7 @@ const INTERPRETERS: Readonly<Record<string, readonly string[]>> = {
   '.mjs': [process.execPath],
 }
 
-/** The real path of a script; a Refusal for what lies elsewhere or is no file. */
+/** The real path of a script. Throws UserError for a path outside `scripts` or that is not a file. */
 export const findScript = (home: string, name: string): string => {
   const root = join(home, 'scripts')
   const refusal = invalid(`The script must be a file in ${root}.`)
@@ -29,7 +29,7 @@ export const findScript = (home: string, name: string): string => {
     const path = resolveInside(root, name)
     if (statSync(path).isFile()) return path
   } catch {
-    // Outside, absent or out of reach: one sentence for all of them.
+    // Outside, missing or unreadable: one error for all, so that it reveals nothing.
   }
   throw refusal
 }
@@ -40,23 +40,23 @@ const commandOf = (path: string): readonly string[] => {
   try {
     accessSync(path, constants.X_OK)
   } catch {
-    // A file without a known ending that nobody made executable.
-    throw invalid('The script cannot be run: it is no .py, .sh or .js file and not executable.')
+    // Unknown extension and not executable.
+    throw invalid("Can't run this script: it isn't a .py, .sh or .js file and isn't executable.")
   }
   return [path]
 }
 
 const clip = (text: string): string =>
-  text.length <= MOST_CHARS
+  text.length <= MAX_CHARS
     ? text
-    : `${text.slice(0, MOST_CHARS - TAIL_CHARS)}\n[… cut …]\n${text.slice(-TAIL_CHARS)}`
+    : `${text.slice(0, MAX_CHARS - TAIL_CHARS)}\n[… cut …]\n${text.slice(-TAIL_CHARS)}`
 
-/** Collects text up to a bound, the end replacing what came in between. */
+/** Collects the head and the tail of a stream, bounded in size. */
 const collector = () => {
   let [head, tail] = ['', '']
   return {
     add(chunk: string): void {
-      const room = MOST_CHARS - head.length
+      const room = MAX_CHARS - head.length
       head += chunk.slice(0, Math.max(0, room))
       tail = (tail + chunk.slice(Math.max(0, room))).slice(-TAIL_CHARS)
     },
@@ -86,7 +86,7 @@ export const runScript = async (given: {
     killGroup(child, 'SIGKILL')
   }
   const timer = setTimeout(stop, timeoutMs, `The script was stopped after ${timeoutMs / 1_000} s.`)
-  const onAbort = () => stop('The service stopped while the script was running.')
+  const onAbort = () => stop('The server stopped while the script was running.')
   signal.addEventListener('abort', onAbort, { once: true })
   if (signal.aborted) onAbort()
   try {

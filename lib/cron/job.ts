@@ -1,4 +1,4 @@
-/** One job of the file, whoever wrote it: read leniently, and shown with every key a client knows. Pure. */
+/** Parses one job of the file tolerantly and formats it with every key that clients expect. Pure. */
 import { isObject } from '../base/json.ts'
 import { redact } from '../redact/redact.ts'
 import type { Job, Schedule } from '../schema/cron.ts'
@@ -6,7 +6,7 @@ import type { RawJob } from './jobs-file.ts'
 import { inWords, readSchedule } from './parse-schedule.ts'
 import { parseInstant } from '../base/time-zone.ts'
 
-/** What the scheduler needs of a job. Times are milliseconds since 1970. */
+/** A parsed job, as the scheduler uses it. Times are milliseconds since 1970. */
 export type JobPlan = {
   id: string
   name: string
@@ -17,7 +17,7 @@ export type JobPlan = {
   baseUrl: string | null
   script: string | null
   workdir: string | null
-  /** Which it may use; null for those of the profile. */
+  /** Enabled toolsets; null for those of the profile. */
   toolsets: string[] | null
   deliver: string
   display: string
@@ -32,7 +32,7 @@ export type JobPlan = {
 const text = (value: unknown): string | null =>
   typeof value === 'string' && value.trim() !== '' ? value : null
 
-/** Numbers that were kept as they were written come as objects that print themselves. */
+/** Numbers parsed with their original digits are objects that serialize themselves. */
 const number = (value: unknown): number => {
   const read = isObject(value) ? Number(JSON.stringify(value)) : value
   return typeof read === 'number' && Number.isFinite(read) ? read : 0
@@ -56,7 +56,7 @@ export const repeatOf = (job: RawJob): { times: number | null; completed: number
 
 const NAMING_CHARS = 2_000
 
-/** First words of the prompt, or the first skill. A name is read in more places than the prompt: no secret becomes part of it. */
+/** The start of the prompt, masked because a name is shown in more places, or the first skill. */
 export const defaultName = (prompt: string, skills: readonly string[]): string =>
   redact(prompt.trim().slice(0, NAMING_CHARS)).replace(/\s+/g, ' ').slice(0, 50).trim() ||
   skills[0] ||
@@ -90,7 +90,7 @@ export const toJobPlan = (job: RawJob & { id: string }, now: number, zone: strin
   }
 }
 
-/** With every key of the contract, whatever the file left out; unknown keys come along. */
+/** The wire form, with every key; unknown keys are preserved. */
 export const toWireJob = (
   job: RawJob & { id: string },
   { now, zone, running }: { now: number; zone: string; running: boolean },

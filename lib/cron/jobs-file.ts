@@ -1,9 +1,9 @@
 /**
- * `<home>/cron/jobs.json`, which the agent reads and writes as well: `{ "jobs": […], "updated_at": ISO }`.
+ * `<home>/cron/jobs.json`, shared with the host agent: `{ "jobs": […], "updated_at": ISO }`.
  *
- * Everything that is not ours to change keeps its value: unknown fields, unknown jobs, numbers to their last digit. A file
- * that nobody can read is never overwritten. Edits hold the agent's own lock, `.jobs.lock`, and begin with what is on
- * disk then, not with what we knew.
+ * Unknown fields, unknown jobs and the digits of numbers are preserved. An
+ * unreadable file is never overwritten. Edits hold the host agent's lock, `.jobs.lock`, and start from what is on
+ * disk at that moment, not from a cached version.
  */
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -23,17 +23,17 @@ type Document = { jobs: unknown[]; [key: string]: unknown }
 export type JobsFile = {
   readonly dir: string
   /**
-   * As they stand on disk now, or as they last could be read; what is no object or has no id is left out. Treat as
+   * The jobs on disk, or the last readable version; entries without an id are skipped. Treat as
    * frozen.
    */
   read(): readonly RawJob[]
   /** Why the file cannot be read, or null. */
   problem(): string | null
-  /** It cannot be read, and never could since this process began. */
+  /** Whether the file is unreadable and was never readable in this process. */
   isLost(): boolean
   /**
-   * Holds the lock while `change` edits the list in place: it answers what to hand back, and whether to write.
-   * Refuses while the file is broken.
+   * Holds the lock while `change` edits the list in place; it returns the result and whether to write.
+   * Throws UserError while the file is unreadable.
    */
   edit<T>(change: (jobs: unknown[]) => { result: T; write: boolean }): Promise<T>
 }
@@ -43,7 +43,7 @@ const LOCK_WAIT_MS = 30_000
 export const isJob = (value: unknown): value is RawJob & { id: string } =>
   isObject(value) && typeof value.id === 'string' && value.id !== ''
 
-/** Control characters inside strings, which strict JSON forbids and some writers let through. */
+/** Escapes control characters inside strings, which JSON forbids and some writers emit. */
 const escapeControls = (text: string): string => {
   let inside = false
   let escaped = false
@@ -63,14 +63,14 @@ const escapeControls = (text: string): string => {
   return out
 }
 
-/** Throws an Error that says what is wrong. */
+/** Throws an Error with the reason. */
 const parse = (text: string, reviver?: typeof preserveNumbers): Document => {
   const read = (given: string): unknown => JSON.parse(given, reviver)
   let value: unknown
   try {
     value = read(text)
   } catch {
-    // Once more, leniently; what is wrong beyond that is told.
+    // Retry tolerantly; an error in that is reported.
     value = read(escapeControls(text))
   }
   if (!isObject(value)) throw new Error('it holds no list of jobs')
@@ -79,24 +79,24 @@ const parse = (text: string, reviver?: typeof preserveNumbers): Document => {
   return { ...value, jobs }
 }
 
-type Seen = { jobs: readonly RawJob[]; problem: string | null }
+type Snapshot = { jobs: readonly RawJob[]; problem: string | null }
 
 const MAX_BYTES = 32 * 1024 * 1024
 
 export const jobsFile = (dir: string, updatedAt: () => string): JobsFile => {
   const path = join(dir, 'jobs.json')
   let good: readonly RawJob[] | null = null
-  /** Kept for the person to mend: what it last said goes on to be shown. */
-  const kept = (problem: string): Seen => ({ jobs: good ?? [], problem })
+  /** While the file is damaged, the last readable version is shown. */
+  const lastGood = (problem: string): Snapshot => ({ jobs: good ?? [], problem })
   const view = cachedFile(
     path,
-    ({ text, problem }): Seen => {
-      if (problem !== null) return kept(problem)
+    ({ text, problem }): Snapshot => {
+      if (problem !== null) return lastGood(problem)
       try {
         good = text === null || text.trim() === '' ? [] : parse(text).jobs.filter(isJob)
         return { jobs: good, problem: null }
       } catch (error) {
-        return kept(jsonReason(error, text ?? ''))
+        return lastGood(jsonReason(error, text ?? ''))
       }
     },
     { maxBytes: MAX_BYTES, retainsWhenEmptied: true },
@@ -111,7 +111,7 @@ export const jobsFile = (dir: string, updatedAt: () => string): JobsFile => {
       return text === null || text.trim() === '' ? { jobs: [] } : parse(text, preserveNumbers)
     } catch (error) {
       const reason = jsonReason(error, text ?? '')
-      throw conflict(`cron/jobs.json cannot be read; mend or remove it first (${reason})`)
+      throw conflict(`cron/jobs.json cannot be read; fix or delete it first (${reason})`)
     }
   }
 
@@ -120,7 +120,7 @@ export const jobsFile = (dir: string, updatedAt: () => string): JobsFile => {
     try {
       writeAtomic(path, `${text}\n`)
     } catch (error) {
-      if (isDiskFull(error)) throw diskFull('The disk is full; nothing was changed.')
+      if (isDiskFull(error)) throw diskFull('The disk is full. Nothing was changed.')
       throw error
     }
   }

@@ -1,25 +1,25 @@
-/** When a job is due: its next run, how late it may be, and which due times have gone by. Pure. */
+/** When a job is due: its next run, its grace period, and past due times. Pure. */
 import type { Schedule } from '../schema/cron.ts'
 import { cronAfter, ONCE_GRACE_MS } from './parse-schedule.ts'
 import { parseInstant } from '../base/time-zone.ts'
 
 const MIN_GRACE_MS = 120_000
 const MAX_GRACE_MS = 7_200_000
-/** More due times than this in a row are counted, not listed. */
-const MANY = 10_000
+/** Past due times are counted up to this number. */
+const MAX_COUNTED = 10_000
 
 const cronNext = (expr: string, ms: number, zone: string): number | null => {
   try {
     return cronAfter(expr, ms, zone).next()
   } catch {
-    // No such day ever comes, or the fields cannot be read: the job has no next run.
+    // Invalid fields, or a date that never occurs: no next run.
     return null
   }
 }
 
 /**
  * The first due time after `now`, or null when there is none.
- * `from`: a due time of the past; intervals keep its rhythm instead of starting anew at `now`.
+ * `from`: a past due time; intervals stay aligned with it instead of restarting at `now`.
  */
 export const nextRun = (
   schedule: Schedule,
@@ -35,18 +35,18 @@ export const nextRun = (
   return from + Math.max(1, Math.floor((now - from) / step) + 1) * step
 }
 
-/** The next `most` runs, for showing. */
-export const nextRuns = (schedule: Schedule, now: number, zone: string, most = 3): number[] => {
+/** The next `limit` runs, for display. */
+export const nextRuns = (schedule: Schedule, now: number, zone: string, limit = 3): number[] => {
   const runs: number[] = []
   let at: number | null = schedule.kind === 'once' ? now + ONCE_GRACE_MS : now
-  for (let i = 0; i < (schedule.kind === 'once' ? 1 : most) && at !== null; i++) {
+  for (let i = 0; i < (schedule.kind === 'once' ? 1 : limit) && at !== null; i++) {
     at = nextRun(schedule, { now: at, zone, from: schedule.kind === 'interval' ? at : undefined })
     if (at !== null) runs.push(at)
   }
   return runs
 }
 
-/** How late a run may begin: half the period, between two minutes and two hours; a one-shot two minutes. */
+/** How late a run may start: half the period, between two minutes and two hours; two minutes for a one-shot. */
 export const graceMs = (schedule: Schedule, due: number, zone: string): number => {
   if (schedule.kind === 'once') return ONCE_GRACE_MS
   const next =
@@ -57,7 +57,7 @@ export const graceMs = (schedule: Schedule, due: number, zone: string): number =
   return Math.min(MAX_GRACE_MS, Math.max(MIN_GRACE_MS, period / 2))
 }
 
-/** Every due time from `due` on that is not after `now`: the first, the last, how many. */
+/** The due times from `due` up to `now`: first, last and count. */
 export const dueTimes = (
   schedule: Schedule,
   due: number,
@@ -71,7 +71,10 @@ export const dueTimes = (
     return { first: due, last: due + more * step, count: more + 1 }
   }
   let [last, count] = [due, 1]
-  for (let at = cronNext(schedule.expr, due, zone); at !== null && at <= now && count < MANY; ) {
+  for (
+    let at = cronNext(schedule.expr, due, zone);
+    at !== null && at <= now && count < MAX_COUNTED;
+  ) {
     last = at
     count += 1
     at = cronNext(schedule.expr, at, zone)

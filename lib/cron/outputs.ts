@@ -1,4 +1,4 @@
-/** What runs of a job said: `cron/output/<job id>/<YYYY-MM-DD_HH-MM-SS>.md`, in the form the agent writes. */
+/** Output files of runs: `cron/output/<job id>/<YYYY-MM-DD_HH-MM-SS>.md`, in the host agent's format. */
 import { mkdirSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { JOB_ID } from '../schema/cron.ts'
@@ -11,14 +11,14 @@ export type Report = {
   name: string
   schedule: string
   prompt: string
-  /** What was refused because nobody was there to be asked. */
+  /** Commands that were denied because the run was unattended. */
   denied: readonly string[]
   result: { response: string } | { error: string }
 }
 
 const oneLine = (text: string): string => text.replace(/\s+/g, ' ').trim()
 
-/** The document; clients cut it after the line that begins with `## Response`. */
+/** The Markdown document; clients show what follows the line `## Response`. */
 export const formatReport = (report: Report, at: number, zone: string): string => {
   const failed = 'error' in report.result
   const [head, body] =
@@ -40,39 +40,39 @@ export const formatReport = (report: Report, at: number, zone: string): string =
   ].join('\n\n')
 }
 
-/** Where a job's files lie; an id that is no plain name has none. */
+/** The directory of a job's files; undefined for an id that is not a plain name. */
 const folder = (dir: string, id: string): string | undefined =>
   JOB_ID.test(id) ? join(dir, 'output', id) : undefined
 
-/** Writes one file and answers its name: two runs of one second do not share it. */
+/** Writes one file and returns its name, which is unique even for two runs in one second. */
 export const writeReport = (
   dir: string,
   report: Report,
   at: number,
   zone: string,
 ): string | null => {
-  const place = folder(dir, report.id)
-  if (!place) return null
-  mkdirSync(place, { recursive: true, mode: 0o700 })
+  const folderPath = folder(dir, report.id)
+  if (!folderPath) return null
+  mkdirSync(folderPath, { recursive: true, mode: 0o700 })
   let free = at
-  while (statSync(join(place, `${toStamp(free, zone)}.md`), { throwIfNoEntry: false }))
+  while (statSync(join(folderPath, `${toStamp(free, zone)}.md`), { throwIfNoEntry: false }))
     free += 1_000
   const filename = `${toStamp(free, zone)}.md`
-  writeAtomic(join(place, filename), formatReport(report, at, zone))
+  writeAtomic(join(folderPath, filename), formatReport(report, at, zone))
   return filename
 }
 
-const SHOWN_CHARS = 8_000
+const MAX_SHOWN_CHARS = 8_000
 
-/** The newest ones, each cut to what a page shows. Anything that is no plain file is left out. */
+/** The newest files, each truncated for display. Only regular files are read. */
 export const readReports = (
   dir: string,
   id: string,
   limit: number,
 ): { filename: string; content: string }[] => {
-  const place = folder(dir, id)
-  if (!place || !statSync(place, { throwIfNoEntry: false })?.isDirectory()) return []
-  return readdirSync(place, { withFileTypes: true })
+  const folderPath = folder(dir, id)
+  if (!folderPath || !statSync(folderPath, { throwIfNoEntry: false })?.isDirectory()) return []
+  return readdirSync(folderPath, { withFileTypes: true })
     .filter(entry => entry.isFile() && entry.name.endsWith('.md'))
     .map(entry => entry.name)
     .toSorted()
@@ -80,6 +80,6 @@ export const readReports = (
     .slice(0, limit)
     .map(filename => ({
       filename,
-      content: readWholeText(join(place, filename)).slice(0, SHOWN_CHARS),
+      content: readWholeText(join(folderPath, filename)).slice(0, MAX_SHOWN_CHARS),
     }))
 }

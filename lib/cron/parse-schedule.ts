@@ -1,4 +1,4 @@
-/** What a person may write for "when": the whole grammar, what it means, and the words that say it back. Pure. */
+/** Parses schedules (interval, cron, date, delay) and describes them in words. Pure. */
 import { CronExpressionParser } from 'cron-parser'
 import cronstrue from 'cronstrue'
 import { isObject } from '../base/json.ts'
@@ -7,40 +7,40 @@ import type { Schedule } from '../schema/cron.ts'
 import { parseInstant, toIso, toMinute } from '../base/time-zone.ts'
 
 const FORMS =
-  'Write an interval ("every 30m", "every 2h", "every 1d"), five cron fields ("0 9 * * 1-5"), one moment ("2026-02-03T14:00"), or a time from now ("30m", "2h", "1d").'
+  'Enter an interval ("every 30m", "every 2h", "every 1d"), a cron expression ("0 9 * * 1-5"), a date and time ("2026-02-03T14:00"), or a delay ("30m", "2h", "1d").'
 
 const UNITS: Readonly<Record<string, number>> = { m: 1, h: 60, d: 1_440 }
 const DURATION = /^(\d{1,9})\s*(m|min|mins|minutes?|h|hrs?|hours?|d|days?)$/i
-/** Ten years: whoever writes more has mistyped. */
+/** Ten years: more is a typo. */
 const MAX_MINUTES = 3_653 * 1_440
 
-/** Minutes of `30m`, `2 hours`, `1d`; undefined when it is no duration. */
+/** Minutes of `30m`, `2 hours`, `1d`; undefined when it is not a duration. */
 const minutesOf = (text: string): number | undefined => {
   const match = DURATION.exec(text.trim())
   if (!match) return undefined
   const minutes = Number(match[1]) * (UNITS[match[2]!.charAt(0).toLowerCase()] ?? 0)
-  if (minutes < 1) throw invalid('The time between two runs must be at least one minute.')
-  if (minutes > MAX_MINUTES) throw invalid('That is more than ten years; write less.')
+  if (minutes < 1) throw invalid('The interval must be at least one minute.')
+  if (minutes > MAX_MINUTES) throw invalid('The interval must be at most ten years.')
   return minutes
 }
 
-/** One-shots a little late still run; see `graceMs`. */
+/** How late a one-shot may still run; see `graceMs`. */
 export const ONCE_GRACE_MS = 120_000
 
-/** The five, or six, fields of a cron text. Names only where months and weekdays stand. */
+/** Whether the fields are a cron expression. Names are allowed for months and weekdays only. */
 const isCronText = (fields: readonly string[]): boolean =>
   fields.length >= 5 &&
   fields.every((field, at) =>
     (at === 3 || at === 4 ? /^[\d*\-,/A-Za-z]+$/ : /^[\d*\-,/]+$/).test(field),
   )
 
-/** Six fields end with the second, as the agent reads them; the parsers here want it first. */
+/** The host agent puts seconds last in six fields; the parsers here expect them first. */
 const secondFirst = (expr: string): string => {
   const fields = expr.trim().split(/\s+/)
   return fields.length === 6 ? [fields[5], ...fields.slice(0, 5)].join(' ') : fields.join(' ')
 }
 
-/** An iterator of the matches after `ms`. Throws an Error with the parser's words. */
+/** Iterates over the matches after `ms`. Throws the parser's Error. */
 export const cronAfter = (expr: string, ms: number, zone: string): { next: () => number } => {
   const found = CronExpressionParser.parse(secondFirst(expr), {
     tz: zone,
@@ -69,10 +69,10 @@ const parseMoment = (text: string, now: number, zone: string): Schedule => {
   return { kind: 'once', run_at: toIso(at, zone), display: `once at ${toMinute(at, zone)}` }
 }
 
-/** Throws a Refusal whose sentence says what is wrong, or which forms there are. */
+/** Throws UserError with the problem or the supported formats. */
 export const parseSchedule = (given: string, now: number, zone: string): Schedule => {
   const text = given.trim()
-  if (text.length > 200) throw invalid(`That is too long for a schedule. ${FORMS}`)
+  if (text.length > 200) throw invalid(`This schedule is too long. ${FORMS}`)
   const every = /^every\s+(.+)$/i.exec(text)
   if (every) {
     const minutes = minutesOf(every[1]!)
@@ -87,7 +87,7 @@ export const parseSchedule = (given: string, now: number, zone: string): Schedul
   return { kind: 'once', run_at: toIso(at, zone), display: `once in ${text}` }
 }
 
-/** A schedule as it stands in the file, whoever wrote it; undefined when it cannot be understood. */
+/** A stored schedule; undefined when it cannot be parsed. */
 export const readSchedule = (value: unknown, now: number, zone: string): Schedule | undefined => {
   if (typeof value === 'string') return readText(value, now, zone)
   if (!isObject(value)) return undefined
@@ -101,13 +101,13 @@ export const readSchedule = (value: unknown, now: number, zone: string): Schedul
   return undefined
 }
 
-/** A plain text in the place of a schedule (another service wrote one) is read as if it had been typed now. */
+/** A string instead of a schedule object (another program wrote one) is parsed as typed now. */
 const readText = (text: string, now: number, zone: string, display = ''): Schedule | undefined => {
   try {
     const read = parseSchedule(text, now, zone)
     return display ? { ...read, display } : read
   } catch {
-    // It is shown as it stands, and never runs.
+    // Shown verbatim; never runs.
     return undefined
   }
 }
@@ -132,7 +132,7 @@ export const inWords = (schedule: Schedule, zone: string): string => {
   try {
     return cronstrue.toString(secondFirst(schedule.expr), { use24HourTimeFormat: true })
   } catch {
-    // Valid all the same, only beyond what can be said: the fields speak for themselves.
+    // Valid, but cronstrue cannot describe it: show the expression.
     return schedule.expr
   }
 }

@@ -1,4 +1,4 @@
-/** One run of a job, from its script to its output file. It never rejects: what goes wrong is what the run came to. */
+/** Runs a job, from its script to its output file. Never rejects: errors become the result of the run. */
 import type { ApprovalRequest, Failure, Outcome } from '../agent/types.ts'
 import { forbidden as forbiddenRun, messageOf, UserError } from '../errors.ts'
 import type { Home } from '../profiles/home.ts'
@@ -19,11 +19,11 @@ export type RunJobOptions = {
   /** `<home>/cron` */
   dir: string
   start: (input: UnattendedInput) => Promise<StartedTurn>
-  /** False when the turn is over already. */
+  /** False when the turn has already ended. */
   stop: (streamId: string, failure: Failure) => boolean
   /** SKILL.md of a skill; null when there is no such skill. */
   skill: (name: string) => string | null
-  /** Why the home forbids every command, or null. */
+  /** Why the home blocks all commands, or null. */
   forbids: () => string | null
   redact: (text: string) => string
   now: () => number
@@ -31,8 +31,8 @@ export type RunJobOptions = {
   log: (line: string, extra?: Record<string, unknown>) => void
 }
 
-type On = { signal: AbortSignal; session: (id: string) => void }
-type Came = { response: string } | { error: string; interrupted?: boolean }
+type RunHooks = { signal: AbortSignal; session: (id: string) => void }
+type RunOutcome = { response: string } | { error: string; interrupted?: boolean }
 
 const IDLE_S = 600
 const MAX_ERROR_CHARS = 2_000
@@ -42,16 +42,16 @@ const seconds = (value: unknown, otherwise: number): number => {
   return typeof read === 'number' && read >= 0 ? read : otherwise
 }
 
-/** `AGENT_CRON_TIMEOUT`: seconds without a sign of life; `cron.max_run_seconds`: altogether. 0 is no limit. */
+/** `AGENT_CRON_TIMEOUT`: seconds without an event; `cron.max_run_seconds`: in total. 0 is no limit. */
 const limitsOf = (home: Home): { idleMs: number; maxMs: number } => ({
   idleMs: seconds(home.env().AGENT_CRON_TIMEOUT, IDLE_S) * 1_000,
   maxMs: home.settings().cron.max_run_seconds * 1_000,
 })
 
-/** `approvals.cron_mode: approve` lets through what a person would be asked; anything else denies it. */
+/** `approvals.cron_mode: approve` allows what would need approval; anything else denies it. */
 const mayApprove = (home: Home): boolean => home.settings().approvals.cron_mode !== 'deny'
 
-/** Whose address the model is asked at: a provider named beside it, an address of its own, or as the home resolves it. */
+/** The model id: with its provider, with a custom base URL, or as the home resolves it. */
 const modelOf = ({ model, provider, baseUrl }: JobPlan): string => {
   if (!model) return ''
   if (provider) return `@${provider}:${model}`
@@ -60,19 +60,22 @@ const modelOf = ({ model, provider, baseUrl }: JobPlan): string => {
 
 const INTERRUPTED: Failure = {
   type: 'interrupted',
-  message: 'The service stopped while this task was running.',
+  message: 'The server stopped while this task was running.',
 }
 
 export const createJobRunner = (deps: RunJobOptions) => {
   const { home, dir, redact, now, zone } = deps
 
-  /** Watches a turn from outside: nothing it does may keep the jobs behind it waiting for ever. */
-  const untilEnd = async ({ turn, result }: StartedTurn, signal: AbortSignal): Promise<Came> => {
+  /** Waits for the end of a turn, bounded in time: a stuck turn must not block the jobs behind it. */
+  const untilEnd = async (
+    { turn, result }: StartedTurn,
+    signal: AbortSignal,
+  ): Promise<RunOutcome> => {
     const { idleMs, maxMs } = limitsOf(home)
-    const { promise: given, resolve: giveUp } = Promise.withResolvers<Came>()
-    const end = (failure: Failure, came: Came): void => {
+    const { promise: given, resolve: giveUp } = Promise.withResolvers<RunOutcome>()
+    const end = (failure: Failure, came: RunOutcome): void => {
       deps.stop(turn.streamId, failure)
-      // The engine winds down behind it; the next job need not wait for that.
+      // The engine finishes in the background; the next job does not wait for it.
       giveUp(came)
     }
     const outOfTime = (why: string) => end({ type: 'interrupted', message: why }, { error: why })
@@ -94,7 +97,7 @@ export const createJobRunner = (deps: RunJobOptions) => {
     const onAbort = () => end(INTERRUPTED, { error: INTERRUPTED.message, interrupted: true })
     signal.addEventListener('abort', onAbort, { once: true })
     try {
-      return await Promise.race([given, result.then(outcome => cameOf(outcome, signal))])
+      return await Promise.race([given, result.then(outcome => toRunOutcome(outcome, signal))])
     } finally {
       clearInterval(watch)
       clearTimeout(most)
@@ -102,12 +105,12 @@ export const createJobRunner = (deps: RunJobOptions) => {
     }
   }
 
-  const cameOf = (outcome: Outcome | null, signal: AbortSignal): Came => {
+  const toRunOutcome = (outcome: Outcome | null, signal: AbortSignal): RunOutcome => {
     if (signal.aborted) return { error: INTERRUPTED.message, interrupted: true }
     if (!outcome) return { error: 'The run was stopped.' }
     if (outcome.status !== 'finished')
       return { error: outcome.failure?.message ?? 'The run did not finish.' }
-    return outcome.text.trim() ? { response: outcome.text } : { error: 'The model gave no answer.' }
+    return outcome.text.trim() ? { response: outcome.text } : { error: 'No response received.' }
   }
 
   const compose = async (job: JobPlan, signal: AbortSignal): Promise<string> => {
@@ -127,13 +130,13 @@ export const createJobRunner = (deps: RunJobOptions) => {
     })
   }
 
-  const converse = async (job: JobPlan, denied: string[], on: On): Promise<Came> => {
+  const runTurn = async (job: JobPlan, denied: string[], on: RunHooks): Promise<RunOutcome> => {
     const text = await compose(job, on.signal)
     if (on.signal.aborted) return { error: INTERRUPTED.message, interrupted: true }
     const ask = ({ command, description }: ApprovalRequest) => {
       if (mayApprove(home)) return 'once' as const
       denied.push(
-        `${redact(command)} – ${description}. Nobody was there to allow it; approvals.cron_mode: approve in config.yaml would.`,
+        `${redact(command)} – ${description}. Scheduled tasks can't ask; approvals.cron_mode: approve in config.yaml allows it.`,
       )
       return 'deny' as const
     }
@@ -150,20 +153,20 @@ export const createJobRunner = (deps: RunJobOptions) => {
     return untilEnd(started, on.signal)
   }
 
-  /** Only files are delivered to; that somebody wanted more is said, not swallowed. */
-  const deliveryError = (job: JobPlan, came: Came): string | null => {
+  /** Only local delivery is supported; any other target is reported as an error. */
+  const deliveryError = (job: JobPlan, came: RunOutcome): string | null => {
     if (job.deliver === 'local' || ('response' in came && isSilent(came.response))) return null
-    return `Not delivered to ${job.deliver}: this service delivers locally only. The result is in the task's history.`
+    return `Not delivered to ${job.deliver}: only local delivery is supported. The result is in the task's history.`
   }
 
-  return async (job: JobPlan, on: On): Promise<RunResult> => {
+  return async (job: JobPlan, on: RunHooks): Promise<RunResult> => {
     const denied: string[] = []
     const began = now()
-    let came: Came
+    let came: RunOutcome
     try {
-      came = await converse(job, denied, on)
+      came = await runTurn(job, denied, on)
     } catch (error) {
-      // A border: a refusal says what the person can do; everything else is for the log.
+      // An error boundary: a UserError is shown to the user, everything else is logged.
       if (!(error instanceof UserError))
         deps.log('a scheduled task failed', { job: job.id, error: messageOf(error) })
       came = { error: error instanceof UserError ? error.message : 'The run failed; see the log.' }
@@ -176,7 +179,7 @@ export const createJobRunner = (deps: RunJobOptions) => {
       const result = 'error' in came ? { error: error ?? '' } : came
       filename = writeReport(dir, { id, name, schedule, prompt, denied, result }, began, zone())
     } catch (cause) {
-      // The conversation still holds the answer; the record says why there is no file.
+      // The session still has the response; the record says why there is no file.
       unwritten = `The output file could not be written: ${messageOf(cause)}`
       deps.log('no output file of a scheduled task', { job: id, error: messageOf(cause) })
     }

@@ -43,7 +43,7 @@ type Active = Claim & { startedAt: number; sessionId: string | null }
 const MAX_TICK_GAP_MS = 150_000
 /** Manual runs at the same time in one home. */
 const MAX_MANUAL_RUNS = 4
-const STOPPED = 'The service stopped while this task was running.'
+const STOPPED = 'The server stopped while this task was running.'
 
 type Store = Pick<SchedulerOptions, 'file' | 'history' | 'now' | 'zone'>
 

@@ -238,7 +238,7 @@ test(
     const id = await newSession()
     const { status, body } = await app.get(ask(id))
     assert.equal([status, body.sessions], [200, []])
-    assert.match(body.note, /does not tell which sessions/)
+    assert.match(body.note, /doesn't list its sessions/)
     const adopt = { session_id: id, agent_session_id: 's1' }
     const refused = await app.post('/api/session/agent/adopt', adopt)
     assert.equal(refused.status, 503)

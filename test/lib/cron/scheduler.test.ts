@@ -337,7 +337,7 @@ test('a broken jobs file is never overwritten, and nothing runs', async ({ it })
     await service.jobs.create({ prompt: 'x', schedule: '1h' })
     assert.unreachable()
   } catch (error) {
-    assert.match((error as Error).message, /cannot be read; mend or remove it/)
+    assert.match((error as Error).message, /cannot be read; fix or delete it/)
   }
 })
 
