@@ -178,7 +178,7 @@ runs(
     assert.match(await outputOf(app, id), /\[SILENT\]/)
     provider.push({ text: 'News!' })
     await runNow(app, id)
-    assert.match((await listed(app, id)).last_delivery_error, /telegram.*locally only/)
+    assert.match((await listed(app, id)).last_delivery_error, /telegram.*only local/)
     assert.is((await listed(app, id)).last_status, 'ok')
   },
 )
@@ -290,7 +290,7 @@ runs(
     await app.restart()
     const job = await listed(app, id)
     assert.equal([job.last_status, job.repeat.completed, job.running], ['error', 0, false])
-    assert.match(job.last_error, /service stopped/)
+    assert.match(job.last_error, /server stopped/)
     const [run] = (await app.get('/api/crons/history')).body.runs
     assert.is(run.how, 'interrupted')
     const { sessions } = (await app.get('/api/sessions')).body

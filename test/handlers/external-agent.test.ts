@@ -273,7 +273,7 @@ test(
     const held = await adopt(id)
     assert.equal([held.status, held.body.session_id], [409, lists[0]])
     const full = await adopt(lists[1] ?? '')
-    assert.equal([full.status, /empty session/.test(full.body.error)], [409, true])
+    assert.equal([full.status, /empty chat/.test(full.body.error)], [409, true])
     const unknown = await adopt(id, 'nobody')
     assert.is(unknown.status, 503)
     assert.is((await session(id)).messages.length, 0)
@@ -316,7 +316,7 @@ test(
     assert.equal(answers.map(({ status }) => status).sort(), [200, 409])
     const done = answers.find(({ status }) => status === 200)?.body
     assert.is(done.message_count, 0)
-    assert.match(done.note, /earlier messages are not shown/)
+    assert.match(done.note, /they aren't shown/)
     assert.is((await session(done.session_id)).title, 'The first')
     await turn(done.session_id, 'recall')
     assert.is(await last(done.session_id), 'I have heard: hello one | recall')

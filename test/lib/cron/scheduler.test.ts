@@ -287,7 +287,7 @@ test('kill −9 between claim and run: it is never made twice, and told as inter
   assert.equal(brief(service.history.list()), ['interrupted 1 schedule'])
   const [stored] = it.stored()
   assert.equal([stored!.last_status, stored!.repeat.completed], ['error', 0])
-  assert.match(stored!.last_error, /service stopped/)
+  assert.match(stored!.last_error, /server stopped/)
   // And again: nothing is left to tell.
   const before = it.text()
   await it.service('third').scheduler.tick()
