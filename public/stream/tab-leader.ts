@@ -53,6 +53,18 @@ const EXPIRED_MS = 35_000
 /** How long a new leader waits for the subscriptions of the other tabs. */
 const GATHER_MS = 80
 
+/** Union of the subscriptions of all tabs; the earlier position of a session wins. */
+const mergeSubscriptions = (own: Subscriptions, others: Iterable<Subscriptions>): Subscriptions => {
+  const wanted = new Map(own.wanted)
+  let list = own.list
+  for (const other of others) {
+    for (const [id, at] of other.wanted)
+      wanted.set(id, wanted.has(id) ? earlier(wanted.get(id)!, at) : at)
+    list = list ? earlier(list, other.list) : other.list
+  }
+  return { wanted, list }
+}
+
 export const createTabLeader = (options: TabLeaderOptions) => {
   const { tab, name, channel, locks, subscriptions, visible, onFrame, onState, nowMs, schedule } =
     options
@@ -88,18 +100,7 @@ export const createTabLeader = (options: TabLeaderOptions) => {
     },
   })
 
-  /** Union of the subscriptions of all tabs; the earlier position of a session wins. */
-  const union = (): { wanted: Map<string, string>; list: string } => {
-    const own = subscriptions()
-    const wanted = new Map(own.wanted)
-    let list = own.list
-    for (const other of others.values()) {
-      for (const [id, at] of other.wanted)
-        wanted.set(id, wanted.has(id) ? earlier(wanted.get(id)!, at) : at)
-      list = list ? earlier(list, other.list) : other.list
-    }
-    return { wanted, list }
-  }
+  const union = () => mergeSubscriptions(subscriptions(), others.values())
 
   const apply = (): void => {
     const { wanted, list } = union()

@@ -6,10 +6,11 @@ import type { Message } from '../../../lib/schema/message.ts'
 import type { Session } from '../../../lib/schema/session.ts'
 import type { SnapshotRequest, EventCursors } from '../../stream/event-cursors.ts'
 import type { Source } from '../../stream/stream.ts'
-import { type Chat, emptyChat, chatFromSession, reduceFrame, withEarlier } from './chat-reducer.ts'
+import { type Chat, chatFromSession, emptyChat, reduceFrame } from './chat-reducer.ts'
 import type { Platform } from '../../platform.ts'
+import { createAnswers } from './answers.ts'
+import { createChatMessages } from './chat-messages.ts'
 import type { Toasts } from '../shell/toast.ts'
-import { t } from '../../strings/t.ts'
 
 export type ChatState = 'none' | 'loading' | 'ready' | 'missing' | 'failed'
 /** Fields of the session besides its messages. */
@@ -54,15 +55,9 @@ export type OpenChatOptions = {
   onTurnEnd: (ended: TurnEnd) => void
 }
 
-export const createOpenChat = ({
-  platform,
-  cursors,
-  toasts,
-  onSubscriptionsChange,
-  onSession,
-  onMissing,
-  onTurnEnd,
-}: OpenChatOptions) => {
+export const createOpenChat = (options: OpenChatOptions) => {
+  const { platform, cursors, toasts, onSession, onMissing, onTurnEnd } = options
+  const { onSubscriptionsChange } = options
   const { api, nextFrame, nowMs } = platform
   const chat = signal<Chat>(emptyChat(''))
   const state = signal<ChatState>('none')
@@ -170,19 +165,6 @@ export const createOpenChat = ({
     await fetchInto(id, hold ?? cursors.beginSnapshot(sourceOf(id)), limit)
   }
 
-  const notifyIfAnswered = ({
-    accepted,
-    answer,
-  }: {
-    accepted: boolean
-    answer: string | null
-  }): void => {
-    if (!accepted && answer) toasts.show(t('chat.answered', { answer }))
-  }
-
-  const indexOfMessage = (id: string): number =>
-    chat.value.messages.findIndex(message => message.id === id)
-
   return {
     chat,
     state,
@@ -218,57 +200,8 @@ export const createOpenChat = ({
     patch(change: Partial<Details>): void {
       if (details.value) details.value = { ...details.value, ...change }
     },
-    async loadBefore(limit = PAGE_SIZE): Promise<void> {
-      const { sessionId, messages, before } = chat.value
-      const first = messages[0]
-      if (!first || before === 0) return
-      const input = { session_id: sessionId, limit, before: first.id }
-      const { session } = await api('GET /api/session', input)
-      // The chat may have been switched or reloaded during the request.
-      if (chat.value.sessionId !== sessionId || chat.value.messages[0]?.id !== first.id) return
-      chat.value = withEarlier(chat.value, session.messages, session._messages_offset)
-    },
-    loadMessage: async (id: string): Promise<Message> =>
-      (await api('GET /api/session/message', { session_id: chat.value.sessionId, id })).message,
-    /** Number of messages before this one in the whole chat. */
-    countBefore: (id: string): number => chat.value.before + Math.max(0, indexOfMessage(id)),
-    /** The user message that led to this one, or the latest one. */
-    promptOf(id?: string): Message | undefined {
-      const { messages } = chat.value
-      const at = id === undefined ? messages.length - 1 : indexOfMessage(id)
-      return messages.slice(0, at + 1).findLast(({ role }) => role === 'user')
-    },
-    async truncate(keep: number): Promise<void> {
-      const { sessionId } = chat.value
-      await api('POST /api/session/truncate', { session_id: sessionId, keep_count: keep })
-      await reload()
-    },
-    /** The first answer wins; a notifyIfAnswered one is told which. */
-    async answerApproval(
-      id: string,
-      choice: string,
-      given?: { scope: 'session' | 'workspace' | 'profile'; rule?: string },
-    ): Promise<void> {
-      const { sessionId, questions } = chat.value
-      const question = questions.find(one => one.kind === 'approval' && one.approval_id === id)
-      const reply = await api('POST /api/approval/respond', {
-        session_id: question?.session_id ?? sessionId,
-        choice,
-        approval_id: id,
-        ...given,
-      })
-      notifyIfAnswered(reply)
-    },
-    async answerClarify(id: string, text: string): Promise<void> {
-      const { sessionId, questions } = chat.value
-      const question = questions.find(one => one.kind === 'clarify' && one.clarify_id === id)
-      const reply = await api('POST /api/clarify/respond', {
-        session_id: question?.session_id ?? sessionId,
-        response: text,
-        clarify_id: id,
-      })
-      notifyIfAnswered(reply)
-    },
+    ...createChatMessages({ api, chat, reload: () => reload() }),
+    ...createAnswers({ api, chat, toasts }),
   }
 }
 

@@ -1,5 +1,5 @@
 /** Uploads of a message's attachments: queue, progress, retry and thumbnails. */
-import { computed, signal } from '@preact/signals'
+import { computed, type ReadonlySignal, signal } from '@preact/signals'
 import { formatBytes } from '../workspace/file-kind.ts'
 import { t } from '../../strings/t.ts'
 import type { Composer } from './composer.ts'
@@ -42,6 +42,41 @@ export type AttachmentsOptions = {
   pictureOf?: (file: File) => string
 }
 
+type PasteOffer = {
+  /** A long pasted text, while it is still part of the message. */
+  pasteOffer: ReadonlySignal<string | null>
+  onPaste: (text: string) => void
+  dismissPaste: () => void
+  /** Moves the pasted text out of the message into an attachment. */
+  attachPaste: () => void
+}
+
+const createPasteOffer = (
+  composer: Pick<Composer, 'text' | 'edit'>,
+  add: (files: Iterable<File>) => void,
+): PasteOffer => {
+  const pasted = signal<string | null>(null)
+  return {
+    pasteOffer: computed(() => {
+      const text = pasted.value
+      return text !== null && composer.text.value.includes(text) ? text : null
+    }),
+    onPaste(text) {
+      pasted.value = text.length > LONG_PASTE_CHARS ? text.replace(/\r\n?/g, '\n') : null
+    },
+    dismissPaste() {
+      pasted.value = null
+    },
+    attachPaste() {
+      const text = pasted.value
+      if (text === null) return
+      pasted.value = null
+      composer.edit(composer.text.value.replace(text, () => ''))
+      add([new File([text], 'pasted-text.txt', { type: 'text/plain' })])
+    },
+  }
+}
+
 const shownPicture = (file: File): string => URL.createObjectURL(file)
 
 export const createAttachments = ({
@@ -52,7 +87,6 @@ export const createAttachments = ({
 }: AttachmentsOptions) => {
   const list = signal<readonly Attachment[]>([])
   const arrived = signal<ReadonlyMap<string, Arrived>>(new Map())
-  const pasted = signal<string | null>(null)
   const stops = new Map<number, AbortController>()
   /** Callbacks waiting for all uploads to end. */
   const waiting: (() => void)[] = []
@@ -165,11 +199,7 @@ export const createAttachments = ({
     list,
     arrived,
     busy,
-    /** A long pasted text, while it is still part of the message. */
-    pasteOffer: computed(() => {
-      const text = pasted.value
-      return text !== null && composer.text.value.includes(text) ? text : null
-    }),
+    ...createPasteOffer(composer, add),
     add,
     addFolder,
     /** Retries a failed upload; files over the size limit stay failed. */
@@ -189,20 +219,6 @@ export const createAttachments = ({
     async uploadsDone(): Promise<boolean> {
       if (busy.value) await new Promise<void>(resolve => waiting.push(resolve))
       return list.value.length === 0
-    },
-    onPaste(text: string): void {
-      pasted.value = text.length > LONG_PASTE_CHARS ? text.replace(/\r\n?/g, '\n') : null
-    },
-    dismissPaste(): void {
-      pasted.value = null
-    },
-    /** Moves the pasted text out of the message into an attachment. */
-    attachPaste(): void {
-      const text = pasted.value
-      if (text === null) return
-      pasted.value = null
-      composer.edit(composer.text.value.replace(text, () => ''))
-      add([new File([text], 'pasted-text.txt', { type: 'text/plain' })])
     },
   }
 }

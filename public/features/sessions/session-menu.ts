@@ -3,7 +3,7 @@ import type { SessionRow } from '../../../lib/schema/session.ts'
 import type { App } from '../../app.ts'
 import { formatKeys } from '../shell/keys.ts'
 import type { MenuItem } from '../../parts/menu.tsx'
-import { isHostSession } from './sessions.ts'
+import { isHostSession } from './host-session.ts'
 import { t } from '../../strings/t.ts'
 
 const find = (app: App): MenuItem => ({

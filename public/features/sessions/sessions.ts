@@ -7,6 +7,8 @@ import type { Platform } from '../../platform.ts'
 import type { Toasts } from '../shell/toast.ts'
 import { t } from '../../strings/t.ts'
 import { groupOf } from './relative-time.ts'
+import { isHostSession } from './host-session.ts'
+import { createSessionMutations } from './session-mutations.ts'
 
 export type ListItem =
   | { kind: 'head'; key: string; label: string }
@@ -14,10 +16,6 @@ export type ListItem =
 
 export const titleOf = (row: Pick<SessionRow, 'title'>): string =>
   row.title && row.title !== 'Untitled' ? visibleName(row.title) : t('chat.untitled')
-
-/** A session of the host agent that was not imported yet: it can be read and deleted, but not changed. */
-export const isHostSession = (row: SessionRow | undefined): boolean =>
-  row?.is_cli_session === true && row._cli_origin === undefined
 
 /** Name of the source of a session. */
 export const sourceOf = (row: SessionRow): string =>
@@ -119,30 +117,6 @@ export const createSessions = (
   }
   const row = (id: string | null | undefined) => (id ? byId.value.get(id) : undefined)
 
-  /** Imports a host session so that it can be changed. True when it was imported now. */
-  const importHostSession = async (id: string): Promise<boolean> => {
-    if (!isHostSession(row(id))) return false
-    upsert((await api('POST /api/session/import_cli', { session_id: id })).session)
-    return true
-  }
-
-  /** Optimistic update: changes the row at once and reverts it if the server rejects the change. */
-  const change = async (
-    id: string,
-    patch: Partial<SessionRow>,
-    send: () => Promise<{ session: SessionRow }>,
-  ): Promise<void> => {
-    const held = row(id)
-    if (held) upsert({ ...held, ...patch })
-    try {
-      await importHostSession(id)
-      upsert((await send()).session)
-    } catch (error) {
-      if (held) upsert(held)
-      toasts.showError(error)
-    }
-  }
-
   return {
     rows,
     state,
@@ -218,59 +192,7 @@ export const createSessions = (
       device.write('show-archived', showArchived.value)
     },
 
-    rename: (id: string, title: string) =>
-      change(id, { title }, () => api('POST /api/session/rename', { session_id: id, title })),
-    pin: (id: string, pinned: boolean) =>
-      change(id, { pinned }, () => api('POST /api/session/pin', { session_id: id, pinned })),
-    archive: (id: string, archived: boolean) =>
-      change(id, { archived }, () =>
-        api('POST /api/session/archive', { session_id: id, archived }),
-      ),
-    move: (id: string, project: string | null) =>
-      change(id, { project_id: project }, () =>
-        api('POST /api/session/move', { session_id: id, project_id: project }),
-      ),
-    update: (id: string, patch: { model?: string; workspace?: string }) =>
-      change(id, patch, () => api('POST /api/session/update', { session_id: id, ...patch })),
-    importHostSession,
-    async duplicate(id: string): Promise<string> {
-      await importHostSession(id)
-      const { session } = await api('POST /api/session/duplicate', { session_id: id })
-      upsert(session)
-      return session.session_id
-    },
-    async branch(id: string, keep?: number): Promise<string> {
-      await importHostSession(id)
-      const reply = await api('POST /api/session/branch', {
-        session_id: id,
-        ...(keep === undefined ? {} : { keep_count: keep }),
-      })
-      return reply.session_id
-    },
-    /** Moves a session to the trash; returns a function that restores it. */
-    async remove(id: string): Promise<() => Promise<void>> {
-      const held = row(id)
-      drop(id)
-      try {
-        await api('POST /api/session/delete', { session_id: id })
-      } catch (error) {
-        if (held) upsert(held)
-        throw error
-      }
-      return async () => {
-        await api('POST /api/session/restore', { session_id: id })
-        if (held) upsert(held)
-      }
-    },
-    /** Deletes a session from disk, bypassing the trash. */
-    async deletePermanently(id: string): Promise<void> {
-      await api('POST /api/session/delete', { session_id: id, permanent: true })
-      drop(id)
-    },
-    /** Deletes cleared and undone messages from disk. */
-    async purge(id: string): Promise<void> {
-      upsert((await api('POST /api/session/purge', { session_id: id })).session)
-    },
+    ...createSessionMutations({ api, toasts, row, upsert, drop }),
   }
 }
 

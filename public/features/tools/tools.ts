@@ -2,7 +2,7 @@
 import { signal } from '@preact/signals'
 import type { Toolsets } from '../../../lib/schema/toolset.ts'
 import type { App } from '../../app.ts'
-import { isHostSession } from '../sessions/sessions.ts'
+import { isHostSession } from '../sessions/host-session.ts'
 import { lazyState } from '../../parts/lazy-state.ts'
 
 type ToolsOptions = Pick<App, 'api' | 'toasts' | 'route' | 'sessions'>

@@ -10,7 +10,8 @@ import {
   type Voice,
 } from '../../../public/features/composer/dictation.ts'
 import { createHostSessions } from '../../../public/features/sessions/host-sessions.ts'
-import { createSessions, isHostSession } from '../../../public/features/sessions/sessions.ts'
+import { isHostSession } from '../../../public/features/sessions/host-session.ts'
+import { createSessions } from '../../../public/features/sessions/sessions.ts'
 import { createSettings } from '../../../public/features/settings/settings.ts'
 import { createToasts } from '../../../public/features/shell/toast.ts'
 import { checkForUpdatesOnce } from '../../../public/features/updates/update-check.ts'

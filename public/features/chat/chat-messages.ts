@@ -1,0 +1,55 @@
+/** Access to single messages of the open chat: earlier pages, full texts, positions, truncation. */
+import type { Signal } from '@preact/signals'
+import type { Message } from '../../../lib/schema/message.ts'
+import type { ApiCall } from '../../api.ts'
+import { type Chat, withEarlier } from './chat-reducer.ts'
+
+const PAGE_SIZE = 60
+
+export type ChatMessagesOptions = {
+  api: ApiCall
+  chat: Signal<Chat>
+  reload: () => Promise<void>
+}
+
+export type ChatMessages = {
+  loadBefore: (limit?: number) => Promise<void>
+  loadMessage: (id: string) => Promise<Message>
+  /** Number of messages before this one in the whole chat. */
+  countBefore: (id: string) => number
+  /** The user message that led to this one, or the latest one. */
+  promptOf: (id?: string) => Message | undefined
+  /** Deletes all messages after the first `keep`. */
+  truncate: (keep: number) => Promise<void>
+}
+
+export const createChatMessages = (options: ChatMessagesOptions): ChatMessages => {
+  const { api, chat, reload } = options
+  const indexOf = (id: string): number => chat.value.messages.findIndex(one => one.id === id)
+
+  return {
+    async loadBefore(limit = PAGE_SIZE) {
+      const { sessionId, messages, before } = chat.value
+      const first = messages[0]
+      if (!first || before === 0) return
+      const input = { session_id: sessionId, limit, before: first.id }
+      const { session } = await api('GET /api/session', input)
+      // The chat may have been switched or reloaded during the request.
+      if (chat.value.sessionId !== sessionId || chat.value.messages[0]?.id !== first.id) return
+      chat.value = withEarlier(chat.value, session.messages, session._messages_offset)
+    },
+    loadMessage: async id =>
+      (await api('GET /api/session/message', { session_id: chat.value.sessionId, id })).message,
+    countBefore: id => chat.value.before + Math.max(0, indexOf(id)),
+    promptOf(id) {
+      const { messages } = chat.value
+      const at = id === undefined ? messages.length - 1 : indexOf(id)
+      return messages.slice(0, at + 1).findLast(({ role }) => role === 'user')
+    },
+    async truncate(keep) {
+      const { sessionId } = chat.value
+      await api('POST /api/session/truncate', { session_id: sessionId, keep_count: keep })
+      await reload()
+    },
+  }
+}

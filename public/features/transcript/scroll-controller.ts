@@ -1,0 +1,302 @@
+/** Scroll behavior of the virtualized transcript: visible range, following the end, and a stable reading position. */
+import { type ReadonlySignal, signal } from '@preact/signals'
+import type { Row } from './rows.ts'
+import {
+  covers,
+  createHeights,
+  offsetOfRow,
+  type Range,
+  rangeAt,
+  rangeAtEnd,
+  sameRange,
+  type View,
+} from './virtual-range.ts'
+
+/** Within this distance the reader counts as being at the end. */
+const NEAR_END_PX = 32
+/** Within this distance of the top older messages are loaded. */
+const NEAR_TOP_PX = 900
+/** Re-renders after measuring stop after this many rounds. */
+const MAX_ROUNDS = 4
+/** Width assumed before the first measurement. */
+const DEFAULT_WIDTH_PX = 720
+const DEFAULT_HEIGHT_PX = 900
+
+/** A row and the distance of its top from the top of the viewport, in pixels. */
+type Anchor = { key: string; top: number }
+
+const rowElements = (column: HTMLElement | null): HTMLElement[] =>
+  column ? [...column.querySelectorAll<HTMLElement>(':scope > [data-key]')] : []
+
+/** The first visible row. */
+const firstVisible = (scroller: HTMLElement, column: HTMLElement | null): Anchor | null => {
+  const edge = scroller.getBoundingClientRect().top
+  for (const element of rowElements(column)) {
+    const box = element.getBoundingClientRect()
+    if (box.bottom <= edge) continue
+    const top = box.top - edge
+    return top < scroller.clientHeight ? { key: element.dataset.key!, top } : null
+  }
+  return null
+}
+
+export type ScrollControllerOptions = {
+  /** Renders the list again. */
+  render: () => void
+}
+
+export class ScrollController {
+  /** The last row when the reader left the end; null while they are at the end. */
+  readonly leftAt = signal<string | null>(null)
+  /** Elements of the list, set by refs. */
+  readonly scroller = { current: null as HTMLDivElement | null }
+  readonly column = { current: null as HTMLDivElement | null }
+  readonly space = { current: null as HTMLDivElement | null }
+
+  readonly #render: () => void
+  readonly #heights = createHeights()
+  readonly #measured = new Map<string, number>()
+  readonly #rowObserver: ResizeObserver | null
+  #observed = new Set<Element>()
+  #rows: readonly Row[] = []
+  #source: ReadonlySignal<readonly Row[]> | null = null
+  #onNearTop = () => {}
+  #atEnd = true
+  #scrollTop = 0
+  #scrollHeight = 0
+  #width = DEFAULT_WIDTH_PX
+  #rounds = 0
+  #frame = 0
+  #rendered: Range | null = null
+  /** Reading position before this render. */
+  #anchor: Anchor | null = null
+  /** Last known reading position, for when the browser moves the viewport by itself. */
+  #lastAnchor: Anchor | null = null
+
+  constructor({ render }: ScrollControllerOptions) {
+    this.#render = render
+    this.#rowObserver =
+      typeof ResizeObserver === 'undefined'
+        ? null
+        : new ResizeObserver(entries => this.#rowsResized(entries))
+  }
+
+  /** Called while rendering, before the DOM changes; returns the range of rows to render. */
+  beginRender(source: ReadonlySignal<readonly Row[]>, onNearTop: () => void): Range {
+    this.#source = source
+    this.#rows = source.value
+    this.#onNearTop = onNearTop
+    const scroller = this.scroller.current
+    this.#anchor =
+      scroller && !this.#atEnd
+        ? (this.#pushedFrom(scroller) ?? firstVisible(scroller, this.column.current))
+        : null
+    this.#rendered = this.#wantedRange()
+    return this.#rendered
+  }
+
+  /** Called after the DOM was updated: measures new rows and restores the reading position. */
+  endRender(): void {
+    const scroller = this.scroller.current
+    if (!scroller) return
+    const hasNewHeights = this.#measureRows()
+    if (this.#atEnd) this.#scrollToEnd()
+    else {
+      if (this.#anchor) this.#restore(scroller, this.#anchor)
+      // Content was collapsed, so that the end came into view.
+      if (this.#distanceToEnd() <= 0.5) this.#follow(true)
+    }
+    const isOutdated =
+      hasNewHeights && this.#rounds < MAX_ROUNDS && !sameRange(this.#wantedRange(), this.#rendered!)
+    if (isOutdated) {
+      this.#rounds++
+      this.#render()
+    } else this.#rounds = 0
+    if (scroller.scrollTop < NEAR_TOP_PX) this.#onNearTop()
+  }
+
+  /** Observes the scroller; returns the cleanup. */
+  mount(): (() => void) | undefined {
+    const scroller = this.scroller.current
+    if (!scroller || typeof ResizeObserver === 'undefined') return undefined
+    const observer = new ResizeObserver(() => this.#frameResized())
+    const onReveal = (event: Event) => this.#reveal((event as CustomEvent<string>).detail)
+    scroller.addEventListener('reveal', onReveal)
+    observer.observe(scroller)
+    if (this.column.current) observer.observe(this.column.current)
+    return () => {
+      scroller.removeEventListener('reveal', onReveal)
+      observer.disconnect()
+      this.#rowObserver?.disconnect()
+      cancelAnimationFrame(this.#frame)
+    }
+  }
+
+  jumpToEnd(): void {
+    this.#follow(true)
+    this.#render()
+  }
+
+  readonly onScroll = (): void => {
+    const scroller = this.scroller.current
+    if (!scroller) return
+    const anchor = this.#pushedFrom(scroller)
+    if (anchor) this.#restore(scroller, anchor)
+    else {
+      if (this.#distanceToEnd() <= NEAR_END_PX) this.#follow(true)
+      else if (scroller.scrollTop < this.#scrollTop - 1) this.#follow(false)
+      this.#scrollTop = scroller.scrollTop
+      this.#scrollHeight = scroller.scrollHeight
+      this.#lastAnchor = this.#atEnd ? null : firstVisible(scroller, this.column.current)
+    }
+    this.#frame ||= requestAnimationFrame(() => {
+      this.#frame = 0
+      if (!this.#rendered) return
+      if (!covers(this.#rendered, this.#rows, this.#heights, this.#view(null))) this.#render()
+      else if (scroller.scrollTop < NEAR_TOP_PX) this.#onNearTop()
+    })
+  }
+
+  /** A card opened by a click expands downward from the pointer, so stop following the end. */
+  readonly onClick = ({ target }: Event): void => {
+    if (!(target instanceof Element) || !this.#atEnd) return
+    if (!target.closest('.tx-row :is(button, summary)')) return
+    this.#follow(false)
+    // After the next render; a click that expanded nothing, such as Copy, changes nothing.
+    requestAnimationFrame(() =>
+      requestAnimationFrame(() => {
+        if (this.#distanceToEnd() <= NEAR_END_PX) this.#follow(true)
+      }),
+    )
+  }
+
+  /** The browser would scroll smoothly to where the end was when the key was pressed. */
+  readonly onKey = (event: KeyboardEvent): void => {
+    if (event.key !== 'End' || event.target !== this.scroller.current) return
+    event.preventDefault()
+    this.jumpToEnd()
+  }
+
+  #view(anchor: Anchor | null): View {
+    const scroller = this.scroller.current
+    const width = this.#width
+    if (!scroller) return { top: 0, height: DEFAULT_HEIGHT_PX, width }
+    // Rows may have been added above: use the offset of the anchor, not the scroll position.
+    const offset = anchor ? offsetOfRow(this.#rows, this.#heights, anchor.key, width) : null
+    const top =
+      anchor && offset !== null
+        ? offset - anchor.top
+        : scroller.scrollTop - (this.space.current?.offsetTop ?? 0)
+    return { top, height: scroller.clientHeight, width }
+  }
+
+  #wantedRange(): Range {
+    return this.#atEnd
+      ? rangeAtEnd(this.#rows, this.#heights, this.#view(null))
+      : rangeAt(this.#rows, this.#heights, this.#view(this.#anchor))
+  }
+
+  #scrollToEnd(): void {
+    const scroller = this.scroller.current
+    if (!scroller) return
+    scroller.scrollTop = scroller.scrollHeight
+    this.#scrollTop = scroller.scrollTop
+    this.#scrollHeight = scroller.scrollHeight
+  }
+
+  #distanceToEnd(): number {
+    const scroller = this.scroller.current
+    return scroller ? scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight : 0
+  }
+
+  /** The earlier reading position if content shrank and the browser clamped the scroll position to the end. */
+  #pushedFrom(scroller: HTMLElement): Anchor | null {
+    const isPushed =
+      !this.#atEnd && scroller.scrollHeight < this.#scrollHeight - 1 && this.#distanceToEnd() <= 1
+    return isPushed ? this.#lastAnchor : null
+  }
+
+  #follow(atEnd: boolean): void {
+    if (this.#atEnd === atEnd) return
+    this.#atEnd = atEnd
+    this.leftAt.value = atEnd ? null : (this.#source?.peek().at(-1)?.key ?? '')
+  }
+
+  #restore(scroller: HTMLElement, anchor: Anchor): void {
+    const { key, top } = anchor
+    const element = rowElements(this.column.current).find(row => row.dataset.key === key)
+    if (!element) return
+    const edge = scroller.getBoundingClientRect().top
+    const moved = element.getBoundingClientRect().top - edge - top
+    if (Math.abs(moved) >= 0.5) scroller.scrollTop += moved
+    this.#scrollTop = scroller.scrollTop
+    this.#scrollHeight = scroller.scrollHeight
+    this.#lastAnchor = { key, top }
+  }
+
+  /** Measures and observes rows that are new in the DOM; true when a height was new. */
+  #measureRows(): boolean {
+    const present = new Set<Element>()
+    let isNew = false
+    for (const element of rowElements(this.column.current)) {
+      present.add(element)
+      if (this.#observed.has(element)) continue
+      this.#rowObserver?.observe(element)
+      const { height } = element.getBoundingClientRect()
+      this.#measured.set(element.dataset.key!, height)
+      isNew = this.#heights.take(element.dataset.key!, height) || isNew
+    }
+    for (const element of this.#observed) {
+      if (!present.has(element)) this.#rowObserver?.unobserve(element)
+    }
+    this.#observed = present
+    return isNew
+  }
+
+  #rowsResized(entries: readonly ResizeObserverEntry[]): void {
+    const scroller = this.scroller.current
+    if (!scroller) return
+    const edge = scroller.getBoundingClientRect().top
+    let shift = 0
+    for (const { target } of entries) {
+      const key = (target as HTMLElement).dataset.key
+      if (!key) continue
+      const { height, bottom } = target.getBoundingClientRect()
+      const before = this.#measured.get(key)
+      this.#measured.set(key, height)
+      const isNew = this.#heights.take(key, height)
+      // A row above the viewport grew: an image loaded, or an expanded card that was scrolled past.
+      if (isNew && before !== undefined && bottom - (height - before) <= edge) {
+        shift += height - before
+      }
+    }
+    const anchor = this.#pushedFrom(scroller)
+    if (this.#atEnd) this.#scrollToEnd()
+    else if (anchor) this.#restore(scroller, anchor)
+    else if (shift) scroller.scrollTop += shift
+    else if (this.#distanceToEnd() <= 0.5) this.#follow(true)
+    this.#scrollHeight = scroller.scrollHeight
+  }
+
+  #frameResized(): void {
+    const width = this.column.current?.clientWidth ?? this.#width
+    if (width !== this.#width) {
+      this.#width = width
+      this.#heights.clear()
+      this.#observed.clear()
+      this.#render()
+    }
+    if (this.#atEnd) this.#scrollToEnd()
+  }
+
+  /** Scrolls near a row that is not rendered; the find bar then places it exactly. */
+  #reveal(key: string): void {
+    const scroller = this.scroller.current
+    const rows = this.#source?.peek() ?? []
+    const offset = offsetOfRow(rows, this.#heights, key, this.#width)
+    if (!scroller || offset === null) return
+    this.#follow(false)
+    scroller.scrollTop = (this.space.current?.offsetTop ?? 0) + offset - scroller.clientHeight / 3
+    this.#render()
+  }
+}
