@@ -1,4 +1,4 @@
-/** `npm run build [-- --exe] [--target=linux-arm64]`: makes dist/agent-webui.mjs, ONE file that needs nothing but Node, and with --exe one executable that needs nothing. */
+/** `npm run build [-- --exe] [--target=linux-arm64]`: builds dist/agent-webui.mjs, a single file that needs only Node, and with --exe an executable that needs nothing else. */
 import { statSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { parseArgs } from 'node:util'

@@ -1,4 +1,4 @@
-/** First step of every npm script, on whatever Node is there: installs what package-lock.json pins if it is not there, then runs files on the pinned Node. */
+/** First step of every npm script, on any Node: installs what package-lock.json pins if it is missing, then runs files on the pinned Node. */
 import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, readFileSync, realpathSync } from 'node:fs'
 import { constants } from 'node:os'
@@ -22,7 +22,7 @@ const isInstalled = () => {
   )
 }
 
-/** Without our own bin directory: the install replaces the Node that lies in it. */
+/** Without our own bin directory: the install replaces the Node in it. */
 const installEnv = () => ({
   ...process.env,
   PATH: (process.env.PATH ?? '')
@@ -56,7 +56,7 @@ const run = args =>
     }
     const signals = ['SIGINT', 'SIGTERM', 'SIGHUP']
     for (const signal of signals) process.on(signal, forward)
-    // npm signals its shell, and the shell dies without passing it on: then we belong to nobody.
+    // npm signals its shell, which exits without forwarding the signal: this process is then orphaned.
     const parent = process.ppid
     const watch = setInterval(() => process.ppid === parent || child.kill('SIGTERM'), 500)
     watch.unref()

@@ -1,4 +1,4 @@
-/** The browser's half: public/ as bundles with hashed names, and everything else a page asks for. */
+/** Builds the page: bundles of public/ with hashed names, and all other assets. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { basename, extname, join, relative, sep } from 'node:path'
 import * as esbuild from 'esbuild'
@@ -23,8 +23,8 @@ const onlyWoff2 = {
 }
 
 /**
- * mermaid's optional ELK layout is under the Eclipse Public License, which asks more of those who pass it on than the
- * MIT licence of this program: it stays out, and a diagram that asks for it is shown as its source.
+ * mermaid's optional ELK layout is under the Eclipse Public License, which requires more of distributors than the MIT
+ * license of this program: it is left out, and a diagram that needs it is shown as source.
  */
 const withoutElk = {
   name: 'without-elk',
@@ -71,7 +71,7 @@ const staticImports = (path, outputs) =>
     .filter(({ kind, external }) => kind === 'import-statement' && !external)
     .flatMap(({ path: next }) => [next, ...staticImports(next, outputs)])
 
-/** `static/main.js` → `static/main-4F2AQX7B.js` wherever the page names an entry, and all it needs asked for at once. */
+/** `static/main.js` → `static/main-4F2AQX7B.js` in the page, with preload links for all chunks it imports. */
 const hashNames = (html, outputs) =>
   Object.entries(outputs)
     .filter(([, output]) => ENTRIES.includes(output.entryPoint))
@@ -102,7 +102,7 @@ export const listAssets = async options => {
     if (extname(name) === '.html') {
       assets.push(toEntry(name, Buffer.from(hashNames(bytes.toString(), outputs)), false))
     } else {
-      // Flat, as the bundles are: pictures and the manifest lie in folders of the sources only.
+      // Flat, as the bundles are: images and the manifest have folders in the sources only.
       assets.push(toEntry(`/static/${basename(name)}`, bytes, false))
     }
   }

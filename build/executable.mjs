@@ -1,4 +1,4 @@
-/** The one executable: the pinned Node with the launching lines and the payload inside it. */
+/** Builds the single executable (Node SEA): the pinned Node with the launcher and the payload. */
 import { spawnSync } from 'node:child_process'
 import { chmodSync, copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -10,13 +10,13 @@ import { bundleLaunch } from './pack.mjs'
 const SEA_FUSE = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2'
 const postject = join(root, 'node_modules', 'postject', 'dist', 'cli.js')
 
-/** Its output is for the case that it fails: both tools warn of what is no problem. */
+/** Shows the output only on failure: both tools print harmless warnings. */
 const runNode = (...args) => {
   const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' })
   if (status !== 0) throw new Error(`${stdout}${stderr}`)
 }
 
-/** Writes it below `directory` and answers its path. It has answered on /health once before anybody gets it. */
+/** Writes the executable to `directory` and returns its path, after it has answered /health once. */
 export const buildExecutable = async ({ packing, payload }, directory) => {
   const work = mkdtempSync(join(tmpdir(), 'agent-webui-build-'))
   const at = name => join(work, name)

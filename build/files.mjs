@@ -1,4 +1,4 @@
-/** Where the project lies, and how the build reads and writes files. */
+/** The project's root, and file helpers of the build. */
 import { createHash } from 'node:crypto'
 import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'

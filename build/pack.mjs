@@ -1,4 +1,4 @@
-/** The one file: the server's code, what V8 made of it, search worker, native addon and assets, as text behind a few lines that unpack them. */
+/** Packs the single file: a launcher, followed by the server's code, its V8 code cache, search worker, native addon and assets as text. */
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -16,7 +16,7 @@ const zstd = bytes =>
 
 // ── Code ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** The addon is not beside the code in one file: whoever opens a database hands over its path. */
+/** The native addon is not beside the code in a single file: its path is passed when a database is opened. */
 const packedAddon = {
   name: 'packed-addon',
   setup: build =>
@@ -99,7 +99,7 @@ const bundleServer = async () => {
 
 const MINIMUM_NODE = 24
 
-/** Stands before everything else: an older Node would crash in the addon instead of saying so. */
+/** Runs first: an older Node would crash in the native addon without a message. */
 const refuseOldNode = `if (parseInt(process.versions.node) < ${MINIMUM_NODE}) {
   process.stderr.write('agent-webui needs Node.js ${MINIMUM_NODE} or newer; this is ' + process.version + '\\n')
   process.exit(1)

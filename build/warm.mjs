@@ -1,4 +1,4 @@
-/** Runs a packed file once as a person would and writes down what V8 compiled meanwhile: `node warm.mjs FILE PACKING OUT`. */
+/** Runs a packed file once and saves the V8 code cache of that run: `node warm.mjs FILE PACKING OUT`. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname } from 'node:path'

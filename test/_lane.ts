@@ -1,4 +1,4 @@
-/** One lane of the test run: a process that takes test files one by one from `run.ts` and says how each went. */
+/** A worker process of the test run: receives test files from `run.ts` one by one and reports their results. */
 import { readFileSync } from 'node:fs'
 import { flushCompileCache } from 'node:module'
 import { resolve } from 'node:path'
@@ -18,7 +18,7 @@ export type FileResult = {
 }
 
 type Suite = () => Promise<[errors: string | true, passed: number, skipped: number, total: number]>
-/** uvu's own seam, which its command line uses too: with these set, `.run()` queues instead of running. */
+/** uvu's own hook, which its command line uses too: with these set, `.run()` queues instead of running. */
 type UvuGlobals = { UVU_DEFER: 1; UVU_INDEX: number; UVU_QUEUE: Suite[][] }
 
 const uvu = globalThis as typeof globalThis & UvuGlobals
@@ -69,5 +69,5 @@ process.on('message', async (file: string) => {
   const result = await runFile(file)
   process.send?.({ ...result, rss: process.memoryUsage.rss() })
 })
-// The runner has gone: nobody waits for us.
+// The runner has exited.
 process.on('disconnect', () => process.exit())

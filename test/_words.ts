@@ -3,13 +3,16 @@ import type { Rule, Source } from './_rules.ts'
 
 /** Folders and files that are checked. Everything will be. */
 const CLEAN_FOLDERS = [
+  'build/',
   'lib/base/',
   'lib/mcp/',
   'lib/memory/',
   'lib/own-processes/',
   'lib/skills/',
   'lib/updates/',
+  'lib/workspaces/',
   'test/lib/base/',
+  'test/lib/skills/',
 ]
 
 /** In identifiers, comments and test titles. */

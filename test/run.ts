@@ -17,7 +17,7 @@ type Job = { name: string; timeoutMs: number; run: (lane: Lane) => Promise<FileR
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
-    /** Types, format and house rules only. */
+    /** Types, format and structure rules only. */
     check: { type: 'boolean', default: false },
     /** The heavy proofs at their full size. */
     full: { type: 'boolean', default: false },
@@ -33,7 +33,7 @@ const cleanEnv = (tmp: string): NodeJS.ProcessEnv => ({
     ),
   ),
   HOME: home,
-  // Each lane its own: packages unpack into fixed names below it, and all of it goes away at the end.
+  // One per lane: packages unpack to fixed names in it. Deleted at the end.
   TMPDIR: tmp,
   // Memory that was freed goes back to the system sooner.
   MALLOC_ARENA_MAX: '2',
@@ -43,7 +43,7 @@ const cleanEnv = (tmp: string): NodeJS.ProcessEnv => ({
   ...(values.full ? { PROOF: 'full' } : {}),
 })
 
-/** A process that is kept between files; one that hangs, dies or has grown is replaced. */
+/** A process that runs many files; it is replaced when it hangs, crashes or uses too much memory. */
 const createLane = () => {
   const env = cleanEnv(mkdtempSync(join(home, 'lane-')))
   const state: { child: ChildProcess | null; output: string } = { child: null, output: '' }
@@ -123,7 +123,7 @@ const checks = [
   check('format and lint', bin('biome'), ['ci', '--colors=off', '--diagnostic-level=error', '.']),
 ]
 
-/** What is built is tested last, when the build is done for sure; the slow ones of the rest begin. */
+/** Slow tests first, tests of the build last. */
 const needsBuild = (file: string) => file.includes('smoke')
 const weight = (file: string) =>
   needsBuild(file) ? 2 : /browser|contract|proof/.test(file) ? 0 : 1
@@ -148,7 +148,7 @@ const waiting = [...jobs]
 /** Settles when the build has ended, whichever way. */
 const built = Promise.withResolvers<void>()
 
-/** Two browsers at once would fight over the processors: one lane has them all. */
+/** Two browsers at once would be too slow: they all run in one lane. */
 const isHeavy = (job: Job) => job.name.includes('browser')
 
 const takeJob = (index: number): Job | undefined => {

@@ -1,4 +1,4 @@
-/** Copies an entry to another disk as it is: symlinks as symlinks, and none followed that is swapped in meanwhile. */
+/** Copies an entry to another disk. Symlinks are copied as symlinks, and one swapped in during the copy is not followed. */
 import { constants } from 'node:fs'
 import { lstat, mkdir, open, readdir, readlink, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -37,7 +37,7 @@ const copyDirectory = async (from: string, to: string, mode: number): Promise<vo
   }
 }
 
-/** Refuses what can only be moved (pipes, sockets). Whoever calls removes what was copied so far. */
+/** Rejects pipes and sockets, which can only be moved. The caller removes a partial copy. */
 export const copyEntry = async (from: string, to: string): Promise<void> => {
   const stat = await lstat(from)
   const mode = stat.mode & 0o7777

@@ -1,4 +1,4 @@
-/** What requests about a session's files may touch: its workspace, without the service's own state and other people's secrets. */
+/** The files that requests of a session may reach: its workspace, without the service's state and the secrets of any home. */
 import { type BigIntStats, lstatSync, readdirSync } from 'node:fs'
 import { basename, dirname, join, sep } from 'node:path'
 import type { Config } from '../config.ts'
@@ -9,19 +9,19 @@ import { isProtectedPath } from '../store/state-files.ts'
 import { realDirectory } from './workspace-paths.ts'
 
 export type FileScope = Bounds & {
-  /** Something hidden lies in it: it cannot be moved or removed as a whole. */
+  /** It contains something hidden, so it cannot be moved or removed as a whole. */
   containsHidden(real: string): boolean
 }
 
 export type ScopeHome = { readonly name: string; readonly dir: string }
 
-/** Files in an agent's home that nobody reads or writes here: keys, and the databases that hold what was said. */
+/** Files in a home that are never served or written: keys, and databases with conversations. */
 const SECRET =
   /^(?:\.env.*|auth\.(?:json|lock)|config\.yaml|\.anthropic_oauth\.json|google_(?:token|client_secret)\.json|\.signing_key|.+\.db(?:-wal|-shm|-journal)?)$/i
 
 export const isSecretName = (name: string): boolean => SECRET.test(name)
 
-/** Both real places. */
+/** Both paths are resolved. */
 const isBelow = (place: string, real: string): boolean =>
   real === place || real.startsWith(place.endsWith(sep) ? place : place + sep)
 
@@ -44,7 +44,7 @@ const namesIn = (dir: string): string[] => {
   try {
     return readdirSync(dir)
   } catch {
-    // A file, gone, or closed to us: no names to protect.
+    // A file, deleted, or not readable: no names to protect.
     return []
   }
 }
@@ -75,9 +75,9 @@ const hardLinks = (places: readonly string[], homes: readonly string[]) => {
 }
 
 type Hiding = {
-  /** As if they were not there, with all that is below them. */
+  /** Hidden, with everything below them. */
   hidden?: readonly string[]
-  /** Below hidden ones, and shown all the same. */
+  /** Exceptions below hidden ones. */
   shown?: readonly string[]
   /** Homes of an agent: the secret files directly in them are hidden. */
   homes?: readonly string[]
@@ -110,7 +110,7 @@ export type FileScopesOptions = {
   config: Places
   /** Workspace and home of a session, as a request from `asking` sees it; refuses an unknown one. */
   sessionOf: (requester: ScopeHome, id: string) => { workspace: string; home: ScopeHome }
-  /** Places of other profiles. */
+  /** Paths of other profiles. */
   pathsOfOtherProfiles: (home: ScopeHome) => string[]
 }
 
@@ -129,7 +129,7 @@ export const createFileScopes = ({
       shown: isShown(workspace) ? [workspace] : [],
       hidden: [
         config.stateDir,
-        // A workspace in a place of the others was put there on purpose.
+        // A workspace inside another profile was chosen on purpose.
         ...pathsOfOtherProfiles(home).filter(place => !isInside(place, workspace)),
         ...[config.configPath, config.tlsKey].filter(place => place !== null),
       ],

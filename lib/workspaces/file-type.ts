@@ -39,7 +39,7 @@ const TYPES: Readonly<Record<string, string>> = {
   webm: 'video/webm',
 }
 
-/** Documents with scripts in them: sent as a download, and sandboxed should somebody show them all the same. */
+/** For documents that can contain scripts: they are downloads, and sandboxed if a browser displays them anyway. */
 const ACTIVE = /^(?:text\/html|application\/xhtml\+xml|application\/xml|image\/svg\+xml)/
 /** Decision 18. No script, no form, no request, an origin of its own. */
 export const SANDBOX = "sandbox; default-src 'none'; frame-ancestors 'none'"

@@ -39,7 +39,7 @@ const added = (path: string, mode: string, text: string): string => {
   return `${head}--- /dev/null\n+++ ${b}\n@@ -0,0 +1,${lines.length} @@\n${body}${end}`
 }
 
-/** Made here and not by git: it would follow whatever has taken the file's place. */
+/** Made here and not by git, which would follow a symlink that has replaced the file. */
 const untrackedDiff = (area: FileScope, path: string, maxBytes: number): GitDiff =>
   withUserErrors(() => {
     using held = openDirHandle(area, path, { link: true })
@@ -65,7 +65,7 @@ const untrackedDiff = (area: FileScope, path: string, maxBytes: number): GitDiff
     }
   })
 
-/** Only what the status names has a diff: so a folder, a pattern or a hidden place has none. */
+/** Only files listed by the status have a diff: no folders, patterns or hidden files. */
 export const readDiff = async (
   git: Git | undefined,
   area: FileScope,

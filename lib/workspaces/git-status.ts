@@ -26,7 +26,7 @@ const NONE: GitStatus = {
   truncated: false,
 }
 
-/** What stands after the n-th space. */
+/** The text after the n-th space. */
 const after = (line: string, n: number): string => line.split(' ').slice(n).join(' ')
 
 const toFile = (xy: string, path: string, old: string | undefined): GitFile => {
@@ -68,7 +68,7 @@ export const parseStatus = (text: string): GitStatus => {
   return status
 }
 
-/** `all`: every untracked file; else a folder that holds nothing else counts as one, as git shows it. */
+/** With `all`, every untracked file; otherwise a folder of untracked files is one entry, as in `git status`. */
 const runStatus = async (git: Git, all: boolean): Promise<GitStatus> => {
   const { text, code, isCut } = await git([
     'status',
@@ -85,7 +85,7 @@ const runStatus = async (git: Git, all: boolean): Promise<GitStatus> => {
   return { ...status, truncated: isCut }
 }
 
-/** `isHidden` is asked for each path. */
+/** Files for which `isHidden` is true are left out. */
 export const readStatus = async (
   git: Git | undefined,
   isHidden: (path: string) => boolean,

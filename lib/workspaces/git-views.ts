@@ -1,4 +1,4 @@
-/** The three questions about git, each asked for a session. */
+/** Git information, status and diffs for the workspace of a session. */
 import { join } from 'node:path'
 import { UserError } from '../errors.ts'
 import type { GitDiff, GitInfo, GitStatus } from '../schema/git.ts'

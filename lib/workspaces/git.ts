@@ -1,4 +1,4 @@
-/** Runs git in a workspace to look, never to act: nothing that the repository's configuration names is executed. */
+/** Runs git read-only in a workspace. No program named in the repository's configuration is executed. */
 import { lstatSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { configEnv, type GitConfig, localGitEnv, runGit } from '../base/git.ts'
@@ -19,7 +19,7 @@ export type WorkspaceGitOptions = {
 export type GitOutput = { text: string; code: number; isCut: boolean }
 export type Git = (args: readonly string[], options?: { maxBytes?: number }) => Promise<GitOutput>
 
-/** Programs that looking would start. */
+/** Turns off what would start programs or depend on the user's settings. */
 const SAFE_CONFIG: GitConfig = [
   ['core.fsmonitor', 'false'],
   ['core.hooksPath', '/dev/null'],
@@ -29,7 +29,7 @@ const SAFE_CONFIG: GitConfig = [
   ['status.submoduleSummary', 'false'],
 ]
 
-/** Keys of the repository that name further programs: filters run even for a status. */
+/** Overrides for keys of the repository that name programs: filters run even for `git status`. */
 const programConfig = (names: string): GitConfig =>
   names
     .split('\0')
@@ -44,7 +44,7 @@ const environment = (root: string, { path, userHome, xdgConfigHome }: WorkspaceG
   ...localGitEnv(path),
   HOME: userHome,
   ...(xdgConfigHome ? { XDG_CONFIG_HOME: xdgConfigHome } : {}),
-  // The work tree is the workspace, whatever `core.worktree` says; no repository further up is meant.
+  // The work tree is the workspace even if `core.worktree` is set; repositories further up are ignored.
   GIT_WORK_TREE: root,
   GIT_CEILING_DIRECTORIES: dirname(root),
   GIT_OPTIONAL_LOCKS: '0',
@@ -69,11 +69,11 @@ const run = async (given: Run): Promise<GitOutput> => {
   return { text: done.stdout.toString(), code: done.code ?? 1, isCut: done.stopped === 'limit' }
 }
 
-/** A repository begins in the workspace itself; one further up is not shown. */
+/** Only a repository in the workspace itself; one further up is not used. */
 const hasRepository = (root: string): boolean =>
   lstatSync(join(root, '.git'), { throwIfNoEntry: false }) !== undefined
 
-/** Undefined where there is no repository; what only looks like one fails at the first question. */
+/** Undefined without a usable repository. */
 export const openGit = async (
   root: string,
   places: WorkspaceGitOptions,
@@ -84,7 +84,7 @@ export const openGit = async (
     run({ root, env: { ...environment(root, places), ...env }, args, maxBytes, timeoutMs })
   const listing = ['config', '--null', '--name-only', '--list']
   const names = await start(configEnv(SAFE_CONFIG), listing, 1024 * 1024)
-  // Damaged, somebody else's, or more configuration than anybody writes: nothing is run in it.
+  // Damaged, owned by another user, or with an absurdly large configuration: not used.
   if (names.code !== 0) return undefined
   const silent = configEnv([...SAFE_CONFIG, ...programConfig(names.text)])
   return (args, { maxBytes = 8 * 1024 * 1024 } = {}) => start(silent, args, maxBytes)

@@ -1,4 +1,4 @@
-/** What a directory of a workspace holds. */
+/** Lists a directory of a workspace. */
 import { closeSync, constants, type Dirent, lstatSync, readdirSync, statSync } from 'node:fs'
 import { join, relative, sep } from 'node:path'
 import { missing } from '../errors.ts'
@@ -12,9 +12,9 @@ const MAX_ENTRIES = 200
 
 export type Listing = {
   entries: FileEntry[]
-  /** As it was asked for. */
+  /** As requested. */
   path: string
-  /** How many names there are; `entries` holds at most the first 200. */
+  /** The number of names; `entries` has at most the first 200. */
   total: number
 }
 
@@ -41,7 +41,7 @@ const readNames = (held: DirHandle): Dirent[] => {
 const sizeOf = (held: DirHandle, name: string): number | null =>
   lstatSync(join(held.at, name), { throwIfNoEntry: false })?.size ?? null
 
-/** A link is what it leads to while that lies in the workspace; else a name without anything behind it. */
+/** The target of a symlink inside the workspace; otherwise neither a directory nor a size. */
 const followed = (area: FileScope, path: string) => {
   const nothing = { isDir: false, size: null }
   const target = realPath(path)
@@ -81,7 +81,7 @@ export const listDirectory = (area: FileScope, path: string): Listing => {
     }
   } catch (error) {
     if (errorCode(error) === '') throw error
-    // Gone, a file, or closed to us: the caller learns no more than that.
+    // Deleted, a file, or not readable: the caller learns no more.
     throw missing('Directory not found', { code: 'file_not_found' })
   }
 }

@@ -1,4 +1,4 @@
-/** Files as they are: of a workspace by their name in it, and of the few other places that pages may show things from. */
+/** Serves raw files: of a workspace by relative path, and media from a few allowed folders by absolute path. */
 import { closeSync, constants } from 'node:fs'
 import { basename, isAbsolute, join } from 'node:path'
 import { forbidden, missing } from '../errors.ts'

@@ -1,4 +1,4 @@
-/** Names in a workspace: folders made, entries renamed and moved. Nothing that is there is ever replaced. */
+/** Creates folders, and renames and moves entries of a workspace. An existing entry is never replaced. */
 import { linkSync, lstatSync, mkdirSync, renameSync, type Stats, unlinkSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { forbidden, invalid, missing } from '../errors.ts'
@@ -15,7 +15,7 @@ const NO_LINKS = new Set(['EPERM', 'EACCES', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 
 
 /**
  * A rename that fails with EEXIST where there is something already. A link and an unlink do that in one step; for
- * folders, looking first has to do, and a folder that appears meanwhile is replaced only when it is empty.
+ * folders, looking first has to do, and a folder that appears after the check is replaced only when it is empty.
  */
 export const moveUnlessTaken = (from: string, to: string): void => {
   const stat = lstatSync(from)

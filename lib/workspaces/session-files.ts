@@ -14,7 +14,7 @@ export const createSessionFiles = ({ config, now, ...needs }: SessionFilesOption
   const { stateDir, userHome, env } = config
   const areas = createFileScopes({ config, ...needs })
   const incomingDir = join(stateDir, 'incoming')
-  // What a killed process was receiving; nobody else uses the folder while we run.
+  // Left by a killed process; the instance lock makes this process the only user of the folder.
   rmSync(incomingDir, { recursive: true, force: true })
   return {
     areas,

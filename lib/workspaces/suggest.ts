@@ -1,4 +1,4 @@
-/** Completes a half-typed directory path, inside trusted places only. */
+/** Completes a partly typed directory path, inside trusted directories only. */
 import { readdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { isInside } from '../store/path-within.ts'
@@ -40,12 +40,12 @@ const split = (prefix: string, userHome: string): { parent: string; start: strin
   const full = prefix === '~' || prefix.startsWith('~/') ? userHome + prefix.slice(1) : prefix
   const cut = full.lastIndexOf('/') + 1
   const start = full.slice(cut)
-  // `..` is a place, not the beginning of a name; `.` begins every hidden one.
+  // `..` is a directory, not the beginning of a name; `.` is the beginning of hidden names.
   if (start === '..') return { parent: resolve(userHome, full), start: '' }
   return { parent: resolve(userHome, full.slice(0, cut)), start }
 }
 
-/** Children of `parent` whose real place is trusted too: neither `..` nor a symlink leads out. */
+/** Children of `parent` whose resolved path is trusted too: neither `..` nor a symlink leads out. */
 const childrenOf = (parent: string, start: string, roots: readonly string[]): string[] => {
   const real = realDirectory(parent)
   if (real === undefined || !roots.some(root => isInside(root, real))) return []

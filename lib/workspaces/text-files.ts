@@ -1,4 +1,4 @@
-/** Text files of a workspace: read for the page, saved unless somebody else was faster, created. */
+/** Reads, saves and creates text files of a workspace. A file that has changed since it was read is not overwritten. */
 import { createHash, randomBytes } from 'node:crypto'
 import {
   accessSync,

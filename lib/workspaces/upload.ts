@@ -10,7 +10,7 @@ import { copyEntry } from './copy.ts'
 import { moveUnlessTaken } from './move-entries.ts'
 
 const MAX_CHARS = 200
-/** Room for ` (999)` within what file systems take. */
+/** File systems allow 255; this leaves room for ` (999)`. */
 const MAX_BYTES = 245
 const MAX_TRIES = 999
 
@@ -30,7 +30,7 @@ const shorten = (name: string): string => {
   return letters.join('') + ending
 }
 
-/** Letters and digits of any script, `_`, `.` and `-`; everything else becomes `_`. Refuses what names another place. */
+/** Letters and digits of any script, `_`, `.` and `-`; everything else becomes `_`. Rejects absolute paths and `..`. */
 export const uploadName = (given: string): string => {
   if (!given.trim()) throw invalid('No filename in upload')
   const parts = given.split(/[/\\]/)
@@ -64,7 +64,7 @@ const moveToFreeName = (from: string, folder: DirHandle, name: string): string =
   throw conflict('There are too many files of this name')
 }
 
-/** Names a place above where it begins, at its end or on the way. */
+/** Whether the path leads above its start, at its end or on the way. */
 const leavesFolder = (folder: string): boolean => {
   if (isAbsolute(folder)) return true
   let depth = 0
@@ -88,7 +88,7 @@ export const placeUpload = (area: FileScope, from: string, given: string, folder
       } catch (error) {
         if (errorCode(error) !== 'EXDEV') throw error
       }
-      // Another disk: copied beside its place first, so that nobody sees half of it.
+      // Another disk: copied to a temporary name first, so that no partial file is visible.
       const beside = held.sibling(`.agent-webui-${randomBytes(6).toString('hex')}.tmp`)
       try {
         await copyEntry(from, beside)

@@ -1,4 +1,4 @@
-/** May the agent work in this directory? The same checks wherever a path comes in (contract §1.9, decision 15). */
+/** Checks whether the agent may work in a directory (contract §1.9, decision 15). */
 import { accessSync, constants, realpathSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { invalid } from '../errors.ts'
@@ -21,14 +21,14 @@ const SYSTEM = [
   '/private/etc',
 ]
 
-/** `~` and `~/…` stand for the user's home; a relative path is read below it. */
+/** Expands `~` and `~/…`; a relative path is relative to the user's home. */
 export const expandPath = (path: string, userHome: string): string => {
   const text = path.trim()
   if (text === '~') return userHome
   return resolve(userHome, text.startsWith('~/') ? text.slice(2) : text)
 }
 
-/** The real place of a directory, or undefined when it is none. */
+/** The resolved path of a directory; undefined when it is none. */
 export const realDirectory = (path: string): string | undefined => {
   try {
     const real = realpathSync(path)
@@ -40,7 +40,7 @@ export const realDirectory = (path: string): string | undefined => {
 }
 
 /**
- * At or under a directory of the operating system. A home or default workspace that itself lies in one, as of a service
+ * At or under a directory of the operating system. A home or default workspace that is itself in one, as of a service
  * account in /var/lib, stays usable with what is below it.
  */
 export const isSystemPath = (path: string, trusted: readonly string[]): boolean =>
@@ -58,16 +58,16 @@ export const usableWorkspace = (path: string, userHome: string): string | undefi
     accessSync(real, constants.R_OK | constants.W_OK | constants.X_OK)
     return real
   } catch {
-    // Somebody else's directory.
+    // Not accessible for us.
     return undefined
   }
 }
 
 export type Trust = {
   userHome: string
-  /** Where the agent works when nobody says. */
+  /** The workspace of sessions without one. */
   defaultWorkspace: string
-  /** Where the service keeps what is its own. */
+  /** The service's state directory. */
   stateDir: string
   /** The profile's own list. */
   saved: readonly string[]

@@ -68,7 +68,7 @@ const toWorkspace = ({ path, name }: Stored): Workspace => ({ path, name, label:
 const belongsToOtherProfile = (profilesDir: string, home: WorkspaceHome, path: string): boolean =>
   isInside(profilesDir, path) && !(home.name !== 'default' && isInside(home.dir, path))
 
-/** What may stay in a profile's list: real directories, once each, no test leftovers, nobody else's home. */
+/** Keeps existing directories, once each; drops test leftovers and homes of other profiles. */
 const normalizeList = (
   entries: readonly Stored[],
   profilesDir: string,
@@ -89,7 +89,7 @@ type Files = { list: JsonFile<ReturnType<typeof parseList>>; last: () => string;
 
 export const createWorkspaces = (
   config: Pick<Config, 'stateDir' | 'baseHome' | 'userHome'>,
-  /** Where the agent works when nobody says. */
+  /** The workspace of sessions and profiles without one. */
   defaultWorkspace: () => string,
 ): Workspaces => {
   const { stateDir, baseHome, userHome } = config

@@ -1,4 +1,4 @@
-/** A folder as one zip file, made while it is sent: one file open at a time, symlinks left out. */
+/** Streams a folder as a zip file: one file open at a time, symlinks left out. */
 import { constants } from 'node:fs'
 import { type FileHandle, lstat, open, readdir } from 'node:fs/promises'
 import { basename, join } from 'node:path'
@@ -33,7 +33,7 @@ const tooMuch = (limits: ZipLimits) =>
     `The folder is too large to download (at most ${limits.entries} files and ${Math.round(limits.bytes / 1024 ** 2)} MB)`,
   )
 
-/** Gone or not ours to read: an archive of the rest is better than none. */
+/** Deleted or unreadable files are skipped: an archive of the rest is better than none. */
 const SKIPPED_ERRORS = new Set(['ENOENT', 'ENOTDIR', 'ELOOP', 'EACCES', 'EPERM', 'ENXIO'])
 
 const readFolder = async (area: FileScope, path: string) => {
