@@ -1,24 +1,24 @@
-/** Where tools may look and write: paths read as a person means them, secrets and the system kept out. */
+/** Path rules of the file tools: resolves paths, denies secrets and system files. */
 import { join, relative, resolve, sep } from 'node:path'
 import { isInside, realPath } from '../../store/path-within.ts'
 import { findHardLink, statIfExists } from '../hard-links.ts'
 import { CONTROL, describeLabels, OUTSIDE } from '../shell/labels.ts'
 import type { ToolContext } from '../types.ts'
 
-/** Below the home directory: keys and logins. Neither read nor written. */
+/** In the home directory: keys and logins. No reads, no writes. */
 const SECRET =
   /^(?:\.ssh|\.gnupg|\.aws|\.azure|\.kube|\.docker|\.config\/gh|\.config\/gcloud)(?:\/|$)|^(?:\.netrc|\.pgpass|\.npmrc|\.pypirc|\.git-credentials)$/
-/** Below the home directory: what runs at the next login. Read, but not written. */
+/** In the home directory: login scripts. Reads only. */
 const STARTUP =
   /^\.(?:bash(?:rc|_profile|_login|_logout|_aliases)|profile|z(?:shrc|shenv|profile|login|logout)|config\/(?:fish|systemd|autostart)(?:\/.*)?)$/
-/** Anywhere: read by nobody. A process's environment holds every key it was started with. */
+/** Anywhere: no reads. A process's environment contains every key it was started with. */
 const SYSTEM_SECRET =
   /^\/(?:private\/)?etc\/(?:shadow|gshadow|sudoers)|^\/proc\/(?:[^/]+\/)+(?:environ|mem|cwd|root|fd)(?:\/|$)|^\/(?:var\/)?run\/docker\.sock$/
-/** Anywhere: not written by the file tools. */
+/** Anywhere: no writes by the file tools. */
 const SYSTEM =
   /^\/(?:private\/)?(?:etc|boot|proc|sys|dev)(?:\/|$)|^\/(?:usr\/)?lib\/systemd(?:\/|$)|^\/(?:var\/)?run\/(?:docker\.sock|systemd)/
 
-/** The path the model means: `~` and relative ones expanded, symlinks followed to where they lead. */
+/** Resolves a path from the model: expands `~` and relative paths, follows symlinks. */
 export const toPlace = (ctx: ToolContext, path: string): string => {
   if (path.includes('\0')) throw new Error('The path contains a NUL character.')
   const home = ctx.env.HOME ?? ''
@@ -26,20 +26,20 @@ export const toPlace = (ctx: ToolContext, path: string): string => {
   return realPath(resolve(ctx.workspace, expanded))
 }
 
-/** How a place is named to the model: relative inside the workspace, absolute elsewhere. */
+/** The path as shown to the model: relative inside the workspace, absolute elsewhere. */
 export const toName = (ctx: ToolContext, place: string): string => {
   const root = realPath(ctx.workspace)
   if (place === root) return '.'
   return place.startsWith(root.endsWith(sep) ? root : root + sep) ? relative(root, place) : place
 }
 
-/** Guards compiled once per search instead of once per file. `place` must be a real path. */
+/** Compiles the guards once per search instead of once per file. Takes real paths. */
 export const readGuard = (ctx: ToolContext): ((place: string) => boolean) => {
   const home = ctx.env.HOME ? realPath(ctx.env.HOME) : null
   const [forbidden, readable] = [ctx.forbidden, ctx.readable ?? []].map(paths =>
     paths.map(path => realPath(path)),
   ) as [string[], string[]]
-  // Asked once, not for every file of a search.
+  // Evaluated once, not for every file of a search.
   const kept = new Set(forbidden.flatMap(path => inodeOf(path)?.key ?? []))
   const isLinked = (place: string): boolean => {
     const inode = inodeOf(place)
@@ -57,7 +57,7 @@ export const readGuard = (ctx: ToolContext): ((place: string) => boolean) => {
 const below = (home: string, place: string): string =>
   place.startsWith(home + sep) ? place.slice(home.length + 1) : ''
 
-/** Throws when nobody may read there. */
+/** Throws if reading is denied. */
 export const guardRead = (ctx: ToolContext, place: string): void => {
   if (readGuard(ctx)(place))
     throw new Error(
@@ -65,7 +65,7 @@ export const guardRead = (ctx: ToolContext, place: string): void => {
     )
 }
 
-/** Throws when no file tool may write there. */
+/** Throws if writing is denied. */
 export const guardWrite = (ctx: ToolContext, place: string): void => {
   guardRead({ ...ctx, readable: [] }, place)
   const home = ctx.env.HOME ? realPath(ctx.env.HOME) : ''
@@ -80,7 +80,7 @@ export const guardWrite = (ctx: ToolContext, place: string): void => {
     throw new Error(`Writing to ${place} is denied: it would replace the state of this service.`)
 }
 
-/** What decides about the agent is asked about each time: no longer answer is on offer. */
+/** Control files need approval each time, so only "once" and "deny" are offered. */
 export const CONTROL_ANSWERS = { isControl: true, choices: ['once', 'deny'] } as const
 
 const inodeOf = (path: string): { key: string; links: number } | null => {
@@ -88,7 +88,7 @@ const inodeOf = (path: string): { key: string; links: number } | null => {
   return stat?.isFile() ? { key: `${stat.dev}:${stat.ino}`, links: stat.nlink } : null
 }
 
-/** What decides about the agent, by any of its names. */
+/** Whether the path is a control file, under any of its names. */
 export const isControlled = (ctx: Pick<ToolContext, 'controlPaths'>, place: string): boolean =>
   (ctx.controlPaths ?? []).some(path => controls(path, place)) ||
   findHardLink(ctx.controlPaths ?? [], place) !== undefined
@@ -100,7 +100,7 @@ const controls = (path: string, place: string): boolean => {
     : isInside(root, place) && place.split(sep).includes(name)
 }
 
-/** Asks before what decides about the agent is changed. True when all of it may be. */
+/** Asks for approval before control files are changed. True if all are approved. */
 export const mayControl = async (
   ctx: ToolContext,
   places: string[],
@@ -118,7 +118,7 @@ export const mayControl = async (
   return choice !== 'deny'
 }
 
-/** Asks before a file outside the workspace and the temporary directory is touched. True when it may be. */
+/** Asks for approval before a file outside the workspace and the temporary directory is changed. True if approved. */
 export const mayWrite = async (
   ctx: ToolContext,
   places: string[],

@@ -1,4 +1,4 @@
-/** Tool: asks the person a question and waits for the answer. */
+/** Tool: asks the user a question and waits for the answer. */
 import { z } from 'zod'
 import type { Tool } from '../types.ts'
 

@@ -1,4 +1,4 @@
-/** What every command passes before it runs, however it is started: refused, asked about, or free to go. */
+/** The check of every command before it runs, however it is started: refuse, ask for approval, or run. */
 import { assessCommand, forbiddenPathIn, type ShellContext } from '../command-risk.ts'
 import { describeLabels } from '../shell/labels.ts'
 import { CONTROL_ANSWERS } from './allowed-paths.ts'
@@ -9,7 +9,7 @@ export const blocked = (error: string, hint: string): ToolResult => ({
   isError: true,
 })
 
-/** Asks a person about these labels; null when it may go on. */
+/** Asks for approval with these labels; null if approved. */
 export const askAbout = async (
   ctx: ToolContext,
   command: string,
@@ -32,7 +32,7 @@ export const askAbout = async (
     : null
 }
 
-/** Where a command of this turn would run, and what it must not reach unasked. */
+/** The shell context of a command in this turn. */
 export const placeFor = (
   ctx: Pick<ToolContext, 'env' | 'workspace' | 'controlPaths' | 'ownAddresses'>,
   cwd: string,
@@ -45,7 +45,7 @@ export const placeFor = (
   ...(ctx.ownAddresses && { ownAddresses: ctx.ownAddresses }),
 })
 
-/** Null when the command may run; what it may change is recorded then. */
+/** Null if the command may run; its checkpoint is recorded then. Otherwise the refusal. */
 export const passCommand = async (
   ctx: ToolContext,
   command: string,

@@ -1,4 +1,4 @@
-/** Gathers what a command prints: live for the person, bounded for the model. */
+/** Collects the output of a command: streamed to the page, limited for the model. */
 import { StringDecoder } from 'node:string_decoder'
 import { stripVTControlCharacters } from 'node:util'
 import { coloredHead, stripAllButColors, RESET, coloredTail } from '../colors.ts'
@@ -7,13 +7,13 @@ const MAX_CHARS = 50_000
 const HEAD_CHARS = MAX_CHARS * 0.4
 const TAIL_CHARS = MAX_CHARS * 0.6
 const MAX_LIVE_CHARS = 200_000
-/** Held in memory until the command ends, to be put aside whole. */
+/** Kept in memory until the command ends, for offloading the full output. */
 const MAX_WHOLE_CHARS = 5_000_000
 const LIVE_EVERY_MS = 40
 
 export type Printed = { output: string; colored?: string }
 
-/** `live` is called with pieces of at least a moment's worth, colours kept; `text` is the whole, head and tail. */
+/** `live` is called with batched pieces, colors kept; `text` returns head and tail. */
 export const createOutput = (live: (text: string) => void) => {
   const decoder = new StringDecoder('utf8')
   let head = ''
@@ -41,9 +41,9 @@ export const createOutput = (live: (text: string) => void) => {
     const room = Math.max(0, HEAD_CHARS - head.length)
     head += text.slice(0, room)
     tail += text.slice(room)
-    // Cut in large steps: cutting at every chunk would copy the tail each time.
+    // Trim in large steps; trimming on every chunk would copy the tail each time.
     if (tail.length > TAIL_CHARS * 4) {
-      // A little more, to see whether the cut goes through a sequence.
+      // A little more, to detect a cut escape sequence.
       left += tail.length - TAIL_CHARS - 64
       tail = tail.slice(-TAIL_CHARS - 64)
     }
@@ -54,12 +54,12 @@ export const createOutput = (live: (text: string) => void) => {
 
   return {
     write: (bytes: Buffer): void => add(decoder.write(bytes)),
-    /** Ends the live part. */
+    /** Flushes and ends the live output. */
     end(): void {
       add(decoder.end())
       flush()
     },
-    /** What the model reads, and with colours what people see: the middle of long output left out, and where the whole of it stands. */
+    /** The text for the model and, with colors, for the page: long output without its middle, with the path of the full text. */
     text(spill: (text: string) => string | null = () => null): Printed {
       const over = Math.max(0, tail.length - TAIL_CHARS)
       const missing = left + over

@@ -1,4 +1,4 @@
-/** Tool: tasks that run by themselves, at a time that is written down. */
+/** Tool: manages scheduled tasks. */
 import { z } from 'zod'
 import type { Tool } from '../types.ts'
 import { telling } from './error-result.ts'
@@ -12,12 +12,12 @@ export type CronFields = {
   model?: string
   provider?: string
   script?: string
-  /** 0 for ever. */
+  /** 0 means forever. */
   repeat?: number
 }
 type Job = Readonly<Record<string, unknown>>
 
-/** The jobs of one home; every verb throws a sentence when it may not be. */
+/** The jobs of one home. Every method throws an error with a sentence for the model. */
 export type CronStore = {
   list: () => Job[]
   create: (fields: CronFields & { schedule: string }) => Promise<Job>

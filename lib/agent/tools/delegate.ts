@@ -1,10 +1,10 @@
-/** `delegate_task`: gives work to subagents, up to three at once, and answers with what each has to say. */
+/** Tool `delegate_task`: runs up to three subagents at once and returns their summaries. */
 import { z } from 'zod'
 import { DELEGATE_TOOL } from '../subagent.ts'
 import type { SubagentResult, Tool, ToolContext, TraceEntry } from '../types.ts'
 
 const MAX_TASKS = 3
-/** A summary is meant to be short; a subagent that pastes a file does not fill its caller's window. */
+/** Limits a summary, so that a subagent can't fill its caller's context window with a pasted file. */
 const SUMMARY_CHARS = 16_000
 
 const Task = z.object({
@@ -46,7 +46,7 @@ const maskedTrace = (trace: readonly TraceEntry[], mask: (text: string) => strin
     ...(inner && { trace: maskedTrace(inner, mask) }),
   }))
 
-/** Masked piece by piece: in the middle of a JSON text nobody can see that a message was cut in the middle of a secret. */
+/** Masks each field separately: inside JSON text, a secret that was cut in half isn't recognized. */
 const toResult = (
   goal: string,
   task_index: number,

@@ -1,8 +1,8 @@
-/** A refusal of the home becomes a result with what else it says: which names there are, what stands there now. */
+/** Converts a UserError to a tool result with its extra fields (available names, current content). */
 import { UserError } from '../../errors.ts'
 import type { ToolContext, ToolResult } from '../types.ts'
 
-/** Anything else that is thrown goes up: the loop makes a result of it. */
+/** Other errors are rethrown; the loop converts them to results. */
 export const telling =
   <I>(run: (ctx: ToolContext, input: I) => Promise<ToolResult> | ToolResult) =>
   async (ctx: ToolContext, input: I): Promise<ToolResult> => {

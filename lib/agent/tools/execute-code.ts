@@ -1,4 +1,4 @@
-/** Tool: runs a script that calls other tools, so that many steps cost one answer of the model. */
+/** Tool: runs a script that calls other tools, so that many tool calls take one model call. */
 import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -19,7 +19,7 @@ import type { Tool, ToolContext, ToolResult } from '../types.ts'
 import { askAbout, blocked, placeFor } from './command-gate.ts'
 import { createOutput } from './command-output.ts'
 
-/** The label that `python -c` has in the terminal. */
+/** The same label as `python -c` in the terminal. */
 const LABEL = 'script execution via -e/-c flag'
 const KILL_AFTER_MS = 250
 const MAX_ERROR_CHARS = 4_000
@@ -84,7 +84,7 @@ export const executeCode = (language: Language, limits: CodeLimits): Tool<typeof
   },
 })
 
-/** What stands for a call in the live output. */
+/** One line of live output per call. */
 const toLine = (tool: string, args: Record<string, unknown>): string => {
   const first = Object.values(args).find(value => typeof value === 'string') ?? ''
   return `\u001b[2m→ ${tool} ${String(first).split('\n')[0]?.slice(0, 120)}\u001b[22m\n`
@@ -101,10 +101,10 @@ const runScript = async (run: Run, tools: readonly string[]): Promise<ToolResult
     async callTool(tool, given) {
       if (!tools.includes(tool) || !ctx.call)
         return JSON.stringify({ error: `There is no tool "${tool}" for scripts.` })
-      // What runs on behind a script would belong to nobody.
+      // A background process of a script would have no owner.
       const { background: _, ...args } = given
       ctx.output(toLine(tool, args))
-      // A person may be asked meanwhile: the script's own time stands still.
+      // The tool may wait for an approval, so the script's time limit is paused.
       clock.pause()
       const { content } = await ctx.call(tool, args)
       clock.go()
@@ -119,7 +119,7 @@ const runScript = async (run: Run, tools: readonly string[]): Promise<ToolResult
   }
 }
 
-/** Counts down only while it goes. */
+/** A countdown that can be paused. */
 const createClock = (totalMs: number) => {
   const over = Promise.withResolvers<void>()
   let left = totalMs

@@ -1,4 +1,4 @@
-/** Which files a search passes over: a fair reading of .gitignore, and what nobody wants to see. */
+/** Parses .gitignore files and globs. */
 
 export type Ignore = (name: string, relative: string, isDir: boolean) => boolean
 
@@ -8,7 +8,7 @@ type Pattern = { test: RegExp; negated: boolean; dirOnly: boolean; anchored: boo
 
 export const ignoreAlways: Ignore = name => ALWAYS.has(name)
 
-/** The rules of one .gitignore; `relative` is read from the directory it stands in. Null leaves it to those above. */
+/** The rules of one .gitignore; `relative` is relative to its directory. Null means no rule matches. */
 export const readIgnore = (text: string) => {
   const patterns = text
     .replace(/^\ufeff/, '')
@@ -16,7 +16,7 @@ export const readIgnore = (text: string) => {
     .flatMap(line => toPattern(line) ?? [])
   return (name: string, relative: string, isDir: boolean): boolean | null => {
     let verdict: boolean | null = null
-    // The last rule that matches decides.
+    // The last matching rule wins.
     for (const { test, negated, dirOnly, anchored } of patterns)
       if (!(dirOnly && !isDir) && test.test(anchored ? relative : name)) verdict = !negated
     return verdict
@@ -35,7 +35,7 @@ const toPattern = (line: string): Pattern | null => {
   return test && { test, negated, dirOnly, anchored }
 }
 
-/** `*` and `?` stop at slashes, `**` does not. Braces mean nothing to git. Null for a glob that cannot be read. */
+/** `*` and `?` don't match slashes, `**` does. Git has no braces. Null for an invalid glob. */
 export const globToRegExp = (glob: string, { hasBraces = true } = {}): RegExp | null => {
   const source = glob.replace(
     /\*\*\/|\/\*\*$|\*+|\?|\[!?[^\]]*\]|\{[^{}]*\}|\\.|[.+^$()|[\]{}\\]/g,
@@ -55,7 +55,7 @@ export const globToRegExp = (glob: string, { hasBraces = true } = {}): RegExp | 
   try {
     return new RegExp(`^${source}$`)
   } catch {
-    // For example an empty character range.
+    // For example, an empty character range.
     return null
   }
 }

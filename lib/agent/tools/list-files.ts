@@ -1,17 +1,17 @@
-/** Lists the files of a directory for a search: what .gitignore names passed over and counted, no symlink followed. */
+/** Lists the files of a directory for a search. Skips and counts ignored files, follows no symlinks. */
 import { lstat, readdir, readFile, realpath } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { ignoreAlways, readIgnore } from './gitignore.ts'
 
 export type Found = { place: string; relative: string }
 
-/** Rules of one file, and the directory they are read from. */
+/** The rules of one .gitignore and its directory. */
 type Layer = { dir: string; test: ReturnType<typeof readIgnore> }
 
 export type Walk = {
   /** A real path. */
   root: string
-  /** True for places nobody may read. */
+  /** True for paths that must not be read. */
   denied: (place: string) => boolean
   signal: AbortSignal
   /** In milliseconds of `performance.now()`. */
@@ -21,17 +21,17 @@ export type Walk = {
 export type Listing = {
   /** By path. */
   files: Found[]
-  /** Files and directories that .gitignore names. */
+  /** Number of ignored files and directories. */
   ignored: number
-  /** Directories that could not be read. */
+  /** Number of unreadable directories. */
   unreadable: number
-  /** Not every directory was reached in time. */
+  /** True if the time limit was reached. */
   isPartial: boolean
 }
 
-/** Files there are no files: reading some of them waits for ever. */
+/** Virtual file systems; reading some of their files blocks forever. */
 const VIRTUAL = /^\/(?:proc|sys|dev)$/
-/** Directories read at the same time. */
+/** Directories read concurrently. */
 const TOGETHER = 32
 
 type Dir = { place: string; relative: string; layers: Layer[] }
@@ -78,10 +78,10 @@ export const listFiles = async ({ root, denied, signal, until }: Walk): Promise<
 const listDir = async (dir: string) => {
   try {
     const entries = await readdir(dir, { withFileTypes: true })
-    // A directory that was swapped for a link leads somewhere else.
+    // Guards against a directory that was swapped for a symlink.
     return (await realpath(dir)) === dir ? entries : null
   } catch {
-    // Gone or not readable: a search goes on with the rest.
+    // Deleted or unreadable: the search continues with the rest.
     return null
   }
 }
@@ -92,12 +92,12 @@ const readLayer = async (dir: string, name: string): Promise<Layer[]> => {
     if (!(await lstat(path)).isFile()) return []
     return [{ dir, test: readIgnore(await readFile(path, 'utf8')) }]
   } catch {
-    // Not readable: then it says nothing.
+    // Unreadable: no rules.
     return []
   }
 }
 
-/** In a repository the files above say something, too, and one that is not committed. */
+/** In a repository, .gitignore files of parent directories and .git/info/exclude apply too. */
 const layersAbove = async (root: string): Promise<Layer[]> => {
   const layers: Layer[] = []
   for (let dir = root; ; dir = dirname(dir)) {
@@ -113,13 +113,13 @@ const isThere = async (path: string): Promise<boolean> => {
     await lstat(path)
     return true
   } catch {
-    // No repository begins here.
+    // Not a repository root.
     return false
   }
 }
 
 const isIgnored = (layers: Layer[], name: string, place: string, isDir: boolean): boolean => {
-  // The nearest file that says anything decides.
+  // The nearest file with a matching rule wins.
   for (let at = layers.length - 1; at >= 0; at--) {
     const layer = layers[at] as Layer
     const verdict = layer.test(name, place.slice(layer.dir.length + 1), isDir)

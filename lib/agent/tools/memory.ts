@@ -1,4 +1,4 @@
-/** Tool: keeps what should be known in later conversations. */
+/** Tool: stores notes for later sessions. */
 import { z } from 'zod'
 import type { Tool, ToolResult } from '../types.ts'
 
@@ -10,7 +10,7 @@ export type MemoryChange =
 
 /** The notes of one home. */
 export type MemoryStore = {
-  /** Those that are not switched off; never empty. */
+  /** Enabled targets; never empty. */
   targets: readonly Target[]
   change: (
     target: Target,

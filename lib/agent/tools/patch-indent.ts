@@ -1,6 +1,6 @@
-/** Indentation that a model quoted otherwise than it stands in the file: one shift for all lines, or none at all. */
+/** Maps the indentation of a model's quotation to the file's: one shift for all lines, or none. */
 
-/** A new line as the file would indent it. Throws a sentence where that would be a guess. */
+/** Indents a new line like the file. Throws where that would be a guess. */
 export type Reindent = (line: string) => string
 
 export const indentOf = (line: string): string => /^[ \t]*/.exec(line)?.[0] ?? ''
@@ -16,7 +16,7 @@ const isBlank = (line: string): boolean => line.trim() === ''
 const isSpaces = (text: string): boolean => /^ *$/.test(text)
 const isTabs = (text: string): boolean => /^\t*$/.test(text)
 
-/** From the quoted lines' indentation to the file's; null when no one shift leads there. */
+/** The shift from the quoted indentation to the file's; null if no single shift fits. */
 export const shiftOf = (
   quoted: readonly string[],
   found: readonly string[],
@@ -44,13 +44,13 @@ export const shiftOf = (
 
 type Move = (indent: string) => string
 
-/** What a file indents with; empty when with nothing, or with both. */
+/** The indentation character of a file; empty if there is none or both are used. */
 const styleOf = (file: readonly string[]): string => {
   const [tabs, spaces] = ['\t', ' '].map(sign => file.some(line => line.startsWith(sign)))
   return tabs === spaces ? '' : tabs ? '\t' : ' '
 }
 
-/** Every line stands further in, by the same text. */
+/** Every line is indented further, by the same text. */
 const added = (known: ReadonlyMap<string, string>): Move | null => {
   const [[from, to] = ['', '']] = known
   if (!to.endsWith(from)) return null
@@ -58,7 +58,7 @@ const added = (known: ReadonlyMap<string, string>): Move | null => {
   return [...known].every(([a, b]) => b === more + a) ? indent => more + indent : null
 }
 
-/** Every line stands less far in, by the same text. */
+/** Every line is indented less, by the same text. */
 const dropped = (known: ReadonlyMap<string, string>): Move | null => {
   const [[from, to] = ['', '']] = known
   if (!from.endsWith(to)) return null
@@ -70,7 +70,7 @@ const dropped = (known: ReadonlyMap<string, string>): Move | null => {
   }
 }
 
-/** Spaces in the quotation are tabs in the file or the other way round, so many for one everywhere. */
+/** Spaces in the quotation are tabs in the file or vice versa, with one ratio everywhere. */
 const converted = (known: ReadonlyMap<string, string>): Move | null => {
   const deep = [...known].filter(([from, to]) => from !== '' || to !== '')
   if (deep.some(([from, to]) => from === '' || to === '')) return null
@@ -97,7 +97,7 @@ const widthOf = (pairs: readonly (readonly [number, number])[]): number | null =
   return Number.isInteger(width) && pairs.every(([a, b]) => a === b * width) ? width : null
 }
 
-/** How many spaces one level of the new lines is; null when they do not say. */
+/** Spaces per indentation level of the new lines; null if unknown. */
 const stepOf = (fresh: readonly string[]): number | null => {
   const depths = fresh.filter(line => !isBlank(line)).map(line => indentOf(line).length)
   const step = depths.reduce((a, b) => gcd(a, b), 0)
@@ -106,7 +106,7 @@ const stepOf = (fresh: readonly string[]): number | null => {
 
 const gcd = (a: number, b: number): number => (b === 0 ? a : gcd(b, a % b))
 
-/** Tabs and spaces are never mixed where the file does not mix them. */
+/** Never mixes tabs and spaces where the file doesn't. */
 const inStyle = (indent: string, style: string, step: number | null): string => {
   const isMixed = indent.includes('\t') && indent.includes(' ')
   const isStrange =

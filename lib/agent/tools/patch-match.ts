@@ -1,13 +1,13 @@
 /**
- * Finds the text a model quotes, and makes of its replacement edits that touch nothing else. What may differ is only
- * what cannot make it another text: line ends, white space at line ends, one shift of the indentation, typographic
- * signs, and a quotation that was escaped once too often.
+ * Finds the text that a model quotes and turns its replacement into edits that change nothing else. Allowed differences
+ * between quotation and file: line endings, trailing white space, one shift of the indentation, typographic characters,
+ * and double escaping.
  */
 import { diffArrays } from 'diff'
 import type { Edit } from '../../store/text-bytes.ts'
 import { indentOf, type Reindent, shiftOf } from './patch-indent.ts'
 
-/** One place that was found: what stands there line by line, and how new lines are written in its manner. */
+/** One match: the file's lines there, and how to write new lines in the same style. */
 export type Match = {
   /** In `Source.plain`. */
   start: number
@@ -18,15 +18,15 @@ export type Match = {
   reindent: Reindent
 }
 
-/** A line or a part of one, in the file's own text; `end` excludes nothing, `lineEnd` is what it closes with. */
+/** A line or a part of one in the file's text; `lineEnd` is its line break. */
 type Piece = { start: number; end: number; lineEnd: string }
 
-/** A file's text with plain line ends, and the way back. */
+/** A file's text with normalized line endings, and the mapping back. */
 export type Source = {
   text: string
   plain: string
   toText: (at: number) => number
-  /** Content of each line without its end, and where it begins in `plain`. */
+  /** Each line without its line break, and its offset in `plain`. */
   lines: string[]
   starts: number[]
 }
@@ -46,7 +46,7 @@ export const openSource = (text: string): Source => {
   return { text, plain, toText: isMac ? at => at : wayBack(text, plain), lines, starts }
 }
 
-/** Each `\r` that was dropped moves what follows it by one. */
+/** Each dropped `\r` shifts later offsets by one. */
 const wayBack = (text: string, plain: string): Source['toText'] => {
   if (text.length === plain.length) return at => at
   const dropped = [...text.matchAll(CRLF)].map(({ index }, before) => index - before)
@@ -61,7 +61,7 @@ const wayBack = (text: string, plain: string): Source['toText'] => {
   }
 }
 
-/** Carriage returns of a quotation are line ends, as everywhere. */
+/** Normalizes line endings of a quotation. */
 export const toPlain = (text: string): string => text.replace(CRLF, '\n')
 
 const asWritten: Reindent = line => line
@@ -79,7 +79,7 @@ const STRAIGHT: Readonly<Record<string, string>> = Object.fromEntries([
   ...[...'\u00a0\u2002\u2003\u2007\u2009\u200a\u202f'].map(char => [char, ' ']),
 ])
 const CURLY = new RegExp(`[${Object.keys(STRAIGHT).join('')}]`, 'g')
-/** One sign for one sign, so that places stay what they are. */
+/** Replaces character by character, so that offsets stay valid. */
 const straighten = (text: string): string => text.replace(CURLY, char => STRAIGHT[char] ?? char)
 const straightenLine = (line: string): string =>
   withoutTail(straighten(line).replaceAll('…', '...'))
@@ -87,7 +87,7 @@ const straightenLine = (line: string): string =>
 const unescaped = (text: string): string =>
   text.replace(/\\([nrt"'`\\])/g, (_, char) => ({ n: '\n', r: '\r', t: '\t' })[char as 'n'] ?? char)
 
-/** From strict to loose; the first that finds anything decides. */
+/** From strict to loose; the first one with a match wins. */
 const READINGS: Reading[] = [
   {
     name: 'exact',
@@ -111,7 +111,7 @@ const READINGS: Reading[] = [
   {
     name: 'escapes',
     find(source, old, fresh) {
-      // Escaped once too often means: no real line break in either.
+      // Double escaping shows in the absence of real line breaks.
       if (old.includes('\n') || fresh.includes('\n') || !/\\[nt]/.test(old)) return []
       const [real, next] = [toPlain(unescaped(old)), toPlain(unescaped(fresh))]
       return real.trim() === '' ? [] : exact(source, source.plain, real, real, next)
@@ -119,10 +119,10 @@ const READINGS: Reading[] = [
   },
 ]
 
-/** V4A hunks are whole lines and are never escaped. */
+/** V4A hunks are whole lines and never escaped. */
 const LINE_READINGS = new Set(['escapes', 'typographic signs'])
 
-/** All places of the strictest reading that finds one. `old` is not blank and has plain line ends. */
+/** All matches of the strictest reading that finds any. `old` is not blank and has normalized line endings. */
 export const findMatches = (
   source: Source,
   old: string,
@@ -143,7 +143,7 @@ const isAtLine = (plain: string, { start, end }: Match): boolean =>
   (start === 0 || plain[start - 1] === '\n') &&
   (end === plain.length || plain[end] === '\n' || plain[end - 1] === '\n')
 
-/** A quotation that begins with less indentation than the line has means the line, not the rest of its indentation. */
+/** A quotation with less indentation than its line refers to the line, not to the rest of its indentation. */
 const isInIndent = ({ plain }: Source, { start }: Match): boolean => {
   const before = plain.slice(plain.lastIndexOf('\n', start - 1) + 1, start)
   return before !== '' && /^[ \t]+$/.test(before) && /[ \t]/.test(plain[start] ?? '')
@@ -151,7 +151,7 @@ const isInIndent = ({ plain }: Source, { start }: Match): boolean => {
 
 const splitLines = (text: string): string[] => text.match(/[^\n]*\n|[^\n]+/g) ?? []
 
-/** `seen` has the length of the plain text. */
+/** `seen` has the same length as the plain text. */
 const exact = (
   source: Source,
   seen: string,
@@ -189,7 +189,7 @@ const pieceOf = ({ toText, text }: Source, from: number, to: number): Piece => {
   }
 }
 
-/** Windows of whole lines that agree once `read` has been applied to both sides. */
+/** Windows of whole lines that are equal after `read` is applied to both sides. */
 function byLines(read: (line: string) => string, isShifted: boolean): Reading['find'] {
   const key = isShifted ? (line: string) => read(line).replace(/^[ \t]+/, '') : read
   return (source, old, fresh) => {
@@ -220,7 +220,7 @@ const cut = (
 ): Match => {
   const last = at + quoted.length - 1
   const isLastOfFile = last === source.lines.length - 1
-  // The last line of a file may lack the line break that a quotation has.
+  // The last line of a file may lack the line break of the quotation.
   const takesEnd = old.endsWith('\n') && !isLastOfFile
   const [from, to] = old.endsWith('\n') && isLastOfFile ? [old, fresh].map(dropEnd) : [old, fresh]
   const endOf = (line: number, whole: boolean): number =>
@@ -242,7 +242,7 @@ const dropEnd = (text: string): string => text.replace(/\n$/, '')
 
 // ── Edits ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** Only what differs between quotation and replacement is written; lines that stay keep every byte. */
+/** Writes only the difference between quotation and replacement; unchanged lines keep every byte. */
 export const toEdits = (source: Source, match: Match): Edit[] => {
   const { old, fresh } = match
   const edits: Edit[] = []
@@ -267,7 +267,7 @@ export const toEdits = (source: Source, match: Match): Edit[] => {
   return edits
 }
 
-/** The pieces from `from` to `to` make way for the new lines. */
+/** Replaces the pieces from `from` to `to` with the new lines. */
 const write = (
   source: Source,
   { pieces, old, reindent, start }: Match,
@@ -291,7 +291,7 @@ const write = (
   }
 }
 
-/** Of a line that is changed in part, the rest stands as the file has it: its quotation marks and dashes. */
+/** In a partly changed line, the rest keeps the file's own quotation marks and dashes. */
 const keepSigns = ({ text }: Source, piece: Piece, old: string, fresh: string): string => {
   const [was, now] = [old, fresh].map(line => line.replace(/\n$/, '')) as [string, string]
   const there = text.slice(piece.start, piece.end - piece.lineEnd.length)
@@ -311,7 +311,7 @@ const keepSigns = ({ text }: Source, piece: Piece, old: string, fresh: string): 
   return indentOf(now) + kept + fresh.slice(indentOf(now).length + next.length)
 }
 
-/** The line end in use around a place: its own line's, the one before, or the file's first. */
+/** The line ending at an offset: its own line's, the previous one's, or the file's first. */
 export const lineEndAt = ({ text }: Source, at: number): string => {
   const isMac = !text.includes('\n')
   const sign = isMac ? '\r' : '\n'

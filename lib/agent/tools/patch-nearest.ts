@@ -1,8 +1,8 @@
-/** Why a quotation was not found, and what stands where it most likely was meant: enough to quote it rightly. */
+/** Explains why a quotation wasn't found and shows the most similar lines, so that the model can correct it. */
 
 const MAX_LINES = 12
 const MAX_LINE_CHARS = 300
-/** Of one line looked at: enough to tell lines apart. */
+/** Characters compared per line. */
 const SAMPLE = 200
 
 const fold = (line: string): string =>
@@ -14,7 +14,7 @@ const pairsOf = (line: string): Set<string> => {
   return pairs
 }
 
-/** 0 for nothing in common, 1 for the same. */
+/** 0 for nothing in common, 1 for equal. */
 const likeness = (a: Set<string>, line: string): number => {
   const b = pairsOf(line)
   if (a.size + b.size === 0) return 0
@@ -26,7 +26,7 @@ const likeness = (a: Set<string>, line: string): number => {
 const LIKE_ENOUGH = 0.5
 const MAX_LINES_COMPARED = 20_000
 
-/** A sentence, and the lines with their numbers when some are like the quoted ones. */
+/** A sentence, and similar lines with their numbers if there are any. */
 export const describeMiss = (lines: readonly string[], old: string): string => {
   const quoted = old.replace(/\n$/, '').split('\n')
   const place = nearest(lines, quoted)
@@ -53,7 +53,7 @@ const why = (lines: readonly string[], quoted: readonly string[], place: number)
   return `The text differs in ${where}.`
 }
 
-/** First line of the window that has most in common; null when none has enough. */
+/** First line of the most similar window; null if none is similar enough. */
 const nearest = (lines: readonly string[], quoted: readonly string[]): number | null => {
   const wanted = quoted.map(fold)
   const scores = new Map<number, number>()

@@ -1,4 +1,4 @@
-/** One text becomes another: the edits it takes, or the sentence why the place is not clear. */
+/** Replaces one text with another: the edits, or an error why the match is ambiguous. */
 import type { Edit } from '../../store/text-bytes.ts'
 import { findMatches, openSource, toEdits, toPlain } from './patch-match.ts'
 import { describeMiss } from './patch-nearest.ts'
@@ -23,7 +23,7 @@ export const planReplacement = (text: string, { old, fresh, all, name }: Replace
   return matches.flatMap(match => toEdits(source, match))
 }
 
-/** For a text that is no file. */
+/** Applies edits to a string. */
 export const applyEdits = (text: string, edits: readonly Edit[]): string => {
   let out = ''
   let at = 0

@@ -1,11 +1,11 @@
-/** Reads the V4A patch format (`*** Begin Patch` … `*** End Patch`) and makes edits of its hunks. */
+/** Parses the V4A patch format (`*** Begin Patch` … `*** End Patch`) and converts its hunks to edits. */
 import type { Edit } from '../../store/text-bytes.ts'
 import { findMatches, lineEndAt, type Match, type Source, toEdits } from './patch-match.ts'
 import { describeMiss } from './patch-nearest.ts'
 
 export type Hunk = {
   anchors: string[]
-  /** What a unified diff says of its first line, from 1. */
+  /** Line number from a unified diff header, from 1. */
   line: number | null
   old: string[]
   fresh: string[]
@@ -20,7 +20,7 @@ export type Operation =
 const HEAD = /^\*\*\* (Add|Update|Delete) File: (.+)$/
 const MOVE = /^\*\*\* Move to: (.+)$/
 
-/** Throws a sentence naming the line that cannot be read. */
+/** Throws an error that names the invalid line. */
 export const parsePatch = (patch: string): Operation[] => {
   const lines = patch.replace(/\r\n/g, '\n').split('\n')
   const from = lines.findIndex(line => line.trim() === '*** Begin Patch')
@@ -87,7 +87,7 @@ const readUpdate = (
 
 const newHunk = (): Hunk => ({ anchors: [], line: null, old: [], fresh: [], atEnd: false })
 
-/** Hunks apply one after the other, each behind the one before. Throws a sentence when one does not fit exactly one place. */
+/** Applies hunks in order, each after the previous one. Throws if one doesn't match exactly one position. */
 export const planHunks = (source: Source, hunks: readonly Hunk[], path: string): Edit[] => {
   let from = 0
   return hunks.flatMap(hunk => {
@@ -101,7 +101,7 @@ type Planned = { edits: Edit[]; end: number }
 
 const planHunk = (source: Source, hunk: Hunk, from: number, path: string): Planned => {
   const anchors = passAnchors(source, hunk.anchors, from, path)
-  // A patch that ends with an empty line means nothing by it.
+  // A trailing empty line of a patch has no meaning.
   const [old, fresh] = withoutBlankTail(hunk)
   if (old.length === 0) return insert(source, { ...hunk, fresh }, anchors, path)
   const found = candidates(source, old, fresh, from)
@@ -125,7 +125,7 @@ const candidates = (source: Source, old: string[], fresh: string[], from: number
   return whole.length > 0 ? whole : findMatches(source, old.join('\n'), fresh.join('\n'), options)
 }
 
-/** The one place that is meant; undefined when it could be several. */
+/** The only matching position; undefined if there are several. */
 const pick = (
   source: Source,
   { atEnd, line }: Hunk,
@@ -139,7 +139,7 @@ const pick = (
   }
   if (found.length === 1) return found[0]
   if (anchors) {
-    // Models also write an anchor that is the first line of the hunk itself.
+    // Models sometimes repeat the anchor as the first line of the hunk.
     const behind = anchors.flatMap(({ before }, at) => {
       const next = anchors[at + 1]?.before ?? plain.length + 1
       return found.find(({ start }) => start >= before && start < next) ?? []
@@ -150,10 +150,10 @@ const pick = (
   return found.find(match => match.start === start)
 }
 
-/** Where an anchor's line begins, and the line behind it. */
+/** Start offsets of an anchor's line and of the line after it. */
 type Anchor = { before: number; after: number }
 
-/** Every place where the anchors follow one another; null without anchors. */
+/** All positions where the anchors follow one another; null without anchors. */
 const passAnchors = (
   source: Source,
   anchors: readonly string[],
@@ -184,7 +184,7 @@ const lineAround = (plain: string, { start, end }: Match): Anchor => {
   }
 }
 
-/** New lines only: behind the anchor, or at the end of the file. */
+/** Inserts new lines: after the anchor, or at the end of the file. */
 const insert = (
   source: Source,
   { fresh, atEnd }: Pick<Hunk, 'fresh' | 'atEnd'>,
@@ -199,7 +199,7 @@ const insert = (
   const place = source.toText(at)
   const end = lineEndAt(source, place)
   const lines = fresh.join(end)
-  // A file whose last line has no end keeps to that.
+  // A file without a final line break stays without one.
   const isOpen = at === plain.length && plain !== '' && !plain.endsWith('\n')
   const edit = { start: place, end: place, text: isOpen ? end + lines : lines + end }
   return { edits: [edit], end: at }

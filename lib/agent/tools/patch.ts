@@ -1,4 +1,4 @@
-/** Tool: changes parts of files, by replacing a text or by a patch over several files. All or nothing. */
+/** Tool: edits files by replacing text or by a patch over several files. All or nothing. */
 import { lstatSync } from 'node:fs'
 import { createTwoFilesPatch, FILE_HEADERS_ONLY } from 'diff'
 import { z } from 'zod'
@@ -38,7 +38,7 @@ const input = z.object({
 })
 type Input = z.output<typeof input>
 
-/** One file before and after; null where it does not exist. */
+/** One file before and after; null if it doesn't exist. */
 type Change = FileChange & { path: string }
 
 export const patch: Tool<typeof input> = {
@@ -137,7 +137,7 @@ const planOperation = (ctx: ToolContext, operation: Operation): Change[] => {
   return operation.moveTo === null ? [change] : moved(change, operation.moveTo, ctx)
 }
 
-/** The first of the two goes last, so that the file is somewhere at any moment. */
+/** The old file is removed last, so that the content exists at any moment. */
 const moved = (change: Change, to: string, ctx: ToolContext): Change[] => {
   const place = toPlace(ctx, to)
   if (place === change.place) return [change]

@@ -1,4 +1,4 @@
-/** Tool: looks after the programs that terminal has started in the background. */
+/** Tool: lists, reads, feeds, and ends background processes. */
 import { z } from 'zod'
 import { truncateMiddle } from '../long-result.ts'
 import type { ProcessView, Processes } from '../tool-services.ts'
@@ -39,7 +39,7 @@ const lastChars = (text: string, most: number): string =>
     ? `[… ${text.length - most} characters left out …]\n${text.slice(-most)}`
     : text
 
-/** By default the newest lines: what happens now is what is asked for. */
+/** The newest lines by default. */
 const log = (processes: Processes, id: string, { offset, limit }: Input) => {
   const { text, left_out } = processes.read(id)
   const lines = text.split('\n')
@@ -54,7 +54,7 @@ const log = (processes: Processes, id: string, { offset, limit }: Input) => {
   }
 }
 
-/** Masked before it is cut: half of a secret is not found. */
+/** Masks before truncating, because half a secret isn't recognized. */
 const shownEnd = ({ secrets }: ToolContext, text: string, chars: number): string =>
   (secrets?.mask(text) ?? text).slice(-chars)
 
@@ -90,7 +90,7 @@ const act = async (ctx: ToolContext, processes: Processes, given: Input): Promis
     return answer({ ...stateOf(view), output_preview })
   }
   if (data === undefined) throw new Error(`action ${action} needs data.`)
-  // It may be a shell that reads it: what is typed passes where commands pass, pieces put together.
+  // The process may be a shell, so typed input passes the command check, joined with pending input.
   const refused = await passCommand(ctx, processes.pendingInput(id) + data, processes.view(id).cwd)
   if (refused) return refused
   await processes.write(id, action === 'submit' ? `${data}\n` : data)

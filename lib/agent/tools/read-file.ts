@@ -1,4 +1,4 @@
-/** Tool: reads a text file, page by page, with line numbers. */
+/** Tool: reads a text file in pages with line numbers. */
 import { z } from 'zod'
 import type { Tool } from '../types.ts'
 import { guardRead, toName, toPlace } from './allowed-paths.ts'
@@ -51,9 +51,9 @@ export const readFile: Tool<typeof input> = {
   },
 }
 
-/** A final line break ends the last line and begins no further one. */
+/** A final line break doesn't start another line. */
 const toLines = (text: string): string[] => {
-  // A carriage return alone ends lines only where nothing else does.
+  // A lone carriage return is a line break only in files without `\n`.
   const lines = text.split(text.includes('\n') ? /\r?\n/ : '\r')
   if (lines.at(-1) === '') lines.pop()
   return lines

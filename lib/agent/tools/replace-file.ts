@@ -1,4 +1,4 @@
-/** Puts new bytes in place of files, several of them or none: all are written beside first, then take their places. */
+/** Replaces several files or none: writes all new contents next to their targets, then renames them. */
 import { randomBytes } from 'node:crypto'
 import {
   accessSync,
@@ -20,18 +20,18 @@ import {
 import { basename, dirname, join } from 'node:path'
 import { copyOwner, overwriteFd } from '../../store/write-in-place.ts'
 
-/** `place` is a real path; null bytes: the file is not there, or shall go. */
+/** `place` is a real path. Null bytes: the file doesn't exist, or is to be deleted. */
 export type FileChange = {
   place: string
   before: Buffer | null
   after: Buffer | null
-  /** Permissions of a new file, taken from the one it was moved from. */
+  /** Permissions of a new file, from the file it was moved from. */
   mode?: number
 }
 
 const { O_RDONLY, O_RDWR, O_NOFOLLOW, O_NONBLOCK } = constants
 
-/** All or nothing. Throws a sentence when a file is no longer what it was when the change was made out. */
+/** All or nothing. Throws if a file changed after the edit was computed. */
 export const applyChanges = (changes: readonly FileChange[]): void => {
   for (const change of changes) checkUnchanged(change)
   const staged: Staged[] = []
@@ -39,7 +39,7 @@ export const applyChanges = (changes: readonly FileChange[]): void => {
   try {
     for (const { place, after, mode } of changes)
       if (after !== null) staged.push(stage(place, after, mode))
-    // What goes, goes last: until then everything can be put back.
+    // Deletions come last; until then everything can be rolled back.
     for (const [at, change] of changes.filter(({ after }) => after !== null).entries()) {
       staged[at]?.commit()
       done.push(change)
@@ -79,7 +79,7 @@ const readPlain = (place: string): Buffer => {
 
 const statOf = (place: string): Stats | null => lstatSync(place, { throwIfNoEntry: false }) ?? null
 
-/** Replaces one file whole, whatever stood there. */
+/** Replaces one file completely. */
 export const replaceFile = (place: string, bytes: Buffer): { createdDirs: boolean } => {
   const staged = stage(place, bytes)
   try {
@@ -97,7 +97,7 @@ const stage = (place: string, bytes: Buffer, mode?: number): Staged => {
   const dir = dirname(place)
   const old = statOf(place)
   if (old && !old.isFile()) throw new Error(`${place} is not a regular file.`)
-  // A rename would replace even a file that may not be written.
+  // A rename would replace even a read-only file.
   if (old) checkWritable(place)
   const made = mkdirSync(dir, { recursive: true })
   const beside = hasOneName(old) ? writeBeside(place, bytes, old, mode) : null
@@ -113,7 +113,7 @@ const stage = (place: string, bytes: Buffer, mode?: number): Staged => {
   }
 }
 
-/** A file with several names keeps them only when it is written into. */
+/** A file with hard links keeps them only if it is written in place. */
 const hasOneName = (old: Stats | null): boolean => (old?.nlink ?? 1) === 1
 
 const checkWritable = (place: string): void => {
@@ -125,9 +125,8 @@ const checkWritable = (place: string): void => {
 }
 
 /**
- * A temporary file with the old one's permissions and owner; null where such a one cannot be made, so that the old
- * one must be written into. The parent's real place is checked again once it is there: a directory swapped for a
- * symlink gains nothing.
+ * Creates a temporary file with the permissions and owner of the old one; null if that isn't possible and the old file
+ * must be written in place. Checks the parent's real path again afterwards, against a directory swapped for a symlink.
  */
 const writeBeside = (
   place: string,
@@ -175,13 +174,13 @@ const writeInPlace = (place: string, bytes: Buffer): void => {
   }
 }
 
-/** The directories that were made for nothing. */
+/** Removes created directories after a failure. */
 const removeEmpty = (top: string, dir: string): void => {
   for (let at = dir; at.length >= top.length; at = dirname(at)) {
     try {
       rmdirSync(at)
     } catch {
-      // Something else stands in it by now.
+      // No longer empty.
       return
     }
   }

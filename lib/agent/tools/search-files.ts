@@ -1,4 +1,4 @@
-/** Tool: searches the contents or the names of files, bounded in time and count. */
+/** Tool: searches file contents or file names, limited in time and results. */
 import { stat } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { z } from 'zod'
@@ -60,19 +60,19 @@ const NOTHING_LEFT_OUT = { ignored: 0, unreadable: 0, isPartial: false }
 
 type Search = { ctx: ToolContext; given: Input; listing: Listing; isFile: boolean; until: number }
 
-/** A glob without a slash is compared with names, one with a slash with the way from the root. */
+/** A glob without a slash matches names, one with a slash matches paths relative to the root. */
 const matcher = (glob: string): ((found: Found) => boolean) => {
   const test = globToRegExp(glob.replace(/^\.\//, ''))
   if (!test) throw new Error(`The glob ${glob} cannot be read.`)
   return ({ relative }) => test.test(glob.includes('/') ? relative : basename(relative))
 }
 
-/** Files whose times are asked for together. */
+/** Files whose times are read concurrently. */
 const TOGETHER = 256
 
 const byName = async ({ ctx, given, listing }: Search) => {
   const { pattern, limit, offset } = given
-  // A bare word is meant as a part of a name.
+  // A bare word matches part of a name.
   const fits = matcher(/[*?[{]/.test(pattern) ? pattern : `*${pattern}*`)
   const found = listing.files.filter(fits)
   const times = new Map<Found, number>()
@@ -83,7 +83,7 @@ const byName = async ({ ctx, given, listing }: Search) => {
         times.set(file, info?.mtimeMs ?? 0)
       }),
     )
-  // The newest first: what was worked on is what is looked for.
+  // Newest first.
   const timeOf = (file: Found) => times.get(file) ?? 0
   const page = found.toSorted((a, b) => timeOf(b) - timeOf(a)).slice(offset, offset + limit)
   return {
@@ -139,7 +139,7 @@ const byContent = async (search: Search) => {
 const noteOn = ({ isText }: Pattern) =>
   isText && { note: 'The pattern is no regular expression; it was searched as plain text.' }
 
-/** Only the lines of the page are cut out of the files. */
+/** Extracts only the lines of the requested page. */
 const hitsOf = async (
   threads: ReturnType<typeof openThreads>,
   matching: readonly Matching[],

@@ -1,4 +1,4 @@
-/** A model's pattern as a regular expression, and what is sure of every line it matches. */
+/** Compiles a model's pattern to a regular expression, with a literal that every matching line contains. */
 
 export type Pattern = {
   source: string
@@ -9,13 +9,13 @@ export type Pattern = {
 }
 
 export const readPattern = (pattern: string): Pattern => {
-  // Other dialects write "ignore case" like this.
+  // Other dialects' notation for "ignore case".
   const flags = pattern.startsWith('(?i)') ? 'i' : ''
   const given = flags ? pattern.slice(4) : pattern
   const isText = !isRegExp(given, flags)
-  // Most often a plain text with an open bracket.
+  // Usually plain text with an unclosed bracket.
   const source = isText ? given.replace(/[.*+?^${}()|[\]\\]/g, '\\$&') : given
-  // A match of several lines may hide one of a line alone only where something must not follow.
+  // Only negative lookarounds can make a multi-line match hide a single-line one.
   const isPlain = !/\(\?<?!/.test(source)
   return { source, flags, literal: flags ? null : literalOf(source), isPlain, isText }
 }
@@ -31,7 +31,7 @@ const isRegExp = (source: string, flags: string): boolean => {
 
 const TOKEN = /\\(?:x[\da-f]{2}|u[\da-f]{4}|c[a-z]|.)|\[(?:\\.|[^\]\\])*\]|\{[^}]*\}|[\s\S]/gi
 
-/** The longest piece of ASCII that stands in every match; null when none is sure. */
+/** The longest ASCII literal in every match; null if there is none. */
 const literalOf = (source: string): string | null => {
   if (/[|(]/.test(source.replace(/\\./g, ''))) return null
   const runs: string[] = []
@@ -43,7 +43,7 @@ const literalOf = (source: string): string | null => {
   for (const [token] of source.matchAll(TOKEN)) {
     const char = /^\\[^\w\s]$/.test(token) ? token.slice(1) : token
     if (/^[*?{]/.test(token)) {
-      // What stands before may be missing.
+      // The preceding character is optional.
       run = run.slice(0, -1)
       end()
     } else if (['+', '.', '^', '$'].includes(token) || char.length !== 1 || !/[ -~]/.test(char))

@@ -1,4 +1,4 @@
-/** Hands the files of a search to its threads, and ends them when the time is up or the pattern does not come back. */
+/** Distributes the files of a search to worker threads; terminates them at the time limit or when the pattern hangs. */
 import { availableParallelism } from 'node:os'
 import { Worker } from 'node:worker_threads'
 import {
@@ -10,9 +10,9 @@ import {
   searchWorker,
 } from './search-worker.ts'
 
-/** So many files at a time: enough to be worth a message, few enough to lose little when the time is up. */
+/** Files per message: enough to be worth it, few enough to lose little at the time limit. */
 const BATCH = 64
-/** Below it a second thread takes longer to start than it saves. */
+/** With fewer files a second thread costs more than it saves. */
 const FILES_FOR_MORE = 400
 const MAX_THREADS = 4
 const MAX_PATTERN_MS = 3_000
@@ -25,7 +25,7 @@ export type Limits = {
 
 type Thread = {
   ask: (ask: SearchAsk) => Promise<SearchTold>
-  /** Whether the pattern has been running on the same text since the look before. */
+  /** Whether the pattern is still running on the same text as at the previous check. */
   isStuck: () => boolean
   end: () => void
 }
@@ -33,14 +33,14 @@ type Thread = {
 const tooLong = () =>
   new Error('The pattern takes too long. Avoid nested repetitions such as (a+)+.')
 
-/** Threads for one search; `end` must be called. */
+/** Worker threads for one search; call `end` afterwards. */
 export const openThreads = (setup: Omit<SearchSetup, 'pulse'>, { signal, until }: Limits) => {
   const threads: Thread[] = []
   let fail: (reason: unknown) => void = () => {}
   const over = new Promise<never>((_, reject) => {
     fail = reject
   })
-  // Whoever awaits it sees it; a search that is done by then does not.
+  // Awaited by callers; a finished search ignores the rejection.
   over.catch(() => null)
   let stuckFor = 0
   const watch = setInterval(() => {
@@ -56,7 +56,7 @@ export const openThreads = (setup: Omit<SearchSetup, 'pulse'>, { signal, until }
   }
 
   return {
-    /** In order; undefined for files that were not reached in time. */
+    /** In order; undefined for files not reached in time. */
     async count(places: readonly string[]): Promise<(FileCount | undefined)[]> {
       const counts: (FileCount | undefined)[] = places.map(() => undefined)
       let next = 0
@@ -110,7 +110,7 @@ const startThread = (
     env: {},
   })
   worker.unref()
-  // A pattern can need more memory or depth than there is.
+  // A pattern can exhaust memory or the stack.
   worker.on('error', fail)
   let last = -1
   return {

@@ -1,27 +1,27 @@
 /**
- * The thread of a search: reads files and counts or cuts out the lines that match. It is started from its own text, in
- * the one file as in a checkout, so it uses nothing outside this function. A pattern that never ends is ended with it.
+ * Worker thread of a search: reads files and counts or extracts matching lines. It is started from its own source text,
+ * so it uses nothing outside this function. Terminating the thread ends a pattern that never returns.
  */
 
 export type SearchSetup = {
   source: string
   flags: string
-  /** ASCII that every line that matches holds; null when none is sure. */
+  /** ASCII literal in every matching line; null if there is none. */
   literal: string | null
-  /** Whether no match can be found that is not one of a line alone. */
+  /** Whether every match is also a match within a single line. */
   isPlain: boolean
   maxLineChars: number
   /** Two numbers: steps done, and 1 while the pattern runs. */
   pulse: SharedArrayBuffer
 }
 
-/** `count`: of all lines. `lines`: `take` lines that match, after `skip` of them. */
+/** `count`: all matching lines. `lines`: `take` matching lines after `skip`. */
 export type SearchAsk =
   | { kind: 'count'; places: string[] }
   | { kind: 'lines'; place: string; skip: number; take: number; context: number }
 
 export type SearchHit = { line: number; content: string }
-/** Lines that match; or why the file was not looked at. */
+/** Number of matching lines, or why the file was skipped. */
 export type FileCount = number | 'binary' | 'unreadable'
 export type SearchTold = { counts?: FileCount[]; hits?: SearchHit[] }
 
@@ -52,7 +52,7 @@ export const searchWorker = (): void => {
   const decode = (bytes: Buffer): string => {
     if (isAscii(bytes)) return bytes.toString('latin1')
     if (isUtf8(bytes)) return bytes.toString('utf8')
-    // Line by line: some may be UTF-8 all the same.
+    // Line by line, because some lines may be UTF-8.
     const lines: string[] = []
     let from = 0
     while (from <= bytes.length) {
@@ -65,7 +65,7 @@ export const searchWorker = (): void => {
     return lines.join('\n')
   }
 
-  /** Called for pieces of whole lines; false ends the reading. */
+  /** Calls back with pieces of whole lines; false stops reading. */
   const readPieces = (
     fd: number,
     size: number,
@@ -113,14 +113,14 @@ export const searchWorker = (): void => {
     return (bytes[0] === 0xff ? body : body.swap16()).toString('utf16le')
   }
 
-  /** Calls `hit` with the beginning and the number of each line that matches; false ends it. */
+  /** Calls `hit` with the offset and number of each matching line; false stops. */
   const scan = (
     text: string,
     first: number,
     isLast: boolean,
     hit: (from: number, line: number, text: string) => boolean,
   ): number => {
-    // A carriage return alone ends lines only where nothing else does.
+    // A lone carriage return is a line break only in files without `\n`.
     const lineEnd = text.includes('\n') ? '\n' : '\r'
     const lineAt = (from: number): string => {
       const at = text.indexOf(lineEnd, from)
@@ -157,7 +157,7 @@ export const searchWorker = (): void => {
       const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = fs.constants
       return fs.openSync(place, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
     } catch {
-      // Gone, closed to us, or a link by now.
+      // Deleted, unreadable, or replaced by a symlink.
       return null
     }
   }
@@ -191,7 +191,7 @@ export const searchWorker = (): void => {
       return told === 0 ? count : told
     } catch (error) {
       if (error instanceof SyntaxError || error instanceof RangeError) throw error
-      // The disk would not give it.
+      // Read error.
       return 'unreadable'
     } finally {
       fs.closeSync(fd)
@@ -199,7 +199,7 @@ export const searchWorker = (): void => {
     }
   }
 
-  /** Of a long line, what is around the match. */
+  /** The part of a long line around the match. */
   const cut = (line: string, at: number): string => {
     if (line.length <= maxLineChars) return line
     const from = Math.max(

@@ -1,4 +1,4 @@
-/** Tool: what was said in earlier conversations of this profile. */
+/** Tool: searches earlier sessions of this profile. */
 import { z } from 'zod'
 import type { Tool } from '../types.ts'
 
@@ -9,7 +9,7 @@ export type FoundSession = {
   model: string | null
   /** ISO. */
   last_active: string
-  /** Messages that hold the words, newest first, each with its neighbours; empty where only the title does. */
+  /** Matching messages, newest first, with the messages around them; empty if only the title matches. */
   matches?: {
     role: string
     when: string | null

@@ -1,20 +1,20 @@
-/** Tool: writes down as a skill what has been learned, and keeps it right. */
+/** Tool: creates and updates skills. */
 import { z } from 'zod'
 import type { Tool, ToolContext } from '../types.ts'
 import { applyEdits, planReplacement } from './patch-replace.ts'
 import { deniedResult, mayControl } from './allowed-paths.ts'
 import { telling } from './error-result.ts'
 
-/** Every verb throws a sentence when it may not be; nothing is written then. */
+/** Every method throws an error with a sentence for the model; nothing is written then. */
 export type SkillManageStore = {
   create: (given: { name: string; content: string; category: string | null }) => { path: string }
   edit: (name: string, content: string) => { path: string }
-  /** SKILL.md for null. */
+  /** Null means SKILL.md. */
   text: (name: string, file: string | null) => string
   remove: (name: string) => unknown
   writeFile: (name: string, file: string, content: string) => string
   removeFile: (name: string, file: string) => void
-  /** Where a file beside SKILL.md really lies, when it may be written with this text, or removed (null). */
+  /** The real path of a linked file that may be written with this content, or removed (null). */
   place: (name: string, file: string, content: string | null) => string
 }
 
@@ -65,7 +65,7 @@ const patched = (text: string, { old_string, new_string, replace_all }: Input): 
   )
 }
 
-/** As the question names them. */
+/** Words for the approval. */
 const VERBS: Partial<Record<Input['action'], string>> = {
   write_file: 'write',
   remove_file: 'delete',
@@ -74,7 +74,7 @@ const VERBS: Partial<Record<Input['action'], string>> = {
 type Verb = (given: Input, ctx: ToolContext) => Record<string, unknown>
 
 export const skillManageTool = (store: SkillManageStore): Tool<typeof input> => {
-  /** Masks of what stands in the file become what they stand for; of a file that is not there yet nothing was shown. */
+  /** Restores masked secrets from the current file. A new file has none. */
   const revealed = (ctx: ToolContext, edited: string, name: string, file: string | null) => {
     if (!ctx.secrets) return edited
     let stored = ''
@@ -99,7 +99,7 @@ export const skillManageTool = (store: SkillManageStore): Tool<typeof input> => 
     if (file_content === undefined) throw new Error('file_content is required for write_file.')
     return revealed(ctx, file_content, name, file_path)
   }
-  /** The file beside SKILL.md that would change, after everything that refuses it without a question. */
+  /** The linked file that would change, after all checks that need no approval. */
   const changedFile = (given: Input, ctx: ToolContext): string | null => {
     const { action, name, file_path: file } = given
     switch (action) {
@@ -154,10 +154,10 @@ export const skillManageTool = (store: SkillManageStore): Tool<typeof input> => 
       file_path ? `${action} ${name} · ${file_path}` : `${action} ${name}`,
     run: telling(async (ctx, given) => {
       const place = changedFile(given, ctx)
-      // A script of a skill is run later: it is asked about like a write_file to the same path.
+      // Scripts of skills run later, so they need the same approval as write_file to that path.
       if (place !== null && !(await mayControl(ctx, [place], VERBS[given.action] ?? 'change')))
         return deniedResult('changing this file')
-      // Looked at again: while a person thought about it, a link may have taken its place.
+      // Checked again: the path may have become a symlink while the approval was open.
       if (place !== null && changedFile(given, ctx) !== place)
         throw new Error(`${given.file_path} now leads to another place.`)
       return { content: JSON.stringify({ success: true, ...verbs[given.action](given, ctx) }) }

@@ -1,10 +1,10 @@
-/** Tool: reads a skill, or one of the files beside it. */
+/** Tool: reads a skill or one of its linked files. */
 import { z } from 'zod'
 import type { Tool } from '../types.ts'
 import { telling } from './error-result.ts'
 
 export type SkillViewStore = {
-  /** Everything there is to know of it; throws a sentence when there is none. */
+  /** All data of a skill; throws if it doesn't exist. */
   view: (name: string) => Readonly<Record<string, unknown>> & { name: string }
   file: (
     name: string,

@@ -1,4 +1,4 @@
-/** Tool: which skills there are. */
+/** Tool: lists skills. */
 import { z } from 'zod'
 import type { Tool } from '../types.ts'
 

@@ -1,4 +1,4 @@
-/** Tool: runs a shell command in the workspace, watched, bounded and stoppable as a whole. */
+/** Tool: runs a shell command in the workspace, streamed, limited, and killable as a process group. */
 import { existsSync, statSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { z } from 'zod'
@@ -16,7 +16,7 @@ import { createOutput, type Printed } from './command-output.ts'
 import { toPlace } from './allowed-paths.ts'
 
 const MAX_TIMEOUT_S = 3_600
-/** Between the polite and the final signal. */
+/** Time between SIGTERM and SIGKILL. */
 const KILL_AFTER_MS = 250
 
 const input = z.object({
@@ -56,7 +56,7 @@ export const terminal: Tool<typeof input> = {
   },
 }
 
-/** It has a standard input that process writes to, and is not waited for. */
+/** Starts a background process with a writable stdin. */
 const startBehind = async (
   ctx: ToolContext,
   command: string,
@@ -73,7 +73,7 @@ const startBehind = async (
   return { content: JSON.stringify({ output, session_id, pid, exit_code: 0, error: null }) }
 }
 
-/** Standard error goes where standard output goes, so that both keep their order. */
+/** Redirects stderr to stdout, which keeps their order. */
 const TOGETHER = 'exec "$0" -c "$1" 2>&1'
 
 const shellOf = (env: Readonly<Record<string, string>>): string =>

@@ -1,4 +1,4 @@
-/** Text files as the tools see them: read whole with a check that they are text, and which version the model has seen. */
+/** Text files for the tools: reading with a text check, and tracking which version the model has read. */
 import {
   closeSync,
   constants,
@@ -17,10 +17,10 @@ export const MAX_TEXT_BYTES = 10 * 1024 * 1024
 
 const IMAGE = /^\.(?:png|jpe?g|gif|webp|bmp|ico|tiff?|heic|avif)$/i
 
-/** `text` is what a reader sees; `file` knows where each byte of it is. */
+/** `text` is the decoded text; `file` maps it back to bytes. */
 export type TextFile = { text: string; file: TextBytes; sizeBytes: number; version: string }
 
-/** `place` is a real path. Throws a sentence the model can act on. */
+/** `place` is a real path. Throws an error the model can act on. */
 export const readTextFile = (place: string): TextFile => {
   const fd = openPlain(place)
   try {
@@ -45,7 +45,7 @@ export const readTextFile = (place: string): TextFile => {
   }
 }
 
-/** The path was resolved before; a symlink that has taken its place since is not followed, a pipe is not waited for. */
+/** Opens without following a symlink that replaced the resolved path, and without blocking on a pipe. */
 const openPlain = (place: string): number => {
   try {
     return openSync(place, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
@@ -67,7 +67,7 @@ const similarNames = (place: string): string => {
   try {
     names = readdirSync(dirname(place))
   } catch {
-    // The directory is missing, too: there is nothing to compare with.
+    // The directory is missing too, so there are no similar names.
     return ''
   }
   const close = names
@@ -104,12 +104,12 @@ type AsFile = { bytes: Buffer; isText: boolean; kept?: string }
 
 const NOTHING = 'nothing: what stood there was binary, or too large to look at'
 
-/** New text in the manner of the file that stands there, and what of it was kept beyond plain UTF-8 with \n. */
+/** Encodes new text like the existing file, and lists what was kept (encoding, byte order mark, line endings). */
 export const asFile = (place: string, content: string): AsFile => {
   const old = statOf(place)
   const plain = { bytes: Buffer.from(content), isText: true }
   if (!old?.isFile() || old.size === 0) return plain
-  // Too large to look at: the new text alone decides.
+  // Too large to read: use the new text as is.
   const file = old.size > MAX_TEXT_BYTES ? null : readTextBytes(readPlain(place))
   if (!file) return { ...plain, isText: false, kept: NOTHING }
   const bytes = rewriteText(file.bytes, content)
@@ -136,12 +136,12 @@ const statOf = (place: string) => {
   try {
     return lstatSync(place)
   } catch {
-    // Not there yet, or its directory is not: writing says so itself.
+    // Doesn't exist; the write itself reports a missing directory.
     return null
   }
 }
 
-/** What a model may have read there; empty where there is no text. */
+/** The text a model may have read; empty if it isn't text. */
 export const textAt = (place: string): string => {
   const old = statOf(place)
   if (!old?.isFile() || old.size > MAX_TEXT_BYTES) return ''
@@ -151,7 +151,7 @@ export const textAt = (place: string): string => {
 
 export const isThere = (place: string): boolean => statOf(place) !== null
 
-/** Which version of each file the model has seen in this run, so that a change by somebody else is noticed. */
+/** The version of each file that the model has read in this run, to detect changes by others. */
 const seenIn = (ctx: ToolContext): Map<string, string> => {
   const known = ctx.memo.get('files')
   if (known instanceof Map) return known
@@ -165,7 +165,7 @@ export const noteSeen = (ctx: ToolContext, place: string): void => {
   if (stat) seenIn(ctx).set(place, versionOf(stat))
 }
 
-/** A sentence when the file is another than the model last saw. */
+/** A warning if the file changed since the model last read it. */
 export const staleWarning = (ctx: ToolContext, place: string): string | undefined => {
   const seen = seenIn(ctx).get(place)
   const stat = statOf(place)

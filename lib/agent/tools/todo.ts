@@ -1,4 +1,4 @@
-/** Tool: the agent's own list of steps, kept for the run. */
+/** Tool: the agent's task list for this run. */
 import { z } from 'zod'
 import type { Tool, ToolContext } from '../types.ts'
 
@@ -45,7 +45,7 @@ const listIn = (ctx: ToolContext): Item[] => {
   return parsed.success ? parsed.data : []
 }
 
-/** The later of two entries with one id counts. */
+/** Of two entries with the same id, the later one wins. */
 const unique = (items: Item[]): Item[] => [
   ...new Map(items.map(item => [item.id, item] as const)).values(),
 ]

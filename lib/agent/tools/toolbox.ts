@@ -1,4 +1,4 @@
-/** The tools a turn can be given. A new tool is one file and one line here. */
+/** The engine's tools. A new tool is one file and one line here. */
 import type { z } from 'zod'
 import type { Tool } from '../types.ts'
 import { clarify } from './clarify.ts'
@@ -11,7 +11,7 @@ import { terminal } from './terminal.ts'
 import { todo } from './todo.ts'
 import { writeFile } from './write-file.ts'
 
-/** The loop hands a tool only what its own schema let through, so the input type may be forgotten here. */
+/** The loop passes only input that the tool's schema has parsed, so the type can be widened. */
 export const plain = <I extends z.ZodType>(tool: Tool<I>): Tool => tool as unknown as Tool
 
 export const toolbox: readonly Tool[] = [

@@ -1,9 +1,9 @@
 /**
- * Tool: looks at a picture and answers a question about it.
+ * Tool: answers a question about an image.
  *
- * A picture a person attaches lies in the workspace and is named in their message ("[Attached files: …]"); its bytes are
- * not sent along with the message, because what is attached is for display only (spec.md, Message: "never sent to the
- * model provider"), and a model that cannot see would refuse the whole turn. So the model looks when it wants to, here.
+ * An attached image is stored in the workspace and named in the message ("[Attached files: …]"). Its bytes are not sent
+ * with the message: attachments are display-only (spec.md, Message: "never sent to the model provider"), and a model
+ * without vision would reject the whole turn. The model uses this tool instead.
  */
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs'
 import { z } from 'zod'
@@ -12,9 +12,9 @@ import { guardRead, toPlace } from './allowed-paths.ts'
 import { telling } from './error-result.ts'
 
 export type VisionStore = {
-  /** Throws a sentence when nobody can look. `image` is a `data:` address. */
+  /** Throws if no vision model is available. `image` is a `data:` URL. */
   look: (asked: { image: string; question: string }, signal: AbortSignal) => Promise<string>
-  /** A picture of the public internet. Throws a sentence for what may not be fetched; null where nothing may be. */
+  /** Fetches an image from the public internet. Throws for forbidden URLs; null if fetching is disabled. */
   fetch: ((url: string, maxBytes: number, signal: AbortSignal) => Promise<Buffer>) | null
 }
 
@@ -30,7 +30,7 @@ const input = z.object({
   question: z.string().trim().min(1).describe('What you want to know about the picture.'),
 })
 
-/** By how the file begins; names and headers say anything. */
+/** Detected from the first bytes; names and headers are unreliable. */
 export const pictureType = (bytes: Buffer): string | null => {
   const head = bytes.subarray(0, 12).toString('latin1')
   if (head.startsWith('\u0089PNG\r\n\u001a\n')) return 'image/png'
@@ -46,7 +46,7 @@ const readLocal = (ctx: ToolContext, path: string): Buffer => {
   try {
     fd = openSync(place, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
   } catch {
-    // Missing, closed to us, or swapped for a link meanwhile: the same to whoever asks.
+    // Missing, unreadable, or replaced by a symlink: the same answer.
     throw new Error(`There is no picture at ${path} that can be read.`)
   }
   try {

@@ -1,10 +1,10 @@
-/** Tool: reads pages of the web as text. */
+/** Tool: reads web pages as text. */
 import { z } from 'zod'
 import { messageOf } from '../../errors.ts'
 import type { Tool } from '../types.ts'
 
 export type WebExtractStore = {
-  /** Throws a sentence for what may not or cannot be read. */
+  /** Throws for forbidden or unreadable URLs. */
   read: (
     url: string,
     signal: AbortSignal,
@@ -29,7 +29,7 @@ export const webExtractTool = ({ read }: WebExtractStore): Tool<typeof input> =>
           return { ...(await read(url, ctx.signal)), error: null }
         } catch (error) {
           if (ctx.signal.aborted) throw error
-          // One page that cannot be read does not take the others with it.
+          // An unreadable page doesn't fail the others.
           return { url, title: '', content: '', error: messageOf(error) }
         }
       }),

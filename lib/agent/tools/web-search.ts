@@ -1,10 +1,10 @@
-/** Tool: asks a search engine. */
+/** Tool: searches the web. */
 import { z } from 'zod'
 import type { Tool } from '../types.ts'
 import { telling } from './error-result.ts'
 
 export type WebSearchStore = {
-  /** Throws a sentence when the service does not answer. */
+  /** Throws if the service doesn't answer. */
   search: (
     query: string,
     signal: AbortSignal,

@@ -1,4 +1,4 @@
-/** Tool: writes a whole file, creating directories on the way. */
+/** Tool: writes a whole file, creating directories as needed. */
 import { z } from 'zod'
 import type { Tool } from '../types.ts'
 import { deniedResult, guardWrite, mayWrite, toName, toPlace } from './allowed-paths.ts'
@@ -23,7 +23,7 @@ export const writeFile: Tool<typeof input> = {
     const content = ctx.secrets?.reveal(given, textAt(place)) ?? given
     if (!(await mayWrite(ctx, [place], 'write'))) return deniedResult('writing this file')
     await ctx.beforeChange?.([place])
-    // Resolved again: while a person thought about it, a link may have taken its place.
+    // Resolved again: the path may have become a symlink while the approval was open.
     if (toPlace(ctx, path) !== place) throw new Error(`${path} now leads to another place.`)
     const warning = staleWarning(ctx, place)
     const { bytes, kept } = asFile(place, content)
