@@ -65,7 +65,6 @@ export const createResponsesReader = (): ResponseReader => {
   /** The item is complete: emits what was not streamed. */
   const complete = (key: unknown, whole: JsonObject): ProviderDelta[] => {
     const item = itemAt(key)
-    const rest = (all: string, emitted: string) => (emitted === '' ? all : '')
     if (whole.type === 'function_call')
       return [
         ...startCall(item, whole),
@@ -107,15 +106,8 @@ export const createResponsesReader = (): ResponseReader => {
     const late =
       items.size > 0 ? [] : asObjects(response.output).flatMap((item, at) => complete(at, item))
     if (isObject(response.usage)) usage = response.usage
-    finish = finishOf(response)
+    finish = finishOf(response, calls > 0)
     return late
-  }
-
-  const finishOf = (response: JsonObject): Finish => {
-    const reason = asString(asObject(response.incomplete_details).reason)
-    if (reason === 'content_filter') return 'content_filter'
-    if (response.status === 'incomplete') return 'length'
-    return calls > 0 ? 'tool_calls' : 'stop'
   }
 
   const read = (event: unknown): ProviderDelta[] => {
@@ -170,6 +162,16 @@ export const createResponsesReader = (): ResponseReader => {
       { type: 'finish', reason: finish ?? (calls > 0 ? 'tool_calls' : 'stop') },
     ],
   }
+}
+
+/** The whole text of an item, unless it was streamed already. */
+const rest = (all: string, emitted: string): string => (emitted === '' ? all : '')
+
+const finishOf = (response: JsonObject, hasCalls: boolean): Finish => {
+  const reason = asString(asObject(response.incomplete_details).reason)
+  if (reason === 'content_filter') return 'content_filter'
+  if (response.status === 'incomplete') return 'length'
+  return hasCalls ? 'tool_calls' : 'stop'
 }
 
 const usageOf = (usage: JsonObject): ProviderDelta => {
