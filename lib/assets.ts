@@ -1,8 +1,8 @@
-/** The page's files: packed into the one file, or built in memory when the sources run as they are. */
+/** The assets of the page: from the bundle, or built in memory when running from sources. */
 import type { AssetTable } from './http/static.ts'
 import type { Packed } from './packed.ts'
 
-/** The table, read or built when a page is first asked for: a service that only answers the API never waits for it. */
+/** Returns a function that loads the asset table on first use, so that API-only use never waits for it. */
 export const createAssets = (packed: Packed | undefined): (() => Promise<AssetTable>) => {
   let built: Promise<AssetTable> | undefined
   return () => {
@@ -12,7 +12,7 @@ export const createAssets = (packed: Packed | undefined): (() => Promise<AssetTa
 }
 
 const build = async (): Promise<AssetTable> => {
-  // Development only: the one file neither holds nor needs the bundler.
+  // Development only: the bundle does not include the bundler.
   const { buildAssets } = await import('../build/browser.mjs')
   return buildAssets()
 }

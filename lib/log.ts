@@ -1,22 +1,22 @@
-/** One line per event; the only writer to the console. */
+/** The log: one line per event on standard output, problems on standard error. */
 import { messageOf } from './errors.ts'
 
 export type Log = {
-  /** A finished request. `path` comes without its query, which may hold secrets. */
+  /** A finished request. `path` has no query, which may contain secrets. */
   request(method: string, path: string, status: number, ms: number): void
   info(text: string, extra?: unknown): void
   warn(text: string, extra?: unknown): void
-  /** `error` may be anything that was caught; its stack goes into the line. */
+  /** `error` may be any caught value; its stack is logged. */
   error(text: string, error?: unknown): void
   flush(): void
   close(): void
 }
 
-/** Lines are joined this long: a write per request would cost a third of the throughput (storage.md, B5). */
+/** Lines are batched for this long: one write per request would cost a third of the throughput (storage.md, B5). */
 const JOIN_MS = 20
 const MAX_PATH = 2_000
 
-/** A line break in what a caller sent would let it write lines of its own. */
+/** Prevents log injection: a line break in a client's input would start a new line. */
 const oneLine = (text: string): string =>
   text.replace(/\r?\n/g, ' ⏎ ').replace(/[\0-\x1f\x7f]/g, ' ')
 
@@ -25,14 +25,14 @@ const extraOf = (extra: unknown): string => (extra === undefined ? '' : ` ${JSON
 export type LogOptions = {
   out?: (text: string) => void
   err?: (text: string) => void
-  /** Takes secrets out of lines that may quote what others sent. */
+  /** Removes secrets from lines that may quote input. */
   redact?: (text: string) => string
 }
 
-/** A closed pipe at the other end is no reason to end the service. */
+/** A closed pipe must not end the server. */
 const consoleWriter = (stream: NodeJS.WriteStream) => {
   stream.on('error', () => {
-    // There is nowhere left to say so.
+    // There is no other output to report it on.
   })
   return (text: string) => void stream.write(text)
 }
@@ -67,7 +67,7 @@ export const createLog = ({
     }
     return stamp
   }
-  /** Problems are written at once, after what came before them. */
+  /** Problems are written immediately, after the batched lines. */
   const urgent = (text: string) => {
     flush()
     err(`[webui] ${oneLine(redact(text))}\n`)

@@ -1,14 +1,14 @@
-/** What the build packed beside the code – assets, native addon, search worker, version – read block by block when first used; an unbuilt run has none. */
+/** Reads the payload of the bundle: assets, native addon, search worker and version, block by block on first use. */
 import { createHash } from 'node:crypto'
 import { fstatSync, openSync, readSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import zlib from 'node:zlib'
 import type { Asset, AssetTable } from './http/static.ts'
 
-/** A stretch of the payload: where it begins and how long it is in base64 characters, and the SHA-256 of its bytes. */
+/** A block of the payload: offset and length in base64 characters, and the SHA-256 of its bytes. */
 export type Block = Readonly<{ at: number; size: number; sha256: string }>
 
-/** What the build writes into the code, as JSON text in place of `PACKING`. */
+/** Written into the code by the build, as JSON text in place of `PACKING`. */
 export type Packing = Readonly<{
   version: string
   /** `linux-x64`, `linuxmusl-arm64`, `darwin-arm64`, … */
@@ -18,13 +18,13 @@ export type Packing = Readonly<{
   contents: Block
 }>
 type Contents = Readonly<{
-  /** CommonJS as a function, packed with zstd. */
+  /** A CommonJS function, compressed with zstd. */
   server: Block
-  /** What V8 makes of it; absent where the build could not run it. */
+  /** V8's code cache for it; absent when the build could not run the target. */
   compiled?: Block
-  /** CommonJS, packed with zstd. */
+  /** CommonJS, compressed with zstd. */
   worker: Block
-  /** The addon is packed with zstd; `sha256` is of the addon itself. */
+  /** Compressed with zstd; `sha256` is that of the uncompressed addon. */
   addon: Readonly<{ block: Block; sha256: string }>
   assets: readonly PackedAsset[]
 }>
@@ -33,7 +33,7 @@ export type PackedAsset = Readonly<{
   type: string
   etag: string
   immutable: boolean
-  /** One of the two: Brotli's bytes, or the file's own where packing gains nothing. */
+  /** Either Brotli-compressed, or raw when compression gains nothing. */
   br?: Block
   raw?: Block
 }>
@@ -41,7 +41,7 @@ export type PackedAsset = Readonly<{
 export type Packed = Readonly<{
   version: string
   target: string
-  /** What `build/launch.mjs` runs. */
+  /** Run by `build/launch.mjs`. */
   server(): { code: string; compiled: Buffer | undefined }
   /** CommonJS text for `new Worker(text, { eval: true })`. */
   searchWorker(): string
@@ -51,15 +51,15 @@ export type Packed = Readonly<{
 
 declare const PACKING: string | undefined
 
-/** The trailer after the payload in the one file: the end of the comment that holds it. */
+/** After the payload, the bundle ends with the end of the comment that contains it. */
 const TRAILER = '*/\n'.length
 
-/** Reads base64 characters of the payload. The file stays open, so that a build that replaces it cannot mix with us. */
+/** Returns a reader of the payload. The file stays open, so that replacing it with a new build does not affect this process. */
 const openPayload = (
   payloadSize: number,
   selfUrl: string,
 ): ((at: number, size: number) => string) => {
-  // Asked for at run time: an older Node that lacks the module shall get as far as being told its age.
+  // Resolved at run time: an older Node without the module must get as far as the version check.
   const sea = process.getBuiltinModule('node:sea')
   if (sea.isSea()) {
     const payload = Buffer.from(sea.getRawAsset('payload'))
@@ -74,7 +74,7 @@ const openPayload = (
   }
 }
 
-/** `make` once, at first use. */
+/** Calls `make` on first use and caches the result. */
 const once = <T>(make: () => T): (() => T) => {
   const made: T[] = []
   return () => {
@@ -83,7 +83,7 @@ const once = <T>(make: () => T): (() => T) => {
   }
 }
 
-/** Every form is made at first use and then kept: read, unpacked, or packed anew for those who take gzip only. */
+/** An asset whose encodings are read, decompressed or gzipped on first use and then cached. */
 const lazyAsset = (file: PackedAsset, read: (block: Block) => Buffer): Asset => {
   const { br, raw } = file
   const asset = { type: file.type, etag: file.etag, immutable: file.immutable }
@@ -101,10 +101,10 @@ const lazyAsset = (file: PackedAsset, read: (block: Block) => Buffer): Asset => 
   return asset as Asset
 }
 
-/** Whether this program is the executable that brings its own Node along. */
+/** Whether this is the single executable with its own Node. */
 export const isExecutable = (): boolean => process.getBuiltinModule('node:sea')?.isSea() === true
 
-/** Opens the payload of this very file; undefined in an unbuilt run. */
+/** Opens the payload of this file; undefined when running from sources. */
 export const openPacked = (
   text: string | undefined = typeof PACKING === 'undefined' ? undefined : PACKING,
   selfUrl: string = import.meta.url,
@@ -114,9 +114,9 @@ export const openPacked = (
   const readText = openPayload(packing.payloadSize, selfUrl)
   const read = (block: Block): Buffer => {
     const bytes = Buffer.from(readText(block.at, block.size), 'base64')
-    // Somebody may have written into the file while we run: better no answer than half of another version.
+    // The file may have been overwritten in place: never return data of another version.
     if (createHash('sha256').update(bytes).digest('hex') !== block.sha256) {
-      throw new Error('The program file was changed while it runs; start it again')
+      throw new Error('The program file was changed while it was running. Restart it.')
     }
     return bytes
   }

@@ -231,7 +231,7 @@ const run = async (
   // Last: whoever reads that it answers may end it at once.
   lock.announce(info(port))
   log.info(`agent-webui ${version} answers at ${address}/`)
-  // Prints the set-up token where no password protects what other machines can reach.
+  // Prints the setup token where no password protects what other machines can reach.
   authenticator.isRequired()
   // Whoever started us reads on for this line.
   log.flush()

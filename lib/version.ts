@@ -1,4 +1,4 @@
-/** Which version this is: asked of git in our own checkout, else read from what the build left, else unknown. */
+/** The version: from git in our own checkout, or else from the build, or else `unknown`. */
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -6,10 +6,10 @@ import { runGit } from './base/git.ts'
 
 const GIT_TIMEOUT_MS = 3_000
 
-/** Written by the container build from its argument, beside router.ts. */
+/** Written by the container build beside router.ts. */
 export const VERSION_FILE = 'VERSION'
 
-/** Goes into a header and a page: a tag or a hash, nothing else. */
+/** Used in a header and a page: only a tag or a hash is accepted. */
 const clean = (text: string | undefined): string | undefined => {
   const line = text?.trim() ?? ''
   return /^[0-9A-Za-z][0-9A-Za-z._+/-]{0,99}$/.test(line) ? line : undefined

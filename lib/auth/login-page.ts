@@ -1,4 +1,4 @@
-/** The login page's words in the languages of the settings, and its document. */
+/** The login page: its texts in every supported language, and the HTML document with its CSP. */
 import { fillTemplate, inlineHashes } from '../http/html-template.ts'
 
 type LoginTexts = {
@@ -8,7 +8,7 @@ type LoginTexts = {
   enter: string
   wrong: string
   lost: string
-  /** While no password is set and other machines can reach the service. */
+  /** For the setup token: no password is set and other machines can reach the server. */
   token: string
   tokenHint: string
   tokenWrong: string
@@ -21,10 +21,10 @@ const TEXTS = {
     password: 'Password',
     enter: 'Sign in',
     wrong: 'Incorrect password.',
-    lost: 'Can’t reach the service.',
-    token: 'Set-up token',
+    lost: 'Can’t reach the server.',
+    token: 'Setup token',
     tokenHint:
-      'No password is set yet. Enter the set-up token from the service log, then set a password.',
+      'No password is set yet. Enter the setup token from the server log, then set a password.',
     tokenWrong: 'Incorrect token.',
   },
   es: {
@@ -89,7 +89,7 @@ const TEXTS = {
 
 const isKnown = (tag: string): tag is keyof typeof TEXTS => Object.hasOwn(TEXTS, tag)
 
-/** `zh_TW`, `de-AT`, `EN` → the words that serve; English for what we do not speak. */
+/** The texts for a language tag such as `zh_TW`, `de-AT` or `EN`; English when it is not supported. */
 export const textsFor = (language: string): LoginTexts => {
   const tag = language.trim().toLowerCase().replaceAll('_', '-')
   if (/^zh-(tw|hk|mo|hant)\b/.test(tag)) return TEXTS['zh-hant']
@@ -99,7 +99,7 @@ export const textsFor = (language: string): LoginTexts => {
 
 export type LoginPage = { document: string; policy: string }
 
-/** `base` is the path we are served under, with its slash at the end. */
+/** `base` is the path prefix, with a trailing slash. */
 export const loginPage = (
   template: string,
   {
@@ -110,12 +110,12 @@ export const loginPage = (
     usesSetupToken,
   }: { base: string; botName: string; language: string; theme: string; usesSetupToken: boolean },
 ): LoginPage => {
-  const words = textsFor(language)
-  const { token, tokenHint, tokenWrong } = words
+  const texts = textsFor(language)
+  const { token, tokenHint, tokenWrong } = texts
   const document = fillTemplate(template, {
-    ...words,
+    ...texts,
     ...(usesSetupToken ? { password: token, wrong: tokenWrong, hint: tokenHint } : { hint: '' }),
-    // With the token one is here to set a password.
+    // A sign-in with the token is for setting a password.
     after: usesSetupToken ? 'settings/security' : '',
     field: usesSetupToken ? 'text' : 'password',
     remember: usesSetupToken ? 'off' : 'current-password',
@@ -124,7 +124,7 @@ export const loginPage = (
     bot_name: botName,
     logo: (Array.from(botName)[0] ?? '').toUpperCase(),
   })
-  // Of the template: places are never inside these two, and what fills them may not bring more.
+  // Hashes of the template: it has no placeholders inside these elements, and values cannot add elements.
   const [style, script] = [inlineHashes(template, 'style'), inlineHashes(template, 'script')]
   const policy = [
     "default-src 'none'",

@@ -1,10 +1,10 @@
-/** Who is signed in: hashes of tokens in one private file, so that a restart signs nobody out. */
+/** Sign-ins: hashes of tokens in a private file, so that they survive a restart. */
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import { writeAtomic } from '../store/atomic-write.ts'
 import { readWholeText } from '../store/read-text.ts'
 
-/** Not sliding. */
+/** Fixed, not extended by use. */
 export const SIGN_IN_LIFETIME_S = 86_400
 const MAX_SIGN_INS = 1_000
 
@@ -15,7 +15,7 @@ const SignIn = z.object({
   expires_at: z.number(),
   address: z.string(),
   agent: z.string(),
-  /** Which password it was made under. */
+  /** Fingerprint of the password that it was made with. */
   under: z.string(),
 })
 export type SignIn = z.infer<typeof SignIn>
@@ -25,7 +25,7 @@ const hashOf = (token: string): string => createHash('sha256').update(token).dig
 
 export type SignIns = ReturnType<typeof openSignIns>
 
-/** `now` is in seconds. A file that cannot be understood counts as empty: everyone signs in again. */
+/** `now` is in seconds. An unreadable file counts as empty: everyone has to sign in again. */
 export const openSignIns = (path: string, now: () => number, warn: (text: string) => void) => {
   const read = (): SignIn[] => {
     let text: string
@@ -39,8 +39,8 @@ export const openSignIns = (path: string, now: () => number, warn: (text: string
     try {
       return File.parse(JSON.parse(text)).sessions
     } catch {
-      // Torn or edited by hand; the next sign-in replaces it.
-      warn(`${path} cannot be understood; everyone has to sign in again`)
+      // Truncated or edited; the next sign-in replaces it.
+      warn(`${path} is damaged; everyone has to sign in again`)
       return []
     }
   }
@@ -70,24 +70,24 @@ export const openSignIns = (path: string, now: () => number, warn: (text: string
       all.set(hash, { hash, ...entry })
       write()
     },
-    /** Undefined when unknown or over. */
+    /** Undefined when unknown or expired. */
     find(token: string): SignIn | undefined {
       const entry = all.get(hashOf(token))
       return entry && entry.expires_at > now() ? entry : undefined
     },
     list: (): SignIn[] => [...all.values()].filter(entry => entry.expires_at > now()),
-    /** Ends those that `isGone` names; says how many that were. */
-    end(isGone: (entry: SignIn) => boolean): number {
+    /** Ends the matching sign-ins; returns their number. */
+    end(matches: (entry: SignIn) => boolean): number {
       let count = 0
       for (const [hash, entry] of all) {
-        if (!isGone(entry)) continue
+        if (!matches(entry)) continue
         all.delete(hash)
         count += 1
       }
       if (count > 0) write()
       return count
     },
-    /** Keeps one through a change of the password. */
+    /** Binds a sign-in to a new password. */
     rebind(entry: SignIn, under: string): void {
       entry.under = under
       write()

@@ -1,6 +1,6 @@
 /**
- * The stored password: its hash in a file of its own, and what may be concluded from that file. Once a password was
- * set, only a sealed record says that there is none: a file that is missing, damaged or of another key never does.
+ * The stored password hash, sealed with the signing key. Once a password was set, only a sealed record can turn it off:
+ * a missing or damaged file, or one of another key, never does.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import {
@@ -18,13 +18,13 @@ import { z } from 'zod'
 import { messageOf } from '../errors.ts'
 import { writeAtomic } from '../store/atomic-write.ts'
 
-/** What settings.json says: where the specification and the former service keep the hash. */
+/** The hash in settings.json, where the specification and the former server keep it. */
 export type SettingsHash =
   | { kind: 'none' }
   | { kind: 'hash'; hash: string }
   | { kind: 'damaged'; why: string }
 
-/** The copy in settings.json: input when it says something else, never a reason to admit everyone. */
+/** The copy in settings.json: read as input when it differs, but its absence never disables the password. */
 export type SettingsPassword = {
   read(): SettingsHash
   /** Null removes it. Throws when the file cannot be written. */
@@ -34,24 +34,24 @@ export type SettingsPassword = {
 export type Stored =
   | { kind: 'none' }
   | { kind: 'hash'; hash: string }
-  /** `hash` is the last one this process has read. */
+  /** `hash` is the last one that this process read. */
   | { kind: 'damaged'; why: string; hash: string | null }
 
 export type PasswordRecord = ReturnType<typeof openPasswordRecord>
 
 const RECORD = '.password'
-/** Exists as long as a password is set, so that a deleted record is not taken for "never set". */
+/** Exists while a password is set, so that a deleted record is not mistaken for "never set". */
 const MARKER = '.password_set'
 const MAX_RECORD_BYTES = 4_096
 
 const Content = z.strictObject({
   version: z.literal(1),
-  /** Null: a person turned the password off. */
+  /** Null: the password was removed. */
   hash: z
     .string()
     .regex(/^[0-9a-f]{64}$/)
     .nullable(),
-  /** HMAC with the signing key: the salt of the hash, so a record without its key is of no use. */
+  /** HMAC with the signing key, which is also the salt of the hash. */
   seal: z.string().regex(/^[0-9a-f]{64}$/),
 })
 
@@ -62,7 +62,7 @@ const sealOf = (key: Buffer, hash: string | null): string =>
 
 const stampOf = (path: string): Stats | undefined => lstatSync(path, { throwIfNoEntry: false })
 
-/** Never waits: a FIFO or a device in its place is refused, not read. */
+/** Never blocks: a FIFO or device in its place is rejected, not read. */
 const readRegular = (path: string): string => {
   const { O_RDONLY, O_NONBLOCK, O_NOFOLLOW } = constants
   const fd = openSync(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW)
@@ -136,15 +136,15 @@ export const openPasswordRecord = ({
     try {
       return stampOf(mark) !== undefined
     } catch {
-      // A directory that cannot be searched hides the mark; it does not prove that there is none.
+      // An inaccessible directory does not prove that the marker is missing.
       return true
     }
   }
 
   const write = (hash: string | null): void => {
-    // The mark first: a kill in between leaves a state that refuses, never one that admits.
+    // Marker first: a kill in between leaves a state that rejects sign-ins, never one that admits everyone.
     if (hash !== null && !isMarked()) writeAtomic(mark, 'A password is set.\n')
-    // A rename does not replace a directory.
+    // rename() does not replace a directory.
     if (stampOf(path)?.isDirectory()) rmSync(path, { recursive: true })
     writeAtomic(path, `${JSON.stringify({ version: 1, hash, seal: sealOf(key, hash) })}\n`)
     if (hash === null) rmSync(mark, { force: true })
@@ -152,15 +152,15 @@ export const openPasswordRecord = ({
     lastWarning = ''
   }
 
-  /** Another program set this password, or the record is lost. It is valid where the record cannot be written, too. */
+  /** Another program set this password, or the record was lost. It counts even when the record cannot be written. */
   const adoptSettingsHash = (hash: string): Stored => {
     const now = read()
     if (now.kind !== 'read' || now.hash !== hash) {
       try {
         write(hash)
-        warn(`The password of settings.json is in force; it was copied to ${path}`)
+        warn(`the password in settings.json applies; copied it to ${path}`)
       } catch (error) {
-        warnOnce(`The password of settings.json cannot be copied to ${path}: ${messageOf(error)}`)
+        warnOnce(`could not copy the password in settings.json to ${path}: ${messageOf(error)}`)
       }
     }
     known = hash
@@ -186,9 +186,9 @@ export const openPasswordRecord = ({
       } else if (known !== null || isMarked()) return damaged(`${path} is missing`)
       return old.kind === 'damaged' ? damaged(old.why) : { kind: 'none' }
     },
-    /** Null turns the password off. Replaces whatever is there. */
+    /** Replaces the record; null turns the password off. */
     set(hash: string | null): void {
-      // First, and nothing happens when it fails: a copy that says something else would be taken for a newer password.
+      // First, so that a failure changes nothing: a copy that differs from the record counts as a newer password.
       settings.store(hash)
       write(hash)
     },

@@ -1,4 +1,4 @@
-/** Password hashes: PBKDF2-SHA256, off the main thread, one at a time. */
+/** Password hashing: PBKDF2-SHA256 on the thread pool, one hash at a time. */
 import { pbkdf2, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
 import { tooMany } from '../errors.ts'
@@ -7,11 +7,11 @@ const derive = promisify(pbkdf2)
 
 /** spec.md; changing it makes existing passwords invalid. */
 const ITERATIONS = 600_000
-/** Hashes share four threads with all file work; twenty at once would stop that for most of a second. */
+/** Hashes share four threads with all file I/O; twenty at once would block it for most of a second. */
 const MAX_WAITING = 8
 
 export type Hasher = {
-  /** 64 hex characters. Refuses when too many are waiting. */
+  /** 64 hex characters. Throws a 429 when too many are waiting. */
   hash(password: string): Promise<string>
 }
 
@@ -26,11 +26,11 @@ export const createPasswordHasher = (key: Buffer, iterations = ITERATIONS): Hash
           code: 'too_many_sign_ins',
         })
       waiting += 1
-      const turn = last.then(() => derive(password, key, iterations, 32, 'sha256'))
-      // The next one goes ahead whatever becomes of this.
-      last = turn.catch(() => undefined)
+      const hash = last.then(() => derive(password, key, iterations, 32, 'sha256'))
+      // A failure must not block the next one.
+      last = hash.catch(() => undefined)
       try {
-        return (await turn).toString('hex')
+        return (await hash).toString('hex')
       } finally {
         waiting -= 1
       }
@@ -38,7 +38,7 @@ export const createPasswordHasher = (key: Buffer, iterations = ITERATIONS): Hash
   }
 }
 
-/** Constant time for hashes of one length. */
+/** Constant-time comparison for hashes of equal length. */
 export const isSameHash = (a: string, b: string): boolean => {
   const left = Buffer.from(a)
   const right = Buffer.from(b)

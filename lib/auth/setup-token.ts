@@ -1,7 +1,7 @@
-/** The set-up token: who reads the service's log may sign in once while no password is set. */
+/** The setup token: printed to the server's log, it allows one sign-in while no password is set. */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 
-/** No letters or digits that look alike. */
+/** Without look-alike letters and digits. */
 const ALPHABET = 'abcdefghjkmnpqrstuvwxyz23456789'
 const GROUPS = 4
 const GROUP = 5
@@ -9,7 +9,7 @@ const GROUP = 5
 const createToken = (): string => {
   const letters: string[] = []
   while (letters.length < GROUPS * GROUP)
-    // 31 letters: bytes beyond the last whole multiple would make some of them likelier.
+    // Rejects bytes above the last multiple of 31, which would bias the choice.
     for (const byte of randomBytes(32))
       if (byte < 248 && letters.length < GROUPS * GROUP)
         letters.push(ALPHABET[byte % ALPHABET.length] as string)
@@ -26,17 +26,17 @@ export const createSetupToken = (warn: (text: string) => void) => {
   const announce = (): string => {
     token = createToken()
     warn(
-      `The service can be reached from other machines and no password is set. Sign in with the set-up token ${token} and set a password in Settings, or set AGENT_WEBUI_PASSWORD`,
+      `The server can be reached from other machines and no password is set. Sign in with the setup token ${token} and set a password in Settings, or set AGENT_WEBUI_PASSWORD`,
     )
     return token
   }
 
   return {
-    /** Prints the first token. */
+    /** Prints the token, once. */
     announce(): void {
       if (token === undefined) announce()
     },
-    /** Whether this is the token. It is replaced when it was used. */
+    /** Whether this is the token. A used token is replaced. */
     use(text: string): boolean {
       const right = token ?? announce()
       if (!timingSafeEqual(digest(text.trim().toLowerCase()), digest(right))) return false

@@ -1,4 +1,4 @@
-/** The service's one secret: 32 random bytes that salt passwords and sign cookies. */
+/** The signing key: 32 random bytes that salt the password hash and sign cookies. */
 import { randomBytes } from 'node:crypto'
 import { chmodSync, closeSync, fsyncSync, linkSync, openSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
@@ -16,7 +16,7 @@ const read = (path: string): Buffer | undefined => {
   }
 }
 
-/** Written aside and linked into place: never seen half, never replacing one that another process made. */
+/** Written to a temporary file and hard-linked: never visible in part, and never replaces the key of another process. */
 const create = (path: string): void => {
   const temporary = `${path}.${randomBytes(6).toString('hex')}.tmp`
   try {
@@ -41,11 +41,11 @@ const create = (path: string): void => {
 const checked = (path: string, key: Buffer | undefined): Buffer => {
   if (key && key.length >= KEY_BYTES) return key.subarray(0, KEY_BYTES)
   throw new Error(
-    `The signing key ${path} holds ${key?.length ?? 0} bytes instead of ${KEY_BYTES}; put it back from a backup, or delete it (the password and all sign-ins become invalid) and start again`,
+    `The signing key ${path} holds ${key?.length ?? 0} bytes instead of ${KEY_BYTES}; restore it from a backup, or delete it (the password and all sign-ins become invalid) and start again`,
   )
 }
 
-/** The key as it is there; undefined before the first start. Throws an Error with a sentence when it cannot be used. */
+/** The existing key; undefined before the first start. Throws an Error with a sentence when it is unusable. */
 export const readSigningKey = (stateDir: string): Buffer | undefined => {
   const path = join(stateDir, '.signing_key')
   const key = read(path)
@@ -53,8 +53,8 @@ export const readSigningKey = (stateDir: string): Buffer | undefined => {
 }
 
 /**
- * Reads `.signing_key`, or makes it on first start. A key that is there is never replaced: a new one would make every
- * password and sign-in invalid, which is for a person to decide. Throws an Error with a sentence.
+ * Reads `.signing_key`, or creates it at the first start. An existing key is never replaced: a new one would invalidate
+ * the password and all sign-ins. Throws an Error with a sentence.
  */
 export const openSigningKey = (stateDir: string): Buffer => {
   const path = join(stateDir, '.signing_key')
@@ -67,7 +67,7 @@ export const openSigningKey = (stateDir: string): Buffer => {
   try {
     chmodSync(path, 0o600)
   } catch {
-    // Somebody else's file that we may read: it works, and its owner decides who else may.
+    // Owned by another user, but readable: its owner decides about the mode.
   }
   return usable
 }

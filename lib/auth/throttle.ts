@@ -1,4 +1,4 @@
-/** Five wrong passwords a minute from one client, then silence until the window clears; a restart does not clear it. */
+/** Sign-in throttle: five wrong passwords per minute and client. Survives a restart. */
 import { renameSync, rmSync, writeFileSync } from 'node:fs'
 import ipaddr from 'ipaddr.js'
 import { z } from 'zod'
@@ -6,22 +6,22 @@ import { messageOf, tooMany } from '../errors.ts'
 import { readWholeText } from '../store/read-text.ts'
 
 const MAX_ATTEMPTS = 5
-/** For all clients together that one proxy nobody has configured vouches for: any local program can claim to be one. */
+/** For all clients behind a proxy that was not configured: any local program can claim to be one. */
 const MAX_ATTEMPTS_VIA_PROXY = 20
 const WINDOW_MS = 60_000
 const MAX_CLIENTS = 10_000
-/** What a restart remembers; the file is written at each attempt. */
+/** Clients in the file, which is written at every attempt. */
 const MAX_SAVED_CLIENTS = 1_000
 
 export type ClientAddress = {
   address: string
-  /** The proxy whose word for `address` is all there is. */
+  /** The unconfigured proxy that reported `address`. */
   via?: string | undefined
 }
 
 /**
- * What is counted as one client: an IPv4 address in whatever spelling, or a /64, which one home or host usually owns
- * and could otherwise try from each of its addresses.
+ * The key that attempts are counted under: a normalized IPv4 address, or an IPv6 /64, which usually belongs to one
+ * network that could otherwise use each of its addresses.
  */
 export const bucketOf = (address: string): string => {
   const bare = address.split('%', 1)[0] ?? ''
@@ -36,16 +36,16 @@ export const bucketOf = (address: string): string => {
 
 export type Throttle = {
   /**
-   * Takes a slot BEFORE the password is looked at, else a parallel burst would all pass the count. Refuses when none
-   * is left, even for the right password.
+   * Takes a slot BEFORE the password is looked at, else a parallel burst would all pass the count. Throws a 429 when
+   * none is left, even for the right password.
    */
   take(from: ClientAddress): Slot
 }
 
 export type Slot = {
-  /** It was no attempt after all: nobody looked at the password. */
+  /** Gives the slot back: the password was not checked. */
   release(): void
-  /** The password was right: earlier mistakes are forgotten. */
+  /** The password was correct: clears earlier attempts. */
   clear(): void
 }
 
@@ -53,11 +53,11 @@ export type Slot = {
 const Saved = z.record(z.string(), z.array(z.number()))
 
 export type ThrottleOptions = {
-  /** Absent: nothing is remembered over a restart. */
+  /** Absent: attempts are lost at a restart. */
   path?: string | undefined
-  /** Milliseconds since 1970; used for the file alone. */
+  /** Milliseconds since 1970; used for the file only. */
   now?: () => number
-  /** Milliseconds that never run backwards: a clock that is set does not lock anyone out. */
+  /** Monotonic milliseconds: setting the clock must not lock clients out. */
   ticks?: (() => number) | undefined
   warn?: (text: string) => void
 }
@@ -81,7 +81,7 @@ export const openThrottle = ({
     const [at, wall] = [ticks(), now()]
     return Object.entries(saved).map(([client, times]) => [
       client,
-      // A time in the future was written before the clock was set back: it counts from now on.
+      // A time in the future was written before the clock was set back; it counts as now.
       times.map(time => at - Math.max(0, wall - time)),
     ])
   }
@@ -100,7 +100,7 @@ export const openThrottle = ({
       .map(client => [client, recent(client, at).map(time => wall - (at - time))] as const)
       .filter(([, times]) => times.length > 0)
     try {
-      // Renamed into place, not synced: a power cut may forget a minute, a killed process does not.
+      // Renamed but not synced: survives a kill. A power cut may lose a minute of attempts.
       rmSync(`${path}.tmp`, { force: true })
       writeFileSync(`${path}.tmp`, JSON.stringify(Object.fromEntries(rows)), {
         mode: 0o600,
@@ -114,13 +114,13 @@ export const openThrottle = ({
     }
   }
 
-  /** Kept in the order of the last attempt, so the first is the stalest. */
-  const remember = (client: string, times: number[]) => {
+  /** Ordered by last attempt, so the first entry is the oldest. */
+  const setAttempts = (client: string, times: number[]) => {
     attempts.delete(client)
     if (times.length > 0) attempts.set(client, times)
-    // Under a flood from everywhere the stalest go; the queue of hashes bounds what such a flood can try.
-    const [stalest] = attempts.keys()
-    if (attempts.size > MAX_CLIENTS && stalest !== undefined) attempts.delete(stalest)
+    // Under a distributed attack the oldest are dropped; the hash queue bounds the number of attempts.
+    const [oldest] = attempts.keys()
+    if (attempts.size > MAX_CLIENTS && oldest !== undefined) attempts.delete(oldest)
   }
 
   return {
@@ -128,15 +128,15 @@ export const openThrottle = ({
       const at = ticks()
       const counted: [string, number][] = [[bucketOf(address), MAX_ATTEMPTS]]
       if (via !== undefined) counted.push([`via ${bucketOf(via)}`, MAX_ATTEMPTS_VIA_PROXY])
-      for (const [client, most] of counted)
-        if (recent(client, at).length >= most)
+      for (const [client, max] of counted)
+        if (recent(client, at).length >= max)
           throw tooMany('Too many attempts. Try again in a minute.', { code: 'too_many_sign_ins' })
-      for (const [client] of counted) remember(client, [...recent(client, at), at])
+      for (const [client] of counted) setAttempts(client, [...recent(client, at), at])
       save()
       const withdraw = (client: string) => {
         const times = attempts.get(client) ?? []
         const i = times.indexOf(at)
-        if (i >= 0) remember(client, times.toSpliced(i, 1))
+        if (i >= 0) setAttempts(client, times.toSpliced(i, 1))
       }
       return {
         release() {
@@ -145,7 +145,7 @@ export const openThrottle = ({
         },
         clear() {
           attempts.delete(bucketOf(address))
-          // Only its own attempt: a right password says nothing about the others behind the proxy.
+          // Only this attempt: a correct password says nothing about other clients behind the proxy.
           if (via !== undefined) withdraw(`via ${bucketOf(via)}`)
           save()
         },

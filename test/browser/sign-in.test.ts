@@ -152,7 +152,7 @@ test('whatever the browser has stored as the wanted page, it is one of this serv
 })
 
 const tokensIn = (lines: readonly string[]): string[] =>
-  lines.flatMap(line => /set-up token (\S+)/.exec(line)?.[1] ?? [])
+  lines.flatMap(line => /setup token (\S+)/.exec(line)?.[1] ?? [])
 
 test('bound to the network without a password: the token of the log signs in once, and then a password is set', async () => {
   const app = await startApp({ argv: ['--host', '0.0.0.0'] })
@@ -160,7 +160,7 @@ test('bound to the network without a password: the token of the log signs in onc
     assert.is((await app.get('/api/sessions')).status, 401)
     const [first = ''] = tokensIn(app.lines)
     const at = await openPage(`${app.url}/tasks`)
-    assert.match((await at.page.locator('#hint').textContent()) ?? '', 'set-up token')
+    assert.match((await at.page.locator('#hint').textContent()) ?? '', 'setup token')
     assert.equal(await at.axe(), [])
     await at.page.locator('#pw').fill('aaaaa-aaaaa-aaaaa-aaaaa')
     await at.page.keyboard.press('Enter')

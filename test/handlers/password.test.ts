@@ -140,7 +140,7 @@ test('bound to the network the password cannot be removed, and without one nothi
     assert.is((await app.post('/api/onboarding/setup', {})).status, 401)
     assert.is((await app.get('/')).headers.location, '/login')
     assert.is((await app.get('/health')).status, 200)
-    const token = /set-up token (\S+)/.exec(app.lines.join('\n'))?.[1] ?? ''
+    const token = /setup token (\S+)/.exec(app.lines.join('\n'))?.[1] ?? ''
     const headers = cookieOf(await app.post('/api/auth/login', { password: token.toUpperCase() }))
     assert.is((await app.get('/api/settings', { headers })).body.password_missing, true)
     assert.is((await app.post('/api/auth/login', { password: token })).status, 401)

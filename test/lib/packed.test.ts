@@ -51,7 +51,7 @@ test('a file that was changed meanwhile is not believed', () => {
   const { file, open } = write('changed')
   const packed = open()
   writeFileSync(file, 'x'.repeat(5_000))
-  assert.throws(() => packed?.searchWorker(), /changed while it runs/)
+  assert.throws(() => packed?.searchWorker(), /changed while it was running/)
   assert.throws(open)
 })
 

@@ -205,7 +205,7 @@ test('TLS, and the warning for an open door', async ({ home }) => {
   assert.match(program.output(), `answers at https://0.0.0.0:${port}/`)
   assert.match(
     program.output(),
-    /warning: The service can be reached from other machines and no password is set\. Sign in with the set-up token [a-z2-9]{5}(-[a-z2-9]{5}){3} /,
+    /warning: The server can be reached from other machines and no password is set\. Sign in with the setup token [a-z2-9]{5}(-[a-z2-9]{5}){3} /,
   )
   program.child.kill('SIGTERM')
   assert.is(await program.exited, 0)
