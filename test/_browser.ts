@@ -1,4 +1,4 @@
-/** Chromium for tests: the one that ships inside a package, or an installed Chrome; opened once per process. */
+/** Chromium for tests: from a package or installed; launched once per process. */
 import { existsSync } from 'node:fs'
 import AxeBuilder from '@axe-core/playwright'
 import chromium from '@sparticuz/chromium'
@@ -9,7 +9,7 @@ import {
   type Page,
 } from 'playwright-core'
 
-/** Elsewhere than on Linux x64 the packaged one does not run. */
+/** The packaged one runs only on Linux x64. */
 const INSTALLED = [
   '/usr/bin/chromium',
   '/usr/bin/google-chrome',
@@ -24,17 +24,17 @@ const findChromium = async (): Promise<string> => {
   return path
 }
 
-// No page here draws in three dimensions, and a GPU made of software costs half of every test.
+// No page uses WebGL, and a software GPU doubles the duration of each test.
 chromium.setGraphicsMode = false
 
 const launched: Promise<Browser>[] = []
 
-/** The same browser for every caller; it ends with the process. */
+/** Shared by all callers; exits with the process. */
 export const openBrowser = (): Promise<Browser> => {
   launched[0] ??= findChromium().then(executablePath =>
     driver.launch({
       executablePath,
-      // Its own flags for software drawing, and no sandbox: tests may run as root.
+      // Flags of the package, without the sandbox because tests may run as root.
       args: [...new Set([...chromium.args, '--no-sandbox', '--lang=en'])].filter(
         flag => !/^--(single-process|headless|no-zygote|window-size|start-maximized)/.test(flag),
       ),
@@ -46,14 +46,14 @@ export const openBrowser = (): Promise<Browser> => {
 
 export type TestPage = {
   page: Page
-  /** Errors of the console, uncaught errors, and requests that left for another host. */
+  /** Console errors, uncaught errors, and requests to other hosts. */
   problems: string[]
   /** Accessibility violations as `rule: target`. */
   axe(): Promise<string[]>
   close(): Promise<void>
 }
 
-/** A page in a context of its own: no cookies, no storage from before. */
+/** A page in a new context, without cookies or storage. */
 export const openPage = async (
   url: string,
   options: BrowserContextOptions = {},

@@ -1,4 +1,4 @@
-/** Lets Node import .tsx: types are stripped by Node itself, JSX by esbuild. Import it before the first .tsx, dynamically. */
+/** Loader for .tsx in Node: Node strips types, esbuild compiles JSX. Import it before the first dynamic .tsx import. */
 import { readFileSync } from 'node:fs'
 import { registerHooks } from 'node:module'
 import { fileURLToPath } from 'node:url'

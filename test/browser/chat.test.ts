@@ -1,4 +1,4 @@
-/** The page in a real browser, with the demo model: talk, edit with a diff, deny, stop, reload in mid-answer, kill and go on. */
+/** The page in a real browser with the demo model: chat, diffs, approvals, stop, reload, crash recovery. */
 import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
@@ -13,7 +13,7 @@ const say = async ({ page }: TestPage, text: string) => {
   await page.locator('textarea').first().fill(text)
   await page.keyboard.press('Enter')
 }
-/** Waits until an answer holds this text and nothing runs any more. */
+/** Waits until an answer contains this text and the turn has ended. */
 const answered = async ({ page }: TestPage, text: string | RegExp) => {
   await page.getByText(text).last().waitFor()
   await page.getByRole('button', { name: 'Send' }).waitFor()
@@ -48,7 +48,7 @@ chat(
 )
 
 chat(
-  'a command that needs approval waits in a card; Esc denies it and it does not run',
+  'a command waits for approval in a card; Esc denies it',
   withPage(async (at, app) => {
     const victim = join(workspaceOf(app), 'build')
     mkdirSync(victim, { recursive: true })
@@ -65,7 +65,7 @@ chat(
 )
 
 chat(
-  'an answer is reloaded in the middle and goes on; another is stopped and keeps what it said',
+  'a reload during an answer continues it; a stopped answer keeps its text',
   withPage(async at => {
     await say(at, 'long answer')
     await at.page.locator('.md').first().waitFor()
@@ -85,7 +85,7 @@ chat(
 )
 
 chat(
-  'a long command is stopped: its process is gone and its output is kept',
+  'stopping a long command kills its process and keeps its output',
   withPage(async (at, app) => {
     await say(at, 'run `echo begun; sleep 300; echo ended > late.txt`')
     await at.page
@@ -98,7 +98,7 @@ chat(
   }),
 )
 
-chat('two tabs show the same turn, and a draft travels from one to the other', async () => {
+chat('two tabs show the same turn and share the draft', async () => {
   const app = await startApp()
   try {
     const one = await openPage(`${app.url}/`)
@@ -142,28 +142,31 @@ chat(
   },
 )
 
-chat('signed out elsewhere: one sheet, the draft stays, and signing in goes on', async () => {
-  const app = await startApp()
-  try {
-    const at = await openPage(`${app.url}/settings/security`)
-    await at.page.getByLabel('New password').fill('correct horse')
-    await at.page.getByLabel('Confirm password').fill('correct horse')
-    await at.page.getByRole('button', { name: 'Set password' }).click()
-    await at.page.getByRole('button', { name: 'Sign out', exact: true }).first().waitFor()
-    await at.page.goto(`${app.url}/`)
-    await at.page.locator('textarea').first().fill('a draft to keep')
-    await at.page.context().clearCookies()
-    await at.page.keyboard.press('Enter')
-    const sheet = at.page.getByRole('dialog')
-    await sheet.waitFor()
-    await sheet.locator('input[type=password]').fill('correct horse')
-    await at.page.keyboard.press('Enter')
-    await at.page.getByText('a draft to keep').first().waitFor()
-    await at.page.waitForURL(/\/session\//)
-    await at.close()
-  } finally {
-    await app.close()
-  }
-})
+chat(
+  'after a remote sign-out: one dialog, the draft stays, requests continue after signing in',
+  async () => {
+    const app = await startApp()
+    try {
+      const at = await openPage(`${app.url}/settings/security`)
+      await at.page.getByLabel('New password').fill('correct horse')
+      await at.page.getByLabel('Confirm password').fill('correct horse')
+      await at.page.getByRole('button', { name: 'Set password' }).click()
+      await at.page.getByRole('button', { name: 'Sign out', exact: true }).first().waitFor()
+      await at.page.goto(`${app.url}/`)
+      await at.page.locator('textarea').first().fill('a draft to keep')
+      await at.page.context().clearCookies()
+      await at.page.keyboard.press('Enter')
+      const sheet = at.page.getByRole('dialog')
+      await sheet.waitFor()
+      await sheet.locator('input[type=password]').fill('correct horse')
+      await at.page.keyboard.press('Enter')
+      await at.page.getByText('a draft to keep').first().waitFor()
+      await at.page.waitForURL(/\/session\//)
+      await at.close()
+    } finally {
+      await app.close()
+    }
+  },
+)
 
 chat.run()

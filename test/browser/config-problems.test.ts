@@ -1,4 +1,4 @@
-/** A conversation whose profile was deleted says so and goes on in another one. */
+/** Configuration problems: chats of a deleted profile and unsupported security settings. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
@@ -9,30 +9,33 @@ import { closeBrowser, openPage } from '../_browser.ts'
 const trouble = suite('page: trouble bar')
 trouble.after(closeBrowser)
 
-trouble('a conversation of a deleted profile says so, and is adopted with one click', async () => {
-  const app = await startApp()
-  try {
-    await app.post('/api/profile/create', { name: 'gone' })
-    const { session } = (await app.post('/api/session/new', { profile: 'gone' })).body
-    const { session_id } = session
-    await app.post('/api/session/rename', { session_id, title: 'Left behind' })
-    assert.is((await app.post('/api/profile/delete', { name: 'gone' })).status, 200)
-    const { page } = await openPage(`${app.url}/session/${session_id}`)
-    const bar = page.locator('.trouble')
-    await bar.getByText('“gone”').waitFor()
-    await bar.getByRole('button').click()
-    await bar.waitFor({ state: 'detached' })
-    const after = await app.get(`/api/session?session_id=${session_id}`)
-    assert.is(after.body.session.profile, 'default')
-    await page.reload()
-    await page.getByText('Left behind').first().waitFor()
-    assert.is(await bar.count(), 0)
-  } finally {
-    await app.close()
-  }
-})
+trouble(
+  'a chat of a deleted profile shows a bar and is moved to the active profile with one click',
+  async () => {
+    const app = await startApp()
+    try {
+      await app.post('/api/profile/create', { name: 'gone' })
+      const { session } = (await app.post('/api/session/new', { profile: 'gone' })).body
+      const { session_id } = session
+      await app.post('/api/session/rename', { session_id, title: 'Left behind' })
+      assert.is((await app.post('/api/profile/delete', { name: 'gone' })).status, 200)
+      const { page } = await openPage(`${app.url}/session/${session_id}`)
+      const bar = page.locator('.trouble')
+      await bar.getByText('“gone”').waitFor()
+      await bar.getByRole('button').click()
+      await bar.waitFor({ state: 'detached' })
+      const after = await app.get(`/api/session?session_id=${session_id}`)
+      assert.is(after.body.session.profile, 'default')
+      await page.reload()
+      await page.getByText('Left behind').first().waitFor()
+      assert.is(await bar.count(), 0)
+    } finally {
+      await app.close()
+    }
+  },
+)
 
-trouble('a safeguard that is not provided is named, accepted and asked for again', async () => {
+trouble('an unsupported security setting is listed, accepted and revoked', async () => {
   const app = await startApp()
   try {
     writeFileSync(join(app.home, 'config.yaml'), 'terminal:\n  backend: docker\n')

@@ -1,4 +1,4 @@
-/** A rule in a real browser: shown and edited before it is given, kept, listed in the settings, removed there. */
+/** Approval rules in a real browser: shown, edited, stored, listed in the settings, removed. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { startApp } from '../_app.ts'

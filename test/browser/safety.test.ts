@@ -1,4 +1,4 @@
-/** Proof *Markdown* of the bar, and accessibility: an XSS corpus drawn in a real browser, axe over views, themes and widths. */
+/** Security and accessibility in a real browser: an XSS corpus, and axe over views, themes and widths. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { startApp } from '../_app.ts'

@@ -1,4 +1,4 @@
-/** Signing in on the login page: back to the page that was wanted and never to another site, and the first sign-in by token. */
+/** Login page: redirects back to the requested page and never to another site; first sign-in by token. */
 import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { suite } from 'uvu'
@@ -100,7 +100,7 @@ const HOSTILE = [
   '',
 ]
 
-test('whatever the browser has stored as the wanted page, it is one of this service', async () => {
+test('redirects after sign-in only to pages of this server, whatever the browser stored', async () => {
   const app = await startApp({ env: { AGENT_WEBUI_PASSWORD: PASSWORD } })
   const below = await serveBelow(app, '/a')
   try {
@@ -184,7 +184,7 @@ test('bound to the network without a password: the token of the log signs in onc
   }
 })
 
-test('with the variable set, the page says so and offers no form', async () => {
+test('shows no password form while the environment variable is set', async () => {
   const app = await startApp({ env: { AGENT_WEBUI_PASSWORD: PASSWORD } })
   try {
     const at = await openPage(`${app.url}/settings/security`)

@@ -1,4 +1,4 @@
-/** What the page's tests share: a clock one can move, a scripted service, an event source one can speak through. */
+/** Fakes for page tests: clock, API, storage, event source. */
 import type { ApiCall } from '../../public/api.ts'
 import { ApiError } from '../../public/api.ts'
 import type { JsonStorage, Platform } from '../../public/platform.ts'
@@ -7,7 +7,7 @@ import type { SessionRow } from '../../lib/schema/session.ts'
 
 export type Clock = ReturnType<typeof fakeClock>
 
-/** Time that passes only when it is told to; what is due runs in order. */
+/** A clock that advances only by `pass`; due timers run in order. */
 export const fakeClock = (startMs = 1_000_000) => {
   let nowMs = startMs
   let timers: { atMs: number; run: () => void }[] = []
@@ -46,7 +46,7 @@ export const fakeMemory = (): JsonStorage & { values: Map<string, unknown> } => 
 export type Call = { route: string; input: Record<string, unknown> }
 type Answer = (input: Record<string, unknown>) => unknown
 
-/** Answers from a table; a thrown ApiError is a refusal, an unknown route a 404. */
+/** Replies from a table; a thrown ApiError is an error reply, an unknown route a 404. */
 export const fakeApi = (answers: Record<string, Answer>) => {
   const calls: Call[] = []
   const api = (async (route: string, input: Record<string, unknown> = {}) => {
@@ -85,7 +85,7 @@ export const fakePlatform = (answers: Record<string, Answer> = {}) => {
   return { platform, clock, service, device, tab }
 }
 
-/** Lets every promise that can settle do so. */
+/** Waits for all settled promises. */
 export const settle = async (): Promise<void> => {
   for (let turn = 0; turn < 20; turn += 1) await Promise.resolve()
 }
@@ -144,7 +144,7 @@ export const rowFrame = (n: number, row: SessionRow): Frame => ({
 
 type Listener = (event: { data: string; lastEventId: string }) => void
 
-/** An EventSource whose server is the test. */
+/** An EventSource driven by the test. */
 export const fakeSource = (query: { watch: string; after: string }) => {
   const listeners = new Map<string, Listener>()
   const source = {

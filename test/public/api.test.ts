@@ -1,4 +1,4 @@
-/** The only fetch: refusals, sign-in, addresses. */
+/** API client: errors, sign-in, URLs. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { ApiError, createApi, urlOf } from '../../public/api.ts'

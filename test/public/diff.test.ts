@@ -1,4 +1,4 @@
-/** Diffs: odd headers and cut text first, then numbers and word marks. */
+/** Diffs: malformed headers and truncated text first, then line numbers and word marks. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { compareWords, diffOfEdit, parseDiff } from '../../public/parts/diff.ts'

@@ -1,4 +1,4 @@
-/** Markdown: streaming ends where reading the whole would, nothing throws on the way, model text never becomes markup. */
+/** Markdown: streaming gives the same result as parsing at once, never throws, and never produces markup from model text. */
 import '../_jsx.ts'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -47,7 +47,7 @@ for (const [name, text] of Object.entries(documents)) {
   })
 }
 
-markdown('text that is not a continuation starts anew', () => {
+markdown('restarts on text that is no continuation', () => {
   const blocks = createBlocks()
   blocks.update('one\n\ntwo\n\nthree', true)
   const drawn = blocks.update('other', true)

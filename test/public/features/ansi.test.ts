@@ -1,4 +1,4 @@
-/** Terminal text: hostile and cut sequences first, then colours. */
+/** ANSI parser: hostile and truncated sequences first, then colors. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { parseAnsi, stripAnsi } from '../../../public/features/tool-calls/ansi.ts'
@@ -10,14 +10,14 @@ const text = (raw: string): string =>
     .map(piece => piece.text)
     .join('')
 
-ansi('sequences that are no colours leave nothing behind', () => {
+ansi('removes sequences other than colors', () => {
   assert.is(text('\x1b[2J\x1b[1;1Ha\x1b[?25lb'), 'ab')
   assert.is(text('\x1b]0;title\x07a\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\'), 'alink')
   assert.is(text('\x1b(Ba\x1b=b\x1bMc'), 'abc')
   assert.is(text('a\x07\x00b'), 'ab')
 })
 
-ansi('a sequence cut at the end is dropped, whatever was there of it', () => {
+ansi('drops a truncated sequence at the end', () => {
   const whole = 'x\x1b[38;2;1;2;3my\x1b[0m'
   for (let end = 0; end <= whole.length; end++) {
     assert.match(text(whole.slice(0, end)), /^x?y?$/)
@@ -52,7 +52,7 @@ ansi('the time grows with the length of the text, not with its square', () => {
   }
 })
 
-ansi('colours of 16, 256 and millions', () => {
+ansi('16, 256 and true colors', () => {
   const colors = (raw: string) => parseAnsi(raw).map(piece => piece.style.color)
   assert.equal(colors('\x1b[31ma\x1b[91mb\x1b[38;5;9mc'), [1, 9, 9])
   assert.equal(colors('\x1b[38;5;214ma\x1b[38;5;232mb\x1b[38;5;16mc'), [
@@ -76,7 +76,7 @@ ansi('styles begin and end each by its own code', () => {
   )
 })
 
-ansi('without colours', () => {
+ansi('strips colors', () => {
   assert.is(stripAnsi('\x1b[1mbold\x1b[0m plain'), 'bold plain')
 })
 

@@ -1,4 +1,4 @@
-/** The page as a whole, without pictures: sending, queueing, resuming, and every slash command. */
+/** The app without a DOM: sending, queueing, resuming, and every slash command. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { ApiError } from '../../../public/api.ts'
@@ -123,7 +123,7 @@ const started = {
 
 const test = suite('page')
 
-test('a turn that is refused gives the text back', async () => {
+test('restores the text of a rejected turn', async () => {
   const { submit, app, said, texts } = await page('session/a', {
     [START]: () => {
       throw new ApiError(503, 'No provider is set up')
@@ -134,12 +134,12 @@ test('a turn that is refused gives the text back', async () => {
   assert.not.ok(app.chat.busy.value)
 })
 
-test('a conversation that is not there says so', async () => {
+test('shows a missing chat', async () => {
   const { app } = await page('session/zzz')
   assert.is(app.chat.state.value, 'missing')
 })
 
-test('an open conversation that no page of the list has keeps its row until it is gone', async () => {
+test('keeps the row of an open session until it is deleted', async () => {
   let isDeleted = false
   const { app } = await page('session/old', {
     'GET /api/session': ({ session_id: id }) => {
@@ -157,7 +157,7 @@ test('an open conversation that no page of the list has keeps its row until it i
   assert.is(app.sessions.row('old'), undefined)
 })
 
-test('a conversation another tab is running: the message waits in line', async () => {
+test('queues the message when another tab started a turn (409)', async () => {
   const { submit, app, service } = await page('session/a', {
     [START]: () => {
       throw new ApiError(409, 'session already has an active stream')
@@ -167,7 +167,7 @@ test('a conversation another tab is running: the message waits in line', async (
   assert.equal([service.of(QUEUE).length, app.composer.text.value], [1, ''])
 })
 
-test('a message is shown at once and replaced by the stored one', async () => {
+test('shows a sent message at once and replaces it with the stored one', async () => {
   const { submit, turn, texts, app, service } = await page('session/a')
   await submit('hello')
   assert.equal([texts(), app.chat.busy.value], [['hello'], true])
@@ -181,7 +181,7 @@ test('a message is shown at once and replaced by the stored one', async () => {
   assert.equal([texts(), app.chat.busy.value], [['hello', 'hi'], false])
 })
 
-test('the first message makes the conversation, with what was chosen for it', async () => {
+test('the first message creates the session with the chosen model, workspace and personality', async () => {
   const { submit, app, service, standing } = await page()
   await app.chooseModel('m1')
   await app.chooseWorkspace('/w/one')
@@ -218,7 +218,7 @@ test('while a turn runs messages queue with the service, or steer it; what it re
   assert.equal([app.composer.text.value, said()], ['three', 'offline'])
 })
 
-test('what waits is shown as the service tells it, and its first message starts by itself', async () => {
+test('shows the queue of the server, which sends the first message itself', async () => {
   const { turn, app, texts } = await page('session/a')
   const queued = [{ id: 'q1', text: 'two', attachments: [], at: 1 }]
   turn('queue', { session_id: 'a', queued })
@@ -229,7 +229,7 @@ test('what waits is shown as the service tells it, and its first message starts 
   assert.equal([texts(), app.chat.chat.value.queued], [['two'], []])
 })
 
-test('a side question is heard beside the turn, and its end says all of it', async () => {
+test('streams a side question during the turn; its end has the full answer', async () => {
   const { turn, app } = await page('session/a')
   const aside = { stream_id: 'h', question: 'why?' }
   turn('aside', { ...aside, status: 'running' })
@@ -245,7 +245,7 @@ test('a side question is heard beside the turn, and its end says all of it', asy
   assert.equal([app.chat.chat.value.aside?.text, app.chat.busy.value], ['No', false])
 })
 
-test('a queued message goes back into the message box, up, or out', async () => {
+test('edits, moves and removes a queued message', async () => {
   const queued = { id: 'q2', text: 'two\n\n[Attached files: f]', attachments: ['f'], at: 1 }
   const { app, service } = await page('session/a', {
     'POST /api/queue/remove': () => ({ ok: true, queued: [], removed: queued }),
@@ -257,7 +257,7 @@ test('a queued message goes back into the message box, up, or out', async () => 
   assert.equal(service.of('POST /api/queue/reorder')[0]?.ids, ['q1', 'q3', 'q2'])
 })
 
-test('the end of a turn that another has followed does not end that one', async () => {
+test('ignores the end of an earlier turn', async () => {
   const { say, app } = await page('session/a')
   say('session:a', 'turn_started', started, { stream: 'f', pos: 1 })
   say('session:a', 'done', { usage: null, message_ids: [] }, { stream: 'f', pos: 2 })
@@ -268,7 +268,7 @@ test('the end of a turn that another has followed does not end that one', async 
   assert.is(app.chat.chat.value.live, null)
 })
 
-test('editing cuts the conversation before the message and sends it anew', async () => {
+test('editing truncates the chat before the message and resends it', async () => {
   const { app, service, sessions } = await page('', {
     'POST /api/session/truncate': () => {
       sessions.set('a', { messages: [], _messages_offset: 40 })
@@ -284,7 +284,7 @@ test('editing cuts the conversation before the message and sends it anew', async
   assert.is(service.of(START)[0]?.message, 'new')
 })
 
-test('a reset fetches again, and goes on from there', async () => {
+test('a reset reloads the chat and continues', async () => {
   const { app, turn, sessions, service, texts } = await page('session/a')
   sessions.set('a', { messages: [message('m9', 'assistant', 'later')], cursor: 'bbbbbbbb-2' })
   turn('reset')
@@ -294,7 +294,7 @@ test('a reset fetches again, and goes on from there', async () => {
   assert.equal(app.toasts.list.value, [])
 })
 
-test('a late answer for a conversation one has left is not used', async () => {
+test('discards a late reply for another chat', async () => {
   const slow: ((value: unknown) => void)[] = []
   const { app } = await page('', {
     'GET /api/session': () => new Promise(resolve => slow.push(resolve)),
@@ -307,7 +307,7 @@ test('a late answer for a conversation one has left is not used', async () => {
   assert.is(app.chat.chat.value.title, 'B')
 })
 
-test('the tab says how many conversations wait', async () => {
+test('the document title counts waiting sessions', async () => {
   const { app, row } = await page('session/a')
   row('a', { waiting: 1, title: 'Ask' })
   assert.is(app.title.value, '(1) Ask · Bot')
@@ -322,7 +322,7 @@ test('unknown commands are text for the agent', async () => {
   assert.is(service.of(START)[0]?.message, '/nonsense x')
 })
 
-test('every command does what its summary says', async () => {
+test('runs every slash command', async () => {
   const { submit, app, service, said, left } = await page('session/a', {
     'GET /api/session/status': () => ({ session_id: 'a', agent_running: false }),
     'POST /api/session/undo': () => ({ error: 'Nothing to undo.' }),

@@ -1,4 +1,4 @@
-/** The card of an approval: the change it is about is drawn, and only the answers on offer are. */
+/** Approval card: shows the proposed change and only the available answers. */
 import '../../_jsx.ts'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'

@@ -1,4 +1,4 @@
-/** Files of a message: sent with progress, retried, removed, waited for; long pastes become one when asked. */
+/** Attachments: upload progress, retry, removal, waiting; long pastes as files. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { ApiError } from '../../../public/api.ts'
@@ -72,7 +72,7 @@ test('a message takes twenty files; the next is refused before it is sent, until
   assert.is(states()[2]?.[0], 'uploading')
 })
 
-test('a refused file can be sent again, and taken away', async () => {
+test('a rejected file can be retried and removed', async () => {
   const { attachments, composer, sending } = page()
   attachments.add([file('a.txt')])
   await settle()
@@ -89,7 +89,7 @@ test('a refused file can be sent again, and taken away', async () => {
   assert.equal([composer.files.value, attachments.list.value], [['a.txt'], []])
 })
 
-test('the name the service gave it is the one that is attached', async () => {
+test('attaches the file name assigned by the server', async () => {
   const { attachments, composer, sending } = page()
   attachments.add([file('pic.png', 'xyz', 'image/png')])
   await settle()
@@ -107,7 +107,7 @@ test('the name the service gave it is the one that is attached', async () => {
   })
 })
 
-test('a file that is taken away on its way is not attached', async () => {
+test('does not attach a file removed during its upload', async () => {
   const { attachments, composer, sending } = page()
   attachments.add([file('a')])
   await settle()
@@ -133,7 +133,7 @@ test('sending waits for what is on its way', async () => {
   assert.is(sent, true)
 })
 
-test('the conversation was left meanwhile: the file goes into its draft on the server', async () => {
+test('after a switch to another chat the file goes into the draft on the server', async () => {
   const { attachments, composer, sending, service } = page()
   attachments.add([file('a')])
   await settle()
@@ -163,7 +163,7 @@ test('a long paste is offered as a file, a short one is not', async () => {
   assert.equal([sending[0]!.name, sending[0]!.file.size], ['pasted-text.txt', 5000])
 })
 
-test('the offer goes when the text does', () => {
+test('hides the paste offer when the text is deleted', () => {
   const { attachments, composer } = page()
   const text = 'x'.repeat(5000)
   attachments.onPaste(text)

@@ -1,4 +1,4 @@
-/** The reducer of a conversation: live and replay give the same, doubles give nothing, every event has its effect. */
+/** Chat reducer: live and replayed events give the same state, duplicates are ignored, every event type is covered. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Frame, TurnEvent } from '../../../lib/schema/event.ts'
@@ -173,7 +173,7 @@ chat('what streamed before a retry is void', () => {
   assert.equal(next.notices, [])
 })
 
-chat('a retry says when, and which attempt it is; a page that comes late knows it too', () => {
+chat('shows time and number of a retry, also after a reload', () => {
   const data = { message_id: 'm2', attempt: 2, attempts: 6, delay_ms: 8_000, message: 'Overloaded' }
   const value = fold(emptyChat('a'), frames([started(), token('half'), { type: 'retry', data }]))
   const [notice] = value.notices
@@ -201,7 +201,7 @@ chat('tokens of a message that is stored already are doubles', () => {
   assert.is(value.live?.text, '')
 })
 
-chat('output of a running tool keeps a bounded tail', () => {
+chat('bounds the kept output of a running tool', () => {
   let value = fold(
     emptyChat('a'),
     frames([started(), { type: 'tool', data: { event_type: 'tool.started', ...tool } }]),
@@ -217,7 +217,7 @@ chat('output of a running tool keeps a bounded tail', () => {
   assert.is(value.live?.tools[0]?.output.length, 16_000)
 })
 
-chat('stopping keeps what was read, once', () => {
+chat('keeps the partial text of a stopped turn, once', () => {
   const partial = say('m2', 'assistant', 'half', { _partial: true })
   const cancel: TurnEvent = { type: 'cancel', data: { message: 'Cancelled by user' } }
   const kept = fold(emptyChat('a'), frames([started(), token('half'), cancel]))
@@ -301,7 +301,7 @@ chat('a summary that is being made, made, and not made', () => {
   )
 })
 
-chat('a page of older messages goes above, without doubles', () => {
+chat('prepends older messages without duplicates', () => {
   const value = { ...emptyChat('a'), messages: [say('m3', 'user', 'c')], before: 2 }
   const next = withEarlier(value, [say('m1', 'user', 'a'), say('m3', 'user', 'c')], 0)
   assert.equal(

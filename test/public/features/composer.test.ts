@@ -1,4 +1,4 @@
-/** Drafts, attachments, recall, and what is offered while one types. */
+/** Composer: drafts, attachments, recall and completion. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { ApiError } from '../../../public/api.ts'
@@ -32,7 +32,7 @@ test('a draft that could not be saved is tried again with the next change', asyn
   assert.is(service.of(DRAFT).length, 2)
 })
 
-test('drafts are saved after a pause, and at once when one turns to another conversation', async () => {
+test('saves drafts after a pause, and at once on a switch to another chat', async () => {
   const { composer, clock, service } = setUp()
   composer.open('a')
   composer.edit('h')
@@ -60,7 +60,7 @@ test("the server's draft fills an untouched box only", () => {
   assert.is(composer.text.value, 'mine')
 })
 
-test('a conversation that does not exist yet keeps its draft in the browser', async () => {
+test('stores the draft of a new chat in the browser', async () => {
   const { composer, clock, device } = setUp()
   composer.edit('idea')
   clock.pass(600)
@@ -140,14 +140,14 @@ const offered = () => {
   return { completion, type, asked }
 }
 
-test('commands: those that begin with the word stand first; an argument leaves room', async () => {
+test('commands: lists prefix matches first; adds a space for an argument', async () => {
   const { completion, type } = offered()
   assert.equal(await type('/mod'), ['model', 'remodel'])
   const taken = completion.apply('/mod', completion.suggestions.value[0]!)
   assert.equal(taken, { text: '/model ', caret: 7, file: null })
 })
 
-test('files: a directory goes on, a file becomes a chip, hidden ones when asked for', async () => {
+test('files: a directory continues, a file becomes a chip, hidden files need a dot', async () => {
   const { completion, type, asked } = offered()
   assert.equal(await type('see @'), ['src', 'app.ts'])
   const folder = completion.apply('see @', completion.suggestions.value[0]!)
@@ -160,7 +160,7 @@ test('files: a directory goes on, a file becomes a chip, hidden ones when asked 
   assert.equal(asked, ['', 'src', '', 'none'])
 })
 
-test('Escape keeps a menu away until the word changes', async () => {
+test('Escape dismisses completion until the query changes', async () => {
   const { completion, type } = offered()
   await type('/mo')
   completion.dismiss()

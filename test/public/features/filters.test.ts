@@ -1,4 +1,4 @@
-/** The list narrowed down by origin and profile, remembered by the browser. */
+/** Session filters by source and profile, stored in the browser. */
 import { signal } from '@preact/signals'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -31,7 +31,7 @@ const setUp = () => {
   return { platform, profile, sessions, filters, shown }
 }
 
-test('where a conversation began', () => {
+test('source of a session', () => {
   const row = fakeRow('a')
   assert.is(originOf(row), 'web')
   assert.is(originOf({ ...row, is_cli_session: true, source_tag: 'cron' }), 'cron')

@@ -1,4 +1,4 @@
-/** Finding within a conversation: what is read is searched, all of it is fetched, one match after another. */
+/** Find in chat: searches rendered text, loads all messages, steps through matches. */
 import { signal } from '@preact/signals'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -39,7 +39,7 @@ const setUp = (texts: string[], loaded = texts.length, loadsNothing = false) => 
 
 const test = suite('find')
 
-test('earlier messages that do not come are said to be missing, and asked for again', async () => {
+test('reports missing earlier messages and retries', async () => {
   const { find, asked } = setUp(['one', 'two', 'three'], 1, true)
   find.set('one', null)
   await find.loadAll()
@@ -48,7 +48,7 @@ test('earlier messages that do not come are said to be missing, and asked for ag
   assert.is(asked.length, 2)
 })
 
-test('a place is counted once, whatever the case and the breaks of lines', () => {
+test('counts each match once, ignoring case and line breaks', () => {
   assert.equal(indexesOf('aaaa', 'aa'), [0, 2])
   assert.equal(indexesOf('abc', ''), [])
   assert.is(foldCase('Ä\nB'), 'ä b')
@@ -89,7 +89,7 @@ test('from what is read on, then round and round', () => {
   assert.equal([find.current.value, find.index.value], [null, -1])
 })
 
-test('the whole conversation is fetched; the match one stands at stays the same', async () => {
+test('loads the whole chat and keeps the current match', async () => {
   const { find, chat, asked, at } = setUp(['hit', 'x', 'y', 'z', 'hit', 'end'], 2)
   find.set('hit', null)
   assert.equal([...at(), find.total.value, find.loading.value], ['m5', 0, 1, true])

@@ -1,4 +1,4 @@
-/** Command-line sessions, updates and dictation in the page: taken over on first use, polled when unwatched, told in words. */
+/** Host sessions, updates and dictation: import on first change, polling without live updates, messages. */
 import { signal } from '@preact/signals'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -62,7 +62,7 @@ test('503 of the gateway stream: a toast, and polling every 30 seconds until it 
   assert.is(loads.count, 2)
 })
 
-test('with command-line sessions hidden nothing is asked, told or polled', async () => {
+test("makes no requests and doesn't poll while CLI sessions are hidden", async () => {
   const { gateway, service, say, toasts, connection, loads } = gatewayWith({}, false)
   await gateway.probe()
   say({ alive: false, profile: 'default', changed: true })
@@ -70,7 +70,7 @@ test('with command-line sessions hidden nothing is asked, told or polled', async
   assert.is(connection.watchesHostSessions.value, true)
 })
 
-test('a change fetches the list, one of another profile does not', () => {
+test('reloads the list on a change of this profile only', () => {
   const { say, loads } = gatewayWith()
   say({ alive: true, profile: 'other', changed: true })
   say({ alive: true, profile: 'default' })
@@ -79,7 +79,7 @@ test('a change fetches the list, one of another profile does not', () => {
   assert.is(loads.count, 1)
 })
 
-test('showing them saves the setting, fetches the list and asks whether they are watched', async () => {
+test('showing CLI sessions saves the setting, reloads the list and probes', async () => {
   const { gateway, service, loads } = gatewayWith(
     { 'GET /api/sessions/gateway/stream': () => ({ ok: true }) },
     false,
@@ -90,7 +90,7 @@ test('showing them saves the setting, fetches the list and asks whether they are
   assert.is(loads.count, 1)
 })
 
-test('a command-line session is taken over by the first change, once', async () => {
+test('imports a host session on its first change, once', async () => {
   const cli = fakeRow('c', { is_cli_session: true, source_tag: 'cli' })
   const taken = { ...cli, _cli_origin: 'c' }
   const { platform, service } = fakePlatform({
@@ -123,7 +123,7 @@ const updatesWith = (answers: Parameters<typeof fakePlatform>[0]) => {
   return { ...fake, updates, reloads }
 }
 
-test('an update that is refused says so and can be tried again, by force if need be', async () => {
+test('shows a rejected update and offers a retry, or force', async () => {
   const refused = { ok: false, message: 'no', diverged: true as const }
   const { updates, service } = updatesWith({
     'POST /api/updates/apply': () => refused,
@@ -158,7 +158,7 @@ test('after the restart the page of the new version is loaded', async () => {
   assert.is(reloads.count, 1)
 })
 
-test('a service that stays away is said to', async () => {
+test("reports a server that doesn't restart", async () => {
   const { updates, clock } = updatesWith({
     'POST /api/updates/apply': () => ({ ok: true, message: 'ok', restart_scheduled: true }),
     'GET /health': refuse(0, 'gone'),
@@ -206,7 +206,7 @@ const dictationWith = (voice: Partial<Voice>, answers: Parameters<typeof fakePla
   return { dictation, written, told, service }
 }
 
-test('no microphone, or nobody who hears recordings: no button', async () => {
+test('hides the button without microphone or transcription', async () => {
   const none = dictationWith({})
   await none.dictation.checkAvailability()
   assert.is(none.dictation.available.value, false)
@@ -219,7 +219,7 @@ test('no microphone, or nobody who hears recordings: no button', async () => {
   assert.is(deaf.dictation.available.value, false)
 })
 
-test('the browser writes down what is said, and says when it may not listen', async () => {
+test('uses speech recognition and reports blocked microphone access', async () => {
   const made: Recognition[] = []
   const recognition = () => {
     const one = { start() {}, stop: () => one.onend?.() } as Recognition
@@ -245,7 +245,7 @@ test('the browser writes down what is said, and says when it may not listen', as
   assert.equal([told.length, dictation.state.value], [1, 'idle'])
 })
 
-test('else a recording is sent to the service, and a failure is told', async () => {
+test('otherwise sends a recording to the server and reports errors', async () => {
   let released = 0
   const recorder = {
     mimeType: 'audio/webm',

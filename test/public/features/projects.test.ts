@@ -1,4 +1,4 @@
-/** Projects and profiles on the page: what narrows the list, what leaves with a profile. */
+/** Projects and profiles: list filters, and reloading on a profile switch. */
 import { signal } from '@preact/signals'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -44,7 +44,7 @@ const setUp = async (rows: SessionRow[], answers: Answers = {}) => {
 
 const test = suite('projects and profiles of the page')
 
-test('a #word in the title is a tag; a heading, a colour in a word and a lone # are none', () => {
+test('finds #tags in titles; ignores headings, # inside words and a lone #', () => {
   assert.equal(tagsOf('Fix #CSS and #über-all, again #css'), ['css', 'über-all'])
   assert.equal(tagsOf('issue#12 C# # #-x a#b'), [])
 })
@@ -71,7 +71,7 @@ test('the list is narrowed down to a project and a tag, of this profile only; th
   assert.equal(shown(), ['d'])
 })
 
-test('the choice is remembered, and one that has gone hides nothing', async () => {
+test('remembers the selected project; a deleted one hides nothing', async () => {
   const first = await setUp([fakeRow('a')])
   first.projects.toggle('p2')
   assert.is(first.device.values.get('project'), 'p2')
@@ -80,7 +80,7 @@ test('the choice is remembered, and one that has gone hides nothing', async () =
   assert.equal(first.shown(), ['a'])
 })
 
-test('a refused move is taken back without a word of success; a good one can be undone', async () => {
+test('reverts a rejected move without a success toast; a successful one can be undone', async () => {
   const refused = await setUp([fakeRow('a')], {
     'POST /api/session/move': () => {
       throw new ApiError(507, 'The disk is full')
@@ -102,7 +102,7 @@ test('a refused move is taken back without a word of success; a good one can be 
   assert.is(service.of('POST /api/session/move').length, 2, 'what is so already is not asked for')
 })
 
-test('a project made from a conversation takes it in; deleting one asks first', async () => {
+test('a project created from a session gets it; deleting asks first', async () => {
   const { verbs, sessions, projects, layout, service } = await setUp([fakeRow('a')], {
     'POST /api/projects/create': () => ({ ok: true, project: project('p3', 'Three') }),
     'POST /api/projects/delete': () => ({ ok: true }),
@@ -136,7 +136,7 @@ const withProfiles = (answers: Answers = {}) => {
   return { ...fake, names, toasts, profiles, verbs, left, saved }
 }
 
-test('a refused switch leaves the page where it is and says why (409 while an agent runs)', async () => {
+test('a rejected profile switch shows its reason (409 while an agent runs)', async () => {
   const { verbs, left, toasts, device } = withProfiles({
     'POST /api/profile/switch': () => {
       throw new ApiError(409, 'Cannot switch profiles while an agent is running.')
@@ -147,7 +147,7 @@ test('a refused switch leaves the page where it is and says why (409 while an ag
   assert.match(toasts.list.value[0]?.text ?? '', /while an agent is running/)
 })
 
-test('a switch keeps the draft, tells the other tabs, and loads the whole page anew', async () => {
+test('a profile switch saves the draft, notifies other tabs and reloads the page', async () => {
   const { verbs, profiles, left, saved, device, toasts } = withProfiles()
   await profiles.load()
   await verbs.switchProfile('default')
@@ -174,7 +174,7 @@ test('a page whose browser was led elsewhere by another tab or a deletion follow
   assert.equal(left, ['http://host/any/path/'])
 })
 
-test('deleting the profile one is in leads to default; another one only leaves the list', async () => {
+test('deleting the active profile switches to default; another one is removed from the list', async () => {
   const { verbs, profiles, names, left } = withProfiles()
   names.now = 'work'
   await profiles.load()

@@ -1,4 +1,4 @@
-/** The conversation list: order, headings, pages, changes that are taken back. */
+/** Session list: order, headings, pages, reverted changes. */
 import { signal } from '@preact/signals'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -20,7 +20,7 @@ const setUp = (answers: Parameters<typeof fakePlatform>[0] = {}) => {
 
 const test = suite('sessions')
 
-test('a refused change is taken back and said', async () => {
+test('reverts a rejected change and shows the error', async () => {
   const { sessions, toasts } = setUp({
     'POST /api/session/rename': () => {
       throw new ApiError(507, 'The disk is full')
@@ -34,7 +34,7 @@ test('a refused change is taken back and said', async () => {
   assert.is(toasts.list.value[0]?.text, 'The disk is full')
 })
 
-test('a delete that fails brings the row back; one that succeeds can be undone', async () => {
+test('restores the row after a failed delete; a successful one can be undone', async () => {
   const refused = setUp({
     'POST /api/session/delete': () => {
       throw new ApiError(409, 'busy')
@@ -64,7 +64,7 @@ test('newest first, equal times by id, a changed row moves', () => {
   assert.is(ids(rows), 'bac')
 })
 
-test('headings: pinned, days, months; archived ones only when asked for', () => {
+test('headings: pinned, days, months; archived if requested', () => {
   const rows = [
     fakeRow('a', { updated_at: now - 60 }),
     fakeRow('b', { updated_at: now - 3_600, pinned: true }),
@@ -82,7 +82,7 @@ test('headings: pinned, days, months; archived ones only when asked for', () => 
   assert.equal(text(true), [...expected, 'Archived', 'g'])
 })
 
-test('pages follow each other without doubles; a delta in between is kept', async () => {
+test('loads pages without duplicates and keeps updates received in between', async () => {
   const { sessions, service } = setUp({
     'GET /api/sessions': ({ cursor }) =>
       cursor
@@ -98,7 +98,7 @@ test('pages follow each other without doubles; a delta in between is kept', asyn
   assert.is(service.of('GET /api/sessions').length, 2)
 })
 
-test('a list that cannot be loaded says so only while there is nothing to show', async () => {
+test('reports a failed list only while there are no rows', async () => {
   const { sessions, service } = setUp()
   await sessions.load().catch(() => null)
   assert.is(sessions.state.value, 'failed')
@@ -120,7 +120,7 @@ test('rows of other profiles stay out of sight; command-line ones do not', () =>
   assert.equal([shown(), sessions.waiting.value], [2, 1])
 })
 
-test('pinned conversations of later pages stand at the top, and once', async () => {
+test('lists pinned sessions of later pages first, once', async () => {
   const { sessions, service } = setUp({
     'GET /api/sessions': ({ cursor }) =>
       cursor
@@ -160,7 +160,7 @@ test('10 000 rows: a delta is quick', () => {
   assert.is(sessions.rows.value.length, 10_000)
 })
 
-test('the open conversation keeps its row although no page that was fetched has it', async () => {
+test('keeps the row of the open session even if no page contains it', async () => {
   const asked: unknown[] = []
   const { platform } = fakePlatform({
     'GET /api/sessions': input => {

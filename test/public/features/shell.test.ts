@@ -1,4 +1,4 @@
-/** Small states: address, settings, models, toasts, connection, inbox, viewed marks, search, the gate. */
+/** Shell state: route, settings, models, toasts, connection, inbox, unread marks, search, sign-in. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { ApiError } from '../../../public/api.ts'
@@ -34,7 +34,7 @@ test('addresses under any path; unknown ones are a new chat', () => {
   assert.is(pathOf({ view: 'chat', sessionId: 'a/b' }), 'session/a%2Fb')
 })
 
-test('settings lie over the conversation and return to it', () => {
+test('closing another view returns to the chat', () => {
   const pushed: string[] = []
   const history = {
     pushState: (_: unknown, __: string, url: string) => void pushed.push(url),
@@ -48,7 +48,7 @@ test('settings lie over the conversation and return to it', () => {
   assert.equal(pushed, [`${base}settings/about`, `${base}session/a`])
 })
 
-test('a setting that is refused is taken back; the row says so', async () => {
+test('reverts a rejected setting and marks its row', async () => {
   const { platform, service, clock } = fakePlatform({
     'POST /api/settings': () => {
       throw new ApiError(507, 'full')
@@ -106,7 +106,7 @@ test('toasts leave, unless they are held or newer ones push them out', () => {
   assert.equal(toasts.list.value.map(({ text }) => text).join(''), 'defg')
 })
 
-test('a short loss stays silent, a long one counts down and polls', async () => {
+test('hides a short disconnect; counts down and polls during a long one', async () => {
   const { platform, clock } = fakePlatform()
   let polls = 0
   const connection = createConnection(platform, async () => {
@@ -136,7 +136,7 @@ test('a short loss stays silent, a long one counts down and polls', async () => 
   connection.close()
 })
 
-test('what waits is told once, and goes when it is settled', async () => {
+test('reports a pending question once and removes it when answered', async () => {
   const told: string[] = []
   const { platform } = fakePlatform({
     'GET /api/inbox': () => ({ questions: [], cursor: 'aaaaaaaa-9' }),
@@ -198,7 +198,7 @@ test('search: titles at once, full text after a pause, a stale answer is dropped
   assert.equal(search.hits.value, [])
 })
 
-test('the gate: everybody who waits goes on after one sign-in', async () => {
+test('one sign-in resolves all waiting requests', async () => {
   const { platform, service } = fakePlatform({
     'POST /api/auth/login': ({ password }) => {
       if (password !== 'right') throw new ApiError(401, 'Invalid password')

@@ -1,4 +1,4 @@
-/** The fold of a subagent's events, live and from its stored result: nesting, bounds, and what comes late or broken. */
+/** Subagents from live events and stored results: nesting, bounds, late and malformed data. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Frame, TurnEvent } from '../../../lib/schema/event.ts'
@@ -56,7 +56,7 @@ const ends = (parent: string, tid: string): TurnEvent => ({
   },
 })
 
-test('before a turn, or from a call nobody knows: nothing happens', () => {
+test('ignores events before a turn or of unknown calls', () => {
   const none = follow(emptyChat('a'), begins('c1', 'look'), calls('c1', 'c1.0.x'))
   assert.is(none.live, null)
   const late = follow(emptyChat('a'), started, {
@@ -66,7 +66,7 @@ test('before a turn, or from a call nobody knows: nothing happens', () => {
   assert.equal(late.live?.subagents, [])
 })
 
-test("a subagent's calls stand in its timeline, not in the turn's; its own subagents name the call", () => {
+test('lists calls in the timeline of their subagent; nested subagents name the call', () => {
   const chat = follow(
     emptyChat('a'),
     started,
@@ -103,7 +103,7 @@ test("a subagent's calls stand in its timeline, not in the turn's; its own subag
   assert.equal(after.live?.subagents, [])
 })
 
-test('a reload in mid-turn goes on where the record stands', () => {
+test('a reload during a turn continues from the stored position', () => {
   const before = follow(emptyChat('a'), started, begins('c1', 'look'), calls('c1', 'c1.0.x'))
   const again = chatFromSession(
     fakeSession('a', { live: before.live, cursor: 'aaaaaaaa-9' }) as Parameters<

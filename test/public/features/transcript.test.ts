@@ -1,4 +1,4 @@
-/** Rows of a transcript: what becomes a step, what a text, what stays hidden; which rows are drawn; what cards say. */
+/** Transcript rows: steps, texts, hidden messages, visible range, cards. */
 import '../../_jsx.ts'
 import { signal } from '@preact/signals'
 import { h } from 'preact'
@@ -69,7 +69,7 @@ transcript(
   },
 )
 
-transcript('steps before an answer are one line, questions are none of them', () => {
+transcript('collapses steps before an answer into one line, without questions', () => {
   const rows = rowsOf(turn)
   assert.is(kinds(rows), 'user activity text foot')
   const activity = rows[1]
@@ -110,7 +110,7 @@ transcript('stopped, failed and compressed', () => {
   )
 })
 
-transcript('a summary is a divider behind the last message it stands for', () => {
+transcript('places the divider of a summary after the last message it covers', () => {
   const divided = (last: string, live: LiveShape | null = null) =>
     toRows({
       messages: turn,
@@ -131,7 +131,7 @@ transcript('a summary is a divider behind the last message it stands for', () =>
   assert.equal(row, { kind: 'compaction', key: 'summary:9', message: null, n: 9 })
 })
 
-transcript('the keys of a live turn are those of the settled one', () => {
+transcript('uses the same keys for a live and a stored turn', () => {
   const shape = { messageId: 'm5', hasText: true, hasReasoning: false, tools: [] }
   const live = rowsOf(turn.slice(0, 4), shape)
   assert.equal(
@@ -147,7 +147,7 @@ transcript('the keys of a live turn are those of the settled one', () => {
   assert.is(kinds(waiting), 'user activity foot')
 })
 
-transcript('a running call is a step before its message has come, and only one after', () => {
+transcript('shows a running call once, before and after its message arrives', () => {
   const tools = [
     {
       tid: 't1',
@@ -236,7 +236,7 @@ const draw = (value: Partial<Chat>): string =>
     }),
   )
 
-transcript('cards say what is asked and what went wrong', () => {
+transcript('parses approvals and errors for their cards', () => {
   const onAnswer = () => undefined
   const html = [
     draw({
@@ -300,7 +300,7 @@ transcript('three thousand messages draw few nodes', () => {
   assert.not.ok(html.includes('text 10<'))
 })
 
-transcript('calls in words', () => {
+transcript('describes tool calls', () => {
   assert.is(describeToolCall('terminal', { command: ' npm  test\n' }).object, 'npm test')
   assert.is(describeToolCall('read_file', { path: '/a/b/c/d.ts' }).object, '…/c/d.ts')
   assert.is(describeToolCall('mcp_git_log', { ref: 'main' }).did, 'Git log')

@@ -1,4 +1,4 @@
-/** Doubles, snapshots and resets: every frame is delivered once and in order, whatever the wire does. */
+/** Duplicates, snapshots and resets: every event is delivered once and in order. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createEventCursors, type SnapshotRequest } from '../../../public/stream/event-cursors.ts'
@@ -19,7 +19,7 @@ const make = () => {
 
 const test = suite('sources')
 
-test('a source nobody follows is passed over', () => {
+test('ignores events of unsubscribed sources', () => {
   const { got, say } = make()
   say(1)
   assert.equal(got, [])
@@ -44,7 +44,7 @@ test('doubles are dropped by number', () => {
   assert.equal(got, [2, 3, 4])
 })
 
-test('a reset asks for a snapshot, also when the numbers begin anew', () => {
+test('a reset requests a snapshot, also when numbering restarts', () => {
   const { sources, got, holds, say, reset } = make()
   sources.completeSnapshot(sources.beginSnapshot('list'), 'a-100')
   reset()

@@ -1,4 +1,4 @@
-/** The connection: where it resumes, how it changes what it watches, what it does about a dead link. */
+/** Event stream: resuming, changing subscriptions, dead connections. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import {
@@ -79,7 +79,7 @@ test('the name of the event is the type of the frame', () => {
   assert.equal(frames, [{ source: 'list', n: 6, data: { session_id: 'x' }, type: 'gone' }])
 })
 
-test('a changed watch opens the next connection and closes the last one only when it is ready', () => {
+test('a change of subscriptions opens the next connection before closing the last', () => {
   const { stream, opened, frames } = connection()
   stream.start('a-5')
   opened[0]!.say('ready', {}, 'a-5')
@@ -106,7 +106,7 @@ test('what is carried already needs no new connection', () => {
   assert.is(opened.length, 2, 'from before it was carried')
 })
 
-test('a link without pings is dead, a ping keeps it alive', () => {
+test('treats a connection without pings as dead', () => {
   const { stream, last, clock, states } = connection()
   stream.start('a-5')
   last().say('ready', {}, 'a-5')

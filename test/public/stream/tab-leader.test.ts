@@ -1,4 +1,4 @@
-/** Many tabs, one connection: who leads, what the others hear, what happens when the leader goes. */
+/** Tabs sharing one connection: leader election, delivery, and failover. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createStream } from '../../../public/stream/stream.ts'
@@ -111,7 +111,7 @@ test('without locks every tab listens for itself', async () => {
   assert.is(opened.length, 2)
 })
 
-test('one leads, all hear, and the wishes of all are watched', async () => {
+test('elects one leader, delivers to all tabs, and watches the union of their subscriptions', async () => {
   const { open, opened, wait, last } = browser()
   const one = open('1', { s1: 'a-4' })
   await settle()
@@ -131,7 +131,7 @@ test('one leads, all hear, and the wishes of all are watched', async () => {
   assert.is(opened.length, count, 'a follower that answers a ping changes nothing')
 })
 
-test('when the leader closes, the next one asks where the others stand', async () => {
+test('a new leader collects the subscriptions of the other tabs', async () => {
   const { open, wait, last } = browser()
   const one = open('1')
   await settle()
