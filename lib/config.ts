@@ -2,6 +2,7 @@
 import { isIP } from 'node:net'
 import { homedir } from 'node:os'
 import { basename, dirname, join, resolve } from 'node:path'
+import { closest } from 'fastest-levenshtein'
 
 export type Config = Readonly<{
   host: string
@@ -69,29 +70,13 @@ const USAGE = 'Usage: agent-webui [port] [--host address] [--no-browser]'
 /** The only reference to `process.env`. */
 export const processEnvironment = (): Record<string, string | undefined> => process.env
 
-/** Edit distance; names are short. */
-const distance = (a: string, b: string): number => {
-  let row = Array.from({ length: b.length + 1 }, (_, i) => i)
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i]
-    for (let j = 1; j <= b.length; j++) {
-      next[j] = Math.min(
-        next[j - 1]! + 1,
-        row[j]! + 1,
-        row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1),
-      )
-    }
-    row = next
-  }
-  return row[b.length]!
-}
-
 /** A misspelled variable stops the start: ignoring it silently would be worse. */
-const refuseUnknown = (env: Readonly<Record<string, string>>) => {
+const rejectUnknown = (env: Readonly<Record<string, string>>) => {
   for (const name of Object.keys(env)) {
     if (!name.startsWith('AGENT_WEBUI_') || KNOWN_VARIABLES.includes(name)) continue
-    const near = KNOWN_VARIABLES.toSorted((a, b) => distance(a, name) - distance(b, name))[0]
-    throw new Error(`${name} is not a setting of agent-webui; did you mean ${near}?`)
+    throw new Error(
+      `${name} is not a setting of agent-webui; did you mean ${closest(name, KNOWN_VARIABLES)}?`,
+    )
   }
 }
 
@@ -194,7 +179,7 @@ export const readConfig = (
       Object.entries(environment).filter((pair): pair is [string, string] => pair[1] !== undefined),
     ),
   )
-  refuseUnknown(env)
+  rejectUnknown(env)
   const given = parseArguments(argv)
   const warnings: string[] = []
   /** Blank is the same as not set. */

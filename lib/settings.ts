@@ -175,8 +175,8 @@ export const createSettings = (path: string, options: SettingsOptions): Settings
 
   /** Stores only what was set, so that defaults from the environment still apply to the rest. */
   const write = (patch: Stored): void => {
-    const kept = Object.entries(stored()).filter(([key]) => !OBSOLETE_KEYS.has(key))
-    file.write({ ...Object.fromEntries(kept), ...patch })
+    const remaining = Object.entries(stored()).filter(([key]) => !OBSOLETE_KEYS.has(key))
+    file.write({ ...Object.fromEntries(remaining), ...patch })
   }
 
   return {

@@ -280,10 +280,10 @@ export const writeRoots = (
   dir: string,
 ): { name: string; roots: string[] }[] =>
   ROOTS.flatMap(name => {
-    const said = env[name]
-    if (said === undefined || said === '') return []
+    const value = env[name]
+    if (value === undefined || value === '') return []
     const home = env.HOME || homedir()
-    const roots = said
+    const roots = value
       .split(delimiter)
       .map(each => each.trim())
       .filter(each => each !== '')

@@ -3,6 +3,7 @@
  * would go to a provider the user did not choose: a typo in an address must not become another company's address.
  */
 
+import { distance } from 'fastest-levenshtein'
 import { isObject, type JsonObject } from '../base/json.ts'
 import { unavailable } from '../errors.ts'
 import type { ModelHome } from './provider-config.ts'
@@ -16,27 +17,11 @@ const shapeOf = (value: unknown): string =>
 /** The first key whose value is neither absent nor text. */
 const notText = (
   of: Readonly<JsonObject>,
-  place: string,
+  prefix: string,
   keys: readonly string[],
 ): string | null => {
   const key = keys.find(name => !isAbsent(of[name]) && !isText(of[name]))
-  return key === undefined ? null : `${place}${key} is ${shapeOf(of[key])}, but must be text`
-}
-
-/** Levenshtein distance. */
-const distance = (a: string, b: string): number => {
-  let row = Array.from({ length: b.length + 1 }, (_, i) => i)
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i]
-    for (let j = 1; j <= b.length; j++)
-      next[j] = Math.min(
-        (row[j] ?? 0) + 1,
-        (next[j - 1] ?? 0) + 1,
-        (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1),
-      )
-    row = next
-  }
-  return row[b.length] ?? 0
+  return key === undefined ? null : `${prefix}${key} is ${shapeOf(of[key])}, but must be text`
 }
 
 const plain = (key: string): string => key.toLowerCase().replace(/[-_ ]/g, '')
@@ -47,7 +32,7 @@ const NOT_MEANT: ReadonlySet<string> = new Set(['providers', 'models'])
 /** `base-url`, `baseUrl`, `provder`: reported only when the correct key is absent. */
 const misspelled = (
   of: Readonly<JsonObject>,
-  place: string,
+  prefix: string,
   wanted: readonly string[],
 ): string | null => {
   for (const key of Object.keys(of)) {
@@ -55,7 +40,7 @@ const misspelled = (
     const meant = wanted.find(
       name => isAbsent(of[name]) && distance(plain(key), plain(name)) <= (name.length > 6 ? 2 : 1),
     )
-    if (meant !== undefined) return `${place}${key} is not a setting; did you mean "${meant}"?`
+    if (meant !== undefined) return `${prefix}${key} is not a setting; did you mean "${meant}"?`
   }
   return null
 }
@@ -66,7 +51,7 @@ const OTHER_NAMES =
 /** An address under a key other programs use. Ignoring it would silently use the provider's default address. */
 const otherAddress = (
   of: Readonly<JsonObject>,
-  place: string,
+  prefix: string,
   wanted: readonly string[],
 ): string | null => {
   if (wanted.some(name => !isAbsent(of[name]))) return null
@@ -76,18 +61,18 @@ const otherAddress = (
       OTHER_NAMES.test(plain(name)) &&
       /^[a-z]+:\/\/|^[\w.-]+:\d+|^localhost\b|\./i.test(String(of[name] ?? '')),
   )
-  return key === undefined ? null : `${place}${key} is not a setting; did you mean "base_url"?`
+  return key === undefined ? null : `${prefix}${key} is not a setting; did you mean "base_url"?`
 }
 
 /** Keys of an entry that may hold its address. */
 const ADDRESSES = ['base_url', 'url', 'api']
 
-const ofEntry = (entry: Readonly<JsonObject>, place: string): string | null =>
-  notText(entry, place, [...ADDRESSES, 'api_key', 'api_mode']) ??
+const ofEntry = (entry: Readonly<JsonObject>, prefix: string): string | null =>
+  notText(entry, prefix, [...ADDRESSES, 'api_key', 'api_mode']) ??
   (ADDRESSES.some(name => !isAbsent(entry[name]))
     ? null
-    : misspelled(entry, place, ['base_url'])) ??
-  otherAddress(entry, place, ADDRESSES)
+    : misspelled(entry, prefix, ['base_url'])) ??
+  otherAddress(entry, prefix, ADDRESSES)
 
 const ofModel = (model: unknown): string | null => {
   if (isAbsent(model) || isText(model)) return null

@@ -35,7 +35,7 @@ export type ConnectionTestsOptions = {
   live: RemoteModels
   catalogue: ModelCatalog
   trial: (
-    asked: { provider: string; model: string },
+    input: { provider: string; model: string },
     endpoint: () => ModelEndpoint,
     signal: AbortSignal,
   ) => Promise<TestCallResult>
@@ -61,12 +61,12 @@ export const createConnectionTests = ({ live, catalogue, trial }: ConnectionTest
   /** The home with the unsaved key and address applied. */
   const suppose = (
     home: ModelHome,
-    asked: ConnectionTestInput,
+    input: ConnectionTestInput,
     provider: string,
     model: string,
   ): ModelHome => {
-    const variables = variablesFor(home, provider, asked.apiKey)
-    const baseUrl = asked.baseUrl?.trim() ? parseBaseUrl(asked.baseUrl) : null
+    const variables = variablesFor(home, provider, input.apiKey)
+    const baseUrl = input.baseUrl?.trim() ? parseBaseUrl(input.baseUrl) : null
     if (!baseUrl && Object.keys(variables).length === 0) return home
     return withProvider(home, { provider, model, baseUrl }, variables)
   }
@@ -91,12 +91,12 @@ export const createConnectionTests = ({ live, catalogue, trial }: ConnectionTest
     /** Makes a minimal model call. Provider failures are part of the result; it does not throw for them. */
     async call(
       home: ModelHome,
-      asked: ConnectionTestInput,
+      input: ConnectionTestInput,
       signal: AbortSignal,
     ): Promise<TestCallResult> {
-      const provider = named(asked.provider)
-      const supposed = suppose(home, asked, provider, asked.model ?? '')
-      const model = await modelFor(supposed, provider, asked.model?.trim() ?? '')
+      const provider = named(input.provider)
+      const supposed = suppose(home, input, provider, input.model ?? '')
+      const model = await modelFor(supposed, provider, input.model?.trim() ?? '')
       return trial(
         { provider, model },
         () => {
@@ -109,9 +109,9 @@ export const createConnectionTests = ({ live, catalogue, trial }: ConnectionTest
     },
 
     /** Fetches the model list. Nothing is stored. */
-    async probe(home: ModelHome, asked: ConnectionTestInput): Promise<ProbeResult> {
-      const provider = named(asked.provider)
-      const supposed = suppose(home, asked, provider, asked.model ?? '')
+    async probe(home: ModelHome, input: ConnectionTestInput): Promise<ProbeResult> {
+      const provider = named(input.provider)
+      const supposed = suppose(home, input, provider, input.model ?? '')
       const setup = readSetup(supposed)
       const base_url = baseUrlOf(setup, provider, { model: '', provider, baseUrl: null })
       const none = { provider, base_url, models: [] }
@@ -120,13 +120,13 @@ export const createConnectionTests = ({ live, catalogue, trial }: ConnectionTest
         const models = found.map(({ id }) => ({ id, label: labelFor(setup, provider, id) }))
         return models.length > 0
           ? { ...none, ok: true, models, message: `${models.length} models` }
-          : { ...none, ok: false, ...said('This provider needs an API key first.') }
+          : { ...none, ok: false, ...failure('This provider needs an API key first.') }
       } catch (error) {
-        if (error instanceof UserError) return { ...none, ok: false, ...said(error.message) }
+        if (error instanceof UserError) return { ...none, ok: false, ...failure(error.message) }
         throw error
       }
     },
   }
 }
 
-const said = (message: string) => ({ message, error: message })
+const failure = (message: string) => ({ message, error: message })

@@ -109,11 +109,11 @@ const wireByModel = (model: string): SupportedWire => {
 
 /** `api_mode` from config.yaml, else derived from the provider and its address. */
 const wireOf = (setup: ModelSetup, provider: string, model: string, url: string): Wire => {
-  const said =
+  const configured =
     customEntry(setup, provider)?.apiMode ??
     setup.providers.get(provider)?.apiMode ??
     (setup.active === provider ? setup.apiMode : null)
-  const explicit = WIRES.find(wire => wire === said)
+  const explicit = WIRES.find(wire => wire === configured)
   if (explicit) return explicit
   if (/\/anthropic(?:\/v1)?$/.test(url)) return 'anthropic_messages'
   if (URL.canParse(url) && new URL(url).hostname === 'api.openai.com') return 'codex_responses'

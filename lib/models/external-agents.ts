@@ -83,8 +83,8 @@ export const installedAgents = (path: string): AgentProgram[] => {
   const found = new Map<string, AgentProgram>()
   for (const agent of KNOWN_AGENTS) {
     const [file = '', ...args] = agent.command
-    const place = found.has(agent.id) ? null : findExecutable(file, path)
-    if (place) found.set(agent.id, { ...agent, command: [place, ...args] })
+    const executable = found.has(agent.id) ? null : findExecutable(file, path)
+    if (executable) found.set(agent.id, { ...agent, command: [executable, ...args] })
   }
   return [...found.values()]
 }
@@ -116,12 +116,12 @@ const nameOf = (id: string): string =>
 
 /** Settings merged from several sections; earlier sections win. */
 const settingsOf = ({ agents }: ModelSetup, id: string): ExternalAgentSettings | undefined => {
-  const said = agents.flatMap(agent => (agent.id === id ? [agent.settings] : []))
-  if (said.length === 0) return undefined
+  const entries = agents.flatMap(agent => (agent.id === id ? [agent.settings] : []))
+  if (entries.length === 0) return undefined
   return {
-    ...Object.assign({}, ...said.toReversed()),
-    env: Object.assign({}, ...said.toReversed().map(({ env }) => env)),
-    mcp: said.every(({ mcp }) => mcp),
+    ...Object.assign({}, ...entries.toReversed()),
+    env: Object.assign({}, ...entries.toReversed().map(({ env }) => env)),
+    mcp: entries.every(({ mcp }) => mcp),
   }
 }
 
@@ -144,8 +144,8 @@ const toEndpoint = (
   own: string,
 ): ModelEndpoint => {
   const [file = '', ...args] = command
-  const place = findExecutable(file, setup.env.PATH ?? '')
-  if (!place)
+  const executable = findExecutable(file, setup.env.PATH ?? '')
+  if (!executable)
     throw unavailable(
       `Couldn’t start ${name}: ${file} isn’t installed on this machine. Install it, or pick another model.`,
     )
@@ -159,7 +159,7 @@ const toEndpoint = (
     baseUrl: '',
     apiKey: null,
     contextLength: 0,
-    command: [place, ...args],
+    command: [executable, ...args],
     agent: {
       id,
       name,
@@ -176,11 +176,11 @@ export const listExternalAgents = (setup: ModelSetup) => {
     [...installedAgents(path), ...configuredAgents(setup)].map(agent => [agent.id, agent]),
   )
   return [...agents.values()].map(({ id, name, command: [file = '', ...args] }) => {
-    const place = findExecutable(file, path)
+    const executable = findExecutable(file, path)
     return {
       id,
       name,
-      command: place === null ? null : [place, ...args],
+      command: executable === null ? null : [executable, ...args],
       env: settingsOf(setup, id)?.env ?? {},
     }
   })

@@ -44,9 +44,9 @@ export const createModelCatalog = ({
   const factsIn =
     (home: ModelHome) =>
     (provider: string, model: string): ModelFacts | null => {
-      const said = live.cached(home, provider)?.find(({ id }) => id === model)?.contextLength
+      const remote = live.cached(home, provider)?.find(({ id }) => id === model)?.contextLength
       const facts = prices.find(provider, model)
-      return said ? { ...facts, contextLength: said } : facts
+      return remote ? { ...facts, contextLength: remote } : facts
     }
 
   const beyond = (home: ModelHome): ModelInfoSources => {
@@ -64,8 +64,8 @@ export const createModelCatalog = ({
   /** The model of a local server that serves exactly one: it needs no configured default (agent-home §2.2). */
   const onlyModel = (home: ModelHome, setup: ModelSetup): string => {
     if (!setup.active || !setup.baseUrl || !isLocalUrl(setup.baseUrl)) return ''
-    const said = live.cached(home, setup.active)
-    return said?.length === 1 ? (said[0]?.id ?? '') : ''
+    const remote = live.cached(home, setup.active)
+    return remote?.length === 1 ? (remote[0]?.id ?? '') : ''
   }
 
   const defaults = (home: ModelHome): DefaultConfig => {

@@ -78,11 +78,11 @@ const modelsOf = (
   { live }: ModelInfoSources,
 ): ModelOption[] => {
   const written = writtenModels(setup, provider)
-  const said = usesRemoteList(setup, provider) ? live?.(provider) : null
-  if (!said?.length) return written
-  const has = new Set(said.map(({ id }) => id))
-  const kept = provider.startsWith('custom') ? written.filter(({ id }) => !has.has(id)) : []
-  return [...said.map(({ id }) => ({ id, label: labelFor(setup, provider, id) })), ...kept]
+  const remote = usesRemoteList(setup, provider) ? live?.(provider) : null
+  if (!remote?.length) return written
+  const has = new Set(remote.map(({ id }) => id))
+  const others = provider.startsWith('custom') ? written.filter(({ id }) => !has.has(id)) : []
+  return [...remote.map(({ id }) => ({ id, label: labelFor(setup, provider, id) })), ...others]
 }
 
 const groupName = (setup: ModelSetup, provider: string): string =>

@@ -83,8 +83,8 @@ const SIGNED_IN: ReadonlySet<string> = new Set([
 
 const hasToken = (value: unknown): boolean => {
   const raw = asObject(value)
-  return [raw, asObject(raw.tokens)].some(place =>
-    [place.access_token, place.refresh_token, place.api_key].some(
+  return [raw, asObject(raw.tokens)].some(source =>
+    [source.access_token, source.refresh_token, source.api_key].some(
       token => typeof token === 'string' && token.trim() !== '',
     ),
   )

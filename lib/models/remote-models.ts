@@ -51,7 +51,7 @@ const listUrl = (base: string, isChosen: boolean): string => {
 }
 
 /** A request to the configured address; null when there is none to make. */
-const ownQuestion = (setup: ModelSetup, provider: string): ModelListRequest | null => {
+const configuredRequest = (setup: ModelSetup, provider: string): ModelListRequest | null => {
   const url = baseUrlOf(setup, provider, { model: '', provider, baseUrl: null })
   if (NOT_FETCHED.has(provider) || !url || /\/anthropic$/.test(url)) return null
   const key = credentialFor(setup, provider, url)?.key ?? null
@@ -78,7 +78,7 @@ const ownQuestion = (setup: ModelSetup, provider: string): ModelListRequest | nu
 }
 
 /** A request to the known list address. Sends only a key that config.yaml assigns to this provider. */
-const knownQuestion = (setup: ModelSetup, provider: string): ModelListRequest | null => {
+const knownListRequest = (setup: ModelSetup, provider: string): ModelListRequest | null => {
   const base = KNOWN_LISTS.get(provider)
   const key = configuredKey(setup, provider)
   if (!base || !key) return null
@@ -89,7 +89,7 @@ const knownQuestion = (setup: ModelSetup, provider: string): ModelListRequest | 
 type CacheEntry = {
   models: readonly RemoteModel[] | null
   atMs: number
-  asking: Promise<readonly RemoteModel[] | null> | null
+  pending: Promise<readonly RemoteModel[] | null> | null
 }
 type HomeCache = { values: unknown; env: unknown; auth: unknown; held: Map<string, CacheEntry> }
 
@@ -123,18 +123,18 @@ export const createRemoteModels = (
     return held
   }
 
-  const questions = (setup: ModelSetup, provider: string): ModelListRequest[] =>
-    [ownQuestion(setup, provider), knownQuestion(setup, provider)].filter(
-      (question, at, all): question is ModelListRequest =>
-        question !== null && all.findIndex(other => other?.url === question.url) === at,
+  const requestsFor = (setup: ModelSetup, provider: string): ModelListRequest[] =>
+    [configuredRequest(setup, provider), knownListRequest(setup, provider)].filter(
+      (request, at, all): request is ModelListRequest =>
+        request !== null && all.findIndex(other => other?.url === request.url) === at,
     )
 
   const fetchFirst = async (
-    asked: readonly ModelListRequest[],
+    requests: readonly ModelListRequest[],
   ): Promise<readonly RemoteModel[] | null> => {
-    for (const question of asked) {
+    for (const request of requests) {
       try {
-        const models = await fetchModelList(question)
+        const models = await fetchModelList(request)
         if (models.length > 0) return models
       } catch {
         // Try the next address.
@@ -151,22 +151,22 @@ export const createRemoteModels = (
       const provider = toProviderId(name)
       const held = cacheOf(home)
       const last = held.get(provider)
-      if (last?.asking) return last.asking
+      if (last?.pending) return last.pending
       if (last && isFresh(last)) return last.models
-      const asked = questions(readSetup(home), provider)
+      const requests = requestsFor(readSetup(home), provider)
       // Do not cache: provider names come from requests, and the map would grow without bound.
-      if (asked.length === 0) return null
-      const asking = fetchFirst(asked)
-      held.set(provider, { models: last?.models ?? null, atMs: last?.atMs ?? 0, asking })
-      const models = await asking
-      held.set(provider, { models, atMs: now(), asking: null })
+      if (requests.length === 0) return null
+      const pending = fetchFirst(requests)
+      held.set(provider, { models: last?.models ?? null, atMs: last?.atMs ?? 0, pending })
+      const models = await pending
+      held.set(provider, { models, atMs: now(), pending: null })
       return models
     },
     cached: (home, name) => cacheOf(home).get(toProviderId(name))?.models ?? null,
     async fetch(home, name) {
       const setup = readSetup(home)
-      const [question] = questions(setup, toProviderId(name))
-      return question ? fetchModelList(question) : []
+      const [request] = requestsFor(setup, toProviderId(name))
+      return request ? fetchModelList(request) : []
     },
     forget(home, name) {
       if (name === undefined) homes.delete(home)

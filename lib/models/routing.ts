@@ -64,8 +64,8 @@ const refuse = (what: string): never => {
 const readRouting = (value: unknown): Routing | null => {
   if (isNothing(value)) return null
   if (!isObject(value)) return refuse('provider_routing must be a mapping')
-  const asked = Object.entries(value).filter(([, each]) => !isNothing(each))
-  const routing = asked.map(([key, each]) => {
+  const configured = Object.entries(value).filter(([, each]) => !isNothing(each))
+  const routing = configured.map(([key, each]) => {
     if (!Object.hasOwn(KEYS, key)) return refuse(`provider_routing.${key} is not a setting`)
     const known = KEYS[key]
     const read = known?.read(each)

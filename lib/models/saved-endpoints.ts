@@ -70,7 +70,7 @@ export const saveEndpointEdits = (
     }
     return [[['custom_providers'], [...list, row]], ...clear(['api_key', 'api', 'api_mode'])]
   }
-  const place = ['providers', active]
+  const path = ['providers', active]
   const missing = Object.entries(endpoint).filter(([key]) =>
     key === 'api_key' ? !held?.apiKey : key === 'api_mode' ? !held?.apiMode : !held?.baseUrl,
   )
@@ -78,8 +78,8 @@ export const saveEndpointEdits = (
   const lists = keepsUrl && isEndpoint(active) && own.model !== '' && !held?.models.has(own.model)
   const facts = own.context_length === undefined ? {} : { context_length: own.context_length }
   return [
-    ...missing.map(([key, value]) => [[...place, key], value] as const),
-    ...(lists ? [[[...place, 'models', own.model], facts] as const] : []),
+    ...missing.map(([key, value]) => [[...path, key], value] as const),
+    ...(lists ? [[[...path, 'models', own.model], facts] as const] : []),
     ...clear([
       ...(own.api_key ? ['api_key', 'api'] : []),
       ...(own.api_mode ? ['api_mode'] : []),

@@ -37,7 +37,7 @@ export const createTestCall =
   ({ providers, hintFor, timeoutMs = TIMEOUT_MS }: TestCallOptions) =>
   /** `endpoint` may throw a UserError. Provider failures are part of the result; it does not reject for them. */
   async (
-    asked: { provider: string; model: string },
+    requested: { provider: string; model: string },
     endpoint: () => ModelEndpoint,
     signal: AbortSignal,
   ): Promise<TestCallResult> => {
@@ -45,8 +45,8 @@ export const createTestCall =
     const took = () => Math.round(performance.now() - startedMs)
     const failed = (message: string, type: FailureType = 'error'): TestCallResult => {
       const hint = hintFor(type)
-      const said = { message, error: message, type, ...(hint ? { hint } : {}) }
-      return { ok: false, ...asked, duration_ms: took(), ...said }
+      const details = { message, error: message, type, ...(hint ? { hint } : {}) }
+      return { ok: false, ...requested, duration_ms: took(), ...details }
     }
     const enough = new AbortController()
     const timeout = AbortSignal.timeout(timeoutMs)

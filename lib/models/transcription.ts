@@ -104,14 +104,13 @@ export const transcribe = async (
   })
   const text = await answer.text()
   if (!answer.ok) {
-    const said = errorMessageIn(text)
+    const message = errorMessageIn(text)
       .replaceAll(apiKey ?? '\0', '***')
       .slice(0, MAX_ERROR_CHARS)
     const refuse = answer.status === 400 || answer.status === 415 ? invalid : unavailable
-    throw refuse(said || `The speech service returned status ${answer.status}`)
+    throw refuse(message || `The speech service returned status ${answer.status}`)
   }
-  const heard: unknown = JSON.parse(text)
-  const transcript = asObject(heard).text
+  const transcript = asObject(JSON.parse(text)).text
   if (typeof transcript !== 'string') throw unavailable('The speech service returned no text')
   return transcript.trim()
 }

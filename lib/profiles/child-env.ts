@@ -29,9 +29,9 @@ export const childEnvironment = (given: {
   dir?: string
 }): Record<string, string> => {
   const allowed = new Set(given.config.env_passthrough)
-  const kept = Object.entries(given.env).filter(
+  const visible = Object.entries(given.env).filter(
     ([name]) => !OURS.test(name) && (allowed.has(name) || !isSecretName(name)),
   )
   const own = given.dir !== undefined && profileHomeDir(given.config, given.dir)
-  return { ...Object.fromEntries(kept), ...(own && { HOME: own }), ...given.extra }
+  return { ...Object.fromEntries(visible), ...(own && { HOME: own }), ...given.extra }
 }

@@ -78,18 +78,18 @@ const addressEdits = (
   ]
 }
 
-const fill = (place: Home, { source, baseUrl, apiKey, prepare }: NewProfile): void => {
-  for (const name of DIRECTORIES) mkdirSync(join(place.dir, name), { mode: 0o700 })
+const fill = (home: Home, { source, baseUrl, apiKey, prepare }: NewProfile): void => {
+  for (const name of DIRECTORIES) mkdirSync(join(home.dir, name), { mode: 0o700 })
   if (source) {
     const reason = source.config.problem()
     if (reason !== null)
       throw conflict(`Couldn’t read the configuration of profile '${source.name}': ${reason}`)
-    copy(source.config.path, join(place.dir, 'config.yaml'))
-    for (const path of CLONED) copy(join(source.dir, path), join(place.dir, path))
+    copy(source.config.path, join(home.dir, 'config.yaml'))
+    for (const path of CLONED) copy(join(source.dir, path), join(home.dir, path))
   }
-  const edits = addressEdits(place.config.read().model, { baseUrl, apiKey })
-  if (edits.length > 0) place.config.editAll(edits)
-  prepare?.(place)
+  const edits = addressEdits(home.config.read().model, { baseUrl, apiKey })
+  if (edits.length > 0) home.config.editAll(edits)
+  prepare?.(home)
 }
 
 /** Reserves the name: mkdir is atomic, also against the command line. */

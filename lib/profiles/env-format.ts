@@ -61,13 +61,13 @@ export const editEnv = (text: string, name: string, value: string | null): strin
   const end = text.includes('\r\n') ? '\r\n' : '\n'
   const lines = text.split(/\r\n|\n|\r/)
   const first = lines.findIndex(raw => nameOf(raw) === name)
-  const kept = lines.flatMap((raw, at) => {
+  const remaining = lines.flatMap((raw, at) => {
     if (nameOf(raw) !== name) return [raw]
     if (at !== first || line === null) return []
     return [/^\s*export\s/.test(raw) ? `export ${line}` : line]
   })
-  if (line === null || first >= 0) return kept.join(end)
+  if (line === null || first >= 0) return remaining.join(end)
   // Without a final line break the new line would join the last one.
-  if (kept.at(-1) === '') kept.pop()
-  return [...kept, line, ''].join(end)
+  if (remaining.at(-1) === '') remaining.pop()
+  return [...remaining, line, ''].join(end)
 }

@@ -55,10 +55,10 @@ export const restrictSecrets = (
   if (process.platform === 'win32') return
   const uid = process.getuid?.()
   const homes = [baseHome, ...profilesOf(baseHome)]
-  const places = homes
+  const paths = homes
     .filter(dir => !existsSync(join(dir, '.managed')))
     .flatMap(dir => SECRETS.map(name => join(dir, name)))
-  for (const path of [...places, join(stateDir, '.signing_key')]) {
+  for (const path of [...paths, join(stateDir, '.signing_key')]) {
     try {
       if (tighten(path, uid)) log(`${path} could be read by others; now only by its owner`)
     } catch (error) {

@@ -96,13 +96,14 @@ export const createHomes = (
     return wanted && find(wanted) ? wanted : DEFAULT_PROFILE
   }
 
-  const gone = new Map<string, Home>()
-  const goneOf = (name: string): Home => {
-    const home = gone.get(name) ?? deletedHome(name, dir)
-    gone.set(name, home)
+  const deleted = new Map<string, Home>()
+  const deletedOf = (name: string): Home => {
+    const home = deleted.get(name) ?? deletedHome(name, dir)
+    deleted.set(name, home)
     return home
   }
-  const of = (name: string | null | undefined): Home => (name ? (find(name) ?? goneOf(name)) : base)
+  const of = (name: string | null | undefined): Home =>
+    name ? (find(name) ?? deletedOf(name)) : base
   const orBase = (name: string): Home => find(name) ?? base
 
   return {

@@ -19,10 +19,10 @@ export type Profiles = ReturnType<typeof createProfiles>
 
 export const createProfiles = ({ homes, env, log, onDeleted }: ProfilesOptions) => {
   /** The profile is deleted; removing its files is retried at the next start. */
-  const tell = (error: unknown) =>
-    log('a deleted profile is still on the disk', { error: messageOf(error) })
+  const logFailure = (error: unknown) =>
+    log('could not remove the files of a deleted profile', { error: messageOf(error) })
 
-  void removeDeletedProfiles(homes.dir).catch(tell)
+  void removeDeletedProfiles(homes.dir).catch(logFailure)
 
   return {
     checkName: checkNewName,
@@ -33,9 +33,9 @@ export const createProfiles = ({ homes, env, log, onDeleted }: ProfilesOptions) 
       Promise.all(homes.list().map(home => toProfile(home, active))),
     create: (given: NewProfile): Home => createProfile(homes, env, given),
     async remove(home: Home): Promise<void> {
-      const gone = deleteProfile(homes, home)
+      const removal = deleteProfile(homes, home)
       onDeleted(home.name)
-      await gone.catch(tell)
+      await removal.catch(logFailure)
     },
   }
 }

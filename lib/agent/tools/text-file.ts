@@ -9,6 +9,7 @@ import {
   readFileSync,
 } from 'node:fs'
 import { basename, dirname, extname } from 'node:path'
+import { distance } from 'fastest-levenshtein'
 import { readTextBytes, displayText, type TextBytes } from '../../store/text-bytes.ts'
 import { rewriteText } from '../../store/text-rewrite.ts'
 import type { ToolContext } from '../types.ts'
@@ -76,28 +77,11 @@ const similarNames = (place: string): string => {
       return (
         other.includes(stem) ||
         stem.includes(other.replace(/\.[^.]*$/, '') || '\0') ||
-        near(wanted, other)
+        distance(wanted, other) <= 2
       )
     })
     .slice(0, 5)
   return close.length > 0 ? ` Similar names there: ${close.join(', ')}` : ''
-}
-
-/** At most two letters apart, swapped neighbours included roughly. */
-const near = (a: string, b: string): boolean => {
-  if (Math.abs(a.length - b.length) > 2) return false
-  let row = Array.from({ length: b.length + 1 }, (_, at) => at)
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i]
-    for (let j = 1; j <= b.length; j++)
-      next[j] = Math.min(
-        (row[j] ?? 0) + 1,
-        (next[j - 1] ?? 0) + 1,
-        (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1),
-      )
-    row = next
-  }
-  return (row.at(-1) ?? 9) <= 2
 }
 
 type AsFile = { bytes: Buffer; isText: boolean; kept?: string }

@@ -57,10 +57,10 @@ export const createCredentialPools = ({
   const writing = new Set<Promise<void>>()
   const inTurn = mutex()
 
-  const placeOf = (home: PoolHome, provider: string) => `${home.dir}\0${provider}`
+  const poolIdOf = (home: PoolHome, provider: string) => `${home.dir}\0${provider}`
   /** Contains the key, so that a replaced key starts without a status. */
   const nameOf = (home: PoolHome, provider: string, { id, key }: Candidate) =>
-    `${placeOf(home, provider)}\0${id}\0${key}`
+    `${poolIdOf(home, provider)}\0${id}\0${key}`
 
   const knownOf = (name: string): Known => {
     const found = known.get(name) ?? { used: 0 }
@@ -86,15 +86,15 @@ export const createCredentialPools = ({
       .map(withKnown(home, provider))
 
   const choose = (home: PoolHome, provider: string, among: readonly Candidate[]) => {
-    const place = placeOf(home, provider)
+    const poolId = poolIdOf(home, provider)
     const chosen = chooseKey(among, {
       strategy: strategyOf(home.settings(), provider),
       nowMs: nowMs(),
-      last: lastChosen.get(place),
+      last: lastChosen.get(poolId),
       random,
     })
     if (!chosen) return undefined
-    lastChosen.set(place, chosen.id)
+    lastChosen.set(poolId, chosen.id)
     knownOf(nameOf(home, provider, chosen)).used++
     return chosen
   }
@@ -104,7 +104,7 @@ export const createCredentialPools = ({
     home: PoolHome,
     provider: string,
     candidate: Candidate,
-    said: Omit<KeyStatus, 'used'>,
+    status: Omit<KeyStatus, 'used'>,
   ) => {
     const state = knownOf(nameOf(home, provider, candidate))
     const work = inTurn(home.dir, async () => {
@@ -115,7 +115,7 @@ export const createCredentialPools = ({
       const isWritten = await saveKeyStatus(
         home.dir,
         noted,
-        { ...said, used },
+        { ...status, used },
         flock ? { flock } : {},
       )
       if (!isWritten) return
