@@ -1,8 +1,8 @@
-/** What a person sends with a message: names of files. Other programs send objects that carry one. */
+/** Attachments of a message: file names. Other clients send objects with a name. */
 import { z } from 'zod'
 import { isObject } from '../base/json.ts'
 
-/** Of one message (contract §6.1). */
+/** Per message (contract §6.1). */
 const MAX_ATTACHMENTS = 20
 
 export const fileNameOf = (item: unknown): string | null => {
@@ -13,7 +13,7 @@ export const fileNameOf = (item: unknown): string | null => {
   return [path, name, filename].find((value): value is string => typeof value === 'string') ?? null
 }
 
-/** Left out without a word they would be missed by the person who attached them. */
+/** Rejected rather than truncated: silently dropped files would go unnoticed. */
 export const Attachments = z
   .array(z.unknown())
   .transform(items => items.map(fileNameOf).filter(name => name !== null))

@@ -1,4 +1,4 @@
-/** What turns have changed in files, as it goes over the wire. */
+/** Checkpoints: the file changes of turns. */
 import { z } from 'zod'
 
 export const CheckpointFile = z
@@ -7,7 +7,7 @@ export const CheckpointFile = z
     path: z.string(),
     old_path: z.string().optional(),
     status: z.enum(['added', 'modified', 'deleted', 'renamed', 'typechange']),
-    /** Lines; null for what has none that could be counted. */
+    /** Lines; null when they cannot be counted. */
     added: z.number().nullable(),
     removed: z.number().nullable(),
   })
@@ -18,15 +18,15 @@ export const Checkpoint = z
   .object({
     checkpoint: z.string(),
     session_id: z.string(),
-    /** The person's message; null once it cannot be told. */
+    /** The user message of the turn; null when it is unknown. */
     message_id: z.string().nullable(),
     title: z.string(),
     workspace: z.string(),
     at: z.number(),
     ended_at: z.number(),
-    /** The checkpoint this one has put back. */
+    /** The checkpoint that this one restored. */
     undo_of: z.string().nullable(),
-    /** The service was ended in the middle of the turn. */
+    /** The server was stopped during the turn. */
     interrupted: z.boolean(),
     /** What could not be recorded. */
     notes: z.array(z.string()),
@@ -50,7 +50,7 @@ export const Restored = z
     restored: z.array(z.string()),
     unchanged: z.array(z.string()),
     failed: z.array(z.object({ path: z.string(), error: z.string() })),
-    /** By which this is undone again; null when nothing was changed. */
+    /** The checkpoint that undoes this restore; null when nothing was changed. */
     checkpoint: z.string().nullable(),
     error: z.string().optional(),
   })

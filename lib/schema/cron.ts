@@ -1,8 +1,8 @@
-/** Scheduled jobs, as the agent's own jobs file keeps them and as they go over the wire. */
+/** Scheduled jobs, in the agent's jobs file and on the wire. */
 import { z } from 'zod'
 
 export const JOB_ID = /^[0-9A-Za-z][0-9A-Za-z_-]{0,63}$/
-/** Ours are 12 lower-case hex; other programs may name theirs otherwise. A file is named after it. */
+/** Ours are 12 lowercase hex digits; other programs use other ids. Used as a file name. */
 export const JobId = z.string({ error: 'job_id required' }).regex(JOB_ID, 'Invalid job_id')
 
 export const Schedule = z
@@ -16,7 +16,7 @@ export type Schedule = z.infer<typeof Schedule>
 
 const text = z.string().nullable()
 
-/** Times are ISO 8601 with offset. Keys of newer agents come along unchanged. */
+/** Times are ISO 8601 with offset. Unknown keys of newer agents are passed through. */
 export const Job = z
   .looseObject({
     id: z.string(),
@@ -28,7 +28,7 @@ export const Job = z
     provider: text,
     base_url: text,
     script: text,
-    /** As stored; what nobody can read is passed on as it is. */
+    /** As stored; invalid values are passed through. */
     schedule: z.unknown(),
     schedule_display: z.string(),
     repeat: z.object({ times: z.number().nullable(), completed: z.number() }),
@@ -44,7 +44,7 @@ export const Job = z
     last_delivery_error: text,
     deliver: z.string(),
     origin: z.unknown(),
-    /** Beside the file: the schedule in words, and whether it runs at this moment. */
+    /** Not stored: the schedule in words, and whether the job is running. */
     words: z.string(),
     running: z.boolean(),
   })
@@ -52,9 +52,8 @@ export const Job = z
 export type Job = z.infer<typeof Job>
 
 /**
- * One due time, or one run by hand. `running` has no end yet; `ran` ended by itself, well or not;
- * `missed`: nobody was there (`count` due times up to `due_until`); `skipped`: the one before was still running;
- * `interrupted`: the service ended in its middle.
+ * One scheduled or manual run. `ran`: ended, with or without an error. `missed`: the server was not running (`count` due
+ * times up to `due_until`). `skipped`: the previous run was still running. `interrupted`: the server stopped during it.
  */
 export const JobRun = z
   .object({

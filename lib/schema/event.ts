@@ -1,4 +1,4 @@
-/** Everything a turn says over a stream, and everything the multiplexed stream says beside it. */
+/** Events of a turn's stream, and of the multiplexed event stream of the page. */
 import { z } from 'zod'
 import { Message } from './message.ts'
 import { Approval, Clarify } from './question.ts'
@@ -8,7 +8,7 @@ import { SummaryRef } from './summary.ts'
 import { SubagentStatus } from './subagent.ts'
 import { Usage } from './usage.ts'
 
-/** The words for a failed turn (contract, decision 30); providers' failures use the same. */
+/** Types of failure of a turn (contract, decision 30), also used for provider failures. */
 export const FailureType = z.enum([
   'quota_exhausted',
   'rate_limit',
@@ -33,8 +33,8 @@ const ToolFields = {
   args: z.record(z.string(), z.string()),
   tid: z.string(),
   /**
-   * A subagent's call: which call delegated, and to which of its tasks it belongs. Its `name` is then `subagent_progress`,
-   * which clients that know no nesting draw as a card of its own, and `tool` says what was called.
+   * A subagent's call: the delegating call, and the index of the task. Its `name` is then `subagent_progress`, which
+   * clients without nesting show as a card of its own, and `tool` is the name of the called tool.
    */
   parent_tid: z.string().optional(),
   task_index: z.number().optional(),
@@ -53,8 +53,8 @@ export const TurnEvent = z.discriminatedUnion('type', [
   event('token', { text: z.string(), message_id: z.string() }),
   event('reasoning', { text: z.string(), message_id: z.string() }),
   /**
-   * What was streamed for this message is void: the call is made again in `delay_ms`, and all of it comes again under the same
-   * id. `attempt` calls have failed, of `attempts` that are made at most.
+   * The call is retried in `delay_ms`: discard what was streamed for this message; it is streamed again under the same id.
+   * `attempt` calls have failed, of at most `attempts`.
    */
   event('retry', {
     message_id: z.string(),
@@ -63,7 +63,7 @@ export const TurnEvent = z.discriminatedUnion('type', [
     delay_ms: z.number(),
     message: z.string(),
   }),
-  /** A finished message, already in the transcript. Tool output longer than 4 000 characters is cut as in a paged read. */
+  /** A finished message, already in the transcript. Tool output over 4 000 characters is truncated as in a paged read. */
   event('message', { message: Message }),
   event('tool', { event_type: z.literal('tool.started'), ...ToolFields }),
   event('tool_output', { tid: z.string(), text: z.string(), parent_tid: z.string().optional() }),
@@ -74,7 +74,7 @@ export const TurnEvent = z.discriminatedUnion('type', [
     duration: z.number().nullable(),
     is_error: z.boolean(),
   }),
-  /** A subagent begins or ends (`status`), or speaks; `again` says why what it was saying is void. */
+  /** A subagent starts or ends (`status`), or streams; `again`: the reason why its streamed text is discarded. */
   event('subagent', {
     parent_tid: z.string(),
     task_index: z.number(),
@@ -88,9 +88,9 @@ export const TurnEvent = z.discriminatedUnion('type', [
   z.object({ type: z.literal('clarify'), data: Clarify }),
   event('answered', { id: z.string(), kind: z.enum(['approval', 'clarify']), answer: z.string() }),
   event('warning', { message: z.string(), type: z.string().optional() }),
-  /** Earlier messages are being summarised; the model is called when that is done. */
+  /** Earlier messages are being summarized; the model is called afterwards. */
   event('compressing', { message: z.string() }),
-  /** From here on a summary stands for them: its number, and the message after which its divider is drawn. */
+  /** Earlier messages are now replaced by a summary for the model. */
   event('compressed', {
     message: z.string(),
     summary: SummaryRef.optional(),
@@ -100,7 +100,7 @@ export const TurnEvent = z.discriminatedUnion('type', [
   event('done', {
     usage: Usage,
     message_ids: z.array(z.string()),
-    /** A side question: nothing of it is in the session. */
+    /** A side question, which is not stored in the session. */
     ephemeral: z.boolean().optional(),
     answer: z.string().optional(),
   }),
@@ -121,17 +121,17 @@ export const TurnEvent = z.discriminatedUnion('type', [
 ])
 export type TurnEvent = z.infer<typeof TurnEvent>
 
-/** Beside turns: rows of the list, what waits for a person, notices. `ping` and `ready` carry no source. */
+/** Events outside turns: list rows, questions, notices. `ping` and `ready` have no source. */
 export const ServiceEvent = z.discriminatedUnion('type', [
   event('row', { row: SessionRow }),
   event('gone', { session_id: z.string() }),
   z.object({ type: z.literal('asked'), data: z.union([Approval, Clarify]) }),
   event('settled', { id: z.string(), session_id: z.string(), answer: z.string() }),
-  /** On the session's own source: what waits to be sent to it has changed. */
+  /** On the session's source: its queue has changed. */
   event('queue', { session_id: z.string(), queued: z.array(Queued) }),
   /**
-   * On the session's own source: a side question is asked, and what is said to it. `answer` is the whole of it, at the end.
-   * It is no part of the session: after a reset only its end is told.
+   * On the session's source: a side question and its streamed answer; `answer` is complete, at the end. It is not stored in
+   * the session: after a reset, only its end is sent.
    */
   event('aside', {
     stream_id: z.string(),
@@ -144,7 +144,7 @@ export const ServiceEvent = z.discriminatedUnion('type', [
   event('notice', {
     level: z.enum(['info', 'warn', 'error']),
     message: z.string(),
-    /** The conversation it is about. */
+    /** The session it concerns. */
     session_id: z.string().optional(),
   }),
   /** Whether the command-line sessions of a profile are watched; `changed`: fetch the list again. */
@@ -153,12 +153,12 @@ export const ServiceEvent = z.discriminatedUnion('type', [
     profile: z.string().optional(),
     changed: z.boolean().optional(),
   }),
-  /** The source cannot be resumed: fetch it by HTTP, then drop frames up to the reply's cursor. */
+  /** The source cannot be resumed: fetch it over HTTP, then ignore frames up to the reply's cursor. */
   event('reset', {}),
 ])
 export type ServiceEvent = z.infer<typeof ServiceEvent>
 
-/** `data:` of a frame of GET /api/events; `n` is the process-wide number, `boot` stands in the SSE id. */
+/** `data:` of a frame of GET /api/events; `n` is the process-wide number, `boot` is in the SSE id. */
 export type Frame = {
   source: `session:${string}` | 'list' | 'inbox' | 'gateway' | 'notices'
   n: number

@@ -1,13 +1,13 @@
-/** Another program's agent as a session sees it: its modes, its options, its commands, its earlier sessions. */
+/** The external agent (ACP) of a session: modes, options, commands and sessions. */
 import { z } from 'zod'
 
 const Choice = z.object({ value: z.string(), name: z.string(), description: z.string() })
 
 export const ExternalAgent = z
   .object({
-    /** Null while the session's model is no agent of another program. */
+    /** Null unless the model of the session is an external agent. */
     agent: z.object({ id: z.string(), name: z.string() }).nullable(),
-    /** False until its program runs and has opened its side of the session. */
+    /** False until the agent is running and has opened its session. */
     is_open: z.boolean(),
     mode: z.object({ current: z.string(), choices: z.array(Choice) }).nullable(),
     options: z.array(
@@ -21,7 +21,7 @@ export const ExternalAgent = z
         kind: z.enum(['select', 'switch']),
       }),
     ),
-    /** Typed with a slash before them; sent to the agent as they are. */
+    /** Slash commands of the agent; sent to it as typed. */
     commands: z.array(z.object({ name: z.string(), description: z.string(), hint: z.string() })),
   })
   .meta({ id: 'ExternalAgent' })
@@ -29,7 +29,7 @@ export type ExternalAgent = z.infer<typeof ExternalAgent>
 
 export const AgentSessions = z
   .object({
-    /** Newest as the agent orders them; of the session's workspace. */
+    /** In the agent's order; of the workspace of the session. */
     sessions: z.array(
       z.object({
         agent_session_id: z.string(),
@@ -37,11 +37,11 @@ export const AgentSessions = z
         /** Seconds since 1970. */
         updated_at: z.number().nullable(),
         cwd: z.string(),
-        /** Ours that goes on with it already. */
+        /** Our session that continues it. */
         session_id: z.string().nullable(),
       }),
     ),
-    /** Why there are none; empty when there are some. */
+    /** Why the list is empty; empty otherwise. */
     note: z.string(),
   })
   .meta({ id: 'AgentSessions' })
@@ -50,7 +50,7 @@ export type AgentSessions = z.infer<typeof AgentSessions>
 export const Adopted = z.object({
   session_id: z.string(),
   message_count: z.number(),
-  /** What is not shown, and why; empty when all of it is. */
+  /** What is missing from the transcript, and why; empty when it is complete. */
   note: z.string(),
 })
 export type Adopted = z.infer<typeof Adopted>

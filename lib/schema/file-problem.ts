@@ -1,13 +1,13 @@
-/** Files of a home, or of the service, that are damaged. */
+/** Files of a home or of the server that cannot be read. */
 import { z } from 'zod'
 
 export const FileProblem = z.object({
-  /** Null for a file of the service itself. */
+  /** Null for files of the server. */
   profile: z.string().nullable(),
   file: z.string(),
-  /** The line, where one is known, and what is wrong. */
+  /** What is wrong, with the line when it is known. */
   reason: z.string(),
-  /** The last version that could be read is still used. Otherwise what depends on the file is refused. */
+  /** The last readable version is still used. Otherwise everything that depends on the file is rejected. */
   in_force: z.boolean(),
 })
 export type FileProblem = z.output<typeof FileProblem>

@@ -1,4 +1,4 @@
-/** What git says of a workspace. */
+/** Git state of a workspace. */
 import { z } from 'zod'
 
 const counts = {
@@ -11,7 +11,7 @@ const counts = {
   behind: z.number(),
 }
 
-/** The six fields twice, for both kinds of clients (decision 12); `git: null` alone where there is no repository. */
+/** The six fields are sent twice, for two kinds of clients (decision 12). Only `git: null` without a repository. */
 export const GitInfo = z
   .object({
     git: z.object({ ...counts, is_git: z.literal(true) }).nullable(),
@@ -25,7 +25,7 @@ export const GitFile = z
     /** Relative to the workspace. */
     path: z.string(),
     old_path: z.string().optional(),
-    /** Git's letters of the index and of the working tree: M T A D R C U, `?`, or a space for unchanged. */
+    /** Status letters of git for index and working tree: M T A D R C U, `?`, or a space for unchanged. */
     index: z.string(),
     worktree: z.string(),
     status: z.enum([
@@ -45,7 +45,7 @@ export type GitFile = z.infer<typeof GitFile>
 export const GitStatus = z
   .object({
     is_git: z.boolean(),
-    /** The commit's short name while no branch is checked out; null without a repository. */
+    /** The abbreviated commit when HEAD is detached; null without a repository. */
     branch: z.string().nullable(),
     detached: z.boolean(),
     upstream: z.string().nullable(),

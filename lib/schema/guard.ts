@@ -1,7 +1,7 @@
-/** Guards of a shared home that this service does not keep. */
+/** Safeguards in a shared home that this server does not support. */
 import { z } from 'zod'
 
-/** What is refused while a guard is not kept. */
+/** What can be blocked while a safeguard is not supported. */
 export const BLOCKED_BY_GUARD = [
   'commands',
   'writes',
@@ -16,12 +16,12 @@ export const Guard = z.object({
   /** A key of config.yaml, or a variable. */
   key: z.string(),
   file: z.string(),
-  /** What stands there, without secrets. */
+  /** Its value, without secrets. */
   value: z.string(),
-  /** Stands for the value where it is accepted. */
+  /** Identifies the value when it is accepted. */
   value_id: z.string(),
   why: z.string(),
-  /** Empty: nothing is refused because of it; it only is not as the file says. */
+  /** Empty: nothing is blocked; the setting only has no effect. */
   closes: z.array(z.enum(BLOCKED_BY_GUARD)),
   accepted: z.boolean(),
 })

@@ -1,7 +1,7 @@
-/** The identifiers that cross the wire, and what they may look like. */
+/** Identifiers on the wire and their formats. */
 import { z } from 'zod'
 
-/** Ours are 12 lower-case hex; sessions of the command line and imported ones are wider. */
+/** Ours are 12 lowercase hex digits; command-line and imported sessions use longer ids. */
 export const SESSION_ID = /^[0-9A-Za-z][0-9A-Za-z_-]{0,127}$/
 export const SessionId = z
   .string()
@@ -11,7 +11,7 @@ export const SessionId = z
 /** The input of endpoints that act on one session. */
 export const OneSession = z.object({ session_id: SessionId })
 
-/** 32 lower-case hex: one running or finished turn. */
+/** 32 lowercase hex digits: the stream of one turn. */
 export const STREAM_ID = /^[0-9a-f]{32}$/
 
 /** A profile's name, matched against the whole string; `default` is the base home. */

@@ -1,12 +1,12 @@
-/** MCP servers as the page sees them: how each is reached, how it is, and what it offers; secrets are hidden. */
+/** MCP servers: configuration with masked secrets, state and tools. */
 import { z } from 'zod'
 
 export const McpTool = z
   .object({
-    /** As the model knows it. */
+    /** The name that the model uses. */
     name: z.string(),
     server: z.string(),
-    /** As the server knows it. */
+    /** The name on the server. */
     tool: z.string(),
     description: z.string(),
     enabled: z.boolean(),
@@ -29,11 +29,11 @@ export const McpServerRow = z
     headers: z.record(z.string(), z.string()),
     timeout: z.number(),
     connect_timeout: z.number(),
-    /** What went wrong last, in a sentence. */
+    /** The last error, as a sentence. */
     error: z.string().nullable(),
-    /** The end of what it has printed. */
+    /** The end of its standard error. */
     stderr: z.string(),
-    /** What it calls itself. */
+    /** Name and version that it reports. */
     version: z.string().nullable(),
     tools: z.array(McpTool),
   })

@@ -1,12 +1,12 @@
-/** Models on offer, as the model list shows them. */
+/** The model list. */
 import { z } from 'zod'
 
 export const ModelOption = z
   .object({
-    /** Bare, `provider/model`, or `@provider:model`: what a session stores and a turn resolves. */
+    /** `model`, `provider/model` or `@provider:model`, as stored in sessions. */
     id: z.string(),
     label: z.string(),
-    /** Tokens the model reads; absent when unknown. */
+    /** Context window in tokens; absent when unknown. */
     context_length: z.number().optional(),
   })
   .meta({ id: 'ModelOption' })
@@ -14,9 +14,9 @@ export type ModelOption = z.infer<typeof ModelOption>
 
 export const ModelGroup = z
   .object({
-    /** Name for people. */
+    /** Display name. */
     provider: z.string(),
-    /** Exact id; clients match groups by it and by nothing else. */
+    /** Clients match groups by this id only. */
     provider_id: z.string(),
     models: z.array(ModelOption),
   })

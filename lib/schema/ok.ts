@@ -1,4 +1,4 @@
-/** The shared `{ ok: true }`: a literal written inline would widen to boolean. */
+/** The shared `{ ok: true }`; an inline literal would be widened to boolean. */
 import { z } from 'zod'
 
 export const Ok = z.object({ ok: z.literal(true) })

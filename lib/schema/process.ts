@@ -1,4 +1,4 @@
-/** A program that runs on beside a conversation, as a page shows it. */
+/** A background process of a session. */
 import { z } from 'zod'
 
 export const Process = z

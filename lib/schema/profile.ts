@@ -1,4 +1,4 @@
-/** A profile as lists show it: exactly these nine fields (contract §1.12, decision 10). */
+/** A profile: exactly these nine fields (contract §1.12, decision 10). */
 import { z } from 'zod'
 
 export const Profile = z
@@ -7,7 +7,7 @@ export const Profile = z
     name: z.string(),
     path: z.string(),
     is_default: z.boolean(),
-    /** The profile of the request that asked. */
+    /** The profile of the request. */
     is_active: z.boolean(),
     gateway_running: z.boolean(),
     model: z.string().nullable(),

@@ -1,4 +1,4 @@
-/** A project groups conversations; it is the service's, not one profile's (contract §1.11). */
+/** Projects group sessions of all profiles (contract §1.11). */
 import { z } from 'zod'
 
 export const PROJECT_COLOR = /^#[0-9a-fA-F]{3,8}$/

@@ -1,4 +1,4 @@
-/** Providers of models as the page shows them: which keys are held and where from, never the keys. */
+/** Model providers: which have a key and from where, never the key itself. */
 import { z } from 'zod'
 import { ModelOption } from './model.ts'
 
@@ -7,14 +7,14 @@ export const ProviderRow = z
     id: z.string(),
     display_name: z.string(),
     has_key: z.boolean(),
-    /** A key can be given here. */
+    /** A key can be set on the page. */
     configurable: z.boolean(),
     key_source: z.enum(['env_file', 'env_var', 'config_yaml', 'oauth', 'pool', 'none']),
-    /** Where the key stands: a variable or a key of config.yaml. */
+    /** Where the key is stored: a variable or a key of config.yaml. */
     key_name: z.string().nullable(),
-    /** The variable a key is written to. */
+    /** The variable that a new key is written to. */
     env_var: z.string().nullable(),
-    /** Another spelling of this provider. */
+    /** The provider that this one is an alias of. */
     alias_of: z.string().nullable(),
     models: z.array(ModelOption),
   })
@@ -27,7 +27,7 @@ export const LocalServer = z
     name: z.string(),
     base_url: z.string(),
     models: z.array(ModelOption),
-    /** The profile already uses this address. */
+    /** The profile already uses this URL. */
     configured: z.boolean(),
   })
   .meta({ id: 'LocalServer' })
@@ -39,7 +39,7 @@ export const ProviderTestResult = z
     provider: z.string(),
     model: z.string(),
     duration_ms: z.number(),
-    /** One sentence, whichever way it went. */
+    /** The result as a sentence. */
     message: z.string(),
     error: z.string().optional(),
     type: z.string().optional(),

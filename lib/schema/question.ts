@@ -1,4 +1,4 @@
-/** What waits for a person: an approval of a dangerous command, or a question the agent asks. */
+/** Approvals of commands, and questions of the agent. */
 import { z } from 'zod'
 
 export const ApprovalChoice = z.enum(['once', 'session', 'always', 'deny'])
@@ -16,17 +16,17 @@ export const Approval = z
     approval_id: z.string(),
     session_id: z.string(),
     command: z.string(),
-    /** The stored label of the first matching rule, as `command_allowlist` holds it. */
+    /** Label of the first matching rule, as in `command_allowlist`. */
     pattern_key: z.string(),
     pattern_keys: z.array(z.string()),
     description: z.string(),
-    /** The directory it would run in. */
+    /** Working directory of the command. */
     cwd: z.string().optional(),
-    /** Unified diff of the edit that is asked about. */
+    /** Unified diff of the edit. */
     diff: z.string().optional(),
-    /** The answers on offer; all four when absent. `deny` is always among them. */
+    /** Allowed answers, always with `deny`. Default: all four. */
     choices: z.array(ApprovalChoice).optional(),
-    /** First words and ` *`: the shortest rule that may be given for commands of this kind; absent where only the exact command can be allowed. */
+    /** The shortest allowed rule: first words followed by ` *`. Absent when only the exact command can be allowed. */
     suggested_rule: z.string().optional(),
     requested_at: z.number(),
   })

@@ -1,4 +1,4 @@
-/** A session: its compact row for lists, and its full record with the messages. */
+/** Sessions: the row for lists, and the full record with messages. */
 import { z } from 'zod'
 import { Message } from './message.ts'
 import { Question } from './question.ts'
@@ -7,7 +7,7 @@ import { Queued } from './queue.ts'
 import { LiveSubagent } from './subagent.ts'
 import { Usage } from './usage.ts'
 
-/** One tool call of the whole session in short, for clients that draw cards from it. */
+/** Summary of a tool call, for clients that show cards from it. */
 export const ToolSummary = z
   .object({
     name: z.string(),
@@ -19,7 +19,7 @@ export const ToolSummary = z
   .meta({ id: 'ToolSummary' })
 export type ToolSummary = z.infer<typeof ToolSummary>
 
-/** The compact record C of contract §3.1. Times are seconds since 1970, with fractions. */
+/** Record C of contract §3.1. Times are fractional seconds since 1970. */
 export const SessionRow = z
   .looseObject({
     session_id: z.string(),
@@ -41,11 +41,11 @@ export const SessionRow = z
     compression_anchor_message_key: z.unknown(),
     active_stream_id: z.string().nullable(),
     is_streaming: z.boolean(),
-    /** Open approvals and questions: the row needs a person. */
+    /** Number of open approvals and questions. */
     waiting: z.number(),
-    /** How the last turn ended; null before the first one and while one runs. */
+    /** How the last turn ended; null before the first one and while one is running. */
     last_turn: z.enum(['done', 'failed', 'cancelled', 'interrupted']).nullable(),
-    /** First characters of the newest user message, for the detailed list. */
+    /** Start of the latest user message, for the detailed list. */
     preview: z.string(),
   })
   .meta({ id: 'SessionRow' })
@@ -56,7 +56,7 @@ export const Draft = z
   .meta({ id: 'Draft' })
 export type Draft = z.infer<typeof Draft>
 
-/** What a running turn has produced beyond the journal: enough to draw it without its stream. */
+/** State of a running turn that is not in the journal yet: enough to show it without its stream. */
 export const LiveTurn = z
   .object({
     stream_id: z.string(),
@@ -65,11 +65,11 @@ export const LiveTurn = z
     started_at: z.number(),
     model: z.string(),
     provider: z.string(),
-    /** The assistant message being spoken, if one is. */
+    /** The assistant message being streamed, if any. */
     message_id: z.string().nullable(),
     text: z.string(),
     reasoning: z.string(),
-    /** Calls that have begun and not ended, with what they printed so far (a bounded tail). */
+    /** Running tool calls with the end of their output. */
     tools: z.array(
       z.object({
         tid: z.string(),
@@ -80,9 +80,9 @@ export const LiveTurn = z
         output: z.string(),
       }),
     ),
-    /** Those of calls that run, subagents of subagents too. */
+    /** Running subagents, nested ones included. */
     subagents: z.array(LiveSubagent).optional(),
-    /** A call has failed and is made again at `until` (seconds since 1970); `attempt` have failed, of `attempts` at most. */
+    /** A failed model call is retried at `until` (seconds since 1970). `attempt` calls have failed, of at most `attempts`. */
     retry: z
       .object({
         attempt: z.number(),
@@ -95,7 +95,7 @@ export const LiveTurn = z
   .meta({ id: 'LiveTurn' })
 export type LiveTurn = z.infer<typeof LiveTurn>
 
-/** The full record F. With `limit`, `messages` is the tail and `_messages_offset` tells how many stand before it. */
+/** The full record F. With `limit`, `messages` has the last ones and `_messages_offset` is the number of earlier ones. */
 export const Session = z
   .looseObject({
     ...SessionRow.shape,
@@ -106,11 +106,11 @@ export const Session = z
     pending_started_at: z.number().nullable(),
     composer_draft: Draft,
     questions: z.array(Question),
-    /** Messages that wait to be sent, in their order; also in `queue` events. */
+    /** The queue, in order; also in `queue` events. */
     queued: z.array(Queued),
     live: LiveTurn.nullable(),
     last_usage: Usage.nullable(),
-    /** What the model is told of earlier messages instead of themselves; the messages are all here. */
+    /** Summaries that the model reads in place of earlier messages. The messages are still in the record. */
     summaries: z.array(SummaryRef),
     cursor: z.string(),
     _messages_truncated: z.boolean(),

@@ -1,4 +1,4 @@
-/** The settings of the service: one record for all profiles, kept in settings.json. */
+/** Settings of the server, shared by all profiles and stored in settings.json. */
 import { z } from 'zod'
 
 export const SKINS = [
@@ -11,7 +11,7 @@ export const SKINS = [
   'charizard',
 ] as const
 
-/** Everything that may cross the wire; `password_hash` stands beside it in the file and is in no schema. */
+/** Everything that is sent to clients. The file also has `password_hash`, which is in no schema. */
 export const Settings = z
   .object({
     default_workspace: z.string(),
@@ -21,16 +21,16 @@ export const Settings = z
     show_cli_sessions: z.boolean(),
     sync_to_insights: z.boolean(),
     check_for_updates: z.boolean(),
-    /** Any name; the page knows dark, light, solarized, monokai, nord, system. */
+    /** Any name. The page supports dark, light, solarized, monokai, nord and system. */
     theme: z.string(),
     skin: z.enum(SKINS),
-    /** Like `en` or `pt-BR`. */
+    /** For example `en` or `pt-BR`. */
     language: z.string(),
     bot_name: z.string(),
     sound_enabled: z.boolean(),
     notifications_enabled: z.boolean(),
     show_thinking: z.boolean(),
-    /** The session list: one line each, or with message count and model. */
+    /** Session list: one line per session, or with message count and model. */
     sidebar_density: z.enum(['compact', 'detailed']),
   })
   .meta({ id: 'Settings' })

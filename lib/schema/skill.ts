@@ -1,4 +1,4 @@
-/** A skill: a directory with instructions the agent can read, as one row of a list and as a whole. */
+/** Skills: directories with instructions for the agent. List rows and full records. */
 import { z } from 'zod'
 
 export const SkillRow = z
@@ -7,11 +7,11 @@ export const SkillRow = z
     description: z.string(),
     category: z.string().nullable(),
     enabled: z.boolean(),
-    /** False: the skill says it is for another operating system. */
+    /** False: the skill is for another operating system. */
     compatible: z.boolean(),
-    /** Of a directory that is not ours to write. */
+    /** In a directory outside the profile. */
     read_only: z.boolean(),
-    /** What starts a message with it: `/slug`. */
+    /** Called in a message as `/slug`. */
     slug: z.string(),
   })
   .meta({ id: 'SkillRow' })
@@ -28,11 +28,11 @@ export const Skill = z
     ...SkillRow.shape,
     tags: z.array(z.string()),
     related_skills: z.array(z.string()),
-    /** SKILL.md as it is, front matter included. */
+    /** Content of SKILL.md, with front matter. */
     content: z.string(),
-    /** Of SKILL.md, from the directory all skills are in. */
+    /** Path of SKILL.md, relative to the skills directory. */
     path: z.string(),
-    /** Differs when the content does. */
+    /** Changes with the content. */
     version: z.string(),
     mtime: z.number(),
     /** Kind → paths inside the skill; always an object. */
@@ -54,14 +54,14 @@ export const Skill = z
   .meta({ id: 'Skill' })
 export type Skill = z.infer<typeof Skill>
 
-/** A file of a skill; the content of one that is no text is empty. */
+/** A file of a skill; empty content for binary files. */
 export const LinkedFile = z
   .object({
     content: z.string(),
     path: z.string(),
     is_binary: z.boolean(),
     size: z.number(),
-    /** Differs when the content does. */
+    /** Changes with the content. */
     version: z.string(),
   })
   .meta({ id: 'LinkedFile' })

@@ -1,4 +1,4 @@
-/** What a page draws of a subagent that works: its task, its calls in order, and the last it said. */
+/** State of a running subagent: its task, its tool calls, and the end of its text. */
 import { z } from 'zod'
 
 export const SubagentStatus = z.enum(['running', 'completed', 'failed', 'interrupted'])
@@ -10,7 +10,7 @@ export const SubagentStep = z.object({
   preview: z.string().nullable(),
   args: z.record(z.string(), z.string()),
   started_at: z.number(),
-  /** A bounded tail. */
+  /** The end of the output. */
   output: z.string(),
   /** Seconds; null while it runs. */
   duration: z.number().nullable(),
@@ -20,15 +20,15 @@ export type SubagentStep = z.infer<typeof SubagentStep>
 
 export const LiveSubagent = z
   .object({
-    /** The call that delegated: one of the turn's own, or of another subagent. */
+    /** The delegating tool call, of the turn or of another subagent. */
     parent_tid: z.string(),
     task_index: z.number(),
     goal: z.string(),
     status: SubagentStatus,
     started_at: z.number(),
-    /** The newest ones. */
+    /** The latest steps. */
     steps: z.array(SubagentStep),
-    /** What it is saying and thinking; bounded tails. */
+    /** The end of its streamed text and reasoning. */
     text: z.string(),
     reasoning: z.string(),
   })

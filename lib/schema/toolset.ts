@@ -1,4 +1,4 @@
-/** What an agent may use: its toolsets, what is in them, which are on and why one cannot serve. */
+/** Toolsets: their tools, whether they are enabled, and why a tool is unavailable. */
 import { z } from 'zod'
 
 export const ToolsetRow = z
@@ -8,15 +8,15 @@ export const ToolsetRow = z
     tools: z.array(
       z.object({
         name: z.string(),
-        /** Why it is not offered although its toolset is on; null when it is. */
+        /** Why it is unavailable although its toolset is enabled; null when it is available. */
         reason: z.string().nullable(),
       }),
     ),
-    /** In the session that was asked for, else in the profile. */
+    /** For the requested session, or else for the profile. */
     enabled: z.boolean(),
-    /** As the profile says. */
+    /** For the profile. */
     profile_enabled: z.boolean(),
-    /** `agent.disabled_toolsets` keeps it off. */
+    /** Disabled by `agent.disabled_toolsets`. */
     forbidden: z.boolean(),
   })
   .meta({ id: 'ToolsetRow' })
@@ -25,11 +25,11 @@ export type ToolsetRow = z.infer<typeof ToolsetRow>
 export const Toolsets = z
   .object({
     toolsets: z.array(ToolsetRow),
-    /** Tools of other programs, by server. */
+    /** MCP servers. */
     mcp: z.array(z.object({ name: z.string(), enabled: z.boolean() })),
-    /** Who says which are on. */
+    /** Where the selection comes from. */
     source: z.enum(['session', 'profile', 'default']),
-    /** Null: as the profile says. */
+    /** Null: the selection of the profile applies. */
     enabled_toolsets: z.array(z.string()).nullable(),
     session_id: z.string().nullable(),
     profile: z.string(),

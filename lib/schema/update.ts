@@ -1,14 +1,14 @@
-/** Updates of the service and of the agent: what a check found, and how applying one ended. */
+/** Updates of agent-webui and of the host agent: results of checks and of applying one. */
 import { z } from 'zod'
 
 export const UpdateState = z
   .object({
     name: z.string(),
-    /** Commits the checkout lacks. */
+    /** Number of commits that the checkout is behind. */
     behind: z.number(),
     current_sha: z.string().optional(),
     latest_sha: z.string().optional(),
-    /** What it is compared with, for example `origin/main`. */
+    /** The remote branch, for example `origin/main`. */
     branch: z.string().optional(),
     error: z.string().optional(),
   })
@@ -18,7 +18,7 @@ export type UpdateState = z.infer<typeof UpdateState>
 export const UpdateCheck = z
   .object({
     disabled: z.literal(true).optional(),
-    /** Null: not a git checkout, or not there. */
+    /** Null: not a git checkout, or not installed. */
     webui: UpdateState.nullable().optional(),
     agent: UpdateState.nullable().optional(),
     checked_at: z.number().optional(),
@@ -29,7 +29,7 @@ export type UpdateCheck = z.infer<typeof UpdateCheck>
 export const UpdateTarget = z.enum(['webui', 'agent'])
 export type UpdateTarget = z.infer<typeof UpdateTarget>
 
-/** Of a failure, `error` says the same as `message`; the flags say what a person can do about it. */
+/** For failures, `error` equals `message`; the flags say what the person can do. */
 export const UpdateResult = z
   .object({
     ok: z.boolean(),
@@ -37,11 +37,11 @@ export const UpdateResult = z
     error: z.string().optional(),
     target: UpdateTarget.optional(),
     restart_scheduled: z.boolean().optional(),
-    /** Files are in the middle of a merge. */
+    /** A merge is in progress. */
     conflict: z.literal(true).optional(),
-    /** The checkout has commits of its own. */
+    /** The checkout has local commits. */
     diverged: z.literal(true).optional(),
-    /** The update is there, the local changes are still set aside. */
+    /** The update was applied, but the local changes are still stashed. */
     stash_conflict: z.literal(true).optional(),
   })
   .meta({ id: 'UpdateResult' })

@@ -1,7 +1,7 @@
-/** Tokens and money of a turn. */
+/** Tokens and cost of a turn. */
 import { z } from 'zod'
 
-/** All six are always present and numbers; unknown is 0. Tokens are of this turn, cost is in US dollars. */
+/** All six are always present; unknown is 0. Tokens of this turn, cost in US dollars. */
 export const Usage = z
   .object({
     input_tokens: z.number(),

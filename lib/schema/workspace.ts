@@ -1,7 +1,7 @@
-/** A directory the agent may work in, as a profile's list keeps it. */
+/** Workspaces: directories that the agent may work in, and their files. */
 import { z } from 'zod'
 
-/** `name` is what clients and the file on disk know; `label` is the specification's word for the same. */
+/** `name` and `label` are equal: clients and the file on disk use the first, the specification the second. */
 export const Workspace = z
   .object({ path: z.string(), name: z.string(), label: z.string() })
   .meta({ id: 'Workspace' })
@@ -13,7 +13,7 @@ export const FileEntry = z
     /** Relative to the workspace, with forward slashes. */
     path: z.string(),
     type: z.enum(['dir', 'file']),
-    /** Bytes; null for directories and for links that lead nowhere or outside. */
+    /** Bytes; null for directories, dangling links, and links out of the workspace. */
     size: z.number().nullable(),
   })
   .meta({ id: 'FileEntry' })
