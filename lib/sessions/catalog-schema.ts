@@ -1,8 +1,8 @@
-/** Tables of `catalog.db`. Everything in them is derived from the session files and may be deleted at any time. */
+/** Schema of `catalog.db`. Everything in it is derived from the session files and may be deleted at any time. */
 
 /**
- * Runs of scheduled tasks are left out, but for those that wait for a person or that a person pinned. Part of a migration:
- * a change of it needs a new index, or pages are found without one.
+ * Excludes runs of scheduled tasks, except those that are pinned or wait for the user. The partial index of a migration
+ * uses this text: a change needs a new index, or pages are read without one.
  */
 export const NOT_ONLY_SCHEDULED = `(json_extract(row, '$.source_tag') is not 'cron' or json_extract(row, '$.pinned') = 1 or waiting > 0)`
 
@@ -69,7 +69,7 @@ export const MIGRATIONS = [
   `,
 ] as const
 
-/** `secure_delete`: the words of an erased session must not stay in free pages. */
+/** `secure_delete`: the content of a deleted session must not stay in free pages. */
 export const PRAGMAS = [
   'journal_mode = WAL',
   'synchronous = OFF',
@@ -78,6 +78,6 @@ export const PRAGMAS = [
   'journal_size_limit = 4194304',
 ] as const
 
-/** Lower case without accents, as titles are compared. */
+/** Lower case without accents: the form in which titles are compared. */
 export const foldText = (text: string): string =>
   text.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase()

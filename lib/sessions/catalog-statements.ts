@@ -1,4 +1,4 @@
-/** Every statement of the catalogue, prepared once for each opened file. */
+/** The SQL statements of the session catalog, prepared once per opened file. */
 import type { Database } from '../store/sqlite.ts'
 import { NOT_ONLY_SCHEDULED } from './catalog-schema.ts'
 import type { Mark } from './files.ts'
@@ -6,7 +6,7 @@ import type { UsageRow } from './usage.ts'
 
 type LiveColumns = { active_stream_id: string | null; waiting: number | null; epoch: number }
 type Id = { id: string }
-/** What was used within one quarter of an hour in one way. */
+/** Usage within a quarter of an hour, per model, provider, profile and source. */
 export type UsageBucket = Omit<UsageRow, 'n'> & { profile: string; source: string; turns: number }
 export type PageRow = { row: string; ms: number; id: string }
 
@@ -15,19 +15,19 @@ const PAGE = (where: string) => `
   where listed = 1 ${where} and updated_ms <= ? and (updated_ms < ? or id > ?)
   order by updated_ms desc, id limit ?`
 
-/** Those below a place: profile twice (null: every one), its time twice, its id, how many. */
+/** Pinned rows after a cursor. Parameters: profile twice (null: all), time twice, id, limit. */
 const PINNED = `
   select row, updated_ms as ms, id from session
   where listed = 1 and json_extract(row, '$.pinned') = 1 and (? is null or profile = ?)
   and updated_ms <= ? and (updated_ms < ? or id > ?)
   order by updated_ms desc, id limit ?`
 
-/** Joined by SQLite: 10 000 rows as one blob, without a text of each in JavaScript. */
+/** Joined by SQLite: 10,000 rows as one blob, without one JavaScript string per row. */
 const WHOLE = (where: string) => `
   select cast('[' || coalesce(group_concat(row, ','), '') || ']' as blob) as body from (
     select row from session where listed = 1 ${where} order by updated_ms desc, id)`
 
-export const prepare = (db: Database) => ({
+export const prepareStatements = (db: Database) => ({
   get: db.prepare<[string], LiveColumns & { summary: string; stamp: string; seq: number }>(
     'select summary, stamp, seq, epoch, active_stream_id, waiting from session join fold using (id) where id = ?',
   ),
@@ -59,11 +59,11 @@ export const prepare = (db: Database) => ({
   empties: db.prepare<[number], Id>(
     'select id from session where count = 0 and draft = 0 and open_turn = 0 and active_stream_id is null and untitled >= ?',
   ),
-  /** Rows without an index on this: asked when a project is deleted, which is rare. */
+  /** Without an index: it runs only when a project is deleted. */
   ofProject: db.prepare<[string], Id>(
     "select id from session where json_extract(row, '$.project_id') = ? order by id",
   ),
-  /** Words, profile twice (null: every one), how many. */
+  /** Parameters: words as JSON, profile twice (null: all), limit. */
   titles: db.prepare<[string, string | null, string | null, number], { row: string }>(`
     select row from session where key in (
       select key from session
@@ -103,7 +103,7 @@ export const prepare = (db: Database) => ({
     insert or replace into usage (id, n, at, model, provider, profile, source, input_tokens, output_tokens, cost)
     values (@id, @n, @at, @model, @provider, @profile, @source, @input_tokens, @output_tokens, @cost)`),
   dropUsage: db.prepare<[string]>('delete from usage where id = ?'),
-  /** By quarters of an hour: every time zone's days begin with one. */
+  /** By quarter of an hour: the days of every time zone start on one. */
   usage: db.prepare<[number], UsageBucket>(`
     select cast(at / 900 as integer) * 900 as at, model, provider, profile, source, sum(n > 0) as turns,
       sum(input_tokens) as input_tokens, sum(output_tokens) as output_tokens, sum(cost) as cost

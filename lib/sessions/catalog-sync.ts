@@ -1,4 +1,4 @@
-/** Keeps the catalogue true to the files: whatever another program changed, added or removed is noticed before an answer. */
+/** Keeps the catalog in sync with the session files, including changes by other programs. */
 import { existsSync, readdirSync, renameSync } from 'node:fs'
 import { setImmediate } from 'node:timers/promises'
 import { basename } from 'node:path'
@@ -7,18 +7,44 @@ import { errorCode } from '../store/file-error.ts'
 import { fileStamp } from '../store/journal.ts'
 import type { Catalog } from './catalog.ts'
 import { type Files, foldFile, idOfName, readHeader } from './files.ts'
-import { finishConversion, moveConflictingFile, toEntries } from './legacy.ts'
+import { finishConversion, moveConflictingFile } from './legacy.ts'
 import type { SessionsOptions } from './types.ts'
 import type { Watch } from './watch.ts'
-import { readWhole } from '../store/read-text.ts'
 
 type CatalogSyncOptions = Pick<SessionsOptions, 'onRow' | 'onDeleted' | 'log'> & {
   files: Files
   catalog: () => Catalog
 }
 
-/** The main thread is never held longer by a sweep in the background. */
+/** A background sweep blocks the main thread at most this long. */
 const SLICE_MS = 8
+
+/** Logs each unreadable file once per state. */
+const createReporter = (log: SessionsOptions['log']) => {
+  /** The stamp a file had when it was reported, by path. */
+  const reported = new Map<string, string>()
+  return {
+    /** An unreadable file must neither hide the other sessions nor lose its own row, so its error is only logged. */
+    attempt<T>(path: string, stamp: string, read: () => T): T | 'unreadable' {
+      try {
+        return read()
+      } catch (error) {
+        if (errorCode(error) === '' && !(error instanceof UserError)) throw error
+        if (reported.get(path) !== stamp) {
+          reported.set(path, stamp)
+          log('could not read a session', { name: basename(path), error: messageOf(error) })
+        }
+        return 'unreadable'
+      }
+    },
+    /** A directory, pipe or device with the name of a session. */
+    notAFile(path: string): void {
+      if (reported.has(path)) return
+      reported.set(path, '')
+      log('skipped a session name that is not a file', { name: basename(path) })
+    },
+  }
+}
 
 export const createCatalogSync = ({
   files,
@@ -27,13 +53,12 @@ export const createCatalogSync = ({
   onDeleted,
   log,
 }: CatalogSyncOptions) => {
-  /** .json files that are no sessions, and such that a journal has overtaken: by name, with the state we judged. */
+  /** Stamps of `.json` files that are not sessions, or whose content is already in a journal. By path. */
   const rejected = new Map<string, string>()
-  /** Names that cannot be read, with the state they had when that was said. */
-  const reportedUnreadable = new Map<string, string>()
+  const reporter = createReporter(log)
   let isQuiet = false
 
-  /** Both formats exist: a conversion was cut off, or another program writes the former format. The journal keeps the id. */
+  /** For an id with files in both formats: a conversion was interrupted, or another program writes the former format. The journal keeps the id. */
   const resolveDuplicateFormats = (id: string): void => {
     const json = files.json(id)
     const stamp = fileStamp(json)
@@ -45,12 +70,12 @@ export const createCatalogSync = ({
     )
     if (aside === null) {
       rejected.set(json, stamp)
-      log('a session exists in both formats; the journal holds all that the .json file says', {
+      log('a session exists in both formats; the journal contains all of the .json file', {
         session_id: id,
       })
       return
     }
-    log('a session was also written in the former format; it is kept as a session of its own', {
+    log('a session was also written in the former format; kept as a separate session', {
       session_id: id,
       other: aside,
     })
@@ -65,55 +90,33 @@ export const createCatalogSync = ({
     return false
   }
 
-  /** One file that cannot be read must not hide the others, nor take the row it had. */
-  const attempt = <T>(path: string, stamp: string, read: () => T): T | 'unreadable' => {
-    try {
-      return read()
-    } catch (error) {
-      if (errorCode(error) === '' && !(error instanceof UserError)) throw error
-      if (reportedUnreadable.get(path) !== stamp) {
-        reportedUnreadable.set(path, stamp)
-        log('a session cannot be read', { name: basename(path), error: messageOf(error) })
-      }
-      return 'unreadable'
-    }
-  }
-
-  /** A folder or a pipe by the name of a session: said once. */
-  const reportNonFile = (name: string): void => {
-    const path = files.path(name)
-    if (reportedUnreadable.has(path)) return
-    reportedUnreadable.set(path, '')
-    log('a name among the sessions is not a file and is passed over', { name })
-  }
-
-  /** Brings the row of `id` up to its file. False when there is no such session (any more). */
+  /** Updates the row of `id` from its file. False when there is no such session. */
   const refresh = (id: string): boolean => {
     const file = files.find(id)
     if (!file) return removeRow(id)
     if (file.stamp === catalog().stamp(id)) return true
     if (file.format === 'json' && rejected.get(file.path) === file.stamp) return removeRow(id)
-    const result = attempt(file.path, file.stamp, () => {
+    const result = reporter.attempt(file.path, file.stamp, () => {
       if (file.format === 'jsonl') resolveDuplicateFormats(id)
       return foldFile(file)
     })
     if (result === 'unreadable') return catalog().stamp(id) !== undefined
     if (!result) {
       rejected.set(file.path, file.stamp)
-      log('a file among the sessions is not one', { name: `${id}.json` })
+      log('skipped a .json file that is not a session', { name: `${id}.json` })
       return removeRow(id)
     }
     const { summary } = result
     const to = summary.renamedTo
     if (to !== null && to !== id && !existsSync(files.jsonl(to))) {
-      // Killed between the line that says so and the rename.
+      // Killed between the `renamed` line and the rename of the file.
       renameSync(file.path, files.jsonl(to))
       removeRow(id)
       refresh(to)
       return false
     }
     if (summary.bad > 0) {
-      log('lines of a session could not be read and were skipped', {
+      log('skipped unreadable lines of a session', {
         session_id: id,
         lines: summary.bad,
       })
@@ -123,7 +126,7 @@ export const createCatalogSync = ({
     return true
   }
 
-  /** Looks at every file; yields between slices. */
+  /** Compares every file with its row; yields between slices. */
   function* steps(): Generator<void> {
     const names = readdirSync(files.dir)
     const ids = new Set<string>()
@@ -137,12 +140,12 @@ export const createCatalogSync = ({
           const id = idOfName(names[next] as string)
           if (id === undefined) continue
           const stamp = fileStamp(files.path(names[next] as string))
-          // Both formats: the pair is looked at with the first of them.
-          if (stamp === undefined) reportNonFile(names[next] as string)
+          // An id that was seen already exists in both formats.
+          if (stamp === undefined) reporter.notAFile(files.path(names[next] as string))
           else if (!ids.has(id)) {
             ids.add(id)
             if (known.get(id) !== stamp) refresh(id)
-          } else attempt(files.json(id), stamp, () => resolveDuplicateFormats(id))
+          } else reporter.attempt(files.json(id), stamp, () => resolveDuplicateFormats(id))
         }
       })
       yield
@@ -152,10 +155,7 @@ export const createCatalogSync = ({
 
   return {
     refresh,
-    sweepNow(): void {
-      for (const _ of steps());
-    },
-    /** At start and after a rebuild: nobody needs to hear of every row. */
+    /** At start and after a rebuild: clients fetch the whole list, so rows are not published one by one. */
     sweepQuietly(): void {
       isQuiet = true
       try {
@@ -167,7 +167,7 @@ export const createCatalogSync = ({
     async sweep(): Promise<void> {
       for (const _ of steps()) await setImmediate()
     },
-    /** What the watch has seen since the last time. */
+    /** Handles the changes the watch has seen since the last call. */
     catchUp(watch: Watch): void {
       const names = watch.takeChanged()
       if (names === null) {
@@ -181,8 +181,6 @@ export const createCatalogSync = ({
         if (name.endsWith('.json') && existsSync(files.jsonl(id))) resolveDuplicateFormats(id)
       }
     },
-    /** The session a legacy file holds, as lines. */
-    legacyEntries: (id: string) => toEntries(id, readWhole(files.json(id))),
   }
 }
 export type CatalogSync = ReturnType<typeof createCatalogSync>

@@ -1,4 +1,4 @@
-/** A second session with the first messages of another. */
+/** Creates sessions from other sessions: duplicate, branch, and adopt from another program. */
 import { conflict, missing } from '../errors.ts'
 import type { Message, NewMessage } from '../schema/message.ts'
 import type { SessionRow } from '../schema/session.ts'
@@ -21,7 +21,7 @@ type DuplicateOptions = {
   require: (id: string) => SessionRow
 }
 
-/** What belongs to the original alone: tokens were spent once, a command-line session has one origin. */
+/** Keys that stay with the original: tokens were spent once, and a CLI session has one origin. */
 const NOT_COPIED = [
   'input_tokens',
   'output_tokens',
@@ -45,7 +45,7 @@ const NOT_COPIED = [
   'compression_anchor_message_key',
 ]
 
-/** Summaries of what the copy keeps whole, by the numbers its messages have there. */
+/** The summaries whose messages are all in the copy, with the line numbers of the copy. */
 const copiedSummaries = (
   { numbers, summaries }: Folded,
   count: number,
@@ -57,11 +57,11 @@ const copiedSummaries = (
     return [{ t: 'summary', from: first + 2, to: last + 2, last: `m${last + 2}`, text }]
   })
 
-/** How the copied messages were put to the model: a provider may still know the conversation by these words. */
+/** How the copied messages were sent to the model, so that the provider's prompt cache still matches. */
 const copiedSent = ({ messages, sent }: Folded, count: number): Omit<SentEntry, 'n' | 'at'>[] =>
   sent.flatMap(({ id, ...how }) => {
-    const place = messages.findIndex(message => message.id === id)
-    return place < 0 || place >= count ? [] : [{ t: 'sent', id: `m${place + 2}`, ...how }]
+    const index = messages.findIndex(message => message.id === id)
+    return index < 0 || index >= count ? [] : [{ t: 'sent', id: `m${index + 2}`, ...how }]
   })
 
 export const createDuplicator = ({
@@ -100,7 +100,7 @@ export const createDuplicator = ({
   return {
     adopt(own: string | null, meta: NewMeta, messages: readonly NewMessage[]): SessionRow {
       const id = own ?? newId()
-      if (files.find(id)) throw conflict('There is already a session with this id')
+      if (files.find(id)) throw conflict('A session with this id already exists')
       const { created_at, updated_at } = meta as Meta
       const created = created_at ?? writer.nextTime(0)
       const updated = updated_at ?? created
@@ -108,9 +108,9 @@ export const createDuplicator = ({
         { n: 1, t: 'session', at: created, v: 1, id, meta },
         ...messages.map((message, index): Entry => {
           const n = index + 2
-          // A message's own time may lie after the session's: it must not move it.
-          const said = typeof message.timestamp === 'number' ? message.timestamp : updated
-          const at = Math.min(said, updated)
+          // A message time after the session's must not move the session in the list.
+          const time = typeof message.timestamp === 'number' ? message.timestamp : updated
+          const at = Math.min(time, updated)
           return { n, t: 'message', at, message: { ...message, id: `m${n}` } as Message }
         }),
       ]

@@ -1,11 +1,11 @@
-/** Edits of a transcript: each is a new line in the journal, nothing is rewritten, and none meets a running turn half-way. */
+/** Edits of a transcript: clear, truncate, undo, draft. Each appends lines to the journal; none runs during a turn, except drafts. */
 import { contentText, type NewEntry } from './entries.ts'
 import type { Folded } from './fold.ts'
 import { ok } from '../schema/ok.ts'
 import type { Draft, SessionRow } from '../schema/session.ts'
 import type { Sessions } from './types.ts'
 
-/** The cut that keeps the first `count` visible messages. `numbers` are the lines they stand on. */
+/** The cut that keeps the first `count` visible messages. `numbers` are their line numbers. */
 const cutAfter = ({ numbers }: Pick<Folded, 'numbers'>, count: number): NewEntry => ({
   t: 'cut',
   after: numbers[count - 1] ?? 0,
@@ -22,7 +22,7 @@ export const createEdits = (sessions: Sessions, requireIdle: (id: string) => voi
   }
 
   return {
-    /** No messages, no title: as new, but for the text that stays in the file until a purge. */
+    /** Hides all messages and resets the title. The text stays in the file until a purge. */
     clear(id: string): SessionRow {
       const { session_id } = open(id)
       sessions.append(session_id, [
@@ -40,7 +40,7 @@ export const createEdits = (sessions: Sessions, requireIdle: (id: string) => voi
       return sessions.require(session_id)
     },
 
-    /** Removes the last user message and all that follows; undefined when there is none. */
+    /** Hides the last user message and everything after it; undefined when there is none. */
     undoLast(id: string): { text: string; count: number } | undefined {
       const { session_id } = open(id)
       const folded = sessions.load(session_id)
@@ -52,7 +52,7 @@ export const createEdits = (sessions: Sessions, requireIdle: (id: string) => voi
       return { text: contentText(last.content), count: messages.length - at }
     },
 
-    /** What is absent stays as it is. An unchanged draft writes nothing. */
+    /** Saves the draft; absent parts stay as they are. An unchanged draft writes nothing. */
     draft(id: string, text: string | undefined, files: string[] | undefined) {
       const { session_id } = sessions.require(id)
       const before: Draft = sessions.load(session_id).meta.composer_draft ?? { text: '', files: [] }

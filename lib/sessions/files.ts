@@ -1,4 +1,4 @@
-/** Where a session's files are, and reading them: the whole, a tail, or the bytes of its messages. */
+/** Paths of session files, and reading them: completely, from the end, or around a message. */
 import { closeSync } from 'node:fs'
 import { join } from 'node:path'
 import { unavailable } from '../errors.ts'
@@ -15,11 +15,11 @@ import { openFile, readWhole } from '../store/read-text.ts'
 export type Format = 'jsonl' | 'json'
 export type SessionFile = { id: string; path: string; format: Format }
 
-/** A sparse place in a journal: line `n` begins at `offset`, after `seen` visible messages. */
+/** An entry of a sparse index into a journal: line `n` begins at byte `offset`, after `seen` visible messages. */
 export type Mark = { n: number; offset: number; seen: number }
 const MARK_BYTES = 65_536
 
-/** What the person, not the program, can mend. */
+/** Errors that the user can fix. */
 const UNREADABLE = new Set(['EACCES', 'EPERM', 'EIO', 'EISDIR', 'ENOTSUP'])
 
 const readable = <T>(read: () => T): T => {
@@ -28,7 +28,7 @@ const readable = <T>(read: () => T): T => {
   } catch (error) {
     const code = errorCode(error)
     if (!UNREADABLE.has(code)) throw error
-    throw unavailable(`The file of this session cannot be read (${code})`)
+    throw unavailable(`Couldn't read the file of this chat (${code})`)
   }
 }
 
@@ -52,10 +52,10 @@ export const createFiles = (dir: string) => {
     path: (name: string): string => join(dir, name),
     jsonl,
     json,
-    /** Everything that may hold words of this session. */
+    /** All files that may contain content of this session. */
     all: (id: string): string[] =>
       ['.jsonl', '.json', '.json.migrated', '.torn', '.jsonl.tmp'].map(end => join(dir, id + end)),
-    /** The file that counts, with its state; undefined when there is none. */
+    /** The session's file with its stamp, the journal before the former format; undefined when there is none. */
     find(id: string): (SessionFile & { stamp: Stamp }) | undefined {
       for (const format of ['jsonl', 'json'] as const) {
         const path = format === 'jsonl' ? jsonl(id) : json(id)
@@ -68,7 +68,7 @@ export const createFiles = (dir: string) => {
 }
 export type Files = ReturnType<typeof createFiles>
 
-/** The session a name in the directory belongs to; undefined for everything else that may lie there. */
+/** The session id of a file name; undefined for other files. */
 export const idOfName = (name: string): string | undefined => {
   const match = /^(.+?)\.jsonl?$/.exec(name)
   return match?.[1] !== undefined && SESSION_ID.test(match[1]) ? match[1] : undefined
@@ -83,7 +83,7 @@ export const readHeader = (path: string): Entry | null =>
     return null
   })
 
-/** Null when the file is not a session at all (only a .json can be something else). */
+/** Null when the file is not a session (only a .json can be something else). */
 export const foldFile = ({
   id,
   path,
@@ -101,7 +101,7 @@ export const foldFile = ({
   return result
 }
 
-/** Count and preview after `cut` was appended to a clean journal; reads the hidden lines and little more. */
+/** Count and preview after `cut` was appended to a clean journal. Reads only the hidden lines and the last user message. */
 export const recount = (
   path: string,
   before: Pick<Summary, 'count' | 'cuts'>,
@@ -125,7 +125,7 @@ export const recount = (
     return { count, preview: '' }
   })
 
-/** The draft in force; drafts are written last, so it is found near the end. */
+/** The current draft. Drafts are written last, so it is found near the end. */
 export const readDraft = (path: string): Meta['composer_draft'] =>
   withFile(path, fd => {
     for (const { bytes } of readLinesBackward(fd)) {
@@ -143,18 +143,15 @@ export const readDraft = (path: string): Meta['composer_draft'] =>
 export const readTail = (
   { id, path }: SessionFile,
   limit: number,
-  place?: { before: number; cuts: readonly [number, number][] },
+  range?: { before: number; cuts: readonly [number, number][] },
 ): Message[] =>
   withFile(
     path,
     fd =>
-      foldBackward(id, readLinesBackward(fd, place?.before), {
-        limit,
-        ...(place ? { cuts: place.cuts } : {}),
-      }).messages,
+      foldBackward(id, readLinesBackward(fd, range?.before), { limit, cuts: range?.cuts }).messages,
   )
 
-/** Goes on from `last` and yields a mark about every 64 kB, so that a deep page need not read all before it. */
+/** Continues from `last` and yields a mark about every 64 kB, so that a page far up does not read everything before it. */
 export function* newMarks(
   fd: number,
   cuts: readonly [number, number][],
@@ -173,7 +170,7 @@ export function* newMarks(
   }
 }
 
-/** Where the visible message `id` begins, and how many stand before it. */
+/** The byte offset of the visible message `id`, and how many visible messages precede it. */
 export const findMessage = (
   fd: number,
   id: string,
@@ -188,7 +185,7 @@ export const findMessage = (
     const end = head.start + start.length
     const found =
       bytes.toString('utf8', head.start, end) === start ||
-      // A foreign writer may order the keys of a message otherwise.
+      // Another program may write the keys of a message in another order.
       (bytes.includes(id) && idOf({ offset, bytes }) === id)
     if (found) return { offset, index }
     index += 1
@@ -201,7 +198,7 @@ const idOf = ({ bytes }: Line): string | undefined => {
   return entry && entry !== 'unknown' && entry.t === 'message' ? entry.message.id : undefined
 }
 
-/** Text a search may look through; tool output is bounded, system messages are not spoken by anybody. */
+/** The text of a message to search: tool output is truncated, system messages are excluded. */
 const TOOL_CHARS = 2_000
 export const searchText = (message: Message): string => {
   if (message.role === 'system') return ''

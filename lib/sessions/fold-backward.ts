@@ -1,4 +1,4 @@
-/** The same fold as `foldForward`, from the last line up, so that a tail costs what it returns and not what the file holds. */
+/** The same fold as `foldForward`, from the last line up, so that the cost of a tail does not depend on the file's size. */
 import type { Line } from '../store/journal.ts'
 import type { Message } from '../schema/message.ts'
 import type { Question } from '../schema/question.ts'
@@ -14,18 +14,18 @@ import {
 import { type Folded, isHidden, toSent, type Turn } from './fold.ts'
 
 export type BackwardOptions = {
-  /** Stop when so many visible messages were met. */
+  /** Stop after this many visible messages. */
   limit?: number
-  /** When the reading does not begin at the end of the file: the cuts in force, as the catalogue knows them. */
+  /** The active cuts from the catalog, when reading does not start at the end of the file. */
   cuts?: readonly [number, number][]
 }
 
 export type Backward = Omit<Folded, 'format' | 'renamedTo'> & {
-  /** The first line was reached, so every field is final; otherwise only `messages` is, for its range. */
+  /** True when the first line was reached and every field is final; otherwise only `messages` is, for its range. */
   complete: boolean
 }
 
-/** Takes lines last to first. Later wins, so here the first that is met wins. */
+/** Takes lines from last to first. Later lines win, so the first occurrence counts. */
 export const foldBackward = (
   id: string,
   lines: Iterable<Line>,
@@ -44,13 +44,13 @@ export const foldBackward = (
   const unsummed = new Set<number>()
   let turn: Turn | null = null
   let header: { created_at: number; updated_at: number; gen: number } | null = null
-  let spoken = 0
-  let floor = Number.POSITIVE_INFINITY
+  let lastMessageAt = 0
+  let lowestCut = Number.POSITIVE_INFINITY
   let last = 0
   let bad = 0
   let complete = true
 
-  const hidden = (n: number): boolean => (cuts ? isHidden(cuts, n) : n > floor)
+  const hidden = (n: number): boolean => (cuts ? isHidden(cuts, n) : n > lowestCut)
   const keep = (values: object): void => {
     if (header) return
     for (const [key, value] of Object.entries(values)) if (!meta.has(key)) meta.set(key, value)
@@ -63,7 +63,7 @@ export const foldBackward = (
     }
     if (bytes.length === 0) continue
     const head = messageHead(bytes)
-    // Skipped unparsed, which is all right for a tail; a complete fold must still see whether it can be read.
+    // A tail may skip hidden lines unparsed; a complete fold must find out whether they are readable.
     if (head && limit !== Number.POSITIVE_INFINITY && hidden(head.n)) continue
     const text = bytes.toString()
     const entry = parseEntry(text)
@@ -78,7 +78,7 @@ export const foldBackward = (
     last = Math.max(last, entry.n)
     switch (entry.t) {
       case 'message':
-        if (!header) spoken = Math.max(spoken, entry.at)
+        if (!header) lastMessageAt = Math.max(lastMessageAt, entry.at)
         if (hidden(entry.n)) break
         messages.push(entry.message)
         numbers.push(entry.n)
@@ -93,7 +93,7 @@ export const foldBackward = (
         unsummed.add(entry.summary)
         break
       case 'cut':
-        if (!undone.has(entry.n)) floor = Math.min(floor, entry.after)
+        if (!undone.has(entry.n)) lowestCut = Math.min(lowestCut, entry.after)
         break
       case 'uncut':
         undone.add(entry.cut)
@@ -137,7 +137,7 @@ export const foldBackward = (
   return {
     id,
     created_at: header?.created_at ?? 0,
-    updated_at: Math.max(header?.updated_at ?? 0, spoken),
+    updated_at: Math.max(header?.updated_at ?? 0, lastMessageAt),
     gen: header?.gen ?? 0,
     meta: Object.fromEntries([...meta].filter(([, value]) => value !== null)) as Meta,
     messages: messages.reverse(),

@@ -1,4 +1,4 @@
-/** What a journal says when it is read: pure folds, forwards for the whole and backwards for a tail. */
+/** Folds journal lines into the state of a session. Pure. See fold-backward.ts for tails. */
 import { isObject } from '../base/json.ts'
 import type { Line } from '../store/journal.ts'
 import type { Message } from '../schema/message.ts'
@@ -48,7 +48,7 @@ export const toSent = ({ id, before, text }: Sent): Sent => ({
   ...(text !== undefined && { text }),
 })
 
-/** The spans that count, in order: a later one takes the place of those it overlaps. */
+/** The active spans in order: a later one replaces those it overlaps. */
 export const activeSpans = <S extends Pick<Span, 'from' | 'to'>>(spans: readonly S[]): S[] =>
   spans
     .filter(
@@ -57,22 +57,22 @@ export const activeSpans = <S extends Pick<Span, 'from' | 'to'>>(spans: readonly
     )
     .toSorted((a, b) => a.from - b.from)
 
-/** Everything of a session but its messages: what the catalogue keeps, and what an append can bring up to date. */
+/** Everything of a session except its messages: stored in the catalog and updated by each append. */
 export type Summary = {
   id: string
   created_at: number
-  /** Moved only by what a person or the agent says. */
+  /** Changed only by messages. */
   updated_at: number
   /** Without `composer_draft`, which may be long and changes often. */
   meta: Meta
   draft: boolean
   /** Visible messages. */
   count: number
-  /** Beginning of the newest visible user message. */
+  /** The beginning of the newest visible user message. */
   preview: string
-  /** Cuts in force: [n, after]. */
+  /** Active cuts: [n, after]. */
   cuts: [number, number][]
-  /** Summaries that neither a cut nor an undo took away, those that a later one replaced included. */
+  /** Summaries that are neither cut nor undone, including those that a later one replaces. */
   spans: Span[]
   /** Not answered yet. */
   questions: Question[]
@@ -81,26 +81,26 @@ export type Summary = {
   aliases: string[]
   /** Where the last `renamed` line says the file should be. */
   renamedTo: string | null
-  /** The first number that is free. */
+  /** The next free line number. */
   nextN: number
   gen: number
-  /** Every message line has our own shape and order, so lines may be used without being parsed. */
+  /** Every message line was written in our own form and order, so lines may be used without parsing. */
   clean: boolean
   /** Lines that could not be read. */
   bad: number
   format: 'jsonl' | 'json'
 }
 
-/** A session without its messages; `meta` has the draft. */
+/** A session without its messages; `meta` contains the draft. */
 export type Head = Omit<Summary, 'cuts' | 'draft' | 'clean'>
 
 /** A whole session. */
 export type Folded = Omit<Head, 'count' | 'preview' | 'spans'> & {
   messages: Message[]
-  /** Of each message, the number of its line: what a cut counts by. */
+  /** The line number of each message, to which cuts refer. */
   numbers: number[]
   summaries: SummaryEntry[]
-  /** How messages were put to the model, in the order of lines. */
+  /** How messages were sent to the model, in the order of lines. */
   sent: Sent[]
 }
 
@@ -139,8 +139,8 @@ export const applyPatch = (meta: Meta, patch: MetaPatch): Meta =>
   )
 
 /**
- * Brings `summary` up to date with the next line, in place. A cut and an uncut leave `count` and `preview`
- * behind: the caller, who can see messages, sets them.
+ * Updates `summary` with the next line, in place. After a cut or an uncut, the caller must set `count` and `preview`,
+ * which depend on the messages.
  */
 export const applyEntry = (summary: Summary, entry: Entry): void => {
   if (entry.n < summary.nextN) summary.clean = false
@@ -174,7 +174,7 @@ export const applyEntry = (summary: Summary, entry: Entry): void => {
       summary.spans = summary.spans.filter(({ to }) => to <= entry.after)
       return
     case 'uncut':
-      // Cuts inside the one that is undone may have been dropped above: only a whole fold can tell what holds now.
+      // Cuts inside the undone one may have been dropped above: only a complete fold knows what is visible.
       return
     case 'asked':
       summary.questions = [...summary.questions, entry.question]
@@ -207,7 +207,7 @@ export const applyEntry = (summary: Summary, entry: Entry): void => {
   }
 }
 
-/** Hidden by a cut in force. Only for journals whose numbers rise, that is clean ones. */
+/** Hidden by an active cut. Only for clean journals, whose numbers rise. */
 export const isHidden = (cuts: readonly [number, number][], n: number): boolean =>
   cuts.some(([at, after]) => after < n && n < at)
 
@@ -215,16 +215,16 @@ const isSummary = (item: Message | SummaryEntry): item is SummaryEntry => !('rol
 
 type Cut = { n: number; after: number; above: number; undone: boolean }
 
-/** For each of `ns` (in the order of lines), whether a cut below it hides it. `place` counts how many stood above the cut. */
+/** For each of `ns` (in the order of lines), whether it is visible. `place` counts how many stood above the cut. */
 const visible = (ns: readonly number[], cuts: readonly Cut[]): boolean[] => {
   const shown = new Array<boolean>(ns.length).fill(true)
   const inForce = cuts.filter(cut => !cut.undone)
-  let floor = Number.POSITIVE_INFINITY
+  let lowestCut = Number.POSITIVE_INFINITY
   for (let index = ns.length - 1; index >= 0; index -= 1) {
     while (inForce.length > 0 && inForce.at(-1)!.above > index) {
-      floor = Math.min(floor, inForce.pop()!.after)
+      lowestCut = Math.min(lowestCut, inForce.pop()!.after)
     }
-    shown[index] = (ns[index] as number) <= floor
+    shown[index] = (ns[index] as number) <= lowestCut
   }
   return shown
 }
@@ -238,7 +238,7 @@ export const foldForward = (
   const turns: Entry[] = []
   let begunAt: unknown
   const kept: (Message | SummaryEntry)[] = []
-  /** What a cut compares: of a message its line, of a summary the last line it stands for. */
+  /** What a cut compares: the line number of a message, the last line number a summary covers. */
   const ns: number[] = []
   const undone = new Set<Message | SummaryEntry>()
   const sent: Sent[] = []

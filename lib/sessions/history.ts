@@ -1,4 +1,4 @@
-/** What a provider may see of a session: six keys, no errors, every tool call answered and every answer called for. */
+/** Converts a session to provider messages: six keys, no error messages, every tool call paired with one result. */
 import { isObject } from '../base/json.ts'
 import type { LoopMessage, WireMessage } from '../agent/types.ts'
 import type { Message, ToolCall } from '../schema/message.ts'
@@ -7,12 +7,12 @@ import { summaryContent } from '../schema/summary.ts'
 import type { SummaryEntry } from './entries.ts'
 import { type Folded, activeSpans } from './fold.ts'
 
-/** Providers refuse a call without a result; a turn that was stopped may have left one. */
+/** Providers reject a call without a result; a stopped turn may leave one. */
 const NO_RESULT = JSON.stringify({ error: 'This call was interrupted; no result was recorded.' })
 
 type Part = Exclude<WireMessage['content'], string>[number]
 
-/** Text anywhere, pictures from a person; of every other part, that it was there. */
+/** Text of any role and images of the user; other parts become a placeholder. */
 const sendable = (role: Message['role'], part: Part): Part[] => {
   if (part.type === 'text') return part.text === '' ? [] : [{ type: 'text', text: part.text }]
   const { image_url: image } = part
@@ -29,7 +29,7 @@ const toContent = ({ role, content }: Message): WireMessage['content'] => {
   return parts.length === 0 ? '' : parts
 }
 
-/** Names that came with another program's conversation may hold what providers refuse. */
+/** Tool names in imported sessions may contain characters that providers reject. */
 const plainName = (name: string): string =>
   /^[\w-]{1,64}$/.test(name) ? name : name.replace(/[^\w-]/g, '_').slice(0, 64) || 'tool'
 
@@ -42,7 +42,7 @@ const toWire = (message: Message): WireMessage => {
   const { role, tool_calls, tool_call_id, name, refusal } = message
   return {
     role,
-    // Recorded by an earlier version, or by another program. What a person answered is theirs to say.
+    // Earlier versions and other programs recorded unredacted results. The user's own answers stay as they are.
     content:
       role === 'tool' && name !== 'clarify' ? redactValue(toContent(message)) : toContent(message),
     ...(tool_calls === undefined || tool_calls.length === 0
@@ -56,20 +56,20 @@ const toWire = (message: Message): WireMessage => {
 
 const callIds = (message: WireMessage): string[] => (message.tool_calls ?? []).map(({ id }) => id)
 
-/** An answer that was stopped before its first word has nothing a provider would take. */
+/** False for error messages and for a response stopped before its first word, which providers reject. */
 const isSendable = ({ _error, _partial, role, content, tool_calls }: Message): boolean =>
   !_error && !(_partial && role === 'assistant' && content === '' && !tool_calls?.length)
 
 /**
- * The messages sent before a turn. Results stand right after the message that called for them, in the order of
- * the calls, as providers want it; a result nobody called for is left out.
+ * The messages to send before a turn. Results directly follow the message with their calls, in the order of the calls, as
+ * providers require. A result without a call is dropped.
  */
 export const toHistory = (messages: readonly Message[]): WireMessage[] =>
   pairToolCalls(messages.filter(isSendable).map(toWire))
 
 /**
- * The same of a whole session, as the engine wants it: a summary in force stands where its messages stood, and each
- * message says which it is, so that more of them can be summarised.
+ * The same for the engine: an active summary replaces its messages, and each message carries its id, so that compaction
+ * can refer to it.
  */
 export const toConversation = ({
   messages,
@@ -123,7 +123,7 @@ const pairToolCalls = <T extends WireMessage>(history: readonly T[]): (T | WireM
     if (message.role === 'tool') return []
     if (message.role !== 'assistant' || !message.tool_calls) return [message]
     const ids = callIds(message)
-    // Two calls of one id are refused: the second goes under another, with its result.
+    // Providers reject two calls with one id: the second call and its result get another one.
     const given = ids.map((id, at) => (ids.indexOf(id) === at ? id : `${id}_${at + 1}`))
     const results = ids.map((id, at): T | WireMessage => {
       const result = resultOf(id, index + 1)

@@ -1,4 +1,4 @@
-/** Messages as other programs write them, made into ours: the one door for imports, former files and journals edited by hand. */
+/** Parses messages written by other programs: imports, files of the former format, and journals edited by hand. */
 import { type JsonObject, isObject, asString } from '../base/json.ts'
 import type { Message, NewMessage, Role, ToolCall } from '../schema/message.ts'
 import { fileNameOf } from '../schema/attachments.ts'
@@ -17,11 +17,11 @@ const ROLES: Readonly<Record<string, Role>> = {
   function: 'tool',
 }
 
-/** An id may be a number where another program counts. */
+/** Other programs may use numbers as ids. */
 const idText = (value: unknown): string =>
   typeof value === 'string' ? value : typeof value === 'number' ? String(value) : ''
 
-/** Seconds since 1970 of a number, a number in quotes, milliseconds, or a date in words; undefined for anything else. */
+/** Seconds since 1970 from seconds, milliseconds, a number in quotes or a date string; undefined for anything else. */
 export const toTime = (value: unknown): number | undefined => {
   if (typeof value === 'number') {
     if (!Number.isFinite(value) || value < 0) return undefined
@@ -71,7 +71,7 @@ const toList = (value: unknown): unknown[] => {
     const inner: unknown = JSON.parse(value)
     return typeof inner === 'string' ? [] : toList(inner)
   } catch {
-    // Words where calls should be: there is nothing to call.
+    // Not JSON: there are no calls.
     return []
   }
 }
@@ -79,7 +79,7 @@ const toList = (value: unknown): unknown[] => {
 const withoutNulls = (bag: JsonObject): JsonObject =>
   Object.fromEntries(Object.entries(bag).filter(([, value]) => value !== null))
 
-/** `source` of Anthropic's pictures, `image_url` in its three shapes. */
+/** The URL of an image part: Anthropic's `source`, or `image_url` in its three shapes. */
 const imageOf = (part: JsonObject): string => {
   const { image_url, source } = part
   if (typeof image_url === 'string') return image_url
@@ -94,7 +94,7 @@ const imageOf = (part: JsonObject): string => {
 
 const TEXT_TYPES = new Set(['text', 'input_text', 'output_text', 'summary_text', ''])
 
-/** One part of a content with the type and the text it must have; null for what says nothing. */
+/** One content part with a type and, for text, a string; null for an empty one. */
 const toPart = (value: unknown): Part | null => {
   if (typeof value === 'string') return { type: 'text', text: value }
   if (!isObject(value)) return null
@@ -122,7 +122,7 @@ const toContent = (value: unknown): Message['content'] => {
   return part?.type === 'text' || part?.type === 'image_url' ? [part] : JSON.stringify(value)
 }
 
-/** Of the role's own keys, those of the right kind; all other keys as they are. */
+/** Known keys with valid values, as the role allows them; unknown keys as they are. */
 const keysOf = (role: Role, given: JsonObject): JsonObject => {
   const {
     id: _,
@@ -158,7 +158,7 @@ const keysOf = (role: Role, given: JsonObject): JsonObject => {
     ...withoutNulls(rest),
     ...(role === 'assistant' && calls.length > 0 ? { tool_calls: calls } : {}),
     ...(role === 'tool' && callId ? { tool_call_id: callId } : {}),
-    // Providers refuse a speaker's name with a blank in it.
+    // Providers reject a participant name with a space in it.
     ...(role === 'tool'
       ? asString(name) && { name: asString(name) }
       : /^[\w-]{1,64}$/.test(asString(name)) && { name }),
@@ -177,12 +177,12 @@ const keysOf = (role: Role, given: JsonObject): JsonObject => {
 const roleOf = (given: JsonObject): Role | undefined => {
   const named = asString(given.role).toLowerCase()
   if (Object.hasOwn(ROLES, named)) return ROLES[named]
-  // The items of a Responses conversation have types in place of roles.
+  // Items of the OpenAI Responses API have types instead of roles.
   if (given.type === 'function_call') return 'assistant'
   return given.type === 'function_call_output' ? 'tool' : undefined
 }
 
-/** One message for one, for lines that must stay where they are. Null when nobody can tell who speaks. */
+/** Converts to exactly one message, for journal lines. Null when the role is unknown. */
 export const toMessage = (value: unknown): NewMessage | null => {
   if (!isObject(value)) return null
   const role = roleOf(value)
@@ -190,7 +190,7 @@ export const toMessage = (value: unknown): NewMessage | null => {
   return { ...keysOf(role, value), role, content: toContent(value.content) } as NewMessage
 }
 
-/** Words of a tool's result, whichever shape it has. */
+/** The text of a tool result of any shape. */
 const resultText = (content: unknown): string => {
   const whole = toContent(content)
   if (typeof whole === 'string') return whole
@@ -209,7 +209,7 @@ const TAKEN = {
   user: new Set(['tool_result']),
 }
 
-/** Anthropic keeps calls, thoughts and results inside contents; here they are keys and messages of their own. */
+/** Splits Anthropic content: tool calls, thinking and tool results become keys and separate messages. */
 const unfold = (message: NewMessage): NewMessage[] => {
   const { role, content, tool_calls = [], reasoning: thought } = message as Message
   if (!Array.isArray(content)) return [message]
@@ -261,13 +261,13 @@ const asItem = (value: unknown): unknown => {
   return value
 }
 
-/** What a message of another program comes to here: usually one, none where it is none. Every call gets an id of its own. */
+/** Converts a message of another program: usually to one, to none when its role is unknown. Every call gets its own id. */
 export const toMessages = (value: unknown): NewMessage[] => {
   const message = toMessage(asItem(value))
   return message ? unfold(message) : []
 }
 
-/** The cheap question first: reading a long journal must not rebuild every message. */
+/** Checks for `isValidMessage`: reading a long journal must not rebuild every message. */
 const isCall = (value: unknown): boolean =>
   isObject(value) &&
   typeof value.id === 'string' &&
@@ -294,7 +294,7 @@ const KINDS: Readonly<Record<string, (value: unknown) => boolean>> = {
   tool_calls: value => Array.isArray(value) && value.every(isCall),
 }
 
-/** Every key has the kind that the rest of the program relies on. */
+/** True when every key has the type that the rest of the program relies on. */
 export const isValidMessage = (message: JsonObject): boolean => {
   const { role, content } = message
   if (role !== 'user' && role !== 'assistant' && role !== 'tool' && role !== 'system') return false

@@ -1,4 +1,4 @@
-/** The record of a session as another program, or a hand, wrote it: known keys have their kind, unknown ones stay. */
+/** Parses the record of a session written by another program or by hand: known keys are validated, unknown ones kept. */
 import type { Meta } from './entries.ts'
 import { toTime } from './import-messages.ts'
 import { isObject } from '../base/json.ts'
@@ -57,7 +57,7 @@ const KNOWN: Readonly<Record<string, Read>> = {
   queued: value => (Array.isArray(value) && value.every(isQueued) ? value : undefined),
 }
 
-/** Null stays: in a patch it clears. What cannot be meant is left out. */
+/** Drops invalid values. Null stays, because it clears a key in a patch. */
 export const toMeta = (given: Readonly<Record<string, unknown>>): Meta => {
   let changed: Record<string, unknown> | null = null
   for (const key in given) {

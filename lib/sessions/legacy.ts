@@ -1,4 +1,4 @@
-/** Sessions of the earlier format, one `<id>.json` each: read as they are, converted when first written to. */
+/** Sessions in the former format, one `<id>.json` each: read as they are, converted on the first write. */
 import { createHash } from 'node:crypto'
 import {
   closeSync,
@@ -20,7 +20,7 @@ import { toMessages, toTime } from './import-messages.ts'
 import { toMeta } from './import-record.ts'
 import { readWhole } from '../store/read-text.ts'
 
-/** Computed by us from the rest, or of a turn that is long over. */
+/** Derived keys, and keys of a turn that ended long ago. */
 const DERIVED = new Set([
   'session_id',
   'messages',
@@ -33,7 +33,7 @@ const DERIVED = new Set([
   'pending_started_at',
 ])
 
-/** The user's words of a turn that had begun when the file was last written, and that it holds nowhere else. */
+/** The user message of a turn that was starting when the file was written; the file has it nowhere else. */
 const pendingMessage = (file: JsonObject): NewMessage[] => {
   const { pending_user_message: text, pending_started_at: at, pending_attachments: files } = file
   if (typeof text !== 'string' || text.trim() === '') return []
@@ -49,17 +49,17 @@ const pendingMessage = (file: JsonObject): NewMessage[] => {
   ]
 }
 
-/** The lines this file would have as a journal; null when it is no session. Numbers and ids are the same each time. */
+/** The file as journal lines; null when it is not a session. Deterministic: numbers and ids are the same each time. */
 export const toEntries = (id: string, bytes: Buffer): Entry[] | null => {
   let file: unknown
   try {
     file = JSON.parse(withoutMark(bytes.toString()))
   } catch {
-    // Half written or something else: not a session, and never touched.
+    // Half written or another kind of file: not a session, and never changed.
     return null
   }
   if (!isObject(file)) return null
-  // A session nobody has written to may have null in place of its list.
+  // A new session may have null instead of a list.
   const said = file.messages === null && file.session_id ? [] : file.messages
   if (!Array.isArray(said)) return null
   const meta: Meta = toMeta(
@@ -67,7 +67,7 @@ export const toEntries = (id: string, bytes: Buffer): Entry[] | null => {
       Object.entries(file).filter(([key, value]) => !DERIVED.has(key) && value !== null),
     ),
   )
-  // Renamed by `takeAside`: the journal of its own name has another version of the conversation.
+  // Renamed by `moveConflictingFile`: the journal with its original id has another version.
   if (typeof file.session_id === 'string' && file.session_id !== id && id !== '')
     meta.title = `${meta.title ?? 'Untitled'} (other version)`
   const created = meta.created_at ?? 0
@@ -86,7 +86,7 @@ export const toEntries = (id: string, bytes: Buffer): Entry[] | null => {
     },
     ...messages.map((message, index): Entry => {
       const n = index + 2
-      // A message's own time may lie after the file's: it must not move the session.
+      // A message time after the file's must not move the session in the list.
       const at = Math.min(
         typeof message.timestamp === 'number' ? message.timestamp : updated,
         updated,
@@ -99,11 +99,11 @@ export const toEntries = (id: string, bytes: Buffer): Entry[] | null => {
 export const toLines = (entries: readonly Entry[]): { offset: number; bytes: Buffer }[] =>
   entries.map(entry => ({ offset: 0, bytes: Buffer.from(formatEntry(entry)) }))
 
-/** Writes a whole journal under another name and moves it into place; survives a power cut. */
+/** Writes a whole journal under a temporary name, fsyncs it and renames it. Survives a power cut. */
 export const writeJournal = (path: string, entries: readonly Entry[]): void => {
   const temporary = `${path}.tmp`
   try {
-    // What a killed process left there; or something else, which opening might wait for.
+    // Left by a killed process. It may also be a pipe, which open() would block on.
     rmSync(temporary, { force: true })
     const fd = openSync(temporary, 'wx', 0o600)
     try {
@@ -123,8 +123,8 @@ export const writeJournal = (path: string, entries: readonly Entry[]): void => {
 }
 
 /**
- * `<id>.json` becomes `<id>.jsonl` and stays beside it as `<id>.json.migrated`. Killed between the two renames
- * both names exist; `finishConversion` then ends it. False when the file is no session.
+ * Converts `<id>.json` to `<id>.jsonl` and renames the original to `<id>.json.migrated`. After a kill between the two
+ * renames, both files exist; `finishConversion` completes it. False when the file is not a session.
  */
 export const convertLegacyFile = (id: string, json: string, jsonl: string): boolean => {
   const entries = toEntries(id, readWhole(json))
@@ -144,13 +144,13 @@ const messagesOf = (entries: readonly Entry[]): string[] =>
 const begins = (with_: readonly string[], whole: readonly string[]): boolean =>
   with_.length <= whole.length && with_.every((text, at) => text === whole[at])
 
-/** Short, and the same for the same words: a file that is written again and again takes one place. */
+/** A short id derived from the content: a file that is written repeatedly gets the same one. */
 const idFor = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 12)
 
 /**
- * A `.json` file beside a journal that was not made from it: a program of the former format still writes it. When it says
- * what the journal says it stays. Otherwise it moves to an id of its own, so that both can be read; a later write that
- * only adds to what was moved before takes its place. Answers that id, null when nothing was moved.
+ * Handles a `.json` file beside a journal that was not made from it: a program of the former format still writes it. When
+ * the journal contains all its messages, it stays. Otherwise it moves to an id of its own, so that both can be read; a
+ * later write that only adds messages replaces the moved file. Returns the id, null when nothing was moved.
  */
 export const moveConflictingFile = (
   id: string,
@@ -176,7 +176,7 @@ export const moveConflictingFile = (
   return free
 }
 
-/** Both exist. True when the .json is what the journal was made from; the journal wins in either case. */
+/** Call when both files exist. Renames the .json and returns true when the journal was made from it. */
 export const finishConversion = (json: string, header: Entry | null): boolean => {
   const from = header?.t === 'session' ? header.from : undefined
   if (!from) return false

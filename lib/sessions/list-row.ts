@@ -1,18 +1,18 @@
-/** The compact record of a session for lists, redacted, as it goes over the wire. */
+/** The row of a session in lists: compact, redacted, as sent to clients. */
 import { stringOrNull } from '../base/json.ts'
 import type { SessionRow } from '../schema/session.ts'
 import type { Summary } from './fold.ts'
 
-/** What a process knows of a session and its file does not. */
+/** State of a session that only this process knows and that is not in its file. */
 export type LiveState = {
   active_stream_id: string | null
-  /** Null: as many as the journal has open. */
+  /** Pending questions; null: as many as the journal has open. */
   waiting: number | null
 }
 
 export const UNTITLED = 'Untitled'
 
-/** Unknown keys of a file that a list needs; others are in the full record only. */
+/** Additional record keys that lists need; others are in the full record only. */
 const EXTRA = [
   'is_cli_session',
   '_cli_origin',

@@ -1,4 +1,4 @@
-/** The session list, newest first: a page by key, or the whole body kept for as long as it is asked for again. */
+/** The session list, newest first: keyset pages, or the whole list cached while it is requested repeatedly. */
 import { createHash, randomBytes } from 'node:crypto'
 import { invalid } from '../errors.ts'
 import { SESSION_ID } from '../schema/ids.ts'
@@ -8,34 +8,36 @@ import { isEmptyRow } from './list-row.ts'
 import type { ListPage, Sessions } from './types.ts'
 
 const MAX_PAGE = 500
-const KEEP_MS = 60_000
-/** More than anybody pins; the page shows them all at once. */
+const CACHE_MS = 60_000
+/** More than anyone pins; the page shows them all at once. */
 const MAX_PINNED = 200
 
-type Placed = { ms: number; id: string; row: string }
-type Place = { ms: number; id: string }
+type ListEntry = { ms: number; id: string; row: string }
+type ListCursor = { ms: number; id: string }
 
-const formatCursor = ({ ms, id }: Place): string => Buffer.from(`${ms}.${id}`).toString('base64url')
+const formatCursor = ({ ms, id }: ListCursor): string =>
+  Buffer.from(`${ms}.${id}`).toString('base64url')
 
-const parseCursor = (cursor: string): Place => {
+const parseCursor = (cursor: string): ListCursor => {
   const match = /^(-?\d{1,16})\.(.+)$/.exec(Buffer.from(cursor, 'base64url').toString())
   if (!match?.[1] || !match[2] || !SESSION_ID.test(match[2])) throw invalid('Invalid cursor')
   return { ms: Number(match[1]), id: match[2] }
 }
 
-/** The order of the catalogue: newest first, equal times by id. */
-const isBefore = (a: Place, b: Place): boolean => (a.ms === b.ms ? a.id < b.id : a.ms > b.ms)
+/** The order of the catalog: newest first, equal times by id. */
+const isBefore = (a: ListCursor, b: ListCursor): boolean =>
+  a.ms === b.ms ? a.id < b.id : a.ms > b.ms
 
-const merge = (own: readonly Placed[], foreign: readonly Placed[]): Placed[] =>
+const merge = (own: readonly ListEntry[], foreign: readonly ListEntry[]): ListEntry[] =>
   foreign.length === 0 ? [...own] : [...own, ...foreign].sort((a, b) => (isBefore(a, b) ? -1 : 1))
 
-const toPlaced = (row: SessionRow): Placed => ({
+const toListEntry = (row: SessionRow): ListEntry => ({
   ms: Math.round(row.updated_at * 1000),
   id: row.session_id,
   row: JSON.stringify(row),
 })
 
-const bodyOf = (rows: readonly Placed[]): Buffer =>
+const bodyOf = (rows: readonly ListEntry[]): Buffer =>
   Buffer.from(`[${rows.map(({ row }) => row).join(',')}]`)
 
 const NONE: readonly SessionRow[] = []
@@ -45,24 +47,24 @@ type Kept = {
   foreign: readonly SessionRow[]
   body: Buffer
   count: number
-  /** Of the foreign rows in it: the version alone does not tell when they change. */
+  /** Hash of the foreign rows: the catalog version does not change with them. */
   mark: string
 }
 
 export const createListing = (catalog: Catalog) => {
-  /** A version number of one process means nothing to the next. */
+  /** Version numbers restart with the process, so the ETag includes this. */
   const boot = randomBytes(4).toString('hex')
   let kept: Kept | null = null
   let drop: NodeJS.Timeout | null = null
 
-  /** One of ours with nothing in it is in no list, and hides nothing. */
+  /** An empty session of ours is not listed and does not hide a foreign row. */
   const isListed = (id: string): boolean => {
     const text = catalog.rowText(id)
     return text !== undefined && !isEmptyRow(JSON.parse(text) as SessionRow)
   }
 
-  /** Those that are not one of ours, and in the profile that is asked for. */
-  const admitted = (foreign: readonly SessionRow[], profile: string | null): Placed[] =>
+  /** The foreign rows of the profile whose ids are not ours. */
+  const admitted = (foreign: readonly SessionRow[], profile: string | null): ListEntry[] =>
     foreign
       .filter(
         ({ session_id: id, profile: owner }) =>
@@ -70,7 +72,7 @@ export const createListing = (catalog: Catalog) => {
           !isListed(id) &&
           catalog.alias(id) === undefined,
       )
-      .map(toPlaced)
+      .map(toListEntry)
 
   const fill = (profile: string | null, foreign: readonly SessionRow[]): Kept => {
     const { version } = catalog
@@ -79,7 +81,7 @@ export const createListing = (catalog: Catalog) => {
     if (theirs.length === 0) {
       return { ...same, body: catalog.listJson(profile), count: 0, mark: '' }
     }
-    const own = (JSON.parse(catalog.listJson(profile).toString()) as SessionRow[]).map(toPlaced)
+    const own = (JSON.parse(catalog.listJson(profile).toString()) as SessionRow[]).map(toListEntry)
     const mark = createHash('sha1').update(bodyOf(theirs)).digest('base64url')
     return { ...same, body: bodyOf(merge(own, theirs)), count: theirs.length, mark: `-${mark}` }
   }
@@ -92,7 +94,7 @@ export const createListing = (catalog: Catalog) => {
     if (drop) clearTimeout(drop)
     drop = setTimeout(() => {
       kept = null
-    }, KEEP_MS)
+    }, CACHE_MS)
     drop.unref()
     const etag = `${boot}-${version}-${encodeURIComponent(profile ?? '')}${now.mark}`
     return { body: now.body, pinned: null, next: null, etag, foreign: now.count }
@@ -117,7 +119,7 @@ export const createListing = (catalog: Catalog) => {
     const last = shown.at(-1)
     const body = bodyOf(shown)
     const next = rows.length > size && last ? formatCursor(last) : null
-    // With the first page, those of the pages that are not fetched yet.
+    // The first page also returns the pinned rows of later pages.
     const pinned =
       next !== null && last && after === null
         ? bodyOf(catalog.pinnedBelow(last, MAX_PINNED, profile))
@@ -139,13 +141,13 @@ export const createListing = (catalog: Catalog) => {
       foreign = NONE,
       scheduled = true,
     }: Parameters<Sessions['list']>[0] = {}): ListPage {
-      // A blank value is an absent one, as everywhere in a query.
+      // A blank query parameter counts as absent.
       const after = cursor || undefined
       if (limit === undefined && after === undefined && scheduled)
         return whole(profile || null, foreign)
       return page(limit ?? 100, after, profile || null, foreign, scheduled)
     },
-    /** The kept body may hold words that were just erased. */
+    /** Drops the cached list, which may contain deleted content. */
     drop(): void {
       kept = null
     },

@@ -1,4 +1,4 @@
-/** The messages of a session as JSON text, cut out of the journal's bytes without parsing what need not be parsed. */
+/** Builds the JSON array of a session's messages from the journal's bytes, parsing only lines that may contain secrets. */
 import { isSuspect, suspectOffsets } from '../redact/redact.ts'
 import { messageHead } from './entries.ts'
 import { isHidden } from './fold.ts'
@@ -23,7 +23,7 @@ const ranges = (bytes: Buffer, cuts: readonly [number, number][]): Range[] => {
   return found
 }
 
-/** `redact` is asked only about the messages in which the quick filter suspects something. */
+/** `redact` is called only for messages in which the fast filter finds something suspicious. */
 export const spliceMessages = (
   path: string,
   cuts: readonly [number, number][],
@@ -31,7 +31,7 @@ export const spliceMessages = (
 ): Buffer => {
   const bytes = readWhole(path)
   const found = ranges(bytes, cuts)
-  // One character a byte, so places in the text are places in the bytes.
+  // latin1: one character per byte, so text offsets are byte offsets.
   const text = bytes.toString('latin1')
   const places = isSuspect(text) ? [...suspectOffsets(text)] : []
   const parts: (Range | Buffer)[] = []

@@ -13,10 +13,10 @@ export const queuedPatch = (list: readonly Queued[]): MetaPatch => ({
   queued: list.length > 0 ? list : null,
 })
 
-/** The patch that removes one message. Throws a conflict when it is gone already. */
+/** The patch that removes one message. Throws a conflict when it is no longer queued. */
 export const withoutQueued = (meta: Meta, id: string): MetaPatch => {
   const list = queuedOf(meta)
   if (!list.some(item => item.id === id))
-    throw conflict('This message was sent or removed already.', { code: 'queued_message_gone' })
+    throw conflict('This message was already sent or removed.', { code: 'queued_message_gone' })
   return queuedPatch(list.filter(item => item.id !== id))
 }

@@ -1,7 +1,8 @@
-/** Reading one session: the whole, a tail of it, or its messages as bytes. */
+/** Reads one session: completely, a page from the end, or its messages as JSON bytes. */
 import { missing } from '../errors.ts'
 import { redactJsonLine, redactValue } from '../redact/redact.ts'
-import type { Catalog, CatalogEntry } from './catalog.ts'
+import type { Catalog } from './catalog.ts'
+import type { CatalogEntry } from './catalog-rows.ts'
 import {
   type Files,
   findMessage,
@@ -32,7 +33,7 @@ export const createReader = ({ files, catalog, realId }: ReaderOptions) => {
     return stored
   }
 
-  /** From a parsed session: for files that are not in our own shape. */
+  /** Parses the whole session: for files that are not in our own form. */
   const parsedTail = (given: string, limit: number, before: string | undefined): Tail => {
     const { messages } = load(given)
     const at = before === undefined ? -1 : messages.findIndex(({ id }) => id === before)
@@ -43,14 +44,14 @@ export const createReader = ({ files, catalog, realId }: ReaderOptions) => {
     return { messages: messages.slice(offset, end), offset, truncated: offset > 0 }
   }
 
-  /** A page that ends before a message: marks lead near it, so only the surroundings are read. */
+  /** A page that ends before a message. Marks give an offset near it, so only its surroundings are read. */
   const tailBefore = (stored: CatalogEntry, limit: number, before: string): Tail => {
     const { id, cuts } = stored.summary
     const path = files.jsonl(id)
     const first: Mark = { n: 0, offset: 0, seen: 0 }
     const found = withFile(path, fd => {
       catalog.addMarks(id, newMarks(fd, cuts, catalog.lastMark(id) ?? first))
-      // A message's line never has a lower number than its id.
+      // The line number of a message is never lower than its id.
       const n = Number(before.slice(1))
       const near = (Number.isInteger(n) && catalog.markBefore(id, n)) || first
       return findMessage(fd, before, cuts, near)

@@ -1,4 +1,4 @@
-/** The door to the search worker: started when first needed, ended after a quiet minute. */
+/** Client of the search worker, which starts on first use and stops after a minute without requests. */
 import { existsSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
 import { messageOf, unavailable } from '../errors.ts'
@@ -8,7 +8,7 @@ import type { Term } from './search-query.ts'
 
 export type SearchRequest = { ask: number; maxWaitMs: number } & (
   | { what: 'search'; terms: Term[]; limit: number }
-  /** Catch up and leave no byte of what was forgotten. */
+  /** Catch up, and remove the content of deleted sessions from the file. */
   | { what: 'purge' }
 )
 export type SearchResponse = { ask: number; hits: IndexHit[]; done: boolean; error?: string }
@@ -19,14 +19,14 @@ export type SearchClientOptions = {
   dir: string
   addon?: string | undefined
   log: (line: string, extra?: Record<string, unknown>) => void
-  /** The one-file build passes one that starts its embedded text. */
+  /** The single-file build starts its embedded worker here. */
   startWorker?: (() => Worker) | undefined
   idleMs?: number
-  /** How long a search waits for sessions that are not indexed yet: only the first one after a rebuild ever does. */
+  /** How long a search waits for sessions that are not indexed yet. Only the first one after a rebuild does. */
   maxWaitMs?: number
 }
 
-/** A worker of this size adds about 6 MB instead of 19. */
+/** With these limits a worker adds about 6 MB instead of 19. */
 export const WORKER_LIMITS = { maxYoungGenerationSizeMb: 2, maxOldGenerationSizeMb: 48 }
 
 const startFromSource = (): Worker =>
@@ -49,7 +49,7 @@ export const createSearchClient = (options: SearchClientOptions) => {
     worker = null
     log('the search worker stopped', { error: messageOf(error) })
     for (const { reject } of waiting.values()) {
-      reject(unavailable('Searching in messages is not possible right now'))
+      reject(unavailable('Message search is unavailable right now'))
     }
     waiting.clear()
   }
@@ -64,7 +64,7 @@ export const createSearchClient = (options: SearchClientOptions) => {
       if (answer.error === undefined) asker?.resolve(answer)
       else {
         log('the search worker failed', { error: answer.error })
-        asker?.reject(unavailable('Searching in messages is not possible right now'))
+        asker?.reject(unavailable('Message search is unavailable right now'))
       }
     })
     started.on('error', error => lose(started, error))
@@ -77,16 +77,16 @@ export const createSearchClient = (options: SearchClientOptions) => {
     const ending = worker
     worker = null
     if (!ending) return
-    // Until it has closed its files, it keeps the process.
+    // The process must not exit before the worker has closed its files.
     ending.ref()
     const gone = new Promise(resolve => ending.once('exit', resolve))
     ending.postMessage('close')
     await gone
   }
 
-  /** Nothing is being asked: end the worker unless something is within the time. */
+  /** Call when no request is pending: stops the worker after `idleMs` unless a request arrives. */
   const rest = (): void => {
-    // A waiting question keeps the process alive, an idle worker does not.
+    // A pending request keeps the process alive, an idle worker does not.
     worker?.unref()
     if (idle) clearTimeout(idle)
     idle = setTimeout(() => {
@@ -97,7 +97,7 @@ export const createSearchClient = (options: SearchClientOptions) => {
 
   const ask = (question: Question): Promise<SearchResponse> => {
     if (closed)
-      return Promise.reject(unavailable('The service is stopping', { code: 'shutting_down' }))
+      return Promise.reject(unavailable('The server is shutting down', { code: 'shutting_down' }))
     worker ??= start()
     worker.ref()
     if (idle) clearTimeout(idle)
@@ -111,16 +111,16 @@ export const createSearchClient = (options: SearchClientOptions) => {
   }
 
   return {
-    /** `done` is false when some sessions were not looked through yet. */
+    /** `done` is false when some sessions were not indexed yet. */
     search: (terms: Term[], limit: number) => ask({ what: 'search', terms, limit }),
-    /** Makes the index forget what is no longer there, to the last byte. Resolves at once when there is no index. */
+    /** Removes the content of deleted sessions from the index file. Resolves immediately when there is no index. */
     async purgeDeleted(): Promise<void> {
       if (worker || existsSync(file)) await ask({ what: 'purge' })
     },
     get running() {
       return worker !== null
     },
-    /** When what the index says cannot be corrected it must not stay: it can be built again. */
+    /** Deletes the index. The next search rebuilds it. */
     async remove(): Promise<void> {
       await stop()
       removeDatabase(file)

@@ -1,4 +1,4 @@
-/** `search.db`: the words of all sessions, ranked. Runs in the search worker only; derived, deletable at any time. */
+/** The full-text index (`search.db`). Used by the search worker only; derived from the session files and safe to delete. */
 import { readLines } from '../store/journal.ts'
 import { type Database, isCorrupt, openDatabase, removeDatabase } from '../store/sqlite.ts'
 import { redact } from '../redact/redact.ts'
@@ -9,8 +9,8 @@ import { isHidden, type Summary } from './fold.ts'
 import { type SnippetPart, type Term, toIndexed, toMatch, toSnippet } from './search-query.ts'
 
 /**
- * External content and both kinds of secure delete: with contentless tables the words of a deleted message were
- * still found in the file. `id` grows with time, so that the newest matches can be had without a sort.
+ * An external-content table with both kinds of secure delete: with contentless tables, the words of a deleted message
+ * stayed in the file. `id` grows with time, so the newest matches can be read without a sort.
  */
 const MIGRATIONS = [
   `
@@ -33,11 +33,11 @@ const PRAGMAS = [
   'journal_size_limit = 4194304',
 ] as const
 
-/** Ranking looks at the newest so many matches: an ordinary word is in every other message. */
+/** How many of the newest matches are ranked: a common word matches every other message. */
 const RANKED = 500
-/** Deleting so that no byte stays takes 2 ms a message; beyond so many it is cheaper to rewrite the index once. */
+/** A secure delete takes 2 ms per message. Beyond this number it is cheaper to rewrite the index once. */
 const SECURE_DELETES = 200
-/** A line longer than this is not for reading; parsing it could exhaust the worker. */
+/** Longer lines are skipped: parsing them could exhaust the worker's memory. */
 const MAX_LINE_BYTES = 4_000_000
 
 export type IndexHit = { session: string; n: number; message_id: string; snippet: SnippetPart[] }
@@ -45,81 +45,86 @@ export type Pending = { id: string; seq: number; stamp: string; epoch: number; s
 
 export type IndexOptions = { file: string; dir: string; addon?: string | undefined }
 
+const prepareStatements = (db: Database) => ({
+  addText: db.prepare<[string, number, string, string]>(
+    'insert into message (session, n, message_id, text) values (?, ?, ?, ?)',
+  ),
+  addWords: db.prepare<[number | bigint, string]>('insert into words (rowid, text) values (?, ?)'),
+  below: db.prepare<[string, number], { id: number; text: string }>(
+    'select id, text from message where session = ? and n > ?',
+  ),
+  dropWords: db.prepare<[number, string]>(
+    "insert into words (words, rowid, text) values ('delete', ?, ?)",
+  ),
+  dropTexts: db.prepare<[string, number]>('delete from message where session = ? and n > ?'),
+  known: db.prepare<[string], { stamp: string; epoch: number; next_offset: number }>(
+    'select stamp, epoch, next_offset from indexed where session = ?',
+  ),
+  setKnown: db.prepare<[string, string, number, number]>(
+    'insert or replace into indexed values (?, ?, ?, ?)',
+  ),
+  dropKnown: db.prepare<[string]>('delete from indexed where session = ?'),
+  ranked: db.prepare<[string, number], { id: number; score: number }>(
+    `select rowid as id, bm25(words) as score from words where words match ? order by rowid desc limit ?`,
+  ),
+  text: db.prepare<[number], { session: string; n: number; message_id: string; text: string }>(
+    'select session, n, message_id, text from message where id = ?',
+  ),
+  sessionOf: db.prepare<[number], { session: string }>('select session from message where id = ?'),
+  // Not a parameter: better-sqlite3 binds numbers as REAL, which FTS5 rejects here.
+  secure: db.prepare<[]>("insert into words (words, rank) values ('secure-delete', 1)"),
+  insecure: db.prepare<[]>("insert into words (words, rank) values ('secure-delete', 0)"),
+  about: db.prepare<[string], { value: string }>('select value from about where key = ?'),
+  setAbout: db.prepare<[string, string]>('insert or replace into about values (?, ?)'),
+})
+
+const openIndexDb = (file: string, addon: string | undefined): Database => {
+  const open = () => openDatabase(file, { migrations: MIGRATIONS, pragmas: PRAGMAS, addon })
+  try {
+    const db = open()
+    db.prepare('select count(*) from indexed').get()
+    return db
+  } catch {
+    // Corrupt, or written by a newer version: rebuild it from the session files.
+    removeDatabase(file)
+    return open()
+  }
+}
+
 export const createSearchIndex = ({ file, dir, addon }: IndexOptions) => {
   const files = createFiles(dir)
-  const open = (): Database =>
-    openDatabase(file, { migrations: MIGRATIONS, pragmas: PRAGMAS, addon })
-  let db: Database
-  try {
-    db = open()
-    db.prepare('select count(*) from indexed').get()
-  } catch {
-    // Ruined or of a newer version: the session files have it all.
-    removeDatabase(file)
-    db = open()
-  }
-  const addText = db.prepare<[string, number, string, string]>(
-    'insert into message (session, n, message_id, text) values (?, ?, ?, ?)',
-  )
-  const addWords = db.prepare<[number | bigint, string]>(
-    'insert into words (rowid, text) values (?, ?)',
-  )
-  const below = db.prepare<[string, number], { id: number; text: string }>(
-    'select id, text from message where session = ? and n > ?',
-  )
-  const dropWords = db.prepare<[number, string]>(
-    "insert into words (words, rowid, text) values ('delete', ?, ?)",
-  )
-  const dropTexts = db.prepare<[string, number]>('delete from message where session = ? and n > ?')
-  const known = db.prepare<[string], { stamp: string; epoch: number; next_offset: number }>(
-    'select stamp, epoch, next_offset from indexed where session = ?',
-  )
-  const setKnown = db.prepare<[string, string, number, number]>(
-    'insert or replace into indexed values (?, ?, ?, ?)',
-  )
-  const dropKnown = db.prepare<[string]>('delete from indexed where session = ?')
-  const ranked = db.prepare<[string, number], { id: number; score: number }>(
-    `select rowid as id, bm25(words) as score from words where words match ? order by rowid desc limit ?`,
-  )
-  const text = db.prepare<
-    [number],
-    { session: string; n: number; message_id: string; text: string }
-  >('select session, n, message_id, text from message where id = ?')
-  const sessionOf = db.prepare<[number], { session: string }>(
-    'select session from message where id = ?',
-  )
-  // A bound number would arrive as a fraction, which FTS5 refuses here.
-  const secure = db.prepare<[]>("insert into words (words, rank) values ('secure-delete', 1)")
-  const insecure = db.prepare<[]>("insert into words (words, rank) values ('secure-delete', 0)")
-  const about = db.prepare<[string], { value: string }>('select value from about where key = ?')
-  const setAbout = db.prepare<[string, string]>('insert or replace into about values (?, ?)')
+  const db = openIndexDb(file, addon)
+  const statements = prepareStatements(db)
 
   const add = (session: string, n: number, message: Message): void => {
     const shown = redact(searchText(message))
     if (shown.trim() === '') return
-    addWords.run(addText.run(session, n, message.id, shown).lastInsertRowid, toIndexed(shown))
+    statements.addWords.run(
+      statements.addText.run(session, n, message.id, shown).lastInsertRowid,
+      toIndexed(shown),
+    )
   }
 
-  /** Of the transaction under way. */
+  /** Deleted messages in the current transaction. */
   let deletes = 0
 
-  /** Takes away every message of the session with a number above `after`. */
+  /** Deletes the messages of a session with a number above `after`. */
   const drop = (session: string, after: number): void => {
-    for (const row of below.all(session, after)) {
+    for (const row of statements.below.all(session, after)) {
       deletes += 1
       if (deletes === SECURE_DELETES) {
-        insecure.run()
-        setAbout.run('unclean', '1')
+        statements.insecure.run()
+        statements.setAbout.run('unclean', '1')
       }
-      dropWords.run(row.id, toIndexed(row.text))
+      statements.dropWords.run(row.id, toIndexed(row.text))
     }
-    dropTexts.run(session, after)
+    statements.dropTexts.run(session, after)
   }
 
-  const inOneGo = <T>(work: (given: T) => void): ((given: T) => void) =>
+  const inTransaction = <T>(work: (given: T) => void): ((given: T) => void) =>
     db.transaction((given: T): void => {
       deletes = 0
-      secure.run()
+      statements.secure.run()
       work(given)
     })
 
@@ -131,7 +136,7 @@ export const createSearchIndex = ({ file, dir, addon }: IndexOptions) => {
     })
   }
 
-  /** Reads a clean journal from `from` on. False when only the whole fold can tell what is visible now. */
+  /** Indexes a clean journal from byte `from` to byte `stop`. False when the whole file must be folded to know what is visible. */
   const addLines = (id: string, from: number, cuts: Summary['cuts'], stop: number): boolean =>
     withFile(files.jsonl(id), fd => {
       for (const { offset, bytes } of readLines(fd, from)) {
@@ -147,11 +152,11 @@ export const createSearchIndex = ({ file, dir, addon }: IndexOptions) => {
       return true
     })
 
-  /** Brings one session up to its file. */
+  /** Updates the index of one session from its file. */
   const updateOne = ({ id, stamp, epoch, summary: json }: Pending): void => {
-    if (known.get(id)?.stamp === stamp) return
+    if (statements.known.get(id)?.stamp === stamp) return
     const summary = JSON.parse(json) as Summary
-    const before = known.get(id)
+    const before = statements.known.get(id)
     const size = Number(stamp.split(':')[1])
     const grew = before?.epoch === epoch && summary.clean && summary.format === 'jsonl'
     if (!grew || !addLines(id, before.next_offset, summary.cuts, size)) {
@@ -159,18 +164,18 @@ export const createSearchIndex = ({ file, dir, addon }: IndexOptions) => {
       if (summary.clean && summary.format === 'jsonl') addLines(id, 0, summary.cuts, size)
       else addWhole(id, summary.format)
     }
-    setKnown.run(id, stamp, epoch, size)
+    statements.setKnown.run(id, stamp, epoch, size)
   }
 
-  const forget = inOneGo((ids: readonly string[]): void => {
+  const forget = inTransaction((ids: readonly string[]): void => {
     for (const id of ids) {
       drop(id, 0)
-      dropKnown.run(id)
+      statements.dropKnown.run(id)
     }
   })
 
-  // One transaction for many sessions: each one leaves a segment behind that FTS5 has to merge later.
-  const updateAll = inOneGo((sessions: readonly Pending[]): void => {
+  // One transaction for many sessions: each transaction creates a segment that FTS5 has to merge later.
+  const updateAll = inTransaction((sessions: readonly Pending[]): void => {
     for (const session of sessions) updateOne(session)
   })
 
@@ -179,7 +184,7 @@ export const createSearchIndex = ({ file, dir, addon }: IndexOptions) => {
       updateAll(sessions)
     } catch (error) {
       if (isCorrupt(error)) throw error
-      // One of the files went away or changed while we read. The others go in alone; its next row brings it here again.
+      // A file was deleted or changed while it was read. Index the sessions one by one; a change brings that one back.
       if (sessions.length === 1) forget([(sessions[0] as Pending).id])
       else for (const session of sessions) update([session])
     }
@@ -188,48 +193,48 @@ export const createSearchIndex = ({ file, dir, addon }: IndexOptions) => {
   return {
     update,
     forget,
-    known: (id: string) => known.get(id),
+    known: (id: string) => statements.known.get(id),
     knownIds: (): string[] =>
       db
         .prepare<[], { session: string }>('select session from indexed')
         .all()
         .map(({ session }) => session),
-    /** The file is the one we know, under a new number of the catalogue's. */
+    /** Records that an indexed file has a new stamp or epoch in the catalog. */
     adopt(id: string, stamp: string, epoch: number) {
-      const before = known.get(id)
-      if (before) setKnown.run(id, stamp, epoch, before.next_offset)
+      const before = statements.known.get(id)
+      if (before) statements.setKnown.run(id, stamp, epoch, before.next_offset)
     },
-    about: (key: string): string | undefined => about.get(key)?.value,
-    setAbout: (key: string, value: string) => setAbout.run(key, value),
-    /** Best first, one hit a session. */
+    about: (key: string): string | undefined => statements.about.get(key)?.value,
+    setAbout: (key: string, value: string) => statements.setAbout.run(key, value),
+    /** Best first, one hit per session. */
     search(terms: readonly Term[], limit: number): IndexHit[] {
       const best = new Map<string, { id: number; score: number }>()
-      for (const hit of ranked.all(toMatch(terms), RANKED)) {
-        const session = sessionOf.get(hit.id)?.session
+      for (const hit of statements.ranked.all(toMatch(terms), RANKED)) {
+        const session = statements.sessionOf.get(hit.id)?.session
         if (session === undefined) continue
         const other = best.get(session)
-        // bm25 is negative: smaller is better; of equals the newest stays.
+        // bm25 is negative, smaller is better; of equal scores the newest wins.
         if (!other || hit.score < other.score) best.set(session, hit)
       }
       return [...best.values()]
         .sort((a, b) => a.score - b.score || b.id - a.id)
         .slice(0, limit)
         .flatMap(({ id }) => {
-          const row = text.get(id)
+          const row = statements.text.get(id)
           if (!row) return []
           const { session, n, message_id } = row
           return [{ session, n, message_id, snippet: toSnippet(row.text, terms) }]
         })
     },
-    /** Moves every byte out of the write-ahead log, so that what was forgotten is gone from it too. */
+    /** Removes deleted content from the index segments and the write-ahead log. */
     purgeDeleted() {
-      if (about.get('unclean')?.value === '1') {
+      if (statements.about.get('unclean')?.value === '1') {
         db.exec("insert into words (words) values ('optimize')")
-        setAbout.run('unclean', '0')
+        statements.setAbout.run('unclean', '0')
       }
       db.pragma('wal_checkpoint(TRUNCATE)')
     },
-    isCorrupt: isCorrupt,
+    isCorrupt,
     close: () => db.close(),
   }
 }

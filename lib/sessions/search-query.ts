@@ -1,13 +1,13 @@
-/** What a person types, as FTS5 understands it; and the piece of text shown for a hit. */
+/** Converts a search query to FTS5 syntax, and builds the snippet of a hit. */
 
-/** Written without spaces between words, so the tokenizer would see one long word: every character becomes its own. */
+/** Scripts without spaces between words: the tokenizer would see one long word, so every character becomes a token. */
 const SPACELESS =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}]/gu
 const HAS_SPACELESS = new RegExp(SPACELESS.source, 'u')
 const MAY_BE_SPACELESS =
   /[\u0e00-\u0e7f\u1100-\u11ff\u2e80-\ua4cf\ua960-\ud7ff\uf900-\ufaff\uff66-\uffdc]|[\ud840-\ud8ff]/
 
-/** Text as it is indexed; the same text always gives the same result, or it could not be deleted again. */
+/** The text to index. Deterministic: a row can only be deleted with exactly the text it was inserted with. */
 export const toIndexed = (text: string): string =>
   MAY_BE_SPACELESS.test(text) ? text.replace(SPACELESS, ' $& ') : text
 
@@ -15,13 +15,13 @@ export type Term = { text: string; prefix: boolean }
 
 const MAX_TERMS = 12
 
-/** Words and "quoted phrases". The last word is a beginning, as it may still be being typed. */
+/** Parses words and "quoted phrases". The last word matches as a prefix, because the user may still be typing it. */
 export const toTerms = (query: string): Term[] => {
   const terms: Term[] = []
   for (const match of query.normalize('NFC').matchAll(/"([^"]*)"|[^\s"]+/g)) {
     const quoted = match[1] !== undefined
     const text = (match[1] ?? match[0]).replace(/[\p{C}"*]/gu, ' ').trim()
-    // Signs alone are no word to the tokenizer.
+    // Punctuation alone is not a token.
     if (!/[\p{L}\p{N}\p{Co}]/u.test(text)) continue
     terms.push({
       text,
@@ -32,7 +32,7 @@ export const toTerms = (query: string): Term[] => {
   return terms
 }
 
-/** Always quoted, so nothing a person types is an operator. Empty when there is no word. */
+/** The MATCH expression. Terms are always quoted, so user input never acts as an operator. */
 export const toMatch = (terms: readonly Term[]): string =>
   terms
     .map(
@@ -47,7 +47,7 @@ const SNIPPET_CHARS = 200
 
 const escaped = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
 
-/** Any sign may stand between the words of a phrase, as the tokenizer sees none of them. */
+/** Up to three punctuation characters may separate the words of a phrase: the tokenizer drops them. */
 const pattern = ({ text, prefix }: Term): string => {
   const words = text
     .split(/[^\p{L}\p{N}\p{M}]+/u)
@@ -58,55 +58,55 @@ const pattern = ({ text, prefix }: Term): string => {
   return `(?<![\\p{L}\\p{N}])${inner}${prefix ? '' : '(?![\\p{L}\\p{N}])'}`
 }
 
-/** Lower case without accents, and for each unit of it the place in the original. */
-const foldWithPlaces = (text: string): { folded: string; places: number[] } => {
+/** Lower case without accents, and the original offset of each code unit. */
+const foldWithOffsets = (text: string): { folded: string; offsets: number[] } => {
   let folded = ''
-  const places: number[] = []
+  const offsets: number[] = []
   let at = 0
   for (const character of text) {
     const plain = character.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase()
     folded += plain
-    for (let index = 0; index < plain.length; index += 1) places.push(at)
+    for (let index = 0; index < plain.length; index += 1) offsets.push(at)
     at += character.length
   }
-  places.push(at)
-  return { folded, places }
+  offsets.push(at)
+  return { folded, offsets }
 }
 
 const NOT_ASCII = /[^\x00-\x7f]/
 const FOLDED_CHARS = 20_000
 const MAX_MARKS = 20
 
-/** Ranges of `text` that a term hit, in order, not overlapping. */
+/** The ranges of `text` that match a term, in order, not overlapping. */
 const findMarks = (text: string, terms: readonly Term[]): [number, number][] => {
   if (terms.length === 0) return []
   const plain = (): [number, number][] =>
     [...text.matchAll(new RegExp(terms.map(pattern).join('|'), 'giu'))]
       .slice(0, MAX_MARKS)
       .map(match => [match.index, match.index + match[0].length])
-  // Accents: the tokenizer finds "café" for "cafe", and the other way round.
+  // Accents: the tokenizer matches "café" for "cafe" and vice versa.
   const isPlain = ![text.slice(0, FOLDED_CHARS), ...terms.map(term => term.text)].some(part =>
     NOT_ASCII.test(part),
   )
   if (isPlain) return plain()
-  const { folded, places } = foldWithPlaces(text.slice(0, FOLDED_CHARS))
-  const bare = terms.map(term => ({ ...term, text: foldWithPlaces(term.text).folded }))
+  const { folded, offsets } = foldWithOffsets(text.slice(0, FOLDED_CHARS))
+  const bare = terms.map(term => ({ ...term, text: foldWithOffsets(term.text).folded }))
   const marks = [...folded.matchAll(new RegExp(bare.map(pattern).join('|'), 'giu'))]
     .slice(0, MAX_MARKS)
     .map((match): [number, number] => [
-      places[match.index] ?? 0,
-      places[match.index + match[0].length] ?? text.length,
+      offsets[match.index] ?? 0,
+      offsets[match.index + match[0].length] ?? text.length,
     ])
   return marks.length > 0 ? marks : plain()
 }
 
-/** Not between the halves of a character. */
+/** The offset, moved out of the middle of a surrogate pair. */
 const whole = (text: string, at: number): number => {
   const code = text.charCodeAt(at)
   return code >= 0xdc00 && code <= 0xdfff ? at - 1 : at
 }
 
-/** The surroundings of the first hit, in parts; joined they are the text shown. Marks are ranges, never markup. */
+/** The text around the first match, in parts to concatenate. Matches are flagged parts, never markup. */
 export const toSnippet = (text: string, terms: readonly Term[]): SnippetPart[] => {
   const marks = findMarks(text, terms)
   const first = marks[0]?.[0] ?? 0

@@ -1,4 +1,4 @@
-/** The worker thread that owns `search.db`: catches up with the catalogue, answers searches, forgets what was erased. */
+/** The worker thread that owns `search.db`: catches up with the catalog, searches, and deletes the content of deleted sessions. */
 import { statSync } from 'node:fs'
 import { setImmediate } from 'node:timers/promises'
 import { parentPort } from 'node:worker_threads'
@@ -16,7 +16,7 @@ const createWorker = (sources: Sources) => {
   let index: SearchIndex = createSearchIndex({ file, dir, addon })
   let rows: { db: Database; ino: bigint } | null = null
 
-  /** The catalogue may be deleted and built anew while we run: then its file is another one. */
+  /** Reopens the catalog when it was rebuilt: its file then has another inode. */
   const openRows = (): Database => {
     const { ino } = statSync(catalog, { bigint: true })
     if (rows && rows.ino === ino) return rows.db
@@ -25,7 +25,7 @@ const createWorker = (sources: Sources) => {
     return rows.db
   }
 
-  /** After a new catalogue its numbers mean nothing to us: compare every session once, by the state of its file. */
+  /** A new catalog has new sequence numbers and epochs: compare every session once, by the stamp of its file. Returns deleted ids. */
   const reconcile = (db: Database): string[] => {
     const all = new Map<string, { stamp: string; epoch: number }>()
     for (const { id, ...rest } of db
@@ -37,14 +37,14 @@ const createWorker = (sources: Sources) => {
     }
     const known = index.knownIds()
     const kept = known.filter(id => index.known(id)?.stamp === all.get(id)?.stamp)
-    // Most of it is of another world: quicker made anew than taken apart.
+    // Most of the index is outdated: rebuilding is faster than deleting.
     if (kept.length < known.length / 2) renew()
     else {
       for (const id of known) {
         const now = all.get(id)
         if (!now) continue
         if (index.known(id)?.stamp === now.stamp) index.adopt(id, now.stamp, now.epoch)
-        // An epoch that no catalogue gives, so that the file is read from its beginning.
+        // An epoch that no catalog assigns, so that the file is indexed from its beginning.
         else index.adopt(id, '', -1)
       }
     }
@@ -58,7 +58,7 @@ const createWorker = (sources: Sources) => {
     index = createSearchIndex({ file, dir, addon })
   }
 
-  /** Oldest first, so that row numbers grow with time. False when the time was up before everything was done. */
+  /** Indexes changed sessions, oldest first, so that row ids grow with time. False when the deadline passed first. */
   const catchUp = async (deadline: number): Promise<boolean> => {
     const db = openRows()
     const dead = db
@@ -72,7 +72,7 @@ const createWorker = (sources: Sources) => {
     for (let at = 0; at < dead.length; at += SLICE) {
       if (at > 0 && Date.now() > deadline) return false
       index.forget(dead.slice(at, at + SLICE))
-      // Lets the next message in.
+      // Lets the next request arrive.
       await setImmediate()
     }
     if (instance !== undefined) index.setAbout('catalog', instance)
@@ -102,7 +102,7 @@ const createWorker = (sources: Sources) => {
         return await answer(ask)
       } catch (error) {
         if (!index.isCorrupt(error)) throw error
-        // Only an index: start again from the files.
+        // It is only an index: rebuild it from the files.
         renew()
         return await answer(ask)
       }
@@ -137,7 +137,7 @@ if (port) {
     queue = queue
       .then(() => handle(message))
       .catch((error: unknown) => {
-        // The asker hears it; the worker lives on for the next question.
+        // Reported to the requester; the worker continues with the next request.
         const ask = typeof message === 'object' && 'ask' in message ? message.ask : 0
         port.postMessage({
           ask,

@@ -1,15 +1,15 @@
-/** Search as a person sees it: title hits first, then the best message of each session. */
+/** Session search: title matches first, then the best message of each session. */
+import { setImmediate } from 'node:timers/promises'
 import { messageOf, UserError } from '../errors.ts'
 import { redact } from '../redact/redact.ts'
 import type { SessionRow } from '../schema/session.ts'
 import type { Catalog } from './catalog.ts'
 import { foldText } from './catalog-schema.ts'
-import type { Files } from './files.ts'
+import { type Files, foldFile, searchText } from './files.ts'
 import { isHidden } from './fold.ts'
 import type { SearchClient } from './search-client.ts'
 import { type Term, toSnippet, toTerms } from './search-query.ts'
 import type { IndexHit } from './search-index.ts'
-import { createScan } from './unindexed-search.ts'
 import type { SearchHit, Sessions, SessionsOptions } from './types.ts'
 
 type SessionSearchOptions = {
@@ -24,7 +24,36 @@ const MAX_QUERY_CHARS = 500
 const MAX_HITS = 200
 const MAX_CANDIDATES = 500
 
-/** A title is short and looked through as it is typed: any part of it counts, and every character of the query. */
+/** How many sessions a search without an index reads, newest first, and for how long. */
+const MAX_SCANNED = 2_000
+const SCAN_MS = 4_000
+
+/** Searches without an index, for when the catalog is in memory or the worker fails: reads the newest sessions one by one. */
+const createScan =
+  ({ files, catalog }: { files: Files; catalog: Catalog }) =>
+  async (terms: readonly Term[], limit: number): Promise<IndexHit[]> => {
+    const words = terms.map(({ text }) => foldText(text))
+    const deadline = Date.now() + SCAN_MS
+    const hits: IndexHit[] = []
+    for (const { id } of catalog.page(null, MAX_SCANNED, null)) {
+      if (hits.length >= limit || Date.now() > deadline) break
+      const file = files.find(id)
+      const folded = file && foldFile(file)?.folded
+      const at = folded?.messages.findLastIndex(message => {
+        const text = foldText(searchText(message))
+        return words.every(word => text.includes(word))
+      })
+      const message = at === undefined ? undefined : folded?.messages[at]
+      if (folded && message && at !== undefined) {
+        const snippet = toSnippet(searchText(message), terms)
+        hits.push({ session: id, n: folded.numbers[at] ?? 0, message_id: message.id, snippet })
+      }
+      await setImmediate()
+    }
+    return hits
+  }
+
+/** Words for the title search, which matches any part of a title, so that results appear while the user types. */
 const toWords = (query: string): string[] =>
   foldText(query.replaceAll('"', ' ')).split(/\s+/).filter(Boolean).slice(0, 12)
 
@@ -48,13 +77,16 @@ export const createSessionSearch = ({ files, catalog, search, row, log }: Sessio
     })
   }
 
-  /** The index is a cache: without it the files are read. */
-  const ask = async (terms: Term[], most: number): Promise<{ hits: IndexHit[]; done: boolean }> => {
+  /** Queries the index; without it, the session files. `done` is false when some sessions were not searched. */
+  const findHits = async (
+    terms: Term[],
+    most: number,
+  ): Promise<{ hits: IndexHit[]; done: boolean }> => {
     try {
       if (!catalog.isInMemory) return await search.search(terms, most)
     } catch (error) {
       if (!(error instanceof UserError) || error.kind !== 'unavailable') throw error
-      log('messages are searched without their index', { error: messageOf(error) })
+      log('searching messages without the index', { error: messageOf(error) })
     }
     return { hits: await scan(terms, most), done: false }
   }
@@ -70,17 +102,17 @@ export const createSessionSearch = ({ files, catalog, search, row, log }: Sessio
     const hits = titles(query, terms, { limit, profile })
     if (!options.content || terms.length === 0 || hits.length >= limit) return hits
     catalog.verify()
-    const dead = catalog.tombstones()
-    // Sessions of the trash and of title hits may be among the found ones.
-    // The index knows no profiles: theirs are left out here.
-    const most = profile ? MAX_CANDIDATES : limit + hits.length + dead.length
-    const answer = await ask(terms, Math.min(most, MAX_CANDIDATES))
-    if (answer.done) catalog.clearTombstones(dead)
+    const tombstones = catalog.tombstones()
+    // Hits may include trashed sessions and sessions found by title.
+    // The index has no profiles, so other profiles are filtered out here.
+    const most = profile ? MAX_CANDIDATES : limit + hits.length + tombstones.length
+    const answer = await findHits(terms, Math.min(most, MAX_CANDIDATES))
+    if (answer.done) catalog.clearTombstones(tombstones)
     const seen = new Set(hits.map(({ session_id }) => session_id))
     for (const hit of answer.hits) {
       const found = seen.has(hit.session) ? undefined : row(hit.session)
       const stored = found && catalog.get(found.session_id)
-      // The index may lag behind: what was cut meanwhile is not shown.
+      // The index may lag behind: skip messages that were cut since.
       if (!found || (profile && found.profile !== profile)) continue
       if (!stored || isHidden(stored.summary.cuts, hit.n)) continue
       seen.add(found.session_id)

@@ -1,4 +1,4 @@
-/** The sessions of this service: journals are the truth, the catalogue and the search index are made from them. */
+/** The session store. Journals are the source of truth; the catalog and the search index are derived from them. */
 import { randomBytes } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { setImmediate } from 'node:timers/promises'
@@ -51,7 +51,7 @@ export const createSessions = (options: SessionsOptions): Sessions => {
 
   const resolve = (id: string): string | undefined => {
     if (!SESSION_ID.test(id)) return undefined
-    // A real file beats an alias.
+    // A file takes precedence over an alias.
     if (catalogSync.refresh(id)) return id
     const now = catalog.alias(id)
     return now !== undefined && catalogSync.refresh(now) ? now : undefined
@@ -95,8 +95,8 @@ export const createSessions = (options: SessionsOptions): Sessions => {
   const find = createSessionSearch({ files, catalog, search, row, log })
 
   const catchUp = async (): Promise<void> => {
-    // Lets the system's change notices in that are already waiting. Twice: called from an I/O callback, the
-    // first one comes before the loop has asked the system again.
+    // Lets pending file system events arrive. Twice: when called from an I/O callback, the first setImmediate runs before
+    // the event loop polls again.
     await setImmediate()
     await setImmediate()
     catalogSync.catchUp(watch)
@@ -120,7 +120,7 @@ export const createSessions = (options: SessionsOptions): Sessions => {
     append: writer.append,
     nextMessageId: writer.nextMessageId,
     sync: writer.sync,
-    acquire: writer.hold,
+    acquire: writer.acquire,
     release: writer.release,
     rotate: writer.rotate,
     setLive(id: string, patch: Partial<LiveState>) {

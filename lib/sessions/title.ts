@@ -1,4 +1,4 @@
-/** Titles: what a model wrote made presentable, what stands until then, and what serves when a model gives nothing. */
+/** Session titles: cleans generated ones, and derives provisional and fallback titles from the first message. */
 
 const TITLE_CHARS = 80
 const PROVISIONAL_CHARS = 64
@@ -6,12 +6,12 @@ const FALLBACK_CHARS = 60
 const FALLBACK_WORDS = 4
 const NO_TOPIC = 'Conversation topic'
 
-/** By code point, so that no character is cut in half. */
+/** Truncates by code point, so that no surrogate pair is split. */
 const cut = (text: string, chars: number): string => [...text].slice(0, chars).join('').trim()
 
 const squeeze = (text: string): string => text.replace(/\s+/g, ' ').trim()
 
-/** Also a block that was never closed, and one of which only the end came. */
+/** Also removes an unclosed block, and one of which only the closing tag is left. */
 const withoutThinking = (text: string): string =>
   text
     .replace(/<(think|thinking|reasoning|thought)\b[^>]*>[\s\S]*?(?:<\/\1\s*>|$)/gi, ' ')
@@ -19,7 +19,7 @@ const withoutThinking = (text: string): string =>
 
 const WRAPPING = /^[\s"'`*_“”„«»‘’「」『』]+|[\s"'`*_“”„«»‘’「」『』]+$/g
 const HEADING = /^#{1,6}\s+/
-/** "Title:", "**Session Title:**", "**Title**:"; the colon may stand inside or outside of the bold. */
+/** "Title:", "**Session Title:**", "**Title**:"; the colon may be inside or outside the bold markup. */
 const LABEL =
   /^[\s"'`*_]*(?:(?:session|chat|conversation|suggested|generated)\s+)?title[\s*_]*[:：][\s*_]*/i
 
@@ -32,14 +32,14 @@ const unwrapped = (line: string): string => {
   }
 }
 
-/** What a model does with a title, when it talks about its task instead of doing it. */
+/** Verbs a model uses when it talks about the task instead of writing a title. */
 const TASK =
   'think|see|start|begin|look|analy[sz]e|summari[sz]e|generate|create|write|produce|provide|come up|consider|break|figure|find|identify|determine|choose|pick|craft|suggest|propose|respond|answer|keep|check|focus|try|output|title|give'
 const SAYS =
   'is|was|has|wants?|wanted|asks?|asked|needs?|needed|seems?|appears?|says?|said|would|should|mentions?|mentioned|requests?|requested|greets?|greeted'
 const TALK = 'user|conversation|request|message|chat|exchange|session|question|prompt|context|above'
 
-/** Whole sentences of reasoning only: a title may begin with the same words ("Let's Encrypt", "I Will Survive"). */
+/** Matches only sentences of reasoning: a title may begin with the same words ("Let's Encrypt", "I Will Survive"). */
 const META = [
   `the (?:user|human|assistant)(?:['’]s (?:question|request|message))? (?:\\w+ly )?(?:${SAYS})\\b`,
   `the (?:conversation|request|task|message|question) (?:is|was|seems|appears|asks|should|would)\\b`,
@@ -62,7 +62,7 @@ const YES =
   'sure thing|sure|okay|ok|got it|done|understood|of course|certainly|absolutely|great|thanks|thank you|yes|no problem|no|will do|alright|hello there|hello|hi there|hi'
 const ACKNOWLEDGEMENT = [
   new RegExp(`^(?:${YES})[\\s!,.…]*$`, 'i'),
-  /** With something about the answer itself behind it. */
+  /** Followed by something about the answer itself. */
   new RegExp(
     `^(?:${YES})(?:[,!.…:—-]+ ?|,? )(?:here(?:['’]s| is| are| you)|i\\b|i['’]|you(?:['’]re| are)|we (?:can|will)|let me|how (?:can|may)|what can|happy to|glad to|the title|a title|that(?:['’]s| is)|sounds good|no problem|thank)`,
     'i',
@@ -74,18 +74,18 @@ const isRejected = (title: string): boolean =>
   isProvisional(title) ||
   [...META, ...ACKNOWLEDGEMENT].some(pattern => pattern.test(title))
 
-/** Null when what the model wrote is no title. A `#word` in it stays: clients read it as a tag. */
+/** The title in a model's response; null when there is none. A `#word` stays: clients treat it as a tag. */
 export const cleanTitle = (raw: string): string | null => {
   for (const line of withoutThinking(raw).split('\n')) {
     const title = cut(unwrapped(squeeze(line)), TITLE_CHARS)
-    // A line that is nothing but a label: the title stands below it.
+    // Only a label: the title is on the next line.
     if (title === '' || /^(?:session |chat |conversation )?title$/i.test(title)) continue
     return isRejected(title) ? null : title
   }
   return null
 }
 
-/** What a person wrote, without what the page or we put around it. */
+/** The user's own text, without the lines that we or the page add. */
 const ownWords = (text: string): string =>
   squeeze(
     text
@@ -93,11 +93,11 @@ const ownWords = (text: string): string =>
       .replace(/\n*\[Attached files: [^\]\n]*\]\s*$/, ''),
   )
 
-/** From the first message, until there is a better one. */
+/** The title until a model has generated one: the beginning of the first message. */
 export const provisionalTitle = (text: string): string =>
   cut(ownWords(text), PROVISIONAL_CHARS) || 'Untitled'
 
-/** Nobody chose this title: it is a default, or merely the beginning of `firstText`. */
+/** True for a default title, or one that is the beginning of `firstText`. */
 export const isProvisional = (title: string | null | undefined, firstText?: string): boolean => {
   const given = squeeze(title ?? '')
   if (given === '' || /^(?:untitled|new chat|new conversation)$/i.test(given)) return true
@@ -110,7 +110,7 @@ const PLAIN = new Set(
   ),
 )
 
-/** Dots and slashes inside belong to it: `notes.txt`, `src/app.ts`, `Node.js`. */
+/** Inner dots and slashes are part of a word: `notes.txt`, `src/app.ts`, `Node.js`. */
 const WORD = /[\p{L}\p{N}](?:[\p{L}\p{N}\p{M}'’_-]|[./](?=[\p{L}\p{N}]))*/gu
 
 /** Up to four words of the first sentence. */
@@ -120,7 +120,7 @@ export const fallbackTitle = (text: string): string => {
   const kept: string[] = []
   for (const word of words) {
     const plain = word.toLowerCase()
-    // Scripts without spaces give one long word, which is kept as it is.
+    // Scripts without spaces produce one long word, which is used as it is.
     const long = (plain.match(/\p{L}/gu)?.length ?? 0) >= 3
     if (!long || PLAIN.has(plain) || kept.some(other => other.toLowerCase() === plain)) continue
     kept.push(word)
@@ -128,6 +128,6 @@ export const fallbackTitle = (text: string): string => {
   }
   const title = cut(kept.join(' '), FALLBACK_CHARS)
   if (title === '') return NO_TOPIC
-  // A file's name begins as it does.
+  // A file name keeps its case.
   return /[./]/.test(kept[0] ?? '') ? title : title.charAt(0).toUpperCase() + title.slice(1)
 }

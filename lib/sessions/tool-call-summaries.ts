@@ -1,4 +1,4 @@
-/** Every tool call of a session in short, for clients that draw cards from it. */
+/** Short forms of all tool calls of a session, for clients that show them as cards. */
 import { isObject } from '../base/json.ts'
 import type { Message } from '../schema/message.ts'
 import type { ToolSummary } from '../schema/session.ts'
@@ -12,7 +12,7 @@ const parse = (text: string): unknown => {
   try {
     return JSON.parse(text)
   } catch {
-    // Plain text, or arguments a model left unfinished.
+    // Plain text, or arguments that the model left incomplete.
     return undefined
   }
 }
@@ -20,7 +20,7 @@ const parse = (text: string): unknown => {
 const asText = (value: unknown): string =>
   typeof value === 'string' ? value : (JSON.stringify(value) ?? '')
 
-/** The first arguments, each as text and cut. */
+/** The first arguments as text, truncated. */
 export const toArgs = (json: string, most = MAX_ARGS): Record<string, string> => {
   const args = parse(json)
   if (!isObject(args)) return {}
@@ -34,7 +34,7 @@ export const toArgs = (json: string, most = MAX_ARGS): Record<string, string> =>
   )
 }
 
-/** Tools answer in JSON by convention: what a person wants to see of it, else the text as it is. */
+/** Tool results are JSON by convention: its output or error, else the text as it is. */
 const toSnippet = (content: string): string => {
   const result = parse(content)
   const said = isObject(result) ? (result.output ?? result.result ?? result.error) : undefined

@@ -1,4 +1,4 @@
-/** A session as a file to keep or to read, redacted; and back again. */
+/** Exports sessions as JSON, Markdown and HTML, redacted, and parses imports. */
 import { isObject } from '../base/json.ts'
 import { invalid } from '../errors.ts'
 import { redact, redactValue } from '../redact/redact.ts'
@@ -15,7 +15,7 @@ type Masking = { text: (text: string) => string; value: <T>(value: T) => T }
 
 const UNMASKED: Masking = { text: text => text, value: value => value }
 
-/** The full record, every key of it, as other programs of this family read it; and its compact form. */
+/** The full record with every key, as compatible programs read it, and its list row. */
 export const toRecord = (folded: Folded, { text, value } = UNMASKED) => {
   const last = folded.messages.findLast(message => message.role === 'user')
   const {
@@ -58,7 +58,7 @@ export const toRecord = (folded: Folded, { text, value } = UNMASKED) => {
   return { record, row }
 }
 
-/** Already redacted: never filter JSON text. */
+/** Redacts values before formatting: filtering JSON text could break it. */
 export const toJson = (folded: Folded): string =>
   `${JSON.stringify(toRecord(folded, { text: redact, value: redactValue }).record, null, 2)}\n`
 
@@ -71,7 +71,7 @@ const timeOf = (message: Message): string => {
   return Number.isNaN(time.getTime()) ? '' : time.toISOString().slice(0, 16).replace('T', ' ')
 }
 
-/** Longer than any run of backticks in the text, so that the text cannot end its own block. */
+/** Longer than any run of backticks in the text, so that the text cannot close its own block. */
 const fence = (text: string): string => {
   const longest = Math.max(2, ...(text.match(/`+/g) ?? []).map(run => run.length))
   return '`'.repeat(longest + 1)
@@ -95,7 +95,7 @@ const markdownOf = (message: Message): string => {
 
 const titleOf = (folded: Folded): string => folded.meta.title?.replace(/\s+/g, ' ') || UNTITLED
 
-/** For reading: what the model said stays Markdown, tool output stands in fences. */
+/** Model responses stay Markdown; tool output is fenced. */
 export const toMarkdown = (folded: Folded): string => {
   const { meta, messages } = folded
   const about = [meta.model, meta.workspace].filter(Boolean).join(' · ')
@@ -136,7 +136,7 @@ const htmlOf = (message: Message): string => {
   return `<article class="${kind}"><h2>${SPEAKERS[message.role]}${when && ` · <time>${when}</time>`}</h2>${body}${calls.join('')}${files}</article>`
 }
 
-/** One document without scripts and without requests; every word of the session is text in it. */
+/** One document without scripts or network requests; all session content is escaped text. */
 export const toHtml = (given: Folded): string => {
   const folded = redactValue(given)
   const title = escapeHtml(titleOf(folded))
@@ -152,7 +152,7 @@ ${folded.messages.map(htmlOf).join('\n')}
 
 export type Imported = { meta: Meta; messages: NewMessage[] }
 
-/** Of another service, or of a state that is over. */
+/** Keys that are not imported: of another installation, or of a past state. */
 const NOT_IMPORTED = new Set([
   'session_id',
   'messages',
@@ -175,7 +175,7 @@ const NOT_IMPORTED = new Set([
   '_messages_offset',
   'profile',
   'project_id',
-  // Whoever wrote the file does not say what runs here unasked, what is sent by itself, or what may be spent.
+  // A file must not decide what runs without approval, what is sent automatically, or what may be spent.
   'yolo',
   'approved_patterns',
   'queued',
@@ -191,7 +191,7 @@ const NOT_IMPORTED = new Set([
   'compression_anchor_message_key',
 ])
 
-/** Messages get new ids; everything else a message carries is kept. Throws a sentence when it is no export. */
+/** Messages get new ids and keep everything else. Throws a UserError when the value is not an export. */
 export const fromExport = (value: unknown): Imported => {
   if (!isObject(value)) {
     throw invalid('Request body must be a JSON object')
@@ -201,7 +201,7 @@ export const fromExport = (value: unknown): Imported => {
   }
   const messages = value.messages.flatMap((message, index) => {
     const read = toMessages(message)
-    if (read.length === 0) throw invalid(`Message ${index + 1} has no role that is known`)
+    if (read.length === 0) throw invalid(`Message ${index + 1} has an unknown role`)
     return read
   })
   const meta = toMeta(

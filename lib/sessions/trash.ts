@@ -1,4 +1,4 @@
-/** Trash, deletion for good and purging: the only code that makes words of a session disappear. */
+/** Trash, permanent deletion and purging of sessions: the only code that deletes session content. */
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { isObject } from '../base/json.ts'
@@ -34,7 +34,7 @@ type TrashOptions = Pick<SessionsOptions, 'trashDir' | 'onDeleted' | 'now' | 'lo
 
 const TRASH_SECONDS = 24 * 3600
 
-/** What is left when all that was cut, overwritten or settled is gone: same numbers, same ids, none of them free again. */
+/** The lines to keep in a purge: without what was cut, overwritten or resolved. Numbers and ids stay, and none becomes free. */
 export const survivingEntries = (
   folded: Folded,
   entries: readonly Entry[],
@@ -63,18 +63,40 @@ export const survivingEntries = (
   return [header, ...kept, { n: folded.nextN, t: 'meta', at, patch: {} }]
 }
 
-export const createTrash = (needs: TrashOptions) => {
-  const { files, catalog, catalogSync, listing, search, watch, writer } = needs
-  const { trashDir, onDeleted, now, log, resolve, require } = needs
-  const trashOf = (id: string): string => join(trashDir, id)
+const requireIdle = (row: SessionRow): void => {
+  if (row.active_stream_id === null) return
+  throw conflict('This chat is still running. Stop it or wait until it finishes.', {
+    code: 'session_busy',
+    active_stream_id: row.active_stream_id,
+  })
+}
 
-  const requireIdle = (row: SessionRow): void => {
-    if (row.active_stream_id === null) return
-    throw conflict('The session is still streaming; stop the turn or wait for its end', {
-      code: 'session_busy',
-      active_stream_id: row.active_stream_id,
-    })
+/** When the session was moved to this trash directory, in seconds since 1970. */
+const trashedAt = (dir: string): number => {
+  try {
+    const about: unknown = JSON.parse(readWholeText(join(dir, 'about.json')))
+    if (isObject(about) && 'at' in about) return Number(about.at)
+  } catch {
+    // Killed before it was written: use the directory's time.
   }
+  return statSync(dir).mtimeMs / 1000
+}
+
+const readEntries = (files: Files, id: string): Entry[] => {
+  const file = files.find(id)
+  if (!file) throw missing('Session not found', { code: 'session_not_found' })
+  if (file.format === 'json') return toEntries(id, readWhole(file.path)) ?? []
+  return withFile(file.path, fd =>
+    [...readLines(fd)]
+      .map(({ bytes }) => parseEntry(bytes.toString()))
+      .filter((entry): entry is Entry => entry !== null && entry !== 'unknown'),
+  )
+}
+
+export const createTrash = (options: TrashOptions) => {
+  const { files, catalog, catalogSync, listing, search, watch, writer } = options
+  const { trashDir, onDeleted, now, log, resolve, require } = options
+  const trashOf = (id: string): string => join(trashDir, id)
 
   const removeFromCatalog = (id: string): void => {
     writer.closeJournal(id)
@@ -83,26 +105,26 @@ export const createTrash = (needs: TrashOptions) => {
     onDeleted(id)
   }
 
-  /** The journal first: it is the truth, the rest can be done again. */
-  const unlink = (id: string): void =>
+  /** The journal first: after a kill, everything else is deleted because the journal is missing. */
+  const deleteFiles = (id: string): void =>
     watch.ignoreOwn(() => {
       for (const path of files.all(id)) rmSync(path, { force: true })
     })
 
-  /** Leaves no byte of what was removed in anything that was derived from it. */
+  /** Deletes the content of removed sessions from the catalog, the search index and their write-ahead logs. */
   const purgeDerived = async (): Promise<void> => {
-    const dead = catalog.tombstones()
+    const tombstones = catalog.tombstones()
     catalog.truncateWal()
     try {
       await search.purgeDeleted()
     } catch (error) {
-      // It may hold what must be gone, so it goes as a whole; the next search builds it anew.
-      log('the search index was deleted because it could not be cleaned', {
+      // It may contain deleted content, so delete all of it. The next search rebuilds it.
+      log('deleted the search index because it could not be purged', {
         error: messageOf(error),
       })
       await search.remove()
     }
-    catalog.clearTombstones(dead)
+    catalog.clearTombstones(tombstones)
     catalog.truncateWal()
   }
 
@@ -111,39 +133,18 @@ export const createTrash = (needs: TrashOptions) => {
       ? readdirSync(trashOf(id)).filter(name => name.startsWith(`${id}.`))
       : []
 
-  const trashedAt = (id: string): number => {
-    try {
-      const about: unknown = JSON.parse(readWholeText(join(trashOf(id), 'about.json')))
-      if (isObject(about) && 'at' in about) return Number(about.at)
-    } catch {
-      // Killed before it was written: the directory's own time serves.
-    }
-    return statSync(trashOf(id)).mtimeMs / 1000
-  }
-
-  const readEntries = (id: string): Entry[] => {
-    const file = files.find(id)
-    if (!file) throw missing('Session not found', { code: 'session_not_found' })
-    if (file.format === 'json') return toEntries(id, readWhole(file.path)) ?? []
-    return withFile(file.path, fd =>
-      [...readLines(fd)]
-        .map(({ bytes }) => parseEntry(bytes.toString()))
-        .filter((entry): entry is Entry => entry !== null && entry !== 'unknown'),
-    )
-  }
-
   return {
     trash(given: string): boolean {
       const id = resolve(given)
       if (id === undefined) return false
       requireIdle(require(id))
-      const place = trashOf(id)
-      rmSync(place, { recursive: true, force: true })
-      mkdirSync(place, { recursive: true, mode: 0o700 })
-      writeAtomic(join(place, 'about.json'), JSON.stringify({ session_id: id, at: now() }))
+      const dir = trashOf(id)
+      rmSync(dir, { recursive: true, force: true })
+      mkdirSync(dir, { recursive: true, mode: 0o700 })
+      writeAtomic(join(dir, 'about.json'), JSON.stringify({ session_id: id, at: now() }))
       watch.ignoreOwn(() => {
         for (const path of files.all(id)) {
-          if (fileStamp(path)) renameSync(path, join(place, basename(path)))
+          if (fileStamp(path)) renameSync(path, join(dir, basename(path)))
         }
       })
       removeFromCatalog(id)
@@ -153,18 +154,18 @@ export const createTrash = (needs: TrashOptions) => {
     inTrash: (id: string): boolean => trashedFiles(id).length > 0,
 
     restore(id: string): SessionRow {
-      const place = trashOf(id)
+      const dir = trashOf(id)
       const own = trashedFiles(id)
       if (own.length === 0) throw missing('Session not found', { code: 'session_not_found' })
-      if (files.find(id)) throw conflict('There is a session with this id again')
+      if (files.find(id)) throw conflict('A session with this id already exists')
       watch.ignoreOwn(() => {
-        // The journal last: before it is back, nobody takes the rest for a session.
+        // The journal last: without it, the other files are not taken for a session.
         const last = (name: string): number => Number(name === `${id}.jsonl`)
         for (const name of own.sort((a, b) => last(a) - last(b))) {
-          renameSync(join(place, name), join(files.dir, name))
+          renameSync(join(dir, name), join(files.dir, name))
         }
       })
-      rmSync(place, { recursive: true, force: true })
+      rmSync(dir, { recursive: true, force: true })
       catalogSync.refresh(id)
       return require(id)
     },
@@ -178,7 +179,7 @@ export const createTrash = (needs: TrashOptions) => {
       if (!folded) throw missing('Session not found', { code: 'session_not_found' })
       writer.closeJournal(id)
       watch.ignoreOwn(() => {
-        writeJournal(files.jsonl(id), survivingEntries(folded, readEntries(id), now()))
+        writeJournal(files.jsonl(id), survivingEntries(folded, readEntries(files, id), now()))
         for (const path of files.all(id)) {
           if (path !== files.jsonl(id)) rmSync(path, { force: true })
         }
@@ -197,7 +198,7 @@ export const createTrash = (needs: TrashOptions) => {
       if (!live && !trashed) return false
       if (live) {
         requireIdle(require(id))
-        unlink(id)
+        deleteFiles(id)
         removeFromCatalog(id)
       }
       rmSync(trashOf(id), { recursive: true, force: true })
@@ -208,10 +209,10 @@ export const createTrash = (needs: TrashOptions) => {
     async sweepTrash(): Promise<number> {
       if (!existsSync(trashDir)) return 0
       const old = readdirSync(trashDir).filter(
-        id => SESSION_ID.test(id) && now() - trashedAt(id) > TRASH_SECONDS,
+        id => SESSION_ID.test(id) && now() - trashedAt(trashOf(id)) > TRASH_SECONDS,
       )
       for (const id of old) rmSync(trashOf(id), { recursive: true, force: true })
-      // Also ends what a killed process had begun.
+      // Tombstones without old trash: a killed process did not finish its purge.
       if (old.length > 0 || catalog.tombstones().length > 0) await purgeDerived()
       return old.length
     },
@@ -220,7 +221,7 @@ export const createTrash = (needs: TrashOptions) => {
       catalogSync.catchUp(watch)
       const ids = catalog.emptySessions(anyTitle).filter(id => !writer.isOpen(id))
       for (const id of ids) {
-        unlink(id)
+        deleteFiles(id)
         removeFromCatalog(id)
       }
       return ids.length

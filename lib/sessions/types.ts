@@ -1,4 +1,4 @@
-/** What the session store offers to the rest of the program. */
+/** The interface of the session store. */
 import type { Worker } from 'node:worker_threads'
 import type { Message, NewMessage } from '../schema/message.ts'
 import type { Question } from '../schema/question.ts'
@@ -56,7 +56,7 @@ export type ListPage = {
   next: string | null
   /** Without quotes. */
   etag: string
-  /** How many of the foreign rows count: those whose id is not one of ours. */
+  /** How many of the foreign rows are in the list: those whose id is not one of ours. */
   foreign: number
 }
 
@@ -67,7 +67,7 @@ export type SearchHit = SessionRow & {
   message_id: string | null
 }
 
-/** A turn that had begun when the process died. */
+/** A turn that was running when the process died. */
 export type Recovered = Turn & { session_id: string; questions: Question[] }
 
 export type Sessions = {
@@ -78,63 +78,65 @@ export type Sessions = {
   resolve(id: string): string | undefined
   /** Not redacted. */
   load(id: string): Folded
-  /** Everything but the messages; does not read the file for it. Not redacted. */
+  /** Everything except the messages, without reading the file. Not redacted. */
   head(id: string): Head
-  /** Redacted unless `raw`. Costs what it returns, whatever the length of the session. */
+  /** Redacted unless `raw`. The cost does not depend on the length of the session. */
   tail(id: string, options: { limit: number; before?: string | undefined; raw?: boolean }): Tail
   wholeJson(id: string): Promise<Buffer>
-  /** A session that began elsewhere, whole and under its own id, which must be free; null gives it a new one. */
+  /** Creates a session from another program's. Its id must be free; null assigns a new one. */
   adopt(id: string | null, meta: NewMeta, messages: readonly NewMessage[]): SessionRow
-  /** All lines or none, in one write; throws Refusal `full` when the disk is. `quiet` messages do not move the session. */
+  /** Appends all lines or none, in one write. Throws UserError `full` when the disk is full. `quiet` messages do not move the session in the list. */
   append(id: string, entries: readonly NewEntry[], options?: { quiet?: boolean }): Entry[]
-  /** Free now and not given to anybody else; `append` of a message with this id keeps it. */
+  /** Reserves a message id; a message appended with this id keeps it. */
   nextMessageId(id: string): string
+  /** Resolves when all appended lines are on the disk. */
   sync(id: string): Promise<void>
+  /** Keeps the journal open until `release` was called as often. */
   acquire(id: string): void
   release(id: string): void
   /** Known to this process only, never written to the journal. */
   setLive(id: string, patch: Partial<LiveState>): void
-  /** Await before `list`, so that what other programs just did is in it; then take list and cursor in one tick. */
+  /** Applies pending changes by other programs. Await it before `list`, then read list and cursor in the same tick. */
   catchUp(): Promise<void>
   list(options?: {
     limit?: number | undefined
     cursor?: string | undefined
     profile?: string | undefined
-    /** Rows of another place to merge in by time, newest first; ours win. Another array means another list. */
+    /** Rows of the host agent to merge in by time, newest first; ours win. Compared by identity. */
     foreign?: readonly SessionRow[] | undefined
-    /** False: a page without the runs of scheduled tasks, but for those that wait for a person or are pinned. */
+    /** False: without runs of scheduled tasks, except those that are pinned or wait for the user. */
     scheduled?: boolean | undefined
   }): ListPage
-  /** What the turns that ended since then have used, and in how many sessions. Await `catchUp` before. */
+  /** Usage of the turns that ended since then, and the number of sessions. Await `catchUp` first. */
   usage(since: number): { buckets: UsageBucket[]; sessions: number }
-  /** Conversations of a project, archived and empty ones too. */
+  /** Sessions of a project, including archived and empty ones. */
   idsByProject(project: string): string[]
-  /** Of one profile when one is given. */
+  /** Searches one profile when one is given. */
   search(options: {
     q: string
     content: boolean
     limit: number
     profile?: string | undefined
   }): Promise<SearchHit[]>
-  /** Undoable for a day. False when there was nothing. */
+  /** Moves to the trash for a day. False when there is no such session. */
   trash(id: string): boolean
   restore(id: string): SessionRow
-  /** Whether `restore` would find it. */
+  /** True when `restore` would find it. */
   inTrash(id: string): boolean
-  /** Rewrites the file without what was cut. Nothing of it can be brought back. */
+  /** Rewrites the file without cut content, which cannot be restored. */
   purge(id: string): Promise<SessionRow>
-  /** Deletes for good, from the trash too. False when there was nothing. */
+  /** Deletes permanently, also from the trash. False when there is no such session. */
   erase(id: string): Promise<boolean>
-  /** Erases what has been in the trash for a day; how many. */
+  /** Deletes sessions that have been in the trash for a day; returns how many. */
   sweepTrash(): Promise<number>
-  /** Deletes sessions without messages (and without a draft); how many. */
+  /** Deletes sessions without messages and without a draft; returns how many. */
   cleanup(options: { anyTitle: boolean }): number
   duplicate(id: string): SessionRow
   branch(
     id: string,
     options?: { keep_count?: number | undefined; title?: string | undefined },
   ): SessionRow
-  /** Gives the session another id; the old one stays valid. */
+  /** Gives the session another id; the old one stays valid as an alias. */
   rotate(id: string, to: string): SessionRow
   recover(): Recovered[]
   close(): Promise<void>

@@ -1,4 +1,4 @@
-/** A quick look through the session files for what cannot be read; nothing is opened for writing. */
+/** Finds unreadable session files, for `doctor`. Opens nothing for writing. */
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { readLines } from '../store/journal.ts'
@@ -11,13 +11,13 @@ export const isDirectory = (path: string): boolean => {
   try {
     return statSync(path).isDirectory()
   } catch {
-    // Out of reach: no directory for us.
+    // Not accessible.
     return false
   }
 }
 
-/** Whether every line can be read; a line of a newer version can. */
-const isWhole = (path: string): boolean => {
+/** True when every line is readable, which lines of a newer version are. */
+const isReadable = (path: string): boolean => {
   if (!statSync(path).isFile()) return false
   if (path.endsWith('.json')) return toEntries('', readWhole(path)) !== null
   return withFile(path, fd => {
@@ -28,9 +28,9 @@ const isWhole = (path: string): boolean => {
 
 export type Survey = {
   looked: number
-  /** Names of files with something that cannot be read. */
+  /** Names of files with unreadable lines. */
   bad: string[]
-  /** False when the time was over first. */
+  /** False when the time limit came first. */
   complete: boolean
 }
 
@@ -48,9 +48,9 @@ export const unreadableSessions = (dir: string, limitMs = 2_000): Survey => {
     if (performance.now() - started > limitMs) break
     looked += 1
     try {
-      if (!isWhole(path)) bad.push(name)
+      if (!isReadable(path)) bad.push(name)
     } catch {
-      // No permission, or gone while we looked: it cannot be read.
+      // No permission, or deleted since it was listed.
       bad.push(name)
     }
   }

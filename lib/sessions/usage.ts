@@ -2,7 +2,7 @@
 import type { Entry, Meta } from './entries.ts'
 import type { Turn } from './fold.ts'
 
-/** One turn that ended; `n` is the number of its line, 0 stands for what was used before the journal began. */
+/** Usage of a turn that ended. `n` is its line number; 0 is usage from before the journal. */
 export type UsageRow = {
   n: number
   /** Seconds since 1970. */
@@ -19,7 +19,7 @@ type Served = Pick<Turn, 'stream_id' | 'model' | 'provider'>
 const amount = (value: unknown): number =>
   typeof value === 'number' && Number.isFinite(value) && value > 0 ? value : 0
 
-/** Of the turns that end in these lines; `open` is the one that began above them. */
+/** Usage of the turns that end in these lines; `open` is the turn that started before them. */
 export const usageOf = (open: Served | null, entries: readonly Entry[]): UsageRow[] => {
   const rows: UsageRow[] = []
   let turn = open
@@ -41,8 +41,8 @@ export const usageOf = (open: Served | null, entries: readonly Entry[]): UsageRo
 }
 
 /**
- * Of a whole journal. The totals of a session that began elsewhere are larger than its turns: the rest was used
- * before, and counts at the time that session had then. Without such a time nobody knows when, and it is not counted.
+ * Usage of a whole journal. The totals of an imported session are larger than the sum of its turns: the rest was used
+ * before the import and is dated with the session's time then. Without such a time it is not counted.
  */
 export const wholeUsage = (meta: Meta, turns: readonly Entry[], begunAt: unknown): UsageRow[] => {
   const rows = usageOf(null, turns)
@@ -56,7 +56,7 @@ export const wholeUsage = (meta: Meta, turns: readonly Entry[], begunAt: unknown
   return [{ n: 0, at: begunAt, model, provider: '', input_tokens, output_tokens, cost }, ...rows]
 }
 
-/** Where a session comes from, in the words of the agent's own reports. */
+/** The source of a session, as named in the host agent's reports. */
 export const sourceOf = ({ source_tag, is_cli_session }: Meta): string => {
   if (typeof source_tag === 'string' && /^[\w-]{1,40}$/.test(source_tag)) return source_tag
   return is_cli_session === true ? 'cli' : 'webui'

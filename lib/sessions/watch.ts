@@ -1,23 +1,23 @@
-/** Notices what other programs do to the session files: marks names as changed, and looks through all of them now and then. */
+/** Watches the session directory for changes by other programs, with a periodic sweep as a fallback. */
 import { type FSWatcher, statSync, watch as watchFs } from 'node:fs'
 import { messageOf } from '../errors.ts'
 
 export type WatchOptions = {
   dir: string
-  /** Looks through the whole directory; what it found is already handled when it resolves. */
+  /** Compares the whole directory with the catalog; resolves when all changes were handled. */
   sweep: () => Promise<void>
   log: (line: string, extra?: Record<string, unknown>) => void
   sweepMs?: number
-  /** How often without change notices from the system. */
+  /** Interval of sweeps when the system does not report changes. */
   pollMs?: number
   /** Tests pass one that fails. */
   watch?: typeof watchFs
 }
 
 export type Watch = {
-  /** Names in the directory that may have changed since the last call; null: any of them. */
+  /** File names that may have changed since the last call; null: any of them. */
   takeChanged(): Set<string> | null
-  /** Our own creating, renaming and removing moves the directory's time too: `work` does not count as foreign. */
+  /** Runs our own creates, renames and deletes, which also change the directory's time, without reporting them as changes. */
   ignoreOwn<T>(work: () => T): T
   readonly isPolling: boolean
   close(): void
@@ -45,8 +45,8 @@ export const createWatch = ({
       () => {
         sweep()
           .catch((error: unknown) => {
-            // The next one may do better; requests still check the session they ask for.
-            log('the session directory could not be looked through', { error: messageOf(error) })
+            // The next sweep retries; requests check the session they need anyway.
+            log('could not sweep the session directory', { error: messageOf(error) })
           })
           .then(schedule)
       },
@@ -58,7 +58,7 @@ export const createWatch = ({
   const startPolling = (error: unknown): void => {
     watcher?.close()
     watcher = null
-    log('changes of session files cannot be watched; looking every few seconds instead', {
+    log('could not watch the session files; polling instead', {
       error: messageOf(error),
     })
     if (timer) clearTimeout(timer)
@@ -73,7 +73,7 @@ export const createWatch = ({
     watcher.on('error', startPolling)
     schedule()
   } catch (error) {
-    // No inotify here, or no more of it to be had.
+    // No inotify, or no watches left.
     startPolling(error)
   }
 
@@ -91,7 +91,7 @@ export const createWatch = ({
       try {
         return work()
       } finally {
-        // Something foreign came before ours: leave the difference standing, so that `take` still sees it.
+        // Another program changed the directory before us: keep the difference, so that `takeChanged` reports it.
         if (quiet) known = dirTime()
       }
     },

@@ -1,4 +1,4 @@
-/** The catalogue follows the files whatever happens to either; lists, pages and their tags. */
+/** The catalog follows the files whatever happens to either; lists, pages and their tags. */
 import {
   appendFileSync,
   copyFileSync,
@@ -135,7 +135,7 @@ test(
 )
 
 test(
-  'a deleted catalogue is built anew, while running and at start',
+  'a deleted catalog is built anew, while running and at start',
   withBench(async bench => {
     const ids = fill(bench, 4)
     const before = listed(bench.sessions)
@@ -152,7 +152,7 @@ test(
 )
 
 test(
-  'a corrupt catalogue is built anew at start',
+  'a corrupt catalog is built anew at start',
   withBench(async bench => {
     fill(bench, 4)
     const before = listed(bench.sessions)
@@ -180,7 +180,7 @@ test(
 )
 
 test(
-  'another run of the machine after an unclean end does not believe the catalogue; a clean one does',
+  'another run of the machine after an unclean end does not believe the catalog; a clean one does',
   withBench(
     async bench => {
       const [id = ''] = fill(bench, 2)

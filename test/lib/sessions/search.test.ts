@@ -258,7 +258,7 @@ test('a worker that dies refuses with a sentence; the next search starts another
     await search.search([], 1)
     assert.unreachable()
   } catch (error) {
-    assert.match(String(error), /not possible right now/)
+    assert.match(String(error), /unavailable right now/)
   }
   const answers = await Promise.all([search.search([], 1), search.search([], 1)])
   assert.ok(answers.every(answer => answer.done))

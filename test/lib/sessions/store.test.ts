@@ -180,7 +180,7 @@ test(
 )
 
 test(
-  'a rebuilt catalogue says the same as the one that was kept up to date',
+  'a rebuilt catalog says the same as the one that was kept up to date',
   withBench(async bench => {
     const { sessions } = bench
     for (let count = 0; count < 5; count += 1) {
@@ -297,7 +297,7 @@ test(
     sessions.append(id, [say('one')])
     appendFileSync(path(id), 'not json\n{"n":3,"t":"message","at":1,"message":{"id":"m3","ro')
     assert.equal(texts(sessions, id), ['one'])
-    assert.is(logs.filter(line => line.includes('could not be read')).length, 1)
+    assert.is(logs.filter(line => line.includes('skipped unreadable lines')).length, 1)
     const [entry] = sessions.append(id, [say('two')])
     assert.is(entry?.n, 3)
     assert.equal(texts(sessions, id), ['one', 'two'])

@@ -124,7 +124,7 @@ test('a session whose file becomes a folder is gone, and comes back with its fil
 })
 
 test(
-  'a full disk under the catalogue: lists, reads, writes and search go on from memory, and it is said once',
+  'a full disk under the catalog: lists, reads, writes and search go on from memory, and it is said once',
   withBench(
     async ({ sessions, logs }) => {
       const ids = Array.from({ length: 120 }, (_, at) => {
@@ -138,8 +138,8 @@ test(
       })
       assert.is(listed(sessions).length, 120)
       assert.equal(
-        logs.filter(said => said.includes('until the next start it is kept in memory')).length +
-          logs.filter(said => said.includes('is built anew')).length,
+        logs.filter(said => said.includes('in memory until the next start')).length +
+          logs.filter(said => said.includes('rebuilding the session catalog')).length,
         1,
         logs.join('\n'),
       )

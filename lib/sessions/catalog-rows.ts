@@ -1,0 +1,117 @@
+/** Writes rows of the session catalog and numbers their changes. */
+import type { SessionRow } from '../schema/session.ts'
+import type { Stamp } from '../store/journal.ts'
+import type { CatalogDb } from './catalog-db.ts'
+import { foldText } from './catalog-schema.ts'
+import type { Summary } from './fold.ts'
+import { isEmptyRow, type LiveState, toRow, UNTITLED } from './list-row.ts'
+import { sourceOf, type UsageRow } from './usage.ts'
+
+export type CatalogEntry = { summary: Summary; stamp: Stamp; live: LiveState; seq: number }
+
+const NO_LIVE_STATE: LiveState = { active_stream_id: null, waiting: null }
+
+export const createCatalogRows = (db: CatalogDb, redact: (text: string) => string) => {
+  let version = 0
+  let seq = 0
+
+  const get = (id: string): CatalogEntry | undefined => {
+    const found = db.q.get.get(id)
+    if (!found) return undefined
+    const { summary, stamp, seq: at, active_stream_id, waiting } = found
+    const live = { active_stream_id, waiting }
+    return { summary: JSON.parse(summary) as Summary, stamp, live, seq: at }
+  }
+
+  const setLive = (id: string, live: LiveState): SessionRow | undefined =>
+    db.transaction(() => {
+      const stored = get(id)
+      if (!stored) return undefined
+      const row = toRow(stored.summary, live, redact)
+      db.q.setLive.run(live.active_stream_id, live.waiting, JSON.stringify(row), id)
+      version += 1
+      return row
+    })
+
+  const dropDerived = (id: string): void => {
+    db.q.dropUsage.run(id)
+    db.q.dropMarks.run(id)
+    db.q.dropAliases.run(id)
+  }
+
+  return {
+    /** Rises with every change of any row; part of the list's ETag. */
+    get version() {
+      return version
+    },
+    get,
+    setLive,
+
+    /** Call before the first use of a database that was opened. */
+    init(): void {
+      // The highest number may belong to a deleted row. It must not be used again.
+      seq = Math.max(db.q.lastSeq.get()?.seq ?? 0, Number(db.q.about.get('seq')?.value ?? 0))
+      // A stream does not survive its process.
+      for (const { id } of db.q.live.all()) setLive(id, NO_LIVE_STATE)
+    },
+
+    /** Call when the database was replaced by an empty one. */
+    reset(): void {
+      version += 1
+      seq = 0
+    },
+
+    /**
+     * Writes the row of a session. `foreign`: the file changed in another way than by our appending, so marks, aliases
+     * and usage of it are dropped. `usage`: of the turns that ended since the last call, or of all when `foreign`.
+     */
+    put: (
+      summary: Summary,
+      stamp: Stamp,
+      foreign: boolean,
+      usage: readonly UsageRow[] = [],
+    ): SessionRow =>
+      db.transaction(() => {
+        const { q } = db
+        const { id } = summary
+        const old = q.liveOf.get(id)
+        const row = toRow(summary, old ?? NO_LIVE_STATE, redact)
+        seq += 1
+        version += 1
+        q.put.run({
+          id,
+          updated_ms: Math.round(row.updated_at * 1000),
+          listed: isEmptyRow(row) ? 0 : 1,
+          profile: row.profile,
+          count: row.message_count,
+          untitled: row.title === UNTITLED ? 1 : 0,
+          draft: summary.draft ? 1 : 0,
+          open_turn: summary.turn !== null && summary.turn.how === null ? 1 : 0,
+          title: foldText(row.title),
+          stamp,
+          seq,
+          // Never a former number: a search index built from a deleted catalog would take the session for indexed.
+          epoch: old && !foreign ? old.epoch : Math.max(seq, (old?.epoch ?? 0) + 1),
+          row: JSON.stringify(row),
+        })
+        q.putFold.run(id, JSON.stringify(summary))
+        q.removeTombstone.run(id)
+        if (foreign) dropDerived(id)
+        const from = { id, profile: row.profile, source: sourceOf(summary.meta) }
+        for (const each of usage) q.putUsage.run({ ...each, ...from })
+        for (const alias of summary.aliases) if (alias !== id) q.putAlias.run(alias, id)
+        return row
+      }),
+
+    /** Deletes a row and adds a tombstone: the text must also leave the search index. */
+    remove: (id: string): void =>
+      db.transaction(() => {
+        version += 1
+        db.q.remove.run(id)
+        db.q.removeFold.run(id)
+        dropDerived(id)
+        db.q.addTombstone.run(id)
+        db.q.setAbout.run('seq', String(seq))
+      }),
+  }
+}
