@@ -267,7 +267,7 @@ test('a worker that dies refuses with a sentence; the next search starts another
   await search.close()
   await search.search([], 1).then(
     () => assert.unreachable(),
-    error => assert.match(String(error), /stopping/),
+    error => assert.match(String(error), /shutting down/),
   )
 })
 
