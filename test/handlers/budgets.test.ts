@@ -171,7 +171,7 @@ test(
   ),
 )
 
-test('subagents spend from the same budget: one question for all of them, and none goes on', async () => {
+test('subagents share the budget of their turn: one approval for all of them, and none continues', async () => {
   const delegated: Step = {
     toolCalls: [
       {

@@ -16,7 +16,7 @@ const configure = ({ app, provider }: Chat, yaml: string, dotenv = ''): void => 
   writeFileSync(join(app.home, '.env'), dotenv)
 }
 
-/** One turn in which the model calls one tool; answers what the model was told of it. */
+/** Runs a turn in which the model calls one tool; returns the tool result sent to the model. */
 const act = async (
   chat: Chat,
   name: string,
@@ -34,20 +34,20 @@ const act = async (
   const id = await chat.newSession()
   await prepare(id)
   await chat.turn(id, 'go on')
-  const told = provider.requests
+  const result = provider.requests
     .slice(from)
     .map(({ body }) => body.messages.at(-1))
     .find(message => message.role === 'tool')
-  assert.ok(told, `the model was told nothing of ${name}`)
-  return told.content
+  assert.ok(result, `the model received no result of ${name}`)
+  return result.content
 }
 
 let marks = 0
-/** Runs a command and answers whether it ran, and what the model was told. */
+/** Runs a command; returns whether it ran, and the tool result sent to the model. */
 const command = async (chat: Chat, before = '', prepare?: (id: string) => Promise<unknown>) => {
   const mark = join(chat.app.userHome, `ran-${++marks}`)
-  const told = await act(chat, 'terminal', { command: `${before}touch ${mark}` }, prepare)
-  return { ran: existsSync(mark), told }
+  const result = await act(chat, 'terminal', { command: `${before}touch ${mark}` }, prepare)
+  return { ran: existsSync(mark), result }
 }
 
 /** Everything that must not run, with the key the sentence has to name. */
@@ -115,15 +115,15 @@ guards(
     try {
       for (const [yaml, key, dotenv] of REFUSED) {
         configure(chat, yaml, dotenv)
-        const { ran, told } = await command(chat)
+        const { ran, result } = await command(chat)
         assert.not(ran, `${yaml || dotenv} did not stop the command`)
-        assert.ok(told.includes(key), `${yaml}: ${told}`)
-        assert.ok(told.includes(join(chat.app.home, dotenv ? '.env' : 'config.yaml')), told)
+        assert.ok(result.includes(key), `${yaml}: ${result}`)
+        assert.ok(result.includes(join(chat.app.home, dotenv ? '.env' : 'config.yaml')), result)
       }
       for (const [yaml, dotenv] of FREE) {
         configure(chat, yaml, dotenv)
-        const { ran, told } = await command(chat)
-        assert.ok(ran, `${yaml}: ${told}`)
+        const { ran, result } = await command(chat)
+        assert.ok(ran, `${yaml}: ${result}`)
       }
     } finally {
       await chat.close()
@@ -131,7 +131,7 @@ guards(
   },
 )
 
-/** Other ways to write `git push --force`; `X` stands for what marks that it ran. */
+/** Other ways to write `git push --force`; `X` is the command that proves it ran. */
 const DISGUISES = [
   'git push --force origin main',
   'GIT   push  --FORCE',
@@ -159,13 +159,13 @@ guards(
       const yolo = (session_id: string) =>
         chat.app.post('/api/session/yolo', { session_id, enabled: true })
       for (const disguise of DISGUISES) {
-        const { ran, told } = await command(chat, `${disguise}\n`, yolo)
+        const { ran, result } = await command(chat, `${disguise}\n`, yolo)
         assert.not(ran, `ran: ${disguise}`)
-        assert.match(told, /approvals\.deny|Refused/, disguise)
+        assert.match(result, /approvals\.deny|Refused/, disguise)
       }
       for (const harmless of ['git push origin main', 'echo "git pull"', 'git status']) {
-        const { ran, told } = await command(chat, `${harmless} || true\n`, yolo)
-        assert.ok(ran, `${harmless}: ${told}`)
+        const { ran, result } = await command(chat, `${harmless} || true\n`, yolo)
+        assert.ok(ran, `${harmless}: ${result}`)
       }
       // Input for a program that runs already, and a script that starts programs.
       configure(chat, 'approvals:\n  mode: off\n  deny: ["*forbidden*"]')
@@ -297,19 +297,19 @@ guards(
       const { workspace } = (await chat.app.post('/api/session/new', {})).body.session
       const write = async (name: string) => {
         const path = join(workspace, name)
-        const told = await act(chat, 'write_file', { path, content: `of ${name}` })
-        return { there: existsSync(path), told }
+        const result = await act(chat, 'write_file', { path, content: `of ${name}` })
+        return { there: existsSync(path), result }
       }
       configure(chat, '')
       assert.ok((await write('plain.txt')).there)
       configure(chat, 'hooks:\n  pre_tool_call: [x]')
       const hooked = await write('hooked.txt')
-      assert.equal([hooked.there, hooked.told.includes('hooks')], [false, true])
+      assert.equal([hooked.there, hooked.result.includes('hooks')], [false, true])
       for (const name of ['HERMES_WRITE_SAFE_ROOT', 'AGENT_WRITE_SAFE_ROOT']) {
         mkdirSync(join(workspace, 'open'), { recursive: true })
         configure(chat, '', `${name}=/nowhere:${join(workspace, 'open')}\n`)
         const outside = await write(`${name}.txt`)
-        assert.equal([outside.there, outside.told.includes(name)], [false, true])
+        assert.equal([outside.there, outside.result.includes(name)], [false, true])
         assert.ok((await write(`open/${name}.txt`)).there)
         const escaping = await write(`open/../${name}.txt`)
         assert.not(escaping.there)

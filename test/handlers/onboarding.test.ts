@@ -40,7 +40,7 @@ const isUntouched = (app: TestApp) =>
 
 const OPENAI = { provider: 'openai', model: 'gpt-5.4', api_key: 'sk-of-openai' }
 
-test('contract §1.15: from far away setup is refused while nobody has to sign in', async () => {
+test('contract §1.15: setup from another network is rejected while sign-in is off', async () => {
   // 127.0.0.1 is a trusted proxy: what it says about the caller counts.
   const far = { 'X-Forwarded-For': '203.0.113.7', Host: 'localhost' }
   await withApp({}, async app => {

@@ -53,7 +53,9 @@ test('listed, set, seen in the session, cleared', async ({ app, id }) => {
   }
 })
 
-test('a session asks its own profile, whoever sets it', async ({ app }) => {
+test('a session uses the personalities of its own profile, whichever profile the request is in', async ({
+  app,
+}) => {
   const work = join(app.home, 'profiles', 'work')
   mkdirSync(work, { recursive: true })
   writeFileSync(join(work, 'config.yaml'), 'agent: {personalities: {clerk: At your service.}}\n')

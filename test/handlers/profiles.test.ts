@@ -126,7 +126,7 @@ test('create: a home that a killed process left half-made is finished by the nex
 }) => {
   const stale = join(app.home, 'profiles', '.creating-work')
   mkdirSync(join(stale, 'memories'), { recursive: true })
-  writeFileSync(join(stale, 'memories', 'MEMORY.md'), 'somebody else’s')
+  writeFileSync(join(stale, 'memories', 'MEMORY.md'), 'another program’s')
   assert.equal(await names(app), ['default'])
   await make(app, 'work')
   assert.equal(readdirSync(join(app.home, 'profiles')), ['work'])
@@ -255,7 +255,7 @@ test('switch: a bad name is 400, an unknown one 404 "does not exist", and neithe
   assert.not.ok(existsSync(join(app.home, 'active_profile')))
 })
 
-test('switch: the cookie is always set, the marker is sticky, AGENT_HOME follows, default_model and default_workspace are told', async ({
+test('switch: the cookie is always set, the marker is sticky, AGENT_HOME follows, default_model and default_workspace are returned', async ({
   app,
 }) => {
   await make(app, 'work')
@@ -289,7 +289,7 @@ test('switch: the cookie is always set, the marker is sticky, AGENT_HOME follows
   assert.is(process.env.AGENT_HOME, app.home)
 })
 
-test('AGENT_HOME pointing at a profile never mis-resolves the base, and default can be gone back to', async ({
+test('AGENT_HOME pointing at a profile never mis-resolves the base, and default can be switched back to', async ({
   app,
 }) => {
   await make(app, 'work')
@@ -366,7 +366,7 @@ test('delete: the active profile first switches to default, by the caller’s co
   assert.is((await app.get('/api/profile/active')).body.name, 'default')
 })
 
-test('a browser whose profile was deleted is told so and led to default, not left in a name that may come back', async ({
+test('a browser with a deleted profile gets an error and is switched to default, because the name may be reused', async ({
   app,
 }) => {
   await make(app, 'work')

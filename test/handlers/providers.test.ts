@@ -128,7 +128,7 @@ test('contract §5.3: each provider has its variable; a blank key removes it', a
   }
 })
 
-test('where a key comes from is told, its value never', async ({ app }) => {
+test('the source of a key is returned, its value never', async ({ app }) => {
   writeFileSync(join(app.home, '.env'), 'GLM_API_KEY=secret-of-zai\n')
   writeFileSync(
     join(app.home, 'config.yaml'),
@@ -144,7 +144,7 @@ test('where a key comes from is told, its value never', async ({ app }) => {
   assert.equal(source('deepseek'), ['config_yaml', 'model.api_key'])
   assert.equal(source('xai'), ['config_yaml', 'providers.xai.api_key'])
   assert.equal(source('anthropic'), ['pool', 'the credential pool'])
-  // §9.3: model.api_key is the configured provider's; a token that lies around is nobody's.
+  // §9.3: model.api_key is the configured provider's; an ambient token does not count.
   for (const id of ['openai', 'openrouter', 'gemini', 'copilot'])
     assert.equal(source(id), ['none', null])
   const answer = await app.get('/api/providers')
@@ -167,7 +167,7 @@ test('contract §1.4: the list is every known id, sorted; other spellings say wh
   assert.is(rows.get('openai')?.configurable, true)
 })
 
-test('a new key makes its provider appear at once, and goes where the present one stands', async ({
+test('a new key makes its provider appear immediately, and replaces the variable in use', async ({
   app,
 }) => {
   writeFileSync(join(app.home, '.env'), 'GOOGLE_API_KEY=the-first-one\n')
@@ -204,10 +204,7 @@ test('a test is a real call, and says in a sentence how it went', async ({ app, 
   assert.ok((request?.body.max_tokens ?? request?.body.max_completion_tokens) <= 64)
 })
 
-test('a test does not go on when the caller has gone or the line is cut', async ({
-  app,
-  scripted,
-}) => {
+test('a connection test is aborted when the client disconnects', async ({ app, scripted }) => {
   await app.post('/api/providers', { provider: 'openai', api_key: 'sk-stored-key' })
   scripted.push({ end: 'cut', raw: '' })
   const cut = await app.post('/api/providers/test', { provider: 'openai' })
@@ -242,7 +239,7 @@ test('a key is tried before it is stored, and stored keys go to no address of th
   assert.not.ok(existsSync(join(app.home, 'config.yaml')))
 })
 
-test('a server on this machine is found only when somebody asks, and used with one call', async ({
+test('local servers are probed on request only, and added with one call', async ({
   app,
   lists,
 }) => {
@@ -278,7 +275,7 @@ test('a server on this machine is found only when somebody asks, and used with o
   assert.is((await app.get('/api/settings')).body.default_model, 'qwen3:4b')
 })
 
-test('a server of one’s own stands beside what is configured; bad names and addresses are refused', async ({
+test('a custom endpoint is added to existing providers; bad names and addresses are rejected', async ({
   app,
 }) => {
   const before = '# mine\nmodel: {provider: openai, default: gpt-5.4}\n'

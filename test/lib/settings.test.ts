@@ -39,7 +39,10 @@ test('a refused patch writes nothing: no file appears', ({ dir, path }) => {
   assert.is(existsSync(path), false)
 })
 
-test('a broken file: defaults to read, nothing to write, and nobody is let in', ({ dir, path }) => {
+test('a broken file: defaults are read, nothing is written, and sign-in is refused', ({
+  dir,
+  path,
+}) => {
   for (const text of ['{"theme": "nord"', '[]', '"x"', 'null']) {
     writeFileSync(path, text)
     const settings = open(dir)

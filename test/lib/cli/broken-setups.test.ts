@@ -196,6 +196,17 @@ for (const { name, make, about, said } of SETUPS)
     assert.equal(listing(desk.root), before)
   })
 
+test('an invalid value of config.yaml is a warning, and costs only itself', async ({ desk }) => {
+  writeFileSync(
+    join(desk.home, 'config.yaml'),
+    'agent: {max_turns: many}\napprovals: {mode: ask}\n',
+  )
+  const { checks } = await look(desk, {})
+  const warned = checks.filter(({ level }) => level === 'warn').map(({ about }) => about)
+  assert.ok(warned.includes('agent.max_turns'), JSON.stringify(checks))
+  assert.ok(warned.includes('approvals.mode'))
+})
+
 const occupy = async (): Promise<{ server: Server; port: number }> => {
   const server = createServer(socket => socket.end('220 mail\r\n'))
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))

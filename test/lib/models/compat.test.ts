@@ -121,7 +121,7 @@ test('the demo’s model means nothing once there is a provider', () => {
   })
 })
 
-test('a home as it stands: whatever its list shows is kept', () => {
+test('every model in the list of a home is compatible', () => {
   const home = homeOf({
     config: {
       model: { provider: 'anthropic', default: 'claude-opus-4.6' },

@@ -54,26 +54,32 @@ const choose = (
     random: more.random ?? (() => 0),
   })?.id
 
-choosing('the strategy is read for every spelling of a provider; nonsense is the first', () => {
-  const given = configOf({
-    credential_pool_strategies: { glm: 'least_used', deepseek: 'no such' },
-  })
-  assert.is(strategyOf(given, 'zai'), 'least_used')
-  assert.is(strategyOf(given, 'deepseek'), 'fill_first')
-  assert.is(strategyOf(given, 'openai'), 'fill_first')
-  for (const broken of [null, 'random', 3, []])
-    assert.is(strategyOf(configOf({ credential_pool_strategies: broken }), 'zai'), 'fill_first')
-})
+choosing(
+  'the strategy is found under every alias of a provider; invalid ones count as fill_first',
+  () => {
+    const given = configOf({
+      credential_pool_strategies: { glm: 'least_used', deepseek: 'no such' },
+    })
+    assert.is(strategyOf(given, 'zai'), 'least_used')
+    assert.is(strategyOf(given, 'deepseek'), 'fill_first')
+    assert.is(strategyOf(given, 'openai'), 'fill_first')
+    for (const broken of [null, 'random', 3, []])
+      assert.is(strategyOf(configOf({ credential_pool_strategies: broken }), 'zai'), 'fill_first')
+  },
+)
 
-choosing('fill_first stays, round_robin goes on, least_used evens out, random asks chance', () => {
-  assert.is(choose([], 'fill_first'), undefined)
-  assert.is(choose(three, 'fill_first', { last: 'a' }), 'a')
-  assert.is(choose(three, 'round_robin'), 'a')
-  assert.is(choose(three, 'round_robin', { last: 'a' }), 'b')
-  assert.is(choose(three, 'round_robin', { last: 'c' }), 'a')
-  assert.is(choose(three, 'least_used'), 'b')
-  assert.is(choose(three, 'random', { random: () => 0.999 }), 'c')
-})
+choosing(
+  'fill_first repeats, round_robin advances, least_used balances, random picks at random',
+  () => {
+    assert.is(choose([], 'fill_first'), undefined)
+    assert.is(choose(three, 'fill_first', { last: 'a' }), 'a')
+    assert.is(choose(three, 'round_robin'), 'a')
+    assert.is(choose(three, 'round_robin', { last: 'a' }), 'b')
+    assert.is(choose(three, 'round_robin', { last: 'c' }), 'a')
+    assert.is(choose(three, 'least_used'), 'b')
+    assert.is(choose(three, 'random', { random: () => 0.999 }), 'c')
+  },
+)
 
 choosing('one that rests is passed over by every strategy; when all rest, the soonest', () => {
   const tired = three.map(one => ({ ...one, cooldownUntilMs: one.id === 'b' ? NOW + 1 : 0 }))
@@ -119,17 +125,20 @@ reading('when every key rests the soonest is used: the person may have paid', ()
   assert.is(keyIn({ auth }), 'sooner')
 })
 
-reading('the copy of a variable follows the variable: gone with it, renewed with it', () => {
-  const copy = entry('old-key', {
-    source: 'env:DEEPSEEK_API_KEY',
-    last_status: 'exhausted',
-    last_status_at: seconds,
-  })
-  assert.is(keyIn({ auth: poolOf(copy) }), undefined)
-  assert.is(keyIn({ auth: poolOf(copy), dotenv: { DEEPSEEK_API_KEY: 'new-key' } }), 'new-key')
-  const both = { auth: poolOf(copy, entry('manual')), dotenv: { DEEPSEEK_API_KEY: 'old-key' } }
-  assert.is(keyIn(both), 'manual')
-})
+reading(
+  'a pooled copy of a variable follows the variable: removed with it, updated with it',
+  () => {
+    const copy = entry('old-key', {
+      source: 'env:DEEPSEEK_API_KEY',
+      last_status: 'exhausted',
+      last_status_at: seconds,
+    })
+    assert.is(keyIn({ auth: poolOf(copy) }), undefined)
+    assert.is(keyIn({ auth: poolOf(copy), dotenv: { DEEPSEEK_API_KEY: 'new-key' } }), 'new-key')
+    const both = { auth: poolOf(copy, entry('manual')), dotenv: { DEEPSEEK_API_KEY: 'old-key' } }
+    assert.is(keyIn(both), 'manual')
+  },
+)
 
 reading('the home .env wins over the environment and over the pool', () => {
   const auth = poolOf(entry('pooled'), entry('stale', { source: 'env:DEEPSEEK_API_KEY' }))
@@ -340,7 +349,7 @@ writing(
   },
 )
 
-writing('a key that was replaced meanwhile does not get the note of the old one', async context => {
+writing('a replaced key does not get the status of the old one', async context => {
   keep(context, poolOf(entry('key-a'), entry('key-b')))
   const { home, pools } = open(context)
   pools.markExhausted(home, 'deepseek', DEEPSEEK, 'id-key-a', refused)
@@ -356,11 +365,11 @@ writing('the lock of the command line is waited for, and its change is kept', as
     pools.markExhausted(home, 'deepseek', DEEPSEEK, 'id-key-a', refused)
     const auth = authOf(context)
     assert.is(auth.credential_pool.deepseek[0].last_status, undefined)
-    keep(context, { ...auth, active_provider: 'nous', by: 'somebody else' })
+    keep(context, { ...auth, active_provider: 'nous', by: 'another program' })
   })
   await pools.flush()
   const auth = authOf(context)
-  assert.is(auth.by, 'somebody else')
+  assert.is(auth.by, 'another program')
   assert.is(auth.credential_pool.deepseek[0].last_status, 'exhausted')
 })
 

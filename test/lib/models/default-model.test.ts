@@ -36,7 +36,7 @@ const open = (base: string, text?: string, env: Record<string, string> = {}) => 
 const written = (base: string) => readFileSync(join(base, 'config.yaml'), 'utf8')
 const isInvalid = (error: unknown) => error instanceof UserError && error.kind === 'invalid'
 
-test('what is no model is refused and nothing is written', ({ base }) => {
+test('rejects invalid model ids and writes nothing', ({ base }) => {
   const home = open(base, 'a: 1\n')
   for (const id of [
     '@openai:',
@@ -289,7 +289,7 @@ test('reasoning: the words that are known, and the file they end up in', ({ base
   })
 })
 
-test('two homes: choosing in one says nothing to the other', ({ base }) => {
+test('two homes: choosing a model in one does not affect the other', ({ base }) => {
   const other = mkdtempSync(join(tmpdir(), 'default-'))
   setDefaultModel(open(base), '@zai:glm-5')
   assert.is(effectiveDefault(open(other), bare), '')

@@ -28,12 +28,7 @@ const refusal = (given: Given, id = ''): UserError => {
 
 const REFUSED: [name: string, given: Given, id: string, words: RegExp][] = [
   ['no model anywhere', { env: { OPENAI_API_KEY: KEY } }, '', /No model selected/],
-  [
-    'only a token that lies around',
-    { env: { COPILOT_GITHUB_TOKEN: KEY } },
-    'x',
-    /No provider selected/,
-  ],
+  ['only an ambient token', { env: { COPILOT_GITHUB_TOKEN: KEY } }, 'x', /No provider selected/],
   ['a key without an owner', { config: { model: { api_key: KEY } } }, 'x', /No provider selected/],
   [
     'a router without a key',
@@ -274,7 +269,7 @@ const CALLED: Row[] = [
     null,
   ],
   [
-    'nobody named: the first with a key',
+    'no provider configured: the first with a key',
     { env: { GLM_API_KEY: KEY, DEEPSEEK_API_KEY: KEY } },
     'whatever',
     'zai',
@@ -283,7 +278,7 @@ const CALLED: Row[] = [
     KEY,
   ],
   [
-    'nobody named: the one that lists it',
+    'no provider configured: the one that lists the model',
     { env: { OPENAI_API_KEY: KEY, GLM_API_KEY: KEY } },
     'glm-5',
     'zai',
@@ -292,7 +287,7 @@ const CALLED: Row[] = [
     KEY,
   ],
   [
-    'nobody named: an address in the environment',
+    'no provider configured: an address in the environment',
     { env: { OPENAI_BASE_URL: 'http://127.0.0.1:1/v1' } },
     'm',
     'openai',
@@ -301,7 +296,7 @@ const CALLED: Row[] = [
     null,
   ],
   [
-    'nobody named: the agent’s own variable',
+    'no provider configured: the agent’s own variable',
     { env: { AGENT_INFERENCE_PROVIDER: 'deepseek', DEEPSEEK_API_KEY: KEY, OPENAI_API_KEY: KEY } },
     'm',
     'deepseek',
@@ -310,7 +305,7 @@ const CALLED: Row[] = [
     KEY,
   ],
   [
-    'nobody named: a custom one',
+    'no provider configured: a custom one',
     { config: { custom_providers: [{ name: 'Box', base_url: 'http://box:1/v1' }] } },
     'm',
     'custom:box',

@@ -40,7 +40,7 @@ test('what is no program is none: a directory, a plain file, a relative or missi
   assert.equal(installedAgents(`${bin}:relative::/nowhere/at/all:${bin}/gemini`), [])
 })
 
-test('refused with a sentence: not installed, unknown, gone', ({ bin }) => {
+test('rejects agents that are not installed, unknown or removed', ({ bin }) => {
   const env = { PATH: bin }
   const cases: [string, Given, RegExp][] = [
     ['@acp:gemini', { env }, /Couldn’t start Gemini CLI: gemini isn’t installed/],

@@ -1,4 +1,4 @@
-/** Asking an address for its models: what counts as a list, how long it may take, and where nobody is led. */
+/** Fetching model lists: accepted formats, time limits, and protection against SSRF. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import {
@@ -35,7 +35,7 @@ const refused = async (asking: Promise<unknown>): Promise<string> => {
 
 const at = (address: string) => async () => [{ address, family: address.includes(':') ? 6 : 4 }]
 
-test('contract §5.6: a name that leads into a private network is refused before anything is sent', async ({
+test('contract §5.6: a host name that resolves to a private address is rejected before anything is sent', async ({
   lists,
 }) => {
   for (const address of [
@@ -121,7 +121,7 @@ test('errors are sentences without the key; redirects are not followed', async (
   assert.ok(lists.asked.every(({ path }) => path === '/v1/models'))
 })
 
-test('nobody there is a sentence too', async ({ lists }) => {
+test('a refused connection is reported in a sentence', async ({ lists }) => {
   const { url } = lists
   await lists.close()
   assert.match(

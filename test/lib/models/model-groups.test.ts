@@ -34,7 +34,7 @@ test('nothing at all: the demo, and no default', () => {
   })
 })
 
-test('a default model alone stands in a group of its own', () => {
+test('a default model without a provider gets a group of its own', () => {
   const config = { defaultModel: 'vendor/some-model', modelOverride: '' }
   const { groups, default_model } = listOf({}, config)
   assert.is(default_model, 'vendor/some-model')
@@ -193,7 +193,7 @@ const DEFAULTS: Row[] = [
     1,
   ],
   [
-    'of an endpoint whose models nobody knows',
+    'of an endpoint without a model list',
     { model: { base_url: 'http://127.0.0.1:1/v1', default: 'llama3' } },
     'default',
     'llama3',
@@ -247,7 +247,7 @@ test('every id of every list leads back to the provider that shows it', () => {
   }
 })
 
-test('answers are copies: whoever changes one changes nothing else', () => {
+test('results are copies: changing one does not affect others', () => {
   const home = homeOf({ env: { OPENROUTER_API_KEY: KEY } })
   const first = modelGroups(home, bare)
   for (const group of first.groups) {

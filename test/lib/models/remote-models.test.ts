@@ -16,7 +16,7 @@ test.before.each(async context => {
 })
 test.after.each(({ lists }) => lists.close())
 
-const rooms = (lists: ListServer, now?: () => number) => {
+const services = (lists: ListServer, now?: () => number) => {
   const live = createRemoteModels(createModelListFetcher({ dispatcher: lists.dispatcher }), now)
   const catalogue = createModelCatalog({ live, prices: createPrices(), config: bare })
   return { live, catalogue }
@@ -27,10 +27,10 @@ const origins = (lists: ListServer) =>
 const keys = (lists: ListServer) =>
   lists.asked.map(({ headers }) => headers.authorization ?? headers['x-api-key'])
 
-test('spec.md, Models: without a usable key nobody is asked and the static list answers', async ({
+test('spec.md, Models: without a usable key nothing is fetched and the built-in list is used', async ({
   lists,
 }) => {
-  const { catalogue } = rooms(lists)
+  const { catalogue } = services(lists)
   const found = await catalogue.of(homeOf({ env: { OPENROUTER_API_KEY: 'sk-or-other' } }), 'glm')
   assert.is(found.provider, 'zai')
   assert.is(found.ids[0], 'glm-5.1')
@@ -40,7 +40,7 @@ test('spec.md, Models: without a usable key nobody is asked and the static list 
 })
 
 test('a provider is asked at its own address with its own key alone', async ({ lists }) => {
-  const { catalogue } = rooms(lists)
+  const { catalogue } = services(lists)
   const home = homeOf({
     config: { model: { provider: 'openrouter', api_key: 'sk-model-key' }, api_key: 'sk-top-level' },
     dotenv: { DEEPSEEK_API_KEY: 'sk-deep-seek', OPENAI_API_KEY: 'sk-open-ai' },
@@ -57,7 +57,7 @@ test('a provider is asked at its own address with its own key alone', async ({ l
 })
 
 test('Anthropic is asked in its own way', async ({ lists }) => {
-  const { catalogue } = rooms(lists)
+  const { catalogue } = services(lists)
   await catalogue.of(homeOf({ dotenv: { ANTHROPIC_API_KEY: 'sk-ant-api-1' } }), 'claude')
   assert.equal(origins(lists), ['https://api.anthropic.com/v1/models?limit=1000'])
   assert.is(lists.asked[0]?.headers['x-api-key'], 'sk-ant-api-1')
@@ -68,7 +68,7 @@ test('Anthropic is asked in its own way', async ({ lists }) => {
 test('spec.md, Models: the known endpoint gets only a provider-scoped key or model.api_key', async ({
   lists,
 }) => {
-  const { catalogue } = rooms(lists)
+  const { catalogue } = services(lists)
   const only = (asked: { headers: Record<string, unknown> }) =>
     asked.headers['x-origin'] === 'https://api.minimax.chat' ? idsOf('mm') : { status: 404 }
   lists.answer = only
@@ -77,7 +77,7 @@ test('spec.md, Models: the known endpoint gets only a provider-scoped key or mod
   const asModel = homeOf({ config: { model: { provider: 'minimax', api_key: 'sk-model-key' } } })
   assert.equal((await catalogue.of(asModel, 'minimax')).ids, ['mm'])
   assert.equal(keys(lists), ['Bearer sk-scoped-key', 'Bearer sk-model-key'])
-  // A variable is not a provider-scoped key of config.yaml, nor is a key of another provider or of nobody.
+  // A variable is not a provider-scoped key of config.yaml, nor is a key of another provider or of none.
   const others = homeOf({
     config: { api_key: 'sk-top-level', model: { provider: 'openai', api_key: 'sk-of-openai' } },
     env: { MINIMAX_API_KEY: 'sk-variable' },
@@ -89,7 +89,7 @@ test('spec.md, Models: the known endpoint gets only a provider-scoped key or mod
 test('custom_providers: asked at their address, else the models written down', async ({
   lists,
 }) => {
-  const { catalogue } = rooms(lists)
+  const { catalogue } = services(lists)
   const home = homeOf({
     config: {
       custom_providers: [
@@ -108,7 +108,7 @@ test('custom_providers: asked at their address, else the models written down', a
     ['live-1', 'live-2', 'box/written'],
   )
   lists.answer = { status: 500 }
-  const again = rooms(lists).catalogue
+  const again = services(lists).catalogue
   assert.equal((await again.of(home, 'custom:my-box')).ids, ['box/written'])
 })
 
@@ -116,7 +116,7 @@ test('contract §5.6.3: model.base_url is asked under /v1/models and shown in it
   lists,
 }) => {
   const config = { model: { base_url: lists.url, api_key: 'sk-endpoint', default: 'live-2' } }
-  const { catalogue } = rooms(lists)
+  const { catalogue } = services(lists)
   const list = await catalogue.list(homeOf({ config }))
   assert.equal(origins(lists), [`${lists.url}/v1/models`])
   assert.is(lists.asked[0]?.headers['user-agent'], 'OpenAI/Python 1.0')
@@ -132,14 +132,14 @@ test('contract §5.6.3: model.base_url is asked under /v1/models and shown in it
     },
   ])
   const versioned = { model: { base_url: `${lists.url}/v1/` } }
-  await rooms(lists).catalogue.list(homeOf({ config: versioned }))
+  await services(lists).catalogue.list(homeOf({ config: versioned }))
   assert.is(origins(lists)[1], `${lists.url}/v1/models`)
 })
 
 test('a provider without a static list shows its live one, prefixed when another is active', async ({
   lists,
 }) => {
-  const { catalogue } = rooms(lists)
+  const { catalogue } = services(lists)
   const home = homeOf({
     config: { model: { provider: 'openai', default: 'gpt-5.4' } },
     dotenv: { OPENAI_API_KEY: 'sk-open-ai', NVIDIA_API_KEY: 'nv-key-1' },
@@ -153,20 +153,20 @@ test('a provider without a static list shows its live one, prefixed when another
     groups[0]?.models.map(({ id }) => id),
     ['@nvidia:live-1', '@nvidia:live-2'],
   )
-  // openai has a list of its own: nobody is asked for it.
+  // openai has a built-in list: nothing is fetched.
   assert.equal(origins(lists), ['https://integrate.api.nvidia.com/v1/models'])
 })
 
 test('agent-home §2.2: a local server with one model needs no default', async ({ lists }) => {
   lists.answer = idsOf('llama3.2:3b')
   const home = homeOf({ config: { model: { base_url: `${lists.url}/v1` } } })
-  const { catalogue } = rooms(lists)
+  const { catalogue } = services(lists)
   assert.is(catalogue.defaultModel(home), '')
   await catalogue.ready(home)
   assert.is(catalogue.defaultModel(home), 'llama3.2:3b')
   assert.is((await catalogue.list(home)).default_model, 'llama3.2:3b')
   lists.answer = idsOf('one', 'two')
-  const two = rooms(lists).catalogue
+  const two = services(lists).catalogue
   await two.ready(home)
   assert.is(two.defaultModel(home), '')
 })
@@ -175,7 +175,7 @@ test('an answer is kept for 60 s, a failure for less, and both are dropped when 
   lists,
 }) => {
   let nowMs = 0
-  const { live } = rooms(lists, () => nowMs)
+  const { live } = services(lists, () => nowMs)
   const auth = {}
   const env = { NVIDIA_API_KEY: 'nv-key-1' }
   let values: Record<string, unknown> = {}

@@ -51,7 +51,7 @@ HF_TOKEN=hf-2
 odd line
 `
 
-test('a line is changed where it stands; comments, order and everything else stay', () => {
+test('a line is changed in place; comments, order and other lines are preserved', () => {
   assert.is(
     editEnv(BEFORE, 'OPENAI_API_KEY', 'sk-new'),
     BEFORE.replace('OPENAI_API_KEY="sk-old"   ', 'OPENAI_API_KEY=sk-new'),

@@ -116,7 +116,7 @@ test('AGENT_CONFIG_PATH is the base profile’s alone', ({ base }) => {
   assert.is(homes.open('work').childEnv().AGENT_CONFIG_PATH, undefined)
 })
 
-test('the home’s .env wins over the process, is seen when it changes, and is nobody else’s', ({
+test('a home’s .env overrides the process environment, is reread when it changes, and applies to that home only', ({
   base,
 }) => {
   const a = profile(base, 'a')
@@ -155,7 +155,7 @@ test('two homes share no configuration, credentials or edits', ({ base }) => {
   assert.equal(homes.base.authJson(), {})
 })
 
-/** As it stands in config.yaml. */
+/** As written in config.yaml. */
 const ref = (name: string) => `\${${name}}`
 
 test('variables are expanded to act on, never in what is edited', ({ base }) => {
