@@ -41,9 +41,9 @@ export const report = endpoint({
     const now = Date.now() / 1_000
     await ctx.app.sessions.catchUp()
     const { buckets, sessions } = ctx.app.sessions.usage(daysUpTo(now, { days, zone }).since)
-    const { rows, ...told } = toReport(buckets, { days, zone, now, sessions })
-    if (format === 'json') return told
-    const name = `usage-${told.daily.at(-1)?.date}-${days}d.csv`
+    const { rows, ...totals } = toReport(buckets, { days, zone, now, sessions })
+    if (format === 'json') return totals
+    const name = `usage-${totals.daily.at(-1)?.date}-${days}d.csv`
     return bytes(toCsv({ rows }), {
       type: 'text/csv; charset=utf-8',
       headers: { 'Content-Disposition': `attachment; filename="${name}"` },

@@ -29,8 +29,8 @@ const describe = async (root: string, path: string): Promise<string | undefined>
 }
 
 /**
- * `root` is the directory of router.ts. A `.git` further up belongs to somebody else's project. `builtIn` is what
- * the bundle was built as; `path` finds git.
+ * `root` is the directory of router.ts; a `.git` in a parent directory is another project. `builtIn` is the version that
+ * the bundle was built with; `path` is the PATH to find git.
  */
 export const readVersion = async ({
   root,

@@ -78,14 +78,14 @@ const HERE = { address: '1.2.3.4', agent: 'Browser' }
 const WRONG: [string, string] = ['unauthorized', 'Invalid password']
 const TOO_MANY: [string, string] = ['too-many', 'Too many attempts. Try again in a minute.']
 
-test('off until there is a password', ({ dir }) => {
+test('is off until a password is set', ({ dir }) => {
   const { auth } = make(dir)
   assert.not.ok(auth.enabled())
   assert.equal(auth.status('anything'), { auth_enabled: false, logged_in: false })
   assert.equal(auth.list(undefined), [])
 })
 
-test('a hash is what spec.md says: PBKDF2-SHA256, 600 000 times, salted with the key', async ({
+test('hashes as in spec.md: PBKDF2-SHA256, 600 000 iterations, salted with the key', async ({
   dir,
 }) => {
   const key = openSigningKey(dir)
@@ -93,7 +93,7 @@ test('a hash is what spec.md says: PBKDF2-SHA256, 600 000 times, salted with the
   assert.is(hash, pbkdf2Sync('correct horse', key, 600_000, 32, 'sha256').toString('hex'))
 })
 
-test('signing in, staying in, signing out', async ({ dir }) => {
+test('signs in, stays signed in, signs out', async ({ dir }) => {
   const { auth } = make(dir)
   await auth.setPassword(' secret ')
   assert.match(storedHash(dir) ?? '', /^[0-9a-f]{64}$/)
@@ -111,7 +111,7 @@ test('signing in, staying in, signing out', async ({ dir }) => {
   auth.logout(undefined)
 })
 
-test('forged, truncated, foreign and odd cookies', async ({ dir }) => {
+test('rejects forged, truncated and foreign cookies', async ({ dir }) => {
   const { auth } = make(dir)
   await auth.setPassword('secret')
   const good = await auth.login('secret', HERE)
@@ -143,7 +143,7 @@ test('forged, truncated, foreign and odd cookies', async ({ dir }) => {
   assert.is(verifyCookie(openSigningKey(dir), good), token)
 })
 
-test('24 hours, not a second longer however much it is used', async ({ dir }) => {
+test('a sign-in ends after 24 hours, regardless of use', async ({ dir }) => {
   const { auth, clock } = make(dir)
   await auth.setPassword('secret')
   const cookie = await auth.login('secret', HERE)
@@ -156,7 +156,7 @@ test('24 hours, not a second longer however much it is used', async ({ dir }) =>
   assert.is(JSON.parse(readFileSync(join(dir, 'auth-sessions.json'), 'utf8')).sessions.length, 1)
 })
 
-test('a restart signs nobody out; the file holds no token', async ({ dir }) => {
+test('sign-ins survive a restart; the file has no tokens', async ({ dir }) => {
   const first = make(dir)
   await first.auth.setPassword('secret')
   const cookie = await first.auth.login('secret', HERE)
@@ -198,7 +198,7 @@ test('changing the password ends all other sign-ins', async ({ dir }) => {
   assert.not.ok(auth.check(last))
 })
 
-test('clearing the password turns it off and ends everything', async ({ dir }) => {
+test('clearing the password turns sign-in off and ends all sign-ins', async ({ dir }) => {
   const { auth } = make(dir)
   await auth.setPassword('one')
   const old = readFileSync(join(dir, '.password'))
@@ -210,14 +210,14 @@ test('clearing the password turns it off and ends everything', async ({ dir }) =
   assert.not.ok(auth.check(cookie))
 })
 
-test('turning it on gives the one who did a cookie', async ({ dir }) => {
+test('setting a password signs in the browser that set it', async ({ dir }) => {
   const { auth } = make(dir)
   assert.is(auth.issue(HERE), null)
   await auth.setPassword('one')
   assert.ok(auth.check(auth.issue(HERE) ?? undefined))
 })
 
-test('devices are listed and revoked', async ({ dir }) => {
+test('lists and revokes devices', async ({ dir }) => {
   const { auth, clock } = make(dir)
   await auth.setPassword('one')
   const mine = await auth.login('one', HERE)
@@ -241,7 +241,7 @@ test('devices are listed and revoked', async ({ dir }) => {
   assert.equal([auth.check(mine), auth.check(third)], [false, true])
 })
 
-test('the variable decides: the stored password is neither used nor changed beside it', async ({
+test('AGENT_WEBUI_PASSWORD overrides the stored password, which is neither used nor changed', async ({
   dir,
 }) => {
   await make(dir).auth.setPassword('stored')
@@ -262,7 +262,7 @@ test('the variable decides: the stored password is neither used nor changed besi
   assert.ok(later.check(await later.login('stored', HERE)))
 })
 
-test('after a change of the variable an old cookie is never accepted, not even while it is hashed', async ({
+test('rejects cookies of an earlier AGENT_WEBUI_PASSWORD, also while the new one is being hashed', async ({
   dir,
 }) => {
   const cookie = await make(dir, withVariable('env')).auth.login('env', HERE)
@@ -277,7 +277,7 @@ test('after a change of the variable an old cookie is never accepted, not even w
   assert.not.ok(changed.check(cookie))
 })
 
-test('five wrong ones, then silence, even for the right one', async ({ dir }) => {
+test('after five wrong passwords, rejects every password', async ({ dir }) => {
   const { auth, clock } = make(dir)
   await auth.setPassword('right')
   for (let i = 0; i < 4; i++) assert.equal(await refusal(auth.login('wrong', HERE)), WRONG)
@@ -292,7 +292,7 @@ test('five wrong ones, then silence, even for the right one', async ({ dir }) =>
   await auth.login('right', HERE)
 })
 
-test('a parallel burst does not pass the count', async ({ dir }) => {
+test('a parallel burst cannot exceed the limit', async ({ dir }) => {
   const { auth } = make(dir)
   await auth.setPassword('right')
   const answers = await Promise.all(
@@ -302,7 +302,7 @@ test('a parallel burst does not pass the count', async ({ dir }) => {
   assert.is(answers.filter(([kind]) => kind === 'too-many').length, 15)
 })
 
-test('one hash at a time, eight wait, more are told to come back and lose no attempt', async ({
+test('hashes one at a time, queues eight, and rejects more without counting an attempt', async ({
   dir,
 }) => {
   const { auth } = make(dir, { iterations: 2_000 })
@@ -317,7 +317,7 @@ test('one hash at a time, eight wait, more are told to come back and lose no att
     assert.equal(await refusal(auth.login('wrong', { address: '1.1.1.11' })), WRONG)
 })
 
-test('a flood of clients is remembered only so far; a /64 is one client, and so is every spelling of an address', () => {
+test('bounds the number of clients; a /64 and every spelling of an address are one client', () => {
   const clock = { now: 0 }
   const throttle = openThrottle({ ticks: () => clock.now })
   for (let i = 0; i < 30_000; i++) {
@@ -349,7 +349,7 @@ const takes = (throttle: ReturnType<typeof openThrottle>, from: ClientAddress): 
   }
 }
 
-test('attempts outlive a restart, whatever the clock does in between', ({ dir }) => {
+test('attempts survive a restart and clock changes', ({ dir }) => {
   const path = join(dir, 'auth-throttle.json')
   const clock = { wall: 1_700_000_000_000, ticks: 5 }
   const open = () =>
@@ -382,7 +382,7 @@ test('attempts outlive a restart, whatever the clock does in between', ({ dir })
   }
 })
 
-test('a clock that is set does not lock anyone out', async ({ dir }) => {
+test('setting the clock locks no client out', async ({ dir }) => {
   const { auth, clock } = make(dir, { ticks: () => performance.now() })
   await auth.setPassword('right')
   for (let i = 0; i < 4; i++) await refusal(auth.login('wrong', HERE))
@@ -390,7 +390,7 @@ test('a clock that is set does not lock anyone out', async ({ dir }) => {
   await auth.login('right', HERE)
 })
 
-test('a local program that claims to be a proxy has twenty attempts in all, and a right one gives it no more', () => {
+test('an unconfigured proxy has twenty attempts in total; a correct password does not reset them', () => {
   const throttle = openThrottle({ ticks: () => 1 })
   const from = (i: number) => ({ address: `9.9.9.${i}`, via: '127.0.0.1' })
   const slots = Array.from({ length: 20 }, (_, i) => throttle.take(from(i)))
@@ -403,7 +403,7 @@ test('a local program that claims to be a proxy has twenty attempts in all, and 
   assert.ok(takes(throttle, { address: '9.9.9.200', via: '::1' }))
 })
 
-test('the key: private, kept, never replaced silently', ({ dir }) => {
+test('the signing key is private, persistent and never replaced silently', ({ dir }) => {
   const path = join(dir, '.signing_key')
   const key = openSigningKey(dir)
   assert.is(key.length, 32)

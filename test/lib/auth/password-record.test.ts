@@ -161,7 +161,7 @@ const setPassword = async (app: TestApp) => {
   return (set.headers['set-cookie']?.[0] ?? '').split(';')[0] ?? ''
 }
 
-test('over HTTP a lost record refuses pages and the API, and sign-in says what to do', async ({
+test('with a lost record, pages and API are closed and sign-in explains what to do', async ({
   app,
 }) => {
   await reset(app)
@@ -177,7 +177,9 @@ test('over HTTP a lost record refuses pages and the API, and sign-in says what t
   assert.match(refused.body.error, 'agent-webui password')
 })
 
-test('settings.json deleted, emptied or replaced does not turn a password off', async ({ app }) => {
+test('deleting, emptying or replacing settings.json does not turn the password off', async ({
+  app,
+}) => {
   await reset(app)
   await setPassword(app)
   const path = join(app.state, 'settings.json')
@@ -192,7 +194,7 @@ test('settings.json deleted, emptied or replaced does not turn a password off', 
   }
 })
 
-test('an odd hash in settings.json refuses everyone, before the start and while the service runs', async ({
+test('an invalid hash in settings.json closes sign-in, before the start and while running', async ({
   app,
 }) => {
   await reset(app)
@@ -207,7 +209,7 @@ test('an odd hash in settings.json refuses everyone, before the start and while 
   assert.is((await app.get('/api/sessions')).status, 200)
 })
 
-test('the hash the former service stored in settings.json turns authentication on, also after settings.json is gone', async ({
+test('a hash of the former server in settings.json turns sign-in on, also after settings.json is deleted', async ({
   app,
 }) => {
   await reset(app)
@@ -226,7 +228,7 @@ test('the hash the former service stored in settings.json turns authentication o
   }
 })
 
-test('turned off by a person it stays off, over a restart too', async ({ app }) => {
+test('a removed password stays removed after a restart', async ({ app }) => {
   await reset(app)
   const cookie = await setPassword(app)
   const off = await app.post('/api/settings', { _clear_password: true }, { headers: { cookie } })
@@ -235,7 +237,7 @@ test('turned off by a person it stays off, over a restart too', async ({ app }) 
   assert.is((await app.get('/api/sessions')).status, 200)
 })
 
-test('another signing key makes the record useless, not the service open', async ({ app }) => {
+test('another signing key invalidates the record and keeps sign-in closed', async ({ app }) => {
   await reset(app)
   await setPassword(app)
   rmSync(join(app.state, '.signing_key'))

@@ -42,7 +42,7 @@ test.after(async ({ at, quick }) => {
 const post = (path: string, headers: string, body = '') =>
   `POST ${path} HTTP/1.1\r\nHost: localhost\r\n${headers}\r\n\r\n${body}`
 
-test('what is no JSON object is 400 with a sentence', async ({ at }) => {
+test('rejects bodies that are not JSON objects (400)', async ({ at }) => {
   const bad = [
     'no json',
     '{',
@@ -66,14 +66,14 @@ test('what is no JSON object is 400 with a sentence', async ({ at }) => {
   assert.is(calls.length, 0)
 })
 
-test('an empty body is an empty object, whatever the media type', async ({ at }) => {
+test('parses an empty body as an empty object, for every media type', async ({ at }) => {
   for (const body of ['', '  \n', '{}', '\ufeff{}']) {
     const answer = await at.post('/echo', body, { 'Content-Type': 'text/plain' })
     assert.equal(await answer.json(), { keys: [], polluted: null })
   }
 })
 
-test('depth is bounded, strings are not counted', () => {
+test('limits nesting; brackets in strings do not count', () => {
   const nested = (depth: number) => Buffer.from(`{"a":${'['.repeat(depth)}${']'.repeat(depth)}}`)
   parseBody(nested(99))
   assert.throws(() => parseBody(nested(100)), /nested too deeply/)
@@ -81,7 +81,7 @@ test('depth is bounded, strings are not counted', () => {
   parseBody(Buffer.from(JSON.stringify({ a: `"\\"${'['.repeat(500)}`, b: '\\' })))
 })
 
-test('no key reaches a prototype', async ({ at }) => {
+test('no key can change a prototype', async ({ at }) => {
   for (const key of ['__proto__', '\\u005f_proto__', '__\\u0070roto__']) {
     const answer = await at.post(
       '/echo',
@@ -94,7 +94,7 @@ test('no key reaches a prototype', async ({ at }) => {
   assert.is((wide.a as number[]).length, 300_001)
 })
 
-test('20 MiB pass, one byte more does not, and the rest stays unread', async ({ at }) => {
+test('accepts 20 MiB and rejects one byte more without reading the rest', async ({ at }) => {
   const text = (size: number) => `{"a":"${'x'.repeat(size - 8)}"}`
   assert.is((await at.post('/echo', text(MAX_BODY_BYTES))).status, 200)
   const length = `Content-Length: ${MAX_BODY_BYTES + 1}`
@@ -112,7 +112,7 @@ test('20 MiB pass, one byte more does not, and the rest stays unread', async ({ 
   }
 })
 
-test('chunks are counted as they come', async ({ at }) => {
+test('counts the bytes of chunked bodies', async ({ at }) => {
   const socket = await at.open()
   let answer = ''
   socket.setEncoding('utf8').on('data', chunk => {
@@ -131,7 +131,7 @@ test('chunks are counted as they come', async ({ at }) => {
   assert.ok(sent < 40)
 })
 
-test('a refused call does not swallow a large body either', async ({ at }) => {
+test('a rejected request does not read a large body', async ({ at }) => {
   const answer = await at.raw(post('/nope', 'Content-Length: 9000000', 'x'.repeat(1000)))
   assert.match(answer, /^HTTP\/1.1 404 [\s\S]*Connection: close/)
   // A small one is read away, and the connection goes on.
@@ -148,9 +148,7 @@ test('a refused call does not swallow a large body either', async ({ at }) => {
   assert.match(text, /404 Not Found[\s\S]*200 OK[\s\S]*{"ok":true}$/)
 })
 
-test('a caller that stops in the middle is told so; one that leaves is forgotten', async ({
-  quick,
-}) => {
+test('rejects a stalled body (400) and drops a disconnected client', async ({ quick }) => {
   quick.requests.length = 0
   const answer = await quick.raw(post('/echo', 'Content-Length: 100', '{"a":'))
   assert.match(answer, /^HTTP\/1.1 400 [\s\S]*stopped arriving/)
@@ -165,7 +163,7 @@ test('a caller that stops in the middle is told so; one that leaves is forgotten
   assert.equal(quick.errors, [])
 })
 
-test('a body that drips is ended by the time of the whole request', async ({ quick }) => {
+test('the request timeout ends a slow body', async ({ quick }) => {
   const socket = await quick.open()
   let answer = ''
   socket.setEncoding('utf8').on('data', chunk => {

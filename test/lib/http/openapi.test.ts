@@ -68,7 +68,7 @@ const document = createOpenApiDocument(
 
 const test = suite('http/openapi')
 
-test('every route is there with its parameters', () => {
+test('lists every route with its parameters', () => {
   assert.equal(Object.keys(document.paths), [
     '/api/session',
     '/api/upload',
@@ -93,7 +93,7 @@ test('every route is there with its parameters', () => {
   ])
 })
 
-test('every answer is there, refusals included', () => {
+test('lists every reply, errors included', () => {
   assert.equal(Object.keys(document.paths['/api/session']!.get!.responses), [
     '200',
     '400',
@@ -120,7 +120,7 @@ test('every answer is there, refusals included', () => {
   ])
 })
 
-test('named nouns stand once, and every reference leads somewhere', () => {
+test('lists named schemas once, and every $ref resolves', () => {
   const text = JSON.stringify(document)
   assert.not.match(text, '$defs')
   const { schemas } = document.components

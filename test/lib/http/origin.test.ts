@@ -54,7 +54,7 @@ const send = async (
   return { status: Number(answer.slice(9, 12)), body: answer.split('\r\n\r\n')[1] ?? '' }
 }
 
-test('GET: other sites may link to pages and embed nothing; the API does not answer them, with or without a password', async ({
+test('GET: other sites may link to pages, embed nothing, and get nothing from the API, with or without a password', async ({
   at,
   locked,
 }) => {
@@ -135,7 +135,7 @@ test('POST: the table of contract §0.6', async ({ locked }) => {
   }
 })
 
-test('a forwarded name counts only when a proxy of ours says it', async ({ direct }) => {
+test('uses forwarded host names of trusted proxies only', async ({ direct }) => {
   const answer = await send(direct, 'POST /change', {
     Origin: 'https://front.example',
     'X-Forwarded-Host': 'front.example',
@@ -143,7 +143,7 @@ test('a forwarded name counts only when a proxy of ours says it', async ({ direc
   assert.is(answer.status, 403)
 })
 
-test('GET with effects: not from another site; reading is free', async ({ at }) => {
+test('rejects cross-site GET with effects', async ({ at }) => {
   const cases: [number, Record<string, string>][] = [
     [200, {}],
     [200, { 'Sec-Fetch-Site': 'none' }],
@@ -159,7 +159,7 @@ test('GET with effects: not from another site; reading is free', async ({ at }) 
   }
 })
 
-test('Host without a password: addresses, localhost, our name, the allowed', async ({
+test('without a password, accepts IP addresses, localhost, our own name and allowed hosts', async ({
   at,
   locked,
 }) => {
@@ -204,7 +204,7 @@ test('Host without a password: addresses, localhost, our name, the allowed', asy
   assert.is((await send(at, 'GET /read', { 'X-Forwarded-Host': 'evil.example' })).status, 403)
 })
 
-test('proxies are read from the right, as far as they are ours', async ({ locked, direct }) => {
+test('reads X-Forwarded-For from the right, past trusted proxies', async ({ locked, direct }) => {
   const who = async (at: TestServer, headers: Record<string, string>) =>
     JSON.parse((await send(at, 'GET /client', headers)).body)
   const addresses: [string, string][] = [
@@ -256,7 +256,7 @@ test('proxies are read from the right, as far as they are ours', async ({ locked
   })
 })
 
-test('a prefix is plain path segments or nothing', async ({ locked }) => {
+test('accepts a prefix of plain path segments only', async ({ locked }) => {
   const cases: [string, string][] = [
     ['/', ''],
     ['/a', '/a'],

@@ -148,7 +148,7 @@ test.after(async ({ at, locked }) => {
   await locked.close()
 })
 
-test('every kind of answer carries the headers', async ({ at, locked }) => {
+test('every kind of response has the security headers', async ({ at, locked }) => {
   const paths = Object.keys(routes)
     .filter(key => key.startsWith('GET '))
     .map(key => key.slice(4))
@@ -168,7 +168,7 @@ test('every kind of answer carries the headers', async ({ at, locked }) => {
   assert.equal(missingHeaders(cut.headers), [])
 })
 
-test('unknown paths are not found, whatever they look like', async ({ at }) => {
+test('replies 404 to unknown paths of every form', async ({ at }) => {
   const paths = [
     '/nope',
     '/api/echo/',
@@ -202,7 +202,7 @@ test('unknown paths are not found, whatever they look like', async ({ at }) => {
   )
 })
 
-test('another method on a known path is 405 and says which are allowed', async ({ at }) => {
+test('replies 405 with Allow to other methods', async ({ at }) => {
   for (const method of ['PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
     const answer = await fetch(`${at.url}/api/echo`, { method })
     assert.is(answer.status, 405)
@@ -214,7 +214,7 @@ test('another method on a known path is 405 and says which are allowed', async (
   assert.is(posted.headers.get('allow'), 'GET, HEAD')
 })
 
-test('HEAD is GET without a body, and changes nothing', async ({ at }) => {
+test('HEAD is GET without a body or effects', async ({ at }) => {
   const answer = await fetch(`${at.url}/open`, { method: 'HEAD' })
   assert.is(answer.status, 200)
   assert.is(answer.headers.get('content-length'), '16')
@@ -229,7 +229,7 @@ test('HEAD is GET without a body, and changes nothing', async ({ at }) => {
   assert.is(await events.text(), '')
 })
 
-test('query: first value wins, blank is absent, unknown is ignored', async ({ at }) => {
+test('query: the first value counts, empty is absent, unknown is ignored', async ({ at }) => {
   const ask = async (query: string) => (await at.get(`/api/echo?${query}`)).json()
   assert.equal(await ask('a=1&a=2'), { a: '1' })
   assert.equal(await ask('a=&n=&zz=1'), {})
@@ -239,7 +239,7 @@ test('query: first value wins, blank is absent, unknown is ignored', async ({ at
   assert.equal(await ask('n=x'), { error: 'n must be a number', code: 'invalid_request' })
 })
 
-test('bad input is one sentence', async ({ at }) => {
+test('reports invalid input as one sentence', async ({ at }) => {
   const ask = async (body: unknown) => {
     const answer = await at.post('/api/echo', body)
     assert.is(answer.status, 400)
@@ -254,7 +254,7 @@ test('bad input is one sentence', async ({ at }) => {
   assert.is(await ask({ title: 'x', id: 'x', tags: ['a', 1] }), 'tags.1 must be text')
 })
 
-test('JSON comes compact, with a tag that saves the second time', async ({ at }) => {
+test('sends compact JSON with an ETag, and 304 for a match', async ({ at }) => {
   const first = await at.get('/open')
   assert.is(await first.text(), '{"word":"hello"}')
   assert.is(first.headers.get('content-type'), 'application/json; charset=utf-8')
@@ -278,7 +278,7 @@ test('JSON comes compact, with a tag that saves the second time', async ({ at })
   )
 })
 
-test('described answers are written as described', async ({ at }) => {
+test('writes replies as described', async ({ at }) => {
   const made = await at.get('/api/status')
   assert.equal([made.status, await made.json()], [201, { made: true }])
   const image = await at.get('/api/bytes')
@@ -300,7 +300,7 @@ test('described answers are written as described', async ({ at }) => {
   assert.is(await (await at.get('/static/a/../b')).text(), '/static/b')
 })
 
-test('an event stream', async ({ at }) => {
+test('writes an event stream', async ({ at }) => {
   const answer = await at.get('/api/stream')
   assert.is(answer.headers.get('cache-control'), 'no-cache')
   assert.is(answer.headers.get('x-accel-buffering'), 'no')
@@ -308,7 +308,9 @@ test('an event stream', async ({ at }) => {
   assert.is(await answer.text(), text)
 })
 
-test('a refusal is its sentence; nothing of a failed answer goes with it', async ({ at }) => {
+test('an error reply has its sentence and code, and no headers of the failed response', async ({
+  at,
+}) => {
   const answer = await at.get('/api/busy')
   assert.is(answer.status, 409)
   assert.equal(await answer.json(), {
@@ -322,7 +324,7 @@ test('a refusal is its sentence; nothing of a failed answer goes with it', async
   )
 })
 
-test('what went wrong inside stays inside', async ({ at }) => {
+test('hides internal errors from clients', async ({ at }) => {
   for (const path of ['throws', 'rejects', 'throws-odd', 'circle', 'wrong', 'void']) {
     at.errors.length = 0
     const answer = await at.get(`/api/${path}`)
@@ -335,7 +337,7 @@ test('what went wrong inside stays inside', async ({ at }) => {
   assert.not.match(await full.text(), 'secret')
 })
 
-test('a locked service: pages go to /login, calls are refused, public ones pass', async ({
+test('with a password: pages redirect to /login, calls get a 401, public endpoints pass', async ({
   locked,
 }) => {
   for (const path of ['/', '/session/x', '/nope', '/index.php']) {
@@ -369,7 +371,7 @@ test('a locked service: pages go to /login, calls are refused, public ones pass'
   assert.is((await locked.get('/nope', { Cookie: 'agent_session=good' })).status, 404)
 })
 
-test('loopback-only endpoints do not exist for others', async ({ at }) => {
+test('loopback-only endpoints are 404 for other clients', async ({ at }) => {
   assert.is((await at.get('/api/inject')).status, 200)
   for (const name of [
     'X-Forwarded-For',
@@ -392,7 +394,7 @@ test('loopback-only endpoints do not exist for others', async ({ at }) => {
   }
 })
 
-test('each request is logged once, without its query', async ({ at }) => {
+test('logs each request once, without its query', async ({ at }) => {
   at.requests.length = 0
   await (await at.get('/open?token=secret')).text()
   await (await at.get('/nope')).text()

@@ -31,7 +31,7 @@ const expect = async (at: TestServer, request: string, status: RegExp) => {
   assert.match(answer, /\r\n\r\n\{"error":"[^"]+","code":"[a-z_]+"\}$/)
 }
 
-test('what is no HTTP', async ({ at }) => {
+test('rejects invalid HTTP', async ({ at }) => {
   await expect(at, 'hello\r\n\r\n', /^HTTP\/1.1 400 /)
   await expect(at, 'GET /open HTTP/1.1\r\nHost: x\r\nBad Header: x\r\n\r\n', /^HTTP\/1.1 400 /)
   await expect(
@@ -41,7 +41,7 @@ test('what is no HTTP', async ({ at }) => {
   )
 })
 
-test('headers without end, and headers that do not come', async ({ at }) => {
+test('rejects oversized headers and times out missing ones', async ({ at }) => {
   await expect(
     at,
     `GET /open HTTP/1.1\r\nHost: x\r\nA: ${'a'.repeat(20_000)}\r\n\r\n`,
@@ -51,7 +51,7 @@ test('headers without end, and headers that do not come', async ({ at }) => {
   await expect(at, '', /^HTTP\/1.1 408 /)
 })
 
-test('a request without Host, CONNECT, an upgrade, an odd expectation', async ({ at }) => {
+test('handles a missing Host, CONNECT, upgrades and unknown expectations', async ({ at }) => {
   await expect(at, 'GET /open HTTP/1.1\r\nConnection: close\r\n\r\n', /^HTTP\/1.1 400 /)
   assert.match(await at.raw('GET /open HTTP/1.0\r\n\r\n'), /^HTTP\/1.1 200 [\s\S]*{"ok":true}$/)
   await expect(
@@ -69,7 +69,7 @@ test('a request without Host, CONNECT, an upgrade, an odd expectation', async ({
   assert.equal(missingHeaders(headersOf(odd)), [])
 })
 
-test('a caller that has closed its half still gets its answer', async ({ at }) => {
+test('responds to a half-closed connection', async ({ at }) => {
   const request = 'GET /slow HTTP/1.1\r\nHost: localhost\r\n\r\n'
   const asked = once(at.server, 'request')
   const answer = at.raw(request, { end: true })
@@ -79,7 +79,7 @@ test('a caller that has closed its half still gets its answer', async ({ at }) =
   assert.match(await answer, /^HTTP\/1.1 200 [\s\S]*{"ok":true}$/)
 })
 
-test('requests in one packet are answered in order on one connection', async ({ at }) => {
+test('answers pipelined requests in order', async ({ at }) => {
   const one = 'GET /open HTTP/1.1\r\nHost: localhost\r\n\r\n'
   const answer = await at.raw(
     `${one}${one}GET /nope HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`,
@@ -90,7 +90,7 @@ test('requests in one packet are answered in order on one connection', async ({ 
   )
 })
 
-test('2 000 silent connections keep nobody from being served', async () => {
+test('2 000 idle connections do not block other clients', async () => {
   const at = await openServer(routes)
   const sockets = await Promise.all(Array.from({ length: 2_000 }, () => at.open()))
   const answer = await at.get('/open')

@@ -77,7 +77,7 @@ test.after(({ at }) => at.close())
 
 const ask = (path: string) => `GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`
 
-test('a field cannot begin another one', () => {
+test('a field value cannot start another field', () => {
   assert.is(
     frame('a\nb', '{"x":1}\n\ndata: y', '1\r2'),
     'id: 1 2\nevent: a b\ndata: {"x":1} data: y\n\n',
@@ -86,9 +86,7 @@ test('a field cannot begin another one', () => {
   assert.is(comment('a\nb'), ': a b\n\n')
 })
 
-test('a reader that does not read stops its own generator, and nothing piles up', async ({
-  at,
-}) => {
+test('a slow reader pauses only its own generator, with bounded memory', async ({ at }) => {
   const socket = await at.open()
   socket.pause()
   const asked = once(at.server, 'request')
@@ -120,7 +118,7 @@ test('a reader that does not read stops its own generator, and nothing piles up'
   assert.is(state.ended, 1)
 })
 
-test('a reader that leaves aborts the signal of a waiting generator', async ({ at }) => {
+test('a disconnect aborts the signal of a waiting generator', async ({ at }) => {
   for (const leave of ['destroy', 'end'] as const) {
     const socket = await at.open()
     socket.write(ask('/wait'))
@@ -137,7 +135,7 @@ test('a reader that leaves aborts the signal of a waiting generator', async ({ a
   assert.equal(at.errors, [])
 })
 
-test('a generator that ends closes the stream, and does not abort', async ({ at }) => {
+test('the end of the generator closes the stream without aborting', async ({ at }) => {
   const answer = await at.get('/wait')
   const reader = answer.body!.pipeThrough(new TextDecoderStream()).getReader()
   assert.match((await reader.read()).value ?? '', /ready/)
@@ -147,7 +145,7 @@ test('a generator that ends closes the stream, and does not abort', async ({ at 
   assert.is(state.aborted, 2)
 })
 
-test('a generator that fails cuts the stream and says nothing', async ({ at }) => {
+test('a failing generator cuts the stream without details', async ({ at }) => {
   const answer = await at.raw(ask('/fail'))
   assert.match(answer, /event: one/)
   assert.not.match(answer, /secret|\r\n0\r\n/)
@@ -165,7 +163,7 @@ const heldBytes = async (): Promise<number> => {
   return heapUsed + external
 }
 
-test('what a reader has is not held any more while its stream goes on', async ({ at }) => {
+test('releases sent chunks while the stream is open', async ({ at }) => {
   const readers = 12
   full.after = readers
   const done = new Promise<void>(resolve => {
@@ -184,9 +182,7 @@ test('what a reader has is not held any more while its stream goes on', async ({
   assert.ok(held < readers * (512 << 10), `${Math.round(held / 1_024)} kB are held`)
 })
 
-test('one long part waits in pieces: a reader that does not read holds no more than is promised', async ({
-  at,
-}) => {
+test('splits a long chunk, so that a slow reader holds a bounded amount', async ({ at }) => {
   const socket = await at.open()
   socket.pause()
   const asked = once(at.server, 'request')

@@ -76,7 +76,7 @@ test.after(async ({ at }) => {
   rmSync(dir, { recursive: true })
 })
 
-test('nothing outside the table, however it is written', async ({ at }) => {
+test('serves nothing outside the table, for every spelling of a path', async ({ at }) => {
   const names = [
     '',
     '../index.html',
@@ -111,7 +111,7 @@ test('nothing outside the table, however it is written', async ({ at }) => {
   }
 })
 
-test('media types have a charset where they are text', async ({ at }) => {
+test('text media types have a charset', async ({ at }) => {
   const types = {
     'app.js': 'application/javascript; charset=utf-8',
     'plain.css': 'text/css; charset=utf-8',
@@ -125,7 +125,7 @@ test('media types have a charset where they are text', async ({ at }) => {
   }
 })
 
-test('the smallest form the caller can read, each with its own tag', async ({ at }) => {
+test('sends the best accepted encoding, each with its own ETag', async ({ at }) => {
   const ask = async (accepted: string, more: Record<string, string> = {}) =>
     at.raw(
       `GET /static/app.js HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nAccept-Encoding: ${accepted}\r\n${Object.entries(
@@ -159,7 +159,7 @@ test('the smallest form the caller can read, each with its own tag', async ({ at
   assert.is(tags.size, 3)
 })
 
-test('which form', () => {
+test('chooses the encoding', () => {
   const app = assets.get('/static/app.js')!
   const zip = assets.get('/static/zip.js')!
   const cases: [Asset, string | undefined, string | undefined][] = [
@@ -178,7 +178,7 @@ test('which form', () => {
     assert.is(encodingFor(asset, accepted), encoding, accepted)
 })
 
-test('HEAD of a file has its length', async ({ at }) => {
+test('HEAD of a file has Content-Length', async ({ at }) => {
   const answer = await fetch(`${at.url}/static/plain.css`, { method: 'HEAD' })
   assert.equal(
     [answer.status, answer.headers.get('content-length'), await answer.text()],
@@ -188,12 +188,12 @@ test('HEAD of a file has its length', async ({ at }) => {
   assert.equal([onDisk.status, onDisk.headers.get('content-length')], [200, '10'])
 })
 
-test('what is no plain file is not found', async ({ at }) => {
+test('replies 404 for anything but regular files', async ({ at }) => {
   for (const name of ['folder', 'gone', 'below']) assert.is((await at.get(`/${name}`)).status, 404)
   assert.equal(at.errors, [])
 })
 
-test('a file on disk, whole and in ranges', async ({ at }) => {
+test('sends a file on disk, whole and in ranges', async ({ at }) => {
   const whole = await at.get('/file')
   assert.equal(
     [whole.status, await whole.text(), whole.headers.get('content-disposition')],
