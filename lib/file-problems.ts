@@ -1,4 +1,4 @@
-/** Files that a person or another program damaged: looked for again and again, logged and told once when something changes. */
+/** Watches shared files for damage by hand edits or other programs; each change is logged and shown once. */
 import { join } from 'node:path'
 import type { Home } from './profiles/home.ts'
 import type { Projects } from './projects.ts'
@@ -9,7 +9,7 @@ export type FileSources = {
   homes: { list: () => Home[] }
   workspaces: Pick<Workspaces, 'problem'>
   projects: Pick<Projects, 'problem'>
-  /** The tasks of a home. */
+  /** The scheduled jobs of a home. */
   jobsOf: (home: Home) => { problem: () => string | null; isLost: () => boolean }
 }
 
@@ -32,24 +32,24 @@ export const createFileCheck = ({ homes, workspaces, projects, jobsOf }: FileSou
 }
 
 export type FileProblemsOptions = {
-  /** As they stand now; reading them must be cheap. */
+  /** The current problems. Must be cheap. */
   check: () => FileProblem[]
   log: (line: string) => void
-  /** Told to open pages. */
+  /** Shows a notice on open pages. */
   notify: (level: 'error' | 'info', message: string) => void
   intervalMs?: number
 }
 
-const EVERY_MS = 2_000
+const CHECK_MS = 2_000
 
 const keyOf = ({ file, reason, in_force }: FileProblem): string => `${file}\0${reason}\0${in_force}`
 
-/** What is wrong and what follows from it. */
+/** The problem and its consequence. */
 export const toSentence = ({ file, reason, in_force }: FileProblem): string =>
   `${file} cannot be read: ${reason}. ${
     in_force
-      ? 'The last version that could be read stays in use.'
-      : 'What depends on it is refused until it is mended.'
+      ? 'The last valid version stays in use.'
+      : 'Features that depend on it are unavailable until it is fixed.'
   }`
 
 export type FileProblems = ReturnType<typeof watchFileProblems>
@@ -58,11 +58,11 @@ export const watchFileProblems = ({
   check,
   log,
   notify,
-  intervalMs = EVERY_MS,
+  intervalMs = CHECK_MS,
 }: FileProblemsOptions) => {
   let known = new Map<string, FileProblem>()
 
-  /** As it stands now; a change is told on the way. */
+  /** The current problems. Reports changes since the last call. */
   const list = (): FileProblem[] => {
     const found = new Map(check().map(problem => [keyOf(problem), problem]))
     const before = known

@@ -1,4 +1,4 @@
-/** Watches the command-line sessions of every home that has readers, and tells them when something changed. */
+/** Polls the host agent's sessions of every home that has readers, and publishes changes. */
 import type { SessionRow } from './schema/session.ts'
 
 export const POLL_MS = 5_000
@@ -8,15 +8,15 @@ const HEARTBEAT_MS = 15_000
 type WatchedHome = { readonly name: string; readonly dir: string }
 
 export type HostSessionWatcherOptions = {
-  /** The same array as long as nothing changed; cheap then. */
+  /** Returns the same array, cheaply, while nothing changed. */
   rowsOf: (home: WatchedHome) => readonly SessionRow[]
   /** Why the rows cannot be read; null when they can. */
   problemOf: (home: WatchedHome) => string | null
-  /** Off: nothing is polled. */
+  /** Polling is skipped while this is false. */
   enabled: () => boolean
-  /** To every page: whether a home is watched, and that its sessions changed. */
+  /** Publishes whether a home can be read, and that its sessions changed. */
   publish: (said: { alive: boolean; profile: string; changed?: boolean }) => void
-  /** Calls `run` again and again until the answer is called. */
+  /** Calls `run` periodically until the returned function is called. Injectable for tests. */
   every?: (run: () => void, ms: number) => () => void
 }
 
@@ -25,7 +25,7 @@ type Watcher = {
   rows: readonly SessionRow[]
   alive: boolean
   readers: number
-  /** Rises with every change; a reader that fell behind sees only the newest state. */
+  /** Incremented on every change; a slow reader gets only the newest state. */
   version: number
   wake: Set<() => void>
 }
@@ -49,7 +49,7 @@ export const createHostSessionWatcher = (deps: HostSessionWatcherOptions) => {
     for (const each of watcher.wake) each()
   }
 
-  const look = (watcher: Watcher): void => {
+  const check = (watcher: Watcher): void => {
     const { home } = watcher
     const rows = rowsOf(home)
     const alive = isAlive(home)
@@ -63,7 +63,7 @@ export const createHostSessionWatcher = (deps: HostSessionWatcherOptions) => {
 
   const poll = (): void => {
     for (const watcher of watchers.values()) {
-      if (enabled()) look(watcher)
+      if (enabled()) check(watcher)
       else wake(watcher)
     }
   }
@@ -101,20 +101,20 @@ export const createHostSessionWatcher = (deps: HostSessionWatcherOptions) => {
       const { leave } = attach(home)
       signal.addEventListener('abort', leave, { once: true })
     },
-    /** We changed something ourselves: readers need not wait for the next look. */
+    /** Checks immediately, after a change of our own. */
     checkNow(home: WatchedHome): void {
       const watcher = watchers.get(home.dir)
-      if (watcher && enabled()) look(watcher)
+      if (watcher && enabled()) check(watcher)
     },
-    /** The rows now and after every change; `null` when it has been quiet for a while. Ends when nobody watches any more. */
+    /** The rows now and after every change; `null` as a heartbeat. Ends when watching ends. */
     async *read(
       home: WatchedHome,
       signal: AbortSignal,
     ): AsyncGenerator<{ id: number; rows: readonly SessionRow[]; first: boolean } | null> {
       const { watcher, leave } = attach(home)
-      let turn: (() => void) | null = null
+      let wakeReader: (() => void) | null = null
       let quiet = false
-      const onWake = () => turn?.()
+      const onWake = () => wakeReader?.()
       const stopBeating = every(() => {
         quiet = true
         onWake()
@@ -122,20 +122,20 @@ export const createHostSessionWatcher = (deps: HostSessionWatcherOptions) => {
       watcher.wake.add(onWake)
       signal.addEventListener('abort', onWake)
       try {
-        let told = watcher.version
-        yield { id: told, rows: watcher.rows, first: true }
+        let seenVersion = watcher.version
+        yield { id: seenVersion, rows: watcher.rows, first: true }
         while (!signal.aborted && enabled() && isAlive(home)) {
-          if (watcher.version !== told) {
-            told = watcher.version
-            yield { id: told, rows: watcher.rows, first: false }
+          if (watcher.version !== seenVersion) {
+            seenVersion = watcher.version
+            yield { id: seenVersion, rows: watcher.rows, first: false }
           } else if (quiet) {
             quiet = false
             yield null
           } else {
             await new Promise<void>(resolve => {
-              turn = resolve
+              wakeReader = resolve
             })
-            turn = null
+            wakeReader = null
           }
         }
       } finally {

@@ -1,4 +1,4 @@
-/** How much was used: the catalogue's quarters of an hour, told by day, model, profile and source. */
+/** Usage reports: the catalog's 15-minute buckets, grouped by day, model, profile and source. */
 import { canonicalZone, toWall } from './base/time-zone.ts'
 import { invalid } from './errors.ts'
 import type { UsageBucket } from './sessions/catalog-statements.ts'
@@ -13,7 +13,7 @@ type Amount = {
   estimated_cost: number
 }
 
-const nothing = (): Amount => ({
+const zeroUsage = (): Amount => ({
   turns: 0,
   input_tokens: 0,
   output_tokens: 0,
@@ -60,7 +60,7 @@ export const daysUpTo = (
   return { dates, since }
 }
 
-const tell = <K extends string, B extends UsageBucket>(
+const groupBy = <K extends string, B extends UsageBucket>(
   buckets: readonly B[],
   keyOf: (bucket: B) => Record<K, string>,
 ): (Record<K, string> & Amount)[] => {
@@ -68,7 +68,7 @@ const tell = <K extends string, B extends UsageBucket>(
   for (const bucket of buckets) {
     const key = keyOf(bucket)
     const name = JSON.stringify(key)
-    const row = rows.get(name) ?? { ...key, ...nothing() }
+    const row = rows.get(name) ?? { ...key, ...zeroUsage() }
     add(row, bucket)
     rows.set(name, row)
   }
@@ -83,10 +83,10 @@ export const toReport = (
 ) => {
   const { dates, since } = daysUpTo(now, { days, zone })
   const clock = createClock(zone)
-  const totals = { ...nothing(), sessions }
-  const daily = new Map(dates.map(date => [date, { date, ...nothing() }]))
-  const weekdays = Array.from({ length: 7 }, (_, weekday) => ({ weekday, ...nothing() }))
-  const hours = Array.from({ length: 24 }, (_, hour) => ({ hour, ...nothing() }))
+  const totals = { ...zeroUsage(), sessions }
+  const daily = new Map(dates.map(date => [date, { date, ...zeroUsage() }]))
+  const weekdays = Array.from({ length: 7 }, (_, weekday) => ({ weekday, ...zeroUsage() }))
+  const hours = Array.from({ length: 24 }, (_, hour) => ({ hour, ...zeroUsage() }))
   const inside: (UsageBucket & { date: string })[] = []
   for (const bucket of buckets) {
     const { wall, hour } = clock(bucket.at)
@@ -104,13 +104,13 @@ export const toReport = (
     generated_at: now,
     totals,
     daily: [...daily.values()],
-    models: tell(inside, ({ model, provider }) => ({ model, provider })),
-    profiles: tell(inside, ({ profile }) => ({ profile })),
-    sources: tell(inside, ({ source }) => ({ source })),
+    models: groupBy(inside, ({ model, provider }) => ({ model, provider })),
+    profiles: groupBy(inside, ({ profile }) => ({ profile })),
+    sources: groupBy(inside, ({ source }) => ({ source })),
     /** 0 is Sunday. */
     by_weekday: weekdays,
     by_hour: hours,
-    rows: tell(inside, ({ date, model, provider, profile, source }) => ({
+    rows: groupBy(inside, ({ date, model, provider, profile, source }) => ({
       date,
       model,
       provider,

@@ -1,4 +1,4 @@
-/** What a start needs of the machine. The start and `doctor` share it: each failure is an Error with one sentence. */
+/** Startup checks, shared with `doctor`: state directory, TLS, port. Each failure is an Error with one sentence. */
 import { X509Certificate } from 'node:crypto'
 import { accessSync, constants } from 'node:fs'
 import { get as getHttp, type RequestOptions, type Server } from 'node:http'
@@ -14,7 +14,7 @@ import { readWhole } from './store/read-text.ts'
 const failed = (sentence: string, cause: unknown): Error =>
   new Error(`${sentence}: ${messageOf(cause)}`, { cause })
 
-/** Makes the state directory where it is missing. */
+/** Creates the state directory if it is missing. Throws when it is not usable. */
 export const prepareStateDir = ({ stateDir }: Pick<Config, 'stateDir'>): void => {
   try {
     makeDir(stateDir)
@@ -24,7 +24,7 @@ export const prepareStateDir = ({ stateDir }: Pick<Config, 'stateDir'>): void =>
   }
 }
 
-/** Certificate and key, proven to belong together; undefined where none are configured. */
+/** Loads certificate and key and checks that they match; undefined when none are configured. */
 export const readTls = ({ tlsCert, tlsKey }: Pick<Config, 'tlsCert' | 'tlsKey'>) => {
   if (tlsCert === null || tlsKey === null) return undefined
   try {
@@ -36,7 +36,7 @@ export const readTls = ({ tlsCert, tlsKey }: Pick<Config, 'tlsCert' | 'tlsKey'>)
   }
 }
 
-/** Milliseconds since 1970 at which the first certificate of a PEM file expires. */
+/** Expiry of the first certificate of a PEM file, in milliseconds since 1970. */
 export const expiryOf = (cert: Buffer): number => new X509Certificate(cert).validToDate.getTime()
 
 const LISTEN_PROBLEMS: Readonly<Record<string, string>> = {
@@ -46,7 +46,7 @@ const LISTEN_PROBLEMS: Readonly<Record<string, string>> = {
   ENOTFOUND: 'no such host is known',
 }
 
-/** Resolves when the server listens; rejects with a sentence that names address and reason. */
+/** Resolves when the server listens; rejects with an Error that names address and reason. */
 export const listen = (
   server: Pick<Server, 'once' | 'off' | 'listen' | 'address'>,
   { host, port }: Pick<Config, 'host' | 'port'>,
@@ -65,7 +65,7 @@ export const listen = (
     })
   })
 
-/** Whether the service could listen at its address now; nothing is served meanwhile. */
+/** Checks whether the address is free, without serving anything. */
 export const tryListen = async (config: Pick<Config, 'host' | 'port'>): Promise<void> => {
   const server = createServer()
   await listen(server as unknown as Server, config)
@@ -75,7 +75,7 @@ export const tryListen = async (config: Pick<Config, 'host' | 'port'>): Promise<
 export const urlOf = ({ host, tlsCert }: Pick<Config, 'host' | 'tlsCert'>, port: number): string =>
   `${tlsCert === null ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${port}`
 
-/** An address that means "all of this machine" is asked at its loopback. */
+/** Replaces a wildcard address by its loopback. */
 const reachable = (address: string): URL => {
   const url = new URL(address)
   if (url.hostname === '0.0.0.0') url.hostname = '127.0.0.1'
@@ -84,8 +84,8 @@ const reachable = (address: string): URL => {
 }
 
 /**
- * HTTP status of `/health`; rejects when there is no answer within `timeoutMs`. The certificate is not checked:
- * the service's own address is asked, and nothing secret is sent.
+ * HTTP status of `/health`; rejects without a response within `timeoutMs`. The certificate is not verified:
+ * the address is our own, and nothing secret is sent.
  */
 export const fetchHealth = (address: string, timeoutMs: number): Promise<number> =>
   new Promise((resolve, reject) => {

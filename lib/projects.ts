@@ -1,4 +1,4 @@
-/** The projects of this service: a list in one file, which is the truth whoever writes it. */
+/** Projects: a list in one file, which other programs may edit. */
 import { randomBytes } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
 import { isObject } from './base/json.ts'
@@ -9,7 +9,7 @@ import { jsonFile } from './store/json-file.ts'
 export type ProjectsOptions = {
   /** `<state>/projects.json` */
   path: string
-  /** Conversations of a project, as they stand on disk now. */
+  /** Sessions of a project, as on disk now. */
   members: (id: string) => readonly string[]
   unassign: (sessionId: string) => void
   /** Seconds since 1970. */
@@ -18,16 +18,16 @@ export type ProjectsOptions = {
 
 export type Projects = ReturnType<typeof createProjects>
 
-/** Conversations that are written before the process does something else for a moment. */
-const AT_ONCE = 100
+/** Sessions that are written before yielding to the event loop. */
+const BATCH_SIZE = 100
 
 const textAt = (value: object, key: string): string => {
   const found = (value as Readonly<Record<string, unknown>>)[key]
   return typeof found === 'string' ? found : ''
 }
 
-/** What another program wrote, read tolerantly; unknown keys stay. Without an id or a name it is no project. */
-const asProject = (raw: unknown): Project[] => {
+/** Parses a stored project tolerantly; unknown keys are preserved. Entries without id or name are skipped. */
+const parseProject = (raw: unknown): Project[] => {
   if (!isObject(raw)) return []
   const project_id = textAt(raw, 'project_id')
   const name = textAt(raw, 'name')
@@ -50,10 +50,10 @@ type Stored = { raw: readonly unknown[]; projects: Project[] }
 const parseList = (value: unknown): Stored => {
   if (value === undefined) return { raw: [], projects: [] }
   if (!Array.isArray(value)) throw new Error('it is not a list')
-  return { raw: value, projects: value.flatMap(asProject) }
+  return { raw: value, projects: value.flatMap(parseProject) }
 }
 
-/** Trimmed; counted in characters as a person sees them, not in halves of surrogate pairs. */
+/** Trims and validates a name. Length is counted in code points. */
 export const checkProjectName = (raw: string): string => {
   const name = raw.trim()
   if (!name) throw invalid('name required', { code: 'missing_fields' })
@@ -77,7 +77,7 @@ export const createProjects = ({ path, members, unassign, now }: ProjectsOptions
     return found
   }
 
-  /** Entries that are no projects of ours stay where they are. */
+  /** Replaces or removes one project; unrecognized entries are preserved. */
   const replace = (id: string, by: Project | undefined): void =>
     file.write(
       file.read().raw.flatMap(entry => {
@@ -88,7 +88,7 @@ export const createProjects = ({ path, members, unassign, now }: ProjectsOptions
 
   return {
     list: (): readonly Project[] => file.read().projects,
-    /** Null when all is well. */
+    /** Null when the file is readable. */
     problem(): { file: string; reason: string; in_force: boolean } | null {
       const reason = file.problem()
       return reason === null ? null : { file: path, reason, in_force: !file.isLost() }
@@ -105,21 +105,25 @@ export const createProjects = ({ path, members, unassign, now }: ProjectsOptions
       return project
     },
 
-    /** The colour stays as it is unless one is given; null clears it. */
+    /** The color is unchanged unless given; null clears it. */
     rename(id: string, { name, color }: { name: string; color?: string | null | undefined }) {
       const wanted = checkProjectName(name)
-      const tint = color === undefined ? undefined : checkProjectColor(color)
+      const newColor = color === undefined ? undefined : checkProjectColor(color)
       const project = find(id)
-      const next = { ...project, name: wanted, color: tint === undefined ? project.color : tint }
+      const next = {
+        ...project,
+        name: wanted,
+        color: newColor === undefined ? project.color : newColor,
+      }
       replace(id, next)
       return next
     },
 
-    /** Conversations first: a process that dies here leaves a project with fewer of them, never one that names nothing. */
+    /** Unassigns the sessions first, so that a crash never leaves sessions with a missing project. */
     async remove(id: string): Promise<void> {
       find(id)
       for (let ids = members(id); ids.length > 0; ids = members(id)) {
-        for (const sessionId of ids.slice(0, AT_ONCE)) unassign(sessionId)
+        for (const sessionId of ids.slice(0, BATCH_SIZE)) unassign(sessionId)
         await setImmediate()
       }
       replace(id, undefined)

@@ -1,4 +1,4 @@
-/** The process: reads its configuration, takes the lock, listens, and comes down in order. */
+/** Process lifecycle: reads the configuration, takes the instance lock, listens, and shuts down in order. */
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import type { Server } from 'node:http'
@@ -19,12 +19,12 @@ import { isSecretName } from './profiles/child-env.ts'
 import { redact } from './redact/redact.ts'
 import { acquireLock } from './store/instance-lock.ts'
 
-/** What the process needs of the application it carries. */
+/** What the process needs of the app. */
 export type Startable = {
   authenticator: Authenticator
   makeCtx: (base: BaseCtx) => unknown
   version: string
-  /** Ends streams and turns, then closes what was opened. */
+  /** Ends streams and turns, then closes everything. */
   close(): Promise<void>
 }
 
@@ -38,9 +38,9 @@ export type StartOptions = {
   ) => Promise<Startable>
   environment?: Readonly<Record<string, string | undefined>>
   argv?: readonly string[]
-  /** Path of SQLite's native addon, where it is not found by itself. */
+  /** Path of SQLite's native addon, in the single-file build. */
   unpackAddon?: (config: Config) => string | undefined
-  /** How long running answers may go on after SIGTERM. */
+  /** How long open responses may continue after SIGTERM. */
   graceMs?: number
   checkOutput?: boolean
 }
@@ -48,21 +48,21 @@ export type StartOptions = {
 export type Running = {
   /** `http://127.0.0.1:8787` */
   address: string
-  /** Comes down and ends the process with this code. */
+  /** Shuts down and exits with this code. */
   stop(code?: number): Promise<never>
 }
 
 const GRACE_MS = 10_000
 const IDLE_SWEEP_MS = 50
 
-/** Mistakes of ours deserve a stack; everything else that stops a start is a sentence. */
+/** Bugs are logged with a stack; other startup errors as one sentence. */
 const isBug = (error: unknown): boolean =>
   error instanceof TypeError ||
   error instanceof ReferenceError ||
   error instanceof RangeError ||
   error instanceof SyntaxError
 
-/** Only for a person at a desktop; a service has no terminal. */
+/** The command that opens a browser; empty for a service, which has no terminal. */
 const browserCommand = ({ openBrowser, env }: Config): string => {
   if (!openBrowser || !process.stdout.isTTY) return ''
   if (process.platform === 'darwin') return 'open'
@@ -73,8 +73,8 @@ const browserCommand = ({ openBrowser, env }: Config): string => {
 type Opener = { pid: number | undefined; open(url: string): void }
 
 /**
- * Started before the programs of the agent are marked, and waiting for the address: the browser may live on as a
- * program of this process, but it is the person's.
+ * Starts the opener before child processes of the agent are marked; it waits for the address. The browser may stay a
+ * child of this process, but it belongs to the user, not to the agent.
  */
 const prepareBrowser = (config: Config): Opener | undefined => {
   const command = browserCommand(config)
@@ -82,7 +82,7 @@ const prepareBrowser = (config: Config): Opener | undefined => {
   if (process.platform !== 'linux') {
     const open = (url: string) =>
       void spawn(command, [url], { detached: true, stdio: 'ignore' })
-        // The address has been printed; a machine without a browser is no problem of ours.
+        // The address is printed anyway; a missing browser is not an error.
         .on('error', () => {})
         .unref()
     return { pid: undefined, open }
@@ -98,8 +98,8 @@ const prepareBrowser = (config: Config): Opener | undefined => {
   return { pid: child.pid, open: url => void child.stdin.end(`${url}\n`) }
 }
 
-/** Stops accepting, lets running answers end, closes the application, and after a while everything. */
-const comeDown = async (
+/** Stops accepting, closes the app, lets open responses finish, and cuts them after the grace period. */
+const shutDown = async (
   server: Server,
   app: Startable,
   log: Log,
@@ -107,19 +107,19 @@ const comeDown = async (
 ): Promise<void> => {
   const closed = new Promise<void>(resolve => server.close(() => resolve()))
   server.closeIdleConnections()
-  // Connections become idle one by one as their answers end.
+  // Connections become idle one by one as their responses end.
   const sweep = setInterval(() => server.closeIdleConnections(), IDLE_SWEEP_MS)
   const cut = setTimeout(() => server.closeAllConnections(), graceMs)
-  const late = new Promise<void>(resolve => setTimeout(resolve, graceMs * 2).unref())
-  await Promise.race([app.close().catch(error => log.error('closing', error)), late])
-  await Promise.race([closed, late])
+  const deadline = new Promise<void>(resolve => setTimeout(resolve, graceMs * 2).unref())
+  await Promise.race([app.close().catch(error => log.error('closing', error)), deadline])
+  await Promise.race([closed, deadline])
   clearInterval(sweep)
   clearTimeout(cut)
 }
 
 /**
- * The same program from the files that lie there now, in the same process where the system allows it, so that whoever
- * started and watches us sees nothing of it.
+ * Restarts the program from the current files, in the same process where the system allows it, so that a supervisor
+ * does not notice.
  */
 const replaceProcess = ({ env }: Config, log: Log): never => {
   const [program = process.execPath, ...rest] = process.argv
@@ -128,13 +128,13 @@ const replaceProcess = ({ env }: Config, log: Log): never => {
   try {
     process.execve?.(process.execPath, [program, ...args], env)
   } catch (error) {
-    log.warn('the process cannot be replaced; starting another one', { error: messageOf(error) })
+    log.warn('could not replace the process; starting another one', { error: messageOf(error) })
   }
   spawn(process.execPath, args, { env, detached: true, stdio: 'inherit' }).unref()
   return process.exit(0)
 }
 
-/** SIGHUP from a supervisor: a renewed certificate. Configuration files need none, they are read when they change. */
+/** SIGHUP from a supervisor: reloads the certificate. Configuration files are reread when they change. */
 const reload = (server: Server, config: Config, log: Log): void => {
   try {
     const tls = readTls(config)
@@ -146,7 +146,7 @@ const reload = (server: Server, config: Config, log: Log): void => {
     tlsServer.setSecureContext({ ...tls, minVersion: MIN_TLS })
     log.info('SIGHUP: certificate reloaded')
   } catch (error) {
-    log.error('SIGHUP: the certificate in use stays', messageOf(error))
+    log.error('SIGHUP: keeping the current certificate', messageOf(error))
   }
 }
 
@@ -157,7 +157,7 @@ const run = async (
 ): Promise<Running> => {
   const { routes, patternRoutes = {}, createApp, graceMs = GRACE_MS } = options
   const hasTerminal = isatty(0)
-  // Until it listens: the default action would end the process without a word.
+  // Before listening: the default action would end the process silently.
   const onEarly = () => log.info('SIGHUP: still starting')
   if (!hasTerminal) process.on('SIGHUP', onEarly)
   for (const warning of config.warnings) log.warn(warning)
@@ -202,7 +202,7 @@ const run = async (
   const address = urlOf(config, port)
   let stopping: Promise<never> | undefined
   const stop = (code = 0, leave = () => process.exit(code)): Promise<never> => {
-    stopping ??= comeDown(server, app, log, graceMs).then(() => {
+    stopping ??= shutDown(server, app, log, graceMs).then(() => {
       lock.release()
       log.close()
       return leave()
@@ -210,7 +210,7 @@ const run = async (
     return stopping
   }
   const onSignal = (signal: NodeJS.Signals) => {
-    // Asked twice: whoever waits has had enough.
+    // A second signal exits immediately.
     if (stopping) process.exit(1)
     log.info(`${signal}: shutting down`)
     void stop()
@@ -219,21 +219,21 @@ const run = async (
   process.on('SIGINT', onSignal)
   process.off('SIGHUP', onEarly)
   process.on('SIGHUP', () => {
-    // Started by hand: the terminal has been closed.
+    // Started from a terminal, which was closed.
     if (hasTerminal) onSignal('SIGHUP')
     else reload(server, config, log)
   })
   process.on('uncaughtException', error => {
-    // What it has left half done nobody knows: come down in order and let the supervisor start anew.
+    // The state is unknown: shut down in order and let the supervisor restart.
     log.error('uncaught', error)
     void stop(1)
   })
-  // Last: whoever reads that it answers may end it at once.
+  // Last: a reader of this file may connect or stop the process at once.
   lock.announce(info(port))
   log.info(`agent-webui ${version} answers at ${address}/`)
-  // Prints the setup token where no password protects what other machines can reach.
+  // Prints the setup token when the service is exposed without a password.
   authenticator.isRequired()
-  // Whoever started us reads on for this line.
+  // The parent process waits for this line.
   log.flush()
   browser?.open(`${address}/`)
   return { address, stop }
@@ -245,7 +245,7 @@ export const start = async (options: StartOptions): Promise<Running> => {
   const live = options.environment === undefined ? processEnvironment() : undefined
   const nonce = randomBytes(8).toString('hex')
   const environment = { ...(options.environment ?? live), [MARK_VARIABLE]: nonce }
-  // What the programs of the agent could read of this process; the values live on in `environment` alone.
+  // Removes secrets from the process environment, which child processes could read; the values remain in `environment`.
   const readable = live ? eraseSecrets(live, isSecretName) : []
   const verb = commandOf(argv)
   if (verb) {

@@ -1,4 +1,4 @@
-/** Long results of tools and pictures agents show, kept beside the transcript: a private folder for each session, bounded as a whole. */
+/** Storage for long tool results and images: a private directory per session, with a total size limit. */
 import { createHash } from 'node:crypto'
 import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { isAbsolute, join, relative, sep } from 'node:path'
@@ -6,12 +6,12 @@ import { SESSION_ID } from './schema/ids.ts'
 
 const MAX_TOTAL_BYTES = 256 * 1024 * 1024
 const MAX_FILES = 2_000
-/** Of one result. What prints more is better sent to a file. */
+/** Limit of one result. */
 const MAX_CHARS = 8_000_000
 
 export type ToolOutput = ReturnType<typeof createToolOutput>
 
-type Kept = { path: string; sizeBytes: number; at: number }
+type StoredFile = { path: string; sizeBytes: number; at: number }
 
 export const createToolOutput = ({
   dir,
@@ -29,24 +29,24 @@ export const createToolOutput = ({
     return join(dir, sessionId)
   }
 
-  const names = (place: string): string[] => {
+  const names = (folder: string): string[] => {
     try {
-      return readdirSync(place)
+      return readdirSync(folder)
     } catch {
-      // Nothing was ever kept there.
+      // The directory does not exist.
       return []
     }
   }
 
-  const filesOf = (place: string): Kept[] =>
-    names(place).flatMap(name => {
-      const path = join(place, name)
+  const filesOf = (folder: string): StoredFile[] =>
+    names(folder).flatMap(name => {
+      const path = join(folder, name)
       const stat = statSync(path, { throwIfNoEntry: false })
       return stat?.isFile() ? [{ path, sizeBytes: stat.size, at: stat.mtimeMs }] : []
     })
 
-  /** Room for what comes: the oldest go first, whose ever they are. */
-  const makeRoom = (): void => {
+  /** Evicts the oldest files of all sessions until the limits hold. */
+  const evictOldest = (): void => {
     const all = names(dir).flatMap(name => filesOf(join(dir, name)))
     let total = all.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0)
     let count = all.length
@@ -58,12 +58,12 @@ export const createToolOutput = ({
     }
   }
 
-  /** Ids of calls are a provider's: as a name only when they are one. Never over what stands there. */
-  const freeName = (place: string, callId: string, ending: string): string => {
+  /** An unused file name. Call ids come from providers, so unsafe ones are hashed. */
+  const unusedName = (folder: string, callId: string, ending: string): string => {
     const stem = /^[\w-]{1,80}$/.test(callId)
       ? callId
       : createHash('sha256').update(callId).digest('hex').slice(0, 24)
-    const taken = new Set(names(place))
+    const taken = new Set(names(folder))
     for (let n = 1; ; n++) {
       const name = n === 1 ? `${stem}.${ending}` : `${stem}-${n}.${ending}`
       if (!taken.has(name)) return name
@@ -77,45 +77,45 @@ export const createToolOutput = ({
     ending: string,
   ): string | null => {
     try {
-      const place = dirOf(sessionId)
-      mkdirSync(place, { recursive: true, mode: 0o700 })
-      const path = join(place, freeName(place, callId, ending))
+      const folder = dirOf(sessionId)
+      mkdirSync(folder, { recursive: true, mode: 0o700 })
+      const path = join(folder, unusedName(folder, callId, ending))
       writeFileSync(path, content, { mode: 0o600, flag: 'wx' })
-      makeRoom()
+      evictOldest()
       return path
     } catch (error) {
-      log('a long result could not be kept', { session_id: sessionId, error: String(error) })
+      log('could not store a long result', { session_id: sessionId, error: String(error) })
       return null
     }
   }
 
   return {
     dirOf,
-    /** Whose folder a path lies in: pages name a picture by its path alone. */
+    /** The session that owns a path: the page requests an image by its path alone. */
     ownerOf(path: string): string | undefined {
       const way = relative(dir, path)
       const [id = ''] = way.split(sep)
       return isAbsolute(path) && way !== id && SESSION_ID.test(id) ? id : undefined
     },
-    /** Where it stands; null when it could not be kept, which is no reason for a turn to fail. */
+    /** The path of the stored result; null when storing failed, which must not fail the turn. */
     save(sessionId: string, callId: string, text: string): string | null {
       const kept =
         text.length > MAX_CHARS
-          ? `${text.slice(0, MAX_CHARS)}\n[… ${text.length - MAX_CHARS} more characters were not kept …]\n`
+          ? `${text.slice(0, MAX_CHARS)}\n[… ${text.length - MAX_CHARS} more characters were not stored …]\n`
           : text
       return write(sessionId, callId, kept, 'txt')
     },
-    /** As `save`; `ending` says what the bytes are. */
+    /** Like `save`, for bytes; `ending` is the file extension. */
     saveBytes: write,
-    /** With its session, for good. */
+    /** Deletes the results of a session permanently. */
     remove(sessionId: string): void {
       rmSync(dirOf(sessionId), { recursive: true, force: true })
     },
-    /** Of a session that was purged: only what its messages still name stays. */
+    /** After a purge: deletes the files that the session's messages no longer reference. */
     retain(sessionId: string, isNamed: (path: string) => boolean): void {
       for (const { path } of filesOf(dirOf(sessionId))) if (!isNamed(path)) rmSync(path)
     },
-    /** Folders of sessions that are neither there nor in the trash. */
+    /** Deletes the directories of sessions that no longer exist. */
     sweep(isKept: (sessionId: string) => boolean): void {
       for (const id of names(dir))
         if (SESSION_ID.test(id) && !isKept(id))

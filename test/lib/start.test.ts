@@ -156,7 +156,7 @@ test('SIGHUP ends nothing: without TLS there is nothing to reload, with it the n
   assert.is(await served(), 'second')
   writeFileSync(cert, 'not a certificate')
   program.child.kill('SIGHUP')
-  await program.waitForOutput('SIGHUP: the certificate in use stays')
+  await program.waitForOutput('SIGHUP: keeping the current certificate')
   assert.is(await served(), 'second')
   program.child.kill('SIGTERM')
   assert.is(await program.exited, 0)

@@ -1,0 +1,83 @@
+/** The closing messages of an interrupted turn. */
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { closingMessages, failureText } from '../../../lib/turns/interrupted-turn.ts'
+import { createLiveState } from '../../../lib/turns/live-turn.ts'
+
+const test = suite('interrupted turn')
+const AT = 5
+const ends = { stopped: 'Stopped by the user.', note: '*Task cancelled.*' }
+
+const withCall = () => {
+  const live = createLiveState(() => AT)
+  live.apply({
+    type: 'message',
+    message: {
+      id: 'm1',
+      role: 'assistant',
+      content: '',
+      tool_calls: [{ id: 'c1', type: 'function', function: { name: 'terminal', arguments: '{}' } }],
+    },
+  } as Parameters<typeof live.apply>[0])
+  live.apply({ type: 'tool', callId: 'c1', name: 'terminal', preview: null, args: {} })
+  return live
+}
+
+test('a turn without output gets the note only', () => {
+  assert.equal(
+    closingMessages(
+      createLiveState(() => AT),
+      ends,
+      AT,
+    ),
+    [{ role: 'assistant', content: '*Task cancelled.*', _error: true, timestamp: AT }],
+  )
+})
+
+test('partial text becomes a message without its thinking block', () => {
+  const live = createLiveState(() => AT)
+  live.apply({ type: 'token', messageId: 'm1', text: '<think>hm</think>Half a' })
+  const [partial] = closingMessages(live, ends, AT)
+  assert.equal(partial, {
+    id: 'm1',
+    role: 'assistant',
+    content: 'Half a',
+    _partial: true,
+    timestamp: AT,
+  })
+})
+
+test('text that a retry withdrew counts again when nothing followed', () => {
+  const live = createLiveState(() => AT)
+  live.apply({ type: 'token', messageId: 'm1', text: 'before' })
+  live.apply({
+    type: 'retry',
+    messageId: 'm1',
+    attempt: 2,
+    attempts: 3,
+    delayMs: 0,
+    message: 'busy',
+  })
+  assert.is(closingMessages(live, ends, AT)[0]?.content, 'before')
+})
+
+test('an unanswered call gets a result with its partial output and the reason', () => {
+  const live = withCall()
+  live.apply({ type: 'tool_output', callId: 'c1', text: 'half' })
+  const [result] = closingMessages(live, ends, AT)
+  assert.is(result?.tool_call_id, 'c1')
+  assert.equal(JSON.parse(String(result?.content)), {
+    output: 'half',
+    error: 'Stopped by the user.',
+  })
+})
+
+test('the failure text has a label, the message and the hint', () => {
+  assert.is(
+    failureText({ type: 'network', message: 'No route.', hint: 'Check the cable.' }),
+    '**Network error:** No route.\n\n*Check the cable.*',
+  )
+  assert.is(failureText({ type: 'error', message: 'Broken.' }), '**Error:** Broken.')
+})
+
+test.run()
