@@ -92,7 +92,7 @@ export const createMessageQueue = (deps: QueueOptions) => {
       requireCapacity(before)
       const item = toItem(input, false)
       const queued = await write(id, [...before, item])
-      // Checked after the sync: a turn may have ended or been stopped meanwhile.
+      // Checked after the sync: a turn may have ended or been stopped during it.
       const { last_turn: how } = sessions.require(id)
       const isFree = deps.streamOf(id) === null && (how === 'done' || how === null)
       const streamId = isFree ? await next(id) : null

@@ -56,9 +56,9 @@ const collector = () => {
   let [head, tail] = ['', '']
   return {
     add(chunk: string): void {
-      const room = MAX_CHARS - head.length
-      head += chunk.slice(0, Math.max(0, room))
-      tail = (tail + chunk.slice(Math.max(0, room))).slice(-TAIL_CHARS)
+      const space = MAX_CHARS - head.length
+      head += chunk.slice(0, Math.max(0, space))
+      tail = (tail + chunk.slice(Math.max(0, space))).slice(-TAIL_CHARS)
     },
     text: () => clip(tail ? `${head}\n[…]\n${tail}` : head),
   }

@@ -55,7 +55,7 @@ const INTERRUPTED: RunResult = {
   interrupted: true,
 }
 
-/** Updates the job's record after a run. A job that was deleted meanwhile stays deleted. */
+/** Updates the job's record after a run. A job that was deleted during the run stays deleted. */
 const recordCompletion = (
   { file, now, zone }: Store,
   id: string,
@@ -186,7 +186,7 @@ export const createScheduler = (options: SchedulerOptions) => {
     history.ended(run, { how: interrupted ? 'interrupted' : 'ran', status, error, filename })
   }
 
-  /** An error boundary: whatever goes wrong is recorded in the history and the log. */
+  /** An error boundary: every error is recorded in the history or the log. */
   const execute = async (claim: Claim): Promise<void> => {
     const { run, plan } = claim
     const entry: Active = { ...claim, startedAt: now(), sessionId: null }
@@ -242,7 +242,7 @@ export const createScheduler = (options: SchedulerOptions) => {
       }
     },
 
-    /** Runs a job now, beside whatever is running; a job that is running is not started again. */
+    /** Runs a job now, in parallel with running ones. A job that is already running is not started again. */
     runNow(id: string): { status: 'triggered' | 'running'; elapsed: number } {
       const job = file.read().find(each => each.id === id)
       if (!isJob(job)) throw missing('Job not found', { code: 'job_not_found' })

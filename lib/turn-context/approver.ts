@@ -32,7 +32,7 @@ export const createApprover = (
       return ids.some(id => allowed.has(id)) || grants.has(home.name, ids)
     },
     grant(ask, until, rule) {
-      // A tool or budget is allowed by its key, whatever its arguments; a command only as itself.
+      // A tool or budget is allowed by its key, with any arguments; a command only verbatim.
       const isTool = ask.patternKeys.every(isNonCommandKey)
       const isShort = until === 'session' || rule?.scope === 'session'
       const command = shown(rule?.words ? ruleText(rule.words) : ask.command)

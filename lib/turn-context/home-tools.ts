@@ -34,8 +34,8 @@ const memoryOf = ({ home }: TurnScope): Tool[] => {
 /** The fields of a skill that the agent reads. */
 const forAgent = (skill: ReturnType<Skills['agent']['view']>) => {
   const { enabled: _, compatible: _c, read_only: _r, slug: _s, mtime: _m, ...rest } = skill
-  const { version: _v, linked_files: files, ...told } = rest
-  return { ...told, linked_files: Object.keys(files).length > 0 ? files : null }
+  const { version: _v, linked_files: files, ...shown } = rest
+  return { ...shown, linked_files: Object.keys(files).length > 0 ? files : null }
 }
 
 const skillsOf = ({ home }: TurnScope, skills: Skills): Tool[] => {

@@ -1,4 +1,4 @@
-/** Work on a session that is not a turn, for example a compaction: one at a time, and no turn starts meanwhile. */
+/** Work on a session that is not a turn, for example a compaction: one at a time, and no turn starts until it settles. */
 
 export type ExclusiveWork = ReturnType<typeof createExclusiveWork>
 

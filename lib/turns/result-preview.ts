@@ -9,7 +9,7 @@ const MIN_LONG_CHARS = 200
 /** With less space than this for the long fields, the result is truncated as plain text. */
 const MIN_FIELD_CHARS = 400
 
-/** At most `room` characters. */
+/** Shortens to at most `maxChars` characters. */
 export const shortenResult = (content: string, maxChars = MAX_SHOWN_CHARS): string => {
   if (content.length <= maxChars) return content
   const fields = readFields(content)

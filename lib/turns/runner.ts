@@ -207,7 +207,7 @@ export const createTurns = (options: TurnsOptions) => {
       try {
         return await exclusive.run(sessionId, work)
       } finally {
-        // Messages that were queued meanwhile are sent, as after a turn.
+        // Messages that were queued during the work are sent, as after a turn.
         const how = sessions.row(sessionId)?.last_turn
         if (!shutdown.signal.aborted && (how === 'done' || how === null))
           options.onDone?.(sessionId)

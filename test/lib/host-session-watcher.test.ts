@@ -51,7 +51,7 @@ test('is_alive is false before start, true while running, false after stop', () 
   assert.is(gateway.isAlive(home), false)
 })
 
-test('a home that cannot be read is not being watched', () => {
+test('a home that cannot be read is not alive', () => {
   const { gateway, state, said, poll } = setup()
   const leave = new AbortController()
   gateway.start()
@@ -69,7 +69,7 @@ test('a home that cannot be read is not being watched', () => {
   leave.abort()
 })
 
-test('homes without readers are not looked at', () => {
+test('does not poll homes without readers', () => {
   const { gateway, state, poll } = setup()
   gateway.start()
   poll()
@@ -84,7 +84,7 @@ test('homes without readers are not looked at', () => {
   assert.equal(gateway.watched(), [])
 })
 
-test('with the setting off nothing is polled; switched on, it is a change', () => {
+test('does not poll while the setting is off; switching it on is a change', () => {
   const { gateway, state, said, poll } = setup()
   state.enabled = false
   const leave = new AbortController()
@@ -99,7 +99,7 @@ test('with the setting off nothing is polled; switched on, it is a change', () =
   leave.abort()
 })
 
-test('a reader gets the rows at once, then only changes, and a beat when it is quiet', async () => {
+test('a reader gets the rows at once, then changes, and heartbeats in between', async () => {
   const { gateway, state, poll, beat, timers } = setup()
   const leave = new AbortController()
   gateway.start()
@@ -135,7 +135,7 @@ test('stop ends every reader', async () => {
   assert.is((await last).done, true)
 })
 
-test('what we changed ourselves is told without waiting', () => {
+test('publishes our own changes immediately', () => {
   const { gateway, state, said } = setup()
   const leave = new AbortController()
   gateway.start()

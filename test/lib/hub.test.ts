@@ -38,7 +38,7 @@ const reader = (h: ReturnType<typeof createHub>, watch: string, after?: string, 
   }
 }
 
-hub('refuses to read nonsense as a cursor', () => {
+hub('rejects a malformed cursor', () => {
   for (const text of [
     '',
     'x',
@@ -80,7 +80,7 @@ hub(
   },
 )
 
-hub('the opening batch carries no id, live frames do', async () => {
+hub('replayed frames have no id, live frames do', async () => {
   const h = createHub({ boot: BOOT })
   h.publish('session:a', { type: 'token', data: { text: '1' } })
   h.publish('session:b', { type: 'token', data: { text: '2' } })
@@ -107,7 +107,7 @@ hub('the opening batch carries no id, live frames do', async () => {
   h.close()
 })
 
-hub('a source with a cursor of its own is not moved by `after`, but by Last-Event-ID', async () => {
+hub('a source with its own cursor ignores `after` and honors Last-Event-ID', async () => {
   const h = createHub({ boot: BOOT })
   for (let i = 0; i < 4; i++) h.publish('session:a', { type: 'token', data: { i } })
   const fresh = reader(h, `a@${BOOT}-1`, `${BOOT}-4`)
@@ -129,7 +129,7 @@ hub('a source with a cursor of its own is not moved by `after`, but by Last-Even
   h.close()
 })
 
-hub('a log that no longer reaches back says so', async () => {
+hub('sends a reset when the log no longer has the events', async () => {
   const h = createHub({ boot: BOOT })
   for (let i = 0; i < 3_000; i++) h.publish('list', { type: 'row', data: { i } })
   const r = reader(h, '', `${BOOT}-5`)
@@ -161,7 +161,7 @@ hub('a dropped idle session log resets older cursors and serves newer ones', asy
   h.close()
 })
 
-hub('a slow reader holds a bounded queue and is resumed or reset, without a gap', async () => {
+hub('a slow reader has a bounded queue and is resumed or reset without a gap', async () => {
   const h = createHub({ boot: BOOT })
   const r = reader(h, 'a')
   await r.next()
@@ -217,7 +217,7 @@ hub(
   },
 )
 
-hub('random cuts lose and double nothing', async () => {
+hub('random reconnects lose and duplicate nothing', async () => {
   const h = createHub({ boot: BOOT })
   let random = 7
   const dice = (sides: number) => {

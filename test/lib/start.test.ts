@@ -32,7 +32,7 @@ const fails = async (options: ProgramOptions, args: string[] = []): Promise<stri
   return program.output()
 }
 
-test('what cannot start says why in one sentence', async ({ home }) => {
+test('a failed start gives the reason in one sentence', async ({ home }) => {
   const file = join(home, 'file')
   writeFileSync(file, 'no certificate')
   const short = join(home, 'short')
@@ -56,7 +56,7 @@ test('what cannot start says why in one sentence', async ({ home }) => {
   assert.match(bug, /TypeError: x is not a function ⏎/)
 })
 
-test('one instance per state directory; a killed one leaves nothing behind', async ({ home }) => {
+test('one instance per state directory; a killed one does not block the next', async ({ home }) => {
   const first = await run({ home, port: await freePort() })
   const state = join(home, '.agent', 'webui')
   assert.is(statSync(state).mode & 0o777, 0o700)
@@ -77,7 +77,7 @@ test('one instance per state directory; a killed one leaves nothing behind', asy
   assert.throws(() => statSync(join(state, 'instance.json')))
 })
 
-test('SIGTERM: running answers end, streams are closed by the application, then it is gone', async ({
+test('SIGTERM: open responses finish, the app closes streams, then the process exits', async ({
   home,
 }) => {
   const program = await run({ home, port: await freePort() })
@@ -96,7 +96,7 @@ test('SIGTERM: running answers end, streams are closed by the application, then 
   assert.match(program.output(), /"path":"\/slow","status":200/)
 })
 
-test('an answer that never ends is cut after the time of grace; what nobody caught ends the process in order', async ({
+test('cuts an endless response after the grace period; an uncaught error shuts down in order', async ({
   home,
 }) => {
   const stuck = await run({ home, port: await freePort() })
@@ -114,9 +114,7 @@ test('an answer that never ends is cut after the time of grace; what nobody caug
   assert.match(crashing.output(), /error: uncaught: Error: outside every border/)
 })
 
-test('SIGHUP ends nothing: without TLS there is nothing to reload, with it the new certificate is served', async ({
-  home,
-}) => {
+test('SIGHUP reloads the TLS certificate and does not stop the process', async ({ home }) => {
   const plain = await run({ home, port: await freePort() })
   plain.child.kill('SIGHUP')
   await plain.waitForOutput('SIGHUP: nothing to reload')
@@ -162,7 +160,7 @@ test('SIGHUP ends nothing: without TLS there is nothing to reload, with it the n
   assert.is(await program.exited, 0)
 })
 
-test('TLS, and the warning for an open door', async ({ home }) => {
+test('serves TLS and warns when exposed without a password', async ({ home }) => {
   const [cert, key] = [join(home, 'cert.pem'), join(home, 'key.pem')]
   const made = [
     'req',

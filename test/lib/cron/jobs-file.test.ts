@@ -19,7 +19,7 @@ const refusal = async (work: Promise<unknown>): Promise<string> => {
   throw new Error('It was not refused')
 }
 
-test('not JSON, no list, a directory: refused, and left as it is', async ({ it }) => {
+test('rejects a damaged file and leaves it unchanged', async ({ it }) => {
   for (const text of ['{', '[]', '7', '{"jobs": {}}', '{"jobs": "x"}', '\u0000']) {
     it.put(text)
     const { jobs, file } = it.service('a')
@@ -30,9 +30,7 @@ test('not JSON, no list, a directory: refused, and left as it is', async ({ it }
   }
 })
 
-test('unknown fields, unknown jobs and numbers keep their value to the last digit', async ({
-  it,
-}) => {
+test('preserves unknown fields, unknown jobs and all digits of numbers', async ({ it }) => {
   const foreign = `{
   "version": 3.0,
   "jobs": [
@@ -69,9 +67,7 @@ test('unknown fields, unknown jobs and numbers keep their value to the last digi
   assert.match(after.updated_at, /^2026-02-02T10:00:00\+00:00$/)
 })
 
-test('raw control characters inside texts are read, and written as they should be', async ({
-  it,
-}) => {
+test('reads raw control characters in strings and writes them escaped', async ({ it }) => {
   it.put('{"jobs": [{"id": "a", "prompt": "one\ntwo\t\u0001 \\" \\n", "schedule": "every 1h"}]}')
   const { jobs, file } = it.service('a')
   assert.is(file.problem(), null)
@@ -80,7 +76,7 @@ test('raw control characters inside texts are read, and written as they should b
   assert.is(it.stored()[0]!.prompt, 'one\ntwo\t\u0001 " \n')
 })
 
-test('private: the file 0600, the directory 0700, no temporary file left', async ({ it }) => {
+test('the file is 0600, the directory 0700, and no temporary file remains', async ({ it }) => {
   const { jobs } = it.service('a')
   await jobs.create({ prompt: 'x', schedule: 'every 1h' })
   assert.is(statSync(it.path).mode & 0o777, 0o600)
@@ -92,7 +88,7 @@ test('private: the file 0600, the directory 0700, no temporary file left', async
   assert.match(it.text(), /\n {2}"jobs": \[\n {4}\{\n {6}"id"/)
 })
 
-test('what another program writes is seen at once', async ({ it }) => {
+test('sees changes of another program at once', async ({ it }) => {
   const { jobs } = it.service('a')
   assert.equal(jobs.list(), [])
   it.put({ jobs: [job()] })
@@ -101,7 +97,7 @@ test('what another program writes is seen at once', async ({ it }) => {
   assert.is(jobs.get('a1b2c3d4e5f6').name, 'new')
 })
 
-test('edits of two services at the same time are all there', async ({ it }) => {
+test('concurrent edits of two services are both applied', async ({ it }) => {
   const both = [it.service('a').jobs, it.service('b').jobs]
   const made = both.flatMap(jobs =>
     Array.from({ length: 8 }, (_, n) => jobs.create({ prompt: `p${n}`, schedule: 'every 1h' })),
@@ -111,7 +107,7 @@ test('edits of two services at the same time are all there', async ({ it }) => {
   assert.is(new Set(it.stored().map(each => each.id)).size, 16)
 })
 
-test('the lock is the agent’s own', async ({ it }) => {
+test('uses the host agent’s lock', async ({ it }) => {
   await it.service('a').jobs.create({ prompt: 'x', schedule: 'every 1h' })
   assert.ok(readdirSync(it.dir).includes('.jobs.lock'))
 })
@@ -140,7 +136,7 @@ for (const [what, given, sentence] of refused) {
   })
 }
 
-test('a job has every key of the contract, whatever was left out', async ({ it }) => {
+test('a job has every key of the API, even if the file lacks it', async ({ it }) => {
   const { jobs } = it.service('a')
   const made = await jobs.create({ prompt: `  ${'word '.repeat(30)}`, schedule: '30m' })
   assert.match(made.id, /^[0-9a-f]{12}$/)
@@ -155,7 +151,7 @@ test('a job has every key of the contract, whatever was left out', async ({ it }
   )
 })
 
-test('update: a plain text is parsed, absent stays, blank clears, a paused job stays paused', async ({
+test('update: parses text, keeps absent fields, clears blank ones, leaves a paused job paused', async ({
   it,
 }) => {
   const { jobs } = it.service('a')
@@ -180,7 +176,7 @@ test('update: a plain text is parsed, absent stays, blank clears, a paused job s
   assert.match(await refusal(jobs.update('gone', {})), /Job not found/)
 })
 
-test('resume counts from now; a one-shot whose time has passed wants another', async ({ it }) => {
+test('resume counts from now and rejects a one-shot whose time has passed', async ({ it }) => {
   const { jobs } = it.service('a')
   const { id } = await jobs.create({ prompt: 'x', schedule: 'every 1h' })
   await jobs.pause(id, 'why')

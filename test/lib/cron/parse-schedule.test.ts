@@ -54,7 +54,7 @@ grammar('every <duration> is an interval, in all its units', () => {
     assert.equal(minutes(`EVERY 1 ${unit}`), [1_440, 'every 1440m'])
 })
 
-grammar('five cron fields, and six with the second at the end as the agent reads them', () => {
+grammar('five cron fields, or six with seconds last as in the host agent', () => {
   assert.equal(parse('0 9 * * 1-5'), { kind: 'cron', expr: '0 9 * * 1-5', display: '0 9 * * 1-5' })
   assert.equal(parse('  */15   8-18 1,15 * MON  '), {
     kind: 'cron',
@@ -65,7 +65,7 @@ grammar('five cron fields, and six with the second at the end as the agent reads
   assert.is(toIso(nextRun(six, { now: NOW, zone: 'UTC' })!, 'UTC'), '2026-02-03T09:00:30+00:00')
 })
 
-grammar('a moment: with an offset as it is, without one in the configured zone', () => {
+grammar('a date and time without an offset is in the configured zone', () => {
   assert.equal(parse('2026-07-01T14:00', BERLIN), {
     kind: 'once',
     run_at: '2026-07-01T14:00:00+02:00',
@@ -79,7 +79,7 @@ grammar('a moment: with an offset as it is, without one in the configured zone',
   assert.throws(() => parse('2026-02-02T10:18:00Z'), /has passed/)
 })
 
-grammar('a bare duration is one run that far from now', () => {
+grammar('a bare duration is a single run after that delay', () => {
   assert.equal(parse('2h'), {
     kind: 'once',
     run_at: '2026-02-02T12:20:30+00:00',
@@ -101,7 +101,7 @@ grammar(
   },
 )
 
-grammar('words say back what was understood', () => {
+grammar('describes schedules in words', () => {
   const words = (text: string, zone?: string) => inWords(parse(text, zone), zone ?? 'UTC')
   assert.is(words('every 30m'), 'Every 30 minutes')
   assert.is(words('every 60m'), 'Every hour')
@@ -118,7 +118,7 @@ const next = suite('cron: next run')
 const after = (text: string, now: string, zone = BERLIN, count = 3) =>
   nextRuns(parseSchedule(text, NOW, zone), at(now), zone, count).map(ms => toIso(ms, zone))
 
-next('a time the clock jumps over runs once that day, behind the gap', () => {
+next('a time skipped by a clock change runs once, after the gap', () => {
   assert.equal(after('30 2 * * *', '2026-03-28T00:00Z'), [
     '2026-03-28T02:30:00+01:00',
     '2026-03-29T03:30:00+02:00',
@@ -126,7 +126,7 @@ next('a time the clock jumps over runs once that day, behind the gap', () => {
   ])
 })
 
-next('a time that comes twice runs once', () => {
+next('a time repeated by a clock change runs once', () => {
   assert.equal(after('30 2 * * *', '2026-10-24T12:00Z'), [
     '2026-10-25T02:30:00+02:00',
     '2026-10-26T02:30:00+01:00',
@@ -134,7 +134,7 @@ next('a time that comes twice runs once', () => {
   ])
 })
 
-next('every half hour goes on through both changes', () => {
+next('half-hourly runs continue across both clock changes', () => {
   assert.equal(after('*/30 * * * *', '2026-10-25T00:10Z', BERLIN, 4), [
     '2026-10-25T02:30:00+02:00',
     '2026-10-25T02:00:00+01:00',
@@ -147,7 +147,7 @@ next('every half hour goes on through both changes', () => {
   ])
 })
 
-next('the configured zone decides, and an unknown one is the machine’s own', () => {
+next('uses the configured zone, or the machine’s zone when it is unknown', () => {
   assert.equal(after('0 9 * * *', '2026-07-01T00:00Z', 'America/New_York', 1), [
     '2026-07-01T09:00:00-04:00',
   ])
@@ -156,7 +156,7 @@ next('the configured zone decides, and an unknown one is the machine’s own', (
   assert.is(zoneOf(undefined), zoneOf(7))
 })
 
-next('an interval keeps the rhythm of its due time, however late the look', () => {
+next('an interval stays aligned with its due time after a late tick', () => {
   const hourly = parse('every 60m')
   const from = at('2026-02-02T08:00Z')
   const run = (now: string, given?: number) =>
@@ -167,7 +167,7 @@ next('an interval keeps the rhythm of its due time, however late the look', () =
   assert.is(run('2026-02-02T12:00:00Z'), '2026-02-02T13:00:00.000Z')
 })
 
-next('a one-shot has one run, and none when it lies further back than two minutes', () => {
+next('a one-shot runs once, and not when it is more than two minutes late', () => {
   const once = parse('2026-02-02T12:00Z')
   const run = (now: string) => nextRun(once, { now: at(now), zone: 'UTC' })
   assert.is(run('2026-02-02T12:02:00Z'), at('2026-02-02T12:00Z'))
@@ -185,7 +185,7 @@ next('grace is half the period, between two minutes and two hours; one-shots two
   assert.is(grace('2026-02-02T12:00Z'), 120)
 })
 
-next('every due time that went by is counted', () => {
+next('counts every past due time', () => {
   const times = (text: string, due: string, now: string) => {
     const { first, last, count } = dueTimes(parse(text), at(due), at(now), 'UTC')
     return [new Date(first).toISOString(), new Date(last).toISOString(), count]
@@ -196,7 +196,7 @@ next('every due time that went by is counted', () => {
   assert.equal(times('every 1h', eight, '2026-02-02T08:10Z'), [eight, eight, 1])
 })
 
-next('a calendar day that hardly ever comes is found', () => {
+next('finds a rare calendar day', () => {
   assert.equal(after('0 9 29 2 *', '2026-03-01T00:00Z', 'UTC', 1), ['2028-02-29T09:00:00+00:00'])
 })
 

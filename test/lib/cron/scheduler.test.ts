@@ -30,7 +30,7 @@ test('nothing is due: nothing runs, nothing is written', async ({ it }) => {
   assert.is(it.text(), before)
 })
 
-test('a due job is claimed before it runs, and its record says what came of it', async ({ it }) => {
+test('claims a due job before it runs and records its result', async ({ it }) => {
   it.put({ jobs: [job()] })
   const held = Promise.withResolvers<void>()
   const service = it.service('a', { end: () => held.promise.then(() => fine) })
@@ -56,7 +56,7 @@ test('a due job is claimed before it runs, and its record says what came of it',
   assert.equal(brief(service.history.list()), ['ran 1 schedule'])
 })
 
-test('catch-up: a run that is a little late is made, once', async ({ it }) => {
+test('catch-up: runs a slightly late job once', async ({ it }) => {
   it.put({ jobs: [job()] })
   it.to('2026-02-02T11:29:00Z')
   const service = it.service('a')
@@ -67,9 +67,7 @@ test('catch-up: a run that is a little late is made, once', async ({ it }) => {
   assert.is(it.stored()[0]!.next_run_at, '2026-02-02T12:00:00+00:00')
 })
 
-test('fast-forward: later than half its period it is missed, every due time of it', async ({
-  it,
-}) => {
+test('fast-forward: due times later than half a period are missed', async ({ it }) => {
   it.put({ jobs: [job()] })
   it.to('2026-02-02T14:31:00Z')
   const service = it.service('a')
@@ -83,7 +81,7 @@ test('fast-forward: later than half its period it is missed, every due time of i
   assert.is(missed!.due_until, Date.parse('2026-02-02T14:00:00Z') / 1_000)
 })
 
-test('several due times within the grace are one run; the earlier ones are skipped', async ({
+test('several due times within the grace period are one run; the earlier ones are skipped', async ({
   it,
 }) => {
   it.put({
@@ -98,7 +96,9 @@ test('several due times within the grace are one run; the earlier ones are skipp
   assert.equal(brief(service.history.list()), ['ran 1 schedule', 'skipped 1 schedule'])
 })
 
-test('a service that was there is not late, whoever held the lock meanwhile', async ({ it }) => {
+test('a job is not missed while the service was running and another process held the lock', async ({
+  it,
+}) => {
   it.put({
     jobs: [
       job({
@@ -121,7 +121,7 @@ test('a service that was there is not late, whoever held the lock meanwhile', as
   assert.equal(service.ran, ['hourly 10:04'])
 })
 
-test('a one-shot runs, and leaves the list', async ({ it }) => {
+test('a one-shot runs and is deleted', async ({ it }) => {
   const once = { kind: 'once', run_at: '2026-02-02T11:00:00+00:00', display: 'once' }
   it.put({
     jobs: [job({ schedule: once, repeat: { times: 1, completed: 0 } }), job({ id: 'other' })],
@@ -136,7 +136,7 @@ test('a one-shot runs, and leaves the list', async ({ it }) => {
   )
 })
 
-test('a one-shot later than two minutes is missed, and says so', async ({ it }) => {
+test('a one-shot more than two minutes late is recorded as missed', async ({ it }) => {
   const once = { kind: 'once', run_at: '2026-02-02T11:00:00+00:00', display: 'once' }
   it.put({ jobs: [job({ schedule: once, repeat: { times: 1, completed: 0 } })] })
   it.to('2026-02-02T11:02:01Z')
@@ -152,7 +152,7 @@ test('a one-shot later than two minutes is missed, and says so', async ({ it }) 
   assert.equal(brief(service.history.list()), ['missed 1 schedule'])
 })
 
-test('a job leaves the list when it has run as often as it should', async ({ it }) => {
+test('a job is deleted after its last run', async ({ it }) => {
   it.put({ jobs: [job({ repeat: { times: 2, completed: 0 } })] })
   const service = it.service('a')
   for (const time of ['11:00', '12:00', '13:00']) {
@@ -192,7 +192,7 @@ test('jobs of one home run one after the other', async ({ it }) => {
   assert.equal(service.ran, ['a 11:00', 'b 11:00'])
 })
 
-test('run now: at once, beside a running one, and not twice', async ({ it }) => {
+test('run now: starts at once in parallel, but not twice', async ({ it }) => {
   it.put({ jobs: [job({ id: 'a', name: 'a' }), job({ id: 'b', name: 'b' })] })
   const held = Promise.withResolvers<void>()
   const service = it.service('a', { end: () => held.promise.then(() => fine) })
@@ -209,7 +209,7 @@ test('run now: at once, beside a running one, and not twice', async ({ it }) => 
   assert.equal(brief(service.history.list()), ['ran 1 manual', 'ran 1 manual'])
 })
 
-test('recurring jobs without a next run get one; a once job that has just passed runs', async ({
+test('recurring jobs without a next run get one; a one-shot that just passed runs', async ({
   it,
 }) => {
   const once = { kind: 'once', run_at: '2026-02-02T09:59:00+00:00', display: 'once' }
@@ -247,7 +247,7 @@ test('two services over one home: each due time fires once', async ({ it }) => {
   )
 })
 
-test('another runner advanced the job between our look and our claim: it is not ours', async ({
+test('does not claim a job that another process advanced between the check and the claim', async ({
   it,
 }) => {
   it.put({ jobs: [job()] })
@@ -266,7 +266,7 @@ test('another runner advanced the job between our look and our claim: it is not 
   assert.equal(service.history.list(), [])
 })
 
-test('kill −9 between claim and run: it is never made twice, and told as interrupted', async ({
+test('kill −9 between claim and run: the run is recorded as interrupted and not repeated', async ({
   it,
 }) => {
   it.put({
@@ -294,7 +294,7 @@ test('kill −9 between claim and run: it is never made twice, and told as inter
   assert.is(it.text(), before)
 })
 
-test('the service goes down: running and waiting jobs are told as interrupted', async ({ it }) => {
+test('shutdown records running and waiting jobs as interrupted', async ({ it }) => {
   it.put({ jobs: [job({ id: 'a', name: 'a' }), job({ id: 'b', name: 'b' })] })
   const service = it.service('a', { end: () => new Promise(() => undefined) })
   it.to('2026-02-02T11:00:00Z')
@@ -327,7 +327,7 @@ test('a job that was deleted while it ran stays deleted; one that was paused sta
   )
 })
 
-test('a broken jobs file is never overwritten, and nothing runs', async ({ it }) => {
+test('never overwrites a damaged jobs file and runs nothing', async ({ it }) => {
   it.put('{"jobs": [ {"id": "a", ')
   const service = it.service('a')
   await service.scheduler.tick()

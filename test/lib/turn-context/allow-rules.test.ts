@@ -41,7 +41,7 @@ const given = (command: string, rule: string, scope: RuleScope = 'profile'): str
 const covers = (id: string, command: string, cwd?: string, workspace = work): boolean =>
   coveringIds(ask(command, cwd), workspace).includes(id)
 
-rules('a rule is offered where the words in front decide what happens', () => {
+rules('suggests a rule when the first words determine the effect', () => {
   for (const [command, rule] of [
     ['git push --force origin x', 'git push --force *'],
     ['git reset --hard HEAD~1', null],
@@ -78,7 +78,7 @@ const BASES = [
   ['gh pr comment 12 --body fine', 'gh pr comment *'],
 ] as const
 
-rules('the rule covers other plain arguments, in the same words only', () => {
+rules('a rule covers other plain arguments after the same words', () => {
   const [base, rule] = BASES[0]
   const id = given(base, rule)
   for (const command of [base, 'git push --force', 'git push --force upstream "a"'])
@@ -157,7 +157,7 @@ const FRONTS = [
   'rm -rf x & ',
 ]
 
-rules('no continuation, wrapper or assignment is covered, in any scope', () => {
+rules('does not cover continuations, wrappers or assignments, in any scope', () => {
   for (const [base, rule] of BASES)
     for (const scope of ['session', 'workspace', 'profile'] as const) {
       const id = given(base, rule, scope)
@@ -167,7 +167,7 @@ rules('no continuation, wrapper or assignment is covered, in any scope', () => {
     }
 })
 
-rules('no sign of the shell at any place of the command is covered', () => {
+rules('does not cover shell metacharacters anywhere in the command', () => {
   for (const [base, rule] of BASES) {
     const id = given(base, rule)
     for (const sign of [...';&|<>(){}[]$`\\*?!#~^"\'\n\r\t\0\u200b'])
@@ -179,7 +179,7 @@ rules('no sign of the shell at any place of the command is covered', () => {
   }
 })
 
-rules('a rule that allows more than was offered is refused with a sentence', () => {
+rules('rejects a rule that allows more than was offered', () => {
   const [base, rule] = BASES[0]
   for (const wrong of [
     '',
@@ -207,7 +207,7 @@ rules('a rule that allows more than was offered is refused with a sentence', () 
   assert.ok(given(base, rule) !== exact)
 })
 
-rules('a rule holds in its workspace or in its profile, and an exact command likewise', () => {
+rules('a rule and an exact command apply in their workspace or profile', () => {
   for (const rule of [BASES[0][1], BASES[0][0]]) {
     const command = BASES[0][0]
     const inWorkspace = given(command, rule, 'workspace')
@@ -219,14 +219,14 @@ rules('a rule holds in its workspace or in its profile, and an exact command lik
   }
 })
 
-rules('what became dangerous in another way is asked about', () => {
+rules('asks again when a command has new risk reasons', () => {
   const command = 'git push --force origin x'
   const id = given(command, 'git push --force *')
   const changed = { ...ask(command), patternKeys: ['destructive git command', 'network shell'] }
   assert.not.ok(coveringIds(changed, work).includes(id))
 })
 
-rules('kept over a restart, for one profile, until removed', () => {
+rules('grants survive a restart, for one profile, until removed', () => {
   const path = join(dir, 'grants.json')
   const id = given('docker rm x', 'docker rm *')
   const open = () => createGrants({ path, now: () => 7 })

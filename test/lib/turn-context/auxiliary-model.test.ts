@@ -51,7 +51,7 @@ const ask = { messages: [{ role: 'user' as const, content: 'name it' }] }
 const signal = () => new AbortController().signal
 const broken: Step = { status: 400, body: { error: { message: 'broken' } } }
 
-test('settings: auto is nobody, older names count, timeouts by task', () => {
+test('settings: auto is no provider, older keys work, timeouts depend on the task', () => {
   const of = (config: Record<string, unknown>, task: 'compression' | 'web_extract' | 'vision') =>
     auxiliarySettings(configOf(config), task)
   assert.equal(of({}, 'vision'), {
@@ -81,7 +81,9 @@ test('settings: auto is nobody, older names count, timeouts by task', () => {
   assert.is(of({ auxiliary: 'nonsense' }, 'vision').model, '')
 })
 
-test('nobody named: the conversation’s own model, without its effort', async ({ one }) => {
+test('without configuration uses the session’s model, without its reasoning effort', async ({
+  one,
+}) => {
   one.push({ text: ' an ark ', usage: { prompt_tokens: 9, completion_tokens: 3 } })
   const auxiliary = maker()('compression', homeOf({}), endpointAt(one.url))
   const used: number[] = []
@@ -98,7 +100,7 @@ test('nobody named: the conversation’s own model, without its effort', async (
   assert.not.ok(body.tools?.length)
 })
 
-test('an address of its own gets its own key, and never somebody else’s', async ({ one, two }) => {
+test('a custom base URL gets its own key and never that of another host', async ({ one, two }) => {
   const said = (more: Record<string, unknown>) =>
     maker()(
       'vision',
@@ -111,7 +113,7 @@ test('an address of its own gets its own key, and never somebody else’s', asyn
   assert.is(said({ base_url: one.url }).apiKey, 'own-key')
 })
 
-test('a named model that fails or is not set up leaves it to the conversation’s own', async ({
+test('falls back to the session’s model when the configured one fails or is not set up', async ({
   one,
   two,
 }) => {
@@ -130,7 +132,7 @@ test('a named model that fails or is not set up leaves it to the conversation’
   assert.is(missing.endpoint.model, 'own')
 })
 
-test('another program answers no questions: the default does; when nobody can, the sentence', ({
+test('external agents are skipped for the default model; throws when no model is usable', ({
   one,
 }) => {
   const acp = endpointAt('', { apiMode: 'acp' })
@@ -140,9 +142,7 @@ test('another program answers no questions: the default does; when nobody can, t
   assert.throws(() => maker()('vision', homeOf({}), unavailable('No key.')), 'No key.')
 })
 
-test('patience: a busy provider is asked again; without it the failure comes at once', async ({
-  one,
-}) => {
+test('retries a busy provider only with `retry`', async ({ one }) => {
   const busy: Step = { status: 503, body: { error: { message: 'busy' } } }
   const auxiliary = maker()('compression', homeOf({}), endpointAt(one.url))
   one.push(busy, { text: 'there' })
@@ -157,7 +157,7 @@ test('patience: a busy provider is asked again; without it the failure comes at 
   assert.is(stopped.message, 'stopped')
 })
 
-test('an answer that does not come is given up', async ({ one }) => {
+test('times out', async ({ one }) => {
   const home = homeOf({ auxiliary: { vision: { timeout: 0.05 } } })
   one.push({ end: 'headers' })
   const auxiliary = maker()('vision', home, endpointAt(one.url))

@@ -18,7 +18,7 @@ const on = (config: Record<string, unknown>, override?: unknown) => [
 const servers = (config: Record<string, unknown>, override?: unknown) =>
   ['files', 'my_git', 'my'].filter(selectToolsets(configOf(config), override).mcp)
 
-test('nothing configured is everything, and so is the composite in either spelling', () => {
+test('everything is enabled by default and by the composite in either spelling', () => {
   for (const cli of [undefined, null, 'agent-cli', ['hermes-cli'], ['agent-telegram']]) {
     const names = on(profile(cli))
     assert.ok(names.includes('terminal') && names.includes('vision'), String(cli))
@@ -29,7 +29,7 @@ test('nothing configured is everything, and so is the composite in either spelli
   assert.ok(on({ toolsets: ['web'] }).includes('terminal'))
 })
 
-test('named one by one they are exactly those, beside a composite too', () => {
+test('named toolsets are exactly those, even beside a composite', () => {
   assert.equal(on(profile(['web', 'todo'])), ['web', 'todo'])
   assert.equal(on(profile(['agent-cli', 'web'])), ['web'])
   assert.equal(on(profile('web')), ['web'])
@@ -40,14 +40,14 @@ test('named one by one they are exactly those, beside a composite too', () => {
   assert.not(on(profile(['agent-acp'])).includes('cronjob'))
 })
 
-test('what is forbidden stays off whoever asks for it', () => {
+test('a disabled toolset stays off in every selection', () => {
   const config = profile(['web', 'terminal'], { agent: { disabled_toolsets: ['terminal', 'my'] } })
   assert.equal(on(config), ['web'])
   assert.equal(on(config, ['terminal', 'todo']), ['todo'])
   assert.equal(servers(config), ['files', 'my_git'])
 })
 
-test('servers: all, those that are named, or none', () => {
+test('MCP servers: all, the named ones, or none', () => {
   assert.equal(servers(profile(['web'])), ['files', 'my_git', 'my'])
   assert.equal(servers(profile(['web', 'my'])), ['my'])
   assert.equal(servers(profile(['agent-cli', 'no_mcp'])), [])
@@ -57,7 +57,7 @@ test('servers: all, those that are named, or none', () => {
   assert.equal(servers(profile(['web']), ['no_mcp']), [])
 })
 
-test('a server’s tool is known by its name, the longer of two that begin alike', () => {
+test('matches a tool to its server by the longest name', () => {
   const { allowsTool } = selectToolsets(configOf(profile(['web', 'my_git'])))
   assert.ok(allowsTool('mcp_my_git_log'))
   assert.not(allowsTool('mcp_my_note'))
@@ -65,7 +65,7 @@ test('a server’s tool is known by its name, the longer of two that begin alike
   assert.not(selectToolsets(configOf(profile(['no_mcp']))).allowsTool('mcp_other_x'))
 })
 
-test('a conversation’s own choice, and what is none', () => {
+test('a session override, and what is not one', () => {
   const config = profile(['web'])
   assert.equal(on(config, ['file']), ['file'])
   assert.equal(on(config, []), [])
@@ -73,7 +73,7 @@ test('a conversation’s own choice, and what is none', () => {
   assert.is(selectToolsets(configOf(config), ['file']).source, 'session')
 })
 
-test('switching writes composites out and leaves what is not ours', () => {
+test('switching expands composites and preserves other names', () => {
   assert.equal(withToolset(profile(['web', 'my', 'homegrown']), 'todo', true), [
     'web',
     'todo',
@@ -87,7 +87,7 @@ test('switching writes composites out and leaves what is not ours', () => {
   assert.equal(withToolset(profile(['web']), 'web', false), [])
 })
 
-test('a name stands for its tools', () => {
+test('each toolset contains its tools', () => {
   assert.equal(toolsOf('web'), ['web_search', 'web_extract'])
   assert.equal(toolsOf('browser'), [])
   assert.ok(toolsOf('agent-cli')?.includes('terminal'))

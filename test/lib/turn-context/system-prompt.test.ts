@@ -72,7 +72,7 @@ const open = ({ dir }: Context) => {
   return { world, shelf, logged, tell }
 }
 
-test('after a compression, and after it is undone, it is built anew', context => {
+test('is rebuilt after a compaction and after its undo', context => {
   const { world, tell } = open(context)
   tell()
   world.notes = 'Note two.'
@@ -85,7 +85,7 @@ test('after a compression, and after it is undone, it is built anew', context =>
   assert.match(tell(), 'Note three.')
 })
 
-test('the day it began stays; another day changes nothing', context => {
+test('keeps the start day on later days', context => {
   const { world, tell } = open(context)
   const first = tell()
   assert.match(first, 'began on 2026-04-08')
@@ -93,13 +93,13 @@ test('the day it began stays; another day changes nothing', context => {
   assert.is(world.gathered, 1)
 })
 
-test('days are those of the zone of the configuration; a wrong one does no harm', context => {
+test('uses the configured time zone and tolerates an invalid one', context => {
   const { tell } = open(context)
   assert.match(tell({ timezone: 'Pacific/Kiritimati' }), 'began on 2026-04-09')
   assert.match(tell({ timezone: 'Nowhere/Land' }), /began on 2026-04-0[789]/)
 })
 
-test('tools of other programs may come and go; a toolset of ours may not', context => {
+test('MCP tools do not change the prompt; our toolsets do', context => {
   const { world, tell } = open(context)
   const first = tell()
   assert.is(tell({ tools: ['mcp_files_read', 'todo'] }), first)
@@ -108,7 +108,7 @@ test('tools of other programs may come and go; a toolset of ours may not', conte
   assert.is(world.gathered, 2)
 })
 
-test('a turn that nobody watches is told no notes', context => {
+test('an unattended turn gets no notes', context => {
   const { tell } = open(context)
   const alone = tell({ unattended: true })
   assert.not.match(alone, 'Note one.')
@@ -116,14 +116,14 @@ test('a turn that nobody watches is told no notes', context => {
   assert.match(tell(), 'Note one.')
 })
 
-test('a prompt that cannot be kept is told all the same', context => {
+test('a prompt that cannot be cached is used anyway', context => {
   const { tell, logged } = open(context)
   writeFileSync(join(context.dir, 'prompts'), 'a file where the folder should be')
   assert.match(tell(), 'Note one.')
   assert.is(logged.length, 1)
 })
 
-test('what nobody asked for in two weeks is swept away', context => {
+test('sweeps entries that were unused for two weeks', context => {
   const { shelf, tell } = open(context)
   shelf.sweep()
   tell()

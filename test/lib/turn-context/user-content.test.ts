@@ -14,13 +14,13 @@ const telling = {
   expand: (text: string) => (text.startsWith('/') ? `SKILL ${text}` : text),
 }
 
-test('the place stands in front; another day than the first is said as well', () => {
+test('adds the workspace, and the date on a later day', () => {
   assert.equal(annotateMessage('hi', telling), { before: '[Workspace: /w]\n' })
   const later = annotateMessage('hi', { ...telling, at: 11 * DAY })
   assert.is(modelText('hi', later), '[Workspace: /w]\n[Date: 1970-01-12]\nhi')
 })
 
-test('a skill is kept as it read then', () => {
+test('a skill keeps the text it had when it was called', () => {
   const how = annotateMessage('/do it', telling)
   assert.equal(how, { before: '[Workspace: /w]\n', text: 'SKILL /do it' })
   const history = [{ id: 'm2', role: 'user' as const, content: '/do it' }]
@@ -28,7 +28,7 @@ test('a skill is kept as it read then', () => {
   assert.is(message?.content, '[Workspace: /w]\nSKILL /do it')
 })
 
-test('only the words of the person are put another way; what was never recorded is sent as it is', () => {
+test('changes user messages only; messages without a record are sent as written', () => {
   const summary = { from: 'm1', to: 'm2', text: 's' }
   const history = [
     { id: 'm2', role: 'user' as const, content: 'sum', summary },

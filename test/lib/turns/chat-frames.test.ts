@@ -33,7 +33,7 @@ const rest = async (reader: AsyncGenerator<string | Buffer>): Promise<(string | 
   return all
 }
 
-test('the session of `done` is rendered once for the readers that are there, and is the same bytes', async () => {
+test('renders the session of `done` once for concurrent readers', async () => {
   const { log, state, whole, read } = open('one.jsonl')
   log.append({ type: 'token', data: { text: 'a', message_id: 'm2' } })
   log.append({ type: 'done', data: { usage: emptyUsage, message_ids: [] } } as never)
@@ -54,7 +54,7 @@ test('the session of `done` is rendered once for the readers that are there, and
   assert.is(state.renders, 2, 'nothing is kept for a reader who comes later')
 })
 
-test('a reader that stops in the middle lets go', async () => {
+test('a reader that stops early releases the bytes', async () => {
   const { log, state, read } = open('two.jsonl')
   log.append({ type: 'done', data: { usage: emptyUsage, message_ids: [] } } as never)
   log.close()

@@ -28,7 +28,7 @@ const collect = async (events: AsyncGenerator<LoggedEvent>, until = Number.POSIT
   return all
 }
 
-log('an event is on disk before anybody hears of it', () => {
+log('an event is on disk before it is published', () => {
   const heard: string[] = []
   const l = fresh((_, pos) => {
     const lines = readFileSync(l.path, 'utf8').trimEnd().split('\n')
@@ -40,7 +40,7 @@ log('an event is on disk before anybody hears of it', () => {
   l.close()
 })
 
-log('nothing is added to a closed log', () => {
+log('appends nothing to a closed log', () => {
   const l = fresh()
   l.append(token('a'))
   l.close()
@@ -49,7 +49,7 @@ log('nothing is added to a closed log', () => {
   assert.is(readLiveFile(l.path)!.events.length, 1)
 })
 
-log('reads from any position, across what memory has let go', async () => {
+log('reads from any position, including events dropped from memory', async () => {
   const l = fresh()
   for (let i = 1; i <= 3_000; i++) l.append(token(`${i}`))
   l.close()
@@ -61,7 +61,7 @@ log('reads from any position, across what memory has let go', async () => {
   }
 })
 
-log('a reader follows what comes, and an aborted one ends', async () => {
+log('a reader follows new events and ends when aborted', async () => {
   const l = fresh()
   const stop = new AbortController()
   const first = collect(l.read(0, stop.signal), 3)
@@ -73,7 +73,7 @@ log('a reader follows what comes, and an aborted one ends', async () => {
   l.close()
 })
 
-log('two readers at once, cut and resumed a thousand times, see everything once', async () => {
+log('two readers, reconnected a thousand times, see every event once', async () => {
   const l = fresh()
   const seen: number[][] = [[], []]
   const reader = async (mine: number[], stride: number) => {

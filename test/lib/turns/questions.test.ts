@@ -30,7 +30,7 @@ const ask = (session_id: string, command = 'rm -rf x') => ({
 })
 const idIn = (open: Question[], at = 0) => idOf(open[at]!)
 
-questions('nothing open: nothing is answered', () => {
+questions('accepts no answer when nothing is open', () => {
   const { q, journal } = setup()
   assert.equal(q.respond('a', 'approval', undefined, 'once', 'x'), {
     accepted: false,
@@ -40,7 +40,7 @@ questions('nothing open: nothing is answered', () => {
   assert.equal(journal, [])
 })
 
-questions('whoever asks, no character of what is shown is hidden', async () => {
+questions('makes every invisible character visible', async () => {
   const { q, journal } = setup()
   const odd = (text: string) => `\u00a0${text}\u202e\u200b\u3000x\u2028\u001b[2K `
   const plain = (text: string) => `⟨U+00A0⟩${text}⟨U+202E⟩⟨U+200B⟩⟨U+3000⟩x⟨U+2028⟩⟨U+001B⟩[2K `
@@ -71,7 +71,7 @@ questions('whoever asks, no character of what is shown is hidden', async () => {
   q.close()
 })
 
-questions('an id that is not open approves nothing in its place', async () => {
+questions('an unknown id never answers another question', async () => {
   const { q } = setup()
   const answer = q.approve(ask('a'), 0)
   assert.not.ok(q.respond('a', 'approval', 'stale', 'once', 'x').accepted)
@@ -103,7 +103,7 @@ questions(
   },
 )
 
-questions('the first answer wins and the second is told who did', async () => {
+questions('the first answer wins and a later one gets the winning answer', async () => {
   const { q } = setup()
   const answer = q.approve(ask('a'), 0)
   const id = idIn(q.pending('a'))
@@ -112,7 +112,7 @@ questions('the first answer wins and the second is told who did', async () => {
   assert.is(await answer, 'deny')
 })
 
-questions('twenty at once, answered in any order, each gets its own', async () => {
+questions('twenty parallel questions each get their own answer', async () => {
   const { q } = setup()
   const waits = Array.from({ length: 20 }, (_, i) => q.approve(ask('a', `rm ${i}`), 0))
   const ids = q.pending('a').map(idOf)
@@ -123,7 +123,7 @@ questions('twenty at once, answered in any order, each gets its own', async () =
   assert.equal(q.all(), [])
 })
 
-questions('no answer in time is a no, and a clarify gets null', async () => {
+questions('a timeout denies an approval and gives null for a clarification', async () => {
   const { q, journal } = setup()
   // Its timer does not hold the process; the test waits on the answer itself.
   const hold = setInterval(() => {}, 1_000)
@@ -161,7 +161,7 @@ questions(
   },
 )
 
-questions('the same question twice is one, and the end of a turn denies what is open', async () => {
+questions('merges identical questions and denies open ones at the end of the turn', async () => {
   const { q } = setup()
   const question = { session_id: 'a', question: 'Which?', choices_offered: ['x'] }
   const both = [q.clarify(question, 0), q.clarify(question, 0)]
