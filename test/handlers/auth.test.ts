@@ -68,7 +68,7 @@ test.after.each(async ({ at, dir, auth }) => {
   rmSync(dir, { recursive: true, force: true })
 })
 
-test('while it is off', async ({ at }) => {
+test('authentication off', async ({ at }) => {
   const login = await at.post('/api/auth/login', { password: 'x' })
   assert.equal(
     [login.status, await login.json(), login.headers.getSetCookie()],
@@ -87,7 +87,7 @@ test('while it is off', async ({ at }) => {
   assert.equal(logout.headers.getSetCookie(), ['agent_session=""; HttpOnly; Max-Age=0; Path=/'])
 })
 
-test('in, and out again', async ({ at, auth }) => {
+test('signs in and out', async ({ at, auth }) => {
   await auth.setPassword('secret')
   const wrong = await at.post('/api/auth/login', { password: 'nope' })
   assert.equal(
@@ -118,7 +118,10 @@ test('in, and out again', async ({ at, auth }) => {
   assert.is((await at.get('/', { Cookie })).status, 302)
 })
 
-test('behind TLS the cookie is Secure, and each client has its own count', async ({ at, auth }) => {
+test('behind TLS the cookie is Secure, and each client is throttled separately', async ({
+  at,
+  auth,
+}) => {
   await auth.setPassword('secret')
   const from = (address: string) => ({ 'X-Forwarded-For': address, 'X-Forwarded-Proto': 'https' })
   for (let i = 0; i < 5; i++) await at.post('/api/auth/login', { password: 'x' }, from('9.9.9.9'))
@@ -131,7 +134,7 @@ test('behind TLS the cookie is Secure, and each client has its own count', async
   assert.match(right.headers.getSetCookie()[0] ?? '', /; Secure$/)
 })
 
-test('what is open without a cookie, and what is not', async ({ at, auth }) => {
+test('only public routes respond without a cookie', async ({ at, auth }) => {
   await auth.setPassword('secret')
   for (const path of ['/login', '/health', '/favicon.ico', '/api/auth/status'])
     assert.is((await at.get(path)).status, 200, path)
@@ -142,7 +145,7 @@ test('what is open without a cookie, and what is not', async ({ at, auth }) => {
   assert.is((await at.get('/api/openapi.json')).status, 401)
 })
 
-test('the login page: one document, hostile names stay text, its parts admitted by hash', async ({
+test('the login page is one document, escapes hostile names, and allows its parts by hash', async ({
   at,
 }) => {
   settings.bot_name = '<script>alert(1)</script>{{base}}"\'&$&'
@@ -171,7 +174,7 @@ test('the login page: one document, hostile names stay text, its parts admitted 
   )
 })
 
-test('words in the language of the settings', () => {
+test('the login page uses the configured language', () => {
   const cases = {
     en: 'en',
     EN_us: 'en',
@@ -191,7 +194,7 @@ test('words in the language of the settings', () => {
     assert.is(textsFor(language).lang, lang, language)
 })
 
-test('the shell: base, nonce and a tag that keeps them together', async ({ at }) => {
+test('the page shell has its base, nonce and ETag', async ({ at }) => {
   const first = await at.get('/session/abc', { 'X-Forwarded-Prefix': '/p/' })
   const text = await first.text()
   const nonce = /nonce="([\w-]{22})"/.exec(text)?.[1]

@@ -114,7 +114,7 @@ chat(
   ),
 )
 
-chat('one turn a session: the second start is a 409 that names the first', async () => {
+chat('rejects a second start while a turn is running (409 with its stream id)', async () => {
   const hold = gate()
   const service = await startChat({ text: ['slow', 'er'], middle: hold.opened })
   try {
@@ -156,7 +156,7 @@ chat('one turn a session: the second start is a 409 that names the first', async
   }
 })
 
-chat('two chat starts at once: exactly one wins', async () => {
+chat('of two concurrent starts exactly one succeeds', async () => {
   const hold = gate()
   const service = await startChat({ text: 'x', gate: hold.opened })
   try {
@@ -177,7 +177,7 @@ chat('two chat starts at once: exactly one wins', async () => {
 })
 
 chat(
-  'cancel keeps what streamed, frees the session at once, and nothing later is recorded',
+  'cancel keeps streamed text, frees the session at once, and records nothing later',
   async () => {
     const hold = gate()
     const service = await startChat(
@@ -281,7 +281,7 @@ chat(
   ),
 )
 
-chat('the synchronous chat answers when the turn is over, and meets the same 409', async () => {
+chat('synchronous chat responds after the turn, and returns the same 409', async () => {
   const hold = gate()
   const service = await startChat({ text: 'Answer.', gate: hold.opened })
   try {
@@ -354,7 +354,7 @@ chat(
   ),
 )
 
-chat('auxiliary.title_generation names who makes the titles', async () => {
+chat('auxiliary.title_generation selects the model for titles', async () => {
   const at = await startChat({ text: 'An answer.' }, { text: 'A title of its own' })
   try {
     const path = join(at.app.home, 'config.yaml')

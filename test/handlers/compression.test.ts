@@ -57,7 +57,7 @@ const usageOf = (seen: Seen[]): Record<string, number> => {
 const filler = (chars: number) => 'lorem ipsum '.repeat(Math.ceil(chars / 12)).slice(0, chars)
 const textOf = (body: Body): string => JSON.stringify(body.messages)
 
-test('refuses what cannot be summarised, with a sentence', async context => {
+test('rejects a session that cannot be compacted, with a reason', async context => {
   const chat = talking(context.chat)
   const { app, provider } = chat
   const compress = (input: unknown) => app.post('/api/session/compress', input)
@@ -96,7 +96,7 @@ test('refuses what cannot be summarised, with a sentence', async context => {
   assert.match(demo.body.error, 'No provider configured -- cannot compress.')
 })
 
-test('by hand: the shape of the contract, every message kept, undone as it was', async context => {
+test('compacts on request, keeps every message, and can be undone', async context => {
   const chat = talking(context.chat)
   const { app } = chat
   const id = await chat.newSession()
@@ -146,7 +146,7 @@ test('by hand: the shape of the contract, every message kept, undone as it was',
   assert.not.match(textOf(chat.sent().at(-1)), 'notes 1')
 })
 
-test('stopped or killed in the middle, nothing is written; meanwhile nothing else begins', async context => {
+test('writes nothing when stopped or killed; nothing else starts while it runs', async context => {
   const chat = talking(context.chat)
   const { app, provider } = chat
   const id = await chat.newSession()
@@ -174,7 +174,7 @@ test('stopped or killed in the middle, nothing is written; meanwhile nothing els
   assert.not.match(readFileSync(path, 'utf8'), '"t":"summary"')
 })
 
-test('deleted in the middle, the model is left alone; what was queued meanwhile goes out behind it', async context => {
+test('deleting the session aborts the model call; queued messages are sent after a compaction', async context => {
   const chat = talking(context.chat)
   const { app, provider } = chat
   const messages = ['alpha', 'beta', 'gamma'].flatMap(word => [
@@ -207,7 +207,7 @@ test('deleted in the middle, the model is left alone; what was queued meanwhile 
   assert.match(textOf(chat.sent().at(-1) as Body), 'and then')
 })
 
-test('twenty summaries in one session: every word is told to the model or to the notes, none is lost', async context => {
+test('twenty compactions in one session lose no message', async context => {
   const chat = talking(context.chat, { compression: { target_ratio: 0.1 } })
   const { app } = chat
   const id = await chat.newSession()
@@ -254,7 +254,7 @@ test('twenty summaries in one session: every word is told to the model or to the
   assert.is.not(older.summaries[0].n, session.summaries[0].n)
 })
 
-test('a summary that fails leaves the conversation whole, and is not tried again for a while', async context => {
+test('a failed compaction changes nothing and is not retried for a while', async context => {
   const chat = talking(context.chat)
   const { provider } = chat
   const id = await chat.newSession()
@@ -276,7 +276,7 @@ test('a summary that fails leaves the conversation whole, and is not tried again
   assert.is(chat.asked().length, asked, 'it rests')
 })
 
-test('a turn that is stopped while it summarises writes no summary', async context => {
+test('a turn stopped during compaction writes no summary', async context => {
   const chat = talking(context.chat)
   const { app, provider } = chat
   const id = await chat.newSession()
@@ -295,7 +295,7 @@ test('a turn that is stopped while it summarises writes no summary', async conte
   assert.match(journal, 'word3')
 })
 
-test('a window smaller than thought: summarised, and the call made again', async context => {
+test('an overflow compacts the conversation and repeats the call', async context => {
   const chat = talking(context.chat, {}, 200_000)
   const { provider } = chat
   const id = await chat.newSession()
@@ -312,7 +312,7 @@ test('a window smaller than thought: summarised, and the call made again', async
   assert.is((await chat.messages(id)).length, 10)
 })
 
-test('an unknown window is left alone until a refusal; a single message beyond it is a sentence', async context => {
+test('an unknown context window does not compact until the provider rejects; a single message beyond it is an error', async context => {
   const chat = talking(context.chat, {}, 0)
   const { provider } = chat
   const id = await chat.newSession()
@@ -340,7 +340,7 @@ test('an unknown window is left alone until a refusal; a single message beyond i
   assert.ok(tries.length <= 4, String(tries.length))
 })
 
-test('switched off: nothing is summarised, and the ring has no threshold', async context => {
+test('when disabled, nothing is compacted and the context ring has no threshold', async context => {
   const chat = talking(context.chat, { compression: { enabled: false } })
   const id = await chat.newSession()
   for (let round = 0; round < 4; round += 1) await chat.turn(id, `word${round} ${filler(20_000)}`)
@@ -350,7 +350,7 @@ test('switched off: nothing is summarised, and the ring has no threshold', async
   assert.is(usage.threshold_tokens, 0)
 })
 
-test('another model takes the notes when the home names one, and the conversation’s own when that fails', async context => {
+test('uses the configured auxiliary model, and the session’s own when that fails', async context => {
   const chat = talking(context.chat, { auxiliary: { compression: { model: 'note-taker' } } })
   const { app, provider } = chat
   const id = await chat.newSession()

@@ -22,7 +22,7 @@ const configure = (chat: Chat, more: string): void =>
     `model:\n  provider: custom\n  base_url: ${chat.provider.url}\n  default: test-model\n${more}`,
   )
 
-runs('nobody is asked what a server would like to know', async ({ chat }) => {
+runs('declines MCP elicitation in a scheduled run', async ({ chat }) => {
   const { app, provider } = chat
   const server = join(import.meta.dirname, '../lib/mcp/_server.ts')
   const odd = JSON.stringify({ command: process.execPath, args: [server] })
@@ -36,7 +36,7 @@ runs('nobody is asked what a server would like to know', async ({ chat }) => {
   assert.not.match(journal, '"t":"asked"')
 })
 
-runs('a run is a session of its own, an output file, and a record (§9.3)', async ({ chat }) => {
+runs('a run creates a session, an output file and a record (§9.3)', async ({ chat }) => {
   const { app, provider } = chat
   configure(chat, 'timezone: Europe/Berlin\n')
   provider.push({ text: 'All **quiet**.', usage: { prompt_tokens: 7, completion_tokens: 3 } })
@@ -100,17 +100,20 @@ runs('a run is a session of its own, an output file, and a record (§9.3)', asyn
   assert.not.match(provider.requests[1]!.body.messages[0].content, /scheduled run/)
 })
 
-runs('a one-shot leaves the list; its output, history and completion stay', async ({ chat }) => {
-  chat.provider.push({ text: 'Done.' })
-  const id = await create(chat.app, { schedule: '30m' })
-  await runNow(chat.app, id)
-  assert.is(await listed(chat.app, id), undefined)
-  assert.match(await outputOf(chat.app, id), /## Response\n\nDone\./)
-  const { completions } = (await chat.app.get('/api/crons/recent')).body
-  assert.equal([completions[0].job_id, completions[0].status], [id, 'ok'])
-})
+runs(
+  'a one-shot job is removed after its run; its output, history and completion remain',
+  async ({ chat }) => {
+    chat.provider.push({ text: 'Done.' })
+    const id = await create(chat.app, { schedule: '30m' })
+    await runNow(chat.app, id)
+    assert.is(await listed(chat.app, id), undefined)
+    assert.match(await outputOf(chat.app, id), /## Response\n\nDone\./)
+    const { completions } = (await chat.app.get('/api/crons/recent')).body
+    assert.equal([completions[0].job_id, completions[0].status], [id, 'ok'])
+  },
+)
 
-runs('skills in their order and the script’s output stand before the prompt', async ({ chat }) => {
+runs('puts skills, in order, and the script’s output before the prompt', async ({ chat }) => {
   const { app, provider } = chat
   for (const name of ['news', 'style']) {
     mkdirSync(join(app.home, 'skills', name), { recursive: true })
@@ -143,7 +146,7 @@ runs('skills in their order and the script’s output stand before the prompt', 
 })
 
 runs(
-  'a script that fails is told to the model; one that went elsewhere ends the run',
+  'reports a failed script to the model; a script outside the scripts folder fails the run',
   async ({ chat }) => {
     const { app, provider } = chat
     mkdirSync(join(app.home, 'scripts'))
@@ -168,7 +171,7 @@ runs(
 )
 
 runs(
-  '[SILENT] suppresses delivery, not the file; elsewhere than here is said to be impossible',
+  '[SILENT] suppresses delivery, not the output file; unsupported delivery targets are reported',
   async ({ chat }) => {
     const { app, provider } = chat
     const id = await create(app, { deliver: 'telegram' })
@@ -187,31 +190,28 @@ const dangerous = (target: string): Step => ({
   toolCalls: [{ name: 'terminal', arguments: { command: `rm -rf ${target}` } }],
 })
 
-runs(
-  'what needs an approval is denied, and the output says why; cron_mode lets it through',
-  async ({ chat }) => {
-    const { app, provider } = chat
-    const target = join(app.userHome, 'stuff')
-    mkdirSync(target)
-    const id = await create(app)
-    provider.push(dangerous(target), { text: 'I could not.' })
-    await runNow(app, id)
-    assert.ok(existsSync(target))
-    assert.match(
-      await outputOf(app, id),
-      /## Denied\n\n- rm -rf .*approvals\.cron_mode.*\n\n## Response/,
-    )
-    assert.equal((await app.get('/api/inbox')).body.questions ?? [], [])
-    configure(chat, 'approvals:\n  cron_mode: approve\n')
-    provider.push(dangerous(target), { text: 'Gone.' })
-    await runNow(app, id)
-    assert.not.ok(existsSync(target))
-    assert.not.match(await outputOf(app, id), /## Denied/)
-  },
-)
+runs('denies approvals and says why in the output; cron_mode allows them', async ({ chat }) => {
+  const { app, provider } = chat
+  const target = join(app.userHome, 'stuff')
+  mkdirSync(target)
+  const id = await create(app)
+  provider.push(dangerous(target), { text: 'I could not.' })
+  await runNow(app, id)
+  assert.ok(existsSync(target))
+  assert.match(
+    await outputOf(app, id),
+    /## Denied\n\n- rm -rf .*approvals\.cron_mode.*\n\n## Response/,
+  )
+  assert.equal((await app.get('/api/inbox')).body.questions ?? [], [])
+  configure(chat, 'approvals:\n  cron_mode: approve\n')
+  provider.push(dangerous(target), { text: 'Gone.' })
+  await runNow(app, id)
+  assert.not.ok(existsSync(target))
+  assert.not.match(await outputOf(app, id), /## Denied/)
+})
 
 runs(
-  'a model that cannot be called, refuses or says nothing fails the run with its sentence',
+  'a model that is unreachable, refuses or returns nothing fails the run with the reason',
   async ({ chat }) => {
     const { app, provider } = chat
     const id = await create(app)
@@ -229,14 +229,14 @@ runs(
   },
 )
 
-runs('the model of a job is used, not that of the profile', async ({ chat }) => {
+runs('uses the job’s model, not the profile’s', async ({ chat }) => {
   const id = await create(chat.app, { model: 'other-model' })
   chat.provider.push({ text: 'ok' })
   await runNow(chat.app, id)
   assert.is(chat.provider.requests[0]!.body.model, 'other-model')
 })
 
-runs('a run without a sign of life is stopped, and the jobs behind it go on', async ({ chat }) => {
+runs('stops a run without activity and continues with the next jobs', async ({ chat }) => {
   const { app, provider } = chat
   writeFileSync(join(app.home, '.env'), 'AGENT_CRON_TIMEOUT=0.1\n')
   const id = await create(app)
@@ -253,7 +253,7 @@ runs('a run without a sign of life is stopped, and the jobs behind it go on', as
 })
 
 runs(
-  'while a job runs: it is not started twice, and no profile is switched or deleted',
+  'a running job cannot be started again, and its profile cannot be switched or deleted',
   async ({ chat }) => {
     const { app, provider } = chat
     await app.post('/api/profile/create', { name: 'other' })
@@ -279,25 +279,22 @@ runs(
   },
 )
 
-runs(
-  'the service goes down in its middle: told as interrupted, not made again',
-  async ({ chat }) => {
-    const { app, provider } = chat
-    const id = await create(app)
-    provider.push({ end: 'headers' })
-    await app.post('/api/crons/run', { job_id: id })
-    await provider.arrived(1)
-    await app.restart()
-    const job = await listed(app, id)
-    assert.equal([job.last_status, job.repeat.completed, job.running], ['error', 0, false])
-    assert.match(job.last_error, /server stopped/)
-    const [run] = (await app.get('/api/crons/history')).body.runs
-    assert.is(run.how, 'interrupted')
-    const { sessions } = (await app.get('/api/sessions')).body
-    assert.is(sessions[0].last_turn, 'interrupted')
-    assert.is(provider.requests.length, 1)
-  },
-)
+runs('records a run as interrupted after a restart and does not repeat it', async ({ chat }) => {
+  const { app, provider } = chat
+  const id = await create(app)
+  provider.push({ end: 'headers' })
+  await app.post('/api/crons/run', { job_id: id })
+  await provider.arrived(1)
+  await app.restart()
+  const job = await listed(app, id)
+  assert.equal([job.last_status, job.repeat.completed, job.running], ['error', 0, false])
+  assert.match(job.last_error, /server stopped/)
+  const [run] = (await app.get('/api/crons/history')).body.runs
+  assert.is(run.how, 'interrupted')
+  const { sessions } = (await app.get('/api/sessions')).body
+  assert.is(sessions[0].last_turn, 'interrupted')
+  assert.is(provider.requests.length, 1)
+})
 
 runs.run()
 
@@ -322,7 +319,7 @@ const prepare = (home: string, url: string, job: Record<string, unknown>): void 
   )
 }
 
-together('two services on one home: what was due at the start runs once', async () => {
+together('two services on one home run a job due at startup once', async () => {
   const provider = await createProvider({ text: 'first' }, { text: 'second' })
   const first = await startApp()
   prepare(first.home, provider.url, due(1))
@@ -345,7 +342,7 @@ together('two services on one home: what was due at the start runs once', async 
   await provider.close()
 })
 
-together('every profile’s jobs run, in their own home and with their own model', async () => {
+together('runs the jobs of every profile in their own home with their own model', async () => {
   const provider = await createProvider({ text: 'word' }, { text: 'word' })
   const app = await startApp()
   await app.post('/api/profile/create', { name: 'other' })
@@ -367,7 +364,7 @@ together('every profile’s jobs run, in their own home and with their own model
   await provider.close()
 })
 
-together('what was due long ago is missed at the start, and accounted for', async () => {
+together('records long overdue jobs as missed at startup', async () => {
   const provider = await createProvider()
   const app = await startApp()
   prepare(app.home, provider.url, due(200))

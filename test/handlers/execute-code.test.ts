@@ -52,7 +52,7 @@ const run = async (chat: Chat, id: string, code: string) => {
   return resultOf(chat, id)
 }
 
-test('asked about by the label of the terminal; denied it does not run', async () => {
+test('requests approval under the terminal’s label; when denied, nothing runs', async () => {
   const { chat, dir, id } = await begin(true)
   push(chat, "open('made', 'w').write('x')")
   const stream = await chat.send(id, 'go')
@@ -68,7 +68,7 @@ test('asked about by the label of the terminal; denied it does not run', async (
   await chat.close()
 })
 
-test('tools are called, results parsed, refusals the same as elsewhere, and all of it can be undone', async () => {
+test('scripts call tools and parse results; errors match direct calls, and everything can be undone', async () => {
   const { chat, dir, id } = await begin()
   writeFileSync(join(dir, 'a.txt'), 'one\ntwo\n')
   const result = await run(
@@ -112,7 +112,7 @@ open("c.txt", "w").write("plain")
   await chat.close()
 })
 
-test('failures say why; time, calls and output are bounded; nothing is left behind', async () => {
+test('reports failures; bounds time, calls and output; leaves nothing behind', async () => {
   const { chat, id } = await begin(false, 'code_execution:\n  timeout: 2\n  max_tool_calls: 2\n')
   const left = () => readdirSync(tmpdir()).filter(name => name.startsWith('agent-code-'))
   const before = left().length
@@ -142,7 +142,7 @@ test('failures say why; time, calls and output are bounded; nothing is left behi
   await chat.close()
 })
 
-test('a stop ends the script', async () => {
+test('stopping the turn ends the script', async () => {
   const { chat, id } = await begin()
   push(chat, 'import time\nprint("on", flush=True)\ntime.sleep(600)')
   const stream = await chat.send(id, 'go')
@@ -152,7 +152,7 @@ test('a stop ends the script', async () => {
   await chat.close()
 })
 
-test('what no approval can allow is not allowed by writing it into a script', async () => {
+test('a blocked command stays blocked inside a script', async () => {
   const { chat, id } = await begin()
   // Nothing of it would do anything: `run` and `system` are the script's own.
   const own = 'def run(x):\n  pass\nsystem = run\n'
@@ -173,7 +173,7 @@ test('what no approval can allow is not allowed by writing it into a script', as
   await chat.close()
 })
 
-test('what a script had still to say when it ended is not done', async () => {
+test('ignores calls that arrive after the script ended', async () => {
   const dir = mkdtempSync(join(tmpdir(), 'socket-'))
   const path = join(dir, 's')
   const begun = Promise.withResolvers<void>()
@@ -199,7 +199,7 @@ test('what a script had still to say when it ended is not done', async () => {
   rmSync(dir, { recursive: true })
 })
 
-test('without Python it is JavaScript, without either it is not offered', async () => {
+test('falls back to JavaScript without Python; offered with neither', async () => {
   const bin = mkdtempSync(join(tmpdir(), 'no-python-'))
   assert.is(languageOf(bin, '/opt/agent-webui'), null)
   const language = languageOf(bin, process.execPath)

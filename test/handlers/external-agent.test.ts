@@ -149,7 +149,7 @@ test(
   }),
 )
 
-test('a permission waits as an approval; what it wrote is there; another model goes on from it', async () => {
+test('a permission request becomes an approval; its edits are visible; another model continues the session', async () => {
   const provider = await createProvider({ text: 'I see.' })
   const config = `model:\n  provider: custom\n  base_url: ${provider.url}\n  default: test-model\n`
   const at = await start('', config)

@@ -105,7 +105,7 @@ for (const [name, step, reason] of [
   ['402', UNPAID, 'billing'],
   ['401', DENIED, 'auth'],
 ] as const)
-  test(`${name}: the next key of the pool takes over, and the refused one rests`, async context => {
+  test(`${name}: uses the next key of the pool; the rejected one rests`, async context => {
     const [one] = context.servers
     configure(context)
     pool(context, `first-${name}`, `second-${name}`)
@@ -129,7 +129,7 @@ for (const [name, step, reason] of [
     assert.is(keysAt(one)?.[0], `second-${name}`)
   })
 
-test('a rested key is used again', async context => {
+test('uses a key again after its rest', async context => {
   const [one] = context.servers
   configure(context)
   const before = Date.now() / 1_000 - 3_700
@@ -141,7 +141,7 @@ test('a rested key is used again', async context => {
   assert.is((await noted(context, 0, 'ok')).last_error_code, null)
 })
 
-test('round_robin begins each turn with another key', async context => {
+test('round_robin starts each turn with another key', async context => {
   const [one] = context.servers
   configure(context, { credential_pool_strategies: { 'custom:one': 'round_robin' } })
   pool(context, 'key-first', 'key-second', 'key-third')
@@ -153,7 +153,7 @@ test('round_robin begins each turn with another key', async context => {
   assert.is(used?.[3]?.authorization, used?.[0]?.authorization)
 })
 
-test('all keys refused: the next fallback, with the key of its own host only', async context => {
+test('when all keys are rejected, the next fallback gets only the key of its own host', async context => {
   const [one, two, three] = context.servers
   configure(context, {
     fallback_providers: [
@@ -182,7 +182,7 @@ test('all keys refused: the next fallback, with the key of its own host only', a
   assert.not.match(elsewhere, /key-first|key-second/)
 })
 
-test('it lasts for this turn, all of its steps, and no longer', async context => {
+test('a fallback lasts for all steps of the turn, and no longer', async context => {
   const [one, two] = context.servers
   configure(context, fallbacks('two'))
   one?.push(DENIED)
@@ -217,7 +217,7 @@ for (const [name, step] of [
     assert.is(messages.at(-1).content, 'From two.')
   })
 
-test('entries without credentials, without a model or unknown are passed over; the older key serves too', async context => {
+test('skips entries without credentials, without a model, or unknown; the older config key works too', async context => {
   const [one, , three] = context.servers
   const usable = { provider: 'custom:three', model: 'model-three' }
   const skipped = [
@@ -247,7 +247,7 @@ test('entries without credentials, without a model or unknown are passed over; t
   }
 })
 
-test('everything is spent: each is tried once, and the first failure is told', async context => {
+test('when all endpoints fail, each is tried once and the first failure is reported', async context => {
   const [one, two, three] = context.servers
   configure(context, fallbacks('two', 'three'))
   pool(context, 'key-fifth', 'key-sixth')
@@ -267,7 +267,7 @@ test('everything is spent: each is tried once, and the first failure is told', a
   )
 })
 
-test('a conversation that is too long falls back to nobody', async context => {
+test('does not fall back for a conversation that is too long', async context => {
   const [one, two] = context.servers
   configure(context, fallbacks('two'))
   // Whatever is tried to make it shorter is refused as well.
@@ -279,7 +279,7 @@ test('a conversation that is too long falls back to nobody', async context => {
   assert.is(two?.requests.length, 0)
 })
 
-test('whoever takes over after words were spoken begins the answer anew', async context => {
+test('a fallback after streamed text restarts the answer', async context => {
   const [one, two] = context.servers
   configure(context, { ...fallbacks('two'), agent: { api_max_retries: 1 } })
   one?.push({ text: 'I begin', finish: null, done: false, end: 'cut' })
@@ -293,7 +293,7 @@ test('whoever takes over after words were spoken begins the answer anew', async 
   assert.ok((spoken ?? -1) >= 0 && (void_ ?? -1) > (spoken ?? 0))
 })
 
-test('a stopped turn falls back to nobody', async context => {
+test('does not fall back for a stopped turn', async context => {
   const [one, two] = context.servers
   configure(context, fallbacks('two'))
   const { app } = context
@@ -315,7 +315,7 @@ test('a stopped turn falls back to nobody', async context => {
   assert.is(two?.requests.length, 0)
 })
 
-test('a broken auth.json harms no turn and stays as it is', async context => {
+test('a broken auth.json breaks no turn and is not rewritten', async context => {
   const [one] = context.servers
   configure(context)
   const path = join(context.app.home, 'auth.json')
@@ -330,7 +330,7 @@ test('a broken auth.json harms no turn and stays as it is', async context => {
   assert.is(readFileSync(path, 'utf8'), '{ broken')
 })
 
-test('a home without pools gets no file', async context => {
+test('a home without pools gets no auth.json', async context => {
   const { app, servers } = context
   const [one] = servers
   configure(context)

@@ -24,95 +24,101 @@ const raw = suite<Desk>('raw files and media')
 raw.before.each(async context => void Object.assign(context, await openDesk()))
 raw.after.each(({ app }) => app.close())
 
-raw('types by the ending; documents with scripts are downloads in a sandbox', async desk => {
-  const { app, root, query } = desk
-  const types: Record<string, string> = {
-    'a.png': 'image/png',
-    'A.JPG': 'image/jpeg',
-    'a.pdf': 'application/pdf',
-    'a.json': 'application/json',
-    'a.docx': 'application/vnd.openxmlformats-officedocument.wordprocessingml.document',
-    'a.unknown': 'application/octet-stream',
-    'a.constructor': 'application/octet-stream',
-    Makefile: 'application/octet-stream',
-    'a.svg': 'image/svg+xml',
-    'a.html': 'text/html; charset=utf-8',
-    'a.xhtml': 'application/xhtml+xml',
-  }
-  for (const [name, type] of Object.entries(types)) {
-    writeFileSync(join(root, name), '<script>alert(1)</script>')
-    const answer = await app.get(`/api/file/raw?${query({ path: name })}`)
-    assert.is(answer.headers['content-type'], type, name)
-    assert.is(answer.headers['x-content-type-options'], 'nosniff')
-    assert.is(answer.headers['x-frame-options'], 'DENY')
-    const isActive = /html|svg/.test(type)
-    const policy = String(answer.headers['content-security-policy'])
-    assert.is(policy.startsWith('sandbox'), isActive, name)
-    const disposition = String(answer.headers['content-disposition'])
-    assert.match(disposition, isActive ? /^attachment; / : /^inline; /, name)
-    assert.not.match(policy, 'unsafe-inline')
-  }
-  const download = await app.get(`/api/file/raw?${query({ path: 'a.png', download: '1' })}`)
-  assert.is(
-    download.headers['content-disposition'],
-    `attachment; filename="a.png"; filename*=UTF-8''a.png`,
-  )
-  // An ending that says nothing of what a link leads to: the file itself has the last word.
-  symlinkSync('a.html', join(root, 'picture.png'))
-  const linked = await app.get(`/api/file/raw?${query({ path: 'picture.png' })}`)
-  assert.match(String(linked.headers['content-security-policy']), /^sandbox/)
-})
+raw(
+  'media types follow the extension; documents with scripts are sandboxed downloads',
+  async desk => {
+    const { app, root, query } = desk
+    const types: Record<string, string> = {
+      'a.png': 'image/png',
+      'A.JPG': 'image/jpeg',
+      'a.pdf': 'application/pdf',
+      'a.json': 'application/json',
+      'a.docx': 'application/vnd.openxmlformats-officedocument.wordprocessingml.document',
+      'a.unknown': 'application/octet-stream',
+      'a.constructor': 'application/octet-stream',
+      Makefile: 'application/octet-stream',
+      'a.svg': 'image/svg+xml',
+      'a.html': 'text/html; charset=utf-8',
+      'a.xhtml': 'application/xhtml+xml',
+    }
+    for (const [name, type] of Object.entries(types)) {
+      writeFileSync(join(root, name), '<script>alert(1)</script>')
+      const answer = await app.get(`/api/file/raw?${query({ path: name })}`)
+      assert.is(answer.headers['content-type'], type, name)
+      assert.is(answer.headers['x-content-type-options'], 'nosniff')
+      assert.is(answer.headers['x-frame-options'], 'DENY')
+      const isActive = /html|svg/.test(type)
+      const policy = String(answer.headers['content-security-policy'])
+      assert.is(policy.startsWith('sandbox'), isActive, name)
+      const disposition = String(answer.headers['content-disposition'])
+      assert.match(disposition, isActive ? /^attachment; / : /^inline; /, name)
+      assert.not.match(policy, 'unsafe-inline')
+    }
+    const download = await app.get(`/api/file/raw?${query({ path: 'a.png', download: '1' })}`)
+    assert.is(
+      download.headers['content-disposition'],
+      `attachment; filename="a.png"; filename*=UTF-8''a.png`,
+    )
+    // An ending that says nothing of what a link leads to: the file itself has the last word.
+    symlinkSync('a.html', join(root, 'picture.png'))
+    const linked = await app.get(`/api/file/raw?${query({ path: 'picture.png' })}`)
+    assert.match(String(linked.headers['content-security-policy']), /^sandbox/)
+  },
+)
 
-raw('ranges, tags, HEAD; a file cut meanwhile is cut on the wire', async ({ app, root, query }) => {
-  writeFileSync(join(root, 'a.bin'), '0123456789')
-  const url = `/api/file/raw?${query({ path: 'a.bin' })}`
-  const ask = (headers: Record<string, string>) => app.get(url, { headers })
-  const whole = await ask({})
-  assert.equal(
-    [whole.status, whole.text, whole.headers['accept-ranges']],
-    [200, '0123456789', 'bytes'],
-  )
-  const cases: [string, number, string, string | undefined][] = [
-    ['bytes=2-4', 206, '234', 'bytes 2-4/10'],
-    ['bytes=7-', 206, '789', 'bytes 7-9/10'],
-    ['bytes=-3', 206, '789', 'bytes 7-9/10'],
-    [
-      'bytes=10-',
-      416,
-      '{"error":"The file has 10 bytes; the range starts beyond its end","code":"range_not_satisfiable"}',
-      'bytes */10',
-    ],
-    ['bytes=0-1,4-5', 200, '0123456789', undefined],
-    ['lines=1-2', 200, '0123456789', undefined],
-  ]
-  for (const [range, status, text, contentRange] of cases) {
-    const answer = await ask({ Range: range })
-    assert.equal([answer.status, answer.text], [status, text], range)
-    assert.is(answer.headers['content-range'], contentRange, range)
-  }
-  const tag = String(whole.headers.etag)
-  assert.is((await ask({ 'If-None-Match': tag })).status, 304)
-  writeFileSync(join(root, 'a.bin'), 'changed')
-  assert.is((await ask({ 'If-None-Match': tag })).text, 'changed', 'never older than the file')
-  assert.is((await ask({ Range: 'bytes=0-1', 'If-Range': tag })).text, 'changed')
-  const head = await app.request('HEAD', url)
-  assert.equal([head.status, head.headers['content-length'], head.text], [200, '7', ''])
+raw(
+  'ranges, ETags and HEAD; a file truncated during the response aborts it',
+  async ({ app, root, query }) => {
+    writeFileSync(join(root, 'a.bin'), '0123456789')
+    const url = `/api/file/raw?${query({ path: 'a.bin' })}`
+    const ask = (headers: Record<string, string>) => app.get(url, { headers })
+    const whole = await ask({})
+    assert.equal(
+      [whole.status, whole.text, whole.headers['accept-ranges']],
+      [200, '0123456789', 'bytes'],
+    )
+    const cases: [string, number, string, string | undefined][] = [
+      ['bytes=2-4', 206, '234', 'bytes 2-4/10'],
+      ['bytes=7-', 206, '789', 'bytes 7-9/10'],
+      ['bytes=-3', 206, '789', 'bytes 7-9/10'],
+      [
+        'bytes=10-',
+        416,
+        '{"error":"The file has 10 bytes; the range starts beyond its end","code":"range_not_satisfiable"}',
+        'bytes */10',
+      ],
+      ['bytes=0-1,4-5', 200, '0123456789', undefined],
+      ['lines=1-2', 200, '0123456789', undefined],
+    ]
+    for (const [range, status, text, contentRange] of cases) {
+      const answer = await ask({ Range: range })
+      assert.equal([answer.status, answer.text], [status, text], range)
+      assert.is(answer.headers['content-range'], contentRange, range)
+    }
+    const tag = String(whole.headers.etag)
+    assert.is((await ask({ 'If-None-Match': tag })).status, 304)
+    writeFileSync(join(root, 'a.bin'), 'changed')
+    assert.is((await ask({ 'If-None-Match': tag })).text, 'changed', 'never older than the file')
+    assert.is((await ask({ Range: 'bytes=0-1', 'If-Range': tag })).text, 'changed')
+    const head = await app.request('HEAD', url)
+    assert.equal([head.status, head.headers['content-length'], head.text], [200, '7', ''])
 
-  const large = join(root, 'large.bin')
-  writeFileSync(large, Buffer.alloc(40 * 1024 * 1024))
-  const outcome = await new Promise(resolve => {
-    const req = request(`${app.url}/api/file/raw?${query({ path: 'large.bin' })}`, res => {
-      truncateSync(large, 1000)
-      res.on('data', () => undefined)
-      res.on('end', () => resolve(res.complete ? 'whole' : 'cut'))
-      res.on('error', () => resolve('cut'))
+    const large = join(root, 'large.bin')
+    writeFileSync(large, Buffer.alloc(40 * 1024 * 1024))
+    const outcome = await new Promise(resolve => {
+      const req = request(`${app.url}/api/file/raw?${query({ path: 'large.bin' })}`, res => {
+        truncateSync(large, 1000)
+        res.on('data', () => undefined)
+        res.on('end', () => resolve(res.complete ? 'whole' : 'cut'))
+        res.on('error', () => resolve('cut'))
+      })
+      req.end()
     })
-    req.end()
-  })
-  assert.is(outcome, 'cut')
-})
+    assert.is(outcome, 'cut')
+  },
+)
 
-raw('media: only the workspace, the folders of the home and /tmp; never a secret', async desk => {
+raw('media: serves only the workspace, the home’s folders and /tmp; never a secret', async desk => {
   const { app, root, id } = desk
   const get = (path: string, more = '') =>
     app.get(`/api/media?path=${encodeURIComponent(path)}${more}`)
@@ -208,66 +214,72 @@ const unzip = (bytes: Buffer): Record<string, string> => {
   return found
 }
 
-zips('refused: a file, what is missing, outside, and what is too much', async desk => {
-  const { app, root, query } = desk
-  const get = (path: string) => app.get(`/api/folder/download?${query({ path })}`)
-  assert.equal((await get('README.md')).body, {
-    error: 'Path is not a folder',
-    code: 'invalid_request',
-  })
-  for (const path of ['gone', '..', 'up', '/etc']) assert.is((await get(path)).status, 404, path)
-  const area = createFileScope(root)
-  for (const limits of [
-    { entries: 2, bytes: 1e9 },
-    { entries: 100, bytes: 5 },
-  ]) {
-    const error = await zipFolder(area, '.', limits).then(
-      () => undefined,
-      (e: Error) => e,
+zips(
+  'download of a folder: rejects a file, a missing path, a path outside, and too much data',
+  async desk => {
+    const { app, root, query } = desk
+    const get = (path: string) => app.get(`/api/folder/download?${query({ path })}`)
+    assert.equal((await get('README.md')).body, {
+      error: 'Path is not a folder',
+      code: 'invalid_request',
+    })
+    for (const path of ['gone', '..', 'up', '/etc']) assert.is((await get(path)).status, 404, path)
+    const area = createFileScope(root)
+    for (const limits of [
+      { entries: 2, bytes: 1e9 },
+      { entries: 100, bytes: 5 },
+    ]) {
+      const error = await zipFolder(area, '.', limits).then(
+        () => undefined,
+        (e: Error) => e,
+      )
+      assert.match(error?.message ?? '', /too large/)
+    }
+  },
+)
+
+zips(
+  'downloads a folder completely, with unusual names and empty folders; skips links',
+  async desk => {
+    const { app, root, query } = desk
+    for (const name of HOSTILE_NAMES) writeFileSync(join(root, 'src', name), name)
+    mkdirSync(join(root, 'src', 'empty', 'deeper'), { recursive: true })
+    writeFileSync(join(root, 'src', 'nothing'), '')
+    writeFileSync(join(root, 'src', 'old'), 'old')
+    utimesSync(join(root, 'src', 'old'), new Date(0), new Date(0))
+    symlinkSync('../../secret.txt', join(root, 'src', 'out'))
+    symlinkSync('/etc', join(root, 'src', 'etc'))
+    const answer = await app.get(`/api/folder/download?${query({ path: 'src' })}`)
+    assert.equal([answer.status, answer.headers['content-type']], [200, 'application/zip'])
+    assert.is(
+      answer.headers['content-disposition'],
+      `attachment; filename="src.zip"; filename*=UTF-8''src.zip`,
     )
-    assert.match(error?.message ?? '', /too large/)
-  }
-})
+    const found = unzip(answer.bytes)
+    const expected = Object.fromEntries([
+      ...HOSTILE_NAMES.map(name => [`src/${name.replace(/[\\:]/g, '_')}`, name]),
+      ...['src/', 'src/empty/', 'src/empty/deeper/', 'src/nothing'].map(name => [name, '']),
+      ['src/main.ts', 'export {}\n'],
+      ['src/old', 'old'],
+    ])
+    assert.equal(
+      Object.fromEntries(Object.entries(found).sort()),
+      Object.fromEntries(Object.entries(expected).sort()),
+    )
+    assert.equal(
+      Object.keys(
+        unzip((await app.get(`/api/folder/download?${query({ path: 'src/empty/deeper' })}`)).bytes),
+      ),
+      ['deeper/'],
+    )
+    // The whole workspace, under its name.
+    const all = unzip((await app.get(`/api/folder/download?${query({})}`)).bytes)
+    assert.is(all['project/README.md'], 'hello\nworld\n')
+    assert.not(Object.values(all).includes('OUTSIDE'))
+  },
+)
 
-zips('whole, with awkward names and empty folders; links are left out', async desk => {
-  const { app, root, query } = desk
-  for (const name of HOSTILE_NAMES) writeFileSync(join(root, 'src', name), name)
-  mkdirSync(join(root, 'src', 'empty', 'deeper'), { recursive: true })
-  writeFileSync(join(root, 'src', 'nothing'), '')
-  writeFileSync(join(root, 'src', 'old'), 'old')
-  utimesSync(join(root, 'src', 'old'), new Date(0), new Date(0))
-  symlinkSync('../../secret.txt', join(root, 'src', 'out'))
-  symlinkSync('/etc', join(root, 'src', 'etc'))
-  const answer = await app.get(`/api/folder/download?${query({ path: 'src' })}`)
-  assert.equal([answer.status, answer.headers['content-type']], [200, 'application/zip'])
-  assert.is(
-    answer.headers['content-disposition'],
-    `attachment; filename="src.zip"; filename*=UTF-8''src.zip`,
-  )
-  const found = unzip(answer.bytes)
-  const expected = Object.fromEntries([
-    ...HOSTILE_NAMES.map(name => [`src/${name.replace(/[\\:]/g, '_')}`, name]),
-    ...['src/', 'src/empty/', 'src/empty/deeper/', 'src/nothing'].map(name => [name, '']),
-    ['src/main.ts', 'export {}\n'],
-    ['src/old', 'old'],
-  ])
-  assert.equal(
-    Object.fromEntries(Object.entries(found).sort()),
-    Object.fromEntries(Object.entries(expected).sort()),
-  )
-  assert.equal(
-    Object.keys(
-      unzip((await app.get(`/api/folder/download?${query({ path: 'src/empty/deeper' })}`)).bytes),
-    ),
-    ['deeper/'],
-  )
-  // The whole workspace, under its name.
-  const all = unzip((await app.get(`/api/folder/download?${query({})}`)).bytes)
-  assert.is(all['project/README.md'], 'hello\nworld\n')
-  assert.not(Object.values(all).includes('OUTSIDE'))
-})
-
-zips('the state and the secrets are not in it', async ({ app }) => {
+zips('a folder download excludes the state directory and secrets', async ({ app }) => {
   writeFileSync(join(app.home, '.env'), 'SECRET')
   writeFileSync(join(app.home, 'SOUL.md'), 'soul')
   await app.post('/api/workspaces/add', { path: app.home })
@@ -277,7 +289,7 @@ zips('the state and the secrets are not in it', async ({ app }) => {
   assert.equal(Object.keys(unzip(answer.bytes)), ['.agent/', '.agent/SOUL.md'])
 })
 
-zips('a reader that leaves in the middle leaves no file open', async ({ app, root, query }) => {
+zips('a client that disconnects leaves no file open', async ({ app, root, query }) => {
   // Cannot be compressed, so that it does not fit into any buffer.
   const noise = randomBytes(8 * 1024 * 1024)
   for (let n = 0; n < 4; n++) writeFileSync(join(root, 'src', `${n}.bin`), noise)

@@ -24,7 +24,7 @@ const test = suite<Desk>('files over HTTP')
 test.before.each(async context => void Object.assign(context, await openDesk()))
 test.after.each(({ app }) => app.close())
 
-test('every path: nothing outside the workspace is read, written, moved or removed', async desk => {
+test('no path reads, writes, moves or removes anything outside of the workspace', async desk => {
   const { app, id, root, query } = desk
   const before = namesIn(root)
   for (const path of ESCAPES) {
@@ -57,7 +57,7 @@ test('every path: nothing outside the workspace is read, written, moved or remov
   assert.not(existsSync(join(app.userHome, 'new.txt')))
 })
 
-test('an unknown session is 404, a missing parameter 400, on every endpoint of files', async desk => {
+test('an unknown session is 404 and a missing parameter 400 on every file endpoint', async desk => {
   const { app, id } = desk
   for (const url of ['/api/file', '/api/file/raw', '/api/folder/download', '/api/git-info']) {
     assert.is((await app.get(`${url}?session_id=gone00000000&path=a`)).status, 404, url)
@@ -77,7 +77,7 @@ test('an unknown session is 404, a missing parameter 400, on every endpoint of f
   }
 })
 
-test('a text file is read with size, lines and version; what is none is said', async desk => {
+test('reads a text file with size, lines and version; reports binary files', async desk => {
   const { app, root, query } = desk
   const read = (path: string) => app.get(`/api/file?${query({ path })}`)
   const { body } = await read('README.md')
@@ -114,11 +114,7 @@ test('a text file is read with size, lines and version; what is none is said', a
   assert.equal([(await read('empty')).body.size, (await read('empty')).body.lines], [0, 1])
 })
 
-test('a pipe, a socket or a device is no file, and nobody waits for it', async ({
-  app,
-  root,
-  query,
-}) => {
+test('rejects pipes, sockets and devices without blocking', async ({ app, root, query }) => {
   const { execFileSync } = await import('node:child_process')
   execFileSync('mkfifo', [join(root, 'pipe')])
   for (const url of ['/api/file', '/api/file/raw'])
@@ -131,7 +127,7 @@ const query2 = (query: Desk['query']) => ({
   session_id: new URLSearchParams(query({})).get('session_id'),
 })
 
-test('hostile names are listed, read, renamed, moved, deleted and restored', async desk => {
+test('hostile names can be listed, read, renamed, moved, deleted and restored', async desk => {
   const { app, id, root, query } = desk
   for (const name of HOSTILE_NAMES) writeFileSync(join(root, name), `content of ${name}`)
   const listed = (await app.get(`/api/list?${query({})}`)).body.entries
@@ -170,7 +166,7 @@ test('hostile names are listed, read, renamed, moved, deleted and restored', asy
   assert.not(existsSync(join(root, 'pwned')))
 })
 
-test('new names: control characters, separators of any system and over-long ones are refused', async desk => {
+test('rejects new names with control characters, separators of any system, or excessive length', async desk => {
   const { app, id, root } = desk
   const before = namesIn(root)
   for (const name of [
@@ -198,7 +194,7 @@ test('new names: control characters, separators of any system and over-long ones
   assert.equal(namesIn(root), before)
 })
 
-test('save: refused for what is missing, a folder, changed meanwhile or not UTF-8', async desk => {
+test('save: rejects missing files, folders, concurrent changes and text that is not UTF-8', async desk => {
   const { app, id, root, query } = desk
   const save = (body: Record<string, unknown>) =>
     app.post('/api/file/save', { session_id: id, ...body })
@@ -230,7 +226,7 @@ test('save: refused for what is missing, a folder, changed meanwhile or not UTF-
   assert.equal(readFileSync(join(root, 'latin1.txt')), Buffer.from('caf\xe9', 'latin1'))
 })
 
-test('save: whole, with the mode and through a link inside; leaves nothing beside', async desk => {
+test('save: writes atomically, keeps the mode, follows links inside, leaves no temporary file', async desk => {
   const { app, id, root } = desk
   const before = namesIn(root)
   chmodSync(join(root, 'src', 'main.ts'), 0o755)
@@ -252,7 +248,7 @@ test('save: whole, with the mode and through a link inside; leaves nothing besid
   assert.equal(namesIn(join(root, 'src')), ['main.ts'])
 })
 
-test('create: parents are made, nothing is replaced', async ({ app, id, root }) => {
+test('create: makes parents and replaces nothing', async ({ app, id, root }) => {
   const create = (path: string, content?: string) =>
     app.post('/api/file/create', { session_id: id, path, content })
   for (const path of ['README.md', 'src', 'away.txt', 'up'])
@@ -276,7 +272,7 @@ test('create: parents are made, nothing is replaced', async ({ app, id, root }) 
   assert.ok(statSync(join(root, 'x/y')).isDirectory())
 })
 
-test('rename and move: nothing is replaced, nothing goes into itself', async ({
+test('rename and move: replace nothing, and no folder moves into itself', async ({
   app,
   id,
   root,
@@ -314,7 +310,7 @@ test('rename and move: nothing is replaced, nothing goes into itself', async ({
   assert.is(readFileSync(join(app.userHome, 'secret.txt'), 'utf8'), 'OUTSIDE')
 })
 
-test('delete: to the trash and back, also after a restart, but never over something new', async desk => {
+test('delete: moves to the trash; restores, also after a restart, but never over a new file', async desk => {
   const { app, id, root } = desk
   const remove = (path: string, recursive?: boolean) =>
     app.post('/api/file/delete', { session_id: id, path, recursive })
@@ -347,7 +343,7 @@ test('delete: to the trash and back, also after a restart, but never over someth
   assert.equal(readdirSync(join(app.state, 'file-trash')), [])
 })
 
-test('restore: only into the workspace it came from, and no made-up id', async ({
+test('restore: only into the original workspace, and not by an invented id', async ({
   app,
   id,
   root,
@@ -369,7 +365,7 @@ test('restore: only into the workspace it came from, and no made-up id', async (
   assert.ok(existsSync(join(root, 'src', 'main.ts')))
 })
 
-test('the trash is emptied after a day', async ({ app, id }) => {
+test('purges the trash after a day', async ({ app, id }) => {
   const old = (await app.post('/api/file/delete', { session_id: id, path: 'README.md' })).body
   const young = (await app.post('/api/file/delete', { session_id: id, path: 'alias.ts' })).body
   const about = join(app.state, 'file-trash', old.trash_id, 'about.json')
@@ -384,9 +380,7 @@ test('the trash is emptied after a day', async ({ app, id }) => {
   assert.equal(readdirSync(join(app.state, 'file-trash')), [young.trash_id])
 })
 
-test('the service’s state and the secrets of the home are not there for anybody', async ({
-  app,
-}) => {
+test('the state directory and the home’s secrets are hidden', async ({ app }) => {
   for (const name of ['.env', 'auth.json', 'config.yaml', 'state.db', '.env.backup'])
     writeFileSync(join(app.home, name), 'SECRET: 1')
   mkdirSync(join(app.home, 'profiles', 'other'), { recursive: true })
@@ -435,7 +429,7 @@ test('the service’s state and the secrets of the home are not there for anybod
   assert.is(readFileSync(join(app.home, '.env'), 'utf8'), 'SECRET: 1')
 })
 
-test('the state as a workspace is refused, and where a file says so all the same, nothing of it is shown', async ({
+test('rejects the state directory as a workspace, and shows nothing of it when a file configures it', async ({
   app,
 }) => {
   assert.is((await app.post('/api/session/new', { workspace: app.state })).status, 400)
@@ -454,7 +448,7 @@ test('the state as a workspace is refused, and where a file says so all the same
   assert.is((await app.get(`/api/file?${path}`)).body.content, 'mine')
 })
 
-test('a workspace that has gone is said to be gone', async ({ app, root, id, query }) => {
+test('reports a deleted workspace', async ({ app, root, id, query }) => {
   rmSync(root, { recursive: true })
   for (const url of ['/api/list', '/api/file', '/api/git-info'])
     assert.is((await app.get(`${url}?${query({ path: 'README.md' })}`)).status, 404, url)
@@ -462,7 +456,7 @@ test('a workspace that has gone is said to be gone', async ({ app, root, id, que
   assert.not(existsSync(root))
 })
 
-test('what the file system refuses is a sentence', async ({ app, id, root, query }) => {
+test('reports file system errors in a sentence', async ({ app, id, root, query }) => {
   if (process.getuid?.() === 0) return
   chmodSync(join(root, 'README.md'), 0)
   assert.is((await app.get(`/api/file?${query({ path: 'README.md' })}`)).status, 403)
@@ -472,7 +466,7 @@ test('what the file system refuses is a sentence', async ({ app, id, root, query
   chmodSync(join(root, 'src'), 0o755)
 })
 
-test('the order of the workspaces is kept: POST /api/workspaces/reorder', async ({ app, root }) => {
+test('stores the order of workspaces: POST /api/workspaces/reorder', async ({ app, root }) => {
   const other = join(app.userHome, 'other')
   mkdirSync(other)
   for (const path of [root, other]) await app.post('/api/workspaces/add', { path })
@@ -503,7 +497,7 @@ const otherDisk = (): string | undefined => {
   return undefined
 }
 
-disks('deleted and restored by copies that are whole, links as links', async () => {
+disks('deletes and restores by complete copies, links as links', async () => {
   const state = otherDisk()
   if (!state) return
   const { app, id, root } = await openDesk({ env: { AGENT_WEBUI_STATE_DIR: state } })

@@ -15,7 +15,7 @@ test.after.each(({ app }) => app.close())
 
 const show = (app: TestApp) => app.post('/api/settings', { show_cli_sessions: true })
 
-test('with the setting off probe and stream answer 404', async ({ app }) => {
+test('returns 404 for probe and stream when the setting is off', async ({ app }) => {
   assert.equal((await app.get(PATH)).body, {
     error: 'agent sessions not enabled',
     code: 'not_found',
@@ -33,7 +33,7 @@ test('with the setting off probe and stream answer 404', async ({ app }) => {
   }
 })
 
-test('503 when the watcher is not alive: its database cannot be read', async ({ app }) => {
+test('returns 503 when the watcher cannot read its database', async ({ app }) => {
   await show(app)
   writeFileSync(join(app.home, 'state.db'), 'no database'.repeat(200))
   const stream = await app.get(PATH)
@@ -48,14 +48,14 @@ test('503 when the watcher is not alive: its database cannot be read', async ({ 
   )
 })
 
-test('the probe says that it runs', async ({ app }) => {
+test('the probe reports that the watcher runs', async ({ app }) => {
   await show(app)
   const { status, body } = await app.get(`${PATH}?probe=1`)
   assert.is(status, 200)
   assert.equal(body, { enabled: true, fallback_poll_ms: 30_000, ok: true, watcher_running: true })
 })
 
-test('the stream begins with the sessions as they are and tells of changes; so does GET /api/events', async ({
+test('the stream starts with the current sessions and sends changes; so does GET /api/events', async ({
   app,
 }) => {
   await show(app)

@@ -60,7 +60,7 @@ const diff = ({ app, query }: Desk, path: string, kind: string) =>
 const fileOf = async (desk: Desk, path: string): Promise<Changed | undefined> =>
   (await status(desk)).files.find((file: Changed) => file.path === path)
 
-test('git-info: 404 when the session is unknown; no repository is null alone', async desk => {
+test('git-info: 404 for an unknown session; null without a repository', async desk => {
   const { app } = desk
   for (const url of ['/api/git-info', '/api/git/status', '/api/git/diff']) {
     const gone = await app.get(`${url}?session_id=gone00000000&path=a`)
@@ -78,7 +78,7 @@ test('git-info: 404 when the session is unknown; no repository is null alone', a
   assert.is((await diff(desk, 'README.md', 'everything')).status, 400)
 })
 
-test('a repository further up is not shown; a broken one is none', async desk => {
+test('ignores a repository in a parent directory, and a broken one', async desk => {
   run(desk.app.userHome, 'init', '-q')
   assert.equal(await info(desk), { git: null })
   rmSync(join(desk.app.userHome, '.git'), { recursive: true })
@@ -90,7 +90,7 @@ test('a repository further up is not shown; a broken one is none', async desk =>
   assert.is((await status(desk)).is_git, false)
 })
 
-test('no commits yet: the branch has a name, files are untracked or added', async desk => {
+test('without commits the branch has a name and files are untracked or added', async desk => {
   const { root } = desk
   run(root, 'init', '-qb', 'trunk')
   run(root, 'add', 'README.md')
@@ -105,7 +105,7 @@ test('no commits yet: the branch has a name, files are untracked or added', asyn
   assert.match(body.diff, /\+hello\n\+world\n/)
 })
 
-test('git-info: X and Y are both looked at; the six fields stand twice (decision 12)', async desk => {
+test('git-info: examines both X and Y; the six fields appear twice (decision 12)', async desk => {
   const { root } = desk
   begin(root)
   const clean = await info(desk)
@@ -133,7 +133,7 @@ test('git-info: X and Y are both looked at; the six fields stand twice (decision
   assert.equal(flat, { branch: 'main', dirty: 6, modified: 4, untracked: 1, ahead: 0, behind: 0 })
 })
 
-test('status: every kind of change, names as they are', async desk => {
+test('status: reports every kind of change with exact names', async desk => {
   const { root } = desk
   for (const name of ['gone.txt', 'both.txt', 'mode.sh', 'type.txt'])
     writeFileSync(join(root, name), `${name}\n`.repeat(20))
@@ -166,7 +166,7 @@ test('status: every kind of change, names as they are', async desk => {
   assert.is(truncated, false)
 })
 
-test('hostile names: untracked, modified, renamed and their diffs', async desk => {
+test('hostile names: untracked, modified and renamed files and their diffs', async desk => {
   const { app, root } = desk
   for (const name of HOSTILE_NAMES) writeFileSync(join(root, name), 'one\n')
   run(root, 'init', '-qb', 'main')
@@ -192,7 +192,7 @@ test('hostile names: untracked, modified, renamed and their diffs', async desk =
   assert.is((await app.get('/health')).status, 200)
 })
 
-test('diffs: of the working tree, the index, a rename, new and binary files, cut when large', async desk => {
+test('diffs: working tree, index, renames, new and binary files, truncated when large', async desk => {
   const { root } = desk
   writeFileSync(join(root, 'pic.bin'), Buffer.from([0, 1, 2]))
   writeFileSync(join(root, 'long.txt'), 'x\n')
@@ -247,7 +247,7 @@ test('diffs: of the working tree, the index, a rename, new and binary files, cut
   }
 })
 
-test('a diff is of one changed file: no folder, no pattern, nothing outside, no option', async desk => {
+test('a diff accepts one changed file: no folder, pattern, path outside, or option', async desk => {
   const { root } = desk
   begin(root)
   writeFileSync(join(root, 'README.md'), 'changed')
@@ -275,7 +275,7 @@ test('a diff is of one changed file: no folder, no pattern, nothing outside, no 
   assert.not(existsSync(join(root, 'x')))
 })
 
-test('a conflict is one, with a combined diff', async desk => {
+test('reports a conflict with a combined diff', async desk => {
   const { root } = desk
   begin(root)
   run(root, 'checkout', '-qb', 'other')
@@ -292,7 +292,7 @@ test('a conflict is one, with a combined diff', async desk => {
   assert.match(body.diff, /\+\+<<<<<<< HEAD\n/)
 })
 
-test('a detached head is shown by its commit', async desk => {
+test('shows a detached HEAD by its commit', async desk => {
   const { root } = desk
   begin(root)
   run(root, 'checkout', '-q', '--detach')
@@ -302,7 +302,7 @@ test('a detached head is shown by its commit', async desk => {
   assert.is((await info(desk)).branch, short)
 })
 
-test('ahead and behind are of the upstream, and 0 when there is none any more', async desk => {
+test('ahead and behind refer to the upstream, and are 0 when it is deleted', async desk => {
   const { app, root } = desk
   begin(root)
   const bare = join(app.userHome, 'bare.git')
@@ -321,7 +321,7 @@ test('ahead and behind are of the upstream, and 0 when there is none any more', 
   assert.equal([now.ahead, now.behind], [0, 0])
 })
 
-test('a submodule as workspace, and seen from above', async desk => {
+test('supports a submodule as a workspace and in its parent', async desk => {
   const { app, root } = desk
   const inner = join(app.userHome, 'inner')
   mkdirSync(inner)
@@ -347,7 +347,7 @@ test('a submodule as workspace, and seen from above', async desk => {
   assert.is((await app.get(`/api/git-info?session_id=${id}`)).body.untracked, 1)
 })
 
-test('a second work tree of the same repository', async desk => {
+test('supports a second work tree of the same repository', async desk => {
   const { app, root } = desk
   begin(root)
   const other = join(app.userHome, 'other')
@@ -358,7 +358,7 @@ test('a second work tree of the same repository', async desk => {
   assert.equal([body.branch, body.modified], ['side', 1])
 })
 
-test('nothing that a repository names is executed, and nothing of it is written', async desk => {
+test('runs no program configured by a repository, and writes nothing to it', async desk => {
   const { app, root } = desk
   const mark = join(app.userHome, 'pwned')
   const script = join(app.userHome, 'evil.sh')
@@ -403,7 +403,7 @@ test('nothing that a repository names is executed, and nothing of it is written'
   assert.is(index(), before)
 })
 
-test('`core.worktree` leads git nowhere else', async desk => {
+test('ignores `core.worktree`', async desk => {
   const { app, root } = desk
   begin(root)
   run(root, 'config', 'core.worktree', app.userHome)
@@ -411,7 +411,7 @@ test('`core.worktree` leads git nowhere else', async desk => {
   assert.equal(files, [])
 })
 
-test('secrets of the home and the state are in no status and no diff', async ({ app }) => {
+test('omits secrets and state files from status and diffs', async ({ app }) => {
   writeFileSync(join(app.home, '.env'), 'A=1\n')
   writeFileSync(join(app.home, 'SOUL.md'), 'soul\n')
   run(app.home, 'init', '-qb', 'main')
@@ -433,7 +433,7 @@ test.run()
 
 const odd = suite('git: an odd environment')
 
-odd('variables of the service’s own environment do not reach git', async () => {
+odd('the service’s GIT_* variables do not reach git', async () => {
   const desk = await openDesk({
     env: {
       GIT_DIR: '/nowhere',
@@ -453,26 +453,29 @@ odd('variables of the service’s own environment do not reach git', async () =>
   }
 })
 
-odd('no git: info is null, status says so; a `git` of the workspace is never it', async () => {
-  const desk = await openDesk({ env: { PATH: '.:src:/nowhere' } })
-  try {
-    begin(desk.root)
-    for (const place of ['git', 'src/git']) {
-      writeFileSync(join(desk.root, place), `#!/bin/sh\ntouch ${desk.root}/pwned\n`)
-      chmodSync(join(desk.root, place), 0o755)
+odd(
+  'without git, info is null and status reports it; never runs a `git` of the workspace',
+  async () => {
+    const desk = await openDesk({ env: { PATH: '.:src:/nowhere' } })
+    try {
+      begin(desk.root)
+      for (const place of ['git', 'src/git']) {
+        writeFileSync(join(desk.root, place), `#!/bin/sh\ntouch ${desk.root}/pwned\n`)
+        chmodSync(join(desk.root, place), 0o755)
+      }
+      assert.equal(await info(desk), { git: null })
+      const { app, query } = desk
+      const answer = await app.get(`/api/git/status?${query({})}`)
+      assert.is(answer.status, 503)
+      assert.match(answer.body.error, /git could not be started/)
+      assert.not(existsSync(join(desk.root, 'pwned')))
+    } finally {
+      await desk.app.close()
     }
-    assert.equal(await info(desk), { git: null })
-    const { app, query } = desk
-    const answer = await app.get(`/api/git/status?${query({})}`)
-    assert.is(answer.status, 503)
-    assert.match(answer.body.error, /git could not be started/)
-    assert.not(existsSync(join(desk.root, 'pwned')))
-  } finally {
-    await desk.app.close()
-  }
-})
+  },
+)
 
-odd('a git that does not answer is stopped after its time', async () => {
+odd('stops a git that exceeds its time limit', async () => {
   const desk = await openDesk()
   try {
     begin(desk.root)
@@ -491,7 +494,7 @@ odd('a git that does not answer is stopped after its time', async () => {
   }
 })
 
-odd('very many files are cut, and said to be', async () => {
+odd('truncates very many files and says so', async () => {
   const desk = await openDesk()
   try {
     begin(desk.root)
@@ -504,7 +507,7 @@ odd('very many files are cut, and said to be', async () => {
   }
 })
 
-odd('a status that cannot be understood harms nobody', () => {
+odd('an unparsable status causes no error', () => {
   for (const text of ['', '\0', '1', '2 R. x', 'u', '# branch.ab nonsense', '? \0? ', '9 x\0'])
     assert.is(parseStatus(text).is_git, true)
 })

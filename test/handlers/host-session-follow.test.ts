@@ -36,10 +36,7 @@ for (const schema of SCHEMAS) {
     await app.close()
   })
 
-  test('opening it shows what was said at the terminal since, again and again', async ({
-    app,
-    db,
-  }) => {
+  test('opening a session shows new terminal messages each time', async ({ app, db }) => {
     addConversation(db, ID, { title: 'Named there' })
     assert.is((await take(app)).body.session.title, 'Named there')
     for (let at = 0; at < 4; at += 1) {
@@ -51,7 +48,7 @@ for (const schema of SCHEMAS) {
     assert.is(page.body.session.messages.at(-1).content, 'more 3')
   })
 
-  test('its name follows the terminal until a person gives it one', async ({ app, db }) => {
+  test('its title follows the terminal until the user renames it', async ({ app, db }) => {
     addConversation(db, ID, { title: 'First' })
     await take(app)
     db.prepare('update sessions set title = ? where id = ?').run('Second', ID)
@@ -63,7 +60,7 @@ for (const schema of SCHEMAS) {
     assert.is((await contents(app)).at(-1), 'more')
   })
 
-  test('what was taken back here does not come back', async ({ app, db }) => {
+  test('messages undone here do not come back', async ({ app, db }) => {
     addConversation(db, ID)
     await take(app)
     await app.post('/api/session/undo', { session_id: ID })
@@ -72,10 +69,7 @@ for (const schema of SCHEMAS) {
     assert.equal(await contents(app), [])
   })
 
-  test('a compression at the terminal goes on in another row: it is followed', async ({
-    app,
-    db,
-  }) => {
+  test('follows a terminal compaction into its new row', async ({ app, db }) => {
     addConversation(db, ID)
     await take(app)
     db.prepare("update sessions set ended_at = 1100, end_reason = 'compression' where id = ?").run(
@@ -86,7 +80,7 @@ for (const schema of SCHEMAS) {
     assert.equal(await contents(app), [`question of ${ID}`, `answer of ${ID}`, 'after it'])
   })
 
-  test('an emptied or replaced database takes nothing away', async ({ app, db }) => {
+  test('an emptied or replaced database removes nothing', async ({ app, db }) => {
     addConversation(db, ID)
     await take(app)
     db.prepare('delete from messages where session_id = ?').run(ID)
@@ -95,7 +89,7 @@ for (const schema of SCHEMAS) {
     assert.is((await contents(app)).length, 2)
   })
 
-  test('contents in lists are words everywhere, and no picture is ever text', async ({
+  test('content parts are converted to text everywhere, and images never are', async ({
     app,
     db,
   }) => {
@@ -127,7 +121,7 @@ for (const schema of SCHEMAS) {
 
   // What follows does not depend on the schema, or is in the current one only.
   if (schema === 30) {
-    test('what was said here stays in its place, whatever the terminal says', async ({
+    test('messages written here keep their position whatever the terminal adds', async ({
       app,
       db,
     }) => {
@@ -145,7 +139,7 @@ for (const schema of SCHEMAS) {
       assert.is((await contents(app)).length, after.length)
     })
 
-    test('the page is told: the list row moves and the journal grows without anybody opening it', async ({
+    test('pages receive the updated row and the journal grows without opening the session', async ({
       app,
       db,
     }) => {
@@ -160,7 +154,7 @@ for (const schema of SCHEMAS) {
       assert.is((await app.get(`/api/session/status?session_id=${ID}`)).body.message_count, 3)
     })
 
-    test('what was rewound at the terminal is not shown, and stays in the journal', async ({
+    test('messages rewound at the terminal are hidden but stay in the journal', async ({
       app,
       db,
     }) => {
@@ -173,7 +167,7 @@ for (const schema of SCHEMAS) {
       assert.match(readFileSync(journal(app), 'utf8'), /a mistake/)
     })
 
-    test('a compression in place keeps what was said before it', async ({ app, db }) => {
+    test('compaction in place keeps earlier messages', async ({ app, db }) => {
       addConversation(db, ID)
       await take(app)
       db.prepare('update messages set active = 0, compacted = 1 where session_id = ?').run(ID)
@@ -186,10 +180,7 @@ for (const schema of SCHEMAS) {
       assert.equal(await contents(app), [...wanted, 'and on'])
     })
 
-    test('archived, pinned and hidden there is archived, pinned and absent here', async ({
-      app,
-      db,
-    }) => {
+    test('archived, pinned and hidden flags of the terminal apply here', async ({ app, db }) => {
       await app.post('/api/settings', { show_cli_sessions: true })
       addConversation(db, 'away', { archived: 1 })
       addConversation(db, 'top', { pinned: 1 })

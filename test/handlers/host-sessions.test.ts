@@ -65,7 +65,7 @@ for (const schema of SCHEMAS) {
     assert.type(row.workspace, 'string')
   })
 
-  test('of the listed sessions none is ours, newest activity comes first, 200 at most', async ({
+  test('lists at most 200 sessions, newest activity first, none of them ours', async ({
     app,
     db,
   }) => {
@@ -99,10 +99,7 @@ for (const schema of SCHEMAS) {
     assert.not.ok(own[0].is_cli_session)
   })
 
-  test('with a limit they are merged in order, page by page, and counted on each', async ({
-    app,
-    db,
-  }) => {
+  test('with a limit, pages are merged in order and each has the counts', async ({ app, db }) => {
     await show(app)
     const now = Date.now() / 1_000
     const web = [await talk(app), await talk(app)]
@@ -122,7 +119,7 @@ for (const schema of SCHEMAS) {
     assert.equal(await idsOf(app, '?profile=other'), [])
   })
 
-  test('a list that has not changed answers 304, one that has does not', async ({ app, db }) => {
+  test('an unchanged list is a 304, a changed one is not', async ({ app, db }) => {
     await show(app)
     addConversation(db, ID)
     const { etag = '' } = (await app.get('/api/sessions')).headers
@@ -132,7 +129,7 @@ for (const schema of SCHEMAS) {
     assert.is((await again()).status, 200)
   })
 
-  test('of a compressed lineage the tip is shown, with the whole visible history and no copy twice', async ({
+  test('shows the latest session of a compacted lineage with its whole visible history, without duplicates', async ({
     app,
     db,
   }) => {
@@ -166,7 +163,7 @@ for (const schema of SCHEMAS) {
     )
   })
 
-  test('branches are shown beside what they came from', async ({ app, db }) => {
+  test('lists branches beside their origin', async ({ app, db }) => {
     await show(app)
     addConversation(db, 'trunk', { end_reason: 'branched', ended_at: 1_010 })
     addConversation(db, 'twig', { parent_session_id: 'trunk', started_at: 1_020 })
@@ -232,7 +229,7 @@ for (const schema of SCHEMAS) {
     assert.ok(Array.isArray(body.entries))
   })
 
-  test('import_cli refuses what neither store has', async ({ app }) => {
+  test('import_cli rejects an id that neither store has', async ({ app }) => {
     assert.is((await app.post('/api/session/import_cli')).status, 400)
     for (const session_id of ['nothing', '../../etc/passwd', 'a b']) {
       const answer = await app.post('/api/session/import_cli', { session_id })
@@ -272,7 +269,7 @@ for (const schema of SCHEMAS) {
     assert.is((await app.get(`/api/session?session_id=${ID}`)).body.session.messages.length, 2)
   })
 
-  test('an imported session is brought up to date; once something was said here, theirs comes after it', async ({
+  test('syncs an imported session; once it has messages of its own, new terminal messages follow them', async ({
     app,
     db,
   }) => {
@@ -351,7 +348,7 @@ for (const schema of SCHEMAS) {
     assert.not.ok(existsSync(join(app.state, 'trash', ID)))
   })
 
-  test('a session that only the command line has is deleted and restored', async ({ app, db }) => {
+  test('deletes and restores a session that only the command line has', async ({ app, db }) => {
     await show(app)
     addConversation(db, ID, { title: 'Named' })
     const stream = app.events('/api/events')
@@ -369,7 +366,7 @@ for (const schema of SCHEMAS) {
     assert.is((await app.post('/api/session/restore', { session_id: ID })).status, 404)
   })
 
-  test('deleted for good means that no byte of it is left', async ({ app, db }) => {
+  test('permanent deletion leaves no byte of the session', async ({ app, db }) => {
     addConversation(db, ID, { title: 'a-very-secret-title' })
     await app.post('/api/session/import_cli', { session_id: ID })
     await app.post('/api/session/delete', { session_id: ID, permanent: true })
@@ -378,7 +375,7 @@ for (const schema of SCHEMAS) {
     assert.not.ok(existsSync(join(app.state, 'trash', ID)))
   })
 
-  test('a delete waits for a writer that holds the database', async ({ app, db }) => {
+  test('a delete waits for a writer that locks the database', async ({ app, db }) => {
     addConversation(db, ID)
     db.exec('begin immediate')
     const asked = app.post('/api/session/delete', { session_id: ID })
@@ -389,10 +386,7 @@ for (const schema of SCHEMAS) {
     assert.is(db.prepare('select count(*) from sessions').pluck().get(), 0)
   })
 
-  test('the shape of the database stays as it is and no connection stays open', async ({
-    app,
-    db,
-  }) => {
+  test('keeps the schema of the database and leaves no connection open', async ({ app, db }) => {
     await show(app)
     addConversation(db, ID)
     const shape = () => db.prepare('select type, name, sql from sqlite_master order by name').all()
@@ -433,13 +427,13 @@ broken.before.each(async context => {
 })
 broken.after.each(({ app }) => app.close())
 
-broken('no database: nothing is listed, and none is made', async ({ app }) => {
+broken('without a database the list is empty and none is created', async ({ app }) => {
   assert.equal(await listOf(app), { sessions: [], cli_count: 0 })
   await app.post('/api/session/delete', { session_id: ID })
   assert.not.ok(existsSync(join(app.home, 'state.db')))
 })
 
-broken('a file that is no database degrades to empty and is left alone', async ({ app }) => {
+broken('a file that is not a database gives an empty list and is not changed', async ({ app }) => {
   const path = join(app.home, 'state.db')
   writeFileSync(path, 'this is not a database'.repeat(100))
   assert.equal(await listOf(app), { sessions: [], cli_count: 0 })
@@ -464,7 +458,7 @@ broken('without a source column the list is empty', async ({ app }) => {
   assert.equal(app.errors, [])
 })
 
-broken('two profiles see their own sessions only', async ({ app }) => {
+broken('each profile sees only its own sessions', async ({ app }) => {
   await app.post('/api/profile/create', { name: 'work' })
   const db = createStateDb(join(app.home, 'profiles', 'work'), 6)
   addConversation(db, ID)

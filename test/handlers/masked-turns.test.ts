@@ -28,7 +28,10 @@ test.after.each(({ chat }) => chat.close())
 const cutEach = (text: string, size: number): string[] =>
   text.match(new RegExp(`[\\s\\S]{1,${size}}`, 'g')) ?? []
 
-test('words, thoughts and output in pieces: the sum is the masked whole', async ({ chat, id }) => {
+test('text, reasoning and output streamed in pieces equal the redacted whole', async ({
+  chat,
+  id,
+}) => {
   const text = `The key is ${KEY}, the other ${OTHER}.`
   for (const size of [1, 3, 7, 12]) {
     chat.provider.push(
@@ -60,7 +63,7 @@ test('words, thoughts and output in pieces: the sum is the masked whole', async 
   }
 })
 
-test('the picture of a running turn, its live file, and what a stop leaves', async ({
+test('redacts the snapshot of a running turn, its live file, and a stopped turn', async ({
   chat,
   id,
 }) => {
@@ -87,7 +90,7 @@ test('the picture of a running turn, its live file, and what a stop leaves', asy
   assert.match(journal, 'glm-47...0815')
 })
 
-test('a file that was read masked is written whole', async ({ chat, id, workspace }) => {
+test('a file that was read redacted is written back in full', async ({ chat, id, workspace }) => {
   const path = join(workspace, 'settings.ini')
   const stored = `name = one\nkey = ${KEY}\nTOKEN=hunter2\n`
   const shown = redact(stored).replace(KEY, 'glm-47...0815')
@@ -116,7 +119,7 @@ test('a file that was read masked is written whole', async ({ chat, id, workspac
   assert.not.ok(readdirSync(workspace).some(name => name === 'copy.ini' || name === 'key.txt'))
 })
 
-test('what a person says stays as it is said', async ({ chat, id }) => {
+test('user messages are not redacted', async ({ chat, id }) => {
   chat.provider.push({
     toolCalls: [{ name: 'clarify', arguments: { question: 'Which key?' } }],
   })

@@ -26,7 +26,7 @@ const put = (path: string, text: string) => {
   writeFileSync(path, text)
 }
 
-test('a text that was read masked and is written back keeps its secrets, or is refused', async ({
+test('text read redacted keeps its secrets when written back, or is rejected', async ({
   app,
   provider,
 }) => {

@@ -27,7 +27,7 @@ const put = (dir: string, name: string, text: string) => {
   writeFileSync(join(dir, name), text)
 }
 
-test('what is refused writes nothing', async ({ app, notes }) => {
+test('a rejected request writes nothing', async ({ app, notes }) => {
   const cases: [body: Record<string, unknown>, sentence: string][] = [
     [{}, 'Missing required field(s): section, content'],
     [{ section: 'memory' }, 'Missing required field(s): content'],
@@ -59,7 +59,7 @@ test('what is refused writes nothing', async ({ app, notes }) => {
   assert.not.ok(existsSync(notes))
 })
 
-test('contract 1.13: nothing yet, then written, read, and changed by another program', async ({
+test('contract 1.13: empty, written, read, and changed by another program', async ({
   app,
   notes,
 }) => {
@@ -91,7 +91,7 @@ test('contract 1.13: nothing yet, then written, read, and changed by another pro
   )
 })
 
-test('who read something else is refused with 409 and told what stands there', async ({
+test('rejects a write based on an outdated version with the current text (409)', async ({
   app,
   notes,
 }) => {
@@ -131,7 +131,7 @@ test('who read something else is refused with 409 and told what stands there', a
   assert.is((await app.get('/api/memory')).body.user, '')
 })
 
-test('the size limits are facts of the configuration, not refusals', async ({ app }) => {
+test('size limits are reported from the configuration, not enforced', async ({ app }) => {
   const limits = async () => {
     const { memory_char_limit, user_char_limit } = (await app.get('/api/memory')).body
     return [memory_char_limit, user_char_limit]
@@ -143,7 +143,7 @@ test('the size limits are facts of the configuration, not refusals', async ({ ap
   assert.is((await app.post('/api/memory/write', long)).status, 200)
 })
 
-test('redaction is shown and never written back', async ({ app, notes }) => {
+test('shows redacted text and never writes it back', async ({ app, notes }) => {
   const secret = `sk-${'a1b2c3d4'.repeat(4)}`
   put(notes, 'MEMORY.md', `The key is ${secret}.`)
   const { memory, memory_version: expected_version } = (await app.get('/api/memory')).body
@@ -157,7 +157,7 @@ test('redaction is shown and never written back', async ({ app, notes }) => {
   assert.not.match(late.text, secret)
 })
 
-test('decision 37: a writer waits for the lock the command line holds', async ({ app, notes }) => {
+test('decision 37: a writer waits for the command line’s lock', async ({ app, notes }) => {
   put(notes, 'MEMORY.md', 'before')
   const lock = join(notes, 'MEMORY.md.lock')
   const agent = spawn('flock', [lock, 'cat'], { stdio: ['pipe', 'pipe', 'ignore'] })
@@ -176,7 +176,7 @@ test('decision 37: a writer waits for the lock the command line holds', async ({
   assert.is(readFileSync(join(notes, 'MEMORY.md'), 'utf8'), 'agent')
 })
 
-test('two browsers on two profiles see and write their own notes; a linked note stays a link', async ({
+test('two browsers on two profiles have separate notes; a linked note stays a link', async ({
   app,
 }) => {
   const work = join(app.home, 'profiles', 'work')
@@ -193,7 +193,7 @@ test('two browsers on two profiles see and write their own notes; a linked note 
   assert.is((await app.get('/api/memory', { headers })).body.user, 'mine')
 })
 
-test('the notes reach the model of their own profile, unless the configuration switches them off', async () => {
+test('notes are sent to the model of their own profile, unless disabled in the configuration', async () => {
   const chat = await startChat({ text: 'One.' }, { text: 'A title' }, { text: 'Two.' })
   try {
     const dir = join(chat.app.home, 'memories')

@@ -83,7 +83,7 @@ test(
   }),
 )
 
-test('a variable that could not be used stops the start with a sentence', async () => {
+test('an unusable password variable stops startup with a reason', async () => {
   const home = mkdtempSync(join(tmpdir(), 'password-'))
   for (const password of ['a'.repeat(1_025), 'two\nlines']) {
     const program = launch(
@@ -131,7 +131,7 @@ test(
   ),
 )
 
-test('bound to the network the password cannot be removed, and without one nothing is answered', async () => {
+test('bound to the network, the password cannot be removed, and without one every request is rejected', async () => {
   const app = await startApp({ argv: ['--host', '0.0.0.0'] })
   try {
     for (const path of ['/api/sessions', '/api/settings', '/api/onboarding/status', '/api/events'])

@@ -44,7 +44,7 @@ const ask = async (app: TestApp) => {
 }
 
 for (const api_mode of ['chat_completions', 'codex_responses', 'anthropic_messages'])
-  test(`sent with each request in the format ${api_mode}, the title's too`, async ({
+  test(`sends routing with each request in the format ${api_mode}, including the title’s`, async ({
     app,
     provider,
   }) => {
@@ -56,7 +56,7 @@ for (const api_mode of ['chat_completions', 'codex_responses', 'anthropic_messag
     assert.equal(sent, Array(sent.length).fill({ ...ROUTING, ignore: ['deepinfra'] }))
   })
 
-test('of no concern to another provider; nothing is sent where nothing is asked for', async ({
+test('sends no routing to other providers, or when none is configured', async ({
   app,
   provider,
 }) => {
@@ -82,10 +82,7 @@ const SLIPS: [unknown, RegExp][] = [
   [['deny'], /provider_routing must be a mapping/],
 ]
 
-test('what cannot be understood is refused by its name, and nothing is sent', async ({
-  app,
-  provider,
-}) => {
+test('rejects invalid routing by key name and sends nothing', async ({ app, provider }) => {
   for (const [provider_routing, words] of SLIPS) {
     configure(app, { model: model(provider.url), provider_routing })
     const { text } = await ask(app)

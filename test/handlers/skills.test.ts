@@ -54,7 +54,7 @@ const MANY = [
   'x',
 ]
 
-test('spec, Skills: glob characters are 400, an unknown name is 404, whatever it looks like', async ({
+test('spec, Skills: glob characters are 400 and an unknown name is 404, whichever characters it has', async ({
   app,
   root,
 }) => {
@@ -74,7 +74,7 @@ test('spec, Skills: glob characters are 400, an unknown name is 404, whatever it
   }
 })
 
-test('spec, Skills: a linked file path must stay inside the skill directory', async ({
+test('spec, Skills: a linked file path must stay inside of the skill directory', async ({
   app,
   root,
 }) => {
@@ -150,7 +150,7 @@ test('contract 1.13: the record, with linked_files always an object', async ({ a
   assert.is((await content(app, 'deploy', 'assets/big.txt')).status, 400)
 })
 
-test('what a skill needs and does not find is named', async ({ app, root }) => {
+test('names missing prerequisites of a skill', async ({ app, root }) => {
   addSkill(
     root,
     'mail',
@@ -168,7 +168,7 @@ test('what a skill needs and does not find is named', async ({ app, root }) => {
   assert.equal((await content(app, 'mail')).body.missing_required_environment_variables, [])
 })
 
-test('listed by category and name; what another program changes is seen at once', async ({
+test('lists by category and name; reflects changes by other programs at once', async ({
   app,
   root,
 }) => {
@@ -192,7 +192,7 @@ test('listed by category and name; what another program changes is seen at once'
   assert.equal(await names(app), ['/bare', '/broken', '/omega', 'ops/a', 'ops/c'])
 })
 
-test('disabled skills and those of another system are hidden, and listed with all=1', async ({
+test('hides disabled skills and those of other platforms; all=1 lists them', async ({
   app,
   root,
 }) => {
@@ -209,7 +209,7 @@ test('disabled skills and those of another system are hidden, and listed with al
   assert.is((await content(app, 'off')).body.enabled, false)
 })
 
-test('toggle: skills.disabled in config.yaml, comments kept, unknown names refused', async ({
+test('toggle: edits skills.disabled in config.yaml, keeps comments, rejects unknown names', async ({
   app,
   root,
 }) => {
@@ -239,7 +239,7 @@ test('toggle: skills.disabled in config.yaml, comments kept, unknown names refus
   assert.equal(await names(app), ['ops/deploy'])
 })
 
-test('spec, Skills: what save refuses writes nothing', async ({ app, root }) => {
+test('spec, Skills: a rejected save writes nothing', async ({ app, root }) => {
   const text = skillText('a')
   const cases: [body: Record<string, unknown>, sentence: RegExp][] = [
     [{}, /^Missing required field\(s\): name, content$/],
@@ -281,7 +281,7 @@ test('spec, Skills: what save refuses writes nothing', async ({ app, root }) => 
   assert.equal(readdirSync(join(app.home, 'elsewhere')), [])
 })
 
-test('saved under a normal name, whole, and the stale index of the command line goes', async ({
+test('saves under a normalized name, and removes the command line’s stale index', async ({
   app,
   root,
 }) => {
@@ -328,7 +328,7 @@ test('saved under a normal name, whole, and the stale index of the command line 
   assert.is((await list(app)).length, 2)
 })
 
-test('a linked file is written below the four folders only, and never over another’s change', async ({
+test('writes linked files only below the four folders, and never over another change', async ({
   app,
   root,
 }) => {
@@ -381,7 +381,7 @@ test('a linked file is written below the four folders only, and never over anoth
   assert.is(readFileSync(join(dir, 'scripts', 'deep', 'new.sh'), 'utf8'), 'echo')
 })
 
-test('contract 9.3: delete removes the one that is named, never by a pattern', async ({
+test('contract 9.3: delete removes exactly the named skill, never by a pattern', async ({
   app,
   root,
 }) => {
@@ -400,7 +400,7 @@ test('contract 9.3: delete removes the one that is named, never by a pattern', a
   assert.equal(readdirSync(root).sort(), ['c', 'ops'])
 })
 
-test('external_dirs are read-only, and the profile’s own skill of a name wins', async ({
+test('external_dirs are read-only; the profile’s own skill of the same name wins', async ({
   app,
   root,
 }) => {
@@ -424,7 +424,7 @@ test('external_dirs are read-only, and the profile’s own skill of a name wins'
   assert.equal(await names(app), ['/deploy', '/tool'])
 })
 
-test('a SKILL.md that leads out of its directory is no skill', async ({ app, root }) => {
+test('ignores a SKILL.md that links outside of its directory', async ({ app, root }) => {
   put(join(app.home, 'secret.txt'), skillText('evil'))
   mkdirSync(join(root, 'evil'), { recursive: true })
   symlinkSync(join(app.home, 'secret.txt'), join(root, 'evil', 'SKILL.md'))
@@ -432,10 +432,7 @@ test('a SKILL.md that leads out of its directory is no skill', async ({ app, roo
   assert.is((await content(app, 'evil')).status, 404)
 })
 
-test('contract 9.3: two browsers on two profiles see and change their own skills', async ({
-  app,
-  root,
-}) => {
+test('contract 9.3: two browsers on two profiles have separate skills', async ({ app, root }) => {
   const work = join(app.home, 'profiles', 'work')
   addSkill(join(work, 'skills'), 'clerk')
   addSkill(root, 'cook')
@@ -462,7 +459,7 @@ test('contract 9.3: two browsers on two profiles see and change their own skills
   )
 })
 
-test('saving from a page that knows one kind of line end keeps those of the file, its mark and its encoding', async ({
+test('saving keeps the line endings, byte order mark and encoding of the file', async ({
   app,
   root,
 }) => {

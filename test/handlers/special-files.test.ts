@@ -130,7 +130,7 @@ const GETS = Object.keys(routes)
 const half = <T>(of: readonly T[]): readonly T[] =>
   process.env.PROOF === 'full' ? of : of.filter((_, at) => at % 2 === 0)
 
-test('what the service cannot be without: the start is refused with a sentence that names it', () =>
+test('required files: startup fails with an error that names the file', () =>
   withHome(['webui/.signing_key', 'webui/instance.lock'], async (_home, base) => {
     const state = join(base, 'webui')
     const sentence = (name: string) =>
@@ -140,7 +140,7 @@ test('what the service cannot be without: the start is refused with a sentence t
     assert.throws(() => acquireLock(state, info), sentence('instance.lock'))
   }))
 
-test('the files of the sign-in: the service starts, and lets nobody in whom they do not name', () =>
+test('authentication files: the service starts and rejects everyone they do not name', () =>
   withHome(
     SIGN_IN.map(name => `webui/${name}`),
     home =>
@@ -155,7 +155,7 @@ test('the files of the sign-in: the service starts, and lets nobody in whom they
       }),
   ))
 
-test('the configuration: what needs it is refused with the reason', () =>
+test('configuration: requests that need it are rejected with the reason', () =>
   withHome(CONFIGURATION, home =>
     serving(home, async client => {
       assert.equal(
@@ -171,7 +171,7 @@ test('the configuration: what needs it is refused with the reason', () =>
     }),
   ))
 
-test('all others: every request is answered, nothing of them is removed, and doctor says how it is', () =>
+test('other files: every request is answered, none is removed, and doctor reports them', () =>
   withHome(OTHERS, async (home, base) => {
     const workspace = join(home, 'work')
     writeFileSync(join(base, 'config.yaml'), 'model: demo\n')

@@ -70,7 +70,7 @@ test(
 
 // The queue.
 
-test('what was queued goes out in its order when the turn has ended well, with no page open', async () => {
+test('sends queued messages in order after a successful turn, without an open page', async () => {
   const { opened, open } = gate()
   const chat = await startChat({ text: 'one', gate: opened }, { text: 'two' }, { text: 'three' })
   try {
@@ -146,7 +146,7 @@ test(
 
 // Into the running turn.
 
-test('put behind a turn that is stopped in that moment, it waits for a person', async () => {
+test('a message queued while the turn is being stopped waits for the user', async () => {
   const row = { session_id: 'abcdefabcdef', last_turn: null as string | null }
   let stream: string | null = 'running'
   let queued: unknown = null
@@ -176,7 +176,7 @@ test('put behind a turn that is stopped in that moment, it waits for a person', 
   assert.equal([sent, added.streamId, added.queued.length], [[], null, 1])
 })
 
-test('a deleted session asks nobody anything any more', async () => {
+test('deleting a session withdraws its questions', async () => {
   const { opened, open } = gate()
   const chat = await startChat({ text: 'Hello.' }, { text: 'never', gate: opened })
   try {
@@ -193,7 +193,7 @@ test('a deleted session asks nobody anything any more', async () => {
   }
 })
 
-test('a word into the running turn is read before its next step and stands where it was read', async () => {
+test('a steering message is read before the next step and stored at that position', async () => {
   const { opened, open } = gate()
   const call = { id: 'c1', name: 'todo', arguments: {} }
   const chat = await startChat({ toolCalls: [call], gate: opened }, { text: 'As you say.' })
@@ -231,7 +231,7 @@ test('a word into the running turn is read before its next step and stands where
   }
 })
 
-test('what the turn did not read any more becomes the next one', async () => {
+test('steering messages the turn did not read become the next message', async () => {
   const { opened, open } = gate()
   const chat = await startChat({ status: 400, body: { error: { message: 'no' } }, gate: opened })
   try {
@@ -280,7 +280,7 @@ test(
   ),
 )
 
-test('kill -9: what was queued and what was said into the turn is there afterwards, once', async () => {
+test('queued and steering messages survive kill -9 exactly once', async () => {
   const provider = await createProvider({ text: 'x', end: 'headers' })
   const app = await spawnApp()
   try {
@@ -321,7 +321,7 @@ test('kill -9: what was queued and what was said into the turn is there afterwar
 
 // Beside it.
 
-test('a side question is answered while a turn runs, knows the conversation, and is kept nowhere', async () => {
+test('answers a side question during a turn, with the conversation as context, and stores nothing', async () => {
   const { opened, open } = gate()
   const chat = await startChat(
     { text: 'The cat is grey.' },
@@ -355,7 +355,7 @@ test('a side question is answered while a turn runs, knows the conversation, and
   }
 })
 
-test('a background prompt runs in a session of its own, and its end is told to every page', async () => {
+test('a background prompt runs in its own session and its end is sent to all pages', async () => {
   const chat = await startChat({ text: 'Found it.' })
   try {
     const { app } = chat
@@ -385,7 +385,7 @@ test('a background prompt runs in a session of its own, and its end is told to e
   }
 })
 
-test('yolo: nothing is asked in this session, what waits is allowed, the floor holds, and it can be taken back', async () => {
+test('yolo allows pending and new requests in this session except blocked commands, and can be turned off', async () => {
   const runs = (command: string, id: string) => ({
     toolCalls: [{ id, name: 'terminal', arguments: { command } }],
   })

@@ -71,7 +71,7 @@ test.after.each(async ({ app }) => {
 const send = (app: TestApp, body: Buffer | string, headers: Record<string, string> = TYPE) =>
   app.request('POST', '/api/transcribe', { body, headers })
 
-test('what is no upload is refused with 400', async ({ app }) => {
+test('rejects a request that is not an upload (400)', async ({ app }) => {
   const refused = async (body: Buffer | string, headers?: Record<string, string>) => {
     const answer = await send(app, body, headers)
     assert.is(answer.status, 400)
@@ -94,7 +94,7 @@ test('what is no upload is refused with 400', async ({ app }) => {
   assert.equal(app.errors, [])
 })
 
-test('503 without a speech service', async ({ app }) => {
+test('returns 503 without a speech service', async ({ app }) => {
   const answer = await send(app, recording())
   assert.equal(
     [answer.status, answer.body.error],
@@ -103,7 +103,7 @@ test('503 without a speech service', async ({ app }) => {
   assert.equal((await app.get('/api/transcribe/capability')).body, { available: false })
 })
 
-test('a body over 20 MB is refused with 400 while it arrives, though nobody said how long it is', async ({
+test('rejects a body over 20 MB while it arrives, even without a declared length (400)', async ({
   app,
 }) => {
   const { hostname, port } = new URL(app.url)
@@ -123,7 +123,7 @@ test('a body over 20 MB is refused with 400 while it arrives, though nobody said
   assert.is(answered, 400)
 })
 
-test('a caller that leaves in the middle leaves nothing behind', async ({ app }) => {
+test('a client that disconnects leaves no files behind', async ({ app }) => {
   const { hostname, port } = new URL(app.url)
   await new Promise<void>(resolve => {
     const headers = { ...TYPE, 'Content-Length': '100000' }
@@ -137,7 +137,7 @@ test('a caller that leaves in the middle leaves nothing behind', async ({ app })
   assert.equal(app.errors, [])
 })
 
-test('a recording is sent to the service of stt and its words come back', async ({ app }) => {
+test('sends a recording to the configured service and returns its text', async ({ app }) => {
   const service = await speechService({ status: 200, body: { text: ' hello there ' } })
   writeFileSync(
     join(app.home, 'config.yaml'),
@@ -156,7 +156,7 @@ test('a recording is sent to the service of stt and its words come back', async 
   service.close()
 })
 
-test('what the service refuses is told in its words, without the key', async ({ app }) => {
+test('reports the service’s error without the key', async ({ app }) => {
   const service = await speechService({
     status: 400,
     body: { error: { message: 'Invalid file format, sk-stt-secret' } },

@@ -55,7 +55,7 @@ const incoming = ({ app }: Desk): string[] => {
   return existsSync(dir) ? readdirSync(dir) : []
 }
 
-test('refused: no form, no file, no name, no session, a broken end; nothing stays', async desk => {
+test('rejects requests without form, file, name or session, and truncated ones; stores nothing', async desk => {
   const { id, app, root } = desk
   const session = { name: 'session_id', data: id }
   const file = { name: 'file', filename: 'a.txt', data: 'x' }
@@ -90,7 +90,7 @@ test('refused: no form, no file, no name, no session, a broken end; nothing stay
   assert.is((await app.get('/health')).status, 200)
 })
 
-test('refused: names of dots only, or that lead outside the workspace', async desk => {
+test('rejects names of dots only and names that lead outside of the workspace', async desk => {
   const names = [
     '.',
     '..',
@@ -122,7 +122,7 @@ test('refused: names of dots only, or that lead outside the workspace', async de
   assert.not(existsSync(join(desk.app.userHome, 'up.txt')))
 })
 
-test('a name is made harmless: letters of any script stay, 200 characters at most', () => {
+test('sanitizes names: keeps letters of any script, at most 200 characters', () => {
   const cases: [string, string][] = [
     ['plain-name_1.txt', 'plain-name_1.txt'],
     ['my file (1).txt', 'my_file__1_.txt'],
@@ -143,7 +143,7 @@ test('a name is made harmless: letters of any script stay, 200 characters at mos
   assert.is(uploadName('x'.repeat(300)).length, 200)
 })
 
-test('arrives whole, whatever order and shape; the reply has name, absolute path and size', async desk => {
+test('stores the complete file for any field order; returns name, absolute path and size', async desk => {
   const { id, root } = desk
   const data = Buffer.from(Array.from({ length: 300_000 }, (_, n) => n % 256))
   const first = await upload(desk, { filename: 'data.bin', data })
@@ -168,7 +168,7 @@ test('arrives whole, whatever order and shape; the reply has name, absolute path
   assert.equal(incoming(desk), [])
 })
 
-test('decision 36: a name that is taken gets (2), (3); nothing is replaced, no link followed', async desk => {
+test('decision 36: an existing name gets (2), (3); replaces nothing, follows no link', async desk => {
   const { app, root } = desk
   const put = async (filename: string, data: string) =>
     (await upload(desk, { filename, data })).body.filename
@@ -190,7 +190,7 @@ test('decision 36: a name that is taken gets (2), (3); nothing is replaced, no l
   assert.equal(contents.sort(), ['0', '1', '2', '3', '4', '5', '6', '7'])
 })
 
-test('into a folder of the workspace, which is made when it is missing', async desk => {
+test('uploads into a workspace folder and creates it when missing', async desk => {
   const { root } = desk
   const into = (path: string) =>
     upload(desk, { filename: 'a.txt', data: 'x' }, [{ name: 'path', data: path }])
@@ -212,7 +212,7 @@ const until = async ({ app }: Desk, isSo: () => boolean): Promise<void> => {
   assert.ok(isSo())
 }
 
-test('an upload that is cut leaves nothing', async desk => {
+test('an interrupted upload leaves nothing', async desk => {
   const { app, root } = desk
   const { port } = new URL(app.url)
   for (const end of ['destroy', 'resetAndDestroy', 'end'] as const) {
@@ -229,7 +229,7 @@ test('an upload that is cut leaves nothing', async desk => {
   assert.is((await upload(desk, { filename: 'after.txt', data: 'x' })).status, 200)
 })
 
-test('what a killed process was receiving is removed at the next start', async desk => {
+test('removes partial uploads of a killed process at the next start', async desk => {
   const dir = join(desk.app.state, 'incoming')
   mkdirSync(dir, { recursive: true })
   writeFileSync(join(dir, 'x.part'), 'half')
@@ -237,7 +237,7 @@ test('what a killed process was receiving is removed at the next start', async d
   assert.equal(incoming(desk), [])
 })
 
-test('decision 1: over 20 MiB is 400, announced or not, and nothing of it stays', async desk => {
+test('decision 1: rejects more than 20 MiB, declared or not, and stores nothing (400)', async desk => {
   const { app, root } = desk
   const declared = await app.request('POST', '/api/upload', {
     headers: { 'Content-Type': TYPE, 'Content-Length': String(LIMIT + 1), Connection: 'close' },
@@ -280,7 +280,7 @@ test('decision 1: over 20 MiB is 400, announced or not, and nothing of it stays'
   assert.is((await upload(desk, { filename: 'most.bin', data: most })).body.size, most.length)
 })
 
-test('a form of too many parts, fields and headers is bounded', async desk => {
+test('bounds parts, fields and headers of a form', async desk => {
   const fields = Array.from({ length: 5_000 }, (_, n) => ({ name: `f${n}`, data: 'x' }))
   const many = await upload(desk, { filename: 'a.txt', data: 'x' }, fields)
   assert.ok(many.status < 500)
@@ -302,7 +302,7 @@ test('a form of too many parts, fields and headers is bounded', async desk => {
   assert.equal(incoming(desk), [])
 })
 
-test('on another disk than the state it arrives as well', async () => {
+test('works when the workspace is on another disk than the state directory', async () => {
   let state = ''
   try {
     if (statSync('/dev/shm').dev === statSync('/tmp').dev) return

@@ -22,7 +22,7 @@ type Row = { id: string; source: string; model: string | null; title: string | n
 const test = suite('sync_to_insights')
 
 for (const schema of SCHEMAS) {
-  test(`off, the web writes nothing to state.db; on, it writes absolute totals (schema ${schema})`, async () => {
+  test(`off: nothing is written to state.db; on: absolute totals are (schema ${schema})`, async () => {
     const { app, newSession, turn, close } = await startChat(
       answer(10, 5),
       title,
@@ -68,7 +68,7 @@ test('a missing state.db is not created', async () => {
   await close()
 })
 
-test('a failure is a line in the log and the turn is done all the same', async () => {
+test('a failed write is logged and the turn still completes', async () => {
   const { app, newSession, turn, close } = await startChat(answer(1, 1), title)
   await app.post('/api/settings', { sync_to_insights: true })
   writeFileSync(join(app.home, 'state.db'), 'no database'.repeat(300))
@@ -79,7 +79,7 @@ test('a failure is a line in the log and the turn is done all the same', async (
   await close()
 })
 
-test('a title that is taken gets the next free number, and keeps it', async () => {
+test('a duplicate title gets the next free number and keeps it', async () => {
   const { app, newSession, turn, close } = await startChat(answer(1, 1), title, answer(1, 1))
   await app.post('/api/settings', { sync_to_insights: true })
   const db = createStateDb(app.home, 6)
@@ -96,7 +96,7 @@ test('a title that is taken gets the next free number, and keeps it', async () =
   await close()
 })
 
-test('a session of the command line keeps its source and its name', async () => {
+test('a CLI session keeps its source and title', async () => {
   const { app, turn, close } = await startChat(answer(10, 5))
   await app.post('/api/settings', { sync_to_insights: true })
   const db = createStateDb(app.home, 30)
