@@ -42,7 +42,7 @@ const answer = async (chat: Chat, session_id: string, choice: string) => {
   return pattern_key as string
 }
 
-test('limits that are none are refused, absent ones stay, null takes one away, comments are kept', async () => {
+test('rejects invalid limits, keeps absent ones, removes one with null, and keeps comments', async () => {
   const chat = await startChat()
   try {
     const { app } = chat

@@ -62,7 +62,7 @@ test('contract §1.15: setup from another network is rejected while sign-in is o
   })
 })
 
-test('contract §1.15: what is missing is named', async () => {
+test('contract §1.15: names missing fields', async () => {
   await withApp({}, async app => {
     const custom = { provider: 'custom', model: 'm', api_key: 'sk-of-custom' }
     const cases: [Record<string, unknown>, string][] = [
@@ -86,7 +86,7 @@ test('contract §1.15: what is missing is named', async () => {
   })
 })
 
-test('contract §1.15: an existing config.yaml is touched only after a yes', async () => {
+test('contract §1.15: an existing config.yaml is changed only after confirmation', async () => {
   await withApp({}, async app => {
     const before = '# mine\nagent:\n  max_turns: 5 # few\n'
     writeFileSync(join(app.home, 'config.yaml'), before)
@@ -114,7 +114,7 @@ test('spec.md, Configuration: SKIP_ONBOARDING=1 skips, and setup writes nothing'
   }
 })
 
-test('contract §1.15: a provider outside the table completes and writes nothing', async () => {
+test('contract §1.15: a provider outside of the table completes onboarding and writes nothing', async () => {
   await withApp({}, async app => {
     const answer = await setup(app, { provider: 'nous', model: 'x', api_key: 'sk-12345678' })
     assert.equal([answer.status, answer.body.completed], [200, true])
@@ -122,7 +122,7 @@ test('contract §1.15: a provider outside the table completes and writes nothing
   })
 })
 
-test('a fresh home: needs a provider, the agent is found, the demo is offered', async () => {
+test('a new home needs a provider, detects the agent, and offers the demo', async () => {
   await withApp({}, async app => {
     const { body } = await app.get('/api/onboarding/status')
     assert.is(body.completed, false)
@@ -148,7 +148,7 @@ test('a fresh home: needs a provider, the agent is found, the demo is offered', 
   })
 })
 
-test('contract §1.15: a successful setup writes model, address and key, each where it belongs', async () => {
+test('contract §1.15: a successful setup writes model, address and key to their files', async () => {
   await withApp({}, async app => {
     const { body } = await setup(app, { ...OPENAI, model: 'openai/gpt-5.4' })
     assert.equal([body.completed, body.system.chat_ready], [true, true])
@@ -171,7 +171,7 @@ test('contract §1.15: a successful setup writes model, address and key, each wh
   })
 })
 
-test('an OpenAI key that is there stays when a custom endpoint brings its own', async () => {
+test('keeps an existing OpenAI key when a custom endpoint has its own', async () => {
   await withApp({}, async app => {
     writeFileSync(join(app.home, '.env'), 'OPENAI_API_KEY=sk-of-openai\n')
     const base_url = 'https://far.example/v1'
@@ -187,7 +187,7 @@ test('an OpenAI key that is there stays when a custom endpoint brings its own', 
   })
 })
 
-test('a key that was written beside another provider’s model does not follow the new one', async () => {
+test('a key stored for one provider’s model is not used for a new provider', async () => {
   await withApp({}, async app => {
     writeFileSync(
       join(app.home, 'config.yaml'),
@@ -213,7 +213,7 @@ const stateWith = async (files: Record<string, unknown>, env: Record<string, str
   return state.found
 }
 
-test('spec.md, Authentication 9: readiness honours both places of auth.json and fails closed', async () => {
+test('spec.md, Authentication 9: readiness honors both locations in auth.json and fails closed', async () => {
   const config = 'model: {provider: openai-codex, default: gpt-5.4}\n'
   const ready: unknown[] = [
     { providers: { 'openai-codex': { access_token: 'x-token' } } },
@@ -245,7 +245,7 @@ test('spec.md, Authentication 9: readiness honours both places of auth.json and 
     )
 })
 
-test('spec.md, Authentication 9: an auth.json that breaks while we run stops counting', async () => {
+test('spec.md, Authentication 9: an auth.json that breaks at runtime no longer counts', async () => {
   await withApp({}, async app => {
     const auth = { providers: { nous: { refresh_token: 'x-token' } } }
     writeFileSync(join(app.home, 'config.yaml'), 'model: {provider: nous, default: m}\n')
@@ -275,7 +275,7 @@ test('contract §1.15: the setup state of a home', async () => {
   )
 })
 
-test('an address is asked for its models with the key that was typed, and nothing is stored', async () => {
+test('lists the models of an address with the typed key and stores nothing', async () => {
   await using(startLists(idsOf('a-model')), async lists =>
     withApp({}, async app => {
       writeFileSync(join(app.home, '.env'), 'OPENAI_API_KEY=sk-stored-key\n')
@@ -301,7 +301,7 @@ test('an address is asked for its models with the key that was typed, and nothin
   )
 })
 
-test('what onboarding has set up answers the first message', async () => {
+test('the endpoint set up by onboarding answers the first message', async () => {
   await using(createProvider({ text: 'Hello from there' }), async scripted =>
     withApp({}, async app => {
       scripted.models = ['m']

@@ -47,9 +47,7 @@ const rowsOf = async (app: TestApp, cookie = ''): Promise<Map<string, Row>> => {
 }
 const envOf = (dir: string) => readFileSync(join(dir, '.env'), 'utf8')
 
-test('contract §1.4: keys that cannot be keys are refused and nothing is written', async ({
-  app,
-}) => {
+test('contract §1.4: rejects invalid keys and writes nothing', async ({ app }) => {
   const cases: [Record<string, unknown>, RegExp][] = [
     [{}, /provider/],
     [{ provider: ' ', api_key: 'sk-12345678' }, /provider is required/],
@@ -73,7 +71,7 @@ test('contract §1.4: keys that cannot be keys are refused and nothing is writte
   assert.not.ok(existsSync(join(app.home, '.env')))
 })
 
-test('contract §1.4: a key is written to .env of the request’s profile, with comments and order, 0600', async ({
+test('contract §1.4: writes a key to .env of the request’s profile, keeping comments and order, mode 0600', async ({
   app,
 }) => {
   const work = join(app.home, 'profiles', 'work')
@@ -153,7 +151,7 @@ test('the source of a key is returned, its value never', async ({ app }) => {
   assert.is(answer.headers['cache-control'], 'no-store')
 })
 
-test('contract §1.4: the list is every known id, sorted; other spellings say whose they are', async ({
+test('contract §1.4: lists every known id, sorted; aliases name their provider', async ({
   app,
 }) => {
   const rows = await rowsOf(app)
@@ -167,7 +165,7 @@ test('contract §1.4: the list is every known id, sorted; other spellings say wh
   assert.is(rows.get('openai')?.configurable, true)
 })
 
-test('a new key makes its provider appear immediately, and replaces the variable in use', async ({
+test('a new key lists its provider at once and replaces the existing key where it is stored', async ({
   app,
 }) => {
   writeFileSync(join(app.home, '.env'), 'GOOGLE_API_KEY=the-first-one\n')
@@ -180,7 +178,7 @@ test('a new key makes its provider appear immediately, and replaces the variable
   )
 })
 
-test('a test is a real call, and says in a sentence how it went', async ({ app, scripted }) => {
+test('a connection test makes a real call and reports the result', async ({ app, scripted }) => {
   const none = await app.post('/api/providers/test', { provider: 'deepseek' })
   assert.is(none.status, 200)
   assert.is(none.body.ok, false)
@@ -219,7 +217,7 @@ test('a connection test is aborted when the client disconnects', async ({ app, s
   await asked.closed
 })
 
-test('a key is tried before it is stored, and stored keys go to no address of the caller', async ({
+test('tests a key before storing it; stored keys are never sent to an address from the request', async ({
   app,
   other: scripted,
 }) => {
@@ -306,7 +304,7 @@ test('a custom endpoint is added to existing providers; bad names and addresses 
   assert.is((await app.get('/api/models')).body.active_provider, 'openai')
 })
 
-test('a managed home is not written', async ({ app }) => {
+test('does not write to a managed home', async ({ app }) => {
   writeFileSync(join(app.home, '.managed'), '')
   const answer = await app.post('/api/providers', { provider: 'openai', api_key: 'sk-12345678' })
   assert.is(answer.status, 409)
