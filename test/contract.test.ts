@@ -45,7 +45,7 @@ const PUBLIC = [
 
 const form = suite('contract: form')
 
-form('every summary is one sentence without its full stop', () => {
+form('every summary is one sentence without a period', () => {
   const wrong = all.filter(({ endpoint: { summary } }) => !/^[A-Z].{4,140}[^.\s]$/s.test(summary))
   assert.equal(
     wrong.map(({ key, endpoint }) => `${key}: ${endpoint.summary}`),
@@ -53,7 +53,7 @@ form('every summary is one sentence without its full stop', () => {
   )
 })
 
-form('every answer is described: JSON by a schema, all else by its media type', () => {
+form('every response is described: JSON by a schema, others by media type', () => {
   const wrong = all.filter(
     ({ endpoint }) => (endpoint.output === undefined) === (endpoint.raw === undefined),
   )
@@ -63,12 +63,12 @@ form('every answer is described: JSON by a schema, all else by its media type', 
   )
 })
 
-form('what is public is the list of the contract', () => {
+form('the public routes are those of the contract', () => {
   const found = all.filter(({ endpoint }) => endpoint.public).map(({ key }) => key)
   assert.equal(found.toSorted(), PUBLIC.toSorted())
 })
 
-form('every path has a test of its own', () => {
+form('every path is named in another test', () => {
   const texts = globSync('test/**/*.test.{ts,tsx}')
     .filter(file => !file.endsWith('contract.test.ts'))
     .map(file => readFileSync(file, 'utf8'))
@@ -130,7 +130,7 @@ door.after(({ app }) => app.close())
 
 for (const { key, method, path, endpoint } of all) {
   if (endpoint.public) continue
-  door(`${key} is closed`, async ({ app }) => {
+  door(`${key} requires a session`, async ({ app }) => {
     const cookies = [
       undefined,
       'agent_session=',
@@ -152,7 +152,7 @@ for (const { key, method, path, endpoint } of all) {
   })
 }
 
-door('what is not there is closed as well', async ({ app }) => {
+door('unknown paths require a session as well', async ({ app }) => {
   assert.is((await app.get('/api/nothing')).status, 401)
   assert.is((await app.post('/api/nothing')).status, 401)
   assert.is((await app.get('/nothing')).status, 302)
@@ -284,7 +284,7 @@ const tryAll = async (app: TestApp, method: string, attempts: readonly Attempt[]
 }
 
 for (const route of all) {
-  hostile(`${route.key} refuses nonsense`, async state => {
+  hostile(`${route.key} rejects hostile input without a server error`, async state => {
     const attempts =
       route.method === 'GET' ? queryAttempts(route, state.known) : bodyAttempts(route, state.known)
     await tryAll(state.app, route.method, attempts)
@@ -293,7 +293,7 @@ for (const route of all) {
   })
 }
 
-hostile('wrong methods are told which are right', async ({ app }) => {
+hostile('a wrong method gets the allowed ones (405)', async ({ app }) => {
   for (const { path } of exact) {
     const methods = exact.filter(each => each.path === path).map(({ method }) => method)
     const other = methods.includes('GET') ? 'POST' : 'GET'
@@ -306,7 +306,7 @@ hostile('wrong methods are told which are right', async ({ app }) => {
   }
 })
 
-hostile('paths lead nowhere else', async ({ app }) => {
+hostile('hostile paths lead to no file', async ({ app }) => {
   for (const path of hostilePaths) {
     for (const method of ['GET', 'HEAD', 'POST']) {
       const answer = await app.request(method, path, { headOnly: true })
@@ -317,7 +317,7 @@ hostile('paths lead nowhere else', async ({ app }) => {
   }
 })
 
-hostile('a body over the limit is refused before it is read', async ({ app }) => {
+hostile('rejects a body over the limit before reading it', async ({ app }) => {
   for (const { method, path } of exact) {
     if (method !== 'POST') continue
     const answer = await app.request('POST', path, {
@@ -330,7 +330,7 @@ hostile('a body over the limit is refused before it is read', async ({ app }) =>
   }
 })
 
-hostile('after all that it still works', async ({ app }) => {
+hostile('the service still works after all of it', async ({ app }) => {
   assert.is((await app.get('/health')).body.status, 'ok')
   const made = await app.post('/api/session/new')
   assert.is(made.status, 200)

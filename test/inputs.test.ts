@@ -59,7 +59,7 @@ const NULL_SAYS = [
 
 const nulls = suite('inputs: null')
 
-nulls('a field that names null is one where null has a meaning of its own', () => {
+nulls('a field that accepts null gives it a meaning', () => {
   const named = inputs.flatMap(({ key, input }) =>
     fieldsOf(input, key)
       .filter(({ schema }) => isNullable(schema))
@@ -76,7 +76,7 @@ const outcome = (schema: z.ZodType, value: Record<string, unknown>): unknown => 
   }
 }
 
-nulls('every other field is as if it was absent', () => {
+nulls('every other field treats null as absent', () => {
   let tried = 0
   for (const { key, input } of inputs) {
     for (const { name, schema } of fieldsOf(input, key)) {
@@ -96,7 +96,7 @@ nulls('every other field is as if it was absent', () => {
   assert.ok(tried > 250, `only ${tried} fields were tried`)
 })
 
-nulls('what is given beside it stays, unknown fields with their null included', () => {
+nulls('values beside a null are kept, also unknown fields and their nulls', () => {
   const schema = z.looseObject({ a: z.string().optional(), b: z.array(z.unknown()).optional() })
   assert.equal(parseInput(schema, { a: null, b: [null, { c: null }], d: null }), {
     b: [null, { c: null }],
@@ -104,7 +104,7 @@ nulls('what is given beside it stays, unknown fields with their null included', 
   })
 })
 
-nulls('a value that cannot be compared with a length is refused', () => {
+nulls('rejects a value without a length', () => {
   const schema = z.object({ name: z.string().min(1).max(9), all: z.array(z.string()).max(3) })
   const given = { name: { length: { toString: 1 } }, all: { length: [{ toString: 1 }] } }
   assert.match(JSON.stringify(outcome(schema, given)), /not valid/)
@@ -155,7 +155,7 @@ const bodyOf = (random: Random, keys: readonly string[], known: Record<string, u
 for (const [key, { input, raw }] of Object.entries(table)) {
   if (!input) continue
   const [method = '', path = ''] = key.split(' ')
-  wild(`${key} answers whatever it is given`, async state => {
+  wild(`${key} responds to any input`, async state => {
     const random = createRandom(SEED + key.length * 7919 + key.charCodeAt(key.length - 1))
     const shape = z.toJSONSchema(input, { io: 'input', unrepresentable: 'any' })
     const keys = Object.keys((shape as { properties?: object }).properties ?? {})
@@ -199,7 +199,7 @@ for (const [key, { input, raw }] of Object.entries(table)) {
   })
 }
 
-wild('afterwards it works, and no error was logged', async ({ app }) => {
+wild('the service still works and has logged no error', async ({ app }) => {
   assert.is((await app.post('/api/session/new')).status, 200)
   assert.equal(app.errors, [])
 })

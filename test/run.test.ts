@@ -38,7 +38,7 @@ const runOn = (names: readonly (keyof typeof FILES)[]) => {
 
 const test = suite('runner')
 
-test('everything that is wrong fails, each under its file name', () => {
+test('every kind of error fails, reported under its file name', () => {
   const { stdout, status, last } = runOn(Object.keys(FILES) as (keyof typeof FILES)[])
   assert.is(status, 1, stdout)
   // good 2, jsx 1, forgotten 1, stray 1 passed.
@@ -50,12 +50,12 @@ test('everything that is wrong fails, each under its file name', () => {
   assert.match(stdout, 'nobody caught me')
 })
 
-test('good files pass', () => {
+test('passing files pass', () => {
   const { status, last } = runOn(['good.test.ts', 'jsx.test.tsx'])
   assert.equal([status, last], [0, '3 passed, 0 failed'])
 })
 
-test('no file is no pass', () => {
+test('fails when no file matches', () => {
   const { status, last } = runOn([])
   assert.equal([status, last], [1, '0 passed, 1 failed'])
 })

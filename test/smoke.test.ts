@@ -41,7 +41,7 @@ const findOldNode = () =>
       return Number(/^v(\d+)/.exec(stdout ?? '')?.[1] ?? 24) < 24
     })
 
-test('an older Node is told so in a sentence', () => {
+test('an older Node prints the required version', () => {
   const old = findOldNode()
   if (!old) return
   const { status, stderr } = spawnSync(old, [file], { encoding: 'utf8' })
@@ -49,7 +49,7 @@ test('an older Node is told so in a sentence', () => {
   assert.match(stderr, /^agent-webui needs Node\.js 24 or newer; this is v\d+.*\n$/)
 })
 
-test('a second one on the same state is refused with a sentence', async ({ program }) => {
+test('rejects a second instance on the same state directory', async ({ program }) => {
   const port = await freePort()
   const second = launch(process.execPath, [file, '--no-browser'], { home, cwd, port })
   assert.is(await second.exited, 1)
@@ -58,7 +58,7 @@ test('a second one on the same state is refused with a sentence', async ({ progr
   assert.is((await fetch(`${program.url}/health`)).status, 200)
 })
 
-test('a port in use is one sentence', async () => {
+test('reports a port in use in one sentence', async () => {
   const taken = createServer()
   const port = await freePort()
   await new Promise<void>(resolve => taken.listen(port, '127.0.0.1', resolve))
@@ -73,11 +73,11 @@ test('a port in use is one sentence', async () => {
   taken.close()
 })
 
-test('it leaves nothing beside itself', () => {
+test('leaves no files beside the built file', () => {
   assert.equal(readdirSync(cwd), ['agent-webui.mjs'])
 })
 
-test('the page and everything it names are there, compressed', async ({ client }) => {
+test('serves the page and all of its files, compressed', async ({ client }) => {
   const page = await client.get('/')
   assert.is(page.status, 200)
   const names = [...page.text.matchAll(/(?:src|href)="(static\/[^"]+)"/g)].map(([, name]) => name)
@@ -108,7 +108,7 @@ test('the page and everything it names are there, compressed', async ({ client }
   assert.not.match(login.text, /(?:src|href)="static/)
 })
 
-test('one turn of the demo model streams; a dropped reader resumes exactly', async ({ client }) => {
+test('a turn of the demo model streams; a dropped reader resumes exactly', async ({ client }) => {
   const made = await client.post('/api/session/new')
   const { session_id } = made.body.session
   const started = await client.post('/api/chat/start', { session_id, message: 'hello' })
@@ -140,7 +140,7 @@ test('one turn of the demo model streams; a dropped reader resumes exactly', asy
   assert.ok(text(whole).length > 0)
 })
 
-test('messages are found by full-text search in the packed worker', async ({ client }) => {
+test('full-text search finds messages in the packed worker', async ({ client }) => {
   const made = await client.post('/api/session/new')
   const { session_id } = made.body.session
   const sent = await client.post('/api/chat', { session_id, message: 'zanzibar' })
@@ -150,7 +150,7 @@ test('messages are found by full-text search in the packed worker', async ({ cli
   assert.match(found.text, session_id)
 })
 
-test('SIGTERM ends it with 0, and a new one goes on', async state => {
+test('exits with 0 on SIGTERM, and a new process continues', async state => {
   assert.is(await state.program.stop(), 0)
   assert.not.match(state.program.output(), /error/i)
   state.client.closeClient()

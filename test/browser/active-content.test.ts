@@ -21,78 +21,71 @@ const DOCUMENTS: Record<string, string> = {
   'script.html': `<script>document.write('<img src=${FAR}/9>')</script><p id=end onclick=1>shown</p>`,
 }
 
-active(
-  'a diagram is drawn, and HTML files are shown; nothing is asked of another host',
-  async () => {
-    const app = await startApp()
-    try {
-      const workspace = join(app.userHome, 'project')
-      mkdirSync(workspace)
-      for (const [name, text] of Object.entries(DOCUMENTS))
-        writeFileSync(join(workspace, name), text)
-      const { body } = await app.post('/api/session/new', { workspace })
-      const { session_id } = body.session
-      const imported = await app.post('/api/session/import', {
-        title: 'Drawn',
-        messages: [
-          { role: 'user', content: 'draw' },
-          { role: 'assistant', content: '```mermaid\nflowchart LR\n  A[Begin] --> B[End]\n```' },
-        ],
-      })
-      const drawn = await openPage(`${app.url}/session/${imported.body.session.session_id}`)
-      await drawn.page
-        .getByRole('button', { name: /diagram/i })
-        .first()
-        .click()
-      const diagram = drawn.page.getByRole('img', { name: 'Diagram' })
-      await drawn.page.waitForFunction(
-        () => document.querySelector('.md-diagram > div')?.shadowRoot?.querySelector('svg') != null,
-      )
-      assert.match(
-        await diagram.evaluate(element => element.shadowRoot?.textContent ?? ''),
-        'Begin',
-      )
-      assert.equal(drawn.problems, [])
-      // Nothing else turns text into markup.
-      const refused = await drawn.page.evaluate(() => {
-        try {
-          document.createElement('div').innerHTML = '<b>x</b>'
-          return false
-        } catch {
-          return true
-        }
-      })
-      assert.ok(refused)
-      await drawn.close()
-
-      const at = await openPage(`${app.url}/session/${session_id}`)
-      // The browser reports a request before its policy blocks it; what is routed has left.
-      const left: string[] = []
-      await at.page.route(`${FAR}/**`, route => {
-        left.push(route.request().url())
-        return route.abort()
-      })
-      await at.page.keyboard.press('Control+Shift+E')
-      for (const name of Object.keys(DOCUMENTS)) {
-        await at.page.getByRole('treeitem', { name }).first().click()
-        await at.page.locator('.preview-base', { hasText: name }).waitFor()
-        const frame = at.page.frameLocator('iframe.frame-view')
-        await frame.locator('#end').waitFor()
-        assert.is(await frame.locator('#end').textContent(), 'shown', name)
-        if (name === 'styles.html') {
-          const style = await frame.locator('#end').evaluate(element => {
-            const { color, fontSize } = getComputedStyle(element)
-            return [color, fontSize]
-          })
-          assert.equal(style, ['rgb(1, 2, 3)', '31px'])
-        }
+active('renders a diagram and HTML files without requests to other hosts', async () => {
+  const app = await startApp()
+  try {
+    const workspace = join(app.userHome, 'project')
+    mkdirSync(workspace)
+    for (const [name, text] of Object.entries(DOCUMENTS)) writeFileSync(join(workspace, name), text)
+    const { body } = await app.post('/api/session/new', { workspace })
+    const { session_id } = body.session
+    const imported = await app.post('/api/session/import', {
+      title: 'Drawn',
+      messages: [
+        { role: 'user', content: 'draw' },
+        { role: 'assistant', content: '```mermaid\nflowchart LR\n  A[Begin] --> B[End]\n```' },
+      ],
+    })
+    const drawn = await openPage(`${app.url}/session/${imported.body.session.session_id}`)
+    await drawn.page
+      .getByRole('button', { name: /diagram/i })
+      .first()
+      .click()
+    const diagram = drawn.page.getByRole('img', { name: 'Diagram' })
+    await drawn.page.waitForFunction(
+      () => document.querySelector('.md-diagram > div')?.shadowRoot?.querySelector('svg') != null,
+    )
+    assert.match(await diagram.evaluate(element => element.shadowRoot?.textContent ?? ''), 'Begin')
+    assert.equal(drawn.problems, [])
+    // Nothing else turns text into markup.
+    const refused = await drawn.page.evaluate(() => {
+      try {
+        document.createElement('div').innerHTML = '<b>x</b>'
+        return false
+      } catch {
+        return true
       }
-      assert.equal(left, [])
-      await at.close()
-    } finally {
-      await app.close()
+    })
+    assert.ok(refused)
+    await drawn.close()
+
+    const at = await openPage(`${app.url}/session/${session_id}`)
+    // The browser reports a request before its policy blocks it; what is routed has left.
+    const left: string[] = []
+    await at.page.route(`${FAR}/**`, route => {
+      left.push(route.request().url())
+      return route.abort()
+    })
+    await at.page.keyboard.press('Control+Shift+E')
+    for (const name of Object.keys(DOCUMENTS)) {
+      await at.page.getByRole('treeitem', { name }).first().click()
+      await at.page.locator('.preview-base', { hasText: name }).waitFor()
+      const frame = at.page.frameLocator('iframe.frame-view')
+      await frame.locator('#end').waitFor()
+      assert.is(await frame.locator('#end').textContent(), 'shown', name)
+      if (name === 'styles.html') {
+        const style = await frame.locator('#end').evaluate(element => {
+          const { color, fontSize } = getComputedStyle(element)
+          return [color, fontSize]
+        })
+        assert.equal(style, ['rgb(1, 2, 3)', '31px'])
+      }
     }
-  },
-)
+    assert.equal(left, [])
+    await at.close()
+  } finally {
+    await app.close()
+  }
+})
 
 active.run()

@@ -118,29 +118,26 @@ chat('two tabs show the same turn and share the draft', async () => {
   }
 })
 
-chat(
-  'killed with SIGKILL in mid-answer and started again: the page goes on by itself',
-  async () => {
-    const app = await spawnApp()
-    try {
-      const at = await openPage(`${app.url}/`)
-      await say(at, 'long answer')
-      await at.page.locator('.md').first().waitFor()
-      await app.kill()
-      await app.start()
-      await at.page
-        .getByText(/interrupted/i)
-        .first()
-        .waitFor({ timeout: 30_000 })
-      assert.ok((await at.page.locator('.md').first().textContent()) !== '')
-      await say(at, 'list the files')
-      await at.page.getByText('list the files').last().waitFor()
-      await at.close()
-    } finally {
-      await app.close()
-    }
-  },
-)
+chat('after SIGKILL during an answer and a restart the page continues by itself', async () => {
+  const app = await spawnApp()
+  try {
+    const at = await openPage(`${app.url}/`)
+    await say(at, 'long answer')
+    await at.page.locator('.md').first().waitFor()
+    await app.kill()
+    await app.start()
+    await at.page
+      .getByText(/interrupted/i)
+      .first()
+      .waitFor({ timeout: 30_000 })
+    assert.ok((await at.page.locator('.md').first().textContent()) !== '')
+    await say(at, 'list the files')
+    await at.page.getByText('list the files').last().waitFor()
+    await at.close()
+  } finally {
+    await app.close()
+  }
+})
 
 chat(
   'after a remote sign-out: one dialog, the draft stays, requests continue after signing in',

@@ -86,7 +86,7 @@ rules(
 )
 
 rules(
-  'the end of a long command is on the screen before Enter allows it; the buttons stay beside it',
+  'the end of a long command is visible before Enter allows it; the buttons stay beside it',
   async () => {
     const app = await startApp()
     try {

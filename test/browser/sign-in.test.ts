@@ -100,7 +100,7 @@ const HOSTILE = [
   '',
 ]
 
-test('redirects after sign-in only to pages of this server, whatever the browser stored', async () => {
+test('redirects after sign-in only to pages of this server', async () => {
   const app = await startApp({ env: { AGENT_WEBUI_PASSWORD: PASSWORD } })
   const below = await serveBelow(app, '/a')
   try {
@@ -154,7 +154,7 @@ test('redirects after sign-in only to pages of this server, whatever the browser
 const tokensIn = (lines: readonly string[]): string[] =>
   lines.flatMap(line => /setup token (\S+)/.exec(line)?.[1] ?? [])
 
-test('bound to the network without a password: the token of the log signs in once, and then a password is set', async () => {
+test('bound to the network without a password: the token in the log signs in once, then a password is set', async () => {
   const app = await startApp({ argv: ['--host', '0.0.0.0'] })
   try {
     assert.is((await app.get('/api/sessions')).status, 401)

@@ -32,54 +32,54 @@ const makeVictim = async ({ app }: Chat, id: string): Promise<string> => {
   return victim
 }
 
-approvals('bad input is a sentence, and nothing open is an honest empty answer', async () => {
-  const app = await startApp()
-  try {
-    const { body } = await app.post('/api/session/new', {})
-    const { session_id } = body.session
-    const bad = await app.post('/api/approval/respond', { session_id, choice: 'maybe' })
-    assert.equal([bad.status, bad.body.error], [400, 'Invalid choice: maybe'])
-    const missing = await app.post('/api/approval/respond', { choice: 'once' })
-    assert.is(missing.status, 400)
-    const silent = await app.post('/api/clarify/respond', { session_id })
-    assert.equal([silent.status, silent.body.error], [400, 'response is required'])
-    const none = await app.post('/api/approval/respond', { session_id, choice: 'once' })
-    assert.equal(none.body, { ok: true, choice: 'once', accepted: false, answer: null })
-    const open = await app.get(`/api/approval/pending?session_id=${session_id}`)
-    assert.equal(open.body, { pending: null, pending_count: 0 })
-    assert.equal((await app.get('/api/inbox')).body.questions, [])
-  } finally {
-    await app.close()
-  }
-})
-
 approvals(
-  'inject_test answers 404 to whoever comes through a proxy, by POST and by GET',
+  'rejects bad input with a reason; without an open approval the answer is empty',
   async () => {
     const app = await startApp()
     try {
       const { body } = await app.post('/api/session/new', {})
       const { session_id } = body.session
-      for (const path of ['/api/approval/inject_test', '/api/clarify/inject_test']) {
-        const through = await app.request('POST', path, {
-          body: { session_id },
-          headers: { 'x-forwarded-for': '203.0.113.9' },
-        })
-        assert.is(through.status, 404)
-        assert.is((await app.post(path, { session_id })).status, 200)
-        assert.is((await app.get(`${path}?session_id=${session_id}`)).status, 200)
-      }
+      const bad = await app.post('/api/approval/respond', { session_id, choice: 'maybe' })
+      assert.equal([bad.status, bad.body.error], [400, 'Invalid choice: maybe'])
+      const missing = await app.post('/api/approval/respond', { choice: 'once' })
+      assert.is(missing.status, 400)
+      const silent = await app.post('/api/clarify/respond', { session_id })
+      assert.equal([silent.status, silent.body.error], [400, 'response is required'])
+      const none = await app.post('/api/approval/respond', { session_id, choice: 'once' })
+      assert.equal(none.body, { ok: true, choice: 'once', accepted: false, answer: null })
       const open = await app.get(`/api/approval/pending?session_id=${session_id}`)
-      assert.is(open.body.pending_count, 2)
-      assert.is(open.body.pending.pattern_key, 'test_pattern')
-      // What a deleted session asked is in nobody's inbox.
-      await app.post('/api/session/delete', { session_id })
+      assert.equal(open.body, { pending: null, pending_count: 0 })
       assert.equal((await app.get('/api/inbox')).body.questions, [])
     } finally {
       await app.close()
     }
   },
 )
+
+approvals('inject_test is 404 for requests through a proxy, by POST and by GET', async () => {
+  const app = await startApp()
+  try {
+    const { body } = await app.post('/api/session/new', {})
+    const { session_id } = body.session
+    for (const path of ['/api/approval/inject_test', '/api/clarify/inject_test']) {
+      const through = await app.request('POST', path, {
+        body: { session_id },
+        headers: { 'x-forwarded-for': '203.0.113.9' },
+      })
+      assert.is(through.status, 404)
+      assert.is((await app.post(path, { session_id })).status, 200)
+      assert.is((await app.get(`${path}?session_id=${session_id}`)).status, 200)
+    }
+    const open = await app.get(`/api/approval/pending?session_id=${session_id}`)
+    assert.is(open.body.pending_count, 2)
+    assert.is(open.body.pending.pattern_key, 'test_pattern')
+    // What a deleted session asked is in nobody's inbox.
+    await app.post('/api/session/delete', { session_id })
+    assert.equal((await app.get('/api/inbox')).body.questions, [])
+  } finally {
+    await app.close()
+  }
+})
 
 approvals(
   'denied: the command does not run, the model is told, and the card is in stream, pending, inbox and row',
@@ -350,7 +350,7 @@ approvals(
   ),
 )
 
-approvals('the approval stream shows what is open, what comes, and what is settled', async () => {
+approvals('the approval stream sends open, new and resolved approvals', async () => {
   const app = await startApp()
   try {
     const { body } = await app.post('/api/session/new', {})
@@ -381,7 +381,7 @@ approvals('the approval stream shows what is open, what comes, and what is settl
 })
 
 approvals(
-  'killed while it waits: the restart denies it with a notice, and the session goes on',
+  'after a kill the restart denies the open approval with a notice, and the session continues',
   async () => {
     const provider = await createProvider(runs('rm -rf victim'))
     const app = await spawnApp()

@@ -14,7 +14,7 @@ test.before.each(async context => {
 })
 test.after.each(({ chat }) => chat.close())
 
-test('cancelling what is no stream is no failure', async ({ chat: { app } }) => {
+test('canceling an unknown stream is no error', async ({ chat: { app } }) => {
   for (const id of ['x', '0'.repeat(32), '../..', 'A'.repeat(500)]) {
     const answer = await app.get(`/api/chat/cancel?stream_id=${encodeURIComponent(id)}`)
     assert.equal([answer.status, answer.body.cancelled], [200, false], id)
@@ -22,7 +22,9 @@ test('cancelling what is no stream is no failure', async ({ chat: { app } }) => 
   }
 })
 
-test('a range behind the end says how long the file is', async ({ chat: { app, newSession } }) => {
+test('a range beyond the end returns the size of the file', async ({
+  chat: { app, newSession },
+}) => {
   const id = await newSession()
   await app.post('/api/file/create', { session_id: id, path: 'ten.txt', content: '0123456789' })
   const ask = (Range: string) =>
@@ -48,7 +50,7 @@ test('a range behind the end says how long the file is', async ({ chat: { app, n
   }
 })
 
-test('an upload into a folder above the workspace is refused', async ({
+test('rejects an upload into a folder above the workspace', async ({
   chat: { app, newSession },
 }) => {
   const id = await newSession()
@@ -65,9 +67,7 @@ test('an upload into a folder above the workspace is refused', async ({
   assert.is((await send('a/../b')).status, 200)
 })
 
-test('an empty session hides nothing that the command line has under its id', async ({
-  chat: { app },
-}) => {
+test('an empty session does not hide a CLI session with its id', async ({ chat: { app } }) => {
   await app.post('/api/settings', { show_cli_sessions: true })
   const db = createStateDb(app.home, 6)
   addConversation(db, 'shared', { title: 'There' })
@@ -82,9 +82,7 @@ test('an empty session hides nothing that the command line has under its id', as
   db.close()
 })
 
-test('what had been thought when a turn is stopped is kept, and sent to nobody', async ({
-  chat,
-}) => {
+test('keeps the reasoning of a stopped turn and never sends it', async ({ chat }) => {
   const { app, provider, newSession, send, follow, messages, turn } = chat
   const id = await newSession()
   const { opened, open } = gate()

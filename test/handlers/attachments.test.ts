@@ -8,7 +8,7 @@ const test = suite('attachments over HTTP')
 
 const names = (count: number) => Array.from({ length: count }, (_, at) => `file${at}.txt`)
 
-test('more than twenty are refused with a sentence, wherever a message is sent', async () => {
+test('rejects more than twenty attachments wherever a message is sent', async () => {
   const { opened, open } = gate()
   const chat = await startChat({ text: 'one', gate: opened }, { text: 'two' }, { text: 'three' })
   const { app, provider } = chat

@@ -11,7 +11,7 @@ const test = suite('a config.yaml that was never readable')
 /** Streams do not end, and the check for updates asks git. */
 const LEFT_OUT = /stream|\/api\/events|inject|updates/
 
-test('every GET answers as it does with a sound file', async () => {
+test('every GET responds as with a valid file', async () => {
   const app = await startApp({ allowErrors: true })
   const { body } = await app.post('/api/session/new', {})
   const id = body.session.session_id

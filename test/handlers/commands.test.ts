@@ -65,7 +65,7 @@ test('lists enabled skills of the profile as commands, except those with the nam
   }
 })
 
-test('a message that calls a skill is sent with the text of the skill and stored as it was written', async () => {
+test('a message with a skill command is sent with the skill’s text and stored as typed', async () => {
   const chat = await startChat({ text: 'Done.' }, { text: 'A title' }, { text: 'Again.' })
   try {
     addSkill(chat.app.home, 'deploy', 'First build, then ship.')

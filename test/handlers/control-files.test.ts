@@ -216,7 +216,7 @@ const unstopped = async (chat: Chat, id: string, calls: readonly Call[]): Promis
   })
 }
 
-test('with asking switched off, yolo on and every reason allowed, all of it asks; denied, nothing changes', async () => {
+test('control files need approval despite mode off, yolo and allowed labels; denied, nothing changes', async () => {
   const { chat, id } = await begin()
   try {
     const calls = attempts(chat)
@@ -230,7 +230,7 @@ test('with asking switched off, yolo on and every reason allowed, all of it asks
   }
 })
 
-test('no answer to one question stands for the next', async () => {
+test('an answer applies to one request only', async () => {
   const { chat, id } = await begin()
   try {
     for (const choice of ['always', 'session', 'once'])
@@ -245,7 +245,7 @@ test('no answer to one question stands for the next', async () => {
   }
 })
 
-test('switching asking off does not answer a question that is open', async () => {
+test('turning approvals off does not answer an open request', async () => {
   const { chat, id } = await begin()
   const { app, provider } = chat
   try {
@@ -266,7 +266,7 @@ test('switching asking off does not answer a question that is open', async () =>
   }
 })
 
-test('a command or script that cannot be read is asked about all the same, or refused', async () => {
+test('unparsable commands and scripts need approval or are rejected', async () => {
   const { chat, id } = await begin()
   try {
     const config = join(chat.app.home, 'config.yaml')
@@ -291,7 +291,7 @@ test('a command or script that cannot be read is asked about all the same, or re
   }
 })
 
-test('where nobody watches, nobody is asked and nothing changes', async () => {
+test('in unattended runs control files cannot change', async () => {
   const { chat } = await begin(app => join(app.state, 'workspace'))
   const { app, provider } = chat
   try {

@@ -32,7 +32,7 @@ const bad: [string, Record<string, unknown>, number, RegExp][] = [
   ['preview', { schedule: '1h', timezone: 'Moon/Base' }, 400, /not a time zone/],
 ]
 
-edits('POST /api/crons/*: what cannot be meant is refused with a sentence', async ({ app }) => {
+edits('POST /api/crons/*: rejects invalid values with a reason', async ({ app }) => {
   for (const [verb, body, status, sentence] of bad) {
     const answer = await app.post(`/api/crons/${verb}`, body)
     assert.is(answer.status, status, `${verb} ${JSON.stringify(body)}`)
@@ -47,7 +47,7 @@ edits('POST /api/crons/*: what cannot be meant is refused with a sentence', asyn
 })
 
 edits(
-  'spec, Cron: create accepts skills; list shows every key of contract §3.8',
+  'spec, Cron: create accepts skills; list returns every key of contract §3.8',
   async ({ app }) => {
     const { body } = await app.post('/api/crons/create', {
       prompt: 'tell me',
@@ -97,26 +97,29 @@ edits(
   },
 )
 
-edits('POST /api/crons/preview: says back in words, with the next three runs', async ({ app }) => {
-  const { body } = await app.post('/api/crons/preview', {
-    schedule: '30 2 * * *',
-    timezone: 'Europe/Berlin',
-  })
-  assert.equal(
-    [body.ok, body.display, body.words, body.kind],
-    [true, '30 2 * * *', 'At 02:30', 'cron'],
-  )
-  assert.is(body.next.length, 3)
-  for (const at of body.next) assert.match(at, /T0[23]:30:00\+0[12]:00$/)
-  writeFileSync(join(app.home, 'config.yaml'), 'timezone: Asia/Kolkata\n')
-  const own = await app.post('/api/crons/preview', { schedule: 'every 90m' })
-  assert.is(own.body.timezone, 'Asia/Kolkata')
-  assert.match(own.body.next[0], /\+05:30$/)
-  assert.is((await app.get('/api/crons')).body.timezone, 'Asia/Kolkata')
-})
+edits(
+  'POST /api/crons/preview: describes the schedule in words, with the next three runs',
+  async ({ app }) => {
+    const { body } = await app.post('/api/crons/preview', {
+      schedule: '30 2 * * *',
+      timezone: 'Europe/Berlin',
+    })
+    assert.equal(
+      [body.ok, body.display, body.words, body.kind],
+      [true, '30 2 * * *', 'At 02:30', 'cron'],
+    )
+    assert.is(body.next.length, 3)
+    for (const at of body.next) assert.match(at, /T0[23]:30:00\+0[12]:00$/)
+    writeFileSync(join(app.home, 'config.yaml'), 'timezone: Asia/Kolkata\n')
+    const own = await app.post('/api/crons/preview', { schedule: 'every 90m' })
+    assert.is(own.body.timezone, 'Asia/Kolkata')
+    assert.match(own.body.next[0], /\+05:30$/)
+    assert.is((await app.get('/api/crons')).body.timezone, 'Asia/Kolkata')
+  },
+)
 
 edits(
-  '§9.3: update with a plain schedule parses it; null and the stored form change nothing',
+  '§9.3: update parses a plain schedule; null and the stored form change nothing',
   async ({ app }) => {
     const id = await create(app)
     const { body } = await app.post('/api/crons/update', {
@@ -146,7 +149,7 @@ edits(
 )
 
 edits(
-  'pause, resume, delete; another program’s edits are seen; a restart changes nothing',
+  'pause, resume, delete; picks up another program’s edits; a restart changes nothing',
   async ({ app }) => {
     const id = await create(app)
     const paused = (await app.post('/api/crons/pause', { job_id: id, reason: 'holidays' })).body.job
@@ -173,7 +176,7 @@ edits(
   },
 )
 
-edits('a jobs file nobody can read is told, and never overwritten', async ({ app }) => {
+edits('reports an unreadable jobs file and never overwrites it', async ({ app }) => {
   mkdirSync(join(app.home, 'cron'))
   const file = join(app.home, 'cron', 'jobs.json')
   writeFileSync(file, '{"jobs": [')
@@ -185,7 +188,7 @@ edits('a jobs file nobody can read is told, and never overwritten', async ({ app
   assert.is(readFileSync(file, 'utf8'), '{"jobs": [')
 })
 
-edits('isolation: two profiles never see each other’s jobs, outputs or runs', async ({ app }) => {
+edits('isolation: two profiles have separate jobs, outputs and runs', async ({ app }) => {
   await app.post('/api/profile/create', { name: 'other' })
   const other = { headers: { Cookie: 'agent_profile=other' } }
   const id = await create(app, { prompt: 'secret plan' })

@@ -106,7 +106,7 @@ const half = <T>(kinds: readonly T[], at: number): readonly T[] =>
   process.env.PROOF === 'full' ? kinds : kinds.filter((_, index) => index % 2 === at % 2)
 
 damaged(
-  'the last good version serves on; mended, the new one counts; pages and log are told once',
+  'uses the last good version; applies the fixed one; reports once to pages and log',
   async () => {
     const { app, own, other, mend, close } = await startHome()
     try {
@@ -145,7 +145,7 @@ damaged(
 )
 
 damaged(
-  'without a good version every kind of turn is refused with file and reason, and nobody is asked',
+  'without a good version, rejects every kind of turn with file and reason and calls no model',
   async () => {
     const { app, own, other, mend, close } = await startHome()
     try {
@@ -189,7 +189,7 @@ damaged(
 )
 
 /** Lists of the page: what is shown stays, what would be written is refused. */
-damaged('lists: shown as they last were, never overwritten, and named', async () => {
+damaged('lists: shown in their last good version, never overwritten, and reported', async () => {
   const app = await startApp({ allowErrors: true })
   try {
     const folder = join(app.userHome, 'folder')
@@ -271,20 +271,23 @@ const SLIPS = (url: string): [yaml: string, words: RegExp][] => [
   ['model: {default: gpt-5}\nproviders: {openai: sk-1}', /providers\.openai is/],
 ]
 
-damaged('a slip in provider or address never leads to another company, and is told', async () => {
-  const { app, own, other, close } = await startHome()
-  try {
-    for (const [yaml, words] of SLIPS(own.url)) {
-      writeFileSync(join(app.home, 'config.yaml'), `${yaml}\n`)
-      const id = await newSession(app)
-      const said = await turn(app, id)
-      // No provider with a key takes over.
-      assert.match(said, words, yaml)
-      assert.equal([own.requests.length, other.requests.length], [0, 0], yaml)
+damaged(
+  'a typo in provider or address never sends to another company, and is reported',
+  async () => {
+    const { app, own, other, close } = await startHome()
+    try {
+      for (const [yaml, words] of SLIPS(own.url)) {
+        writeFileSync(join(app.home, 'config.yaml'), `${yaml}\n`)
+        const id = await newSession(app)
+        const said = await turn(app, id)
+        // No provider with a key takes over.
+        assert.match(said, words, yaml)
+        assert.equal([own.requests.length, other.requests.length], [0, 0], yaml)
+      }
+    } finally {
+      await close()
     }
-  } finally {
-    await close()
-  }
-})
+  },
+)
 
 damaged.run()

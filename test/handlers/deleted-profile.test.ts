@@ -30,7 +30,7 @@ const withGone = async (
   }
 }
 
-deleted('a new session in a profile that does not exist is 404; nothing is made', async () => {
+deleted('a new session in a profile that does not exist is 404 and creates nothing', async () => {
   const chat = await startChat()
   try {
     const before = readdirSync(join(chat.app.state, 'sessions'))
@@ -47,7 +47,7 @@ deleted('a new session in a profile that does not exist is 404; nothing is made'
 })
 
 deleted(
-  'it can be read and copied; no kind of turn asks a model, and each says which profile is missing',
+  'can be read and copied; every kind of turn is rejected with the missing profile’s name',
   async () => {
     await withGone(async ({ app, provider, turn, messages }, id) => {
       const asked = provider.requests.length
@@ -81,24 +81,27 @@ deleted(
   },
 )
 
-deleted('another profile is given to it once its own is gone, and it goes on there', async () => {
-  await withGone(async ({ app, provider, turn, messages }, id) => {
-    const give = (profile: string, session_id = id) =>
-      app.post('/api/session/update', { session_id, profile })
-    assert.is((await give('nobody')).status, 404)
-    assert.is((await give('../x')).status, 400)
-    const asked = provider.requests.length
-    const given = await give('default')
-    assert.equal([given.status, given.body.session.profile], [200, 'default'])
-    await turn(id, 'go on')
-    assert.ok(provider.requests.length > asked)
-    assert.is((await messages(id)).at(-1)?.content, 'An answer.')
-    // A conversation of a profile that exists is not moved.
-    mkdirSync(join(app.home, 'profiles', 'other'))
-    writeFileSync(join(app.home, 'profiles', 'other', 'config.yaml'), '')
-    assert.is((await give('other')).status, 409)
-    assert.is((await give('default')).status, 200)
-  })
-})
+deleted(
+  'can be assigned another profile once its own is deleted, and continues there',
+  async () => {
+    await withGone(async ({ app, provider, turn, messages }, id) => {
+      const give = (profile: string, session_id = id) =>
+        app.post('/api/session/update', { session_id, profile })
+      assert.is((await give('nobody')).status, 404)
+      assert.is((await give('../x')).status, 400)
+      const asked = provider.requests.length
+      const given = await give('default')
+      assert.equal([given.status, given.body.session.profile], [200, 'default'])
+      await turn(id, 'go on')
+      assert.ok(provider.requests.length > asked)
+      assert.is((await messages(id)).at(-1)?.content, 'An answer.')
+      // A conversation of a profile that exists is not moved.
+      mkdirSync(join(app.home, 'profiles', 'other'))
+      writeFileSync(join(app.home, 'profiles', 'other', 'config.yaml'), '')
+      assert.is((await give('other')).status, 409)
+      assert.is((await give('default')).status, 200)
+    })
+  },
+)
 
 deleted.run()

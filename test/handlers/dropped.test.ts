@@ -42,7 +42,7 @@ const shown = (frames: Frame[]): string => {
   return [...said.values()].at(-1) ?? ''
 }
 
-test('two readers, one that comes and goes, end with the text of the transcript; the tool ran once', async () => {
+test('two readers, one of them reconnecting, end with the transcript’s text; the tool ran once', async () => {
   const words = ['One ', 'two ', 'three.']
   const chat = await startChat(
     listing,
@@ -103,7 +103,7 @@ test('two readers, one that comes and goes, end with the text of the transcript;
   }
 })
 
-test('while it waits a page that comes late sees for what; Stop ends it at once and keeps the words', async () => {
+test('a page opened during the wait sees the reason; Stop ends the wait at once and keeps the text', async () => {
   const chat = await startChat(listing, broken(['Half ', 'an answer'], '90s'))
   try {
     const id = await chat.newSession()
@@ -134,7 +134,7 @@ test('while it waits a page that comes late sees for what; Stop ends it at once 
   }
 })
 
-test('agent.api_max_retries says how often; when all have failed the last words are kept', async () => {
+test('agent.api_max_retries sets the attempts; after the last one the text so far is kept', async () => {
   const chat = await startChat(
     broken(['first'], '1ms'),
     refused('1ms'),
@@ -157,7 +157,7 @@ test('agent.api_max_retries says how often; when all have failed the last words 
   }
 })
 
-test('a run that nobody watches holds out longer', async () => {
+test('an unattended run retries longer', async () => {
   const chat = await startChat(...Array.from({ length: 7 }, () => refused('1ms')), {
     text: 'Quiet.',
   })
@@ -171,7 +171,7 @@ test('a run that nobody watches holds out longer', async () => {
   }
 })
 
-test('kill -9 while it waits: the words, the result and the reason are there, and the stream ends', async () => {
+test('kill -9 during the wait: text, result and reason are stored, and the stream ends', async () => {
   const provider = await createProvider(listing, broken(['Half ', 'an answer'], '90s'))
   const app: SpawnedApp = await spawnApp()
   try {

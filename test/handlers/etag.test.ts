@@ -34,7 +34,7 @@ const paths = (id: string): string[] => {
   ]
 }
 
-test('a tag is strong and quoted, and leads to 304 exactly while the body is the same', async ({
+test('an ETag is strong and quoted, and gives 304 exactly while the body is unchanged', async ({
   app,
   id,
 }) => {
@@ -59,7 +59,7 @@ test('a tag is strong and quoted, and leads to 304 exactly while the body is the
   assert.ok(tagged > 20, `only ${tagged} have a tag`)
 })
 
-test('whatever happens, a tag that still fits stands for the same bytes', async ({ app, id }) => {
+test('a matching ETag always means the same bytes', async ({ app, id }) => {
   const watched = [
     '/api/sessions',
     '/api/sessions?limit=2',

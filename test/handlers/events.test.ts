@@ -14,45 +14,42 @@ type Frame = {
 const path = (watch: string, after = '') =>
   `/api/events?watch=${watch}${after && `&after=${after}`}`
 
-events(
-  'a first connection is told "ready" and then what happens: rows, the turn, its end',
-  async () => {
-    const chat = await startChat({ text: ['Hel', 'lo'] }, { text: 'A title' })
-    try {
-      const id = await chat.newSession()
-      const seen: Frame[] = []
-      const stream = chat.app.events(path(id))
-      for await (const event of stream) {
-        seen.push(event as unknown as Frame)
-        if (event.event === 'ready') await chat.send(id, 'hi')
-        if (event.event === 'stream_end') break
-      }
-      assert.is(seen[0]!.event, 'ready')
-      const kinds = seen.map(frame => frame.event)
-      for (const kind of ['row', 'turn_started', 'message', 'token', 'done', 'stream_end'])
-        assert.ok(kinds.includes(kind), kind)
-      const mine = seen.filter(frame => frame.data.source === `session:${id}`)
-      assert.ok(mine.every((frame, i) => frame.data.pos === i + 1))
-      assert.ok(
-        seen.every((frame, i) => i === 0 || Number(frame.data.n) > Number(seen[i - 1]!.data.n)),
-      )
-      // No transcript travels here: what `done` carries does not grow with the session.
-      assert.equal(Object.keys(mine.find(frame => frame.event === 'done')!.data.data!).toSorted(), [
-        'message_ids',
-        'usage',
-      ])
-      const row = seen.findLast(frame => frame.event === 'row')!.data.data!.row as Record<
-        string,
-        unknown
-      >
-      assert.equal([row.session_id, row.is_streaming], [id, false])
-    } finally {
-      await chat.close()
+events('a first connection receives "ready" and then rows, the turn and its end', async () => {
+  const chat = await startChat({ text: ['Hel', 'lo'] }, { text: 'A title' })
+  try {
+    const id = await chat.newSession()
+    const seen: Frame[] = []
+    const stream = chat.app.events(path(id))
+    for await (const event of stream) {
+      seen.push(event as unknown as Frame)
+      if (event.event === 'ready') await chat.send(id, 'hi')
+      if (event.event === 'stream_end') break
     }
-  },
-)
+    assert.is(seen[0]!.event, 'ready')
+    const kinds = seen.map(frame => frame.event)
+    for (const kind of ['row', 'turn_started', 'message', 'token', 'done', 'stream_end'])
+      assert.ok(kinds.includes(kind), kind)
+    const mine = seen.filter(frame => frame.data.source === `session:${id}`)
+    assert.ok(mine.every((frame, i) => frame.data.pos === i + 1))
+    assert.ok(
+      seen.every((frame, i) => i === 0 || Number(frame.data.n) > Number(seen[i - 1]!.data.n)),
+    )
+    // No transcript travels here: what `done` carries does not grow with the session.
+    assert.equal(Object.keys(mine.find(frame => frame.event === 'done')!.data.data!).toSorted(), [
+      'message_ids',
+      'usage',
+    ])
+    const row = seen.findLast(frame => frame.event === 'row')!.data.data!.row as Record<
+      string,
+      unknown
+    >
+    assert.equal([row.session_id, row.is_streaming], [id, false])
+  } finally {
+    await chat.close()
+  }
+})
 
-events('cut at any point, resumed by Last-Event-ID: every frame once, in order', async () => {
+events('cut anywhere and resumed by Last-Event-ID: every frame once, in order', async () => {
   const words = Array.from({ length: 120 }, (_, i) => `w${i} `)
   const chat = await startChat({ text: words }, { text: 'A title' })
   try {
@@ -88,29 +85,26 @@ events('cut at any point, resumed by Last-Event-ID: every frame once, in order',
   }
 })
 
-events(
-  'after a restart of the service every source is reset, and the session says what it knows',
-  async () => {
-    const chat = await startChat({ text: 'one' }, { text: 'A title' })
-    try {
-      const id = await chat.newSession()
-      await chat.turn(id, 'hi')
-      const { session } = (await chat.app.get(`/api/session?session_id=${id}`)).body
-      await chat.app.restart()
-      const resets: string[] = []
-      for await (const event of chat.app.events(path(`${id}@${session.cursor}`, session.cursor))) {
-        if (event.event === 'reset') resets.push(String((event as unknown as Frame).data.source))
-        if (event.event === 'ready') break
-      }
-      assert.equal(resets.toSorted(), ['gateway', 'inbox', 'list', 'notices', `session:${id}`])
-    } finally {
-      await chat.close()
+events('after a restart every source is reset, and the session sends its state', async () => {
+  const chat = await startChat({ text: 'one' }, { text: 'A title' })
+  try {
+    const id = await chat.newSession()
+    await chat.turn(id, 'hi')
+    const { session } = (await chat.app.get(`/api/session?session_id=${id}`)).body
+    await chat.app.restart()
+    const resets: string[] = []
+    for await (const event of chat.app.events(path(`${id}@${session.cursor}`, session.cursor))) {
+      if (event.event === 'reset') resets.push(String((event as unknown as Frame).data.source))
+      if (event.event === 'ready') break
     }
-  },
-)
+    assert.equal(resets.toSorted(), ['gateway', 'inbox', 'list', 'notices', `session:${id}`])
+  } finally {
+    await chat.close()
+  }
+})
 
 events(
-  'in mid-answer the session carries what streamed, and its cursor continues it without a gap',
+  'during an answer the session has the streamed text, and its cursor continues without a gap',
   async () => {
     const hold = gate()
     const chat = await startChat(
@@ -141,7 +135,7 @@ events(
   },
 )
 
-events('two pages see the same bytes, and a session nobody watches says nothing', async () => {
+events('two pages receive the same bytes, and an unwatched session sends nothing', async () => {
   const chat = await startChat({ text: 'abc' }, { text: 'A title' })
   try {
     const [mine, other] = [await chat.newSession(), await chat.newSession()]

@@ -108,28 +108,25 @@ const FREE: [yaml: string, dotenv?: string][] = [
   ['agent:\n  disabled_toolsets: web'],
 ]
 
-guards(
-  'a guard that is not kept refuses every command, and says which key of which file',
-  async () => {
-    const chat = await startChat()
-    try {
-      for (const [yaml, key, dotenv] of REFUSED) {
-        configure(chat, yaml, dotenv)
-        const { ran, result } = await command(chat)
-        assert.not(ran, `${yaml || dotenv} did not stop the command`)
-        assert.ok(result.includes(key), `${yaml}: ${result}`)
-        assert.ok(result.includes(join(chat.app.home, dotenv ? '.env' : 'config.yaml')), result)
-      }
-      for (const [yaml, dotenv] of FREE) {
-        configure(chat, yaml, dotenv)
-        const { ran, result } = await command(chat)
-        assert.ok(ran, `${yaml}: ${result}`)
-      }
-    } finally {
-      await chat.close()
+guards('an unsupported guard rejects every command and names file and key', async () => {
+  const chat = await startChat()
+  try {
+    for (const [yaml, key, dotenv] of REFUSED) {
+      configure(chat, yaml, dotenv)
+      const { ran, result } = await command(chat)
+      assert.not(ran, `${yaml || dotenv} did not stop the command`)
+      assert.ok(result.includes(key), `${yaml}: ${result}`)
+      assert.ok(result.includes(join(chat.app.home, dotenv ? '.env' : 'config.yaml')), result)
     }
-  },
-)
+    for (const [yaml, dotenv] of FREE) {
+      configure(chat, yaml, dotenv)
+      const { ran, result } = await command(chat)
+      assert.ok(ran, `${yaml}: ${result}`)
+    }
+  } finally {
+    await chat.close()
+  }
+})
 
 /** Other ways to write `git push --force`; `X` is the command that proves it ran. */
 const DISGUISES = [
@@ -151,7 +148,7 @@ const DISGUISES = [
 ]
 
 guards(
-  'approvals.deny is above yolo, above mode off, and above what a session allows; disguises do not help',
+  'approvals.deny overrides yolo, mode off and session allowances, also for disguised commands',
   async () => {
     const chat = await startChat()
     try {
@@ -180,7 +177,7 @@ guards(
 )
 
 guards(
-  'an acceptance is for one value of one profile, and void when the value changes',
+  'an acceptance covers one value in one profile and expires when the value changes',
   async () => {
     const chat = await startChat()
     try {
@@ -260,34 +257,31 @@ const NOT_NAMED = [
   'security:\n  redact_secrets:',
 ]
 
-guards(
-  'a setting that does nothing here is named, refuses nothing, and can be dismissed',
-  async () => {
-    const chat = await startChat()
-    try {
-      const list = async () => (await chat.app.get('/api/guards')).body.guards
-      const named = async () => (await chat.app.get('/api/config/problems')).body.guards
-      for (const [yaml, key, says, dotenv] of NAMED) {
-        configure(chat, yaml, dotenv)
-        const [found, ...others] = await list()
-        assert.equal([found?.key, found?.closes, others], [key, [], []], yaml)
-        assert.match(found.why, says)
-        assert.is((await named()).length, 1, yaml)
-      }
-      assert.ok((await command(chat)).ran)
-      const [shown] = await list()
-      const accept = { key: shown.key, value_id: shown.value_id, accepted: true }
-      assert.is((await chat.app.post('/api/guards/accept', accept)).status, 200)
-      assert.equal(await named(), [])
-      for (const yaml of NOT_NAMED) {
-        configure(chat, yaml)
-        assert.equal(await list(), [], yaml)
-      }
-    } finally {
-      await chat.close()
+guards('reports a setting without effect, which rejects nothing and can be dismissed', async () => {
+  const chat = await startChat()
+  try {
+    const list = async () => (await chat.app.get('/api/guards')).body.guards
+    const named = async () => (await chat.app.get('/api/config/problems')).body.guards
+    for (const [yaml, key, says, dotenv] of NAMED) {
+      configure(chat, yaml, dotenv)
+      const [found, ...others] = await list()
+      assert.equal([found?.key, found?.closes, others], [key, [], []], yaml)
+      assert.match(found.why, says)
+      assert.is((await named()).length, 1, yaml)
     }
-  },
-)
+    assert.ok((await command(chat)).ran)
+    const [shown] = await list()
+    const accept = { key: shown.key, value_id: shown.value_id, accepted: true }
+    assert.is((await chat.app.post('/api/guards/accept', accept)).status, 200)
+    assert.equal(await named(), [])
+    for (const yaml of NOT_NAMED) {
+      configure(chat, yaml)
+      assert.equal(await list(), [], yaml)
+    }
+  } finally {
+    await chat.close()
+  }
+})
 
 guards(
   'file tools: hooks, a write root, instruction files; scripts, notes and skills by their own keys',

@@ -235,7 +235,7 @@ const found = async ({ app }: Chat, word: string): Promise<string[]> =>
     ({ session_id }: { session_id: string }) => session_id,
   )
 
-test('every shape that other programs write opens, leaves, is found, is copied and goes on', async ({
+test('every supported format can be opened, exported, searched, copied and continued', async ({
   chat,
 }) => {
   for (const [shape, messages] of Object.entries(SHAPES)) {
@@ -247,7 +247,7 @@ test('every shape that other programs write opens, leaves, is found, is copied a
   }
 })
 
-test('every kind of record comes in, without what it cannot mean', async ({ chat }) => {
+test('imports every kind of record without unsupported parts', async ({ chat }) => {
   for (const [kind, record] of Object.entries(RECORDS)) {
     const answer = await chat.app.post('/api/session/import', { ...record, messages: [said('x')] })
     assert.is(answer.status, 200, `${kind}: ${answer.text.slice(0, 300)}`)
@@ -255,7 +255,7 @@ test('every kind of record comes in, without what it cannot mean', async ({ chat
   }
 })
 
-test('calls, results and thoughts of Anthropic become ours', async ({ chat }) => {
+test('converts Anthropic tool calls, results and thinking', async ({ chat }) => {
   const { app, messages } = chat
   const { session } = (await app.post('/api/session/import', { messages: SHAPES.anthropic })).body
   const [, assistant, result, person] = await messages(session.session_id)
@@ -268,7 +268,7 @@ test('calls, results and thoughts of Anthropic become ours', async ({ chat }) =>
   assert.equal([person?.role, person?.content], ['user', 'go on'])
 })
 
-test('refused with a sentence, and nothing is left', async ({ chat }) => {
+test('rejects invalid files with a reason and stores nothing', async ({ chat }) => {
   const { app } = chat
   const dir = join(app.state, 'sessions')
   const files = readdirSync(dir)
@@ -323,7 +323,7 @@ const disturbed = (random: Random): { messages: unknown[]; record: Bag } => {
 const COUNT = process.env.PROOF === 'full' ? 120 : 25
 const SEED = Number(process.env.SEED ?? 7)
 
-test('whatever else is in it: taken in whole, or refused with nothing left', async ({ chat }) => {
+test('arbitrary content is imported completely or rejected completely', async ({ chat }) => {
   const random = createRandom(SEED)
   const { app } = chat
   const dir = join(app.state, 'sessions')
@@ -346,7 +346,7 @@ test('whatever else is in it: taken in whole, or refused with nothing left', asy
   assert.ok(taken.yes > COUNT / 4, JSON.stringify(taken))
 })
 
-test('files of the former service and journals edited by hand go through the same door', async ({
+test('files of the former service and hand-edited journals use the same import', async ({
   chat,
 }) => {
   const random = createRandom(SEED + 1)
@@ -399,9 +399,7 @@ test('files of the former service and journals edited by hand go through the sam
   }
 })
 
-test('a file with a mark before its text, and one whose list is null, are sessions', async ({
-  chat,
-}) => {
+test('accepts a byte order mark and a null list', async ({ chat }) => {
   const dir = join(chat.app.state, 'sessions')
   const file = (id: string, messages: unknown) =>
     JSON.stringify({ session_id: id, title: `Title ${id}`, messages })
@@ -415,9 +413,7 @@ test('a file with a mark before its text, and one whose list is null, are sessio
   await works(chat, 'marked', 'a byte order mark')
 })
 
-test('an import belongs to the profile that asks for it, with its model and folder', async ({
-  chat,
-}) => {
+test('an import belongs to the requesting profile, with its model and folder', async ({ chat }) => {
   const { app, provider } = chat
   await app.post('/api/profile/create', { name: 'p1' })
   writeFileSync(

@@ -54,7 +54,7 @@ const journal = (
 }
 const read = async (app: TestApp, query = '') => (await app.get(`/api/insights${query}`)).body
 
-test('what is no number of days, format or zone is refused', async ({ app }) => {
+test('rejects an invalid number of days, format or time zone', async ({ app }) => {
   for (const query of [
     'days=0',
     'days=366',
@@ -70,7 +70,7 @@ test('what is no number of days, format or zone is refused', async ({ app }) => 
   }
 })
 
-test('nothing used yet: every day is there, and zero', async ({ app }) => {
+test('without usage every day is listed with zero', async ({ app }) => {
   const body = await read(app, '?days=7&timezone=UTC')
   assert.is(body.daily.length, 7)
   assert.is(body.daily.at(-1).date, new Date().toISOString().slice(0, 10))
@@ -80,7 +80,7 @@ test('nothing used yet: every day is there, and zero', async ({ app }) => {
   assert.equal([body.by_weekday.length, body.by_hour.length], [7, 24])
 })
 
-test('a turn counts once, with the model and provider that served it; so it does after a restart', async () => {
+test('a turn counts once, under the model and provider that served it, also after a restart', async () => {
   const usage = { prompt_tokens: 120, completion_tokens: 30, cost: 0.5 }
   const chat = await startChat({ text: 'one', usage }, { text: 'A title' }, { text: 'two', usage })
   try {
@@ -119,9 +119,7 @@ test('a turn counts once, with the model and provider that served it; so it does
   }
 })
 
-test('journals that other programs write, change and remove are seen at the next request', async ({
-  app,
-}) => {
+test('picks up journals that other programs write, change or remove', async ({ app }) => {
   const at = now() - 60
   journal(app, 'one', [{ at, in: 10, out: 1 }], { profile: 'work' })
   journal(app, 'two', [{ at, model: 'big', in: 100, out: 5 }], { is_cli_session: true })
@@ -147,7 +145,7 @@ test('journals that other programs write, change and remove are seen at the next
   assert.is((await read(app)).totals.total_tokens, 22)
 })
 
-test('days are those of the zone that is asked for', async ({ app }) => {
+test('days follow the requested time zone', async ({ app }) => {
   const today = new Date().toISOString().slice(0, 10)
   const midnight = Date.parse(`${today}T00:00:00Z`) / 1_000
   journal(app, 'late', [{ at: midnight - 30 * 60, in: 7, out: 0 }])
@@ -163,7 +161,7 @@ test('days are those of the zone that is asked for', async ({ app }) => {
   assert.is((await read(app)).timezone.slice(0, 5), 'Asia/')
 })
 
-test('tokens of a session of the earlier format count at its own time', async ({ app }) => {
+test('tokens of a session in the earlier format count at its own time', async ({ app }) => {
   const at = now() - 2 * 86_400
   mkdirSync(join(app.state, 'sessions'), { recursive: true })
   const file = { title: 'Old', messages: [], model: 'm', input_tokens: 40, output_tokens: 2 }
@@ -182,7 +180,7 @@ test('tokens of a session of the earlier format count at its own time', async ({
   assert.equal(await spent(), [0, 42, 1, 'm'])
 })
 
-test('as CSV: one line a day and way, and no cell is a formula', async ({ app }) => {
+test('CSV has one line per day and provider, and no cell is a formula', async ({ app }) => {
   const at = now() - 60
   journal(app, 'one', [
     { at, model: '=HYPERLINK("http://x","y")', in: 10, out: 1, cost: 0.25 },

@@ -120,7 +120,7 @@ const senderOf = (request: { headers: Record<string, unknown> }): Name => {
   return found as Name
 }
 
-test('turns: the home comes from the session’s profile, whatever the cookie; prompts, keys, environments and files never mix', async ({
+test('turns: the session’s profile decides the home, not the cookie; prompts, keys, environments and files never mix', async ({
   app,
   provider,
   homes,
@@ -195,7 +195,7 @@ const reads = Object.entries(routes)
   .map(([key]) => key)
   .filter(key => !GLOBAL.has(key))
 
-test('lists, models, keys, skills, memory, jobs, caches: two browsers never see each other’s, in any order', async ({
+test('lists, models, keys, skills, memory, jobs, caches: two browsers stay separate in any order', async ({
   app,
 }) => {
   const shown = new Map(PROFILES.map(name => [name, '']))
@@ -214,7 +214,7 @@ test('lists, models, keys, skills, memory, jobs, caches: two browsers never see 
       assert.ok(shown.get(name)?.includes(own + WORDS[name]), `${own} of ${name}`)
 })
 
-test('skills and files of another profile cannot be asked for by name or path', async ({
+test('skills and files of another profile cannot be requested by name or path', async ({
   app,
   homes,
 }) => {
@@ -238,7 +238,7 @@ test('skills and files of another profile cannot be asked for by name or path', 
   }
 })
 
-test('sessions: each is of the profile it was made in; a search can be kept to one profile', async ({
+test('sessions: each belongs to the profile that created it; a search can be limited to one profile', async ({
   app,
 }) => {
   for (const name of PROFILES) {
@@ -256,7 +256,7 @@ test('sessions: each is of the profile it was made in; a search can be kept to o
   }
 })
 
-test('writing: what one profile sets, the others do not get', async ({ app, homes }) => {
+test('writes in one profile do not reach another', async ({ app, homes }) => {
   await Promise.all(
     PROFILES.map((name, at) =>
       app.post(

@@ -449,7 +449,7 @@ const pathsToAsk = (given: Record<string, string>): string[] => {
 
 const saidOften = (text: string): string => Array(700).fill(text).join(' ')
 
-test('what fails shows no secret of its own: providers, servers, agents, subagents, scheduled tasks', async () => {
+test('errors contain no secret: providers, servers, agents, subagents, scheduled tasks', async () => {
   const provider = await createProvider()
   const app = await startApp({ allowErrors: true })
   const found: string[] = []

@@ -14,7 +14,7 @@ type Cut = any
 const BUILD =
   'for i in $(seq 1 400); do printf "\\033[32mstep %s\\033[0m of the build is done\\033[2K\\n" $i; done; printf "\\033[31mERROR\\033[0m it failed\\n"; exit 3'
 
-test('the end, the exit code, the number of lines and the colours of a long build reach the page, not the model', async () => {
+test('the end, exit code, line count and colors of long output reach the page, not the model', async () => {
   const chat = await startChat()
   const { app, provider } = chat
   const id = await chat.newSession()
@@ -50,7 +50,7 @@ test('the end, the exit code, the number of lines and the colours of a long buil
   await chat.close()
 })
 
-test('a secret that is coloured in two pieces is shown in neither', async () => {
+test('redacts a secret split by color codes', async () => {
   const chat = await startChat()
   const id = await chat.newSession()
   const command = 'printf "key sk-ant-abcdefghij\\033[31mklmnopqrstuvwxyz0123456789\\033[0m\\n"'
@@ -61,7 +61,7 @@ test('a secret that is coloured in two pieces is shown in neither', async () => 
   await chat.close()
 })
 
-test('whatever is cut stays JSON with its short fields, and never gets longer than it may', () => {
+test('truncated values stay JSON with their short fields, within the limit', () => {
   const lines = (count: number) =>
     Array.from({ length: count }, (_, at) => `line "${at}"\t\\`).join('\n')
   const RESULTS: [Record<string, unknown>, (cut: Cut) => void][] = [
@@ -104,7 +104,7 @@ test('whatever is cut stays JSON with its short fields, and never gets longer th
   assert.is(countResultLines(JSON.stringify({ output: 'a\nb\n' })), 2)
 })
 
-test('output is cut between colours, not through them', () => {
+test('output is cut between color codes, not through them', () => {
   const printed = createOutput(() => {})
   for (let at = 0; at < 20_000; at++)
     printed.write(Buffer.from(`\x1b[38;5;${at % 256}mword\x1b[0m `))

@@ -27,7 +27,7 @@ const patch = (app: TestApp, name: string, body: unknown) =>
 const servers = async (app: TestApp): Promise<McpServerRow[]> =>
   (await app.get('/api/mcp/servers')).body.servers
 
-test('what cannot be a server is refused, and nothing is written', async ({ app, config }) => {
+test('rejects invalid servers and writes nothing', async ({ app, config }) => {
   const cases: [string, unknown, string][] = [
     ['a', {}, 'needs a command or an address'],
     ['a', { command: 'x', url: 'http://y' }, 'not both'],
@@ -52,7 +52,7 @@ test('what cannot be a server is refused, and nothing is written', async ({ app,
   assert.throws(() => readFileSync(config))
 })
 
-test('another site may not change them', async ({ app }) => {
+test('rejects cross-site changes', async ({ app }) => {
   const headers = { Origin: 'https://evil.example' }
   for (const method of ['PUT', 'PATCH', 'DELETE']) {
     const answer = await app.request(method, path('a'), { headers, body: { command: 'x' } })
@@ -60,7 +60,7 @@ test('another site may not change them', async ({ app }) => {
   }
 })
 
-test('a broken config.yaml is left alone, and said', async ({ app, config }) => {
+test('does not change a broken config.yaml and reports it', async ({ app, config }) => {
   const broken = 'mcp_servers: [\n'
   writeFileSync(config, broken)
   const answer = await put(app, 'a', { command: 'x' })
@@ -69,7 +69,7 @@ test('a broken config.yaml is left alone, and said', async ({ app, config }) => 
   assert.type((await app.get('/api/mcp/servers')).body.problem, 'string')
 })
 
-test('added, changed and removed; comments stay, secrets stay and are not shown', async ({
+test('adds, changes and removes servers; keeps comments; keeps and masks secrets', async ({
   app,
   config,
 }) => {
@@ -133,7 +133,10 @@ mcp_servers:
   assert.match(readFileSync(config, 'utf8'), '# mine')
 })
 
-test('tried for real; tools are switched off one by one', async ({ app, config }) => {
+test('tests a server with a real connection; disables tools one by one', async ({
+  app,
+  config,
+}) => {
   const server = { command: process.execPath, args: [odd, 'garbage'] }
   await put(app, 'odd', { ...server, env: { WORD: 'sesame-open-please' } })
   const tried = await app.post('/api/mcp/test', { name: 'odd' })
@@ -163,7 +166,7 @@ test('tried for real; tools are switched off one by one', async ({ app, config }
   assert.match(failed.body.stderr, 'no licence')
 })
 
-test('each profile has its own', async ({ app }) => {
+test('each profile has its own servers', async ({ app }) => {
   mkdirSync(join(app.home, 'profiles', 'work'), { recursive: true })
   const headers = { Cookie: 'agent_profile=work' }
   await app.request('PUT', path('mine'), { headers, body: { command: 'x', enabled: false } })
@@ -175,7 +178,7 @@ test.run()
 
 const turns = suite('mcp in a turn')
 
-turns('a turn uses a tool, and goes on without a server that does not work', async () => {
+turns('a turn uses an MCP tool, and continues without a server that does not work', async () => {
   const chat = await startChat(
     { toolCalls: [{ name: 'mcp_odd_echo', arguments: { word: 'hello' } }] },
     { text: 'done' },
@@ -209,7 +212,7 @@ turns('a turn uses a tool, and goes on without a server that does not work', asy
   await chat.close()
 })
 
-turns('a destructive tool waits for the person; "always" is remembered by its label', async () => {
+turns('a destructive tool requests approval; "always" applies to its label', async () => {
   const erase = { toolCalls: [{ name: 'mcp_odd_erase', arguments: { path: '/x' } }] }
   const chat = await startChat(erase, { text: 'one' }, erase, { text: 'two' })
   await put(chat.app, 'odd', { command: process.execPath, args: [odd] })

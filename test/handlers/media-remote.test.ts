@@ -39,7 +39,7 @@ test.after.each(async ({ app, host }) => {
 
 const path = (url: string) => `/api/media/remote?url=${encodeURIComponent(url)}`
 
-test('private places, other schemes and other sites are refused, and nothing is asked for', async ({
+test('rejects private addresses, other schemes and cross-site requests without fetching', async ({
   app,
   url,
   asked,
@@ -57,7 +57,7 @@ test('private places, other schemes and other sites are refused, and nothing is 
   assert.equal(asked, [])
 })
 
-test('a picture by what it is, not by what it is called; no cookie goes along', async ({
+test('detects an image by its content, not its name; forwards no cookie', async ({
   app,
   url,
   asked,
@@ -77,7 +77,7 @@ test('a picture by what it is, not by what it is called; no cookie goes along', 
   assert.is((await app.get(path(`${url}/page`))).status, 503)
 })
 
-test('the page itself may load nothing from other hosts', async ({ app }) => {
+test('the page may load nothing from other hosts', async ({ app }) => {
   const policy = String((await app.get('/')).headers['content-security-policy'])
   assert.match(policy, "img-src 'self' data: blob:;")
   assert.not.match(policy, /https?:/)

@@ -21,7 +21,7 @@ const shown = async (app: TestApp, cookie = '') => {
   return body.groups.map((group: { provider_id: string }) => group.provider_id)
 }
 
-test('files that cannot be read show an empty list: no model of another provider, and no error', async ({
+test('unreadable files give an empty list: no model of another provider, and no error', async ({
   app,
 }) => {
   writeFileSync(join(app.home, 'config.yaml'), 'model: {\n')
@@ -29,15 +29,13 @@ test('files that cannot be read show an empty list: no model of another provider
   assert.equal(await shown(app), [])
 })
 
-test('a fresh home offers the demo only; a lying-around token offers nothing', async ({ app }) => {
+test('a new home offers the demo only; an unrelated token offers nothing', async ({ app }) => {
   const { body } = await app.get('/api/models')
   assert.equal([body.active_provider, body.default_model, body.groups.length], [null, '', 1])
   assert.equal(await shown(app), ['demo'])
 })
 
-test('a key added to .env while we run is seen at once, and only by its profile', async ({
-  app,
-}) => {
+test('a key added to .env at runtime counts at once, for its profile only', async ({ app }) => {
   const work = join(app.home, 'profiles', 'work')
   mkdirSync(work, { recursive: true })
   writeFileSync(join(app.home, '.env'), 'OPENAI_API_KEY=sk-secret-of-base\n')
@@ -54,7 +52,7 @@ test('a key added to .env while we run is seen at once, and only by its profile'
   assert.not.match(text, /sk-secret/)
 })
 
-test('GET /api/models/live: always 200; no provider, an unknown one, and one that is asked', async ({
+test('GET /api/models/live: always 200: without a provider, for an unknown one, and for a live list', async ({
   app,
   lists,
 }) => {
@@ -77,10 +75,7 @@ test('GET /api/models/live: always 200; no provider, an unknown one, and one tha
   assert.is(lists.asked[0]?.headers['x-api-key'], 'sk-ant-test-1')
 })
 
-test('a list that was asked for is kept until it is refreshed; it belongs to its profile alone', async ({
-  app,
-  lists,
-}) => {
+test('caches a live list until it is refreshed, per profile', async ({ app, lists }) => {
   lists.answer = idsOf('first')
   const work = join(app.home, 'profiles', 'work')
   mkdirSync(work, { recursive: true })
@@ -103,7 +98,7 @@ test('a list that was asked for is kept until it is refreshed; it belongs to its
   assert.equal(lists.asked.length, 2)
 })
 
-test('GET /api/models/local answers an empty list where no server runs', async ({ app }) => {
+test('GET /api/models/local returns an empty list where no server runs', async ({ app }) => {
   const { status, body } = await app.get('/api/models/local')
   assert.is(status, 200)
   assert.ok(Array.isArray(body.servers))

@@ -37,7 +37,9 @@ const rewrite = (dir: string, id: string, change: (file: typeof original) => unk
 const more = (...texts: string[]) =>
   texts.map(content => ({ role: 'user', content, timestamp: 1760000900 }))
 
-test('its sessions are listed, opened, searched and exported as they are', async ({ app }) => {
+test('sessions of the former service are listed, opened, searched and exported unchanged', async ({
+  app,
+}) => {
   const rows = await listed(app)
   assert.equal(rows.map(({ session_id, message_count }) => [session_id, message_count]).sort(), [
     ['0f0f0f0f0f0f', 1],
@@ -55,7 +57,7 @@ test('its sessions are listed, opened, searched and exported as they are', async
   assert.is(waiting.messages[0].content, 'Never answered')
 })
 
-test('the first change converts a file; the original stays beside it, byte for byte', async ({
+test('the first change converts a file; the original remains, byte for byte', async ({
   app,
   sessions,
 }) => {
@@ -66,7 +68,7 @@ test('the first change converts a file; the original stays beside it, byte for b
   assert.not.ok(existsSync(join(sessions, `${ID}.json`)))
 })
 
-test('a .json written after the conversion is offered as a session of its own, and follows later writes', async ({
+test('a .json written after the conversion is a separate session and follows later writes', async ({
   app,
   sessions,
 }) => {
@@ -99,7 +101,7 @@ test('a .json written after the conversion is offered as a session of its own, a
   assert.equal((await listed(app)).map(row => row.message_count).sort(), counts)
 })
 
-test('a .json that says nothing new stays where it is', async ({ app, sessions }) => {
+test('leaves a .json without changes in place', async ({ app, sessions }) => {
   await app.post('/api/session/rename', { session_id: ID, title: 'Renamed' })
   rewrite(sessions, ID, file => ({ ...file, title: 'Renamed there', pinned: true }))
   assert.is((await listed(app)).length, 3)
@@ -116,7 +118,7 @@ const KEYS =
     ' ',
   )
 
-back('export --as json writes every session as the former service keeps it', async () => {
+back('export --as json writes every session in the former service’s format', async () => {
   const desk = createDesk()
   const state = join(desk.home, 'webui')
   cpSync(FIXTURES, join(state, 'sessions'), { recursive: true })
@@ -176,25 +178,22 @@ back('export --as json writes every session as the former service keeps it', asy
   desk.close()
 })
 
-back(
-  'exported into the state directory itself, the files are not taken for other sessions',
-  async () => {
-    const app = await startApp()
-    cpSync(FIXTURES, join(app.state, 'sessions'), { recursive: true })
-    await app.post('/api/session/rename', { session_id: ID, title: 'Renamed' })
-    const before = (await listed(app)).length
-    const desk = createDesk()
-    const { code } = await desk.talk(['export', '--as', 'json', app.state], {
-      env: { AGENT_HOME: app.home },
-    })
-    assert.is(code, 0)
-    assert.is(read(join(app.state, 'sessions', `${ID}.json`)).title, 'Renamed')
-    assert.is((await listed(app)).length, before)
-    await app.restart()
-    assert.is((await listed(app)).length, before)
-    await app.close()
-    desk.close()
-  },
-)
+back('exported into the state directory, the files are not read as other sessions', async () => {
+  const app = await startApp()
+  cpSync(FIXTURES, join(app.state, 'sessions'), { recursive: true })
+  await app.post('/api/session/rename', { session_id: ID, title: 'Renamed' })
+  const before = (await listed(app)).length
+  const desk = createDesk()
+  const { code } = await desk.talk(['export', '--as', 'json', app.state], {
+    env: { AGENT_HOME: app.home },
+  })
+  assert.is(code, 0)
+  assert.is(read(join(app.state, 'sessions', `${ID}.json`)).title, 'Renamed')
+  assert.is((await listed(app)).length, before)
+  await app.restart()
+  assert.is((await listed(app)).length, before)
+  await app.close()
+  desk.close()
+})
 
 back.run()

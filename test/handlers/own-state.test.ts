@@ -20,7 +20,7 @@ const choose = async (app: TestApp, path: string) => {
   return { status: made.status, error: made.body.error, id: made.body.session?.session_id }
 }
 
-test('beside what the service keeps, a folder is like any other', async ({ app }) => {
+test('a workspace beside the state files is like any other', async ({ app }) => {
   for (const name of ['workspace', 'projects/deep', 'mine', 'sessions2']) {
     const path = join(app.state, name)
     const { status, id, error } = await choose(app, path)
@@ -37,7 +37,7 @@ test('beside what the service keeps, a folder is like any other', async ({ app }
   }
 })
 
-test('what could never work is refused with a sentence', async ({ app }) => {
+test('rejects unusable workspaces with a reason', async ({ app }) => {
   for (const name of [
     '',
     'sessions',
@@ -53,7 +53,7 @@ test('what could never work is refused with a sentence', async ({ app }) => {
   }
 })
 
-test('around the state directory everything but that is there', async ({ app }) => {
+test('a workspace around the state directory shows everything else', async ({ app }) => {
   writeFileSync(join(app.home, 'notes.txt'), 'n')
   writeFileSync(join(app.home, '.env'), 'OPENAI_API_KEY=sk-secret')
   for (const [path, relative] of [

@@ -7,7 +7,7 @@ const pages = suite('pages')
 
 const SHELL = ['/', '/index.html', '/session/abcdef012345', '/settings', '/settings/general']
 
-pages('the shell answers its views and nothing else', async () => {
+pages('the shell is served for its views only', async () => {
   const app = await startApp()
   try {
     for (const path of SHELL) {
@@ -31,29 +31,26 @@ pages('the shell answers its views and nothing else', async () => {
   }
 })
 
-pages(
-  'no script and no style stands in the document itself, and what it names can be fetched',
-  async () => {
-    const app = await startApp()
-    try {
-      const { text, headers } = await app.get('/')
-      assert.not.match(text, /<script(?![^>]*\ssrc=)/)
-      assert.not.match(text, /<style|\sstyle=|\son\w+=/)
-      assert.not.match(String(headers['content-security-policy']), 'unsafe-inline')
-      const names = [...text.matchAll(/(?:src|href)="(static\/[^"]+)"/g)].map(match => match[1])
-      assert.ok(names.length >= 2)
-      for (const name of names) {
-        const asset = await app.request('GET', `/${name}`, { headers: { 'accept-encoding': 'br' } })
-        assert.equal([name, asset.status], [name, 200])
-      }
-    } finally {
-      await app.close()
+pages('the document has no inline script or style, and every file it names exists', async () => {
+  const app = await startApp()
+  try {
+    const { text, headers } = await app.get('/')
+    assert.not.match(text, /<script(?![^>]*\ssrc=)/)
+    assert.not.match(text, /<style|\sstyle=|\son\w+=/)
+    assert.not.match(String(headers['content-security-policy']), 'unsafe-inline')
+    const names = [...text.matchAll(/(?:src|href)="(static\/[^"]+)"/g)].map(match => match[1])
+    assert.ok(names.length >= 2)
+    for (const name of names) {
+      const asset = await app.request('GET', `/${name}`, { headers: { 'accept-encoding': 'br' } })
+      assert.equal([name, asset.status], [name, 200])
     }
-  },
-)
+  } finally {
+    await app.close()
+  }
+})
 
 pages(
-  'behind a trusted proxy the base carries its prefix, and the stored theme is there at the first paint',
+  'behind a trusted proxy the base has its prefix; the first paint has the stored theme',
   async () => {
     const app = await startApp()
     try {

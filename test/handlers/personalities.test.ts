@@ -16,7 +16,7 @@ test.before.each(async context => {
 })
 test.after.each(({ app }) => app.close())
 
-test('what is refused changes nothing', async ({ app, id }) => {
+test('a rejected request changes nothing', async ({ app, id }) => {
   const cases: [body: Record<string, unknown>, status: number][] = [
     [{ session_id: id }, 400],
     [{ name: 'pirate' }, 400],
@@ -35,7 +35,7 @@ test('what is refused changes nothing', async ({ app, id }) => {
   assert.is(body.session.personality, null)
 })
 
-test('listed, set, seen in the session, cleared', async ({ app, id }) => {
+test('lists, sets, shows and clears a personality', async ({ app, id }) => {
   assert.equal((await app.get('/api/personalities')).body.personalities, [
     { name: 'pirate', description: 'Arr, matey.' },
     { name: 'teacher', description: 'Patient' },

@@ -81,7 +81,7 @@ const usersOf = (body: Body): string[] =>
     )
 
 for (const apiMode of FORMATS)
-  test(`ten turns with tools, skills, steering, a queue, stops, errors and a restart: ${apiMode}`, async () => {
+  test(`ten turns with tools, skills, steering, a queue, stops, errors and a restart share a prefix: ${apiMode}`, async () => {
     const chat = await startChat()
     const { app, provider } = chat
     try {
@@ -172,7 +172,7 @@ for (const apiMode of FORMATS)
     }
   })
 
-test('another workspace leaves the tags of earlier messages; the transcript has none', async () => {
+test('changing the workspace keeps the tags of earlier messages; the transcript has none', async () => {
   const chat = await startChat({ text: '1' }, { text: '2' }, { text: '3' })
   try {
     const [one, two] = ['one', 'two'].map(name => join(chat.app.userHome, name)) as [string, string]
@@ -199,7 +199,7 @@ test('another workspace leaves the tags of earlier messages; the transcript has 
   }
 })
 
-test('a fork, and what is left after a purge, are sent like the original', async () => {
+test('a fork and a purged session are sent like the original', async () => {
   const chat = await startChat({ text: '1' }, { text: '2' }, { text: '3' }, { text: '4' })
   try {
     const { app } = chat

@@ -46,7 +46,7 @@ const use = async (chat: Chat, id: string, ...calls: [string, Record<string, unk
     .map(({ content }) => JSON.parse(String(content)))
 }
 
-test('refused like any other command, and what is typed into a shell as well', async () => {
+test('rejected like any other command, including input typed into a shell', async () => {
   const chat = await startChat()
   const id = await chat.newSession()
   const [hard, started] = await use(
@@ -72,7 +72,7 @@ test('refused like any other command, and what is typed into a shell as well', a
   await chat.close()
 })
 
-test('outlives its turn, is read and fed, belongs to its session, and ends with it', async () => {
+test('outlives its turn, can be read and written, belongs to its session, and ends with it', async () => {
   const chat = await startChat()
   const { app } = chat
   const id = await chat.newSession()
@@ -137,7 +137,7 @@ const started = (command: string, notify = false) => ({
 })
 const never = new AbortController().signal
 
-test('memory and number are bounded, the finished are forgotten', async () => {
+test('bounds memory and number; forgets finished processes', async () => {
   const clock = { seconds: 0 }
   const ended: unknown[] = []
   const all = createProcessRegistry({
@@ -172,7 +172,7 @@ test('memory and number are bounded, the finished are forgotten', async () => {
   assert.match(await own.start(started('x')).catch(error => error.message), 'shutting down')
 })
 
-test('what ignores the polite signal is ended all the same', async () => {
+test('kills a process that ignores SIGTERM', async () => {
   const all = createProcessRegistry({ now: () => Date.now() / 1_000 })
   const own = all.of('a')
   const { session_id, pid } = await own.start(

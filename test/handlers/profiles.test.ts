@@ -78,7 +78,7 @@ test('create: the name is matched against the entire string (400), default is ta
   )
 })
 
-test('create: eight directories, private, and exactly nine fields', async ({ app }) => {
+test('create: makes eight private directories and returns exactly nine fields', async ({ app }) => {
   const profile = await make(app, 'work')
   assert.equal(Object.keys(profile).toSorted(), FIELDS.toSorted())
   assert.equal(profile, {
@@ -96,7 +96,7 @@ test('create: eight directories, private, and exactly nine fields', async ({ app
   for (const name of ['', ...EIGHT]) assert.is(modeOf(join(homeOf(app, 'work'), name)), 0o700, name)
 })
 
-test('create: an existing directory fails atomically, and of many at once one wins', async ({
+test('create: fails atomically for an existing directory; of concurrent requests one succeeds', async ({
   app,
 }) => {
   const dir = homeOf(app, 'taken')
@@ -113,7 +113,7 @@ test('create: an existing directory fails atomically, and of many at once one wi
   assert.equal(readdirSync(homeOf(app, 'race')).toSorted(), EIGHT)
 })
 
-test('create: a clone that cannot be finished leaves nothing behind', async ({ app }) => {
+test('create: a failed clone leaves nothing behind', async ({ app }) => {
   writeFileSync(join(app.home, 'config.yaml'), 'model: [unclosed\n')
   const input = { name: 'half', clone_config: true, base_url: 'http://127.0.0.1:1/v1' }
   const { status, body } = await app.post('/api/profile/create', input)
@@ -121,9 +121,7 @@ test('create: a clone that cannot be finished leaves nothing behind', async ({ a
   assert.equal(readdirSync(join(app.home, 'profiles')), [])
 })
 
-test('create: a home that a killed process left half-made is finished by the next one of that name', async ({
-  app,
-}) => {
+test('create: completes a home that a killed process left half-made', async ({ app }) => {
   const stale = join(app.home, 'profiles', '.creating-work')
   mkdirSync(join(stale, 'memories'), { recursive: true })
   writeFileSync(join(stale, 'memories', 'MEMORY.md'), 'another program’s')
@@ -152,7 +150,7 @@ const fillBase = (home: string): void => {
   }
 }
 
-test('create: a clone takes config.yaml, .env, SOUL.md and the two memories with their modes, no more', async ({
+test('create: a clone copies config.yaml, .env, SOUL.md and the two memories with their modes, nothing else', async ({
   app,
 }) => {
   fillBase(app.home)
@@ -189,7 +187,7 @@ test('create: a clone takes config.yaml, .env, SOUL.md and the two memories with
   assert.not.ok(existsSync(join(homeOf(app, 'empty'), '.env')))
 })
 
-test('create: base_url, api_key and model go into config.yaml; a key never follows to another address', async ({
+test('create: base_url, api_key and model are written to config.yaml; a key is never used for another address', async ({
   app,
 }) => {
   const local = { base_url: 'http://127.0.0.1:9/v1/', api_key: 'sk-local-1', model: 'qwen' }
@@ -208,7 +206,7 @@ test('create: base_url, api_key and model go into config.yaml; a key never follo
   assert.match(read('text'), /default: plain-name\n {2}api_key: sk-2/)
 })
 
-test('list: default first, then sorted; only directories with a valid name; what the files say now', async ({
+test('list: default first, then sorted; valid directory names only; reads the current files', async ({
   app,
 }) => {
   for (const name of ['zeta', 'alpha', 'm-1']) await make(app, name)
@@ -240,7 +238,7 @@ test('list: default first, then sorted; only directories with a valid name; what
   )
 })
 
-test('switch: a bad name is 400, an unknown one 404 "does not exist", and neither moves anything', async ({
+test('switch: an invalid name is 400, an unknown one 404 "does not exist"; neither switches', async ({
   app,
 }) => {
   for (const name of ['', 'Upper', '../x', 'a\n', 5]) {
@@ -255,7 +253,7 @@ test('switch: a bad name is 400, an unknown one 404 "does not exist", and neithe
   assert.not.ok(existsSync(join(app.home, 'active_profile')))
 })
 
-test('switch: the cookie is always set, the marker is sticky, AGENT_HOME follows, default_model and default_workspace are returned', async ({
+test('switch: sets the cookie and the sticky marker, updates AGENT_HOME, returns default_model and default_workspace', async ({
   app,
 }) => {
   await make(app, 'work')
@@ -289,7 +287,7 @@ test('switch: the cookie is always set, the marker is sticky, AGENT_HOME follows
   assert.is(process.env.AGENT_HOME, app.home)
 })
 
-test('AGENT_HOME pointing at a profile never mis-resolves the base, and default can be switched back to', async ({
+test('AGENT_HOME pointing at a profile never changes the base home, and default can be selected again', async ({
   app,
 }) => {
   await make(app, 'work')
@@ -315,7 +313,7 @@ test('AGENT_HOME pointing at a profile never mis-resolves the base, and default 
   }
 })
 
-test('delete: a bad name and default are 400, an unknown profile is 404', async ({ app }) => {
+test('delete: an invalid name and default are 400, an unknown profile is 404', async ({ app }) => {
   for (const name of ['', 'default', 'Upper', '../x', 'a\n', null]) {
     const { status } = await app.post('/api/profile/delete', { name })
     assert.is(status, 400, JSON.stringify(name))
@@ -326,7 +324,7 @@ test('delete: a bad name and default are 400, an unknown profile is 404', async 
   assert.ok(existsSync(app.home))
 })
 
-test('delete: the whole home goes, what a link points at stays, a new one of that name inherits nothing', async ({
+test('delete: removes the whole home but no link targets; a new profile of that name inherits nothing', async ({
   app,
 }) => {
   await make(app, 'work')
@@ -350,7 +348,7 @@ test('delete: the whole home goes, what a link points at stays, a new one of tha
   assert.is.not((await app.get('/api/models', as('work'))).body.active_provider, 'openai')
 })
 
-test('delete: the active profile first switches to default, by the caller’s cookie and by the process', async ({
+test('delete: the active profile first switches to default, in the caller’s cookie and the process', async ({
   app,
 }) => {
   await make(app, 'work')
@@ -382,7 +380,7 @@ test('a browser with a deleted profile gets an error and is switched to default,
   assert.is(cookieOf((await app.get('/api/profile/active', as('default'))).headers), '')
 })
 
-test('delete: a running gateway is not left without its home (409)', async ({ app }) => {
+test('delete: rejected while a gateway runs (409)', async ({ app }) => {
   await make(app, 'work')
   writeFileSync(join(homeOf(app, 'work'), 'gateway.pid'), String(process.pid))
   assert.is((await app.post('/api/profile/delete', { name: 'work' })).status, 409)
@@ -390,7 +388,7 @@ test('delete: a running gateway is not left without its home (409)', async ({ ap
   rmSync(join(homeOf(app, 'work'), 'gateway.pid'))
 })
 
-test('a deletion that was cut off is finished at the next start', async ({ app }) => {
+test('completes an interrupted deletion at the next start', async ({ app }) => {
   await make(app, 'work')
   const grave = join(app.home, 'profiles', '.deleted-old-0a0b0c0d')
   mkdirSync(join(grave, 'memories'), { recursive: true })
@@ -403,7 +401,7 @@ test('a deletion that was cut off is finished at the next start', async ({ app }
   assert.equal(readdirSync(join(app.home, 'profiles')), ['work'])
 })
 
-test('switch and delete answer 409 while any turn runs, whichever profile; afterwards they work', async () => {
+test('switch and delete are 409 while any turn runs in any profile, and work afterwards', async () => {
   const held = gate()
   const chat = await startChat({ text: 'hello', gate: held.opened }, { text: 'Title' })
   const before = process.env.AGENT_HOME

@@ -29,9 +29,7 @@ const session = async (app: TestApp, title = 'A'): Promise<string> => {
 const projectOf = async (app: TestApp, id: string) =>
   (await app.get(`/api/session?session_id=${id}&messages=0`)).body.session.project_id
 
-test('create: the name is trimmed, must not be empty and has at most 128 characters (400)', async ({
-  app,
-}) => {
+test('create: trims the name, which must have 1 to 128 characters (400)', async ({ app }) => {
   for (const name of ['', '   ', '\n', 'x'.repeat(129), '🐘'.repeat(129), null, 7, undefined, {}]) {
     const { status, body } = await app.post('/api/projects/create', { name })
     assert.is(status, 400, JSON.stringify(name))
@@ -43,7 +41,7 @@ test('create: the name is trimmed, must not be empty and has at most 128 charact
   assert.is([...(await make(app, '🐘'.repeat(128))).name].length, 128)
 })
 
-test('create: a color matches ^#[0-9a-fA-F]{3,8}$ as a whole (400), or there is none', async ({
+test('create: a color is absent or matches ^#[0-9a-fA-F]{3,8}$ as a whole (400)', async ({
   app,
 }) => {
   for (const color of ['red', '#12', '#123456789', '#ggg', '#fff\n', ' #fff', 'x#fff', 7, ['#fff']])
@@ -62,7 +60,9 @@ test('create: a color matches ^#[0-9a-fA-F]{3,8}$ as a whole (400), or there is 
   )
 })
 
-test('create: 12 hex, seconds, one private file that survives a restart', async ({ app }) => {
+test('create: 12 hex digits, time in seconds, one private file that survives a restart', async ({
+  app,
+}) => {
   const before = Date.now() / 1000
   const project = await make(app, 'Website', '#0af')
   assert.equal(Object.keys(project), ['project_id', 'name', 'color', 'created_at'])
@@ -74,7 +74,7 @@ test('create: 12 hex, seconds, one private file that survives a restart', async 
   assert.equal(await list(app), [project])
 })
 
-test('rename: refusals change nothing; the colour changes only when given, and null clears it', async ({
+test('rename: rejections change nothing; the color changes only when given, and null clears it', async ({
   app,
 }) => {
   const { project_id } = await make(app, 'Old', '#abc')
@@ -92,7 +92,7 @@ test('rename: refusals change nothing; the colour changes only when given, and n
   assert.is((await rename({ project_id, name: 'New', color: null })).body.project.color, null)
 })
 
-test('assign: a session moves, is told to open pages, and is taken out by null, blank or nothing', async ({
+test('assign: moves a session and notifies open pages; null, blank or absent removes it', async ({
   app,
 }) => {
   const { project_id } = await make(app, 'Website')
@@ -115,7 +115,7 @@ test('assign: a session moves, is told to open pages, and is taken out by null, 
   }
 })
 
-test('delete: sessions are unassigned, archived and empty ones too; others keep theirs; after a restart still', async ({
+test('delete: unassigns its sessions, also archived and empty ones, also after a restart', async ({
   app,
 }) => {
   const gone = await app.post('/api/projects/delete', { project_id: 'f'.repeat(12) })
@@ -139,7 +139,7 @@ test('delete: sessions are unassigned, archived and empty ones too; others keep 
   assert.equal(stored(app), [b])
 })
 
-test('the file is the truth: what another program writes is seen at once, and what it means by it is kept', async ({
+test('picks up changes of the file by other programs at once and keeps their meaning', async ({
   app,
 }) => {
   const mine = await make(app, 'Mine')
@@ -161,7 +161,7 @@ test('the file is the truth: what another program writes is seen at once, and wh
   assert.equal(stored(app) as unknown[], [{ ...foreign, name: 'Renamed' }, ...strange])
 })
 
-test('a file that cannot be read is not overwritten (409), and the list goes on with what was known', async ({
+test('does not overwrite an unreadable file (409), and lists the last known projects', async ({
   app,
 }) => {
   await make(app, 'Kept')

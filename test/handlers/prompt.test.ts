@@ -63,7 +63,7 @@ const told = async ({ app, server }: Context, session_id: string, more: object =
   return String(first.content)
 }
 
-test('identity, notes, skills and files of the workspace are told in order', async context => {
+test('the prompt contains identity, notes, skills and workspace files in order', async context => {
   const { put } = context
   put('SOUL.md', 'I am Ada.')
   put('memories/MEMORY.md', 'Loves tea.')
@@ -94,7 +94,7 @@ test('identity, notes, skills and files of the workspace are told in order', asy
   assert.not.match(prompt, 'Act through your tools')
 })
 
-test('a running session keeps its prompt byte for byte, over a restart too; a new one sees what changed', async context => {
+test('a session keeps its prompt byte for byte, also after a restart; a new one has the changes', async context => {
   const { app, put } = context
   put('memories/MEMORY.md', 'Loves tea.')
   put('project/AGENTS.md', 'Use npm test.')
@@ -113,7 +113,7 @@ test('a running session keeps its prompt byte for byte, over a restart too; a ne
   assert.not.match(other, 'Loves tea.')
 })
 
-test('a changed model, workspace, identity or configuration is told at once', async context => {
+test('applies a changed model, workspace, identity or configuration at once', async context => {
   const { app, put } = context
   const id = await open(context)
   await told(context, id)
@@ -129,7 +129,7 @@ test('a changed model, workspace, identity or configuration is told at once', as
   assert.match(prompt, 'Act through your tools')
 })
 
-test('notes that are switched off are told no longer', async context => {
+test('omits disabled notes', async context => {
   const { put } = context
   put('memories/MEMORY.md', 'Loves tea.')
   const id = await open(context)
@@ -138,7 +138,7 @@ test('notes that are switched off are told no longer', async context => {
   assert.not.match(await told(context, id), 'Loves tea.')
 })
 
-test('a personality comes behind what stays and is stored nowhere', async context => {
+test('a personality follows the stable part and is stored nowhere', async context => {
   const { app } = context
   configure(context, { agent: { personalities: { pirate: 'Speak like a pirate.' } } })
   const id = await open(context)
@@ -149,7 +149,7 @@ test('a personality comes behind what stays and is stored nowhere', async contex
   assert.not.match(kept, 'pirate')
 })
 
-test('skills that need what is missing, or stand in for what is there, are not told of', async context => {
+test('omits skills with missing prerequisites and fallback skills that are not needed', async context => {
   const { put } = context
   const skill = (name: string, about: string) =>
     put(`skills/${name}/SKILL.md`, `---\nname: ${name}\ndescription: d\n${about}\n---\nx`)
@@ -168,7 +168,7 @@ test('skills that need what is missing, or stand in for what is there, are not t
   assert.equal(shown.toSorted(), ['instead-of-browser', 'plain-skill', 'wants-file'])
 })
 
-test('no answer, event, export or list shows it; a deleted session leaves none', async context => {
+test('no response, event, export or list contains the prompt; deleting a session removes it', async context => {
   const { app, put } = context
   put('memories/MEMORY.md', 'The word is periwinkle.')
   const id = await open(context)
@@ -188,7 +188,7 @@ test('no answer, event, export or list shows it; a deleted session leaves none',
   assert.not.ok(existsSync(join(dir, `${id}.json`)))
 })
 
-test('a broken or foreign stored prompt is built anew', async context => {
+test('rebuilds a broken or foreign stored prompt', async context => {
   const { app } = context
   const id = await open(context)
   const first = await told(context, id)
@@ -199,7 +199,7 @@ test('a broken or foreign stored prompt is built anew', async context => {
   }
 })
 
-test('messages of the home come before the conversation and stand in none; a broken file does no harm', async context => {
+test('prefill messages precede the conversation and are never stored; a broken file is ignored', async context => {
   const { app, server, put } = context
   const prefill = [
     { role: 'user', content: 'Who are you?' },
@@ -221,7 +221,7 @@ test('messages of the home come before the conversation and stand in none; a bro
   assert.not.match(JSON.stringify(body), 'parrot')
 })
 
-test('two profiles never see each other’s', async context => {
+test('two profiles have separate prompts', async context => {
   const { app, put } = context
   await app.post('/api/profile/create', { name: 'other' })
   put('memories/MEMORY.md', 'Of the base.')

@@ -13,7 +13,7 @@ test.after.each(({ app }) => app.close())
 
 const TEXT = 'KEY=TOP SECRET'
 
-test('a hard link to a secret is as hidden as the secret; one to anything else is a file', async desk => {
+test('hides a hard link to a secret; a hard link to another file is a file', async desk => {
   const { app, root, id, query } = desk
   const secrets = [
     '.env',
@@ -79,7 +79,7 @@ const GIT_NAMES = [
   '.git::$INDEX_ALLOCATION',
 ]
 
-test('nothing new is made in a .git folder, and no such folder, by whatever spelling', async ({
+test('creates nothing in a .git folder and no such folder, in any spelling', async ({
   app,
   root,
   id,

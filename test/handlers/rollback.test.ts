@@ -24,7 +24,7 @@ const place = async (chat: Awaited<ReturnType<typeof startChat>>) => {
   return { dir, id: String(body.session.session_id) }
 }
 
-test('a turn over tools and commands is listed, compared, undone and redone', async () => {
+test('lists, diffs, undoes and redoes a turn with tools and commands', async () => {
   const chat = await startChat()
   const { app, provider } = chat
   const { dir, id } = await place(chat)
@@ -95,7 +95,7 @@ test('a turn over tools and commands is listed, compared, undone and redone', as
   await chat.close()
 })
 
-test('refused while a turn works there; a stopped turn is recorded as well; switched off nothing is', async () => {
+test('rejected while a turn works there; a stopped turn is recorded; nothing is when disabled', async () => {
   const chat = await startChat()
   const { app, provider } = chat
   const { dir, id } = await place(chat)
@@ -129,7 +129,7 @@ test('refused while a turn works there; a stopped turn is recorded as well; swit
   await chat.close()
 })
 
-test('killed in the middle of a turn: after the start it can be undone', async () => {
+test('a turn interrupted by a kill can be undone after the restart', async () => {
   const provider = await createProvider()
   const app = await spawnApp()
   writeFileSync(

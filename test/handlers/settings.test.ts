@@ -15,7 +15,7 @@ const config = (app: TestApp, dir = app.home) => join(dir, 'config.yaml')
 const cookieOf = (answer: { headers: { 'set-cookie'?: string[] | undefined } }): string =>
   answer.headers['set-cookie']?.[0]?.split(';')[0] ?? ''
 
-test('what cannot be meant is named, not stored', async ({ app }) => {
+test('rejects invalid values by name and stores nothing', async ({ app }) => {
   const body = {
     send_key: 'space',
     password_hash: 'x',
@@ -38,7 +38,9 @@ test('a blank password changes nothing', async ({ app }) => {
   }
 })
 
-test('GET has the record, the version and the default model, and no secret', async ({ app }) => {
+test('GET returns the settings, the version and the default model, and no secret', async ({
+  app,
+}) => {
   const { body, headers } = await app.get('/api/settings')
   assert.equal(
     Object.keys(body).sort(),
@@ -51,7 +53,7 @@ test('GET has the record, the version and the default model, and no secret', asy
   assert.is(body.auth_enabled, false)
 })
 
-test('saved, answered, read again, and still there after a restart', async ({ app }) => {
+test('saves, returns and reads settings, also after a restart', async ({ app }) => {
   const patch = {
     theme: 'my own',
     sidebar_density: 'detailed',
@@ -73,7 +75,7 @@ test('saved, answered, read again, and still there after a restart', async ({ ap
   assert.equal(pick((await app.get('/api/settings')).body), expected)
 })
 
-test('setting a password signs its setter in; clearing it opens the door again', async ({
+test('setting a password signs in its setter; clearing it turns authentication off', async ({
   app,
 }) => {
   const set = await app.post('/api/settings', { _set_password: ' secret ', theme: 'nord' })
@@ -106,7 +108,7 @@ const REFUSED: [body: Record<string, unknown>, words: RegExp][] = [
   ],
   [{ display: 'maybe', effort: 'high' }, /display must be show\|hide\|on\|off \(got 'maybe'\)/],
 ]
-test('reasoning: refused words write nothing', async ({ app }) => {
+test('reasoning: a rejected effort writes nothing', async ({ app }) => {
   for (const [body, words] of REFUSED) {
     const answer = await app.post('/api/reasoning', body)
     assert.is(answer.status, 400)
@@ -115,7 +117,7 @@ test('reasoning: refused words write nothing', async ({ app }) => {
   assert.is(existsSync(config(app)), false)
 })
 
-test('reasoning: written for the command line, mirrored to the settings, seen from either side', async ({
+test('reasoning: written to config.yaml, mirrored in the settings, and read from either', async ({
   app,
 }) => {
   assert.equal((await app.get('/api/reasoning')).body, {
@@ -139,9 +141,7 @@ test('reasoning: written for the command line, mirrored to the settings, seen fr
   assert.is((await app.get('/api/settings')).body.show_thinking, false)
 })
 
-test('a config.yaml that cannot be read refuses with a sentence and loses nothing', async ({
-  app,
-}) => {
+test('rejects a change when config.yaml is unreadable, and loses nothing', async ({ app }) => {
   writeFileSync(config(app), 'model: {broken\n')
   const posts: [path: string, body: unknown][] = [
     ['/api/reasoning', { effort: 'high' }],
@@ -157,7 +157,9 @@ test('a config.yaml that cannot be read refuses with a sentence and loses nothin
   assert.is((await app.get('/api/settings')).body.theme, 'dark')
 })
 
-test('the default model: refused, written as contract C.5 shows, read back', async ({ app }) => {
+test('the default model: rejects invalid ones, writes as in contract C.5, reads back', async ({
+  app,
+}) => {
   for (const model of ['', '   ', 5, null, 'a\nb', 'x'.repeat(501)])
     assert.is((await app.post('/api/default-model', { model })).status, 400)
   const { body } = await app.post('/api/default-model', { model: '@openai:gpt-5.4' })
@@ -179,7 +181,7 @@ test('an old default model moves from the settings into config.yaml, once', asyn
   assert.not.match(readFileSync(join(app.state, 'settings.json'), 'utf8'), /default_model/)
 })
 
-test('two profiles: effort, display and default model are each profile’s own', async ({ app }) => {
+test('two profiles have separate effort, display and default model', async ({ app }) => {
   const work = join(app.home, 'profiles', 'work')
   mkdirSync(work, { recursive: true })
   const headers = { Cookie: 'agent_profile=work' }

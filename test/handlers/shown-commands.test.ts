@@ -58,7 +58,7 @@ for (const [command, shown] of COMMANDS)
     assert.is(acts(card.preview), acts(`${DANGER}; ${command}`))
   })
 
-test('what a test files is shown like what the agent asks, on every way to a client', async () => {
+test('a test approval is displayed like one of the agent, in every API', async () => {
   const chat = await startChat()
   const { app } = chat
   try {

@@ -29,7 +29,7 @@ const resultsOf = (messages: { role: string; content: string }[]) =>
     results: { status: string; summary: string; error?: string; tool_trace: unknown[] }[]
   }
 
-test('a model of their own that cannot be called fails the subagent with its sentence, and the turn goes on', async () => {
+test('an unusable subagent model fails the subagent with the reason, and the turn continues', async () => {
   const chat = await startChat(delegate, { text: 'So be it.' })
   try {
     const file = join(chat.app.home, 'config.yaml')
@@ -47,7 +47,7 @@ test('a model of their own that cannot be called fails the subagent with its sen
   }
 })
 
-test('every client sees its calls: named for those that know no nesting, placed for those that do', async () => {
+test('every client sees the calls: by name without nesting support, nested with it', async () => {
   const { opened, open } = gate()
   const chat = await startChat(
     delegate,
@@ -107,7 +107,7 @@ test('every client sees its calls: named for those that know no nesting, placed 
   }
 })
 
-test('stopped: what a subagent had done stands in the stub of its call', async () => {
+test('stopped: the result of the call holds what the subagent did', async () => {
   const chat = await startChat(delegate, look, { text: 'never', end: 'headers' })
   try {
     const id = await named(chat.app)
@@ -123,7 +123,7 @@ test('stopped: what a subagent had done stands in the stub of its call', async (
   }
 })
 
-test('killed: the same, from the log of the turn', async () => {
+test('killed: the same, restored from the turn’s log', async () => {
   const provider = await createProvider(delegate, look, { text: 'never', end: 'headers' })
   const app = await spawnApp()
   try {

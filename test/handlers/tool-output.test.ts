@@ -21,7 +21,7 @@ const test = suite('tool output')
 const pathIn = (text: unknown): string => /(\/\S+\.txt)/.exec(String(text))?.[1] ?? ''
 const LOUD = 'echo first; seq 1 60000; echo "API_KEY=abcdefghijklmnopqrstuvwxyz"; echo last'
 
-test('a loud command is cut for the model and stands whole in a file only its session reads', async () => {
+test('long output is cut for the model and stored in a file only its session can read', async () => {
   const chat = await startChat()
   const { app, provider } = chat
   const id = await chat.newSession()
@@ -76,7 +76,7 @@ test('a loud command is cut for the model and stands whole in a file only its se
   await chat.close()
 })
 
-test('deleted for good with its session', async () => {
+test('permanently deleted with its session', async () => {
   const chat = await startChat()
   const id = await chat.newSession()
   const call = { name: 'terminal', arguments: { command: 'seq 1 60000' } }
@@ -89,7 +89,7 @@ test('deleted for good with its session', async () => {
   await chat.close()
 })
 
-test('bounded: the oldest go; ids are no paths; nothing is written over', () => {
+test('bounded: deletes the oldest; ids are no paths; overwrites nothing', () => {
   const dir = mkdtempSync(join(tmpdir(), 'tool-output-'))
   const said: string[] = []
   const kept = createToolOutput({
@@ -114,7 +114,7 @@ test('bounded: the oldest go; ids are no paths; nothing is written over', () => 
   rmSync(dir, { recursive: true })
 })
 
-test('what cannot be kept is cut as before; JSON is put aside as lines', () => {
+test('output that cannot be stored is cut as before; JSON is stored as lines', () => {
   const result = { content: 'x'.repeat(3_000) }
   assert.is(truncateResult(result, 2_000, () => null).content.length, 2_000)
   assert.is(

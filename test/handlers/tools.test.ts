@@ -76,7 +76,7 @@ const offered = async (context: Context, session: string): Promise<string[]> => 
   return (context.provider.requests[at]?.body.tools ?? []).map((tool: Any) => tool.function.name)
 }
 
-test('every tool on offer belongs to a toolset, and every toolset of ours is on at first', async context => {
+test('every available tool belongs to a toolset, and all of ours are enabled at first', async context => {
   put(join(context.app.home, '.env'), 'SEARXNG_URL=http://127.0.0.1:1\n')
   const names = await offered(context, await newSession(context.app))
   const known = TOOLSETS.flatMap(({ tools }) => tools)
@@ -98,7 +98,7 @@ test('every tool on offer belongs to a toolset, and every toolset of ours is on 
     assert.ok(names.includes(name), name)
 })
 
-test('what cannot serve is not offered, and GET /api/tools says why', async context => {
+test('unavailable tools are not offered, and GET /api/tools says why', async context => {
   put(
     join(context.app.home, 'config.yaml'),
     `${model(context.provider)}memory:\n  memory_enabled: false\n  user_profile_enabled: off\n`,
@@ -116,7 +116,7 @@ test('what cannot serve is not offered, and GET /api/tools says why', async cont
   assert.is(reasonOf('web_extract'), null)
 })
 
-test('toolsets: refused, switched for a profile with the comments kept, and for one session', async context => {
+test('toolsets: rejects unknown ones; switches for a profile, keeping comments, and for one session', async context => {
   const { app, provider } = context
   const session = await newSession(app)
   for (const [path, body] of [
@@ -167,7 +167,7 @@ test('toolsets: refused, switched for a profile with the comments kept, and for 
   assert.equal(await offered(context, session), ['todo'])
 })
 
-test('memory: written in the home of the session, and nowhere else', async context => {
+test('memory: written only in the home of the session', async context => {
   const session = await newSession(context.app, 'ada')
   const { results } = await call(
     context,
@@ -183,7 +183,7 @@ test('memory: written in the home of the session, and nowhere else', async conte
 
 const SKILL = '---\nname: brew\ndescription: Brews coffee.\n---\n# Brew\n\nBoil the water.\n'
 
-test('skills: made, read, patched and removed; what is refused leaves no trace', async context => {
+test('skills: creates, reads, patches and removes; a rejected change leaves nothing', async context => {
   const { app, ada } = context
   const session = await newSession(app, 'ada')
   put(join(app.home, 'skills/secret/SKILL.md'), SKILL.replaceAll('brew', 'secret'))
@@ -269,7 +269,7 @@ test('skills: made, read, patched and removed; what is refused leaves no trace',
   assert.ok(existsSync(join(app.home, 'skills/secret/SKILL.md')))
 })
 
-test('a skill of an external directory is read and never written', async context => {
+test('reads and never writes a skill of an external directory', async context => {
   const { app, provider } = context
   const shared = join(app.userHome, 'shared')
   put(join(shared, 'brew/SKILL.md'), SKILL)
@@ -292,7 +292,7 @@ test('a skill of an external directory is read and never written', async context
   assert.match(results[3].error, 'switched off')
 })
 
-test('session_search: its own profile and command line, never the present conversation or another profile', async context => {
+test('session_search: covers its own profile and CLI sessions, not the current session or other profiles', async context => {
   const { app, ada } = context
   const say = async (profile: string, ...texts: string[]) => {
     const session_id = await newSession(app, profile)
@@ -334,7 +334,7 @@ test('session_search: its own profile and command line, never the present conver
   assert.not.match(JSON.stringify(results), 'secret of default')
 })
 
-test('cronjob: the person’s own rules, a closer look at prompts, and only the home’s jobs', async context => {
+test('cronjob: applies the user’s rules, checks prompts more strictly, reaches only the home’s jobs', async context => {
   const { app, ada } = context
   const session = await newSession(app, 'ada')
   const cron = (args: Record<string, unknown>) => ({ name: 'cronjob', arguments: args })
@@ -379,7 +379,7 @@ test('cronjob: the person’s own rules, a closer look at prompts, and only the 
   assert.equal((await app.get('/api/crons', as('ada'))).body.jobs, [])
 })
 
-test('a scheduled run is offered neither questions nor notes nor tasks', async context => {
+test('a scheduled run has no question, memory or task tools', async context => {
   const { app, provider } = context
   const made = await app.post('/api/crons/create', { prompt: 'Look', schedule: 'every 2h' })
   provider.push({ text: 'Nothing new.' })
@@ -410,7 +410,7 @@ const PIXEL = Buffer.from(
   'base64',
 )
 
-test('web and pictures: guarded, the blocklist and secrets of the home kept, the person’s own network only when opened', async context => {
+test('web and images: enforces the blocklist and secrets of the home; private networks only when allowed', async context => {
   const { app, provider } = context
   const served: string[] = []
   const server = createServer((req, res) => {
@@ -503,7 +503,7 @@ test('web and pictures: guarded, the blocklist and secrets of the home kept, the
   }
 })
 
-test('a picture of the workspace: only what is one, never a secret, never another profile’s', async context => {
+test('reads only images of the workspace, never a secret or another profile’s', async context => {
   const { app, provider, ada } = context
   const session = await newSession(app)
   const { body } = await app.get(`/api/session?session_id=${session}&messages=0`)

@@ -58,17 +58,14 @@ test.after.each(async ({ app, ours, agent }) => {
 const apply = async (app: TestApp, body: unknown = { target: 'webui' }) =>
   (await app.post('/api/updates/apply', body)).body
 
-test('check_for_updates false: {disabled:true} and no git operation runs', async ({
-  app,
-  calls,
-}) => {
+test('check_for_updates false: returns {disabled:true} and runs no git', async ({ app, calls }) => {
   await app.post('/api/settings', { check_for_updates: false })
   assert.equal((await app.get('/api/updates/check')).body, { disabled: true })
   assert.equal((await app.get('/api/updates/check?force=1')).body, { disabled: true })
   assert.equal(calls(), [])
 })
 
-test('the test flag is honoured only for loopback clients', async ({ app, calls }) => {
+test('honors the test flag only for loopback clients', async ({ app, calls }) => {
   for (const flag of ['test_updates=1', 'simulate=1']) {
     const { body } = await app.get(`/api/updates/check?${flag}`)
     assert.equal([body.webui.behind, body.agent.behind, body.checked_at], [3, 1, 0])
@@ -80,7 +77,7 @@ test('the test flag is honoured only for loopback clients', async ({ app, calls 
   assert.ok(calls().includes('fetch'))
 })
 
-test('a check tells how far webui and agent are behind, is kept for half an hour, and runs once at a time', async ({
+test('a check returns how far webui and agent are behind, is cached for half an hour, and runs once at a time', async ({
   app,
   ours,
   agent,
@@ -106,11 +103,7 @@ test('a check tells how far webui and agent are behind, is kept for half an hour
   assert.is((await app.request('HEAD', '/api/updates/check')).status, 405)
 })
 
-test('the check is skipped without .git and says when a fetch failed', async ({
-  app,
-  ours,
-  agent,
-}) => {
+test('skips the check without .git and reports a failed fetch', async ({ app, ours, agent }) => {
   rmSync(join(ours.checkout, '.git'), { recursive: true })
   rmSync(agent.remote, { recursive: true })
   const { body } = await app.get('/api/updates/check')
@@ -118,7 +111,7 @@ test('the check is skipped without .git and says when a fetch failed', async ({
   assert.equal(body.agent, { name: 'agent', behind: 0, error: 'fetch failed' })
 })
 
-test('without an upstream it is compared with the default branch of the remote', async ({
+test('without an upstream, compares with the default branch of the remote', async ({
   app,
   ours,
 }) => {
@@ -129,7 +122,10 @@ test('without an upstream it is compared with the default branch of the remote',
   assert.match((await apply(app)).message, /follows no branch/)
 })
 
-test('apply refuses another target and what is no repository', async ({ app, ours }) => {
+test('apply rejects another target and a directory that is no repository', async ({
+  app,
+  ours,
+}) => {
   for (const body of [{}, { target: 'all' }, { target: 7 }]) {
     for (const path of ['/api/updates/apply', '/api/updates/force']) {
       const answer = await app.post(path, body)
@@ -145,7 +141,7 @@ test('apply refuses another target and what is no repository', async ({ app, our
   )
 })
 
-test('webui: pulled, built, local changes kept, a restart two seconds later', async ({
+test('webui: pulls, builds, keeps local changes, restarts two seconds later', async ({
   app,
   ours,
 }) => {
@@ -167,7 +163,7 @@ test('webui: pulled, built, local changes kept, a restart two seconds later', as
   assert.is((await app.get('/api/updates/check')).body.webui.behind, 0, 'the cache is dropped')
 })
 
-test('agent: pulled, and the service stays as it is', async ({ app, ours, agent }) => {
+test('agent: pulls without restarting the service', async ({ app, ours, agent }) => {
   const wanted = agent.push({ 'x.py': '' })
   const body = await apply(app, { target: 'agent' })
   assert.equal([body.ok, body.target, body.restart_scheduled], [true, 'agent', false])
@@ -176,14 +172,14 @@ test('agent: pulled, and the service stays as it is', async ({ app, ours, agent 
   assert.is((await apply(app, { target: 'agent' })).message, 'Already up to date')
 })
 
-test('a second update while one runs is told so', async ({ app, ours }) => {
+test('rejects a second update while one runs', async ({ app, ours }) => {
   ours.push({ 'notes.txt': 'd' })
   const [first, second] = await Promise.all([apply(app), apply(app, { target: 'agent' })])
   assert.is(first.ok, true)
   assert.equal([second.ok, second.message], [false, 'Update already in progress'])
 })
 
-test('conflict: unresolved paths are left alone', async ({ app, ours }) => {
+test('conflict: leaves unresolved paths alone', async ({ app, ours }) => {
   ours.push({ 'notes.txt': 'theirs\n' })
   writeFiles(ours.checkout, { 'notes.txt': 'ours\n' })
   ours.git('commit', '--quiet', '-am', 'ours')
@@ -195,7 +191,7 @@ test('conflict: unresolved paths are left alone', async ({ app, ours }) => {
   assert.is(ours.status(), before)
 })
 
-test('diverged: nothing changes and local changes are back', async ({ app, ours }) => {
+test('diverged: changes nothing and restores local changes', async ({ app, ours }) => {
   ours.push({ 'notes.txt': 'theirs\n' })
   writeFiles(ours.checkout, { 'other.txt': 'ours\n' })
   ours.git('add', '-A')
@@ -209,14 +205,14 @@ test('diverged: nothing changes and local changes are back', async ({ app, ours 
   assert.is(ours.git('stash', 'list'), '')
 })
 
-test('a fetch that fails changes nothing', async ({ app, ours }) => {
+test('a failed fetch changes nothing', async ({ app, ours }) => {
   rmSync(ours.remote, { recursive: true })
   const body = await apply(app)
   assert.is(body.ok, false)
   assert.match(body.message, /^Fetch failed/)
 })
 
-test('local changes that no longer fit stay in the stash and the checkout can be run', async ({
+test('conflicting local changes stay in the stash and the checkout still runs', async ({
   app,
   ours,
 }) => {
@@ -231,10 +227,7 @@ test('local changes that no longer fit stay in the stash and the checkout can be
   assert.match(ours.git('stash', 'show', '-p'), /\+mine/)
 })
 
-test('a version that does not build is taken back, with local changes as they were', async ({
-  app,
-  ours,
-}) => {
+test('reverts a version that does not build, keeping local changes', async ({ app, ours }) => {
   const head = ours.head()
   ours.push({ 'setup.mjs': SETUP('the new one is broken') })
   writeFiles(ours.checkout, { 'notes.txt': 'mine\n' })
@@ -248,7 +241,7 @@ test('a version that does not build is taken back, with local changes as they we
   assert.is((await app.get('/health')).status, 200)
 })
 
-test('local changes that no longer fit are put back when the new version does not build', async ({
+test('restores conflicting local changes when the new version does not build', async ({
   app,
   ours,
 }) => {
@@ -266,7 +259,7 @@ test('local changes that no longer fit are put back when the new version does no
   assert.is(ours.git('stash', 'list'), '')
 })
 
-test('force throws local changes and commits away', async ({ app, ours, agent }) => {
+test('force discards local changes and commits', async ({ app, ours, agent }) => {
   const wanted = ours.push({ 'notes.txt': 'theirs\n' })
   writeFiles(ours.checkout, { 'notes.txt': 'mine\n' })
   ours.git('commit', '--quiet', '-am', 'ours')

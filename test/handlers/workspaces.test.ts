@@ -15,7 +15,7 @@ test.before.each(async context => {
 })
 test.after.each(({ app }) => app.close())
 
-test('what is refused leaves the list alone', async ({ app, project }) => {
+test('a rejected change leaves the list unchanged', async ({ app, project }) => {
   const before = (await app.get('/api/workspaces')).text
   const cases: [path: string, body: Record<string, unknown>, status: number][] = [
     ['add', {}, 400],
@@ -42,7 +42,7 @@ test('what is refused leaves the list alone', async ({ app, project }) => {
   assert.is((await app.get('/api/workspaces')).text, before)
 })
 
-test('added, renamed, removed, each with both words for the name', async ({ app, project }) => {
+test('adds, renames and removes; accepts both keys for the name', async ({ app, project }) => {
   const first = (await app.get('/api/workspaces')).body
   assert.is(first.workspaces[0].name, 'Home')
   assert.is(first.last, first.workspaces[0].path)
@@ -57,7 +57,7 @@ test('added, renamed, removed, each with both words for the name', async ({ app,
   assert.is(removed.body.workspaces.length, 1)
 })
 
-test('profiles have lists of their own', async ({ app, project }) => {
+test('each profile has its own list', async ({ app, project }) => {
   const work = join(app.home, 'profiles', 'work')
   mkdirSync(work, { recursive: true })
   await app.post('/api/workspaces/add', { path: project })
@@ -84,7 +84,10 @@ test('suggestions stay in trusted places and repeat the prefix', async ({ app, p
   assert.ok((await app.get('/api/workspaces/suggest')).body.suggestions.includes(app.userHome))
 })
 
-test('a listing: refused outside, empty for nobody, sorted inside', async ({ app, project }) => {
+test('a directory listing is rejected outside, empty without a session, sorted inside', async ({
+  app,
+  project,
+}) => {
   const made = await app.post('/api/session/new', { workspace: project })
   const id = made.body.session.session_id
   const list = (path?: string) =>
@@ -121,7 +124,7 @@ test('a listing: refused outside, empty for nobody, sorted inside', async ({ app
   assert.equal((await list('src')).body.entries, [])
 })
 
-test('the service’s own state is not there', async ({ app }) => {
+test('hides the state directory', async ({ app }) => {
   await app.post('/api/workspaces/add', { path: app.home })
   const made = await app.post('/api/session/new', { workspace: app.home })
   const id = made.body.session.session_id

@@ -10,7 +10,7 @@ import { startProgram } from '../../build/start-program.ts'
 
 const test = suite('executable')
 
-test('inside a checkout: it answers, and its own update is neither offered nor applied', async () => {
+test('inside a checkout the executable responds, and its own update is neither offered nor applied', async () => {
   if (process.env.PROOF !== 'full') {
     console.log('  executable: skipped, building it takes too long; npm run proof -- executable')
     return

@@ -211,7 +211,7 @@ for (const agent of AGENTS.filter(({ id }) => !PROOF_AGENT || id === PROOF_AGENT
   const proof = why ? test.skip : test
 
   proof(
-    `${agent.id}: creates, edits, runs, plans; what it does is seen before and after`,
+    `${agent.id}: creates, edits, runs, plans; changes are shown before and after`,
     async () => {
       const at = await start(agent)
       try {
@@ -261,7 +261,7 @@ for (const agent of AGENTS.filter(({ id }) => !PROOF_AGENT || id === PROOF_AGENT
     },
   )
 
-  proof(`${agent.id}: goes on after a stop, a kill, a restart and a rest`, async () => {
+  proof(`${agent.id}: continues after a stop, a kill, a restart and a pause`, async () => {
     const at = await start(agent)
     try {
       const { app, turn, view, configure } = at
@@ -301,7 +301,7 @@ for (const agent of AGENTS.filter(({ id }) => !PROOF_AGENT || id === PROOF_AGENT
     }
   })
 
-  proof(`${agent.id}: commands, pictures, servers; its start has a limit`, async () => {
+  proof(`${agent.id}: commands, images, MCP servers; a slow start times out`, async () => {
     const at = await start(agent)
     try {
       const { turn, configure, model, connected } = at

@@ -54,7 +54,7 @@ const nodeTest = (dir: string): string =>
   execFileSync(process.execPath, ['sum.test.js'], { cwd: dir, env: {}, encoding: 'utf8' })
 
 for (const [apiMode, model, path, proofOfThought] of FORMATS)
-  proof(`find, read, mend, test, commit: ${apiMode}`, async () => {
+  proof(`finds, reads, fixes, tests, commits: ${apiMode}`, async () => {
     const provider = await createProvider(...SCRIPT)
     const app = await startApp({
       env: { PATH: `${dirname(process.execPath)}:${process.env.PATH ?? ''}` },

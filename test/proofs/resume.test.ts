@@ -24,7 +24,7 @@ type Frame = {
   data: { source?: string; n: number; text?: string; data?: { text?: string } }
 }
 
-proof(`${cuts} cuts: the text rendered equals the log`, async () => {
+proof(`${cuts} cuts: the rendered text equals the log`, async () => {
   const words = Array.from({ length: cuts * 12 }, (_, i) => `w${i} `)
   const whole = words.join('')
   const chat = await startChat({ text: words, portion: 700 }, { text: 'A title' })
@@ -110,7 +110,7 @@ proof(`${cuts} cuts: the text rendered equals the log`, async () => {
   }
 })
 
-proof('the turn ends while nobody listens: whoever comes back gets all of it', async () => {
+proof('a client that reconnects after the turn ended receives all of it', async () => {
   const chat = await startChat({ text: ['a', 'b', 'c'] }, { text: 'A title' })
   try {
     const id = await chat.newSession()

@@ -166,7 +166,7 @@ test(
   }),
 )
 
-test('a stream ends when its sign-in is over, without anybody doing anything', async () => {
+test('a stream ends when its sign-in expires, without any request', async () => {
   const state = { admits: true }
   const endpoint = endpointFor<BaseCtx>()
   const app = createRequestListener(

@@ -16,7 +16,7 @@ test.after(({ app }) => app.close())
 
 const config = (app: TestApp) => readFileSync(join(app.home, 'config.yaml'), 'utf8')
 
-test('cross-cutting 1: requests and responses are JSON, but for the stream, pages and static files', async ({
+test('cross-cutting 1: requests and responses are JSON, except the stream, pages and static files', async ({
   app,
 }) => {
   for (const path of ['/health', '/api/settings', '/api/sessions', '/api/models', '/api/projects'])
@@ -26,7 +26,7 @@ test('cross-cutting 1: requests and responses are JSON, but for the stream, page
   assert.match(String((await app.get('/')).headers['content-type']), /^text\/html/)
 })
 
-test('cross-cutting 2: default model, effort and display flag live in config.yaml; either side sees the other', async ({
+test('cross-cutting 2: default model, effort and display flag are stored in config.yaml; both sides see changes', async ({
   app,
 }) => {
   await app.post('/api/default-model', { model: 'gpt-x' })
@@ -44,7 +44,7 @@ test('cross-cutting 2: default model, effort and display flag live in config.yam
   assert.is((await app.get('/api/settings')).body.default_model, 'from-cli')
 })
 
-test('cross-cutting 3: every response carries the three headers, login, logout, errors and files included', async ({
+test('cross-cutting 3: every response carries the three headers, including login, logout, errors and files', async ({
   app,
 }) => {
   const answers = [
@@ -66,7 +66,7 @@ test('cross-cutting 3: every response carries the three headers, login, logout, 
   }
 })
 
-test('cross-cutting 4: settings live in settings.json inside the state directory, read as UTF-8', async ({
+test('cross-cutting 4: settings are stored in settings.json in the state directory, read as UTF-8', async ({
   app,
 }) => {
   await app.post('/api/settings', { bot_name: 'Zoë ☂' })
@@ -76,7 +76,7 @@ test('cross-cutting 4: settings live in settings.json inside the state directory
   await app.post('/api/settings', { bot_name: '' })
 })
 
-test('cross-cutting 6: static files under /static/; outside is 404; binary types have their type and no charset', async ({
+test('cross-cutting 6: static files under /static/; outside is 404; binary types have a type and no charset', async ({
   app,
 }) => {
   for (const path of [
@@ -131,7 +131,7 @@ test('configuration: <PROVIDER>_API_KEY variables of the environment decide whic
   }
 })
 
-test('limits: a POST body over 20 MB is 400 on every POST, and nothing is left behind', async ({
+test('limits: a POST body over 20 MB is 400 on every POST and leaves nothing behind', async ({
   app,
 }) => {
   const big = Buffer.alloc(20 * 1024 * 1024 + 1, 0x20)
@@ -143,7 +143,7 @@ test('limits: a POST body over 20 MB is 400 on every POST, and nothing is left b
   assert.equal((await app.get('/api/projects')).body.projects, [])
 })
 
-test('limits: exactly 20 MB is read', async ({ app }) => {
+test('limits: accepts exactly 20 MB', async ({ app }) => {
   const text = JSON.stringify({ name: 'fits', color: '#123' })
   const body = Buffer.alloc(20 * 1024 * 1024, 0x20)
   body.write(text)
@@ -198,7 +198,7 @@ test('versioning 1: git describe, else the version file, else unknown', async ({
   assert.is(await readVersion({ root, path }), 'v1.2.3-dirty')
 })
 
-test('errors: the body of every failure is an object with an "error" string; a method a path has not is 405', async ({
+test('errors: every error body is an object with an "error" string; an unsupported method is 405', async ({
   app,
 }) => {
   for (const key of Object.keys(routes)) {
@@ -212,7 +212,7 @@ test('errors: the body of every failure is an object with an "error" string; a m
   }
 })
 
-test('errors: an unexpected exception is 500 with a generic sentence, and its text stands in the log alone', async () => {
+test('errors: an unexpected exception is 500 with a generic sentence; its message is only logged', async () => {
   const app = await startApp({ allowErrors: true })
   try {
     // A file where the directory of the sessions should be: no mistake of the request's.
@@ -228,7 +228,7 @@ test('errors: an unexpected exception is 500 with a generic sentence, and its te
   }
 })
 
-test('authentication 2: the signing key is 32 random bytes of its own, with owner-only permissions', async () => {
+test('authentication 2: the signing key is 32 random bytes in a file with owner-only permissions', async () => {
   const keys = await Promise.all(
     [0, 1].map(async () => {
       const app = await startApp({ env: { AGENT_WEBUI_PASSWORD: 'correct horse' } })
@@ -246,7 +246,7 @@ test('authentication 2: the signing key is 32 random bytes of its own, with owne
   assert.not.equal(keys[0], keys[1])
 })
 
-test('workspaces: symbolic links do not lead the static files or suggestions anywhere else', async ({
+test('workspaces: symbolic links lead static files and suggestions nowhere else', async ({
   app,
 }) => {
   symlinkSync('/etc', join(app.userHome, 'escape'))

@@ -14,7 +14,7 @@ test.before.each(async context => {
 })
 test.after.each(({ chat }) => chat.close())
 
-test('Profiles: no cache is process-global; the cookie’s profile sees its own configuration, models, tasks and skills', async ({
+test('Profiles: no cache is process-global; each cookie’s profile has its own configuration, models, tasks and skills', async ({
   chat,
 }) => {
   const { app } = chat
@@ -52,7 +52,7 @@ test('Reasoning effort: the configured effort reaches the agent in the streaming
   assert.is(provider.requests[0]?.body.reasoning_effort, 'low')
 })
 
-test('Cancel: what the worker says later does not overwrite the marker; it is saved before the agent has said anything', async ({
+test('Cancel: late output does not overwrite the marker, which is saved even without any text', async ({
   chat,
 }) => {
   const { app, provider, newSession, send, messages } = chat
@@ -81,7 +81,7 @@ test('Failure: the user message of a failed turn is kept, and the error follows 
   assert.is(error?._error, true)
 })
 
-test('Streams: a turn that was over before the client attached can still be read', async ({
+test('Streams: a turn that ended before the client attached can still be read', async ({
   chat,
 }) => {
   const { app, provider, newSession, send, follow } = chat
@@ -173,7 +173,7 @@ test('Synchronous chat: unknown is 404, a running stream is 409, usage counts', 
   assert.is((await app.get(`/api/session/usage?session_id=${id}`)).body.input_tokens, 9)
 })
 
-test('Raw file: a path that escapes is refused, never 500', async ({ chat }) => {
+test('Raw file: a path that escapes is rejected, never 500', async ({ chat }) => {
   const { app, newSession } = chat
   const id = await newSession()
   for (const path of ['../../etc/passwd', '/etc/passwd', '..%2f..%2fetc', 'a/../../../x']) {
@@ -213,7 +213,7 @@ test('Aliases: x-ai and qwen keep their static lists', async ({ chat }) => {
   }
 })
 
-test('Profile delete: the caller’s cookie counts; no client stays on a deleted profile', async ({
+test('Profile delete: uses the caller’s cookie; no client stays on a deleted profile', async ({
   chat,
 }) => {
   const { app } = chat
@@ -255,9 +255,7 @@ test('Login: a success resets the limiter', async () => {
   }
 })
 
-test('retry and undo: tool call summaries of what was taken back are gone too', async ({
-  chat,
-}) => {
+test('retry and undo: remove the tool call summaries of the removed messages', async ({ chat }) => {
   const { app, provider, newSession, turn } = chat
   for (const verb of ['retry', 'undo']) {
     const id = await newSession()
@@ -270,7 +268,7 @@ test('retry and undo: tool call summaries of what was taken back are gone too', 
   }
 })
 
-test('Skills: delete removes the one that is named, never a pattern', async ({ chat }) => {
+test('Skills: delete removes exactly the named skill, never by a pattern', async ({ chat }) => {
   const { app } = chat
   for (const name of ['a', 'ab'])
     await app.post('/api/skills/save', {
@@ -284,7 +282,7 @@ test('Skills: delete removes the one that is named, never a pattern', async ({ c
   assert.ok(existsSync(join(app.home, 'skills', 'ab', 'SKILL.md')))
 })
 
-test('.env writer: comments and order are kept', async ({ chat }) => {
+test('.env writer: keeps comments and order', async ({ chat }) => {
   const { app } = chat
   const path = join(app.home, '.env')
   writeFileSync(path, '# mine\nB=2\n\n# key\nDEEPSEEK_API_KEY=sk-old-0123456\nA=1\n')

@@ -57,7 +57,7 @@ test('POST /api/default-model: the model list cache is dropped so that the respo
   assert.ok(JSON.stringify(body.groups).includes('brand-new'))
 })
 
-test('POST /api/reasoning: only the six efforts; refused ones write nothing', async ({ app }) => {
+test('POST /api/reasoning: accepts six efforts; a rejected one writes nothing', async ({ app }) => {
   for (const effort of ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'])
     assert.is((await app.post('/api/reasoning', { effort })).status, 200, effort)
   for (const effort of ['', 'extreme', 5, null])
@@ -65,9 +65,7 @@ test('POST /api/reasoning: only the six efforts; refused ones write nothing', as
   assert.is((await app.get('/api/reasoning')).body.reasoning_effort, 'xhigh')
 })
 
-test('POST /api/reasoning: default takes the key away, and is what is read then', async ({
-  app,
-}) => {
+test('POST /api/reasoning: default removes the key and is returned afterwards', async ({ app }) => {
   await app.post('/api/reasoning', { effort: 'high' })
   const config = () => readFileSync(join(app.home, 'config.yaml'), 'utf8')
   assert.match(config(), 'reasoning_effort')
@@ -76,7 +74,7 @@ test('POST /api/reasoning: default takes the key away, and is what is read then'
   assert.not.match(config(), 'reasoning_effort')
 })
 
-test('Models 1: aliases are normalised to canonical ids before the static list is looked up', async ({
+test('Models 1: aliases are normalized to canonical ids before the static list lookup', async ({
   app,
 }) => {
   for (const [alias, id] of [
@@ -131,7 +129,7 @@ test('Models 4: no prefix when the active provider is unknown; never a second on
   assert.not.match(JSON.stringify(await groupsOf(app)), /@deepseek:@/)
 })
 
-test('Models 5: the default is injected at the top of its group; an empty default makes no entry', async ({
+test('Models 5: the default is inserted at the top of its group; an empty default adds no entry', async ({
   app,
 }) => {
   yaml(app, 'model: {provider: deepseek, default: very-new}\n')
@@ -141,7 +139,7 @@ test('Models 5: the default is injected at the top of its group; an empty defaul
   for (const { models } of await groupsOf(app)) for (const { id } of models) assert.ok(id !== '')
 })
 
-test('Models 6: aggregators keep slash ids; static and live entries carry the same prefix, so none is shown twice', async ({
+test('Models 6: aggregators keep slash ids; static and live entries have the same prefix, so none appears twice', async ({
   app,
 }) => {
   writeFileSync(
@@ -177,7 +175,7 @@ test('GET /api/models/live: custom_providers, then a direct /v1/models with only
   }
 })
 
-test('CLI sessions come only when show_cli_sessions is true, and the web record wins', async ({
+test('CLI sessions are listed only when show_cli_sessions is true, and the web record wins', async ({
   app,
 }) => {
   const db = createStateDb(app.home, 6)
@@ -249,7 +247,7 @@ test('GET /api/workspaces/suggest: trusted roots only; nothing through links or 
   assert.not.ok((await suggest(`${app.userHome}/`)).some(path => path.endsWith('.hidden-one')))
 })
 
-test('upload: a name of dots only is refused, others are made safe, the path stays inside the workspace', async ({
+test('upload: rejects a name of dots only, sanitizes others, keeps the path inside of the workspace', async ({
   app,
 }) => {
   const { body } = await app.post('/api/session/new', {})
@@ -277,7 +275,7 @@ test('upload: a name of dots only is refused, others are made safe, the path sta
   assert.ok(existsSync(answer.path))
 })
 
-test('Profiles: GET active has a name; create checks name and clone_from; switch sets the cookie, also for default', async ({
+test('Profiles: GET active returns the name; create validates name and clone_from; switch sets the cookie, also for default', async ({
   app,
 }) => {
   assert.is((await app.get('/api/profile/active')).body.name, 'default')
@@ -317,7 +315,7 @@ test('Profiles: resolution is per request by the cookie, validated, and changes 
   assert.is(process.env.AGENT_HOME, before)
 })
 
-test('Profiles: deleting the active one first switches to default; a sticky marker is kept in the base home', async ({
+test('Profiles: deleting the active one first switches to default; a sticky marker is stored in the base home', async ({
   app,
 }) => {
   await app.post('/api/profile/create', { name: 'short' })
@@ -332,7 +330,7 @@ test('Profiles: deleting the active one first switches to default; a sticky mark
   assert.not.ok(existsSync(join(app.home, 'active_profile')))
 })
 
-test('Skills: names with * ? [ ] are refused, linked files stay inside, a category with / or .. is refused', async ({
+test('Skills: rejects names with * ? [ ] and a category with / or ..; linked files stay inside', async ({
   app,
 }) => {
   for (const name of ['a*', 'a?', '[a]', 'a]'])
@@ -419,7 +417,7 @@ test('updates: the check is skipped when the checkout has no .git or the setting
   assert.is((await app.get('/api/updates/check')).body.disabled, true)
 })
 
-test('test-only: inject_test is 404 for whoever comes through a proxy', async ({ app }) => {
+test('test-only: inject_test is 404 for requests through a proxy', async ({ app }) => {
   const { body } = await app.post('/api/session/new', {})
   const from = { headers: { 'X-Forwarded-For': '203.0.113.7' } }
   const { status } = await app.post(
@@ -430,7 +428,7 @@ test('test-only: inject_test is 404 for whoever comes through a proxy', async ({
   assert.is(status, 404)
 })
 
-test('gateway stream: the probe tells watcher_running only while the watcher is alive; 503 when it is not', async ({
+test('gateway stream: the probe returns watcher_running only while the watcher is alive, else 503', async ({
   app,
 }) => {
   await app.post('/api/settings', { show_cli_sessions: true })

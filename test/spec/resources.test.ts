@@ -66,7 +66,7 @@ test('Session.workspace: an imported session uses the last-used workspace', asyn
   assert.is(body.session.workspace, work)
 })
 
-test('Session.profile: one that lacks it is reported as "default"', async ({ chat }) => {
+test('Session.profile: a missing profile is reported as "default"', async ({ chat }) => {
   const { app } = chat
   writeFileSync(
     join(app.state, 'sessions', 'abcdefabcdef.json'),
@@ -141,7 +141,7 @@ test('Message: only role, content, tool_calls, tool_call_id, name and refusal ar
   assert.match(text, /half an ans/)
 })
 
-test('Message.timestamp: stamped on every message lacking one when a turn completes, kept where it was', async ({
+test('Message.timestamp: set on every message without one when a turn completes, else kept', async ({
   chat,
 }) => {
   const { app, provider, turn, messages } = chat
@@ -271,7 +271,7 @@ test('Profile: path is the base home plus "profiles" plus the name; nine fields;
   )
 })
 
-test('Workspace: cleaning drops test artifacts, what is gone and other profiles; "default" becomes "Home"; it is persisted', async ({
+test('Workspace: cleanup drops test artifacts, deleted folders and other profiles; "default" becomes "Home"; it is saved', async ({
   chat,
 }) => {
   const { app } = chat

@@ -17,7 +17,7 @@ test.after.each(({ chat }) => chat.close())
 const sessionOf = async ({ app }: Chat, id: string) =>
   (await app.get(`/api/session?session_id=${id}`)).body.session
 
-test('cancel: entries go and active_stream_id is cleared immediately; a _partial reply and a *Task cancelled.* marker are saved', async ({
+test('cancel: entries and active_stream_id are cleared immediately; a _partial reply and a *Task cancelled.* marker are saved', async ({
   chat,
 }) => {
   const { app, provider, newSession, send, follow } = chat
@@ -42,7 +42,9 @@ test('cancel: entries go and active_stream_id is cleared immediately; a _partial
   open()
 })
 
-test('cancel: an agent blocked in a tool call cannot leave the session stuck', async ({ chat }) => {
+test('cancel: an agent blocked in a tool call does not leave the session stuck', async ({
+  chat,
+}) => {
   const { app, provider, newSession, send, follow } = chat
   const id = await newSession()
   provider.push({
@@ -71,7 +73,7 @@ test('agent failure: apperror is emitted and an error message flagged _error sur
   assert.is(messages.at(-1)._error, true)
 })
 
-test('apperror: quota_exhausted is told apart from rate limits', async ({ chat }) => {
+test('apperror: quota_exhausted differs from rate limits', async ({ chat }) => {
   const { provider, newSession, turn } = chat
   const typeOf = async (status: number, message: string) => {
     provider.clear()
@@ -85,7 +87,7 @@ test('apperror: quota_exhausted is told apart from rate limits', async ({ chat }
   assert.is(await typeOf(429, 'Rate limit reached'), 'rate_limit')
 })
 
-test('a completed turn: done is emitted with session and usage, usage is stored, timestamps are stamped', async ({
+test('a completed turn: emits done with session and usage; stores usage and timestamps', async ({
   chat,
 }) => {
   const { provider, newSession, turn } = chat
@@ -104,7 +106,7 @@ test('a completed turn: done is emitted with session and usage, usage is stored,
   assert.is(session.output_tokens, 3)
 })
 
-test('stream_end and title carry the session’s id and come after done; then the stream closes', async ({
+test('stream_end and title have the session’s id and follow done; then the stream closes', async ({
   chat,
 }) => {
   const { provider, newSession, turn } = chat
@@ -119,7 +121,7 @@ test('stream_end and title carry the session’s id and come after done; then th
   assert.is(seen.find(({ event }) => event === 'title')?.data.title, 'Saying yes')
 })
 
-test('tool calls: progress is streamed for each of them', async ({ chat }) => {
+test('tool calls: streams progress for each call', async ({ chat }) => {
   const { provider, newSession, turn } = chat
   provider.push(
     { toolCalls: [{ name: 'terminal', arguments: { command: 'echo hi' } }] },
@@ -167,7 +169,7 @@ test('synchronous chat: same history, model resolution and usage as the stream; 
   assert.is((await sessionOf(chat, id)).input_tokens, 5)
 })
 
-test('chat start: effective_model is told when the session’s model was normalized, and a session with no model is never rewritten', async ({
+test('chat start: returns effective_model when the session’s model was normalized; never rewrites a session without a model', async ({
   chat,
 }) => {
   const { app, provider, follow } = chat
@@ -189,7 +191,7 @@ test('chat start: effective_model is told when the session’s model was normali
   assert.is((await sessionOf(chat, id)).model, null)
 })
 
-test('the session id is the agent’s gateway session key: children of the turn see it', async ({
+test('the session id is the agent’s gateway session key, which its child processes see', async ({
   chat,
 }) => {
   const { provider, newSession, turn, messages } = chat
@@ -240,9 +242,7 @@ test('session/new: an explicit profile is validated and overrides the active one
     assert.is((await app.post('/api/session/new', { profile })).status, 400, profile)
 })
 
-test('streaming resolves the agent home from the session’s profile, not from the cookie', async ({
-  chat,
-}) => {
+test('streaming uses the home of the session’s profile, not of the cookie', async ({ chat }) => {
   const { app, provider, follow } = chat
   await app.post('/api/profile/create', { name: 'theirs', clone_config: true })
   writeFileSync(join(app.home, 'profiles', 'theirs', 'SOUL.md'), 'You are the other one.')
@@ -324,7 +324,7 @@ test('sync_to_insights: absolute counts, cost, title and message_count are writt
   }
 })
 
-test('personality: the prompt reaches the agent as its ephemeral system prompt and stands in no transcript', async ({
+test('personality: the prompt is sent as the ephemeral system prompt and stored in no transcript', async ({
   chat,
 }) => {
   const { app, provider, newSession, send, follow, messages } = chat
@@ -354,7 +354,7 @@ test('profile switch and delete: 409 while an agent runs, whichever profile', as
   assert.is((await app.post('/api/profile/switch', { name: 'busy' })).status, 200)
 })
 
-test('skills and workspaces of a turn are its own: the workspace is the default directory of its tools', async ({
+test('a turn has its own skills and workspace, the default directory of its tools', async ({
   chat,
 }) => {
   const { app, provider, send, follow, messages } = chat
