@@ -2,34 +2,37 @@
 import { computed } from '@preact/signals'
 import type { Frame } from '../lib/schema/event.ts'
 import { createEventRouting } from './event-routing.ts'
-import type { ChatFeature } from './features/chat/chat-state.ts'
 import { createOpenChat, type OpenChat, type TurnEnd } from './features/chat/open-chat.ts'
 import { createSessionChoices } from './features/chat/session-choices.ts'
 import { createTurnActions } from './features/chat/turn-actions.ts'
 import { type ComposerFeature, createComposerState } from './features/composer/composer-state.ts'
 import { createComposer } from './features/composer/composer.ts'
 import { createPersonalities } from './features/composer/personalities.ts'
-import type { ModelsFeature } from './features/models/context.ts'
 import { createModels } from './features/models/models.ts'
 import { createOnboarding } from './features/models/onboarding.ts'
 import { createProfileActions } from './features/profiles/actions.ts'
-import type { ProfilesFeature } from './features/profiles/context.ts'
 import { createProfiles } from './features/profiles/profiles.ts'
 import { createQueue } from './features/queue/queue.ts'
 import { createSessionActions } from './features/sessions/actions.ts'
-import { createSessionsState, type SessionsFeature } from './features/sessions/sessions-state.ts'
+import { createSessionsState } from './features/sessions/sessions-state.ts'
 import { isHostSession } from './features/sessions/host-session.ts'
-import type { SettingsFeature } from './features/settings/context.ts'
 import { createSettings } from './features/settings/settings.ts'
 import { pathOf } from './features/shell/route.ts'
 import { createShell, type Shell, type ShellOptions } from './features/shell/shell-state.ts'
 import { checkForUpdatesOnce } from './features/updates/update-check.ts'
 import { createPanel } from './features/workspace/panel.ts'
-import type { WorkspaceFeature } from './features/workspace/workspace-context.ts'
 import { createWorkspaces } from './features/workspace/workspaces.ts'
 import type { Source, StreamState } from './stream/stream.ts'
 import type { Subscriptions, TabLeader } from './stream/tab-leader.ts'
 import { t } from './strings/t.ts'
+import type {
+  ChatFeature,
+  ModelsFeature,
+  ProfilesFeature,
+  SessionsFeature,
+  SettingsFeature,
+  WorkspaceFeature,
+} from './contexts.ts'
 
 /** What the connection shared by all tabs needs from this tab. */
 export type StreamListener = {

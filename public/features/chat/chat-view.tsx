@@ -7,11 +7,7 @@ import { useApp } from '../shell/context.ts'
 import { Header } from './header.tsx'
 import { lazy } from '../../parts/lazy.tsx'
 import { Transcript, type TranscriptActions } from '../transcript/transcript.tsx'
-import { useChat } from './chat-state.ts'
-import { useWorkspace } from '../workspace/workspace-context.ts'
-import { useModels } from '../models/context.ts'
-import { useSettings } from '../settings/context.ts'
-import { useShell } from '../shell/shell-state.ts'
+import { useChat, useWorkspace, useModels, useSettings, useShell } from '../../contexts.ts'
 
 const FindBar = lazy(async () => (await import('../find/find-bar.tsx')).FindBar, true)
 

@@ -5,7 +5,7 @@ import { ContextRing } from './context-ring.tsx'
 import { Popover } from '../../parts/popover.tsx'
 import { t } from './strings.ts'
 import { Breakdown } from './context-breakdown.tsx'
-import { useChat } from '../chat/chat-state.ts'
+import { useChat } from '../../contexts.ts'
 
 export const ContextMeter = () => {
   const { chat } = useChat()

@@ -9,8 +9,7 @@ import type { App } from '../../app.ts'
 import { type Attachment, type DroppedFolder, MAX_UPLOAD_BYTES } from './attachments.ts'
 import { t } from '../../strings/t.ts'
 import { useApp } from '../shell/context.ts'
-import { useComposer } from './composer-state.ts'
-import { useShell } from '../shell/shell-state.ts'
+import { useComposer, useShell } from '../../contexts.ts'
 
 /** Falls back to a file icon when the image can't be shown. */
 const Thumb = ({ src }: { src: string | null }) => {

@@ -4,11 +4,7 @@ import { Icon, type IconName } from '../../parts/icon.tsx'
 import type { Picker } from '../shell/layout.ts'
 import { t } from '../../strings/t.ts'
 import { lazy } from '../../parts/lazy.tsx'
-import { useShell } from '../shell/shell-state.ts'
-import { useModels } from '../models/context.ts'
-import { useWorkspace } from '../workspace/workspace-context.ts'
-import { useComposer } from './composer-state.ts'
-import { useChat } from '../chat/chat-state.ts'
+import { useShell, useModels, useWorkspace, useComposer, useChat } from '../../contexts.ts'
 
 const ChipPopover = lazy(async () => (await import('../shell/lazy-overlays.ts')).ChipPopover, true)
 const AgentChip = lazy(

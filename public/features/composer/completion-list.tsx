@@ -3,7 +3,7 @@ import { useEffect } from 'preact/hooks'
 import { Icon } from '../../parts/icon.tsx'
 import type { Suggestion } from './completion.ts'
 import { t } from '../../strings/t.ts'
-import { useComposer } from './composer-state.ts'
+import { useComposer } from '../../contexts.ts'
 
 export const COMPLETION_ID = 'completion'
 export const offerId = (index: number): string => `${COMPLETION_ID}-${index}`

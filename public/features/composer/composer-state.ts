@@ -1,5 +1,4 @@
 /** State of the composer: draft, attachments, completion, reasoning and personalities; and sending. */
-import { featureContext } from '../../parts/feature-context.ts'
 import type { Platform } from '../../platform.ts'
 import { t } from '../../strings/t.ts'
 import { type OpenChat, textOf } from '../chat/open-chat.ts'
@@ -47,9 +46,6 @@ export type ComposerFeature = {
   prompts: () => string[]
   showThinking: (shown: boolean) => Promise<void>
 }
-
-export const { Provider: ComposerProvider, use: useComposer } =
-  featureContext<ComposerFeature>('Composer')
 
 export const createComposerState = (options: ComposerOptions): ComposerFeature => {
   const { platform, toasts, route, settings, composer, workspaces, chat, choices, turns } = options

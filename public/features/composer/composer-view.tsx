@@ -7,11 +7,7 @@ import { AttachButton, AttachmentChips, DropArea, PasteOffer } from './attachmen
 import { Chips } from './chips.tsx'
 import { COMPLETION_ID, CompletionList, offerId } from './completion-list.tsx'
 import { lazy } from '../../parts/lazy.tsx'
-import { useSettings } from '../settings/context.ts'
-import { useShell } from '../shell/shell-state.ts'
-import { useComposer } from './composer-state.ts'
-import { useChat } from '../chat/chat-state.ts'
-import { useSessions } from '../sessions/sessions-state.ts'
+import { useSettings, useShell, useComposer, useChat, useSessions } from '../../contexts.ts'
 
 const DictateButton = lazy(
   async () => (await import('./dictate-button.tsx')).DictateButton,

@@ -7,11 +7,7 @@ import type { Picker as PickerName } from '../shell/layout.ts'
 import { type Model, matchModels } from '../models/models.ts'
 import { EFFORTS, isEffortChoice } from './reasoning.ts'
 import { t } from '../../strings/t.ts'
-import { useModels } from '../models/context.ts'
-import { useShell } from '../shell/shell-state.ts'
-import { useChat } from '../chat/chat-state.ts'
-import { useComposer } from './composer-state.ts'
-import { useWorkspace } from '../workspace/workspace-context.ts'
+import { useModels, useShell, useChat, useComposer, useWorkspace } from '../../contexts.ts'
 
 type Props = { selected: string; onDone: () => void }
 

@@ -7,7 +7,7 @@ import { USAGE_DAYS } from '../shell/route.ts'
 import { isTheme, THEMES } from '../settings/settings.ts'
 import { titleOf } from '../sessions/sessions.ts'
 import type { SteeringCommand } from '../queue/actions.ts'
-import { t } from '../../strings/t.ts'
+import { t } from './strings.ts'
 
 /** Runs a command; resolves to the sentence to show, or to nothing when the effect is visible. */
 type Run = (app: App, argument: string) => string | undefined | Promise<string | undefined>

@@ -2,9 +2,7 @@
 import { useEffect } from 'preact/hooks'
 import { Button } from '../../parts/button.tsx'
 import { t } from './strings.ts'
-import { useModels } from '../models/context.ts'
-import { useShell } from '../shell/shell-state.ts'
-import { useChat } from '../chat/chat-state.ts'
+import { useModels, useShell, useChat } from '../../contexts.ts'
 
 const SAMPLES = ['list', 'write', 'run', 'ask', 'markdown'] as const
 

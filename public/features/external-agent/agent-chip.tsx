@@ -7,9 +7,7 @@ import { Popover } from '../../parts/popover.tsx'
 import { choicesOf, createExternalAgent, type ExternalChoice } from './external-agent.ts'
 import { t } from './strings.ts'
 import { AgentSessions } from './agent-sessions-view.tsx'
-import { useShell } from '../shell/shell-state.ts'
-import { useComposer } from '../composer/composer-state.ts'
-import { useChat } from '../chat/chat-state.ts'
+import { useShell, useComposer, useChat } from '../../contexts.ts'
 
 /** The key of the "resume a session" entry; no choice has it. */
 const PAST = 'past'

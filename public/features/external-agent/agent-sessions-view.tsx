@@ -7,9 +7,7 @@ import { Popover } from '../../parts/popover.tsx'
 import { createAgentSessions, type EarlierSession } from './agent-sessions.ts'
 import { t } from './strings.ts'
 import { formatAgo } from '../sessions/relative-time.ts'
-import { useShell } from '../shell/shell-state.ts'
-import { useSessions } from '../sessions/sessions-state.ts'
-import { useChat } from '../chat/chat-state.ts'
+import { useShell, useSessions, useChat } from '../../contexts.ts'
 
 /** Lists of at least this length get a search field. */
 const SEARCH_FROM = 10

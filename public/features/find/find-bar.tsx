@@ -6,8 +6,7 @@ import { createFindHighlights } from './find-highlights.ts'
 import { IconButton } from '../../parts/button.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { t } from './strings.ts'
-import { useShell } from '../shell/shell-state.ts'
-import { useChat } from '../chat/chat-state.ts'
+import { useShell, useChat } from '../../contexts.ts'
 
 export const FindBar = () => {
   const { route } = useShell()

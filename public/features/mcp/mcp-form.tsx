@@ -4,7 +4,7 @@ import { useEffect, useId, useRef } from 'preact/hooks'
 import { Button } from '../../parts/button.tsx'
 import type { McpDraft, McpState } from './mcp.ts'
 import { t } from './strings.ts'
-import { useShell } from '../shell/shell-state.ts'
+import { useShell } from '../../contexts.ts'
 
 type Field = 'name' | 'line' | 'env' | 'url' | 'headers'
 

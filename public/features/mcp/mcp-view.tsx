@@ -8,7 +8,7 @@ import { t } from './strings.ts'
 import { useApp } from '../shell/context.ts'
 import { McpForm } from './mcp-form.tsx'
 import { TestResult } from '../models/models-view.tsx'
-import { useShell } from '../shell/shell-state.ts'
+import { useShell } from '../../contexts.ts'
 
 /** Polled only while a server is starting. */
 const POLL_MS = 1_500

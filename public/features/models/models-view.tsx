@@ -8,7 +8,7 @@ import { type Providers, providersOf, type TestStatus } from './providers.ts'
 import { t } from './strings.ts'
 import { useApp } from '../shell/context.ts'
 import { DefaultModel } from '../settings/default-model.tsx'
-import { useShell } from '../shell/shell-state.ts'
+import { useShell } from '../../contexts.ts'
 
 /** The result of a test call, as a live region. */
 export const TestResult = ({ status }: { status: TestStatus | undefined }) => (

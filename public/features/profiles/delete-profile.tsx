@@ -5,7 +5,7 @@ import type { Profile } from '../../../lib/schema/profile.ts'
 import { Button } from '../../parts/button.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { t } from './strings.ts'
-import { useProfiles } from './context.ts'
+import { useProfiles } from '../../contexts.ts'
 
 export const DeleteProfile = ({ profile, onClose }: { profile: Profile; onClose: () => void }) => {
   const { deleteProfile } = useProfiles()

@@ -8,8 +8,7 @@ import { Dialog } from '../../parts/dialog.tsx'
 import { Select } from '../../parts/field.tsx'
 import { isProfileName } from './profiles.ts'
 import { t } from './strings.ts'
-import { useProfiles } from './context.ts'
-import { useShell } from '../shell/shell-state.ts'
+import { useProfiles, useShell } from '../../contexts.ts'
 
 type TextFieldProps = {
   label: string

@@ -3,8 +3,7 @@ import { useCallback, useRef, useState } from 'preact/hooks'
 import { Icon } from '../../parts/icon.tsx'
 import { Menu, type MenuItem } from '../../parts/menu.tsx'
 import { t } from '../../strings/t.ts'
-import { useProfiles } from './context.ts'
-import { useShell } from '../shell/shell-state.ts'
+import { useProfiles, useShell } from '../../contexts.ts'
 
 export const ProfileSwitch = () => {
   const { profiles, switchProfile } = useProfiles()

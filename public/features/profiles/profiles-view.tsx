@@ -8,8 +8,7 @@ import { ViewHead } from '../shell/view-head.tsx'
 import { ProfileCard } from './profile-card.tsx'
 import { DeleteProfile } from './delete-profile.tsx'
 import { ProfileForm } from './profile-form.tsx'
-import { useProfiles } from './context.ts'
-import { useShell } from '../shell/shell-state.ts'
+import { useProfiles, useShell } from '../../contexts.ts'
 
 type Open = { what: 'new' | 'clone' | 'delete'; profile: Profile | null }
 

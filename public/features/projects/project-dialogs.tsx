@@ -7,8 +7,8 @@ import { Dialog } from '../../parts/dialog.tsx'
 import { Picker } from '../../parts/picker.tsx'
 import type { ProjectDialog } from './projects.ts'
 import { titleOf } from '../sessions/sessions.ts'
-import { t } from '../../strings/t.ts'
-import { useSessions } from '../sessions/sessions-state.ts'
+import { t } from './strings.ts'
+import { useSessions } from '../../contexts.ts'
 
 /** Visible as a dot in every theme. */
 const COLORS = [

@@ -5,7 +5,7 @@ import { IconButton } from '../../parts/button.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { MenuButton } from '../../parts/menu.tsx'
 import { t } from '../../strings/t.ts'
-import { useSessions } from '../sessions/sessions-state.ts'
+import { useSessions } from '../../contexts.ts'
 
 /** Drag-and-drop type of a session. */
 export const DRAGGED_SESSION = 'application/x-agent-session'

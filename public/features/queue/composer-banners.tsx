@@ -8,9 +8,7 @@ import type { AsideEvent } from '../chat/chat-reducer.ts'
 import { steeringActions } from './actions.ts'
 import { t } from './strings.ts'
 import { useApp } from '../shell/context.ts'
-import { useShell } from '../shell/shell-state.ts'
-import { useChat } from '../chat/chat-state.ts'
-import { useSessions } from '../sessions/sessions-state.ts'
+import { useShell, useChat, useSessions } from '../../contexts.ts'
 
 export const ComposerBanners = () => {
   const { route } = useShell()

@@ -1,6 +1,5 @@
 /** What a menu offers for one session: copy, archive, delete, clear, export, import. */
-import { isObject } from '../../../lib/base/json.ts'
-import { type ApiCall, urlOf } from '../../api.ts'
+import { urlOf } from '../../api.ts'
 import { t } from '../../strings/t.ts'
 import type { OpenChat } from '../chat/open-chat.ts'
 import type { ShellBase } from '../shell/shell-state.ts'
@@ -97,28 +96,7 @@ export const createSessionActions = (options: SessionActionsOptions): SessionAct
       const url = urlOf(shell.base, 'api/session/export', { session_id: id, format })
       shell.navigate(url, { download: true })
     },
-    importFile: file => importFile({ api: shell.api, ...options }, file),
+    importFile: file =>
+      attempt(async () => (await import('./import-session.ts')).importSession(options, file)),
   }
-}
-
-type ImportOptions = Pick<SessionActionsOptions, 'shell' | 'sessions'> & { api: ApiCall }
-
-const importFile = async ({ shell, sessions, api }: ImportOptions, file: File): Promise<void> => {
-  const { toasts, route, attempt } = shell
-  let body: unknown
-  try {
-    body = JSON.parse(await file.text())
-  } catch {
-    // An image, a Markdown export, a truncated file.
-    body = null
-  }
-  if (!isObject(body) || !('messages' in body)) {
-    return void toasts.show(t('import.failed', { name: file.name }), { kind: 'error' })
-  }
-  await attempt(async () => {
-    const { session } = await api('POST /api/session/import', body)
-    sessions.upsert(session)
-    route.openSession(session.session_id)
-    toasts.show(t('import.done', { title: titleOf(session) }))
-  })
 }

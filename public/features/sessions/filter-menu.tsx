@@ -1,7 +1,7 @@
 /** Menu that filters the session list by source and profile. */
 import { MenuButton, type MenuItem } from '../../parts/menu.tsx'
 import { t } from '../../strings/t.ts'
-import { useSessions } from './sessions-state.ts'
+import { useSessions } from '../../contexts.ts'
 
 const ORIGINS = ['', 'any', 'web', 'cli', 'cron'] as const
 

@@ -1,8 +1,7 @@
 /** Search results, shown instead of the session list. */
 import { titleOf } from './sessions.ts'
 import { t } from '../../strings/t.ts'
-import { useSessions } from './sessions-state.ts'
-import { useShell } from '../shell/shell-state.ts'
+import { useSessions, useShell } from '../../contexts.ts'
 
 export const SearchResults = () => {
   const { search } = useSessions()

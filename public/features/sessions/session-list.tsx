@@ -6,9 +6,7 @@ import type { ListItem } from './sessions.ts'
 import { t } from '../../strings/t.ts'
 import { toOffsets, visibleRange } from './visible-range.ts'
 import { SessionRow } from './session-row.tsx'
-import { useSessions } from './sessions-state.ts'
-import { useShell } from '../shell/shell-state.ts'
-import { useSettings } from '../settings/context.ts'
+import { useSessions, useShell, useSettings } from '../../contexts.ts'
 
 const HEADING_PX = 36
 const OVERSCAN_PX = 300

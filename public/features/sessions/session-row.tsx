@@ -9,7 +9,7 @@ import { formatAgo, formatFull } from './relative-time.ts'
 import { useApp } from '../shell/context.ts'
 import { DRAGGED_SESSION } from '../projects/project-list.tsx'
 import { sessionMenu } from './session-menu.ts'
-import { useSessions } from './sessions-state.ts'
+import { useSessions } from '../../contexts.ts'
 
 type Mark = 'streaming' | 'waiting' | 'failed' | 'unread'
 

@@ -1,5 +1,4 @@
 /** State of the sidebar: the session list with its filters, projects, search, unread marks and pending questions. */
-import { featureContext } from '../../parts/feature-context.ts'
 import { t } from '../../strings/t.ts'
 import { createInbox, type Inbox } from '../chat/inbox.ts'
 import type { Profiles } from '../profiles/profiles.ts'
@@ -80,8 +79,3 @@ export const createSessionsState = (options: SessionsOptions): SessionsBase => {
     ...createProjectActions({ toasts, sessions, projects, layout }),
   }
 }
-
-export type SessionsFeature = SessionsBase & import('./actions.ts').SessionActions
-
-export const { Provider: SessionsProvider, use: useSessions } =
-  featureContext<SessionsFeature>('Sessions')

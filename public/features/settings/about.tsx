@@ -1,9 +1,7 @@
 /** Settings → About: version, profile, and connection. */
 import { Button } from '../../parts/button.tsx'
 import { t } from './strings.ts'
-import { useSettings } from './context.ts'
-import { useProfiles } from '../profiles/context.ts'
-import { useShell } from '../shell/shell-state.ts'
+import { useSettings, useProfiles, useShell } from '../../contexts.ts'
 
 const Fact = ({ name, value }: { name: string; value: string }) => (
   <div class="fact">

@@ -1,7 +1,7 @@
 /** Settings → Appearance: the themes, each previewed in its own colors. */
 import { isTheme, THEMES } from './settings.ts'
 import { t } from './strings.ts'
-import { useSettings } from './context.ts'
+import { useSettings } from '../../contexts.ts'
 
 export const Appearance = () => {
   const { settings } = useSettings()

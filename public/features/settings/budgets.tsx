@@ -2,7 +2,7 @@
 import { useSignal } from '@preact/signals'
 import { useEffect, useId } from 'preact/hooks'
 import { t } from './strings.ts'
-import { useShell } from '../shell/shell-state.ts'
+import { useShell } from '../../contexts.ts'
 
 const scopes = ['turn', 'session', 'day'] as const
 const measures = ['tokens', 'usd'] as const

@@ -1,9 +1,7 @@
 /** The settings row for the default model. */
 import { t } from './strings.ts'
 import { SavedRow } from './saved-row.tsx'
-import { useModels } from '../models/context.ts'
-import { useSettings } from './context.ts'
-import { useShell } from '../shell/shell-state.ts'
+import { useModels, useSettings, useShell } from '../../contexts.ts'
 
 export const DefaultModel = () => {
   const { models } = useModels()

@@ -5,7 +5,7 @@ import type { Api } from '../../../router.ts'
 import { Button } from '../../parts/button.tsx'
 import { Row } from '../../parts/field.tsx'
 import { t } from './strings.ts'
-import { useShell } from '../shell/shell-state.ts'
+import { useShell } from '../../contexts.ts'
 
 type Device = Api['GET /api/auth/devices']['output']['devices'][number]
 

@@ -3,10 +3,7 @@ import { Select, Switch } from '../../parts/field.tsx'
 import { modName } from '../shell/keys.ts'
 import { t } from './strings.ts'
 import { SavedRow } from './saved-row.tsx'
-import { useComposer } from '../composer/composer-state.ts'
-import { useSessions } from '../sessions/sessions-state.ts'
-import { useSettings } from './context.ts'
-import { useShell } from '../shell/shell-state.ts'
+import { useComposer, useSessions, useSettings, useShell } from '../../contexts.ts'
 
 const TOGGLES = {
   show_token_usage: 'settings.usage',

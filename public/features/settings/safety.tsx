@@ -6,7 +6,7 @@ import { Button } from '../../parts/button.tsx'
 import { Row } from '../../parts/field.tsx'
 import { t } from './strings.ts'
 import { visibleName } from '../../../lib/base/visible.ts'
-import { useShell } from '../shell/shell-state.ts'
+import { useShell } from '../../contexts.ts'
 
 type Guards = Api['GET /api/guards']['output']['guards']
 type Guard = Guards[number]

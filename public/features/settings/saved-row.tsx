@@ -1,7 +1,7 @@
 /** A settings row with its save status. */
 import { Row, type RowProps } from '../../parts/field.tsx'
 import { t } from './strings.ts'
-import { useSettings } from './context.ts'
+import { useSettings } from '../../contexts.ts'
 
 export type SavedRowProps = Omit<RowProps, 'status' | 'failed'> & { name: string }
 

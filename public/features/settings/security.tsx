@@ -7,8 +7,7 @@ import { t } from './strings.ts'
 import { AllowedCommands } from './allowed-commands.tsx'
 import { Devices } from './devices.tsx'
 import { Safety } from './safety.tsx'
-import { useShell } from '../shell/shell-state.ts'
-import { useSettings } from './context.ts'
+import { useShell, useSettings } from '../../contexts.ts'
 
 const MIN_PASSWORD_LENGTH = 8
 

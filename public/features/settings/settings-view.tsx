@@ -9,7 +9,7 @@ import { About } from './about.tsx'
 import { Appearance } from './appearance.tsx'
 import { General } from './general.tsx'
 import { Security } from './security.tsx'
-import { useShell } from '../shell/shell-state.ts'
+import { useShell } from '../../contexts.ts'
 
 const views: Record<Section, ComponentType> = {
   general: General,

@@ -2,9 +2,7 @@
 import { useEffect } from 'preact/hooks'
 import { Button } from '../../parts/button.tsx'
 import { t } from '../../strings/t.ts'
-import { useShell } from './shell-state.ts'
-import { useChat } from '../chat/chat-state.ts'
-import { useProfiles } from '../profiles/context.ts'
+import { useShell, useChat, useProfiles } from '../../contexts.ts'
 
 export const ConfigProblemBar = () => {
   const { configProblems, route, layout, attempt, api } = useShell()

@@ -4,7 +4,7 @@ import { Button } from '../../parts/button.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import type { Confirmation } from './layout.ts'
 import { t } from '../../strings/t.ts'
-import { useShell } from './shell-state.ts'
+import { useShell } from '../../contexts.ts'
 
 export const Confirm = ({ ask }: { ask: Confirmation }) => {
   const { layout, attempt } = useShell()

@@ -1,7 +1,7 @@
 /** Status pill of a lost connection, with a countdown to the next attempt; hidden while connected. */
 import { Button } from '../../parts/button.tsx'
 import { t } from '../../strings/t.ts'
-import { useShell } from './shell-state.ts'
+import { useShell } from '../../contexts.ts'
 
 export const ConnectionPill = () => {
   const { connection, tabs } = useShell()

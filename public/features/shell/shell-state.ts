@@ -1,7 +1,6 @@
 /** State of the page frame: address, layout, toasts, connection and sign-in. */
 import { type ReadonlySignal, type Signal, signal } from '@preact/signals'
 import { type ApiCall, urlOf } from '../../api.ts'
-import { featureContext } from '../../parts/feature-context.ts'
 import type { Platform } from '../../platform.ts'
 import type { TabLeader } from '../../stream/tab-leader.ts'
 import { t } from '../../strings/t.ts'
@@ -47,8 +46,6 @@ export type Shell = ShellBase & {
   /** Title of the document. */
   title: ReadonlySignal<string>
 }
-
-export const { Provider: ShellProvider, use: useShell } = featureContext<Shell>('Shell')
 
 /** `poll` refreshes the session list while the event stream is down. */
 export const createShell = (options: ShellOptions, poll: () => Promise<unknown>): ShellBase => {

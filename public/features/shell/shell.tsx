@@ -11,10 +11,7 @@ import { lazy } from '../../parts/lazy.tsx'
 import { PanelSlot } from '../workspace/panel-slot.tsx'
 import { Sidebar } from './sidebar.tsx'
 import { SignIn } from '../sign-in/sign-in.tsx'
-import { useShell } from './shell-state.ts'
-import { useModels } from '../models/context.ts'
-import { useSessions } from '../sessions/sessions-state.ts'
-import { useWorkspace } from '../workspace/workspace-context.ts'
+import { useShell, useModels, useSessions, useWorkspace } from '../../contexts.ts'
 
 /** Sidebar of a narrow page: a modal dialog, so that focus stays inside and Escape closes it. */
 const Drawer = () => {

@@ -3,7 +3,7 @@ import { commands } from '../composer/slash-commands.ts'
 import { formatKeys, shortcuts } from './keys.ts'
 import { Dialog } from '../../parts/dialog.tsx'
 import { t } from '../../strings/t.ts'
-import { useShell } from './shell-state.ts'
+import { useShell } from '../../contexts.ts'
 
 export const Shortcuts = () => {
   const { layout } = useShell()

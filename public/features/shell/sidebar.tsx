@@ -10,10 +10,7 @@ import { lazy } from '../../parts/lazy.tsx'
 import { ProfileSwitch } from '../profiles/profile-switch.tsx'
 import { ProjectList } from '../projects/project-list.tsx'
 import { SessionList } from '../sessions/session-list.tsx'
-import { useShell } from './shell-state.ts'
-import { useSessions } from '../sessions/sessions-state.ts'
-import { useSettings } from '../settings/context.ts'
-import { useChat } from '../chat/chat-state.ts'
+import { useShell, useSessions, useSettings, useChat } from '../../contexts.ts'
 
 const SearchField = () => {
   const { layout } = useShell()

@@ -3,7 +3,7 @@ import type { ComponentChildren } from 'preact'
 import { formatKeys } from './keys.ts'
 import { IconButton } from '../../parts/button.tsx'
 import { t } from '../../strings/t.ts'
-import { useShell } from './shell-state.ts'
+import { useShell } from '../../contexts.ts'
 
 export const ViewHead = ({ title, children }: { title: string; children?: ComponentChildren }) => {
   const { layout, route } = useShell()

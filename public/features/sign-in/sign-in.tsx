@@ -3,7 +3,7 @@ import { useId, useRef } from 'preact/hooks'
 import { Button } from '../../parts/button.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { t } from '../../strings/t.ts'
-import { useShell } from '../shell/shell-state.ts'
+import { useShell } from '../../contexts.ts'
 
 export const SignIn = () => {
   const { auth } = useShell()

@@ -5,7 +5,7 @@ import type { SkillDraft } from './skill-draft.ts'
 import type { SkillsState } from './skills.ts'
 import { t } from './strings.ts'
 import { ConflictNote } from '../../parts/conflict-note.tsx'
-import { useShell } from '../shell/shell-state.ts'
+import { useShell } from '../../contexts.ts'
 
 const MAX_CHARS = 100_000
 

@@ -9,7 +9,7 @@ import { MenuButton } from '../../parts/menu.tsx'
 import { bodyOf, type SkillsState } from './skills.ts'
 import { enSkills, t } from './strings.ts'
 import { LinkedFile } from './skill-file.tsx'
-import { useShell } from '../shell/shell-state.ts'
+import { useShell } from '../../contexts.ts'
 
 const kindName = (kind: string): string => {
   const key = `kind.${kind}` as keyof typeof enSkills & `kind.${string}`

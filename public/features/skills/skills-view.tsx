@@ -8,7 +8,7 @@ import { useApp } from '../shell/context.ts'
 import { ViewHead } from '../shell/view-head.tsx'
 import { SkillForm } from './skill-form.tsx'
 import { SkillPage } from './skill-page.tsx'
-import { useShell } from '../shell/shell-state.ts'
+import { useShell } from '../../contexts.ts'
 
 type Chosen = { skill: string | null; query: string }
 

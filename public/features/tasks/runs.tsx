@@ -9,7 +9,7 @@ import { resultOf, type TasksState } from './tasks.ts'
 import { t } from './strings.ts'
 import { formatFull } from '../sessions/relative-time.ts'
 import { formatDuration } from './times.ts'
-import { useShell } from '../shell/shell-state.ts'
+import { useShell } from '../../contexts.ts'
 
 const saying = (run: JobRun): { icon: IconName; kind: string; words: string } => {
   const { count } = run

@@ -6,9 +6,7 @@ import type { TaskDraft } from './task-draft.ts'
 import type { TasksState } from './tasks.ts'
 import { t } from './strings.ts'
 import { formatMoment, secondsOf } from './times.ts'
-import { useSessions } from '../sessions/sessions-state.ts'
-import { useModels } from '../models/context.ts'
-import { useShell } from '../shell/shell-state.ts'
+import { useSessions, useModels, useShell } from '../../contexts.ts'
 
 const EXAMPLES = ['every 30m', '0 9 * * 1-5', '0 18 * * 5', '2h'] as const
 

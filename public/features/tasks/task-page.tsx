@@ -7,9 +7,7 @@ import { t } from './strings.ts'
 import { formatFull } from '../sessions/relative-time.ts'
 import { RunList } from './runs.tsx'
 import { formatDistance, formatMoment, secondsOf } from './times.ts'
-import { useShell } from '../shell/shell-state.ts'
-import { useModels } from '../models/context.ts'
-import { useSessions } from '../sessions/sessions-state.ts'
+import { useShell, useModels, useSessions } from '../../contexts.ts'
 
 const Fact = ({ name, children }: { name: string; children: ComponentChildren }) => (
   <div class="task-fact">

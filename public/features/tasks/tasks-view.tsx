@@ -11,8 +11,7 @@ import { TaskForm } from './task-form.tsx'
 import { RunList } from './runs.tsx'
 import { TaskPage } from './task-page.tsx'
 import { formatDistance, formatMoment, secondsOf } from './times.ts'
-import { useSessions } from '../sessions/sessions-state.ts'
-import { useShell } from '../shell/shell-state.ts'
+import { useSessions, useShell } from '../../contexts.ts'
 
 /** In the URL, instead of a task's id. */
 const NEW = 'new'

@@ -9,8 +9,7 @@ import { t } from './strings.ts'
 import { formatFull } from '../sessions/relative-time.ts'
 import { useApp } from '../shell/context.ts'
 import { SavedRow } from '../settings/saved-row.tsx'
-import { useShell } from '../shell/shell-state.ts'
-import { useSettings } from '../settings/context.ts'
+import { useShell, useSettings } from '../../contexts.ts'
 
 const updatesOf = lazyState(app =>
   createUpdates({

@@ -9,7 +9,7 @@ import { LoadedDiffView } from './loaded-diff.tsx'
 import { useWorkspacePanel } from './context.ts'
 import { MarkView } from './tree-row.tsx'
 import { TurnChangesView } from './turn-changes-view.tsx'
-import { useWorkspace } from './workspace-context.ts'
+import { useWorkspace } from '../../contexts.ts'
 
 const Branch = ({ status }: { status: GitStatus }) => {
   const { branch, upstream, ahead, behind } = status

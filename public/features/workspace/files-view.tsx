@@ -9,8 +9,7 @@ import { t } from './strings.ts'
 import { FilePreview } from './preview.tsx'
 import { useWorkspacePanel } from './context.ts'
 import { Tree } from './tree-view.tsx'
-import { useChat } from '../chat/chat-state.ts'
-import { useWorkspace } from './workspace-context.ts'
+import { useChat, useWorkspace } from '../../contexts.ts'
 
 const Uploads = () => {
   const { uploads } = useWorkspacePanel()

@@ -4,8 +4,7 @@ import { Divider } from '../../parts/divider.tsx'
 import { PANEL_MAX, PANEL_MIN } from './panel.ts'
 import { t } from '../../strings/t.ts'
 import { lazy } from '../../parts/lazy.tsx'
-import { useWorkspace } from './workspace-context.ts'
-import { useShell } from '../shell/shell-state.ts'
+import { useWorkspace, useShell } from '../../contexts.ts'
 
 const Contents = lazy(async () => (await import('./panel-view.tsx')).WorkspacePanelView)
 

@@ -10,9 +10,7 @@ import { ProcessesView } from './processes-view.tsx'
 import { ChangesView } from './changes-view.tsx'
 import { FilesView } from './files-view.tsx'
 import { WorkspacePanelContext, useWorkspacePanel } from './context.ts'
-import { useWorkspace } from './workspace-context.ts'
-import { useChat } from '../chat/chat-state.ts'
-import { useShell } from '../shell/shell-state.ts'
+import { useWorkspace, useChat, useShell } from '../../contexts.ts'
 
 const TABS: readonly Tab[] = ['files', 'changes']
 

@@ -12,8 +12,7 @@ import { Conflict } from './conflict-view.tsx'
 import { useWorkspacePanel } from './context.ts'
 import { CsvView, Download, HtmlView, MarkdownView, MediaView, PdfView } from './media-preview.tsx'
 import { TextView } from './text-view.tsx'
-import { useShell } from '../shell/shell-state.ts'
-import { useComposer } from '../composer/composer-state.ts'
+import { useShell, useComposer } from '../../contexts.ts'
 
 /** CodeMirror and its languages are several hundred kB, needed only for editing. */
 const Editor = lazy(async () => (await import('./editor.tsx')).Editor)

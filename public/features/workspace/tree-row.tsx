@@ -9,9 +9,7 @@ import type { Mark } from './git-changes.ts'
 import type { TreeRow } from './open-directories.ts'
 import { t } from './strings.ts'
 import { useWorkspacePanel } from './context.ts'
-import { useComposer } from '../composer/composer-state.ts'
-import { useWorkspace } from './workspace-context.ts'
-import { useShell } from '../shell/shell-state.ts'
+import { useComposer, useWorkspace, useShell } from '../../contexts.ts'
 
 /** The data type of a row dragged within the tree. */
 export const DRAGGED = 'application/x-agent-webui-path'

@@ -11,7 +11,7 @@ import { formatAgo, formatFull } from '../sessions/relative-time.ts'
 import { LoadedDiffView } from './loaded-diff.tsx'
 import { useWorkspacePanel } from './context.ts'
 import { MarkView } from './tree-row.tsx'
-import { useShell } from '../shell/shell-state.ts'
+import { useShell } from '../../contexts.ts'
 
 const MARKS: Readonly<Record<TurnFile['status'], Mark>> = {
   added: 'added',

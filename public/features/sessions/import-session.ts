@@ -1,0 +1,26 @@
+/** Imports a session from an exported JSON file; loaded on first use. */
+import { isObject } from '../../../lib/base/json.ts'
+import { t } from '../../strings/t.ts'
+import type { SessionActionsOptions } from './actions.ts'
+import { titleOf } from './sessions.ts'
+
+export type ImportOptions = Pick<SessionActionsOptions, 'shell' | 'sessions'>
+
+/** Throws the server's error. */
+export const importSession = async (options: ImportOptions, file: File): Promise<void> => {
+  const { shell, sessions } = options
+  let body: unknown
+  try {
+    body = JSON.parse(await file.text())
+  } catch {
+    // An image, a Markdown export, a truncated file.
+    body = null
+  }
+  if (!isObject(body) || !('messages' in body)) {
+    return void shell.toasts.show(t('import.failed', { name: file.name }), { kind: 'error' })
+  }
+  const { session } = await shell.api('POST /api/session/import', body)
+  sessions.upsert(session)
+  shell.route.openSession(session.session_id)
+  shell.toasts.show(t('import.done', { title: titleOf(session) }))
+}
