@@ -59,7 +59,7 @@ const NULL_SAYS = [
 
 const nulls = suite('inputs: null')
 
-nulls('a field that accepts null gives it a meaning', () => {
+nulls('only the fields where null has a meaning accept it', () => {
   const named = inputs.flatMap(({ key, input }) =>
     fieldsOf(input, key)
       .filter(({ schema }) => isNullable(schema))

@@ -180,7 +180,9 @@ test('tokens of a session in the earlier format count at its own time', async ({
   assert.equal(await spent(), [0, 42, 1, 'm'])
 })
 
-test('CSV has one line per day and provider, and no cell is a formula', async ({ app }) => {
+test('CSV has one line per day, model, provider, profile and source, and no cell is a formula', async ({
+  app,
+}) => {
   const at = now() - 60
   journal(app, 'one', [
     { at, model: '=HYPERLINK("http://x","y")', in: 10, out: 1, cost: 0.25 },

@@ -84,7 +84,7 @@ test('suggestions stay in trusted places and repeat the prefix', async ({ app, p
   assert.ok((await app.get('/api/workspaces/suggest')).body.suggestions.includes(app.userHome))
 })
 
-test('a directory listing is rejected outside, empty without a session, sorted inside', async ({
+test('a directory listing is 404 outside of the workspace, and lists directories first', async ({
   app,
   project,
 }) => {

@@ -8,7 +8,7 @@ const HOME = '/home/me'
 const read = (env: Record<string, string | undefined> = {}, argv: string[] = []) =>
   readConfig({ HOME, ...env }, argv)
 
-test('a misspelled setting is named with its neighbour', () => {
+test('rejects a misspelled setting and suggests the right one', () => {
   assert.throws(
     () => read({ AGENT_WEBUI_PASWORD: 'x' }),
     'AGENT_WEBUI_PASWORD is not a setting of agent-webui; did you mean AGENT_WEBUI_PASSWORD?',
@@ -17,7 +17,7 @@ test('a misspelled setting is named with its neighbour', () => {
   assert.throws(() => read({ AGENT_WEBUI_: '1' }), /is not a setting/)
 })
 
-test('ports, options and pairs that cannot be', () => {
+test('rejects invalid ports, options and combinations', () => {
   for (const port of ['x', '-1', '65536', '80.5', '1e3', '0x50']) {
     assert.throws(
       () => read({ AGENT_WEBUI_PORT: port }),
@@ -38,7 +38,7 @@ test('ports, options and pairs that cannot be', () => {
   }
 })
 
-test('what holds when nothing is said', () => {
+test('defaults', () => {
   const config = read()
   assert.equal(
     [config.host, config.port, config.botName, config.openBrowser],
@@ -61,7 +61,7 @@ test('what holds when nothing is said', () => {
   assert.ok(Object.isFrozen(config) && Object.isFrozen(config.env))
 })
 
-test('blank is the same as not set', () => {
+test('blank is the same as unset', () => {
   const { HOME: _, ...names } = {
     HOME,
     AGENT_WEBUI_PORT: ' ',
@@ -99,7 +99,7 @@ test('the base home', () => {
   assert.is(read({ AGENT_WEBUI_STATE_DIR: '/s', AGENT_HOME: '/x' }).stateDir, '/s')
 })
 
-test('the command line wins over the environment', () => {
+test('the command line overrides the environment', () => {
   const env = { AGENT_WEBUI_PORT: '1000', AGENT_WEBUI_HOST: '0.0.0.0' }
   const config = read(env, ['0', '--host', '::1', '--no-browser'])
   assert.equal([config.port, config.host, config.openBrowser], [0, '::1', false])

@@ -52,12 +52,12 @@ const install = async (
   return lines
 }
 
-test('disabled by default: nothing is run and nothing is said', async context => {
+test('disabled by default: runs nothing and reports nothing', async context => {
   assert.equal(await install(context, { enabled: false }), [])
   assert.not.ok(existsSync(context.marker))
 })
 
-test('a directory or manifest that others can write is not trusted', async context => {
+test('rejects a directory or manifest that others can write', async context => {
   for (const path of [context.dir, join(context.dir, 'pyproject.toml')]) {
     for (const mode of [0o775, 0o757]) {
       chmodSync(path, mode)
@@ -68,7 +68,7 @@ test('a directory or manifest that others can write is not trusted', async conte
   assert.not.ok(existsSync(context.marker))
 })
 
-test('a directory of another user is not trusted, through a link neither', async context => {
+test('rejects a directory of another user, also through a link', async context => {
   assert.match((await install(context, { uid: 54_321 })).join(), /belongs to another user/)
   chmodSync(context.dir, 0o777)
   const link = join(context.root, 'link')
@@ -77,12 +77,12 @@ test('a directory of another user is not trusted, through a link neither', async
   assert.not.ok(existsSync(context.marker))
 })
 
-test('a trusted one is installed with its own Python', async context => {
+test('installs a trusted checkout with its own Python', async context => {
   assert.match((await install(context)).join(), /are installed/)
   assert.ok(existsSync(context.marker))
 })
 
-test('a failure is a sentence', async context => {
+test('reports a failure in a sentence', async context => {
   python(context, 'echo "no such wheel" >&2; exit 3')
   assert.match((await install(context)).join(), /could not be installed: no such wheel/)
   rmSync(join(context.dir, '.venv', 'bin', 'python'))
@@ -91,7 +91,7 @@ test('a failure is a sentence', async context => {
   assert.match((await install(context)).join(), /No dependency manifest in/)
 })
 
-test('it is found in the home when nobody says where it is', ({ root, dir }) => {
+test('finds the checkout in the home by default', ({ root, dir }) => {
   assert.is(findAgentDir({ agentDir: dir, baseHome: root }), dir)
   assert.is(findAgentDir({ agentDir: join(root, 'none'), baseHome: root }), null)
   assert.is(findAgentDir({ agentDir: null, baseHome: root }), null)
@@ -100,7 +100,7 @@ test('it is found in the home when nobody says where it is', ({ root, dir }) => 
   assert.is(findAgentDir({ agentDir: null, baseHome: root }), join(root, 'agent'))
 })
 
-test('the service starts all the same and says why', async ({ dir }) => {
+test('the service still starts and says why', async ({ dir }) => {
   chmodSync(dir, 0o777)
   const app = await startApp({ env: { AGENT_WEBUI_AUTO_INSTALL: '1', AGENT_WEBUI_AGENT_DIR: dir } })
   assert.is((await app.get('/health')).status, 200)

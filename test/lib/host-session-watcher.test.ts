@@ -51,7 +51,7 @@ test('is_alive is false before start, true while running, false after stop', () 
   assert.is(gateway.isAlive(home), false)
 })
 
-test('a home that cannot be read is not alive', () => {
+test('an unreadable home is not watched', () => {
   const { gateway, state, said, poll } = setup()
   const leave = new AbortController()
   gateway.start()
@@ -99,7 +99,7 @@ test('does not poll while the setting is off; switching it on is a change', () =
   leave.abort()
 })
 
-test('a reader gets the rows at once, then changes, and heartbeats in between', async () => {
+test('a reader receives the rows at once, then changes, and a heartbeat when idle', async () => {
   const { gateway, state, poll, beat, timers } = setup()
   const leave = new AbortController()
   gateway.start()

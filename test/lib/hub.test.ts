@@ -184,38 +184,35 @@ hub('a slow reader has a bounded queue and is resumed or reset without a gap', a
   h.close()
 })
 
-hub(
-  'what is said while a reader catches up follows it, and what it lost meanwhile is a reset',
-  async () => {
-    const h = createHub({ boot: BOOT })
-    const text = 'x'.repeat(10_000)
-    const say = (count: number) => {
-      for (let i = 0; i < count; i++) h.publish('session:a', { type: 'token', data: { text } })
-    }
-    say(30)
-    const r = reader(h, `a@${BOOT}-0`)
-    const ns: number[] = []
-    const take = async () => {
-      const batch = await r.next()
-      for (const f of batch) if (f.event === 'token') ns.push(Number(f.data.n))
-      return batch
-    }
-    await take()
-    say(5)
-    while (ns.length < 35) await take()
-    assert.equal(
-      ns,
-      Array.from({ length: 35 }, (_, i) => i + 1),
-    )
-    await r.stop()
-    const slow = reader(h, `a@${BOOT}-0`)
-    await slow.next()
-    say(300)
-    assert.is((await slow.next())[0]!.event, 'reset')
-    await slow.stop()
-    h.close()
-  },
-)
+hub('events during catch-up follow it; lost ones are a reset', async () => {
+  const h = createHub({ boot: BOOT })
+  const text = 'x'.repeat(10_000)
+  const say = (count: number) => {
+    for (let i = 0; i < count; i++) h.publish('session:a', { type: 'token', data: { text } })
+  }
+  say(30)
+  const r = reader(h, `a@${BOOT}-0`)
+  const ns: number[] = []
+  const take = async () => {
+    const batch = await r.next()
+    for (const f of batch) if (f.event === 'token') ns.push(Number(f.data.n))
+    return batch
+  }
+  await take()
+  say(5)
+  while (ns.length < 35) await take()
+  assert.equal(
+    ns,
+    Array.from({ length: 35 }, (_, i) => i + 1),
+  )
+  await r.stop()
+  const slow = reader(h, `a@${BOOT}-0`)
+  await slow.next()
+  say(300)
+  assert.is((await slow.next())[0]!.event, 'reset')
+  await slow.stop()
+  h.close()
+})
 
 hub('random reconnects lose and duplicate nothing', async () => {
   const h = createHub({ boot: BOOT })

@@ -16,7 +16,7 @@ const make = () => {
 
 const test = suite('log')
 
-test('a line break in what others sent begins no line', () => {
+test('a line break in foreign text does not start a new line', () => {
   const { out, err, log } = make()
   log.request('GET', '/a\n[webui] forged\u2028"', 200, 1)
   log.info('one\ntwo\r\n\0three', { a: 'x\ny' })
@@ -44,7 +44,7 @@ test('request lines are JSON, joined, and of bounded length', async () => {
   assert.ok(second.length < 2_200)
 })
 
-test('problems are written at once, after what came before, without secrets', () => {
+test('errors are written at once, in order, without secrets', () => {
   const { out, err, log } = make()
   log.info('before')
   log.error('call failed', new Error('key sk-123'))

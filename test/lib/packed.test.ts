@@ -47,7 +47,7 @@ test('an unbuilt run has nothing packed', () => {
   assert.is(openPacked(), undefined)
 })
 
-test('a file that was changed meanwhile is not believed', () => {
+test('rejects a file that was changed after its index was read', () => {
   const { file, open } = write('changed')
   const packed = open()
   writeFileSync(file, 'x'.repeat(5_000))
@@ -55,7 +55,7 @@ test('a file that was changed meanwhile is not believed', () => {
   assert.throws(open)
 })
 
-test('everything comes out as it went in', () => {
+test('every entry unpacks to its original bytes', () => {
   const packed = write('good').open()
   assert.equal([packed?.version, packed?.target], ['v1', 't'])
   assert.equal(packed?.server(), { code: '(function () {})', compiled: undefined })
@@ -63,7 +63,7 @@ test('everything comes out as it went in', () => {
   assert.equal(packed?.addon.read(), picture)
 })
 
-test('an asset is there in every form a browser may ask for', () => {
+test('an asset is available in every encoding a browser may request', () => {
   const assets = write('assets').open()?.assets
   const style = assets?.get('/static/a.css')
   assert.equal(style?.raw, page)

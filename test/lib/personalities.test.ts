@@ -51,14 +51,14 @@ const REFUSED: [name: string, kind: string][] = [
   ['long', 'invalid'],
 ]
 for (const [name, kind] of REFUSED) {
-  test(`refuses ${JSON.stringify(name).slice(0, 20)} as ${kind}`, () =>
+  test(`rejects ${JSON.stringify(name).slice(0, 20)} as ${kind}`, () =>
     assert.throws(
       () => requirePersonality(config, name),
       (error: unknown) => error instanceof UserError && error.kind === kind,
     ))
 }
 
-test('a string, a record, and what is left of an older file', () => {
+test('accepts a string, an object, and what an older file has', () => {
   assert.is(requirePersonality(config, 'pirate'), 'Arr.')
   assert.is(requirePersonality(config, 'old'), 'From the root.')
   assert.is(requirePersonality(config, 'Teacher_2'), 'Explain.\nTone: warm\nStyle: short')
@@ -68,7 +68,7 @@ test('a string, a record, and what is left of an older file', () => {
   assert.is(promptOf(5), '')
 })
 
-test('the list shows a description or the beginning', () => {
+test('the list shows the description or the first words', () => {
   const list = new Map(
     listPersonalities(config).map(({ name, description }) => [name, description]),
   )
@@ -86,7 +86,7 @@ test('the list shows a description or the beginning', () => {
     assert.equal(listPersonalities(odd), [])
 })
 
-test('a turn takes the prompt as it reads now, or none', () => {
+test('a turn uses the current prompt, or none', () => {
   assert.is(personalityPrompt(config, 'pirate'), 'Arr.')
   for (const name of [null, undefined, '', 'gone', 'empty', 'long'])
     assert.is(personalityPrompt(config, name), null)

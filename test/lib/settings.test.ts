@@ -30,7 +30,7 @@ const open = (dir: string, options: Partial<SettingsOptions> & { env?: string } 
   })
 const onDisk = (path: string) => JSON.parse(readFileSync(path, 'utf8'))
 
-test('a refused patch writes nothing: no file appears', ({ dir, path }) => {
+test('a rejected patch writes nothing: no file appears', ({ dir, path }) => {
   const patch = { theme: {}, unknown: 1, send_key: 'x', password_hash: 'h', default_model: 'm' }
   const { ignored } = open(dir).save(patch)
   assert.equal(ignored, ['theme', 'unknown', 'send_key', 'password_hash', 'default_model'])
@@ -82,7 +82,7 @@ test('the defaults are those of the contract', ({ dir }) => {
   })
 })
 
-test('what is false (decision 38)', () => {
+test('values that count as false (decision 38)', () => {
   for (const value of [
     false,
     0,
@@ -167,7 +167,7 @@ for (const [key, given, stored] of COERCED) {
   })
 }
 
-test('the default workspace: the first usable of environment, saved, ~/workspace, ~/work, one of our own', ({
+test('the default workspace: the first usable of environment, saved, ~/workspace, ~/work, our own', ({
   dir,
 }) => {
   const make = (name: string) => {
@@ -204,7 +204,7 @@ const SKINS: [file: Record<string, unknown>, skin: string][] = [
   [{ theme: 'nord', skin: 'ares' }, 'ares'],
   [{ theme: 'nord', skin: 'pink' }, 'slate'],
 ]
-test('the theme stays as given, the skin follows it unless one was chosen', ({ dir, path }) => {
+test('keeps the theme as given; the skin follows unless chosen', ({ dir, path }) => {
   for (const [file, skin] of SKINS) {
     writeFileSync(path, JSON.stringify(file))
     const found = open(dir).get()
@@ -217,7 +217,7 @@ test('the theme stays as given, the skin follows it unless one was chosen', ({ d
   assert.is(settings.save({ theme: 'nord', skin: 'ares' }).settings.skin, 'ares')
 })
 
-test('stored is what was chosen, unknown keys stay, dropped ones go', ({ dir, path }) => {
+test('stores only chosen values, keeps unknown keys, drops obsolete ones', ({ dir, path }) => {
   const legacy = {
     bubble_layout: true,
     assistant_language: 'x',
@@ -239,7 +239,7 @@ test('stored is what was chosen, unknown keys stay, dropped ones go', ({ dir, pa
   assert.not('password_hash' in settings)
 })
 
-test('a password hash of an earlier version: read, never taken for "none" when it is odd, and removed', ({
+test('a password hash of an earlier version is read, never ignored when invalid, and removed', ({
   dir,
   path,
 }) => {
@@ -279,7 +279,10 @@ test('a password hash of an earlier version: read, never taken for "none" when i
   assert.equal(settings.password.read(), { kind: 'none' })
 })
 
-test('an old default model moves on once, and waits while it cannot', ({ dir, path }) => {
+test('an old default model is migrated once, and later when it cannot be written', ({
+  dir,
+  path,
+}) => {
   writeFileSync(path, '{"default_model":"old","theme":"nord"}')
   const adopted: string[] = []
   let isStuck = true
@@ -297,7 +300,7 @@ test('an old default model moves on once, and waits while it cannot', ({ dir, pa
   assert.equal(onDisk(path), { theme: 'nord' })
 })
 
-test('what another program writes is seen at the next use', ({ dir, path }) => {
+test('picks up changes by another program on next use', ({ dir, path }) => {
   const settings = open(dir)
   for (const theme of ['aaa', 'bbb', 'ccc']) {
     writeFileSync(path, JSON.stringify({ theme }))

@@ -56,7 +56,9 @@ test('a failed start gives the reason in one sentence', async ({ home }) => {
   assert.match(bug, /TypeError: x is not a function ⏎/)
 })
 
-test('one instance per state directory; a killed one does not block the next', async ({ home }) => {
+test('runs one instance per state directory; a killed one leaves nothing behind', async ({
+  home,
+}) => {
   const first = await run({ home, port: await freePort() })
   const state = join(home, '.agent', 'webui')
   assert.is(statSync(state).mode & 0o777, 0o700)

@@ -15,7 +15,7 @@ test.before.each(context => {
 })
 test.after.each(({ root }) => rmSync(root, { recursive: true, force: true }))
 
-test('unknown, built in, written beside', async ({ root }) => {
+test('unknown, built in, or from the VERSION file', async ({ root }) => {
   assert.is(await readVersion({ root, path: PATH }), 'unknown')
   assert.is(await readVersion({ root, builtIn: 'v2.0.0' }), 'v2.0.0')
   for (const bad of ['', '\n', 'a b', 'x\r\nSet-Cookie: a', '-x', 'ü', 'x'.repeat(200)]) {
@@ -26,7 +26,7 @@ test('unknown, built in, written beside', async ({ root }) => {
   assert.is(await readVersion({ root, builtIn: 'v2.0.0' }), 'v3.1.0')
 })
 
-test('git in our own checkout, not in one further up, and not when it fails', async ({ root }) => {
+test('uses git in our own checkout only, and not when it fails', async ({ root }) => {
   const git = (...args: string[]) =>
     execFileSync(
       'git',

@@ -10,7 +10,7 @@ import { createTurns, snapshot } from './_turns.ts'
 const test = suite('bounds of checkpoints')
 const LIMITS = { files: 8, totalBytes: 10_000, fileBytes: 1_000, folders: 8 }
 
-test('a folder that is too large is said once, and file tools are recorded all the same', async () => {
+test('reports a folder that is too large once, and still records file tools', async () => {
   const turns = createTurns({ limits: LIMITS })
   for (let n = 0; n < 20; n++) turns.write(`f${n}`, 'x')
   const { recorder, streamId } = turns.open()
@@ -44,7 +44,7 @@ test('a folder that is too large is said once, and file tools are recorded all t
   await turns.close()
 })
 
-test('products are passed over only where they make a folder too large', async () => {
+test('skips build products only when they make a folder too large', async () => {
   const turns = createTurns({ limits: LIMITS })
   turns.write('src/a', 'x')
   turns.write('dist/a', 'x')
@@ -61,7 +61,7 @@ test('products are passed over only where they make a folder too large', async (
   await turns.close()
 })
 
-test('a huge file is passed over with a word, and its change is noticed', async () => {
+test('skips a huge file with a notice, and detects its change', async () => {
   const turns = createTurns({ limits: LIMITS })
   turns.write('huge', 'x'.repeat(2_000))
   turns.write('a', 'x')
@@ -75,7 +75,7 @@ test('a huge file is passed over with a word, and its change is noticed', async 
   await turns.close()
 })
 
-test('what is hidden, and installed packages, are in no record', async () => {
+test('records no hidden files and no installed packages', async () => {
   const turns = createTurns()
   turns.write('a', 'x')
   await turns.turn('workspace', () => {
@@ -90,7 +90,7 @@ test('what is hidden, and installed packages, are in no record', async () => {
   await turns.close()
 })
 
-test('killed in the middle: closed at the next start, with a lock left behind', async () => {
+test('completes the record of a killed turn at the next start, despite a stale lock', async () => {
   const turns = createTurns()
   turns.write('a', 'x')
   const { recorder, streamId } = turns.open()
@@ -114,7 +114,7 @@ test('killed in the middle: closed at the next start, with a lock left behind', 
   await turns.close()
 })
 
-test('two conversations in one folder: each has its own list, and neither restores while the other works', async () => {
+test('two sessions in one folder have separate lists, and neither restores while the other works', async () => {
   const turns = createTurns()
   turns.write('a', 'x')
   const [one, two] = [turns.open(), turns.open({ sessionId: 'bbbbbbbbbbbb' })]
@@ -139,7 +139,7 @@ test('two conversations in one folder: each has its own list, and neither restor
   await turns.close()
 })
 
-test('only the newest turns are kept, sessions that are gone are forgotten', async () => {
+test('keeps only the newest turns and forgets deleted sessions', async () => {
   const turns = createTurns()
   for (let n = 0; n < 4; n++)
     await turns.turn('workspace', () => turns.write('a', `${n}`), { maxTurns: 2 })
@@ -158,7 +158,7 @@ test('only the newest turns are kept, sessions that are gone are forgotten', asy
   await turns.close()
 })
 
-test('a workspace that is gone, or was thrown away with its records, hurts nobody', async () => {
+test('a workspace that is missing, or deleted with its records, causes no error', async () => {
   const turns = createTurns()
   rmSync(turns.workspace, { recursive: true })
   assert.equal((await turns.turn('workspace', () => undefined)).notes, [])
@@ -181,7 +181,7 @@ test('a workspace that is gone, or was thrown away with its records, hurts nobod
   await turns.close()
 })
 
-test('five thousand files: the first look takes a moment, the next ones none', async () => {
+test('five thousand files: the first scan is short, later ones need none', async () => {
   const turns = createTurns()
   for (let folder = 0; folder < 100; folder++) {
     mkdirSync(turns.at(`d${folder}`))

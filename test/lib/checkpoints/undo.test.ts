@@ -79,7 +79,7 @@ echo changed > nested/src/a.ts; echo b > nested/src/b.ts; echo changed > real/r.
 mkdir -p made/by/it; echo x > made/by/it/x; echo '* text' > .gitattributes; ln -s /etc escape; rm link; mkdir link; echo y > link/y
 `
 
-test('what a command has done to any kind of file is undone to the byte, and the undo as well', async ({
+test('undoes the changes of a command to every kind of file exactly, and redoes them', async ({
   turns,
 }) => {
   fill(turns)
@@ -111,7 +111,7 @@ test('what a command has done to any kind of file is undone to the byte, and the
   assert.equal(snapshot(turns.workspace), after)
 })
 
-test('files that tools write are undone without a look at the rest, ignored and far away ones too', async ({
+test('undoes tool writes without a scan, also ignored files and files outside', async ({
   turns,
 }) => {
   const { write, at, workspace, root } = turns
@@ -146,7 +146,7 @@ test('files that tools write are undone without a look at the rest, ignored and 
   assert.ok(existsSync(workspace))
 })
 
-test('a file written first and changed by a command later goes back to its very first state', async ({
+test('a file written by a tool and then by a command returns to its first state', async ({
   turns,
 }) => {
   turns.write('a.txt', 'first')
@@ -161,7 +161,7 @@ test('a file written first and changed by a command later goes back to its very 
   assert.equal(snapshot(turns.workspace), { 'a.txt': '644 first' })
 })
 
-test('a turn that leaves everything as it was leaves no record', async ({ turns }) => {
+test('a turn without changes has no record', async ({ turns }) => {
   turns.write('a.txt', 'a')
   await turns.turn('workspace', () => {
     turns.write('a.txt', 'b')
@@ -171,9 +171,7 @@ test('a turn that leaves everything as it was leaves no record', async ({ turns 
   assert.equal(await turns.list(), [])
 })
 
-test('what somebody has changed since is named and kept, unless it is forced', async ({
-  turns,
-}) => {
+test('reports and keeps files changed since, unless forced', async ({ turns }) => {
   turns.write('a.txt', 'a')
   turns.write('b.txt', 'b')
   const { id } = await turns.turn('workspace', () => turns.shell('echo A > a.txt; echo B > b.txt'))
@@ -193,7 +191,7 @@ test('what somebody has changed since is named and kept, unless it is forced', a
   assert.is((await refusal(turns.restore('f'.repeat(32)))).kind, 'missing')
 })
 
-test('a folder turned into a symlink is no way out, a folder in the way is not removed', async ({
+test('does not follow a folder replaced by a symlink, and does not remove a folder in the way', async ({
   turns,
 }) => {
   turns.write('sub/a.txt', 'a')
@@ -233,7 +231,7 @@ test('diffs of every kind', async ({ turns }) => {
   assert.is((await refusal(of('e'))).kind, 'missing')
 })
 
-test('without git the files of the file tools are kept as copies', async () => {
+test('without git, files of file tools are kept as copies', async () => {
   const turns = createTurns({ path: '/nowhere' })
   turns.write('a.txt', 'old\n')
   const { recorder, streamId } = turns.open()

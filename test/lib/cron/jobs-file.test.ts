@@ -129,14 +129,14 @@ const refused: [
   ['a prompt without end', { prompt: 'x'.repeat(200_001), schedule: '1h' }, /longer than/],
 ]
 for (const [what, given, sentence] of refused) {
-  test(`refused: ${what}`, async ({ it }) => {
+  test(`rejects: ${what}`, async ({ it }) => {
     const { jobs } = it.service('a')
     assert.match(await refusal(jobs.create(given)), sentence)
     assert.equal(jobs.list(), [])
   })
 }
 
-test('a job has every key of the API, even if the file lacks it', async ({ it }) => {
+test('a job has every key of the contract, whichever are missing in the file', async ({ it }) => {
   const { jobs } = it.service('a')
   const made = await jobs.create({ prompt: `  ${'word '.repeat(30)}`, schedule: '30m' })
   assert.match(made.id, /^[0-9a-f]{12}$/)
@@ -176,7 +176,7 @@ test('update: parses text, keeps absent fields, clears blank ones, leaves a paus
   assert.match(await refusal(jobs.update('gone', {})), /Job not found/)
 })
 
-test('resume counts from now and rejects a one-shot whose time has passed', async ({ it }) => {
+test('resume counts from now; a one-shot in the past needs a new time', async ({ it }) => {
   const { jobs } = it.service('a')
   const { id } = await jobs.create({ prompt: 'x', schedule: 'every 1h' })
   await jobs.pause(id, 'why')

@@ -35,7 +35,7 @@ const refused: [string, RegExp][] = [
   ['x'.repeat(500), /too long/],
 ]
 for (const [text, sentence] of refused) {
-  grammar(`a schedule nobody can mean is refused with a sentence: ${text.slice(0, 30)}`, () =>
+  grammar(`rejects an invalid schedule: ${text.slice(0, 30)}`, () =>
     assert.throws(() => parse(text), sentence),
   )
 }
@@ -87,19 +87,16 @@ grammar('a bare duration is a single run after that delay', () => {
   })
 })
 
-grammar(
-  'what stands in a file is read, whoever wrote it; what cannot be read has no schedule',
-  () => {
-    const read = (value: unknown) => readSchedule(value, NOW, 'UTC')?.kind
-    assert.is(read({ kind: 'interval', minutes: 5 }), 'interval')
-    assert.is(read({ kind: 'once', run_at: '2020-01-01T00:00:00.123456+00:00' }), 'once')
-    assert.is(read({ kind: 'cron', expr: '0 9 * * *', display: 'daily' }), 'cron')
-    // The defect of contract §9.3: a client's plain text in the place of a schedule.
-    assert.is(read('every 30m'), 'interval')
-    for (const value of [null, 7, {}, [], 'x', { kind: 'interval' }, { kind: 'cron', expr: 'x' }])
-      assert.is(read(value), undefined)
-  },
-)
+grammar('reads every schedule format found in files; an unparsable one is no schedule', () => {
+  const read = (value: unknown) => readSchedule(value, NOW, 'UTC')?.kind
+  assert.is(read({ kind: 'interval', minutes: 5 }), 'interval')
+  assert.is(read({ kind: 'once', run_at: '2020-01-01T00:00:00.123456+00:00' }), 'once')
+  assert.is(read({ kind: 'cron', expr: '0 9 * * *', display: 'daily' }), 'cron')
+  // The defect of contract §9.3: a client's plain text in the place of a schedule.
+  assert.is(read('every 30m'), 'interval')
+  for (const value of [null, 7, {}, [], 'x', { kind: 'interval' }, { kind: 'cron', expr: 'x' }])
+    assert.is(read(value), undefined)
+})
 
 grammar('describes schedules in words', () => {
   const words = (text: string, zone?: string) => inWords(parse(text, zone), zone ?? 'UTC')
@@ -175,15 +172,18 @@ next('a one-shot runs once, and not when it is more than two minutes late', () =
   assert.is(nextRuns(once, NOW, 'UTC').length, 1)
 })
 
-next('grace is half the period, between two minutes and two hours; one-shots two minutes', () => {
-  const grace = (text: string) => graceMs(parse(text), at('2026-02-02T12:00Z'), 'UTC') / 1_000
-  assert.is(grace('every 1m'), 120)
-  assert.is(grace('every 30m'), 900)
-  assert.is(grace('every 1d'), 7_200)
-  assert.is(grace('0 * * * *'), 1_800)
-  assert.is(grace('0 9 * * *'), 7_200)
-  assert.is(grace('2026-02-02T12:00Z'), 120)
-})
+next(
+  'the grace period is half the period, between two minutes and two hours; two minutes for one-shots',
+  () => {
+    const grace = (text: string) => graceMs(parse(text), at('2026-02-02T12:00Z'), 'UTC') / 1_000
+    assert.is(grace('every 1m'), 120)
+    assert.is(grace('every 30m'), 900)
+    assert.is(grace('every 1d'), 7_200)
+    assert.is(grace('0 * * * *'), 1_800)
+    assert.is(grace('0 9 * * *'), 7_200)
+    assert.is(grace('2026-02-02T12:00Z'), 120)
+  },
+)
 
 next('counts every past due time', () => {
   const times = (text: string, due: string, now: string) => {

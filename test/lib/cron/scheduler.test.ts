@@ -21,7 +21,7 @@ test('a home without jobs is not touched', async ({ it }) => {
   assert.not.ok(existsSync(it.dir))
 })
 
-test('nothing is due: nothing runs, nothing is written', async ({ it }) => {
+test('when nothing is due, nothing runs and nothing is written', async ({ it }) => {
   it.put({ jobs: [job(), job({ id: 'b', next_run_at: '2026-02-02T09:00:00Z', enabled: false })] })
   const before = it.text()
   const { scheduler, ran } = it.service('a')
@@ -164,7 +164,7 @@ test('a job is deleted after its last run', async ({ it }) => {
   assert.equal(it.stored(), [])
 })
 
-test('still running: the next due time is skipped, not doubled', async ({ it }) => {
+test('skips a due time while the job is still running', async ({ it }) => {
   it.put({ jobs: [job()] })
   const held = Promise.withResolvers<void>()
   const service = it.service('a', { end: () => held.promise.then(() => fine) })
@@ -179,7 +179,7 @@ test('still running: the next due time is skipped, not doubled', async ({ it }) 
   assert.equal(brief(service.history.list()), ['skipped 1 schedule', 'ran 1 schedule'])
 })
 
-test('jobs of one home run one after the other', async ({ it }) => {
+test('jobs of one home run sequentially', async ({ it }) => {
   it.put({ jobs: [job({ id: 'a', name: 'a' }), job({ id: 'b', name: 'b' })] })
   const held = Promise.withResolvers<void>()
   const service = it.service('a', { end: () => held.promise.then(() => fine) })
@@ -209,7 +209,7 @@ test('run now: starts at once in parallel, but not twice', async ({ it }) => {
   assert.equal(brief(service.history.list()), ['ran 1 manual', 'ran 1 manual'])
 })
 
-test('recurring jobs without a next run get one; a one-shot that just passed runs', async ({
+test('recurring jobs without a next run get one; a one-shot that is just due runs', async ({
   it,
 }) => {
   const once = { kind: 'once', run_at: '2026-02-02T09:59:00+00:00', display: 'once' }
@@ -230,7 +230,7 @@ test('recurring jobs without a next run get one; a one-shot that just passed run
   assert.equal(service.ran, ['once 10:00'])
 })
 
-test('two services over one home: each due time fires once', async ({ it }) => {
+test('two services on one home: each due time fires once', async ({ it }) => {
   it.put({ jobs: [1, 2, 3].map(n => job({ id: `j${n}`, name: `j${n}`, schedule: 'every 5m' })) })
   const both = [it.service('one'), it.service('two')]
   for (const minute of ['00', '05', '10', '15']) {

@@ -107,7 +107,7 @@ const gone = (pid: number): Promise<void> => until(() => !isAlive(pid))
 
 // ── What cannot be used ─────────────────────────────────────────────────────────────────────────────────────────────
 
-test('no server, no cost; a broken entry is a sentence', async ({ mcp, dir }) => {
+test('without servers nothing is loaded; an invalid entry is reported', async ({ mcp, dir }) => {
   assert.equal(await ask(mcp, homeOf(dir, 'none', {})), { tools: [], warnings: [] })
   const home = homeOf(dir, 'bad', {
     empty: {},
@@ -122,7 +122,10 @@ test('no server, no cost; a broken entry is a sentence', async ({ mcp, dir }) =>
   for (const sentence of warnings) assert.match(sentence, /^The MCP server ".+" cannot be used: /)
 })
 
-test('a program that is not there, one that ends, one that cannot list', async ({ mcp, dir }) => {
+test('reports a missing program, one that exits, and one that cannot list its tools', async ({
+  mcp,
+  dir,
+}) => {
   const home = homeOf(dir, 'a', {
     gone: { command: 'nonesuch-program' },
     ends: node(odd, 'exit'),
@@ -142,7 +145,9 @@ test('a program that is not there, one that ends, one that cannot list', async (
   assert.match(rows[1]?.stderr ?? '', 'no licence found')
 })
 
-test('a server that says nothing delays one turn for a moment, and then none', async ({ dir }) => {
+test('an unresponsive server delays one turn briefly, and later turns not at all', async ({
+  dir,
+}) => {
   const mcp = createMcp({ version: '1', turnWaitMs: 50 })
   const home = homeOf(dir, 'a', { mute: { ...node(odd, 'silent'), connect_timeout: 0.4 } })
   const first = await ask(mcp, home)
@@ -153,7 +158,7 @@ test('a server that says nothing delays one turn for a moment, and then none', a
   await mcp.close()
 })
 
-test('a stopped turn waits for nobody', async ({ mcp, dir }) => {
+test('a stopped turn does not wait for servers', async ({ mcp, dir }) => {
   const home = homeOf(dir, 'a', { mute: node(odd, 'silent') })
   const { warnings } = await mcp.tools(home, AbortSignal.abort())
   assert.match(warnings[0] ?? '', 'still starting')
@@ -161,10 +166,7 @@ test('a stopped turn waits for nobody', async ({ mcp, dir }) => {
 
 // ── What goes wrong while it works ──────────────────────────────────────────────────────────────────────────────────
 
-test('garbage on its output is no message, and secrets in it are not shown', async ({
-  mcp,
-  dir,
-}) => {
+test('ignores garbage on a server’s output and hides secrets in it', async ({ mcp, dir }) => {
   const home = homeOf(dir, 'a', {
     g: { ...node(odd, 'garbage'), env: { SECRET_WORD: 'sesame-open-please' } },
   })
@@ -177,7 +179,7 @@ test('garbage on its output is no message, and secrets in it are not shown', asy
   assert.equal(row?.env, { SECRET_WORD: '••••••' })
 })
 
-test('broken tools are left out, and the rest is offered', async ({ mcp, dir }) => {
+test('omits invalid tools and offers the rest', async ({ mcp, dir }) => {
   const home = homeOf(dir, 'a', { w: node(odd, 'wrong'), m: node(odd, 'many') })
   const { tools } = await ask(mcp, home)
   assert.equal(
@@ -188,7 +190,7 @@ test('broken tools are left out, and the rest is offered', async ({ mcp, dir }) 
   assert.match(mcp.list(home)[0]?.error ?? '', '5 of its tools')
 })
 
-test('it dies in a call: the call fails, the next one finds it started anew', async ({
+test('a server that exits during a call fails the call; the next call restarts it', async ({
   mcp,
   dir,
 }) => {
@@ -201,7 +203,7 @@ test('it dies in a call: the call fails, the next one finds it started anew', as
   assert.is(readFileSync(trace, 'utf8').trim().split('\n').length, 2)
 })
 
-test('one that dies again and again is left alone for a while', async ({ mcp, dir, clock }) => {
+test('stops restarting a server that keeps exiting, for a while', async ({ mcp, dir, clock }) => {
   const trace = join(dir, 'trace')
   const home = homeOf(dir, 'a', { d: node(odd, 'exit', trace) })
   const starts = () => readFileSync(trace, 'utf8').trim().split('\n').length
@@ -217,17 +219,14 @@ test('one that dies again and again is left alone for a while', async ({ mcp, di
   assert.ok(starts() <= 5, `${starts()} starts within a minute`)
 })
 
-test('a call that never ends is given up; the server, if stuck, is started anew', async ({
-  mcp,
-  dir,
-}) => {
+test('times out a call that never ends, and restarts a stuck server', async ({ mcp, dir }) => {
   const home = homeOf(dir, 'a', { h: { ...node(odd, 'well'), timeout: 0.2 } })
   const { tools } = await ask(mcp, home)
   assert.match(await failing(run(tools, 'mcp_h_hang')), 'did not answer within')
   assert.equal(await run(tools, 'mcp_h_echo'), { content: '{}' })
 })
 
-test('stop reaches the server', async ({ mcp, dir }) => {
+test('a stop cancels the call on the server', async ({ mcp, dir }) => {
   const trace = join(dir, 'trace')
   const home = homeOf(dir, 'a', { h: node(odd, 'well', trace) })
   const { tools } = await ask(mcp, home)
@@ -241,7 +240,7 @@ test('stop reaches the server', async ({ mcp, dir }) => {
   assert.match(readFileSync(trace, 'utf8'), 'cancelled')
 })
 
-test('floods, failures and unknown things are results', async ({ mcp, dir }) => {
+test('large output, failures and unknown content become results', async ({ mcp, dir }) => {
   const home = homeOf(dir, 'a', { f: node(odd, 'well') })
   const { tools } = await ask(mcp, home)
   assert.is((await run(tools, 'mcp_f_flood')).content.length, 3_000_000)
@@ -252,7 +251,7 @@ test('floods, failures and unknown things are results', async ({ mcp, dir }) => 
   assert.match((await run(tools, 'mcp_f_odd')).content, 'hologram')
 })
 
-test('a server that does not listen is ended with everything it started', async ({ mcp, dir }) => {
+test('kills a server that ignores shutdown, with its child processes', async ({ mcp, dir }) => {
   const trace = join(dir, 'trace')
   // A shell in between, as with npx: the signal has to reach its child.
   const script = `"${process.execPath}" "${odd}" deaf "${trace}"; true`
@@ -266,7 +265,7 @@ test('a server that does not listen is ended with everything it started', async 
 
 // ── What works ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
-test('new tools come with the next turn', async ({ mcp, dir }) => {
+test('new tools are available in the next turn', async ({ mcp, dir }) => {
   const home = homeOf(dir, 'a', { g: node(odd, 'well') })
   const { tools } = await ask(mcp, home)
   await run(tools, 'mcp_g_grow')
@@ -279,7 +278,10 @@ test('new tools come with the next turn', async ({ mcp, dir }) => {
   assert.unreachable('the new tool never came')
 })
 
-test('destructive tools ask, by a label that can be allowed', async ({ mcp, dir }) => {
+test('destructive tools request approval under a label that can be allowed', async ({
+  mcp,
+  dir,
+}) => {
   const home = homeOf(dir, 'a', { e: node(odd, 'well') })
   const { tools } = await ask(mcp, home)
   const denied = await run(tools, 'mcp_e_erase', { path: '/x' })
@@ -300,7 +302,7 @@ test('destructive tools ask, by a label that can be allowed', async ({ mcp, dir 
   assert.is(tools.find(({ name }) => name === 'mcp_e_echo')?.kind, 'read')
 })
 
-test('a question of the server reaches the person, or is declined', async ({ mcp, dir }) => {
+test('elicitation reaches the user, or is declined', async ({ mcp, dir }) => {
   const home = homeOf(dir, 'a', { q: node(odd, 'well') })
   const { tools } = await ask(mcp, home)
   const asked: unknown[] = []
@@ -320,7 +322,7 @@ test('a question of the server reaches the person, or is declined', async ({ mcp
   assert.match((await run(tools, 'mcp_q_ask')).content, 'decline')
 })
 
-test('its environment is its own: no keys but those it is given', async ({ mcp, dir }) => {
+test('a server gets only the keys configured for it', async ({ mcp, dir }) => {
   const env = { HOME: '/home/me', OPENAI_API_KEY: 'sk-no', OTHER: 'no', LANG: 'C', GIVEN: 'yes' }
   const home = homeOf(
     dir,
@@ -337,7 +339,7 @@ test('its environment is its own: no keys but those it is given', async ({ mcp, 
   for (const name of ['OPENAI_API_KEY', 'OTHER', 'GIVEN']) assert.is(seen[name], undefined, name)
 })
 
-test('names fit every provider, and no two are alike', async ({ mcp, dir }) => {
+test('tool names are valid for every provider and unique', async ({ mcp, dir }) => {
   const home = homeOf(dir, 'a', {
     'a b': node(odd, 'well'),
     a_b: node(odd, 'well'),
@@ -351,7 +353,7 @@ test('names fit every provider, and no two are alike', async ({ mcp, dir }) => {
   for (const name of names) assert.match(name, /^mcp_[A-Za-z0-9_-]{1,60}$/)
 })
 
-test('config.yaml changes: filters at once, another command by a new start', async ({
+test('config.yaml changes: filters apply at once, another command restarts the server', async ({
   mcp,
   dir,
 }) => {
@@ -379,7 +381,7 @@ test('config.yaml changes: filters at once, another command by a new start', asy
   for (const pid of pids()) await gone(pid)
 })
 
-test('unused for long it is stopped, and comes back when it is needed', async ({ dir }) => {
+test('stops an idle server and restarts it on demand', async ({ dir }) => {
   const trace = join(dir, 'trace')
   const mcp = createMcp({ version: '1', idleMs: 30 })
   const home = homeOf(dir, 'a', { s: node(odd, 'well', trace) })
@@ -390,7 +392,7 @@ test('unused for long it is stopped, and comes back when it is needed', async ({
   await mcp.close()
 })
 
-test('two profiles never share a server', async ({ mcp, dir }) => {
+test('profiles do not share servers', async ({ mcp, dir }) => {
   const trace = join(dir, 'trace')
   const servers = { s: { ...node(odd, 'well', trace), env: { WORD: ref('WORD') } } }
   const one = homeOf(dir, 'one', servers, { WORD: 'first' })
@@ -462,7 +464,7 @@ for (const [transport, path] of [
   ['streamableHttp', 'mcp'],
   ['sse', 'sse'],
 ] as const)
-  test(`over HTTP: ${transport}; refused, served, lost`, async ({ mcp, dir, clock }) => {
+  test(`over HTTP: ${transport}; rejected, connected, lost`, async ({ mcp, dir, clock }) => {
     const { child, port } = await startHttp(transport)
     const home = homeOf(dir, 'a', {
       web: { url: `http://127.0.0.1:${port}/${path}`, headers: { 'X-Key': 'k' } },

@@ -8,7 +8,7 @@ import { toolName } from '../../../lib/mcp/tool-names.ts'
 
 const test = suite('mcp: pure functions')
 
-test('arguments that do not fit the schema are kept', () => {
+test('keeps arguments that do not match the schema', () => {
   const properties = { n: { type: 'integer' }, list: { type: 'array' }, on: { type: 'boolean' } }
   const args = { n: '1.5', list: '{}', on: 'perhaps', other: '7' }
   assert.equal(coerceArguments(args, { properties }), args)

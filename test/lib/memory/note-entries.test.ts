@@ -28,7 +28,7 @@ const put = ({ home, path }: Context, text: string) => {
   writeFileSync(path, text)
 }
 
-test('refused and nothing is written: blank, a separator, invisible characters, what takes a prompt over', async ({
+test('rejects blank entries, separators, invisible characters and prompt injection; writes nothing', async ({
   home,
   path,
 }) => {
@@ -50,9 +50,7 @@ test('refused and nothing is written: blank, a separator, invisible characters, 
   assert.not(existsSync(path))
 })
 
-test('an emoji of several characters and ordinary talk of keys and rules are no threat', async ({
-  home,
-}) => {
+test('accepts multi-character emoji and ordinary text about keys and rules', async ({ home }) => {
   for (const content of [
     'The family 👨‍👩‍👧 lives in Köln',
     'The API_KEY of the shop lies in the vault',
@@ -62,7 +60,7 @@ test('an emoji of several characters and ordinary talk of keys and rules are no 
     assert.ok((await changeEntries(home, 'memory', { action: 'add', content })).success, content)
 })
 
-test('replace and remove name exactly one entry', async context => {
+test('replace and remove match exactly one entry', async context => {
   put(context, 'The door is blue\n§\nThe door is old\n§\nCats')
   const { home, path } = context
   const before = readFileSync(path, 'utf8')
@@ -88,7 +86,7 @@ test('replace and remove name exactly one entry', async context => {
   assert.is(readFileSync(path, 'utf8'), 'The door is new\n§\nCats')
 })
 
-test('an edit leaves every byte of the other entries as it is, in any encoding', async context => {
+test('an edit keeps every byte of the other entries, in any encoding', async context => {
   const { home, path } = context
   const NOTE = '\r\n K\xf6ln  \r\n \xa7 \r\n\r\nCats\r\nDogs\r\n\xa7\r\nLast \xe9 \r\n\r\n'
   const run = async (change: Parameters<typeof changeEntries>[2]) => {
@@ -111,7 +109,7 @@ test('an edit leaves every byte of the other entries as it is, in any encoding',
   )
 })
 
-test('doubles count once, also where a file holds them; an entry that is there already is a success', async context => {
+test('duplicates count once, also in the file; adding an existing entry succeeds', async context => {
   put(context, 'Cats\r\n§\r\nCats\n§\n\n§\nDogs\n')
   const { home } = context
   const added = await changeEntries(home, 'memory', { action: 'add', content: ' Dogs ' })
@@ -120,7 +118,7 @@ test('doubles count once, also where a file holds them; an entry that is there a
   assert.equal(parseEntries('a § b\n§\nc'), ['a § b', 'c'])
 })
 
-test('the limit counts characters of the joined text and is told with what stands there', async context => {
+test('the limit counts characters of the joined text; the error includes the entries', async context => {
   const { home, path } = context
   context.config = { memory: { memory_char_limit: 20 } }
   const first = await changeEntries(home, 'memory', { action: 'add', content: '0123456789' })
@@ -140,9 +138,7 @@ test('the limit counts characters of the joined text and is told with what stand
   assert.ok(less.success)
 })
 
-test('twenty at once all arrive, and a note without flock(1) is locked as well', async ({
-  home,
-}) => {
+test('twenty concurrent writes are all stored, also without flock(1)', async ({ home }) => {
   const lock = { flock: '/nowhere/flock' }
   const contents = Array.from({ length: 20 }, (_, at) => `Fact ${at};`)
   await Promise.all(
@@ -152,7 +148,7 @@ test('twenty at once all arrive, and a note without flock(1) is locked as well',
   assert.equal(parseEntries(text).toSorted(), contents.toSorted())
 })
 
-test('either note may be switched off', context => {
+test('each note can be disabled', context => {
   context.config = { memory: { memory_enabled: 'off', user_profile_enabled: true } }
   assert.equal(
     [isNoteEnabled(context.home, 'memory'), isNoteEnabled(context.home, 'user')],

@@ -41,7 +41,7 @@ const setup = ({ ours, agent }: Context, build: (dir: string) => Promise<string>
   return { updates, timers, leaving, state }
 }
 
-test('the restart waits for the apply lock and keeps it: nothing is applied any more', async context => {
+test('the restart takes the apply lock and keeps it, so nothing more is applied', async context => {
   const gate = Promise.withResolvers<string>()
   const { updates, timers, leaving, state } = setup(context, async () => '')
   context.ours.push({ 'router.ts': '2' })
@@ -69,7 +69,7 @@ test('the restart waits for the apply lock and keeps it: nothing is applied any 
   gate.resolve('')
 })
 
-test('two updates of the service in a row are two restarts asked for, none after close', async context => {
+test('two updates in a row request two restarts, and none after close', async context => {
   const { updates, timers } = setup(context, async () => '')
   context.ours.push({ 'router.ts': '2' })
   await updates.apply('webui')
@@ -77,7 +77,7 @@ test('two updates of the service in a row are two restarts asked for, none after
   assert.equal(timers, [])
 })
 
-test('a build that throws is an error of ours, and the lock is free again', async context => {
+test('a throwing build is an error of ours, and the lock is released', async context => {
   const { updates } = setup(context, async () => {
     throw new Error('no room')
   })
@@ -89,7 +89,7 @@ test('a build that throws is an error of ours, and the lock is free again', asyn
   assert.is((await updates.apply('agent')).ok, true)
 })
 
-test('the own checkout is where router.ts and .git are, or one above the built file', ({
+test('the checkout is the directory of router.ts and .git, or the parent of the built file', ({
   ours,
 }) => {
   assert.is(ownCheckout(ours.checkout), ours.checkout)

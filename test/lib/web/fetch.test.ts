@@ -67,7 +67,7 @@ const said = async (work: Promise<unknown>): Promise<string> => {
   throw new Error('It should have been refused.')
 }
 
-test('a name that leads to this machine is refused when it is connected to, and nothing is asked', async ({
+test('rejects a name that resolves to this machine when connecting, and sends nothing', async ({
   port,
   asked,
 }) => {
@@ -79,7 +79,7 @@ test('a name that leads to this machine is refused when it is connected to, and 
   assert.equal(asked, [])
 })
 
-test('a name that leads elsewhere at the second look is refused then: there is no look that is not checked', async ({
+test('rejects a name that resolves differently the second time: every lookup is checked', async ({
   port,
   paths,
   asked,
@@ -95,7 +95,7 @@ test('a name that leads elsewhere at the second look is refused then: there is n
   assert.equal(asked, [`rebind.example:${port} /first`])
 })
 
-test('redirects: to a private place, to another scheme, with a login, without an end', async ({
+test('redirects: rejects private addresses, other schemes, credentials and endless chains', async ({
   port,
   paths,
 }) => {
@@ -116,7 +116,7 @@ test('redirects: to a private place, to another scheme, with a login, without an
   assert.match(await said(fetch(`${start}/round`, only)), 'redirects too often')
 })
 
-test('every address of a chain is looked at', async ({ port, paths }) => {
+test('checks every address of a redirect chain', async ({ port, paths }) => {
   paths['/one'] = redirect('/two?x=secret')
   const seen: string[] = []
   const check = (url: URL) => {
@@ -128,7 +128,7 @@ test('every address of a chain is looked at', async ({ port, paths }) => {
   assert.equal(seen, ['/one', '/two'])
 })
 
-test('too large, also when it only unpacks to that; a body that ends early; one that never comes', async ({
+test('rejects too large bodies, also when decompressed, truncated ones and ones that never arrive', async ({
   port,
   paths,
 }) => {
@@ -151,7 +151,7 @@ test('too large, also when it only unpacks to that; a body that ends early; one 
   assert.match(await said(fetch(at('/large'), { ...small, signal: stopped })), 'stopped')
 })
 
-test('a page becomes text: the article, its links whole, in its own letters', async ({
+test('converts a page to text: the article, absolute links, its charset', async ({
   port,
   paths,
 }) => {
@@ -188,7 +188,7 @@ test('a page becomes text: the article, its links whole, in its own letters', as
   assert.match(await said(read('/picture')), 'vision_analyze')
 })
 
-test('a long page is shortened by whom one can ask, and cut where nobody answers', async ({
+test('summarizes a long page with a model, or truncates it without one', async ({
   port,
   paths,
 }) => {

@@ -45,7 +45,7 @@ const said = (work: Promise<unknown>): Promise<string> =>
     (error: Error) => error.message,
   )
 
-test('chosen by the configuration, else by what the home holds; a service without a key is passed over', () => {
+test('uses the configured service, else one with a key in the home; skips services without a key', () => {
   const all = {
     SEARXNG_URL: 'http://x',
     BRAVE_API_KEY: 'brave-key',
@@ -62,7 +62,7 @@ test('chosen by the configuration, else by what the home holds; a service withou
   assert.is(name({ web: { backend: 'tavily' } }, { BRAVE_SEARCH_API_KEY: 'k' }), 'brave')
 })
 
-test('no key in any sentence, whatever goes wrong', async ({ base, answer }) => {
+test('no error message contains a key', async ({ base, answer }) => {
   const env = { TAVILY_API_KEY: 'tvly-secret-secret', TAVILY_BASE_URL: base }
   for (const [status, body, words] of [
     [401, '', 'does not accept the key'],
@@ -79,7 +79,11 @@ test('no key in any sentence, whatever goes wrong', async ({ base, answer }) => 
   assert.match(await said(search({}, nobody)), 'searxng failed')
 })
 
-test('each is asked its own way and answers the same', async ({ base, answer, asked }) => {
+test('queries each service in its own API and returns the same shape', async ({
+  base,
+  answer,
+  asked,
+}) => {
   const hit = {
     title: 'Tea',
     url: 'https://example.org/',
@@ -106,7 +110,7 @@ test('each is asked its own way and answers the same', async ({ base, answer, as
   assert.equal(JSON.parse(tavily?.body ?? ''), { query: 'a & b', max_results: 10 })
 })
 
-test('an answer of another shape is no hits, not an error', async ({ base, answer }) => {
+test('an unexpected response shape is no results, not an error', async ({ base, answer }) => {
   for (const body of ['null', '[]', '{"results":[null,1,{"url":5}]}', '{"results":{}}']) {
     answer.body = body
     assert.equal(await search({}, { SEARXNG_URL: base }), [], body)

@@ -38,7 +38,7 @@ const suggest = (root: string, prefix: string): string[] =>
     saved: [join(root, 'saved'), join(root, 'gone'), '/etc'],
   }).map(path => (path.startsWith(`${root}/`) ? path.slice(root.length + 1) : path))
 
-test('nothing leads out: not .., not a link, not an absolute path', ({ root, user }) => {
+test('suggests nothing outside: not by .., a link or an absolute path', ({ root, user }) => {
   const prefixes = [
     '/',
     '/etc/',
@@ -90,13 +90,13 @@ for (const [prefix, expected] of CASES)
   test(`"${prefix}" suggests ${expected.length}`, ({ root }) =>
     assert.equal(suggest(root, prefix), expected))
 
-test('roots come first, whatever the case', ({ root }) => {
+test('roots come first, ignoring case', ({ root }) => {
   assert.equal(suggest(root, `${root}/SA`), ['saved'])
   assert.equal(suggest(root, `${root}/`), ['user', 'saved'])
   assert.equal(suggest(root, `${root}/saved/`), ['saved/deep'])
 })
 
-test('at most twelve', ({ root, user }) => {
+test('returns at most twelve', ({ root, user }) => {
   for (let n = 0; n < 30; n++) mkdirSync(join(user, 'Projects', `many-${n}`))
   assert.is(suggest(root, '~/Projects/many').length, 12)
 })
@@ -104,7 +104,7 @@ test('at most twelve', ({ root, user }) => {
 const listAll = (root: string, path: string, hidden: readonly string[] = []) =>
   listDirectory(createFileScope(root, { hidden }), path)
 
-test('a listing refuses what is missing, a file, or outside', ({ user }) => {
+test('a listing rejects missing paths, files and paths outside', ({ user }) => {
   for (const path of [
     'gone',
     '..',
@@ -120,9 +120,7 @@ test('a listing refuses what is missing, a file, or outside', ({ user }) => {
     assert.throws(() => listAll(user, path), /not found/, path)
 })
 
-test('a listing: directories first, sizes of files, links only while they stay inside', ({
-  user,
-}) => {
+test('a listing has directories first, file sizes, and only links that stay inside', ({ user }) => {
   const { entries, path, total } = listAll(user, 'Projects')
   assert.is(path, 'Projects')
   assert.is(total, 7)
@@ -145,13 +143,13 @@ test('a listing: directories first, sizes of files, links only while they stay i
   assert.equal(listAll(user, '').entries.length, 3)
 })
 
-test('a listing ends after 200 names and says how many there are', ({ user }) => {
+test('a listing returns 200 names and the total', ({ user }) => {
   for (let n = 0; n < 250; n++) writeFileSync(join(user, 'photos', `${n}.jpg`), '')
   const { entries, total } = listAll(user, 'photos')
   assert.equal([entries.length, total], [200, 250])
 })
 
-test('hidden places are not there', ({ root, user }) => {
+test('omits hidden directories', ({ root, user }) => {
   mkdirSync(join(user, 'state', 'workspace', 'mine'), { recursive: true })
   const hidden = [join(user, 'state')]
   assert.not(listAll(user, '.', hidden).entries.some(({ name }) => name === 'state'))

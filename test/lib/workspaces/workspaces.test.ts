@@ -62,7 +62,7 @@ const readJson = (path: string) => JSON.parse(readFileSync(path, 'utf8'))
 const refuses = (kind: string, words: RegExp) => (error: unknown) =>
   error instanceof UserError && error.kind === kind && words.test(error.message)
 
-test('what may not be added leaves the list as it was', place => {
+test('a rejected addition leaves the list unchanged', place => {
   const app = open(place)
   const home = homeOf(place)
   const other = make(join(place.base, 'profiles', 'other', 'secret'))
@@ -86,7 +86,7 @@ test('what may not be added leaves the list as it was', place => {
   assert.is(existsSync(join(place.state, 'workspaces.json')), false)
 })
 
-test('add appends, rename renames, remove removes; each is on disk', place => {
+test('add, rename and remove are saved at once', place => {
   const app = open(place)
   const home = homeOf(place)
   const one = make(join(place.user, 'one'))
@@ -113,7 +113,7 @@ test('add appends, rename renames, remove removes; each is on disk', place => {
   assert.throws(() => app.rename(home, one, ' '), refuses('invalid', /required/))
 })
 
-test('cleaning: what goes, what is renamed, and that it is written back', place => {
+test('cleanup removes and renames entries, and saves the result', place => {
   const home = homeOf(place)
   const file = join(place.state, 'workspaces.json')
   const one = make(join(place.user, 'one'))
@@ -147,21 +147,21 @@ test('cleaning: what goes, what is renamed, and that it is written back', place 
   )
 })
 
-test('cleaning writes back a renamed label even when nothing went', place => {
+test('cleanup saves a renamed label even when nothing was removed', place => {
   const file = join(place.state, 'workspaces.json')
   writeFileSync(file, JSON.stringify([{ path: place.outside, name: 'Default' }]))
   open(place).list(homeOf(place))
   assert.equal(readJson(file), [{ path: place.outside, name: 'Home' }])
 })
 
-test('nothing left is Home, which is not written', place => {
+test('an empty list is shown as Home, which is not saved', place => {
   const file = join(place.state, 'workspaces.json')
   writeFileSync(file, '[]')
   assert.equal(open(place).list(homeOf(place)), [entry(place.boot, 'Home')])
   assert.is(readFileSync(file, 'utf8'), '[]')
 })
 
-test('a broken list shows Home and is not overwritten', place => {
+test('a broken list is shown as Home and not overwritten', place => {
   const file = join(place.state, 'workspaces.json')
   for (const text of ['[{"path"', '{}']) {
     writeFileSync(file, text)
@@ -175,7 +175,7 @@ test('a broken list shows Home and is not overwritten', place => {
   }
 })
 
-test('profiles: their own file, their own home only, nothing inherited', place => {
+test('profiles: have their own file and home, and inherit nothing', place => {
   const app = open(place)
   const base = homeOf(place)
   const work = homeOf(place, 'work')
@@ -189,7 +189,7 @@ test('profiles: their own file, their own home only, nothing inherited', place =
   assert.equal(app.list(homeOf(place, 'third')), [entry(place.boot, 'Home')])
 })
 
-test('the base profile brings along the list of an older place, once', place => {
+test('the base profile imports the list of an older location once', place => {
   const state = make(join(place.root, 'new-state'))
   const old = join(place.base, 'webui', 'workspaces.json')
   writeFileSync(old, JSON.stringify([{ path: place.outside, name: 'default' }]))
@@ -201,7 +201,7 @@ test('the base profile brings along the list of an older place, once', place => 
   assert.equal(app.list(homeOf(place)), [entry(place.boot, 'Home')])
 })
 
-test('a profile’s default: workspace, default_workspace, terminal.cwd but not the dot, the service’s', place => {
+test('a profile’s default: workspace, default_workspace, terminal.cwd except the dot, the service’s', place => {
   const app = open(place)
   const [a, b, c] = ['a', 'b', 'c'].map(name => make(join(place.user, name)))
   const cases: [values: Record<string, unknown>, expected: string | undefined][] = [
@@ -220,7 +220,7 @@ test('a profile’s default: workspace, default_workspace, terminal.cwd but not 
   }
 })
 
-test('the last workspace: the profile’s, the service’s when it is nobody else’s, the default', place => {
+test('the last workspace: the profile’s, the service’s unless another profile’s, the default', place => {
   const app = open(place)
   const base = homeOf(place)
   const work = homeOf(place, 'work')
@@ -238,7 +238,7 @@ test('the last workspace: the profile’s, the service’s when it is nobody els
   assert.is(app.last(work), place.boot)
 })
 
-test('a session’s path: home, saved list and default workspace are trusted, nothing else', place => {
+test('a session’s path: trusts home, saved list and default workspace only', place => {
   const app = open(place)
   const home = homeOf(place)
   const inside = make(join(place.user, 'deep', 'er'))
@@ -257,7 +257,7 @@ test('a session’s path: home, saved list and default workspace are trusted, no
   )
 })
 
-test('system directories, and homes of service accounts in them', () => {
+test('rejects system directories, and homes of service accounts in them', () => {
   for (const path of ['/etc', '/etc/x', '/usr/local', '/var', '/dev', '/proc/1', '/boot'])
     assert.is(isSystemPath(path, ['/home/u']), true, path)
   for (const path of ['/home/u', '/opt/x', '/', '/etcetera', '/variable'])
