@@ -73,7 +73,7 @@ sessions(
 )
 
 sessions(
-  'new: the nineteen keys and empty messages; invalid profile and workspace are 400; untitled empty ones are in no list',
+  'new: nineteen keys and no messages; invalid profile and workspace are 400; untitled empty ones are not listed',
   withApp(async app => {
     for (const profile of ['../x', 'Upper', 'a\n', '']) {
       if (profile === '') continue
@@ -96,7 +96,7 @@ sessions(
 )
 
 sessions(
-  'rename trims, cuts to 80 and never leaves a blank; pin, archive and rename move nothing up',
+  'rename trims, truncates to 80 and is never blank; pin, archive and rename do not move a row',
   withApp(async app => {
     const first = await imported(app, 'one')
     const second = await imported(app, 'two')
@@ -122,7 +122,7 @@ sessions(
 )
 
 sessions(
-  'truncate refuses what is no count, then keeps the first messages',
+  'truncate rejects an invalid count, then keeps the first messages',
   withApp(async app => {
     const id = await imported(app, 'a', 'b', 'c', 'd')
     for (const keep_count of [-1, 1.5, '2', null, undefined]) {
@@ -142,7 +142,7 @@ sessions(
 )
 
 sessions(
-  'retry and undo take the last message back, and say so with a 200 when there is none',
+  'retry and undo remove the last message, and return 200 with an error when there is none',
   withApp(async app => {
     const empty = await create(app)
     const retry = await app.post('/api/session/retry', { session_id: empty })
@@ -164,7 +164,7 @@ sessions(
 )
 
 sessions(
-  'clear empties and untitles; cut text is in no read, search or export, stays in the file, and purge erases it',
+  'clear removes messages and title; reads, search and exports omit cut text, and purge erases it from the file',
   withApp(async app => {
     const id = await imported(app, 'the zebra secret', 'noted')
     const file = join(app.state, 'sessions', `${id}.jsonl`)
@@ -185,7 +185,7 @@ sessions(
 )
 
 sessions(
-  'delete refuses ids that are none, answers ok for the unknown, and restore undoes it; permanent leaves nothing',
+  'delete rejects invalid ids, is ok for unknown ones, and can be undone; permanent deletion leaves nothing',
   withApp(async app => {
     assert.is((await app.post('/api/session/delete', {})).body.error, 'session_id is required')
     for (const session_id of ['../x', 'a/b', 'a.b', ' '])
@@ -213,7 +213,7 @@ sessions(
 )
 
 sessions(
-  'the tail is paged by message id, and a long tool result is cut and fetched whole',
+  'the tail is paged by message id; a long tool result is truncated and can be fetched whole',
   withApp(async app => {
     const output = 'o'.repeat(9_000)
     const { body } = await app.post('/api/session/import', {
@@ -261,7 +261,7 @@ sessions(
 )
 
 sessions(
-  'the list is paged by cursor, whole without limit, and 304 when nothing has changed',
+  'the list is paged by cursor, complete without limit, and 304 when unchanged',
   withApp(async app => {
     for (let i = 0; i < 7; i++) await imported(app, `text ${i}`)
     const seen: string[] = []
@@ -292,7 +292,7 @@ sessions(
 )
 
 sessions(
-  'a page leaves runs of scheduled tasks out when asked to, but for those a person waits for or pinned; the whole list has them',
+  'a page can omit scheduled runs, except waiting or pinned ones; the full list has them',
   withApp(async app => {
     mkdirSync(join(app.state, 'sessions'), { recursive: true })
     const write = (id: string, at: number, meta: object): void => {
@@ -336,7 +336,7 @@ sessions(
 )
 
 sessions(
-  'the first page brings pinned rows of later pages, and only those',
+  'the first page also has pinned rows of later pages, and only those',
   withApp(async app => {
     const list = (query: string, etag = '') =>
       app.request('GET', `/api/sessions?${query}`, { headers: { 'if-none-match': etag } })
@@ -376,7 +376,7 @@ sessions(
 )
 
 sessions(
-  'a session file that another program adds, changes or removes is noticed on the next request',
+  'the next request reflects a session file added, changed or removed by another program',
   withApp(async app => {
     const id = await imported(app, 'first')
     const file = join(app.state, 'sessions', `${id}.jsonl`)
@@ -396,7 +396,7 @@ sessions(
 )
 
 sessions(
-  'the catalogue and the search index may vanish or be damaged: a restart finds everything again',
+  'restores a lost or damaged catalog and search index at a restart',
   withApp(async app => {
     const id = await imported(app, 'needle in the haystack')
     for (const damage of [
@@ -416,7 +416,7 @@ sessions(
 )
 
 sessions(
-  'search finds titles first, then text with a marked snippet; hostile queries find nothing and break nothing',
+  'search matches titles, then text with a highlighted snippet; hostile queries cause no error',
   withApp(async app => {
     const inText = await imported(app, 'an armadillo crossed the road', 'indeed')
     const inTitle = await imported(app, 'nothing here')
@@ -457,7 +457,7 @@ sessions(
 )
 
 sessions(
-  'duplicate and branch copy messages into sessions of their own',
+  'duplicate and branch copy messages into separate sessions',
   withApp(async app => {
     const id = await imported(app, 'a', 'b', 'c', 'd')
     const copy = (await app.post('/api/session/duplicate', { session_id: id })).body.session
@@ -476,7 +476,7 @@ sessions(
 )
 
 sessions(
-  'a draft is kept on the server, and an unchanged one writes nothing',
+  'stores a draft on the server; an unchanged one writes nothing',
   withApp(async app => {
     const id = await imported(app, 'a')
     const saved = await app.post('/api/session/draft', { session_id: id, text: 'half a thought' })
@@ -494,7 +494,7 @@ sessions(
 )
 
 sessions(
-  'secrets in messages and titles are masked wherever they leave the service, and kept on disk',
+  'redacts secrets in messages and titles in every response, not on disk',
   withApp(async app => {
     const key = `sk-${'a1b2c3d4'.repeat(4)}`
     const id = await imported(app, `my key is ${key}`, 'noted')
@@ -518,7 +518,7 @@ sessions(
 )
 
 sessions(
-  'export is a file with the whole record, and importing it gives the same conversation',
+  'export has the whole record, and its import gives the same conversation',
   withApp(async app => {
     const id = await imported(app, 'héllo', 'wörld')
     const { headers, body } = await app.get(`/api/session/export?session_id=${id}`)
@@ -538,7 +538,7 @@ sessions(
 )
 
 sessions(
-  'cleanup deletes the empty and untitled, and the other one all without messages',
+  'cleanup deletes empty untitled sessions, the zero-message variant all without messages',
   withApp(async app => {
     await create(app)
     const named = await create(app)
@@ -554,7 +554,7 @@ sessions(
 )
 
 sessions(
-  'update chooses model and workspace; usage counts; an old .json session opens and is converted on first write',
+  'update sets model and workspace; counts usage; an old .json session opens and is converted on first write',
   withApp(async app => {
     const id = await imported(app, 'a')
     const bad = await app.post('/api/session/update', { session_id: id, workspace: '/nope' })

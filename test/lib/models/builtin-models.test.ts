@@ -37,7 +37,7 @@ test('16 providers, 98 entries, 19 in the router’s list', () => {
   assert.is(ROUTER_MODELS.length, 19)
 })
 
-test('no id twice, and none without a label of its own', () => {
+test('ids are unique and every entry has its own label', () => {
   for (const models of [...Object.values(STATIC_MODELS), ROUTER_MODELS]) {
     assert.is(new Set(models.map(({ id }) => id)).size, models.length)
     for (const { id, label } of models) {
@@ -63,10 +63,10 @@ const LABELS: [provider: string, id: string, label: string][] = [
   ['nous', '@nous:openai/gpt-5.4-mini', 'GPT-5.4 Mini (via Nous)'],
 ]
 for (const [provider, id, label] of LABELS)
-  test(`${provider} ${id} is called ${label}`, () =>
+  test(`${provider} ${id} has the label ${label}`, () =>
     assert.is(builtinModels(provider)?.find(model => model.id === id)?.label, label))
 
-test('a list is found by every spelling of its provider', () => {
+test('finds a list by every alias of its provider', () => {
   const pairs = [
     ['xai', 'x-ai'],
     ['grok', 'x-ai'],
@@ -106,6 +106,7 @@ const WINDOWS: [model: string, tokens: number][] = [
   ['nobody-knows', 128_000],
 ]
 for (const [model, tokens] of WINDOWS)
-  test(`${model} reads ${tokens}`, () => assert.is(contextLengthOf(model), tokens))
+  test(`${model} has a context window of ${tokens}`, () =>
+    assert.is(contextLengthOf(model), tokens))
 
 test.run()

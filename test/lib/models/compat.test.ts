@@ -103,7 +103,7 @@ for (const [name, rows] of Object.entries(TABLE)) {
   })
 }
 
-test('the demo’s model means nothing once there is a provider', () => {
+test('the demo’s model does not apply once there is a provider', () => {
   const groups = groupsOf('openai gpt-5.4')
   const after = { active: null, defaultModel: 'gpt-5.4', groups }
   assert.equal(compatibleModel('demo', after), { model: 'gpt-5.4', changed: true })

@@ -38,7 +38,7 @@ const addressFor = (text: string): string => {
   }
 }
 
-test('other spellings of the same file mean the same address', () => {
+test('equivalent spellings resolve to the same address', () => {
   for (const text of [
     GOOD,
     `\ufeff${GOOD}`,
@@ -52,7 +52,7 @@ test('other spellings of the same file mean the same address', () => {
     assert.is(addressFor(text), OWN, text)
 })
 
-test('every slip is refused: nothing goes to an address that is not written there', () => {
+test('rejects every typo: nothing is sent to an address that is not configured', () => {
   const provider = (line: string) =>
     `model:\n  default: gpt-4o\n  provider: openai\nproviders:\n  openai:\n    ${line}\n`
   for (const text of [

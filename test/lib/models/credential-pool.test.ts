@@ -81,7 +81,7 @@ choosing(
   },
 )
 
-choosing('one that rests is passed over by every strategy; when all rest, the soonest', () => {
+choosing('every strategy skips a resting key; when all rest, uses the one ready soonest', () => {
   const tired = three.map(one => ({ ...one, cooldownUntilMs: one.id === 'b' ? NOW + 1 : 0 }))
   assert.is(choose(tired, 'round_robin', { last: 'a' }), 'c')
   assert.is(choose(tired, 'least_used'), 'c')
@@ -103,7 +103,7 @@ const exhausted = (more: Record<string, unknown>) =>
     ),
   })
 
-reading('an exhausted key rests an hour, or until the time that was given, and comes back', () => {
+reading('an exhausted key rests an hour, or until the given time, and is used again', () => {
   assert.is(exhausted({ last_status_at: seconds - HOUR + 5 }), 'fresh')
   assert.is(exhausted({ last_status_at: seconds - HOUR - 5 }), 'tired')
   assert.is(exhausted({}), 'fresh')
@@ -117,7 +117,7 @@ reading('an exhausted key rests an hour, or until the time that was given, and c
   assert.is(reset('nonsense'), 'fresh')
 })
 
-reading('when every key rests the soonest is used: the person may have paid', () => {
+reading('when every key rests, uses the one ready soonest: the user may have paid', () => {
   const auth = poolOf(
     entry('later', { last_status: 'exhausted', last_status_at: seconds - 5 }),
     entry('sooner', { last_status: 'exhausted', last_status_at: seconds - 500 }),
@@ -147,7 +147,7 @@ reading('the home .env wins over the environment and over the pool', () => {
   assert.is(keyIn({ auth, env }), 'process')
 })
 
-reading('a key in two places is one', () => {
+reading('a key in two places counts once', () => {
   const setup = readSetup(
     homeOf({ auth: poolOf(entry('twin')), dotenv: { DEEPSEEK_API_KEY: 'twin' } }),
   )
@@ -158,7 +158,7 @@ reading('a key in two places is one', () => {
   )
 })
 
-reading('no key of a pool is a candidate for another host', () => {
+reading('a pool key is never used for another host', () => {
   const given = {
     auth: {
       credential_pool: {
@@ -176,7 +176,7 @@ reading('no key of a pool is a candidate for another host', () => {
   assert.equal(at('custom:work', 'https://elsewhere.example/v1'), [])
 })
 
-reading('an endpoint says which key of which pool it has, and only where there is a pool', () => {
+reading('an endpoint has its pool and key ids, only when there is a pool', () => {
   const endpoint = (given: Given) =>
     resolveEndpoint(homeOf(given), bare, { model: 'm', provider: 'deepseek', baseUrl: null })
   assert.is(endpoint({ dotenv: { DEEPSEEK_API_KEY: 'only' } }).credential, undefined)
@@ -215,7 +215,7 @@ const authOf = ({ dir }: Context) => JSON.parse(readFileSync(join(dir, 'auth.jso
 const keep = ({ dir }: Context, text: unknown) =>
   writeFileSync(join(dir, 'auth.json'), typeof text === 'string' ? text : JSON.stringify(text))
 
-writing('no file and no lock are made for nothing', async context => {
+writing('creates no file and no lock without need', async context => {
   const { home, pools } = open(context, { DEEPSEEK_API_KEY: 'process' })
   pools.markExhausted(home, 'deepseek', DEEPSEEK, 'env:DEEPSEEK_API_KEY', refused)
   pools.markOk(home, 'deepseek', DEEPSEEK, 'env:DEEPSEEK_API_KEY')
@@ -234,7 +234,7 @@ for (const [name, text] of [
   ['broken', '{"credential_pool": {'],
   ['no mapping', '[1, 2]'],
 ] as const)
-  writing(`a file that is ${name} is never overwritten, and nothing fails`, async context => {
+  writing(`a file that is ${name} is never overwritten and causes no error`, async context => {
     keep(context, poolOf(entry('good-key')))
     const { home, pools } = open(context)
     assert.is(pools.candidates(home, 'deepseek', DEEPSEEK).length, 1)
@@ -244,73 +244,82 @@ for (const [name, text] of [
     assert.is(readFileSync(join(context.dir, 'auth.json'), 'utf8'), text)
   })
 
-writing('a refused key rests in the file; every other byte of meaning stays', async context => {
-  writeFileSync(
-    join(context.dir, 'auth.json'),
-    `{"version": 1, "future": {"a": 12345678901234567890}, "providers": {"nous": {"expires_in": 3600.0}},
+writing(
+  'a rejected key rests in the file; the rest of the file keeps its meaning',
+  async context => {
+    writeFileSync(
+      join(context.dir, 'auth.json'),
+      `{"version": 1, "future": {"a": 12345678901234567890}, "providers": {"nous": {"expires_in": 3600.0}},
       "credential_pool": {"zai": [{"id": "z"}], "deepseek": [
         {"id": "a", "label": "work", "access_token": "key-a", "request_count": 2, "expires_at_ms": 1.50, "mine": [null]},
         {"id": "b", "access_token": "key-b"}]}}`,
-  )
-  const { home, pools } = open(context)
-  pools.pickerFor(home)(
-    readSetup(home),
-    'deepseek',
-    candidatesFor(readSetup(home), 'deepseek', DEEPSEEK),
-  )
-  pools.markExhausted(home, 'deepseek', DEEPSEEK, 'a', { ...refused, message: 'secret: no money' })
-  await pools.flush()
-  const text = readFileSync(join(context.dir, 'auth.json'), 'utf8')
-  assert.match(text, '12345678901234567890')
-  assert.match(text, '3600.0')
-  assert.match(text, '1.50')
-  assert.ok(text.startsWith('{\n  "version": 1,') && text.endsWith('}\n'))
-  const { credential_pool, updated_at } = authOf(context)
-  assert.equal(credential_pool.zai, [{ id: 'z' }])
-  assert.equal(credential_pool.deepseek[1], { id: 'b', access_token: 'key-b' })
-  assert.equal(credential_pool.deepseek[0], {
-    id: 'a',
-    label: 'work',
-    access_token: 'key-a',
-    request_count: 3,
-    expires_at_ms: 1.5,
-    mine: [null],
-    last_error_code: 402,
-    last_error_reason: 'billing',
-    last_error_message: '***: no money',
-    last_error_reset_at: null,
-    last_status: 'exhausted',
-    last_status_at: seconds,
-  })
-  assert.is(updated_at, '2026-04-08T12:00:00.000+00:00')
-  assert.is(statSync(join(context.dir, 'auth.json')).mode & 0o777, 0o600)
-  assert.equal(
-    pools.candidates(home, 'deepseek', DEEPSEEK).map(({ cooldownUntilMs }) => cooldownUntilMs),
-    [NOW + HOUR * 1_000, 0],
-  )
-})
+    )
+    const { home, pools } = open(context)
+    pools.pickerFor(home)(
+      readSetup(home),
+      'deepseek',
+      candidatesFor(readSetup(home), 'deepseek', DEEPSEEK),
+    )
+    pools.markExhausted(home, 'deepseek', DEEPSEEK, 'a', {
+      ...refused,
+      message: 'secret: no money',
+    })
+    await pools.flush()
+    const text = readFileSync(join(context.dir, 'auth.json'), 'utf8')
+    assert.match(text, '12345678901234567890')
+    assert.match(text, '3600.0')
+    assert.match(text, '1.50')
+    assert.ok(text.startsWith('{\n  "version": 1,') && text.endsWith('}\n'))
+    const { credential_pool, updated_at } = authOf(context)
+    assert.equal(credential_pool.zai, [{ id: 'z' }])
+    assert.equal(credential_pool.deepseek[1], { id: 'b', access_token: 'key-b' })
+    assert.equal(credential_pool.deepseek[0], {
+      id: 'a',
+      label: 'work',
+      access_token: 'key-a',
+      request_count: 3,
+      expires_at_ms: 1.5,
+      mine: [null],
+      last_error_code: 402,
+      last_error_reason: 'billing',
+      last_error_message: '***: no money',
+      last_error_reset_at: null,
+      last_status: 'exhausted',
+      last_status_at: seconds,
+    })
+    assert.is(updated_at, '2026-04-08T12:00:00.000+00:00')
+    assert.is(statSync(join(context.dir, 'auth.json')).mode & 0o777, 0o600)
+    assert.equal(
+      pools.candidates(home, 'deepseek', DEEPSEEK).map(({ cooldownUntilMs }) => cooldownUntilMs),
+      [NOW + HOUR * 1_000, 0],
+    )
+  },
+)
 
-writing('an answer makes it good again; the reset time of the provider is kept', async context => {
-  keep(context, poolOf(entry('key-a'), entry('key-b')))
-  const { home, pools } = open(context)
-  const limit: KeyFailure = {
-    type: 'rate_limit',
-    message: 'slow',
-    status: 429,
-    retryAfterMs: 90_000,
-  }
-  pools.markExhausted(home, 'deepseek', DEEPSEEK, 'id-key-a', limit)
-  await pools.flush()
-  assert.is(authOf(context).credential_pool.deepseek[0].last_error_reset_at, seconds + 90)
-  pools.markOk(home, 'deepseek', DEEPSEEK, 'id-key-a')
-  await pools.flush()
-  const [first] = authOf(context).credential_pool.deepseek
-  assert.is(first.last_status, 'ok')
-  for (const name of ['code', 'reason', 'message', 'reset_at'])
-    assert.is(first[`last_error_${name}`], null)
-})
+writing(
+  'a successful response clears the status; the provider’s reset time is kept',
+  async context => {
+    keep(context, poolOf(entry('key-a'), entry('key-b')))
+    const { home, pools } = open(context)
+    const limit: KeyFailure = {
+      type: 'rate_limit',
+      message: 'slow',
+      status: 429,
+      retryAfterMs: 90_000,
+    }
+    pools.markExhausted(home, 'deepseek', DEEPSEEK, 'id-key-a', limit)
+    await pools.flush()
+    assert.is(authOf(context).credential_pool.deepseek[0].last_error_reset_at, seconds + 90)
+    pools.markOk(home, 'deepseek', DEEPSEEK, 'id-key-a')
+    await pools.flush()
+    const [first] = authOf(context).credential_pool.deepseek
+    assert.is(first.last_status, 'ok')
+    for (const name of ['code', 'reason', 'message', 'reset_at'])
+      assert.is(first[`last_error_${name}`], null)
+  },
+)
 
-writing('another program resets a key: the file is believed', async context => {
+writing('picks up a key reset by another program', async context => {
   keep(context, poolOf(entry('key-a'), entry('key-b')))
   const { home, pools } = open(context)
   pools.markExhausted(home, 'deepseek', DEEPSEEK, 'id-key-a', refused)
@@ -320,7 +329,7 @@ writing('another program resets a key: the file is believed', async context => {
 })
 
 writing(
-  'a variable beside a pool is seeded with its note, and renewed with its value',
+  'a variable beside a pool is seeded with its status and updated with its value',
   async context => {
     keep(context, poolOf(entry('key-a', { priority: 4 })))
     const first = open(context, { DEEPSEEK_API_KEY: 'value-1' })
@@ -358,7 +367,7 @@ writing('a replaced key does not get the status of the old one', async context =
   assert.is(authOf(context).credential_pool.deepseek[0].last_status, undefined)
 })
 
-writing('the lock of the command line is waited for, and its change is kept', async context => {
+writing('waits for the command line’s lock and keeps its change', async context => {
   keep(context, poolOf(entry('key-a'), entry('key-b')))
   const { home, pools } = open(context)
   await withFileLock(join(context.dir, 'auth.lock'), { timeoutMs: 5_000 }, async () => {
@@ -373,7 +382,7 @@ writing('the lock of the command line is waited for, and its change is kept', as
   assert.is(auth.credential_pool.deepseek[0].last_status, 'exhausted')
 })
 
-writing('many notes at once, from two programs and without flock, lose none', async context => {
+writing('loses no concurrent status update of two programs, also without flock', async context => {
   keep(context, poolOf(...['a', 'b', 'c', 'd'].map(name => entry(`key-${name}`))))
   const one = open(context, {}, '/no/such/flock')
   const other = open(context, {}, '/no/such/flock')
@@ -397,7 +406,7 @@ writing('many notes at once, from two programs and without flock, lose none', as
   )
 })
 
-writing('a key outside any pool rests in memory, as long as it is the same key', async context => {
+writing('a key without a pool rests in memory while it is the same key', async context => {
   const { home, pools } = open(context)
   const rest = () => pools.candidates(home, 'deepseek', DEEPSEEK)[0]?.cooldownUntilMs
   writeFileSync(join(context.dir, '.env'), 'DEEPSEEK_API_KEY=value-1\n')

@@ -18,7 +18,7 @@ const test = suite('credentials')
 const KEY = 'sk-test-1234'
 const found = (given: Given) => [...configuredProviders(readSetup(homeOf(given)))].sort()
 
-test('what is no key', () => {
+test('values that are not keys', () => {
   for (const secret of [
     '',
     '  ',
@@ -90,7 +90,7 @@ test('every variable of the table is covered above', () => {
   )
 })
 
-test('the other reasons to appear, and what is none', () => {
+test('other reasons to list a provider, and what is none', () => {
   const pool = (entry: Record<string, unknown>) => ({
     auth: { credential_pool: { github: [entry] } },
   })
@@ -117,7 +117,7 @@ test('the other reasons to appear, and what is none', () => {
     assert.is(found(given).join(), providers, JSON.stringify(given))
 })
 
-test('nothing at all is configured only when there is nothing at all', () => {
+test('reports no configuration only when there is none', () => {
   const isFresh = (given: Given) => isUnconfigured(readSetup(homeOf(given)))
   assert.is(isFresh({}), true)
   assert.is(isFresh({ config: { model: 'some-model' }, env: { GH_TOKEN: KEY } }), true)
@@ -129,7 +129,7 @@ test('nothing at all is configured only when there is nothing at all', () => {
   assert.is(isFresh({ env: { HF_TOKEN: KEY } }), false)
 })
 
-test('model.api_key is the configured provider’s and makes no other look configured', () => {
+test('model.api_key belongs to the configured provider and lists no other', () => {
   const setup = readSetup(homeOf({ config: { model: { provider: 'openai', api_key: KEY } } }))
   assert.is(credentialsOf(setup, 'openai')[0]?.name, 'model.api_key')
   for (const id of [...PROVIDERS.keys(), 'custom', 'mine'])
@@ -394,10 +394,10 @@ const ROUTES: Row[] = [
   ],
 ]
 for (const [name, given, provider, url, key] of ROUTES)
-  test(`a key and where it goes: ${name}`, () =>
+  test(`the address a key is used for: ${name}`, () =>
     assert.is(credentialFor(readSetup(homeOf(given)), provider, url)?.key ?? null, key))
 
-test('what counts as this machine or its network', () => {
+test('addresses that count as this machine or its network', () => {
   for (const host of [
     'localhost',
     'a.localhost',

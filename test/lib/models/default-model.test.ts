@@ -56,7 +56,7 @@ test('rejects invalid model ids and writes nothing', ({ base }) => {
   assert.is(written(base), 'a: 1\n')
 })
 
-test('a broken config.yaml is left alone', ({ base }) => {
+test('a broken config.yaml is not changed', ({ base }) => {
   const home = open(base, 'model: {\n')
   assert.throws(() => setDefaultModel(home, 'x'), /config\.yaml cannot be read: line/)
   assert.throws(() => migrateDefaultModel(home, 'x'), /config\.yaml cannot be read: line/)
@@ -79,7 +79,7 @@ const ORDER: [
   [{}, ' ', ' ', ''],
   [{ model: { default: 4.2 } }, '', '', '4.2'],
 ]
-test('configuration, then the service’s variable, then the general ones, then nothing', () => {
+test('precedence: configuration, the service’s variable, general variables, none', () => {
   for (const [config, defaultModel, modelOverride, expected] of ORDER)
     assert.is(effectiveDefault(homeOf({ config }), { defaultModel, modelOverride }), expected)
 })
@@ -208,7 +208,7 @@ const WAYS: [name: string, change: (home: ReturnType<typeof open>) => void][] = 
 ]
 for (const [what, config, back] of ENDPOINTS)
   for (const [way, change] of WAYS)
-    test(`there and back keeps the endpoint: ${what}, by ${way}`, ({ base }) => {
+    test(`selecting another model and back keeps the endpoint: ${what}, by ${way}`, ({ base }) => {
       const home = open(base, `model: ${config}\n`, {
         ANTHROPIC_API_KEY: 'sk-ant-1234',
         GLM_API_KEY: 'sk-zai-1234',
@@ -233,7 +233,7 @@ for (const [what, config, back] of ENDPOINTS)
       assert.equal(call(), before, 'and once more')
     })
 
-test('a second endpoint does not take the place of the first: both can be called', ({ base }) => {
+test('a second endpoint does not replace the first: both can be called', ({ base }) => {
   const home = open(
     base,
     'model: {provider: custom, base_url: http://10.0.0.1/v1, api_key: sk-of-one, default: one}\n',
@@ -252,7 +252,7 @@ test('a second endpoint does not take the place of the first: both can be called
   assert.equal(call('@custom:10.0.0.1:one'), ['http://10.0.0.1/v1', 'sk-of-one', 'one'])
 })
 
-test('an old default of the settings is adopted only where the home has none', ({ base }) => {
+test('adopts an old default of the settings only in a home without one', ({ base }) => {
   migrateDefaultModel(open(base, '# mine\n'), ' old ')
   assert.is(written(base), '# mine\nmodel:\n  default: old\n')
   migrateDefaultModel(open(base), 'other')
@@ -263,7 +263,7 @@ test('an old default of the settings is adopted only where the home has none', (
   assert.is(written(base), 'model:\n  provider: zai\n')
 })
 
-test('reasoning: the words that are known, and the file they end up in', ({ base }) => {
+test('reasoning: the accepted values and the file they are written to', ({ base }) => {
   const home = open(base, 'agent:\n  max_turns: 5 # five\n')
   assert.equal(readReasoning(home), { show_reasoning: true, reasoning_effort: '' })
   for (const effort of ['ultra', '', null, 5])

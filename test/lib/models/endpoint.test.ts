@@ -97,7 +97,7 @@ const REFUSED: [name: string, given: Given, id: string, words: RegExp][] = [
   ],
 ]
 for (const [name, given, id, words] of REFUSED) {
-  test(`refused with a sentence: ${name}`, () => {
+  test(`rejected with a reason: ${name}`, () => {
     const { message, kind } = refusal(given, id)
     assert.match(message, words)
     assert.ok(['unavailable', 'invalid'].includes(kind))
@@ -114,7 +114,7 @@ const DEMO = {
   contextLength: 8_192,
 }
 
-test('the demo steps in only where nothing is configured, or when it is', () => {
+test('the demo is used only when selected or when nothing is configured', () => {
   assert.equal(endpointOf({}), DEMO)
   assert.equal(endpointOf({}, 'demo'), DEMO)
   assert.equal(endpointOf({ env: { GH_TOKEN: KEY } }), DEMO)
@@ -375,7 +375,7 @@ for (const [name, given, id, provider, model, baseUrl, apiKey] of CALLED) {
   })
 }
 
-test('every provider of the table with a key of its own can be called or says why not', () => {
+test('every provider with its own key can be called or gives the reason', () => {
   for (const [id, { keys }] of PROVIDERS) {
     const [name] = keys
     const given = { env: name ? { [name]: KEY } : {} }
@@ -482,7 +482,7 @@ for (const [name, given, id, wire, baseUrl] of WIRES) {
   })
 }
 
-test('how long a prompt stays in the cache', () => {
+test('prompt cache lifetimes', () => {
   const env = { ANTHROPIC_API_KEY: KEY }
   const ttl = (cache_ttl: unknown) =>
     endpointOf({ env, config: { prompt_caching: { cache_ttl } } }, '@anthropic:m').cacheTtl
@@ -495,7 +495,7 @@ test('how long a prompt stays in the cache', () => {
   assert.equal([ttl('1h'), ttl('5m'), ttl('nonsense'), ttl(7)], ['1h', ...Array(3).fill(undefined)])
 })
 
-test('windows, answers and effort', () => {
+test('context windows, output limits and effort', () => {
   const model = {
     provider: 'openai',
     default: 'openai/gpt-5.4',

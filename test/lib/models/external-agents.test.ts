@@ -32,9 +32,7 @@ const endpointOf = (given: Given, id: string) => {
   return resolveEndpoint(home, bare, resolveFor(home, id))
 }
 
-test('what is no program is none: a directory, a plain file, a relative or missing place', ({
-  bin,
-}) => {
+test('ignores directories, plain files, and relative or missing paths', ({ bin }) => {
   mkdirSync(join(bin, 'goose'))
   writeFileSync(join(bin, 'gemini'), 'text')
   assert.equal(installedAgents(`${bin}:relative::/nowhere/at/all:${bin}/gemini`), [])
@@ -55,9 +53,7 @@ test('rejects agents that are not installed, unknown or removed', ({ bin }) => {
   for (const [id, given, words] of cases) assert.throws(() => endpointOf(given, id), words)
 })
 
-test('an agent may be called like another name of a provider, which stays what it is', ({
-  bin,
-}) => {
+test('an agent named like a provider alias does not replace it', ({ bin }) => {
   install(bin, 'x')
   const env = { PATH: bin, ANTHROPIC_API_KEY: 'sk-ant-x', GEMINI_API_KEY: 'g' }
   const entry = {
@@ -84,7 +80,7 @@ test('an agent may be called like another name of a provider, which stays what i
   assert.is(endpointOf({ env, config: chosen }, 'claude-sonnet-4-5').apiMode, 'acp')
 })
 
-test('what is said of an installed agent without a command', ({ bin }) => {
+test('the message for an installed agent without a command', ({ bin }) => {
   install(bin, 'gemini')
   const config = { providers: { gemini: { env: { KEY: 'k' }, acp_mcp: false } } }
   const { agent, command } = endpointOf({ env: { PATH: bin }, config }, '@acp:gemini')
@@ -92,7 +88,9 @@ test('what is said of an installed agent without a command', ({ bin }) => {
   assert.equal(agent?.settings, { env: { KEY: 'k' }, mcp: false })
 })
 
-test('installed ones by the launch table; a model of theirs may hold anything', ({ bin }) => {
+test('lists installed agents of the launch table; their model ids may hold any character', ({
+  bin,
+}) => {
   install(bin, 'opencode', 'claude-agent-acp')
   const env = { PATH: `/nowhere:${bin}` }
   assert.equal(endpointOf({ env }, '@acp:opencode'), {
@@ -111,7 +109,7 @@ test('installed ones by the launch table; a model of theirs may hold anything', 
   assert.is(claude.model, 'claude:lab/large:free')
 })
 
-test('acp_command and acp_args: of the model section, of a provider, of a custom provider', ({
+test('reads acp_command and acp_args from the model section, a provider, a custom provider', ({
   bin,
 }) => {
   install(bin, 'npx')
@@ -132,7 +130,7 @@ test('acp_command and acp_args: of the model section, of a provider, of a custom
   }
 })
 
-test('copilot-acp starts what its variables say', ({ bin }) => {
+test('copilot-acp starts the command of its variables', ({ bin }) => {
   install(bin, 'other')
   const env = {
     PATH: bin,
@@ -147,9 +145,7 @@ test('copilot-acp starts what its variables say', ({ bin }) => {
   ])
 })
 
-test('one group of their own, with the models they offer; a session keeps one of them', ({
-  bin,
-}) => {
+test('agents form one group with the models they offer; a session keeps its choice', ({ bin }) => {
   install(bin, 'opencode')
   const home = homeOf({
     env: { PATH: bin },
@@ -174,7 +170,7 @@ test('one group of their own, with the models they offer; a session keeps one of
   assert.is(modelGroups(homeOf({}), bare, { agents }).groups.at(-1)?.provider_id, 'demo')
 })
 
-test('chosen as the default it is ready without a key, as long as it is installed', ({ bin }) => {
+test('as the default, an installed agent is ready without a key', ({ bin }) => {
   const home = {
     ...homeOf({ env: { PATH: bin }, config: { model: { provider: 'acp', default: 'opencode' } } }),
     authProblem: () => null,
@@ -185,7 +181,7 @@ test('chosen as the default it is ready without a key, as long as it is installe
   assert.is(resolveEndpoint(home, bare, resolveFor(home, '')).agent?.id, 'opencode')
 })
 
-test('looked up again only when a directory of PATH has changed', ({ bin }) => {
+test('repeats the lookup only when a directory of PATH has changed', ({ bin }) => {
   const find = createInstalledAgentCache()
   const none = find(bin)
   assert.equal(none, [])

@@ -54,9 +54,7 @@ test('contract §5.6: a host name that resolves to a private address is rejected
   assert.is(lists.asked.length, 0)
 })
 
-test('contract §5.6: a name that says it is a server nearby may, and so may numbers', async ({
-  lists,
-}) => {
+test('contract §5.6: allows local host names and IP addresses', async ({ lists }) => {
   const ask = createModelListFetcher({ resolve: at('127.0.0.1') })
   for (const host of ['my-ollama.example', 'lmstudio.lan', 'localhost', '127.0.0.1']) {
     const found = await ask(question(`http://${host}:${lists.port}/v1/models`))
@@ -68,7 +66,7 @@ test('contract §5.6: a name that says it is a server nearby may, and so may num
   }
 })
 
-test('what was looked up is what is connected to', async ({ lists }) => {
+test('connects to the address that was checked', async ({ lists }) => {
   const answers = ['127.0.0.1', '10.9.9.9']
   let looked = 0
   const ask = createModelListFetcher({
@@ -78,13 +76,13 @@ test('what was looked up is what is connected to', async ({ lists }) => {
   assert.is(looked, 1)
 })
 
-test('other schemes and credentials in the address are refused', async () => {
+test('rejects other schemes and credentials in the address', async () => {
   const ask = createModelListFetcher()
   for (const url of ['file:///etc/passwd', 'ftp://host/', 'http://a:b@127.0.0.1/', 'nonsense'])
     assert.match(await refused(ask(question(url))), 'plain http://', url)
 })
 
-test('spec.md, Limits: the list has eight seconds and no more', async ({ lists }) => {
+test('spec.md, Limits: fetching the list times out after eight seconds', async ({ lists }) => {
   lists.answer = { silent: true }
   const clock = new AbortController()
   const given: number[] = []
@@ -101,7 +99,7 @@ test('spec.md, Limits: the list has eight seconds and no more', async ({ lists }
   assert.equal(given, [8_000])
 })
 
-test('errors are sentences without the key; redirects are not followed', async ({ lists }) => {
+test('errors contain no key; redirects are not followed', async ({ lists }) => {
   const ask = createModelListFetcher()
   const headers = { authorization: 'Bearer sk-very-secret-key' }
   const cases: [ListServer['answer'], RegExp][] = [
@@ -131,7 +129,7 @@ test('a refused connection is reported in a sentence', async ({ lists }) => {
   lists.close = async () => undefined
 })
 
-test('contract §5.6: data or models, id or name or model, each once', () => {
+test('contract §5.6: accepts data or models, and id, name or model, each once', () => {
   const ids = (value: unknown) => parseModelList(value)?.map(({ id }) => id)
   assert.equal(ids({ data: [{ id: 'a' }, { name: 'b' }, { model: 'c' }, 'd', { id: 'a' }] }), [
     'a',
@@ -146,7 +144,7 @@ test('contract §5.6: data or models, id or name or model, each once', () => {
   assert.is(ids(null), undefined)
 })
 
-test('how much a model reads is taken where a server says it', () => {
+test('takes the context window from the server’s list', () => {
   const [a, b, c, d] = parseModelList({
     data: [
       { id: 'a', context_length: 8_192 },
@@ -161,7 +159,7 @@ test('how much a model reads is taken where a server says it', () => {
   )
 })
 
-test('which addresses are private', () => {
+test('private addresses', () => {
   for (const address of ['0.0.0.0', '100.64.0.1', '172.31.0.1', '::', 'fe80::1'])
     assert.ok(isPrivateAddress(address), address)
   for (const address of ['8.8.8.8', '172.32.0.1', '2606:4700::1', 'name'])

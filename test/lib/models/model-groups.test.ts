@@ -20,7 +20,7 @@ const brief = (given: Given, config = bare) =>
 const ids = (provider: string, prefix = '') =>
   (builtinModels(provider) ?? []).map(({ id }) => (id.startsWith('@') ? id : prefix + id)).join(' ')
 
-test('nothing at all: the demo, and no default', () => {
+test('without configuration: the demo, and no default', () => {
   assert.equal(listOf({}), {
     active_provider: null,
     default_model: '',
@@ -45,7 +45,7 @@ test('a default model without a provider gets a group of its own', () => {
   })
 })
 
-test('model.provider demo shows it beside what else is there', () => {
+test('model.provider demo lists it beside the other providers', () => {
   const given = {
     config: { model: { provider: 'demo', default: 'demo' } },
     env: { OPENAI_API_KEY: KEY },
@@ -54,14 +54,14 @@ test('model.provider demo shows it beside what else is there', () => {
   assert.is(listOf(given).active_provider, 'demo')
 })
 
-test('no active provider: nothing is prefixed', () => {
+test('without an active provider nothing is prefixed', () => {
   assert.equal(brief({ env: { OPENAI_API_KEY: KEY, OPENROUTER_API_KEY: KEY } }), [
     `openai: ${ids('openai')}`,
     `openrouter: ${ids('openrouter')}`,
   ])
 })
 
-test('the active one is bare, all others say whose they are, slashes included', () => {
+test('only ids of inactive providers have a prefix, also ids with slashes', () => {
   const given = {
     config: { model: { provider: 'claude', default: 'claude-opus-4-6' } },
     env: { OPENAI_API_KEY: KEY, OPENROUTER_API_KEY: KEY },
@@ -76,7 +76,7 @@ test('the active one is bare, all others say whose they are, slashes included', 
   assert.is(listOf(given).active_provider, 'anthropic')
 })
 
-test('the spellings x-ai and qwen have their lists', () => {
+test('the aliases x-ai and qwen have their lists', () => {
   assert.equal(brief({ config: { model: { provider: 'x-ai' } } }), ['xai: grok-4.20'])
   assert.equal(brief({ config: { model: { provider: 'qwen' } } }), [
     'alibaba: qwen3-coder qwen3.6-plus',
@@ -84,7 +84,7 @@ test('the spellings x-ai and qwen have their lists', () => {
   assert.equal(brief({ env: { GOOGLE_API_KEY: KEY } }), [`gemini: ${ids('gemini')}`])
 })
 
-test('written models replace the list; without any a group is left out', () => {
+test('configured models replace the list; an empty list omits the group', () => {
   const config = {
     model: { provider: 'openai' },
     providers: {
@@ -101,7 +101,7 @@ test('written models replace the list; without any a group is left out', () => {
   assert.is(listOf({ config }).groups[0]?.models[1]?.label, 'two/three')
 })
 
-test('custom providers: named ones by their name, unnamed ones together', () => {
+test('custom providers: named ones by name, unnamed ones together', () => {
   const config = {
     model: { provider: 'My Box' },
     custom_providers: [
@@ -209,7 +209,7 @@ for (const [name, config, group, first, size] of DEFAULTS) {
   })
 }
 
-test('every id of every list leads back to the provider that shows it', () => {
+test('every listed id resolves to the provider that lists it', () => {
   const names = [
     'OPENAI',
     'OPENROUTER',
@@ -263,7 +263,7 @@ test('results are copies: changing one does not affect others', () => {
   )
 })
 
-test('two homes see only their own', () => {
+test('each home sees only its own', () => {
   const one = homeOf({ dotenv: { OPENAI_API_KEY: KEY } })
   const two = homeOf({ dotenv: { GLM_API_KEY: KEY } })
   const shown = (home: ReturnType<typeof homeOf>) =>

@@ -17,13 +17,13 @@ const loaded = async () => {
   return prices
 }
 
-test('a table that cannot be loaded leaves everything else working', async () => {
+test('a failure to load the price table breaks nothing else', async () => {
   const prices = createPrices(() => Promise.reject(new Error('gone')))
   await prices.ready()
   assert.is(prices.find('openai', 'gpt-5.4'), null)
 })
 
-test('nothing is loaded before it is asked for, and then once', async () => {
+test('loads the table on first use, once', async () => {
   let loads = 0
   const prices = createPrices(async () => {
     loads += 1
@@ -35,7 +35,7 @@ test('nothing is loaded before it is asked for, and then once', async () => {
   assert.is(loads, 1)
 })
 
-test('our names of providers and models are found in the table', async () => {
+test('finds our provider and model names in the table', async () => {
   const prices = await loaded()
   const known: [string, string][] = [
     ['openai', 'gpt-5.4-mini'],
@@ -57,14 +57,14 @@ test('our names of providers and models are found in the table', async () => {
   })
 })
 
-test('a reseller’s window is its maker’s, its price is not', async () => {
+test('a reseller’s context window is the maker’s, its price is not', async () => {
   const prices = await loaded()
   assert.equal(prices.find('copilot', 'claude-sonnet-4-5'), { contextLength: 200_000 })
   assert.equal(prices.find('custom:proxy', 'openai/gpt-5.4-mini'), { contextLength: 400_000 })
   assert.is(prices.find('ollama', 'my-own-model'), null)
 })
 
-test('the person’s own configuration goes first', async () => {
+test('the user’s configuration has precedence', async () => {
   const prices = await loaded()
   const env = { dotenv: { OPENAI_API_KEY: 'sk-open-ai' } }
   const endpointOf = (config: Record<string, unknown>, id: string) => {
@@ -81,7 +81,7 @@ test('the person’s own configuration goes first', async () => {
   assert.equal([unknown.contextLength, unknown.price], [128_000, undefined])
 })
 
-test('options of the list carry what is known, and nothing that is guessed', async () => {
+test('list options have known values only', async () => {
   const live = createRemoteModels(createModelListFetcher())
   const catalogue = createModelCatalog({ live, prices: createPrices(), config: bare })
   const home = homeOf({

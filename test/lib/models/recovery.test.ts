@@ -42,7 +42,7 @@ const CHAIN = {
   ],
 }
 
-test('alone the engine decides; beside others a rate limit is asked once more, and not waited for', context => {
+test('alone, the engine decides; with fallbacks, a rate limit is retried once without waiting', context => {
   const alone = open(context, ONE)
   assert.is(alone.recovery.attemptLimit(limited(), alone.primary), undefined)
   for (const { recovery, primary } of [open(context, TWO), open(context, ONE, CHAIN)]) {
@@ -55,7 +55,7 @@ test('alone the engine decides; beside others a rate limit is asked once more, a
   }
 })
 
-test('two variables of a provider are two keys', async context => {
+test('two variables of one provider are two keys', async context => {
   const { recovery, primary } = open(context, TWO)
   const next = await recovery.recover(limited(), primary)
   assert.is(next?.kind, 'rotated')
@@ -63,14 +63,14 @@ test('two variables of a provider are two keys', async context => {
   assert.is(next && (await recovery.recover(limited(), next.endpoint)), null)
 })
 
-test('a failing line is not the key’s fault', async context => {
+test('a network failure moves on to the next provider, not to another key', async context => {
   const { recovery, primary } = open(context, TWO, CHAIN)
   const next = await recovery.recover(new ProviderFailure('network', 'cut'), primary)
   assert.is(next?.endpoint.provider, 'deepseek')
   assert.is(next?.endpoint.apiKey, 'deep-key')
 })
 
-test('runs of one turn go the whole chain each', async context => {
+test('each run of a turn tries the whole chain', async context => {
   const { recovery, primary } = open(context, ONE, CHAIN)
   const walk = async () => {
     const met: string[] = []
@@ -85,13 +85,13 @@ test('runs of one turn go the whole chain each', async context => {
   assert.equal(await Promise.all([walk(), walk()]), ['deepseek xai', 'deepseek xai'])
 })
 
-test('what no other model mends is not recovered', async context => {
+test('does not recover errors that no other model would avoid', async context => {
   const { recovery, primary } = open(context, TWO, CHAIN)
   for (const type of ['context_overflow', 'interrupted', 'budget_reached'] as const)
     assert.is(await recovery.recover(new ProviderFailure(type, 'no'), primary), null)
 })
 
-test('a key that is sold with its own address takes it along', async context => {
+test('a key with its own address keeps it', async context => {
   const env = { KIMI_API_KEY: 'plain-key' }
   const { recovery } = open(context, { ...ONE, ...env })
   const auth = { credential_pool: { kimi: [{ id: 'k', access_token: 'sk-kimi-coding' }] } }

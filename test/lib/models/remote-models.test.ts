@@ -39,7 +39,7 @@ test('spec.md, Models: without a usable key nothing is fetched and the built-in 
   assert.equal((await catalogue.of(homeOf({}), 'nobody')).ids, [])
 })
 
-test('a provider is asked at its own address with its own key alone', async ({ lists }) => {
+test('queries a provider at its own address with its own key only', async ({ lists }) => {
   const { catalogue } = services(lists)
   const home = homeOf({
     config: { model: { provider: 'openrouter', api_key: 'sk-model-key' }, api_key: 'sk-top-level' },
@@ -56,7 +56,7 @@ test('a provider is asked at its own address with its own key alone', async ({ l
   assert.equal(keys(lists), ['Bearer sk-deep-seek', 'Bearer sk-open-ai'])
 })
 
-test('Anthropic is asked in its own way', async ({ lists }) => {
+test('queries Anthropic with its own API', async ({ lists }) => {
   const { catalogue } = services(lists)
   await catalogue.of(homeOf({ dotenv: { ANTHROPIC_API_KEY: 'sk-ant-api-1' } }), 'claude')
   assert.equal(origins(lists), ['https://api.anthropic.com/v1/models?limit=1000'])
@@ -86,7 +86,7 @@ test('spec.md, Models: the known endpoint gets only a provider-scoped key or mod
   assert.is(lists.asked.length, 2)
 })
 
-test('custom_providers: asked at their address, else the models written down', async ({
+test('custom_providers: queried at their address, else their configured models', async ({
   lists,
 }) => {
   const { catalogue } = services(lists)
@@ -112,7 +112,7 @@ test('custom_providers: asked at their address, else the models written down', a
   assert.equal((await again.of(home, 'custom:my-box')).ids, ['box/written'])
 })
 
-test('contract §5.6.3: model.base_url is asked under /v1/models and shown in its group', async ({
+test('contract §5.6.3: queries model.base_url under /v1/models and lists it in its group', async ({
   lists,
 }) => {
   const config = { model: { base_url: lists.url, api_key: 'sk-endpoint', default: 'live-2' } }
@@ -136,7 +136,7 @@ test('contract §5.6.3: model.base_url is asked under /v1/models and shown in it
   assert.is(origins(lists)[1], `${lists.url}/v1/models`)
 })
 
-test('a provider without a static list shows its live one, prefixed when another is active', async ({
+test('a provider without a static list has its live one, prefixed when another is active', async ({
   lists,
 }) => {
   const { catalogue } = services(lists)
@@ -171,7 +171,7 @@ test('agent-home §2.2: a local server with one model needs no default', async (
   assert.is(two.defaultModel(home), '')
 })
 
-test('an answer is kept for 60 s, a failure for less, and both are dropped when a file changes', async ({
+test('caches a response for 60 s, a failure for less, and drops both when a file changes', async ({
   lists,
 }) => {
   let nowMs = 0
@@ -207,7 +207,7 @@ test('an answer is kept for 60 s, a failure for less, and both are dropped when 
   assert.is(live.cached(home, 'nvidia'), null)
 })
 
-test('two who ask at once share one question; a slow server holds the list up for a moment only', async ({
+test('concurrent requests share one fetch; a slow server delays the list only briefly', async ({
   lists,
 }) => {
   lists.answer = { silent: true }

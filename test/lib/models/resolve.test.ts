@@ -107,7 +107,7 @@ for (const [name, rows] of Object.entries(TABLE)) {
   })
 }
 
-test('a home’s configuration is read in all its forms', () => {
+test('reads every form of a home’s configuration', () => {
   const cases: [
     config: Record<string, unknown>,
     auth: unknown,
@@ -228,7 +228,7 @@ test('10 000 ids with / : @ and unicode survive pick, save, reload and send', ()
   assert.ok(compared > 8_500, String(compared))
 })
 
-test('what is saved as a default means the same pair when it is read back', () => {
+test('a saved default reads back as the same pair', () => {
   const next = random(4711)
   const pick = <T>(list: readonly T[]): T => list[Math.floor(next() * list.length)]!
   let text =
@@ -278,7 +278,7 @@ test('what is saved as a default means the same pair when it is read back', () =
   assert.ok(refused < 20, String(refused))
 })
 
-test('and through a real file, process restart included', () => {
+test('the same with a real file and a process restart', () => {
   const base = mkdtempSync(join(tmpdir(), 'resolve-'))
   const open = () =>
     createHomes({ baseHome: base, agentHome: base, configPath: null, env: {} }).base

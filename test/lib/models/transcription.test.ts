@@ -14,7 +14,7 @@ const homeWith = (stt: unknown, env: Record<string, string> = {}): ModelHome => 
 })
 const test = suite('models/speech')
 
-test('none without a key, and none when switched off', () => {
+test('no service without a key or when disabled', () => {
   assert.is(speechEndpoint(homeWith(undefined)), null)
   assert.is(speechEndpoint(homeWith({ provider: 'openai' })), null)
   assert.is(speechEndpoint(homeWith({ enabled: false }, { OPENAI_API_KEY: 'sk-abcdefgh' })), null)
@@ -43,7 +43,7 @@ test('an OpenAI key goes to OpenAI and nowhere else', () => {
   assert.equal(local, { url: 'http://127.0.0.1:8000/v1', apiKey: null, model: 'whisper-1' })
 })
 
-test('Groq by its own key', () => {
+test('Groq with its own key', () => {
   const found = speechEndpoint(homeWith(undefined, { GROQ_API_KEY: 'gsk_abcdefgh' }))
   assert.equal(found, {
     url: 'https://api.groq.com/openai/v1',

@@ -35,7 +35,7 @@ const at = (values: unknown, path: readonly string[]): unknown =>
   path.reduce<unknown>((found, key) => (found as Values)[key], values)
 const keysOf = (values: Values) => parseProfileConfig(values).problems.map(({ key }) => key)
 
-test('a value of no usable shape is reported under its key, and its default applies', () => {
+test('reports an unusable value under its key and applies the default', () => {
   for (const leaf of LEAVES.filter(each => !isRaw(each))) {
     const key = leaf.path.join('.')
     // A mapping is a bad value everywhere but in a mapping, where its entries are bad.
@@ -51,7 +51,7 @@ test('a value of no usable shape is reported under its key, and its default appl
   }
 })
 
-test('a section of the wrong shape is reported once', () => {
+test('reports a section of the wrong shape once', () => {
   assert.equal(keysOf({ agent: 'fast', memory: [1], approvals: 5 }), [
     'agent',
     'memory',
@@ -59,7 +59,7 @@ test('a section of the wrong shape is reported once', () => {
   ])
 })
 
-test('a bad value leaves everything beside it in force', () => {
+test('a bad value does not affect its neighbors', () => {
   const { value, problems } = parseProfileConfig({
     compression: { threshold: 'half', target_ratio: 0.1, enabled: false },
     budgets: { turn: { usd: -1, tokens: 5 }, day: { usd: 2 } },
@@ -76,7 +76,7 @@ test('a bad value leaves everything beside it in force', () => {
   assert.is(value.budgets.day.usd, 2)
 })
 
-test('bad entries of lists and mappings are dropped one by one', () => {
+test('drops bad entries of lists and mappings one by one', () => {
   const { value, problems } = parseProfileConfig({
     command_allowlist: ['recursive delete', 5, {}],
     terminal: { env_passthrough: [null, 'GH_TOKEN'] },
@@ -105,7 +105,7 @@ test('a report never contains the value: it may be a secret in the wrong place',
   assert.not.match(JSON.stringify(problems), 'sk-secret')
 })
 
-test('a misspelled approval mode asks, and a misspelled cron mode denies', () => {
+test('a misspelled approval mode means ask, a misspelled cron mode deny', () => {
   const { value } = parseProfileConfig({ approvals: { mode: 'offf', cron_mode: 'approved' } })
   assert.equal([value.approvals.mode, value.approvals.cron_mode], ['manual', 'deny'])
 })
@@ -129,7 +129,7 @@ test('every spelling of a boolean means the same for every key', () => {
         )
 })
 
-test('off is a word too where a key knows it, and a section may be switched off as a whole', () => {
+test('off is a value of some keys, and disables a whole section', () => {
   for (const given of OFF) {
     assert.is(parseProfileConfig({ approvals: { mode: given } }).value.approvals.mode, 'off')
     assert.is(parseProfileConfig({ checkpoints: given }).value.checkpoints.enabled, false)
@@ -137,7 +137,7 @@ test('off is a word too where a key knows it, and a section may be switched off 
   assert.is(parseProfileConfig({ checkpoints: 'on' }).value.checkpoints.enabled, true)
 })
 
-test('numbers in quotes are numbers; words, signs of infinity and lists are none', () => {
+test('accepts numbers in quotes; rejects words, infinity and lists', () => {
   const turns = (max_turns: unknown) => parseProfileConfig({ agent: { max_turns } }).value.agent
   for (const [given, wanted] of [
     ['12', 12],
@@ -161,7 +161,7 @@ test('numbers in quotes are numbers; words, signs of infinity and lists are none
     assert.is(turns(bad).max_turns, 90, String(bad))
 })
 
-test('limits of numbers: zero waits forever only where it may', () => {
+test('number limits: zero means no timeout only where allowed', () => {
   const { value } = parseProfileConfig({
     approvals: { gateway_timeout: 0, timeout: 0 },
     cron: { max_run_seconds: '0' },
@@ -174,7 +174,7 @@ test('limits of numbers: zero waits forever only where it may', () => {
   assert.equal(value.compression.max_attempts, 3)
 })
 
-test('null and blank text are the same as no key at all', () => {
+test('null and blank text are the same as an absent key', () => {
   for (const nothing of [null, undefined, '', '  '])
     for (const leaf of LEAVES.filter(each => !isRaw(each))) {
       const { value, problems } = parseProfileConfig(nested(leaf.path, nothing))
@@ -183,7 +183,7 @@ test('null and blank text are the same as no key at all', () => {
     }
 })
 
-test('names are read from a list or a text; an empty list is not the same as none', () => {
+test('reads names from a list or a string; an empty list is not absent', () => {
   const cli = (given: unknown) =>
     parseProfileConfig({ platform_toolsets: { cli: given } }).value.platform_toolsets.cli
   assert.equal(cli('web, file todo'), ['web', 'file', 'todo'])
@@ -193,7 +193,7 @@ test('names are read from a list or a text; an empty list is not the same as non
   assert.is(cli(', '), null)
 })
 
-test('unknown keys are ignored: other programs share the file', () => {
+test('ignores unknown keys: other programs share the file', () => {
   assert.equal(keysOf({ honcho: { a: 1 }, agent: { verbose: true }, _config_version: 13 }), [])
 })
 
@@ -211,7 +211,7 @@ test('defaults', () => {
   assert.is(timezone, '')
 })
 
-test('a time zone that does not exist is reported', () => {
+test('reports an unknown time zone', () => {
   assert.equal(keysOf({ timezone: 'Mars/Olympus' }), ['timezone'])
   assert.is(parseProfileConfig({ timezone: ' Europe/Berlin ' }).value.timezone, 'Europe/Berlin')
 })
@@ -243,7 +243,7 @@ test('settings are the same object until the file changes; a broken file keeps t
   }
 })
 
-test('a file that was never readable is refused, except to lenient readers', () => {
+test('rejects a file that was never readable, except for lenient readers', () => {
   const dir = mkdtempSync(join(tmpdir(), 'profile-config-'))
   try {
     writeFileSync(join(dir, 'config.yaml'), 'agent: {broken\n')

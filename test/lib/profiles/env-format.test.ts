@@ -35,7 +35,7 @@ const CASES: [line: string, values: Record<string, string>][] = [
 for (const [line, values] of CASES)
   test(`reads ${JSON.stringify(line)}`, () => assert.equal(parseEnv(line), values))
 
-test('no line reaches a prototype', () => {
+test('no line can change a prototype', () => {
   const values = parseEnv('__proto__=x\nconstructor=y')
   assert.is(Object.getPrototypeOf(values), Object.prototype)
   assert.is(({} as Record<string, unknown>).x, undefined)
@@ -66,7 +66,7 @@ test('a line is changed in place; comments, order and other lines are preserved'
   )
 })
 
-test('a new name is appended, a line that goes leaves no trace', () => {
+test('appends a new name; a removed line leaves no trace', () => {
   assert.is(editEnv(BEFORE, 'A_KEY', 'x'), `${BEFORE}A_KEY=x\n`)
   assert.is(editEnv('A=1', 'B', '2'), 'A=1\nB=2\n')
   assert.is(editEnv('', 'B', '2'), 'B=2\n')
@@ -76,14 +76,14 @@ test('a new name is appended, a line that goes leaves no trace', () => {
   assert.is(editEnv(BEFORE, 'NOT_THERE', null), BEFORE)
 })
 
-test('agent-home §3.1: names and values that would do more than hold a value are refused', () => {
+test('agent-home §3.1: rejects names and values that could do more than hold a value', () => {
   for (const name of ['PATH', 'LD_PRELOAD', 'NODE_OPTIONS', 'AGENT_HOME', 'A-B', '1A', ''])
     assert.throws(() => editEnv('', name, 'x'), undefined, name)
   for (const value of ['a\nB=2', 'a\rb', 'a\0b', `'"`, '\ud800'])
     assert.throws(() => editEnv('', 'A', value), undefined, JSON.stringify(value))
 })
 
-test('what is written is what is read', () => {
+test('written values read back unchanged', () => {
   const values = ['', 'sk-1', 'a b', 'a#b', '$HOME', '`id`', `it's`, 'say "x"', '"x"', "'x'", 'ü']
   for (const value of values.filter(each => each !== "'x'" && each !== '"x"'))
     assert.is(parseEnv(editEnv('', 'A', value)).A, value, value)

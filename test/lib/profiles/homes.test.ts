@@ -28,7 +28,7 @@ const profile = (base: string, name: string): string => {
 const refuses = (kind: string, words?: RegExp) => (error: unknown) =>
   error instanceof UserError && error.kind === kind && (!words || words.test(error.message))
 
-test('a bad name is refused, an absent one is missing', ({ base }) => {
+test('rejects an invalid name; an unknown one is missing', ({ base }) => {
   const homes = open(base)
   for (const name of [
     '',
@@ -53,9 +53,7 @@ test('a bad name is refused, an absent one is missing', ({ base }) => {
   assert.throws(() => homes.open('gone'), refuses('missing'))
 })
 
-test('a session of a deleted profile gets no home of another one: only looking is left', ({
-  base,
-}) => {
+test('a session of a deleted profile is read-only and gets no other home', ({ base }) => {
   const homes = open(base)
   const dir = profile(base, 'work')
   writeFileSync(join(base, '.env'), 'OPENAI_API_KEY=sk-of-the-base-home\n')
@@ -74,7 +72,7 @@ test('a session of a deleted profile gets no home of another one: only looking i
   for (const name of [null, undefined, '', 'default']) assert.is(homes.of(name).dir, base)
 })
 
-test('the cookie wins when it is a valid name, the active profile serves the rest', ({ base }) => {
+test('uses a valid cookie, else the active profile', ({ base }) => {
   const homes = open(base)
   profile(base, 'work')
   profile(base, 'play')
@@ -89,7 +87,7 @@ test('the cookie wins when it is a valid name, the active profile serves the res
   assert.is(homes.forCookie('gone').name, 'default')
 })
 
-test('who is active: marker, else where AGENT_HOME pointed, else default', ({ base }) => {
+test('the active profile: marker, else AGENT_HOME, else default', ({ base }) => {
   const started = profile(base, 'started')
   profile(base, 'marked')
   const homes = open(base, { agentHome: started })
@@ -104,7 +102,7 @@ test('who is active: marker, else where AGENT_HOME pointed, else default', ({ ba
   assert.is(open(base, { agentHome: join(base, 'elsewhere', 'x') }).active(), 'default')
 })
 
-test('AGENT_CONFIG_PATH is the base profile’s alone', ({ base }) => {
+test('AGENT_CONFIG_PATH applies to the base profile only', ({ base }) => {
   const configPath = join(base, 'elsewhere.yaml')
   writeFileSync(configPath, 'model: there\n')
   const work = profile(base, 'work')
@@ -158,7 +156,7 @@ test('two homes share no configuration, credentials or edits', ({ base }) => {
 /** As written in config.yaml. */
 const ref = (name: string) => `\${${name}}`
 
-test('variables are expanded to act on, never in what is edited', ({ base }) => {
+test('expands variables for use, never in text that is edited', ({ base }) => {
   writeFileSync(join(base, '.env'), `KEY=s3cret${ref('X')}\nX=no\n`)
   writeFileSync(
     join(base, 'config.yaml'),
@@ -178,7 +176,7 @@ test('variables are expanded to act on, never in what is edited', ({ base }) => 
   assert.equal((home.values().model as Env).api_key, 'changed')
 })
 
-test('children get their home and no key they were not promised', ({ base }) => {
+test('child processes get their home and only the keys passed explicitly', ({ base }) => {
   writeFileSync(
     join(base, '.env'),
     'OPENAI_API_KEY=k\nHF_TOKEN=k\nSUDO_PASSWORD=k\nTENOR_API_KEY=shared\nPLAIN=yes\n',
@@ -221,7 +219,7 @@ test('children get their home and no key they were not promised', ({ base }) => 
   })
 })
 
-test('a managed home is read and never written', ({ base }) => {
+test('a managed home is never written', ({ base }) => {
   writeFileSync(join(base, '.managed'), '')
   writeFileSync(join(base, 'config.yaml'), 'model: x\n')
   const { base: home } = open(base)

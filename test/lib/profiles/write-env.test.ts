@@ -34,13 +34,13 @@ const refused = async (writing: Promise<void>) => {
   return (error as Error).message
 }
 
-test('a managed home is left alone', async ({ dir }) => {
+test('does not write to a managed home', async ({ dir }) => {
   writeFileSync(join(dir, '.managed'), '')
   assert.match(await refused(writeEnv({ dir }, { A_KEY: 'x' })), 'managed by the system')
   assert.equal(readdirSync(dir), ['.managed'])
 })
 
-test('a refused value leaves the file as it was', async ({ dir }) => {
+test('a rejected value leaves the file unchanged', async ({ dir }) => {
   writeFileSync(join(dir, '.env'), 'A=1\n')
   await refused(writeEnv({ dir }, { B: '2', PATH: '/evil' }))
   assert.is(readFileSync(join(dir, '.env'), 'utf8'), 'A=1\n')
@@ -63,7 +63,7 @@ test('spec.md, Authentication 9: an open .env is private after the next write, l
   assert.is(modeOf(join(dir, 'dotfiles', 'env')), 0o600)
 })
 
-test('spec.md, Authentication 9: written under a lock – of many writers at once none is lost', async ({
+test('spec.md, Authentication 9: concurrent writers hold a lock and lose nothing', async ({
   dir,
 }) => {
   const names = Array.from({ length: 8 }, (_, at) => `KEY_${at}`)
@@ -84,7 +84,7 @@ test('the last key leaves an empty file', async ({ dir }) => {
   assert.not.ok(existsSync(join(dir, 'other', '.env')))
 })
 
-test('contract §3.7: sensitive files are tightened at start, in every profile, and only they', ({
+test('contract §3.7: restricts permissions of sensitive files only, at start, in every profile', ({
   dir,
 }) => {
   const work = join(dir, 'profiles', 'work')
@@ -118,7 +118,7 @@ test('contract §3.7: sensitive files are tightened at start, in every profile, 
   assert.is(said.length, open.length)
 })
 
-test('a home that is not there yet is no reason to complain', ({ dir }) => {
+test('a missing home is not an error', ({ dir }) => {
   const said: string[] = []
   const nowhere = join(dir, 'nowhere')
   restrictSecrets({ baseHome: nowhere, stateDir: nowhere }, line => said.push(line))

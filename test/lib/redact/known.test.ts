@@ -55,7 +55,7 @@ const WRITINGS: Record<string, (secret: string) => string> = {
 /** Too short to be told from other text when something stands inside. */
 const needsLength = (name: string) => /lines|colored/.test(name)
 
-test('in every writing', () =>
+test('finds secrets in every encoding', () =>
   withKnown(KNOWN, () => {
     for (const secret of KNOWN) {
       for (const [name, write] of Object.entries(WRITINGS)) {
@@ -73,7 +73,7 @@ test('in every writing', () =>
     }
   }))
 
-test('the quick look at JSON lines misses nothing, of bytes as well', () =>
+test('the fast check of JSON lines misses nothing, in strings and bytes', () =>
   withKnown(KNOWN, () => {
     for (const secret of [...KNOWN, ...SHAPED])
       for (const before of ['', ' ', '\n', '\t', '"', 'x = ', '\u001b[31m', 'é\n', '\\', '\r\n'])
@@ -95,7 +95,7 @@ test('JSON stays JSON', () =>
     }
   }))
 
-test('what could be a word, a number or a place is not masked everywhere', () => {
+test('does not redact values that could be a word, number or path everywhere', () => {
   for (const value of [
     ...['hunter2', 'secret', 'password', 'sunshine', 'ollama', 'no-key-required', 'changeme'],
     ...['sk-no-key-required', 'your-api-key-here', 'true', '12345678', '20260101', '2026-01-01'],
@@ -107,14 +107,14 @@ test('what could be a word, a number or a place is not masked everywhere', () =>
     assert.ok(isDistinctive(value), value)
 })
 
-test('only known values are masked where a person decides', () =>
+test('redacts only known values in text the user decides on', () =>
   withKnown(KNOWN, () => {
     const command = 'A_TOKEN=abcdefghijklmnop curl -H "Authorization: Bearer sk-abcdefghijklmnop"'
     assert.is(redactKnown(command), command)
     assert.is(redactKnown(`${command} ${KNOWN[0]}`), `${command} ***`)
   }))
 
-test('of the files of this project nothing is taken for a secret', () => {
+test('finds no secret in the files of this project', () => {
   const { analyze } = createFinder(KNOWN)
   const files = execFileSync('git', [
     'ls-files',
@@ -136,7 +136,7 @@ test('of the files of this project nothing is taken for a secret', () => {
   assert.equal(found, [])
 })
 
-test('hashes, ids, places and code are left alone', () => {
+test('leaves hashes, ids, paths and code unchanged', () => {
   for (const text of [
     '3f786850e387550fdab836ed7e6dc881de23001b',
     '2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae',
@@ -154,7 +154,7 @@ test('hashes, ids, places and code are left alone', () => {
     assert.is(redact(text), text)
 })
 
-test('one megabyte takes no longer with more secrets than it takes to read', () => {
+test('scanning one megabyte takes no longer with more secrets', () => {
   const many = Array.from(
     { length: 60 },
     (_, at) => `K${at}${(at * 7919 + 0x1234567).toString(36)}xyzQ${at}`,
@@ -171,7 +171,7 @@ test('one megabyte takes no longer with more secrets than it takes to read', () 
   assert.ok(took < 400, `${took} ms`)
 })
 
-test('all homes, and each change of their files', () => {
+test('covers all homes and reloads changed files', () => {
   const dir = mkdtempSync(join(tmpdir(), 'secrets-'))
   const put = (path: string, text: string) => {
     mkdirSync(join(dir, path, '..'), { recursive: true })
@@ -222,7 +222,7 @@ test('all homes, and each change of their files', () => {
   }
 })
 
-test('of a text that was cut no part of a secret is left at its ends', () => {
+test('truncated text has no part of a secret at its ends', () => {
   const secrets = KNOWN.filter(secret => /\d/.test(secret) && secret.length >= 12)
   withKnown(secrets, () => {
     for (const secret of secrets) {
@@ -243,7 +243,7 @@ test('of a text that was cut no part of a secret is left at its ends', () => {
   })
 })
 
-test('what was read masked is written whole, or not at all', () => {
+test('redacted text is restored completely when written, or rejected', () => {
   const long = 'LongKey-0123456789-abcdef'
   withKnown([long, 'Short#99x'], () => {
     const stored = `a: 1\nkey: ${long}\nPASSWORD=hunter2 # mine\nother: Short#99x\n`

@@ -82,12 +82,12 @@ test('leaves ordinary text alone', () => {
   }
 })
 
-test('a mention of a key header does not swallow what follows it', () => {
+test('a mention of a key header does not hide the text after it', () => {
   const text = 'A file starts with -----BEGIN PRIVATE KEY----- and then come lines of base64.'
   assert.match(redact(text), /and then come lines of base64\.$/)
 })
 
-test('an unchanged line is the same text, not parsed', () => {
+test('returns an unchanged line unparsed', () => {
   const line = '{ "odd" :  "spacing" }'
   assert.is(redactJsonLine(line), line)
 })
@@ -101,7 +101,7 @@ test('values keep their types and keys', () => {
   })
 })
 
-test('what was read redacted is whole again after an edit', () => {
+test('restores redacted values after an edit', () => {
   const stored = [
     `key sk-${LONG} and ghp_${LONG}`,
     `A_TOKEN=sk-${LONG}x B_PASSWORD=short`,
@@ -121,14 +121,14 @@ test('what was read redacted is whole again after an edit', () => {
   assert.is(unredact('sk-abc...zzzz', stored), 'sk-abc...zzzz')
 })
 
-test('a mask written with one character for its three dots is whole again, too', () => {
+test('restores a mask written with an ellipsis character', () => {
   const stored = `A_TOKEN=sk-${LONG}\nname: x`
   const edited = redact(stored).replace('...', '…').replace('name: x', 'name: y')
   assert.match(edited, '…')
   assert.is(unredact(edited, stored), stored.replace('name: x', 'name: y'))
 })
 
-test('hostile texts take no long time', () => {
+test('hostile text takes bounded time', () => {
   const started = cpuMs()
   redact('-----BEGIN PRIVATE KEY-----'.repeat(5_000))
   redact('A'.repeat(300_000))

@@ -81,7 +81,7 @@ const eachSecret = (work: (secret: string, random: (below: number) => number) =>
 const around = (random: (below: number) => number): string =>
   Array.from({ length: random(6) }, () => FILLERS[random(FILLERS.length)]).join('')
 
-test('cut in two at every place', () => {
+test('split in two at every position', () => {
   eachSecret((secret, random) => {
     const before = `${around(random)} `
     const text = `${before}${secret} ${around(random)}`
@@ -98,7 +98,7 @@ test('character by character', () => {
   })
 })
 
-test('cut at any places, many secrets in one text', () => {
+test('split at random positions, with many secrets in one text', () => {
   const all = [...KNOWN, ...SHAPED]
   eachSecret((secret, random) => {
     for (let run = 0; run < runs; run++) {
@@ -118,7 +118,7 @@ test('cut at any places, many secrets in one text', () => {
   })
 })
 
-test('of long ordinary text nothing is kept back but a word', () => {
+test('holds back at most one word of ordinary text', () => {
   const stop = watchSecrets(() => KNOWN)
   const stream = createStreamRedactor()
   let given = ''
@@ -133,7 +133,7 @@ test('of long ordinary text nothing is kept back but a word', () => {
   stop()
 })
 
-test('a secret that becomes known in the middle is hidden from there on', () => {
+test('redacts a secret from the moment it becomes known', () => {
   const stream = createStreamRedactor()
   let all = stream.push('first ')
   const stop = watchSecrets(() => KNOWN)

@@ -30,7 +30,7 @@ const fill = (bench: Bench, count: number): string[] =>
   })
 
 test(
-  'refuses cursors that nobody gave',
+  'rejects forged cursors',
   withBench(({ sessions }) => {
     for (const cursor of ['x', '%%%', Buffer.from('1.../x').toString('base64url')]) {
       assert.throws(
@@ -42,7 +42,7 @@ test(
 )
 
 test(
-  'pages join to the whole list, in order, by profile too; limits are kept within bounds',
+  'pages concatenate to the whole list in order, by profile too; bounds the limit',
   withBench(bench => {
     fill(bench, 23)
     for (const profile of [undefined, 'work', 'nobody']) {
@@ -64,7 +64,7 @@ test(
 )
 
 test(
-  'the tag changes with the list and only then',
+  'the ETag changes exactly when the list does',
   withBench(bench => {
     const [id = ''] = fill(bench, 3)
     const tags = () => [bench.sessions.list().etag, bench.sessions.list({ limit: 2 }).etag]
@@ -86,7 +86,7 @@ test(
 )
 
 test(
-  'what other programs add, change, append and remove is in the next answer',
+  'the next response has what other programs added, changed, appended or removed',
   withBench(async bench => {
     const [a = '', b = ''] = fill(bench, 2)
     const { sessions, path } = bench
@@ -123,7 +123,7 @@ test(
 )
 
 test(
-  'our own writes are not taken for foreign ones',
+  'does not treat our own writes as foreign',
   withBench(async bench => {
     const [id = ''] = fill(bench, 3)
     const before = bench.rows.length
@@ -135,7 +135,7 @@ test(
 )
 
 test(
-  'a deleted catalog is built anew, while running and at start',
+  'rebuilds a deleted catalog, at runtime and at start',
   withBench(async bench => {
     const ids = fill(bench, 4)
     const before = listed(bench.sessions)
@@ -152,7 +152,7 @@ test(
 )
 
 test(
-  'a corrupt catalog is built anew at start',
+  'rebuilds a corrupt catalog at start',
   withBench(async bench => {
     fill(bench, 4)
     const before = listed(bench.sessions)
@@ -180,7 +180,7 @@ test(
 )
 
 test(
-  'another run of the machine after an unclean end does not believe the catalog; a clean one does',
+  'after a reboot, trusts the catalog only after a clean shutdown',
   withBench(
     async bench => {
       const [id = ''] = fill(bench, 2)
@@ -208,7 +208,7 @@ test(
 )
 
 test(
-  'hundreds of changes behind our back while stopped are seen at start',
+  'detects hundreds of changes made while stopped',
   withBench(async bench => {
     const ids = fill(bench, 30)
     await bench.sessions.close()
@@ -223,7 +223,7 @@ test(
 )
 
 test(
-  'without change notices it looks every few seconds and says so once',
+  'without file system events, polls every few seconds and says so once',
   withBench(async bench => {
     const logs: string[] = []
     const swept = new Promise<void>(resolve => {
@@ -293,7 +293,7 @@ const LEGACY = {
 }
 
 test(
-  'a session of the earlier format is listed and read, and converted only when written to',
+  'lists and reads a session in the earlier format, and converts it on the first write',
   withBench(async ({ sessions, path }) => {
     const id = LEGACY.session_id
     const json = JSON.stringify(LEGACY, null, 2)
@@ -341,7 +341,7 @@ test(
 )
 
 test(
-  'a conversion killed at either point is finished or begun again; different files leave the journal in force',
+  'completes or restarts an interrupted conversion; on a mismatch the journal applies',
   withBench(async bench => {
     const id = LEGACY.session_id
     const { path, logs } = bench
@@ -372,7 +372,7 @@ test(
 )
 
 test(
-  'a change of time alone reads again and changes nothing',
+  'a changed mtime alone causes a reread and nothing else',
   withBench(bench => {
     const [id = ''] = fill(bench, 1)
     const before = bench.sessions.require(id)

@@ -50,7 +50,7 @@ const begin = () => {
   return { ...bench, id }
 }
 
-test('a summary stands where its messages stood; the reader keeps them', async () => {
+test('a summary replaces its messages for the model; the reader keeps them', async () => {
   const { sessions, id, close } = begin()
   const n = summary(sessions, id, 2, 5, 'cf')
   assert.is(told(sessions, id), 'a b [cf m4-m7] g h')
@@ -70,7 +70,7 @@ test('a summary stands where its messages stood; the reader keeps them', async (
   await close()
 })
 
-test('a cut into its range makes it void; a cut behind it does not, and an undone cut brings it back', async () => {
+test('a cut into its range invalidates a summary, a later cut does not; undoing the cut restores it', async () => {
   const { sessions, id, close } = begin()
   const edits = createEdits(sessions, () => {})
   summary(sessions, id, 2, 5, 'cf')
@@ -91,7 +91,7 @@ test('a cut into its range makes it void; a cut behind it does not, and an undon
   await close()
 })
 
-test('an uncut brings messages and their summary back together', async () => {
+test('undoing a cut restores messages with their summary', async () => {
   const { sessions, id, close } = begin()
   summary(sessions, id, 2, 5, 'cf')
   const { numbers } = sessions.load(id)
@@ -104,7 +104,7 @@ test('an uncut brings messages and their summary back together', async () => {
   await close()
 })
 
-test('copies take along what they keep whole, and only that', async () => {
+test('copies include a summary only when they have its whole range', async () => {
   const { sessions, id, close } = begin()
   summary(sessions, id, 0, 2, 'ac')
   summary(sessions, id, 0, 5, 'af')
@@ -120,7 +120,7 @@ test('copies take along what they keep whole, and only that', async () => {
   await close()
 })
 
-test('a purge keeps what is in force and no word of what was undone', async () => {
+test('a purge keeps active summaries and no text of undone ones', async () => {
   const { sessions, id, path, close } = begin()
   const gone = summary(sessions, id, 0, 3, 'secret ad')
   sessions.append(id, [{ t: 'unsummary', summary: gone }])
@@ -131,7 +131,7 @@ test('a purge keeps what is in force and no word of what was undone', async () =
   await close()
 })
 
-test('errors and torn calls inside a range are neither told nor lost', async () => {
+test('errors and incomplete calls inside a range are neither sent nor lost', async () => {
   const { sessions, id, close } = begin()
   sessions.append(id, [
     { t: 'message', message: { role: 'assistant', content: 'oops', _error: true } },

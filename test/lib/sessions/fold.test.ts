@@ -149,7 +149,7 @@ test('forward ≡ backward ≡ the rule, on 1 000 random journals', () => {
   }
 })
 
-test('the number of a line of a newer version is never given again', () => {
+test('never reuses the number of a line of a newer version', () => {
   const texts = [
     formatEntry({ n: 1, t: 'session', at: 1, v: 1, id: 'x', meta: {} }),
     '{"n":7,"t":"of a newer version"}',
@@ -158,7 +158,7 @@ test('the number of a line of a newer version is never given again', () => {
   assert.is(foldBackward('x', toLines([...texts].reverse())).nextN, 8)
 })
 
-test('a tail is the end of the whole, on 300 random journals', () => {
+test('a tail equals the end of the whole, on 300 random journals', () => {
   for (let seed = 1; seed <= 300; seed += 1) {
     const texts = randomJournal(seed + 5_000)
     const { messages } = foldForward('x', toLines(texts)).folded
@@ -169,7 +169,7 @@ test('a tail is the end of the whole, on 300 random journals', () => {
   }
 })
 
-test('line by line gives the same summary as the whole, but for counts after a cut', () => {
+test('incremental folding gives the same summary, except for counts after a cut', () => {
   for (let seed = 1; seed <= 300; seed += 1) {
     const texts = randomJournal(seed + 9_000).filter(
       text => !/"t":"(cut|uncut|of a newer version)"/.test(text),
@@ -184,7 +184,7 @@ test('line by line gives the same summary as the whole, but for counts after a c
   }
 })
 
-test('refuses lines that would be dangerous to believe', () => {
+test('rejects unsafe lines', () => {
   for (const text of [
     'null',
     '[]',
@@ -209,7 +209,7 @@ test('refuses lines that would be dangerous to believe', () => {
   assert.is(parseEntry('{"n":1,"t":"__proto__"}'), 'unknown')
 })
 
-test('a patch cannot reach a prototype', () => {
+test('a patch cannot change a prototype', () => {
   const lines = toLines([
     '{"n":1,"t":"session","at":1,"v":1,"id":"x","meta":{"__proto__":{"title":"evil"}}}',
     '{"n":2,"t":"meta","at":1,"patch":{"__proto__":{"pinned":true}}}',
@@ -219,7 +219,7 @@ test('a patch cannot reach a prototype', () => {
   assert.is(({} as Record<string, unknown>).pinned, undefined)
 })
 
-test('only lines of our own shape are used unparsed', () => {
+test('uses only lines in our own format unparsed', () => {
   const plain = (text: string) => {
     const entry = parseEntry(text)
     if (!entry || entry === 'unknown' || entry.t !== 'message') return assert.unreachable()
@@ -249,7 +249,7 @@ test('only lines of our own shape are used unparsed', () => {
   })
 })
 
-test('null clears, later wins, the draft is apart', () => {
+test('null clears, the last value wins, the draft is separate', () => {
   const { folded, summary } = foldForward(
     'x',
     toLines([

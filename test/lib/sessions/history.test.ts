@@ -61,7 +61,7 @@ for (const [name, messages, expected] of TABLE) {
   test(name, () => assert.is(short(messages), expected))
 }
 
-test('six keys and no others; structured content and arguments as they are', () => {
+test('sends six keys only; keeps structured content and arguments', () => {
   const parts = [
     { type: 'text', text: 'x' },
     { type: 'image_url', image_url: { url: 'data:' } },
@@ -100,12 +100,12 @@ test('six keys and no others; structured content and arguments as they are', () 
   ])
 })
 
-test('a call known by call_id only', () => {
+test('matches a call by call_id', () => {
   const odd = { ...calls('x'), tool_calls: [{ ...call('x'), id: undefined, call_id: 'k' }] }
   assert.is(toHistory([odd as unknown as Message, result('k')]).length, 2)
 })
 
-test('long histories take no square of their length', () => {
+test('time is linear in the length of the history', () => {
   const many = Array.from({ length: 10_000 }, (_, index) => [
     calls(`c${index}`),
     result(`c${index}`),
@@ -115,7 +115,7 @@ test('long histories take no square of their length', () => {
   assert.ok(cpuMs() - started < 2_000)
 })
 
-test('summaries: names, cut arguments, what a person wants to see of a result', () => {
+test('summaries: names, truncated arguments, the relevant part of a result', () => {
   const long = 'x'.repeat(300)
   const args = JSON.stringify({ a: 1, b: long, c: [1], d: null, e: true, f: 'f', g: 'too many' })
   const messages: Message[] = [

@@ -24,7 +24,7 @@ const find = (sessions: Sessions, q: string, content = true) =>
 const ids = async (sessions: Sessions, q: string, content = true) =>
   (await find(sessions, q, content)).map(hit => hit.session_id).sort()
 
-test('what is typed is never an operator', () => {
+test('treats input as text, never as operators', () => {
   const cases: [string, string][] = [
     ['', ''],
     ['   ', ''],
@@ -50,7 +50,7 @@ test('what is typed is never an operator', () => {
   assert.is(toIndexed('京都x'), ' 京  都 x')
 })
 
-test('snippets are parts of the text with marks by range', () => {
+test('snippets are excerpts with ranges to highlight', () => {
   const show = (text: string, typed: string) =>
     toSnippet(text, toTerms(typed))
       .map(({ text: part, mark }) => (mark ? `[${part}]` : part))
@@ -70,7 +70,7 @@ test('snippets are parts of the text with marks by range', () => {
 })
 
 test(
-  'hostile queries answer, with nothing or something, and break nothing',
+  'hostile queries cause no error',
   withBench(async ({ sessions }) => {
     const id = start(sessions, 'ordinary', 'some ordinary words')
     for (const q of [
@@ -104,7 +104,7 @@ test(
 )
 
 test(
-  'titles first, any part of them, without the index; then the best message of each session',
+  'matches titles first, anywhere and without the index, then the best message of each session',
   withBench(async ({ sessions }) => {
     const a = start(sessions, 'Concatenation', 'nothing')
     const b = start(sessions, 'Other', 'the cat sat', 'cat cat cat')
@@ -131,7 +131,7 @@ test(
 )
 
 test(
-  'words, beginnings, phrases, accents and languages without spaces',
+  'matches words, prefixes, phrases, accents and languages without spaces',
   withBench(async ({ sessions }) => {
     const a = start(sessions, 'A', 'The Größe of the café')
     const b = start(
@@ -162,7 +162,7 @@ test(
 )
 
 test(
-  'appended, cut, uncut, changed and removed words follow; errors and tool output too, system prompts never',
+  'follows appends, cuts, undone cuts, edits and deletions; covers errors and tool output, not system prompts',
   withBench(async bench => {
     const { sessions } = bench
     const id = start(sessions, 'T', 'apple', 'banana')
@@ -193,7 +193,7 @@ test(
 )
 
 test(
-  'a new id, a restart, a lost index and a ruined one: found all the same',
+  'finds messages after a new id, a restart, and a lost or corrupt index',
   withBench(async bench => {
     const id = start(bench.sessions, 'T', 'apple')
     assert.equal(await ids(bench.sessions, 'apple'), [id])
@@ -219,7 +219,7 @@ test(
 )
 
 test(
-  'secrets in a found message stay hidden',
+  'redacts secrets in results',
   withBench(async ({ sessions }) => {
     start(sessions, 'T', 'the deploy key is sk-abcdefghijklmnopqrstuvwxyz yes')
     const [hit] = await find(sessions, 'deploy')
@@ -228,7 +228,7 @@ test(
   }),
 )
 
-test('a worker that dies refuses with a sentence; the next search starts another; an idle one ends', async () => {
+test('a crashed worker fails the search; the next one starts another; an idle one exits', async () => {
   const logs: string[] = []
   const started: string[] = []
   const search = createSearchClient({

@@ -18,7 +18,7 @@ const test = suite('sessions/store')
 const kind = (expected: string) => (error: UserError) => error.kind === expected
 
 test(
-  'refuses unknown and impossible ids',
+  'rejects unknown and invalid ids',
   withBench(({ sessions }) => {
     for (const id of ['nobody', '', '../x', 'a/b', '.', '..', 'x'.repeat(129), 'a\0b', '_index']) {
       assert.is(sessions.row(id), undefined)
@@ -36,7 +36,7 @@ test(
 )
 
 test(
-  'a new session has twelve hex characters and every key of a row; it is listed when something was said',
+  'a new session has a 12-digit hex id and every key of a row; it is listed after its first message',
   withBench(({ sessions, rows }) => {
     const row = sessions.create(NEW)
     assert.match(row.session_id, /^[0-9a-f]{12}$/)
@@ -77,7 +77,7 @@ test(
 )
 
 test(
-  'message ids: given ones are kept, promised ones are not given to others, none is given twice',
+  'message ids: keeps given ones, honors reserved ones, never reuses one',
   withBench(async bench => {
     const { session_id: id } = bench.sessions.create(NEW)
     const first = bench.sessions.nextMessageId(id)
@@ -101,7 +101,7 @@ test(
 )
 
 test(
-  'the order of lines does not follow the clock, and a row never goes back in time',
+  'lines are ordered independently of the clock, and a row never moves back in time',
   withBench(({ sessions, clock }) => {
     const a = sessions.create(NEW).session_id
     const b = sessions.create(NEW).session_id
@@ -121,7 +121,7 @@ test(
 )
 
 test(
-  'pin, archive, rename, draft, titles and usage do not move a row; words do',
+  'only messages move a row; pin, archive, rename, draft, titles and usage do not',
   withBench(({ sessions, clock }) => {
     const a = sessions.create({ ...NEW, title: 'a' }).session_id
     const b = sessions.create({ ...NEW, title: 'b' }).session_id
@@ -147,7 +147,7 @@ test(
 )
 
 test(
-  'cut, uncut and what is left: GET, rows, bytes and tails agree',
+  'after cuts and undone cuts GET, rows, bytes and tails agree',
   withBench(async ({ sessions }) => {
     const { session_id: id } = sessions.create(NEW)
     sessions.append(id, [say('one'), say('ONE', 'assistant'), say('two'), say('TWO', 'assistant')])
@@ -180,7 +180,7 @@ test(
 )
 
 test(
-  'a rebuilt catalog says the same as the one that was kept up to date',
+  'a rebuilt catalog equals the incrementally updated one',
   withBench(async bench => {
     const { sessions } = bench
     for (let count = 0; count < 5; count += 1) {
@@ -202,7 +202,7 @@ test(
 )
 
 test(
-  'tails: any limit before any message, also over marks and cuts',
+  'tails: any limit before any message, also across marks and cuts',
   withBench(({ sessions }) => {
     const { session_id: id } = sessions.create(NEW)
     for (let block = 0; block < 10; block += 1) {
@@ -237,7 +237,7 @@ test(
 )
 
 test(
-  'answers are redacted, the file is not',
+  'redacts responses, not the file',
   withBench(async ({ sessions, path }) => {
     const secret = 'sk-abcdefghijklmnopqrstuvwxyz'
     const { session_id: id } = sessions.create({ ...NEW, title: `my ${secret}` })
@@ -260,7 +260,7 @@ test(
   }),
 )
 
-test('a full disk refuses the batch as a whole and nothing else', async () => {
+test('a full disk rejects the whole batch and nothing else', async () => {
   let room = Number.POSITIVE_INFINITY
   await withBench(
     bench => {
@@ -291,7 +291,7 @@ test('a full disk refuses the batch as a whole and nothing else', async () => {
 })
 
 test(
-  'a torn tail is not read, and mended by the next append; a bad line is skipped and counted',
+  'ignores a torn tail and repairs it on the next append; skips and counts a bad line',
   withBench(({ sessions, path, logs }) => {
     const { session_id: id } = sessions.create(NEW)
     sessions.append(id, [say('one')])
@@ -311,7 +311,7 @@ test(
 )
 
 test(
-  'another program appends to a journal we hold, or puts another file in its place',
+  'another program appends to an open journal or replaces it',
   withBench(({ sessions, path }) => {
     const { session_id: id } = sessions.create(NEW)
     sessions.acquire(id)
@@ -334,7 +334,7 @@ test(
 )
 
 test(
-  'a file that lost its header gets one before anything is added',
+  'restores a lost header before appending',
   withBench(({ sessions, path }) => {
     const { session_id: id } = sessions.create(NEW)
     writeFileSync(path(id), '')
@@ -345,7 +345,7 @@ test(
 )
 
 test(
-  'questions wait in the row, also after a restart; live state does not survive it',
+  'open questions are stored in the row, also after a restart; live state is not',
   withBench(async bench => {
     const { session_id: id } = bench.sessions.create(NEW)
     const ask = (name: string) => ({
@@ -385,7 +385,7 @@ test(
 )
 
 test(
-  'rotation: the old id stays valid, a real file beats it, and a killed one is finished',
+  'rotation: the old id remains valid, a real file has precedence, an interrupted one is completed',
   withBench(async bench => {
     const { sessions, path } = bench
     const { session_id: id } = sessions.create(NEW)
@@ -417,7 +417,7 @@ test(
 )
 
 test(
-  'sync resolves for held, idle and legacy sessions',
+  'sync resolves for open, idle and legacy sessions',
   withBench(async ({ sessions, path }) => {
     const { session_id: id } = sessions.create(NEW)
     await sessions.sync(id)
@@ -433,7 +433,7 @@ test(
 )
 
 test(
-  'copies: independent, with ids of their own, without what belongs to the original',
+  'copies are independent, with their own ids and without data of the original only',
   withBench(({ sessions }) => {
     const { session_id: id } = sessions.create({ ...NEW, title: 'Plan' })
     sessions.append(id, [

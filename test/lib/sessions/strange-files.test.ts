@@ -64,7 +64,7 @@ const place = ({ root, path }: Bench) => {
   writeFileSync(path('nothing'), '')
 }
 
-test('it starts, lists what can be read, and says once what cannot', async () => {
+test('starts, lists readable files, and reports the others once', async () => {
   const bench = openBench()
   try {
     place(bench)
@@ -104,7 +104,7 @@ test('it starts, lists what can be read, and says once what cannot', async () =>
   }
 })
 
-test('a session whose file becomes a folder is gone, and comes back with its file', async () => {
+test('a session whose file becomes a folder disappears, and returns with its file', async () => {
   const bench = openBench()
   try {
     const { session_id: id } = bench.sessions.create({ ...NEW, title: 'here' })
@@ -124,7 +124,7 @@ test('a session whose file becomes a folder is gone, and comes back with its fil
 })
 
 test(
-  'a full disk under the catalog: lists, reads, writes and search go on from memory, and it is said once',
+  'with a full disk lists, reads, writes and search continue from memory; reported once',
   withBench(
     async ({ sessions, logs }) => {
       const ids = Array.from({ length: 120 }, (_, at) => {
@@ -158,7 +158,7 @@ test(
   ),
 )
 
-test('a disk that is full when the service starts keeps it from nothing', async () => {
+test('starts with a full disk', async () => {
   const bench = openBench()
   try {
     const { session_id: id } = bench.sessions.create({ ...NEW, title: 'kept' })

@@ -88,7 +88,7 @@ Olá Mundo em Go|Sí o no: encuesta|C++ vs Rust|404 Error|Über uns Seite`
     .split(/[|\n]/)
     .map(title => title.trim())
 
-test('ordinary titles are kept as they are', () => {
+test('keeps ordinary titles', () => {
   assert.ok(ORDINARY.length >= 60)
   assert.equal(
     ORDINARY.filter(title => cleanTitle(title) !== title),
@@ -96,7 +96,7 @@ test('ordinary titles are kept as they are', () => {
   )
 })
 
-test('remarks about the task, acknowledgements and reasoning are none', () => {
+test('rejects remarks about the task, acknowledgements and reasoning', () => {
   const none =
     `Okay.|Sure!|Sure, here is a title for you|Certainly! Here's a concise title|Of course, I can help with that|Thank you!|Hello! How can I help you today?
 Hi there!|Yes, I can do that|No problem!|Got it, I'll generate a title|The user is asking about trains|The user asked how to bake bread
@@ -113,7 +113,7 @@ Generate a concise title|I'm happy to help|I am an AI|I'm sorry, but I can't do 
   )
 })
 
-test('provisional: the first 64 characters of the person’s own words', () => {
+test('provisional: the first 64 characters of the user’s message', () => {
   assert.is(provisionalTitle('  hello \n world '), 'hello world')
   assert.is(provisionalTitle('a'.repeat(70)), 'a'.repeat(64))
   assert.is(provisionalTitle('look at this\n\n[Attached files: a.txt, b.txt]'), 'look at this')
@@ -121,7 +121,7 @@ test('provisional: the first 64 characters of the person’s own words', () => {
   assert.is(provisionalTitle(''), 'Untitled')
 })
 
-test('nobody chose these', () => {
+test('titles that count as provisional', () => {
   for (const title of ['Untitled', 'untitled', 'New Chat', '', '  ', null, undefined]) {
     assert.ok(isProvisional(title), String(title))
   }

@@ -10,7 +10,7 @@ const test = suite('sessions/transfer')
 const SECRET = 'sk-abcdefghijklmnopqrstuvwxyz'
 const EVIL = '</pre><script>alert(1)</script><img src=x onerror=alert(1)> "quoted" & \'so\''
 
-test('refuses what is no export, with a sentence', () => {
+test('rejects files that are no export, with a reason', () => {
   const cases: [unknown, RegExp][] = [
     [null, /must be a JSON object/],
     [[], /must be a JSON object/],
@@ -30,7 +30,7 @@ test('refuses what is no export, with a sentence', () => {
 })
 
 test(
-  'JSON: every key of the full record; what comes back in is the same but for ids and places',
+  'JSON: every key of the full record; a reimport differs only in ids and paths',
   withBench(({ sessions }) => {
     const { session_id: id } = sessions.create({
       ...NEW,
@@ -102,7 +102,7 @@ test(
   }),
 )
 
-test('a file from somebody else brings no permissions, no waiting messages and no books with it', () => {
+test('an imported file brings no permissions, queued messages, budget extensions or agent sessions', () => {
   const granted = {
     yolo: true,
     approved_patterns: ['recursive delete'],
@@ -119,7 +119,7 @@ test('a file from somebody else brings no permissions, no waiting messages and n
 })
 
 test(
-  'Markdown: fences hold whatever stands in them',
+  'Markdown: fences are longer than any inside',
   withBench(({ sessions }) => {
     const { session_id: id } = sessions.create({ ...NEW, title: 'A\ntitle' })
     sessions.append(id, [

@@ -21,7 +21,7 @@ const refused = async (work: () => unknown, kind: string): Promise<void> => {
 }
 
 test(
-  'nothing is taken away under a running turn',
+  'rejects deletion while a turn is running',
   withBench(async ({ sessions }) => {
     const { session_id: id } = sessions.create(NEW)
     sessions.append(id, [say('x')])
@@ -37,7 +37,7 @@ test(
 )
 
 test(
-  'trash: invisible everywhere, restored as it was, also after a restart; twice is refused',
+  'trash: hidden everywhere, restored unchanged, also after a restart; rejected twice',
   withBench(async bench => {
     const { session_id: id } = bench.sessions.create({ ...NEW, title: 'Find me' })
     bench.sessions.append(id, [say(`the ${SECRET}`)])
@@ -63,7 +63,7 @@ test(
 )
 
 test(
-  'the trash is emptied after a day',
+  'purges the trash after a day',
   withBench(async ({ sessions, clock, root }) => {
     const [a, b] = [sessions.create(NEW).session_id, sessions.create(NEW).session_id]
     sessions.append(a, [say(SECRET)])
@@ -81,7 +81,7 @@ test(
 )
 
 test(
-  'deleted for good: no byte of it is left in any file',
+  'permanent deletion leaves no byte in any file',
   withBench(async ({ sessions, root, path }) => {
     const other = sessions.create(NEW).session_id
     sessions.append(other, [say('stays here')])
@@ -102,7 +102,7 @@ test(
 )
 
 test(
-  'deleted for good from the trash, with many messages at once',
+  'permanent deletion from the trash, with many messages at once',
   withBench(async ({ sessions, root }) => {
     const { session_id: id } = sessions.create(NEW)
     sessions.append(
@@ -117,7 +117,7 @@ test(
 )
 
 test(
-  'purge: cut text, old titles and originals go; numbers and ids stay, none is given again',
+  'purge: removes cut text, old titles and originals; keeps numbers and ids, which are never reused',
   withBench(async bench => {
     const { sessions, root, path } = bench
     const { session_id: id } = sessions.create({ ...NEW, title: `${SECRET} title` })
@@ -154,7 +154,7 @@ test(
 )
 
 test(
-  'an earlier-format session is purged, trashed and erased whole',
+  'purges, trashes and erases a session in the earlier format',
   withBench(async ({ sessions, path, root }) => {
     const file = { session_id: 'old', title: 't', messages: [{ role: 'user', content: SECRET }] }
     writeFileSync(path('old', '.json'), JSON.stringify(file))
@@ -170,7 +170,7 @@ test(
 )
 
 test(
-  'cleanup takes sessions without messages, not those with a draft, a title or a held journal',
+  'cleanup deletes sessions without messages, except with a draft, a title or an open journal',
   withBench(({ sessions, path }) => {
     const untitled = sessions.create(NEW).session_id
     const titled = sessions.create({ ...NEW, title: 'T' }).session_id
@@ -190,7 +190,7 @@ test(
 )
 
 test(
-  'a trash that was killed half-way is swept all the same',
+  'completes an interrupted purge of the trash',
   withBench(async ({ sessions, root, clock }) => {
     mkdirSync(join(root, 'trash/half'), { recursive: true })
     writeFileSync(join(root, 'trash/half/half.jsonl'), SECRET)

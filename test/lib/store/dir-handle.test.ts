@@ -35,7 +35,9 @@ test.after.each(({ top }) => rmSync(top, { recursive: true, force: true }))
 const bounds = (root: string) => ({ root, isHidden: () => false })
 const descriptors = () => readdirSync('/proc/self/fd').length
 
-test('refused: outside by any spelling, NUL, too long, through links that lead out', ({ root }) => {
+test('rejects paths outside in any spelling, NUL, too long ones, and links that lead out', ({
+  root,
+}) => {
   symlinkSync('../outside', join(root, 'away'))
   symlinkSync('../outside/a.txt', join(root, 'away.txt'))
   symlinkSync('loop', join(root, 'loop'))
@@ -58,7 +60,7 @@ test('refused: outside by any spelling, NUL, too long, through links that lead o
   assert.is(descriptors(), before, 'a refusal leaves no descriptor open')
 })
 
-test('a directory swapped for a symlink after the check leads nowhere else', ({ top, root }) => {
+test('a directory replaced by a symlink after the check is not followed', ({ top, root }) => {
   using held = openDirHandle(bounds(root), 'dir/a.txt')
   renameSync(join(root, 'dir'), join(root, 'was'))
   symlinkSync(join(top, 'outside'), join(root, 'dir'))
@@ -67,14 +69,14 @@ test('a directory swapped for a symlink after the check leads nowhere else', ({ 
   closeSync(fd)
 })
 
-test('a file swapped for a symlink after the check is not opened', ({ top, root }) => {
+test('a file replaced by a symlink after the check is not opened', ({ top, root }) => {
   using held = openDirHandle(bounds(root), 'dir/a.txt')
   rmSync(join(root, 'dir', 'a.txt'))
   symlinkSync(join(top, 'outside', 'a.txt'), join(root, 'dir', 'a.txt'))
   assert.throws(() => openEntry(held), /ELOOP/)
 })
 
-test('hidden places are missing, for links to them too', ({ root }) => {
+test('hidden paths are missing, also through links', ({ root }) => {
   mkdirSync(join(root, 'state'))
   writeFileSync(join(root, 'state', 'key'), 'secret')
   symlinkSync('state', join(root, 'alias'))
@@ -109,7 +111,7 @@ while (Atomics.load(stop, 0) === 0) {
 rmSync(link)
 `
 
-test('while a directory is swapped all the time: nothing read, written or moved outside', async ({
+test('while a directory is swapped repeatedly, nothing outside is read, written or moved', async ({
   top,
   root,
 }) => {

@@ -31,9 +31,7 @@ const refusalOf = async (work: Promise<unknown>): Promise<UserError> => {
 }
 
 for (const [name, flock] of kinds) {
-  test(`${name}: who comes while it is held is refused with a sentence, and gets it afterwards`, async ({
-    lock,
-  }) => {
+  test(`${name}: rejects a second holder, and admits it after release`, async ({ lock }) => {
     const answer = await withFileLock(lock, { timeoutMs: 1_000, flock }, async () => {
       const refused = await refusalOf(withFileLock(lock, { timeoutMs: 0, flock }, () => 'in'))
       assert.is(refused.kind, 'unavailable')
@@ -45,7 +43,7 @@ for (const [name, flock] of kinds) {
     assert.not.ok(existsSync(`${lock}.own`))
   })
 
-  test(`${name}: ten at once go one after the other, a failing one lets go`, async ({ lock }) => {
+  test(`${name}: serializes ten callers; a failing one releases the lock`, async ({ lock }) => {
     const seen: string[] = []
     await Promise.all(
       Array.from({ length: 10 }, async (_, at) => {
@@ -75,7 +73,7 @@ test('decision 37: a flock(1) of another program is respected', async ({ dir }) 
   assert.is(await waiting, 'mine')
 })
 
-test('a process that is killed leaves no lock behind', async ({ dir }) => {
+test('a killed process leaves no lock', async ({ dir }) => {
   for (const [, flock] of kinds) {
     const lock = join(dir, `${flock.length}.lock`)
     const script = `import { withFileLock } from ${JSON.stringify(new URL('../../../lib/store/flock.ts', import.meta.url).href)}
@@ -95,7 +93,7 @@ await withFileLock(${JSON.stringify(lock)}, { timeoutMs: 1000, flock: ${JSON.str
   }
 })
 
-test('without flock(1): a mark of an earlier process with our number is not ours', async ({
+test('without flock(1): a lock file of an earlier process with our pid is not ours', async ({
   dir,
 }) => {
   const lock = join(dir, 'a.lock')

@@ -31,7 +31,7 @@ const hold = async (dir: string): Promise<ChildProcess> => {
   return child
 }
 
-test('held by another process: a sentence with who and where', async ({ dir }) => {
+test('held by another process: the error has its pid and address', async ({ dir }) => {
   const child = await hold(dir)
   assert.throws(
     () => acquireLock(dir, info),
@@ -45,7 +45,7 @@ test('held by another process: a sentence with who and where', async ({ dir }) =
   acquireLock(dir, info).release()
 })
 
-test('a holder that is about to go is waited for', async ({ dir }) => {
+test('waits for a holder that is exiting', async ({ dir }) => {
   const child = await hold(dir)
   const gone = once(child, 'exit')
   child.stdin!.write('go')
@@ -57,7 +57,7 @@ test('a holder that is about to go is waited for', async ({ dir }) => {
   await gone
 })
 
-test('what is no lock is no excuse', ({ dir }) => {
+test('an unusable lock file is an error', ({ dir }) => {
   assert.throws(() => acquireLock(join(dir, 'nowhere'), info), /directory/)
   writeFileSync(
     join(dir, 'instance.lock'),

@@ -33,13 +33,13 @@ const read = (path: string, way: typeof readLines | typeof readLinesBackward): s
   }
 }
 
-test('refuses a missing file, and one that exists when it is to be made', ({ path }) => {
+test('rejects a missing file, and an existing one on creation', ({ path }) => {
   assert.throws(() => openJournal(path), /ENOENT/)
   openJournal(path, { create: true }).close()
   assert.throws(() => openJournal(path, { create: true }), /EEXIST/)
 })
 
-test('refuses everything after close', async ({ path }) => {
+test('rejects every call after close', async ({ path }) => {
   const journal = openJournal(path, { create: true })
   journal.close()
   journal.close()
@@ -50,7 +50,7 @@ test('refuses everything after close', async ({ path }) => {
   )
 })
 
-test('a short write is undone and says that the disk is full', ({ path }) => {
+test('reverts a short write and reports a full disk', ({ path }) => {
   let room = 1000
   const journal = openJournal(path, {
     create: true,
@@ -76,7 +76,7 @@ test('a short write is undone and says that the disk is full', ({ path }) => {
   journal.close()
 })
 
-test('a write that fails at once leaves the file as it was', ({ path }) => {
+test('a failed write leaves the file unchanged', ({ path }) => {
   const journal = openJournal(path, {
     create: true,
     write: () => {
@@ -91,7 +91,7 @@ test('a write that fails at once leaves the file as it was', ({ path }) => {
   journal.close()
 })
 
-test('a half-written line is cut off on open; a whole one of somebody else is kept aside', ({
+test('removes a half-written line on open; keeps a complete foreign line aside', ({
   path,
   dir,
 }) => {
@@ -105,7 +105,7 @@ test('a half-written line is cut off on open; a whole one of somebody else is ke
   assert.is(readFileSync(join(dir, 'a.torn'), 'utf8'), '{"whole":true}\n')
 })
 
-test('a file that is one half line becomes empty', ({ path }) => {
+test('a file with only half a line becomes empty', ({ path }) => {
   writeFileSync(path, '{"a"')
   const journal = openJournal(path)
   assert.is(journal.size, 0)
@@ -114,7 +114,7 @@ test('a file that is one half line becomes empty', ({ path }) => {
   journal.close()
 })
 
-test('reads the same lines in both directions, whatever their length; not the unfinished one', ({
+test('reads the same lines in both directions, any length, without an unfinished one', ({
   path,
 }) => {
   const lines = ['', 'a', 'x'.repeat(65_535), 'y'.repeat(65_536), 'ä'.repeat(200_000), '', 'z']
@@ -128,7 +128,7 @@ test('reads the same lines in both directions, whatever their length; not the un
   assert.equal(read(path, readLinesBackward), [])
 })
 
-test('offsets lead to the lines', ({ path }) => {
+test('offsets match the lines', ({ path }) => {
   const lines = Array.from(
     { length: 5_000 },
     (_, index) => `line ${index} ${'é'.repeat(index % 50)}`,

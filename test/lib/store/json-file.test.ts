@@ -33,7 +33,7 @@ const numbers = (value: unknown): number[] => {
   return value
 }
 
-test('a broken file refuses to be overwritten and says why', ({ path }) => {
+test('rejects overwriting a broken file, with the reason', ({ path }) => {
   writeFileSync(path, '[1, 2')
   const file = jsonFile(path, numbers)
   assert.equal(file.read(), [])
@@ -52,7 +52,7 @@ test('a wrong shape is a problem like broken text', ({ path }) => {
   assert.throws(() => file.write([1]))
 })
 
-test('goes on with the last good value while the file is broken', ({ path }) => {
+test('uses the last good value while the file is broken', ({ path }) => {
   const file = jsonFile(path, numbers)
   file.write([1])
   assert.equal(file.read(), [1])
@@ -74,7 +74,7 @@ test('a file that cannot be read is a problem, not an empty file', ({ path }) =>
   assert.throws(() => file.write([1]))
 })
 
-test('missing is empty, and writing makes folders and a private file', ({ dir }) => {
+test('a missing file is empty, and a write creates folders and a private file', ({ dir }) => {
   const path = join(dir, 'x', 'y', 'a.json')
   const file = jsonFile(path, numbers)
   assert.equal(file.read(), [])
@@ -84,7 +84,7 @@ test('missing is empty, and writing makes folders and a private file', ({ dir })
   assert.is(statSync(path).mode & 0o777, 0o600)
 })
 
-test('sees what another program writes, in place or by rename, same size and same second', ({
+test('picks up writes of another program, in place or by rename, same size and same second', ({
   dir,
   path,
 }) => {
@@ -100,7 +100,7 @@ test('sees what another program writes, in place or by rename, same size and sam
   }
 })
 
-test('gives the same object while nothing changed', ({ path }) => {
+test('returns the same object while nothing changed', ({ path }) => {
   writeFileSync(path, '[1]')
   utimesSync(path, 1, 1)
   const file = jsonFile(path, numbers)

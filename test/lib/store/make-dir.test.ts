@@ -12,13 +12,13 @@ test.before.each(context => {
 })
 test.after.each(({ dir }) => rmSync(dir, { recursive: true, force: true }))
 
-test('every missing directory is made, private, and again is no error', ({ dir }) => {
+test('creates missing directories with private mode; existing ones are no error', ({ dir }) => {
   const path = join(dir, 'a', 'b', 'c')
   for (const _ of [1, 2]) makeDir(path)
   assert.is(statSync(path).mode & 0o777, 0o700)
 })
 
-test('a file in the way, and a place that takes no directory, are errors', ({ dir }) => {
+test('fails for a file in the way and an unwritable parent', ({ dir }) => {
   writeFileSync(join(dir, 'file'), '')
   assert.throws(() => makeDir(join(dir, 'file')))
   assert.throws(() => makeDir(join(dir, 'file', 'x')))

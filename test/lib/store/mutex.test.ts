@@ -5,7 +5,7 @@ import { mutex } from '../../../lib/store/mutex.ts'
 
 const test = suite('mutex')
 
-test('a failure reaches its caller and does not stop the next one', async () => {
+test('a failure rejects its caller and does not stop the next one', async () => {
   const lock = mutex()
   const failed = lock('a', async () => {
     throw new Error('no')
@@ -16,7 +16,7 @@ test('a failure reaches its caller and does not stop the next one', async () => 
   assert.is(await next, 'yes')
 })
 
-test('one at a time and in order for a key; other keys do not wait', async () => {
+test('runs one at a time in order per key; other keys do not wait', async () => {
   const lock = mutex()
   const seen: string[] = []
   let running = 0

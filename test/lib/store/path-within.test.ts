@@ -40,7 +40,7 @@ for (const path of [
   'sub/\0',
   'dangling/below',
 ])
-  test(`refused: ${JSON.stringify(path)}`, () => {
+  test(`outside: ${JSON.stringify(path)}`, () => {
     assert.throws(
       () => resolveInside(root, path),
       (error: unknown) => error instanceof UserError && error.kind === 'missing',
@@ -59,18 +59,18 @@ for (const [path, real] of [
     assert.is(resolveInside(root, path ?? ''), join(root, real ?? ''))
   })
 
-test('the root may itself be a symlink, and an absolute path inside is fine', () => {
+test('the root may be a symlink, and absolute paths inside are accepted', () => {
   assert.is(resolveInside(join(dir, 'alias'), join(root, 'sub')), join(root, 'sub'))
   assert.ok(isInside(join(dir, 'alias'), join(root, 'sub')))
 })
 
-test('the root is inside itself, a neighbour with the same beginning is not', () => {
+test('the root is inside itself, a sibling with the same prefix is not', () => {
   assert.ok(isInside(root, root))
   assert.not(isInside(root, join(dir, 'root-neighbour')))
   assert.ok(isInside('/', root))
 })
 
-test('a dangling link is where it points to, a loop ends', () => {
+test('a dangling link counts at its target; a loop ends', () => {
   assert.is(realPath(join(root, 'dangling')), join(dir, 'not-there'))
   assert.type(realPath(join(root, 'loop')), 'string')
 })

@@ -41,7 +41,7 @@ const fresh = (name: string, mode = 0o700) => {
 }
 const accept = () => {}
 
-test('another machine’s addon is refused before anything is written', () => {
+test('rejects another platform’s addon before writing', () => {
   const directory = fresh('foreign')
   assert.throws(
     () => installAddon({ ...source, target: 'plan9-mips' }, [() => directory], accept),
@@ -50,7 +50,7 @@ test('another machine’s addon is refused before anything is written', () => {
   assert.equal(readdirSync(directory), [])
 })
 
-test('every directory failing is one sentence with each reason', () => {
+test('lists the reason for each directory when all fail', () => {
   const file = join(root, 'a-file')
   writeFileSync(file, '')
   const open = fresh('open', 0o777)
@@ -79,7 +79,7 @@ test('the first directory that works is used, and used again', () => {
   assert.is(installAddon(unread, [() => good], accept), path)
 })
 
-test('a changed file is written anew before it is loaded', () => {
+test('rewrites a changed file before loading it', () => {
   const directory = fresh('changed')
   const path = installAddon(source, [() => directory], accept)
   writeFileSync(path, 'something else')
@@ -88,7 +88,7 @@ test('a changed file is written anew before it is loaded', () => {
   assert.equal(loaded, [bytes.toString()])
 })
 
-test('the real addon is placed, loaded and opens a database', () => {
+test('the real addon is written, loaded and opens a database', () => {
   const addon = readFileSync(`node_modules/better-sqlite3/prebuilds/${thisTarget()}.node`)
   const real = {
     target: thisTarget(),

@@ -15,7 +15,7 @@ test.before.each(context => {
 })
 test.after.each(({ dir }) => rmSync(dir, { recursive: true }))
 
-test('a file that is no database is recognised as ruined', ({ file }) => {
+test('detects a file that is not a database as corrupt', ({ file }) => {
   writeFileSync(file, 'not a database, but long enough to be looked at'.repeat(50))
   try {
     openDatabase(file, { migrations: ['create table a (b)'] })
@@ -28,23 +28,23 @@ test('a file that is no database is recognised as ruined', ({ file }) => {
   assert.not.ok(isCorrupt(new Error('other')))
 })
 
-test('refuses a file of a newer version', ({ file }) => {
+test('rejects a file of a newer version', ({ file }) => {
   openDatabase(file, { migrations: ['create table a (b)', 'create table c (d)'] }).close()
   assert.throws(() => openDatabase(file, { migrations: ['create table a (b)'] }), /version 2/)
 })
 
-test('refuses an addon that is not there', ({ file }) => {
+test('rejects a missing addon', ({ file }) => {
   assert.throws(() => openDatabase(file, { addon: join(file, 'none.node') }))
 })
 
-test('a failing migration leaves nothing behind and is tried again', ({ file }) => {
+test('rolls back a failed migration and retries it', ({ file }) => {
   assert.throws(() => openDatabase(file, { migrations: ['create table a (b); bad sql'] }))
   const db = openDatabase(file, { migrations: ['create table a (b)'] })
   assert.is(db.pragma('user_version', { simple: true }), 1)
   db.close()
 })
 
-test('each migration runs once, in order', ({ file }) => {
+test('runs each migration once, in order', ({ file }) => {
   openDatabase(file, { migrations: ['create table a (b)'] }).close()
   const db = openDatabase(file, {
     migrations: ['create table a (b)', 'insert into a values (1)'],

@@ -59,9 +59,7 @@ const bomb = (): string =>
     n === 0 ? 'a0: &a0 [x]' : `a${n}: &a${n} [${`*a${n - 1},`.repeat(9)}]`,
   ).join('\n')
 
-test('a damaged file is never an empty one: nothing is read, and nothing is written', ({
-  path,
-}) => {
+test('a damaged file is never treated as empty: no reads, no writes', ({ path }) => {
   for (const [text, words] of [...DAMAGE, [bomb(), /too many values/] as const]) {
     writeFileSync(path, text)
     const shown = text.toString('latin1').slice(0, 40)
@@ -74,7 +72,7 @@ test('a damaged file is never an empty one: nothing is read, and nothing is writ
   }
 })
 
-test('the last good version stays in force, whatever becomes of the file', ({ path }) => {
+test('uses the last good version, whatever the file contains later', ({ path }) => {
   const good = { model: { provider: 'custom' } }
   for (const [text, words] of DAMAGE) {
     writeFileSync(path, 'model: {provider: custom}\n')
@@ -89,7 +87,7 @@ test('the last good version stays in force, whatever becomes of the file', ({ pa
   }
 })
 
-test('what is no ordinary file is a problem at once, and nothing waits for it', ({ path }) => {
+test('anything but a regular file is an error at once, without blocking', ({ path }) => {
   const kinds: [make: () => void, words: RegExp][] = [
     [() => mkdirSync(path), /a directory/],
     [() => void execFileSync('mkfifo', [path]), /a named pipe/],
@@ -108,7 +106,7 @@ test('what is no ordinary file is a problem at once, and nothing waits for it', 
   rmSync(path, { recursive: true, force: true })
 })
 
-test('many keys, anchors and merges cost time in proportion to their number', ({ path }) => {
+test('parsing time is linear in keys, anchors and merges', ({ path }) => {
   const lines = (make: (n: number) => string) => Array.from({ length: 20_000 }, (_, n) => make(n))
   const texts = [
     [...lines(n => `key${n}: ${n}`), ...lines(n => `more${n}: ${n}`)].join('\n'),
@@ -123,7 +121,7 @@ test('many keys, anchors and merges cost time in proportion to their number', ({
   }
 })
 
-test('merge keys and anchors mean what they mean elsewhere', ({ path }) => {
+test('merge keys and anchors have their standard meaning', ({ path }) => {
   writeFileSync(
     path,
     'base: &b {x: 1, y: 2}\nmore: &m {y: 3, z: 4}\none: {<<: *b, y: 9}\ntwo: {<<: [*b, *m]}\nthree: *b\n"<<": text\n__proto__: {p: 1}\n1: number\n~: nothing\n',
@@ -136,7 +134,7 @@ test('merge keys and anchors mean what they mean elsewhere', ({ path }) => {
   assert.ok(Object.hasOwn(read, '__proto__') && !('p' in {}))
 })
 
-test('a value in the way is refused, not replaced', ({ path }) => {
+test('rejects an edit through a scalar instead of replacing it', ({ path }) => {
   for (const text of ['agent: fast\n', 'agent: [a]\n', 'agent: 5\n']) {
     writeFileSync(path, text)
     assert.throws(() => yamlFile(path).edit(['agent', 'reasoning_effort'], 'high'), isConflict)
@@ -144,14 +142,14 @@ test('a value in the way is refused, not replaced', ({ path }) => {
   }
 })
 
-test('a file that is not ours to write is refused with its sentence', ({ path }) => {
+test('rejects an edit of a read-only file with its reason', ({ path }) => {
   assert.throws(
     () => yamlFile(path, () => 'Managed elsewhere.').edit(['a'], 1),
     /Managed elsewhere/,
   )
 })
 
-test('of several edits none is written when one is refused', ({ path }) => {
+test('writes no edit when one of several is rejected', ({ path }) => {
   writeFileSync(path, 'agent: fast\n')
   assert.throws(() =>
     yamlFile(path).editAll([
@@ -232,14 +230,14 @@ for (const [name, way, value, from, to] of CASES) {
   })
 }
 
-test('keeps Windows line ends', ({ path }) => {
+test('keeps Windows line endings', ({ path }) => {
   assert.is(
     edit(path, 'a:\r\n  b: 1 # c\r\nd: 2\r\n', ['a', 'x'], 2),
     'a:\r\n  b: 1 # c\r\n  x: 2\r\nd: 2\r\n',
   )
 })
 
-test('makes the mappings on the way', ({ path }) => {
+test('creates missing parent mappings', ({ path }) => {
   assert.is(edit(path, '', ['a', 'b', 'c'], 1), 'a:\n  b:\n    c: 1\n')
   assert.is(edit(path, '# only a comment\n', ['a', 'b'], 1), '# only a comment\na:\n  b: 1\n')
   assert.is(edit(path, 'a: # c\nz: 1', ['a', 'b'], 1), 'a: # c\n  b: 1\nz: 1')
@@ -248,7 +246,7 @@ test('makes the mappings on the way', ({ path }) => {
   assert.is(edit(path, 'a: 1', ['b'], 2), 'a: 1\nb: 2\n')
 })
 
-test('makes the file when there is none', ({ path }) => {
+test('creates a missing file', ({ path }) => {
   yamlFile(path).edit(['a', 'b'], true)
   assert.is(readFileSync(path, 'utf8'), 'a:\n  b: true\n')
 })
@@ -259,7 +257,7 @@ test('writes nothing when nothing changes', ({ path }) => {
   assert.is(edit(path, text, ['gone', 'too'], undefined), text)
 })
 
-test('unusual places come out right, whatever the spacing', ({ path }) => {
+test('handles unusual positions and spacing', ({ path }) => {
   const anchored = 'base: &b\n  x: 1 # one\nmodel:\n  <<: *b\n  y: 2\nother: *b\n'
   const after = parse(edit(path, anchored, ['model', 'x'], 9), { merge: true })
   assert.equal(after, { base: { x: 1 }, model: { x: 9, y: 2 }, other: { x: 1 } })
@@ -316,7 +314,7 @@ const WORDS = [
   '12:34:56',
 ]
 
-test('1 000 random edits: the value is right for 1.2 and 1.1 readers, and the comments are all there', () => {
+test('1 000 random edits: correct for YAML 1.2 and 1.1 readers, comments kept', () => {
   const next = random(7)
   const pick = <T>(list: readonly T[]): T => list[Math.floor(next() * list.length)]!
   const comments = KEPT.match(/#.*/g)?.length
@@ -341,7 +339,7 @@ test('1 000 random edits: the value is right for 1.2 and 1.1 readers, and the co
   }
 })
 
-test('words and switches mean the same however they were written', () => {
+test('words and booleans mean the same in every spelling', () => {
   assert.equal([false, 'off', ' OFF ', true, 'Manual', 5, null].map(yamlWord), [
     'off',
     'off',
