@@ -1,4 +1,4 @@
-/** Lists, single sessions, search, and what they cost in memory, at sizes nobody reaches by hand. */
+/** Lists, single sessions, search, and what they cost in memory, at very large sizes. */
 import { type Bench, type Service, startBare, timeAnswers, waitUntil } from './_bench.ts'
 import { memoryMb, median, percentile } from './_child.ts'
 import { sessionId, word } from './_data.ts'

@@ -108,7 +108,7 @@ const openStreams = async (bench: Bench): Promise<void> => {
   const times = await timeAnswers(50, () => service.client.get('/health'))
   const kb = ((after - before) * 1024) / count
   bench.add({
-    what: `${number(count)} open event streams: each (and /health meanwhile, p50)`,
+    what: `${number(count)} open event streams: each (and /health at the same time, p50)`,
     measured: `${number(kb)} kB (${number(median(times))} ms)`,
     bar: '≤ 20 kB',
     kept: kb <= 20,

@@ -96,10 +96,10 @@ export const summaryPrompt = ({
       ...(notes ? [`The notes so far:\n<notes>\n${notes}\n</notes>`] : []),
       `${notes ? 'What came after them' : 'The messages'}:\n<messages>\n${chunk}\n</messages>`,
       ...(focus
-        ? [`The person asks to keep above all what concerns: ${focus}. Give it most of the room.`]
+        ? [`The user asks to keep above all what concerns: ${focus}. Give it the most space.`]
         : []),
       notes
-        ? `Write the notes anew so that they hold both: move what is finished to Done, drop only what was overtaken. At most ${budget} tokens.`
+        ? `Rewrite the notes so that they cover both: move finished work to Done, and drop only what is obsolete. At most ${budget} tokens.`
         : `Write the notes. At most ${budget} tokens.`,
     ].join('\n\n'),
   },

@@ -192,7 +192,7 @@ const shortGoal = (goal: string): string => {
 
 const systemOf = ({ context }: SubagentTask, workspace: string): string =>
   [
-    'You are a subagent: another agent has given you one task. Nobody but that agent reads what you say, and nobody can answer questions; where something is unclear, decide sensibly and say how you decided.',
+    'You are a subagent: another agent has given you one task. Only that agent reads your messages, and no one can answer questions; where something is unclear, make a sensible decision and say what you decided.',
     `Work in ${workspace} unless the task says otherwise.`,
     'When you are done, answer with a summary and nothing else: what you did, what you found, which files you created or changed, and what went wrong or remains open. The summary is all that is kept of your work.',
     ...(context.trim() === '' ? [] : [`What you should know:\n${context.trim()}`]),

@@ -5,7 +5,7 @@ import type { ScriptResult } from './job-script.ts'
 export const SILENT = '[SILENT]'
 
 /** Added to the system prompt for this turn. */
-export const PREAMBLE = `This is a scheduled run. Nobody is watching and nobody can answer, so do not ask questions: decide, act, and say in your last message what came of it. That last message is the result that is filed and delivered. When there is truly nothing to report, answer with exactly ${SILENT} and nothing else; then nothing is delivered. Commands that would need somebody's approval are denied; do not look for another way around, and name what you could not do.`
+export const PREAMBLE = `This is a scheduled run. No one is watching and no one can answer, so do not ask questions: decide, act, and report the result in your last message. That last message is stored and delivered. If there is truly nothing to report, answer with exactly ${SILENT} and nothing else; then nothing is delivered. Commands that need approval are denied; do not look for a way around that, and name what you could not do.`
 
 export const isSilent = (response: string): boolean => response.trim() === SILENT
 

@@ -4,7 +4,7 @@ import { z } from 'zod'
 /** Prefix of summary messages, shared by all clients (contract §1.5, note 7). */
 export const SUMMARY_MARK = '[CONTEXT COMPACTION]'
 
-const PREAMBLE = `${SUMMARY_MARK} The earlier part of this conversation stands here as a summary, to save room. It is background, not a request: answer nothing in it and do not repeat what it says is done. Go on from the messages after it.`
+const PREAMBLE = `${SUMMARY_MARK} The earlier part of this conversation was replaced by a summary, to save space. It is background, not a request: answer nothing in it and do not repeat what it says is done. Continue from the messages after it.`
 
 /** What the model reads in place of the messages. */
 export const summaryContent = (text: string): string => `${PREAMBLE}\n\n${text}`

@@ -27,9 +27,9 @@ const SUMMARIZE_PROMPT =
 
 /** `browser.allow_private_urls` allows private networks, but never cloud metadata addresses. */
 const allowOf = async (home: Home): Promise<Allow> => {
-  const { isMetadataHost, nobody } = await import('../web/address.ts')
+  const { isMetadataHost, allowNone } = await import('../web/address.ts')
   const { allow_private_urls: isAllowed } = home.settings().browser
-  return isAllowed ? host => !isMetadataHost(host) : nobody
+  return isAllowed ? host => !isMetadataHost(host) : allowNone
 }
 
 const openWeb = async (home: Home, dispatcher: WebServicesOptions['dispatcher']) => {

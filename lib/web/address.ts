@@ -6,7 +6,7 @@ import { forbidden, invalid } from '../errors.ts'
 /** True for addresses the user has allowed in addition, for example a local network. */
 export type Allow = (address: string) => boolean
 
-export const nobody: Allow = () => false
+export const allowNone: Allow = () => false
 
 /** The IPv4 address embedded in an IPv6 address, if it is only another form of it. */
 const embedded = (address: ipaddr.IPv6): ipaddr.IPv4 | null => {

@@ -7,7 +7,7 @@ import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
 import type { Dispatcher } from 'undici'
 import { messageOf, UserError, unavailable } from '../errors.ts'
 import { describeNetworkError } from '../http/network-error.ts'
-import { type Allow, checkAddresses, checkUrl, nobody } from './address.ts'
+import { type Allow, checkAddresses, checkUrl, allowNone } from './address.ts'
 
 export type Fetched = { url: string; type: string; charset: string | null; bytes: Buffer }
 
@@ -108,7 +108,7 @@ export const createFetch = ({
   }
 
   return async (address: string, options: FetchOptions): Promise<Fetched> => {
-    const { allow = nobody, check, maxBytes, timeoutMs } = options
+    const { allow = allowNone, check, maxBytes, timeoutMs } = options
     const signal = AbortSignal.any([options.signal, AbortSignal.timeout(timeoutMs)])
     const own = dispatcher ? null : await guarded(allow)
     const { request } = await import('undici')

@@ -39,7 +39,7 @@ export const cleanSvg = (svg: string): { root: SVGElement; css: string } | null 
 
 /**
  * mermaid measures text in the page while it renders, and sanitizes its SVG with a parser. Our CSP blocks and reports
- * inline styles, so meanwhile `style` attributes are set through the CSSOM, style elements get the nonce,
+ * inline styles, so `style` attributes are set through the CSSOM, style elements get the nonce,
  * and parsed markup has its styles removed. Returns the result of `run` and the removed style sheets.
  */
 const withStyles = async (run: () => Promise<string>): Promise<{ svg: string; css: string }> => {

@@ -3,10 +3,10 @@ import type { App } from '../app.ts'
 
 /** One instance per app, so that edits survive a switch to another view. */
 export const lazyState = <T>(create: (app: App) => T): ((app: App) => T) => {
-  const rooms = new WeakMap<App, { room: T }>()
+  const states = new WeakMap<App, { state: T }>()
   return app => {
-    const kept = rooms.get(app) ?? { room: create(app) }
-    rooms.set(app, kept)
-    return kept.room
+    const entry = states.get(app) ?? { state: create(app) }
+    states.set(app, entry)
+    return entry.state
   }
 }

@@ -25,10 +25,10 @@ const positionFor = (
   { side, align }: { side: 'above' | 'below'; align: 'start' | 'end' },
 ): Position => {
   const { innerWidth, innerHeight } = window
-  const room = { above: anchor.top - GAP - EDGE, below: innerHeight - anchor.bottom - GAP - EDGE }
+  const space = { above: anchor.top - GAP - EDGE, below: innerHeight - anchor.bottom - GAP - EDGE }
   const other = side === 'above' ? 'below' : 'above'
-  const taken = box.height > room[side] && room[other] > room[side] ? other : side
-  const maxHeight = Math.max(120, room[taken])
+  const taken = box.height > space[side] && space[other] > space[side] ? other : side
+  const maxHeight = Math.max(120, space[taken])
   const height = Math.min(box.height, maxHeight)
   const wanted = align === 'start' ? anchor.left : anchor.right - box.width
   return {

@@ -2,8 +2,8 @@
 import { z } from 'zod'
 import type { Tool } from '../types.ts'
 
-const NOBODY =
-  'Nobody answered in time. Use your own judgement, say which assumption you made, and go on.'
+const NO_ANSWER =
+  'No one answered in time. Use your own judgment, state your assumption, and continue.'
 
 const input = z.object({
   question: z.string().trim().min(1),
@@ -27,7 +27,7 @@ export const clarify: Tool<typeof input> = {
       content: JSON.stringify({
         question,
         choices_offered: choices,
-        user_response: answer ?? NOBODY,
+        user_response: answer ?? NO_ANSWER,
       }),
     }
   },

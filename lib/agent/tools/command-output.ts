@@ -38,9 +38,9 @@ export const createOutput = (live: (text: string) => void) => {
   const add = (text: string) => {
     if (held < MAX_WHOLE_CHARS) whole.push(text.slice(0, MAX_WHOLE_CHARS - held))
     held += text.length
-    const room = Math.max(0, HEAD_CHARS - head.length)
-    head += text.slice(0, room)
-    tail += text.slice(room)
+    const free = Math.max(0, HEAD_CHARS - head.length)
+    head += text.slice(0, free)
+    tail += text.slice(free)
     // Trim in large steps; trimming on every chunk would copy the tail each time.
     if (tail.length > TAIL_CHARS * 4) {
       // A little more, to detect a cut escape sequence.

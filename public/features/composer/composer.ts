@@ -83,7 +83,7 @@ export const createComposer = (
       device.write('draft', noDraft)
       sessionId.value = id
     },
-    /** Applies the server's draft unless the text was edited meanwhile. */
+    /** Applies the server's draft unless the text has been edited since. */
     applyServerDraft(id: string, draft: Draft): void {
       if (id === sessionId.value && !touched) put(draft)
     },
