@@ -122,7 +122,7 @@ served('the OpenAPI document describes every route', async ({ app }) => {
 
 served.run()
 
-const door = suite<{ app: TestApp }>('contract: door')
+const door = suite<{ app: TestApp }>('contract: authentication')
 door.before(async state => {
   state.app = await startApp({ env: { AGENT_WEBUI_PASSWORD: 'a long password' } })
 })

@@ -34,7 +34,7 @@ const withPage = (run: (at: TestPage, app: TestApp) => Promise<void>) => async (
 const workspaceOf = (app: TestApp) => join(app.state, 'workspace')
 
 chat(
-  'the demo model is labelled, works in the real directory, and shows the diff of an edit',
+  'the demo model is labeled, works in the real directory, and shows the diff of an edit',
   withPage(async (at, app) => {
     await at.page.getByText('Demo model (offline, scripted)').first().waitFor()
     await say(at, 'write notes.txt with hello brave world')

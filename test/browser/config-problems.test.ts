@@ -6,7 +6,7 @@ import * as assert from 'uvu/assert'
 import { startApp } from '../_app.ts'
 import { closeBrowser, openPage } from '../_browser.ts'
 
-const trouble = suite('page: trouble bar')
+const trouble = suite('page: configuration problems')
 trouble.after(closeBrowser)
 
 trouble(

@@ -82,7 +82,7 @@ approvals('inject_test is 404 for requests through a proxy, by POST and by GET',
 })
 
 approvals(
-  'denied: the command does not run, the model is told, and the card is in stream, pending, inbox and row',
+  'denied: the command does not run, the model gets the denial, and stream, pending list, inbox and row had the card',
   withChat([runs('rm -rf victim'), { text: 'As you wish.' }, { text: 'A title' }], async chat => {
     const id = await chat.newSession()
     const victim = await makeVictim(chat, id)
@@ -115,7 +115,7 @@ approvals(
 )
 
 approvals(
-  'session: asked once a session, again in the next; always: for this command alone',
+  'session: asks once per session; always: applies to this command only',
   withChat(
     [
       runs('rm -rf victim'),
@@ -164,7 +164,7 @@ const script = (command: string, id: string) => [
 ]
 
 approvals(
-  'always allows one command, not its kind: no other script, and no other session’s',
+  'always allows one command, not its kind: no other script and no other session’s',
   withChat(
     [
       ...script("python3 -c 'print(1)'", 'c1'),
@@ -196,7 +196,7 @@ approvals(
 )
 
 approvals(
-  'a rule is offered, refused when it allows more, and holds in its session or until it is removed',
+  'offers a rule, rejects one that allows more, and applies it in its session or until removed',
   withChat(
     [
       ...script('git push --force origin one', 'c1'),
@@ -252,7 +252,7 @@ approvals(
 )
 
 approvals(
-  'what decides about the agent is asked about every time, whatever is switched off or allowed',
+  'requests for control files always ask, whatever is disabled or allowed',
   withChat(
     [
       runs('printf "\\nx: 1\\n" >> "$AGENT_HOME/config.yaml"', 'c1'),
@@ -283,7 +283,7 @@ approvals(
 )
 
 approvals(
-  'the hardline floor is refused without asking, even when everything is allowed',
+  'rejects blocked commands without asking, even when everything is allowed',
   withChat([runs('rm -rf /'), { text: 'I cannot.' }, { text: 'A title' }], async chat => {
     writeFileSync(
       join(chat.app.home, 'config.yaml'),
@@ -297,7 +297,7 @@ approvals(
 )
 
 approvals(
-  'cancel denies what is open, and the command never runs',
+  'cancel denies the open approval, and the command never runs',
   withChat([runs('rm -rf victim')], async chat => {
     const id = await chat.newSession()
     const victim = await makeVictim(chat, id)
@@ -319,7 +319,7 @@ approvals(
 )
 
 approvals(
-  'a question reaches the person and its answer the model',
+  'a question reaches the user and its answer the model',
   withChat(
     [
       {

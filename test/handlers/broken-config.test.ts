@@ -6,7 +6,7 @@ import * as assert from 'uvu/assert'
 import { routes } from '../../router.ts'
 import { startApp } from '../_app.ts'
 
-const test = suite('a config.yaml that was never readable')
+const test = suite('unreadable config.yaml')
 
 /** Streams do not end, and the check for updates asks git. */
 const LEFT_OUT = /stream|\/api\/events|inject|updates/

@@ -62,7 +62,7 @@ test('rejects invalid limits, keeps absent ones, removes one with null, and keep
 })
 
 test(
-  'denied: the turn ends with a sentence before the next call, and what it used is in the books',
+  'denied: the turn ends with a reason before the next call, and its usage is recorded',
   withBudgets({ turn: { tokens: 150 } }, [plan('c1'), plan('c2')], async chat => {
     const id = await named(chat)
     const stream = await chat.send(id, 'go')
@@ -87,7 +87,7 @@ test(
 )
 
 test(
-  'once: another portion; for the session: no limit any more; neither approvals off nor yolo answer it',
+  'once: extends the limit by its amount; for the session: lifts it; neither approvals off nor yolo answers it',
   withBudgets(
     { turn: { tokens: 150 } },
     [plan('c1'), plan('c2'), plan('c3'), plan('c4'), plan('c5'), { text: 'end' }],
@@ -119,7 +119,7 @@ test(
 )
 
 test(
-  'a session over several turns, and a portion that lasts',
+  'a session limit spans turns, and so does its extension',
   withBudgets(
     { session: { tokens: 150 } },
     [
@@ -145,7 +145,7 @@ test(
 )
 
 test(
-  'a day counts every session of the profile, stopped turns too',
+  'a day limit counts every session of the profile, stopped turns included',
   withBudgets(
     { day: { tokens: 150 } },
     [plan('c1', 200), { text: 'never', end: 'headers' }, { text: 'no' }],

@@ -20,7 +20,7 @@ const withChat =
   }
 
 chat(
-  'refuses what is no turn: 400 for an empty message, 404 for an unknown session or stream',
+  'rejects an empty message (400) and an unknown session or stream (404)',
   withChat(async ({ app, newSession }) => {
     const id = await newSession()
     for (const message of ['', '   ', undefined]) {
@@ -42,7 +42,7 @@ chat(
 )
 
 chat(
-  'a turn: the message is on disk at the reply, tokens stream, done carries the whole session, stream_end is last',
+  'a turn: stores the message before the response, streams tokens, sends the whole session in done, ends with stream_end',
   withChat(
     async ({ app, newSession, send, follow, messages }) => {
       const id = await newSession()
@@ -94,7 +94,7 @@ chat(
 )
 
 chat(
-  'the model gets the six standard keys, the workspace tag on each message, and no display keys',
+  'the model receives the six standard keys and the workspace tag of each message, no display keys',
   withChat(
     async ({ provider, newSession, turn }) => {
       const id = await newSession()
@@ -224,7 +224,7 @@ for (const [step, type] of [
   ],
 ] as [Step, string][]) {
   chat(
-    `a failed turn (${type}) keeps the message of the person, then the error, then ends`,
+    `a failed turn (${type}) keeps the user message, then the error, then ends`,
     withChat(async ({ newSession, turn, messages, app }) => {
       const id = await newSession()
       const seen = await turn(id, 'hello')
@@ -242,7 +242,7 @@ for (const [step, type] of [
 }
 
 chat(
-  'tools run in the workspace, parallel ones answer in order, and the cards have their events',
+  'tools run in the workspace, parallel results are in order, and cards have their events',
   withChat(
     async ({ app, newSession, send, follow, messages, provider }) => {
       const id = await newSession()
@@ -302,7 +302,7 @@ chat('synchronous chat responds after the turn, and returns the same 409', async
 })
 
 chat(
-  'a stream can be read again, from anywhere, by anybody, after it has ended',
+  'a stream can be read again after its end, from any position, by any client',
   withChat(
     async ({ newSession, send, follow }) => {
       const stream = await send(await newSession(), 'x')
@@ -318,7 +318,7 @@ chat(
 )
 
 chat(
-  'a turn without a usable model fails as a turn: the message is kept',
+  'a turn without a usable model fails and keeps the message',
   withChat(async ({ app, newSession, turn, messages }) => {
     writeFileSync(join(app.home, 'config.yaml'), 'model:\n  provider: openrouter\n  default: a/b\n')
     const id = await newSession()
@@ -332,7 +332,7 @@ chat(
 const ECHOED = `Incorrect API key provided: sk-${'abcdefghij'.repeat(3)}`
 
 chat(
-  'a provider that repeats the key in its refusal does not bring it to anybody',
+  'redacts a key that a provider repeats in its error',
   withChat(
     async ({ app, newSession, turn, messages }) => {
       const id = await newSession()

@@ -4,7 +4,7 @@ import * as assert from 'uvu/assert'
 import { routes } from '../../router.ts'
 import { startApp, type TestApp } from '../_app.ts'
 
-const test = suite<{ app: TestApp; id: string }>('tags')
+const test = suite<{ app: TestApp; id: string }>('ETags')
 test.before(async state => {
   state.app = await startApp()
   const messages = [{ role: 'user', content: 'hello' }]

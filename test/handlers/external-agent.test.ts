@@ -71,7 +71,7 @@ const using = (args: Parameters<typeof start>, run: (at: At) => Promise<void>) =
 }
 
 test(
-  'what is no agent has no choices; what is not running or not offered is refused with a sentence',
+  'rejects choices for another model, a stopped agent and unknown options, with a reason',
   using([], async ({ app, newSession }) => {
     const plain = await newSession('demo')
     const none = (await app.get(`/api/session/agent?session_id=${plain}`)).body
@@ -91,7 +91,7 @@ test(
 )
 
 test(
-  'a program that cannot start fails the turn with a sentence; the message is kept',
+  'a program that cannot start fails the turn with a reason and keeps the message',
   using(['dies'], async at => {
     const id = await at.newSession()
     const seen = await at.turn(id, 'hello')
@@ -105,7 +105,7 @@ test(
 )
 
 test(
-  'opened before the first message: modes, options and commands to choose from',
+  'offers modes, options and commands before the first message',
   using([], async ({ app, newSession, turn, last }) => {
     const id = await newSession()
     const before = (await app.get(`/api/session/agent?session_id=${id}`)).body
@@ -140,7 +140,7 @@ test(
 )
 
 test(
-  'no key of ours reaches it',
+  'the agent gets none of our keys',
   using([], async ({ newSession, turn, last }) => {
     const id = await newSession()
     await turn(id, 'env')
@@ -185,7 +185,7 @@ test('a permission request becomes an approval; its edits are visible; another m
 })
 
 test(
-  'cancelled while it asks, then told on after a restart of the service',
+  'canceled during an approval; after a restart of the service the next turn continues',
   using([], async at => {
     const { app } = at
     const id = await at.newSession()
@@ -206,7 +206,7 @@ test(
 )
 
 test(
-  'a turn nobody watches is answered by its policy',
+  'an unattended turn is answered by its policy',
   using(['', 'approvals:\n  cron_mode: deny\n'], async at => {
     const { body } = await at.app.post('/api/crons/create', {
       name: 'nightly',
@@ -231,7 +231,7 @@ test(
 const ask = (id: string) => `/api/session/agent/sessions?session_id=${id}`
 
 test(
-  'an agent without a list says so; one that can restore nothing, or does not know the session, is not gone on with',
+  'reports an agent without a session list, and rejects resuming without support or for unknown sessions',
   using(['no-load forgets'], async ({ app, newSession }) => {
     const plain = await newSession('demo')
     assert.is((await app.get(ask(plain))).status, 400)
@@ -247,7 +247,7 @@ test(
 )
 
 test(
-  'gone on with: listed with whose it is, refused where it may not be, told again, and known after a restart',
+  'resuming: lists owners, rejects where not allowed, replays history, and is known after a restart',
   using(['lists'], async at => {
     const { app, newSession, turn, last, session } = at
     const lists: string[] = []
@@ -299,7 +299,7 @@ test(
 )
 
 test(
-  'an agent that tells nothing again goes on all the same, and the page is told so; two at once are one',
+  'resumes an agent that replays nothing, and tells the page; concurrent requests are one',
   using(['lists resumes-only'], async ({ app, newSession, turn, last, session }) => {
     const gone = await newSession()
     await turn(gone, 'hello one')
@@ -324,7 +324,7 @@ test(
 )
 
 test(
-  'a running turn keeps the session; a picture comes to the page by its path alone',
+  'a running turn holds the session; an image reaches the page by its path only',
   using(['lists'], async at => {
     const { app } = at
     const id = await at.newSession()

@@ -6,7 +6,7 @@ import * as assert from 'uvu/assert'
 import { startApp } from '../_app.ts'
 import type { Seen } from './_chat.ts'
 
-const test = suite('external agents as they are set up')
+const test = suite('settings of external agents')
 
 const AGENT = join(import.meta.dirname, '../_acp-agent.ts')
 
@@ -66,7 +66,7 @@ const using = (args: Parameters<typeof start>, run: (at: At) => Promise<void>) =
 }
 
 test(
-  'a key of one agent is not a key of all',
+  'one agent’s key is not passed to others',
   using([], async ({ newSession, turn }) => {
     const own = JSON.parse(await turn(await newSession('claude'), 'env'))
     assert.is(own.FLAG, 'true')
@@ -78,7 +78,7 @@ test(
 )
 
 test(
-  'servers of the profile are passed on whole or not at all, and only where they are wanted',
+  'passes the profile’s MCP servers completely or not at all, and only where enabled',
   using([], async ({ newSession, turn }) => {
     const told = JSON.parse(await turn(await newSession('other'), 'servers'))
     assert.equal(
@@ -90,7 +90,7 @@ test(
 )
 
 test(
-  'a switch leaves the servers out',
+  'a setting excludes the MCP servers',
   using(['', { acp_mcp: 'off' }], async ({ newSession, turn }) => {
     assert.is(await turn(await newSession('claude'), 'servers'), '[]')
   }),
@@ -112,7 +112,7 @@ test(
 )
 
 test(
-  'an agent that ends while a person is asked leaves no question behind',
+  'an agent that exits during an approval leaves no open question',
   using([], async ({ app, newSession, turn }) => {
     const id = await newSession('other')
     const seen: string[] = []
@@ -125,7 +125,7 @@ test(
 )
 
 test(
-  'it may ask twice for one call; once the turn is stopped no question of it is open any more',
+  'two requests for one call are allowed; stopping the turn closes them',
   using([], async ({ app, newSession, turn }) => {
     const id = await newSession('other')
     const answer = (choice: string) => app.post('/api/approval/respond', { session_id: id, choice })
@@ -151,7 +151,7 @@ test(
 )
 
 test(
-  'a mode that was chosen is there again after a restart',
+  'a chosen mode is restored after a restart',
   using([], async ({ app, newSession, turn }) => {
     const id = await newSession('other')
     await turn(id, 'hello')
@@ -163,7 +163,7 @@ test(
 )
 
 test(
-  'a mode that is refused says why',
+  'a rejected mode reports the reason',
   using(['strict'], async ({ app, newSession, turn }) => {
     const id = await newSession('other')
     await turn(id, 'hello')
@@ -177,7 +177,7 @@ test(
 )
 
 test(
-  'its title stands until a person gives one; a picture goes along with the message it came with',
+  'uses the agent’s title until the user sets one; an image is sent with its message',
   using([], async ({ app, workspace, newSession, turn }) => {
     const id = await newSession('other')
     const titleOf = async () => (await app.get(`/api/session?session_id=${id}`)).body.session.title

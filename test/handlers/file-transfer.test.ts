@@ -188,7 +188,7 @@ raw('media: serves only the workspace, the home’s folders and /tmp; never a se
 
 raw.run()
 
-const zips = suite<Desk>('folders as zip')
+const zips = suite<Desk>('folder downloads')
 zips.before.each(async context => void Object.assign(context, await openDesk()))
 zips.after.each(({ app }) => app.close())
 

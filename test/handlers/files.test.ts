@@ -484,7 +484,7 @@ test('stores the order of workspaces: POST /api/workspaces/reorder', async ({ ap
 
 test.run()
 
-const disks = suite('files over HTTP: the trash on another disk')
+const disks = suite('files over HTTP: trash on another disk')
 
 const otherDisk = (): string | undefined => {
   try {

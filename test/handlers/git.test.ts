@@ -431,7 +431,7 @@ test('omits secrets and state files from status and diffs', async ({ app }) => {
 
 test.run()
 
-const odd = suite('git: an odd environment')
+const odd = suite('git: unusual environments')
 
 odd('the service’s GIT_* variables do not reach git', async () => {
   const desk = await openDesk({

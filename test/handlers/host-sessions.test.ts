@@ -420,7 +420,7 @@ for (const schema of SCHEMAS) {
   test.run()
 }
 
-const broken = suite<{ app: TestApp }>('command-line sessions, no good database')
+const broken = suite<{ app: TestApp }>('CLI sessions without a valid database')
 broken.before.each(async context => {
   context.app = await startApp()
   await show(context.app)

@@ -13,7 +13,7 @@ import { startApp, type TestApp } from '../_app.ts'
 import { createProvider, type Scripted, type ScriptedCall } from '../_provider.ts'
 import { create, runNow } from './_crons.ts'
 
-const test = suite('keys reach neither a page nor a model')
+const test = suite('keys reach no page and no model')
 
 const SECRETS = {
   environment: 'env-Kq83hfLmz0PwXs71',

@@ -8,7 +8,7 @@ import { gate } from '../_provider.ts'
 import { startChat, textOf } from './_chat.ts'
 
 type Chat = Awaited<ReturnType<typeof startChat>>
-const test = suite<{ chat: Chat; workspace: string; id: string }>('masked turns')
+const test = suite<{ chat: Chat; workspace: string; id: string }>('redacted turns')
 
 const KEY = 'glm-4711-AbCdEfGh-0815'
 const OTHER = 'sk-proj-0123456789abcdefghijklmnop'

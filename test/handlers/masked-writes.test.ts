@@ -7,7 +7,7 @@ import { redact } from '../../lib/redact/redact.ts'
 import { startApp, type TestApp } from '../_app.ts'
 import { createProvider, type Scripted } from '../_provider.ts'
 
-const test = suite<{ app: TestApp; provider: Scripted }>('writes of masked texts')
+const test = suite<{ app: TestApp; provider: Scripted }>('writes of redacted text')
 test.before.each(async context => {
   context.provider = await createProvider()
   context.app = await startApp()

@@ -16,7 +16,7 @@ const IMPORTED = '20260101_101010_abcdef'
 const read = (path: string) => JSON.parse(readFileSync(path, 'utf8'))
 const original = read(join(FIXTURES, `${ID}.json`))
 
-const test = suite<{ app: TestApp; sessions: string }>('moving over')
+const test = suite<{ app: TestApp; sessions: string }>('migration from the former service')
 test.before.each(async state => {
   state.app = await startApp()
   state.sessions = join(state.app.state, 'sessions')
@@ -110,7 +110,7 @@ test('leaves a .json without changes in place', async ({ app, sessions }) => {
 
 test.run()
 
-const back = suite('moving back')
+const back = suite('export for the former service')
 
 /** What the loader of Hermes WebUI 0.50 asks for: it constructs its session from these keys. */
 const KEYS =

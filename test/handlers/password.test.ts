@@ -50,7 +50,7 @@ const UNUSABLE = [
 ]
 
 test(
-  'what is accepted signs in, however it is typed',
+  'an accepted password signs in, however it is typed',
   withApp(async app => {
     let headers = {}
     for (const [set, typed] of SPELLINGS) {
@@ -69,7 +69,7 @@ test(
 )
 
 test(
-  'what could not be used is refused with a sentence, and nothing of the request is stored',
+  'rejects an unusable password with a reason and stores nothing of the request',
   withApp(async app => {
     for (const password of UNUSABLE) {
       const { status, body } = await app.post('/api/settings', {
@@ -102,7 +102,7 @@ test('an unusable password variable stops startup with a reason', async () => {
 })
 
 test(
-  'with the variable set, changing and removing are refused and change nothing',
+  'with the variable set, changing and removing are rejected and change nothing',
   withApp(
     async app => {
       const headers = cookieOf(await app.post('/api/auth/login', { password: COMPOSED }))

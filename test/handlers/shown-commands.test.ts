@@ -5,7 +5,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { startChat, types } from './_chat.ts'
 
-const test = suite('commands are shown as they run')
+const test = suite('displayed commands')
 
 const KEY = 'glm-4711-AbCdEfGh-0815'
 

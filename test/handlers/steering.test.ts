@@ -43,7 +43,7 @@ const said = (chat: Chat, at: number): string[] =>
 // Refusals first.
 
 test(
-  'what cannot be done is a sentence: no turn to steer, no such message, nothing said',
+  'rejects steering without a turn, unknown messages and empty text, with a reason',
   withChat([], async chat => {
     const { app } = chat
     const session_id = await named(chat)
@@ -119,7 +119,7 @@ test('sends queued messages in order after a successful turn, without an open pa
 })
 
 test(
-  'after a turn that was stopped it waits, and is sent by hand',
+  'after a stopped turn queued messages wait, and can be sent by hand',
   withChat([{ text: 'never', end: 'headers' }, { text: 'here' }, { text: 'there' }], async chat => {
     const { app } = chat
     const session_id = await named(chat)
@@ -255,7 +255,7 @@ test('steering messages the turn did not read become the next message', async ()
 })
 
 test(
-  'interrupting stops the turn and sends at once; where nothing runs it only sends',
+  'interrupt stops the turn and sends at once; without a turn it only sends',
   withChat(
     [{ text: ['half', ' of it'], end: 'body' }, { text: 'other' }, { text: 'more' }],
     async chat => {

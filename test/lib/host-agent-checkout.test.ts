@@ -16,7 +16,7 @@ import { findAgentDir, installAgentDependencies } from '../../lib/host-agent-che
 import { startApp } from '../_app.ts'
 
 type Context = { root: string; dir: string; marker: string }
-const test = suite<Context>('agent checkout')
+const test = suite<Context>('host agent checkout')
 test.before.each(context => {
   context.root = mkdtempSync(join(tmpdir(), 'agent-'))
   context.dir = join(context.root, 'checkout')

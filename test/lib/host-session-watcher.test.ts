@@ -39,7 +39,7 @@ const setup = () => {
   return { gateway, state, said, poll, beat, timers }
 }
 
-const test = suite('gateway')
+const test = suite('host session watcher')
 
 test('is_alive is false before start, true while running, false after stop', () => {
   const { gateway } = setup()

@@ -9,7 +9,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { openPacked } from '../../lib/packed.ts'
 
-const test = suite('packed')
+const test = suite('packed file')
 const root = mkdtempSync(join(tmpdir(), 'packed-'))
 test.after(() => rmSync(root, { recursive: true }))
 

@@ -10,7 +10,7 @@ import { startApp } from '../_app.ts'
 import { createProvider, type Step } from '../_provider.ts'
 
 const COUNT = 20
-const proof = suite('approvals in numbers')
+const proof = suite('parallel approvals')
 
 const createDice = (seed: number) => {
   let state = seed

@@ -33,7 +33,7 @@ const as = (app: TestApp, cookie: string, path = '/api/sessions') =>
   app.request('GET', path, { headers: { cookie } })
 
 auth(
-  'no cookie, a forged, truncated, doubled or signed-out one opens nothing',
+  'no, forged, truncated, duplicated and signed-out cookies give no access',
   withApp(
     async app => {
       const { cookie, headers } = await signIn(app)
@@ -66,7 +66,7 @@ auth(
 )
 
 auth(
-  'a page without a cookie is sent to exactly /login, whatever was asked for',
+  'redirects a page without a cookie to exactly /login, for every path',
   withApp(
     async app => {
       for (const path of [
@@ -87,7 +87,7 @@ auth(
 )
 
 auth(
-  'five wrong passwords a minute and address, then even the right one waits; another address does not',
+  'after five wrong passwords a minute from one address the right one waits too; other addresses do not',
   withApp(
     async app => {
       const wrong = await Promise.all(Array.from({ length: 7 }, () => signIn(app, 'wrong')))
@@ -101,7 +101,7 @@ auth(
 )
 
 auth(
-  'set in settings: the one who sets it stays in, a restart signs nobody out, a new password everybody else',
+  'setting a password keeps its setter signed in, also after a restart; a new one signs out all others',
   withApp(async app => {
     assert.equal((await app.get('/api/auth/status')).body, {
       auth_enabled: false,
@@ -159,7 +159,7 @@ auth(
 )
 
 auth(
-  'cross-site: a POST, a form, and a GET with effects are refused; same-site ones are not',
+  'cross-site: rejects a POST, a form and a GET with effects; accepts same-site ones',
   withApp(async app => {
     const { body } = await app.post('/api/session/new', {})
     const { session_id } = body.session
@@ -189,7 +189,7 @@ auth(
 )
 
 auth(
-  'DNS rebinding: without a password a foreign Host is refused, with one the cookie decides',
+  'DNS rebinding: without a password a foreign Host is rejected, with one the cookie decides',
   withApp(async app => {
     for (const host of [
       'evil.example',

@@ -199,7 +199,7 @@ const killAgents = () => {
   }
 }
 
-const test = suite('agents from npm')
+const test = suite('real external agents')
 
 /** One of them, by its id; all when absent. */
 const { PROOF_AGENT } = process.env

@@ -129,7 +129,7 @@ const withTurns = (run: (app: TestApp) => Promise<void>) => async () => {
 }
 
 test(
-  'sign-in ended by another device, by signing out, by a new password, by a removed one; the others stay',
+  'streams end when another device, signing out, or a changed or removed password ends the sign-in; others remain',
   withTurns(async app => {
     const mine = cookieOf(await app.post('/api/settings', { _set_password: PASSWORD }))
     const headers = { cookie: mine }
@@ -158,7 +158,7 @@ test(
 )
 
 test(
-  'streams that were opened while no password was set end when one is',
+  'streams opened without a password end when one is set',
   withTurns(async app => {
     await assertEnd(await openAll(app, ''), () =>
       app.post('/api/settings', { _set_password: PASSWORD }),

@@ -29,7 +29,7 @@ const contrast = (a: string, b: string): number => {
   return (light + 0.05) / (dark + 0.05)
 }
 
-const test = suite('look')
+const test = suite('themes and formats')
 
 for (const file of readdirSync(new URL('themes/', style))) {
   test(`${file}: sets the roles and nothing else; contrast of text 4.5:1, of lines 3:1`, () => {

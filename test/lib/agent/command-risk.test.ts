@@ -6,7 +6,7 @@ import { describeLabels, isAllowed, isKnownLabel } from '../../../lib/agent/shel
 import { RULES } from '../../../lib/agent/shell/rules.ts'
 import { cpuMs } from '../../_cpu.ts'
 
-const test = suite('danger')
+const test = suite('command risk')
 
 const PLACE = { home: '/home/ada', cwd: '/home/ada/projects/demo' }
 const judge = (command: string) => assessCommand(command, PLACE)

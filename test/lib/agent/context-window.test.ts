@@ -8,7 +8,7 @@ import { todo } from '../../../lib/agent/tools/todo.ts'
 import type { AgentRequest, LoopMessage, Tool } from '../../../lib/agent/types.ts'
 import { finish, run, type Said, scripted, shape, text, use } from './_run.ts'
 
-const test = suite('fit')
+const test = suite('context window')
 
 const read: Tool = {
   name: 'read',

@@ -14,7 +14,7 @@ import { retryDelayMs, wait } from '../../../lib/agent/retry.ts'
 import { contextLimitIn } from '../../../lib/agent/tokens.ts'
 import type { ModelEndpoint } from '../../../lib/agent/types.ts'
 
-const test = suite('failure')
+const test = suite('provider failures')
 
 const WORDS: [string, string][] = [
   ['You exceeded your current quota', 'quota_exhausted'],

@@ -3,7 +3,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { parseInlineMarkup } from '../../../lib/agent/inline-tool-calls.ts'
 
-const test = suite('as meant')
+const test = suite('inline tool calls')
 
 const reply = (text: string) => ({ text, reasoning: '', refusal: '', calls: [], providerState: [] })
 const call = (name: string, args = '{"say": "hi"}') =>

@@ -10,7 +10,7 @@ import type { ChangeScope, Tool, ToolContext } from '../../../lib/agent/types.ts
 import { createBench } from './tools/_context.ts'
 import { run, scripted, text, use } from './_run.ts'
 
-const test = suite('recorded before it changes')
+const test = suite('checkpoints before changes')
 
 const looking = [
   'ls -la',

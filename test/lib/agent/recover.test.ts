@@ -5,7 +5,7 @@ import { ProviderFailure } from '../../../lib/agent/failure.ts'
 import type { AgentRequest, ModelEndpoint, Recovery } from '../../../lib/agent/types.ts'
 import { finish, run, scripted, shape, text, use } from './_run.ts'
 
-const test = suite('recovering')
+const test = suite('endpoint recovery')
 
 const endpoint = (model: string): ModelEndpoint => ({
   provider: 'custom',

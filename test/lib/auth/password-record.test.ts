@@ -20,7 +20,7 @@ import { UserError } from '../../../lib/errors.ts'
 import { createSettings } from '../../../lib/settings.ts'
 import { startApp, type TestApp } from '../../_app.ts'
 
-const test = suite<{ dir: string; app: TestApp }>('auth/record')
+const test = suite<{ dir: string; app: TestApp }>('auth: password record')
 test.before(async context => {
   context.app = await startApp({ allowErrors: true })
 })

@@ -7,7 +7,7 @@ import * as assert from 'uvu/assert'
 import { checkpointDir } from '../../../lib/checkpoints/checkpoint-store.ts'
 import { createTurns, snapshot } from './_turns.ts'
 
-const test = suite('bounds of checkpoints')
+const test = suite('checkpoint limits')
 const LIMITS = { files: 8, totalBytes: 10_000, fileBytes: 1_000, folders: 8 }
 
 test('reports a folder that is too large once, and still records file tools', async () => {

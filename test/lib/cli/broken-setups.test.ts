@@ -8,7 +8,7 @@ import * as assert from 'uvu/assert'
 import type { Check } from '../../../lib/cli/check.ts'
 import { createDesk, type Desk } from './_run.ts'
 
-const test = suite<{ desk: Desk }>('doctor over broken set-ups')
+const test = suite<{ desk: Desk }>('agent-webui doctor: broken setups')
 test.before.each(state => {
   state.desk = createDesk()
 })

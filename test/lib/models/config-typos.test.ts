@@ -10,7 +10,7 @@ import { yamlFile } from '../../../lib/store/yaml-file.ts'
 import { bare } from './_home.ts'
 import { configOf } from '../../_config.ts'
 
-const test = suite('slips')
+const test = suite('configuration typos')
 
 const OWN = 'http://127.0.0.1:9/v1'
 const GOOD = `model:\n  default: llama\n  provider: custom\n  base_url: ${OWN}\n`

@@ -8,7 +8,7 @@ import { resolveEndpoint } from '../../../lib/models/endpoint.ts'
 import { bare, homeOf } from './_home.ts'
 
 type Given = Parameters<typeof homeOf>[0]
-const test = suite('runtime endpoint')
+const test = suite('model endpoint')
 const KEY = 'sk-test-1234'
 
 const endpointOf = (given: Given, id = '', config = bare) => {

@@ -12,7 +12,7 @@ import { resolveFor } from '../../../lib/models/resolve.ts'
 import { resolveEndpoint } from '../../../lib/models/endpoint.ts'
 import { bare, homeOf } from './_home.ts'
 
-const test = suite<{ bin: string }>('agents of other programs')
+const test = suite<{ bin: string }>('external agents')
 
 const install = (bin: string, ...names: string[]) => {
   for (const name of names) {

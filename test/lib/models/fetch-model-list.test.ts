@@ -9,7 +9,7 @@ import {
 } from '../../../lib/models/fetch-model-list.ts'
 import { idsOf, type ListServer, startLists } from './_lists.ts'
 
-const test = suite<{ lists: ListServer }>('asking for models')
+const test = suite<{ lists: ListServer }>('model list fetcher')
 test.before.each(async context => {
   context.lists = await startLists(idsOf('a', 'b'))
 })

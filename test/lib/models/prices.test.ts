@@ -9,7 +9,7 @@ import { resolveFor } from '../../../lib/models/resolve.ts'
 import { resolveEndpoint } from '../../../lib/models/endpoint.ts'
 import { bare, homeOf } from './_home.ts'
 
-const test = suite('windows and prices')
+const test = suite('context windows and prices')
 
 const loaded = async () => {
   const prices = createPrices()

@@ -4,7 +4,7 @@ import * as assert from 'uvu/assert'
 import { toFamily, toProviderId, toSlug } from '../../../lib/models/provider-ids.ts'
 import { displayName } from '../../../lib/models/providers.ts'
 
-const test = suite('model aliases')
+const test = suite('provider ids')
 
 const SPELLINGS: Record<string, string> = {
   zai: 'glm z-ai z.ai zhipu',

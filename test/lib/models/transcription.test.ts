@@ -12,7 +12,7 @@ const homeWith = (stt: unknown, env: Record<string, string> = {}): ModelHome => 
   dotenv: () => env,
   authJson: () => ({}),
 })
-const test = suite('models/speech')
+const test = suite('transcription service')
 
 test('no service without a key or when disabled', () => {
   assert.is(speechEndpoint(homeWith(undefined)), null)

@@ -10,7 +10,7 @@ import { createProvider } from '../../_provider.ts'
 
 const ATTACK = join(import.meta.dirname, '_attack.mjs')
 
-const programs = suite('own programs')
+const programs = suite('own processes')
 /** The means are those of Linux; README.md says what is missing elsewhere. */
 const test = process.platform === 'linux' ? programs : programs.skip
 

@@ -4,7 +4,7 @@ import * as assert from 'uvu/assert'
 import { createStreamRedactor, redact, watchSecrets } from '../../../lib/redact/redact.ts'
 import { KNOWN, SHAPED } from './_secrets.ts'
 
-const test = suite('redact a stream')
+const test = suite('redacted stream')
 const runs = process.env.PROOF === 'full' ? 40 : 4
 
 /** A small generator with a seed, so that a failure can be repeated. */

@@ -6,7 +6,7 @@ import * as assert from 'uvu/assert'
 import type { UserError } from '../../../lib/errors.ts'
 import { listed, NEW, onDisk, say, texts, withBench } from './_sessions.ts'
 
-const test = suite('sessions/removal')
+const test = suite('sessions/trash')
 
 const SECRET = 'xylophonequartz'
 

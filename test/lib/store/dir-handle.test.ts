@@ -21,7 +21,7 @@ import { createFileScope } from '../../../lib/workspaces/file-scope.ts'
 import { moveEntry, renameEntry } from '../../../lib/workspaces/move-entries.ts'
 import { createText, readText, saveText } from '../../../lib/workspaces/text-files.ts'
 
-const test = suite<{ top: string; root: string }>('held places')
+const test = suite<{ top: string; root: string }>('directory handles')
 test.before.each(context => {
   context.top = mkdtempSync(join(realpathSync(tmpdir()), 'hold-'))
   context.root = join(context.top, 'root')

@@ -10,7 +10,7 @@ import { acquireLock } from '../../../lib/store/instance-lock.ts'
 
 const info = { pid: 4711, address: 'http://127.0.0.1:1', started_at: 1 }
 
-const test = suite<{ dir: string }>('store/instance-lock')
+const test = suite<{ dir: string }>('instance lock')
 test.before.each(context => {
   context.dir = mkdtempSync(join(tmpdir(), 'agent-webui-lock-'))
 })

@@ -7,7 +7,7 @@ import * as assert from 'uvu/assert'
 import { UserError } from '../../../lib/errors.ts'
 import { isInside, realPath, resolveInside } from '../../../lib/store/path-within.ts'
 
-const test = suite('inside')
+const test = suite('path within')
 
 let dir = ''
 let root = ''

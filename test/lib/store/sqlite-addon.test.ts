@@ -23,7 +23,7 @@ import {
 } from '../../../lib/store/sqlite-addon.ts'
 import { openDatabase } from '../../../lib/store/sqlite.ts'
 
-const test = suite('addon')
+const test = suite('sqlite addon')
 const root = mkdtempSync(join(tmpdir(), 'addon-'))
 test.after(() => rmSync(root, { recursive: true }))
 

@@ -12,7 +12,7 @@ import { coveringIds, createGrants, ruleId } from '../../../lib/turn-context/gra
 import type { RuleScope } from '../../../lib/schema/question.ts'
 import { readRule, ruleText } from '../../../lib/turn-context/allow-rules.ts'
 
-const rules = suite('rules')
+const rules = suite('allow rules')
 const dir = realpathSync(mkdtempSync(join(tmpdir(), 'rules-')))
 const [work, other] = ['work', 'other'].map(name => join(dir, name)) as [string, string]
 for (const path of [work, join(work, 'sub'), other]) mkdirSync(path)

@@ -3,7 +3,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { replaySent, annotateMessage, modelText } from '../../../lib/turn-context/user-content.ts'
 
-const test = suite('as sent')
+const test = suite('user content')
 
 const DAY = 86_400
 const telling = {

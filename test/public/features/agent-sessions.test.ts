@@ -6,7 +6,7 @@ import {
   type EarlierSession,
 } from '../../../public/features/external-agent/agent-sessions.ts'
 
-const test = suite('earlier sessions of an agent on the page')
+const test = suite('page: earlier sessions of an agent')
 
 const past: EarlierSession = {
   agent_session_id: 's1',

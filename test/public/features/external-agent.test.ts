@@ -7,7 +7,7 @@ import {
 } from '../../../public/features/external-agent/external-agent.ts'
 import type { ExternalAgent } from '../../../lib/schema/external.ts'
 
-const test = suite('the chip of another program’s agent')
+const test = suite('page: external agent chip')
 
 const choice = (value: string) => ({ value, name: value.toUpperCase(), description: '' })
 

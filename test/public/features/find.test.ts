@@ -37,7 +37,7 @@ const setUp = (texts: string[], loaded = texts.length, loadsNothing = false) => 
   return { chat, find, asked, at }
 }
 
-const test = suite('find')
+const test = suite('find in chat')
 
 test('reports missing earlier messages and retries', async () => {
   const { find, asked } = setUp(['one', 'two', 'three'], 1, true)

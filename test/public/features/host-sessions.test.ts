@@ -18,7 +18,7 @@ import { checkForUpdatesOnce } from '../../../public/features/updates/update-che
 import { createUpdates } from '../../../public/features/updates/updates.ts'
 import { fakePlatform, fakeRow, settle } from '../_page.ts'
 
-const test = suite('page: command line, updates, dictation')
+const test = suite('page: host sessions, updates, dictation')
 
 const refuse = (status: number, message: string) => () => {
   throw new ApiError(status, message)

@@ -5,7 +5,7 @@ import * as assert from 'uvu/assert'
 import { frameDocument } from '../../../public/features/workspace/html-frame.ts'
 import { cpuMs } from '../../_cpu.ts'
 
-const shapes = suite('framed HTML')
+const shapes = suite('HTML frames')
 
 shapes('removes what runs or loads; styles get the nonce', () => {
   const html = frameDocument(

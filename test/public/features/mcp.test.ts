@@ -3,7 +3,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { joinWords, parsePairs, splitWords } from '../../../public/features/mcp/mcp.ts'
 
-const test = suite('the form of an MCP server')
+const test = suite('page: MCP server form')
 
 test('rejects an unclosed quote and a line without a name', () => {
   assert.is(splitWords('npx "pkg'), null)

@@ -42,7 +42,7 @@ const setUp = async (rows: SessionRow[], answers: Answers = {}) => {
   return { ...fake, toasts, profile, sessions, projects, layout, verbs, shown }
 }
 
-const test = suite('projects and profiles of the page')
+const test = suite('page: projects and profiles')
 
 test('finds #tags in titles; ignores headings, # inside words and a lone #', () => {
   assert.equal(tagsOf('Fix #CSS and #über-all, again #css'), ['css', 'über-all'])

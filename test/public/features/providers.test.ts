@@ -87,7 +87,7 @@ const build = (answers: Parameters<typeof fakePlatform>[0] = {}) => {
   return { app, service, toasts, models, onboarding }
 }
 
-const test = suite('models and keys of the page')
+const test = suite('page: models and keys')
 
 test('labels the model chip with the demo model when none is configured', async () => {
   const { models } = build()

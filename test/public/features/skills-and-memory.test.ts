@@ -18,7 +18,7 @@ import {
 } from '../../../public/features/usage/usage.ts'
 import { fakePlatform } from '../_page.ts'
 
-const test = suite('skills, memory, usage on the page')
+const test = suite('page: skills, memory, usage')
 const base = 'http://host/any/path/'
 
 test('routes of the views round-trip', () => {

@@ -11,7 +11,7 @@ import {
 import { resultsOf } from '../../../public/features/transcript/subagent-results.ts'
 import { fakeSession } from '../_page.ts'
 
-const test = suite('subagents of the page')
+const test = suite('page: subagents')
 
 const follow = (chat: Chat, ...events: TurnEvent[]): Chat =>
   events.reduce(

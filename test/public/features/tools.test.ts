@@ -7,7 +7,7 @@ import { createTools } from '../../../public/features/tools/tools.ts'
 import { ApiError } from '../../../public/api.ts'
 import { fakeApi } from '../_page.ts'
 
-const test = suite('state of the tools')
+const test = suite('page: tools')
 
 const toolsets = (own: string[] | null, session_id: string | null = null): Toolsets => ({
   toolsets: ['web', 'file', 'todo'].map(name => ({

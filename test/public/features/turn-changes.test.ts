@@ -56,7 +56,7 @@ const begin = async (answers: Answers) => {
   return { ...fake, toasts, asked, seen, turns }
 }
 
-const test = suite('changes of turns')
+const test = suite('page: changes of a turn')
 
 test('shows a failed list; rejects an unknown turn', async () => {
   const { turns, toasts, asked } = await begin({

@@ -536,7 +536,7 @@ git('shows why git failed', async () => {
 
 git.run()
 
-const shapes = suite('workspace: shapes')
+const shapes = suite('workspace: CSV and MEDIA')
 
 shapes('CSV: quotes, line breaks in quotes, separators', () => {
   assert.equal(parseCsv('a,b\r\n"x ""y"", z","1\n2"\n'), [

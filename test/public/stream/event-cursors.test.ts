@@ -17,7 +17,7 @@ const make = () => {
   return { sources, got, holds, say, reset }
 }
 
-const test = suite('sources')
+const test = suite('event cursors')
 
 test('ignores events of unsubscribed sources', () => {
   const { got, say } = make()

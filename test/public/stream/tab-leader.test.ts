@@ -102,7 +102,7 @@ const browser = ({ locked = true } = {}) => {
   return { open, opened, wait, last: () => opened.at(-1)! }
 }
 
-const test = suite('tabs')
+const test = suite('tab leader')
 
 test('without locks every tab listens for itself', async () => {
   const { open, opened } = browser({ locked: false })

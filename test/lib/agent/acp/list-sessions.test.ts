@@ -8,12 +8,12 @@ import { createReplay } from '../../../../lib/agent/acp/replay.ts'
 import { createToolOutput } from '../../../../lib/tool-output.ts'
 import { using } from './_external.ts'
 
-const test = suite('earlier sessions and pictures of an agent')
+const test = suite('acp: earlier sessions and images')
 
 const served = { provider: 'acp', model: 'tester' }
 const text = (words: string) => ({ type: 'text' as const, text: words })
 
-test('told again: who said what, calls with their results, and nothing after the end', () => {
+test('replays messages with their authors and calls with their results, and nothing after the end', () => {
   const replay = createReplay({ workspace: '/w', served })
   replay.user(text('Look at '), '')
   replay.user(text('a.txt'), '')
@@ -43,7 +43,7 @@ test('told again: who said what, calls with their results, and nothing after the
   )
 })
 
-test('the oldest is left out where it is too long, a whole turn at a time', () => {
+test('drops the oldest turns of a history that is too long', () => {
   const replay = createReplay({ workspace: '/w', served, maxMessages: 4 })
   for (const words of ['one', 'two', 'three']) {
     replay.user(text(words), '')
@@ -78,7 +78,7 @@ const painting = async (
 }
 
 test(
-  'what only claims to be a picture stays a word about it',
+  'replaces invalid images with a note',
   using('', {}, async ({ say }) => {
     await painting(say, 'paint junk', contents => {
       assert.not.match(contents.join(), /MEDIA/)
@@ -90,7 +90,7 @@ test(
 )
 
 test(
-  'pictures of a call and of the answer are files of the session, each drawn once',
+  'images of calls and answers become files of the session, each shown once',
   using('', {}, async ({ say }) => {
     await painting(say, 'paint', (contents, dir, output) => {
       const [, result = '', answer = ''] = contents

@@ -3,10 +3,10 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { using } from './_external.ts'
 
-const test = suite('acp memory')
+const test = suite('acp sessions')
 
 test(
-  'an id that rotates is an alias',
+  'a rotated session id is an alias',
   using('', {}, async at => {
     const { text } = await at.say('rotate')
     assert.is(text, 'Before. After.')
@@ -33,7 +33,7 @@ for (const traits of ['', 'no-resume'])
 
 for (const traits of ['no-load', 'forgets'])
   test(
-    `an agent that forgot is told what was said (${traits})`,
+    `sends the conversation to an agent that lost its session (${traits})`,
     using('', {}, async at => {
       await at.say('hello one')
       await at.restart()
@@ -45,7 +45,7 @@ for (const traits of ['no-load', 'forgets'])
   )
 
 test(
-  'what another model said meanwhile is told; an edited past begins anew',
+  'sends messages of other models; an edited history starts a new session',
   using('', {}, async at => {
     await at.say('hello one')
     at.history.push({ role: 'user', content: 'between' }, { role: 'assistant', content: 'us' })
@@ -63,7 +63,7 @@ test(
 )
 
 test(
-  'a copy is a fork where the agent can do that: it knows what was said',
+  'copying a session forks the agent’s session where supported, with its history',
   using('forks', {}, async at => {
     await at.say('hello one')
     const { text, warnings } = await at.say('recall', { request: { sessionKey: 'copy' } })
@@ -74,7 +74,7 @@ test(
 )
 
 test(
-  'a copy of a session does not share the agent’s',
+  'a copied session does not share the agent’s session',
   using('', {}, async at => {
     await at.say('hello one')
     const first = at.saved.get('tester')?.session_id
@@ -96,7 +96,7 @@ const stopped = (at: Parameters<Parameters<typeof using>[2]>[0], words: string) 
 
 for (const between of ['nothing', 'a restart of ours', 'a kill'] as const)
   test(
-    `after a stop it goes on where it was, whatever happens between: ${between}`,
+    `continues its session after a stop, with this in between: ${between}`,
     using('', {}, async at => {
       await at.say('hello one')
       await stopped(at, 'wait here')
@@ -111,7 +111,7 @@ for (const between of ['nothing', 'a restart of ours', 'a kill'] as const)
 
 for (const traits of ['', 'resumes-only'])
   test(
-    `a message that did not arrive is told with the next one (${traits || 'loads'})`,
+    `sends an undelivered message with the next one (${traits || 'loads'})`,
     using(traits, {}, async at => {
       await at.say('hello one')
       at.place.traits = `${traits} forgets-last`
@@ -124,7 +124,7 @@ for (const traits of ['', 'resumes-only'])
   )
 
 test(
-  'a message that was stopped or broke off may be sent once more: its session is kept',
+  'a stopped or failed message may be sent again: its session is kept',
   using('', {}, async at => {
     await at.say('hello one')
     const session = at.saved.get('tester')?.session_id
@@ -141,7 +141,7 @@ test(
 )
 
 test(
-  'a stopped message that was edited away is not remembered',
+  'forgets a stopped message that was edited away',
   using('', {}, async at => {
     await at.say('hello one')
     await stopped(at, 'wait here')
@@ -151,7 +151,7 @@ test(
 )
 
 test(
-  'a command stands alone: what was missed is told with the next message',
+  'sends a command alone, and missed messages with the next message',
   using('', {}, async at => {
     await at.say('hello one')
     at.history.push({ role: 'user', content: 'between' }, { role: 'assistant', content: 'us' })
@@ -170,7 +170,7 @@ test(
 )
 
 test(
-  'its models: one is chosen, one it has not is told of',
+  'selects one of its models, and reports one it does not have',
   using('', {}, async at => {
     assert.equal((await at.say('hello', { model: 'lab/large:free' })).warnings, [])
     assert.equal(at.agents().modelsOf('default', 'tester'), [

@@ -6,13 +6,13 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { type Told, using } from './_external.ts'
 
-const test = suite('acp agents as they are')
+const test = suite('acp: behavior of real agents')
 
 const resultIn = ({ messages }: Told) =>
   JSON.parse(String(messages.find(({ role }) => role === 'tool')?.content))
 
 test(
-  'a file that is not there is read as an empty one, and can be created',
+  'reads a missing file as empty, and can create it',
   using('', {}, async at => {
     const told = await at.say('create new.txt')
     assert.is(told.text, 'Created.')
@@ -25,7 +25,7 @@ test(
 )
 
 test(
-  'what cannot be read is never an empty file',
+  'an unreadable file is never read as empty',
   using('', {}, async at => {
     writeFileSync(join(at.workspace, 'bin'), Buffer.from([1, 0, 2]))
     const stray = Buffer.concat([Buffer.from('größe'), Buffer.from([0xff])])
@@ -51,7 +51,7 @@ const EDITS: [said: string, after: string][] = [
 ]
 for (const [said, after] of EDITS)
   test(
-    `the diff that is asked about makes the file what it becomes (${said})`,
+    `the diff in the approval matches the resulting file (${said})`,
     using('', {}, async at => {
       const path = join(at.workspace, 'b.txt')
       writeFileSync(path, LONG)
@@ -65,7 +65,7 @@ for (const [said, after] of EDITS)
   )
 
 test(
-  'a refused edit leaves the file, and its diff was seen',
+  'a denied edit leaves the file unchanged after showing its diff',
   using('', {}, async at => {
     const told = await at.say('write a.txt other', { approve: 'deny' })
     assert.match(at.asked[0]?.diff ?? '', /-first\n\+other\n/)
@@ -75,7 +75,7 @@ test(
 )
 
 test(
-  'a file that is to be deleted is shown',
+  'shows a file before its deletion',
   using('', {}, async at => {
     const told = await at.say('remove a.txt')
     assert.is(at.asked[0]?.diff, '--- a.txt\n+++ /dev/null\n@@ -1,1 +0,0 @@\n-first\n')
@@ -84,7 +84,7 @@ test(
 )
 
 test(
-  'a huge change is shown in part, and says so',
+  'shows part of a huge change and says so',
   using('', {}, async at => {
     writeFileSync(join(at.workspace, 'b.txt'), 'x\n'.repeat(30_000))
     await at.say(`write b.txt ${'y '.repeat(10_000)}`)
@@ -98,7 +98,7 @@ test(
 )
 
 test(
-  'files nobody may read are not shown',
+  'does not show protected files',
   using('', {}, async at => {
     writeFileSync(join(at.workspace, 'secret'), 'key\n')
     const request = { forbidden: [join(at.workspace, 'secret')] }
@@ -108,7 +108,7 @@ test(
 )
 
 test(
-  'a command it runs itself: what it printed as it came, and how it ended',
+  'shows the output, while it arrives, and the exit code of a command the agent runs itself',
   using('', {}, async at => {
     const failed = await at.say('shell 3 one two')
     assert.equal(resultIn(failed), { output: 'one\ntwo\n', exit_code: 3, error: null })
@@ -141,7 +141,7 @@ test(
 
 for (const style of ['todos', 'described', 'plan'])
   test(
-    `a list of steps is one of ours (${style})`,
+    `converts a list of steps to our task list (${style})`,
     using('', {}, async at => {
       const told = await at.say(`steps ${style}`)
       const started = told.events.find(event => event.type === 'tool')
@@ -154,7 +154,7 @@ for (const style of ['todos', 'described', 'plan'])
   )
 
 test(
-  'a command with two ways to say yes is an approval, not a question',
+  'a command with two ways to allow it is an approval, not a question',
   using('', {}, async at => {
     assert.is((await at.say('yes echo hi')).text, 'Yes.')
     assert.is(at.asked[0]?.command, 'echo hi')

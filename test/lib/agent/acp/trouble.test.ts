@@ -20,7 +20,7 @@ const failing = (traits: string, words: RegExp, options = {}) =>
     assert.equal(messages, [])
   })
 
-test('a program that is not there', async () => {
+test('reports a missing program', async () => {
   const at = createExternal()
   const endpoint = { ...at.endpoint(), command: ['/nowhere/agent'] }
   const { outcome } = await at.say('hello', { request: { endpoint } })
@@ -28,12 +28,18 @@ test('a program that is not there', async () => {
   await at.close()
 })
 
-test('one that ends at once says why', failing('dies', /ended with code 3: no license found/))
-test('another version', failing('v2', /speaks version 2 .* version 1/))
-test('no answer to the greeting', failing('mute', /did not answer within/, { startMs: 300 }))
+test(
+  'reports why a program exited at startup',
+  failing('dies', /ended with code 3: no license found/),
+)
+test('rejects another protocol version', failing('v2', /speaks version 2 .* version 1/))
+test(
+  'times out without a response to initialize',
+  failing('mute', /did not answer within/, { startMs: 300 }),
+)
 
 test(
-  'not signed in: the ways it offers are told',
+  'not signed in: reports the sign-in methods',
   using('signed-out', {}, async at => {
     const { outcome } = await at.say('hello')
     assert.is(outcome.failure?.type, 'error')
@@ -43,7 +49,7 @@ test(
 )
 
 test(
-  'dies in mid-turn: a sentence, and the next turn finds its session again',
+  'a crash during a turn is reported, and the next turn restores the session',
   using('', {}, async at => {
     await at.say('hello one')
     const dead = await at.say('die now')
@@ -58,7 +64,7 @@ test(
 )
 
 test(
-  'what is no protocol on stdout is tolerated, and kept for the log',
+  'tolerates other output on stdout and logs it',
   using('noisy', {}, async at => {
     const { outcome, text } = await at.say('garbage')
     assert.is(outcome.status, 'finished')
@@ -69,7 +75,7 @@ test(
 )
 
 test(
-  'a hang is cancelled, and then killed',
+  'cancels a turn that hangs, then kills the agent',
   using('stubborn', { silenceMs: 300 }, async at => {
     const { outcome } = await at.say('hang')
     assert.is(outcome.status, 'failed')
@@ -80,7 +86,7 @@ test(
 )
 
 test(
-  'cancel: the agent is told, and stays',
+  'cancel: the agent is notified and keeps running',
   using('', {}, async at => {
     const stop = new AbortController()
     const { outcome } = await at.say('wait', {
@@ -94,7 +100,7 @@ test(
 )
 
 test(
-  'an agent that is deaf to it is stopped',
+  'stops an agent that ignores cancel',
   using('deaf', { graceMs: 200 }, async at => {
     const stop = new AbortController()
     const { outcome } = await at.say('wait', {
@@ -107,7 +113,7 @@ test(
 )
 
 test(
-  'a flood ends the turn and no more than the bound is kept',
+  'a flood ends the turn and is stored within the limit',
   using('deaf', { graceMs: 200 }, async at => {
     const { outcome, events } = await at.say('flood')
     assert.match(outcome.failure?.message ?? '', /said more than can be kept/)
@@ -121,7 +127,7 @@ test(
 )
 
 test(
-  'files outside and deadly commands are refused, each with its sentence',
+  'rejects files outside and blocked commands, each with a reason',
   using('', {}, async at => {
     const { text } = await at.say('outside')
     assert.match(text, /refused: \/etc\/hostname lies outside the workspace/)
@@ -134,7 +140,7 @@ test(
   }),
 )
 
-test('a yes to a program is no yes to whatever it is given', async () => {
+test('allowing a program does not allow its arguments', async () => {
   const terminals = createTerminals()
   const asked: string[] = []
   const ctx = {
@@ -157,7 +163,7 @@ test('a yes to a program is no yes to whatever it is given', async () => {
   assert.equal(asked, ['rm -rf ./precious'])
 })
 
-test('a yes holds in the folder it was given in, and for what decides about the agent only once', async () => {
+test('allowing applies in its folder, and for control files only once', async () => {
   const asked: string[] = []
   const terminals = createTerminals()
   const ctx = {
@@ -199,7 +205,7 @@ test('a yes holds in the folder it was given in, and for what decides about the 
   }
 })
 
-test('no permission opens what is closed to every tool', async () => {
+test('no permission gives access to protected files', async () => {
   const asked: string[] = []
   const asking: Asking = {
     name: 'Tester',
@@ -235,7 +241,7 @@ test('no permission opens what is closed to every tool', async () => {
 })
 
 test(
-  'no permission passes the floor, whatever the person would say',
+  'no permission allows a blocked command, whatever the user would answer',
   using('', {}, async at => {
     const { text, warnings } = await at.say('run rm -rf /')
     assert.is(text, 'It was c.')
@@ -245,7 +251,7 @@ test(
 )
 
 test(
-  'refusing and saying nothing are told',
+  'reports a refusal and an empty answer',
   using('', {}, async at => {
     assert.equal((await at.say('refuse')).warnings, ['Tester refused to go on.'])
     assert.equal((await at.say('nothing')).warnings, [
@@ -255,7 +261,7 @@ test(
 )
 
 test(
-  'nobody uses it: it ends',
+  'exits when idle',
   using('', { idleMs: 50 }, async at => {
     await at.say('hello')
     while (at.agents().running() > 0) await new Promise(resolve => setImmediate(resolve))

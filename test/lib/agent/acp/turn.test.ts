@@ -10,7 +10,7 @@ import { using } from './_external.ts'
 const test = suite('acp turns')
 
 test(
-  'a permission is one of our approvals; a no reaches the agent and the transcript',
+  'a permission request is an approval; a denial reaches the agent and the transcript',
   using('', {}, async at => {
     const denied = await at.say('run echo hi', { approve: 'deny' })
     assert.is(denied.text, 'It was c.')
@@ -36,7 +36,7 @@ test(
 )
 
 test(
-  'a dangerous command carries our labels and is asked about once',
+  'a risky command has our labels and asks once',
   using('', {}, async at => {
     await at.say('run rm -rf ./old')
     assert.is(at.asked.length, 1)
@@ -44,7 +44,7 @@ test(
   }),
 )
 
-test('each choice is mapped onto what is offered', () => {
+test('maps each choice onto the offered options', () => {
   const offer = (...kinds: ('allow_once' | 'allow_always' | 'reject_once' | 'reject_always')[]) =>
     kinds.map(kind => ({ optionId: kind, name: kind, kind }))
   const all = offer('allow_always', 'allow_once', 'reject_once', 'reject_always')
@@ -62,7 +62,7 @@ test('each choice is mapped onto what is offered', () => {
 })
 
 test(
-  'options of its own are a question; nobody there means no',
+  'other options are a question; unattended the answer is no',
   using('', {}, async at => {
     const slow = await at.say('choose', { answer: 'Slower' })
     assert.is(slow.text, '{"outcome":"selected","optionId":"slower"}')
@@ -73,7 +73,7 @@ test(
 )
 
 test(
-  'a form is asked field by field',
+  'asks for a form field by field',
   using('', {}, async at => {
     assert.is(
       (await at.say('form', { answer: '7' })).text,
@@ -86,7 +86,7 @@ test(
 )
 
 test(
-  'thought, words, usage: one message under the id its deltas named',
+  'reasoning, text and usage form one message under the id of its deltas',
   using('', {}, async at => {
     const { events, messages, outcome } = await at.say('hello')
     assert.equal(messages, [
@@ -109,7 +109,7 @@ test(
 )
 
 test(
-  'plan, reading, changing: calls and results in the words of our own tools',
+  'plans, reads and edits appear as calls of our own tools',
   using('', {}, async at => {
     const changed: unknown[] = []
     const { messages, text } = await at.say('work', {
@@ -137,7 +137,7 @@ test(
 )
 
 test(
-  'calls side by side: each answered once, in any order',
+  'answers parallel calls once each, in any order',
   using('', {}, async at => {
     const { messages } = await at.say('together')
     assert.equal(
@@ -160,7 +160,7 @@ test(
 )
 
 test(
-  'its environment is exactly the one it is given',
+  'its environment is exactly the given one',
   using('', {}, async at => {
     at.place.env = { NOTE: 'yes' }
     const { text } = await at.say('env')

@@ -211,7 +211,7 @@ for (const format of FORMATS) {
   test.run()
 }
 
-const small = suite('servers that never say that they are done')
+const small = suite('servers without an end event')
 
 for (const format of FORMATS)
   small(`their answers are whole all the same: ${format.apiMode}`, async () => {

@@ -6,7 +6,7 @@ import { delta, frame } from '../../../_provider.ts'
 import type { Body } from './_matrix.ts'
 import { converse, create, endpointOf, KINDS, serving, strict } from './_thinkers.ts'
 
-const test = suite('thoughts in awkward places')
+const test = suite('reasoning across retries and compaction')
 
 test('after a compaction within the turn the remaining steps keep their reasoning', () => {
   const kind = KINDS[0]!

@@ -7,7 +7,7 @@ import type { Step } from '../../../_provider.ts'
 import { type Body, echo } from './_matrix.ts'
 import { converse, endpointOf, KINDS, serving, strict } from './_thinkers.ts'
 
-const test = suite('thoughts go back')
+const test = suite('reasoning is returned')
 
 for (const kind of KINDS) {
   test(`${kind.name}: three steps, parallel calls, text between them, a steering message`, () => {

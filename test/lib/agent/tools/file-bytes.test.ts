@@ -187,7 +187,7 @@ for (const [name, edit] of Object.entries(WAYS))
     }
   })
 
-test('a refused edit leaves the file as it is', async () => {
+test('a rejected edit leaves the file unchanged', async () => {
   for (const made of files()) {
     bench.write('f', made.bytes)
     for (const given of [
@@ -203,7 +203,7 @@ test('a refused edit leaves the file as it is', async () => {
   }
 })
 
-test('what is added is written in the encoding of the file, or refused', async () => {
+test('writes additions in the encoding of the file, or rejects them', async () => {
   const CASES: [string, string, string | null][] = [
     ['UTF-8', 'ö€→', 'ö€→'],
     ['UTF-16 LE', 'ö€→', 'ö€→'],
@@ -227,7 +227,7 @@ test('what is added is written in the encoding of the file, or refused', async (
   }
 })
 
-test('what is read is the text, whatever its encoding', async () => {
+test('reads text in every encoding', async () => {
   const READ: [string, Buffer, string, string | undefined][] = [
     ['a mark', Buffer.from('\ufeffgröße\r\nb'), '  1|größe\n  2|b', undefined],
     ['UTF-16', Buffer.from('\ufeffgröße\nb', 'utf16le'), '  1|größe\n  2|b', 'UTF-16 LE'],
@@ -263,7 +263,7 @@ test('no edit splits a character of an unknown encoding', async () => {
   assert.is(bytesOf().toString('latin1'), bytes.toString('latin1').replace('= A', '= B'))
 })
 
-test('lines of a quotation that stay keep white space, signs and line ends', async () => {
+test('lines kept from a quoted block keep white space, signs and line endings', async () => {
   const before = 'first  \r\nsay “hi” – “now”\t\nthird \r\nfourth\n'
   bench.write('f', before)
   await bench.json('patch', {
@@ -274,7 +274,7 @@ test('lines of a quotation that stay keep white space, signs and line ends', asy
   assert.is(bytesOf().toString(), 'first  \r\nsay “hi” – “later”\nthird \r\nFOURTH\n')
 })
 
-test('permissions, names and links of a file survive', async () => {
+test('keeps permissions, names and links of a file', async () => {
   const edit = (path: string) => bench.json('patch', { path, old_string: 'one', new_string: 'two' })
   bench.write('f', 'one\n')
   chmodSync(place(), 0o751)
@@ -308,7 +308,7 @@ test('a patch whose last file cannot be written changes none', async () => {
   assert.not(lstatSync(place('dir'), { throwIfNoEntry: false }))
 })
 
-test('what somebody else writes while a person is asked is not overwritten', async () => {
+test('does not overwrite changes made during the approval', async () => {
   const path = join(bench.root, 'outside.txt')
   writeFileSync(path, 'one\ntwo\n')
   bench.ctx.approve = async () => {
@@ -320,7 +320,7 @@ test('what somebody else writes while a person is asked is not overwritten', asy
   assert.is(readFileSync(path, 'utf8'), 'one\ntwo\nthree\n')
 })
 
-test('write_file says what of the old file it kept, and what it could not', async () => {
+test('write_file reports what it kept of the old file and what it could not', async () => {
   const write = (content: string) => bench.json('write_file', { path: 'f', content })
   bench.write('f', Buffer.from('\ufeffone\r\n', 'utf16le'))
   assert.match((await write('new\n')).kept, 'UTF-16 LE, byte order mark')
@@ -332,7 +332,7 @@ test('write_file says what of the old file it kept, and what it could not', asyn
   assert.is(bytesOf().toString(), 'new\r\n')
 })
 
-test('random edits of random files change what they name and nothing else', async () => {
+test('random edits of random files change only their target', async () => {
   let seed = 7
   const random = (below: number) => {
     seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648

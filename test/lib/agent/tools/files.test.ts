@@ -24,7 +24,7 @@ test.after.each(() => bench.close())
 
 const read = (path: string) => readFileSync(join(bench.workspace, path), 'utf8')
 
-test('secrets are neither read nor written, by any way', async () => {
+test('secrets can neither be read nor written, by any way', async () => {
   mkdirSync(join(bench.home, '.ssh'))
   writeFileSync(join(bench.home, '.ssh/id_rsa'), 'KEY')
   writeFileSync(join(bench.root, 'state/.signing_key'), 'KEY')
@@ -49,7 +49,7 @@ test('secrets are neither read nor written, by any way', async () => {
   assert.equal(bench.asked, [])
 })
 
-test('protected files are not written', async () => {
+test('protected files cannot be written', async () => {
   bench.say('always')
   for (const path of [
     '~/.bashrc',
@@ -63,7 +63,7 @@ test('protected files are not written', async () => {
   assert.match(await refused(bench.use('read_file', { path: 'a\0b' })), 'NUL')
 })
 
-test('a write outside the workspace asks first', async () => {
+test('a write outside of the workspace requests approval', async () => {
   const path = join(bench.root, 'outside.txt')
   const denied = await bench.json('write_file', { path, content: 'x' })
   assert.is(denied.status, 'blocked')
@@ -80,7 +80,7 @@ test('a write outside the workspace asks first', async () => {
   assert.is(readFileSync(path, 'utf8'), 'x')
 })
 
-test('a link that appears while a person is asked gains nothing', async () => {
+test('a link created during the approval gains nothing', async () => {
   const aim = join(bench.root, 'aim.txt')
   bench.ctx.approve = async () => {
     symlinkSync(join(bench.home, 'elsewhere'), aim)
@@ -90,7 +90,7 @@ test('a link that appears while a person is asked gains nothing', async () => {
   assert.not(existsSync(join(bench.home, 'elsewhere')))
 })
 
-test('what is no text is not read', async () => {
+test('does not read binary files', async () => {
   bench.write('blob', Buffer.from([1, 2, 0, 3]))
   bench.write('image.png', 'x')
   bench.write('big', Buffer.alloc(11 * 1024 * 1024, 'a'))
@@ -170,7 +170,7 @@ test('replace: ambiguous, missing, everywhere', async () => {
   assert.is(read('f'), 'z y z')
 })
 
-test('replace keeps Windows line ends', async () => {
+test('replace keeps Windows line endings', async () => {
   bench.write('f', 'one\r\ntwo\r\nthree\r\n')
   await bench.json('patch', { path: 'f', old_string: 'one\ntwo', new_string: '1\n2' })
   assert.is(read('f'), '1\r\n2\r\nthree\r\n')
@@ -287,7 +287,7 @@ test('searching names', async () => {
   assert.equal(await names('*.{md,txt}'), ['readme.md'])
 })
 
-test('a search sees no secrets, obeys a stop, and no pattern can hold it up', async () => {
+test('a search sees no secrets, obeys a stop, and is not blocked by any pattern', async () => {
   mkdirSync(join(bench.home, '.ssh'))
   writeFileSync(join(bench.home, '.ssh/id_rsa'), 'alpha')
   writeFileSync(join(bench.root, 'state/key'), 'alpha')

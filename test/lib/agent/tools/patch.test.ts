@@ -103,7 +103,7 @@ const REPLACED: Case[] = [
   ],
 ]
 for (const [title, before, old, fresh, after] of REPLACED)
-  test(`replace: ${title}${after === null ? ' is refused' : ''}`, async () => {
+  test(`replace: ${title}${after === null ? ' is rejected' : ''}`, async () => {
     bench.write('f', before)
     const work = bench.json('patch', { path: 'f', old_string: old, new_string: fresh })
     if (after === null) await refused(work)
@@ -111,7 +111,7 @@ for (const [title, before, old, fresh, after] of REPLACED)
     assert.is(read(), after ?? before)
   })
 
-test('a miss says why and shows the nearest text with its line numbers', async () => {
+test('a failed match gives the reason and the nearest text with line numbers', async () => {
   const lines = Array.from({ length: 40 }, (_, at) => `const value${at} = compute(${at})`)
   bench.write('f', `${lines.join('\n')}\n`)
   const miss = (old: string) =>
@@ -155,7 +155,7 @@ const PATCHED: Case[] = [
   ['another indentation', 'x:\n\ta\n\tb\n', '', '@@\n     a\n-    b\n+    c', 'x:\n\ta\n\tc\n'],
 ]
 for (const [title, before, , hunks, after] of PATCHED)
-  test(`patch: ${title}${after === null ? ' is refused' : ''}`, async () => {
+  test(`patch: ${title}${after === null ? ' is rejected' : ''}`, async () => {
     bench.write('f', before)
     const patch = `*** Begin Patch\n*** Update File: f\n${hunks}\n*** End Patch`
     const work = bench.json('patch', { mode: 'patch', patch })
@@ -164,7 +164,7 @@ for (const [title, before, , hunks, after] of PATCHED)
     assert.is(read(), after ?? before)
   })
 
-test('a patch adds no file over another one, and moves none there', async () => {
+test('a patch neither adds nor moves a file over another', async () => {
   bench.write('f', 'a\n')
   bench.write('g', 'b\n')
   const run = (patch: string) => refused(bench.use('patch', { mode: 'patch', patch }))
@@ -173,12 +173,12 @@ test('a patch adds no file over another one, and moves none there', async () => 
   assert.is(read(), 'a\n')
 })
 
-test('the diff of a new file begins with its names', async () => {
+test('the diff of a new file starts with its names', async () => {
   const { diff } = await bench.json('patch', { mode: 'patch', patch: '*** Add File: f\n+x' })
   assert.is(diff, '--- /dev/null\n+++ b/f\n@@ -0,0 +1,1 @@\n+x\n')
 })
 
-test('Python still reads what was edited with another indentation', async () => {
+test('Python still parses code edited with another indentation', async () => {
   const [TABS, SPACES] = ['\t', '    ']
   const lines = (unit: string, body: string[]) =>
     body.map(line => line.replace(/^>+/, all => unit.repeat(all.length)))

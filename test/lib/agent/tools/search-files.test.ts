@@ -50,14 +50,14 @@ for (const [title, bytes, line, content] of KINDS)
       })
     })
 
-test('a long line is cut around its match', async () => {
+test('truncates a long line around its match', async () => {
   bench.write('f', `${'x'.repeat(1_000_000)}needle${'y'.repeat(1_000_000)}\n`)
   const [hit] = (await search({ pattern: 'needle' })).matches
   assert.match(hit.content, /^\[…\] x+needley+ \[…\]$/)
   assert.ok(hit.content.length < 600)
 })
 
-test('lines around a match, at the ends of a file, too', async () => {
+test('context lines, also at the ends of a file', async () => {
   bench.write('f', 'a1\r\nb\r\nc\r\nd\r\ne1\r\n')
   const { matches } = await search({ pattern: '1', context: 2 })
   assert.equal(
@@ -69,7 +69,7 @@ test('lines around a match, at the ends of a file, too', async () => {
   )
 })
 
-test('pages of every kind of answer follow one another without a gap', async () => {
+test('pages of every kind of result follow without a gap', async () => {
   for (let at = 0; at < 30; at++) bench.write(`d${at % 4}/f${at}`, 'word\nother\nword\n')
   const all = await search({ pattern: 'word', limit: 500 })
   assert.is(all.total_count, 60)
@@ -88,7 +88,7 @@ test('pages of every kind of answer follow one another without a gap', async () 
   assert.is(Object.keys(counts.counts).length, 30)
 })
 
-test('what was not looked at is said', async () => {
+test('reports what was not searched', async () => {
   bench.write('blob', Buffer.from('word\0'))
   bench.write('.gitignore', 'out/\n*.log\n')
   bench.write('out/a', 'word')
@@ -105,7 +105,7 @@ test('what was not looked at is said', async () => {
   assert.match(await refused(search({ pattern: 'word', path: 'blob' })), 'binary')
 })
 
-test('secrets and the state of the service are neither read nor listed, through links either', async () => {
+test('neither reads nor lists secrets and state, also through links', async () => {
   mkdirSync(join(bench.home, '.ssh'))
   writeFileSync(join(bench.home, '.ssh/id'), 'SECRET')
   writeFileSync(join(bench.root, 'state/key'), 'SECRET')
@@ -125,7 +125,7 @@ test('secrets and the state of the service are neither read nor listed, through 
     assert.match(await refused(search({ pattern: 'SECRET', path })), 'denied')
 })
 
-test('links in a circle, in the workspace or in place of what is kept, stop no search and no read', async () => {
+test('circular links stop no search and no read', async () => {
   bench.write('f', 'word\n')
   for (const dir of [bench.workspace, bench.root]) {
     symlinkSync(join(dir, 'two'), join(dir, 'one'))
@@ -139,7 +139,7 @@ test('links in a circle, in the workspace or in place of what is kept, stop no s
   assert.match(JSON.stringify(await bench.json('read_file', { path: 'f' })), 'word')
 })
 
-test('a pattern that never ends is ended, and a text that is no pattern is searched as text', async () => {
+test('aborts a pattern that does not terminate, and searches an invalid one as text', async () => {
   bench.write('f', `${'a'.repeat(60)}!\n`)
   bench.write('g', 'call(a[0\n')
   assert.match(await refused(search({ pattern: '(a+)+$' })), 'too long')
@@ -148,7 +148,7 @@ test('a pattern that never ends is ended, and a text that is no pattern is searc
   assert.match(found.note, 'plain text')
 })
 
-test('a search that is stopped ends at once', async () => {
+test('a stopped search ends at once', async () => {
   bench.write('f', `${'a'.repeat(60)}!\n`)
   const work = bench.use('search_files', { pattern: '(a+)+$' })
   bench.stop(new Error('stopped'))
@@ -227,7 +227,7 @@ const PATTERNS = [
   'n[e]',
 ]
 
-test('finds what git and one line after the other would find, over generated trees', async () => {
+test('finds the same as git and a line-by-line search, over generated trees', async () => {
   const rounds = isFull ? 60 : 4
   for (let round = 0; round < rounds; round++) {
     const next = random(round + 1)
@@ -278,7 +278,7 @@ test('finds what git and one line after the other would find, over generated tre
   }
 })
 
-test('many files are all searched', async () => {
+test('searches many files completely', async () => {
   const dirs = isFull ? 100 : 20
   for (let dir = 0; dir < dirs; dir++) {
     mkdirSync(join(bench.workspace, `d${dir}`))

@@ -13,7 +13,7 @@ test.after.each(() => bench.close())
 
 const item = (id: string, status = 'pending') => ({ id, content: `step ${id}`, status })
 
-test('a wrong status is refused', async () => {
+test('rejects an invalid status', async () => {
   assert.match(await refused(bench.use('todo', { todos: [item('1', 'someday')] })), 'status')
 })
 
@@ -28,7 +28,7 @@ test('replace, merge, read', async () => {
   assert.equal(summary, { total: 3, pending: 1, in_progress: 0, completed: 1, cancelled: 1 })
 })
 
-test('a question nobody answers, one that is answered, one that is too much', async () => {
+test('an unanswered question, an answered one, one that is too long', async () => {
   const ask = { question: ' Which? ', choices: ['a', 'b'] }
   assert.match((await bench.json('clarify', ask)).user_response, 'own judgement')
   bench.ctx.clarify = async (question, choices) => `${question} ${choices[1]}`

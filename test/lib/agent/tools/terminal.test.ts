@@ -29,7 +29,7 @@ const gone = async (pid: number): Promise<boolean> => {
   return false
 }
 
-test('the hardline is refused without asking', async () => {
+test('rejects a blocked command without asking', async () => {
   bench.say('always')
   const result = await run('rm -rf ~')
   assert.is(result.status, 'blocked')
@@ -37,7 +37,7 @@ test('the hardline is refused without asking', async () => {
   assert.equal(bench.asked, [])
 })
 
-test('a dangerous command asks, and denied it does not run', async () => {
+test('a risky command requests approval; denied, it does not run', async () => {
   bench.write('sub/file', 'x')
   const denied = await run('rm -r sub')
   assert.is(denied.status, 'blocked')
@@ -53,7 +53,7 @@ test('a dangerous command asks, and denied it does not run', async () => {
   assert.not(existsSync(join(bench.workspace, 'sub')))
 })
 
-test('what is forbidden to tools is not read by name either', async () => {
+test('protected files cannot be read by name either', async () => {
   writeFileSync(join(bench.root, 'state/key'), 'KEY')
   for (const command of [
     'cat ../state/key',
@@ -79,13 +79,13 @@ test('directory and environment', async () => {
   assert.match(await refused(run('pwd', { workdir: 'nowhere' })), 'does not exist')
 })
 
-test('colours are live, not in the result', async () => {
+test('colors are in the live output, not in the result', async () => {
   const { output } = await run("printf '\\033[31mred\\033[0m'")
   assert.is(output, 'red')
   assert.is(bench.printed.join(''), '\u001b[31mred\u001b[0m')
 })
 
-test('long output keeps its head and its tail', async () => {
+test('long output keeps head and tail', async () => {
   const { output } = await run('echo first; head -c 300000 /dev/zero | tr "\\0" x; echo; echo last')
   assert.ok(output.length < 50_100)
   assert.ok(output.startsWith('first\n') && output.endsWith('last\n'))
@@ -93,14 +93,14 @@ test('long output keeps its head and its tail', async () => {
   assert.ok(bench.printed.join('').length < 201_000)
 })
 
-test('a time-out ends the whole group with exit code 124', async () => {
+test('a timeout kills the whole group with exit code 124', async () => {
   const result = await run('sleep 60 & echo $!; trap "" TERM; wait', { timeout: 1 })
   assert.is(result.exit_code, 124)
   assert.match(result.error, '1 seconds')
   assert.ok(await gone(Number(result.output)))
 })
 
-test('a stop ends it at once', async () => {
+test('a stop kills it at once', async () => {
   const started = performance.now()
   bench.ctx.output = text => {
     bench.printed.push(text)
@@ -112,7 +112,7 @@ test('a stop ends it at once', async () => {
   assert.ok(await gone(Number(result.output)))
 })
 
-test('what is left in the background does not hold it', async () => {
+test('a background process does not delay the result', async () => {
   const started = performance.now()
   const result = await run('sleep 60 & echo $!')
   assert.is(result.exit_code, 0)
