@@ -1,13 +1,13 @@
-/** A parsed file that other programs may change: stat'ed at every use, read and parsed again only when it differs. */
+/** A parsed file that other programs may change: checked with stat on every use, read and parsed again only when it differs. */
 import { statSync } from 'node:fs'
 import { type FileText, type ReadOptions, readText } from './read-text.ts'
 
 export type { FileText }
 
-/** File times advance in ticks: a file this young may change again and keep its time and size. */
+/** File times have a limited resolution: a file changed this recently may change again with the same time and size. */
 const TICK_MS = 50
 
-/** `stamp`: identity, size and times; empty for a file that cannot be reached, undefined while it is too young to be trusted. */
+/** `stamp`: identity, size and times; empty for an inaccessible file, undefined while it changed too recently to be compared. */
 const statFile = (path: string): { stamp: string | undefined; inode: string } => {
   try {
     const found = statSync(path, { bigint: true })
@@ -16,25 +16,25 @@ const statFile = (path: string): { stamp: string | undefined; inode: string } =>
     if (ageMs <= TICK_MS) return { stamp: undefined, inode }
     return { stamp: `${inode}:${found.size}:${found.mtimeNs}:${found.ctimeNs}`, inode }
   } catch {
-    // Reading it will say what is wrong.
+    // Reading the file reports the problem.
     return { stamp: '', inode: '' }
   }
 }
 
 export type CachedFileOptions = ReadOptions & {
-  /** Emptied where it stands it is a problem, see `EMPTIED`: for what must not be lost by a moment's look. */
+  /** Report `EMPTIED_PROBLEM` when the file is truncated in place, instead of returning an empty file. */
   retainsWhenEmptied?: boolean
 }
 
 /**
- * A file that held something and was emptied where it stands: a program in the middle of writing, or a full disk. A new
- * empty file in its place is meant.
+ * For a file that had content and was truncated in place: another program is writing it, or the disk is full. A new empty
+ * file (another inode) is accepted as intended.
  */
-export const EMPTIED_PROBLEM = 'it was emptied (remove it if that is meant)'
+export const EMPTIED_PROBLEM = 'it was emptied (delete it if this was intended)'
 
 /**
- * Returns a function giving the parsed file. The same content gives the same object, so whoever derives something
- * from it may compare identities; treat the value as frozen. `parse` must not throw.
+ * Returns a function that returns the parsed file. The same content gives the same object, so derived values can be cached
+ * by identity; treat the value as frozen. `parse` must not throw.
  */
 export const cachedFile = <T>(
   path: string,
@@ -42,7 +42,7 @@ export const cachedFile = <T>(
   { retainsWhenEmptied = false, ...options }: CachedFileOptions = {},
 ): (() => T) => {
   let last: { stamp: string | undefined; file: FileText; value: T } | undefined
-  /** Where the last content stood. */
+  /** The inode of the last non-empty content. */
   let nonEmptyInode = ''
   const read = (inode: string): FileText => {
     const file = readText(path, options)

@@ -1,4 +1,4 @@
-/** Holds a place below a root by its directory's descriptor: a symlink swapped in afterwards leads nowhere else. */
+/** Opens paths below a root through directory descriptors (openat), so that a symlink swapped in after the check has no effect. */
 import {
   closeSync,
   constants,
@@ -16,58 +16,58 @@ import { errorCode } from './file-error.ts'
 import { realPath, resolveInside } from './path-within.ts'
 
 export type Bounds = {
-  /** A directory, at its real place. */
+  /** The real path of a directory. */
   readonly root: string
-  /** Real places below it that are as if they were not there. */
+  /** Real paths below it that are treated as missing. */
   isHidden(real: string): boolean
 }
 
 export type DirHandle = Disposable & {
-  /** For calls that do not follow a symlink at the end: it stays in the directory that was checked. */
+  /** The path of the entry inside the checked directory. Only for calls that do not follow a final symlink. */
   readonly at: string
-  /** The same for another name in that directory. */
+  /** The same for another name in the directory. */
   sibling(name: string): string
-  /** The real place of the directory, and of the entry in it. */
+  /** The real path of the directory, and of the entry in it. */
   readonly dir: string
   readonly full: string
   /** Relative to the root with forward slashes; `.` for the root itself. */
   readonly path: string
   readonly isRoot: boolean
-  /** False where the system has no paths through descriptors; `openHeld` then looks again after opening. */
+  /** False on systems without /proc/self/fd; `openEntry` then checks again after opening. */
   readonly isAnchored: boolean
-  /** Makes a new name in the directory survive a power cut. */
+  /** Fsyncs the directory, so that a new name in it survives a power cut. */
   sync(): void
 }
 
-/** Longer than any path the system takes. */
+/** Longer than any path the system accepts. */
 const MAX_PATH_CHARS = 4096
 const MAX_NAME_BYTES = 255
 
 const notFound = () => missing('Path not found', { code: 'file_not_found' })
 
-/** A name that may be given to something new: no separators of any system, no control characters. */
+/** Rejects names for new entries with path separators of any system or control characters. */
 export const validateName = (name: string): void => {
   const isBad = /[\0-\x1f\x7f/\\]/.test(name) || name === '.' || name === '..' || !name.trim()
   if (isBad || Buffer.byteLength(name) > MAX_NAME_BYTES) throw invalid('Invalid file name')
 }
 
-/** Characters that HFS+ does not see, so that git takes such a name for the plain one. */
+/** Characters that HFS+ ignores in names, so that git treats such a name as the plain one. */
 const HFS_IGNORABLE = /[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]/g
 
-/** How git may read a name on a file system of any system: `.GIT`, `.git.`, `git~1`, `.git::$INDEX_ALLOCATION`. */
+/** Names that are `.git` on some file system: `.GIT`, `.git.`, `git~1`, `.git::$INDEX_ALLOCATION`. */
 const isGitName = (name: string): boolean =>
   /^(?:\.git|git~\d+)(?:[ .]*|:.*)$/i.test(name.replace(HFS_IGNORABLE, ''))
 
 /**
- * Refuses to put something new into a `.git` folder, or to make one: what is in it (hooks, a file system monitor) is
- * run by the next command of git. `path` is relative to the root.
+ * Rejects new entries in a `.git` folder, and new `.git` folders: the next git command would execute their hooks or file
+ * system monitor. `path` is relative to the root.
  */
 export const rejectGitPath = (path: string): void => {
   if (path.split(/[/\\]/).some(isGitName))
-    throw invalid('Files in a .git folder belong to git. Use git in a terminal for this.')
+    throw invalid("Files in a .git folder can't be changed here. Use git in a terminal.")
 }
 
-/** `any`: also with names that nobody should give to something new, because they were there before. */
+/** `any`: also names that `validateName` rejects, because the directories existed before. */
 type Create = boolean | 'any'
 
 const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK } = constants
@@ -84,13 +84,13 @@ const openOrCreate = (path: string, name: string, create: Create): number => {
   try {
     mkdirSync(path)
   } catch (error) {
-    // Somebody was faster; opening it says whether it is a directory.
+    // Created by another program at the same moment. Opening it checks whether it is a directory.
     if (errorCode(error) !== 'EEXIST') throw error
   }
   return openDirectory(path)
 }
 
-/** From the root down to `dir` (real places), name by name, each opened in the one before and no symlink followed. */
+/** Opens `dir` from the root down, name by name, each relative to the previous one, following no symlink. Both are real paths. */
 const descend = (root: string, dir: string, create: Create): number => {
   let fd = openDirectory(root)
   try {
@@ -107,7 +107,7 @@ const descend = (root: string, dir: string, create: Create): number => {
   }
 }
 
-/** Where descriptors are no paths: checked by name. */
+/** For systems without /proc/self/fd: checks by name. */
 const checkByName = (root: string, dir: string, create: Create): number => {
   for (const name of relative(root, dir).split(sep))
     if (create && create !== 'any' && name) validateName(name)
@@ -117,9 +117,9 @@ const checkByName = (root: string, dir: string, create: Create): number => {
 }
 
 /**
- * `path` as a person or a program says it, relative to the root; everything that leads outside or to a hidden place is
- * missing. `link`: a symlink at the end is meant itself, not what it leads to. `make`: missing directories above it are
- * made. The entry itself need not exist. Dispose of it (`using`) when done.
+ * Opens the directory of `path`, which is relative to the root. Throws `missing` for everything outside the root or hidden.
+ * `link`: a final symlink is the entry itself and is not followed. `create`: creates missing parent directories. The entry
+ * need not exist. Dispose of the handle (`using`) when done.
  */
 export const openDirHandle = (
   bounds: Bounds,
@@ -153,7 +153,7 @@ export const openDirHandle = (
   }
 }
 
-/** Opens what is held: never through a symlink, never waiting for the other end of a pipe. The caller closes it. */
+/** Opens the entry: never through a symlink, never blocking on a pipe. The caller closes the descriptor. */
 export const openEntry = (handle: DirHandle, flags = O_RDONLY, mode?: number): number => {
   const fd = openSync(handle.at, flags | O_NOFOLLOW | O_NONBLOCK, mode)
   if (handle.isAnchored) return fd

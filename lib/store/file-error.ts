@@ -1,7 +1,7 @@
-/** What the file system refused, as a sentence for the person. */
+/** Converts file system errors to UserErrors. */
 import { conflict, diskFull, forbidden, invalid, missing } from '../errors.ts'
 
-/** `ENOENT` and the like; empty for what is no error of the system. */
+/** The error code (`ENOENT`, …); empty for an error without one. */
 export const errorCode = (error: unknown): string =>
   error instanceof Error && 'code' in error ? String(error.code) : ''
 
@@ -26,15 +26,15 @@ export const toUserError = (error: unknown): unknown => {
     case 'EILSEQ':
       return invalid('Invalid file name')
     case 'EXDEV':
-      return invalid('The folder lies on another disk')
+      return invalid('The folder is on another disk')
     case 'EBUSY':
     case 'ETXTBSY':
       return conflict('The file is in use', { code: 'file_in_use' })
     case 'EROFS':
-      return diskFull('The disk is read-only; nothing was changed.')
+      return diskFull('The disk is read-only. Nothing was changed.')
     case 'ENOSPC':
     case 'EDQUOT':
-      return diskFull('The disk is full; nothing was changed.')
+      return diskFull('The disk is full. Nothing was changed.')
     default:
       return error
   }

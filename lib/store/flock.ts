@@ -1,4 +1,4 @@
-/** A lock between processes that the command-line client takes as well: flock(1) on a lock file, or a file of our own where there is no flock. */
+/** A lock between processes, shared with the host agent: flock(1) on a lock file, or a marker file where flock is missing. */
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { linkSync, renameSync, rmSync, writeFileSync } from 'node:fs'
@@ -9,46 +9,45 @@ import { makeDir } from './make-dir.ts'
 import { appendText, readWholeText } from './read-text.ts'
 
 export type FileLockOptions = {
-  /** How long to wait for whoever holds it; 0 tries once. */
+  /** How long to wait for the lock; 0 tries once. */
   timeoutMs: number
-  /** The program; tests name one that is not there. */
+  /** The flock program; tests name one that does not exist. */
   flock?: string
 }
 
 type Release = () => Promise<void>
 
 const RETRY_MS = 20
-/** How long the helper may take to say that it holds a free lock: a process has to start. */
+/** How long the helper process may take to start and report a free lock. */
 const START_MS = 2_000
 
-/** Tells our own marks from those of an earlier process with the same number (in a container it is always 1). */
+/** Distinguishes our markers from those of an earlier process with the same pid (in a container it is always 1). */
 const SELF = `${process.pid} ${randomBytes(8).toString('hex')}`
 
 const codeOf = (error: unknown): unknown =>
   error instanceof Error && 'code' in error ? error.code : undefined
 
-/** Of a pipe, a socket, a device, a folder. */
-const NO_FILE = new Set(['ENXIO', 'ENOTSUP', 'EISDIR'])
+/** Error codes of opening a socket, a pipe, a device or a folder. */
+const NOT_A_FILE_CODES = new Set(['ENXIO', 'ENOTSUP', 'EISDIR'])
 
-/** Makes the file flock locks, private; its content says nothing. */
+/** Creates the lock file, private and empty. */
 const touch = (path: string): void => {
   makeDir(dirname(path))
   try {
     appendText(path, '')
   } catch (error) {
-    if (!NO_FILE.has(String(codeOf(error)))) throw error
-    throw unavailable(`${path} is not an ordinary file. Remove it, and try again.`)
+    if (!NOT_A_FILE_CODES.has(String(codeOf(error)))) throw error
+    throw unavailable(`${path} is not a regular file. Delete it and try again.`)
   }
 }
 
 /**
- * `flock <path> cat` holds the lock for as long as its input is open: until we close it, or until this process is
- * gone, however it ends. What `cat` gives back says that the lock is held. Null: there is no such program;
- * undefined: somebody else has it.
+ * `flock <path> cat` holds the lock while its stdin is open: until we close it, or until this process ends for any reason.
+ * The echo of `cat` reports that the lock is held. Null: the program does not exist; undefined: the lock is taken.
  */
-const takeWithProgram = (path: string, program: string, timeoutMs: number) =>
+const lockWithFlock = (path: string, program: string, timeoutMs: number) =>
   new Promise<Release | null | undefined>((resolve, reject) => {
-    // A group of its own: Ctrl+C in the terminal must not take the lock away in the middle of a write.
+    // In its own process group: Ctrl+C in the terminal must not release the lock during a write.
     const child = spawn(program, [timeoutMs === 0 ? '-xn' : '-x', path, 'cat'], {
       stdio: ['pipe', 'pipe', 'ignore'],
       detached: true,
@@ -67,7 +66,7 @@ const takeWithProgram = (path: string, program: string, timeoutMs: number) =>
       if (codeOf(error) === 'ENOENT' || codeOf(error) === 'EACCES') resolve(null)
       else reject(error)
     })
-    // A helper that is gone before it answered: `ended` says the rest.
+    // EPIPE: the helper exited before it read the input; `ended` handles it.
     child.stdin.on('error', () => child.kill())
     child.stdout.once('data', () => {
       clearTimeout(timer)
@@ -89,44 +88,44 @@ const isAlive = (pid: number): boolean => {
     process.kill(pid, 0)
     return true
   } catch (error) {
-    // Not allowed to signal it means that it is there.
+    // EPERM: the process exists and belongs to another user.
     return codeOf(error) === 'EPERM'
   }
 }
 
-const isLeft = (mark: string): boolean => {
+const isStale = (mark: string): boolean => {
   if (mark === SELF) return false
   const pid = Number(mark.split(' ', 1)[0])
   return !Number.isInteger(pid) || pid <= 0 || pid === process.pid || !isAlive(pid)
 }
 
-const readMark = (path: string): string | undefined => {
+const readMarker = (path: string): string | undefined => {
   try {
     return readWholeText(path)
   } catch {
-    // Released between our try and this look.
+    // Released since we failed to create it.
     return undefined
   }
 }
 
-/** Takes the mark of a dead process away; true when the name may be free now. */
-const clearLeft = (path: string, mark: string): boolean => {
+/** Removes the marker of a dead process; true when the name may be free now. */
+const removeStale = (path: string, mark: string): boolean => {
   const aside = `${path}.${randomBytes(6).toString('hex')}`
   try {
     renameSync(path, aside)
   } catch {
-    // Somebody else was faster.
+    // Another process removed it first.
     return true
   }
-  // Judged by its content after the move: a living one that came in between gets its place back.
-  const isStillLeft = readMark(aside) === mark
-  if (!isStillLeft) linkSync(aside, path)
+  // Check the content after the move: a live marker created in between is moved back.
+  const isStillStale = readMarker(aside) === mark
+  if (!isStillStale) linkSync(aside, path)
   rmSync(aside, { force: true })
-  return isStillLeft
+  return isStillStale
 }
 
-/** Whole or not at all: written under another name and linked, so that nobody reads a mark half written. */
-const putMark = (path: string): boolean => {
+/** Creates the marker atomically: written under another name and linked, so that it is never read half written. */
+const createMarker = (path: string): boolean => {
   const mine = `${path}.${randomBytes(6).toString('hex')}`
   writeFileSync(mine, SELF, { mode: 0o600 })
   try {
@@ -140,23 +139,23 @@ const putMark = (path: string): boolean => {
   }
 }
 
-/** For machines without flock(1): the agent does not see it, so a writer also reads again and renames (decision 37). */
-const takeOwn = async (path: string, timeoutMs: number): Promise<Release | undefined> => {
+/** For machines without flock(1). The host agent does not see this lock, so a writer also rereads and renames (decision 37). */
+const lockWithMarker = async (path: string, timeoutMs: number): Promise<Release | undefined> => {
   const until = performance.now() + timeoutMs
   for (;;) {
-    if (putMark(path)) {
+    if (createMarker(path)) {
       return async () => rmSync(path, { force: true })
     }
-    const mark = readMark(path)
-    if (mark === undefined || (isLeft(mark) && clearLeft(path, mark))) continue
+    const mark = readMarker(path)
+    if (mark === undefined || (isStale(mark) && removeStale(path, mark))) continue
     if (performance.now() >= until) return undefined
     await sleep(RETRY_MS)
   }
 }
 
 /**
- * Runs `work` while holding the lock on `path` (for example `MEMORY.md.lock`), which is made when missing and stays.
- * Refuses with 503 when somebody holds it longer than `timeoutMs`. Not re-entrant: the same lock inside `work` waits for itself.
+ * Runs `work` while holding the lock on `path` (for example `MEMORY.md.lock`). The file is created when missing and stays.
+ * Throws `unavailable` (503) when the lock is not free within `timeoutMs`. Not reentrant: taking it again in `work` deadlocks.
  */
 export const withFileLock = async <T>(
   path: string,
@@ -164,9 +163,9 @@ export const withFileLock = async <T>(
   work: () => T | Promise<T>,
 ): Promise<T> => {
   touch(path)
-  const taken = await takeWithProgram(path, flock, timeoutMs)
-  const release = taken === null ? await takeOwn(`${path}.own`, timeoutMs) : taken
-  if (!release) throw unavailable('Another program is writing this file; try again in a moment')
+  const taken = await lockWithFlock(path, flock, timeoutMs)
+  const release = taken === null ? await lockWithMarker(`${path}.own`, timeoutMs) : taken
+  if (!release) throw unavailable('Another program is writing this file. Try again in a moment.')
   try {
     return await work()
   } finally {

@@ -1,4 +1,4 @@
-/** One service per state directory: a lock that dies with its process, however that ends. */
+/** One server per state directory: a lock that is released when its process ends for any reason. */
 import { rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { writeAtomic } from './atomic-write.ts'
@@ -7,19 +7,19 @@ import { readWholeText } from './read-text.ts'
 
 export type InstanceInfo = {
   pid: number
-  /** Where it answers, for the sentence the second one prints. */
+  /** Its URL, for the error message of a second instance. */
   address: string
   /** Seconds since 1970. */
   started_at: number
 }
 
 export type InstanceLock = {
-  /** Replaces what others are told of us. */
+  /** Writes the information that other processes read about this instance. */
   announce(info: InstanceInfo): void
   release(): void
 }
 
-/** The process id of the running instance; undefined when there is none, or none that says so. */
+/** The process id of the running instance; undefined when none runs or its file is unreadable. */
 export const runningPid = (stateDir: string): number | undefined => {
   try {
     const { pid } = JSON.parse(
@@ -27,7 +27,7 @@ export const runningPid = (stateDir: string): number | undefined => {
     ) as Partial<InstanceInfo>
     return Number.isInteger(pid) ? pid : undefined
   } catch {
-    // Nothing runs; a note that cannot be read says as little.
+    // No instance, or a damaged file.
     return undefined
   }
 }
@@ -37,7 +37,7 @@ const holderOf = (file: string): string => {
     const { pid, address } = JSON.parse(readWholeText(file)) as Partial<InstanceInfo>
     return ` (process ${Number(pid)}, ${String(address).slice(0, 200)})`
   } catch {
-    // It is only for the sentence, and the holder may not have written it yet.
+    // Only part of the message, and the holder may not have written it yet.
     return ''
   }
 }
@@ -51,11 +51,11 @@ const isBusy = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_BUSY')
 
 /**
- * Takes the lock or throws an Error with a sentence. `timeoutMs` waits for a holder that is about to go, as when
- * the service replaces itself.
+ * Takes the lock or throws an Error with a sentence. `timeoutMs`: how long to wait for a holder that is exiting, as when
+ * the server restarts itself.
  *
- * Nobody else in this process may open `instance.lock`: closing any descriptor of a file drops the POSIX locks the
- * process has on it. That is why everything readable stands in `instance.json` beside it.
+ * No other code in this process may open `instance.lock`: closing any descriptor of a file drops all POSIX locks the
+ * process has on it. Therefore the readable information is in `instance.json` beside it.
  */
 export const acquireLock = (
   stateDir: string,
@@ -66,7 +66,7 @@ export const acquireLock = (
   const path = join(stateDir, 'instance.lock')
   const found = statSync(path, { throwIfNoEntry: false })
   if (found && !found.isFile())
-    throw new Error(`${path} is not an ordinary file; remove it and start again`)
+    throw new Error(`${path} is not a regular file. Delete it and start again.`)
   const open = () => {
     const db = openDatabase(path, {
       timeoutMs,

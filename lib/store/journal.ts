@@ -1,4 +1,4 @@
-/** An append-only file of lines: one write for each batch, a torn tail mended on open, a full disk undone. */
+/** An append-only file of lines: one write per batch, a torn tail is repaired on open, a partial write on a full disk is undone. */
 import {
   closeSync,
   constants,
@@ -17,11 +17,11 @@ import { appendText, openFile } from './read-text.ts'
 const LF = 10
 const CHUNK_BYTES = 65_536
 
-/** What tells one state of a file from another: inode, size and time of change. Compared as one text. */
+/** Identifies a state of a file: inode, size and modification time in one string. */
 export type Stamp = string
 
 export type Line = {
-  /** Of the line's first byte in the file. */
+  /** Byte offset of the line in the file. */
   offset: number
   /** Without the LF. */
   bytes: Buffer
@@ -31,9 +31,9 @@ export type Journal = {
   readonly path: string
   /** Bytes after the last append. */
   readonly size: number
-  /** Writes all lines in one `write`, or none of them: then it throws and the file is as it was. */
+  /** Writes all lines in one `write`. When it throws, the file is unchanged. */
   append(lines: readonly string[]): void
-  /** Resolves when everything appended before the call is on the disk. */
+  /** Resolves when everything appended before the call is on the disk (fdatasync). */
   sync(): Promise<void>
   stat(): Stamp
   close(): void
@@ -48,13 +48,13 @@ export type JournalOptions = {
   write?: Write
 }
 
-/** The disk has no room, or takes no writes at all. Other codes are surprises and go up unchanged. */
+/** The disk is full or accepts no writes. Other errors are unexpected and passed on unchanged. */
 const FULL = new Set(['ENOSPC', 'EDQUOT', 'EFBIG', 'EROFS'])
 
 export const isDiskFull = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && FULL.has(String(error.code))
 
-/** `undefined` when there is no such file; a folder, a pipe or a device of the name is none, and opening it may never end. */
+/** Undefined when there is no such file. A folder, pipe or device is not a file: opening it could block forever. */
 export const fileStamp = (path: string): Stamp | undefined => {
   const stat = statSync(path, { bigint: true, throwIfNoEntry: false })
   return stat?.isFile() ? `${stat.ino}:${stat.size}:${stat.mtimeNs}` : undefined
@@ -65,20 +65,20 @@ export const fdStamp = (fd: number): Stamp => {
   return `${stat.ino}:${stat.size}:${stat.mtimeNs}`
 }
 
-/** At most `length` bytes; never a buffer larger than what is there, because thousands of small files are read in a row. */
+/** Reads at most `length` bytes. The buffer is never larger than the file, because thousands of small files are read in a row. */
 const readAt = (fd: number, from: number, length: number): Buffer => {
-  const there = Math.max(0, Math.min(length, fstatSync(fd).size - from))
-  const chunk = Buffer.allocUnsafe(there)
+  const available = Math.max(0, Math.min(length, fstatSync(fd).size - from))
+  const chunk = Buffer.allocUnsafe(available)
   let got = 0
-  while (got < there) {
-    const count = readSync(fd, chunk, got, there - got, from + got)
+  while (got < available) {
+    const count = readSync(fd, chunk, got, available - got, from + got)
     if (count === 0) break
     got += count
   }
-  return got === there ? chunk : chunk.subarray(0, got)
+  return got === available ? chunk : chunk.subarray(0, got)
 }
 
-/** Every finished line from byte `from` on; what follows the last LF is not a line yet and is left out. */
+/** Every complete line from byte `from`. Bytes after the last LF are not a line yet. */
 export function* readLines(fd: number, from = 0): Generator<Line> {
   let chunkBytes = CHUNK_BYTES
   let rest: Buffer = Buffer.alloc(0)
@@ -92,21 +92,21 @@ export function* readLines(fd: number, from = 0): Generator<Line> {
       yield { offset: restAt + start, bytes: held.subarray(start, stop) }
       start = stop + 1
     }
-    // A line longer than the chunk: read in doubling steps, or a 4 MB line would be copied 64 times.
+    // The line is longer than the chunk: double it, or a 4 MB line would be copied 64 times.
     if (start === 0) chunkBytes *= 2
     rest = held.subarray(start)
     restAt += start
   }
 }
 
-/** Every finished line that ends before byte `before`, the last one first. Reads only as far as it is asked. */
+/** Every complete line that ends before byte `before`, last first. Reads lazily. */
 export function* readLinesBackward(fd: number, before?: number): Generator<Line> {
   const end = before ?? fstatSync(fd).size
   let chunkBytes = CHUNK_BYTES
   let held: Buffer = Buffer.alloc(0)
   let heldAt = end
 
-  /** Position of the last LF below `limit`, −1 when there is none; widens what is held as needed. */
+  /** Offset of the last LF below `limit`, −1 when there is none. Extends the buffer as needed. */
   const lastLf = (limit: number): number => {
     while (true) {
       const found = limit > heldAt ? held.lastIndexOf(LF, limit - heldAt - 1) : -1
@@ -137,14 +137,14 @@ const isJsonObject = (text: string): boolean => {
     const value: unknown = JSON.parse(text)
     return isObjectOrArray(value)
   } catch {
-    // Not JSON: that is the answer.
+    // Not JSON.
     return false
   }
 }
 
 /**
- * Cuts what follows the last LF. We send nothing before its line is whole, so a torn line was never
- * acknowledged; a whole JSON text without its LF comes from another program and is kept in `<name>.torn`.
+ * Truncates what follows the last LF. We acknowledge nothing before its line is complete, so a torn line of ours is
+ * unacknowledged. A complete JSON text without LF comes from another program and is saved in `<name>.torn`.
  */
 const repairTail = (fd: number, path: string): number => {
   const { size } = fstatSync(fd)
@@ -160,7 +160,7 @@ const repairTail = (fd: number, path: string): number => {
   return keep
 }
 
-/** Opens for append. Throws the file system's error when the file is missing, or exists and `create` is set. */
+/** Opens a journal for appending and repairs its tail. Throws the file system's error when it is missing, or exists and `create` is set. */
 export const openJournal = (
   path: string,
   { create = false, write = writeSync }: JournalOptions = {},
@@ -179,13 +179,13 @@ export const openJournal = (
   let flight: Promise<void> | null = null
   let next: Promise<void> | null = null
 
-  /** Takes back the part of a batch that did reach the file. */
+  /** Truncates the part of a batch that reached the file. */
   const undo = (written: number): void => {
     if (written === 0) return
     try {
       ftruncateSync(fd, fstatSync(fd).size - written)
     } catch {
-      // Not even that: half a line stands there, so nothing may follow it until the next open mends it.
+      // Half a line is left in the file. Nothing may be appended until the next open repairs it.
       broken = true
     }
   }
@@ -207,7 +207,7 @@ export const openJournal = (
     },
     append(lines) {
       if (closed) throw new Error(`Expected an open journal: ${path}`)
-      if (broken) throw unavailable('This file could not be written and is read-only for now')
+      if (broken) throw unavailable("Couldn't write this file. It is read-only for now.")
       if (lines.length === 0) return
       const data = Buffer.from(`${lines.join('\n')}\n`)
       let written = 0
@@ -230,10 +230,10 @@ export const openJournal = (
         flight = flush()
         return flight
       }
-      // The one under way may have started before our lines were written: one more follows it, for all callers.
+      // The running flush may have started before these lines were written. All callers share one more after it.
       next ??= flight
         .catch(() => {
-          // Its own caller hears of it; ours gets the result of its own flush.
+          // Reported to its own caller.
         })
         .then(() => {
           next = null
@@ -246,7 +246,7 @@ export const openJournal = (
     close() {
       if (closed) return
       closed = true
-      // Closing under a running fdatasync could hand its number to another file.
+      // Closing during fdatasync could reuse the descriptor number for another file.
       if (!flight && !next) closeSync(fd)
     },
   }

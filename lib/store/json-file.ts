@@ -1,4 +1,4 @@
-/** One JSON file: read as it stands now, replaced whole, never overwritten while it cannot be understood. */
+/** One JSON file: read in its current state, replaced atomically, never overwritten while it is damaged. */
 import { basename } from 'node:path'
 import { conflict, messageOf } from '../errors.ts'
 import { type FileText, cachedFile } from './cached-file.ts'
@@ -7,21 +7,21 @@ import { replaceText } from './atomic-write.ts'
 
 export type JsonFile<T> = {
   readonly path: string
-  /** The parsed value; treat it as frozen. Of a broken file: the last good value of this process, else the empty one. */
+  /** The parsed value; treat it as frozen. For a damaged file, the last good value of this process, else the empty one. */
   read(): T
-  /** Why the file cannot be understood, or null. */
+  /** Why the file cannot be read, or null. */
   problem(): string | null
-  /** It cannot be understood, and never could since this process began: `read` answers the empty value. */
+  /** True when the file cannot be read and never could in this process, so `read` returns the empty value. */
   isLost(): boolean
-  /** Refuses while the file is broken, so that what somebody mistyped can still be mended by hand. */
+  /** Throws a conflict while the file is damaged, so that a typo can still be fixed by hand. */
   write(value: unknown): void
 }
 
-/** What is wrong with a JSON text, by its line. Never in the words of the parser: those quote the text, which may hold keys. */
+/** Describes a JSON error with its line. Never uses the parser's message, which quotes the text and may contain API keys. */
 export const jsonReason = (error: unknown, text: string): string => {
   if (!(error instanceof SyntaxError))
     return error instanceof Error && error.name === 'ZodError'
-      ? 'it does not have the shape this service writes'
+      ? 'it does not have the expected format'
       : messageOf(error)
   const [, position] = /position (\d+)/.exec(error.message) ?? []
   const isCut = /end of JSON|Unterminated/i.test(error.message)
@@ -30,7 +30,7 @@ export const jsonReason = (error: unknown, text: string): string => {
   return `line ${line}: ${isCut ? 'its JSON ends too early' : 'it is not valid JSON'}`
 }
 
-/** `parse` turns any JSON value into T; it gets undefined for a missing file, and may throw on a wrong shape. */
+/** `parse` converts any JSON value to T. It receives undefined for a missing file, and may throw. */
 export const jsonFile = <T>(
   path: string,
   parse: (value: unknown) => T,
@@ -46,7 +46,7 @@ export const jsonFile = <T>(
       good = { value: parse(JSON.parse(text)) }
       return { value: good.value, problem: null }
     } catch (error) {
-      // Half-written or mistyped: go on with what we knew, and say so to whoever asks.
+      // Half written or mistyped: use the last good value and report the problem.
       return { value: good ? good.value : parse(undefined), problem: jsonReason(error, text) }
     }
   }
@@ -59,7 +59,7 @@ export const jsonFile = <T>(
     write(value) {
       const { problem } = view()
       if (problem)
-        throw conflict(`${basename(path)} cannot be read; mend or remove it first (${problem})`)
+        throw conflict(`${basename(path)} can't be read. Fix or delete it first (${problem}).`)
       replaceText(path, `${JSON.stringify(value, null, 2)}\n`)
     },
   }

@@ -1,8 +1,8 @@
-/** Keeps the numbers of a JSON file that another program owns as well: 1.0 stays 1.0, twenty digits stay twenty. */
+/** Preserves the exact numbers of a JSON file shared with another program: 1.0 stays 1.0, and 20 digits stay 20. */
 
 type RawJson = { rawJSON: (text: string) => unknown }
 
-/** A reviver for `JSON.parse`: a number that JavaScript would write otherwise is written back as it stood. */
+/** A reviver for `JSON.parse`: a number that JavaScript would format differently keeps its source text (JSON.rawJSON). */
 export const preserveNumbers = (
   _key: string,
   value: unknown,

@@ -1,4 +1,4 @@
-/** Makes a directory and those above it, one after the other. */
+/** Creates a directory and its parents. */
 import { mkdirSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { errorCode } from './file-error.ts'
@@ -7,8 +7,8 @@ const isDirectory = (path: string): boolean =>
   statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
 
 /**
- * Like `mkdir -p`. Node's own recursive way never ends where the system answers ENOENT for a name below a directory that
- * exists, as it does in /proc.
+ * Like `mkdir -p`. Node's recursive mkdir loops forever where the system returns ENOENT for a name below an existing
+ * directory, as in /proc.
  */
 export const makeDir = (path: string, mode = 0o700): void => {
   if (isDirectory(path)) return

@@ -1,6 +1,6 @@
-/** A named lock inside this process: callers with the same key wait for each other, in order. */
+/** Locks inside this process, by key: calls with the same key run one after the other, in order. */
 
-/** `mutex()` gives a function that runs `work` when all earlier work of the same key has ended, however it ended. */
+/** Returns a function that runs `work` when all earlier work with the same key has succeeded or failed. */
 export const mutex = () => {
   const tails = new Map<string, Promise<unknown>>()
   return async <T>(key: string, work: () => Promise<T>): Promise<T> => {
@@ -10,7 +10,7 @@ export const mutex = () => {
     try {
       return await mine
     } finally {
-      // Only the last in line may clear the name, or a waiting caller would be overtaken.
+      // Only the last in the queue may delete the key, or a new caller would overtake a waiting one.
       if (tails.get(key) === mine) tails.delete(key)
     }
   }

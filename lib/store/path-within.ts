@@ -1,4 +1,4 @@
-/** Answers "is this path inside that root" for the disk as it is: symlinks resolved, dangling ones included. */
+/** Checks whether a path is inside a root, with symlinks resolved, including dangling ones. */
 import { lstatSync, readlinkSync, realpathSync } from 'node:fs'
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { missing } from '../errors.ts'
@@ -6,8 +6,8 @@ import { missing } from '../errors.ts'
 const MAX_LINKS = 40
 
 /**
- * Where a path really leads. What does not exist yet keeps its name below its real parent; a dangling symlink
- * counts as the place it points to, because that is where a write would go.
+ * Resolves all symlinks. A missing entry keeps its name below its real parent. A dangling symlink resolves to its target,
+ * because a write would go there.
  */
 export const realPath = (path: string, links = 0): string => {
   const full = resolve(path)
@@ -18,29 +18,29 @@ export const realPath = (path: string, links = 0): string => {
   }
   const parent = dirname(full)
   if (parent === full) return full
-  const place = join(realPath(parent, links), basename(full))
-  const target = links < MAX_LINKS ? linkTarget(place) : null
-  return target === null ? place : realPath(resolve(dirname(place), target), links + 1)
+  const resolved = join(realPath(parent, links), basename(full))
+  const target = links < MAX_LINKS ? linkTarget(resolved) : null
+  return target === null ? resolved : realPath(resolve(dirname(resolved), target), links + 1)
 }
 
 const linkTarget = (path: string): string | null => {
   try {
     return lstatSync(path).isSymbolicLink() ? readlinkSync(path) : null
   } catch {
-    // Nothing there: it is simply a name that may be created.
+    // Missing: a name that may be created.
     return null
   }
 }
 
-/** True for the root itself and everything below it, both taken at their real place. */
+/** True for the root itself and everything below it. Compares real paths. */
 export const isInside = (root: string, path: string): boolean => {
   const way = relative(realPath(root), realPath(path))
   return way === '' || (way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way))
 }
 
 /**
- * The real place of `path`, read relative to `root`; it need not exist yet.
- * Refuses as missing what leads outside: whoever asks learns nothing about the rest of the disk.
+ * The real path of `path`, relative to `root`; it need not exist. Throws `missing` for a path outside the root, so that a
+ * caller learns nothing about the rest of the disk.
  */
 export const resolveInside = (root: string, path: string): string => {
   if (path.includes('\0')) throw missing('Path not found', { code: 'file_not_found' })

@@ -1,4 +1,4 @@
-/** Reads a file that a person or another program can damage: an ordinary file of a sane size in UTF-8, or the reason why not. */
+/** Reads files that a person or another program may damage: a regular file of a sane size in UTF-8, or the reason why not. */
 import {
   closeSync,
   constants,
@@ -12,7 +12,7 @@ import {
 } from 'node:fs'
 import { errorCode } from './file-error.ts'
 
-/** Far beyond any file of settings. */
+/** Far larger than any settings file. */
 export const MAX_FILE_BYTES = 8 * 1024 * 1024
 
 /** `text` is null for a missing file; `problem` says why an existing one could not be read. */
@@ -29,11 +29,11 @@ const reasonOf = (error: unknown): string => {
   switch (errorCode(error)) {
     case 'EACCES':
     case 'EPERM':
-      return 'this user may not read it'
+      return 'permission denied'
     case 'ENOENT':
-      return 'it is a link that leads nowhere'
+      return 'it is a broken symlink'
     case 'ELOOP':
-      return 'its links lead in a circle'
+      return 'its symlinks form a loop'
     case 'ENXIO':
       return 'it is a socket'
     default:
@@ -41,7 +41,7 @@ const reasonOf = (error: unknown): string => {
   }
 }
 
-/** No file is an ordinary state; a link that leads nowhere is not, and neither is a folder that may not be looked into. */
+/** True for a missing file; false for a broken symlink and for a file in an inaccessible folder. */
 const isMissing = (path: string, error: unknown): boolean => {
   if (!['ENOENT', 'ENOTDIR'].includes(errorCode(error))) return false
   try {
@@ -55,25 +55,25 @@ const isMissing = (path: string, error: unknown): boolean => {
 const sizeText = (bytes: number): string =>
   bytes >= 1024 * 1024 ? `${bytes / 1024 / 1024} MB` : `${bytes / 1024} kB`
 
-/** With the code the system has for it: callers tell a folder from what is missing. */
-const notOrdinary = (found: Stats): Error => {
+/** With an error code, so that callers can distinguish a folder from a missing file. */
+const notRegular = (found: Stats): Error => {
   const kind = KINDS.find(([is]) => is(found))?.[1]
-  const error = new Error(`it is ${kind ?? 'no file'}, not an ordinary file`)
+  const error = new Error(`it is ${kind ?? 'no file'}, not a regular file`)
   return Object.assign(error, { code: found.isDirectory() ? 'EISDIR' : 'ENOTSUP' })
 }
 
 const { O_RDONLY, O_WRONLY, O_APPEND, O_CREAT, O_NONBLOCK = 0, O_NOCTTY = 0 } = constants
 
 /**
- * Opens an ordinary file, or what a link leads to. Never waits for what is none: opening a pipe at whose other end is no
- * program would hold up the whole service. Throws the system's error, or the reason.
+ * Opens a regular file, following symlinks. Never blocks: opening a pipe without a writer would block the whole process.
+ * Throws the system's error, or the reason.
  */
 export const openFile = (path: string, flags = O_RDONLY, mode = 0o600): number => {
   const fd = openSync(path, flags | O_NONBLOCK | O_NOCTTY, mode)
   try {
     const found = fstatSync(fd)
     if (found.isFile()) return fd
-    throw notOrdinary(found)
+    throw notRegular(found)
   } catch (error) {
     closeSync(fd)
     throw error
@@ -88,12 +88,12 @@ const withFd = <T>(fd: number, work: (fd: number) => T): T => {
   }
 }
 
-/** All of an ordinary file, however long. */
+/** The whole content of a regular file of any size. */
 export const readWhole = (path: string): Buffer => withFd(openFile(path), fd => readFileSync(fd))
 
 export const readWholeText = (path: string): string => readWhole(path).toString('utf8')
 
-/** Adds to an ordinary file, which is made where it is missing. */
+/** Appends to a regular file and creates it when missing. */
 export const appendText = (path: string, text: string): void =>
   withFd(openFile(path, O_WRONLY | O_APPEND | O_CREAT), fd => writeFileSync(fd, text))
 
@@ -102,7 +102,7 @@ const readBounded = (path: string, maxBytes: number): Buffer => {
   try {
     const chunks: Buffer[] = []
     let size = 0
-    // Not by the size it claims: some files have none, others grow.
+    // Not by the reported size: some files report 0, others grow.
     while (size <= maxBytes) {
       const chunk = Buffer.allocUnsafe(Math.min(64 * 1024, maxBytes + 1 - size))
       const length = readSync(fd, chunk)
@@ -119,7 +119,7 @@ const readBounded = (path: string, maxBytes: number): Buffer => {
 
 const decode = (bytes: Buffer): string => {
   try {
-    // Without its byte order mark.
+    // TextDecoder drops the byte order mark.
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch {
     const [a, b] = bytes
@@ -128,7 +128,7 @@ const decode = (bytes: Buffer): string => {
   }
 }
 
-/** The line with the first byte that belongs to no character. */
+/** The line of the first invalid byte. */
 const badLine = (bytes: Buffer): string => {
   const shown = bytes.toString('utf8')
   const at = shown.indexOf('\uFFFD')
@@ -137,13 +137,13 @@ const badLine = (bytes: Buffer): string => {
 
 export type ReadOptions = {
   maxBytes?: number
-  /** A link that leads nowhere yet is a missing file: its target is made with the first write. */
+  /** A dangling symlink counts as a missing file: the first write creates its target. */
   mayDangle?: boolean
-  /** For records of what happened: a damaged line is one line, not the whole file. */
+  /** For logs: invalid bytes are replaced, so that they damage one line and not the whole file. */
   lossy?: boolean
 }
 
-/** The bytes of an ordinary file; throws the reason why not, or the system's error for a missing one. */
+/** The bytes of a regular file. Throws an Error with the reason, or the system's error for a missing file. */
 export const readBytes = (path: string, maxBytes = MAX_FILE_BYTES): Buffer => {
   try {
     return readBounded(path, maxBytes)

@@ -1,4 +1,4 @@
-/** Writes the packed native addon of SQLite into a private directory and proves that it loads from there. */
+/** Unpacks the native SQLite addon of the single-file build into a private directory, and checks that it loads. */
 import { createHash, randomBytes } from 'node:crypto'
 import {
   lstatSync,
@@ -13,10 +13,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { messageOf } from '../errors.ts'
 
-/** Where the addon comes from: bytes that are only unpacked when no earlier start left them on disk. */
+/** The packed addon. `read` is called only when no earlier start has unpacked it. */
 export type AddonSource = Readonly<{ target: string; sha256: string; read(): Buffer }>
 
-/** Directories to try, best first; each is made when it is missing. */
+/** Directories to try, best first; each is created when missing. */
 export const addonCandidates = (places: {
   stateDir: string
   cacheHome: string | undefined
@@ -28,8 +28,8 @@ export const addonCandidates = (places: {
 ]
 
 /**
- * The path of an addon that has been loaded once. A directory that others may write to is passed over: what is loaded
- * from there would run as us. All directories failing is one sentence that names each and its reason.
+ * Returns the path of the addon after loading it once. Skips directories that other users can write to: their code would
+ * run as us. When all directories fail, throws one Error that names each with its reason.
  */
 export const installAddon = (
   source: AddonSource,
@@ -51,7 +51,7 @@ export const installAddon = (
       load(path)
       return path
     } catch (error) {
-      // The next directory may do: this one can be full, read-only, foreign or mounted noexec.
+      // Try the next directory: this one may be full, read-only, owned by another user or mounted noexec.
       reasons.push(`${directory || 'the temporary directory'}: ${messageOf(error)}`)
     }
   }
@@ -79,7 +79,7 @@ const install = (source: AddonSource, directory: string): string => {
 const checkPrivate = (directory: string): void => {
   const info = lstatSync(directory)
   if (!info.isDirectory()) throw new Error('not a directory')
-  // Windows has neither owner ids nor permission bits; its profile directories are private by inheritance.
+  // Windows has no owner ids or permission bits; profile directories are private by inheritance.
   if (!process.getuid) return
   if (info.uid !== process.getuid()) throw new Error('belongs to another user')
   if (info.mode & 0o022) throw new Error('others may write to it')
@@ -90,14 +90,14 @@ const isIntact = (path: string, sha256: string): boolean => {
     if (!lstatSync(path).isFile()) return false
     return createHash('sha256').update(readFileSync(path)).digest('hex') === sha256
   } catch {
-    // Missing or unreadable: it is written anew, and that says what is wrong.
+    // Missing or unreadable: writing it again reports the reason.
     return false
   }
 }
 
 const dlopen = (path: string): void => process.dlopen({ exports: {} }, path)
 
-/** This machine in the words of the addon's file names: `linux-x64`, `linuxmusl-arm64`, `darwin-arm64`, … */
+/** This platform as named in the addon's file names: `linux-x64`, `linuxmusl-arm64`, `darwin-arm64`, … */
 export const thisTarget = (): string =>
   `${process.platform}${process.platform === 'linux' && isMusl() ? 'musl' : ''}-${process.arch}`
 
@@ -105,7 +105,7 @@ const isMusl = (): boolean => {
   try {
     return /\/ld-musl-[^/\s]*\.so/.test(readFileSync('/proc/self/maps', 'latin1'))
   } catch {
-    // Without /proc the loader cannot be seen; glibc is what nearly everybody has.
+    // Without /proc the loader is unknown; assume glibc, the most common one.
     return false
   }
 }

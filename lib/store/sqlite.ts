@@ -1,4 +1,4 @@
-/** Opens SQLite files: pragmas, numbered migrations, and the only import of the driver. */
+/** Opens SQLite databases: pragmas, numbered migrations, error classes. The only import of the driver. */
 import { rmSync } from 'node:fs'
 import BetterSqlite from 'better-sqlite3'
 
@@ -7,22 +7,22 @@ export type Statement<P extends unknown[] = unknown[], R = unknown> = BetterSqli
 
 export type DatabaseOptions = {
   /**
-   * Each is run once, in order, in a transaction of its own; their number is kept in `user_version`. Never edit one: add.
-   * Absent: the file belongs to another program, and its version says nothing to us.
+   * Each runs once, in order, in its own transaction; `user_version` counts them. Never edit one, add a new one.
+   * Absent: the file belongs to another program, and its version is ignored.
    */
   migrations?: readonly string[]
   /** For example `journal_mode = WAL`; run before the migrations. */
   pragmas?: readonly string[]
   readonly?: boolean
-  /** Refuses, instead of making, a file that is not there. */
+  /** Throws for a missing file instead of creating it. */
   mustExist?: boolean
-  /** Path of the native addon. Absent, it is found inside node_modules; the one-file build passes its own. */
+  /** Path of the native addon, in the single-file build. Absent: the one in node_modules. */
   addon?: string | undefined
   /** How long to wait for another connection's lock. */
   timeoutMs?: number
 }
 
-/** Works in worker threads as well. Throws when the file was written by a newer version of the program. */
+/** Also works in worker threads. Throws when a newer version of the program wrote the file. */
 export const openDatabase = (
   file: string,
   {
@@ -64,13 +64,13 @@ const migrate = (db: Database, migrations: readonly string[]): void => {
   }
 }
 
-/** The file is no database any more, or not the one we opened: whoever can rebuild it should. */
+/** The file is damaged, or no longer the one we opened. A cache can be rebuilt. */
 const CORRUPT = /^SQLITE_(CORRUPT|NOTADB|READONLY_DBMOVED|CANTOPEN|IOERR)/
 
 export const isCorrupt = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && CORRUPT.test(String(error.code))
 
-/** The disk takes no more, or takes nothing: a file of this kind cannot be built anew there either. */
+/** The disk is full or accepts no writes, so rebuilding the file there would fail as well. */
 const UNWRITABLE = /^SQLITE_(FULL|READONLY|CANTOPEN|IOERR)|^(ENOSPC|EDQUOT|EROFS|EACCES|EPERM)$/
 
 export const isUnwritable = (error: unknown): boolean =>
@@ -78,11 +78,11 @@ export const isUnwritable = (error: unknown): boolean =>
   (('code' in error && UNWRITABLE.test(String(error.code))) ||
     /directory does not exist/.test(error.message))
 
-/** Another connection holds the lock; trying again later may succeed. */
+/** Another connection holds the lock; a retry may succeed. */
 export const isBusy = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && /^SQLITE_(BUSY|LOCKED)/.test(String(error.code))
 
-/** Removes a database that can be rebuilt, with the files SQLite keeps beside it. */
+/** Deletes a database with its `-wal`, `-shm` and `-journal` files. */
 export const removeDatabase = (file: string): void => {
   for (const suffix of ['', '-wal', '-shm', '-journal']) rmSync(file + suffix, { force: true })
 }

@@ -1,4 +1,4 @@
-/** What the state directory holds of the service: closed to tools and to requests about files, everything else in it is not. */
+/** The server's own files in the state directory. Tools and file requests must not access them. */
 import { join } from 'node:path'
 import { isInside } from './path-within.ts'
 
@@ -24,6 +24,6 @@ const OWN = [
 
 export const protectedPaths = (stateDir: string): string[] => OWN.map(name => join(stateDir, name))
 
-/** A folder that could never be worked in: the state directory itself, or a part of what the service keeps there. */
+/** True for the state directory itself and everything in the server's own files, none of which can be a workspace. */
 export const isProtectedPath = (stateDir: string, path: string): boolean =>
   path === stateDir || protectedPaths(stateDir).some(place => isInside(place, path))

@@ -1,7 +1,7 @@
 /**
- * Text files byte for byte: what the bytes of a file say, and changes that leave every other byte as it is.
- * A file is decoded so that each byte can be found again: bytes that are no text in its encoding stand as lone
- * surrogates U+DC80–U+DCFF in `text` (never in what is shown), so offsets in the text are offsets in the file.
+ * Decodes text files reversibly, and edits them without changing any other byte. Bytes that are invalid in the file's
+ * encoding become lone surrogates U+DC80–U+DCFF in `text` (as Python's surrogateescape does; never displayed), so that
+ * offsets in the text map to offsets in the file.
  */
 import { isUtf8 } from 'node:buffer'
 import { invalid } from '../errors.ts'
@@ -11,24 +11,24 @@ export type Encoding =
   | 'UTF-16 LE'
   | 'UTF-16 BE'
   | 'Windows-1252'
-  /** UTF-8 with stray bytes in between. */
+  /** UTF-8 with stray bytes. */
   | 'UTF-8 with other bytes'
-  /** One of many in which only ASCII is sure. */
+  /** Only ASCII is certain. */
   | 'unknown'
 
 export type TextBytes = {
   bytes: Buffer
   encoding: Encoding
-  /** Bytes of the byte order mark, which is not part of `text`. */
+  /** Length of the byte order mark in bytes. It is not part of `text`. */
   bom: number
   text: string
 }
 
 export type Edit = { start: number; end: number; text: string }
 
-/** A NUL this early makes a file binary, unless it is UTF-16 and says so. */
+/** A NUL in this many first bytes makes a file binary, unless it has a UTF-16 byte order mark. */
 const HEAD_BYTES = 8_192
-/** Beginnings of files that are not text although they may hold no NUL early on. */
+/** Magic numbers of binary formats that may have no early NUL. */
 const MAGIC = ['%PDF', 'PK\u0003\u0004', '\u007fELF', '\u001f\u008b', '\u0089PNG']
 
 const utf16Of = (bytes: Uint8Array): Encoding | null => {
@@ -45,7 +45,7 @@ export const isBinary = (bytes: Uint8Array): boolean => {
   return MAGIC.some(magic => text.startsWith(magic))
 }
 
-/** Null for a binary file. Never fails otherwise: what is no text is kept as bytes. */
+/** Null for a binary file. Never throws: invalid bytes are preserved. */
 export const readTextBytes = (bytes: Buffer): TextBytes | null => {
   if (isBinary(bytes)) return null
   const utf16 = utf16Of(bytes)
@@ -61,7 +61,7 @@ export const readTextBytes = (bytes: Buffer): TextBytes | null => {
   return { bytes, encoding, bom, text: fromMixed(body, encoding !== 'unknown') }
 }
 
-/** What a reader sees: bytes that are no text as U+FFFD. */
+/** The text to display, with invalid bytes as U+FFFD. */
 export const displayText = ({ text, encoding }: TextBytes): string =>
   hasEscapes(encoding) ? replaceEscapes(text) : text
 
@@ -70,13 +70,13 @@ export const replaceEscapes = (text: string): string => text.replace(ESCAPES, '\
 export const hasEscapes = (encoding: Encoding): boolean =>
   encoding === 'unknown' || encoding === 'UTF-8 with other bytes'
 
-/** Lone only: the second half of a pair is part of a character. */
+/** Lone surrogates only: the second half of a pair is part of a character. */
 const ESCAPE = /(?<![\ud800-\udbff])[\udc80-\udcff]/
 const ESCAPES = new RegExp(ESCAPE, 'g')
 export const isEscape = (char: string | undefined): boolean =>
   char !== undefined && char >= '\udc80' && char <= '\udcff'
 
-/** Edits in order of their place, none touching another's text. Throws a sentence when one cannot be written. */
+/** Applies edits, which are sorted and do not overlap. Throws a UserError when new text cannot be encoded. */
 export const splice = (file: TextBytes, edits: readonly Edit[]): Buffer => {
   const parts: Buffer[] = []
   let [inText, inBytes, kept] = [0, file.bom, 0]
@@ -94,8 +94,8 @@ export const splice = (file: TextBytes, edits: readonly Edit[]): Buffer => {
 }
 
 /**
- * Two bytes may be one character in an unknown encoding, and the second may look like ASCII: an edit begins and ends
- * where that cannot be.
+ * In an unknown encoding two bytes may be one character, and the second may look like ASCII. An edit must begin and end
+ * where that is impossible.
  */
 const checkBounds = (text: string, start: number, end: number): void => {
   const opens = isEscape(text[start - 1]) && start < text.length && text.charCodeAt(start) >= 0x20
@@ -110,11 +110,11 @@ const sizeOf = (text: string, encoding: Encoding): number => {
   if (encoding === 'UTF-16 LE' || encoding === 'UTF-16 BE') return text.length * 2
   if (encoding === 'Windows-1252') return text.length
   if (encoding === 'UTF-8') return Buffer.byteLength(text)
-  // A lone surrogate counts three bytes and stands for one.
+  // A lone surrogate counts as three bytes and represents one.
   return Buffer.byteLength(text) - 2 * (text.match(ESCAPES)?.length ?? 0)
 }
 
-/** Throws a sentence when a character cannot be written in this encoding. */
+/** Throws a UserError when a character does not exist in this encoding. */
 export const encode = (text: string, encoding: Encoding): Buffer => {
   if (encoding === 'UTF-16 LE') return Buffer.from(text, 'utf16le')
   if (encoding === 'UTF-16 BE') return Buffer.from(text, 'utf16le').swap16()
@@ -131,7 +131,7 @@ export const encode = (text: string, encoding: Encoding): Buffer => {
   return Buffer.from(text)
 }
 
-/** A piece of a file's own text, back to what it was. */
+/** The original bytes of a piece of the file's own text. */
 export const toBytes = (text: string, encoding: Encoding): Buffer => {
   if (!hasEscapes(encoding)) return encode(text, encoding)
   const parts = text.split(new RegExp(`(${ESCAPE.source})`))
@@ -147,7 +147,7 @@ const fromUtf16 = (bytes: Buffer, encoding: Encoding): string =>
 
 // ── Windows-1252 ────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** 0x80–0x9F; the five bytes without a character stand for themselves. Everything above is as in Latin-1. */
+/** 0x80–0x9F; the five undefined bytes map to themselves. Everything above is as in Latin-1. */
 const WINDOWS = '€\x81‚ƒ„…†‡ˆ‰Š‹Œ\x8dŽ\x8f\x90‘’“”•–—˜™š›œ\x9džŸ'
 
 const fromWindows = (bytes: Buffer): string =>
@@ -165,12 +165,12 @@ const toWindows = (text: string): Buffer =>
     'latin1',
   )
 
-/** What bytes that are no UTF-8 are most likely to be. Nothing but which characters may be added depends on it. */
+/** The most likely encoding of bytes that are not UTF-8. It only decides which characters may be added. */
 const guess = (bytes: Buffer): Encoding => {
   const { valid, invalid: strays } = countUtf8(bytes)
   if (valid > strays) return 'UTF-8 with other bytes'
   const text = bytes.toString('latin1')
-  // Western text has single letters beyond ASCII inside words; other scripts have runs of them, or bytes rare in it.
+  // Western text has single non-ASCII letters inside words; other scripts have runs of them, or bytes that are rare in it.
   const isRare = /[\x81\x83\x88\x8d\x8f\x90\x98\x9d]|\x82[\x9f-\xf1]/.test(text)
   const runs = text.match(/[\x80-\xff]{4,}/g) ?? []
   const isForeign = runs.some(run => run.length > 7 || /[\x80-\xbf\xd7\xf7]/.test(run))
@@ -179,7 +179,7 @@ const guess = (bytes: Buffer): Encoding => {
 
 // ── UTF-8 with stray bytes ──────────────────────────────────────────────────────────────────────────────────────────
 
-/** Bytes of the character that begins here; 0 when none does. */
+/** The length in bytes of the character that begins here; 0 for an invalid byte. */
 const lengthAt = (bytes: Buffer, at: number): number => {
   const first = bytes[at] ?? 0
   if (first < 0x80) return 1
@@ -187,7 +187,7 @@ const lengthAt = (bytes: Buffer, at: number): number => {
   return first >= 0xc2 && first <= 0xf4 && isUtf8(bytes.subarray(at, at + length)) ? length : 0
 }
 
-/** Characters beyond ASCII, and bytes that are part of none. */
+/** The number of valid non-ASCII characters and of invalid bytes. */
 const countUtf8 = (bytes: Buffer): { valid: number; invalid: number } => {
   const count = { valid: 0, invalid: 0 }
   for (let at = 0; at < bytes.length; ) {

@@ -1,4 +1,4 @@
-/** Whole new text for a file: encoding, byte order mark and line ends stay the file's own, unchanged lines their bytes. */
+/** Replaces a file's text: keeps its encoding, byte order mark and line endings, and the bytes of unchanged lines. */
 import { isUtf8 } from 'node:buffer'
 import { diffArrays } from 'diff'
 import { invalid } from '../errors.ts'
@@ -13,19 +13,19 @@ import {
   toBytes,
 } from './text-bytes.ts'
 
-/** Beyond it two texts have little in common, and comparing them takes long. */
+/** Beyond this, the texts have little in common and the diff takes too long. */
 const MAX_DIFFERENT_LINES = 4_000
 
 const LINE = /[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+/g
 const endOf = (line: string): string => /(?:\r\n|\n|\r)$/.exec(line)?.[0] ?? ''
 
-/** Lines with their ends. A carriage return alone ends a line only where nothing else does. */
+/** Lines with their endings. A lone CR ends a line only when the text has no LF. */
 export const splitLines = (text: string): string[] =>
   text.includes('\n') ? (text.match(/[^\n]*\n|[^\n]+/g) ?? []) : (text.match(LINE) ?? [])
 
 export type LineEnd = '\n' | '\r\n' | '\r'
 
-/** Which line ends a text has. */
+/** The line endings that occur in a text. */
 export const lineEndsOf = (text: string): Set<LineEnd> => {
   const ends = new Set<LineEnd>()
   if (text.includes('\r\n')) ends.add('\r\n')
@@ -35,8 +35,8 @@ export const lineEndsOf = (text: string): Set<LineEnd> => {
 }
 
 /**
- * What the file is written as. Throws a sentence when that would damage it. `isReadAsUtf8`: whoever changed the text saw
- * replacement characters for all that is no UTF-8.
+ * The new bytes of the file. Throws a UserError when writing it would damage the file. `isReadAsUtf8`: the text was edited
+ * with replacement characters for everything that is not UTF-8.
  */
 export const rewriteText = (
   old: Buffer,
@@ -50,7 +50,7 @@ export const rewriteText = (
   }
   const fresh = file.bom > 0 ? content.replace(/^\ufeff/, '') : content
   const ends = lineEndsOf(file.text)
-  // A text that has carriage returns says itself where they belong.
+  // Text with carriage returns already has the line endings it wants.
   const isPlain = !fresh.includes('\r') && (ends.has('\r\n') || ends.has('\r'))
   const view = viewOf(file, isReadAsUtf8)
   if (view || (isPlain && ends.size > 1)) return merge(file, fresh, { isPlain, view })
@@ -59,7 +59,7 @@ export const rewriteText = (
   return Buffer.concat([old.subarray(0, file.bom), encode(text, file.encoding)])
 }
 
-/** How a line looked to whoever changed the text, where that is not how it stands in the file. */
+/** How a line looked in the editor, when that differs from the file. */
 type View = ((line: string) => string) | null
 
 const viewOf = ({ encoding }: TextBytes, isReadAsUtf8: boolean): View => {
@@ -70,7 +70,7 @@ const viewOf = ({ encoding }: TextBytes, isReadAsUtf8: boolean): View => {
 
 type Merge = { isPlain: boolean; view: View }
 
-/** Line by line: what is the same in both keeps its bytes. */
+/** Compares line by line; unchanged lines keep their bytes. */
 const merge = (file: TextBytes, fresh: string, { isPlain, view }: Merge): Buffer => {
   const lines = splitLines(file.text)
   const keys = lines.map(line => {
@@ -111,7 +111,7 @@ const checkShown = (text: string): void => {
 
 type Change = { added: boolean; removed: boolean; value: string[]; count: number }
 
-/** What both have at the beginning and at the end is not compared again. */
+/** Diffs two lists of lines. Common lines at the beginning and the end are skipped first. */
 const changes = (old: string[], fresh: string[]): Change[] => {
   const most = Math.min(old.length, fresh.length)
   let head = 0

@@ -1,7 +1,7 @@
-/** Writing into a file that must stay the same file: one with several names, or of an owner we cannot give files to. */
+/** Overwrites a file in place: one with several hard links, or whose owner we cannot give to a new file. */
 import { fchownSync, fstatSync, fsyncSync, ftruncateSync, readFileSync, writeSync } from 'node:fs'
 
-/** `fd` is open for reading and writing. What was there is put back when the disk takes no more. */
+/** `fd` is open for reading and writing. The old content is restored when writing fails. */
 export const overwriteFd = (fd: number, bytes: Buffer): void => {
   const before = readFileSync(fd)
   try {
@@ -19,7 +19,7 @@ const writeAll = (fd: number, bytes: Buffer): void => {
   fsyncSync(fd)
 }
 
-/** Makes a new file belong to whom another one belongs; false where only the system's administrator may. */
+/** Gives a new file the owner of another one; false when this requires root. */
 export const copyOwner = (
   fd: number,
   owner: { uid: number | bigint; gid: number | bigint },
@@ -31,7 +31,7 @@ export const copyOwner = (
     fchownSync(fd, uid, gid)
     return true
   } catch {
-    // The caller writes into the old file instead.
+    // The caller overwrites the old file instead.
     return false
   }
 }

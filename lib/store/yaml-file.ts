@@ -1,4 +1,4 @@
-/** One YAML file: read as it stands now, edited in place so that comments, order and quoting survive. */
+/** One YAML file: read in its current state, edited so that comments, order and quoting survive. */
 import { existsSync } from 'node:fs'
 import { basename } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
@@ -15,23 +15,23 @@ export type YamlEdit = readonly [path: readonly string[], value: unknown]
 export type YamlFile = {
   readonly path: string
   /**
-   * The mapping as plain values; treat it as frozen. Of a broken file: the last version that could be read. Where there
-   * is none it refuses with file, line and reason: what cannot be read is never taken for empty. A missing file is empty.
+   * The mapping as plain values; treat it as frozen. For a damaged file, the last version that could be read; without one
+   * it throws with file, line and reason: an unreadable file is never treated as empty. A missing file is empty.
    */
   read(): Record<string, unknown>
-  /** The same to look at only, empty where `read` refuses: nothing may be run or decided by it. */
+  /** For display only: empty where `read` throws. Nothing may be executed or decided based on it. */
   peek(): Record<string, unknown>
-  /** Why the file cannot be understood as it stands, or null. */
+  /** Why the file cannot be read in its current state, or null. */
   problem(): string | null
-  /** It cannot be understood, and never could since this process began. */
+  /** True when the file cannot be read and never could in this process. */
   isLost(): boolean
-  /** Sets one value, making the mappings on the way; undefined removes the key. Refuses to touch a broken file. */
+  /** Sets one value and creates missing parent mappings; undefined removes the key. Throws for a damaged file. */
   edit(path: readonly string[], value: unknown): void
-  /** Several edits in one write: either all of them are on disk or none. */
+  /** Applies all edits in one write, or none. */
   editAll(edits: readonly YamlEdit[]): void
 }
 
-/** `off` and `on` reach us as words or as booleans, depending on who wrote the file: both as the word. */
+/** Normalizes `off` and `on`, which are words or booleans depending on the program that wrote the file, to words. */
 export const yamlWord = (value: unknown): string => {
   if (value === false) return 'off'
   if (value === true) return 'on'
@@ -62,14 +62,14 @@ type Seen = { text: string; value: JsonObject | null; problem: string | null }
 
 const NOTHING: JsonObject = Object.freeze({})
 
-/** Why nothing is done that this file decides about. `config_problem`: the person has a file to mend, not a key to add. */
+/** The error when a decision depends on an unreadable file. `config_problem`: the user must fix a file, not add a key. */
 export const unreadableError = (path: string, problem: string): UserError =>
   conflict(
-    `${path} cannot be read: ${problem}. Nothing runs with these settings until it is mended.`,
+    `${path} cannot be read: ${problem}. Nothing runs with these settings until it is fixed.`,
     { config_problem: true },
   )
 
-/** A copy of `map` with `value` at `path`: what the file has to say after an edit. */
+/** A copy of `map` with `value` at `path`: the expected content after an edit. */
 const withValue = (map: JsonObject, path: readonly string[], value: unknown): JsonObject => {
   const [key, ...rest] = path
   if (key === undefined) return map
@@ -80,7 +80,7 @@ const withValue = (map: JsonObject, path: readonly string[], value: unknown): Js
   return { ...map, [key]: withValue(old, rest, value) }
 }
 
-/** Way out for unusual places (anchors, keys in flow style): correct, but the printer decides the spacing. */
+/** Fallback for unusual positions (anchors, keys in flow style): correct, but the printer decides the spacing. */
 const rewrite = (text: string, document: Document, path: readonly string[], value: unknown) => {
   for (let depth = 1; depth < path.length; depth++) {
     const way = path.slice(0, depth)
@@ -94,7 +94,7 @@ const rewrite = (text: string, document: Document, path: readonly string[], valu
   return document.toString({ lineWidth: 0, indentSeq })
 }
 
-/** The text after one edit; throws when the place is taken by something else. Cut by hand where that provably gives the wanted values, printed anew otherwise. */
+/** The text after one edit. Splices the text when the result provably has the expected values, else prints the document. Throws when another value is in the way. */
 export const editYaml = (text: string, [path, value]: YamlEdit): string => {
   const { document, value: before } = parseYaml(text)
   const wanted = withValue(before, path, value)
@@ -103,7 +103,7 @@ export const editYaml = (text: string, [path, value]: YamlEdit): string => {
     try {
       return isDeepStrictEqual(parseYaml(candidate).value, wanted)
     } catch {
-      // A cut that does not even parse is only a reason to take the other way.
+      // A splice that does not parse: use the printer.
       return false
     }
   }
@@ -114,12 +114,12 @@ export const editYaml = (text: string, [path, value]: YamlEdit): string => {
   return printed
 }
 
-/** A megabyte of configuration takes about a second to understand, once. */
+/** Parsing a megabyte of configuration takes about a second. */
 const MAX_BYTES = 1024 * 1024
-/** Some editors move the old file away before the new one is there. */
+/** Some editors rename the old file before they create the new one. */
 const SAVING_MS = 1_000
 
-/** `refuseEdit` gives the sentence why this file is not ours to write, if it is not. */
+/** `editRefusal` returns the reason why this file must not be edited, if there is one. */
 export const yamlFile = (path: string, editRefusal?: () => string | undefined): YamlFile => {
   const parsed = cachedFile(
     path,
@@ -134,10 +134,10 @@ export const yamlFile = (path: string, editRefusal?: () => string | undefined): 
     { maxBytes: MAX_BYTES },
   )
   let good: Seen | null = null
-  /** When the file was first found to be gone. */
+  /** When the file was first found missing. */
   let goneMs: number | null = null
 
-  /** What is in force: the file as it stands, else the last version of it that could be understood. */
+  /** The current file, else the last version that could be read. */
   const view = (): { inForce: JsonObject | null; text: string; problem: string | null } => {
     const seen = parsed()
     const had = good !== null && good.text.trim() !== ''
@@ -162,7 +162,7 @@ export const yamlFile = (path: string, editRefusal?: () => string | undefined): 
     try {
       for (const edit of edits) next = editYaml(next, edit)
     } catch (error) {
-      // Whatever stands in the way is in the person's file: say it, change nothing.
+      // The obstacle is in the user's file: report it, change nothing.
       throw conflict(`${name} was left alone: ${messageOf(error)}`)
     }
     if (next !== text) replaceText(path, next)

@@ -1,4 +1,4 @@
-/** Changes one value in a YAML text and leaves every other byte alone: comments, spacing, quotes, indentation. */
+/** Changes one value in a YAML text and no other byte: comments, spacing, quotes and indentation survive. */
 import {
   Document,
   isAlias,
@@ -15,12 +15,12 @@ import {
 } from 'yaml'
 import { isObjectOrArray } from '../base/json.ts'
 
-/** A string that a YAML 1.1 reader (the command-line client is one) takes for something else, like `off` or `12:30`. */
+/** A string that a YAML 1.1 parser (the host agent uses one) reads as another type, like `off` or `12:30`. */
 const isAmbiguous = (text: string): boolean =>
   stringify(text, { lineWidth: 0 }) === `${text}\n` &&
   typeof parse(text, { version: '1.1' }) !== 'string'
 
-/** Plain values as nodes, with quotes where readers would disagree or `needsQuotes` says so. */
+/** Plain values as nodes, quoted where YAML versions disagree or `needsQuotes` returns true. */
 const toDocument = (value: unknown, needsQuotes = isAmbiguous): Document => {
   const document = new Document(value)
   visit(document, {
@@ -31,12 +31,12 @@ const toDocument = (value: unknown, needsQuotes = isAmbiguous): Document => {
   return document
 }
 
-/** The same quoting for a value that goes into a node tree. */
+/** A node with the same quoting. */
 export const toNode = (value: unknown): unknown => toDocument(value).contents
 
 const blockText = (value: unknown): string => toDocument(value).toString({ lineWidth: 0 })
 
-/** On one line, or undefined when the value needs several. */
+/** The value on one line; undefined when it needs several. */
 const inlineText = (value: unknown): string | undefined => {
   const hasLines = (text: string) => text.includes('\n') || isAmbiguous(text)
   const text = toDocument(value, hasLines).toString({
@@ -52,7 +52,7 @@ const inlineText = (value: unknown): string | undefined => {
 const nest = (path: readonly string[], value: unknown): unknown =>
   path.reduceRight<unknown>((inner, key) => ({ [key]: inner }), value)
 
-/** Where the text of a node ends, without the comments and blank lines that follow it. */
+/** The offset where a node ends, without the comments and blank lines that follow it. */
 const endOf = (node: unknown): number | undefined => {
   if (isMap(node) && !node.flow) {
     const last = node.items.at(-1)
@@ -87,7 +87,7 @@ const insertLines = (text: string, at: number, lines: string, indent: string): s
 const findPair = (map: YAMLMap, key: string): Pair | undefined =>
   map.items.find(({ key: found }) => isScalar(found) && String(found.value) === key)
 
-/** The indentation of a block mapping's keys, when they stand alone on their lines. */
+/** The indentation of a block mapping's keys, when each is on its own line. */
 const indentOf = (text: string, map: YAMLMap): string | undefined => {
   const first = map.items[0]?.key
   if (!isScalar(first) || !first.range) return undefined
@@ -113,7 +113,7 @@ const addKeys = (
   return insertLines(text, nextLine(text, end), blockText(nest(path, value)), indent)
 }
 
-/** `key:` without a value, or with `~`, `null`, `''`: the new mapping goes on the lines below. */
+/** `key:` without a value, or with `~`, `null`, `''`: the new mapping is inserted below it. */
 const fillEmpty = (
   text: string,
   map: YAMLMap,
@@ -130,7 +130,7 @@ const fillEmpty = (
   return insertLines(cut, nextLine(cut, key.range[1]), blockText(nest(path, value)), `${indent}  `)
 }
 
-/** A list with some items gone and others added at its end: every line of the rest stays, with its comments. */
+/** Removes and appends list items; the lines of the other items stay, with their comments. */
 const spliceItems = (
   text: string,
   list: YAMLSeq,
@@ -186,7 +186,7 @@ const replaceValue = (
   return insertLines(rest, range.from, blockText({ [key]: value }), range.indent)
 }
 
-/** The whole lines a pair of a block mapping takes. */
+/** The range of whole lines of a pair in a block mapping. */
 const linesOf = (text: string, map: YAMLMap, pair: Pair) => {
   const indent = indentOf(text, map)
   const key = pair.key
@@ -197,8 +197,8 @@ const linesOf = (text: string, map: YAMLMap, pair: Pair) => {
 }
 
 /**
- * The text with `value` at `path` (undefined removes the key), or undefined when the place is too unusual to cut by hand.
- * The caller parses the result and compares: a wrong cut is never written.
+ * The text with `value` at `path` (undefined removes the key), or undefined when the structure is too unusual to splice.
+ * The caller parses and compares the result, so a wrong splice is never written.
  */
 export const spliceYaml = (
   text: string,

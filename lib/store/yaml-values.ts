@@ -1,4 +1,4 @@
-/** A YAML text as plain values, in time proportional to its length whatever it says: no alias bombs, no circles, no doubled keys. */
+/** Parses YAML to plain values in time proportional to its length: no alias bombs, no cycles, no duplicate keys. */
 import {
   type Document,
   isAlias,
@@ -13,17 +13,17 @@ import {
 } from 'yaml'
 import { isObject, isObjectOrArray, type JsonObject } from '../base/json.ts'
 
-/** Deeper than any configuration, and far from the depth at which walking it fails. */
+/** Deeper than any configuration, and far below the depth at which recursion overflows the stack. */
 const MAX_DEPTH = 100
-/** Values with every alias written out: what walks the result walks each of them. */
+/** Number of values with aliases expanded: code that walks the result visits each of them. */
 const MAX_VALUES = 400_000
 
 const SENTENCES: Readonly<Record<string, string>> = {
-  MULTIPLE_DOCS: 'a second document begins here, and only one can be read',
+  MULTIPLE_DOCS: 'a second document begins here, and only one is supported',
   TAB_AS_INDENT: 'tabs cannot be used as indentation',
 }
 
-/** What a node came to, and how many values that is. `null` while it is still being made. */
+/** The value of an anchored node and its number of values. `null` while it is being converted. */
 type Anchored = { value: unknown; count: number } | null
 
 const convert = (root: Node | null, lines: LineCounter): unknown => {
@@ -73,7 +73,7 @@ const convert = (root: Node | null, lines: LineCounter): unknown => {
       own.set(key, { value: toValue(pair.value, depth), line: at(pair.key) })
     }
     const entries = [...own].map(([key, { value }]) => [key, value] as const)
-    // What stands in the mapping itself wins over what it takes in, and earlier sources over later ones.
+    // The mapping's own keys win over merged ones, and earlier sources over later ones.
     const taken = merged.flatMap(value => (Array.isArray(value) ? value : [value]))
     for (const source of taken) {
       if (!isObject(source)) throw new Error(`${at(map)}: "<<" can only take in mappings`)
@@ -112,7 +112,7 @@ const convert = (root: Node | null, lines: LineCounter): unknown => {
   return toValue(root, 0)
 }
 
-/** Throws an Error with the line and the reason. YAML 1.2 words (`off` stays a word), with the merge keys people know from 1.1. */
+/** YAML 1.2 (`off` stays a string) with the merge keys of 1.1. Throws an Error with the line and the reason. */
 export const parseYaml = (text: string): { document: Document; value: JsonObject } => {
   const lines = new LineCounter()
   let document: Document.Parsed
@@ -122,7 +122,7 @@ export const parseYaml = (text: string): { document: Document; value: JsonObject
       lineCounter: lines,
       logLevel: 'error',
       prettyErrors: false,
-      // Each key would be compared with every other one; `convert` finds doubled ones at once.
+      // Quadratic in the number of keys; `convert` finds duplicates in linear time.
       uniqueKeys: false,
     })
     const [error] = document.errors

@@ -169,7 +169,7 @@ back('export --as json writes every session in the former service’s format', a
   // A second time into the same place replaces nothing.
   const twice = await desk.talk(['export', '--as', 'json', out])
   assert.is(twice.code, 1)
-  assert.match(twice.err, 'exists already')
+  assert.match(twice.err, 'already exists')
   assert.is((await desk.talk(['export', '--as', 'json', join(desk.root, 'one'), ID])).code, 0)
   assert.equal(readdirSync(join(desk.root, 'one', 'sessions')), [`${ID}.json`])
   for (const words of [['export'], ['export', '--as', 'xml', 'x'], ['export', '--as', 'json']])

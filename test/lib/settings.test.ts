@@ -47,7 +47,7 @@ test('a broken file: defaults are read, nothing is written, and sign-in is refus
     writeFileSync(path, text)
     const settings = open(dir)
     assert.is(settings.get().theme, 'dark')
-    assert.throws(() => settings.save({ theme: 'nord' }), /mend or remove/)
+    assert.throws(() => settings.save({ theme: 'nord' }), /Fix or delete/)
     assert.is(settings.password.read().kind, 'damaged')
     assert.is(readFileSync(path, 'utf8'), text)
   }

@@ -92,8 +92,8 @@ test('anything but a regular file is an error at once, without blocking', ({ pat
     [() => mkdirSync(path), /a directory/],
     [() => void execFileSync('mkfifo', [path]), /a named pipe/],
     [() => symlinkSync('/dev/zero', path), /a device/],
-    [() => symlinkSync(`${path}.gone`, path), /leads nowhere/],
-    [() => symlinkSync(path, path), /circle/],
+    [() => symlinkSync(`${path}.gone`, path), /broken symlink/],
+    [() => symlinkSync(path, path), /loop/],
   ]
   for (const [make, words] of kinds) {
     rmSync(path, { recursive: true, force: true })
