@@ -127,7 +127,7 @@ export const createCheckpoints = (options: CheckpointsOptions) => {
       return diffOf(store, change)
     },
 
-    /** Restores the files of a turn. Throws a conflict while a turn runs in the same folder: it could change them meanwhile. */
+    /** Restores the files of a turn. Throws a conflict while a turn runs in the same folder, because it could change the same files. */
     async restore(
       home: CheckpointHome,
       sessionId: string,

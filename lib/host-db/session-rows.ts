@@ -106,7 +106,7 @@ const toRow = (stored: Stored, { workspace, profile, redact }: RowOptions): Sess
 const hasValidId = ({ id, source }: Stored): boolean =>
   typeof id === 'string' && typeof source === 'string' && /^[0-9A-Za-z][\w-]{0,127}$/.test(id)
 
-/** Empty without a `source` column: our own rows could not be told from the CLI's. */
+/** Empty without a `source` column: our own rows could not be distinguished from the CLI's. */
 export const readRows = (db: Database, options: RowOptions): SessionRow[] => {
   if (!columnsOf(db, 'sessions').has('source')) return []
   return db

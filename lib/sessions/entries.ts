@@ -1,28 +1,28 @@
 /**
- * The file format of a session: `sessions/<id>.jsonl`, one JSON object a line, only ever appended to.
+ * The file format of a session: `sessions/<id>.jsonl`, append-only, one JSON object per line.
  *
- * Every line begins with `n`, a number that rises by one (a gap is allowed, reuse is not), `t`, its type, and
- * `at`, seconds since 1970 for the reader's information: order is the order of lines, never of times.
- * The file's NAME is the session's id. A later line wins over an earlier one, so that the file can be read from
- * its end: nothing in it is an index into the list of messages.
+ * Every line begins with `n`, a number that rises (gaps are allowed, reuse is not), `t`, its type, and `at`, seconds
+ * since 1970, for information only: order is the order of lines, never of times.
+ * The file's NAME is the session's id. Later lines win over earlier ones, so the file can be read from its end: nothing
+ * in it is an index into the list of messages.
  *
  *   {"n":1,"t":"session","at":…,"v":1,"id":…,"meta":{…}}     header; `gen` counts purges, `from` names a converted file
  *   {"n":…,"t":"meta","at":…,"patch":{…}}                    later wins, null clears
  *   {"n":…,"t":"message","at":…,"message":{"id":"m7",…}}     `message` is the last key and the line has exactly this shape
  *   {"n":…,"t":"cut","at":…,"after":7}                       hides every message above it with n > 7, every summary with to > 7
- *   {"n":…,"t":"uncut","at":…,"cut":12}                      the cut with n 12 above it never was
- *   {"n":…,"t":"summary","at":…,"from":2,"to":9,"text":…}    stands towards the model for the messages with these n; `last` is the
- *                                                            id of the last of them. A later one that overlaps it takes its place.
- *   {"n":…,"t":"unsummary","at":…,"summary":12}              the summary with n 12 above it never was
- *   {"n":…,"t":"asked","at":…,"question":{…}}                an approval or a question waits for a person
+ *   {"n":…,"t":"uncut","at":…,"cut":12}                      undoes the cut with n 12 above it
+ *   {"n":…,"t":"summary","at":…,"from":2,"to":9,"text":…}    is sent to the model instead of the messages with these n; `last` is the
+ *                                                            id of the last of them. A later one that overlaps it replaces it.
+ *   {"n":…,"t":"unsummary","at":…,"summary":12}              undoes the summary with n 12 above it
+ *   {"n":…,"t":"asked","at":…,"question":{…}}                an approval or a question waits for the user
  *   {"n":…,"t":"answered","at":…,"id":…,"kind":…,"answer":…} the first answer wins
  *   {"n":…,"t":"turn_started","at":…,"stream_id":…,…}  {"n":…,"t":"turn_ended","at":…,"stream_id":…,"how":…}
- *   {"n":…,"t":"sent","at":…,"id":"m7","before":…}           the model read the message with this in front; `text`, where it is given, in
- *                                                            place of its own words. Later turns send it the same way.
+ *   {"n":…,"t":"sent","at":…,"id":"m7","before":…}           the message was sent to the model with this text before it; `text`, when given,
+ *                                                            replaces its own text. Later turns send it the same way.
  *   {"n":…,"t":"renamed","at":…,"from":…,"to":…}             earlier names of the file stay valid as aliases
  *
- * A message's id is `m<n>` of the number that was free when it began to be spoken, and is never given again.
- * A line that cannot be read is skipped and counted; a line of an unknown type is skipped silently.
+ * A message's id is `m<n>` with the number that was free when it started streaming, and is never reused.
+ * An unreadable line is skipped and counted; a line of an unknown type is skipped silently.
  */
 import { isObject, type JsonObject } from '../base/json.ts'
 import type { Message, NewMessage } from '../schema/message.ts'
@@ -31,7 +31,7 @@ import type { Usage } from '../schema/usage.ts'
 import { isValidMessage, toMessage } from './import-messages.ts'
 import { toMeta } from './import-record.ts'
 
-/** The stored keys of the record C, `composer_draft`, and whatever unknown keys came with a file. */
+/** The stored keys of the record C, `composer_draft`, and unknown keys of an imported file. */
 export type Meta = {
   title?: string
   workspace?: string
@@ -45,18 +45,18 @@ export type Meta = {
   output_tokens?: number
   estimated_cost?: number
   composer_draft?: { text: string; files: string[] }
-  /** Only where they differ from what the lines say: converted and purged files. */
+  /** Only in converted and purged files, where they differ from the times of the lines. */
   created_at?: number
   updated_at?: number
   [key: string]: unknown
 }
 
-/** A patch may clear what a record may only leave out. */
+/** In a patch, null clears a key. */
 export type MetaPatch = { [K in keyof Meta]?: Meta[K] | null }
 
 export type TurnEnd = 'done' | 'failed' | 'cancelled' | 'interrupted'
 
-/** How a message of the person's was put to the model: nothing that was sent once may change, or a provider's cache is lost. */
+/** How a user message was sent to the model. It must not change later, or the provider's prompt cache is lost. */
 export type Sent = { id: string; before: string; text?: string }
 
 type Kinds = {
@@ -89,15 +89,15 @@ export type MessageEntry = Of<'message'>
 export type SummaryEntry = Of<'summary'>
 export type SentEntry = Of<'sent'>
 
-/** A line that has no place yet: `n` and `at` are given when it is appended. */
+/** A line to append: `n` and `at` are assigned then. */
 export type NewEntry = {
   [K in EntryType]: { t: K } & (K extends 'message' ? { message: NewMessage } : Kinds[K])
 }[EntryType]
 
-/** Messages that do not say what their line says: the line must not be shown in their place. */
+/** Messages that differ from their line, so the bytes of the line must not be used for them. */
 const repaired = new WeakSet<object>()
 
-/** The message of line `n`, sound; false where it is none. */
+/** Validates and repairs the message of a line; false when it is not a message. */
 const repairMessage = (line: JsonObject): boolean => {
   const { message } = line
   if (!isObject(message)) return false
@@ -149,22 +149,22 @@ const checks: { [K in EntryType]: (line: JsonObject) => boolean } = {
   renamed: line => typeof line.from === 'string' && typeof line.to === 'string',
 }
 
-/** An approval and a question keep their id under different names. */
+/** The id of an approval or a question, which are stored under different keys. */
 export const questionId = (question: Record<string, unknown>): string | undefined => {
   const id = question.kind === 'approval' ? question.approval_id : question.clarify_id
   return typeof id === 'string' ? id : undefined
 }
 
-/** Editors of some systems write a mark before the text, a power cut may leave zero bytes there. */
+/** Some editors write a byte order mark before the text, and a power cut may leave zero bytes. */
 export const withoutMark = (text: string): string => text.replace(/^[\ufeff\0]+/, '')
 
-/** Null: unreadable. `'unknown'`: a line of a newer version. */
+/** Parses a line. Null: unreadable. `'unknown'`: a line of a newer version. */
 export const parseEntry = (text: string): Entry | 'unknown' | null => {
   let line: unknown
   try {
     line = JSON.parse(withoutMark(text))
   } catch {
-    // Torn or edited by hand: the caller counts it.
+    // Torn, or edited by hand. The caller counts it.
     return null
   }
   if (!isObject(line) || !Number.isInteger(line.n) || (line.n as number) < 1) return null
@@ -175,7 +175,7 @@ export const parseEntry = (text: string): Entry | 'unknown' | null => {
   return line as Entry
 }
 
-/** The number of a line of a newer version, which `parseEntry` has looked at: it is taken, whatever the line says. */
+/** The number of a line of an unknown type, which `parseEntry` has validated. It must not be reused. */
 export const numberOf = (text: string): number => (JSON.parse(withoutMark(text)) as { n: number }).n
 
 /** The text of one line, without its LF. */
@@ -190,26 +190,26 @@ const HEAD = /^\{"n":(\d+),"t":"message","at":[0-9.]+,"message":/
 const HEAD_BYTES = 96
 const BRACE = 0x7d
 
-/** Of a line in our own shape: its number and where the message's JSON begins (it ends one byte before the line does). */
+/** For a message line in our own form: its number and the offset of the message's JSON, which ends one byte before the line. */
 export const messageHead = (bytes: Buffer): { n: number; start: number } | null => {
   const match = HEAD.exec(bytes.toString('latin1', 0, HEAD_BYTES))
   return match && { n: Number(match[1]), start: match[0].length }
 }
 
-/** The line can be spliced into an answer, and looked through for secrets, without being parsed. */
+/** True when the line can be spliced into a response and scanned for secrets without parsing. */
 export const isPlainMessage = (bytes: Buffer, entry: MessageEntry, text: string): boolean =>
   !repaired.has(entry.message) &&
   messageHead(bytes)?.n === entry.n &&
-  // A line that ends otherwise, with a CR or a blank, is not cut where ours are.
+  // A line with a trailing CR or space does not end where ours do.
   bytes.at(-1) === BRACE &&
   Object.keys(entry).length === 4 &&
-  // An ASCII letter written as an escape could hide a secret from the filter.
+  // An escaped ASCII letter could hide a secret from the filter.
   !/\\u00[2-7]/.test(text)
 
-/** Seconds with three decimals, as every time in the file. */
+/** Rounds to milliseconds, as every time in the file. */
 export const toSeconds = (time: number): number => Math.round(time * 1000) / 1000
 
-/** The text of a message's content, whichever form it has. */
+/** The text of message content, a string or parts. */
 export const contentText = (content: Message['content']): string =>
   typeof content === 'string'
     ? content

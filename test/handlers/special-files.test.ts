@@ -133,8 +133,7 @@ const half = <T>(of: readonly T[]): readonly T[] =>
 test('required files: startup fails with an error that names the file', () =>
   withHome(['webui/.signing_key', 'webui/instance.lock'], async (_home, base) => {
     const state = join(base, 'webui')
-    const sentence = (name: string) =>
-      new RegExp(`${name}.*(?:not a regular file|cannot be read)`)
+    const sentence = (name: string) => new RegExp(`${name}.*(?:not a regular file|cannot be read)`)
     assert.throws(() => readSigningKey(state), sentence('signing_key'))
     const info = { pid: process.pid, address: '', started_at: 0 }
     assert.throws(() => acquireLock(state, info), sentence('instance.lock'))

@@ -167,10 +167,7 @@ test('a broken list is shown as Home and not overwritten', place => {
     writeFileSync(file, text)
     const app = open(place)
     assert.equal(app.list(homeOf(place)), [entry(place.boot, 'Home')])
-    assert.throws(
-      () => app.add(homeOf(place), place.outside),
-      refuses('conflict', /Fix or delete/),
-    )
+    assert.throws(() => app.add(homeOf(place), place.outside), refuses('conflict', /Fix or delete/))
     assert.is(readFileSync(file, 'utf8'), text)
   }
 })
