@@ -289,7 +289,7 @@ test('reads and never writes a skill of an external directory', async context =>
   assert.match(results[0].error, 'read-only')
   assert.match(results[1].error, 'already')
   assert.ok(results[2].success)
-  assert.match(results[3].error, 'switched off')
+  assert.match(results[3].error, 'turned off')
 })
 
 test('session_search: covers its own profile and CLI sessions, not the current session or other profiles', async context => {
