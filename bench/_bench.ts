@@ -1,4 +1,4 @@
-/** What every section of the measurements is given: homes, services, a timer, and the table to write into. */
+/** Shared context of the benchmark sections: homes, services, timing and the result table. */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Client, createClient } from '../test/_http.ts'
@@ -13,7 +13,7 @@ export type Bench = {
   root: string
   add(figure: Figure): void
   note(text: string): void
-  /** The built file over a home of this name; data are written before its first start. */
+  /** Starts the built file with a home of this name; `data` is written before its first start. */
   start(name: string, data?: readonly Shape[], config?: string): Promise<Service>
 }
 
@@ -52,7 +52,7 @@ export const createBench = (root: string, full: boolean) => {
       return { program, client, home, stop }
     },
   }
-  /** A section that failed leaves its service behind. */
+  /** Kills services that a failed section left running. */
   const close = async () => {
     for (const { child, exited } of programs) {
       child.kill('SIGKILL')
@@ -62,7 +62,7 @@ export const createBench = (root: string, full: boolean) => {
   return { bench, figures, close }
 }
 
-/** Milliseconds of each answer, one after the other; an answer that is not 2xx or 304 ends the run. */
+/** Milliseconds per response of sequential requests; throws on a status of 400 or more. */
 export const timeAnswers = async (
   count: number,
   ask: (index: number) => Promise<{ status: number; text: string }>,
@@ -77,7 +77,7 @@ export const timeAnswers = async (
   return times
 }
 
-/** Asks every 50 ms until it is so. */
+/** Polls every 50 ms until the condition holds; returns the milliseconds waited. */
 export const waitUntil = async (what: string, isSo: () => Promise<boolean>): Promise<number> => {
   const startedAt = performance.now()
   while (!(await isSo())) {
@@ -90,7 +90,7 @@ export const waitUntil = async (what: string, isSo: () => Promise<boolean>): Pro
 const BARE = `import { createServer } from 'node:http'
 createServer((req, res) => res.end('{"status":"ok"}')).listen(process.env.AGENT_WEBUI_PORT, '127.0.0.1')`
 
-/** The least that answers HTTP on this Node: what start and memory are compared with. */
+/** A minimal HTTP server on this Node, the baseline for start time and memory. */
 export const startBare = ({ root }: Bench): Promise<Program> => {
   const file = join(root, 'bare.mjs')
   writeFileSync(file, BARE)

@@ -1,4 +1,4 @@
-/** Helper processes of the measurements: asked by message, answered by message. */
+/** Helper processes of the benchmarks, with requests and responses over IPC. */
 import { type ChildProcess, fork } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -23,7 +23,7 @@ export const startChild = (file: string): Child => {
   }
 }
 
-/** Resident memory in MB, now or at its highest. */
+/** Resident memory in MB, current or peak. */
 export const memoryMb = (pid: number | undefined, what: 'VmRSS' | 'VmHWM' = 'VmRSS'): number => {
   const text = readFileSync(`/proc/${pid}/status`, 'utf8')
   return Number(new RegExp(`${what}:\\s+(\\d+)`).exec(text)?.[1] ?? 0) / 1024

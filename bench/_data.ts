@@ -1,9 +1,9 @@
-/** Sessions for measurements, written as journals in the documented format (lib/sessions/entries.ts). */
+/** Generates sessions for benchmarks as journals in the documented format (lib/sessions/entries.ts). */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Message } from '../lib/schema/message.ts'
 
-/** A small generator with a seed: every run measures the same data. */
+/** A seeded random generator, so that every run measures the same data. */
 export const createRandom = (seed: number) => {
   const state = { value: seed >>> 0 }
   return (): number => {
@@ -18,7 +18,7 @@ const SYLLABLES =
   )
 const VOCABULARY = 6_000
 
-/** Word number `rank`: low numbers are common, high ones rare, as in any language. */
+/** The word of this frequency rank: low ranks are common, high ones rare. */
 export const word = (rank: number): string => {
   const base = SYLLABLES.length
   return [rank % base, Math.floor(rank / base) % base, Math.floor(rank / base / base), rank % 7]
@@ -37,12 +37,12 @@ export type Shape = {
   sessions: number
   messages: number
   words?: number
-  /** Every so many messages a tool call and its output stand in. */
+  /** Every n-th message is a tool call with its output. */
   toolEvery?: number
   firstIndex?: number
 }
 
-/** Lines of one session; `message` is the last key and the line has exactly the documented shape. */
+/** Journal lines of one session. `message` is the last key of a line, as the fast path of the reader expects. */
 const sessionLines = (index: number, shape: Shape, workspace: string): string => {
   const random = createRandom(index + 1)
   const text = createText(random)
@@ -78,7 +78,7 @@ const sessionLines = (index: number, shape: Shape, workspace: string): string =>
   return `${lines.join('\n')}\n`
 }
 
-/** Writes them below a state directory that no service uses yet. */
+/** Writes sessions into a state directory that no service uses yet. */
 export const writeSessions = (stateDir: string, workspace: string, shape: Shape): void => {
   const directory = join(stateDir, 'sessions')
   mkdirSync(directory, { recursive: true, mode: 0o700 })

@@ -1,4 +1,4 @@
-/** Load generator, a process of its own: keep-alive connections on bare sockets that ask again as soon as they have their answer. */
+/** Load generator process: keep-alive connections on raw sockets, each with one request in flight. */
 import { connect } from 'node:net'
 
 export type Load = {
@@ -24,7 +24,7 @@ const measure = (load: Load): Promise<LoadResult> =>
     const run = () => {
       const socket = connect(load.port, '127.0.0.1', () => socket.write(request))
       socket.setNoDelay(true)
-      /** Bytes of the running answer that are still to come; 0 between answers. */
+      /** Remaining bytes of the current response; 0 between responses. */
       let missing = 0
       let head: Buffer | null = null
       socket.on('data', chunk => {

@@ -1,4 +1,4 @@
-/** The yardstick, a process of its own: node:http and nothing else, answering the same bytes with the same headers. */
+/** Baseline process: plain node:http that sends the same bytes with the same headers. */
 import { createServer } from 'node:http'
 
 export type MinimalRoutes = Record<string, { headers: string[]; body: string }>

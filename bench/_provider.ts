@@ -1,8 +1,8 @@
-/** A provider for measurements, a process of its own: speaks the chat-completions wire, and each token is the time at which it was written. */
+/** Provider process for benchmarks: streams chat completions whose tokens are the times at which they were written. */
 import { createServer, type ServerResponse } from 'node:http'
 
 export type Pace = {
-  /** 0 answers at once with one token. */
+  /** 0 sends one token at once. */
   tokensPerSecond: number
   seconds: number
 }
@@ -33,7 +33,7 @@ const speak = (res: ServerResponse, { tokensPerSecond, seconds }: Pace) => {
       total,
       Math.floor(((performance.now() - startedAt) * tokensPerSecond) / 1000),
     )
-    // Never two tokens with one time: each is written when it is due, or as soon as the clock lets us.
+    // Each token has its own time: it is written when due, or at the next timer tick.
     for (; spoken.count < due; spoken.count++)
       res.write(chunk({ content: `<${nowMs().toFixed(2)}>` }))
     if (spoken.count < total) return
@@ -57,7 +57,7 @@ const server = createServer((req, res) => {
   })
 })
 
-/** Each message sets the pace of the answers from here on; the port is the answer to it. */
+/** Each message sets the pace of later responses; the reply is the port. */
 process.on('message', (pace: Pace) => {
   state.pace = pace
   const answer = () => {

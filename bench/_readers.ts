@@ -1,11 +1,11 @@
-/** Readers of event streams, a process of its own: many that only take the bytes, or a few that look at the time in each token. */
+/** Reader process for event streams: many that discard the bytes, or a few that measure the delay of each token. */
 import { connect, type Socket } from 'node:net'
 
 export type Readers = {
   port: number
   /** One connection each. */
   paths: string[]
-  /** Look at the tokens and answer with their delays when the streams are silent; else answer when all are open. */
+  /** Reports token delays once the streams are silent; otherwise reports only that all are open. */
   timed: boolean
 }
 
@@ -28,7 +28,7 @@ const open = (port: number, path: string, onData: (chunk: Buffer) => void): Prom
     socket.once('error', reject)
   })
 
-/** As a token event carries it; the finished message repeats them all and does not count. */
+/** The token in a token event; the final message repeats all tokens and does not count. */
 const TOKEN = /"text":"<(\d+\.\d\d)>/g
 const SILENT_MS = 1_500
 
@@ -43,7 +43,7 @@ const run = async ({ port, paths, timed }: Readers) => {
       delays.push(now - Number(written))
     }
   }
-  // A few at a time: the backlog of a listening socket is short.
+  // In batches, because the backlog of a listening socket is short.
   for (let i = 0; i < paths.length; i += 100) {
     await Promise.all(paths.slice(i, i + 100).map(path => open(port, path, take)))
   }

@@ -1,4 +1,4 @@
-/** The table of figures: what was measured, the bar it should keep, and the minimal server beside it. */
+/** Formats the result table: measured value, target, and the minimal server for comparison. */
 
 export type Figure = {
   what: string
@@ -33,7 +33,7 @@ export const formatTable = (figures: readonly Figure[]): string => {
   return lines.join('\n')
 }
 
-/** Three significant digits, thousands apart. */
+/** Three significant digits, thousands separated by spaces. */
 export const number = (value: number): string =>
   value >= 1000
     ? Math.round(value).toLocaleString('en').replaceAll(',', ' ')

@@ -1,11 +1,11 @@
-/** The page in a real browser: what has to be loaded, how much is drawn, how fast a long session opens and a key shows. */
+/** Benchmarks the page in a browser: download size, DOM nodes, opening a long session, keystroke latency. */
 import { closeBrowser, openPage } from '../test/_browser.ts'
 import type { Bench, Service } from './_bench.ts'
 import { median, percentile } from './_child.ts'
 import { sessionId } from './_data.ts'
 import { number } from './_table.ts'
 
-/** Everything the document names, as it goes over the wire. */
+/** Size of all scripts and styles in the document, compressed. */
 const loadSize = async (bench: Bench, { client }: Service): Promise<void> => {
   const page = await client.get('/')
   const names = [...page.text.matchAll(/(?:src|href)="(static\/[^"]+\.(?:js|css))"/g)].map(
@@ -69,7 +69,7 @@ const longSession = async (bench: Bench, service: Service): Promise<void> => {
 
 type Page = Awaited<ReturnType<typeof openPage>>['page']
 
-/** From the key's event to the frame that shows it, as the page itself sees it. */
+/** Time from the key event to the next frame, measured in the page. */
 const keystrokes = async (bench: Bench, page: Page): Promise<void> => {
   await page.evaluate(`
     window.keyTimes = []

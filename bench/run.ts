@@ -36,7 +36,7 @@ for (const name of wanted) {
     if (!measure) throw new Error(`sections are ${Object.keys(SECTIONS).join(', ')}`)
     await measure(bench)
   } catch (error) {
-    // The other sections still have something to say.
+    // The other sections still run.
     failures.push(`${name}: ${error instanceof Error ? error.stack : String(error)}`)
   }
 }

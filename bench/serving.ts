@@ -1,4 +1,4 @@
-/** Start, and requests per second, each beside a minimal node:http server that sends the same bytes. */
+/** Benchmarks start time and requests per second against a minimal node:http server that sends the same bytes. */
 import { request } from 'node:http'
 import { type Bench, type Service, startBare } from './_bench.ts'
 import { median, startChild } from './_child.ts'
@@ -31,7 +31,7 @@ const startTimes = async (bench: Bench): Promise<void> => {
 
 const SKIPPED = new Set(['date', 'connection', 'keep-alive', 'transfer-encoding'])
 
-/** The answer to a path with its headers as they came, for the minimal server to repeat. */
+/** Records the response to a path with its headers, for the minimal server to repeat. */
 const capture = (port: number, path: string): Promise<MinimalRoutes[string]> =>
   new Promise((resolve, reject) => {
     const req = request({ host: '127.0.0.1', port, path }, res => {
@@ -50,7 +50,7 @@ const capture = (port: number, path: string): Promise<MinimalRoutes[string]> =>
     req.end()
   })
 
-/** The file of the page whose size is nearest to the one the bar speaks of. */
+/** The asset whose size is closest to 124 kB, the size of the target. */
 const pickFile = async ({ client }: Service): Promise<{ path: string; size: number }> => {
   const page = await client.get('/')
   const names = [...page.text.matchAll(/(?:src|href)="(static\/[^"]+)"/g)].map(match => match[1])

@@ -9,7 +9,7 @@ const CODE = new Set(['.ts', '.tsx', '.css'])
 
 const ENTRIES = ['public/main.tsx', 'public/style/main.css', 'public/style/lazy.css']
 
-/** KaTeX offers each font three times; every browser we serve reads woff2. */
+/** KaTeX ships each font in three formats; every supported browser reads woff2. */
 const onlyWoff2 = {
   name: 'only-woff2',
   setup: build =>
@@ -65,7 +65,7 @@ const readTree = directory =>
     .filter(entry => entry.isFile())
     .map(entry => join(entry.parentPath, entry.name))
 
-/** What an output loads at once, through however many chunks; lazy ones are not among it. */
+/** Static imports of an output, transitively; lazy chunks are excluded. */
 const staticImports = (path, outputs) =>
   outputs[path].imports
     .filter(({ kind, external }) => kind === 'import-statement' && !external)
@@ -87,7 +87,7 @@ const hashNames = (html, outputs) =>
 
 const toEntry = (path, bytes, immutable) => [path, createAsset(path, bytes, { immutable })]
 
-/** Every file the service hands to a browser, uncompressed: `[path, asset]`. */
+/** Every file the service serves to a browser, uncompressed: `[path, asset]`. */
 export const listAssets = async options => {
   const built = await bundleBrowser(options)
   const { outputs } = built.metafile
@@ -102,12 +102,12 @@ export const listAssets = async options => {
     if (extname(name) === '.html') {
       assets.push(toEntry(name, Buffer.from(hashNames(bytes.toString(), outputs)), false))
     } else {
-      // Flat, as the bundles are: images and the manifest have folders in the sources only.
+      // Flat like the bundles: images and the manifest have folders in the sources only.
       assets.push(toEntry(`/static/${basename(name)}`, bytes, false))
     }
   }
   return { assets, metafile: built.metafile }
 }
 
-/** What an unbuilt run serves: the same table, made at start, not minified and not compressed. */
+/** Assets of an unbuilt run: the same table, bundled at start, neither minified nor compressed. */
 export const buildAssets = async () => new Map((await listAssets({ minify: false })).assets)

@@ -7,7 +7,7 @@ export const root = dirname(import.meta.dirname)
 
 export const sha256 = bytes => createHash('sha256').update(bytes).digest('hex')
 
-/** A service that runs from the file keeps the old one until it closes it. */
+/** Replaces by rename: a service running from the old file keeps it open. */
 export const replaceFile = (path, contents, mode) => {
   const temporary = `${path}.${process.pid}.tmp`
   mkdirSync(dirname(path), { recursive: true })
@@ -16,7 +16,7 @@ export const replaceFile = (path, contents, mode) => {
   renameSync(temporary, path)
 }
 
-/** Compression at its highest is slow and its result depends on the bytes alone: kept between builds. */
+/** Caches results between builds: maximum compression is slow and depends on the bytes only. */
 export const kept = async (name, bytes, make) => {
   const directory = join(root, 'node_modules', '.cache', 'agent-webui')
   const path = join(directory, `${sha256(bytes)}.${name}`)

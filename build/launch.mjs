@@ -1,10 +1,10 @@
-/** What runs first in the one file and in the executable: unpacks the server's code and runs it, compiled already where this V8 is the one it was built with. */
+/** Launcher of the single file and the executable: unpacks the server's code and runs it, with its V8 code cache if that fits. */
 import vm from 'node:vm'
 import { openPacked } from '../lib/packed.ts'
 
 /**
- * The code is a function of what a module would know by itself. Answers the script, from which `warm.mjs` takes what V8
- * has compiled; a cache that does not fit this V8 is passed over by it.
+ * The code is a function whose parameters replace the variables of a module. Returns the script, from which `warm.mjs` creates the
+ * V8 code cache. V8 ignores a cache of another version.
  */
 export const launch = (packing, { selfUrl, selfDirectory, require }) => {
   const { code, compiled } = openPacked(packing, selfUrl).server()

@@ -35,7 +35,7 @@ exports.getBinding = path => {
     })),
 }
 
-/** The packed code is a function, where nothing can be awaited at top level. */
+/** The packed code is a function, which has no top-level await. */
 const plainStart = {
   name: 'plain-start',
   setup: build =>
@@ -48,7 +48,7 @@ const plainStart = {
     }),
 }
 
-/** zod speaks fifty languages; what it says here is English. */
+/** Bundles only the English messages of zod. */
 const oneLanguage = {
   name: 'one-language',
   setup: build =>
@@ -58,7 +58,7 @@ const oneLanguage = {
     })),
 }
 
-/** As text of one byte a letter: V8 holds anything else at twice the size. esbuild leaves such letters in regular expressions. */
+/** Escapes non-ASCII characters, because V8 stores other strings with two bytes per character. esbuild leaves them in regular expressions. */
 const toAscii = code =>
   code.replaceAll(
     /[\u0080-\uffff]/g,
@@ -73,7 +73,7 @@ const bundle = async options => {
     target: 'node24',
     minifySyntax: true,
     minifyWhitespace: true,
-    // An uncaught error prints its line, and that should not be the program.
+    // An uncaught error prints its source line, which must not be the whole program.
     lineLimit: 160,
     write: false,
     logLevel: 'silent',
@@ -105,7 +105,7 @@ const refuseOldNode = `if (parseInt(process.versions.node) < ${MINIMUM_NODE}) {
   process.exit(1)
 }`
 
-/** The lines in front: a module for the file, CommonJS for the executable. */
+/** The launcher: a module for the file, CommonJS for the executable. */
 export const bundleLaunch = (packing, format) => {
   const self =
     format === 'esm'
@@ -121,7 +121,7 @@ launch(PACKING, ${self})`,
       resolveDir: root,
     },
     format,
-    // As text: esbuild would hand an object through every module.
+    // As a string, because esbuild would insert an object into every module.
     define: {
       PACKING: JSON.stringify(packing),
       ...(format === 'cjs' ? { 'import.meta.url': 'undefined' } : {}),
@@ -132,7 +132,7 @@ launch(PACKING, ${self})`,
 
 // ── Payload ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** Blocks one after the other as base64, so that the payload is plain text inside a comment. */
+/** Concatenated base64 blocks, so that the payload is plain text inside a comment. */
 const createPayload = () => {
   const texts = []
   const size = () => texts.reduce((sum, text) => sum + text.length, 0)
@@ -145,7 +145,7 @@ const createPayload = () => {
   return { add, size, text: () => texts.join('') }
 }
 
-/** Already compressed formats gain nothing. */
+/** Formats that compress well. */
 const PACKABLE = new Set(['.js', '.css', '.html', '.json', '.webmanifest', '.txt', '.svg'])
 
 const brotli = promisify(zlib.brotliCompress)
@@ -199,7 +199,7 @@ const gather = async target => {
   }
 }
 
-/** `{ packing, payload }`: what the launching lines know, and the text it points into. */
+/** `{ packing, payload }`: the index for the launcher, and the text it points into. */
 const lay = (parts, compiled) => {
   const payload = createPayload()
   const contents = {
@@ -222,7 +222,7 @@ const lay = (parts, compiled) => {
 export const fileText = async ({ packing, payload }) =>
   `${await bundleLaunch(packing, 'esm')}\n/*${payload}*/\n`
 
-/** What V8 compiles on the way to the first answers, so that a start need not: a third of its time. */
+/** Creates the V8 code cache by running the packed file until its first responses. It saves a third of the start time. */
 const compileAhead = async laid => {
   const directory = mkdtempSync(join(tmpdir(), 'agent-webui-warm-'))
   const at = name => join(directory, name)
@@ -244,6 +244,6 @@ const compileAhead = async laid => {
 
 export const pack = async target => {
   const parts = await gather(target)
-  // Another machine's V8 would not take what ours compiled.
+  // A code cache works only on the platform that created it.
   return lay(parts, target === thisTarget() ? await compileAhead(lay(parts)) : undefined)
 }

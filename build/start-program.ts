@@ -5,7 +5,7 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 
 export type ProgramOptions = {
-  /** User home; base home and state lie below it. Made when missing. */
+  /** User home, which contains base home and state. Created when missing. */
   home: string
   env?: Record<string, string>
   cwd?: string
@@ -49,7 +49,7 @@ export const freePort = (): Promise<number> =>
 const { NODE_COMPILE_CACHE } = process.env
 const compileCache: Record<string, string> = NODE_COMPILE_CACHE ? { NODE_COMPILE_CACHE } : {}
 
-/** The environment of a bare machine: none of the caller's settings or keys. */
+/** A minimal environment without the caller's settings and keys. */
 export const programEnv = (home: string, port: number, env: Record<string, string> = {}) => ({
   PATH: process.env.PATH ?? '',
   HOME: home,

@@ -17,7 +17,7 @@ const script = launch(readFileSync(packing, 'utf8'), {
 const url = `http://127.0.0.1:${process.env.AGENT_WEBUI_PORT}`
 const ask = path => fetch(url + path).then(answer => answer.arrayBuffer())
 
-/** The first answer may take a moment; without one there is nothing to write down. */
+/** Polls /health; the service needs a moment to start. */
 const waitForAnswer = async () => {
   for (let i = 0; i < 200; i++) {
     try {

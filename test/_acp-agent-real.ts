@@ -1,4 +1,4 @@
-/** What agents from npm do in their own ways (seen by `npm run proof -- real-agents`), repeated by the agent of the tests. */
+/** Behaviors of the ACP test agent that reproduce real agents from npm (observed with `npm run proof -- real-agents`). */
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type {
@@ -8,7 +8,7 @@ import type {
   ToolCallContent,
   ToolCallUpdate,
 } from '@agentclientprotocol/sdk'
-import type { Behaviours, Turn } from './_acp-agent.ts'
+import type { Behaviors, Turn } from './_acp-agent.ts'
 
 const options: PermissionOption[] = [
   { optionId: 'always', name: 'Allow for this session', kind: 'allow_always' },
@@ -21,7 +21,7 @@ const inside = (text: string): ToolCallContent => ({
   content: { type: 'text', text },
 })
 
-const mayI = async (
+const isAllowed = async (
   { client, id }: Turn,
   toolCall: ToolCallUpdate,
   offered = options,
@@ -33,11 +33,11 @@ const mayI = async (
   return outcome.outcome === 'selected' && outcome.optionId === 'yes'
 }
 
-/** What the stable schema does not name is sent as it is. */
+/** Updates outside of the stable schema, sent unchecked. */
 const raw = (update: Record<string, unknown>): SessionUpdate => update as unknown as SessionUpdate
 
-export const likeReal: Behaviours = {
-  /** Gemini: reads what it is about to create, and gives up where that fails. */
+export const realBehaviors: Behaviors = {
+  /** Gemini: reads the file before creating it, and gives up when that fails. */
   async create(turn, name) {
     const { client, cwd, id, say, text } = turn
     const path = join(cwd, name)
@@ -47,7 +47,7 @@ export const likeReal: Behaviours = {
     const { content: oldText } = await read()
     const content: ToolCallContent[] = [{ type: 'diff', path, oldText, newText: 'hello\nworld\n' }]
     const locations = [{ path }]
-    if (!(await mayI(turn, { ...head, status: 'pending', content, locations }))) {
+    if (!(await isAllowed(turn, { ...head, status: 'pending', content, locations }))) {
       await text('No.')
       return undefined
     }
@@ -63,7 +63,7 @@ export const likeReal: Behaviours = {
     await text('Created.')
     return undefined
   },
-  /** opencode: the file's new text stands in its arguments only; when it is done it says so in words. */
+  /** opencode: the new text is in the arguments only; the result is a sentence. */
   async write(turn, rest) {
     const [name = '', ...words] = rest.split(' ')
     const { client, cwd, id, say, text } = turn
@@ -88,7 +88,7 @@ export const likeReal: Behaviours = {
       rawInput,
     })
     const asked = { ...head, title: filePath, status: 'pending' as const, locations, rawInput }
-    if (await mayI(turn, asked)) {
+    if (await isAllowed(turn, asked)) {
       await client.request('fs/write_text_file', { sessionId: id, path: filePath, content })
       await say({
         sessionUpdate: 'tool_call_update',
@@ -102,7 +102,7 @@ export const likeReal: Behaviours = {
     await text('Done.')
     return undefined
   },
-  /** Claude: shows the piece it replaces, writes the file itself, and shows another piece when it is done. */
+  /** Claude: sends a diff of the replaced part, writes the file itself, then sends a diff of the whole file. */
   async replace(turn, rest) {
     const [name = '', from = '', to = ''] = rest.split(' ')
     const { cwd, say, text } = turn
@@ -114,7 +114,7 @@ export const likeReal: Behaviours = {
     await say({ sessionUpdate: 'tool_call', ...head, status: 'pending', rawInput: {}, content: [] })
     await say({ sessionUpdate: 'tool_call_update', toolCallId, rawInput, content })
     if (
-      await mayI(turn, {
+      await isAllowed(turn, {
         ...head,
         status: 'pending',
         rawInput,
@@ -140,7 +140,7 @@ export const likeReal: Behaviours = {
     await text('Done.')
     return undefined
   },
-  /** Claude: a file that is replaced is shown as one that is new. */
+  /** Claude: an overwritten file has the diff of a new one. */
   async overwrite(turn, rest) {
     const [name = '', ...words] = rest.split(' ')
     const { cwd, say, text } = turn
@@ -151,26 +151,26 @@ export const likeReal: Behaviours = {
     const content: ToolCallContent[] = [{ type: 'diff', path, oldText: null, newText }]
     const rawInput = { file_path: path, content: newText }
     await say({ sessionUpdate: 'tool_call', ...head, status: 'pending', rawInput, content })
-    if (await mayI(turn, { ...head, status: 'pending', rawInput, content })) {
+    if (await isAllowed(turn, { ...head, status: 'pending', rawInput, content })) {
       writeFileSync(path, newText)
       await say({ sessionUpdate: 'tool_call_update', toolCallId, status: 'completed' })
     }
     await text('Done.')
     return undefined
   },
-  /** A deletion names the file and no more. */
+  /** A deletion has the file name only. */
   async remove(turn, name) {
     const { cwd, say, text } = turn
     const path = join(cwd, name)
     const head = { toolCallId: 'd1', title: `Delete ${name}`, kind: 'delete' as const }
-    if (await mayI(turn, { ...head, status: 'pending', locations: [{ path }] })) {
+    if (await isAllowed(turn, { ...head, status: 'pending', locations: [{ path }] })) {
       if (existsSync(path)) rmSync(path)
       await say({ sessionUpdate: 'tool_call_update', ...head, status: 'completed' })
     }
     await text('Done.')
     return undefined
   },
-  /** Codex: runs a command itself; what it printed and how it ended stand beside the update. */
+  /** Codex: runs a command itself; output and exit code are in the `_meta` of the updates. */
   async shell({ cwd, say, text }, rest) {
     const [code = '0', ...words] = rest.split(' ')
     const toolCallId = 'exec_1'
@@ -213,7 +213,7 @@ export const likeReal: Behaviours = {
     await text('Ran.')
     return undefined
   },
-  /** Claude without terminals says it in words; Gemini says nothing at all. */
+  /** Claude without terminals reports the exit code as text; Gemini reports nothing. */
   async spoken({ say, text }, rest) {
     const head = { toolCallId: 'b1', title: 'make', kind: 'execute' as const }
     await say({ sessionUpdate: 'tool_call', ...head, status: 'in_progress' })
@@ -259,7 +259,7 @@ export const likeReal: Behaviours = {
     await text('Planned.')
     return undefined
   },
-  /** It ends while a person is asked. */
+  /** Exits during a permission request. */
   async perish({ client, id }, command) {
     const toolCall = { toolCallId: 'p1', title: command, kind: 'execute' as const }
     void client.request('session/request_permission', {
@@ -267,12 +267,12 @@ export const likeReal: Behaviours = {
       toolCall: { ...toolCall, rawInput: { command } },
       options,
     })
-    // The request is out before the end.
+    // Flushes the request before the exit.
     await new Promise(resolve => process.stdout.write('', resolve))
     setTimeout(() => process.exit(7), 200)
     return new Promise(() => undefined)
   },
-  /** It asks once more after it was told to stop, and twice for one call. */
+  /** Requests permission again after a cancel, and twice for one call. */
   async late(turn, command) {
     const head = {
       toolCallId: 'l1',
@@ -281,22 +281,22 @@ export const likeReal: Behaviours = {
       rawInput: { command },
     }
     const both = [
-      mayI(turn, { ...head, status: 'pending' }),
-      mayI(turn, { ...head, status: 'pending' }),
+      isAllowed(turn, { ...head, status: 'pending' }),
+      isAllowed(turn, { ...head, status: 'pending' }),
     ]
     const answers = await Promise.all(both)
     if (answers.includes(false)) {
-      await mayI(turn, { ...head, status: 'pending' })
+      await isAllowed(turn, { ...head, status: 'pending' })
       return 'cancelled'
     }
     await turn.say({ sessionUpdate: 'tool_call_update', toolCallId: 'l1', status: 'completed' })
     await turn.text('Both allowed.')
     return undefined
   },
-  /** Qwen Code: two ways to say yes to one command. */
+  /** Qwen Code: two options that allow one command. */
   async yes(turn, command) {
     const head = { toolCallId: 'y1', title: `${command} (Runs it)`, kind: 'execute' as const }
-    const allowed = await mayI(turn, { ...head, status: 'pending', rawInput: { command } }, [
+    const allowed = await isAllowed(turn, { ...head, status: 'pending', rawInput: { command } }, [
       { optionId: 'yes', name: 'Allow', kind: 'allow_once' },
       { optionId: 'switch', name: 'Switch to Default Mode and allow once', kind: 'allow_once' },
       { optionId: 'no', name: 'Reject', kind: 'reject_once' },

@@ -1,12 +1,12 @@
 /**
- * An agent for tests, a program of its own that speaks ACP through the SDK's agent side: the words of a prompt say how
- * it behaves or misbehaves. `ACP_TEST` names what it cannot or will not do, `ACP_TEST_STATE` a file it keeps its sessions in.
+ * An external agent for tests: a separate program that speaks ACP through the SDK's agent side. The first word of a prompt
+ * selects its behavior. `ACP_TEST` lists its limitations, `ACP_TEST_STATE` is the file it stores its sessions in.
  */
 import { appendFileSync, existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Readable, Writable } from 'node:stream'
 import { z } from 'zod'
-import { likeReal } from './_acp-agent-real.ts'
+import { realBehaviors } from './_acp-agent-real.ts'
 import {
   type AgentContext,
   agent,
@@ -23,12 +23,12 @@ const ForkRequest = z.object({ sessionId: z.string(), cwd: z.string() })
 const traits = new Set((process.env.ACP_TEST ?? '').split(' '))
 const statePath = process.env.ACP_TEST_STATE ?? ''
 
-type Kept = { cwd: string; heard: string[]; servers?: unknown; open?: boolean }
-const sessions: Record<string, Kept> =
+type StoredSession = { cwd: string; received: string[]; servers?: unknown; open?: boolean }
+const sessions: Record<string, StoredSession> =
   statePath !== '' && existsSync(statePath) ? JSON.parse(readFileSync(statePath, 'utf8')) : {}
-const keep = () => {
+const save = () => {
   if (statePath === '') return
-  // It may be killed at any moment.
+  // Atomic, because tests kill the process at any time.
   writeFileSync(`${statePath}.${process.pid}`, JSON.stringify(sessions))
   renameSync(`${statePath}.${process.pid}`, statePath)
 }
@@ -74,7 +74,7 @@ export type Turn = {
   cancel: Promise<'cancelled'>
 }
 
-/** One pixel; and the same with something behind it, which is another file. */
+/** A PNG of one pixel, and the same with a trailing byte, which is another file. */
 const DOT =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
 const OTHER_DOT = Buffer.concat([Buffer.from(DOT, 'base64'), Buffer.from('2')]).toString('base64')
@@ -87,7 +87,7 @@ export const standard: PermissionOption[] = [
   { optionId: 'c', name: 'No', kind: 'reject_once' },
 ]
 
-const failing = async (work: Promise<unknown>): Promise<string> => {
+const resultOf = async (work: Promise<unknown>): Promise<string> => {
   try {
     return JSON.stringify(await work)
   } catch (error) {
@@ -132,11 +132,11 @@ const run = async (turn: Turn, toolCallId: string, command: string) => {
   return answer
 }
 
-export type Behaviours = Record<string, (turn: Turn, rest: string) => Promise<string | undefined>>
+export type Behaviors = Record<string, (turn: Turn, rest: string) => Promise<string | undefined>>
 
 /** By the first word of the prompt; the rest is its argument. */
-const behaviours: Behaviours = {
-  ...likeReal,
+const behaviors: Behaviors = {
+  ...realBehaviors,
   async hello({ text, say }) {
     await say({ sessionUpdate: 'agent_thought_chunk', content: block('A greeting.') })
     await text('Hello ')
@@ -175,7 +175,7 @@ const behaviours: Behaviours = {
     return undefined
   },
   async recall({ id, text }) {
-    await text(`I have heard: ${sessions[id]?.heard.join(' | ')}`)
+    await text(`I have heard: ${sessions[id]?.received.join(' | ')}`)
     return undefined
   },
   async work(turn) {
@@ -265,11 +265,11 @@ const behaviours: Behaviours = {
   },
   async outside({ client, id, text }) {
     const read = { sessionId: id, path: '/etc/hostname' }
-    await text(await failing(client.request('fs/read_text_file', read)))
+    await text(await resultOf(client.request('fs/read_text_file', read)))
     const write = { sessionId: id, path: '../stolen.txt', content: 'x' }
-    await text(await failing(client.request('fs/write_text_file', write)))
+    await text(await resultOf(client.request('fs/write_text_file', write)))
     const create = { sessionId: id, command: 'rm', args: ['-rf', '/'] }
-    await text(await failing(client.request('terminal/create', create)))
+    await text(await resultOf(client.request('terminal/create', create)))
     return undefined
   },
   async choose({ client, id, text }) {
@@ -304,13 +304,13 @@ const behaviours: Behaviours = {
     return undefined
   },
   async rotate({ id, say, text }) {
-    const fresh = `${id}-next`
+    const rotated = `${id}-next`
     const kept = sessions[id]
-    if (kept) sessions[fresh] = kept
+    if (kept) sessions[rotated] = kept
     delete sessions[id]
-    keep()
+    save()
     await text('Before. ')
-    await say({ sessionUpdate: 'agent_message_chunk', content: block('After.') }, fresh)
+    await say({ sessionUpdate: 'agent_message_chunk', content: block('After.') }, rotated)
     return undefined
   },
   async garbage({ text }) {
@@ -375,7 +375,7 @@ const behaviours: Behaviours = {
     await text('Named.')
     return undefined
   },
-  /** More than any log can hold, where messages are expected and where they are not. */
+  /** More output than the log holds, on stdout and stderr. */
   async noise({ text }, lines) {
     for (let at = 0; at < Number(lines); at += 100) {
       const some = `${'x'.repeat(80)}\n`.repeat(100)
@@ -396,7 +396,7 @@ const restore = ({ sessionId, mcpServers }: { sessionId: string; mcpServers?: un
   if (!session || traits.has('forgets')) throw RequestError.sessionNotFound(sessionId)
   session.servers = mcpServers
   session.open = true
-  keep()
+  save()
   return { modes: modes(), configOptions: options() }
 }
 
@@ -427,9 +427,9 @@ agent({ name: 'test' })
   .onRequest('session/new', async ({ params, client }) => {
     if (traits.has('signed-out')) throw RequestError.authRequired()
     const sessionId = `s${Object.keys(sessions).length + 1}-${process.pid}`
-    sessions[sessionId] = { cwd: params.cwd, heard: [], servers: params.mcpServers, open: true }
-    keep()
-    // Before the answer that names the session: agents are not careful about that.
+    sessions[sessionId] = { cwd: params.cwd, received: [], servers: params.mcpServers, open: true }
+    save()
+    // Sent before the response with the session id, as real agents do.
     await say(client, sessionId, {
       sessionUpdate: 'available_commands_update',
       availableCommands: [
@@ -441,7 +441,7 @@ agent({ name: 'test' })
   .onRequest('session/resume', async ({ params }) => restore(params))
   .onRequest('session/load', async ({ params, client }) => {
     const found = restore(params)
-    for (const words of sessions[params.sessionId]?.heard ?? []) {
+    for (const words of sessions[params.sessionId]?.received ?? []) {
       for (const part of [words.slice(0, 2), words.slice(2)])
         await say(client, params.sessionId, {
           sessionUpdate: 'user_message_chunk',
@@ -455,14 +455,14 @@ agent({ name: 'test' })
     return found
   })
   .onRequest('session/list', ({ params }) => {
-    // Two a page; the filter is a wish it does not hear.
+    // Two per page; ignores the filter, which the protocol allows.
     const from = Number(params.cursor ?? 0)
     const all = Object.entries(sessions)
     return {
-      sessions: all.slice(from, from + 2).map(([sessionId, { cwd, heard }]) => ({
+      sessions: all.slice(from, from + 2).map(([sessionId, { cwd, received }]) => ({
         sessionId,
         cwd,
-        title: heard[0] ?? null,
+        title: received[0] ?? null,
         updatedAt: '2026-01-02T03:04:05Z',
       })),
       ...(from + 2 < all.length ? { nextCursor: String(from + 2) } : {}),
@@ -473,13 +473,13 @@ agent({ name: 'test' })
     const original = sessions[params.sessionId]
     if (!original) throw RequestError.sessionNotFound(params.sessionId)
     sessions[sessionId] = structuredClone(original)
-    keep()
+    save()
     return { sessionId, modes: modes(), configOptions: options() }
   })
   .onRequest('session/close', ({ params }) => {
     const session = sessions[params.sessionId]
     if (session) session.open = false
-    keep()
+    save()
     return {}
   })
   .onRequest('session/set_mode', ({ params }) => {
@@ -501,9 +501,9 @@ agent({ name: 'test' })
     if (!session) throw RequestError.sessionNotFound(sessionId)
     const words = prompt.flatMap(part => (part.type === 'text' ? [part.text] : [`<${part.type}>`]))
     const asked = prompt.findLast(part => part.type === 'text')?.text ?? ''
-    session.heard.push(words.map(each => each.trim()).join(' + '))
-    // Some write down what was said when they have answered.
-    if (!traits.has('forgets-last')) keep()
+    session.received.push(words.map(each => each.trim()).join(' + '))
+    // Some agents store a message only after answering it.
+    if (!traits.has('forgets-last')) save()
     if (process.env.ACP_TEST_LOG) appendFileSync(process.env.ACP_TEST_LOG, `${asked}\n`)
     const { promise, resolve } = Promise.withResolvers<'cancelled'>()
     cancelled.set(sessionId, () => resolve('cancelled'))
@@ -517,9 +517,9 @@ agent({ name: 'test' })
       text: text => tell({ sessionUpdate: 'agent_message_chunk', content: block(text) }),
       cancel: promise,
     }
-    const behave = behaviours[verb.replace(/^\//, '')] ?? behaviours.hello
+    const behave = behaviors[verb.replace(/^\//, '')] ?? behaviors.hello
     const stopReason = (await behave?.(turn, rest.join(' '))) ?? 'end_turn'
-    keep()
+    save()
     return { stopReason: stopReason as 'end_turn' }
   })
   .connect(

@@ -1,4 +1,4 @@
-/** A real service on a free port with a home of its own: in this process, or as one that can be killed. */
+/** Starts the service on a free port with its own home: in this process, or as a child process that can be killed. */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -20,7 +20,7 @@ export type AppOptions = {
   argv?: readonly string[]
   /** Sent with every request. */
   headers?: Record<string, string>
-  /** What updates of the service are applied to; never the sources under test. */
+  /** The checkout that updates are applied to; never the sources under test. */
   checkout?: string
   /** Errors of the service fail the test on close; with this they are only collected. */
   allowErrors?: boolean
@@ -28,7 +28,7 @@ export type AppOptions = {
 
 type Base = Omit<Client, 'closeClient'> & {
   readonly url: string
-  /** The person's home directory; the agent's home lies in it. */
+  /** The user's home directory, which contains the agent's home. */
   userHome: string
   /** The base home: config.yaml, .env, profiles. */
   home: string
@@ -42,15 +42,15 @@ export type TestApp = Base & {
   errors: string[]
   /** Every line it has logged. */
   lines: string[]
-  /** When it would have replaced its process. */
+  /** Times of requested restarts. */
   restarts: number[]
-  /** Down in order, and up again over the same files on another port. */
+  /** Shuts down and starts again with the same files on another port. */
   restart(): Promise<void>
 }
 
 export type SpawnedApp = Base & {
   output(): string
-  /** SIGKILL: nothing is tidied up. */
+  /** SIGKILL: no cleanup. */
   kill(): Promise<void>
   /** SIGTERM; its exit code. */
   stop(): Promise<number | null>
@@ -60,7 +60,7 @@ export type SpawnedApp = Base & {
 /** Built once for all services of a test process. */
 const assets = createAssets(undefined)
 
-/** Exists before the service starts, so that a test may put files there. */
+/** Created before the service starts, so that a test can add files. */
 const createHome = () => {
   const userHome = mkdtempSync(join(tmpdir(), 'app-'))
   const home = join(userHome, '.agent')
@@ -148,7 +148,7 @@ export const startApp = async (options: AppOptions = {}): Promise<TestApp> => {
   }
 }
 
-/** `node router.ts` as a process of its own. It keeps its port over restarts, as a real one does. */
+/** `node router.ts` as a child process. It keeps its port across restarts, like a real one. */
 export const spawnApp = async (options: AppOptions = {}): Promise<SpawnedApp> => {
   const places = createHome()
   const port = await freePort()

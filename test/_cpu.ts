@@ -1,4 +1,4 @@
-/** Processor time of this process. A bound on it holds however busy the machine is; a bound on the clock doesn't. */
+/** CPU time of this process, for time limits that hold on a busy machine. */
 
-/** Milliseconds of user time since the start of the process, all its threads included. */
+/** Milliseconds of user CPU time since the start of the process, all threads included. */
 export const cpuMs = (): number => process.cpuUsage().user / 1_000

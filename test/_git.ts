@@ -1,10 +1,10 @@
-/** Real git repositories for tests: a remote, what is pushed to it, and a checkout that follows it. */
+/** Real git repositories for tests: a remote, a clone that pushes to it, and a checkout. */
 import { execFileSync } from 'node:child_process'
 import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 
-/** Nothing of the person's own git: no hooks, no signing, no name. */
+/** Excludes the user's git configuration: no hooks, no signing, no name. */
 export const GIT_ENV = {
   PATH: process.env.PATH ?? '',
   GIT_CONFIG_GLOBAL: '/dev/null',
@@ -26,7 +26,7 @@ export const writeFiles = (dir: string, files: Readonly<Record<string, string>>)
   }
 }
 
-/** Making a repository takes a dozen processes, copying one takes none. */
+/** Creating a repository takes a dozen processes; copying one takes none. */
 const templates = new Map<string, string>()
 
 const makeTemplate = (files: Readonly<Record<string, string>>): string => {
@@ -40,7 +40,7 @@ const makeTemplate = (files: Readonly<Record<string, string>>): string => {
   git(at('other'), 'commit', '--quiet', '-m', 'first')
   git(at('other'), 'push', '--quiet', 'origin', 'HEAD:main')
   git(root, 'clone', '--quiet', '--template=', 'remote', 'checkout')
-  // So that a copy of all three is complete in itself.
+  // Relative, so that a copy of all three is self-contained.
   for (const name of ['other', 'checkout'])
     git(at(name), 'remote', 'set-url', 'origin', '../remote')
   return root
@@ -48,7 +48,7 @@ const makeTemplate = (files: Readonly<Record<string, string>>): string => {
 
 export type Repositories = ReturnType<typeof createRepositories>
 
-/** `checkout` is a clone of `remote`; `push` commits in a second clone, as somebody else would. */
+/** `checkout` is a clone of `remote`; `push` commits and pushes in a second clone. */
 export const createRepositories = (files: Readonly<Record<string, string>>) => {
   const key = JSON.stringify(files)
   const template = templates.get(key) ?? makeTemplate(files)

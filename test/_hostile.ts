@@ -1,6 +1,6 @@
-/** What callers send who mean no good, or no sense: values, paths and bodies for every endpoint. */
+/** Malicious and malformed values, paths and bodies for every endpoint. */
 
-/** Any of these in an answer means that a file outside its root was read. */
+/** Any of these in a response means that a file outside of its root was read. */
 export const CANARY = 'canary-8f3a1c'
 export const LEAKS = [CANARY, 'root:x:0:0']
 
@@ -52,7 +52,7 @@ export const hostileTexts: readonly string[] = [
   'http://127.0.0.1:1/',
 ]
 
-/** Other types than the one that is asked for. */
+/** Values of other types than expected. */
 export const hostileValues: readonly unknown[] = [
   null,
   true,
@@ -72,7 +72,7 @@ export const hostileValues: readonly unknown[] = [
 const deep = (depth: number, open: string, close: string) =>
   open.repeat(depth) + close.repeat(depth)
 
-/** Whole bodies that are no proper object, or too much of one. */
+/** Bodies that are not valid objects, or are too large or too deep. */
 export const hostileBodies: readonly (string | Buffer)[] = [
   'not json',
   '{',
@@ -94,7 +94,7 @@ export const hostileBodies: readonly (string | Buffer)[] = [
   `{${Array.from({ length: 20_000 }, (_, i) => `"k${i}":1`).join(',')}}`,
 ]
 
-/** Paths below /static/ and elsewhere that must lead to no file. */
+/** Paths that must not serve a file. */
 export const hostilePaths: readonly string[] = [
   '/static/',
   '/static/..',

@@ -1,4 +1,4 @@
-/** A small client for tests: says exactly what it is told, path and all, and reads answers and event streams. */
+/** HTTP client for tests: sends paths and bodies unchanged, and reads responses and event streams. */
 import {
   Agent,
   type IncomingHttpHeaders,
@@ -15,15 +15,15 @@ export type Answer = {
   headers: IncomingHttpHeaders
   bytes: Buffer
   text: string
-  /** The bytes as JSON; undefined when they are none. */
+  /** The body as JSON; undefined when it is not JSON. */
   body: Json
 }
 
 export type RequestOptions = {
   headers?: Record<string, string>
-  /** Sent as it is; anything but a string or bytes as JSON. */
+  /** Strings and bytes are sent unchanged, anything else as JSON. */
   body?: unknown
-  /** Ends an answer that does not end by itself as soon as its headers are there. */
+  /** Closes an endless response after its headers. */
   headOnly?: boolean
   timeoutMs?: number
 }
@@ -31,9 +31,9 @@ export type RequestOptions = {
 export type StreamEvent = { id: string; event: string; data: Record<string, Json> }
 
 export type EventStream = AsyncIterableIterator<StreamEvent> & {
-  /** Status and headers of the answer. */
+  /** Status and headers of the response. */
   opened: Promise<{ status: number; headers: IncomingHttpHeaders }>
-  /** Everything up to the first event that fits; throws when the stream ends without it. */
+  /** All events up to the first match; throws when the stream ends without one. */
   until(fits: (event: StreamEvent) => boolean): Promise<StreamEvent[]>
   close(): void
 }
@@ -55,7 +55,7 @@ const toJson = (text: string): Json => {
   try {
     return JSON.parse(text)
   } catch {
-    // A page, a file, an event stream.
+    // HTML, a file or an event stream.
     return undefined
   }
 }
@@ -76,11 +76,11 @@ const readEvents = async function* (
       while (ready.length > 0) yield ready.shift() as StreamEvent
     }
   } catch {
-    // Closed by us or cut by the server: to a reader, both are the end.
+    // Closed by us or by the server: both end the stream.
   }
 }
 
-/** `url` is asked each time: a service that is started anew has another port. */
+/** `url` is called for each request, because a restarted service has another port. */
 export const createClient = (url: () => string, defaults: Record<string, string> = {}) => {
   const agent = new Agent({ keepAlive: true })
   const open = (method: string, path: string, options: RequestOptions) =>
@@ -114,7 +114,7 @@ export const createClient = (url: () => string, defaults: Record<string, string>
     return { status: res.statusCode ?? 0, headers: res.headers, bytes, text, body: toJson(text) }
   }
 
-  /** Asks at once; the events wait to be taken. */
+  /** Sends the request at once; events are buffered until read. */
   const events = (path: string, options: RequestOptions = {}): EventStream => {
     const headers = { Accept: 'text/event-stream', ...options.headers }
     const answered = open('GET', path, { ...options, headers })
@@ -122,7 +122,7 @@ export const createClient = (url: () => string, defaults: Record<string, string>
       status: statusCode ?? 0,
       headers: given,
     }))
-    // Whoever takes the events gets the error there.
+    // The event iterator throws the same error.
     opened.catch(() => undefined)
     const iterator = readEvents(answered)
     const until = async (fits: (event: StreamEvent) => boolean) => {

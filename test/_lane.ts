@@ -11,9 +11,9 @@ export type FileResult = {
   passed: number
   failed: number
   skipped: number
-  /** What a person needs to read, already formatted; empty when all passed. */
+  /** Formatted failures; empty when all passed. */
   report: string
-  /** Bytes of memory the lane holds after it. */
+  /** Resident memory of the lane after the file, in bytes. */
   rss?: number
 }
 
@@ -24,7 +24,7 @@ type UvuGlobals = { UVU_DEFER: 1; UVU_INDEX: number; UVU_QUEUE: Suite[][] }
 const uvu = globalThis as typeof globalThis & UvuGlobals
 Object.assign(uvu, { UVU_DEFER: 1, UVU_INDEX: 0, UVU_QUEUE: [[]] })
 
-/** Errors that no test caught. They belong to the file that runs while they surface. */
+/** Uncaught errors, reported for the file that is running. */
 const strays: string[] = []
 const keep = (what: string) => (error: unknown) => {
   strays.push(`  ${what}: ${error instanceof Error ? error.stack : String(error)}`)
@@ -54,7 +54,7 @@ const runFile = async (file: string): Promise<FileResult> => {
     // The file itself or an `after` hook: counts as one failed test.
     fail(`  ${error instanceof Error ? error.stack : String(error)}`)
   }
-  // What was rejected in the last tick of the last test surfaces now.
+  // Rejections of the last tick surface now.
   await new Promise(resolve => setImmediate(resolve))
   for (const stray of strays.splice(0)) fail(stray)
   // A service that is killed writes nothing to the cache; what this process has compiled serves the next one.

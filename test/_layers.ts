@@ -10,7 +10,7 @@ const STATEMENT =
 /** Relative targets become paths from the root; packages and `node:` stay as they are. */
 export const importsOf = ({ path, text }: Source): Import[] =>
   [...text.replaceAll(/^\s*(?:\/\/|\*|\/\*).*$/gm, '').matchAll(STATEMENT)].flatMap(match => {
-    // A worker thread loads its file by itself: that is no import.
+    // A worker file is not an import: the thread loads it.
     if (match[4]) return []
     const target = match[2] ?? match[3] ?? ''
     const to = target.startsWith('.') ? posix.join(posix.dirname(path), target) : target
@@ -106,7 +106,7 @@ export const violation = ({ from, to, isType }: Import): string | undefined => {
   return isType || here.layer === LAYERS.foundation ? undefined : 'another module of the same layer'
 }
 
-/** What only the route table and the handlers may not import. */
+/** Imports that are forbidden for the route table and the handlers only. */
 const entryViolation = (from: string, to: string, isType: boolean): string | undefined => {
   if (isType) return undefined
   if (from === 'router.ts') {

@@ -1,8 +1,8 @@
-/** JSON values nobody meant, the same ones for the same seed. */
+/** Random JSON values for fuzz tests, reproducible by seed. */
 
 export type Random = ReturnType<typeof createRandom>
 
-/** Mulberry32: small, and even enough to choose with. */
+/** Mulberry32, a small generator of sufficient uniformity. */
 export const createRandom = (seed: number) => {
   let state = seed
   const next = (): number => {
@@ -80,7 +80,7 @@ const oddKeys = [
   '0',
 ]
 
-/** Any JSON value; objects may carry every key that JavaScript itself looks at. */
+/** Any JSON value; objects may have keys with a meaning in JavaScript, like `then` or `__proto__`. */
 export const randomJson = (random: Random, depth = 3): unknown => {
   const kind = random.below(depth > 0 ? 7 : 4)
   if (kind === 0) return null

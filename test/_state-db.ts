@@ -1,9 +1,9 @@
-/** The agent's state.db as its command line would have written it, in the schema of April (6), the first with lists as contents (11), and the current one (30). */
+/** The host agent's state.db as its command line writes it: schema 6, schema 11 (the first with content lists), and the current 30. */
 import { join } from 'node:path'
 import { type Database, openDatabase } from '../lib/store/sqlite.ts'
 
 export type Schema = 6 | 11 | 30
-/** The first and the current one; with PROOF=full, the one between as well. */
+/** The first and the current schema; with PROOF=full also 11. */
 export const SCHEMAS: readonly Schema[] = process.env.PROOF === 'full' ? [6, 11, 30] : [6, 30]
 
 const TABLES = `
@@ -30,7 +30,7 @@ const TABLES = `
   create trigger messages_fts_delete after delete on messages begin
     insert into messages_fts(messages_fts, rowid, content) values ('delete', old.id, old.content); end;`
 
-/** What [C] adds; here only what a second writer could stumble over. */
+/** Additions of the current schema that matter to a second writer. */
 const CURRENT = `
   alter table sessions add column cwd text;
   alter table sessions add column title_source text;
@@ -46,7 +46,7 @@ const CURRENT = `
 
 export type StateDb = Database & { schema: Schema }
 
-/** Left open: the agent has its database open while it runs. */
+/** The connection stays open, as in a running agent. */
 export const createStateDb = (home: string, schema: Schema): StateDb => {
   const db = openDatabase(join(home, 'state.db'), {
     pragmas: ['journal_mode = WAL', 'foreign_keys = ON'],
@@ -90,10 +90,10 @@ export const addMessage = (
   db.prepare('update sessions set message_count = message_count + 1 where id = ?').run(session)
 }
 
-/** As versions from 11 on keep what is more than a text. */
+/** Content with several parts, as stored since schema 11. */
 export const listContent = (parts: unknown[]): string => `\0json:${JSON.stringify(parts)}`
 
-/** A conversation of one question and its answer. */
+/** A session with one question and its answer. */
 export const addConversation = (
   db: Database,
   id: string,

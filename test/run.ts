@@ -1,4 +1,4 @@
-/** Runs every test file in a few lanes, and types, format and build as checks beside them; ends with one line, `N passed, N failed`. */
+/** Test runner: runs test files in parallel processes, plus types, format and build; the last line is `N passed, N failed`. */
 import { type ChildProcess, fork, spawn } from 'node:child_process'
 import { globSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -6,9 +6,9 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { FileResult } from './_lane.ts'
 
-/** More than there are processors: a file that waits for a program or a file system leaves its processor to another. */
+/** More than the CPUs, because many tests wait for programs and the file system. */
 const LANES = 4
-/** Bytes: every program a test starts is forked from its lane, and a fork takes the longer the larger the lane has grown. */
+/** A lane above this many bytes is replaced: tests fork programs, and forking a large process is slow. */
 const LANE_GROWN = 420e6
 const bin = (name: string) => join('node_modules', '.bin', name)
 
@@ -24,7 +24,7 @@ const { values, positionals } = parseArgs({
   },
 })
 
-/** Tests must not see the person's own agent, keys or settings. */
+/** Hides the user's own agent, keys and settings from the tests. */
 const home = mkdtempSync(join(tmpdir(), 'agent-webui-test-'))
 const cleanEnv = (tmp: string): NodeJS.ProcessEnv => ({
   ...Object.fromEntries(
@@ -35,10 +35,10 @@ const cleanEnv = (tmp: string): NodeJS.ProcessEnv => ({
   HOME: home,
   // One per lane: packages unpack to fixed names in it. Deleted at the end.
   TMPDIR: tmp,
-  // Memory that was freed goes back to the system sooner.
+  // Returns freed memory to the system sooner.
   MALLOC_ARENA_MAX: '2',
   TZ: 'UTC',
-  // Half the time of a start is reading the sources: the services the tests start read them compiled.
+  // Halves the start time of the services that tests spawn.
   NODE_COMPILE_CACHE: join(home, 'compile-cache'),
   ...(values.full ? { PROOF: 'full' } : {}),
 })
@@ -93,7 +93,7 @@ const createLane = () => {
 }
 type Lane = ReturnType<typeof createLane>
 
-/** A command whose exit code is the verdict. */
+/** A command that passes when it exits with 0. */
 const check = (name: string, command: string, args: string[]): Job => ({
   name,
   timeoutMs: 300_000,
@@ -145,10 +145,10 @@ const startedAt = performance.now()
 const jobs = listJobs()
 const total = { passed: 0, failed: 0, skipped: 0 }
 const waiting = [...jobs]
-/** Settles when the build has ended, whichever way. */
+/** Resolves when the build has ended, successful or not. */
 const built = Promise.withResolvers<void>()
 
-/** Two browsers at once would be too slow: they all run in one lane. */
+/** Browser tests all run in one lane: two browsers at once are too slow. */
 const isHeavy = (job: Job) => job.name.includes('browser')
 
 const takeJob = (index: number): Job | undefined => {

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { spawnApp } from '../../_app.ts'
-import { approving } from '../../_person.ts'
+import { autoApprove } from '../../_auto-approve.ts'
 import { programEnv } from '../../../build/start-program.ts'
 import { createProvider } from '../../_provider.ts'
 import { createDesk } from './_run.ts'
@@ -115,7 +115,7 @@ test('rejects programs started by the agent, even with a changed environment', a
       { text: 'done' },
       { text: 'Title' },
     )
-    const stopAnswering = approving(app, session_id, headers)
+    const stopAnswering = autoApprove(app, session_id, headers)
     const started = await app.post('/api/chat/start', { session_id, message: 'go' }, { headers })
     const path = `/api/chat/stream?stream_id=${started.body.stream_id}`
     for await (const { event } of app.events(path, { headers })) if (event === 'done') break

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { type SpawnedApp, spawnApp } from '../../_app.ts'
-import { approving } from '../../_person.ts'
+import { autoApprove } from '../../_auto-approve.ts'
 import { createProvider } from '../../_provider.ts'
 
 const ATTACK = join(import.meta.dirname, '_attack.mjs')
@@ -117,7 +117,7 @@ test('every way the agent can start a program: each request that decides somethi
       { text: 'Title' },
     )
     // Commands that name our own address are asked about; what follows holds even after a yes.
-    const stopAnswering = approving(app, session_id)
+    const stopAnswering = autoApprove(app, session_id)
     const started = await app.post('/api/chat/start', { session_id, message: 'go' })
     assert.is(started.status, 200)
     const lines = await linesOf(out, [
@@ -200,7 +200,7 @@ test('by whatever address of this machine, with the password and with a stolen c
       { text: 'done' },
       { text: 'Title' },
     )
-    const stopAnswering = approving(app, session_id, headers)
+    const stopAnswering = autoApprove(app, session_id, headers)
     await app.post('/api/chat/start', { session_id, message: 'go' }, { headers })
     const lines = await linesOf(out, ['all'])
     stopAnswering()
@@ -236,7 +236,7 @@ test('a program that closes its connection at once is refused, too', async () =>
       { text: 'done' },
       { text: 'Title' },
     )
-    const stopAnswering = approving(app, session_id)
+    const stopAnswering = autoApprove(app, session_id)
     const { stream_id } = (await app.post('/api/chat/start', { session_id, message: 'go' })).body
     for await (const { event } of app.events(`/api/chat/stream?stream_id=${stream_id}`))
       if (event === 'done') break

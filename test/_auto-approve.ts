@@ -1,8 +1,8 @@
-/** A person who answers: every approval of a session is given once, as it is asked. */
+/** Answers every approval of a session with `once`. */
 import type { Client } from './_http.ts'
 
-/** Until the returned function is called. */
-export const approving = (
+/** Stops when the returned function is called. */
+export const autoApprove = (
   app: Pick<Client, 'events' | 'post'>,
   session_id: string,
   headers: Record<string, string> = {},
