@@ -16,9 +16,11 @@ const EXTERNAL_AGENT_KEYS = {
   acp_args: 'Its arguments, as a list or separated by spaces.',
   env: 'Variables for the external agent.',
   acp_mcp: 'Pass the MCP servers on to the external agent (default `true`).',
-  acp_start_timeout: 'Seconds the external agent may take to start.',
-  acp_idle_timeout: 'Seconds without a sign of life before a turn fails.',
-  acp_max_idle: 'How many idle processes of the external agent are retained.',
+  acp_start_timeout:
+    'Seconds until the external agent’s first answer (default 60, or 900 if it has to be fetched).',
+  acp_idle_timeout:
+    'Seconds an unused session, and then the external agent, stays open (default 600).',
+  acp_max_idle: 'Unused sessions of the external agent that stay open (default 4).',
 }
 
 const endpoints = {
