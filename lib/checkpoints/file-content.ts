@@ -29,8 +29,8 @@ export type ReadResult = { content: Content | null } | { problem: string; isFold
 
 const ABSENT = new Set(['ENOENT', 'ENOTDIR'])
 
-const openExactDirHandle = (bounds: Bounds, path: string, make: boolean): DirHandle => {
-  const held = openDirHandle(bounds, path, { link: true, ...(make && { create: 'any' }) })
+const openExactDirHandle = (bounds: Bounds, path: string, create: boolean): DirHandle => {
+  const held = openDirHandle(bounds, path, { link: true, create: create && 'any' })
   // A folder above it has become a symlink, so the path leads to another file now.
   if (held.path === path) return held
   held[Symbol.dispose]()

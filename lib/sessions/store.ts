@@ -35,7 +35,7 @@ export const createSessions = (options: SessionsOptions): Sessions => {
     log,
     rebuild: () => catalogSync.sweepQuietly(),
     pragmas: options.catalogPragmas,
-    ...(options.bootId === undefined ? {} : { bootId: options.bootId }),
+    bootId: options.bootId,
   })
   opened.catalog = catalog
   const watch = createWatch({
@@ -45,7 +45,7 @@ export const createSessions = (options: SessionsOptions): Sessions => {
       catalog.verify()
       await catalogSync.sweep()
     },
-    ...(options.sweepMs === undefined ? {} : { sweepMs: options.sweepMs }),
+    sweepMs: options.sweepMs,
   })
   catalogSync.sweepQuietly()
 

@@ -1,4 +1,4 @@
-/** What a session's turns have used, as rows for the catalogue: made from the journal, and from nothing else. */
+/** Derives a session's usage rows for the catalog from its journal. */
 import type { Entry, Meta } from './entries.ts'
 import type { Turn } from './fold.ts'
 

@@ -7,7 +7,7 @@ export type WatchOptions = {
   /** Compares the whole directory with the catalog; resolves when all changes were handled. */
   sweep: () => Promise<void>
   log: (line: string, extra?: Record<string, unknown>) => void
-  sweepMs?: number
+  sweepMs?: number | undefined
   /** Interval of sweeps when the system does not report changes. */
   pollMs?: number
   /** Tests pass one that fails. */

@@ -1,4 +1,4 @@
-/** Every file a person or another program can damage × every kind of damage: nothing reads as empty, nothing is overwritten. */
+/** Every shared file × every kind of damage: no file is treated as empty or overwritten. */
 import { execFileSync } from 'node:child_process'
 import { lstatSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'

@@ -1,4 +1,4 @@
-/** A model's stream that breaks while pages read the turn: the same text for everybody, a wait that can be seen and stopped, nothing lost. */
+/** A model stream that breaks during a turn: same text for every reader, a visible and stoppable wait, nothing lost. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'

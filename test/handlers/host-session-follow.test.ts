@@ -1,4 +1,4 @@
-/** A conversation taken over from the terminal follows it until something is said here; contents in lists are words. */
+/** Imported sessions follow the terminal until a message is written here; content parts are read as text. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'

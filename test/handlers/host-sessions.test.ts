@@ -1,4 +1,4 @@
-/** Sessions of the command line over HTTP, from real databases of both schemas: listed, read, imported, deleted, restored. */
+/** CLI sessions over HTTP, from real databases of every schema: list, read, import, delete, restore. */
 import { appendFileSync, existsSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
@@ -241,7 +241,7 @@ for (const schema of SCHEMAS) {
     assert.equal(app.errors, [])
   })
 
-  test('import_cli is idempotent: twice is one session with the same id', async ({ app, db }) => {
+  test('import_cli is idempotent', async ({ app, db }) => {
     await show(app)
     addConversation(db, ID, { model: 'gpt-5', input_tokens: 70, output_tokens: 5 })
     const first = await app.post('/api/session/import_cli', { session_id: ID })

@@ -1,4 +1,4 @@
-/** Conversations of other programs: taken in so that everything works with them, or refused with nothing left behind. */
+/** Imports from other programs: fully usable, or rejected without leaving anything behind. */
 import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'

@@ -1,4 +1,4 @@
-/** What a turn changed is listed, shown and put back over HTTP: refused first, then done, then across a kill. */
+/** Checkpoints over HTTP: list, diff and restore, rejections, and recovery after a kill. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'

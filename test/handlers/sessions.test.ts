@@ -1,4 +1,4 @@
-/** Sessions over HTTP: every verb refused first, then done; nothing moves that should not, nothing cut is ever shown. */
+/** Sessions over HTTP: rejections first, then every operation; list order, and cut messages are never shown. */
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
@@ -38,7 +38,7 @@ const C_KEYS =
   )
 
 sessions(
-  'an unknown session is 404 "Session not found" everywhere, a missing id 400',
+  'an unknown session is 404 "Session not found" everywhere, a missing id is 400',
   withApp(async app => {
     const id = 'ffffffffffff'
     for (const verb of [

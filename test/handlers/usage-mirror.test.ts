@@ -1,4 +1,4 @@
-/** sync_to_insights: what a turn used arrives in the agent's own database, and nothing of it can hurt the turn. */
+/** sync_to_insights: usage of a turn is written to the host agent's database, and failures do not affect the turn. */
 import { existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
@@ -60,7 +60,7 @@ for (const schema of SCHEMAS) {
   })
 }
 
-test('a missing state.db is not created', async () => {
+test('does not create a missing state.db', async () => {
   const { app, newSession, turn, close } = await startChat(answer(1, 1), title)
   await app.post('/api/settings', { sync_to_insights: true })
   await turn(await newSession(), 'Hello')

@@ -1,4 +1,4 @@
-/** A workspace on the disk and turns over it that change files by any means, for tests of their undo. */
+/** A workspace on disk and turns that change its files, for tests of checkpoints. */
 import { execFileSync } from 'node:child_process'
 import {
   existsSync,
@@ -16,7 +16,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { type CheckpointsOptions, createCheckpoints } from '../../../lib/checkpoints/checkpoints.ts'
 
-/** Every entry with its bytes and permissions, `.git` apart: what "as before" means. */
+/** Every entry with its bytes and permissions, except `.git`: the state to compare. */
 export const snapshot = (root: string): Record<string, string> => {
   const found: Record<string, string> = {}
   const visit = (folder: string) => {
@@ -92,7 +92,7 @@ export const createTurns = (options: Partial<CheckpointsOptions> = {}) => {
     },
     shell: (command: string) =>
       execFileSync('bash', ['-c', command], { cwd: workspace, encoding: 'utf8' }),
-    /** One turn; answers its id and what it was told. */
+    /** Runs one turn; resolves to its id and notes. */
     async turn(what: readonly string[] | 'workspace', work: () => void, more = {}) {
       const { recorder, streamId } = open(more)
       const notes = await recorder.beforeChange(what === 'workspace' ? what : what.map(at))

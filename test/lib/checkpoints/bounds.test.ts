@@ -1,4 +1,4 @@
-/** Checkpoints within their bounds: large folders and files, kills, neighbours, old records, time. */
+/** Limits of checkpoints: large folders and files, kills, concurrent turns, old records, time. */
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -31,7 +31,7 @@ test('reports a folder that is too large once, and still records file tools', as
   assert.match(record?.notes.join() ?? '', 'too large')
   await turns.restore(streamId)
   assert.is(snapshot(turns.workspace).f1, '644 x')
-  // The same conversation is not told again, another one is; small again, it is recorded after a while.
+  // The same session is not warned again, another one is. When it is small again, it is recorded after a while.
   assert.equal((await turns.turn('workspace', () => undefined)).notes, [])
   const other = await turns.turn('workspace', () => undefined, { sessionId: 'bbbbbbbbbbbb' })
   assert.match(other.notes.join(), 'too large')
@@ -169,7 +169,7 @@ test('a workspace that is missing, or deleted with its records, causes no error'
   const { id } = await turns.turn('workspace', () => turns.write('a', 'z'))
   await turns.restore(id)
   assert.is(snapshot(turns.workspace).a, '644 y')
-  // A damaged index is made anew; what cannot be mended is said, and the turn goes on.
+  // A damaged index is rebuilt; a damage that cannot be repaired is reported, and the turn continues.
   const dir = checkpointDir(turns.home.dir, turns.workspace)
   writeFileSync(join(dir, 'webui', 'index'), 'rubbish')
   assert.equal((await turns.turn('workspace', () => turns.write('a', 'q'))).notes, [])

@@ -1,4 +1,4 @@
-/** A turn's changes are recorded and put back exactly: every kind of file, by file tools and by commands. */
+/** Changes of a turn are recorded and restored exactly: every kind of file, by file tools and by commands. */
 import {
   chmodSync,
   existsSync,
@@ -33,7 +33,7 @@ const refusal = async (work: Promise<unknown>): Promise<UserError> => {
 
 const BINARY = Buffer.from([0, 255, 13, 10, 0, 26, 200])
 
-/** Every kind of file there is. */
+/** Writes every kind of file. */
 const fill = ({ write, at, shell }: State['turns']) => {
   write('plain.txt', 'one\ntwo\n')
   write('crlf.txt', 'a\r\nb\r\n')
@@ -180,7 +180,7 @@ test('reports and keeps files changed since, unless forced', async ({ turns }) =
   assert.is(refused.kind, 'conflict')
   assert.equal(refused.extra.conflicts, ['a.txt'])
   assert.is(readFileSync(turns.at('b.txt'), 'utf8'), 'B\n')
-  // One by one what is free; then the rest with force, and that is undone again.
+  // First the files without conflict, one by one; then the rest with force, which is undone again.
   assert.equal((await turns.restore(id, { paths: ['b.txt'] })).restored, ['b.txt'])
   const forced = await turns.restore(id, { force: true })
   assert.equal([forced.restored, forced.unchanged], [['a.txt'], ['b.txt']])
@@ -209,7 +209,7 @@ test('does not follow a folder replaced by a symlink, and does not remove a fold
   assert.is(forced.checkpoint, null)
 })
 
-test('diffs of every kind', async ({ turns }) => {
+test('diffs of text, binary, mode and renamed files', async ({ turns }) => {
   turns.write('a.txt', 'one\ntwo\n')
   turns.write('b.bin', BINARY)
   turns.write('c.sh', 'x\n')

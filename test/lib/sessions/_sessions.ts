@@ -1,4 +1,4 @@
-/** A session store in a directory of its own, with everything it says recorded. */
+/** A session store in a temporary directory, with its rows, deletions and log lines recorded. */
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -16,7 +16,7 @@ export type Bench = {
   logs: string[]
   clock: { now: number }
   path: (id: string, ending?: string) => string
-  /** Closes and opens again, as a new process would. */
+  /** Closes and reopens the store, as a new process would. */
   restart: (change?: Partial<SessionsOptions>) => Promise<Sessions>
   close: () => Promise<void>
 }
@@ -72,7 +72,7 @@ export const openBench = (change: Partial<SessionsOptions> = {}): Bench => {
   return bench
 }
 
-/** Runs a test with a store and takes it down whatever happens. */
+/** Runs a test with a store, and always closes it. */
 export const withBench =
   (run: (bench: Bench) => unknown, change?: Partial<SessionsOptions>) => async () => {
     const bench = openBench(change)
@@ -83,7 +83,7 @@ export const withBench =
     }
   }
 
-/** Whether any file below `dir` holds these bytes. */
+/** True when any file below `dir` contains these bytes. */
 export const onDisk = (dir: string, words: string): string[] =>
   readdirSync(dir, { recursive: true, withFileTypes: true })
     .filter(entry => entry.isFile())

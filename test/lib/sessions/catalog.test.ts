@@ -1,4 +1,4 @@
-/** The catalog follows the files whatever happens to either; lists, pages and their tags. */
+/** The session catalog stays in sync with the files; list pages and ETags. */
 import {
   appendFileSync,
   copyFileSync,
@@ -167,7 +167,7 @@ test(
     writeFileSync(file, bytes)
     sessions = await bench.restart()
     assert.equal(listed(sessions), before)
-    // Only the pages of some table: noticed at start or when they are first read.
+    // Damages the pages of one table, which is detected at start or on the first read.
     for (const page of [3, 5, 8, 12]) {
       await sessions.close()
       const part = readFileSync(file)
@@ -196,7 +196,7 @@ test(
       const { emptySummary } = await import('../../../lib/sessions/fold.ts')
       const first = open('one')
       first.put({ ...emptySummary(id), count: 1 }, 's', true)
-      // Not closed: killed.
+      // Not closed, as after a kill.
       const second = open('one')
       assert.is(second.stamp(id), 's')
       second.close()
@@ -361,7 +361,7 @@ test(
     assert.is(sessions.require(id).message_count, 6)
     assert.not.ok(existsSync(path(id, '.json')))
     assert.ok(existsSync(path(id, '.json.migrated')))
-    // Somebody wrote to the old file meanwhile.
+    // Another program wrote to the old file since.
     writeFileSync(path(id, '.json'), json.replace('Old', 'Other'))
     await sessions.catchUp()
     await sessions.catchUp()

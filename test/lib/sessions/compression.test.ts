@@ -1,4 +1,4 @@
-/** Summaries in a journal: which are in force, what the model is told, and that nothing is ever hidden or said twice. */
+/** Summaries in a journal: which are active, what is sent to the model, and that no message is lost or sent twice. */
 import { readFileSync } from 'node:fs'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -24,8 +24,8 @@ const summary = (sessions: Sessions, id: string, first: number, last: number, te
   ])
   return entry?.n as number
 }
-/** What the model is told, in short: contents, and of a summary its text in brackets. */
-const told = (sessions: Sessions, id: string): string =>
+/** The messages sent to the model, in short: contents, and summaries in brackets. */
+const sentToModel = (sessions: Sessions, id: string): string =>
   toConversation(sessions.load(id))
     .map(({ content, summary }) =>
       summary ? `[${summary.text} ${summary.from}-${summary.to}]` : String(content),
@@ -53,19 +53,19 @@ const begin = () => {
 test('a summary replaces its messages for the model; the reader keeps them', async () => {
   const { sessions, id, close } = begin()
   const n = summary(sessions, id, 2, 5, 'cf')
-  assert.is(told(sessions, id), 'a b [cf m4-m7] g h')
+  assert.is(sentToModel(sessions, id), 'a b [cf m4-m7] g h')
   assert.is(seen(sessions, id), 'a b c d e f g h')
   assert.equal(shown(sessions, id), ['m7'])
   const standIn = toConversation(sessions.load(id))[2]
   assert.ok(String(standIn?.content).startsWith(SUMMARY_MARK))
-  // A later one that covers it takes its place; undone, the earlier one is there again.
+  // A later summary that covers it replaces it; undoing it restores the earlier one.
   const later = summary(sessions, id, 2, 6, 'cg')
-  assert.is(told(sessions, id), 'a b [cg m4-m8] h')
+  assert.is(sentToModel(sessions, id), 'a b [cg m4-m8] h')
   assert.equal(shown(sessions, id), ['m8'])
   sessions.append(id, [{ t: 'unsummary', summary: later }])
-  assert.is(told(sessions, id), 'a b [cf m4-m7] g h')
+  assert.is(sentToModel(sessions, id), 'a b [cf m4-m7] g h')
   sessions.append(id, [{ t: 'unsummary', summary: n }])
-  assert.is(told(sessions, id), 'a b c d e f g h')
+  assert.is(sentToModel(sessions, id), 'a b c d e f g h')
   assert.equal(shown(sessions, id), [])
   await close()
 })
@@ -76,18 +76,22 @@ test('a cut into its range invalidates a summary, a later cut does not; undoing 
   summary(sessions, id, 2, 5, 'cf')
   sessions.append(id, [say('i'), say('j', 'assistant')])
   edits.undoLast(id)
-  assert.is(told(sessions, id), 'a b [cf m4-m7] g h', 'the last question was taken back')
+  assert.is(sentToModel(sessions, id), 'a b [cf m4-m7] g h', 'the last question was taken back')
   assert.equal(shown(sessions, id), ['m7'])
   edits.truncate(id, 5)
-  assert.is(told(sessions, id), 'a b c d e', 'e stays and f goes: neither is told by the summary')
+  assert.is(
+    sentToModel(sessions, id),
+    'a b c d e',
+    'e stays and f is cut: the summary covers neither',
+  )
   assert.equal(shown(sessions, id), [])
   const { numbers } = sessions.load(id)
   const cut = sessions.append(id, [{ t: 'cut', after: numbers[0] as number }])[0]
-  assert.is(told(sessions, id), 'a')
+  assert.is(sentToModel(sessions, id), 'a')
   sessions.append(id, [{ t: 'uncut', cut: cut?.n as number }])
-  assert.is(told(sessions, id), 'a b c d e')
+  assert.is(sentToModel(sessions, id), 'a b c d e')
   edits.clear(id)
-  assert.is(told(sessions, id), '')
+  assert.is(sentToModel(sessions, id), '')
   await close()
 })
 
@@ -96,10 +100,10 @@ test('undoing a cut restores messages with their summary', async () => {
   summary(sessions, id, 2, 5, 'cf')
   const { numbers } = sessions.load(id)
   const [cut] = sessions.append(id, [{ t: 'cut', after: numbers[3] as number }])
-  assert.is(told(sessions, id), 'a b c d')
+  assert.is(sentToModel(sessions, id), 'a b c d')
   assert.equal(shown(sessions, id), [])
   sessions.append(id, [{ t: 'uncut', cut: cut?.n as number }])
-  assert.is(told(sessions, id), 'a b [cf m4-m7] g h')
+  assert.is(sentToModel(sessions, id), 'a b [cf m4-m7] g h')
   assert.equal(shown(sessions, id), ['m7'])
   await close()
 })
@@ -109,14 +113,14 @@ test('copies include a summary only when they have its whole range', async () =>
   summary(sessions, id, 0, 2, 'ac')
   summary(sessions, id, 0, 5, 'af')
   const whole = sessions.duplicate(id).session_id
-  assert.is(told(sessions, whole), '[af m2-m7] g h')
+  assert.is(sentToModel(sessions, whole), '[af m2-m7] g h')
   const [last] = sessions.load(whole).summaries.slice(-1)
   sessions.append(whole, [{ t: 'unsummary', summary: last?.n as number }])
-  assert.is(told(sessions, whole), '[ac m2-m4] d e f g h', 'and it can be undone there')
-  assert.is(told(sessions, id), '[af m2-m7] g h')
+  assert.is(sentToModel(sessions, whole), '[ac m2-m4] d e f g h', 'and it can be undone there')
+  assert.is(sentToModel(sessions, id), '[af m2-m7] g h')
   const part = sessions.branch(id, { keep_count: 5 }).session_id
-  assert.is(told(sessions, part), '[ac m2-m4] d e')
-  assert.is(told(sessions, sessions.branch(id, { keep_count: 2 }).session_id), 'a b')
+  assert.is(sentToModel(sessions, part), '[ac m2-m4] d e')
+  assert.is(sentToModel(sessions, sessions.branch(id, { keep_count: 2 }).session_id), 'a b')
   await close()
 })
 
@@ -126,7 +130,7 @@ test('a purge keeps active summaries and no text of undone ones', async () => {
   sessions.append(id, [{ t: 'unsummary', summary: gone }])
   summary(sessions, id, 2, 5, 'cf')
   await sessions.purge(id)
-  assert.is(told(sessions, id), 'a b [cf m4-m7] g h')
+  assert.is(sentToModel(sessions, id), 'a b [cf m4-m7] g h')
   assert.not.match(readFileSync(path(id), 'utf8'), 'secret')
   await close()
 })
@@ -140,7 +144,7 @@ test('errors and incomplete calls inside a range are neither sent nor lost', asy
   const count = sessions.load(id).messages.length
   summary(sessions, id, 8, 8, 'an error alone')
   summary(sessions, id, 2, 8, 'c-oops')
-  assert.is(told(sessions, id), 'a b [c-oops m4-m10] i')
+  assert.is(sentToModel(sessions, id), 'a b [c-oops m4-m10] i')
   assert.is(sessions.load(id).messages.length, count)
   await close()
 })

@@ -1,4 +1,4 @@
-/** The two folds agree with each other and with the plain reading of the rules, on journals made by chance. */
+/** Both folds agree with each other and with a reference implementation on random journals. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import {
@@ -14,7 +14,7 @@ import type { Line } from '../../../lib/store/journal.ts'
 
 const test = suite('sessions/fold')
 
-/** Repeatable: a failing seed can be looked at. */
+/** Deterministic, so that a failing seed can be repeated. */
 const dice = (seed: number) => {
   let state = seed * 2_654_435_761 + 1
   return (below: number): number => {
@@ -87,7 +87,7 @@ const randomJournal = (seed: number): string[] => {
     else if (chance === 1) lines.push(`{"n":${n++},"t":"of a newer version"}`)
     else if (chance === 2) lines.push('')
     else {
-      // Now and then a gap, and a line of somebody who counts badly.
+      // Sometimes a gap, and a line with a wrong number.
       lines.push(formatEntry(randomEntry(chance === 3 ? Math.max(2, n - 3) : n, roll)))
       n += chance === 4 ? 5 : 1
     }
@@ -95,7 +95,7 @@ const randomJournal = (seed: number): string[] => {
   return lines
 }
 
-/** The rule as it is written: a cut hides what stands above it with a larger number than `after`. */
+/** The reference: a cut hides every earlier line with a number larger than `after`. */
 const visibleByTheBook = (texts: readonly string[]): string[] => {
   const entries = texts.map(parseEntry)
   return entries.flatMap((entry, index) => {
@@ -116,7 +116,7 @@ const visibleByTheBook = (texts: readonly string[]): string[] => {
   })
 }
 
-test('forward ≡ backward ≡ the rule, on 1 000 random journals', () => {
+test('forward fold, backward fold and reference agree on 1,000 random journals', () => {
   for (let seed = 1; seed <= 1_000; seed += 1) {
     const texts = randomJournal(seed)
     const { folded, summary } = foldForward('x', toLines(texts))

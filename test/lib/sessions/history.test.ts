@@ -1,4 +1,4 @@
-/** What a provider gets of a session, and the short list of its tool calls. */
+/** Provider messages of a session, and the short list of its tool calls. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Message } from '../../../lib/schema/message.ts'

@@ -1,4 +1,4 @@
-/** Finding words in titles and messages, whatever is typed, and not finding what was cut. */
+/** Search in titles and messages: queries, snippets, cut messages, damaged indexes. */
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'

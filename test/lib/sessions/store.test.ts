@@ -1,4 +1,4 @@
-/** Appending to sessions and reading them back: whole, tail, bytes; numbers, times, full disks and restarts. */
+/** Appending to sessions and reading them: whole, tail, bytes; numbers, times, full disks and restarts. */
 import {
   appendFileSync,
   existsSync,

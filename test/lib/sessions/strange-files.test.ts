@@ -1,4 +1,4 @@
-/** Whatever lies among the sessions, the service starts, lists the others, and overwrites nothing; a disk that takes no more takes no answer away. */
+/** Unexpected files among the sessions, and full disks: the store starts, lists the readable sessions and overwrites nothing. */
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -20,7 +20,7 @@ const head = (id: string) =>
     meta: { title: `T ${id}`, workspace: '/w' },
   })
 
-/** By name, what the journal holds, and what is read of it. */
+/** Journal content by name, and the expected result. */
 const JOURNALS: Readonly<Record<string, [string | Buffer, string[]]>> = {
   crlf: [`${head('crlf')}\r\n${line(2, 'a')}\r\n${line(3, 'b')}\r\n`, ['a', 'b']],
   mixed: [`${head('mixed')}\n${line(2, 'a')}\r\n${line(3, 'b')}\n`, ['a', 'b']],

@@ -1,4 +1,4 @@
-/** Titles, table by table. */
+/** Session titles: cleaning, provisional and fallback titles. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import {
@@ -67,7 +67,7 @@ for (const [raw, expected] of CLEAN) {
     assert.is(cleanTitle(raw), expected))
 }
 
-/** Ordinary names of conversations, many of which begin as a remark about the task would. */
+/** Ordinary titles, many of which begin like a remark about the task. */
 const ORDINARY =
   `Hello World in Rust|No Internet Connection Fix|Hello, World! in Twelve Languages|Hi-Fi Speaker Setup|Hi-Res Audio on Linux
 No Man's Sky Save Recovery|No-Code Tools Compared|No Sound After Update|Yes/No Prompt in Bash|Yes Minister Episode Guide|Great Gatsby Summary
@@ -130,7 +130,7 @@ test('titles that count as provisional', () => {
   assert.not.ok(isProvisional('My title', 'hello world'))
 })
 
-test('fallback: up to four words of the first sentence', () => {
+test('fallback title: up to four words of the first sentence', () => {
   assert.is(
     fallbackTitle('How do I bake sourdough bread at home? It is cold.'),
     'Bake sourdough bread home',

@@ -1,4 +1,4 @@
-/** Files to keep and to read: complete, redacted, harmless; and back. */
+/** Export and import: complete, redacted, safe. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { UserError } from '../../../lib/errors.ts'
@@ -135,7 +135,7 @@ test(
 )
 
 test(
-  'HTML: one document without scripts, every word of the session escaped',
+  'HTML export: one document without scripts, all content escaped',
   withBench(({ sessions }) => {
     const { session_id: id } = sessions.create({ ...NEW, title: EVIL })
     sessions.append(id, [

@@ -1,4 +1,4 @@
-/** Trash and back, deletion for good, purging: what must be gone is gone to the last byte. */
+/** Trash, restore, permanent deletion and purge: deleted content is in no file. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'

@@ -1,4 +1,4 @@
-/** What is held stays where it was checked, whatever is swapped in afterwards. */
+/** A directory handle stays in the checked directory, even when paths are swapped afterwards. */
 import {
   closeSync,
   mkdirSync,
@@ -87,7 +87,7 @@ test('hidden paths are missing, also through links', ({ root }) => {
   assert.throws(() => renameEntry(area, 'dir', 'state'), /not found/)
 })
 
-/** Swaps `dir` for a link to the outside and back, as fast as it can, until told to stop. */
+/** Swaps `dir` for a link to the outside and back, as fast as it can, until the flag is set. */
 const swapper = `
 const { renameSync, symlinkSync, rmSync } = require('node:fs')
 const { workerData: { root, outside, flag }, parentPort } = require('node:worker_threads')
@@ -97,7 +97,7 @@ parentPort.postMessage('ready')
 const stop = new Int32Array(flag)
 let junk = 0
 const into = (from, to) => {
-  // In the gap, a request may have made the directory that it wants to write into.
+  // Between the renames, a request may create the directory it writes to.
   for (;;) {
     try { return renameSync(from, to) } catch (error) { if (error.code === 'EBADF') throw error }
     try { renameSync(to, root + '/.junk-' + junk++) } catch (error) { if (error.code === 'EBADF') throw error }
@@ -117,7 +117,7 @@ test('while a directory is swapped repeatedly, nothing outside is read, written 
 }) => {
   const outside = join(top, 'outside')
   const flag = new SharedArrayBuffer(8)
-  const told = new Int32Array(flag)
+  const stop = new Int32Array(flag)
   const worker = new Worker(swapper, { eval: true, workerData: { root, outside, flag } })
   await new Promise(resolve => worker.once('message', resolve))
   const area = createFileScope(root)
@@ -129,7 +129,7 @@ test('while a directory is swapped repeatedly, nothing outside is read, written 
       work()
       done++
     } catch {
-      // Refused in the wrong moment; that is fine.
+      // Rejected because the directory was swapped; that is fine.
     }
   }
   writeFileSync(join(root, 'moved.txt'), 'moved')
@@ -140,11 +140,11 @@ test('while a directory is swapped repeatedly, nothing outside is read, written 
     attempt(() => void moveEntry(area, 'moved.txt', 'dir'))
     attempt(() => void moveEntry(area, 'dir/moved.txt', '.'))
   }
-  Atomics.store(told, 0, 1)
+  Atomics.store(stop, 0, 1)
   await new Promise(resolve => worker.once('exit', resolve))
   assert.not(read.has('OUTSIDE'))
   assert.ok(done > 0, 'some of it worked')
-  assert.ok(Atomics.load(told, 1) > 0, 'it was swapped')
+  assert.ok(Atomics.load(stop, 1) > 0, 'it was swapped')
   assert.equal(readdirSync(outside), ['a.txt'])
   assert.is(readFileSync(join(outside, 'a.txt'), 'utf8'), 'OUTSIDE')
   assert.ok(descriptors() <= before, 'no descriptor stays open')

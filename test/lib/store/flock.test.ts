@@ -1,4 +1,4 @@
-/** The lock shared with the command-line client: against flock(1) itself, and without it. */
+/** The lock shared with the host agent: with flock(1) and without it. */
 import { spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -61,7 +61,7 @@ for (const [name, flock] of kinds) {
   })
 }
 
-test('decision 37: a flock(1) of another program is respected', async ({ dir }) => {
+test('respects a flock(1) lock of another program (decision 37)', async ({ dir }) => {
   const lock = join(dir, 'jobs.lock')
   const other = spawn('flock', [lock, 'cat'], { stdio: ['pipe', 'pipe', 'ignore'] })
   other.stdin.write('x')

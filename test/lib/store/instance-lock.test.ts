@@ -1,4 +1,4 @@
-/** The lock of a state directory: held, waited for, freed by release and by death. */
+/** The instance lock of a state directory: held, waited for, freed by release and by process exit. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -37,7 +37,7 @@ test('held by another process: the error has its pid and address', async ({ dir 
     () => acquireLock(dir, info),
     `Another agent-webui (process ${child.pid}, http://here) is using ${dir}`,
   )
-  // Without its note, or with a broken one, the sentence is shorter.
+  // With a missing or damaged instance.json, the message is shorter.
   writeFileSync(join(dir, 'instance.json'), '{')
   assert.throws(() => acquireLock(dir, info), `Another agent-webui is using ${dir}`)
   child.kill('SIGKILL')

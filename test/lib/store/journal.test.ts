@@ -1,4 +1,4 @@
-/** Appending, mending, undoing and reading lines of a journal. */
+/** Journal files: append, repair, undo and read lines. */
 import {
   appendFileSync,
   existsSync,
@@ -148,7 +148,7 @@ test('offsets match the lines', ({ path }) => {
   closeSync(fd)
 })
 
-test('sync resolves for every caller, also while one is under way and after close', async ({
+test('sync resolves for every caller, also during another sync and after close', async ({
   path,
 }) => {
   const journal = openJournal(path, { create: true })

@@ -1,4 +1,4 @@
-/** One JSON file: seen when it changes, never overwritten while it is broken, kept where a link points. */
+/** One JSON file: reread when it changes, never overwritten while it is damaged, written through symlinks. */
 import {
   chmodSync,
   existsSync,
@@ -45,7 +45,7 @@ test('rejects overwriting a broken file, with the reason', ({ path }) => {
   assert.is(readFileSync(path, 'utf8'), '[1, 2')
 })
 
-test('a wrong shape is a problem like broken text', ({ path }) => {
+test('reports a wrong format like invalid JSON', ({ path }) => {
   writeFileSync(path, '{"a":1}')
   const file = jsonFile(path, numbers)
   assert.is(file.problem(), 'not a list')
@@ -66,7 +66,7 @@ test('uses the last good value while the file is broken', ({ path }) => {
   assert.equal(file.read(), [])
 })
 
-test('a file that cannot be read is a problem, not an empty file', ({ path }) => {
+test('an unreadable file is a problem, not an empty file', ({ path }) => {
   mkdirSync(path)
   const file = jsonFile(path, numbers)
   assert.equal(file.read(), [])

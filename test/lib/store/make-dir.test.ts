@@ -1,4 +1,4 @@
-/** Directories are made or refused; a place where none can be made is an error at once. */
+/** Creating directories; impossible paths fail immediately. */
 import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-/** The named lock keeps order per key, whatever happens inside. */
+/** The mutex keeps order per key, also after failures. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { mutex } from '../../../lib/store/mutex.ts'

@@ -55,7 +55,7 @@ for (const [path, real] of [
   ['...', '...'],
   ['..name', '..name'],
 ])
-  test(`inside: ${path}`, () => {
+  test(`accepts ${path}`, () => {
     assert.is(resolveInside(root, path ?? ''), join(root, real ?? ''))
   })
 

@@ -1,4 +1,4 @@
-/** The native addon lands only where nobody else can put another in its place. */
+/** The native addon is unpacked only into directories that no other user can write to. */
 import { createHash } from 'node:crypto'
 import {
   chmodSync,
@@ -70,7 +70,7 @@ test('lists the reason for each directory when all fail', () => {
   )
 })
 
-test('the first directory that works is used, and used again', () => {
+test('uses the first directory that works, and reuses it', () => {
   const good = fresh('good')
   const unread = { ...source, read: () => assert.unreachable('it is there already') as never }
   const path = installAddon(source, [() => fresh('open2', 0o777), () => good], accept)

@@ -1,4 +1,4 @@
-/** Opening databases: migrations, versions, ruined files, worker threads. */
+/** Opening databases: migrations, versions, corrupt files, worker threads. */
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-/** config.yaml is a person's file: an edit changes one value and not one other byte. */
+/** Edits of config.yaml change one value and no other byte. */
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -29,7 +29,7 @@ const isUnreadable = (words: RegExp) => (error: unknown) =>
 const isConflict = (error: unknown): boolean =>
   error instanceof UserError && error.kind === 'conflict'
 
-/** What a person or another program does to the file, and what the sentence has to say. */
+/** Damages to the file, and the expected reason. */
 const DAMAGE: [text: string | Buffer, words: RegExp][] = [
   ['a: [1', /line 1/],
   ['a: 1\nb: 2\na: 2\n', /line 3: "a" is there twice \(first in line 1\)/],
@@ -53,7 +53,7 @@ const DAMAGE: [text: string | Buffer, words: RegExp][] = [
   [`a: ${'x'.repeat(1024 * 1024)}`, /larger than 1 MB/],
 ]
 
-/** Aliases of aliases: some bytes that stand for billions of values. */
+/** Aliases of aliases: a few bytes that expand to billions of values. */
 const bomb = (): string =>
   Array.from({ length: 12 }, (_, n) =>
     n === 0 ? 'a0: &a0 [x]' : `a${n}: &a${n} [${`*a${n - 1},`.repeat(9)}]`,
