@@ -8,9 +8,9 @@ import { textsIn } from './shell/code.ts'
 import { inspect } from './shell/inspect.ts'
 import { CONTROL, OWN_ADDRESS, UNCLEAR } from './shell/labels.ts'
 import { pathsIn } from './shell/paths.ts'
-import { MAX_COMMAND_CHARS, readings } from './shell/syntax.ts'
+import { MAX_COMMAND_CHARS, variants } from './shell/syntax.ts'
 import { RULES } from './shell/rules.ts'
-import type { ShellContext, Simple } from './shell/types.ts'
+import type { ShellContext, SimpleCommand } from './shell/types.ts'
 import type { Guards } from './types.ts'
 
 export { normalizeCommand } from './shell/syntax.ts'
@@ -59,7 +59,7 @@ export const assessCommand = (command: string, shell: Partial<ShellContext> = {}
     cwd: shell.cwd || '/somewhere/below/the/root',
     seen: new Map(),
   }
-  const all = readings(command).map(text => ({ text, ...inspect(text, context) }))
+  const all = variants(command).map(text => ({ text, ...inspect(text, context) }))
   const findings = all.flatMap(each => each.findings)
   const raw = RULES.filter(
     ({ label, text }) => RAW.has(label) && all.some(each => text?.test(each.text)),
@@ -73,7 +73,7 @@ export const assessCommand = (command: string, shell: Partial<ShellContext> = {}
     ...(blocked !== undefined && { blocked: blocked }),
     labels,
     ...(findings.some(({ isControl }) => isControl) && { isControl: true as const }),
-    isReadOnly: labels.length === 0 && all.every(each => each.looks),
+    isReadOnly: labels.length === 0 && all.every(each => each.isReadOnly),
     commands: isClear ? (all[0]?.commands ?? null) : null,
   }
 }
@@ -125,10 +125,10 @@ export const assessScript = (
 }
 
 /** All programs the command would start, including nested ones. */
-export const startedPrograms = (command: string, shell: ShellContext): Simple[] => {
+export const startedPrograms = (command: string, shell: ShellContext): SimpleCommand[] => {
   if (command.length > MAX_COMMAND_CHARS) return []
   const context = { ...shell, seen: new Map<string, boolean>() }
-  return readings(command).flatMap(text => inspect(text, context).simples)
+  return variants(command).flatMap(text => inspect(text, context).simples)
 }
 
 /** The first path in the command that is inside `forbidden` and not inside `readable`; undefined when none is visible. */

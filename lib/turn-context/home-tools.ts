@@ -70,7 +70,7 @@ const skillsOf = ({ home }: TurnScope, skills: Skills): Tool[] => {
         remove: name => agent.remove(home, name),
         writeFile: (name, file, content) => agent.writeFile(home, name, file, content),
         removeFile: (name, file) => agent.removeFile(home, name, file),
-        place: (name, file, content) => agent.resolveFile(home, name, file, content),
+        targetPath: (name, file, content) => agent.resolveFile(home, name, file, content),
       }),
     ),
   ]

@@ -3,23 +3,23 @@ import { closeSync, constants, fstatSync, openSync, readFileSync, readSync } fro
 import { messageOf } from '../../errors.ts'
 import { isInside } from '../../store/path-within.ts'
 import { hasEscapes, readTextBytes } from '../../store/text-bytes.ts'
-import { guardRead, guardWrite, toPlace } from '../tools/allowed-paths.ts'
+import { guardRead, guardWrite, resolvePath } from '../tools/allowed-paths.ts'
 import { replaceFile } from '../tools/replace-file.ts'
 import { asFile, MAX_TEXT_BYTES, textAt } from '../tools/text-file.ts'
 import { pictureType } from '../tools/vision-analyze.ts'
 import type { ToolContext } from '../types.ts'
 
 const placeOf = (ctx: ToolContext, path: string): string => {
-  const place = toPlace(ctx, path)
-  if (!isInside(ctx.workspace, place))
+  const fullPath = resolvePath(ctx, path)
+  if (!isInside(ctx.workspace, fullPath))
     throw new Error(`${path} lies outside the workspace ${ctx.workspace}.`)
-  return place
+  return fullPath
 }
 
 /** Only a file that does not exist is no file: what cannot be opened is an error. */
-const openIfThere = (place: string): number | null => {
+const openIfThere = (fullPath: string): number | null => {
   try {
-    return openSync(place, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
+    return openSync(fullPath, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
     throw error
@@ -30,19 +30,19 @@ const openIfThere = (place: string): number | null => {
  * Null where there is no file, else the whole text, such that writing it back changes no byte: an agent writes back what
  * it has read. Where some bytes are no text it would get other characters, and destroy the file with them.
  */
-const readExactly = (place: string, maxBytes: number): string | null => {
-  const fd = openIfThere(place)
+const readExactly = (fullPath: string, maxBytes: number): string | null => {
+  const fd = openIfThere(fullPath)
   if (fd === null) return null
   try {
     const stat = fstatSync(fd)
-    if (!stat.isFile()) throw new Error(`${place} is not a regular file.`)
+    if (!stat.isFile()) throw new Error(`${fullPath} is not a regular file.`)
     if (stat.size > maxBytes)
-      throw new Error(`${place} has ${stat.size} bytes, more than can be read at once.`)
+      throw new Error(`${fullPath} has ${stat.size} bytes, more than can be read at once.`)
     const file = readTextBytes(readFileSync(fd))
-    if (!file) throw new Error(`${place} is a binary file.`)
+    if (!file) throw new Error(`${fullPath} is a binary file.`)
     if (hasEscapes(file.encoding))
       throw new Error(
-        `${place} is not all text in one encoding. Read and change it with a command.`,
+        `${fullPath} is not all text in one encoding. Read and change it with a command.`,
       )
     return file.text
   } finally {
@@ -57,9 +57,9 @@ export const readForAgent = (
   line: number | null | undefined,
   limit: number | null | undefined,
 ): string => {
-  const place = placeOf(ctx, path)
-  guardRead(ctx, place)
-  const text = readExactly(place, MAX_TEXT_BYTES) ?? ''
+  const fullPath = placeOf(ctx, path)
+  guardRead(ctx, fullPath)
+  const text = readExactly(fullPath, MAX_TEXT_BYTES) ?? ''
   if (line == null && limit == null) return text
   const from = Math.max(0, (line ?? 1) - 1)
   return text
@@ -72,9 +72,9 @@ const MAX_PICTURES = 10
 const MAX_PICTURE_BYTES = 10 * 1024 * 1024
 
 const readPicture = (ctx: ToolContext, path: string): Buffer | null => {
-  const place = placeOf(ctx, path)
-  guardRead(ctx, place)
-  const fd = openIfThere(place)
+  const fullPath = placeOf(ctx, path)
+  guardRead(ctx, fullPath)
+  const fd = openIfThere(fullPath)
   if (fd === null) throw new Error(`${path} is not there any more.`)
   try {
     const stat = fstatSync(fd)
@@ -111,9 +111,9 @@ const MAX_SHOWN_BYTES = 1024 * 1024
 /** For a person who is to see what changes: null where there is no file, undefined where it is not to be shown. */
 export const readForPerson = (ctx: ToolContext, path: string): string | null | undefined => {
   try {
-    const place = toPlace(ctx, path)
-    guardRead(ctx, place)
-    return readExactly(place, MAX_SHOWN_BYTES)
+    const fullPath = resolvePath(ctx, path)
+    guardRead(ctx, fullPath)
+    return readExactly(fullPath, MAX_SHOWN_BYTES)
   } catch {
     // Closed to agents, no text, or too large: the change is shown as the agent tells it.
     return undefined
@@ -125,14 +125,14 @@ export const writeForAgent = async (
   path: string,
   given: string,
 ): Promise<void> => {
-  const place = placeOf(ctx, path)
-  guardWrite(ctx, place)
-  const content = ctx.secrets?.reveal(given, textAt(place)) ?? given
-  await ctx.beforeChange?.([place])
+  const fullPath = placeOf(ctx, path)
+  guardWrite(ctx, fullPath)
+  const content = ctx.secrets?.reveal(given, textAt(fullPath)) ?? given
+  await ctx.beforeChange?.([fullPath])
   // Resolved again: meanwhile a link may have taken its place.
-  if (placeOf(ctx, path) !== place) throw new Error(`${path} now leads to another place.`)
-  const { bytes, isText } = asFile(place, content)
+  if (placeOf(ctx, path) !== fullPath) throw new Error(`${path} now leads to another place.`)
+  const { bytes, isText } = asFile(fullPath, content)
   // There is no way to say more than that it was done.
   if (!isText) throw new Error(`${path} is not text; it is not replaced by text.`)
-  replaceFile(place, bytes)
+  replaceFile(fullPath, bytes)
 }

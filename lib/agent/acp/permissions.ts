@@ -5,8 +5,8 @@ import type {
   RequestPermissionRequest,
 } from '@agentclientprotocol/sdk'
 import { CONTROL, describeLabels } from '../shell/labels.ts'
-import { placeFor } from '../tools/command-gate.ts'
-import { CONTROL_ANSWERS, isControlled } from '../tools/allowed-paths.ts'
+import { shellContextFor } from '../tools/command-gate.ts'
+import { CONTROL_APPROVAL, isControlled } from '../tools/allowed-paths.ts'
 import { isInside, realPath } from '../../store/path-within.ts'
 import { assessCommand, forbiddenPathIn } from '../command-risk.ts'
 import type { ApprovalChoice } from '../../schema/question.ts'
@@ -124,7 +124,7 @@ export const askPermission = async (
 ): Promise<RequestPermissionOutcome> => {
   const { workspace } = request
   const command = commandOf(call)
-  const place = placeFor(request, workspace)
+  const place = shellContextFor(request, workspace)
   const judged = command === '' ? null : assessCommand(command, place)
   const hardline = judged?.blocked
   const paths = pathsOf(call, workspace)
@@ -167,7 +167,7 @@ export const askPermission = async (
         .join(' '),
       cwd: workspace,
       ...(diff !== '' && { diff }),
-      ...(isControl && CONTROL_ANSWERS),
+      ...(isControl && CONTROL_APPROVAL),
     },
     callId,
   )

@@ -7,9 +7,9 @@ import type { CreateTerminalRequest, TerminalExitStatus } from '@agentclientprot
 import { spawnGroup, terminateGroup, waitForClose } from '../../base/process.ts'
 import { assessCommand, forbiddenPathIn } from '../command-risk.ts'
 import { describeLabels } from '../shell/labels.ts'
-import { placeFor } from '../tools/command-gate.ts'
+import { shellContextFor } from '../tools/command-gate.ts'
 import { allowedKey } from './permissions.ts'
-import { CONTROL_ANSWERS, toPlace } from '../tools/allowed-paths.ts'
+import { CONTROL_APPROVAL, resolvePath } from '../tools/allowed-paths.ts'
 import { messageOf } from '../../errors.ts'
 import type { ToolContext } from '../types.ts'
 
@@ -69,8 +69,8 @@ export const createTerminals = () => {
         throw new Error(`${MAX_OPEN} terminals are open. Release some of them first.`)
       const { command, args = [] } = asked
       const line = args.length > 0 ? [command, ...args].map(quoted).join(' ') : command
-      const cwd = asked.cwd ? toPlace(ctx, asked.cwd) : ctx.workspace
-      const here = placeFor(ctx, cwd)
+      const cwd = asked.cwd ? resolvePath(ctx, asked.cwd) : ctx.workspace
+      const here = shellContextFor(ctx, cwd)
       const denied = ctx.guards?.command(line, here) ?? null
       if (denied !== null) throw new Error(denied)
       const { blocked: hardline, labels, isControl } = assessCommand(line, here)
@@ -92,7 +92,7 @@ export const createTerminals = () => {
           patternKeys: labels,
           description,
           cwd,
-          ...(isControl && CONTROL_ANSWERS),
+          ...(isControl && CONTROL_APPROVAL),
         })
         if (choice === 'deny')
           throw new Error(`The user denied this command (${labels.join('; ')}).`)

@@ -1,7 +1,7 @@
 /** Blocked commands, which no approval permits: their only effect is to destroy the machine or its data. */
 import { resolve } from 'node:path/posix'
-import { DATA, isOpen, UNKNOWN } from './syntax.ts'
-import type { ShellContext, Simple } from './types.ts'
+import { DATA, hasUnknown, UNKNOWN } from './syntax.ts'
+import type { ShellContext, SimpleCommand } from './types.ts'
 
 const SYSTEM =
   '/ /applications /bin /boot /dev /etc /home /lib /lib32 /lib64 /library /opt /proc /root /run /sbin /srv /sys /system /users /usr /usr/bin /usr/lib /usr/lib64 /usr/local /usr/sbin /usr/share /var /var/lib /var/log'.split(
@@ -19,10 +19,13 @@ const RAW =
 const DELETING = 'deleting a system directory or the home directory'
 
 /** Why a command is blocked, or undefined. */
-export const floorOf = (command: Simple, place: ShellContext): string | undefined => {
+export const blockedReason = (
+  command: SimpleCommand,
+  context: ShellContext,
+): string | undefined => {
   const { name, args, redirects } = command
   const cwd = command.cwd ?? '/somewhere'
-  const isProtected = (path: string) => leadsToSystem(path, place.home, cwd)
+  const isProtected = (path: string) => leadsToSystem(path, context.home, cwd)
   const toRaw = (path: string) => RAW.test(resolve(cwd, path))
   const isVital = (path: string) => VITAL.test(resolve(cwd, path))
   const words = args.filter(arg => !arg.startsWith('-'))
@@ -62,7 +65,7 @@ export const floorOf = (command: Simple, place: ShellContext): string | undefine
   ) {
     const targets = args.filter(isProtected)
     const isHome = (path: string) =>
-      resolve(cwd, path.replace(/^~(?=\/|$)/, place.home)).startsWith(place.home)
+      resolve(cwd, path.replace(/^~(?=\/|$)/, context.home)).startsWith(context.home)
     const takesAway = args.some(
       arg => /^0?[0-3]?00?0?$|^[augo]*[-=]r?w?x?$|^[augo,]*-[rwx]+/.test(arg) && !/^-R/.test(arg),
     )
@@ -159,14 +162,20 @@ export const leadsToSystem = (path: string, home: string, cwd: string): boolean 
     return false
   if (/^~[\w.-]+\/?\*?$/.test(path)) return true
   const full = resolve(cwd, path.replace(/^~(?=\/|$)/, home)).toLowerCase()
-  if (isOpen(full)) return false
+  if (hasUnknown(full)) return false
   if (/^\/proc\/(?:self|thread-self|\d+)\/(?:root|cwd)(?:\/\.?\*)?$/.test(full)) return true
-  const places = [...SYSTEM, home.toLowerCase(), `/home/${home.split('/').at(-1)?.toLowerCase()}`]
+  const protectedPaths = [
+    ...SYSTEM,
+    home.toLowerCase(),
+    `/home/${home.split('/').at(-1)?.toLowerCase()}`,
+  ]
   // `x/*` empties x as well.
   const emptied = full.replace(/\/(?:[.?]*\*+|\.\[[^/]*|\.\.?\?*)$/, '')
   const wanted = [full, emptied === '' ? '/' : emptied]
   return wanted.some(one =>
-    /[*?[]/.test(one) ? places.some(place => globMatches(one, place)) : places.includes(one),
+    /[*?[]/.test(one)
+      ? protectedPaths.some(path => globMatches(one, path))
+      : protectedPaths.includes(one),
   )
 }
 
@@ -281,7 +290,7 @@ const endsMachine = (name: string, args: string[]): boolean => {
 const TEXT =
   /\brm\s+(?:-{1,2}[\w-]+\s+)*-\w*[rR]\w*\s+(?:-{1,2}[\w-]*\s+)*["']?(?:\/(?:\*|\s|["';&|)]|$)|~\/?(?:\*|\s|["';&|)]|$)|\$\{?HOME\}?\/?(?:\*|\s|["';&|)]|$)|\/(?:etc|usr|var|home|boot|bin|lib)\/?\*?(?:\s|["';&|)]|$))|--no-preserve-root|\bmkfs\.\w+\s+\/dev\/|\bdd\s[^\n;|]*\bof=\/dev\/(?:sd|nvme|hd|vd|mmcblk|disk)|>\s*\/dev\/(?:sd|nvme|hd|vd)[a-z]|:\(\)\s*\{\s*:\s*\|\s*:/
 
-export const floorInText = (text: string): string | undefined => {
+export const blockedInText = (text: string): string | undefined => {
   const found = TEXT.exec(text)?.[0]
   if (found === undefined) return undefined
   if (/^rm|preserve/.test(found)) return DELETING
@@ -290,13 +299,16 @@ export const floorInText = (text: string): string | undefined => {
 }
 
 /** Finds blocked commands in text that couldn't be parsed, but not in arguments of parsed commands. */
-export const floorOfUnclear = (text: string, simples: readonly Simple[]): string | undefined => {
-  const floor = floorInText(text)
-  if (floor === undefined) return undefined
+export const blockedInUnclear = (
+  text: string,
+  simples: readonly SimpleCommand[],
+): string | undefined => {
+  const reason = blockedInText(text)
+  if (reason === undefined) return undefined
   const isProse = simples.some(
     ({ name, args }) =>
       /^(?:echo|printf|git|grep|rg|gh|cat|tee|sed|awk)$/.test(name) &&
-      args.some(arg => floorInText(arg) !== undefined),
+      args.some(arg => blockedInText(arg) !== undefined),
   )
-  return isProse ? undefined : floor
+  return isProse ? undefined : reason
 }

@@ -45,7 +45,7 @@ export const textsIn = (code: string): CodeText[] => {
 const ROOTS = String.raw`(?:["'\x60](?:\/|~|\/(?:home|etc|usr|var|bin|boot|lib|root|opt)|\/\*|~\/\*?)\/?["'\x60]|(?:os\.path\.)?expanduser\(\s*["']~\/?["']\s*\)|Path\.home\(\)|(?:os\.)?homedir\(\)|Dir\.home|os\.environ\[["']HOME["']\]|os\.getenv\(["']HOME["']\)|process\.env\.HOME\b|ENV\[["']HOME["']\]|\$ENV\{HOME\}|getenv\(["']HOME["']\))`
 const REMOVE = String.raw`(?:rmtree|rm_rf|rm_r|remove_tree|rmSync|rmdirSync|rimraf(?:Sync)?|removeSync|remove_entry_secure|remove_dir|removeAll|RemoveAll|fs\.rm|promises\.rm|rmdir|deltree|remove_dir_all)`
 
-const FLOOR: readonly [RegExp, string][] = [
+const BLOCKED_CODE: readonly [RegExp, string][] = [
   [
     new RegExp(
       String.raw`\b${REMOVE}\s*\(?\s*(?:pathlib\.)?(?:Path\(\s*)?${ROOTS}\s*\)?\s*(?:[,);]|$)`,
@@ -73,8 +73,8 @@ const FLOOR: readonly [RegExp, string][] = [
 ]
 
 /** Why a script is blocked; undefined when it contains nothing of the kind in plain text. */
-export const floorInCode = (code: string): string | undefined =>
-  FLOOR.find(([pattern]) => {
+export const blockedInCode = (code: string): string | undefined =>
+  BLOCKED_CODE.find(([pattern]) => {
     const found = pattern.exec(code)
     // Opened for reading only.
     return found && !/["']rb?["']/.test(found[0])

@@ -1,6 +1,6 @@
 /** Environment variables that change which code other programs run. */
-import { isOpen } from './syntax.ts'
-import type { Simple } from './types.ts'
+import { hasUnknown } from './syntax.ts'
+import type { SimpleCommand } from './types.ts'
 
 /** Variables that decide which program runs or what it does. */
 const LOADED =
@@ -29,7 +29,7 @@ const isHarmlessSetting = (name: string, value: string): boolean => {
   if (name === 'NODE_OPTIONS')
     return (
       !/(?:^|\s)(?:-r|--require|--import|--loader|--experimental-loader|--eval|-e)\b/.test(value) &&
-      !isOpen(value)
+      !hasUnknown(value)
     )
   if (/^(?:RUSTFLAGS|GOFLAGS|LDFLAGS|MAVEN_OPTS|GRADLE_OPTS|_?JAVA_\w+|\w+_OPTS)$/.test(name))
     return !/linker|toolexec|-exec|javaagent|agentpath|OnError|plugin/.test(value)
@@ -50,7 +50,7 @@ const isHarmlessSetting = (name: string, value: string): boolean => {
   return name === 'TMPDIR' ? /^\/tmp/.test(value) : false
 }
 
-const settings = (simple: Simple): [string, string][] => {
+const settings = (simple: SimpleCommand): [string, string][] => {
   const { name, args, assigns } = simple
   const own = /^(?:export|declare|typeset|local|readonly|env|setenv)$/.test(name)
     ? args.flatMap((arg): [string, string][] => {
@@ -62,7 +62,7 @@ const settings = (simple: Simple): [string, string][] => {
 }
 
 /** Whether it sets such a variable to a value that isn't known to be harmless. */
-export const setsLoadedVariable = (simple: Simple): boolean =>
+export const setsLoadedVariable = (simple: SimpleCommand): boolean =>
   settings(simple).some(
     ([variable, value]) => LOADED.test(variable) && !isHarmlessSetting(variable, value),
   )

@@ -4,7 +4,7 @@ import { readGit } from './git.ts'
 import { sedScripts } from './interpreters.ts'
 import { readCurl, readHttpie, readWget } from './network.ts'
 import { readSed } from './sed.ts'
-import type { Simple } from './types.ts'
+import type { SimpleCommand } from './types.ts'
 
 export type Touched = {
   writes: string[]
@@ -39,7 +39,7 @@ const OUTPUT =
 
 const NONE = /^$/
 
-export const touchedBy = (simple: Simple): Touched => {
+export const touchedFiles = (simple: SimpleCommand): Touched => {
   const { name, args, redirects } = simple
   const found: Touched = { writes: [], deletes: [], fills: [], empties: [] }
   for (const { op, target } of redirects) {
@@ -301,7 +301,7 @@ export const touchedBy = (simple: Simple): Touched => {
 }
 
 /** It writes nothing, so the file is empty afterwards. */
-const isNothing = ({ name, args, from }: Simple): boolean =>
+const isNothing = ({ name, args, from }: SimpleCommand): boolean =>
   from.length === 0 &&
   (/^(?::|true|false|)$/.test(name) ||
     (name === 'cat' && args.length > 0 && args.every(arg => arg === '/dev/null')) ||
@@ -314,7 +314,7 @@ const PROSE =
   /^(?:echo|printf|git|say|notify-send|figlet|gh|export|declare|local|test|\[|\[\[|expr|seq|read|set|alias|trap|eval)$/
 
 /** Files that it opens for reading, as far as its arguments show. */
-export const readsOf = (simple: Simple): string[] => {
+export const readsOf = (simple: SimpleCommand): string[] => {
   const { name, args, redirects } = simple
   const inputs = redirects.flatMap(({ op, target }) => (op === '<' || op === '<>' ? [target] : []))
   if (name === 'curl') return [...inputs, ...readCurl(simple).reads]

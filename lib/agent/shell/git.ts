@@ -1,6 +1,6 @@
 /** Git commands that lose work, run other programs, or affect more than the repository. */
 import { UNCLEAR } from './labels.ts'
-import { isOpen } from './syntax.ts'
+import { hasUnknown } from './syntax.ts'
 import type { Runs } from './interpreters.ts'
 
 export const DESTRUCTIVE = 'destructive git command'
@@ -30,10 +30,10 @@ export type GitCall = {
   sub: string
   rest: string[]
   /** Directories of `-C`, `--git-dir`, and `--work-tree`. */
-  places: string[]
+  paths: string[]
   labels: string[]
   runs: Runs[]
-  looks: boolean
+  isReadOnly: boolean
 }
 
 const short = (args: readonly string[], letter: string): boolean =>
@@ -151,7 +151,7 @@ const losesWork = (sub: string, rest: readonly string[]): boolean => {
 }
 
 const shell = (text: string | undefined): Runs =>
-  text === undefined || isOpen(text) ? { kind: 'unknown' } : { kind: 'shell', text }
+  text === undefined || hasUnknown(text) ? { kind: 'unknown' } : { kind: 'shell', text }
 
 const optionValues = (rest: readonly string[], option: RegExp): (string | undefined)[] =>
   rest.flatMap((arg, at) => {
@@ -162,7 +162,7 @@ const optionValues = (rest: readonly string[], option: RegExp): (string | undefi
     return glued && option.test('-x') ? [glued[2]] : []
   })
 
-const configCall = (rest: readonly string[]): { labels: string[]; looks: boolean } => {
+const configCall = (rest: readonly string[]): { labels: string[]; isReadOnly: boolean } => {
   const words = rest.filter(arg => !arg.startsWith('-'))
   const verbs = new Set([
     'list',
@@ -183,12 +183,12 @@ const configCall = (rest: readonly string[]): { labels: string[]; looks: boolean
     verb === 'list' ||
     verb?.startsWith('get-') ||
     (verb === undefined && words.length === 1 && !long(rest, /^--(?:uns|add|rep|ren|rem|ed)/))
-  if (reads) return { labels: [], looks: true }
+  if (reads) return { labels: [], isReadOnly: true }
   if (verb === 'edit' || short(rest, 'e') || long(rest, /^--ed/))
-    return { labels: [RUNS], looks: false }
+    return { labels: [RUNS], isReadOnly: false }
   const key = words[0] ?? ''
-  if (isOpen(key) || RUNNING_KEY.test(key) || /^(?:rename|remove)-section$/.test(verb ?? ''))
-    return { labels: [RUNS], looks: false }
+  if (hasUnknown(key) || RUNNING_KEY.test(key) || /^(?:rename|remove)-section$/.test(verb ?? ''))
+    return { labels: [RUNS], isReadOnly: false }
   const isElsewhere = long(rest, /^--(?:gl|sy|file)/) || short(rest, 'f')
   return {
     labels:
@@ -198,7 +198,7 @@ const configCall = (rest: readonly string[]): { labels: string[]; looks: boolean
       )
         ? ['write outside the workspace']
         : [],
-    looks: false,
+    isReadOnly: false,
   }
 }
 
@@ -206,7 +206,7 @@ const configCall = (rest: readonly string[]): { labels: string[]; looks: boolean
 export const readGit = (args: readonly string[]): GitCall => {
   const labels: string[] = []
   const runs: Runs[] = []
-  const places: string[] = []
+  const paths: string[] = []
   let at = 0
   for (; at < args.length; at++) {
     const word = args[at] ?? ''
@@ -220,48 +220,51 @@ export const readGit = (args: readonly string[]): GitCall => {
       if (/^alias\./i.test(key))
         runs.push(set.startsWith('!') ? shell(set.slice(1)) : { kind: 'unknown' })
       else if (RUNNING_KEY.test(key)) runs.push(shell(set))
-      if ((RUNNING_KEY.test(key) && !/^core\.pager$|^pager\.|^safe\./i.test(key)) || isOpen(key))
+      if (
+        (RUNNING_KEY.test(key) && !/^core\.pager$|^pager\.|^safe\./i.test(key)) ||
+        hasUnknown(key)
+      )
         labels.push(RUNS)
       else if (/^(?:core\.pager|pager\.)/i.test(key) && !/^(?:cat|less|more|false|)$/.test(set))
         labels.push(RUNS)
     } else if (option === '--exec-path' && value !== undefined) labels.push(RUNS)
-    else if (/^(?:-C|--git-dir|--work-tree)$/.test(option)) places.push(value ?? '')
+    else if (/^(?:-C|--git-dir|--work-tree)$/.test(option)) paths.push(value ?? '')
   }
   const sub = args[at] ?? ''
   const rest = args.slice(at + 1)
-  if (sub === '') return { sub, rest: [], places, labels, runs, looks: labels.length === 0 }
-  if (isOpen(sub) || !(LOOKING.has(sub) || ORDINARY.has(sub)))
-    return { sub, rest, places, labels: [...labels, UNCLEAR], runs, looks: false }
-  let looks = LOOKING.has(sub)
+  if (sub === '') return { sub, rest: [], paths, labels, runs, isReadOnly: labels.length === 0 }
+  if (hasUnknown(sub) || !(LOOKING.has(sub) || ORDINARY.has(sub)))
+    return { sub, rest, paths, labels: [...labels, UNCLEAR], runs, isReadOnly: false }
+  let isReadOnly = LOOKING.has(sub)
   if (losesWork(sub, rest)) labels.push(DESTRUCTIVE)
   if (sub === 'config') {
     const config = configCall(rest)
     labels.push(...config.labels)
-    looks = config.looks
+    isReadOnly = config.isReadOnly
   }
   if (/^(?:log|show|diff|whatchanged|grep|diff-\w+|cat-file|blame)$/.test(sub)) {
     if (
       long(rest, /^--(?:ext-d|output(?:=|$)|open-files-in-pager)/) ||
       (sub === 'grep' && short(rest, 'O'))
     ) {
-      looks = false
+      isReadOnly = false
       if (!long(rest, /^--output/)) labels.push('program starts another command')
     }
-    if (long(rest, /^--(?:textc|filters)/)) looks = false
+    if (long(rest, /^--(?:textc|filters)/)) isReadOnly = false
   }
   if (
     /^(?:branch|tag|remote|stash|worktree|submodule|reflog|notes|bundle|sparse-checkout|lfs|symbolic-ref|bisect)$/.test(
       sub,
     )
   )
-    looks = isListing(sub, rest)
+    isReadOnly = isListing(sub, rest)
   if (/^(?:ls-remote|fetch|pull|clone|push|archive|fetch-pack)$/.test(sub)) {
     if (long(rest, /^--(?:upl|rec|exec)/) || (sub === 'clone' && short(rest, 'u')))
       labels.push('program starts another command')
     if (rest.some(arg => /^ext::|^fd::|^--.*ext::/.test(arg)))
       labels.push('program starts another command')
     if (sub === 'clone' && (long(rest, /^--(?:tem|conf)/) || short(rest, 'c'))) labels.push(RUNS)
-    looks &&= sub === 'ls-remote'
+    isReadOnly &&= sub === 'ls-remote'
   }
   if (sub === 'rebase') runs.push(...optionValues(rest, /^(?:-x|--exec)$/).map(shell))
   if (sub === 'bisect' && rest[0] === 'run') runs.push(shell(rest.slice(1).join(' ')))
@@ -287,8 +290,8 @@ export const readGit = (args: readonly string[]): GitCall => {
   )
     labels.push('program starts another command')
   if (sub === 'init' && long(rest, /^--tem/)) labels.push(RUNS)
-  if (sub === 'commit' && long(rest, /^--no-verify/)) looks = false
-  return { sub, rest, places, labels, runs, looks }
+  if (sub === 'commit' && long(rest, /^--no-verify/)) isReadOnly = false
+  return { sub, rest, paths, labels, runs, isReadOnly }
 }
 
 const isListing = (sub: string, rest: readonly string[]): boolean => {

@@ -1,29 +1,29 @@
 /** Follows a command line into everything it would run and collects the reasons for approval. */
-import { floorInCode, namesInParts, removedPaths, runsComputedText, textsIn } from './code.ts'
+import { blockedInCode, namesInParts, removedPaths, runsComputedText, textsIn } from './code.ts'
 import { namedPrograms } from './outside-workspace.ts'
 import { readGit } from './git.ts'
-import { touchedBy } from './files.ts'
+import { touchedFiles } from './files.ts'
 import { moduleRuns, type Runs, runsOf } from './interpreters.ts'
-import { judge } from './judge.ts'
+import { classifyCommand } from './judge.ts'
 import { CODE_FLAG, CONTROL, ELSEWHERE, OWN_ADDRESS, SHELL_FLAG, UNCLEAR } from './labels.ts'
 import {
   hasPackageIn,
   isBuildWrapper,
   isLocalProgram,
-  isOwnPlace,
+  isProjectPath,
   isProgramDirectory,
   languageOfFile,
   readScript,
 } from './local.ts'
-import { floorOfUnclear } from './blocked-commands.ts'
+import { blockedInUnclear } from './blocked-commands.ts'
 import { reachesUs } from './network.ts'
 import { absolute, controlIn, isSecret, kindOf } from './paths.ts'
 import { projectTexts } from './project.ts'
 import { startedIn } from './touching.ts'
 import { readShell } from './reader.ts'
-import { placeOf, type Shell, type Trouble } from './state.ts'
-import { isOpen, UNKNOWN } from './syntax.ts'
-import type { Finding, ShellContext, Simple } from './types.ts'
+import { resolvePath, type Shell, type Trouble } from './state.ts'
+import { hasUnknown, UNKNOWN } from './syntax.ts'
+import type { Finding, ShellContext, SimpleCommand } from './types.ts'
 import { innerCommands } from './wrappers.ts'
 
 export type Inspection = {
@@ -31,9 +31,9 @@ export type Inspection = {
   /** Every program of the text itself, in order, without nested ones. */
   commands: string[][]
   /** True if nothing in it changes anything. */
-  looks: boolean
+  isReadOnly: boolean
   isClear: boolean
-  simples: Simple[]
+  simples: SimpleCommand[]
 }
 
 const MAX_SCRIPTS = 6
@@ -68,22 +68,22 @@ const BUILDS =
 const TROUBLE: Record<Trouble, Finding> = {
   syntax: { label: UNCLEAR, isUnclear: true },
   // It could write anything anywhere, so no approval mode may answer.
-  tangled: { label: UNCLEAR, isUnclear: true, isControl: true },
+  'too complex': { label: UNCLEAR, isUnclear: true, isControl: true },
   nameref: { label: UNCLEAR, isUnclear: true },
   'field separator': { label: UNCLEAR, isUnclear: true },
   'fork bomb': { label: 'fork bomb', blocked: 'a fork bomb' },
 }
 
-export const inspect = (text: string, place: ShellContext): Inspection => {
+export const inspect = (text: string, context: ShellContext): Inspection => {
   let findings: Finding[] = []
   const commands: string[][] = []
-  const simples: Simple[] = []
-  let looks = true
+  const simples: SimpleCommand[] = []
+  let isReadOnly = true
   let isClear = true
   let nested = 0
   let scripts = 0
   const running = new Set<string>()
-  const hasPackage = hasPackageIn(place)
+  const hasPackage = hasPackageIn(context)
 
   const add = (label: string, more: Partial<Finding> = {}) => {
     findings.push({ label, ...more })
@@ -108,8 +108,8 @@ export const inspect = (text: string, place: ShellContext): Inspection => {
 
   const code = (source: string, shell: Shell, isInline: boolean): void => {
     if (isInline) add(CODE_FLAG)
-    const floor = floorInCode(source)
-    if (floor !== undefined) add(CODE_FLAG, { blocked: floor })
+    const reason = blockedInCode(source)
+    if (reason !== undefined) add(CODE_FLAG, { blocked: reason })
     if (runsComputedText(source)) unclear()
     for (const { text: literal, isRun } of textsIn(source)) {
       if (!isRun && !/\s/.test(literal.trim())) {
@@ -136,23 +136,26 @@ export const inspect = (text: string, place: ShellContext): Inspection => {
         )
     }
     for (const path of removedPaths(source)) {
-      const kind = kindOf(path, shell.cwd, place)
+      const kind = kindOf(path, shell.cwd, context)
       if (kind !== 'workspace' && kind !== 'temporary') add('delete outside the workspace')
     }
     if (
-      place.ownAddresses?.length &&
-      reachesUs(source, place.ownAddresses) &&
+      context.ownAddresses?.length &&
+      reachesUs(source, context.ownAddresses) &&
       /localhost|127\.\d|0\.0\.0\.0|::1|gethostname|AGENT_|HERMES_/.test(source)
     )
       add(OWN_ADDRESS, { isControl: true })
     if (
       namesInParts(
         textsIn(source).map(({ text: literal }) => literal),
-        place,
+        context,
       )
     )
       add(CONTROL, { isControl: true })
-    if (place.controlPaths?.length && /\b(?:AGENT_HOME|AGENT_WEBUI_\w+|HERMES_HOME)\b/.test(source))
+    if (
+      context.controlPaths?.length &&
+      /\b(?:AGENT_HOME|AGENT_WEBUI_\w+|HERMES_HOME)\b/.test(source)
+    )
       add(CONTROL, { isControl: true })
   }
 
@@ -160,8 +163,8 @@ export const inspect = (text: string, place: ShellContext): Inspection => {
   const literalPath = (literal: string, shell: Shell): void => {
     if (literal.length > 500) return
     if (
-      controlIn(literal, shell.cwd, place) !== undefined ||
-      place.controlPaths?.some(
+      controlIn(literal, shell.cwd, context) !== undefined ||
+      context.controlPaths?.some(
         path =>
           literal.length > 5 &&
           path.endsWith(`/${literal.replace(/^[~.]?\//, '')}`) &&
@@ -169,8 +172,9 @@ export const inspect = (text: string, place: ShellContext): Inspection => {
       )
     )
       add(CONTROL, { isControl: true })
-    const full = absolute(literal, shell.cwd, place)
-    if (full !== null && literal.includes('/') && isSecret(full, place)) add('credential file read')
+    const full = absolute(literal, shell.cwd, context)
+    if (full !== null && literal.includes('/') && isSecret(full, context))
+      add('credential file read')
   }
 
   const inScript = (path: string, run: () => unknown): unknown => {
@@ -185,20 +189,20 @@ export const inspect = (text: string, place: ShellContext): Inspection => {
 
   const file = (
     path: string,
-    simple: Simple,
+    simple: SimpleCommand,
     shell: Shell,
     more: { isSourced?: boolean; isCode?: boolean; args?: string[] },
   ): unknown => {
     // A script name that is only known at run time.
-    if (isOpen(path)) return unclear()
-    const full = placeOf(path, { cwd: simple.cwd, place })
+    if (hasUnknown(path)) return unclear()
+    const full = resolvePath(path, { cwd: simple.cwd, context })
     if (full === null) return unclear()
     if (/[*?[]/.test(path)) return more.isCode ? undefined : unclear()
     if (/^\/(?:dev|proc)\//.test(full)) return unclear()
     if (
       more.isSourced &&
-      (full.startsWith(`${place.home}/`)
-        ? OWN_STARTUP.test(full.slice(place.home.length + 1))
+      (full.startsWith(`${context.home}/`)
+        ? OWN_STARTUP.test(full.slice(context.home.length + 1))
         : /^\/etc\/(?:profile|bash\.bashrc|bashrc|profile\.d\/[\w.-]+)$/.test(full))
     )
       return
@@ -219,17 +223,17 @@ export const inspect = (text: string, place: ShellContext): Inspection => {
         !(more.isSourced && ACTIVATES.test(full))
       )
         unclear()
-      else if (!isOwnPlace(path, { cwd: simple.cwd, place }) && !more.isCode) unclear()
+      else if (!isProjectPath(path, { cwd: simple.cwd, context }) && !more.isCode) unclear()
       return
     }
     if (shell.hasWaited) return unclear()
     if (found.isBinary) {
-      if (kindOf(path, simple.cwd, place) !== 'workspace' || more.isCode || more.isSourced)
+      if (kindOf(path, simple.cwd, context) !== 'workspace' || more.isCode || more.isSourced)
         unclear()
       return
     }
     const isCode = more.isCode || languageOfFile(full, found.text) === 'code'
-    if (isCode && !isOwnPlace(path, { cwd: simple.cwd, place }) && !isProgramDirectory(full))
+    if (isCode && !isProjectPath(path, { cwd: simple.cwd, context }) && !isProgramDirectory(full))
       add(ELSEWHERE)
     inScript(full, () => {
       if (isCode) return code(found.text, shell, false)
@@ -240,7 +244,7 @@ export const inspect = (text: string, place: ShellContext): Inspection => {
             : undefined,
         )
         return keep(
-          reasons.filter(({ label, blocked: floor }) => floor !== undefined || GRAVE.has(label)),
+          reasons.filter(({ label, blocked }) => blocked !== undefined || GRAVE.has(label)),
         )
       }
       if (!found.isWhole) return unclear()
@@ -248,7 +252,7 @@ export const inspect = (text: string, place: ShellContext): Inspection => {
     })
   }
 
-  const follow = (runs: readonly Runs[], simple: Simple, shell: Shell): void => {
+  const follow = (runs: readonly Runs[], simple: SimpleCommand, shell: Shell): void => {
     for (const each of runs) {
       switch (each.kind) {
         case 'unknown':
@@ -276,7 +280,7 @@ export const inspect = (text: string, place: ShellContext): Inspection => {
     }
   }
 
-  const visit = (given: Simple, shell: Shell): void => {
+  const visit = (given: SimpleCommand, shell: Shell): void => {
     if (simples.length >= MAX_SIMPLES) {
       unclear()
       return
@@ -287,22 +291,22 @@ export const inspect = (text: string, place: ShellContext): Inspection => {
     simples.push(simple)
     if (nested === 0) commands.push([simple.path, ...simple.args])
     if (shell.aliases.has(simple.path)) unclear()
-    const result = judge(simple, place, {
+    const result = classifyCommand(simple, context, {
       hasPackage,
       hasQuoted: shell.hasQuoted,
-      isLocalProgram: (path, cwd) => isLocalProgram(path, cwd, place),
-      judgeFile: ({ path, args }) => {
-        if (isOpen(path)) return unclear()
-        if (!isOwnPlace(path, { cwd: simple.cwd, place })) unclear()
+      isLocalProgram: (path, cwd) => isLocalProgram(path, cwd, context),
+      classifyFile: ({ path, args }) => {
+        if (hasUnknown(path)) return unclear()
+        if (!isProjectPath(path, { cwd: simple.cwd, context })) unclear()
         file(path, simple, shell, { args })
       },
     })
     for (const { label, ...more } of result.findings) add(label, more)
-    if (!result.looks) looks = false
+    if (!result.isReadOnly) isReadOnly = false
     nested++
     const [dir] = simple.wraps ? startedIn(simple) : []
     // Only the wrapped program starts there.
-    const cwd = dir === undefined ? simple.cwd : placeOf(dir, { cwd: simple.cwd, place })
+    const cwd = dir === undefined ? simple.cwd : resolvePath(dir, { cwd: simple.cwd, context })
     for (const each of inner) {
       if ('text' in each) {
         if (each.text.startsWith(UNKNOWN) || each.text.startsWith('\u0001')) unclear()
@@ -311,7 +315,9 @@ export const inspect = (text: string, place: ShellContext): Inspection => {
       }
       const [path = '', ...args] = each.words
       const name =
-        isOpen(path) || /[*?]/.test(path) ? UNKNOWN : (path.split('/').at(-1) ?? '').toLowerCase()
+        hasUnknown(path) || /[*?]/.test(path)
+          ? UNKNOWN
+          : (path.split('/').at(-1) ?? '').toLowerCase()
       visit(
         {
           ...simple,
@@ -336,22 +342,22 @@ export const inspect = (text: string, place: ShellContext): Inspection => {
         nested++
         const reasons = apart(() => shell.run(text))
         nested--
-        keep(reasons.filter(({ label, blocked: floor }) => floor !== undefined || GRAVE.has(label)))
+        keep(reasons.filter(({ label, blocked }) => blocked !== undefined || GRAVE.has(label)))
       }
     }
-    remember(simple, shell, result.looks)
+    remember(simple, shell, result.isReadOnly)
   }
 
   /** Whether this command line itself created the program from unchecked content. */
-  const isFresh = (path: string, simple: Simple, shell: Shell): boolean => {
-    const full = isOpen(path) ? null : placeOf(path, { cwd: simple.cwd, place })
+  const isFresh = (path: string, simple: SimpleCommand, shell: Shell): boolean => {
+    const full = hasUnknown(path) ? null : resolvePath(path, { cwd: simple.cwd, context })
     return full !== null && shell.files.has(full)
   }
 
   /** Records written files, because a later command may run them. */
-  const remember = (simple: Simple, shell: Shell, isQuiet: boolean): void => {
+  const remember = (simple: SimpleCommand, shell: Shell, isQuiet: boolean): void => {
     if (isQuiet) return
-    const { writes, fills } = touchedBy(simple)
+    const { writes, fills } = touchedFiles(simple)
     if (
       !BUILDS.test(simple.name) &&
       !/^(?:cd|pushd|popd|export|set|mkdir|touch|chmod|source|\.|true|echo|printf)$/.test(
@@ -362,7 +368,7 @@ export const inspect = (text: string, place: ShellContext): Inspection => {
     if (/^(?:chmod|chown|chgrp|touch|mkdir)$/.test(simple.name)) return
     const redirected = new Set(simple.redirects.map(({ target }) => target))
     for (const path of writes) {
-      const full = redirected.has(path) ? null : placeOf(path, { cwd: simple.cwd, place })
+      const full = redirected.has(path) ? null : resolvePath(path, { cwd: simple.cwd, context })
       if (full === null || BUILDS.test(simple.name)) continue
       shell.files.set(
         full,
@@ -373,7 +379,7 @@ export const inspect = (text: string, place: ShellContext): Inspection => {
       shell.hasWaited = true
   }
 
-  const isWhole = readShell(text, place, {
+  const isWhole = readShell(text, context, {
     visit,
     report: what => {
       const { label, ...more } = TROUBLE[what]
@@ -382,13 +388,13 @@ export const inspect = (text: string, place: ShellContext): Inspection => {
   })
   if (!isWhole) isClear = false
   if (!isClear || findings.some(({ label }) => label === CODE_FLAG)) {
-    const floor = isClear ? undefined : floorOfUnclear(text, simples)
-    if (floor !== undefined) add(UNCLEAR, { blocked: floor })
+    const reason = isClear ? undefined : blockedInUnclear(text, simples)
+    if (reason !== undefined) add(UNCLEAR, { blocked: reason })
   }
   return {
     findings,
     commands,
-    looks: looks && findings.length === 0 && simples.length > 0,
+    isReadOnly: isReadOnly && findings.length === 0 && simples.length > 0,
     isClear,
     simples,
   }

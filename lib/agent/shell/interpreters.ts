@@ -1,7 +1,7 @@
 /** What an interpreter would run: the script's location and language. */
 import { readSed } from './sed.ts'
-import { isOpen } from './syntax.ts'
-import type { Simple } from './types.ts'
+import { hasUnknown } from './syntax.ts'
+import type { SimpleCommand } from './types.ts'
 
 export type Runs =
   | { kind: 'shell'; text: string; args?: string[] }
@@ -65,7 +65,7 @@ export const languageOf = (name: string): Language | undefined =>
 const RUNTIME_VERBS =
   /^(?:install|i|ci|add|remove|test|fmt|lint|check|bench|task|build|create|upgrade|update|outdated|pm|init|link|cache|info|doc|types|compile|bundle|coverage|publish|x|why|audit|patch)$/
 
-const shellRuns = ({ args, input }: Simple): Runs[] => {
+const shellRuns = ({ args, input }: SimpleCommand): Runs[] => {
   let at = 0
   for (; at < args.length; at++) {
     const word = args[at] ?? ''
@@ -109,7 +109,7 @@ const loaded = (address: string): Runs => {
   return { kind: 'file', path: address, language: 'code' }
 }
 
-const codeRuns = ({ args, input, name }: Simple, language: Language): Runs[] => {
+const codeRuns = ({ args, input, name }: SimpleCommand, language: Language): Runs[] => {
   const found: Runs[] = []
   const code = (text: string | undefined): Runs =>
     text === undefined ? { kind: 'unknown' } : { kind: 'code', text }
@@ -180,7 +180,7 @@ const shellEscapes = (text: string): string[] =>
   })
 
 /** Everything a program would run that isn't an argument of its command line. */
-export const runsOf = (simple: Simple): Runs[] => {
+export const runsOf = (simple: SimpleCommand): Runs[] => {
   const { name, args, input } = simple
   if (isShell(name)) return shellRuns(simple)
   const shell = (texts: readonly string[]): Runs[] =>
@@ -280,12 +280,12 @@ export const runsOf = (simple: Simple): Runs[] => {
 }
 
 /** What a Python module (`-m`) runs: another program or a script. */
-export const moduleRuns = ({ name, args }: Simple): Runs[] => {
+export const moduleRuns = ({ name, args }: SimpleCommand): Runs[] => {
   if (!/^(?:python|pypy)[\d.]*$/.test(name)) return []
   const at = args.findIndex(arg => /^-[a-zA-Z]*m$/.test(arg))
   if (at < 0) return []
   const [module = '', ...rest] = args.slice(at + 1)
-  if (isOpen(module)) return [{ kind: 'unknown' }]
+  if (hasUnknown(module)) return [{ kind: 'unknown' }]
   const quoted = (word: string) => `'${word.replaceAll("'", `'\\''`)}'`
   if (/^(?:pip|uv|poetry|tox|nox|ruff|twine|hatch|pytest)$/.test(module))
     return [{ kind: 'shell', text: [module, ...rest].map(quoted).join(' ') }]

@@ -1,9 +1,9 @@
 /** Classifies one command and returns the reasons for approval. */
-import { judgeAwk } from './awk.ts'
-import { DENIED, LOOKS, TOOLS } from './programs.ts'
+import { classifyAwk } from './awk.ts'
+import { DENIED, READ_ONLY, TOOLS } from './programs.ts'
 import { ELSEWHERE, OUTSIDE, UNCLEAR, unrecognized } from './labels.ts'
 import { runsElsewhere } from './outside-workspace.ts'
-import { floorOf } from './blocked-commands.ts'
+import { blockedReason } from './blocked-commands.ts'
 import { readGit } from './git.ts'
 import { isShell, languageOf, sedScripts } from './interpreters.ts'
 import {
@@ -20,10 +20,15 @@ import { isSecret, kindOf, pathsIn, absolute } from './paths.ts'
 import { readSed } from './sed.ts'
 import { RULES } from './rules.ts'
 import { setsLoadedVariable } from './environment.ts'
-import { type Ask, judgeControl, judgeOwn, judgePlaces } from './touching.ts'
-import { touchedBy, readsOf } from './files.ts'
-import { HIDDEN_INDEX, isOpen, UNKNOWN } from './syntax.ts'
-import type { Finding, ShellContext, Simple } from './types.ts'
+import {
+  type AddFinding,
+  classifyControlAccess,
+  classifyOwnAccess,
+  classifyPaths,
+} from './touching.ts'
+import { touchedFiles, readsOf } from './files.ts'
+import { HIDDEN_INDEX, hasUnknown, UNKNOWN } from './syntax.ts'
+import type { Finding, ShellContext, SimpleCommand } from './types.ts'
 import type { LocalPrograms } from './local.ts'
 
 const ASKS: Record<'command' | 'write' | 'system' | 'secret', string> = {
@@ -45,7 +50,7 @@ const DROPS =
   /^(?:db:(?:drop|reset|purge|wipe|migrate:reset)(?::\w+)?|migrate:(?:fresh|reset|refresh)|doctrine:(?:database|schema):drop|ecto\.(?:drop|reset)|schema:drop|reset_db)$/
 
 /** Subcommands of web frameworks that delete a database. */
-const dropsData = ({ name, args }: Simple): boolean =>
+const dropsData = ({ name, args }: SimpleCommand): boolean =>
   args.some(arg => DROPS.test(arg)) ||
   (args.some(arg => /(?:^|\/)manage\.py$/.test(arg)) && args.includes('flush')) ||
   (name === 'manage.py' && args.includes('flush')) ||
@@ -53,13 +58,13 @@ const dropsData = ({ name, args }: Simple): boolean =>
   (name === 'dotnet' && args[0] === 'ef' && args.includes('drop'))
 
 /** A file server that serves more than the workspace. */
-const servesOutside = ({ name, args, cwd }: Simple, place: ShellContext): boolean => {
+const servesOutside = ({ name, args, cwd }: SimpleCommand, context: ShellContext): boolean => {
   const isServer =
     args.some(arg => /^(?:http\.server|http-server|serve|live-server)$/.test(arg)) ||
     /^(?:http-server|serve|live-server)$/.test(name) ||
     (name === 'php' && args.includes('-S'))
   if (!isServer) return false
-  const isOutside = (path: string) => /^(?:outside|system)$/.test(kindOf(path, cwd, place))
+  const isOutside = (path: string) => /^(?:outside|system)$/.test(kindOf(path, cwd, context))
   return (
     isOutside('.') ||
     args.some(
@@ -71,7 +76,7 @@ const servesOutside = ({ name, args, cwd }: Simple, place: ShellContext): boolea
 }
 
 /** Without the filter of jq and similar programs, where `.env` is a key. */
-const filesOf = (simple: Simple): string[] => {
+const filesOf = (simple: SimpleCommand): string[] => {
   const reads = readsOf(simple)
   const { name, args } = simple
   if (!/^(?:jq|gojq|yq)$/.test(name) || args.some(arg => /^(?:-\w*f|--from-file)/.test(arg)))
@@ -85,23 +90,24 @@ const filesOf = (simple: Simple): string[] => {
     : reads
 }
 
-/** The reasons for approval of one command, including blocks. `looks`: it certainly changes nothing. */
-export const judge = (
-  simple: Simple,
-  place: ShellContext,
+/** The reasons for approval of one command, including blocks. `isReadOnly`: it certainly changes nothing. */
+export const classifyCommand = (
+  simple: SimpleCommand,
+  context: ShellContext,
   local: LocalPrograms,
-): { findings: Finding[]; looks: boolean } => {
+): { findings: Finding[]; isReadOnly: boolean } => {
   const findings: Finding[] = []
-  const ask = (label: string, more: Partial<Finding> = {}) => findings.push({ label, ...more })
+  const addFinding = (label: string, more: Partial<Finding> = {}) =>
+    findings.push({ label, ...more })
   const { name, args, redirects, cwd } = simple
 
-  const floor = floorOf(simple, place)
-  if (floor !== undefined) ask(UNCLEAR, { blocked: floor })
-  if (name === UNKNOWN) ask(UNCLEAR, { isUnclear: true })
+  const blocked = blockedReason(simple, context)
+  if (blocked !== undefined) addFinding(UNCLEAR, { blocked })
+  if (name === UNKNOWN) addFinding(UNCLEAR, { isUnclear: true })
 
   const line = [name, ...args, ...redirects.map(({ op, target }) => `${op} ${target}`)].join(' ')
   const isProse =
-    LOOKS.has(name) ||
+    READ_ONLY.has(name) ||
     (name === 'git' && /^(?:commit|log|tag|grep|show|notes|config)$/.test(readGit(args).sub)) ||
     /^(?:gh|glab|npm)$/.test(name)
   for (const rule of RULES) {
@@ -112,34 +118,34 @@ export const judge = (
           : ''
         : `${line}\n${simple.input ?? ''}`
     if (
-      rule.command?.(simple, place) ||
+      rule.command?.(simple, context) ||
       (rule.text &&
         (rule.text.test(text) ||
           (/^cloud/.test(rule.label) &&
             rule.text.test(line) &&
             !/^(?:echo|grep|rg|printf)$/.test(name))))
     )
-      ask(rule.label)
+      addFinding(rule.label)
   }
 
-  let looks = false
-  if (name === '' || name === ':') looks = true
-  else if (name !== UNKNOWN) looks = judgeProgram(simple, place, local, ask)
+  let isReadOnly = false
+  if (name === '' || name === ':') isReadOnly = true
+  else if (name !== UNKNOWN) isReadOnly = classifyProgram(simple, context, local, addFinding)
 
   if (EVALUATES.test(name) && args.some(arg => HIDDEN_INDEX.test(arg)))
-    ask(UNCLEAR, { isUnclear: true })
+    addFinding(UNCLEAR, { isUnclear: true })
   if (simple.assigns.some(([, value]) => HIDDEN_INDEX.test(value)))
-    ask(UNCLEAR, { isUnclear: true })
-  if (!isProse && dropsData(simple)) ask('SQL DROP')
-  if (servesOutside(simple, place) || sendsInName(simple, place)) ask(SENDS)
-  const where = runsElsewhere(simple, place)
-  if (where === 'outside') ask(ELSEWHERE)
-  else if (where === 'unknown') ask(UNCLEAR, { isUnclear: true })
-  if (setsLoadedVariable(simple)) ask('environment that changes other programs')
+    addFinding(UNCLEAR, { isUnclear: true })
+  if (!isProse && dropsData(simple)) addFinding('SQL DROP')
+  if (servesOutside(simple, context) || sendsInName(simple, context)) addFinding(SENDS)
+  const where = runsElsewhere(simple, context)
+  if (where === 'outside') addFinding(ELSEWHERE)
+  else if (where === 'unknown') addFinding(UNCLEAR, { isUnclear: true })
+  if (setsLoadedVariable(simple)) addFinding('environment that changes other programs')
 
-  const touched = touchedBy(simple)
-  const isQuiet = judgePlaces(simple, touched, place, ask)
-  looks = looks && isQuiet
+  const touched = touchedFiles(simple)
+  const isQuiet = classifyPaths(simple, touched, context, addFinding)
+  isReadOnly = isReadOnly && isQuiet
 
   // Secrets and control files.
   if (
@@ -149,13 +155,13 @@ export const judge = (
     redirects.some(({ op }) => op === '<')
   )
     for (const path of pathsIn(filesOf(simple))) {
-      const full = absolute(path, cwd, place)
+      const full = absolute(path, cwd, context)
       if (
         full !== null &&
-        isSecret(full, place) &&
+        isSecret(full, context) &&
         !(touched.writes.includes(path) && !/^(?:cp|mv|ln|rsync|sed|tee)$/.test(name))
       )
-        ask('credential file read')
+        addFinding('credential file read')
     }
   if (
     /^(?:grep|egrep|fgrep|rg|ag|ack|cp|rsync|tar|zip|scp|rclone|ditto|7z)$/.test(name) &&
@@ -166,24 +172,30 @@ export const judge = (
     for (const path of args
       .filter(arg => !arg.startsWith('-'))
       .slice(/^(?:cp|rsync|tar|zip)$/.test(name) ? 0 : 1)) {
-      const full = absolute(path, cwd, place)
+      const full = absolute(path, cwd, context)
       if (
-        full === place.home ||
+        full === context.home ||
         full === '/' ||
         full === '/home' ||
         full === '/root' ||
         full === '/etc'
       )
-        ask('credential file read')
+        addFinding('credential file read')
     }
-  if (redirects.some(({ target }) => /\/dev\/(?:tcp|udp)\//.test(target))) ask('network shell')
-  judgeControl(simple, touched, place, ask)
-  judgeOwn(simple, place, ask)
-  return { findings, looks: looks && findings.length === 0 }
+  if (redirects.some(({ target }) => /\/dev\/(?:tcp|udp)\//.test(target)))
+    addFinding('network shell')
+  classifyControlAccess(simple, touched, context, addFinding)
+  classifyOwnAccess(simple, context, addFinding)
+  return { findings, isReadOnly: isReadOnly && findings.length === 0 }
 }
 
 /** True if it is read-only. */
-const judgeProgram = (simple: Simple, place: ShellContext, local: LocalPrograms, ask: Ask) => {
+const classifyProgram = (
+  simple: SimpleCommand,
+  context: ShellContext,
+  local: LocalPrograms,
+  addFinding: AddFinding,
+) => {
   const { name, args, path, input } = simple
   const words = args.filter(arg => !arg.startsWith('-'))
   const tool = /^(?:gradle|mvn)w$/.test(name)
@@ -192,23 +204,26 @@ const judgeProgram = (simple: Simple, place: ShellContext, local: LocalPrograms,
       ? (words[0] ?? '').replace(/(?<=.)@.*$/, '')
       : name
   for (const [pattern, kind] of Object.hasOwn(DENIED, tool) ? (DENIED[tool] ?? []) : [])
-    if (args.some(arg => pattern.test(arg))) ask(ASKS[kind])
-  if (/^(?:rimraf|del-cli|shx|trash-cli)$/.test(tool) && tool !== name) ask('recursive delete')
+    if (args.some(arg => pattern.test(arg))) addFinding(ASKS[kind])
+  if (/^(?:rimraf|del-cli|shx|trash-cli)$/.test(tool) && tool !== name)
+    addFinding('recursive delete')
   if (path.includes('/') && local.isLocalProgram(path, simple.cwd)) {
-    local.judgeFile(simple, ask)
+    local.classifyFile(simple, addFinding)
     return false
   }
-  if (/^(?:shred|srm|wipe)$/.test(name)) ask('empty an existing file')
-  if (SYSTEM_CHANGES.test(name)) ask('system administration')
-  if (SCHEDULES.test(name) && !(name === 'crontab' && args.includes('-l'))) ask('scheduled command')
+  if (/^(?:shred|srm|wipe)$/.test(name)) addFinding('empty an existing file')
+  if (SYSTEM_CHANGES.test(name)) addFinding('system administration')
+  if (SCHEDULES.test(name) && !(name === 'crontab' && args.includes('-l')))
+    addFinding('scheduled command')
   const network = networkLabels(simple)
-  for (const label of network ?? []) ask(label)
+  for (const label of network ?? []) addFinding(label)
   if (network) return false
   switch (name) {
     case 'git': {
       const call = readGit(args)
-      for (const label of call.labels) ask(label, label === UNCLEAR ? { isUnclear: true } : {})
-      return call.looks
+      for (const label of call.labels)
+        addFinding(label, label === UNCLEAR ? { isUnclear: true } : {})
+      return call.isReadOnly
     }
     case 'curl':
     case 'wget':
@@ -217,13 +232,13 @@ const judgeProgram = (simple: Simple, place: ShellContext, local: LocalPrograms,
     case 'xh': {
       const { labels, urls } =
         name === 'curl' ? readCurl(simple) : name === 'wget' ? readWget(simple) : readHttpie(simple)
-      if (sendsInAddress(urls, place, local.hasQuoted)) labels.push(SENDS)
-      for (const label of new Set(labels)) ask(label)
+      if (sendsInAddress(urls, context, local.hasQuoted)) labels.push(SENDS)
+      for (const label of new Set(labels)) addFinding(label)
       return false
     }
     case 'find':
     case 'gfind':
-      if (args.some(arg => arg.startsWith(UNKNOWN))) ask(UNCLEAR, { isUnclear: true })
+      if (args.some(arg => arg.startsWith(UNKNOWN))) addFinding(UNCLEAR, { isUnclear: true })
       return !args.some(arg => /^-(?:delete|exec|execdir|ok|okdir|fprint0?|fprintf|fls)$/.test(arg))
     case 'fd':
     case 'fdfind':
@@ -232,13 +247,13 @@ const judgeProgram = (simple: Simple, place: ShellContext, local: LocalPrograms,
     case 'gsed': {
       const scripts = sedScripts(args)
       if (
-        scripts.some(script => isOpen(script) && /^[\0\u0001]/.test(script)) ||
+        scripts.some(script => hasUnknown(script) && /^[\0\u0001]/.test(script)) ||
         args.some(arg => /^(?:-[a-zA-Z]*f|--file)/.test(arg))
       )
-        ask(UNCLEAR, { isUnclear: true })
+        addFinding(UNCLEAR, { isUnclear: true })
       const read = scripts.map(script => readSed(script.replace(/[\0\u0001]/g, 'x')))
-      if (read.some(({ runs }) => runs.length > 0)) ask('program starts another command')
-      if (read.some(({ isClear }) => !isClear)) ask(UNCLEAR, { isUnclear: true })
+      if (read.some(({ runs }) => runs.length > 0)) addFinding('program starts another command')
+      if (read.some(({ isClear }) => !isClear)) addFinding(UNCLEAR, { isUnclear: true })
       return (
         !args.some(arg => /^-[a-zA-Z]*i|^--in/.test(arg)) &&
         read.every(({ writes }) => writes.length === 0)
@@ -248,27 +263,27 @@ const judgeProgram = (simple: Simple, place: ShellContext, local: LocalPrograms,
     case 'gawk':
     case 'mawk':
     case 'nawk':
-      judgeAwk(simple, ask)
+      classifyAwk(simple, addFinding)
       return true
     case 'kill':
     case 'pkill':
     case 'killall': {
-      if (args.some(arg => /^-[luUg]$/.test(arg)) && name === 'pkill') ask('end a process')
+      if (args.some(arg => /^-[luUg]$/.test(arg)) && name === 'pkill') addFinding('end a process')
       if (
         name === 'kill' &&
         killTargets(args).some(arg => /^-\d+$|^[01]$/.test(arg)) &&
         !args.includes('-l')
       )
-        ask('end a process')
+        addFinding('end a process')
       if (
         name !== 'kill' &&
         words.some(word =>
           /^(?:python[\d.]*|(?:ba|z|fi)?sh|java|ruby|perl|php|docker|code|\.\*?)$/.test(word),
         )
       )
-        ask('end a process')
+        addFinding('end a process')
       if (name === 'killall' && args.some(arg => /^-[ur]|^--user|^--regexp/.test(arg)))
-        ask('end a process')
+        addFinding('end a process')
       return false
     }
     case 'chmod':
@@ -278,15 +293,15 @@ const judgeProgram = (simple: Simple, place: ShellContext, local: LocalPrograms,
         args.some(arg => /^-\w*R|^--rec/.test(arg)) &&
         words.some(
           word =>
-            kindOf(word, simple.cwd, place) !== 'workspace' &&
+            kindOf(word, simple.cwd, context) !== 'workspace' &&
             word.includes('/') &&
-            kindOf(word, simple.cwd, place) !== 'temporary',
+            kindOf(word, simple.cwd, context) !== 'temporary',
         )
       )
-        ask('broad permission change')
+        addFinding('broad permission change')
       if (name === 'chmod' && args.some(arg => /^[ugoa]*\+\w*s|^[2467]\d{3}$/.test(arg)))
-        ask('broad permission change')
-      if (name !== 'chmod') ask('broad permission change')
+        addFinding('broad permission change')
+      if (name !== 'chmod') addFinding('broad permission change')
       return false
     case 'psql':
     case 'mysql':
@@ -304,8 +319,8 @@ const judgeProgram = (simple: Simple, place: ShellContext, local: LocalPrograms,
             ),
         )
       )
-        ask('program starts another command')
-      if (input === null) ask(UNCLEAR, { isUnclear: true })
+        addFinding('program starts another command')
+      if (input === null) addFinding(UNCLEAR, { isUnclear: true })
       break
     case 'npx-unknown':
       break
@@ -316,22 +331,22 @@ const judgeProgram = (simple: Simple, place: ShellContext, local: LocalPrograms,
     case 'nvim':
     case 'view':
     case 'emacs':
-      ask('program starts another command')
+      addFinding('program starts another command')
       return false
     case 'alias':
-      if (words.some(word => word.includes('='))) ask(UNCLEAR, { isUnclear: true })
+      if (words.some(word => word.includes('='))) addFinding(UNCLEAR, { isUnclear: true })
       return true
     case 'source':
     case '.':
       return false
     case 'tar':
     case 'bsdtar':
-      if (args.some(arg => arg.startsWith(UNKNOWN))) ask(UNCLEAR, { isUnclear: true })
-      if (args.includes('--remove-files')) ask('recursive delete')
-      if (/^(?=[a-zA-Z]*x)[a-zA-Z]*P/.test(args[0] ?? '')) ask(OUTSIDE)
+      if (args.some(arg => arg.startsWith(UNKNOWN))) addFinding(UNCLEAR, { isUnclear: true })
+      if (args.includes('--remove-files')) addFinding('recursive delete')
+      if (/^(?=[a-zA-Z]*x)[a-zA-Z]*P/.test(args[0] ?? '')) addFinding(OUTSIDE)
       return false
     case 'systemd-run':
-      ask('scheduled command')
+      addFinding('scheduled command')
       return false
     case 'sudo':
     case 'doas':
@@ -342,12 +357,12 @@ const judgeProgram = (simple: Simple, place: ShellContext, local: LocalPrograms,
         words.length === 0 ||
         args.some(arg => /^(?:-e|--edit|-s|-i|--shell|--login|-b)$/.test(arg) && words.length === 0)
       )
-        ask('system administration')
+        addFinding('system administration')
       if (args.some(arg => /^(?:-e|--edit)$/.test(arg)) || name === 'su')
-        ask('system administration')
+        addFinding('system administration')
       return true
     case 'rsync':
-      if (args.some(arg => /^--(?:del|remove-s)/.test(arg))) ask('recursive delete')
+      if (args.some(arg => /^--(?:del|remove-s)/.test(arg))) addFinding('recursive delete')
       return false
     case 'make':
     case 'gmake':
@@ -359,15 +374,15 @@ const judgeProgram = (simple: Simple, place: ShellContext, local: LocalPrograms,
         ) ||
         args.some(arg => /^(?:-f-|-f\/dev|--file=(?:-|\/dev)|--makefile=-)/.test(arg))
       )
-        ask('program starts another command')
+        addFinding('program starts another command')
       if (words.some(word => /^(?:install|uninstall|deploy|publish|release|push)$/.test(word)))
-        ask(/install/.test(words.join(' ')) ? OUTSIDE : 'publish to others')
+        addFinding(/install/.test(words.join(' ')) ? OUTSIDE : 'publish to others')
       break
   }
   const packages = packageLabels(simple, local.hasPackage)
-  for (const label of new Set(packages ?? [])) ask(label)
+  for (const label of new Set(packages ?? [])) addFinding(label)
   if (packages) return false
-  if (LOOKS.has(name)) return true
+  if (READ_ONLY.has(name)) return true
   if (
     TOOLS.has(name) ||
     isShell(name) ||
@@ -385,7 +400,7 @@ const judgeProgram = (simple: Simple, place: ShellContext, local: LocalPrograms,
     /^(?:shred|srm|wipe|rimraf|shutdown|reboot|halt|poweroff|init|telinit)$/.test(name)
   )
     return false
-  ask(unrecognized(name.replace(/[^\w.+@-]/g, '?').slice(0, 60)), { isUnclear: true })
+  addFinding(unrecognized(name.replace(/[^\w.+@-]/g, '?').slice(0, 60)), { isUnclear: true })
   return false
 }
 

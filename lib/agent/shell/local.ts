@@ -4,7 +4,7 @@ import { join } from 'node:path/posix'
 import { languageOf } from './interpreters.ts'
 import { absolute, kindOf } from './paths.ts'
 import type { Shell } from './state.ts'
-import type { Finding, ShellContext, Simple } from './types.ts'
+import type { Finding, ShellContext, SimpleCommand } from './types.ts'
 
 const MAX_SCRIPT_BYTES = 200_000
 
@@ -16,7 +16,10 @@ const TOOL_DIRECTORY =
 export type LocalPrograms = {
   /** True if the path is a file of the workspace, not a system program. */
   isLocalProgram: (path: string, cwd: string | null) => boolean
-  judgeFile: (simple: Simple, ask: (label: string, more?: Partial<Finding>) => void) => void
+  classifyFile: (
+    simple: SimpleCommand,
+    addFinding: (label: string, more?: Partial<Finding>) => void,
+  ) => void
   /** True if an argument may contain file contents. */
   hasQuoted: boolean
   /** True if a package's program is installed in the workspace. */
@@ -71,12 +74,12 @@ export const isBuildWrapper = (path: string): boolean =>
     path,
   )
 
-export const hasPackageIn = (place: ShellContext): ((program: string) => boolean) => {
-  const root = place.workspace ?? place.cwd
+export const hasPackageIn = (context: ShellContext): ((program: string) => boolean) => {
+  const root = context.workspace ?? context.cwd
   return program => {
     const name = program.replace(/(?<=.)@[^/]*$/, '')
     if (!/^(?:@[\w.-]+\/)?[\w.-]+$/.test(name)) return false
-    return [root, place.cwd].some(
+    return [root, context.cwd].some(
       dir =>
         existsSync(join(dir, 'node_modules', '.bin', name.split('/').at(-1) ?? '')) ||
         existsSync(join(dir, 'node_modules', name)),
@@ -84,13 +87,20 @@ export const hasPackageIn = (place: ShellContext): ((program: string) => boolean
   }
 }
 
-export const isLocalProgram = (path: string, cwd: string | null, place: ShellContext): boolean => {
-  const full = absolute(path, cwd, place)
+export const isLocalProgram = (
+  path: string,
+  cwd: string | null,
+  context: ShellContext,
+): boolean => {
+  const full = absolute(path, cwd, context)
   return full === null || !isProgramDirectory(full)
 }
 
 /** Whether a script's location alone needs no approval. */
-export const isOwnPlace = (path: string, { cwd, place }: Pick<Shell, 'cwd' | 'place'>): boolean => {
-  const kind = kindOf(path, cwd, place)
+export const isProjectPath = (
+  path: string,
+  { cwd, context }: Pick<Shell, 'cwd' | 'context'>,
+): boolean => {
+  const kind = kindOf(path, cwd, context)
   return kind === 'workspace' || kind === 'temporary'
 }

@@ -1,6 +1,6 @@
 /** Programs that use the network: what they fetch, send, and write. */
-import { isOpen, UNKNOWN } from './syntax.ts'
-import type { ShellContext, Simple } from './types.ts'
+import { hasUnknown, UNKNOWN } from './syntax.ts'
+import type { ShellContext, SimpleCommand } from './types.ts'
 
 export const SENDS = 'send data to another machine'
 export const SHELL = 'network shell'
@@ -42,7 +42,7 @@ const is = (option: string, letter: string, name: RegExp): boolean =>
   (/^-[a-zA-Z]+$/.test(option) && option.endsWith(letter)) ||
   (option.startsWith('--') && name.test(option.slice(2)))
 
-export const readCurl = ({ args }: Simple): Call => {
+export const readCurl = ({ args }: SimpleCommand): Call => {
   const all = pairs(args, CURL_VALUES)
   const urls = all
     .filter(({ option, value }) => (option === '' && value !== '') || option === '--url')
@@ -110,7 +110,7 @@ export const readCurl = ({ args }: Simple): Call => {
 const WGET_VALUES =
   /^(?:-[a-zA-Z]*[aoOPUtTwQBieDIXAR]|--(?:output-document|directory-prefix|output-file|append-output|input-file|user-agent|header|post-data|post-file|method|body-data|body-file|timeout|tries|wait|quota|base|execute|domains|include-directories|exclude-directories|accept|reject|user|password|referer|load-cookies|save-cookies|warc-file|config|limit-rate|level|http-user|http-password|ca-certificate|certificate|private-key))$/
 
-export const readWget = ({ args }: Simple): Call => {
+export const readWget = ({ args }: SimpleCommand): Call => {
   const all = pairs(args, WGET_VALUES)
   const urls = all
     .filter(({ option, value }) => option === '' && value !== '')
@@ -140,7 +140,7 @@ export const readWget = ({ args }: Simple): Call => {
 }
 
 /** `http`, `https`, `xh`: find a method or data items among the arguments. */
-export const readHttpie = ({ args, from }: Simple): Call => {
+export const readHttpie = ({ args, from }: SimpleCommand): Call => {
   const words = args.filter(arg => !arg.startsWith('-'))
   const method = /^(?:GET|HEAD|OPTIONS|POST|PUT|PATCH|DELETE)$/i.test(words[0] ?? '')
     ? words.shift()
@@ -174,14 +174,19 @@ const holdsSecret = (word: string, { env }: ShellContext): boolean =>
   )
 
 /** Whether computed text, or a file of names, leaves the machine in a host name (DNS exfiltration). */
-export const sendsInName = ({ name, args, input, from }: Simple, place: ShellContext): boolean => {
+export const sendsInName = (
+  { name, args, input, from }: SimpleCommand,
+  context: ShellContext,
+): boolean => {
   if (!ASKS_NAMES.test(name) || (name === 'getent' && !/hosts/.test(args[0] ?? ''))) return false
   // `$(whoami)` is known before it runs; a first label equal to the user name is suspicious.
-  const user = place.home.split('/').at(-1) || 'root'
+  const user = context.home.split('/').at(-1) || 'root'
   return (
     args.some(
       arg =>
-        isOpen(arg) || holdsSecret(arg, place) || (arg.startsWith(`${user}.`) && !LOCAL.test(arg)),
+        hasUnknown(arg) ||
+        holdsSecret(arg, context) ||
+        (arg.startsWith(`${user}.`) && !LOCAL.test(arg)),
     ) ||
     (name === 'dig' && args.some(arg => /^-f/.test(arg))) ||
     (/^(?:nslookup|fping)$/.test(name) && (from.length > 0 || input !== undefined))
@@ -191,19 +196,19 @@ export const sendsInName = ({ name, args, input, from }: Simple, place: ShellCon
 /** Whether computed text leaves the machine in a URL. */
 export const sendsInAddress = (
   urls: readonly string[],
-  place: ShellContext,
+  context: ShellContext,
   hasQuoted: boolean,
 ): boolean =>
   urls.some(url => {
     const host = /^[a-z]+:\/\/([^/?#]*)/i.exec(url)?.[1] ?? ''
-    const user = place.home.split('/').at(-1) || 'root'
+    const user = context.home.split('/').at(-1) || 'root'
     return (
       !LOCAL.test(url) &&
       ((url.includes(UNKNOWN) && !url.startsWith(UNKNOWN)) ||
-        (hasQuoted && isOpen(url)) ||
-        isOpen(host) ||
+        (hasQuoted && hasUnknown(url)) ||
+        hasUnknown(host) ||
         host.startsWith(`${user}.`) ||
-        holdsSecret(url, place))
+        holdsSecret(url, context))
     )
   })
 
@@ -215,11 +220,11 @@ const nameIn = (url: string): string[] => {
       .replace(/^[a-z]+:\/\/[^/]*/i, '')
       .split('/')
       .at(-1) ?? ''
-  return name === '' || isOpen(name) ? [] : [name]
+  return name === '' || hasUnknown(name) ? [] : [name]
 }
 
 /** Reasons for programs that open connections; null for other programs. */
-export const networkLabels = (simple: Simple): string[] | null => {
+export const networkLabels = (simple: SimpleCommand): string[] | null => {
   const { name, args } = simple
   const words = args.filter(arg => !arg.startsWith('-'))
   switch (name) {
@@ -285,7 +290,7 @@ export const networkLabels = (simple: Simple): string[] | null => {
         ({ op, target }) => op === '<' && target === '/dev/null',
       )
       const isSilent = isEmpty || (input === undefined ? from.length === 0 : input?.trim() === '')
-      return isSilent && !args.some(isOpen) ? null : [SENDS]
+      return isSilent && !args.some(hasUnknown) ? null : [SENDS]
     }
     case 'ngrok':
     case 'cloudflared':

@@ -1,8 +1,8 @@
 /** Programs and projects that can't be checked before they run (archives, libraries, build files): their location decides. */
 import { isProgramDirectory } from './local.ts'
 import { absolute, isInWorkspace } from './paths.ts'
-import { isOpen } from './syntax.ts'
-import type { ShellContext, Simple } from './types.ts'
+import { hasUnknown } from './syntax.ts'
+import type { ShellContext, SimpleCommand } from './types.ts'
 
 type Naming = {
   /** Short options whose value is a project, a build file, or a library. */
@@ -174,7 +174,7 @@ const ownArgs = (name: string, args: readonly string[]): readonly string[] => {
 }
 
 /** A compose file decides what is mounted. */
-const composeArgs = ({ name, args }: Simple): string[] => {
+const composeArgs = ({ name, args }: SimpleCommand): string[] => {
   const at = name === 'docker-compose' ? 0 : args.indexOf('compose') + 1
   return at === 0 && name !== 'docker-compose'
     ? []
@@ -182,7 +182,7 @@ const composeArgs = ({ name, args }: Simple): string[] => {
 }
 
 /** Only copies files, runs nothing. */
-const isOnlyRead = ({ name, args }: Simple): boolean =>
+const isOnlyRead = ({ name, args }: SimpleCommand): boolean =>
   args.some(arg => /^(?:--version|-V|--help|-h|version|help)$/.test(arg)) &&
   args.length <= 2 &&
   name !== 'java'
@@ -191,7 +191,7 @@ const namingOf = (name: string): Naming | undefined =>
   NAMINGS.find(([names]) => names.test(name))?.[1]
 
 /** Paths of code that would run unchecked. */
-export const namedPrograms = (simple: Simple): string[] => {
+export const namedPrograms = (simple: SimpleCommand): string[] => {
   const { name } = simple
   const naming = namingOf(name)
   if (!naming || isOnlyRead(simple)) return []
@@ -208,19 +208,19 @@ export const namedPrograms = (simple: Simple): string[] => {
 
 /** Whether it is a path of a program or a project, not a name on PATH, a number, or a word. */
 const isPlace = (value: string): boolean =>
-  /[/~]|^\.\.?$/.test(value) || isArchive(value) || isOpen(value)
+  /[/~]|^\.\.?$/.test(value) || isArchive(value) || hasUnknown(value)
 
 /** Whether any of these is outside the workspace or unknown before it runs. */
 export const runsElsewhere = (
-  simple: Simple,
-  place: ShellContext,
+  simple: SimpleCommand,
+  context: ShellContext,
 ): 'outside' | 'unknown' | null => {
   const { name, cwd } = simple
   const isOutside = (path: string): boolean => {
-    const full = absolute(path, cwd, place)
+    const full = absolute(path, cwd, context)
     return (
       full !== null &&
-      !isInWorkspace(full, place) &&
+      !isInWorkspace(full, context) &&
       !isProgramDirectory(full) &&
       !CACHED.test(`${full}/`)
     )
@@ -236,7 +236,7 @@ export const runsElsewhere = (
     return 'outside'
   const named = namedPrograms(simple).filter(isPlace)
   if (named.some(isOutside)) return 'outside'
-  if (named.some(path => isOpen(path) && !/^[\w./-]/.test(path))) return 'unknown'
+  if (named.some(path => hasUnknown(path) && !/^[\w./-]/.test(path))) return 'unknown'
   if (naming?.isBuild && !isOnlyRead(simple) && cwd !== null && isOutside('.')) return 'outside'
   return null
 }

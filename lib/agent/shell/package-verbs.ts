@@ -74,7 +74,7 @@ export const verbLabels: Readonly<Record<string, readonly [RegExp, string][]>> =
 }
 
 /** Read-only subcommands of tools whose other subcommands change remote systems. */
-export const LOOKING_VERBS: Readonly<Record<string, RegExp>> = {
+export const READ_ONLY_VERBS: Readonly<Record<string, RegExp>> = {
   aws: /^(?:ls|describe-[\w-]+|list-[\w-]+|get-caller-identity|head-[\w-]+|help|--version|get-(?!secret|parameter|login|session|password|authorization|federation|credential)[\w-]+|wait|filter-log-events|tail)$/,
   gcloud: /^(?:list|describe|info|version|help|--version|get-value|read)$/,
   az: /^(?:list|show|version|--version|help|list-locations)$/,

@@ -1,7 +1,7 @@
 /** Package managers and subcommands of larger tools: which are ordinary work and which need approval. */
-import { isOpen } from './syntax.ts'
-import { LOOKING_VERBS, verbLabels } from './package-verbs.ts'
-import type { Simple } from './types.ts'
+import { hasUnknown } from './syntax.ts'
+import { READ_ONLY_VERBS, verbLabels } from './package-verbs.ts'
+import type { SimpleCommand } from './types.ts'
 
 const DOWNLOADED = 'run downloaded code'
 const SYSTEM = 'system administration'
@@ -47,7 +47,7 @@ const node = (
   const words = verbsOf(args)
   const [verb = '', ...rest] = words
   const fetched = (program: string | undefined): string[] =>
-    program === undefined || isOpen(program)
+    program === undefined || hasUnknown(program)
       ? [COMMAND]
       : WELL_KNOWN.test(program) || hasLocal(program)
         ? []
@@ -224,7 +224,7 @@ const dependencyTool = (name: string, args: readonly string[]): string[] => {
 
 /** Reasons for approval; null for other programs. */
 export const packageLabels = (
-  { name, args }: Simple,
+  { name, args }: SimpleCommand,
   hasLocal: (program: string) => boolean,
 ): string[] | null => {
   if (INSTALLERS[name]?.test(wordsOf(args).join(' '))) return [DOWNLOADED]
@@ -255,7 +255,7 @@ export const packageLabels = (
     const labels = dependencyTool(name, args)
     if (labels.length > 0) return labels
   }
-  const looking = LOOKING_VERBS[name]
+  const looking = READ_ONLY_VERBS[name]
   if (looking) {
     const words = args.filter(arg => !arg.startsWith('-') || looking.test(arg))
     const system =

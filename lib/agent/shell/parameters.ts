@@ -1,6 +1,6 @@
 /** Parameter expansion: `${name…}` applied to the known values of a variable. */
 import type { ParameterExpansionPart, Word } from 'unbash'
-import { DATA, isOpen } from './syntax.ts'
+import { DATA, hasUnknown } from './syntax.ts'
 import type { Scope, Value } from './words.ts'
 
 const MAX_VALUES = 16
@@ -24,7 +24,7 @@ const regexOf = (source: string, flags = ''): RegExp | null => {
 const openOr = (value: string): string => (value === DATA ? DATA : '\0')
 
 const removed = (value: string, operator: string, pattern: string): string => {
-  if (isOpen(value) || isOpen(pattern) || pattern.length > 200) return openOr(value)
+  if (hasUnknown(value) || hasUnknown(pattern) || pattern.length > 200) return openOr(value)
   const greedy = operator.length === 2
   if (operator.startsWith('#')) {
     const found = regexOf(`^${globSource(pattern, greedy)}`)
@@ -39,7 +39,7 @@ const removed = (value: string, operator: string, pattern: string): string => {
 }
 
 const replaced = (value: string, operator: string, pattern: string, next: string): string => {
-  if (isOpen(value) || isOpen(pattern) || pattern.length > 200) return openOr(value)
+  if (hasUnknown(value) || hasUnknown(pattern) || pattern.length > 200) return openOr(value)
   const found = regexOf(
     `${operator === '/#' ? '^' : ''}(?:${globSource(pattern, true)})${operator === '/%' ? '$' : ''}`,
     operator === '//' ? 'g' : '',
@@ -49,7 +49,11 @@ const replaced = (value: string, operator: string, pattern: string, next: string
 
 const sliced = (value: string, offset: string, length: string | undefined): string => {
   const [from, count] = [Number(offset), length === undefined ? undefined : Number(length)]
-  if (isOpen(value) || !Number.isInteger(from) || (count !== undefined && !Number.isInteger(count)))
+  if (
+    hasUnknown(value) ||
+    !Number.isInteger(from) ||
+    (count !== undefined && !Number.isInteger(count))
+  )
     return openOr(value)
   const start = from < 0 ? value.length + from : from
   if (count === undefined) return value.slice(start)

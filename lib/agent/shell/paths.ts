@@ -3,7 +3,7 @@ import { resolve } from 'node:path/posix'
 import { readdirSync } from 'node:fs'
 import { isInside, realPath } from '../../store/path-within.ts'
 import { findHardLink } from '../hard-links.ts'
-import { DATA, isOpen, UNKNOWN } from './syntax.ts'
+import { DATA, hasUnknown, UNKNOWN } from './syntax.ts'
 import type { ShellContext } from './types.ts'
 
 /** In a home directory: keys, logins, histories. */
@@ -89,11 +89,11 @@ const SECRET_NAMES =
   )
 
 /** True for files with keys or logins, and directories that contain only those. */
-export const isSecret = (path: string, place: ShellContext): boolean => {
-  const rest = below(place.home, path)
+export const isSecret = (path: string, context: ShellContext): boolean => {
+  const rest = below(context.home, path)
   if (SECRET_OF_SYSTEM.test(path) && !/^\/proc\/(?:cpuinfo|meminfo)/.test(path)) {
     // /root may be the user's home.
-    if (!/^\/root(?:\/|$)/.test(path) || !place.home.startsWith('/root')) return true
+    if (!/^\/root(?:\/|$)/.test(path) || !context.home.startsWith('/root')) return true
   }
   if (SECRET_ANYWHERE.test(path)) return true
   if (rest !== null && SECRET_AT_HOME.test(rest)) return true
@@ -105,7 +105,7 @@ export const isSecret = (path: string, place: ShellContext): boolean => {
   return (
     SECRET_NAMES.some(
       name =>
-        pattern.test(`${place.home}/${name}`) ||
+        pattern.test(`${context.home}/${name}`) ||
         (!name.includes('/') && name.startsWith('.env') && pattern.test(`${dir}${name}`)),
     ) ||
     ['/etc/shadow', '/etc/sudoers', '/etc/gshadow', '/proc/self/environ', '/proc/1/environ'].some(
@@ -128,36 +128,36 @@ const reallyInside = (root: string, path: string, { seen }: ShellContext): boole
 }
 
 /** The kind of a path that is written or deleted. */
-export const kindOf = (path: string, cwd: string | null, place: ShellContext): PathKind => {
+export const kindOf = (path: string, cwd: string | null, context: ShellContext): PathKind => {
   if (path === '-' || path === '') return 'device'
-  const full = absolute(path, cwd, place)
-  const workspace = place.workspace ?? place.cwd
+  const full = absolute(path, cwd, context)
+  const workspace = context.workspace ?? context.cwd
   if (full === null || path.startsWith(UNKNOWN))
     return path === DATA || path.startsWith(DATA) ? 'workspace' : 'unknown'
   if (HARMLESS_DEVICE.test(full)) return 'device'
-  const rest = below(place.home, full)
-  if (rest !== null && STARTUP_AT_HOME.test(rest) && !lies(`${place.home}/bin`, workspace))
+  const rest = below(context.home, full)
+  if (rest !== null && STARTUP_AT_HOME.test(rest) && !lies(`${context.home}/bin`, workspace))
     return 'startup'
-  if (lies(workspace, full) || lies(place.cwd, full)) {
+  if (lies(workspace, full) || lies(context.cwd, full)) {
     // A symlink may lead outside; names that don't exist yet stay as they are.
-    const isReal = !isOpen(full) && !/[*?[]/.test(full)
+    const isReal = !hasUnknown(full) && !/[*?[]/.test(full)
     return !isReal ||
-      reallyInside(workspace, full, place) ||
-      reallyInside(place.cwd, full, place) ||
-      reallyInside('/tmp', full, place)
+      reallyInside(workspace, full, context) ||
+      reallyInside(context.cwd, full, context) ||
+      reallyInside('/tmp', full, context)
       ? 'workspace'
       : 'outside'
   }
   if (TEMPORARY.test(full)) return 'temporary'
-  return SYSTEM.test(full) && !lies(place.home, full) ? 'system' : 'outside'
+  return SYSTEM.test(full) && !lies(context.home, full) ? 'system' : 'outside'
 }
 
 /** True if the path is certainly in the workspace, symlinks resolved. */
-export const isInWorkspace = (full: string, place: ShellContext): boolean => {
-  const workspace = place.workspace ?? place.cwd
+export const isInWorkspace = (full: string, context: ShellContext): boolean => {
+  const workspace = context.workspace ?? context.cwd
   return lies(workspace, full)
-    ? isOpen(full) || /[*?[]/.test(full) || reallyInside(workspace, full, place)
-    : !isOpen(full) && reallyInside(workspace, full, place)
+    ? hasUnknown(full) || /[*?[]/.test(full) || reallyInside(workspace, full, context)
+    : !hasUnknown(full) && reallyInside(workspace, full, context)
 }
 
 /** Parts of arguments that may be paths: option values, `@file`, `a:b`. */
@@ -173,26 +173,26 @@ export const pathsIn = (words: readonly string[]): string[] =>
 export const controlIn = (
   path: string,
   cwd: string | null,
-  place: ShellContext,
+  context: ShellContext,
 ): string | undefined => {
-  if (!place.controlPaths?.length) return undefined
-  const full = absolute(path, cwd, place)
+  if (!context.controlPaths?.length) return undefined
+  const full = absolute(path, cwd, context)
   if (full === null) return undefined
   const glob = /[*?[\0\u0001]/.test(full) ? full.replace(/[\0\u0001]+/g, '*') : null
   const pattern = glob === null ? null : globRegex(glob)
-  const found = place.controlPaths.find(control =>
+  const found = context.controlPaths.find(control =>
     control.includes('/**/')
       ? belowPattern(control, full)
       : pattern
         ? prefixesOf(control).some(each => pattern.test(each))
-        : lies(control, full) || (!isOpen(full) && reallyInside(control, full, place)),
+        : lies(control, full) || (!hasUnknown(full) && reallyInside(control, full, context)),
   )
   if (found !== undefined) return found
   for (const each of glob === null ? [full] : matching(glob, pattern)) {
     const key = `held\n${each}`
-    const held = place.seen?.get(key) === false ? undefined : heldBy(each, place)
+    const held = context.seen?.get(key) === false ? undefined : heldBy(each, context)
     if (held !== undefined) return held
-    place.seen?.set(key, false)
+    context.seen?.set(key, false)
   }
   return undefined
 }
@@ -242,9 +242,9 @@ const prefixesOf = (path: string): string[] => {
 export const controlBelow = (
   path: string,
   cwd: string | null,
-  place: ShellContext,
+  context: ShellContext,
 ): string | undefined => {
-  const full = absolute(path, cwd, place)
-  if (full === null || !place.controlPaths?.length) return undefined
-  return place.controlPaths.find(control => lies(full, control.split('/**/')[0] ?? control))
+  const full = absolute(path, cwd, context)
+  if (full === null || !context.controlPaths?.length) return undefined
+  return context.controlPaths.find(control => lies(full, control.split('/**/')[0] ?? control))
 }

@@ -2,7 +2,7 @@
 import { basename, dirname } from 'node:path/posix'
 import { knownFile, type Shell } from './state.ts'
 import { DATA } from './syntax.ts'
-import type { Simple } from './types.ts'
+import type { SimpleCommand } from './types.ts'
 
 const ESCAPES: Record<string, string> = { n: '\n', t: '\t', r: '\r', a: '', b: '', e: '\u001b' }
 
@@ -17,7 +17,7 @@ export const unescaped = (text: string): string =>
   )
 
 /** The output of a command, if it is known before it runs. */
-export const printed = (simple: Simple, shell: Shell): string | undefined => {
+export const printed = (simple: SimpleCommand, shell: Shell): string | undefined => {
   const { name, args, input } = simple
   const words = args.filter(arg => !arg.startsWith('-'))
   switch (name) {
@@ -32,7 +32,7 @@ export const printed = (simple: Simple, shell: Shell): string | undefined => {
       return simple.cwd ?? undefined
     case 'whoami':
     case 'logname':
-      return basename(shell.place.home)
+      return basename(shell.context.home)
     case 'which':
     case 'command':
     case 'type':
@@ -48,7 +48,7 @@ export const printed = (simple: Simple, shell: Shell): string | undefined => {
     }
     case 'git':
       return args.includes('--show-toplevel')
-        ? (shell.place.workspace ?? shell.place.cwd)
+        ? (shell.context.workspace ?? shell.context.cwd)
         : undefined
     default:
       return undefined
@@ -69,7 +69,7 @@ const formatted = ([format = '', ...values]: string[]): string => {
 }
 
 /** The output of a pipeline; null if unknown. */
-export const pipedText = (from: readonly Simple[], shell: Shell): string | null => {
+export const pipedText = (from: readonly SimpleCommand[], shell: Shell): string | null => {
   const first = from[0]
   const said = first && printed(first, shell)
   if (said === undefined) return null

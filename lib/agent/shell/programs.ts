@@ -3,7 +3,7 @@
 const set = (names: string): ReadonlySet<string> => new Set(names.split(/\s+/).filter(Boolean))
 
 /** Only read and print, with any arguments. */
-export const LOOKS = set(`
+export const READ_ONLY = set(`
   ls dir vdir exa eza lsd cat head tail wc grep egrep fgrep zgrep zegrep rg ripgrep ag ack ugrep pwd echo printf which type
   whereis stat file du df dust duf ncdu whoami logname id groups uname ps pstree pgrep pidof true false test [ [[ ]] : cd pushd popd dirs
   cut tr nl basename dirname realpath readlink cmp diff diff3 colordiff delta md5sum sha1sum sha224sum sha256sum sha384sum sha512sum

@@ -1,9 +1,9 @@
 /** Shell commands in project files (package.json, makefiles) that a build tool would run. */
 import { join } from 'node:path/posix'
 import { readScript } from './local.ts'
-import { placeOf, type Shell } from './state.ts'
+import { resolvePath, type Shell } from './state.ts'
 import { DATA } from './syntax.ts'
-import type { Simple } from './types.ts'
+import type { SimpleCommand } from './types.ts'
 
 const MAX_LINES = 400
 
@@ -62,7 +62,7 @@ const scriptOf = (text: string, name: string): string[] => {
 }
 
 /** The package.json script that would run. */
-const scriptName = ({ args }: Simple): string | undefined => {
+const scriptName = ({ args }: SimpleCommand): string | undefined => {
   const words = args.filter(arg => !arg.startsWith('-'))
   const [verb = '', next] = words
   if (/^(?:run|run-script|rum|urn)$/.test(verb)) return next
@@ -84,23 +84,25 @@ const flag = (args: readonly string[], option: RegExp): string | undefined =>
   )[0]
 
 /** Shell texts; null for one that this command line itself generates. */
-export const projectTexts = (simple: Simple, shell: Shell): (string | null)[] => {
+export const projectTexts = (simple: SimpleCommand, shell: Shell): (string | null)[] => {
   const { name, args, cwd } = simple
   const files = BUILD_FILES[name]
   if (!files || cwd === null) return []
   const isMake = name === 'make' || name === 'gmake'
   const dir = flag(args, isMake ? /^(?:-C|--directory)$/ : /^(?:-C|--prefix|--cwd|--dir)$/) ?? '.'
-  const base = placeOf(dir, { cwd, place: shell.place })
+  const base = resolvePath(dir, { cwd, context: shell.context })
   if (base === null) return []
   const named = isMake ? flag(args, /^(?:-f|--file|--makefile)$/) : undefined
   return (named ? [named] : files).flatMap((file): (string | null)[] => {
-    const path = named ? placeOf(named, { cwd: base, place: shell.place }) : join(base, file)
+    const path = named
+      ? resolvePath(named, { cwd: base, context: shell.context })
+      : join(base, file)
     if (path === null) return [null]
     const written = shell.files.get(path)
     if (written === null) return [null]
     const text = written ?? readScript(path)?.text
     if (text === undefined) return []
-    if (isMake) return [recipes(text, shell.place.home)]
+    if (isMake) return [recipes(text, shell.context.home)]
     if (file === 'package.json') {
       const script = scriptName(simple)
       return script === undefined ? [] : scriptOf(text, script)

@@ -10,10 +10,17 @@ import {
   type SyntaxNode,
 } from 'unbash'
 import { pipedText, PRINTS_ANYTHING, PRINTS_DATA, QUOTES, printed } from './printing.ts'
-import { baseName, isBomb, isEmptied, setsVariables } from './tree.ts'
-import { changeShell, knownFile, newShell, type Reading, type Shell, variableOf } from './state.ts'
+import { baseName, isForkBomb, runsEmptyVariable, setsVariables } from './tree.ts'
+import {
+  changeShell,
+  knownFile,
+  newShell,
+  type ShellVisitor,
+  type Shell,
+  variableOf,
+} from './state.ts'
 import { DATA, HIDDEN_INDEX, parseShell, UNKNOWN } from './syntax.ts'
-import type { ShellContext, Redirect, Simple } from './types.ts'
+import type { ShellContext, Redirect, SimpleCommand } from './types.ts'
 import {
   bodyText,
   type Field,
@@ -21,7 +28,7 @@ import {
   flatText,
   type Scope,
   type Value,
-  waysOf,
+  expansionsOf,
 } from './words.ts'
 
 const MAX_STEPS = 60_000
@@ -32,63 +39,63 @@ const MAX_VALUE_CHARS = 20_000
 const MAX_PIPELINE = 30
 const MAX_COMBINATIONS = 12
 
-class Tangled extends Error {}
+class TooComplex extends Error {}
 
-const bounded = (shell: Shell, steps: number): void => {
+const spend = (shell: Shell, steps: number): void => {
   shell.left -= steps
-  if (shell.left < 0) throw new Tangled()
+  if (shell.left < 0) throw new TooComplex()
 }
 
 /** True if everything could be followed. */
-export const readShell = (text: string, place: ShellContext, reading: Reading): boolean => {
-  const shell = newShell(place, MAX_STEPS, (text, positional) =>
-    runText(text, shell, reading, positional),
+export const readShell = (text: string, context: ShellContext, visitor: ShellVisitor): boolean => {
+  const shell = newShell(context, MAX_STEPS, (text, positional) =>
+    runText(text, shell, visitor, positional),
   )
   try {
     shell.run(text)
     return true
   } catch (error) {
     // Limits end the walk by throwing.
-    if (!(error instanceof Tangled || error instanceof RangeError)) throw error
-    reading.report('tangled')
+    if (!(error instanceof TooComplex || error instanceof RangeError)) throw error
+    visitor.report('too complex')
     return false
   }
 }
 
-const runText = (text: string, shell: Shell, reading: Reading, positional?: Value): void => {
-  if (shell.depth >= MAX_DEPTH) throw new Tangled()
-  bounded(shell, 20 + text.length / 100)
+const runText = (text: string, shell: Shell, visitor: ShellVisitor, positional?: Value): void => {
+  if (shell.depth >= MAX_DEPTH) throw new TooComplex()
+  spend(shell, 20 + text.length / 100)
   const tree = parseShell(text)
-  if (!tree) throw new Tangled()
-  if (tree.errors?.length) reading.report('syntax')
+  if (!tree) throw new TooComplex()
+  if (tree.errors?.length) visitor.report('syntax')
   const before = shell.positional
   shell.depth++
   if (positional !== undefined) shell.positional = positional
-  createWalk(shell, reading).script(tree)
+  createWalk(shell, visitor).script(tree)
   shell.positional = before
   shell.depth--
 }
 
-const createWalk = (shell: Shell, reading: Reading) => {
+const createWalk = (shell: Shell, visitor: ShellVisitor) => {
   let nesting = 0
   let loops = 0
 
   const scope: Scope = {
     value: name => variableOf(name, shell),
     output: nested => outputOf(nested),
-    spend: steps => bounded(shell, steps),
+    spend: steps => spend(shell, steps),
   }
 
   /** The output of a substitution, if known; its commands are visited like all others. */
   const outputOf = (nested: Script | undefined): Value => {
     if (!nested) return null
     const { cwd } = shell
-    const seen: Simple[] = []
-    bounded(shell, 2)
+    const seen: SimpleCommand[] = []
+    spend(shell, 2)
     const tree = nested as Script & { errors?: unknown[] }
-    if (tree.errors?.length) reading.report('syntax')
+    if (tree.errors?.length) visitor.report('syntax')
     nesting++
-    if (nesting > MAX_NESTING) throw new Tangled()
+    if (nesting > MAX_NESTING) throw new TooComplex()
     for (const statement of nested.commands) statementIn(statement, simple => seen.push(simple))
     nesting--
     shell.cwd = cwd
@@ -124,13 +131,13 @@ const createWalk = (shell: Shell, reading: Reading) => {
   }
   const statementIn = (
     { command, background }: Statement,
-    seen?: (simple: Simple) => void,
+    seen?: (simple: SimpleCommand) => void,
   ): unknown => node(command, { background: background === true, seen })
 
   type Around = {
     background?: boolean
-    seen?: ((simple: Simple) => void) | undefined
-    from?: Simple[]
+    seen?: ((simple: SimpleCommand) => void) | undefined
+    from?: SimpleCommand[]
     redirects?: Redirect[]
     input?: string | null | undefined
   }
@@ -144,15 +151,15 @@ const createWalk = (shell: Shell, reading: Reading) => {
   }
 
   const node = (tree: SyntaxNode, around: Around): unknown => {
-    bounded(shell, 1)
+    spend(shell, 1)
     const { seen } = around
     switch (tree.type) {
       case 'Command':
         return command(tree, around)
       case 'Pipeline': {
-        let from: Simple[] = []
+        let from: SimpleCommand[] = []
         for (const each of tree.commands) {
-          const gathered: Simple[] = []
+          const gathered: SimpleCommand[] = []
           const { cwd } = shell
           node(each, {
             ...around,
@@ -221,7 +228,7 @@ const createWalk = (shell: Shell, reading: Reading) => {
       case 'Function': {
         const name = tree.name.value
         shell.functions.set(name, tree.body)
-        if (isBomb(name, tree.body)) reading.report('fork bomb')
+        if (isForkBomb(name, tree.body)) visitor.report('fork bomb')
         return inFunction(null, () => node(tree.body, { background: around.background ?? false }))
       }
       case 'Coproc':
@@ -245,7 +252,7 @@ const createWalk = (shell: Shell, reading: Reading) => {
     const before = shell.positional
     shell.positional = positional
     shell.depth++
-    if (shell.depth > MAX_DEPTH) throw new Tangled()
+    if (shell.depth > MAX_DEPTH) throw new TooComplex()
     run()
     shell.depth--
     shell.positional = before
@@ -256,7 +263,7 @@ const createWalk = (shell: Shell, reading: Reading) => {
     forEachChild(tree, child => {
       if (child.type === 'Word') {
         if (fieldsOf(child, scope).some(({ text }) => HIDDEN_INDEX.test(text)))
-          reading.report('syntax')
+          visitor.report('syntax')
       } else if (child.type === 'CommandExpansion' || child.type === 'ArithmeticCommandExpansion')
         outputOf(child.script)
       else others(child)
@@ -318,7 +325,7 @@ const createWalk = (shell: Shell, reading: Reading) => {
     const own = redirections(tree.redirects)
     const redirects = own.redirects
     const input = own.input === undefined ? around.input : own.input
-    const ways = tree.name ? waysOf(tree.name, scope) : []
+    const ways = tree.name ? expansionsOf(tree.name, scope) : []
     const heads = ways.length > 0 ? ways : [[]]
     const rest: Field[][] = tree.suffix.flatMap(each => {
       if (each.type === 'Assignment') {
@@ -326,8 +333,8 @@ const createWalk = (shell: Shell, reading: Reading) => {
       }
       return each.type === 'Word' ? [fieldsOf(each, scope)] : []
     })
-    if (isEmptied(tree, heads, rest)) reading.report('syntax')
-    const second = tree.suffix[0]?.type === 'Word' ? waysOf(tree.suffix[0], scope) : null
+    if (runsEmptyVariable(tree, heads, rest)) visitor.report('syntax')
+    const second = tree.suffix[0]?.type === 'Word' ? expansionsOf(tree.suffix[0], scope) : null
     const tail = rest.slice(1).flat()
     const seconds =
       second && second.length > 1 && second.length <= MAX_COMBINATIONS ? second : [rest[0] ?? []]
@@ -339,7 +346,7 @@ const createWalk = (shell: Shell, reading: Reading) => {
           input,
           assigns,
         })
-    if (heads.length > MAX_COMBINATIONS) throw new Tangled()
+    if (heads.length > MAX_COMBINATIONS) throw new TooComplex()
   }
 
   const emit = (
@@ -353,14 +360,14 @@ const createWalk = (shell: Shell, reading: Reading) => {
       assigns = [],
     }: Around & { assigns?: [string, string][] },
   ): void => {
-    bounded(shell, 3 + fields.length / 4)
+    spend(shell, 3 + fields.length / 4)
     const [head, ...rest] = fields
     const args = rest.map(({ text }) => text)
     const path = head?.text ?? ''
     const isOpenName = head !== undefined && (head.glob || /[\0\u0001]/.test(path))
     const name = isOpenName && !/^\[+$/.test(path) ? UNKNOWN : baseName(path)
     const fed = input === undefined && from.length > 0 ? pipedText(from, shell) : input
-    const simple: Simple = {
+    const simple: SimpleCommand = {
       name,
       path,
       args,
@@ -383,10 +390,10 @@ const createWalk = (shell: Shell, reading: Reading) => {
     visit(simple, seen)
   }
 
-  const visit = (simple: Simple, seen?: (simple: Simple) => void): void => {
+  const visit = (simple: SimpleCommand, seen?: (simple: SimpleCommand) => void): void => {
     seen?.(simple)
-    reading.visit(simple, shell)
-    changeShell(simple, shell, reading)
+    visitor.visit(simple, shell)
+    changeShell(simple, shell, visitor)
   }
 
   return { script }

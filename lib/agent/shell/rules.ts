@@ -2,21 +2,21 @@
 import { killsAll } from './blocked-commands.ts'
 import { isShell, languageOf } from './interpreters.ts'
 import { CODE_FLAG, SHELL_FLAG } from './labels.ts'
-import type { ShellContext, Simple } from './types.ts'
+import type { ShellContext, SimpleCommand } from './types.ts'
 
 export type Rule = {
   label: string
   /** Matched against the whole text, with and without quotes resolved. */
   text?: RegExp
-  command?: (command: Simple, place: ShellContext) => boolean
+  command?: (command: SimpleCommand, context: ShellContext) => boolean
 }
 
 const isAny =
   (...names: string[]) =>
-  (command: Simple) =>
+  (command: SimpleCommand) =>
     names.includes(command.name)
-const has = (command: Simple, pattern: RegExp) => command.args.some(arg => pattern.test(arg))
-const writes = ({ redirects }: Simple, pattern: RegExp) =>
+const has = (command: SimpleCommand, pattern: RegExp) => command.args.some(arg => pattern.test(arg))
+const writes = ({ redirects }: SimpleCommand, pattern: RegExp) =>
   redirects.some(({ op, target }) => op.includes('>') && pattern.test(target))
 
 /** A letter in a group of short options. */
@@ -41,7 +41,7 @@ const downloads = isAny(
   'aws',
   'gsutil',
 )
-const interprets = ({ name }: Simple) =>
+const interprets = ({ name }: SimpleCommand) =>
   isShell(name) ||
   languageOf(name) !== undefined ||
   /^(?:source|\.|eval|xargs|parallel|at|batch)$/.test(name)
@@ -265,7 +265,7 @@ export const RULES: readonly Rule[] = [
 ]
 
 /** `python -c '…'` after a download only reads data; its script is checked separately. */
-const takesOnlyData = ({ name, args }: Simple): boolean => {
+const takesOnlyData = ({ name, args }: SimpleCommand): boolean => {
   if (/^(?:xargs|parallel|eval|source|\.)$/.test(name))
     return name === 'xargs' && !args.some(arg => isShell(arg.split('/').at(-1) ?? ''))
   const { code } = languageOf(name) ?? {}

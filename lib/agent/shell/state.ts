@@ -3,20 +3,20 @@ import { basename, resolve } from 'node:path/posix'
 import type { SyntaxNode } from 'unbash'
 import { printed } from './printing.ts'
 import { DATA, UNKNOWN } from './syntax.ts'
-import type { ShellContext, Simple } from './types.ts'
+import type { ShellContext, SimpleCommand } from './types.ts'
 import type { Value } from './words.ts'
 
-export type Reading = {
+export type ShellVisitor = {
   /** Called for each program, in execution order. */
-  visit: (simple: Simple, shell: Shell) => void
+  visit: (simple: SimpleCommand, shell: Shell) => void
   /** Called when something can't be parsed or is dangerous regardless of its programs. */
   report: (what: Trouble) => void
 }
-export type Trouble = 'syntax' | 'tangled' | 'fork bomb' | 'nameref' | 'field separator'
+export type Trouble = 'syntax' | 'too complex' | 'fork bomb' | 'nameref' | 'field separator'
 
 /** The state at one point of the text. */
 export type Shell = {
-  place: ShellContext
+  context: ShellContext
   cwd: string | null
   vars: Map<string, Value>
   positional: Value
@@ -36,11 +36,11 @@ export type Shell = {
 }
 
 const SHELL_VALUES: Record<string, (shell: Shell) => Value> = {
-  HOME: ({ place }) => [place.home],
+  HOME: ({ context }) => [context.home],
   PWD: ({ cwd }) => (cwd === null ? null : [cwd]),
   OLDPWD: ({ cwd }) => (cwd === null ? null : [cwd]),
-  USER: ({ place }) => [basename(place.home)],
-  LOGNAME: ({ place }) => [basename(place.home)],
+  USER: ({ context }) => [basename(context.home)],
+  LOGNAME: ({ context }) => [basename(context.home)],
   IFS: () => [' '],
   PPID: () => ['PPID'],
   SHELL: () => ['/bin/bash'],
@@ -63,34 +63,34 @@ export const variableOf = (name: string, shell: Shell): Value => {
     const { positional } = shell
     return positional === null ? null : [positional[Number(name) - 1] ?? '']
   }
-  const { env } = shell.place
+  const { env } = shell.context
   if (!env) return null
   return [env[name] ?? '']
 }
 
 /** Absolute path; null if unknown before run time. */
-export const placeOf = (
+export const resolvePath = (
   path: string,
-  { cwd, place }: Pick<Shell, 'cwd' | 'place'>,
+  { cwd, context }: Pick<Shell, 'cwd' | 'context'>,
 ): string | null => {
   if (path === '-' || path.startsWith(UNKNOWN) || path.startsWith(DATA)) return null
-  const full = path.replace(/^~(?=\/|$)/, place.home)
+  const full = path.replace(/^~(?=\/|$)/, context.home)
   if (full.startsWith('/')) return resolve(full)
   return cwd === null ? null : resolve(cwd, full)
 }
 
 /** The content of a file that this text has written; null if unknown. */
 export const knownFile = (path: string | undefined, shell: Shell): string | null => {
-  const place = path === undefined ? null : placeOf(path, shell)
-  return place === null ? null : (shell.files.get(place) ?? null)
+  const fullPath = path === undefined ? null : resolvePath(path, shell)
+  return fullPath === null ? null : (shell.files.get(fullPath) ?? null)
 }
 
 /** Applies a command's effect on the shell itself (cd, export, read, …). */
-export const changeShell = (simple: Simple, shell: Shell, reading: Reading): void => {
+export const changeShell = (simple: SimpleCommand, shell: Shell, visitor: ShellVisitor): void => {
   const { name, args, redirects } = simple
   if (name === 'cd' || name === 'pushd') {
-    const target = args.find(arg => !arg.startsWith('-') || arg === '-') ?? shell.place.home
-    shell.cwd = placeOf(target, shell)
+    const target = args.find(arg => !arg.startsWith('-') || arg === '-') ?? shell.context.home
+    shell.cwd = resolvePath(target, shell)
   } else if (name === 'alias') {
     for (const arg of args) {
       const at = arg.indexOf('=')
@@ -106,29 +106,29 @@ export const changeShell = (simple: Simple, shell: Shell, reading: Reading): voi
     const at = args.indexOf('--')
     if (at >= 0) shell.positional = args.slice(at + 1)
   } else if (/^(?:declare|typeset|local)$/.test(name) && args.some(arg => /^-\w*n/.test(arg)))
-    reading.report('nameref')
+    visitor.report('nameref')
   else if (/^(?:sleep|wait|read|inotifywait|watch)$/.test(name)) shell.hasWaited = true
   for (const { op, target } of redirects)
     if (op.includes('>') && !/^&?\d*-?$/.test(target)) {
-      const place = placeOf(target, shell)
+      const fullPath = resolvePath(target, shell)
       const text = printed(simple, shell) ?? (name === 'cat' ? (simple.input ?? null) : null)
-      if (place === null) shell.mayHaveWritten = true
+      if (fullPath === null) shell.mayHaveWritten = true
       else {
         const before = op === '>>' ? knownFile(target, shell) : ''
-        shell.files.set(place, text === null || before === null ? null : before + text)
+        shell.files.set(fullPath, text === null || before === null ? null : before + text)
       }
     }
 }
 
 /** `while read f` over the output of `find` or `ls`. */
-const readValue = ({ from }: Simple): Value => {
+const readValue = ({ from }: SimpleCommand): Value => {
   const last = from.at(-1)
   return last && /^(?:find|ls|git|grep|rg|seq|fd|sort|cut|awk)$/.test(last.name) ? [DATA] : null
 }
 
-export const newShell = (place: ShellContext, left: number, run: Shell['run']): Shell => ({
-  place,
-  cwd: place.cwd,
+export const newShell = (context: ShellContext, left: number, run: Shell['run']): Shell => ({
+  context,
+  cwd: context.cwd,
   vars: new Map(),
   positional: [],
   functions: new Map(),

@@ -17,7 +17,7 @@ export const normalizeCommand = (command: string): string =>
   stripVTControlCharacters(command).replaceAll('\0', '').normalize('NFKC')
 
 /** Both readings of a text: as is, and normalized. Both must be harmless. */
-export const readings = (command: string): string[] => {
+export const variants = (command: string): string[] => {
   const plain = command.replaceAll(UNKNOWN, '').replaceAll(DATA, ' ')
   return [...new Set([plain, normalizeCommand(plain)])]
 }
@@ -36,4 +36,4 @@ export const parseShell = (text: string): ParsedScript | null =>
 export const HIDDEN_INDEX = /\w\[[\s\S]*(?:\$\(|`)/
 
 /** True if a word contains something unknown before run time. */
-export const isOpen = (word: string): boolean => word.includes(UNKNOWN) || word.includes(DATA)
+export const hasUnknown = (word: string): boolean => word.includes(UNKNOWN) || word.includes(DATA)

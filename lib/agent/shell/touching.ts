@@ -1,69 +1,72 @@
 /** Effects of a command on the paths it names: workspace, system, control files, and our own address. */
-import type { touchedBy } from './files.ts'
+import type { touchedFiles } from './files.ts'
 import { DESTRUCTIVE, readGit } from './git.ts'
 import { CONTROL, OUTSIDE, OWN_ADDRESS, UNCLEAR } from './labels.ts'
 import { reachesUnknownPort, reachesUs } from './network.ts'
 import { absolute, controlBelow, controlIn, kindOf, pathsIn } from './paths.ts'
 import { DATA, UNKNOWN } from './syntax.ts'
-import type { Finding, ShellContext, Simple } from './types.ts'
+import type { Finding, ShellContext, SimpleCommand } from './types.ts'
 
-export type Ask = (label: string, more?: Partial<Finding>) => void
+export type AddFinding = (label: string, more?: Partial<Finding>) => void
 
-export const judgePlaces = (
-  simple: Simple,
-  { writes, deletes, fills, empties }: ReturnType<typeof touchedBy>,
-  place: ShellContext,
-  ask: Ask,
+export const classifyPaths = (
+  simple: SimpleCommand,
+  { writes, deletes, fills, empties }: ReturnType<typeof touchedFiles>,
+  context: ShellContext,
+  addFinding: AddFinding,
 ): boolean => {
   const { cwd } = simple
   const isRemote = (path: string) =>
     /^[\w.-]+@?[\w.-]*:[^\\]/.test(path) && /^(?:rsync|scp)$/.test(simple.name)
-  let isQuiet = true
+  let isReadOnly = true
   for (const path of [...new Set([...writes, ...fills])]) {
     if (isRemote(path)) {
-      ask('send data to another machine')
+      addFinding('send data to another machine')
       continue
     }
-    const kind = kindOf(path, cwd, place)
-    if (kind !== 'device') isQuiet = false
-    if (kind === 'startup') ask('write to a startup or login file')
-    else if (kind === 'unknown') ask(UNCLEAR, { isUnclear: true })
+    const kind = kindOf(path, cwd, context)
+    if (kind !== 'device') isReadOnly = false
+    if (kind === 'startup') addFinding('write to a startup or login file')
+    else if (kind === 'unknown') addFinding(UNCLEAR, { isUnclear: true })
     else if (kind === 'outside' || kind === 'system')
-      ask(/^ch(?:mod|own|grp)$/.test(simple.name) ? 'broad permission change' : OUTSIDE)
+      addFinding(/^ch(?:mod|own|grp)$/.test(simple.name) ? 'broad permission change' : OUTSIDE)
     if (/(?:^|\/)\.git\/(?:hooks|config|info|modules|objects|refs|HEAD|packed-refs)/.test(path))
-      ask('git configuration that runs programs')
-    if (/\/dev\/(?:tcp|udp)\//.test(path)) ask('network shell')
+      addFinding('git configuration that runs programs')
+    if (/\/dev\/(?:tcp|udp)\//.test(path)) addFinding('network shell')
   }
   for (const path of empties) {
-    isQuiet = false
-    const kind = kindOf(path, cwd, place)
-    if (kind === 'startup') ask('write to a startup or login file')
-    else if (kind === 'outside' || kind === 'system') ask(OUTSIDE)
-    if (kind !== 'device') ask('empty an existing file')
+    isReadOnly = false
+    const kind = kindOf(path, cwd, context)
+    if (kind === 'startup') addFinding('write to a startup or login file')
+    else if (kind === 'outside' || kind === 'system') addFinding(OUTSIDE)
+    if (kind !== 'device') addFinding('empty an existing file')
   }
   for (const path of deletes) {
-    isQuiet = false
-    const kind = kindOf(path, cwd, place)
-    const full = absolute(path, cwd, place)
+    isReadOnly = false
+    const kind = kindOf(path, cwd, context)
+    const full = absolute(path, cwd, context)
     if (kind === 'startup' || kind === 'outside' || kind === 'system')
-      ask('delete outside the workspace')
-    else if (kind === 'unknown') ask(UNCLEAR, { isUnclear: true })
+      addFinding('delete outside the workspace')
+    else if (kind === 'unknown') addFinding(UNCLEAR, { isUnclear: true })
     else if (
-      full === (place.workspace ?? place.cwd) ||
+      full === (context.workspace ?? context.cwd) ||
       path === '.' ||
       path === '*' ||
       path === './*'
     )
-      ask('recursive delete')
-    if (/(?:^|\/)\.git(?:\/|$)/.test(path)) ask(DESTRUCTIVE)
+      addFinding('recursive delete')
+    if (/(?:^|\/)\.git(?:\/|$)/.test(path)) addFinding(DESTRUCTIVE)
   }
-  return isQuiet
+  return isReadOnly
 }
 
-const MOST_LANDINGS = 400
+const MAX_DESTINATIONS = 400
 
 /** Target paths when a command puts files into a folder under their own names. */
-const landings = ({ args }: Simple, { writes, fills }: ReturnType<typeof touchedBy>): string[] =>
+const destinations = (
+  { args }: SimpleCommand,
+  { writes, fills }: ReturnType<typeof touchedFiles>,
+): string[] =>
   [...new Set([...writes, ...fills])]
     .flatMap(dir =>
       pathsIn(args).flatMap(word => [
@@ -72,10 +75,10 @@ const landings = ({ args }: Simple, { writes, fills }: ReturnType<typeof touched
       ]),
     )
     .filter(path => path.length < 4_096)
-    .slice(0, MOST_LANDINGS)
+    .slice(0, MAX_DESTINATIONS)
 
 /** Folders in which a program starts another one. */
-export const startedIn = ({ name, args }: Simple): string[] =>
+export const startedIn = ({ name, args }: SimpleCommand): string[] =>
   /^(?:env|sudo|doas|g?make|ninja|cmake|meson|npm|pnpm|yarn|uv|poetry|cargo|go|composer|unshare|nsenter|pkexec|run0|systemd-run)$/.test(
     name,
   )
@@ -92,15 +95,15 @@ export const startedIn = ({ name, args }: Simple): string[] =>
       })
     : []
 
-export const judgeControl = (
-  simple: Simple,
-  touched: ReturnType<typeof touchedBy>,
-  place: ShellContext,
-  ask: Ask,
+export const classifyControlAccess = (
+  simple: SimpleCommand,
+  touched: ReturnType<typeof touchedFiles>,
+  context: ShellContext,
+  addFinding: AddFinding,
 ): unknown => {
-  if (!place.controlPaths?.length) return
+  if (!context.controlPaths?.length) return
   const { name, args, redirects, cwd } = simple
-  const control = (): void => ask(CONTROL, { isControl: true })
+  const control = (): void => addFinding(CONTROL, { isControl: true })
   const words = [...args, ...redirects.map(({ target }) => target)]
   const harmless =
     /^(?:ls|stat|test|\[|\[\[|echo|printf|cd|pushd|pwd|basename|dirname|realpath|readlink|which|du|df|tree)$/.test(
@@ -110,22 +113,22 @@ export const judgeControl = (
     word => word !== '' && !/^-/.test(word) && /^[^\s]|\//.test(word),
   )
   const changed = [...touched.writes, ...touched.fills, ...touched.empties, ...touched.deletes]
-  if ([...named, ...changed].some(path => controlIn(path, cwd, place) !== undefined))
+  if ([...named, ...changed].some(path => controlIn(path, cwd, context) !== undefined))
     return control()
   // Only the folder is unknown.
   const names = changed.flatMap(path => /^[\0\u0001]+(\/[^\0\u0001*?[]+)$/.exec(path)?.[1] ?? [])
-  if (names.some(ending => place.controlPaths?.some(path => path.endsWith(ending))))
+  if (names.some(ending => context.controlPaths?.some(path => path.endsWith(ending))))
     return control()
   if (
     name.endsWith('awk') &&
     args.some(arg =>
       [...arg.matchAll(/"([^"]+)"/g)].some(
-        ([, path = '']) => controlIn(path, cwd, place) !== undefined,
+        ([, path = '']) => controlIn(path, cwd, context) !== undefined,
       ),
     )
   )
     return control()
-  if (!harmless && landings(simple, touched).some(path => controlIn(path, cwd, place)))
+  if (!harmless && destinations(simple, touched).some(path => controlIn(path, cwd, context)))
     return control()
   const below = [
     ...startedIn(simple),
@@ -141,15 +144,16 @@ export const judgeControl = (
     ...touched.deletes,
     ...touched.fills,
   ]
-  if (below.some(path => controlBelow(path, cwd, place) !== undefined)) return control()
+  if (below.some(path => controlBelow(path, cwd, context) !== undefined)) return control()
   if (name === 'git') {
-    const { places, sub, looks } = readGit(args)
+    const { paths, sub, isReadOnly } = readGit(args)
     if (
-      !looks &&
+      !isReadOnly &&
       sub !== '' &&
-      places.some(
+      paths.some(
         path =>
-          controlBelow(path, cwd, place) !== undefined || controlIn(path, cwd, place) !== undefined,
+          controlBelow(path, cwd, context) !== undefined ||
+          controlIn(path, cwd, context) !== undefined,
       )
     )
       return control()
@@ -170,7 +174,9 @@ export const judgeControl = (
       !args.includes('-delete')
     if (
       !isReading &&
-      (roots.length > 0 ? roots : ['.']).some(root => controlBelow(root, cwd, place) !== undefined)
+      (roots.length > 0 ? roots : ['.']).some(
+        root => controlBelow(root, cwd, context) !== undefined,
+      )
     )
       return control()
   }
@@ -183,9 +189,11 @@ export const judgeControl = (
       .some(path => path === DATA || path === UNKNOWN)
   )
     if (
-      controlBelow('.', cwd, place) !== undefined ||
+      controlBelow('.', cwd, context) !== undefined ||
       simple.from.some(({ args: found, cwd: where }) =>
-        found.some(root => !root.startsWith('-') && controlBelow(root, where, place) !== undefined),
+        found.some(
+          root => !root.startsWith('-') && controlBelow(root, where, context) !== undefined,
+        ),
       )
     )
       return control()
@@ -194,15 +202,19 @@ export const judgeControl = (
 const NETWORK =
   /^(?:curl|wget|nc|ncat|netcat|socat|telnet|http|https|xh|httpie|openssl|ssh|ab|wrk|hey|k6|oha|vegeta|lynx|w3m|links|websocat|wscat|grpcurl|aria2c|exec|axel|GET|POST|lwp-request)$/
 
-export const judgeOwn = (simple: Simple, place: ShellContext, ask: Ask): unknown => {
+export const classifyOwnAccess = (
+  simple: SimpleCommand,
+  context: ShellContext,
+  addFinding: AddFinding,
+): unknown => {
   const { name, args, redirects, input } = simple
   const targets = redirects.map(({ target }) => target)
   const text = [...args, ...targets, input ?? ''].join('\n')
   const isNetwork =
     NETWORK.test(name) || targets.some(target => /\/dev\/(?:tcp|udp)\//.test(target))
   if (!isNetwork) return
-  if (place.ownAddresses?.length && reachesUs(text, place.ownAddresses))
-    ask(OWN_ADDRESS, { isControl: true })
-  else if (place.ownAddresses?.length && reachesUnknownPort(text))
-    ask(OWN_ADDRESS, { isControl: true })
+  if (context.ownAddresses?.length && reachesUs(text, context.ownAddresses))
+    addFinding(OWN_ADDRESS, { isControl: true })
+  else if (context.ownAddresses?.length && reachesUnknownPort(text))
+    addFinding(OWN_ADDRESS, { isControl: true })
 }

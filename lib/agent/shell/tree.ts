@@ -3,7 +3,7 @@ import { type Command, forEachChild, type SyntaxNode } from 'unbash'
 import type { Field } from './words.ts'
 
 /** Whether an empty variable is used as a program name or a script: certainly a mistake. */
-export const isEmptied = (tree: Command, heads: Field[][], rest: Field[][]): boolean => {
+export const runsEmptyVariable = (tree: Command, heads: Field[][], rest: Field[][]): boolean => {
   if (tree.name?.parts && heads.some(way => (way[0]?.text ?? '') === '')) return true
   const name = baseName(heads[0]?.[0]?.text ?? '')
   return (
@@ -34,7 +34,7 @@ export const setsVariables = (tree: SyntaxNode): boolean => {
 }
 
 /** A fork bomb: a function that calls itself more than once or in the background. */
-export const isBomb = (name: string, body: SyntaxNode): boolean => {
+export const isForkBomb = (name: string, body: SyntaxNode): boolean => {
   let calls = 0
   let beside = false
   const look = (each: SyntaxNode): void => {

@@ -17,7 +17,7 @@ export type ShellContext = {
 }
 
 /** A program as the shell would start it. */
-export type Simple = {
+export type SimpleCommand = {
   /** Base name in lower case; UNKNOWN if unknown before run time. */
   name: string
   /** The name as written. */
@@ -27,7 +27,7 @@ export type Simple = {
   /** Text on its stdin; null if unknown, undefined if none. */
   input: string | null | undefined
   /** Programs before it in its pipeline. */
-  from: Simple[]
+  from: SimpleCommand[]
   /** Null if unknown before run time. */
   cwd: string | null
   /** Variables set for this command only. */

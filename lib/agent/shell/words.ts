@@ -19,43 +19,47 @@ export type Scope = {
 const MAX_ALTERNATIVES = 64
 const MAX_RANGE = 40
 
-type Way = Field[]
+type Expansion = Field[]
 
-const joinWays = (ways: Way[], next: Way[], scope: Scope): Way[] => {
-  const chars = (all: Way[]) =>
-    all.reduce((sum, way) => sum + way.reduce((more, { text }) => more + text.length, 0), 0)
+const joinExpansions = (expansions: Expansion[], next: Expansion[], scope: Scope): Expansion[] => {
+  const chars = (all: Expansion[]) =>
+    all.reduce(
+      (sum, expansion) => sum + expansion.reduce((more, { text }) => more + text.length, 0),
+      0,
+    )
   // Self-doubling text costs its expanded length.
   scope.spend(
-    ways.length * next.length + (chars(ways) * next.length + chars(next) * ways.length) / 200,
+    expansions.length * next.length +
+      (chars(expansions) * next.length + chars(next) * expansions.length) / 200,
   )
-  const joined: Way[] = []
-  for (const way of ways)
+  const joined: Expansion[] = []
+  for (const expansion of expansions)
     for (const more of next) {
       if (joined.length >= MAX_ALTERNATIVES) return joined
-      const last = way.at(-1)
+      const last = expansion.at(-1)
       const [first, ...rest] = more
       joined.push(
         last && first
           ? [
-              ...way.slice(0, -1),
+              ...expansion.slice(0, -1),
               { text: last.text + first.text, glob: last.glob || first.glob },
               ...rest,
             ]
-          : [...way, ...more],
+          : [...expansion, ...more],
       )
     }
   return joined
 }
 
-const plain = (text: string, glob = false): Way[] => [[{ text, glob }]]
+const plain = (text: string, glob = false): Expansion[] => [[{ text, glob }]]
 
 /** An unquoted value: split at spaces, wildcards are patterns. */
-const splitValue = (value: string): Way => {
+const splitValue = (value: string): Expansion => {
   const words = value.split(/[ \t\n]+/)
   return words.map(text => ({ text, glob: /[*?[]/.test(text) }))
 }
 
-const fromValue = (value: Value, quoted: boolean): Way[] => {
+const fromValue = (value: Value, quoted: boolean): Expansion[] => {
   if (value === null) return plain(UNKNOWN)
   // An empty list leaves the text around it.
   if (value.length === 0) return plain('')
@@ -76,28 +80,28 @@ const substitutionsIn = (tree: SyntaxNode, scope: Scope): void => {
 }
 
 /** Substitutions in a pattern run before file names are matched. */
-const globWays = (part: WordPart, scope: Scope): Way[] => {
+const expandGlob = (part: WordPart, scope: Scope): Expansion[] => {
   forEachChild(part, child => substitutionsIn(child, scope))
   return plain(/[$`]/.test(part.text) ? UNKNOWN : part.text, true)
 }
 
-const partWays = (part: WordPart, quoted: boolean, scope: Scope, depth: number): Way[] => {
+const expandPart = (part: WordPart, quoted: boolean, scope: Scope, depth: number): Expansion[] => {
   scope.spend(1)
   switch (part.type) {
     case 'Literal':
       return plain(part.value)
     case 'Glob':
     case 'ExtendedGlob':
-      return globWays(part, scope)
+      return expandGlob(part, scope)
     case 'SingleQuoted':
     case 'AnsiCQuoted':
       return plain(part.value)
     case 'DoubleQuoted':
     case 'LocaleString': {
-      let ways = plain('')
+      let expansions = plain('')
       for (const inner of part.parts)
-        ways = joinWays(ways, partWays(inner, true, scope, depth + 1), scope)
-      return ways
+        expansions = joinExpansions(expansions, expandPart(inner, true, scope, depth + 1), scope)
+      return expansions
     }
     case 'SimpleExpansion': {
       const name = part.text.slice(1)
@@ -181,7 +185,7 @@ const withBraces = (parts: readonly WordPart[], scope: Scope, depth: number): Fi
     const next =
       part.type === 'BraceExpansion'
         ? braceFields(part.text, scope, depth + 1)
-        : partWays(part, false, scope, depth + 1).flat()
+        : expandPart(part, false, scope, depth + 1).flat()
     scope.spend(fields.length * next.length)
     fields = fields
       .flatMap(({ text, glob }) =>
@@ -192,37 +196,42 @@ const withBraces = (parts: readonly WordPart[], scope: Scope, depth: number): Fi
   return fields
 }
 
-const bareValue = (word: Word): Way => {
+const bareValue = (word: Word): Expansion => {
   const { text, value } = word
   // An unquoted pattern without expansions has no parts.
   return [{ text: value, glob: /(?<!\\)[*?[]/.test(text) && !/["']/.test(text) }]
 }
 
 /** Every possible expansion of a word, each with its fields. */
-export const waysOf = (word: Word, scope: Scope, depth = 0): Way[] => {
+export const expansionsOf = (word: Word, scope: Scope, depth = 0): Expansion[] => {
   scope.spend(1)
   if (depth > 8) return plain(UNKNOWN)
   const { parts } = word
   if (!parts) return [bareValue(word)]
   if (parts.some(part => part.type === 'BraceExpansion')) return [withBraces(parts, scope, depth)]
-  let ways: Way[] = plain('')
-  for (const part of parts) ways = joinWays(ways, partWays(part, false, scope, depth), scope)
+  let expansions: Expansion[] = plain('')
+  for (const part of parts)
+    expansions = joinExpansions(expansions, expandPart(part, false, scope, depth), scope)
   // An unquoted empty expansion yields no word.
   const isList = /\$(?:@|\{[^}]*@)/.test(word.text)
   const isQuoted = !isList && parts.some(({ type }) => /Quoted|Locale/.test(type))
-  return ways.map(way =>
-    isQuoted ? way : way.filter(({ text }, at) => text !== '' || (at > 0 && at < way.length - 1)),
+  return expansions.map(expansion =>
+    isQuoted
+      ? expansion
+      : expansion.filter(({ text }, at) => text !== '' || (at > 0 && at < expansion.length - 1)),
   )
 }
 
 /** All fields of all possible expansions. */
 export const fieldsOf = (word: Word, scope: Scope, depth = 0): Field[] =>
-  waysOf(word, scope, depth).flat()
+  expansionsOf(word, scope, depth).flat()
 
 /** The values of a word where it isn't split: assignments, redirections, here-strings. */
 export const flatText = (word: Word, scope: Scope, depth = 0): string[] => {
-  const ways = waysOf(word, scope, depth).map(way => way.map(({ text }) => text).join(' '))
-  return [...new Set(ways.length > 0 ? ways : [''])]
+  const expansions = expansionsOf(word, scope, depth).map(expansion =>
+    expansion.map(({ text }) => text).join(' '),
+  )
+  return [...new Set(expansions.length > 0 ? expansions : [''])]
 }
 
 /** The text of a here-document. */
@@ -234,8 +243,8 @@ export const bodyText = (
   if (!parts) return text
   return parts
     .map(part => {
-      const ways = partWays(part, true, scope, 0)
-      return ways[0]?.map(field => field.text).join(' ') ?? ''
+      const expansions = expandPart(part, true, scope, 0)
+      return expansions[0]?.map(field => field.text).join(' ') ?? ''
     })
     .join('')
 }

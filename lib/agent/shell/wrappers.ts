@@ -1,6 +1,6 @@
 /** Wrapper programs (env, sudo, xargs, find -exec, …): which arguments are theirs and which are the inner command. */
 import { DATA, UNKNOWN } from './syntax.ts'
-import type { Simple } from './types.ts'
+import type { SimpleCommand } from './types.ts'
 
 type Wrapper = {
   /** Short options that take a value. */
@@ -101,7 +101,7 @@ const WRAPPERS: Readonly<Record<string, Wrapper>> = {
 
 const ASSIGNMENT = /^([A-Za-z_]\w*)\+?=([\s\S]*)$/
 
-const isWrapping = ({ name, args }: Simple, { verbs }: Wrapper): boolean => {
+const isWrapping = ({ name, args }: SimpleCommand, { verbs }: Wrapper): boolean => {
   if (name === 'command') return !/^-\w*[vV]/.test(args[0] ?? '')
   return verbs === undefined || args.some(arg => verbs.split(' ').includes(arg))
 }
@@ -144,7 +144,7 @@ const splitStrings = (words: readonly string[]): string[] =>
   })
 
 /** Words that a program reads from stdin and appends to its command (xargs). */
-const fedWords = ({ input }: Simple): string[] =>
+const fedWords = ({ input }: SimpleCommand): string[] =>
   typeof input === 'string'
     ? input
         .split(/\s+/)
@@ -152,7 +152,7 @@ const fedWords = ({ input }: Simple): string[] =>
         .slice(0, 100)
     : [DATA]
 
-const xargsWords = (simple: Simple): string[][] => {
+const xargsWords = (simple: SimpleCommand): string[][] => {
   const { args } = simple
   const { words } = behindOptions(args, {
     values: 'ILnPsadE',
@@ -193,7 +193,7 @@ const optionText = (args: readonly string[], option: RegExp): string[] =>
 
 export type Inner = { words: string[]; assigns?: [string, string][] } | { text: string }
 
-const parallelInner = (simple: Simple): Inner[] => {
+const parallelInner = (simple: SimpleCommand): Inner[] => {
   const { words } = behindOptions(simple.args, {
     values: 'jnNaLIsSCd',
     long: 'jobs joblog colsep delay timeout retries results arg-file max-args',
@@ -211,7 +211,7 @@ const parallelInner = (simple: Simple): Inner[] => {
 const REMOTE_VALUES = 'bcDEeFIiJLlmOopQRSWw'
 
 /** The commands a program runs; empty if it runs none. */
-export const innerCommands = (simple: Simple): Inner[] => {
+export const innerCommands = (simple: SimpleCommand): Inner[] => {
   const { name, args } = simple
   switch (name) {
     case 'find':
@@ -315,4 +315,4 @@ const containerWords = (args: readonly string[]): Inner[] => {
 export const isWrapper = (name: string): boolean => name in WRAPPERS
 
 /** Whether a word starts with a value unknown before run time. */
-export const startsOpen = (word: string): boolean => word.startsWith(UNKNOWN) || word === DATA
+export const startsUnknown = (word: string): boolean => word.startsWith(UNKNOWN) || word === DATA

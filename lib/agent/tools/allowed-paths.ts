@@ -19,7 +19,7 @@ const SYSTEM =
   /^\/(?:private\/)?(?:etc|boot|proc|sys|dev)(?:\/|$)|^\/(?:usr\/)?lib\/systemd(?:\/|$)|^\/(?:var\/)?run\/(?:docker\.sock|systemd)/
 
 /** Resolves a path from the model: expands `~` and relative paths, follows symlinks. */
-export const toPlace = (ctx: ToolContext, path: string): string => {
+export const resolvePath = (ctx: ToolContext, path: string): string => {
   if (path.includes('\0')) throw new Error('The path contains a NUL character.')
   const home = ctx.env.HOME ?? ''
   const expanded = /^~(?:\/|$)/.test(path) && home !== '' ? join(home, path.slice(1)) : path
@@ -27,61 +27,63 @@ export const toPlace = (ctx: ToolContext, path: string): string => {
 }
 
 /** The path as shown to the model: relative inside the workspace, absolute elsewhere. */
-export const toName = (ctx: ToolContext, place: string): string => {
+export const displayPath = (ctx: ToolContext, fullPath: string): string => {
   const root = realPath(ctx.workspace)
-  if (place === root) return '.'
-  return place.startsWith(root.endsWith(sep) ? root : root + sep) ? relative(root, place) : place
+  if (fullPath === root) return '.'
+  return fullPath.startsWith(root.endsWith(sep) ? root : root + sep)
+    ? relative(root, fullPath)
+    : fullPath
 }
 
 /** Compiles the guards once per search instead of once per file. Takes real paths. */
-export const readGuard = (ctx: ToolContext): ((place: string) => boolean) => {
+export const readGuard = (ctx: ToolContext): ((fullPath: string) => boolean) => {
   const home = ctx.env.HOME ? realPath(ctx.env.HOME) : null
   const [forbidden, readable] = [ctx.forbidden, ctx.readable ?? []].map(paths =>
     paths.map(path => realPath(path)),
   ) as [string[], string[]]
   // Evaluated once, not for every file of a search.
   const kept = new Set(forbidden.flatMap(path => inodeOf(path)?.key ?? []))
-  const isLinked = (place: string): boolean => {
-    const inode = inodeOf(place)
+  const isLinked = (fullPath: string): boolean => {
+    const inode = inodeOf(fullPath)
     return inode !== null && inode.links > 1 && kept.has(inode.key)
   }
-  const isIn = (paths: string[], place: string) =>
-    paths.some(path => place === path || place.startsWith(path + sep))
-  return place =>
-    SYSTEM_SECRET.test(place) ||
-    (isIn(forbidden, place) && !isIn(readable, place)) ||
-    isLinked(place) ||
-    (home !== null && SECRET.test(below(home, place)))
+  const isIn = (paths: string[], fullPath: string) =>
+    paths.some(path => fullPath === path || fullPath.startsWith(path + sep))
+  return fullPath =>
+    SYSTEM_SECRET.test(fullPath) ||
+    (isIn(forbidden, fullPath) && !isIn(readable, fullPath)) ||
+    isLinked(fullPath) ||
+    (home !== null && SECRET.test(below(home, fullPath)))
 }
 
-const below = (home: string, place: string): string =>
-  place.startsWith(home + sep) ? place.slice(home.length + 1) : ''
+const below = (home: string, fullPath: string): string =>
+  fullPath.startsWith(home + sep) ? fullPath.slice(home.length + 1) : ''
 
 /** Throws if reading is denied. */
-export const guardRead = (ctx: ToolContext, place: string): void => {
-  if (readGuard(ctx)(place))
+export const guardRead = (ctx: ToolContext, fullPath: string): void => {
+  if (readGuard(ctx)(fullPath))
     throw new Error(
-      `Access to ${place} is denied: it may hold secrets or the state of this service.`,
+      `Access to ${fullPath} is denied: it may hold secrets or the state of this service.`,
     )
 }
 
 /** Throws if writing is denied. */
-export const guardWrite = (ctx: ToolContext, place: string): void => {
-  guardRead({ ...ctx, readable: [] }, place)
+export const guardWrite = (ctx: ToolContext, fullPath: string): void => {
+  guardRead({ ...ctx, readable: [] }, fullPath)
   const home = ctx.env.HOME ? realPath(ctx.env.HOME) : ''
-  if (SYSTEM.test(place) || STARTUP.test(below(home, place)))
+  if (SYSTEM.test(fullPath) || STARTUP.test(below(home, fullPath)))
     throw new Error(
-      `Writing to ${place} is denied: it is a protected file of the system or the user.`,
+      `Writing to ${fullPath} is denied: it is a protected file of the system or the user.`,
     )
-  const forbidden = ctx.guards?.write(place) ?? null
+  const forbidden = ctx.guards?.write(fullPath) ?? null
   if (forbidden !== null) throw new Error(forbidden)
-  const kept = ctx.forbidden.map(path => realPath(path)).some(path => isInside(place, path))
+  const kept = ctx.forbidden.map(path => realPath(path)).some(path => isInside(fullPath, path))
   if (kept)
-    throw new Error(`Writing to ${place} is denied: it would replace the state of this service.`)
+    throw new Error(`Writing to ${fullPath} is denied: it would replace the state of this service.`)
 }
 
 /** Control files need approval each time, so only "once" and "deny" are offered. */
-export const CONTROL_ANSWERS = { isControl: true, choices: ['once', 'deny'] } as const
+export const CONTROL_APPROVAL = { isControl: true, choices: ['once', 'deny'] } as const
 
 const inodeOf = (path: string): { key: string; links: number } | null => {
   const stat = statIfExists(path)
@@ -89,31 +91,31 @@ const inodeOf = (path: string): { key: string; links: number } | null => {
 }
 
 /** Whether the path is a control file, under any of its names. */
-export const isControlled = (ctx: Pick<ToolContext, 'controlPaths'>, place: string): boolean =>
-  (ctx.controlPaths ?? []).some(path => controls(path, place)) ||
-  findHardLink(ctx.controlPaths ?? [], place) !== undefined
+export const isControlled = (ctx: Pick<ToolContext, 'controlPaths'>, fullPath: string): boolean =>
+  (ctx.controlPaths ?? []).some(path => controls(path, fullPath)) ||
+  findHardLink(ctx.controlPaths ?? [], fullPath) !== undefined
 
-const controls = (path: string, place: string): boolean => {
+const controls = (path: string, fullPath: string): boolean => {
   const [root = '', name] = path.split('/**/')
   return name === undefined
-    ? isInside(path, place)
-    : isInside(root, place) && place.split(sep).includes(name)
+    ? isInside(path, fullPath)
+    : isInside(root, fullPath) && fullPath.split(sep).includes(name)
 }
 
 /** Asks for approval before control files are changed. True if all are approved. */
 export const mayControl = async (
   ctx: ToolContext,
-  places: string[],
+  fullPaths: string[],
   verb: string,
 ): Promise<boolean> => {
-  const controlled = places.filter(place => isControlled(ctx, place))
+  const controlled = fullPaths.filter(fullPath => isControlled(ctx, fullPath))
   if (controlled.length === 0) return true
   const choice = await ctx.approve({
     command: `${verb} ${controlled.join(' ')}`,
     patternKeys: [CONTROL],
     description: describeLabels([CONTROL]),
     cwd: ctx.workspace,
-    ...CONTROL_ANSWERS,
+    ...CONTROL_APPROVAL,
   })
   return choice !== 'deny'
 }
@@ -121,13 +123,15 @@ export const mayControl = async (
 /** Asks for approval before a file outside the workspace and the temporary directory is changed. True if approved. */
 export const mayWrite = async (
   ctx: ToolContext,
-  places: string[],
+  fullPaths: string[],
   verb: string,
 ): Promise<boolean> => {
-  if (!(await mayControl(ctx, places, verb))) return false
-  const outside = places.filter(
-    place =>
-      !isControlled(ctx, place) && !isInside(ctx.workspace, place) && !isInside('/tmp', place),
+  if (!(await mayControl(ctx, fullPaths, verb))) return false
+  const outside = fullPaths.filter(
+    fullPath =>
+      !isControlled(ctx, fullPath) &&
+      !isInside(ctx.workspace, fullPath) &&
+      !isInside('/tmp', fullPath),
   )
   if (outside.length === 0) return true
   const choice = await ctx.approve({

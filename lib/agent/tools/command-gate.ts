@@ -1,16 +1,16 @@
 /** The check of every command before it runs, however it is started: refuse, ask for approval, or run. */
 import { assessCommand, forbiddenPathIn, type ShellContext } from '../command-risk.ts'
 import { describeLabels } from '../shell/labels.ts'
-import { CONTROL_ANSWERS } from './allowed-paths.ts'
+import { CONTROL_APPROVAL } from './allowed-paths.ts'
 import type { ToolContext, ToolResult } from '../types.ts'
 
-export const blocked = (error: string, hint: string): ToolResult => ({
+export const blockedResult = (error: string, hint: string): ToolResult => ({
   content: JSON.stringify({ status: 'blocked', output: '', exit_code: -1, error, hint }),
   isError: true,
 })
 
 /** Asks for approval with these labels; null if approved. */
-export const askAbout = async (
+export const askApproval = async (
   ctx: ToolContext,
   command: string,
   labels: string[],
@@ -22,10 +22,10 @@ export const askAbout = async (
     patternKeys: labels,
     description: describeLabels(labels),
     cwd,
-    ...(isControl && CONTROL_ANSWERS),
+    ...(isControl && CONTROL_APPROVAL),
   })
   return choice === 'deny'
-    ? blocked(
+    ? blockedResult(
         `The user denied this command (${labels.join('; ')}).`,
         'Do not try the same by another way.',
       )
@@ -33,7 +33,7 @@ export const askAbout = async (
 }
 
 /** The shell context of a command in this turn. */
-export const placeFor = (
+export const shellContextFor = (
   ctx: Pick<ToolContext, 'env' | 'workspace' | 'controlPaths' | 'ownAddresses'>,
   cwd: string,
 ): ShellContext => ({
@@ -46,28 +46,29 @@ export const placeFor = (
 })
 
 /** Null if the command may run; its checkpoint is recorded then. Otherwise the refusal. */
-export const passCommand = async (
+export const approveCommand = async (
   ctx: ToolContext,
   command: string,
   cwd: string,
 ): Promise<ToolResult | null> => {
-  const here = placeFor(ctx, cwd)
+  const here = shellContextFor(ctx, cwd)
   const denied = ctx.guards?.command(command, here) ?? null
-  if (denied !== null) return blocked(denied, 'The command was not run. Do not try it another way.')
-  const { blocked: hardline, labels, isReadOnly: looks, isControl } = assessCommand(command, here)
-  if (hardline !== undefined)
-    return blocked(
-      `Refused, and no approval can allow it: ${hardline}.`,
+  if (denied !== null)
+    return blockedResult(denied, 'The command was not run. Do not try it another way.')
+  const { blocked, labels, isReadOnly, isControl } = assessCommand(command, here)
+  if (blocked !== undefined)
+    return blockedResult(
+      `Refused, and no approval can allow it: ${blocked}.`,
       'The command was not run.',
     )
   const kept = forbiddenPathIn(command, here, ctx.forbidden, ctx.readable)
   if (kept !== undefined)
-    return blocked(
+    return blockedResult(
       `Access to ${kept} is denied: it may hold secrets or the state of this service.`,
       'The command was not run.',
     )
-  const refused = labels.length > 0 ? await askAbout(ctx, command, labels, cwd, isControl) : null
+  const refused = labels.length > 0 ? await askApproval(ctx, command, labels, cwd, isControl) : null
   if (refused) return refused
-  if (!looks) await ctx.beforeChange?.('workspace')
+  if (!isReadOnly) await ctx.beforeChange?.('workspace')
   return null
 }

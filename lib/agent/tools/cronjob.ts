@@ -1,7 +1,7 @@
 /** Tool: manages scheduled tasks. */
 import { z } from 'zod'
 import type { Tool } from '../types.ts'
-import { telling } from './error-result.ts'
+import { withUserErrors } from './error-result.ts'
 
 export type CronFields = {
   name?: string
@@ -102,7 +102,7 @@ export const cronjobTool = (store: CronStore): Tool<typeof input> => {
     kind: 'write',
     preview: ({ action, name, job_id, schedule }) =>
       [action, name || job_id, schedule].filter(Boolean).join(' · '),
-    run: telling(async (_ctx, given) => {
+    run: withUserErrors(async (_ctx, given) => {
       const needsId = given.action !== 'create' && given.action !== 'list'
       if (needsId && !given.job_id) throw new Error(`job_id is required for ${given.action}.`)
       return {

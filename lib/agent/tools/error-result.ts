@@ -3,7 +3,7 @@ import { UserError } from '../../errors.ts'
 import type { ToolContext, ToolResult } from '../types.ts'
 
 /** Other errors are rethrown; the loop converts them to results. */
-export const telling =
+export const withUserErrors =
   <I>(run: (ctx: ToolContext, input: I) => Promise<ToolResult> | ToolResult) =>
   async (ctx: ToolContext, input: I): Promise<ToolResult> => {
     try {

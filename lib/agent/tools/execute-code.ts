@@ -16,7 +16,7 @@ import { CALLABLE, type Language } from '../code/languages.ts'
 import { openToolSocket } from '../code/tool-socket.ts'
 import { assessScript, deniedInScript } from '../command-risk.ts'
 import type { Tool, ToolContext, ToolResult } from '../types.ts'
-import { askAbout, blocked, placeFor } from './command-gate.ts'
+import { askApproval, blockedResult, shellContextFor } from './command-gate.ts'
 import { createOutput } from './command-output.ts'
 
 /** The same label as `python -c` in the terminal. */
@@ -53,23 +53,23 @@ export const executeCode = (language: Language, limits: CodeLimits): Tool<typeof
   preview: ({ code }) => code.split('\n').find(line => line.trim() !== '') ?? '',
   async run(ctx, { code }) {
     if (!ctx.call) throw new Error('Scripts cannot call tools here.')
-    const here = placeFor(ctx, ctx.workspace)
+    const here = shellContextFor(ctx, ctx.workspace)
     const denied = ctx.guards && deniedInScript(code, here, ctx.guards)
-    if (denied) return blocked(denied, 'The script was not run.')
+    if (denied) return blockedResult(denied, 'The script was not run.')
     const kept = ctx.forbidden.find(path => code.includes(path))
     if (kept !== undefined)
-      return blocked(
+      return blockedResult(
         `Access to ${kept} is denied: it may hold secrets or the state of this service.`,
         'The script was not run.',
       )
     const { blocked: hardline, labels, isControl } = assessScript(code, here)
     if (hardline !== undefined)
-      return blocked(
+      return blockedResult(
         `Refused, and no approval can allow it: ${hardline}.`,
         'The script was not run.',
       )
     const reasons = [...new Set([...labels, LABEL])]
-    const refused = await askAbout(ctx, code, reasons, ctx.workspace, isControl)
+    const refused = await askApproval(ctx, code, reasons, ctx.workspace, isControl)
     if (refused) return refused
     await ctx.beforeChange?.('workspace')
     const dir = mkdtempSync(join(tmpdir(), 'agent-code-'))

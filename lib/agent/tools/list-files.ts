@@ -3,7 +3,7 @@ import { lstat, readdir, readFile, realpath } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { ignoreAlways, readIgnore } from './gitignore.ts'
 
-export type Found = { place: string; relative: string }
+export type Found = { fullPath: string; relative: string }
 
 /** The rules of one .gitignore and its directory. */
 type Layer = { dir: string; test: ReturnType<typeof readIgnore> }
@@ -12,7 +12,7 @@ export type Walk = {
   /** A real path. */
   root: string
   /** True for paths that must not be read. */
-  denied: (place: string) => boolean
+  denied: (fullPath: string) => boolean
   signal: AbortSignal
   /** In milliseconds of `performance.now()`. */
   until: number
@@ -34,13 +34,13 @@ const VIRTUAL = /^\/(?:proc|sys|dev)$/
 /** Directories read concurrently. */
 const TOGETHER = 32
 
-type Dir = { place: string; relative: string; layers: Layer[] }
+type Dir = { fullPath: string; relative: string; layers: Layer[] }
 
 export const listFiles = async ({ root, denied, signal, until }: Walk): Promise<Listing> => {
   const listing: Listing = { files: [], ignored: 0, unreadable: 0, isPartial: false }
-  const waiting: Dir[] = [{ place: root, relative: '', layers: await layersAbove(root) }]
+  const waiting: Dir[] = [{ fullPath: root, relative: '', layers: await layersAbove(root) }]
 
-  const visit = async ({ place: dir, relative, layers: above }: Dir): Promise<void> => {
+  const visit = async ({ fullPath: dir, relative, layers: above }: Dir): Promise<void> => {
     const entries = await listDir(dir)
     if (!entries) {
       listing.unreadable++
@@ -50,16 +50,16 @@ export const listFiles = async ({ root, denied, signal, until }: Walk): Promise<
       ? [...above, ...(await readLayer(dir, '.gitignore'))]
       : above
     for (const entry of entries) {
-      const place = join(dir, entry.name)
+      const fullPath = join(dir, entry.name)
       if (ignoreAlways(entry.name, '', entry.isDirectory())) continue
-      if (VIRTUAL.test(place) || denied(place)) continue
-      if (isIgnored(layers, entry.name, place, entry.isDirectory())) {
+      if (VIRTUAL.test(fullPath) || denied(fullPath)) continue
+      if (isIgnored(layers, entry.name, fullPath, entry.isDirectory())) {
         listing.ignored++
         continue
       }
       const way = relative === '' ? entry.name : `${relative}/${entry.name}`
-      if (entry.isDirectory()) waiting.push({ place, relative: way, layers })
-      else if (entry.isFile()) listing.files.push({ place, relative: way })
+      if (entry.isDirectory()) waiting.push({ fullPath, relative: way, layers })
+      else if (entry.isFile()) listing.files.push({ fullPath, relative: way })
     }
   }
 
@@ -118,11 +118,11 @@ const isThere = async (path: string): Promise<boolean> => {
   }
 }
 
-const isIgnored = (layers: Layer[], name: string, place: string, isDir: boolean): boolean => {
+const isIgnored = (layers: Layer[], name: string, fullPath: string, isDir: boolean): boolean => {
   // The nearest file with a matching rule wins.
   for (let at = layers.length - 1; at >= 0; at--) {
     const layer = layers[at] as Layer
-    const verdict = layer.test(name, place.slice(layer.dir.length + 1), isDir)
+    const verdict = layer.test(name, fullPath.slice(layer.dir.length + 1), isDir)
     if (verdict !== null) return verdict
   }
   return false

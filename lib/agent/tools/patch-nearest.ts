@@ -29,22 +29,22 @@ const MAX_LINES_COMPARED = 20_000
 /** A sentence, and similar lines with their numbers if there are any. */
 export const describeMiss = (lines: readonly string[], old: string): string => {
   const quoted = old.replace(/\n$/, '').split('\n')
-  const place = nearest(lines, quoted)
-  if (place === null) return 'Nothing in the file is like it.'
+  const start = nearest(lines, quoted)
+  if (start === null) return 'Nothing in the file is like it.'
   const shown = lines
-    .slice(place, place + Math.min(quoted.length, MAX_LINES))
+    .slice(start, start + Math.min(quoted.length, MAX_LINES))
     .map(
       (line, at) =>
-        `${String(place + at + 1).padStart(5)}|${line.slice(0, MAX_LINE_CHARS).toWellFormed()}`,
+        `${String(start + at + 1).padStart(5)}|${line.slice(0, MAX_LINE_CHARS).toWellFormed()}`,
     )
-  return `${why(lines, quoted, place)} The nearest text is:\n${shown.join('\n')}`
+  return `${why(lines, quoted, start)} The nearest text is:\n${shown.join('\n')}`
 }
 
-const why = (lines: readonly string[], quoted: readonly string[], place: number): string => {
-  const at = quoted.findIndex((line, offset) => line !== lines[place + offset])
-  const [mine = '', theirs] = [quoted[at], lines[place + at]]
+const why = (lines: readonly string[], quoted: readonly string[], start: number): string => {
+  const at = quoted.findIndex((line, offset) => line !== lines[start + offset])
+  const [mine = '', theirs] = [quoted[at], lines[start + at]]
   if (theirs === undefined) return 'The file ends before the quoted text does.'
-  const where = `line ${place + at + 1}`
+  const where = `line ${start + at + 1}`
   if (!theirs.isWellFormed())
     return `In ${where} the file holds bytes that are not text; quote around them.`
   if (mine.trim() === theirs.trim()) return `The indentation differs in ${where}.`
@@ -58,12 +58,12 @@ const nearest = (lines: readonly string[], quoted: readonly string[]): number | 
   const wanted = quoted.map(fold)
   const scores = new Map<number, number>()
   const add = (at: number, score: number) => scores.set(at, (scores.get(at) ?? 0) + score)
-  const places = Map.groupBy(
+  const offsetsOf = Map.groupBy(
     wanted.map((line, offset) => ({ line, offset })).filter(({ line }) => line !== ''),
     ({ line }) => line,
   )
   for (const [at, line] of lines.entries())
-    for (const { offset } of places.get(fold(line)) ?? []) if (at >= offset) add(at - offset, 1)
+    for (const { offset } of offsetsOf.get(fold(line)) ?? []) if (at >= offset) add(at - offset, 1)
   if (scores.size === 0) {
     const offset = longest(wanted)
     const pairs = pairsOf(wanted[offset] ?? '')

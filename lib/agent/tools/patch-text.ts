@@ -165,8 +165,9 @@ const passAnchors = (
     const all = findMatches(source, anchor, anchor, { from }).map(match =>
       lineAround(source.plain, match),
     )
-    const places = known?.flatMap(({ after }, at) => firstBetween(all, after, known[at + 1])) ?? all
-    if (places.length > 0) return places
+    const fullPaths =
+      known?.flatMap(({ after }, at) => firstBetween(all, after, known[at + 1])) ?? all
+    if (fullPaths.length > 0) return fullPaths
     throw new Error(`${path}: the line "${anchor.trim().slice(0, 80)}" was not found.`)
   }, null)
 }
@@ -196,12 +197,12 @@ const insert = (
     throw new Error(`${path}: the @@ line stands at ${anchors.length} places. Add lines around it.`)
   const { plain } = source
   const at = anchors && !atEnd ? (anchors[0]?.after ?? 0) : plain.length
-  const place = source.toText(at)
-  const end = lineEndAt(source, place)
+  const insertAt = source.toText(at)
+  const end = lineEndAt(source, insertAt)
   const lines = fresh.join(end)
   // A file without a final line break stays without one.
   const isOpen = at === plain.length && plain !== '' && !plain.endsWith('\n')
-  const edit = { start: place, end: place, text: isOpen ? end + lines : lines + end }
+  const edit = { start: insertAt, end: insertAt, text: isOpen ? end + lines : lines + end }
   return { edits: [edit], end: at }
 }
 

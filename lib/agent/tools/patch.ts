@@ -13,9 +13,9 @@ import type { Tool, ToolContext } from '../types.ts'
 import { openSource } from './patch-match.ts'
 import { planReplacement } from './patch-replace.ts'
 import { type Operation, parsePatch, planHunks } from './patch-text.ts'
-import { deniedResult, guardWrite, mayWrite, toName, toPlace } from './allowed-paths.ts'
+import { deniedResult, guardWrite, mayWrite, displayPath, resolvePath } from './allowed-paths.ts'
 import { applyChanges, type FileChange } from './replace-file.ts'
-import { isThere, noteSeen, readTextFile, staleWarning } from './text-file.ts'
+import { fileExists, noteSeen, readTextFile, staleWarning } from './text-file.ts'
 
 const MAX_DIFF_CHARS = 50_000
 const DIFF_MS = 500
@@ -51,20 +51,20 @@ export const patch: Tool<typeof input> = {
     given.path ?? /^\*\*\* \w+ File: (.+)$/m.exec(given.patch ?? '')?.[1] ?? 'files',
   async run(ctx, given) {
     const changes = given.mode === 'patch' ? planPatch(ctx, given) : planReplace(ctx, given)
-    for (const { place } of changes) guardWrite(ctx, place)
-    const places = changes.map(change => change.place)
-    if (!(await mayWrite(ctx, places, 'change'))) return deniedResult('changing these files')
-    await ctx.beforeChange?.(places)
+    for (const { fullPath } of changes) guardWrite(ctx, fullPath)
+    const fullPaths = changes.map(change => change.fullPath)
+    if (!(await mayWrite(ctx, fullPaths, 'change'))) return deniedResult('changing these files')
+    await ctx.beforeChange?.(fullPaths)
     for (const change of changes)
-      if (toPlace(ctx, change.path) !== change.place)
+      if (resolvePath(ctx, change.path) !== change.fullPath)
         throw new Error(`${change.path} now leads to another place.`)
-    const warnings = places.flatMap(place => staleWarning(ctx, place) ?? [])
+    const warnings = fullPaths.flatMap(fullPath => staleWarning(ctx, fullPath) ?? [])
     applyChanges(changes)
-    for (const { place } of changes) noteSeen(ctx, place)
+    for (const { fullPath } of changes) noteSeen(ctx, fullPath)
     const names = (of: (change: Change) => boolean) =>
-      changes.filter(of).map(change => toName(ctx, change.place))
+      changes.filter(of).map(change => displayPath(ctx, change.fullPath))
     return {
-      preview: places.map(place => toName(ctx, place)).join(', '),
+      preview: fullPaths.map(fullPath => displayPath(ctx, fullPath)).join(', '),
       content: JSON.stringify({
         success: true,
         diff: clip(changes.map(change => toDiff(ctx, change)).join('')),
@@ -77,13 +77,13 @@ export const patch: Tool<typeof input> = {
   },
 }
 
-type Open = { place: string; file: TextBytes; reveal: (edited: string) => string }
+type Open = { fullPath: string; file: TextBytes; reveal: (edited: string) => string }
 
 const open = (ctx: ToolContext, path: string): Open => {
-  const place = toPlace(ctx, path)
-  guardWrite(ctx, place)
-  const { file, text } = readTextFile(place)
-  return { place, file, reveal: edited => ctx.secrets?.reveal(edited, text) ?? edited }
+  const fullPath = resolvePath(ctx, path)
+  guardWrite(ctx, fullPath)
+  const { file, text } = readTextFile(fullPath)
+  return { fullPath, file, reveal: edited => ctx.secrets?.reveal(edited, text) ?? edited }
 }
 
 const planReplace = (ctx: ToolContext, given: Input): Change[] => {
@@ -91,14 +91,14 @@ const planReplace = (ctx: ToolContext, given: Input): Change[] => {
   if (!path || old === undefined || fresh === undefined)
     throw new Error('mode replace needs path, old_string and new_string.')
   if (old.trim() === '') throw new Error('old_string is blank. Use write_file to create a file.')
-  const { place, file, reveal } = open(ctx, path)
+  const { fullPath, file, reveal } = open(ctx, path)
   const edits = planReplacement(file.text, {
     old: reveal(old),
     fresh: reveal(fresh),
     all,
-    name: toName(ctx, place),
+    name: displayPath(ctx, fullPath),
   })
-  return [{ path, place, before: file.bytes, after: splice(file, edits) }]
+  return [{ path, fullPath, before: file.bytes, after: splice(file, edits) }]
 }
 
 const planPatch = (ctx: ToolContext, given: Input): Change[] => {
@@ -106,11 +106,11 @@ const planPatch = (ctx: ToolContext, given: Input): Change[] => {
   const changes: Change[] = []
   for (const operation of parsePatch(given.patch)) {
     const { path } = operation
-    const isNamed = (place: string) => changes.some(change => change.place === place)
+    const isNamed = (fullPath: string) => changes.some(change => change.fullPath === fullPath)
     const twice = new Error(`The patch names ${path} twice. Put its hunks together.`)
-    if (isNamed(toPlace(ctx, path))) throw twice
+    if (isNamed(resolvePath(ctx, path))) throw twice
     const fresh = planOperation(ctx, operation)
-    if (fresh.some(({ place }) => isNamed(place))) throw twice
+    if (fresh.some(({ fullPath }) => isNamed(fullPath))) throw twice
     changes.push(...fresh)
   }
   return changes
@@ -119,34 +119,35 @@ const planPatch = (ctx: ToolContext, given: Input): Change[] => {
 const planOperation = (ctx: ToolContext, operation: Operation): Change[] => {
   const { kind, path } = operation
   if (kind === 'add') {
-    const place = toPlace(ctx, path)
-    guardWrite(ctx, place)
-    if (isThere(place)) throw new Error(`${path} exists already. Change it with "*** Update File".`)
+    const fullPath = resolvePath(ctx, path)
+    guardWrite(ctx, fullPath)
+    if (fileExists(fullPath))
+      throw new Error(`${path} exists already. Change it with "*** Update File".`)
     const text = ctx.secrets?.reveal(operation.text, '') ?? operation.text
-    return [{ path, place, before: null, after: encode(text, 'UTF-8') }]
+    return [{ path, fullPath, before: null, after: encode(text, 'UTF-8') }]
   }
-  const { place, file, reveal } = open(ctx, path)
-  if (kind === 'delete') return [{ path, place, before: file.bytes, after: null }]
+  const { fullPath, file, reveal } = open(ctx, path)
+  if (kind === 'delete') return [{ path, fullPath, before: file.bytes, after: null }]
   const hunks = operation.hunks.map(hunk => ({
     ...hunk,
     old: hunk.old.map(reveal),
     fresh: hunk.fresh.map(reveal),
   }))
   const edits = planHunks(openSource(file.text), hunks, path)
-  const change = { path, place, before: file.bytes, after: splice(file, edits) }
+  const change = { path, fullPath, before: file.bytes, after: splice(file, edits) }
   return operation.moveTo === null ? [change] : moved(change, operation.moveTo, ctx)
 }
 
 /** The old file is removed last, so that the content exists at any moment. */
 const moved = (change: Change, to: string, ctx: ToolContext): Change[] => {
-  const place = toPlace(ctx, to)
-  if (place === change.place) return [change]
-  guardWrite(ctx, place)
-  if (isThere(place)) throw new Error(`${to} exists already.`)
-  const { mode } = lstatSync(change.place)
+  const fullPath = resolvePath(ctx, to)
+  if (fullPath === change.fullPath) return [change]
+  guardWrite(ctx, fullPath)
+  if (fileExists(fullPath)) throw new Error(`${to} exists already.`)
+  const { mode } = lstatSync(change.fullPath)
   return [
     { ...change, after: null },
-    { path: to, place, before: null, after: change.after, mode },
+    { path: to, fullPath, before: null, after: change.after, mode },
   ]
 }
 
@@ -155,8 +156,8 @@ const textOf = (bytes: Buffer | null): string => {
   return file ? displayText(file) : ''
 }
 
-const toDiff = (ctx: ToolContext, { place, before, after }: Change): string => {
-  const name = toName(ctx, place)
+const toDiff = (ctx: ToolContext, { fullPath, before, after }: Change): string => {
+  const name = displayPath(ctx, fullPath)
   const diff = createTwoFilesPatch(
     before === null ? '/dev/null' : `a/${name}`,
     after === null ? '/dev/null' : `b/${name}`,

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { truncateMiddle } from '../long-result.ts'
 import type { ProcessView, Processes } from '../tool-services.ts'
 import type { Tool, ToolContext, ToolResult } from '../types.ts'
-import { passCommand } from './command-gate.ts'
+import { approveCommand } from './command-gate.ts'
 
 const DEFAULT_WAIT_S = 60
 const MAX_WAIT_S = 600
@@ -91,7 +91,11 @@ const act = async (ctx: ToolContext, processes: Processes, given: Input): Promis
   }
   if (data === undefined) throw new Error(`action ${action} needs data.`)
   // The process may be a shell, so typed input passes the command check, joined with pending input.
-  const refused = await passCommand(ctx, processes.pendingInput(id) + data, processes.view(id).cwd)
+  const refused = await approveCommand(
+    ctx,
+    processes.pendingInput(id) + data,
+    processes.view(id).cwd,
+  )
   if (refused) return refused
   await processes.write(id, action === 'submit' ? `${data}\n` : data)
   return answer({ ...stateOf(processes.view(id)), characters_written: data.length })

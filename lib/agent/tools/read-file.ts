@@ -1,7 +1,7 @@
 /** Tool: reads a text file in pages with line numbers. */
 import { z } from 'zod'
 import type { Tool } from '../types.ts'
-import { guardRead, toName, toPlace } from './allowed-paths.ts'
+import { guardRead, displayPath, resolvePath } from './allowed-paths.ts'
 import { noteSeen, readTextFile } from './text-file.ts'
 
 const MAX_CHARS = 100_000
@@ -21,10 +21,10 @@ export const readFile: Tool<typeof input> = {
   kind: 'read',
   preview: ({ path }) => path,
   run(ctx, { path, offset, limit }) {
-    const place = toPlace(ctx, path)
-    guardRead(ctx, place)
-    const { text, file, sizeBytes } = readTextFile(place)
-    noteSeen(ctx, place)
+    const fullPath = resolvePath(ctx, path)
+    guardRead(ctx, fullPath)
+    const { text, file, sizeBytes } = readTextFile(fullPath)
+    noteSeen(ctx, fullPath)
     const lines = toLines(text)
     const page = lines.slice(offset - 1, offset - 1 + limit)
     const width = String(offset + page.length - 1).length + 2
@@ -38,7 +38,7 @@ export const readFile: Tool<typeof input> = {
     const next = offset + page.length
     const truncated = next <= lines.length
     return {
-      preview: toName(ctx, place),
+      preview: displayPath(ctx, fullPath),
       content: JSON.stringify({
         content,
         total_lines: lines.length,

@@ -20,9 +20,9 @@ import {
 import { basename, dirname, join } from 'node:path'
 import { copyOwner, overwriteFd } from '../../store/write-in-place.ts'
 
-/** `place` is a real path. Null bytes: the file doesn't exist, or is to be deleted. */
+/** `fullPath` is a real path. Null bytes: the file doesn't exist, or is to be deleted. */
 export type FileChange = {
-  place: string
+  fullPath: string
   before: Buffer | null
   after: Buffer | null
   /** Permissions of a new file, from the file it was moved from. */
@@ -37,8 +37,8 @@ export const applyChanges = (changes: readonly FileChange[]): void => {
   const staged: Staged[] = []
   const done: FileChange[] = []
   try {
-    for (const { place, after, mode } of changes)
-      if (after !== null) staged.push(stage(place, after, mode))
+    for (const { fullPath, after, mode } of changes)
+      if (after !== null) staged.push(stage(fullPath, after, mode))
     // Deletions come last; until then everything can be rolled back.
     for (const [at, change] of changes.filter(({ after }) => after !== null).entries()) {
       staged[at]?.commit()
@@ -46,7 +46,7 @@ export const applyChanges = (changes: readonly FileChange[]): void => {
     }
     for (const change of changes) {
       if (change.after !== null) continue
-      rmSync(change.place)
+      rmSync(change.fullPath)
       done.push(change)
     }
   } catch (error) {
@@ -56,20 +56,21 @@ export const applyChanges = (changes: readonly FileChange[]): void => {
   }
 }
 
-const putBack = ({ place, before, mode }: FileChange): void => {
-  if (before === null) rmSync(place, { force: true })
-  else stage(place, before, mode).commit()
+const putBack = ({ fullPath, before, mode }: FileChange): void => {
+  if (before === null) rmSync(fullPath, { force: true })
+  else stage(fullPath, before, mode).commit()
 }
 
-const checkUnchanged = ({ place, before }: FileChange): void => {
-  const now = statOf(place)
-  const isSame = before === null ? now === null : now?.isFile() && readPlain(place).equals(before)
+const checkUnchanged = ({ fullPath, before }: FileChange): void => {
+  const now = statOf(fullPath)
+  const isSame =
+    before === null ? now === null : now?.isFile() && readPlain(fullPath).equals(before)
   if (!isSame)
-    throw new Error(`${place} was changed by something else in between; nothing was written.`)
+    throw new Error(`${fullPath} was changed by something else in between; nothing was written.`)
 }
 
-const readPlain = (place: string): Buffer => {
-  const fd = openSync(place, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
+const readPlain = (fullPath: string): Buffer => {
+  const fd = openSync(fullPath, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
   try {
     return readFileSync(fd)
   } finally {
@@ -77,11 +78,12 @@ const readPlain = (place: string): Buffer => {
   }
 }
 
-const statOf = (place: string): Stats | null => lstatSync(place, { throwIfNoEntry: false }) ?? null
+const statOf = (fullPath: string): Stats | null =>
+  lstatSync(fullPath, { throwIfNoEntry: false }) ?? null
 
 /** Replaces one file completely. */
-export const replaceFile = (place: string, bytes: Buffer): { createdDirs: boolean } => {
-  const staged = stage(place, bytes)
+export const replaceFile = (fullPath: string, bytes: Buffer): { createdDirs: boolean } => {
+  const staged = stage(fullPath, bytes)
   try {
     staged.commit()
   } catch (error) {
@@ -93,19 +95,19 @@ export const replaceFile = (place: string, bytes: Buffer): { createdDirs: boolea
 
 type Staged = { createdDirs: boolean; commit: () => void; discard: () => void }
 
-const stage = (place: string, bytes: Buffer, mode?: number): Staged => {
-  const dir = dirname(place)
-  const old = statOf(place)
-  if (old && !old.isFile()) throw new Error(`${place} is not a regular file.`)
+const stage = (fullPath: string, bytes: Buffer, mode?: number): Staged => {
+  const dir = dirname(fullPath)
+  const old = statOf(fullPath)
+  if (old && !old.isFile()) throw new Error(`${fullPath} is not a regular file.`)
   // A rename would replace even a read-only file.
-  if (old) checkWritable(place)
+  if (old) checkWritable(fullPath)
   const made = mkdirSync(dir, { recursive: true })
-  const beside = hasOneName(old) ? writeBeside(place, bytes, old, mode) : null
+  const beside = hasOneName(old) ? writeBeside(fullPath, bytes, old, mode) : null
   if (old && beside === null)
-    return { createdDirs: false, commit: () => writeInPlace(place, bytes), discard: () => {} }
+    return { createdDirs: false, commit: () => writeInPlace(fullPath, bytes), discard: () => {} }
   return {
     createdDirs: made !== undefined,
-    commit: () => renameSync(beside ?? '', place),
+    commit: () => renameSync(beside ?? '', fullPath),
     discard() {
       rmSync(beside ?? '', { force: true })
       if (made !== undefined) removeEmpty(made, dir)
@@ -116,11 +118,11 @@ const stage = (place: string, bytes: Buffer, mode?: number): Staged => {
 /** A file with hard links keeps them only if it is written in place. */
 const hasOneName = (old: Stats | null): boolean => (old?.nlink ?? 1) === 1
 
-const checkWritable = (place: string): void => {
+const checkWritable = (fullPath: string): void => {
   try {
-    accessSync(place, constants.W_OK)
+    accessSync(fullPath, constants.W_OK)
   } catch {
-    throw new Error(`No permission to write ${place}.`)
+    throw new Error(`No permission to write ${fullPath}.`)
   }
 }
 
@@ -129,13 +131,13 @@ const checkWritable = (place: string): void => {
  * must be written in place. Checks the parent's real path again afterwards, against a directory swapped for a symlink.
  */
 const writeBeside = (
-  place: string,
+  fullPath: string,
   bytes: Buffer,
   old: Stats | null,
   mode: number | undefined,
 ): string | null => {
-  const dir = dirname(place)
-  const name = `.${basename(place).slice(0, 40)}_${randomBytes(6).toString('hex')}.tmp`
+  const dir = dirname(fullPath)
+  const name = `.${basename(fullPath).slice(0, 40)}_${randomBytes(6).toString('hex')}.tmp`
   const temporary = join(dir, name)
   let fd: number
   try {
@@ -143,7 +145,8 @@ const writeBeside = (
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (old && (code === 'EACCES' || code === 'EPERM' || code === 'EROFS')) return null
-    if (code === 'EACCES' || code === 'EPERM') throw new Error(`No permission to create ${place}.`)
+    if (code === 'EACCES' || code === 'EPERM')
+      throw new Error(`No permission to create ${fullPath}.`)
     throw error
   }
   try {
@@ -165,8 +168,8 @@ const writeBeside = (
   }
 }
 
-const writeInPlace = (place: string, bytes: Buffer): void => {
-  const fd = openSync(place, O_RDWR | O_NOFOLLOW | O_NONBLOCK)
+const writeInPlace = (fullPath: string, bytes: Buffer): void => {
+  const fd = openSync(fullPath, O_RDWR | O_NOFOLLOW | O_NONBLOCK)
   try {
     overwriteFd(fd, bytes)
   } finally {

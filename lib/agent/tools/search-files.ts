@@ -4,7 +4,7 @@ import { basename } from 'node:path'
 import { z } from 'zod'
 import type { Tool, ToolContext } from '../types.ts'
 import { globToRegExp } from './gitignore.ts'
-import { guardRead, readGuard, toName, toPlace } from './allowed-paths.ts'
+import { guardRead, readGuard, displayPath, resolvePath } from './allowed-paths.ts'
 import { type Pattern, readPattern } from './search-pattern.ts'
 import { openThreads } from './search-threads.ts'
 import type { FileCount } from './search-worker.ts'
@@ -40,7 +40,7 @@ export const searchFiles: Tool<typeof input> = {
   kind: 'read',
   preview: ({ pattern, path }) => (path === '.' ? pattern : `${pattern} in ${path}`),
   async run(ctx, given) {
-    const root = toPlace(ctx, given.path)
+    const root = resolvePath(ctx, given.path)
     guardRead(ctx, root)
     const info = await stat(root).catch(() => null)
     if (!info) throw new Error(`${given.path} does not exist.`)
@@ -48,7 +48,7 @@ export const searchFiles: Tool<typeof input> = {
       throw new Error(`${given.path} is neither a file nor a directory.`)
     const until = performance.now() + MAX_MS
     const listing: Listing = info.isFile()
-      ? { ...NOTHING_LEFT_OUT, files: [{ place: root, relative: basename(root) }] }
+      ? { ...NOTHING_LEFT_OUT, files: [{ fullPath: root, relative: basename(root) }] }
       : await listFiles({ root, denied: readGuard(ctx), signal: ctx.signal, until })
     const search = { ctx, given, listing, isFile: info.isFile(), until }
     const result = given.target === 'files' ? await byName(search) : await byContent(search)
@@ -79,7 +79,7 @@ const byName = async ({ ctx, given, listing }: Search) => {
   for (let at = 0; at < found.length; at += TOGETHER)
     await Promise.all(
       found.slice(at, at + TOGETHER).map(async file => {
-        const info = await stat(file.place).catch(() => null)
+        const info = await stat(file.fullPath).catch(() => null)
         times.set(file, info?.mtimeMs ?? 0)
       }),
     )
@@ -88,13 +88,13 @@ const byName = async ({ ctx, given, listing }: Search) => {
   const page = found.toSorted((a, b) => timeOf(b) - timeOf(a)).slice(offset, offset + limit)
   return {
     total_count: found.length,
-    files: page.map(({ place }) => toName(ctx, place)),
+    files: page.map(({ fullPath }) => displayPath(ctx, fullPath)),
     truncated: offset + limit < found.length || listing.isPartial,
     ...leftOut(listing, []),
   }
 }
 
-type Matching = { path: string; place: string; count: number }
+type Matching = { path: string; fullPath: string; count: number }
 
 const byContent = async (search: Search) => {
   const { ctx, given, listing, until } = search
@@ -105,14 +105,14 @@ const byContent = async (search: Search) => {
   const setup = { source, flags, literal, isPlain, maxLineChars: MAX_LINE_CHARS }
   const threads = openThreads(setup, { signal: ctx.signal, until })
   try {
-    const counts = await threads.count(files.map(({ place }) => place))
+    const counts = await threads.count(files.map(({ fullPath }) => fullPath))
     if (search.isFile && counts[0] === 'binary') throw new Error(`${given.path} is a binary file.`)
     if (search.isFile && counts[0] === 'unreadable')
       throw new Error(`${given.path} cannot be read.`)
-    const matching = files.flatMap(({ place }, at): Matching[] => {
+    const matching = files.flatMap(({ fullPath }, at): Matching[] => {
       const count = counts[at]
       return typeof count === 'number' && count > 0
-        ? [{ path: toName(ctx, place), place, count }]
+        ? [{ path: displayPath(ctx, fullPath), fullPath, count }]
         : []
     })
     const total = matching.reduce((sum, { count }) => sum + count, 0)
@@ -147,13 +147,13 @@ const hitsOf = async (
 ): Promise<Hit[]> => {
   const hits: Hit[] = []
   let passed = 0
-  for (const { path, place, count } of matching) {
+  for (const { path, fullPath, count } of matching) {
     const skip = Math.max(0, offset - passed)
     const take = limit - hits.length
     passed += count
     if (take <= 0) break
     if (skip >= count) continue
-    const lines = await threads.lines({ place, skip, take, context })
+    const lines = await threads.lines({ fullPath, skip, take, context })
     hits.push(...lines.map(hit => ({ path, ...hit })))
   }
   return hits

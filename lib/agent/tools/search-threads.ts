@@ -3,10 +3,10 @@ import { availableParallelism } from 'node:os'
 import { Worker } from 'node:worker_threads'
 import {
   type FileCount,
-  type SearchAsk,
+  type SearchRequest,
   type SearchHit,
   type SearchSetup,
-  type SearchTold,
+  type SearchResponse,
   searchWorker,
 } from './search-worker.ts'
 
@@ -24,7 +24,7 @@ export type Limits = {
 }
 
 type Thread = {
-  ask: (ask: SearchAsk) => Promise<SearchTold>
+  ask: (ask: SearchRequest) => Promise<SearchResponse>
   /** Whether the pattern is still running on the same text as at the previous check. */
   isStuck: () => boolean
   end: () => void
@@ -57,25 +57,27 @@ export const openThreads = (setup: Omit<SearchSetup, 'pulse'>, { signal, until }
 
   return {
     /** In order; undefined for files not reached in time. */
-    async count(places: readonly string[]): Promise<(FileCount | undefined)[]> {
-      const counts: (FileCount | undefined)[] = places.map(() => undefined)
+    async count(fullPaths: readonly string[]): Promise<(FileCount | undefined)[]> {
+      const counts: (FileCount | undefined)[] = fullPaths.map(() => undefined)
       let next = 0
       const work = async (thread: Thread) => {
-        while (next < places.length) {
+        while (next < fullPaths.length) {
           const from = next
           next += BATCH
-          const batch = places.slice(from, next)
-          const told = await thread.ask({ kind: 'count', places: batch })
+          const batch = fullPaths.slice(from, next)
+          const told = await thread.ask({ kind: 'count', fullPaths: batch })
           for (const [at, count] of (told.counts ?? []).entries()) counts[from + at] = count
         }
       }
       const wanted =
-        places.length < FILES_FOR_MORE ? 1 : Math.min(MAX_THREADS, availableParallelism())
+        fullPaths.length < FILES_FOR_MORE ? 1 : Math.min(MAX_THREADS, availableParallelism())
       const all = Promise.all(Array.from({ length: wanted }, () => work(start())))
       await orTimeIsUp(Promise.race([all, over]))
       return counts
     },
-    async lines(ask: Omit<Extract<SearchAsk, { kind: 'lines' }>, 'kind'>): Promise<SearchHit[]> {
+    async lines(
+      ask: Omit<Extract<SearchRequest, { kind: 'lines' }>, 'kind'>,
+    ): Promise<SearchHit[]> {
       const thread = threads[0] ?? start()
       const told = Promise.race([thread.ask({ kind: 'lines', ...ask }), over])
       return (await orTimeIsUp(told))?.hits ?? []

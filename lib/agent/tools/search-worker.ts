@@ -16,14 +16,14 @@ export type SearchSetup = {
 }
 
 /** `count`: all matching lines. `lines`: `take` matching lines after `skip`. */
-export type SearchAsk =
-  | { kind: 'count'; places: string[] }
-  | { kind: 'lines'; place: string; skip: number; take: number; context: number }
+export type SearchRequest =
+  | { kind: 'count'; fullPaths: string[] }
+  | { kind: 'lines'; fullPath: string; skip: number; take: number; context: number }
 
 export type SearchHit = { line: number; content: string }
 /** Number of matching lines, or why the file was skipped. */
 export type FileCount = number | 'binary' | 'unreadable'
-export type SearchTold = { counts?: FileCount[]; hits?: SearchHit[] }
+export type SearchResponse = { counts?: FileCount[]; hits?: SearchHit[] }
 
 export const searchWorker = (): void => {
   const fs = process.getBuiltinModule('node:fs')
@@ -152,10 +152,10 @@ export const searchWorker = (): void => {
     return line
   }
 
-  const open = (place: string): number | null => {
+  const open = (fullPath: string): number | null => {
     try {
       const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = fs.constants
-      return fs.openSync(place, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
+      return fs.openSync(fullPath, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
     } catch {
       // Deleted, unreadable, or replaced by a symlink.
       return null
@@ -163,10 +163,10 @@ export const searchWorker = (): void => {
   }
 
   const each = (
-    place: string,
+    fullPath: string,
     hit: (from: number, line: number, body: string, text: string) => boolean,
   ): FileCount => {
-    const fd = open(place)
+    const fd = open(fullPath)
     if (fd === null) return 'unreadable'
     let line = 1
     let count = 0
@@ -211,10 +211,15 @@ export const searchWorker = (): void => {
     return `${from > 0 ? '[…] ' : ''}${shown}${to < line.length ? ' […]' : ''}`
   }
 
-  const linesOf = ({ place, skip, take, context }: Extract<SearchAsk, { kind: 'lines' }>) => {
+  const linesOf = ({
+    fullPath,
+    skip,
+    take,
+    context,
+  }: Extract<SearchRequest, { kind: 'lines' }>) => {
     const hits: SearchHit[] = []
     let passed = 0
-    each(place, (from, line, body, text) => {
+    each(fullPath, (from, line, body, text) => {
       if (passed++ < skip) return true
       const sign = text.includes('\n') ? '\n' : '\r'
       let [start, end] = [from, from + body.length]
@@ -233,10 +238,10 @@ export const searchWorker = (): void => {
     return hits
   }
 
-  parentPort?.on('message', (ask: SearchAsk) => {
-    const told: SearchTold =
+  parentPort?.on('message', (ask: SearchRequest) => {
+    const told: SearchResponse =
       ask.kind === 'count'
-        ? { counts: ask.places.map(place => each(place, () => true)) }
+        ? { counts: ask.fullPaths.map(fullPath => each(fullPath, () => true)) }
         : { hits: linesOf(ask) }
     parentPort.postMessage(told)
   })

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { Tool, ToolContext } from '../types.ts'
 import { applyEdits, planReplacement } from './patch-replace.ts'
 import { deniedResult, mayControl } from './allowed-paths.ts'
-import { telling } from './error-result.ts'
+import { withUserErrors } from './error-result.ts'
 
 /** Every method throws an error with a sentence for the model; nothing is written then. */
 export type SkillManageStore = {
@@ -15,7 +15,7 @@ export type SkillManageStore = {
   writeFile: (name: string, file: string, content: string) => string
   removeFile: (name: string, file: string) => void
   /** The real path of a linked file that may be written with this content, or removed (null). */
-  place: (name: string, file: string, content: string | null) => string
+  targetPath: (name: string, file: string, content: string | null) => string
 }
 
 const input = z.object({
@@ -104,11 +104,11 @@ export const skillManageTool = (store: SkillManageStore): Tool<typeof input> => 
     const { action, name, file_path: file } = given
     switch (action) {
       case 'write_file':
-        return store.place(name, file, writtenFile(given, ctx))
+        return store.targetPath(name, file, writtenFile(given, ctx))
       case 'patch':
-        return file ? store.place(name, file, patchedFile(given, ctx)) : null
+        return file ? store.targetPath(name, file, patchedFile(given, ctx)) : null
       case 'remove_file':
-        return store.place(name, need(file, 'file_path', action), null)
+        return store.targetPath(name, need(file, 'file_path', action), null)
       default:
         return null
     }
@@ -152,13 +152,16 @@ export const skillManageTool = (store: SkillManageStore): Tool<typeof input> => 
     kind: 'write',
     preview: ({ action, name, file_path }) =>
       file_path ? `${action} ${name} · ${file_path}` : `${action} ${name}`,
-    run: telling(async (ctx, given) => {
-      const place = changedFile(given, ctx)
+    run: withUserErrors(async (ctx, given) => {
+      const fullPath = changedFile(given, ctx)
       // Scripts of skills run later, so they need the same approval as write_file to that path.
-      if (place !== null && !(await mayControl(ctx, [place], VERBS[given.action] ?? 'change')))
+      if (
+        fullPath !== null &&
+        !(await mayControl(ctx, [fullPath], VERBS[given.action] ?? 'change'))
+      )
         return deniedResult('changing this file')
       // Checked again: the path may have become a symlink while the approval was open.
-      if (place !== null && changedFile(given, ctx) !== place)
+      if (fullPath !== null && changedFile(given, ctx) !== fullPath)
         throw new Error(`${given.file_path} now leads to another place.`)
       return { content: JSON.stringify({ success: true, ...verbs[given.action](given, ctx) }) }
     }),

@@ -11,9 +11,9 @@ import {
   waitForClose,
 } from '../../base/process.ts'
 import type { Tool, ToolContext, ToolResult } from '../types.ts'
-import { passCommand } from './command-gate.ts'
+import { approveCommand } from './command-gate.ts'
 import { createOutput, type Printed } from './command-output.ts'
-import { toPlace } from './allowed-paths.ts'
+import { resolvePath } from './allowed-paths.ts'
 
 const MAX_TIMEOUT_S = 3_600
 /** Time between SIGTERM and SIGKILL. */
@@ -46,10 +46,10 @@ export const terminal: Tool<typeof input> = {
   kind: 'execute',
   preview: ({ command }) => command,
   async run(ctx, { command, timeout, workdir, background, notify_on_complete: notify }) {
-    const cwd = workdir === undefined ? ctx.workspace : toPlace(ctx, workdir)
+    const cwd = workdir === undefined ? ctx.workspace : resolvePath(ctx, workdir)
     if (!existsSync(cwd) || !statSync(cwd).isDirectory())
       throw new Error(`The directory ${cwd} does not exist.`)
-    const refused = await passCommand(ctx, command, cwd)
+    const refused = await approveCommand(ctx, command, cwd)
     if (refused) return refused
     if (background) return startBehind(ctx, command, cwd, notify)
     return runCommand(ctx, command, cwd, timeout * 1_000)

@@ -21,25 +21,25 @@ const IMAGE = /^\.(?:png|jpe?g|gif|webp|bmp|ico|tiff?|heic|avif)$/i
 /** `text` is the decoded text; `file` maps it back to bytes. */
 export type TextFile = { text: string; file: TextBytes; sizeBytes: number; version: string }
 
-/** `place` is a real path. Throws an error the model can act on. */
-export const readTextFile = (place: string): TextFile => {
-  const fd = openPlain(place)
+/** `fullPath` is a real path. Throws an error the model can act on. */
+export const readTextFile = (fullPath: string): TextFile => {
+  const fd = openPlain(fullPath)
   try {
     const stat = fstatSync(fd)
     if (stat.isDirectory())
-      throw new Error(`${place} is a directory. Use search_files or the terminal.`)
-    if (!stat.isFile()) throw new Error(`${place} is not a regular file.`)
-    if (IMAGE.test(extname(place)))
+      throw new Error(`${fullPath} is a directory. Use search_files or the terminal.`)
+    if (!stat.isFile()) throw new Error(`${fullPath} is not a regular file.`)
+    if (IMAGE.test(extname(fullPath)))
       throw new Error(
-        `${place} is an image, not text. Look at it with vision_analyze, where that is on offer.`,
+        `${fullPath} is an image, not text. Look at it with vision_analyze, where that is on offer.`,
       )
     if (stat.size > MAX_TEXT_BYTES)
       throw new Error(
-        `${place} has ${stat.size} bytes, more than can be read at once. Use search_files, or head and sed in the terminal.`,
+        `${fullPath} has ${stat.size} bytes, more than can be read at once. Use search_files, or head and sed in the terminal.`,
       )
     const bytes = readFileSync(fd)
     const file = readTextBytes(bytes)
-    if (!file) throw new Error(`${place} is a binary file.`)
+    if (!file) throw new Error(`${fullPath} is a binary file.`)
     return { text: displayText(file), file, sizeBytes: stat.size, version: versionOf(stat) }
   } finally {
     closeSync(fd)
@@ -47,26 +47,26 @@ export const readTextFile = (place: string): TextFile => {
 }
 
 /** Opens without following a symlink that replaced the resolved path, and without blocking on a pipe. */
-const openPlain = (place: string): number => {
+const openPlain = (fullPath: string): number => {
   try {
-    return openSync(place, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
+    return openSync(fullPath, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code
     if (code === 'ENOENT' || code === 'ENOTDIR')
-      throw new Error(`${place} does not exist.${similarNames(place)}`)
-    if (code === 'EACCES' || code === 'EPERM') throw new Error(`No permission to read ${place}.`)
+      throw new Error(`${fullPath} does not exist.${similarNames(fullPath)}`)
+    if (code === 'EACCES' || code === 'EPERM') throw new Error(`No permission to read ${fullPath}.`)
     throw error
   }
 }
 
 const versionOf = (stat: { mtimeMs: number; size: number }) => `${stat.mtimeMs}-${stat.size}`
 
-const similarNames = (place: string): string => {
-  const wanted = basename(place).toLowerCase()
+const similarNames = (fullPath: string): string => {
+  const wanted = basename(fullPath).toLowerCase()
   const stem = wanted.replace(/\.[^.]*$/, '')
   let names: string[]
   try {
-    names = readdirSync(dirname(place))
+    names = readdirSync(dirname(fullPath))
   } catch {
     // The directory is missing too, so there are no similar names.
     return ''
@@ -89,12 +89,12 @@ type AsFile = { bytes: Buffer; isText: boolean; kept?: string }
 const NOTHING = 'nothing: what stood there was binary, or too large to look at'
 
 /** Encodes new text like the existing file, and lists what was kept (encoding, byte order mark, line endings). */
-export const asFile = (place: string, content: string): AsFile => {
-  const old = statOf(place)
+export const asFile = (fullPath: string, content: string): AsFile => {
+  const old = statOf(fullPath)
   const plain = { bytes: Buffer.from(content), isText: true }
   if (!old?.isFile() || old.size === 0) return plain
   // Too large to read: use the new text as is.
-  const file = old.size > MAX_TEXT_BYTES ? null : readTextBytes(readPlain(place))
+  const file = old.size > MAX_TEXT_BYTES ? null : readTextBytes(readPlain(fullPath))
   if (!file) return { ...plain, isText: false, kept: NOTHING }
   const bytes = rewriteText(file.bytes, content)
   const kept = [
@@ -107,8 +107,8 @@ export const asFile = (place: string, content: string): AsFile => {
   return { bytes, isText: true, ...(kept.length > 0 && { kept: kept.join(', ') }) }
 }
 
-const readPlain = (place: string): Buffer => {
-  const fd = openPlain(place)
+const readPlain = (fullPath: string): Buffer => {
+  const fd = openPlain(fullPath)
   try {
     return readFileSync(fd)
   } finally {
@@ -116,9 +116,9 @@ const readPlain = (place: string): Buffer => {
   }
 }
 
-const statOf = (place: string) => {
+const statOf = (fullPath: string) => {
   try {
-    return lstatSync(place)
+    return lstatSync(fullPath)
   } catch {
     // Doesn't exist; the write itself reports a missing directory.
     return null
@@ -126,33 +126,33 @@ const statOf = (place: string) => {
 }
 
 /** The text a model may have read; empty if it isn't text. */
-export const textAt = (place: string): string => {
-  const old = statOf(place)
+export const textAt = (fullPath: string): string => {
+  const old = statOf(fullPath)
   if (!old?.isFile() || old.size > MAX_TEXT_BYTES) return ''
-  const file = readTextBytes(readPlain(place))
+  const file = readTextBytes(readPlain(fullPath))
   return file ? displayText(file) : ''
 }
 
-export const isThere = (place: string): boolean => statOf(place) !== null
+export const fileExists = (fullPath: string): boolean => statOf(fullPath) !== null
 
 /** The version of each file that the model has read in this run, to detect changes by others. */
 const seenIn = (ctx: ToolContext): Map<string, string> => {
   const known = ctx.memo.get('files')
   if (known instanceof Map) return known
-  const fresh = new Map<string, string>()
-  ctx.memo.set('files', fresh)
-  return fresh
+  const created = new Map<string, string>()
+  ctx.memo.set('files', created)
+  return created
 }
 
-export const noteSeen = (ctx: ToolContext, place: string): void => {
-  const stat = statOf(place)
-  if (stat) seenIn(ctx).set(place, versionOf(stat))
+export const noteSeen = (ctx: ToolContext, fullPath: string): void => {
+  const stat = statOf(fullPath)
+  if (stat) seenIn(ctx).set(fullPath, versionOf(stat))
 }
 
 /** A warning if the file changed since the model last read it. */
-export const staleWarning = (ctx: ToolContext, place: string): string | undefined => {
-  const seen = seenIn(ctx).get(place)
-  const stat = statOf(place)
+export const staleWarning = (ctx: ToolContext, fullPath: string): string | undefined => {
+  const seen = seenIn(ctx).get(fullPath)
+  const stat = statOf(fullPath)
   return seen !== undefined && stat && versionOf(stat) !== seen
     ? 'The file had changed since it was last read in this turn.'
     : undefined

@@ -8,8 +8,8 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs'
 import { z } from 'zod'
 import type { Tool, ToolContext } from '../types.ts'
-import { guardRead, toPlace } from './allowed-paths.ts'
-import { telling } from './error-result.ts'
+import { guardRead, resolvePath } from './allowed-paths.ts'
+import { withUserErrors } from './error-result.ts'
 
 export type VisionStore = {
   /** Throws if no vision model is available. `image` is a `data:` URL. */
@@ -40,11 +40,11 @@ export const pictureType = (bytes: Buffer): string | null => {
 }
 
 const readLocal = (ctx: ToolContext, path: string): Buffer => {
-  const place = toPlace(ctx, path)
-  guardRead(ctx, place)
+  const fullPath = resolvePath(ctx, path)
+  guardRead(ctx, fullPath)
   let fd: number
   try {
-    fd = openSync(place, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
+    fd = openSync(fullPath, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
   } catch {
     // Missing, unreadable, or replaced by a symlink: the same answer.
     throw new Error(`There is no picture at ${path} that can be read.`)
@@ -79,7 +79,7 @@ export const visionAnalyzeTool = ({ look, fetch }: VisionStore): Tool<typeof inp
   input,
   kind: 'read',
   preview: ({ image_url }) => (image_url.startsWith('data:') ? 'a picture' : image_url),
-  run: telling(async (ctx, { image_url: given, question }) => {
+  run: withUserErrors(async (ctx, { image_url: given, question }) => {
     const read = async (): Promise<Buffer> => {
       if (/^data:/i.test(given)) return readData(given)
       if (!/^https?:/i.test(given)) return readLocal(ctx, given.replace(/^file:\/\//i, ''))

@@ -1,7 +1,7 @@
 /** Tool: searches the web. */
 import { z } from 'zod'
 import type { Tool } from '../types.ts'
-import { telling } from './error-result.ts'
+import { withUserErrors } from './error-result.ts'
 
 export type WebSearchStore = {
   /** Throws if the service doesn't answer. */
@@ -20,7 +20,7 @@ export const webSearchTool = ({ search }: WebSearchStore): Tool<typeof input> =>
   input,
   kind: 'read',
   preview: ({ query }) => query,
-  run: telling(async (ctx, { query }) => {
+  run: withUserErrors(async (ctx, { query }) => {
     const web = await search(query, ctx.signal)
     return {
       preview: `${query} · ${web.length} pages`,

@@ -1,7 +1,7 @@
 /** Tool: writes a whole file, creating directories as needed. */
 import { z } from 'zod'
 import type { Tool } from '../types.ts'
-import { deniedResult, guardWrite, mayWrite, toName, toPlace } from './allowed-paths.ts'
+import { deniedResult, guardWrite, mayWrite, displayPath, resolvePath } from './allowed-paths.ts'
 import { replaceFile } from './replace-file.ts'
 import { asFile, noteSeen, staleWarning, textAt } from './text-file.ts'
 
@@ -18,19 +18,19 @@ export const writeFile: Tool<typeof input> = {
   kind: 'write',
   preview: ({ path }) => path,
   async run(ctx, { path, content: given }) {
-    const place = toPlace(ctx, path)
-    guardWrite(ctx, place)
-    const content = ctx.secrets?.reveal(given, textAt(place)) ?? given
-    if (!(await mayWrite(ctx, [place], 'write'))) return deniedResult('writing this file')
-    await ctx.beforeChange?.([place])
+    const fullPath = resolvePath(ctx, path)
+    guardWrite(ctx, fullPath)
+    const content = ctx.secrets?.reveal(given, textAt(fullPath)) ?? given
+    if (!(await mayWrite(ctx, [fullPath], 'write'))) return deniedResult('writing this file')
+    await ctx.beforeChange?.([fullPath])
     // Resolved again: the path may have become a symlink while the approval was open.
-    if (toPlace(ctx, path) !== place) throw new Error(`${path} now leads to another place.`)
-    const warning = staleWarning(ctx, place)
-    const { bytes, kept } = asFile(place, content)
-    const { createdDirs } = replaceFile(place, bytes)
-    noteSeen(ctx, place)
+    if (resolvePath(ctx, path) !== fullPath) throw new Error(`${path} now leads to another place.`)
+    const warning = staleWarning(ctx, fullPath)
+    const { bytes, kept } = asFile(fullPath, content)
+    const { createdDirs } = replaceFile(fullPath, bytes)
+    noteSeen(ctx, fullPath)
     return {
-      preview: toName(ctx, place),
+      preview: displayPath(ctx, fullPath),
       content: JSON.stringify({
         bytes_written: bytes.length,
         dirs_created: createdDirs,
