@@ -1,6 +1,6 @@
 /** A connection to one agent's process: greeted, its version and abilities checked, its requests handed to whoever serves them. */
 import type * as acp from '@agentclientprotocol/sdk'
-import type { Child } from './child.ts'
+import type { Child } from './agent-process.ts'
 import { lineStream } from './ndjson-stream.ts'
 import { Initialized } from './updates.ts'
 

@@ -4,7 +4,7 @@ import type { RunMessage } from '../types.ts'
 import type { Running } from './agents.ts'
 import { within } from './connection.ts'
 import { createReplay, type ReplayOptions } from './replay.ts'
-import type { PassedOn } from './passed-servers.ts'
+import type { PassedOn } from './mcp-servers.ts'
 import { createSession, type Session, takeOpened } from './session.ts'
 import { Listed, Opened } from './updates.ts'
 

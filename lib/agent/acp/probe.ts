@@ -1,5 +1,5 @@
 /** Starts an agent to see whether it answers, and ends it. */
-import { type Child, startChild } from './child.ts'
+import { type Child, startChild } from './agent-process.ts'
 import { connectAgent, type Services } from './connection.ts'
 
 export type ProbeOptions = {

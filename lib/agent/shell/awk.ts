@@ -1,6 +1,6 @@
 /** Classifies awk programs: the commands they run and the files they write. */
 import { OUTSIDE, UNCLEAR } from './labels.ts'
-import type { AddFinding } from './touching.ts'
+import type { AddFinding } from './path-effects.ts'
 import type { SimpleCommand } from './types.ts'
 
 const AWK_RUNS = /\bsystem\s*\(|\|\s*&?\s*getline|\bgetline\b|\|&|@load|@include/

@@ -2,9 +2,9 @@
 import { blockedInCode, namesInParts, removedPaths, runsComputedText, textsIn } from './code.ts'
 import { namedPrograms } from './outside-workspace.ts'
 import { readGit } from './git.ts'
-import { touchedFiles } from './files.ts'
+import { touchedFiles } from './touched-files.ts'
 import { moduleRuns, type Runs, runsOf } from './interpreters.ts'
-import { classifyCommand } from './judge.ts'
+import { classifyCommand } from './classify.ts'
 import { CODE_FLAG, CONTROL, ELSEWHERE, OWN_ADDRESS, SHELL_FLAG, UNCLEAR } from './labels.ts'
 import {
   hasPackageIn,
@@ -14,13 +14,13 @@ import {
   isProgramDirectory,
   languageOfFile,
   readScript,
-} from './local.ts'
+} from './local-programs.ts'
 import { blockedInUnclear } from './blocked-commands.ts'
 import { reachesUs } from './network.ts'
 import { absolute, controlIn, isSecret, kindOf } from './paths.ts'
 import { projectTexts } from './project.ts'
-import { startedIn } from './touching.ts'
-import { readShell } from './reader.ts'
+import { startedIn } from './path-effects.ts'
+import { readShell } from './walk.ts'
 import { resolvePath, type Shell, type Trouble } from './state.ts'
 import { hasUnknown, UNKNOWN } from './syntax.ts'
 import type { Finding, ShellContext, SimpleCommand } from './types.ts'

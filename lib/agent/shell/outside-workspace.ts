@@ -1,5 +1,5 @@
 /** Programs and projects that can't be checked before they run (archives, libraries, build files): their location decides. */
-import { isProgramDirectory } from './local.ts'
+import { isProgramDirectory } from './local-programs.ts'
 import { absolute, isInWorkspace } from './paths.ts'
 import { hasUnknown } from './syntax.ts'
 import type { ShellContext, SimpleCommand } from './types.ts'

@@ -1,6 +1,6 @@
 /** Shell commands in project files (package.json, makefiles) that a build tool would run. */
 import { join } from 'node:path/posix'
-import { readScript } from './local.ts'
+import { readScript } from './local-programs.ts'
 import { resolvePath, type Shell } from './state.ts'
 import { DATA } from './syntax.ts'
 import type { SimpleCommand } from './types.ts'

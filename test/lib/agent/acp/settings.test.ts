@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { isFetched, startLimit, telling } from '../../../../lib/agent/acp/startup.ts'
-import { createNoise } from '../../../../lib/agent/acp/log-limit.ts'
+import { createNoise } from '../../../../lib/agent/acp/log-limiter.ts'
 import { using } from './_external.ts'
 
 const test = suite('acp settings')

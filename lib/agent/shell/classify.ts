@@ -25,11 +25,11 @@ import {
   classifyControlAccess,
   classifyOwnAccess,
   classifyPaths,
-} from './touching.ts'
-import { touchedFiles, readsOf } from './files.ts'
+} from './path-effects.ts'
+import { touchedFiles, readsOf } from './touched-files.ts'
 import { HIDDEN_INDEX, hasUnknown, UNKNOWN } from './syntax.ts'
 import type { Finding, ShellContext, SimpleCommand } from './types.ts'
-import type { LocalPrograms } from './local.ts'
+import type { LocalPrograms } from './local-programs.ts'
 
 const ASKS: Record<'command' | 'write' | 'system' | 'secret', string> = {
   command: 'program starts another command',

@@ -1,5 +1,5 @@
 /** Effects of a command on the paths it names: workspace, system, control files, and our own address. */
-import type { touchedFiles } from './files.ts'
+import type { touchedFiles } from './touched-files.ts'
 import { DESTRUCTIVE, readGit } from './git.ts'
 import { CONTROL, OUTSIDE, OWN_ADDRESS, UNCLEAR } from './labels.ts'
 import { reachesUnknownPort, reachesUs } from './network.ts'
