@@ -1,11 +1,11 @@
-/** Follows a command line into everything it would run and collects the reasons for approval. */
-import { blockedInCode, namesInParts, removedPaths, runsComputedText, textsIn } from './code.ts'
 import { namedPrograms } from './outside-workspace.ts'
 import { readGit } from './git.ts'
 import { touchedFiles } from './touched-files.ts'
 import { moduleRuns, type Runs, runsOf } from './interpreters.ts'
 import { classifyCommand } from './classify.ts'
-import { CODE_FLAG, CONTROL, ELSEWHERE, OWN_ADDRESS, SHELL_FLAG, UNCLEAR } from './labels.ts'
+import { Findings, isSevere } from './findings.ts'
+import { inspectCode } from './inspect-code.ts'
+import { CODE_FLAG, ELSEWHERE, UNCLEAR } from './labels.ts'
 import {
   hasPackageIn,
   isBuildWrapper,
@@ -16,8 +16,7 @@ import {
   readScript,
 } from './local-programs.ts'
 import { blockedInUnclear } from './blocked-commands.ts'
-import { reachesUs } from './network.ts'
-import { absolute, controlIn, isSecret, kindOf } from './paths.ts'
+import { kindOf } from './paths.ts'
 import { projectTexts } from './project.ts'
 import { startedIn } from './path-effects.ts'
 import { readShell } from './walk.ts'
@@ -44,23 +43,6 @@ const OWN_STARTUP =
   /^(?:\.(?:bashrc|bash_profile|bash_aliases|profile|zshrc|zprofile|zshenv|nvm\/nvm\.sh|nvm\/bash_completion|cargo\/env|sdkman\/bin\/sdkman-init\.sh|asdf\/asdf\.sh|rvm\/scripts\/rvm|ghcup\/env|deno\/env|local\/bin\/env)|(?:mini|ana)conda3\/(?:etc\/profile\.d\/conda\.sh|bin\/activate)|emsdk\/emsdk_env\.sh|esp\/esp-idf\/export\.sh)$/
 const ACTIVATES = /(?:^|\/)(?:\.?v?env[\w.-]*|[\w.-]*venv)\/(?:bin|Scripts)\/activate$/
 
-/** Reasons that count even inside an ordinary build of the project. */
-const GRAVE = new Set([
-  CONTROL,
-  OWN_ADDRESS,
-  'delete outside the workspace',
-  'delete in root path',
-  'credential file read',
-  'write to a startup or login file',
-  'pipe remote content to shell',
-  'decoded text piped to shell',
-  'execute remote script via process substitution',
-  'network shell',
-  'scheduled command',
-  'git configuration that runs programs',
-  'write to block device',
-])
-
 /** Build tools: their output is a program of the project, which runs like its tests. */
 const BUILDS =
   /^(?:make|gmake|cmake|ctest|ninja|meson|cargo|go|gcc|g\+\+|cc|c\+\+|clang(?:\+\+)?|ld|rustc|npm|pnpm|yarn|bun|tsc|dotnet|swift|swiftc|mvn|gradle|gradlew|mvnw|javac|zig|stack|cabal|ghc|dune|nim|bazel|configure|autoreconf|pytest|jest|vitest|eslint|prettier|sleep|timeout|env|time|sudo|nice|nohup)$/
@@ -74,144 +56,88 @@ const TROUBLE: Record<Trouble, Finding> = {
   'fork bomb': { label: 'fork bomb', blocked: 'a fork bomb' },
 }
 
-export const inspect = (text: string, context: ShellContext): Inspection => {
-  let findings: Finding[] = []
-  const commands: string[][] = []
-  const simples: SimpleCommand[] = []
-  let isReadOnly = true
-  let isClear = true
-  let nested = 0
-  let scripts = 0
-  const running = new Set<string>()
-  const hasPackage = hasPackageIn(context)
+/** Inspects a command text: what it would run, and why that needs approval. */
+export const inspect = (text: string, context: ShellContext): Inspection =>
+  new Inspector(context).inspect(text)
 
-  const add = (label: string, more: Partial<Finding> = {}) => {
-    findings.push({ label, ...more })
-    if (more.isUnclear) isClear = false
-  }
-  const unclear = () => add(UNCLEAR, { isUnclear: true })
+class Inspector {
+  readonly #context: ShellContext
+  readonly #findings = new Findings()
+  readonly #commands: string[][] = []
+  readonly #simples: SimpleCommand[] = []
+  readonly #hasPackage: (program: string) => boolean
+  #isReadOnly = true
+  /** Depth below the text itself. */
+  #nested = 0
+  /** Scripts opened, and the paths of those being followed. */
+  #scripts = 0
+  readonly #running = new Set<string>()
 
-  /** Collects findings separately instead of adding them. */
-  const apart = (run: () => void): Finding[] => {
-    const before = findings
-    const wasClear = isClear
-    findings = []
-    run()
-    const found = findings
-    findings = before
-    isClear = wasClear
-    return found
-  }
-  const keep = (found: readonly Finding[]) => {
-    for (const { label, ...more } of found) add(label, more)
+  constructor(context: ShellContext) {
+    this.#context = context
+    this.#hasPackage = hasPackageIn(context)
   }
 
-  const code = (source: string, shell: Shell, isInline: boolean): void => {
-    if (isInline) add(CODE_FLAG)
-    const reason = blockedInCode(source)
-    if (reason !== undefined) add(CODE_FLAG, { blocked: reason })
-    if (runsComputedText(source)) unclear()
-    for (const { text: literal, isRun } of textsIn(source)) {
-      if (!isRun && !/\s/.test(literal.trim())) {
-        if (isInline || literal.includes('/')) literalPath(literal, shell)
-        continue
-      }
-      const found = apart(() => {
-        if (literal.length < 20_000) shell.run(literal.replace(/\\(["'])/g, '$1'))
-      })
-      // Words that aren't run prove too little: "reboot when done" is a sentence.
-      const deadly = found.filter(
-        ({ blocked: why }) => why !== undefined && (isRun || why !== 'shutting the machine down'),
-      )
-      keep(deadly)
-      if (isRun)
-        keep(
-          found.filter(
-            each =>
-              !each.isUnclear &&
-              each.blocked === undefined &&
-              each.label !== SHELL_FLAG &&
-              (isInline || each.label !== CODE_FLAG),
-          ),
-        )
+  inspect(text: string): Inspection {
+    const findings = this.#findings
+    const isWhole = readShell(text, this.#context, {
+      visit: (simple, shell) => this.#visit(simple, shell),
+      report: what => findings.addAll([TROUBLE[what]]),
+    })
+    if (!isWhole) findings.isClear = false
+    const { isClear } = findings
+    if (!isClear || findings.list.some(({ label }) => label === CODE_FLAG)) {
+      const blocked = isClear ? undefined : blockedInUnclear(text, this.#simples)
+      if (blocked !== undefined) findings.add(UNCLEAR, { blocked })
     }
-    for (const path of removedPaths(source)) {
-      const kind = kindOf(path, shell.cwd, context)
-      if (kind !== 'workspace' && kind !== 'temporary') add('delete outside the workspace')
+    return {
+      findings: findings.list,
+      commands: this.#commands,
+      isReadOnly: this.#isReadOnly && findings.list.length === 0 && this.#simples.length > 0,
+      isClear,
+      simples: this.#simples,
     }
-    if (
-      context.ownAddresses?.length &&
-      reachesUs(source, context.ownAddresses) &&
-      /localhost|127\.\d|0\.0\.0\.0|::1|gethostname|AGENT_|HERMES_/.test(source)
-    )
-      add(OWN_ADDRESS, { isControl: true })
-    if (
-      namesInParts(
-        textsIn(source).map(({ text: literal }) => literal),
-        context,
-      )
-    )
-      add(CONTROL, { isControl: true })
-    if (
-      context.controlPaths?.length &&
-      /\b(?:AGENT_HOME|AGENT_WEBUI_\w+|HERMES_HOME)\b/.test(source)
-    )
-      add(CONTROL, { isControl: true })
   }
 
-  /** A script literal that names a protected path. */
-  const literalPath = (literal: string, shell: Shell): void => {
-    if (literal.length > 500) return
-    if (
-      controlIn(literal, shell.cwd, context) !== undefined ||
-      context.controlPaths?.some(
-        path =>
-          literal.length > 5 &&
-          path.endsWith(`/${literal.replace(/^[~.]?\//, '')}`) &&
-          literal.includes('/'),
-      )
-    )
-      add(CONTROL, { isControl: true })
-    const full = absolute(literal, shell.cwd, context)
-    if (full !== null && literal.includes('/') && isSecret(full, context))
-      add('credential file read')
-  }
-
-  const inScript = (path: string, run: () => unknown): unknown => {
-    if (running.has(path)) return
-    if (++scripts > MAX_SCRIPTS) return unclear()
-    running.add(path)
-    nested++
+  /** Follows a script, unless it is being followed already. */
+  #once(path: string, run: () => unknown): unknown {
+    if (this.#running.has(path)) return
+    if (++this.#scripts > MAX_SCRIPTS) return this.#findings.addUnclear()
+    this.#running.add(path)
+    this.#nested++
     run()
-    nested--
-    running.delete(path)
+    this.#nested--
+    this.#running.delete(path)
   }
 
-  const file = (
+  /** Follows the content of a script file. */
+  #file(
     path: string,
     simple: SimpleCommand,
     shell: Shell,
     more: { isSourced?: boolean; isCode?: boolean; args?: string[] },
-  ): unknown => {
+  ): unknown {
     // A script name that is only known at run time.
-    if (hasUnknown(path)) return unclear()
-    const full = resolvePath(path, { cwd: simple.cwd, context })
-    if (full === null) return unclear()
-    if (/[*?[]/.test(path)) return more.isCode ? undefined : unclear()
-    if (/^\/(?:dev|proc)\//.test(full)) return unclear()
+    if (hasUnknown(path)) return this.#findings.addUnclear()
+    const full = this.#resolve(path, simple)
+    if (full === null) return this.#findings.addUnclear()
+    if (/[*?[]/.test(path)) return more.isCode ? undefined : this.#findings.addUnclear()
+    if (/^\/(?:dev|proc)\//.test(full)) return this.#findings.addUnclear()
     if (
       more.isSourced &&
-      (full.startsWith(`${context.home}/`)
-        ? OWN_STARTUP.test(full.slice(context.home.length + 1))
+      (full.startsWith(`${this.#context.home}/`)
+        ? OWN_STARTUP.test(full.slice(this.#context.home.length + 1))
         : /^\/etc\/(?:profile|bash\.bashrc|bashrc|profile\.d\/[\w.-]+)$/.test(full))
     )
       return
     const written = shell.files.get(full)
     if (written !== undefined) {
-      if (written === null) return unclear()
+      if (written === null) return this.#findings.addUnclear()
       const isCode = more.isCode || languageOfFile(full, written) === 'code'
-      return inScript(full, (): unknown =>
-        isCode ? code(written, shell, true) : shell.run(written, more.args ?? []),
+      return this.#once(full, (): unknown =>
+        isCode
+          ? inspectCode(written, shell, this.#findings, true)
+          : shell.run(written, more.args ?? []),
       )
     }
     const found = readScript(full)
@@ -222,94 +148,95 @@ export const inspect = (text: string, context: ShellContext): Inspection => {
         !more.isCode &&
         !(more.isSourced && ACTIVATES.test(full))
       )
-        unclear()
-      else if (!isProjectPath(path, { cwd: simple.cwd, context }) && !more.isCode) unclear()
+        this.#findings.addUnclear()
+      else if (!this.#isProjectPath(path, simple) && !more.isCode) this.#findings.addUnclear()
       return
     }
-    if (shell.hasWaited) return unclear()
+    if (shell.hasWaited) return this.#findings.addUnclear()
     if (found.isBinary) {
-      if (kindOf(path, simple.cwd, context) !== 'workspace' || more.isCode || more.isSourced)
-        unclear()
+      if (kindOf(path, simple.cwd, this.#context) !== 'workspace' || more.isCode || more.isSourced)
+        this.#findings.addUnclear()
       return
     }
     const isCode = more.isCode || languageOfFile(full, found.text) === 'code'
-    if (isCode && !isProjectPath(path, { cwd: simple.cwd, context }) && !isProgramDirectory(full))
-      add(ELSEWHERE)
-    inScript(full, () => {
-      if (isCode) return code(found.text, shell, false)
+    if (isCode && !this.#isProjectPath(path, simple) && !isProgramDirectory(full))
+      this.#findings.add(ELSEWHERE)
+    this.#once(full, () => {
+      if (isCode) return inspectCode(found.text, shell, this.#findings, false)
       if (isBuildWrapper(full) || (more.isSourced && ACTIVATES.test(full))) {
-        const reasons = apart(() =>
+        const reasons = this.#findings.collect(() =>
           found.isWhole && found.text.length < 60_000
             ? shell.run(found.text, more.args ?? null)
             : undefined,
         )
-        return keep(
-          reasons.filter(({ label, blocked }) => blocked !== undefined || GRAVE.has(label)),
-        )
+        return this.#findings.addAll(reasons.filter(isSevere))
       }
-      if (!found.isWhole) return unclear()
+      if (!found.isWhole) return this.#findings.addUnclear()
       shell.run(found.text, more.args ?? [])
     })
   }
 
-  const follow = (runs: readonly Runs[], simple: SimpleCommand, shell: Shell): void => {
+  /** Follows what a program runs: shell text, code, and script files. */
+  #follow(runs: readonly Runs[], simple: SimpleCommand, shell: Shell): void {
     for (const each of runs) {
       switch (each.kind) {
         case 'unknown':
-          unclear()
+          this.#findings.addUnclear()
           break
         case 'shell':
           if (each.text.trim() === '') break
-          if (each.text.startsWith(UNKNOWN) || /^[\0\u0001\s]+$/.test(each.text)) unclear()
-          nested++
+          if (each.text.startsWith(UNKNOWN) || /^[\0\u0001\s]+$/.test(each.text))
+            this.#findings.addUnclear()
+          this.#nested++
           shell.run(each.text, each.args ?? shell.positional)
-          nested--
+          this.#nested--
           break
         case 'code':
-          nested++
-          code(each.text, shell, true)
-          nested--
+          this.#nested++
+          inspectCode(each.text, shell, this.#findings, true)
+          this.#nested--
           break
         case 'file':
-          file(each.path, simple, shell, {
+          this.#file(each.path, simple, shell, {
             isCode: each.language === 'code',
-            ...(each.isSourced && { isSourced: true }),
-            ...(each.args && { args: each.args }),
+            isSourced: each.isSourced,
+            args: each.args,
           })
       }
     }
   }
 
-  const visit = (given: SimpleCommand, shell: Shell): void => {
-    if (simples.length >= MAX_SIMPLES) {
-      unclear()
+  #visit(given: SimpleCommand, shell: Shell): void {
+    if (this.#simples.length >= MAX_SIMPLES) {
+      this.#findings.addUnclear()
       return
     }
     let simple = given
     const inner = innerCommands(simple)
     if (inner.length > 0) simple = { ...simple, wraps: true }
-    simples.push(simple)
-    if (nested === 0) commands.push([simple.path, ...simple.args])
-    if (shell.aliases.has(simple.path)) unclear()
-    const result = classifyCommand(simple, context, {
-      hasPackage,
+    this.#simples.push(simple)
+    if (this.#nested === 0) this.#commands.push([simple.path, ...simple.args])
+    if (shell.aliases.has(simple.path)) this.#findings.addUnclear()
+    const result = classifyCommand(simple, this.#context, {
+      hasPackage: this.#hasPackage,
       hasQuoted: shell.hasQuoted,
-      isLocalProgram: (path, cwd) => isLocalProgram(path, cwd, context),
+      isLocalProgram: (path, cwd) => isLocalProgram(path, cwd, this.#context),
       classifyFile: ({ path, args }) => {
-        if (hasUnknown(path)) return unclear()
-        if (!isProjectPath(path, { cwd: simple.cwd, context })) unclear()
-        file(path, simple, shell, { args })
+        if (hasUnknown(path)) return this.#findings.addUnclear()
+        if (!this.#isProjectPath(path, simple)) this.#findings.addUnclear()
+        this.#file(path, simple, shell, { args })
       },
     })
-    for (const { label, ...more } of result.findings) add(label, more)
-    if (!result.isReadOnly) isReadOnly = false
-    nested++
+    this.#findings.addAll(result.findings)
+    if (!result.isReadOnly) this.#isReadOnly = false
+    this.#nested++
     const [dir] = simple.wraps ? startedIn(simple) : []
     // Only the wrapped program starts there.
-    const cwd = dir === undefined ? simple.cwd : resolvePath(dir, { cwd: simple.cwd, context })
+    const cwd = dir === undefined ? simple.cwd : this.#resolve(dir, simple)
     for (const each of inner) {
       if ('text' in each) {
-        if (each.text.startsWith(UNKNOWN) || each.text.startsWith('\u0001')) unclear()
+        if (each.text.startsWith(UNKNOWN) || each.text.startsWith('\u0001'))
+          this.#findings.addUnclear()
         shell.run(each.text)
         continue
       }
@@ -318,7 +245,7 @@ export const inspect = (text: string, context: ShellContext): Inspection => {
         hasUnknown(path) || /[*?]/.test(path)
           ? UNKNOWN
           : (path.split('/').at(-1) ?? '').toLowerCase()
-      visit(
+      this.#visit(
         {
           ...simple,
           cwd,
@@ -332,30 +259,39 @@ export const inspect = (text: string, context: ShellContext): Inspection => {
         shell,
       )
     }
-    nested--
+    this.#nested--
     const git = simple.name === 'git' ? readGit(simple.args).runs : []
-    follow([...runsOf(simple), ...git, ...moduleRuns(simple)], simple, shell)
-    if (namedPrograms(simple).some(path => isFresh(path, simple, shell))) unclear()
+    this.#follow([...runsOf(simple), ...git, ...moduleRuns(simple)], simple, shell)
+    if (namedPrograms(simple).some(path => this.#isWrittenHere(path, simple, shell)))
+      this.#findings.addUnclear()
     for (const text of projectTexts(simple, shell)) {
-      if (text === null) unclear()
+      if (text === null) this.#findings.addUnclear()
       else {
-        nested++
-        const reasons = apart(() => shell.run(text))
-        nested--
-        keep(reasons.filter(({ label, blocked }) => blocked !== undefined || GRAVE.has(label)))
+        this.#nested++
+        const reasons = this.#findings.collect(() => shell.run(text))
+        this.#nested--
+        this.#findings.addAll(reasons.filter(isSevere))
       }
     }
-    remember(simple, shell, result.isReadOnly)
+    this.#recordWrites(simple, shell, result.isReadOnly)
+  }
+
+  #resolve(path: string, { cwd }: SimpleCommand): string | null {
+    return resolvePath(path, { cwd, context: this.#context })
+  }
+
+  #isProjectPath(path: string, { cwd }: SimpleCommand): boolean {
+    return isProjectPath(path, { cwd, context: this.#context })
   }
 
   /** Whether this command line itself created the program from unchecked content. */
-  const isFresh = (path: string, simple: SimpleCommand, shell: Shell): boolean => {
-    const full = hasUnknown(path) ? null : resolvePath(path, { cwd: simple.cwd, context })
+  #isWrittenHere(path: string, simple: SimpleCommand, shell: Shell): boolean {
+    const full = hasUnknown(path) ? null : this.#resolve(path, simple)
     return full !== null && shell.files.has(full)
   }
 
   /** Records written files, because a later command may run them. */
-  const remember = (simple: SimpleCommand, shell: Shell, isQuiet: boolean): void => {
+  #recordWrites(simple: SimpleCommand, shell: Shell, isQuiet: boolean): void {
     if (isQuiet) return
     const { writes, fills } = touchedFiles(simple)
     if (
@@ -368,7 +304,7 @@ export const inspect = (text: string, context: ShellContext): Inspection => {
     if (/^(?:chmod|chown|chgrp|touch|mkdir)$/.test(simple.name)) return
     const redirected = new Set(simple.redirects.map(({ target }) => target))
     for (const path of writes) {
-      const full = redirected.has(path) ? null : resolvePath(path, { cwd: simple.cwd, context })
+      const full = redirected.has(path) ? null : this.#resolve(path, simple)
       if (full === null || BUILDS.test(simple.name)) continue
       shell.files.set(
         full,
@@ -377,25 +313,5 @@ export const inspect = (text: string, context: ShellContext): Inspection => {
     }
     if (fills.length > 0 && /^(?:tar|bsdtar|unzip|7za?|unrar|cpio|patch|rsync)$/.test(simple.name))
       shell.hasWaited = true
-  }
-
-  const isWhole = readShell(text, context, {
-    visit,
-    report: what => {
-      const { label, ...more } = TROUBLE[what]
-      add(label, more)
-    },
-  })
-  if (!isWhole) isClear = false
-  if (!isClear || findings.some(({ label }) => label === CODE_FLAG)) {
-    const reason = isClear ? undefined : blockedInUnclear(text, simples)
-    if (reason !== undefined) add(UNCLEAR, { blocked: reason })
-  }
-  return {
-    findings,
-    commands,
-    isReadOnly: isReadOnly && findings.length === 0 && simples.length > 0,
-    isClear,
-    simples,
   }
 }
