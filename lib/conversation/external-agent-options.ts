@@ -1,7 +1,7 @@
 /** Modes, options and commands of the external agent that serves a session. */
 import type { ExternalAgents } from '../agent/acp/agents.ts'
 import { setMode, setOption } from '../agent/acp/options.ts'
-import { joinForChoices, toSaved } from '../agent/acp/attach-session.ts'
+import { attachForSettings, toSavedSession } from '../agent/acp/attach-session.ts'
 import type { Session } from '../agent/acp/session.ts'
 import { invalid } from '../errors.ts'
 import type { ExternalAgent } from '../schema/external.ts'
@@ -111,7 +111,7 @@ export const createExternalAgentOptions = ({
   const store = ({ id, home, agent }: ExternalAgentTarget, session: Session) => {
     const side = externalFor({ sessionId: id, home }, sessions)
     const stored = side.load(agent.id)
-    const chosen = toSaved(session, { workspace: '' }, { mark: '', cost: 0 })
+    const chosen = toSavedSession(session, { workspace: '' }, { mark: '', cost: 0 })
     const { mode, options } = chosen
     if (stored?.owner === id) side.save(agent.id, { ...stored, mode, options })
   }
@@ -124,7 +124,7 @@ export const createExternalAgentOptions = ({
       const side = externalFor({ sessionId: id, home }, sessions)
       const workspace = row.workspace || home.dir
       const work = external.use(endpoint, side, running =>
-        joinForChoices(running, side, agent, { sessionKey: id, workspace }),
+        attachForSettings(running, side, agent, { sessionKey: id, workspace }),
       )
       await callAgent(agent.name, work)
       return view(sessionId)

@@ -2,11 +2,11 @@
 import { redactValue } from '../redact/redact.ts'
 import { setImmediate } from 'node:timers/promises'
 import type { ExternalAgents } from '../agent/acp/agents.ts'
-import { toSaved } from '../agent/acp/attach-session.ts'
-import { markOf } from '../agent/acp/history-hash.ts'
-import { passedOn } from '../agent/acp/mcp-servers.ts'
-import { adoptPast, listPast } from '../agent/acp/list-sessions.ts'
-import { withoutPlace } from '../agent/acp/prompt.ts'
+import { toSavedSession } from '../agent/acp/attach-session.ts'
+import { historyHash } from '../agent/acp/history-hash.ts'
+import { toAcpServers } from '../agent/acp/mcp-servers.ts'
+import { adoptSession, listAgentSessions } from '../agent/acp/list-sessions.ts'
+import { stripWorkspacePrefix } from '../agent/acp/prompt.ts'
 import { conflict } from '../errors.ts'
 import type { Home } from '../profiles/home.ts'
 import type { AgentSessions, Adopted } from '../schema/external.ts'
@@ -62,7 +62,7 @@ export const createExternalAgentSessions = (deps: ExternalAgentSessionsOptions) 
     const workspace = row.workspace || home.dir
     const found = await callAgent(
       agent.name,
-      external.use(endpoint, side, running => listPast(running, workspace)),
+      external.use(endpoint, side, running => listAgentSessions(running, workspace)),
     )
     if (!found) return { sessions: [], note: `${agent.name} doesn't list its sessions.` }
     const held = await holders(agent.id)
@@ -105,11 +105,11 @@ export const createExternalAgentSessions = (deps: ExternalAgentSessionsOptions) 
         const served = { provider: endpoint.provider, model: endpoint.model }
         const work = external.use(endpoint, side, async running => {
           const options = { workspace, served }
-          const { session, told } = await adoptPast(
+          const { session, replayed: told } = await adoptSession(
             running,
             theirs,
             options,
-            passedOn(side, agent, running.connection.can),
+            toAcpServers(side, agent, running.connection.capabilities),
             signal,
           )
           const messages = told?.messages ?? []
@@ -127,15 +127,18 @@ export const createExternalAgentSessions = (deps: ExternalAgentSessionsOptions) 
           const history = expandSkills(toConversation(sessions.load(id)), text =>
             deps.expandSkill(home, text),
           )
-          const mark = markOf(withoutPlace(history, workspace))
-          side.save(agent.id, toSaved(session, { workspace, sessionKey: id }, { mark, cost: 0 }))
+          const mark = historyHash(stripWorkspacePrefix(history, workspace))
+          side.save(
+            agent.id,
+            toSavedSession(session, { workspace, sessionKey: id }, { mark, cost: 0 }),
+          )
           running.sessions.set(id, session)
           return told
         })
         const told = await callAgent(agent.name, work)
         await sessions.sync(id)
         deps.onChange(id)
-        const left = told?.left ?? 0
+        const left = told?.omitted ?? 0
         const note = !told
           ? `${agent.name} continues that session but doesn't provide its messages, so they aren't shown.`
           : left > 0

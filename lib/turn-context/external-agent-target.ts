@@ -1,6 +1,6 @@
 /** Finds the external agent that serves a session. */
 import type { ModelEndpoint } from '../agent/types.ts'
-import { sayError } from '../agent/acp/failures.ts'
+import { errorText } from '../agent/acp/failures.ts'
 import { invalid, UserError, unavailable } from '../errors.ts'
 import type { Home } from '../profiles/home.ts'
 import { redact } from '../redact/redact.ts'
@@ -51,6 +51,6 @@ export const callAgent = async <T>(name: string, work: Promise<T>): Promise<T> =
   try {
     return await work
   } catch (error) {
-    throw unavailable(`${name}: ${redact(sayError(error)).slice(0, 500)}`)
+    throw unavailable(`${name}: ${redact(errorText(error)).slice(0, 500)}`)
   }
 }

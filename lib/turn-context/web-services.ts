@@ -1,6 +1,6 @@
 /** Web search, page extraction and vision for a home. Libraries are loaded on first use. */
 import type { Dispatcher } from 'undici'
-import { pictureType, type VisionStore } from '../agent/tools/vision-analyze.ts'
+import { imageType, type VisionStore } from '../agent/tools/vision-analyze.ts'
 import type { WebExtractStore } from '../agent/tools/web-extract.ts'
 import type { WebSearchStore } from '../agent/tools/web-search.ts'
 import type { ModelEndpoint, WireMessage } from '../agent/types.ts'
@@ -66,7 +66,7 @@ export const createImageProxy = (dispatcher: WebServicesOptions['dispatcher']) =
   const fetchImage = createImageFetch(dispatcher)
   return async (home: Home, url: string, maxBytes: number, signal: AbortSignal) => {
     const data = await fetchImage(home, url, maxBytes, signal)
-    const type = pictureType(data)
+    const type = imageType(data)
     if (!type) throw unavailable('Not a PNG, JPEG, GIF or WebP image.')
     return { type, data }
   }

@@ -2,23 +2,23 @@
 import { stripVTControlCharacters } from 'node:util'
 import { killGroup, spawnGroup, terminateGroup } from '../../base/process.ts'
 
-export type ChildOptions = {
+export type AgentProcessOptions = {
   command: readonly string[]
   cwd: string
   env: Readonly<Record<string, string>>
   /** How long it may take to end when it is asked to. */
   graceMs: number
   /** One line of its standard error. */
-  onComplaint: (line: string) => void
+  onStderrLine: (line: string) => void
 }
 
 const TAIL_CHARS = 8_000
 const LINE_CHARS = 500
 const NOTICE_MS = 250
 
-export type Child = ReturnType<typeof startChild>
+export type AgentProcess = ReturnType<typeof spawnAgent>
 
-export const startChild = ({ command, cwd, env, graceMs, onComplaint }: ChildOptions) => {
+export const spawnAgent = ({ command, cwd, env, graceMs, onStderrLine }: AgentProcessOptions) => {
   const [file = '', ...args] = command
   const child = spawnGroup(file, args, { cwd, env, stdio: ['pipe', 'pipe', 'pipe'] })
   const { stdin, stdout } = child
@@ -28,7 +28,7 @@ export const startChild = ({ command, cwd, env, graceMs, onComplaint }: ChildOpt
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     const plain = stripVTControlCharacters(text)
     const lines = plain.split('\n').filter(line => line.trim() !== '')
-    for (const line of lines.slice(-50)) onComplaint(line.slice(0, LINE_CHARS))
+    for (const line of lines.slice(-50)) onStderrLine(line.slice(0, LINE_CHARS))
     tail = (tail + plain).slice(-TAIL_CHARS)
   })
   // A broken pipe is told of by the end of the process.
@@ -57,7 +57,7 @@ export const startChild = ({ command, cwd, env, graceMs, onComplaint }: ChildOpt
     stdout,
     ended,
     /** How it ended, where it just did: a broken pipe is noticed before the end that broke it. */
-    async lastWords(): Promise<string | null> {
+    async exitReason(): Promise<string | null> {
       let timer: NodeJS.Timeout | undefined
       const late = new Promise<null>(resolve => {
         timer = setTimeout(() => resolve(null), NOTICE_MS)

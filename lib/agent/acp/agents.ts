@@ -2,17 +2,17 @@
 import { createTurn } from './turn.ts'
 import type { ExternalAgentContext } from '../external-agent.ts'
 import type { Agent, ModelEndpoint } from '../types.ts'
-import { type Child, startChild } from './agent-process.ts'
+import { type AgentProcess, spawnAgent } from './agent-process.ts'
 import { type Connection, connectAgent } from './connection.ts'
 import { createServices } from './services.ts'
 import { modelsOf } from './options.ts'
-import { createIdle } from './idle-sessions.ts'
-import { startLimit, telling } from './startup.ts'
-import { createNoise } from './log-limiter.ts'
+import { createIdleSessions } from './idle-sessions.ts'
+import { startTimeoutMs, withStartupNotices } from './startup.ts'
+import { createLogLimiter } from './log-limiter.ts'
 import { applyUpdate, type Session } from './session.ts'
 import { Notification } from './updates.ts'
 
-export type ExternalOptions = {
+export type ExternalAgentsOptions = {
   version: string
   log: (line: string, extra: Record<string, unknown>) => void
   /** What an agent prints may hold a key. */
@@ -29,18 +29,18 @@ export type ExternalOptions = {
 }
 
 /** A process with a connection. */
-export type Running = {
+export type RunningAgent = {
   readonly name: string
-  readonly child: Child
+  readonly child: AgentProcess
   readonly connection: Connection
   /** By the id of our session. */
   readonly sessions: Map<string, Session>
   /** A session is known before it belongs to one of ours: its first news come early. */
   readonly register: (session: Session) => void
   /** Around a request that makes a session: its first news may come before its answer. */
-  readonly opening: <T>(work: () => Promise<T>) => Promise<T>
+  readonly whileOpening: <T>(work: () => Promise<T>) => Promise<T>
   /** A line for the log. */
-  readonly note: (line: string) => void
+  readonly log: (line: string) => void
   /** No further turn begins on it; it ends with the last that runs. */
   retire(): void
 }
@@ -50,7 +50,7 @@ export type OfferedModel = { id: string; label: string }
 
 const IDLE_MS = 10 * 60_000
 /** An agent that cannot restore a session would lose it. */
-const FORGETFUL = 6
+const NO_RESTORE_FACTOR = 6
 const GRACE_MS = 2_000
 const SILENCE_MS = 15 * 60_000
 const MAX_IDLE = 4
@@ -58,20 +58,20 @@ const MAX_EARLY = 500
 
 export type ExternalAgents = ReturnType<typeof createExternalAgents>
 
-export const createExternalAgents = (options: ExternalOptions) => {
+export const createExternalAgents = (options: ExternalAgentsOptions) => {
   const idleMs = options.idleMs ?? IDLE_MS
   const graceMs = options.graceMs ?? GRACE_MS
   const timing: Timing = { graceMs, silenceMs: options.silenceMs ?? SILENCE_MS }
   type Slot = {
-    started: Promise<Running>
+    started: Promise<RunningAgent>
     /** Once it has answered the greeting. */
-    running: Running | null
+    running: RunningAgent | null
     /** Closes conversations that nobody uses. */
     sweep: () => void
-    child: Child
+    child: AgentProcess
     users: number
     timer: NodeJS.Timeout | undefined
-    isForgetful: boolean
+    cannotRestore: boolean
   }
   const slots = new Map<string, Slot>()
   /** Taken out of `slots`, still ending. */
@@ -94,14 +94,14 @@ export const createExternalAgents = (options: ExternalOptions) => {
     const name = endpoint.agent?.name ?? endpoint.provider
     const settings = endpoint.agent?.settings
     const command = endpoint.command ?? []
-    const say = createNoise(line => options.log(`${name}: ${options.redact(line)}`, {}))
+    const say = createLogLimiter(line => options.log(`${name}: ${options.redact(line)}`, {}))
     const env = { ...external.env, ...settings?.env }
-    const child = startChild({
+    const child = spawnAgent({
       command,
       cwd: env.HOME || '/',
       env,
       graceMs,
-      onComplaint: say,
+      onStderrLine: say,
     })
     const sessions = new Map<string, Session>()
     const opened: Session[] = []
@@ -135,10 +135,10 @@ export const createExternalAgents = (options: ExternalOptions) => {
       const session = isNew ? undefined : findOrAlias(id)
       if (!session) say('news of a session nobody knows')
       else if (!applyUpdate(session, update)) say('news that could not be read')
-      session?.turn?.heard()
+      session?.turn?.noteActivity()
     }
 
-    let idle: ReturnType<typeof createIdle> | undefined
+    let idle: ReturnType<typeof createIdleSessions> | undefined
 
     const tellEarly = (fits: (id: string) => boolean): void => {
       const due = early.filter(({ id }) => fits(id))
@@ -150,14 +150,14 @@ export const createExternalAgents = (options: ExternalOptions) => {
       child,
       users: 0,
       timer: undefined,
-      isForgetful: false,
+      cannotRestore: false,
       running: null,
       sweep: () => idle?.sweep(),
       started: connectAgent({
         child,
         name,
         version: options.version,
-        startMs: settings?.startMs ?? options.startMs ?? startLimit(command),
+        startMs: settings?.startMs ?? options.startMs ?? startTimeoutMs(command),
         services: createServices(name, id => {
           const session = findOrAlias(id)
           if (!session) throw new Error(`There is no session ${id}.`)
@@ -169,26 +169,26 @@ export const createExternalAgents = (options: ExternalOptions) => {
           else say('news that could not be read')
         },
         onHeard: () => undefined,
-        onNoise: say,
+        log: say,
       }).then(
         connection => {
-          const { loadSession, sessionCapabilities } = connection.can.agentCapabilities
-          slot.isForgetful = !loadSession && !sessionCapabilities.resume
-          idle = createIdle({
+          const { loadSession, sessionCapabilities } = connection.capabilities.agentCapabilities
+          slot.cannotRestore = !loadSession && !sessionCapabilities.resume
+          idle = createIdleSessions({
             connection,
             opened,
             sessions,
             idleMs: settings?.idleMs ?? idleMs,
             maxIdle: settings?.maxIdle ?? options.maxIdle ?? MAX_IDLE,
-            note: say,
+            log: say,
           })
           slot.running = {
             name,
             child,
             connection,
             sessions,
-            note: say,
-            async opening(work) {
+            log: say,
+            async whileOpening(work) {
               openings++
               try {
                 return await work()
@@ -230,7 +230,7 @@ export const createExternalAgents = (options: ExternalOptions) => {
   const use = async <T>(
     endpoint: ModelEndpoint,
     external: ExternalAgentContext,
-    work: (running: Running) => Promise<T>,
+    work: (running: RunningAgent) => Promise<T>,
     say: (words: string) => void = () => undefined,
   ): Promise<T> => {
     if (isClosed) throw new Error('The service is shutting down.')
@@ -241,7 +241,8 @@ export const createExternalAgents = (options: ExternalOptions) => {
     try {
       const name = endpoint.agent?.name ?? endpoint.provider
       const command = endpoint.command ?? []
-      const running = slot.running ?? (await telling(slot.started, { name, command, say }))
+      const running =
+        slot.running ?? (await withStartupNotices(slot.started, { name, command, notify: say }))
       const done = await work(running)
       const models = [...running.sessions.values()].map(modelsOf).findLast(list => list.length > 0)
       if (models) offered.set(`${external.home}\n${endpoint.agent?.id}`, models)
@@ -253,7 +254,7 @@ export const createExternalAgents = (options: ExternalOptions) => {
         if (slots.get(key) !== slot) end(key, slot)
         else {
           const own = endpoint.agent?.settings?.idleMs ?? idleMs
-          const wait = slot.isForgetful ? own * FORGETFUL : own
+          const wait = slot.cannotRestore ? own * NO_RESTORE_FACTOR : own
           slot.timer = setTimeout(() => end(key, slot), wait)
           slot.timer.unref()
         }

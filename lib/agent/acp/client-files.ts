@@ -6,10 +6,10 @@ import { hasEscapes, readTextBytes } from '../../store/text-bytes.ts'
 import { guardRead, guardWrite, resolvePath } from '../tools/allowed-paths.ts'
 import { replaceFile } from '../tools/replace-file.ts'
 import { asFile, MAX_TEXT_BYTES, textAt } from '../tools/text-file.ts'
-import { pictureType } from '../tools/vision-analyze.ts'
+import { imageType } from '../tools/vision-analyze.ts'
 import type { ToolContext } from '../types.ts'
 
-const placeOf = (ctx: ToolContext, path: string): string => {
+const resolveInWorkspace = (ctx: ToolContext, path: string): string => {
   const fullPath = resolvePath(ctx, path)
   if (!isInside(ctx.workspace, fullPath))
     throw new Error(`${path} lies outside the workspace ${ctx.workspace}.`)
@@ -17,7 +17,7 @@ const placeOf = (ctx: ToolContext, path: string): string => {
 }
 
 /** Only a file that does not exist is no file: what cannot be opened is an error. */
-const openIfThere = (fullPath: string): number | null => {
+const openIfExists = (fullPath: string): number | null => {
   try {
     return openSync(fullPath, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
   } catch (error) {
@@ -31,7 +31,7 @@ const openIfThere = (fullPath: string): number | null => {
  * it has read. Where some bytes are no text it would get other characters, and destroy the file with them.
  */
 const readExactly = (fullPath: string, maxBytes: number): string | null => {
-  const fd = openIfThere(fullPath)
+  const fd = openIfExists(fullPath)
   if (fd === null) return null
   try {
     const stat = fstatSync(fd)
@@ -57,7 +57,7 @@ export const readForAgent = (
   line: number | null | undefined,
   limit: number | null | undefined,
 ): string => {
-  const fullPath = placeOf(ctx, path)
+  const fullPath = resolveInWorkspace(ctx, path)
   guardRead(ctx, fullPath)
   const text = readExactly(fullPath, MAX_TEXT_BYTES) ?? ''
   if (line == null && limit == null) return text
@@ -68,21 +68,21 @@ export const readForAgent = (
     .join('\n')
 }
 
-const MAX_PICTURES = 10
-const MAX_PICTURE_BYTES = 10 * 1024 * 1024
+const MAX_IMAGES = 10
+const MAX_IMAGE_BYTES = 10 * 1024 * 1024
 
-const readPicture = (ctx: ToolContext, path: string): Buffer | null => {
-  const fullPath = placeOf(ctx, path)
+const readImage = (ctx: ToolContext, path: string): Buffer | null => {
+  const fullPath = resolveInWorkspace(ctx, path)
   guardRead(ctx, fullPath)
-  const fd = openIfThere(fullPath)
+  const fd = openIfExists(fullPath)
   if (fd === null) throw new Error(`${path} is not there any more.`)
   try {
     const stat = fstatSync(fd)
     if (!stat.isFile() || stat.size === 0) return null
     const head = Buffer.alloc(12)
     readSync(fd, head, 0, head.length, 0)
-    if (pictureType(head) === null) return null
-    if (stat.size > MAX_PICTURE_BYTES) throw new Error(`${path} has more than 10 MB.`)
+    if (imageType(head) === null) return null
+    if (stat.size > MAX_IMAGE_BYTES) throw new Error(`${path} has more than 10 MB.`)
     return readFileSync(fd)
   } finally {
     closeSync(fd)
@@ -90,15 +90,15 @@ const readPicture = (ctx: ToolContext, path: string): Buffer | null => {
 }
 
 /** Of the files a message came with, those that are pictures. What keeps one from being read is said. */
-export const picturesFor = (
+export const readImages = (
   ctx: ToolContext,
   paths: readonly string[],
   warn: (message: string) => void,
 ): { data: string; mimeType: string }[] =>
-  paths.slice(0, MAX_PICTURES).flatMap(path => {
+  paths.slice(0, MAX_IMAGES).flatMap(path => {
     try {
-      const bytes = readPicture(ctx, path)
-      const mimeType = bytes && pictureType(bytes)
+      const bytes = readImage(ctx, path)
+      const mimeType = bytes && imageType(bytes)
       return bytes && mimeType ? [{ data: bytes.toString('base64'), mimeType }] : []
     } catch (error) {
       warn(`A picture was not sent along: ${messageOf(error)}`)
@@ -109,7 +109,7 @@ export const picturesFor = (
 const MAX_SHOWN_BYTES = 1024 * 1024
 
 /** For a person who is to see what changes: null where there is no file, undefined where it is not to be shown. */
-export const readForPerson = (ctx: ToolContext, path: string): string | null | undefined => {
+export const readForDiff = (ctx: ToolContext, path: string): string | null | undefined => {
   try {
     const fullPath = resolvePath(ctx, path)
     guardRead(ctx, fullPath)
@@ -123,14 +123,15 @@ export const readForPerson = (ctx: ToolContext, path: string): string | null | u
 export const writeForAgent = async (
   ctx: ToolContext,
   path: string,
-  given: string,
+  text: string,
 ): Promise<void> => {
-  const fullPath = placeOf(ctx, path)
+  const fullPath = resolveInWorkspace(ctx, path)
   guardWrite(ctx, fullPath)
-  const content = ctx.secrets?.reveal(given, textAt(fullPath)) ?? given
+  const content = ctx.secrets?.reveal(text, textAt(fullPath)) ?? text
   await ctx.beforeChange?.([fullPath])
   // Resolved again: meanwhile a link may have taken its place.
-  if (placeOf(ctx, path) !== fullPath) throw new Error(`${path} now leads to another place.`)
+  if (resolveInWorkspace(ctx, path) !== fullPath)
+    throw new Error(`${path} now leads to another place.`)
   const { bytes, isText } = asFile(fullPath, content)
   // There is no way to say more than that it was done.
   if (!isText) throw new Error(`${path} is not text; it is not replaced by text.`)

@@ -1,32 +1,32 @@
 /** A connection to one agent's process: greeted, its version and abilities checked, its requests handed to whoever serves them. */
 import type * as acp from '@agentclientprotocol/sdk'
-import type { Child } from './agent-process.ts'
-import { lineStream } from './ndjson-stream.ts'
-import { Initialized } from './updates.ts'
+import type { AgentProcess } from './agent-process.ts'
+import { ndjsonStream } from './ndjson-stream.ts'
+import { InitializeResponse } from './updates.ts'
 
 /** What we do for an agent. Each may throw a sentence; the agent is told it. */
-export type Services = {
-  permission: (asked: acp.RequestPermissionRequest) => Promise<acp.RequestPermissionResponse>
-  read: (asked: acp.ReadTextFileRequest) => acp.ReadTextFileResponse
-  write: (asked: acp.WriteTextFileRequest) => Promise<acp.WriteTextFileResponse>
-  terminal: (asked: acp.CreateTerminalRequest) => Promise<acp.CreateTerminalResponse>
-  output: (asked: acp.TerminalOutputRequest) => acp.TerminalOutputResponse
-  wait: (asked: acp.WaitForTerminalExitRequest) => Promise<acp.WaitForTerminalExitResponse>
-  kill: (asked: acp.KillTerminalRequest) => acp.KillTerminalResponse
-  release: (asked: acp.ReleaseTerminalRequest) => acp.ReleaseTerminalResponse
-  form: (asked: acp.CreateElicitationRequest) => Promise<acp.CreateElicitationResponse>
+export type ClientServices = {
+  permission: (request: acp.RequestPermissionRequest) => Promise<acp.RequestPermissionResponse>
+  read: (request: acp.ReadTextFileRequest) => acp.ReadTextFileResponse
+  write: (request: acp.WriteTextFileRequest) => Promise<acp.WriteTextFileResponse>
+  terminal: (request: acp.CreateTerminalRequest) => Promise<acp.CreateTerminalResponse>
+  output: (request: acp.TerminalOutputRequest) => acp.TerminalOutputResponse
+  wait: (request: acp.WaitForTerminalExitRequest) => Promise<acp.WaitForTerminalExitResponse>
+  kill: (request: acp.KillTerminalRequest) => acp.KillTerminalResponse
+  release: (request: acp.ReleaseTerminalRequest) => acp.ReleaseTerminalResponse
+  form: (request: acp.CreateElicitationRequest) => Promise<acp.CreateElicitationResponse>
 }
 
 export type ConnectOptions = {
-  child: Child
+  child: AgentProcess
   /** For people. */
   name: string
   version: string
   startMs: number
-  services: Services
+  services: ClientServices
   onUpdate: (params: unknown) => void
   onHeard: () => void
-  onNoise: (line: string) => void
+  log: (line: string) => void
 }
 
 /** The one we speak. A later draft has neither files nor terminals. */
@@ -40,7 +40,11 @@ const CAPABILITIES: acp.ClientCapabilities = {
 }
 
 /** Rejects with the sentence when it takes too long. */
-export const within = async <T>(work: Promise<T>, ms: number, sentence: string): Promise<T> => {
+export const withTimeout = async <T>(
+  work: Promise<T>,
+  ms: number,
+  sentence: string,
+): Promise<T> => {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new Error(sentence)), ms)
@@ -61,7 +65,7 @@ export const connectAgent = async (options: ConnectOptions) => {
 
   /** What was thrown here is meant for the agent's model: the sentence goes over as it is. */
   const serve =
-    <P, R>(run: (asked: P) => R | Promise<R>) =>
+    <P, R>(run: (request: P) => R | Promise<R>) =>
     async ({ params }: { params: P }): Promise<R> => {
       try {
         return await run(params)
@@ -82,14 +86,14 @@ export const connectAgent = async (options: ConnectOptions) => {
     .onRequest('terminal/kill', serve(services.kill))
     .onRequest('terminal/release', serve(services.release))
     .onRequest('elicitation/create', serve(services.form))
-    .onNotification('*', ({ method }) => options.onNoise(`a notification nobody reads: ${method}`))
+    .onNotification('*', ({ method }) => options.log(`a notification nobody reads: ${method}`))
     .connect(
-      lineStream({
+      ndjsonStream({
         stdin: child.stdin,
         stdout: child.stdout,
         onUpdate: options.onUpdate,
         onHeard: options.onHeard,
-        onNoise: options.onNoise,
+        log: options.log,
       }),
     )
 
@@ -99,15 +103,15 @@ export const connectAgent = async (options: ConnectOptions) => {
     clientCapabilities: CAPABILITIES,
   })
   const seconds = Math.round(options.startMs / 1_000)
-  const answer = await within(
+  const answer = await withTimeout(
     Promise.race([greeting, child.ended.then(how => Promise.reject(new Error(how)))]),
     options.startMs,
     `did not answer within ${seconds} seconds of its start`,
   ).catch(async (error: unknown) => {
-    const how = (await child.lastWords()) ?? (error instanceof Error ? error.message : 'broke off')
+    const how = (await child.exitReason()) ?? (error instanceof Error ? error.message : 'broke off')
     throw new Error(`${name} ${how}.`)
   })
-  const parsed = Initialized.safeParse(answer)
+  const parsed = InitializeResponse.safeParse(answer)
   if (!parsed.success)
     throw new Error(`${name} answered the greeting with something that is not ACP.`)
   const { protocolVersion } = parsed.data
@@ -116,7 +120,7 @@ export const connectAgent = async (options: ConnectOptions) => {
       `${name} speaks version ${protocolVersion} of the Agent Client Protocol; this service speaks version ${PROTOCOL}.`,
     )
   return {
-    can: parsed.data,
+    capabilities: parsed.data,
     request: <T>(method: string, params: unknown): Promise<T> =>
       connection.agent.request<T>(method, params),
     notify: (method: string, params: unknown): Promise<void> =>

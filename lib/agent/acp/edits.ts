@@ -2,7 +2,7 @@
 import { FILE_HEADERS_ONLY, formatPatch, type StructuredPatchHunk, structuredPatch } from 'diff'
 import { resolve } from 'node:path'
 import { asObject } from '../../base/json.ts'
-import { type Call, cutLine, pathsOf, shownPath, text } from './tool-calls.ts'
+import { type Call, cutLine, pathsOf, shownPath, firstText } from './tool-calls.ts'
 
 /** A file as it is now: null where there is none, undefined where it may not or cannot be read as text. */
 export type ReadFile = (path: string) => string | null | undefined
@@ -11,7 +11,7 @@ export type ReadFile = (path: string) => string | null | undefined
 type Texts = { before: string | null; after: string | null; isPiece?: boolean }
 
 /** How much of a call's diff is shown. */
-type Room = { lines: number; chars: number; ms: number }
+type DiffLimits = { lines: number; chars: number; ms: number }
 
 const MAX_FILES = 20
 const MAX_LINES = 2_000
@@ -20,54 +20,54 @@ const MAX_LINE_CHARS = 2_000
 const DIFF_MS = 1_000
 
 /** The first hunks that fit; the last of them may be cut, with the numbers of what is left of it. */
-const fitting = (hunks: readonly StructuredPatchHunk[], room: Room) => {
-  const kept: StructuredPatchHunk[] = []
-  let left = 0
+const fitting = (hunks: readonly StructuredPatchHunk[], limits: DiffLimits) => {
+  const included: StructuredPatchHunk[] = []
+  let omitted = 0
   for (const hunk of hunks) {
     const lines: string[] = []
     for (const line of hunk.lines) {
       const shown = cutLine(line, MAX_LINE_CHARS)
-      if (left > 0 || lines.length >= room.lines || shown.length > room.chars) left++
+      if (omitted > 0 || lines.length >= limits.lines || shown.length > limits.chars) omitted++
       else {
         lines.push(shown)
-        room.chars -= shown.length
+        limits.chars -= shown.length
       }
     }
-    room.lines -= lines.length
+    limits.lines -= lines.length
     if (lines.length === 0) continue
     const count = (...signs: string[]) => lines.filter(line => signs.includes(line[0] ?? '')).length
-    kept.push({ ...hunk, lines, oldLines: count(' ', '-'), newLines: count(' ', '+') })
+    included.push({ ...hunk, lines, oldLines: count(' ', '-'), newLines: count(' ', '+') })
   }
-  return { kept, left }
+  return { included, omitted }
 }
 
 /** Empty when nothing changes. */
-const patchOf = (name: string, { before, after, isPiece }: Texts, room: Room): string => {
+const patchOf = (name: string, { before, after, isPiece }: Texts, limits: DiffLimits): string => {
   if (before === after) return ''
   const [from, to] = [before === null ? '/dev/null' : name, after === null ? '/dev/null' : name]
   const startedAt = performance.now()
   const made = structuredPatch(from, to, before ?? '', after ?? '', undefined, undefined, {
     context: 3,
-    timeout: Math.max(1, room.ms),
+    timeout: Math.max(1, limits.ms),
   })
-  room.ms -= performance.now() - startedAt
+  limits.ms -= performance.now() - startedAt
   if (!made) return `--- ${from}\n+++ ${to}\n\\ This change is too large to be compared.\n`
   const hunks = isPiece
     ? made.hunks.map(hunk => ({ ...hunk, lines: hunk.lines.filter(line => line[0] !== '\\') }))
     : made.hunks
-  const { kept, left } = fitting(hunks, room)
-  const note = left > 0 ? `\\ ${left} more lines of this change are not shown.\n` : ''
-  return formatPatch({ ...made, hunks: kept }, FILE_HEADERS_ONLY) + note
+  const { included, omitted } = fitting(hunks, limits)
+  const note = omitted > 0 ? `\\ ${omitted} more lines of this change are not shown.\n` : ''
+  return formatPatch({ ...made, hunks: included }, FILE_HEADERS_ONLY) + note
 }
 
-const words = (value: unknown): string | undefined =>
+const asString = (value: unknown): string | undefined =>
   typeof value === 'string' ? value : undefined
 
 type Replacement = { from: string; to: string; all: boolean }
 
 const replacementOf = (raw: Record<string, unknown>): Replacement | null => {
-  const from = words(raw.old_string ?? raw.oldString ?? raw.old_str ?? raw.oldText)
-  const to = words(raw.new_string ?? raw.newString ?? raw.new_str ?? raw.newText)
+  const from = asString(raw.old_string ?? raw.oldString ?? raw.old_str ?? raw.oldText)
+  const to = asString(raw.new_string ?? raw.newString ?? raw.new_str ?? raw.newText)
   if (from === undefined || to === undefined) return null
   return { from, to, all: (raw.replace_all ?? raw.replaceAll) === true }
 }
@@ -88,28 +88,31 @@ const afterInput = (rawInput: unknown, before: string | null): string | undefine
     }
     return text
   }
-  return words(raw.content ?? raw.contents ?? raw.file_text)
+  return asString(raw.content ?? raw.contents ?? raw.file_text)
 }
 
 /** A diff in an agent's own words, without the headings that are none of a diff's. */
 const ownDiff = (rawInput: unknown): string => {
-  const lines = text(
+  const lines = firstText(
     asObject(rawInput).diff,
     asObject(rawInput).patch,
     asObject(rawInput).unified_diff,
   )
     .split('\n')
     .filter(line => !/^(?:Index: |={20,}$)/.test(line))
-  let room = MAX_CHARS
-  const kept = lines
+  let charsLeft = MAX_CHARS
+  const included = lines
     .slice(0, MAX_LINES)
     .map(line => cutLine(line, MAX_LINE_CHARS))
     .filter(line => {
-      room -= line.length + 1
-      return room >= 0
+      charsLeft -= line.length + 1
+      return charsLeft >= 0
     })
-  const left = lines.length - kept.length
-  return kept.join('\n') + (left > 0 ? `\n\\ ${left} more lines of this change are not shown.` : '')
+  const omitted = lines.length - included.length
+  return (
+    included.join('\n') +
+    (omitted > 0 ? `\n\\ ${omitted} more lines of this change are not shown.` : '')
+  )
 }
 
 const isEdit = ({ kind, content }: Call): boolean =>
@@ -168,18 +171,20 @@ export const createEdits = (workspace: string, read: ReadFile) => {
   }
 
   const render = (call: Call, textsOf: (path: string) => Texts[]): string => {
-    const room: Room = { lines: MAX_LINES, chars: MAX_CHARS, ms: DIFF_MS }
+    const limits: DiffLimits = { lines: MAX_LINES, chars: MAX_CHARS, ms: DIFF_MS }
     const paths = pathsOf(call, workspace)
     const shown = paths
       .slice(0, MAX_FILES)
-      .flatMap(path => textsOf(path).map(texts => patchOf(shownPath(path, workspace), texts, room)))
+      .flatMap(path =>
+        textsOf(path).map(texts => patchOf(shownPath(path, workspace), texts, limits)),
+      )
     const more = paths.length - MAX_FILES
     return shown.join('') + (more > 0 ? `\\ ${more} more files are not shown.\n` : '')
   }
 
   return {
     /** To be called with each word about a call that is not over. */
-    note(call: Call): void {
+    recordBefore(call: Call): void {
       if (!isEdit(call)) return
       const known = seen.get(call.id) ?? new Map<string, string | null | undefined>()
       seen.set(call.id, known)
@@ -187,7 +192,7 @@ export const createEdits = (workspace: string, read: ReadFile) => {
         if (!known.has(path)) known.set(path, read(path))
     },
     /** What would change: '' where the agent does not say. */
-    asked: (call: Call): string =>
+    planned: (call: Call): string =>
       isEdit(call) ? render(call, path => planned(call, path)) || ownDiff(call.rawInput) : '',
     /** What has changed, as the agent shows it, else as the files do. */
     done(call: Call): string {

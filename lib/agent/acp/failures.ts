@@ -3,10 +3,10 @@ import { isObject } from '../../base/json.ts'
 import { messageOf } from '../../errors.ts'
 import { classify } from '../failure.ts'
 import type { Failure } from '../types.ts'
-import type { Initialized } from './updates.ts'
+import type { InitializeResponse } from './updates.ts'
 
 /** A turn that ends badly, with the words for it. */
-export class Ending extends Error {
+export class TurnFailure extends Error {
   readonly failure: Failure
   constructor(failure: Failure) {
     super(failure.message)
@@ -19,17 +19,17 @@ const AUTH_REQUIRED = -32000
 const NOT_FOUND = -32002
 
 /** A number when the agent itself said no. */
-export const codeOf = (error: unknown): number | null =>
+export const rpcErrorCode = (error: unknown): number | null =>
   error instanceof Error && 'code' in error && typeof error.code === 'number' ? error.code : null
 
 export const isUnknownSession = (error: unknown): boolean =>
-  codeOf(error) === NOT_FOUND ||
+  rpcErrorCode(error) === NOT_FOUND ||
   /(?:unknown|no such|invalid) session|session .{0,80}(?:not found|does not exist|unknown)/i.test(
-    sayError(error),
+    errorText(error),
   )
 
 /** Its reason too: the protocol's own words for many errors are "Internal error". */
-export const sayError = (error: unknown): string => {
+export const errorText = (error: unknown): string => {
   const data = error instanceof Error && 'data' in error ? error.data : undefined
   const more =
     typeof data === 'string'
@@ -41,20 +41,24 @@ export const sayError = (error: unknown): string => {
   return typeof more === 'string' && more !== message ? `${message}: ${more}` : message
 }
 
-export const toFailure = (error: unknown, name: string, can: Initialized): Failure => {
-  const said = sayError(error)
+export const toFailure = (
+  error: unknown,
+  name: string,
+  capabilities: InitializeResponse,
+): Failure => {
+  const said = errorText(error)
   const message = `${name}: ${said}`.slice(0, 1_000)
   const isAuth =
-    codeOf(error) === AUTH_REQUIRED ||
+    rpcErrorCode(error) === AUTH_REQUIRED ||
     /auth(?:entication)? required|not logged in|please (?:log|sign) in/i.test(said)
   // Not `auth_mismatch`: that would offer to add a key, and this service has none to give.
   if (isAuth)
-    return { type: 'error', message: `${name} is not signed in.`, hint: signIn(name, can) }
+    return { type: 'error', message: `${name} is not signed in.`, hint: signIn(name, capabilities) }
   return { type: classify({ message: said }).type, message }
 }
 
 /** An agent has its own login; this service neither sees nor keeps it. */
-const signIn = (name: string, { authMethods }: Initialized): string => {
+const signIn = (name: string, { authMethods }: InitializeResponse): string => {
   const ways = authMethods.map(({ name: way, description }) =>
     description ? `${way} (${description})` : way,
   )

@@ -2,7 +2,7 @@
 import type { Connection } from './connection.ts'
 import type { Session } from './session.ts'
 
-export type IdleOptions = {
+export type IdleSessionsOptions = {
   connection: Connection
   /** All that were opened, oldest first. */
   opened: Session[]
@@ -11,22 +11,22 @@ export type IdleOptions = {
   idleMs: number
   /** How many that nobody uses may stay open. */
   maxIdle: number
-  note: (line: string) => void
+  log: (line: string) => void
 }
 
-export const canClose = ({ can: { agentCapabilities } }: Connection): boolean => {
+export const canClose = ({ capabilities: { agentCapabilities } }: Connection): boolean => {
   const { loadSession, sessionCapabilities } = agentCapabilities
   return Boolean(sessionCapabilities.close) && Boolean(loadSession || sessionCapabilities.resume)
 }
 
-export const createIdle = ({
+export const createIdleSessions = ({
   connection,
   opened,
   sessions,
   idleMs,
   maxIdle,
-  note,
-}: IdleOptions) => {
+  log,
+}: IdleSessionsOptions) => {
   let timer: NodeJS.Timeout | undefined
 
   const close = (session: Session): void => {
@@ -35,7 +35,7 @@ export const createIdle = ({
     session.terminals.stopAll()
     connection
       .request('session/close', { sessionId: session.id })
-      .catch(() => note('a conversation could not be closed; it ends with the process'))
+      .catch(() => log('a conversation could not be closed; it ends with the process'))
   }
 
   /** To be called when one has been used. Sooner or later it calls itself. */

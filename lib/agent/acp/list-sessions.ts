@@ -1,18 +1,18 @@
 /** Sessions an agent knows by itself: listed where it offers that, and taken over by an empty session of ours. */
 import { realPath } from '../../store/path-within.ts'
 import type { RunMessage } from '../types.ts'
-import type { Running } from './agents.ts'
-import { within } from './connection.ts'
+import type { RunningAgent } from './agents.ts'
+import { withTimeout } from './connection.ts'
 import { createReplay, type ReplayOptions } from './replay.ts'
-import type { PassedOn } from './mcp-servers.ts'
-import { createSession, type Session, takeOpened } from './session.ts'
-import { Listed, Opened } from './updates.ts'
+import type { AcpMcpServer } from './mcp-servers.ts'
+import { createSession, type Session, applyOpened } from './session.ts'
+import { SessionList, OpenedSession } from './updates.ts'
 
 const CALL_MS = 60_000
 const MAX_SESSIONS = 200
 const MAX_PAGES = 50
 
-export type PastSession = { id: string; title: string; updatedAt: number | null; cwd: string }
+export type ListedSession = { id: string; title: string; updatedAt: number | null; cwd: string }
 
 const secondsOf = (time: string | null | undefined): number | null => {
   const ms = Date.parse(time ?? '')
@@ -20,26 +20,26 @@ const secondsOf = (time: string | null | undefined): number | null => {
 }
 
 /** Of one directory, in the agent's order; null where the agent has no list. */
-export const listPast = async (
-  { connection, name }: Running,
+export const listAgentSessions = async (
+  { connection, name }: RunningAgent,
   cwd: string,
-): Promise<PastSession[] | null> => {
-  if (!connection.can.agentCapabilities.sessionCapabilities.list) return null
-  const place = realPath(cwd)
-  const found = new Map<string, PastSession>()
+): Promise<ListedSession[] | null> => {
+  if (!connection.capabilities.agentCapabilities.sessionCapabilities.list) return null
+  const directory = realPath(cwd)
+  const found = new Map<string, ListedSession>()
   const seen = new Set<string>()
   let cursor: string | null = null
   do {
-    const answer: unknown = await within(
+    const answer: unknown = await withTimeout(
       connection.request('session/list', { cwd, ...(cursor === null ? {} : { cursor }) }),
       CALL_MS,
       `${name} did not list its sessions within a minute.`,
     )
-    const page = Listed.safeParse(answer)
+    const page = SessionList.safeParse(answer)
     if (!page.success) throw new Error(`${name} answered with something that is no list.`)
     // Some agents list whatever they have, wherever it was.
     for (const { sessionId, title, updatedAt, cwd: own } of page.data.sessions)
-      if (own && realPath(own) === place)
+      if (own && realPath(own) === directory)
         found.set(sessionId, {
           id: sessionId,
           title: title ?? '',
@@ -56,19 +56,19 @@ export const listPast = async (
 export type Adopted = {
   session: Session
   /** Null where the agent goes on without telling what was said. */
-  told: { messages: RunMessage[]; left: number } | null
+  replayed: { messages: RunMessage[]; omitted: number } | null
 }
 
 /** Nothing of ours is changed before the agent has said yes. */
-export const adoptPast = async (
-  running: Running,
+export const adoptSession = async (
+  running: RunningAgent,
   id: string,
   options: ReplayOptions,
-  mcpServers: PassedOn[],
+  mcpServers: AcpMcpServer[],
   signal: AbortSignal,
 ): Promise<Adopted> => {
   const { connection, name } = running
-  const { loadSession, sessionCapabilities } = connection.can.agentCapabilities
+  const { loadSession, sessionCapabilities } = connection.capabilities.agentCapabilities
   const method = loadSession ? 'session/load' : sessionCapabilities.resume ? 'session/resume' : null
   if (!method) throw new Error(`${name} cannot go on with an earlier session.`)
   const session = createSession(id)
@@ -81,7 +81,7 @@ export const adoptPast = async (
     else signal.addEventListener('abort', stop, { once: true })
   })
   try {
-    const answer = await within(
+    const answer = await withTimeout(
       Promise.race([
         connection.request(method, { sessionId: id, cwd: options.workspace, mcpServers }),
         aborted,
@@ -91,9 +91,9 @@ export const adoptPast = async (
     )
     // What was written before the answer has been read by then.
     await new Promise(resolve => setImmediate(resolve))
-    const opened = Opened.safeParse(answer ?? {})
-    if (opened.success) takeOpened(session, opened.data)
-    return { session, told: replay?.end() ?? null }
+    const opened = OpenedSession.safeParse(answer ?? {})
+    if (opened.success) applyOpened(session, opened.data)
+    return { session, replayed: replay?.end() ?? null }
   } finally {
     session.replay = null
   }

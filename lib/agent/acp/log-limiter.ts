@@ -4,34 +4,34 @@ const BURST = 60
 const REFILL_MS = 2_000
 const LINE_CHARS = 500
 
-export const createNoise = (
+export const createLogLimiter = (
   write: (line: string) => void,
   now: () => number = () => performance.now(),
 ): ((line: string) => void) => {
-  let room = BURST
+  let tokens = BURST
   let filledAt = now()
-  let left = 0
+  let omitted = 0
   return line => {
     const more = Math.floor((now() - filledAt) / REFILL_MS)
     if (more > 0) {
-      room = Math.min(BURST, room + more)
+      tokens = Math.min(BURST, tokens + more)
       filledAt += more * REFILL_MS
     }
-    if (room <= 0) {
-      if (left === 0) write('prints more than is kept; what follows is left out')
-      left++
+    if (tokens <= 0) {
+      if (omitted === 0) write('prints more than is kept; what follows is left out')
+      omitted++
       return
     }
-    if (left > 0) {
+    if (omitted > 0) {
       // Only when it has been quiet for a while: otherwise every second line would be this one.
-      if (room < BURST / 2) {
-        left++
+      if (tokens < BURST / 2) {
+        omitted++
         return
       }
-      write(`${left} lines were left out`)
-      left = 0
+      write(`${omitted} lines were left out`)
+      omitted = 0
     }
-    room--
+    tokens--
     write(line.slice(0, LINE_CHARS))
   }
 }

@@ -1,25 +1,25 @@
 /** MCP servers in the words of the protocol: those the agent can connect to. */
 import type { ExternalAgentContext } from '../external-agent.ts'
 import type { ModelEndpoint } from '../types.ts'
-import type { Initialized } from './updates.ts'
+import type { InitializeResponse } from './updates.ts'
 
 const pairs = (map: Readonly<Record<string, string>>) =>
   Object.entries(map).map(([name, value]) => ({ name, value }))
 
 type Pairs = ReturnType<typeof pairs>
 
-export type PassedOn =
+export type AcpMcpServer =
   | { name: string; command: string; args: string[]; env: Pairs }
   | { type: 'http' | 'sse'; name: string; url: string; headers: Pairs }
 
 /** Every agent starts programs; not every one speaks the two other ways. */
-export const passedOn = (
+export const toAcpServers = (
   { mcpServers }: Pick<ExternalAgentContext, 'mcpServers'>,
   agent: ModelEndpoint['agent'],
-  { agentCapabilities: { mcpCapabilities } }: Initialized,
-): PassedOn[] => {
+  { agentCapabilities: { mcpCapabilities } }: InitializeResponse,
+): AcpMcpServer[] => {
   if (agent?.settings?.mcp === false) return []
-  return mcpServers.flatMap((server): PassedOn[] => {
+  return mcpServers.flatMap((server): AcpMcpServer[] => {
     const { name } = server
     if (server.kind === 'stdio')
       return [{ name, command: server.command, args: [...server.args], env: pairs(server.env) }]

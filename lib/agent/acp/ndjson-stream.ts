@@ -5,7 +5,7 @@ import { ReadableStream } from 'node:stream/web'
 import type { AnyMessage, Stream } from '@agentclientprotocol/sdk'
 import { type JsonObject, isObject } from '../../base/json.ts'
 
-export type LineOptions = {
+export type NdjsonStreamOptions = {
   stdin: Writable
   stdout: Readable
   /** News of a session, in the order in which they were written and before anything that was written after them. */
@@ -13,12 +13,12 @@ export type LineOptions = {
   /** Anything at all has been said. */
   onHeard: () => void
   /** A line that is no message, cut for the log. */
-  onNoise: (line: string) => void
+  log: (line: string) => void
 }
 
 /** A longer line is skipped: memory is bounded whatever the agent prints. */
 const MAX_LINE_CHARS = 32 * 1024 * 1024
-const NOISE_CHARS = 300
+const MAX_LOG_CHARS = 300
 
 const parse = (line: string): JsonObject | null => {
   try {
@@ -31,14 +31,14 @@ const parse = (line: string): JsonObject | null => {
 }
 
 /** What the connection may see: news are handed over here, answers nobody asked for go no further. */
-export const lineStream = (options: LineOptions): Stream => {
+export const ndjsonStream = (options: NdjsonStreamOptions): Stream => {
   /** Requests of ours that have no answer yet. */
-  const open = new Set<unknown>()
+  const pendingIds = new Set<unknown>()
 
-  const sort = (line: string): AnyMessage | null => {
+  const dispatch = (line: string): AnyMessage | null => {
     const message = parse(line)
     if (!message) {
-      options.onNoise(line.slice(0, NOISE_CHARS))
+      options.log(line.slice(0, MAX_LOG_CHARS))
       return null
     }
     options.onHeard()
@@ -48,15 +48,15 @@ export const lineStream = (options: LineOptions): Stream => {
       return null
     }
     if (typeof method === 'string') return { ...message, jsonrpc: '2.0' } as AnyMessage
-    if (open.delete(id)) return { ...message, jsonrpc: '2.0' } as AnyMessage
-    options.onNoise(line.slice(0, NOISE_CHARS))
+    if (pendingIds.delete(id)) return { ...message, jsonrpc: '2.0' } as AnyMessage
+    options.log(line.slice(0, MAX_LOG_CHARS))
     return null
   }
 
-  const readable = ReadableStream.from(messagesOf(options, sort))
+  const readable = ReadableStream.from(messagesOf(options, dispatch))
   const writable = new WritableStream<AnyMessage>({
     write(message) {
-      if ('method' in message && 'id' in message) open.add(message.id)
+      if ('method' in message && 'id' in message) pendingIds.add(message.id)
       return new Promise<void>((resolve, reject) =>
         options.stdin.write(`${JSON.stringify(message)}\n`, error =>
           error ? reject(error) : resolve(),
@@ -69,8 +69,8 @@ export const lineStream = (options: LineOptions): Stream => {
 
 /** Pulled, not pushed: an agent that floods waits until it is heard. */
 async function* messagesOf(
-  { stdout, onNoise }: LineOptions,
-  sort: (line: string) => AnyMessage | null,
+  { stdout, log }: NdjsonStreamOptions,
+  dispatch: (line: string) => AnyMessage | null,
 ): AsyncGenerator<AnyMessage> {
   const decoder = new StringDecoder('utf8')
   let rest = ''
@@ -83,12 +83,12 @@ async function* messagesOf(
         isSkipping = false
         continue
       }
-      const message = line.trim() === '' ? null : sort(line)
+      const message = line.trim() === '' ? null : dispatch(line)
       if (message) yield message
     }
     if (isSkipping) rest = ''
     else if (rest.length > MAX_LINE_CHARS) {
-      onNoise(`a line of more than ${MAX_LINE_CHARS} characters was skipped`)
+      log(`a line of more than ${MAX_LINE_CHARS} characters was skipped`)
       rest = ''
       isSkipping = true
     }

@@ -1,10 +1,10 @@
 /** What a person may choose of an agent: its mode, its options, its model. */
 import type { ExternalSession } from '../external-agent.ts'
-import type { Running } from './agents.ts'
-import { type Connection, within } from './connection.ts'
-import { sayError } from './failures.ts'
+import type { RunningAgent } from './agents.ts'
+import { type Connection, withTimeout } from './connection.ts'
+import { errorText } from './failures.ts'
 import type { Session } from './session.ts'
-import { type ConfigOption, ConfigOptions, Opened } from './updates.ts'
+import { type ConfigOption, ConfigOptions, OpenedSession } from './updates.ts'
 
 const CALL_MS = 60_000
 
@@ -48,7 +48,7 @@ export const setOption = async (
   value: string | boolean,
 ): Promise<void> => {
   const typed = typeof value === 'boolean' ? { type: 'boolean', value } : { value }
-  const answer = await within(
+  const answer = await withTimeout(
     connection.request('session/set_config_option', {
       sessionId: session.id,
       configId: id,
@@ -57,8 +57,8 @@ export const setOption = async (
     CALL_MS,
     'The agent did not answer within a minute.',
   )
-  const said = Opened.safeParse(answer)
-  if (said.success && said.data.configOptions) session.options = said.data.configOptions
+  const parsed = OpenedSession.safeParse(answer)
+  if (parsed.success && parsed.data.configOptions) session.options = parsed.data.configOptions
   else
     session.options = ConfigOptions.parse(
       session.options.map(option =>
@@ -72,7 +72,7 @@ export const setMode = async (
   session: Session,
   modeId: string,
 ): Promise<void> => {
-  await within(
+  await withTimeout(
     connection.request('session/set_mode', { sessionId: session.id, modeId }),
     CALL_MS,
     'The agent did not answer within a minute.',
@@ -81,8 +81,8 @@ export const setMode = async (
 }
 
 /** An agent that has ended has forgotten what was chosen in a session: without this, a plan would become a deed. */
-export const chooseAgain = async (
-  { connection, note, name }: Running,
+export const restoreChoices = async (
+  { connection, log, name }: RunningAgent,
   session: Session,
   { mode, options }: Pick<ExternalSession, 'mode' | 'options'>,
 ): Promise<void> => {
@@ -92,7 +92,7 @@ export const chooseAgain = async (
     try {
       await work
     } catch (error) {
-      note(`${name} did not take ${what} again: ${sayError(error)}`)
+      log(`${name} did not restore ${what}: ${errorText(error)}`)
     }
   }
   if (mode !== null && modes?.availableModes.some(({ id }) => id === mode))

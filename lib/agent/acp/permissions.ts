@@ -13,7 +13,7 @@ import type { ApprovalChoice } from '../../schema/question.ts'
 import type { AgentRequest, Guards } from '../types.ts'
 import { type Call, commandOf, pathsOf, shownPath } from './tool-calls.ts'
 
-export type Asking = {
+export type PermissionContext = {
   /** The agent's name for people. */
   name: string
   request: Pick<
@@ -39,7 +39,7 @@ export type Asking = {
 export const allowedKey = (command: string, cwd: string): string =>
   JSON.stringify([command, realPath(cwd)])
 
-const refused: RequestPermissionOutcome = { outcome: 'cancelled' }
+const cancelled: RequestPermissionOutcome = { outcome: 'cancelled' }
 
 const pick = (
   options: readonly PermissionOption[],
@@ -49,7 +49,7 @@ const pick = (
     const option = options.find(each => each.kind === kind)
     if (option) return { outcome: 'selected', optionId: option.optionId }
   }
-  return refused
+  return cancelled
 }
 
 /** `session` is a word the protocol has not: it is kept on our side, and the agent is told "once" each time. */
@@ -107,12 +107,12 @@ const deniedByHome = (
   guards: Guards | undefined,
   call: Call,
   command: string,
-  place: { home: string; cwd: string },
+  shell: { home: string; cwd: string },
 ): string | null => {
   if (!guards) return null
-  if (command !== '') return guards.command(command, place)
+  if (command !== '') return guards.command(command, shell)
   if (call.kind === 'execute') return guards.commands()
-  const paths = CHANGES.has(call.kind) ? pathsOf(call, place.cwd) : []
+  const paths = CHANGES.has(call.kind) ? pathsOf(call, shell.cwd) : []
   return paths.map(path => guards.write(realPath(path))).find(why => why !== null) ?? null
 }
 
@@ -120,24 +120,27 @@ export const askPermission = async (
   { options }: Pick<RequestPermissionRequest, 'options'>,
   call: Call,
   callId: string,
-  { name, request, allowed, warn, diff }: Asking,
+  { name, request, allowed, warn, diff }: PermissionContext,
 ): Promise<RequestPermissionOutcome> => {
   const { workspace } = request
   const command = commandOf(call)
-  const place = shellContextFor(request, workspace)
-  const judged = command === '' ? null : assessCommand(command, place)
-  const hardline = judged?.blocked
+  const shell = shellContextFor(request, workspace)
+  const assessment = command === '' ? null : assessCommand(command, shell)
+  const blocked = assessment?.blocked
   const paths = pathsOf(call, workspace)
   const isControl =
-    judged?.isControl === true ||
+    assessment?.isControl === true ||
     (call.kind !== 'read' && paths.some(path => isControlled(request, realPath(path))))
-  const labels = [...(judged?.labels ?? []), ...(isControl && !judged?.isControl ? [CONTROL] : [])]
-  const kept =
-    (command === '' ? undefined : forbiddenPathIn(command, place, request.forbidden)) ??
+  const labels = [
+    ...(assessment?.labels ?? []),
+    ...(isControl && !assessment?.isControl ? [CONTROL] : []),
+  ]
+  const forbiddenPath =
+    (command === '' ? undefined : forbiddenPathIn(command, shell, request.forbidden)) ??
     paths.find(path => request.forbidden.some(closed => isInside(closed, path)))
-  const denied = deniedByHome(request.guards, call, command, place)
-  if (hardline !== undefined || kept !== undefined || denied !== null) {
-    const why = denied ?? hardline ?? `it touches ${kept}`
+  const denied = deniedByHome(request.guards, call, command, shell)
+  if (blocked !== undefined || forbiddenPath !== undefined || denied !== null) {
+    const why = denied ?? blocked ?? `it touches ${forbiddenPath}`
     const what = command === '' ? 'access' : 'a command'
     warn(`${name} was refused ${what}, and no approval can allow it: ${why}.`)
     return answerFor('deny', options)
@@ -153,7 +156,7 @@ export const askPermission = async (
     return chosen ? { outcome: 'selected', optionId: chosen.optionId } : answerFor('deny', options)
   }
   const act = ACTS[call.kind] ?? 'use a tool'
-  const isOnlyForGood = !options.some(({ kind }) => kind === 'allow_once')
+  const isOnlyPermanent = !options.some(({ kind }) => kind === 'allow_once')
   const choice = await request.approve(
     {
       command: command || namedAct(call, workspace),
@@ -161,7 +164,7 @@ export const askPermission = async (
       description: [
         `${name} asks to ${act}.`,
         describeLabels(labels),
-        isOnlyForGood ? 'It offers no permission for once: a yes stays with the agent.' : '',
+        isOnlyPermanent ? 'It offers no permission for once: a yes stays with the agent.' : '',
       ]
         .filter(sentence => sentence !== '')
         .join(' '),

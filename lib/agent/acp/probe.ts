@@ -1,6 +1,6 @@
 /** Starts an agent to see whether it answers, and ends it. */
-import { type Child, startChild } from './agent-process.ts'
-import { connectAgent, type Services } from './connection.ts'
+import { type AgentProcess, spawnAgent } from './agent-process.ts'
+import { connectAgent, type ClientServices } from './connection.ts'
 
 export type ProbeOptions = {
   name: string
@@ -17,7 +17,7 @@ const refuse = (): never => {
 }
 
 /** No session is open: there is nothing to ask for. */
-const services: Services = {
+const services: ClientServices = {
   permission: async () => ({ outcome: { outcome: 'cancelled' } }),
   read: refuse,
   write: refuse,
@@ -32,15 +32,15 @@ const services: Services = {
 /** Its name and version, in its own words. Throws the sentence why it does not answer. */
 export const probeAgent = async (options: ProbeOptions): Promise<string> => {
   const { name, command, env, version, startMs } = options
-  const child: Child = startChild({
+  const child: AgentProcess = spawnAgent({
     command,
     cwd: env.HOME || '/',
     env,
     graceMs: GRACE_MS,
-    onComplaint: () => undefined,
+    onStderrLine: () => undefined,
   })
   try {
-    const { can } = await connectAgent({
+    const { capabilities } = await connectAgent({
       child,
       name,
       version,
@@ -48,9 +48,9 @@ export const probeAgent = async (options: ProbeOptions): Promise<string> => {
       services,
       onUpdate: () => undefined,
       onHeard: () => undefined,
-      onNoise: () => undefined,
+      log: () => undefined,
     })
-    return [name, can.agentInfo?.version].filter(Boolean).join(' ')
+    return [name, capabilities.agentInfo?.version].filter(Boolean).join(' ')
   } finally {
     await child.stop()
   }

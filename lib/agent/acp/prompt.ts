@@ -1,10 +1,13 @@
 /** The person's message as the agent's protocol wants it: what it has missed first, then words and pictures. */
 import { isObject } from '../../base/json.ts'
 import type { LoopMessage } from '../types.ts'
-import type { Initialized } from './updates.ts'
+import type { InitializeResponse } from './updates.ts'
 
 /** The agent knows where it works; a slash has to stand first for it to be a command. */
-export const withoutPlace = (history: readonly LoopMessage[], workspace: string): LoopMessage[] => {
+export const stripWorkspacePrefix = (
+  history: readonly LoopMessage[],
+  workspace: string,
+): LoopMessage[] => {
   const prefix = `[Workspace: ${workspace}]\n`
   return history.map(message =>
     message.role === 'user' &&
@@ -16,7 +19,7 @@ export const withoutPlace = (history: readonly LoopMessage[], workspace: string)
 }
 
 /** A command of the agent's: it has to stand first, and alone. */
-export const isCommand = (
+export const isSlashCommand = (
   message: LoopMessage | undefined,
   commands: readonly { name: string }[],
 ): boolean => {
@@ -26,26 +29,26 @@ export const isCommand = (
   return commands.some(({ name }) => text === `/${name}` || text.startsWith(`/${name} `))
 }
 
-export type Picture = { data: string; mimeType: string }
+export type PromptImage = { data: string; mimeType: string }
 
 type PromptBlock =
   | { type: 'text'; text: string }
   | { type: 'image'; data: string; mimeType: string }
 
-export const toBlocks = (
+export const toPromptBlocks = (
   message: LoopMessage | undefined,
   context: string,
-  can: Initialized,
-  pictures: readonly Picture[],
+  capabilities: InitializeResponse,
+  images: readonly PromptImage[],
   warn: (message: string) => void,
 ): PromptBlock[] => {
   const before: PromptBlock[] = context === '' ? [] : [{ type: 'text', text: `${context}\n\n` }]
   const content = message?.content ?? ''
   if (typeof content === 'string') {
-    const isSeen = can.agentCapabilities.promptCapabilities.image
-    if (!isSeen && pictures.length > 0)
+    const isSeen = capabilities.agentCapabilities.promptCapabilities.image
+    if (!isSeen && images.length > 0)
       warn('This agent takes no pictures with a message; it may still open the file.')
-    const shown = isSeen ? pictures.map(picture => ({ type: 'image' as const, ...picture })) : []
+    const shown = isSeen ? images.map(picture => ({ type: 'image' as const, ...picture })) : []
     return [...before, { type: 'text', text: content }, ...shown]
   }
   const blocks = content.flatMap((part): PromptBlock[] => {
@@ -53,7 +56,8 @@ export const toBlocks = (
     const url = imageUrl(part.image_url)
     const [, mimeType, data] = /^data:([^;,]+);base64,(.+)$/s.exec(url) ?? []
     if (!mimeType || !data) return []
-    if (can.agentCapabilities.promptCapabilities.image) return [{ type: 'image', data, mimeType }]
+    if (capabilities.agentCapabilities.promptCapabilities.image)
+      return [{ type: 'image', data, mimeType }]
     warn('This agent reads no images; the picture was left out.')
     return []
   })

@@ -77,11 +77,11 @@ const toValue = (field: Field, answer: string): ElicitationContentValue | undefi
 
 /** No answer in time, or nobody there: cancelled. An answer that does not fit: declined, which the agent may ask about again. */
 export const askForm = async (
-  asked: CreateElicitationRequest,
+  elicitation: CreateElicitationRequest,
   request: Pick<AgentRequest, 'clarify' | 'tools'>,
   callId: string,
 ): Promise<CreateElicitationResponse> => {
-  const form = Form.safeParse(asked)
+  const form = Form.safeParse(elicitation)
   const canAsk = request.tools.some(({ kind }) => kind === 'ask')
   if (!form.success || !canAsk) return { action: 'cancel' }
   const { message, requestedSchema } = form.data

@@ -16,7 +16,7 @@ const MAX_CHARS = 8 * 1024 * 1024
 const MAX_USER_CHARS = 1024 * 1024
 
 /** A message of the person's and all that followed it. */
-type Told = { messages: RunMessage[]; chars: number }
+type ReplayedTurn = { messages: RunMessage[]; chars: number }
 
 export type Replay = ReturnType<typeof createReplay>
 
@@ -26,12 +26,12 @@ export const createReplay = ({
   maxMessages = MAX_MESSAGES,
   maxChars = MAX_CHARS,
 }: ReplayOptions) => {
-  const turns: Told[] = []
+  const turns: ReplayedTurn[] = []
   let transcript: Transcript | null = null
-  let words = ''
-  let saying = ''
+  let userText = ''
+  let currentId = ''
   let next = 0
-  let left = 0
+  let omitted = 0
   let isClosed = false
 
   const add = (message: RunMessage): void => {
@@ -40,7 +40,7 @@ export const createReplay = ({
     if (turn) turn.chars += JSON.stringify(message).length
   }
 
-  const total = (of: (turn: Told) => number): number =>
+  const total = (of: (turn: ReplayedTurn) => number): number =>
     turns.reduce((sum, turn) => sum + of(turn), 0)
 
   const trim = (): void => {
@@ -49,14 +49,14 @@ export const createReplay = ({
       (total(({ chars }) => chars) > maxChars ||
         total(({ messages }) => messages.length) > maxMessages)
     )
-      left += turns.shift()?.messages.length ?? 0
+      omitted += turns.shift()?.messages.length ?? 0
   }
 
   const open = (): Transcript => {
     turns.push({ messages: [], chars: 0 })
     trim()
-    const text = words
-    words = ''
+    const text = userText
+    userText = ''
     if (text.trim() !== '') add({ id: `r${++next}`, role: 'user', content: text })
     return createTranscript({
       request: {
@@ -89,13 +89,16 @@ export const createReplay = ({
     user(block: Block, messageId: string): void {
       if (isClosed) return
       close()
-      if (words !== '' && messageId !== saying) {
+      if (userText !== '' && messageId !== currentId) {
         transcript = open()
         close()
       }
-      saying = messageId
+      currentId = messageId
       const text = blockText(block)
-      words = (words + (block.type === 'text' ? text : `\n${text}\n`)).slice(0, MAX_USER_CHARS)
+      userText = (userText + (block.type === 'text' ? text : `\n${text}\n`)).slice(
+        0,
+        MAX_USER_CHARS,
+      )
     },
     /** Whoever writes down what the agent tells of itself. */
     transcript(): Transcript | undefined {
@@ -104,34 +107,34 @@ export const createReplay = ({
       return transcript
     },
     /** All of it, and how many older messages are left out. */
-    end(): { messages: RunMessage[]; left: number } {
+    end(): { messages: RunMessage[]; omitted: number } {
       close()
-      if (words !== '') {
+      if (userText !== '') {
         transcript = open()
         close()
       }
       trim()
       isClosed = true
-      return { messages: turns.flatMap(({ messages }) => messages), left }
+      return { messages: turns.flatMap(({ messages }) => messages), omitted }
     },
   }
 }
 
 /** Listens only for what the person said last, as far as the agent knows. */
-export const createEcho = () => {
-  let said = ''
-  let saying = ''
+export const createLastMessageReader = () => {
+  let lastMessage = ''
+  let currentId = ''
   let isNext = true
   return {
     user(block: Block, messageId: string): void {
-      if (isNext || messageId !== saying) said = ''
+      if (isNext || messageId !== currentId) lastMessage = ''
       isNext = false
-      saying = messageId
-      said = (said + blockText(block)).slice(0, MAX_USER_CHARS)
+      currentId = messageId
+      lastMessage = (lastMessage + blockText(block)).slice(0, MAX_USER_CHARS)
     },
     transcript(): undefined {
       isNext = true
     },
-    said: () => said,
+    lastMessage: () => lastMessage,
   }
 }

@@ -1,13 +1,13 @@
 /** What an agent may ask of us while it works for a session: permission, files, terminals, answers. */
 import type { AgentRequest, ToolContext } from '../types.ts'
 import { readForAgent, writeForAgent } from './client-files.ts'
-import type { Services } from './connection.ts'
+import type { ClientServices } from './connection.ts'
 import { askPermission } from './permissions.ts'
 import { askForm } from './questions.ts'
-import type { Session, TurnSide } from './session.ts'
+import type { Session, ActiveTurn } from './session.ts'
 import { CallUpdate } from './updates.ts'
 
-export const contextOf = (request: AgentRequest, callId: string): ToolContext => ({
+export const toolContextOf = (request: AgentRequest, callId: string): ToolContext => ({
   callId,
   workspace: request.workspace,
   env: request.env,
@@ -29,8 +29,8 @@ export const contextOf = (request: AgentRequest, callId: string): ToolContext =>
 })
 
 /** `find` throws a sentence where nobody is in that session. */
-export const createServices = (name: string, find: (id: string) => Session): Services => {
-  const during = (id: string): { session: Session; turn: TurnSide } => {
+export const createServices = (name: string, find: (id: string) => Session): ClientServices => {
+  const requireTurn = (id: string): { session: Session; turn: ActiveTurn } => {
     const session = find(id)
     const { turn } = session
     if (!turn || turn.request.signal.aborted) throw new Error('No turn runs in this session.')
@@ -38,37 +38,37 @@ export const createServices = (name: string, find: (id: string) => Session): Ser
   }
 
   return {
-    async permission(asked) {
-      const turn = find(asked.sessionId).turn
+    async permission(params) {
+      const turn = find(params.sessionId).turn
       if (!turn || turn.request.signal.aborted) return { outcome: { outcome: 'cancelled' } }
-      const update = CallUpdate.parse(asked.toolCall)
-      const { call, id, diff } = turn.transcript.asked(update)
+      const update = CallUpdate.parse(params.toolCall)
+      const { call, id, diff } = turn.transcript.awaitApproval(update)
       const { request, allowed, warn } = turn
-      const work = askPermission(asked, call, id, { name, request, allowed, warn, diff })
-      const outcome = await turn.serving(work)
-      const option = asked.options.find(
+      const work = askPermission(params, call, id, { name, request, allowed, warn, diff })
+      const outcome = await turn.whileServing(work)
+      const option = params.options.find(
         ({ optionId }) => outcome.outcome === 'selected' && optionId === outcome.optionId,
       )
-      if (!option?.kind.startsWith('allow')) turn.transcript.denied(asked.toolCall.toolCallId)
+      if (!option?.kind.startsWith('allow')) turn.transcript.markDenied(params.toolCall.toolCallId)
       return { outcome: request.signal.aborted ? { outcome: 'cancelled' } : outcome }
     },
     read({ sessionId, path, line, limit }) {
-      const { turn } = during(sessionId)
-      const content = readForAgent(contextOf(turn.request, 'fs'), path, line, limit)
+      const { turn } = requireTurn(sessionId)
+      const content = readForAgent(toolContextOf(turn.request, 'fs'), path, line, limit)
       return { content: turn.request.secrets?.mask(content) ?? content }
     },
     async write({ sessionId, path, content }) {
-      const { turn } = during(sessionId)
-      await turn.serving(writeForAgent(contextOf(turn.request, 'fs'), path, content))
+      const { turn } = requireTurn(sessionId)
+      await turn.whileServing(writeForAgent(toolContextOf(turn.request, 'fs'), path, content))
       return {}
     },
-    async terminal(asked) {
-      const { session, turn } = during(asked.sessionId)
-      const work = session.terminals.create(contextOf(turn.request, 'terminal'), asked, {
+    async terminal(params) {
+      const { session, turn } = requireTurn(params.sessionId)
+      const work = session.terminals.create(toolContextOf(turn.request, 'terminal'), params, {
         name,
         allowed: turn.allowed,
       })
-      return { terminalId: await turn.serving(work) }
+      return { terminalId: await turn.whileServing(work) }
     },
     output({ sessionId, terminalId }) {
       const { terminals, turn } = find(sessionId)
@@ -78,7 +78,7 @@ export const createServices = (name: string, find: (id: string) => Session): Ser
     async wait({ sessionId, terminalId }) {
       const { turn, terminals } = find(sessionId)
       const ended = terminals.wait(terminalId)
-      return turn ? turn.serving(ended) : ended
+      return turn ? turn.whileServing(ended) : ended
     },
     kill({ sessionId, terminalId }) {
       find(sessionId).terminals.kill(terminalId)
@@ -88,11 +88,11 @@ export const createServices = (name: string, find: (id: string) => Session): Ser
       find(sessionId).terminals.release(terminalId)
       return {}
     },
-    async form(asked) {
-      if (!('sessionId' in asked) || typeof asked.sessionId !== 'string')
+    async form(params) {
+      if (!('sessionId' in params) || typeof params.sessionId !== 'string')
         return { action: 'cancel' }
-      const { turn } = during(asked.sessionId)
-      return turn.serving(askForm(asked, turn.request, 'form'))
+      const { turn } = requireTurn(params.sessionId)
+      return turn.whileServing(askForm(params, turn.request, 'form'))
     },
   }
 }

@@ -4,26 +4,26 @@ import { createTerminals, type Terminals } from './terminals.ts'
 import type { Replay } from './replay.ts'
 import type { Transcript } from './transcript.ts'
 import {
-  isUnknown,
+  isUnknownUpdate,
   type Command,
   type ConfigOption,
   type LegacyModels,
   type Modes,
-  type Opened,
+  type OpenedSession,
   Update,
 } from './updates.ts'
 import type { z } from 'zod'
 
 /** Whoever listens while a prompt runs. */
-export type TurnSide = {
+export type ActiveTurn = {
   request: AgentRequest
   transcript: Transcript
   warn: (message: string) => void
   /** Commands the person has said yes to in this turn. */
   allowed: Set<string>
   /** Something was heard, or a request of the agent's is being served: it is not hanging. */
-  heard: () => void
-  serving: <T>(work: Promise<T>) => Promise<T>
+  noteActivity: () => void
+  whileServing: <T>(work: Promise<T>) => Promise<T>
 }
 
 export type Session = {
@@ -35,13 +35,13 @@ export type Session = {
   commands: Command[]
   usage: { used: number; size: number; cost: number | null } | null
   /** It has named itself. */
-  titled: ((title: string) => void) | null
+  onTitle: ((title: string) => void) | null
   /** It is about to be used. */
   isOpening: boolean
   /** When it was used last, in milliseconds of a clock that never goes back. */
   usedAt: number
   terminals: Terminals
-  turn: TurnSide | null
+  turn: ActiveTurn | null
   /** Listens while the agent tells again what was said before. */
   replay: Pick<Replay, 'user' | 'transcript'> | null
   /** Settles when the last prompt has been answered. */
@@ -56,7 +56,7 @@ export const createSession = (id: string): Session => ({
   models: null,
   commands: [],
   usage: null,
-  titled: null,
+  onTitle: null,
   isOpening: false,
   usedAt: performance.now(),
   terminals: createTerminals(),
@@ -66,16 +66,19 @@ export const createSession = (id: string): Session => ({
 })
 
 /** What an answer says of modes and options. */
-export const takeOpened = (session: Session, { modes, configOptions, models }: Opened): void => {
+export const applyOpened = (
+  session: Session,
+  { modes, configOptions, models }: OpenedSession,
+): void => {
   if (modes) session.modes = modes
   if (configOptions) session.options = configOptions
   if (models) session.models = models
 }
 
 /** What is said outside of a turn changes only what the session offers. False when it could not be read; what we have no use for is read. */
-export const applyUpdate = (session: Session, given: unknown): boolean => {
-  const parsed = Update.safeParse(given)
-  if (!parsed.success) return isUnknown(given)
+export const applyUpdate = (session: Session, value: unknown): boolean => {
+  const parsed = Update.safeParse(value)
+  if (!parsed.success) return isUnknownUpdate(value)
   const update = parsed.data
   const transcript = () => session.turn?.transcript ?? session.replay?.transcript()
   switch (update.sessionUpdate) {
@@ -104,7 +107,7 @@ export const applyUpdate = (session: Session, given: unknown): boolean => {
       if (session.modes) session.modes = { ...session.modes, currentModeId: update.currentModeId }
       break
     case 'session_info_update':
-      if (update.title) session.titled?.(update.title)
+      if (update.title) session.onTitle?.(update.title)
       break
     case 'config_option_update':
       session.options = update.configOptions

@@ -14,17 +14,17 @@ const FETCHERS = new Set(['npx', 'pnpx', 'bunx', 'uvx', 'pipx', 'dlx'])
 export const isFetched = ([file = '', ...args]: readonly string[]): boolean =>
   FETCHERS.has(basename(file).replace(/\.(?:cmd|exe)$/i, '')) || args[0] === 'dlx'
 
-export const startLimit = (command: readonly string[]): number =>
+export const startTimeoutMs = (command: readonly string[]): number =>
   isFetched(command) ? FETCH_MS : START_MS
 
 /** Says what is going on while `work` takes long. */
-export const telling = async <T>(
+export const withStartupNotices = async <T>(
   work: Promise<T>,
   {
     name,
     command,
-    say,
-  }: { name: string; command: readonly string[]; say: (words: string) => void },
+    notify,
+  }: { name: string; command: readonly string[]; notify: (words: string) => void },
   firstMs = isFetched(command) ? FETCH_NOTE_MS : FIRST_NOTE_MS,
 ): Promise<T> => {
   const startedAt = performance.now()
@@ -33,7 +33,7 @@ export const telling = async <T>(
     : `${name} is being started.`
   let timer: NodeJS.Timeout
   const note = (words: string) => {
-    say(words)
+    notify(words)
     timer = setTimeout(() => {
       const minutes = Math.max(1, Math.round((performance.now() - startedAt) / 60_000))
       note(

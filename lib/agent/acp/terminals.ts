@@ -33,7 +33,7 @@ const quoted = (word: string): string =>
   /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
 
 /** The end of a text that fits, not cut inside a character. */
-const newest = (text: string, bytes: number): string => {
+const tail = (text: string, bytes: number): string => {
   const whole = Buffer.from(text)
   if (whole.length <= bytes) return text
   let from = whole.length - bytes
@@ -62,24 +62,24 @@ export const createTerminals = () => {
   return {
     async create(
       ctx: ToolContext,
-      asked: CreateTerminalRequest,
+      params: CreateTerminalRequest,
       agent: { name: string; allowed: Set<string> },
     ): Promise<string> {
       if (open.size >= MAX_OPEN)
         throw new Error(`${MAX_OPEN} terminals are open. Release some of them first.`)
-      const { command, args = [] } = asked
+      const { command, args = [] } = params
       const line = args.length > 0 ? [command, ...args].map(quoted).join(' ') : command
-      const cwd = asked.cwd ? resolvePath(ctx, asked.cwd) : ctx.workspace
-      const here = shellContextFor(ctx, cwd)
-      const denied = ctx.guards?.command(line, here) ?? null
+      const cwd = params.cwd ? resolvePath(ctx, params.cwd) : ctx.workspace
+      const shell = shellContextFor(ctx, cwd)
+      const denied = ctx.guards?.command(line, shell) ?? null
       if (denied !== null) throw new Error(denied)
-      const { blocked: hardline, labels, isControl } = assessCommand(line, here)
-      if (hardline !== undefined)
-        throw new Error(`Refused, and no approval can allow it: ${hardline}.`)
-      const kept = forbiddenPathIn(line, here, ctx.forbidden)
-      if (kept !== undefined)
+      const { blocked, labels, isControl } = assessCommand(line, shell)
+      if (blocked !== undefined)
+        throw new Error(`Refused, and no approval can allow it: ${blocked}.`)
+      const forbiddenPath = forbiddenPathIn(line, shell, ctx.forbidden)
+      if (forbiddenPath !== undefined)
         throw new Error(
-          `Access to ${kept} is denied: it may hold secrets or the state of this service.`,
+          `Access to ${forbiddenPath} is denied: it may hold secrets or the state of this service.`,
         )
       const key = allowedKey(line, cwd)
       const isAllowed = agent.allowed.has(key)
@@ -98,7 +98,7 @@ export const createTerminals = () => {
           throw new Error(`The user denied this command (${labels.join('; ')}).`)
       }
       ctx.signal.throwIfAborted()
-      const added = Object.fromEntries((asked.env ?? []).map(({ name, value }) => [name, value]))
+      const added = Object.fromEntries((params.env ?? []).map(({ name, value }) => [name, value]))
       // Without arguments it may be a whole command line.
       const [file, ...words] = args.length > 0 ? [command, ...args] : ['sh', '-c', command]
       const child = spawnGroup(file ?? '', words, {
@@ -110,7 +110,7 @@ export const createTerminals = () => {
         child,
         output: '',
         truncated: false,
-        limit: Math.min(asked.outputByteLimit ?? MAX_BYTES, MAX_BYTES),
+        limit: Math.min(params.outputByteLimit ?? MAX_BYTES, MAX_BYTES),
         exit: null,
         watch: null,
         ended: waitForClose(child).then(
@@ -128,7 +128,7 @@ export const createTerminals = () => {
       const take = (text: string) => {
         if (text === '') return
         const all = terminal.output + text
-        terminal.output = newest(all, terminal.limit)
+        terminal.output = tail(all, terminal.limit)
         terminal.truncated ||= terminal.output.length < all.length
         terminal.watch?.(text)
       }

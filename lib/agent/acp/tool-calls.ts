@@ -16,15 +16,15 @@ export type Call = {
   rawInput: unknown
   rawOutput: unknown
   /** What a command printed that the agent runs itself, as far as it shows that; the newest part. */
-  printed: string
+  output: string
   /** How that command ended; null while it runs, or where the agent does not show it. */
   exit: { code: number | null; signal: string | null } | null
 }
 
-const MAX_PRINTED = 1024 * 1024
+const MAX_OUTPUT_CHARS = 1024 * 1024
 
 /** A later word about a call replaces what it names and leaves the rest. */
-export const merge = (call: Call | undefined, update: CallUpdate): Call => ({
+export const mergeCall = (call: Call | undefined, update: CallUpdate): Call => ({
   id: update.toolCallId,
   title: update.title ?? call?.title ?? '',
   kind: update.kind ?? call?.kind ?? 'other',
@@ -34,12 +34,12 @@ export const merge = (call: Call | undefined, update: CallUpdate): Call => ({
   locations: update.locations ?? call?.locations ?? [],
   rawInput: update.rawInput ?? call?.rawInput,
   rawOutput: update.rawOutput ?? call?.rawOutput,
-  printed: ((call?.printed ?? '') + printedIn(update)).slice(-MAX_PRINTED),
+  output: ((call?.output ?? '') + outputIn(update)).slice(-MAX_OUTPUT_CHARS),
   exit: exitIn(update) ?? call?.exit ?? null,
 })
 
 /** What an update adds to the output of a command. */
-export const printedIn = ({ _meta }: CallUpdate): string =>
+export const outputIn = ({ _meta }: CallUpdate): string =>
   (_meta?.terminal_output?.data ?? '') + (_meta?.terminal_output_delta?.data ?? '')
 
 const exitIn = ({ _meta }: CallUpdate): Call['exit'] => {
@@ -47,12 +47,13 @@ const exitIn = ({ _meta }: CallUpdate): Call['exit'] => {
   return exit ? { code: exit.exit_code ?? null, signal: exit.signal ?? null } : null
 }
 
-export const isOver = ({ status }: Call): boolean => status === 'completed' || status === 'failed'
+export const isFinished = ({ status }: Call): boolean =>
+  status === 'completed' || status === 'failed'
 
 /** Its arguments will not change any more. */
-export const isSettled = (call: Call): boolean => isOver(call) || call.status === 'in_progress'
+export const isSettled = (call: Call): boolean => isFinished(call) || call.status === 'in_progress'
 
-export const text = (...values: unknown[]): string => {
+export const firstText = (...values: unknown[]): string => {
   for (const value of values) {
     if (typeof value === 'string' && value.trim() !== '') return value
     if (Array.isArray(value) && value.length > 0 && value.every(one => typeof one === 'string'))
@@ -64,7 +65,7 @@ export const text = (...values: unknown[]): string => {
 /** The command line of an execution where the agent says it; '' where it does not. */
 export const commandOf = ({ rawInput }: Pick<Call, 'rawInput'>): string => {
   const raw = asObject(rawInput)
-  const command = text(raw.command, raw.cmd, raw.script)
+  const command = firstText(raw.command, raw.cmd, raw.script)
   return Array.isArray(raw.args) && typeof raw.command === 'string'
     ? [command, ...raw.args.map(String)].join(' ')
     : command
@@ -76,7 +77,7 @@ export const pathsOf = (call: Call, workspace: string): string[] => {
   const named = [
     ...call.content.flatMap(part => (part.type === 'diff' ? [part.path] : [])),
     ...call.locations.map(({ path }) => path),
-    text(raw.path, raw.file_path, raw.filePath, raw.filepath, raw.abs_path, raw.absolute_path),
+    firstText(raw.path, raw.file_path, raw.filePath, raw.filepath, raw.abs_path, raw.absolute_path),
   ]
   return [...new Set(named.filter(path => path !== '').map(path => resolve(workspace, path)))]
 }
@@ -88,9 +89,9 @@ export const shownPath = (path: string, workspace: string): string => {
 }
 
 const plainName = (call: Call): string => {
-  const said = call.name || text(asObject(call.rawInput).tool) || call.title || call.kind
+  const answer = call.name || firstText(asObject(call.rawInput).tool) || call.title || call.kind
   return (
-    said
+    answer
       .toLowerCase()
       .replace(/[^a-z0-9]+/g, '_')
       .replace(/^_+|_+$/g, '')
@@ -122,27 +123,27 @@ export const describe = (
   switch (call.kind) {
     case 'execute': {
       const command = commandOf(call) || title.replace(/^`([^`]+)`$/, '$1')
-      return as('terminal', { command, workdir: text(raw.cwd, raw.workdir) }, command)
+      return as('terminal', { command, workdir: firstText(raw.cwd, raw.workdir) }, command)
     }
     case 'read':
       return path === '' ? as(plainName(call), raw) : as('read_file', { path }, path)
     case 'edit':
       return path === ''
         ? as(plainName(call), raw)
-        : as(text(raw.content) === '' ? 'patch' : 'write_file', { path }, path)
+        : as(firstText(raw.content) === '' ? 'patch' : 'write_file', { path }, path)
     case 'search':
       return as(
         'search_files',
         {
-          pattern: text(raw.pattern, raw.query, raw.regex, raw.glob) || title,
-          path: text(raw.path),
+          pattern: firstText(raw.pattern, raw.query, raw.regex, raw.glob) || title,
+          path: firstText(raw.path),
         },
-        text(raw.pattern, raw.query, raw.regex, raw.glob) || title,
+        firstText(raw.pattern, raw.query, raw.regex, raw.glob) || title,
       )
     case 'fetch': {
-      const address = text(raw.url, raw.uri)
+      const address = firstText(raw.url, raw.uri)
       return address === ''
-        ? as('web_search', { query: text(raw.query) || title })
+        ? as('web_search', { query: firstText(raw.query) || title })
         : as('web_extract', { urls: [address] }, address)
     }
     default:
@@ -175,8 +176,8 @@ const cut = (value: string, max = MAX_CHARS): string =>
 const rawText = (rawOutput: unknown): string => {
   if (typeof rawOutput === 'string') return rawOutput
   const raw = asObject(rawOutput)
-  const said = text(raw.output, raw.stdout, raw.content, raw.text, raw.result, raw.error)
-  return said || (Object.keys(raw).length > 0 ? JSON.stringify(rawOutput) : '')
+  const answer = firstText(raw.output, raw.stdout, raw.content, raw.text, raw.result, raw.error)
+  return answer || (Object.keys(raw).length > 0 ? JSON.stringify(rawOutput) : '')
 }
 
 const exitCodeOf = (rawOutput: unknown): number | null => {
@@ -192,8 +193,8 @@ const EXIT_IN_WORDS = /^Exit code:? (\d{1,3})\n?/i
 
 type Result = { content: string; isError: boolean }
 
-const commandResult = (call: Call, said: string, terminal: Printed | null): Result => {
-  const words = said.replace(FENCE, '$1')
+const commandResult = (call: Call, answer: string, terminal: TerminalOutput | null): Result => {
+  const words = answer.replace(FENCE, '$1')
   const inWords = EXIT_IN_WORDS.exec(words)
   const code =
     terminal?.exitCode ??
@@ -211,7 +212,7 @@ const commandResult = (call: Call, said: string, terminal: Printed | null): Resu
         : null
   const output = cut(
     terminal?.output ||
-      stripVTControlCharacters(call.printed) ||
+      stripVTControlCharacters(call.output) ||
       words.slice(inWords?.[0].length ?? 0),
   )
   return {
@@ -220,25 +221,25 @@ const commandResult = (call: Call, said: string, terminal: Printed | null): Resu
   }
 }
 
-export type Printed = { output: string; exitCode: number | null }
+export type TerminalOutput = { output: string; exitCode: number | null }
 
 /**
  * What our transcript keeps as the result. `diff` is what it changed, as far as that is known; `terminal` what its
  * terminals printed, when they are ours.
  */
-export const resultOf = (call: Call, diff: string, terminal: Printed | null): Result => {
+export const resultOf = (call: Call, diff: string, terminal: TerminalOutput | null): Result => {
   const isError = call.status === 'failed'
-  const said = call.content
+  const answer = call.content
     .flatMap(part => (part.type === 'content' ? [blockText(part.content)] : []))
     .join('\n')
-  const words = cut(said || rawText(call.rawOutput))
+  const words = cut(answer || rawText(call.rawOutput))
   const failed = isError ? { error: words || 'It failed; the agent did not say why.' } : {}
   const steps = isError ? null : stepsOf(call)
   if (steps) return { isError, content: planCall(steps).content }
   if (diff !== '' && call.kind !== 'execute')
     return { isError, content: JSON.stringify({ success: !isError, diff, ...failed }) }
   if (call.kind === 'execute' || terminal)
-    return commandResult(call, said || rawText(call.rawOutput), terminal)
+    return commandResult(call, answer || rawText(call.rawOutput), terminal)
   return { isError, content: JSON.stringify(isError ? failed : { content: words }) }
 }
 

@@ -2,17 +2,17 @@
 import { setImmediate as soon } from 'node:timers'
 import type { AgentRequest, Emit, RunMessage } from '../types.ts'
 import { createEdits, type ReadFile } from './edits.ts'
-import { createPictures } from './images.ts'
+import { createImages } from './images.ts'
 import {
   blockText,
   type Call,
   describe,
-  isOver,
+  isFinished,
   isSettled,
-  merge,
+  mergeCall,
   planCall,
-  printedIn,
-  type Printed,
+  outputIn,
+  type TerminalOutput,
   resultOf,
 } from './tool-calls.ts'
 import type { Block, CallUpdate, PlanEntry } from './updates.ts'
@@ -21,7 +21,7 @@ import type { Block, CallUpdate, PlanEntry } from './updates.ts'
 const MAX_TEXT_CHARS = 4 * 1024 * 1024
 const MAX_CALLS = 5_000
 
-export type TerminalView = (ids: string[]) => Printed | null
+export type TerminalView = (ids: string[]) => TerminalOutput | null
 
 export type TranscriptOptions = {
   request: Pick<AgentRequest, 'nextMessageId' | 'workspace' | 'history' | 'saveImage' | 'secrets'>
@@ -52,9 +52,9 @@ export type Transcript = ReturnType<typeof createTranscript>
 export const createTranscript = (options: TranscriptOptions) => {
   const { request, emit, now, served } = options
   const { workspace } = request
-  const pictures = createPictures(request.saveImage)
+  const images = createImages(request.saveImage)
   const edits = createEdits(workspace, options.readFile)
-  const taken = new Set(
+  const usedIds = new Set(
     request.history.flatMap(message => (message.tool_calls ?? []).map(call => call.id)),
   )
   const open = new Map<string, Open>()
@@ -67,7 +67,7 @@ export const createTranscript = (options: TranscriptOptions) => {
   let text = ''
   let reasoning = ''
   let last = ''
-  let said = 0
+  let streamedChars = 0
   let calls = 0
   let steps = 0
   let plan = ''
@@ -85,8 +85,8 @@ export const createTranscript = (options: TranscriptOptions) => {
 
   const add = (to: 'text' | 'reasoning', words: string): void => {
     if (words === '' || isClosed) return
-    said += words.length
-    if (said > MAX_TEXT_CHARS) {
+    streamedChars += words.length
+    if (streamedChars > MAX_TEXT_CHARS) {
       options.onFlood()
       return
     }
@@ -134,8 +134,8 @@ export const createTranscript = (options: TranscriptOptions) => {
 
   const idFor = (wanted: string): string => {
     let id = wanted || 'call'
-    for (let at = 2; taken.has(id); at++) id = `${wanted}_${at}`
-    taken.add(id)
+    for (let at = 2; usedIds.has(id); at++) id = `${wanted}_${at}`
+    usedIds.add(id)
     return id
   }
 
@@ -173,25 +173,25 @@ export const createTranscript = (options: TranscriptOptions) => {
       isError,
     })
     message({ role: 'tool', tool_call_id: entry.id, name: entry.name, content })
-    add('text', pictures.belowCall(entry.call.content))
+    add('text', images.belowCall(entry.call.content))
   }
 
   return {
     text(block: Block): void {
-      if (!isClosed) add('text', pictures.inAnswer(block) ?? blockText(block))
+      if (!isClosed) add('text', images.inAnswer(block) ?? blockText(block))
     },
     thought: (block: Block) => add('reasoning', blockText(block)),
 
     call(given: CallUpdate): void {
       if (isClosed || done.has(given.toolCallId)) return
-      const update = pictures.inCall(given)
+      const update = images.inCall(given)
       const known = open.get(update.toolCallId)
       if (!known && ++calls > MAX_CALLS) {
         options.onFlood()
         return
       }
       const before = known?.call
-      const call = merge(before, update)
+      const call = mergeCall(before, update)
       const entry = known ?? {
         call,
         id: idFor(call.id),
@@ -202,14 +202,14 @@ export const createTranscript = (options: TranscriptOptions) => {
       }
       entry.call = call
       open.set(call.id, entry)
-      if (!isOver(call)) edits.note(call)
+      if (!isFinished(call)) edits.recordBefore(call)
       const ids = terminalsOf(call)
       if (ids.length > 0) options.onTerminals(entry.id, ids)
-      const printed = printedIn(update)
+      const printed = outputIn(update)
       if (isSettled(call)) show(entry)
       if (printed !== '' && entry.isShown)
         emit({ type: 'tool_output', callId: entry.id, text: printed })
-      if (isOver(call)) finish(entry)
+      if (isFinished(call)) finish(entry)
       else if (entry.isShown && ids.length === 0) {
         // Output that grows: only what is new.
         const grown = outputOf(call)
@@ -220,10 +220,10 @@ export const createTranscript = (options: TranscriptOptions) => {
     },
 
     /** A person is asked about this call now: it has to be seen. Its id in our transcript. */
-    asked(given: CallUpdate): { call: Call; id: string; diff: string } {
-      const update = pictures.inCall(given)
+    awaitApproval(given: CallUpdate): { call: Call; id: string; diff: string } {
+      const update = images.inCall(given)
       const known = open.get(update.toolCallId)
-      const call = merge(known?.call, update)
+      const call = mergeCall(known?.call, update)
       const entry = known ?? {
         call,
         id: idFor(call.id),
@@ -234,13 +234,13 @@ export const createTranscript = (options: TranscriptOptions) => {
       }
       entry.call = call
       open.set(call.id, entry)
-      edits.note(call)
+      edits.recordBefore(call)
       show(entry)
-      return { call, id: entry.id, diff: edits.asked(call) }
+      return { call, id: entry.id, diff: edits.planned(call) }
     },
 
     /** The person, or the floor below every approval, said no to it. */
-    denied(agentCallId: string): void {
+    markDenied(agentCallId: string): void {
       const entry = open.get(agentCallId)
       if (entry) entry.isDenied = true
     },
@@ -271,10 +271,10 @@ export const createTranscript = (options: TranscriptOptions) => {
       return { text: last, steps, isEmpty: steps === 0 }
     },
     /** As `end`, but leaves what streams to whoever closes the books of a turn that did not finish. */
-    leave(): { steps: number; isEmpty: boolean } {
+    abandon(): { steps: number; isEmpty: boolean } {
       flush()
       isClosed = true
-      return { steps, isEmpty: steps === 0 && said === 0 && calls === 0 }
+      return { steps, isEmpty: steps === 0 && streamedChars === 0 && calls === 0 }
     },
   }
 }

@@ -11,23 +11,23 @@ import type {
   ModelEndpoint,
   Outcome,
 } from '../types.ts'
-import type { Running, Timing } from './agents.ts'
-import { markOf } from './history-hash.ts'
+import type { RunningAgent, Timing } from './agents.ts'
+import { historyHash } from './history-hash.ts'
 import { chooseModel } from './options.ts'
-import { type Joined, joinSession, toSaved } from './attach-session.ts'
+import { type AttachedSession, attachSession, toSavedSession } from './attach-session.ts'
 import type { Session } from './session.ts'
 import { createTranscript, type Transcript } from './transcript.ts'
-import { Prompted } from './updates.ts'
-import { codeOf, Ending, isUnknownSession, toFailure } from './failures.ts'
-import { isCommand, toBlocks, withoutPlace } from './prompt.ts'
-import { picturesFor, readForPerson } from './client-files.ts'
-import { contextOf } from './services.ts'
+import { PromptResult } from './updates.ts'
+import { rpcErrorCode, TurnFailure, isUnknownSession, toFailure } from './failures.ts'
+import { isSlashCommand, toPromptBlocks, stripWorkspacePrefix } from './prompt.ts'
+import { readImages, readForDiff } from './client-files.ts'
+import { toolContextOf } from './services.ts'
 
-export type TurnDeps = {
+export type TurnOptions = {
   use: <T>(
     endpoint: ModelEndpoint,
     external: ExternalAgentContext,
-    work: (running: Running) => Promise<T>,
+    work: (running: RunningAgent) => Promise<T>,
     /** Told what is going on while the agent starts. */
     say?: (words: string) => void,
   ) => Promise<T>
@@ -45,7 +45,7 @@ const nothing: Usage = {
 }
 
 export const createTurn =
-  (deps: TurnDeps): Agent =>
+  (options: TurnOptions): Agent =>
   async (request, emit) => {
     const { endpoint, external } = request
     const base = {
@@ -58,7 +58,7 @@ export const createTurn =
     const fail = (failure: Failure): Outcome => ({
       ...base,
       status: request.signal.aborted ? 'stopped' : 'failed',
-      failure: { ...failure, message: deps.redact(failure.message) },
+      failure: { ...failure, message: options.redact(failure.message) },
     })
     if (!external || !endpoint.command?.length)
       return fail({ type: 'error', message: 'This agent cannot be run here.' })
@@ -66,35 +66,35 @@ export const createTurn =
     const forbidden = request.guards?.commands() ?? null
     if (forbidden !== null) return fail({ type: 'error', message: forbidden })
     try {
-      return await deps.use(
+      return await options.use(
         endpoint,
         external,
-        running => converse({ request, external, emit, running, deps, base }),
+        running => runTurn({ request, external, emit, running, options, base }),
         message => emit({ type: 'warning', kind: 'external_agent', message }),
       )
     } catch (error) {
-      if (error instanceof Ending) return fail(error.failure)
+      if (error instanceof TurnFailure) return fail(error.failure)
       return fail({ type: 'error', message: messageOf(error) })
     }
   }
 
-type Given = {
+type TurnContext = {
   request: AgentRequest
   external: ExternalAgentContext
   emit: Emit
-  running: Running
-  deps: TurnDeps
+  running: RunningAgent
+  options: TurnOptions
   base: Omit<Outcome, 'status'>
 }
 
-const converse = async (given: Given): Promise<Outcome> => {
-  const { request, external, running, emit } = given
+const runTurn = async (turn: TurnContext): Promise<Outcome> => {
+  const { request, external, running, emit } = turn
   const { signal, endpoint } = request
-  const history = withoutPlace(request.history, request.workspace)
+  const history = stripWorkspacePrefix(request.history, request.workspace)
   const owner = request.sessionKey ?? ''
   const agentId = endpoint.agent?.id ?? endpoint.provider
   const warn = (message: string) =>
-    emit({ type: 'warning', kind: 'external_agent', message: given.deps.redact(message) })
+    emit({ type: 'warning', kind: 'external_agent', message: turn.options.redact(message) })
 
   const known = running.sessions.get(owner)
   // The last prompt may still be winding down after it was cancelled.
@@ -104,111 +104,122 @@ const converse = async (given: Given): Promise<Outcome> => {
   signal.throwIfAborted()
 
   const side = { external, agent: endpoint.agent }
-  const join = async (saved: ReturnType<ExternalAgentContext['load']>): Promise<Joined> => {
-    const joined = await guarded(() => joinSession(running, history, request, saved, side), given)
-    running.sessions.set(owner, joined.session)
-    joined.session.isOpening = true
-    joined.session.titled = external.onTitle ?? null
-    return joined
+  const attach = async (
+    saved: ReturnType<ExternalAgentContext['load']>,
+  ): Promise<AttachedSession> => {
+    const attached = await untilAborted(
+      () => attachSession(running, history, request, saved, side),
+      turn,
+    )
+    running.sessions.set(owner, attached.session)
+    attached.session.isOpening = true
+    attached.session.onTitle = external.onTitle ?? null
+    return attached
   }
 
   const saved = external.load(agentId)
-  let joined = await join(saved)
+  let attached = await attach(saved)
   const message = history.at(-1)
-  const newest = markOf(history)
-  const keep = (at: { mark: string; sent?: string; cost?: number }) =>
-    keepQuietly(() =>
-      external.save(agentId, toSaved(joined.session, request, { cost: joined.cost, ...at })),
+  const newest = historyHash(history)
+  const saveState = (at: { mark: string; sent?: string; cost?: number }) =>
+    ignoreDeleted(() =>
+      external.save(
+        agentId,
+        toSavedSession(attached.session, request, { cost: attached.cost, ...at }),
+      ),
     )
   const prompt = async (): ReturnType<typeof promptOnce> => {
-    const { session, context, mark } = joined
-    await pickModel(given, session, warn).catch((error: unknown) => {
+    const { session, context, mark } = attached
+    await selectModel(turn, session, warn).catch((error: unknown) => {
       session.isOpening = false
       throw error
     })
     // A command has to stand alone: what it has missed is told with the next message.
-    const isAlone = context !== '' && isCommand(message, session.commands)
+    const isAlone = context !== '' && isSlashCommand(message, session.commands)
     // Until it has answered, nobody knows whether it has taken this message in.
-    keep(isAlone ? { mark } : { mark, sent: newest })
-    return promptOnce(given, isAlone ? { ...joined, context: '' } : joined, history, warn, end =>
-      keep(end.isAnswered && !isAlone ? { mark: newest, cost: end.cost } : { mark }),
+    saveState(isAlone ? { mark } : { mark, sent: newest })
+    return promptOnce(turn, isAlone ? { ...attached, context: '' } : attached, history, warn, end =>
+      saveState(end.isAnswered && !isAlone ? { mark: newest, cost: end.cost } : { mark }),
     )
   }
-  if (joined.isForgotten) warn(forgotten(running.name))
-  let told = await prompt()
-  if (told === 'unknown') {
-    joined = await join(null)
-    warn(forgotten(running.name))
-    told = await prompt()
+  if (attached.isHistoryLost) warn(historyLost(running.name))
+  let outcome = await prompt()
+  if (outcome === 'unknown') {
+    attached = await attach(null)
+    warn(historyLost(running.name))
+    outcome = await prompt()
   }
-  if (told === 'unknown')
-    throw new Ending({ type: 'error', message: `${running.name} does not know its own session.` })
-  return told
+  if (outcome === 'unknown')
+    throw new TurnFailure({
+      type: 'error',
+      message: `${running.name} does not know its own session.`,
+    })
+  return outcome
 }
 
 /** A session that was deleted while its agent wound down has no record any more. */
-const keepQuietly = (keep: () => void): void => {
+const ignoreDeleted = (saveState: () => void): void => {
   try {
-    keep()
+    saveState()
   } catch {
     // What the agent remembers is then of no use to anybody.
   }
 }
 
-const forgotten = (name: string): string =>
+const historyLost = (name: string): string =>
   `${name} does not have this conversation any more. It was told what has been said so far.`
 
-const pickModel = async (
-  given: Given,
+const selectModel = async (
+  turn: TurnContext,
   session: Session,
   warn: (message: string) => void,
 ): Promise<void> => {
-  const { agent } = given.request.endpoint
+  const { agent } = turn.request.endpoint
   if (!agent?.model) return
-  const isThere = await guarded(
-    () => chooseModel(given.running.connection, session, agent.model ?? ''),
-    given,
+  const isOffered = await untilAborted(
+    () => chooseModel(turn.running.connection, session, agent.model ?? ''),
+    turn,
   )
-  if (!isThere)
+  if (!isOffered)
     warn(`${agent.name} does not offer the model ${agent.model}; it uses its own choice.`)
 }
 
 /** `unknown`: the agent has no such session, and nothing was said. */
 const promptOnce = async (
-  given: Given,
-  { session, context, cost }: Joined,
+  turn: TurnContext,
+  { session, context, cost }: AttachedSession,
   history: readonly LoopMessage[],
   warn: (message: string) => void,
   /** It has answered, or has refused the message before it did anything. */
-  settled: (end: { isAnswered: boolean; cost: number }) => void,
+  onSettled: (end: { isAnswered: boolean; cost: number }) => void,
 ): Promise<Outcome | 'unknown'> => {
-  const { request, running, deps, base } = given
+  const { request, running, options, base } = turn
   const { connection, child, name } = running
   const { signal } = request
-  const { graceMs, silenceMs } = deps.timing
+  const { graceMs, silenceMs } = options.timing
   const stop = Promise.withResolvers<Failure>()
   const transcript = createTranscript({
     request,
-    emit: given.emit,
+    emit: turn.emit,
     now: request.now ?? Date.now,
     served: { provider: base.provider, model: base.model },
     terminals: ids => session.terminals.view(ids),
     onTerminals(callId, ids) {
       for (const id of ids)
-        session.terminals.watch(id, text => given.emit({ type: 'tool_output', callId, text }))
+        session.terminals.watch(id, text => turn.emit({ type: 'tool_output', callId, text }))
     },
-    readFile: path => readForPerson(contextOf(request, 'diff'), path),
+    readFile: path => readForDiff(toolContextOf(request, 'diff'), path),
     onFlood: () =>
       stop.resolve({ type: 'error', message: `${name} said more than can be kept in one turn.` }),
   })
 
   let serving = 0
   let clock: NodeJS.Timeout | undefined
-  const heard = () => {
+  const noteActivity = () => {
     clearTimeout(clock)
     clock = setTimeout(() => {
       // It waits for us, or for the person.
-      if (serving > 0) return heard()
+      if (serving > 0) return noteActivity()
       const minutes = Math.max(1, Math.round(silenceMs / 60_000))
       const message = `${name} said nothing for ${minutes} minutes and was stopped.`
       stop.resolve({ type: 'no_response', message })
@@ -220,24 +231,24 @@ const promptOnce = async (
     transcript,
     warn,
     allowed: new Set(),
-    heard,
-    async serving(work) {
+    noteActivity,
+    async whileServing(work) {
       serving++
       try {
         return await work
       } finally {
         serving--
-        heard()
+        noteActivity()
       }
     },
   }
-  heard()
+  noteActivity()
 
-  const blocks = toBlocks(
+  const blocks = toPromptBlocks(
     history.at(-1),
     context,
-    connection.can,
-    picturesFor(contextOf(request, 'picture'), request.attachments ?? [], warn),
+    connection.capabilities,
+    readImages(toolContextOf(request, 'picture'), request.attachments ?? [], warn),
     warn,
   )
   const prompt = connection.request('session/prompt', { sessionId: session.id, prompt: blocks })
@@ -262,44 +273,50 @@ const promptOnce = async (
       // Asked to stop, and then made to.
       session.terminals.stopAll()
       await connection.notify('session/cancel', { sessionId: session.id }).catch(() => undefined)
-      await patience(session.busy, graceMs, () => running.retire())
-      throw new Ending(first.failure)
+      await waitAtMost(session.busy, graceMs, () => running.retire())
+      throw new TurnFailure(first.failure)
     }
-    if ('dead' in first) throw new Ending({ type: 'interrupted', message: first.dead, hint: GO_ON })
+    if ('dead' in first)
+      throw new TurnFailure({ type: 'interrupted', message: first.dead, hint: RESTART_HINT })
     if ('error' in first) {
-      const { steps, isEmpty } = transcript.leave()
+      const { steps, isEmpty } = transcript.abandon()
       if (isUnknownSession(first.error) && steps === 0) return 'unknown'
       // A connection that breaks says less than the end of its process.
-      const how = codeOf(first.error) === null ? await child.lastWords() : null
-      if (how) throw new Ending({ type: 'interrupted', message: `${name} ${how}.`, hint: GO_ON })
-      if (isEmpty) settled({ isAnswered: false, cost })
-      throw new Ending(toFailure(first.error, name, connection.can))
+      const how = rpcErrorCode(first.error) === null ? await child.exitReason() : null
+      if (how)
+        throw new TurnFailure({
+          type: 'interrupted',
+          message: `${name} ${how}.`,
+          hint: RESTART_HINT,
+        })
+      if (isEmpty) onSettled({ isAnswered: false, cost })
+      throw new TurnFailure(toFailure(first.error, name, connection.capabilities))
     }
     // What was written with the answer has been read by then.
     await new Promise(resolve => setImmediate(resolve))
-    settled({ isAnswered: true, cost: session.usage?.cost ?? cost })
-    return end(given, session, transcript, first.answer, cost, warn)
+    onSettled({ isAnswered: true, cost: session.usage?.cost ?? cost })
+    return end(turn, session, transcript, first.answer, cost, warn)
   } finally {
     clearTimeout(clock)
-    transcript.leave()
+    transcript.abandon()
     if (session.turn?.transcript === transcript) session.turn = null
     session.isOpening = false
     session.usedAt = performance.now()
   }
 }
 
-const GO_ON = 'It is started again with your next message.'
+const RESTART_HINT = 'It is started again with your next message.'
 
 /** Undefined when it takes longer; `late` is then called. */
-const patience = async <T>(
+const waitAtMost = async <T>(
   work: Promise<T>,
   ms: number,
-  late: () => void,
+  onTimeout: () => void,
 ): Promise<T | undefined> => {
   let timer: NodeJS.Timeout | undefined
   const waited = new Promise<undefined>(resolve => {
     timer = setTimeout(() => {
-      late()
+      onTimeout()
       resolve(undefined)
     }, ms)
   })
@@ -309,7 +326,7 @@ const patience = async <T>(
 }
 
 const end = (
-  { base, running, request }: Given,
+  { base, running, request }: TurnContext,
   session: Session,
   transcript: Transcript,
   answer: unknown,
@@ -317,10 +334,10 @@ const end = (
   warn: (message: string) => void,
 ): Outcome => {
   const { name } = running
-  const parsed = Prompted.safeParse(answer)
+  const parsed = PromptResult.safeParse(answer)
   const reason = parsed.success ? parsed.data.stopReason : ''
   if (reason === 'cancelled')
-    throw new Ending({ type: 'interrupted', message: `${name} stopped by itself.` })
+    throw new TurnFailure({ type: 'interrupted', message: `${name} stopped by itself.` })
   const { text, steps } = transcript.end('The agent ended its turn before this call did.')
   const notes: Readonly<Record<string, string>> = {
     max_tokens: `${name} stopped at its limit of tokens.`,
@@ -351,22 +368,33 @@ const end = (
 }
 
 /** Errors of the requests before the prompt, in the same words. */
-const guarded = async <T>(work: () => Promise<T>, { running, request }: Given): Promise<T> => {
+const untilAborted = async <T>(
+  work: () => Promise<T>,
+  { running, request }: TurnContext,
+): Promise<T> => {
   const dead = running.child.ended.then((how): never => {
-    throw new Ending({ type: 'interrupted', message: `${running.name} ${how}.`, hint: GO_ON })
+    throw new TurnFailure({
+      type: 'interrupted',
+      message: `${running.name} ${how}.`,
+      hint: RESTART_HINT,
+    })
   })
   const aborted = new Promise<never>((_, reject) => {
-    const stop = () => reject(new Ending({ type: 'interrupted', message: 'Stopped.' }))
+    const stop = () => reject(new TurnFailure({ type: 'interrupted', message: 'Stopped.' }))
     if (request.signal.aborted) stop()
     else request.signal.addEventListener('abort', stop, { once: true })
   })
   try {
     return await Promise.race([work(), dead, aborted])
   } catch (error) {
-    if (error instanceof Ending) throw error
-    const how = codeOf(error) === null ? await running.child.lastWords() : null
+    if (error instanceof TurnFailure) throw error
+    const how = rpcErrorCode(error) === null ? await running.child.exitReason() : null
     if (how)
-      throw new Ending({ type: 'interrupted', message: `${running.name} ${how}.`, hint: GO_ON })
-    throw new Ending(toFailure(error, running.name, running.connection.can))
+      throw new TurnFailure({
+        type: 'interrupted',
+        message: `${running.name} ${how}.`,
+        hint: RESTART_HINT,
+      })
+    throw new TurnFailure(toFailure(error, running.name, running.connection.capabilities))
   }
 }

@@ -144,24 +144,24 @@ export type Update = z.infer<typeof Update>
 const known = new Set(Update.options.map(({ shape }) => shape.sessionUpdate.value as string))
 
 /** A kind of news that came after us: no fault of the agent's. */
-export const isUnknown = (given: unknown): boolean => {
-  const named = z.object({ sessionUpdate: z.string() }).safeParse(given)
+export const isUnknownUpdate = (value: unknown): boolean => {
+  const named = z.object({ sessionUpdate: z.string() }).safeParse(value)
   return named.success && !known.has(named.data.sessionUpdate)
 }
 
 export const Notification = z.object({ sessionId: z.string(), update: z.unknown() })
 
 /** The parts of the answers to `session/new`, `session/load` and `session/resume` that matter here. */
-export const Opened = z.object({
+export const OpenedSession = z.object({
   sessionId: z.string().min(1).optional(),
   modes: Modes.nullish().catch(null),
   configOptions: ConfigOptions.nullish().catch(null),
   models: LegacyModels.nullish().catch(null),
 })
-export type Opened = z.infer<typeof Opened>
+export type OpenedSession = z.infer<typeof OpenedSession>
 
 /** A page of what `session/list` answers. */
-export const Listed = z.object({
+export const SessionList = z.object({
   sessions: listOf(
     z.object({ sessionId: z.string().min(1), cwd: text, title: text, updatedAt: text }),
   ),
@@ -169,17 +169,17 @@ export const Listed = z.object({
 })
 
 const count = z.number().nonnegative().nullish().catch(null)
-export const Prompted = z.object({
+export const PromptResult = z.object({
   stopReason: z.string(),
   usage: z
     .object({ inputTokens: count, outputTokens: count, cachedReadTokens: count })
     .nullish()
     .catch(null),
 })
-export type Prompted = z.infer<typeof Prompted>
+export type PromptResult = z.infer<typeof PromptResult>
 
 /** What the agent can do, from its answer to `initialize`. */
-export const Initialized = z.object({
+export const InitializeResponse = z.object({
   protocolVersion: z.number(),
   agentInfo: z.object({ name: z.string(), title: text, version: text }).nullish().catch(null),
   authMethods: listOf(
@@ -208,4 +208,4 @@ export const Initialized = z.object({
       sessionCapabilities: { resume: null, close: null, fork: null, list: null },
     }),
 })
-export type Initialized = z.infer<typeof Initialized>
+export type InitializeResponse = z.infer<typeof InitializeResponse>

@@ -31,7 +31,7 @@ const input = z.object({
 })
 
 /** Detected from the first bytes; names and headers are unreliable. */
-export const pictureType = (bytes: Buffer): string | null => {
+export const imageType = (bytes: Buffer): string | null => {
   const head = bytes.subarray(0, 12).toString('latin1')
   if (head.startsWith('\u0089PNG\r\n\u001a\n')) return 'image/png'
   if (head.startsWith('\u00ff\u00d8\u00ff')) return 'image/jpeg'
@@ -88,7 +88,7 @@ export const visionAnalyzeTool = ({ look, fetch }: VisionStore): Tool<typeof inp
     }
     const bytes = await read()
     if (bytes.length > MAX_BYTES) throw new Error(`The picture has more than ${MAX_MB} MB.`)
-    const type = pictureType(bytes)
+    const type = imageType(bytes)
     if (!type) throw new Error('This is no PNG, JPEG, GIF or WebP picture.')
     const image = `data:${type};base64,${bytes.toString('base64')}`
     const analysis = await look({ image, question }, ctx.signal)

@@ -2,7 +2,10 @@
 import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createExternalAgents, type ExternalOptions } from '../../../../lib/agent/acp/agents.ts'
+import {
+  createExternalAgents,
+  type ExternalAgentsOptions,
+} from '../../../../lib/agent/acp/agents.ts'
 import { clarify } from '../../../../lib/agent/tools/clarify.ts'
 import type {
   ExternalAgentSettings,
@@ -30,7 +33,7 @@ export type Told = {
   text: string
 }
 
-export const createExternal = (traits = '', options: Partial<ExternalOptions> = {}) => {
+export const createExternal = (traits = '', options: Partial<ExternalAgentsOptions> = {}) => {
   const workspace = realpathSync(mkdtempSync(join(tmpdir(), 'acp-')))
   writeFileSync(join(workspace, 'a.txt'), 'first\n')
   const lines: string[] = []

@@ -22,7 +22,7 @@ test('replays messages with their authors and calls with their results, and noth
   replay.transcript()?.call({ toolCallId: 'c2', kind: 'execute', status: 'in_progress' })
   replay.user(text('And'), 'a')
   replay.user(text('then?'), 'b')
-  const { messages, left } = replay.end()
+  const { messages, omitted: left } = replay.end()
   replay.user(text('late'), '')
   assert.is(replay.transcript(), undefined)
   assert.is(left, 0)
@@ -49,7 +49,7 @@ test('drops the oldest turns of a history that is too long', () => {
     replay.user(text(words), '')
     replay.transcript()?.text(text(`${words}!`))
   }
-  const { messages, left } = replay.end()
+  const { messages, omitted: left } = replay.end()
   assert.equal(
     [messages.map(({ content }) => content), left],
     [['two', 'two!', 'three', 'three!'], 2],

@@ -3,8 +3,8 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { isFetched, startLimit, telling } from '../../../../lib/agent/acp/startup.ts'
-import { createNoise } from '../../../../lib/agent/acp/log-limiter.ts'
+import { isFetched, startTimeoutMs, withStartupNotices } from '../../../../lib/agent/acp/startup.ts'
+import { createLogLimiter } from '../../../../lib/agent/acp/log-limiter.ts'
 import { using } from './_external.ts'
 
 const test = suite('acp settings')
@@ -138,7 +138,7 @@ test(
 test('noise: a burst, a word about the rest, and lines again when it is quiet', () => {
   const lines: string[] = []
   const clock = { now: 0 }
-  const noise = createNoise(
+  const noise = createLogLimiter(
     line => void lines.push(line),
     () => clock.now,
   )
@@ -163,7 +163,7 @@ test('one that is fetched first has longer, and what takes long is said', async 
     [['gemini', '--acp'], false],
   ] as const) {
     assert.is(isFetched(command), fetched)
-    assert.is(startLimit(command) > 60_000, fetched)
+    assert.is(startTimeoutMs(command) > 60_000, fetched)
   }
   const said: string[] = []
   const { promise, resolve } = Promise.withResolvers<string>()
@@ -171,7 +171,10 @@ test('one that is fetched first has longer, and what takes long is said', async 
     said.push(words)
     resolve('started')
   }
-  assert.is(await telling(promise, { name: 'Claude', command: ['npx', 'x'], say }, 1), 'started')
+  assert.is(
+    await withStartupNotices(promise, { name: 'Claude', command: ['npx', 'x'], notify: say }, 1),
+    'started',
+  )
   assert.match(said.join(), /^Claude is being started\. npx fetches it first/)
 })
 

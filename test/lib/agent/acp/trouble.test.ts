@@ -3,7 +3,11 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { allowedKey, type Asking, askPermission } from '../../../../lib/agent/acp/permissions.ts'
+import {
+  allowedKey,
+  type PermissionContext,
+  askPermission,
+} from '../../../../lib/agent/acp/permissions.ts'
 import { createTerminals } from '../../../../lib/agent/acp/terminals.ts'
 import type { Call } from '../../../../lib/agent/acp/tool-calls.ts'
 import type { ToolContext } from '../../../../lib/agent/types.ts'
@@ -207,7 +211,7 @@ test('allowing applies in its folder, and for control files only once', async ()
 
 test('no permission gives access to protected files', async () => {
   const asked: string[] = []
-  const asking: Asking = {
+  const asking: PermissionContext = {
     name: 'Tester',
     request: {
       approve: async ({ command }) => {
