@@ -1,3 +1,4 @@
+/** Follows a command line into everything it would run and collects the reasons for approval. */
 import { namedPrograms } from './outside-workspace.ts'
 import { readGit } from './git.ts'
 import { touchedFiles } from './touched-files.ts'
