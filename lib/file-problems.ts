@@ -13,7 +13,7 @@ export type FileSources = {
   jobsOf: (home: Home) => { problem: () => string | null; isLost: () => boolean }
 }
 
-/** Everything a person or another program may write, as it stands now. */
+/** Everything a person or another program may write, at this moment. */
 export const createFileCheck = ({ homes, workspaces, projects, jobsOf }: FileSources) => {
   const jobsProblem = (home: Home) => {
     const jobs = jobsOf(home)

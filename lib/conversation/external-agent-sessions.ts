@@ -105,14 +105,14 @@ export const createExternalAgentSessions = (deps: ExternalAgentSessionsOptions) 
         const served = { provider: endpoint.provider, model: endpoint.model }
         const work = external.use(endpoint, side, async running => {
           const options = { workspace, served }
-          const { session, replayed: told } = await adoptSession(
+          const { session, replayed } = await adoptSession(
             running,
             theirs,
             options,
             toAcpServers(side, agent, running.connection.capabilities),
             signal,
           )
-          const messages = told?.messages ?? []
+          const messages = replayed?.messages ?? []
           const first = messages.find(({ role }) => role === 'user')?.content
           const name =
             title || (typeof first === 'string' && first ? fallbackTitle(first) : agent.name)
@@ -133,18 +133,18 @@ export const createExternalAgentSessions = (deps: ExternalAgentSessionsOptions) 
             toSavedSession(session, { workspace, sessionKey: id }, { mark, cost: 0 }),
           )
           running.sessions.set(id, session)
-          return told
+          return replayed
         })
-        const told = await callAgent(agent.name, work)
+        const replayed = await callAgent(agent.name, work)
         await sessions.sync(id)
         deps.onChange(id)
-        const left = told?.omitted ?? 0
-        const note = !told
+        const left = replayed?.omitted ?? 0
+        const note = !replayed
           ? `${agent.name} continues that session but doesn't provide its messages, so they aren't shown.`
           : left > 0
             ? `${left} older messages aren't shown. ${agent.name} still has them.`
             : ''
-        return { session_id: id, message_count: told?.messages.length ?? 0, note }
+        return { session_id: id, message_count: replayed?.messages.length ?? 0, note }
       })
     } finally {
       importing.delete(key)

@@ -59,7 +59,7 @@ chat(
     await at.page.reload()
     await at.page.getByText('Approval needed').waitFor()
     await at.page.getByRole('button', { name: /Deny/ }).click()
-    await answered(at, 'It was not done')
+    await answered(at, 'That did not run')
     assert.ok(existsSync(victim))
   }),
 )

@@ -27,7 +27,7 @@ const code = (name: string) => `\`${name.replaceAll('`', "'")}\``
 /** The reply to a failed tool call; null when it succeeded. */
 const failureReply = ({ json, raw }: ToolAnswer): string | null => {
   const error = asString(json.error)
-  if (json.status === 'blocked') return `It was not done. ${error || 'It was blocked.'}`
+  if (json.status === 'blocked') return `That did not run. ${error || 'It was blocked.'}`
   if (error !== '' && json.exit_code === undefined) return `That did not work: ${error}`
   return Object.keys(json).length === 0 ? `The tool answered:\n\n${fenced(raw)}` : null
 }

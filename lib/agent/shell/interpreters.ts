@@ -137,7 +137,7 @@ const codeRuns = ({ args, input, name }: SimpleCommand, language: Language): Run
     else if (language.verbs?.test(word)) continue
     else if (/^(?:deno|bun)$/.test(name) && RUNTIME_VERBS.test(word)) return found
     else if (word === '-' || word === '/dev/stdin') break
-    // An archive is no text; where it lies decides (`elsewhere.ts`).
+    // An archive is no text; its location decides (`outside-workspace.ts`).
     else if (/\.(?:phar|pyz|pex|jar|war)$/i.test(word)) return found
     else if (!/^[-+]./.test(word)) {
       const isFile = /[./]/.test(word) || !/^(?:deno|bun)$/.test(name)

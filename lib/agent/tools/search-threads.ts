@@ -65,8 +65,8 @@ export const openThreads = (setup: Omit<SearchSetup, 'pulse'>, { signal, until }
           const from = next
           next += BATCH
           const batch = fullPaths.slice(from, next)
-          const told = await thread.ask({ kind: 'count', fullPaths: batch })
-          for (const [at, count] of (told.counts ?? []).entries()) counts[from + at] = count
+          const reply = await thread.ask({ kind: 'count', fullPaths: batch })
+          for (const [at, count] of (reply.counts ?? []).entries()) counts[from + at] = count
         }
       }
       const wanted =
@@ -79,8 +79,8 @@ export const openThreads = (setup: Omit<SearchSetup, 'pulse'>, { signal, until }
       ask: Omit<Extract<SearchRequest, { kind: 'lines' }>, 'kind'>,
     ): Promise<SearchHit[]> {
       const thread = threads[0] ?? start()
-      const told = Promise.race([thread.ask({ kind: 'lines', ...ask }), over])
-      return (await orTimeIsUp(told))?.hits ?? []
+      const reply = Promise.race([thread.ask({ kind: 'lines', ...ask }), over])
+      return (await orTimeIsUp(reply))?.hits ?? []
     },
     end(): void {
       clearInterval(watch)

@@ -38,7 +38,7 @@ export const searchWorker = (): void => {
   const one = new RegExp(source, flags)
   const all = new RegExp(source, `${flags}gm`)
   const needle = literal === null ? null : Buffer.from(literal)
-  const room = Buffer.allocUnsafeSlow(64 * 1024)
+  const buffer = Buffer.allocUnsafeSlow(64 * 1024)
 
   const isBinary = (bytes: Buffer): boolean => {
     if (bytes.subarray(0, HEAD).includes(0)) return !isWide(bytes)
@@ -72,9 +72,9 @@ export const searchWorker = (): void => {
     use: (text: string) => boolean,
     pass: (bytes: Buffer) => void,
   ): FileCount => {
-    const small = size < room.length ? fs.readSync(fd, room, 0, room.length, 0) : -1
-    if (small >= 0 && small < room.length) {
-      const bytes = room.subarray(0, small)
+    const small = size < buffer.length ? fs.readSync(fd, buffer, 0, buffer.length, 0) : -1
+    if (small >= 0 && small < buffer.length) {
+      const bytes = buffer.subarray(0, small)
       if (isBinary(bytes)) return 'binary'
       if (isWide(bytes)) use(wide(bytes))
       else if (needle === null || bytes.includes(needle)) use(decode(withoutMark(bytes)))
@@ -187,8 +187,8 @@ export const searchWorker = (): void => {
       const pass = (bytes: Buffer): void => {
         for (let at = bytes.indexOf(10); at >= 0; at = bytes.indexOf(10, at + 1)) line++
       }
-      const told = readPieces(fd, stat.size, use, pass)
-      return told === 0 ? count : told
+      const result = readPieces(fd, stat.size, use, pass)
+      return result === 0 ? count : result
     } catch (error) {
       if (error instanceof SyntaxError || error instanceof RangeError) throw error
       // Read error.
@@ -239,10 +239,10 @@ export const searchWorker = (): void => {
   }
 
   parentPort?.on('message', (ask: SearchRequest) => {
-    const told: SearchResponse =
+    const response: SearchResponse =
       ask.kind === 'count'
         ? { counts: ask.fullPaths.map(fullPath => each(fullPath, () => true)) }
         : { hits: linesOf(ask) }
-    parentPort.postMessage(told)
+    parentPort.postMessage(response)
   })
 }
