@@ -172,17 +172,17 @@ const checkHeaders = ({ headers }: Answer) => {
 
 /** Answered, politely, and with nothing that lies outside. */
 const check = (answer: Answer, what: string) => {
-  const told = `${what} → ${answer.status} ${answer.text.slice(0, 300)}`
+  const label = `${what} → ${answer.status} ${answer.text.slice(0, 300)}`
   // 503 is a refusal with a sentence; every other 5xx is a mistake of ours.
-  assert.ok(answer.status < 500 || answer.status === 503, told)
+  assert.ok(answer.status < 500 || answer.status === 503, label)
   checkHeaders(answer)
   if (answer.status >= 400) {
-    assert.match(String(answer.headers['content-type']), 'application/json', told)
+    assert.match(String(answer.headers['content-type']), 'application/json', label)
     const error: unknown = answer.body?.error
-    assert.ok(typeof error === 'string' && error.length > 3 && error.length < 1_000, told)
-    assert.not.match(error, /\bat .*:\d+:\d+|node_modules|\/lib\//, told)
+    assert.ok(typeof error === 'string' && error.length > 3 && error.length < 1_000, label)
+    assert.not.match(error, /\bat .*:\d+:\d+|node_modules|\/lib\//, label)
   }
-  for (const leak of LEAKS) assert.not.ok(answer.text.includes(leak), told)
+  for (const leak of LEAKS) assert.not.ok(answer.text.includes(leak), label)
 }
 
 const hostile = suite<{ app: TestApp; known: Record<string, unknown> }>('contract: hostile input')
@@ -322,7 +322,7 @@ hostile('rejects a body over the limit before reading it', async ({ app }) => {
     if (method !== 'POST') continue
     const answer = await app.request('POST', path, {
       headers: { 'Content-Length': String(20 * 1024 * 1024 + 1), Connection: 'close' },
-      // Less than announced: whoever waits for the rest hangs.
+      // Shorter than declared: waiting for the rest would hang.
       body: '{}',
     })
     assert.is(answer.status, 400, path)

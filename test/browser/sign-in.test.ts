@@ -116,7 +116,7 @@ test('redirects after sign-in only to pages of this server', async () => {
       ['cookie', '//evil.example/'] as const,
       ['cookie', 'https://evil.example/'] as const,
     ]
-    // What is led to is of no interest here: an empty page of the same origin stands for it.
+    // The target page does not matter here: an empty page of the same origin replaces it.
     await at.page.route(
       url => url.origin === below.origin && !/\/(login|api)\b/.test(url.pathname),
       (route, request) =>

@@ -51,7 +51,7 @@ export const addDesk = async (app: TestApp, name: string): Promise<Desk> => {
 
 export const namesIn = (dir: string): string[] => readdirSync(dir).sort()
 
-/** Paths that must lead to nothing, whatever is asked of them. */
+/** Paths that every file endpoint must reject. */
 export const ESCAPES = [
   '..',
   '../secret.txt',

@@ -73,7 +73,7 @@ approvals('inject_test is 404 for requests through a proxy, by POST and by GET',
     const open = await app.get(`/api/approval/pending?session_id=${session_id}`)
     assert.is(open.body.pending_count, 2)
     assert.is(open.body.pending.pattern_key, 'test_pattern')
-    // What a deleted session asked is in nobody's inbox.
+    // Approvals of a deleted session are in no inbox.
     await app.post('/api/session/delete', { session_id })
     assert.equal((await app.get('/api/inbox')).body.questions, [])
   } finally {
@@ -102,9 +102,9 @@ approvals(
     assert.is((await chat.app.post('/api/approval/respond', answer)).body.accepted, true)
     await chat.follow(stream)
     assert.ok(existsSync(victim))
-    const told = chat.provider.requests[1]!.body.messages.at(-1)
-    assert.is(told.role, 'tool')
-    assert.match(told.content, /denied|blocked/i)
+    const received = chat.provider.requests[1]!.body.messages.at(-1)
+    assert.is(received.role, 'tool')
+    assert.match(received.content, /denied|blocked/i)
     const late = await chat.app.post('/api/approval/respond', { ...answer, choice: 'once' })
     assert.equal([late.body.accepted, late.body.answer], [false, 'deny'])
     assert.is((await chat.app.get('/api/sessions')).body.sessions[0].waiting, 0)

@@ -99,11 +99,11 @@ test('keeps the reasoning of a stopped turn and never sends it', async ({ chat }
   provider.clear()
   provider.push({ text: 'yes' }, { text: 'A title' })
   await turn(id, 'and now')
-  const told = provider.requests[before]?.body.messages.filter(
+  const received = provider.requests[before]?.body.messages.filter(
     ({ role }: { role: string }) => role !== 'system',
   )
   assert.equal(
-    told.map(({ role }: { role: string }) => role),
+    received.map(({ role }: { role: string }) => role),
     ['user', 'user'],
   )
 })

@@ -129,10 +129,10 @@ test('compacts on request, keeps every message, and can be undone', async contex
   assert.match(read.body.text, 'notes 1')
 
   await chat.turn(id, 'and now?')
-  const told = textOf(chat.sent().at(-1))
-  assert.match(told, 'notes 1')
-  assert.match(told, 'alpha')
-  assert.not.match(told, 'beta')
+  const received = textOf(chat.sent().at(-1))
+  assert.match(received, 'notes 1')
+  assert.match(received, 'alpha')
+  assert.not.match(received, 'beta')
   await app.restart()
   await chat.turn(id, 'after the restart')
   assert.not.match(textOf(chat.sent().at(-1)), 'beta')
@@ -232,8 +232,8 @@ test('twenty compactions in one session lose no message', async context => {
       restarted = true
       await app.restart()
     }
-    const told = `${textOf(chat.sent().at(-1))}${chat.asked().map(textOf).join('')}`
-    for (const one of words) assert.ok(told.includes(one), `${one} in round ${round}`)
+    const received = `${textOf(chat.sent().at(-1))}${chat.asked().map(textOf).join('')}`
+    for (const one of words) assert.ok(received.includes(one), `${one} in round ${round}`)
   }
   assert.is(chat.asked().length, 20)
   const journal = journalOf()

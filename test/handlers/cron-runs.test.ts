@@ -56,7 +56,7 @@ runs('a run creates a session, an output file and a record (§9.3)', async ({ ch
       ['assistant', 'All **quiet**.'],
     ],
   )
-  // One call: nobody asks for a title, and the model is told that nobody watches.
+  // One call: no title is generated, and the prompt says that the run is unattended.
   assert.is(provider.requests.length, 1)
   const { messages, tools } = provider.requests[0]!.body
   assert.match(messages[0].content, /scheduled run.*\[SILENT\]/s)

@@ -128,7 +128,7 @@ damaged(
             `${name}: ${kind}`,
           )
           assert.match(problems[0].reason, words)
-          // Whatever the page would write is refused, and the file stays as it is.
+          // Every write from the page is rejected, and the file is unchanged.
           await app.post('/api/default-model', { model: 'another' })
           await app.post('/api/providers', { provider: 'deepseek', api_key: 'sk-1234567890' })
           if (name !== 'auth.json') assert.is(bytesOf(path), before, `${name}: ${kind}`)

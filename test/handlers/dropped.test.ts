@@ -82,7 +82,7 @@ test('two readers, one of them reconnecting, end with the transcript’s text; t
     const stored = (await chat.messages(id)).at(-1)
     assert.is(stored?.content, words.join(''))
     for (const reader of [whole, pieces, frames]) assert.is(shown(reader), words.join(''))
-    // A client that knows no `retry` has heard more, and the truth at the end.
+    // A client that ignores `retry` receives more text, and the right text at the end.
     assert.match(textOf(whole), 'tw')
     const done = whole.find(({ event }) => event === 'done')?.data.session as {
       messages: { content: string }[]

@@ -229,7 +229,7 @@ test('falls back to JavaScript without Python; offered with neither', async () =
     { tool: 'read_file', args: { path: 'a', limit: 2 } },
     { tool: 'terminal', args: { command: 'ls' } },
   ])
-  // Somebody else who finds the socket gets nothing.
+  // Another program that finds the socket gets nothing.
   const answer = await new Promise<string>(resolve => {
     const other = connect(join(bin, 's'), () =>
       other.write(`rubbish\n${JSON.stringify({ token: 'x', tool: 'terminal', args: {} })}\n`),

@@ -80,12 +80,12 @@ test(
 test(
   'passes the profile’s MCP servers completely or not at all, and only where enabled',
   using([], async ({ newSession, turn }) => {
-    const told = JSON.parse(await turn(await newSession('other'), 'servers'))
+    const received = JSON.parse(await turn(await newSession('other'), 'servers'))
     assert.equal(
-      told.map(({ name }: { name: string }) => name),
+      received.map(({ name }: { name: string }) => name),
       ['notes'],
     )
-    assert.equal(told[0].args.slice(-3), ['/srv', 'notes', '--all'])
+    assert.equal(received[0].args.slice(-3), ['/srv', 'notes', '--all'])
   }),
 )
 

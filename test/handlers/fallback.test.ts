@@ -270,7 +270,7 @@ test('when all endpoints fail, each is tried once and the first failure is repor
 test('does not fall back for a conversation that is too long', async context => {
   const [one, two] = context.servers
   configure(context, fallbacks('two'))
-  // Whatever is tried to make it shorter is refused as well.
+  // Attempts to shorten it are rejected as well.
   const tooLong = refuse(400, 'This model’s maximum context length is 10 tokens')
   one?.push(...Array.from({ length: 20 }, () => tooLong))
   const { error, warnings } = await turn(context)

@@ -359,7 +359,7 @@ test('restore: only into the original workspace, and not by an invented id', asy
     const answer = await app.post('/api/file/restore', { session_id: id, trash_id: trash })
     assert.is(answer.status, 404, trash)
   }
-  // Its folder has gone meanwhile: it is made again.
+  // Its folder was deleted: it is created again.
   rmSync(join(root, 'src'), { recursive: true })
   assert.is((await app.post('/api/file/restore', { session_id: id, trash_id })).status, 200)
   assert.ok(existsSync(join(root, 'src', 'main.ts')))

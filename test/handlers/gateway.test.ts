@@ -73,7 +73,7 @@ test('the stream starts with the current sessions and sends changes; so does GET
   assert.is(initial!.data.sessions[0].session_id, 'first')
   assert.is(initial!.data.sessions[0].is_cli_session, true)
   assert.match(initial!.id, /^\d+$/)
-  // What we do ourselves is told at once.
+  // Our own changes are emitted at once.
   await app.post('/api/session/delete', { session_id: 'first' })
   const [gone] = await stream.until(({ event }) => event === 'sessions_changed')
   assert.equal(gone!.data, { type: 'sessions_changed', sessions: [] })
@@ -90,8 +90,8 @@ test('the stream starts with the current sessions and sends changes; so does GET
       source: 'cli',
     },
   ])
-  const told = await all.until(({ event }) => event === 'gateway')
-  assert.equal(told.at(-1)!.data.data, { alive: true, profile: 'default', changed: true })
+  const received = await all.until(({ event }) => event === 'gateway')
+  assert.equal(received.at(-1)!.data.data, { alive: true, profile: 'default', changed: true })
   for (const each of [stream, all]) each.close()
   db.close()
 })

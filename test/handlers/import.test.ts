@@ -209,10 +209,10 @@ const works = async ({ app, provider, send, follow }: Chat, id: string, what: st
   await ask('POST', '/api/session/branch', { session_id: id })
   const before = provider.requests.length
   const seen = await follow(await send(id, 'go on'))
-  const told = provider.requests.at(before)?.body.messages
+  const received = provider.requests.at(before)?.body.messages
   assert.ok(
     types(seen).includes('done') && !types(seen).includes('apperror'),
-    `${what}: ${JSON.stringify(seen.find(({ event }) => event === 'apperror')?.data)} ${JSON.stringify(told)}`.slice(
+    `${what}: ${JSON.stringify(seen.find(({ event }) => event === 'apperror')?.data)} ${JSON.stringify(received)}`.slice(
       0,
       3_000,
     ),

@@ -181,7 +181,7 @@ const filesBelow = (dir: string): string[] =>
     return statSync(path).isDirectory() ? filesBelow(path) : [path]
   })
 
-/** Ways of writing that are told from each other in a report. */
+/** Encodings, named in failure reports. */
 const leaksIn = (text: string): string[] =>
   Object.entries(SECRETS).flatMap(([name, secret]) =>
     spellingsOf(secret)

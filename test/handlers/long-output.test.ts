@@ -8,7 +8,7 @@ import { startChat } from './_chat.ts'
 
 const test = suite('long output')
 
-// biome-ignore lint/suspicious/noExplicitAny: whatever was in the JSON
+// biome-ignore lint/suspicious/noExplicitAny: any JSON
 type Cut = any
 
 const BUILD =

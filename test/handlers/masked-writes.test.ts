@@ -120,7 +120,7 @@ test('text read redacted keeps its secrets when written back, or is rejected', a
   }
   assert.equal(files(), edited)
 
-  // A mask of something that does not stand there would be stored instead of a secret.
+  // A mask without a matching secret in the file would be stored instead of one.
   const foreign = `Use ${redact(secret)} and ${redact(other)}`
   const refused = await call(
     { name: 'cronjob', arguments: { action: 'update', job_id: id, prompt: foreign } },

@@ -108,7 +108,7 @@ mcp_servers:
   ])
     assert.match(text, part)
 
-  // A key that is shown to nobody goes nowhere else either.
+  // A masked key is not sent to another address either.
   const elsewhere = 'https://evil.example/mcp'
   for (const change of [{ url: elsewhere }, { url: elsewhere, headers }]) {
     const answer = await put(app, 'web', change)

@@ -169,7 +169,7 @@ test('decision 37: a writer waits for the command line’s lock', async ({ app, 
     content: 'page',
     expected_version,
   })
-  // What the agent writes under its lock is seen by whoever waited for it.
+  // A writer that waited for the lock sees what the agent wrote under it.
   put(notes, 'MEMORY.md', 'agent')
   agent.stdin.end()
   assert.is((await writing).status, 409)

@@ -85,7 +85,7 @@ test('a .json written after the conversion is a separate session and follows lat
   const opened = await app.get(`/api/session?session_id=${other?.session_id}`)
   assert.is(opened.body.session.messages.at(-1).content, 'written there')
 
-  // The other program goes on with it: the same session grows.
+  // The other program continues it: the same session grows.
   extended('written there', 'and more')
   const [grown, ...rest] = await others()
   assert.is(rest.length, 0)

@@ -154,7 +154,7 @@ test('bounds memory and number; forgets finished processes', async () => {
   assert.is(left_out, 2_800_000)
   assert.is(own.poll(loud.session_id).length > 0, true)
   assert.is(own.poll(loud.session_id), '')
-  // A finished one makes room; a third running one is refused.
+  // A finished one frees its slot; a third running one is rejected.
   await own.start(started('sleep 60'))
   await own.start(started('sleep 60'))
   assert.is(own.list().length, 2)

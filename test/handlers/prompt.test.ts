@@ -1,4 +1,4 @@
-/** What a model is told in a real turn: gathered once a session, the same over turns and restarts, shown to nobody. */
+/** The system prompt over HTTP: built once per session, stable across turns and restarts, never returned by the API. */
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { suite } from 'uvu'
@@ -48,8 +48,8 @@ const open = async ({ app }: Context, more: Record<string, unknown> = {}) => {
   return id
 }
 
-/** What the model was told in a turn of this session. */
-const told = async ({ app, server }: Context, session_id: string, more: object = {}) => {
+/** The system prompt of one turn in this session. */
+const promptOf = async ({ app, server }: Context, session_id: string, more: object = {}) => {
   server.clear()
   server.requests.splice(0)
   server.push({ text: 'Yes.' })
@@ -72,7 +72,7 @@ test('the prompt contains identity, notes, skills and workspace files in order',
   put('skills/dev/DESCRIPTION.md', '---\ndescription: For programmers\n---\n')
   put('project/AGENTS.md', 'Use npm test.')
   configure(context, { agent: { system_prompt: 'Answer in French.' } })
-  const prompt = await told(context, await open(context))
+  const prompt = await promptOf(context, await open(context))
   const order = [
     'I am Ada.',
     'Answer in French.',
@@ -99,14 +99,14 @@ test('a session keeps its prompt byte for byte, also after a restart; a new one 
   put('memories/MEMORY.md', 'Loves tea.')
   put('project/AGENTS.md', 'Use npm test.')
   const id = await open(context)
-  const first = await told(context, id)
+  const first = await promptOf(context, id)
   put('memories/MEMORY.md', 'Loves coffee.')
   put('project/AGENTS.md', 'Use make.')
   put('skills/new/SKILL.md', '---\nname: new-skill\ndescription: d\n---\nx')
-  assert.is(await told(context, id), first)
+  assert.is(await promptOf(context, id), first)
   await app.restart()
-  assert.is(await told(context, id), first)
-  const other = await told(context, await open(context))
+  assert.is(await promptOf(context, id), first)
+  const other = await promptOf(context, await open(context))
   assert.match(other, 'Loves coffee.')
   assert.match(other, 'Use make.')
   assert.match(other, 'new-skill')
@@ -116,15 +116,15 @@ test('a session keeps its prompt byte for byte, also after a restart; a new one 
 test('applies a changed model, workspace, identity or configuration at once', async context => {
   const { app, put } = context
   const id = await open(context)
-  await told(context, id)
-  assert.match(await told(context, id, { model: 'other-model' }), 'You are other-model,')
+  await promptOf(context, id)
+  assert.match(await promptOf(context, id, { model: 'other-model' }), 'You are other-model,')
   put('elsewhere/AGENTS.md', 'Here it is different.')
   const workspace = join(app.home, 'elsewhere')
-  assert.match(await told(context, id, { workspace }), 'Here it is different.')
+  assert.match(await promptOf(context, id, { workspace }), 'Here it is different.')
   put('SOUL.md', 'I am somebody else.')
-  assert.match(await told(context, id), 'I am somebody else.')
+  assert.match(await promptOf(context, id), 'I am somebody else.')
   configure(context, { agent: { system_prompt: 'In verse.', tool_use_enforcement: true } })
-  const prompt = await told(context, id)
+  const prompt = await promptOf(context, id)
   assert.match(prompt, 'In verse.')
   assert.match(prompt, 'Act through your tools')
 })
@@ -133,18 +133,18 @@ test('omits disabled notes', async context => {
   const { put } = context
   put('memories/MEMORY.md', 'Loves tea.')
   const id = await open(context)
-  assert.match(await told(context, id), 'Loves tea.')
+  assert.match(await promptOf(context, id), 'Loves tea.')
   configure(context, { memory: { memory_enabled: false } })
-  assert.not.match(await told(context, id), 'Loves tea.')
+  assert.not.match(await promptOf(context, id), 'Loves tea.')
 })
 
 test('a personality follows the stable part and is stored nowhere', async context => {
   const { app } = context
   configure(context, { agent: { personalities: { pirate: 'Speak like a pirate.' } } })
   const id = await open(context)
-  const plain = await told(context, id)
+  const plain = await promptOf(context, id)
   await app.post('/api/personality/set', { session_id: id, name: 'pirate' })
-  assert.is(await told(context, id), `${plain}\n\nSpeak like a pirate.`)
+  assert.is(await promptOf(context, id), `${plain}\n\nSpeak like a pirate.`)
   const kept = readFileSync(join(app.state, 'cache', 'prompts', `${id}.json`), 'utf8')
   assert.not.match(kept, 'pirate')
 })
@@ -163,7 +163,7 @@ test('omits skills with missing prerequisites and fallback skills that are not n
   skill('other-system', 'platforms: [windows]')
   skill('switched-off', '')
   configure(context, { skills: { disabled: ['switched-off'] } })
-  const prompt = await told(context, await open(context))
+  const prompt = await promptOf(context, await open(context))
   const shown = [...prompt.matchAll(/^- ([a-z-]+): d$/gm)].map(match => match[1])
   assert.equal(shown.toSorted(), ['instead-of-browser', 'plain-skill', 'wants-file'])
 })
@@ -172,7 +172,7 @@ test('no response, event, export or list contains the prompt; deleting a session
   const { app, put } = context
   put('memories/MEMORY.md', 'The word is periwinkle.')
   const id = await open(context)
-  assert.match(await told(context, id), 'periwinkle')
+  assert.match(await promptOf(context, id), 'periwinkle')
   for (const path of [
     `/api/session?session_id=${id}`,
     `/api/session/export?session_id=${id}`,
@@ -191,11 +191,11 @@ test('no response, event, export or list contains the prompt; deleting a session
 test('rebuilds a broken or foreign stored prompt', async context => {
   const { app } = context
   const id = await open(context)
-  const first = await told(context, id)
+  const first = await promptOf(context, id)
   const path = join(app.state, 'cache', 'prompts', `${id}.json`)
   for (const text of ['{', '[]', JSON.stringify({ v: 1, basis: 'another', text: 'forged' })]) {
     writeFileSync(path, text)
-    assert.is(await told(context, id), first)
+    assert.is(await promptOf(context, id), first)
   }
 })
 
@@ -210,11 +210,11 @@ test('prefill messages precede the conversation and are never stored; a broken f
   const sent = () => server.requests[0]?.body.messages.slice(1)
   for (const text of ['{', '[{"role":"tool"}]', '{"role":"user"}']) {
     put('prefill.json', text)
-    await told(context, id)
+    await promptOf(context, id)
     assert.match(sent()[0].content, 'hello')
   }
   put('prefill.json', JSON.stringify(prefill))
-  await told(context, id)
+  await promptOf(context, id)
   assert.equal(sent().slice(0, 2), prefill)
   assert.match(sent()[2].content, 'hello')
   const { body } = await app.get(`/api/session?session_id=${id}`)
@@ -229,8 +229,8 @@ test('two profiles have separate prompts', async context => {
   put('profiles/other/SOUL.md', 'I am the other.')
   put('profiles/other/skills/theirs/SKILL.md', '---\nname: theirs\ndescription: d\n---\nx')
   configure(context, {}, 'profiles/other')
-  const mine = await told(context, await open(context))
-  const theirs = await told(context, await open(context, { profile: 'other' }))
+  const mine = await promptOf(context, await open(context))
+  const theirs = await promptOf(context, await open(context, { profile: 'other' }))
   assert.match(mine, 'Of the base.')
   assert.not.match(mine, /Of the other|I am the other|theirs/)
   assert.match(theirs, 'Of the other.')

@@ -82,9 +82,9 @@ test('lists, diffs, undoes and redoes a turn with tools and commands', async () 
 
   // Commands that only look cost nothing and leave nothing; a checkpoint folder is no place for tools.
   const before = (await list()).body.checkpoints.length
-  const depot = join(app.home, 'checkpoints')
+  const store = join(app.home, 'checkpoints')
   provider.push(
-    { toolCalls: [call('terminal', { command: `ls -la; cat ${depot}/*/HEAD` })] },
+    { toolCalls: [call('terminal', { command: `ls -la; cat ${store}/*/HEAD` })] },
     { text: 'seen' },
   )
   await chat.turn(id, 'look')

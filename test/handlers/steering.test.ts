@@ -375,9 +375,9 @@ test('a background prompt runs in its own session and its end is sent to all pag
       results.map(({ status, answer }: { status: string; answer: string }) => [status, answer]),
       [['done', 'Found it.']],
     )
-    const told = await notice
-    assert.equal([told?.level, told?.session_id], ['info', body.session_id])
-    assert.match(String(told?.message), /^“Look.*” is done\.$/)
+    const received = await notice
+    assert.equal([received?.level, received?.session_id], ['info', body.session_id])
+    assert.match(String(received?.message), /^“Look.*” is done\.$/)
     const { session } = (await app.get(`/api/session?session_id=${session_id}`)).body
     assert.is(session.messages.length, 0)
   } finally {

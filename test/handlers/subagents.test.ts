@@ -87,9 +87,9 @@ test('every client sees the calls: by name without nesting support, nested with 
         ['subagent_progress', 'terminal', 'd1.0.x1', 'd1', 0],
       ],
     )
-    const told = seen.filter(({ event }) => event === 'subagent').map(({ data }) => data)
-    assert.equal([told[0]?.status, told.at(-1)?.status], ['running', 'completed'])
-    assert.is(told.map(({ text = '' }) => text).join(''), 'There are three.')
+    const received = seen.filter(({ event }) => event === 'subagent').map(({ data }) => data)
+    assert.equal([received[0]?.status, received.at(-1)?.status], ['running', 'completed'])
+    assert.is(received.map(({ text = '' }) => text).join(''), 'There are three.')
     assert.is(seen.filter(({ event }) => event === 'token').length, 1)
     assert.equal(
       chat.provider.requests.map(({ body }) => body.model),

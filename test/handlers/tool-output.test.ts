@@ -41,7 +41,7 @@ test('long output is cut for the model and stored in a file only its session can
   assert.is(statSync(path).mode & 0o777, 0o600)
   assert.is(statSync(join(path, '..')).mode & 0o777, 0o700)
 
-  // Its own session reads on in it; another one is refused, and nobody writes there.
+  // Its own session can read more of it; other sessions are rejected, and no session can write it.
   const read = { name: 'read_file', arguments: { path, offset: 30_000, limit: 2 } }
   const write = { name: 'write_file', arguments: { path, content: 'x' } }
   const cat = { name: 'terminal', arguments: { command: `tail -1 ${path}` } }

@@ -11,7 +11,7 @@ import type { RequestOptions } from '../_http.ts'
 import { createProvider, type Scripted } from '../_provider.ts'
 import { addMessage, addSession, createStateDb } from '../_state-db.ts'
 
-// biome-ignore lint/suspicious/noExplicitAny: tests look into whatever came
+// biome-ignore lint/suspicious/noExplicitAny: tests assert the shape of results
 type Any = any
 type Context = { app: TestApp; provider: Scripted; ada: string }
 const test = suite<Context>('tools of a home')

@@ -60,7 +60,7 @@ test.before.each(async context => {
   context.app = await startApp()
 })
 test.after.each(async ({ app }) => {
-  // Whatever came of it, no recording stays behind.
+  // In every case the recording is deleted.
   assert.equal(
     readdirSync(join(app.state, 'cache')).filter(name => name.endsWith('.part')),
     [],

@@ -220,7 +220,7 @@ test('conflicting local changes stay in the stash and the checkout still runs', 
   writeFiles(ours.checkout, { 'notes.txt': 'mine\n' })
   const body = await apply(app)
   assert.equal([body.ok, body.stash_conflict], [false, true])
-  // What runs is what lies in the checkout: built, and started again.
+  // The running version is that of the checkout: built and restarted.
   assert.is(body.restart_scheduled, true)
   assert.is(readFileSync(join(ours.checkout, 'built.log'), 'utf8').trim().split('\n').length, 1)
   assert.equal([ours.head(), ours.status()], [wanted, ''])

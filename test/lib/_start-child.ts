@@ -1,4 +1,4 @@
-/** A process for the tests of start: a tiny application, told by its environment how to behave. */
+/** A tiny application for the tests of startup and shutdown; its environment selects the behavior. */
 import { createAuth } from '../../lib/auth/auth.ts'
 import { createAuthenticator } from '../../lib/auth/authenticator.ts'
 import { endpointFor } from '../../lib/http/endpoint.ts'

@@ -1,4 +1,4 @@
-/** The watcher of command-line sessions: alive or not, one for each home with readers, told only of changes. */
+/** The watcher of CLI sessions: its liveness, one per home with readers, emits changes only. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createHostSessionWatcher, POLL_MS } from '../../lib/host-session-watcher.ts'

@@ -1,4 +1,4 @@
-/** The numbered stream: bad cursors are told to start over, good ones miss nothing, slow readers cost a bounded buffer. */
+/** The event stream: bad cursors get a reset, good ones miss nothing, slow readers have a bounded buffer. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createHub, parseCursor, parseWatch } from '../../lib/hub.ts'

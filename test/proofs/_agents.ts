@@ -23,7 +23,7 @@ export type RealAgent = {
   mode?: string
   /** It tells nobody what a command of its own printed. */
   isSilent?: boolean
-  /** After a stop it may not find its own session again once its process has ended: it is told what was said then. */
+  /** After a stop and the end of its process it may not find its session again: it gets the conversation instead. */
   isForgetful?: boolean
   /** One of its own commands. */
   command: string

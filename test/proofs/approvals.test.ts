@@ -1,6 +1,6 @@
 /**
  * Proof *Approvals* of the bar: 20 wait at once, one of them from a subagent at depth 3; two clients answer each of them in any
- * order, one answer counts, the other is told which, every command runs or not as that answer says, and the journal agrees.
+ * order, one answer counts, the other gets the winning one, every command runs or not accordingly, and the journal agrees.
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -106,7 +106,7 @@ proof(
       )
       assert.is(won.size, COUNT)
       for (const { id, accepted, answer } of replies) {
-        if (!accepted) assert.is(answer, won.get(id), 'the late one is told who won')
+        if (!accepted) assert.is(answer, won.get(id), 'the later answer gets the winning one')
       }
       for await (const _ of app.events('/api/events')) {
         const { sessions } = (await app.get('/api/sessions')).body

@@ -1,6 +1,6 @@
 /**
  * Proof *No loss* of the bar: the service is killed with SIGKILL at random points of turns with many tool calls. After the
- * restart every acknowledged message and every event ever sent is there, once, in order; the files parse; the session goes on.
+ * restart every acknowledged message and every event ever sent is there, once, in order; the files parse; the session continues.
  * `PROOF=full` kills 200 times, a plain run 4 times.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -76,7 +76,7 @@ proof(`${rounds} kills: nothing acknowledged is lost or doubled`, async () => {
       assert.is(new Set(messages.map(message => message.id)).size, messages.length)
       assert.equal([session.active_stream_id, session.is_streaming], [null, false])
 
-      // Every finished message that was announced stands in the transcript, in its order.
+      // Every announced final message is in the transcript, in order.
       const announced = sent
         .filter(event => event.event === 'message')
         .map(event => (event.data.message as Message).id)

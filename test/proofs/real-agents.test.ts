@@ -156,9 +156,9 @@ const start = async (agent: RealAgent) => {
       await on(event as Seen, stream_id)
       if (event.event === 'stream_end') break
     }
-    const told = await messages()
-    const from = told.findLastIndex(({ role }: Sent) => role === 'user')
-    const results = told
+    const sentMessages = await messages()
+    const from = sentMessages.findLastIndex(({ role }: Sent) => role === 'user')
+    const results = sentMessages
       .slice(from + 1)
       .filter(({ role }: Sent) => role === 'tool')
       .map(({ content }: { content: string }) => JSON.parse(content))
@@ -167,7 +167,7 @@ const start = async (agent: RealAgent) => {
         ? [data.message]
         : [],
     )
-    return { seen, approvals, results, warnings, last: String(told.at(-1).content) }
+    return { seen, approvals, results, warnings, last: String(sentMessages.at(-1).content) }
   }
 
   return {
@@ -194,7 +194,7 @@ const killAgents = () => {
       const parent = Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1])
       if (parent === process.pid) process.kill(Number(pid), 'SIGKILL')
     } catch {
-      // It has ended meanwhile.
+      // It has ended by now.
     }
   }
 }
@@ -294,7 +294,7 @@ for (const agent of AGENTS.filter(({ id }) => !PROOF_AGENT || id === PROOF_AGENT
       const afterRest = await turn('do-recall')
       assert.match(afterRest.last, /^Known: do-one .*do-recall\.$/)
       atEase(afterRest.warnings)
-      // Nothing of it was told in our words.
+      // None of it was sent as our own summary.
       if (!agent.isForgetful) assert.not.match(at.model.asked.join('\n'), /went on without you/)
     } finally {
       await at.close()
@@ -308,8 +308,8 @@ for (const agent of AGENTS.filter(({ id }) => !PROOF_AGENT || id === PROOF_AGENT
       await turn('do-one')
       const before = model.asked.length
       await turn(agent.command)
-      const heard = model.asked.slice(before).filter(text => text.trim() === agent.command)
-      assert.equal(heard, [])
+      const received = model.asked.slice(before).filter(text => text.trim() === agent.command)
+      assert.equal(received, [])
       await turn('do-picture', undefined, { attachments: ['dot.png'] })
       assert.ok(model.bodies.some(body => body.includes('do-picture') && body.includes(PIXEL)))
       readFileSync(connected)

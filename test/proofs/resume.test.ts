@@ -1,6 +1,6 @@
 /**
  * Proof *Resume* of the bar: random cuts of one running turn, two readers at once on two kinds of stream, the turn ending
- * while nobody listens; what each reader put together equals the log. `PROOF=full` cuts 1 000 times, a plain run 120 times.
+ * without a reader; the text each reader assembled equals the log. `PROOF=full` cuts 1 000 times, a plain run 120 times.
  */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -59,7 +59,7 @@ proof(`${cuts} cuts: the rendered text equals the log`, async () => {
       return text
     }
 
-    /** The one stream of a page: a client that drops what it has, and starts over when it is told to. */
+    /** The event stream of a page: on a reset the client drops its state and starts over. */
     const onEvents = async (dice: (sides: number) => number) => {
       const got = new Map<number, string>()
       let text = ''

@@ -98,9 +98,9 @@ test('a completed turn: emits done with session and usage; stores usage and time
   )
   const seen = await turn(id, 'Hello')
   const done = seen.find(({ event }) => event === 'done')
-  const told = done?.data.session as { session_id: string; messages: { timestamp: number }[] }
-  assert.is(told.session_id, id)
-  for (const message of told.messages) assert.type(message.timestamp, 'number')
+  const received = done?.data.session as { session_id: string; messages: { timestamp: number }[] }
+  assert.is(received.session_id, id)
+  for (const message of received.messages) assert.type(message.timestamp, 'number')
   const session = await sessionOf(chat, id)
   assert.is(session.input_tokens, 11)
   assert.is(session.output_tokens, 3)

@@ -27,12 +27,12 @@ export const use = (name: string, args: unknown, index = 0, id = `c${index}`): P
   arguments: typeof args === 'string' ? args : JSON.stringify(args),
 })
 
-/** Plays one script per call; `heard` holds the request of each call. */
+/** Plays one script per call; `received` holds the request of each call. */
 export const scripted = (...scripts: Said[]) => {
-  const heard: ProviderRequest[] = []
+  const received: ProviderRequest[] = []
   const left = [...scripts]
   const provider: Provider = async function* (request) {
-    heard.push(structuredClone({ ...request, signal: null }) as unknown as ProviderRequest)
+    received.push(structuredClone({ ...request, signal: null }) as unknown as ProviderRequest)
     const script = left.shift()
     if (!script) throw new Error('The script has ended.')
     for (const one of script) {
@@ -44,7 +44,7 @@ export const scripted = (...scripts: Said[]) => {
       else yield one
     }
   }
-  return { provider, heard }
+  return { provider, received }
 }
 
 export type Ran = {

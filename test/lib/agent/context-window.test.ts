@@ -80,7 +80,7 @@ test('within a turn: keeps the task, the open steps and whole call pairs', async
     { id: '2', content: 'caulk the seams', status: 'in_progress' },
     { id: '3', content: 'load the pairs', status: 'pending' },
   ]
-  const { provider, heard } = scripted(
+  const { provider, received } = scripted(
     calls('todo', { todos }, 'c0'),
     ...Array.from({ length: 12 }, (_, at) => calls('read', { chars: 1_600 }, `c${at + 1}`)),
     says('done'),
@@ -96,12 +96,12 @@ test('within a turn: keeps the task, the open steps and whole call pairs', async
   assert.is(outcome.status, 'finished')
   assert.ok(asked.length > 0)
   assert.match(shape(events), /compressing compressed/)
-  const told = words(heard.at(-1)?.messages ?? [])
-  assert.match(told, 'build an ark of 300 cubits')
-  assert.match(told, 'caulk the seams (in progress)')
-  assert.match(told, 'load the pairs')
-  assert.not.match(told, 'saw the planks')
-  for (const { messages } of heard) {
+  const sentWords = words(received.at(-1)?.messages ?? [])
+  assert.match(sentWords, 'build an ark of 300 cubits')
+  assert.match(sentWords, 'caulk the seams (in progress)')
+  assert.match(sentWords, 'load the pairs')
+  assert.not.match(sentWords, 'saw the planks')
+  for (const { messages } of received) {
     const ids = messages.flatMap(({ tool_calls }) => tool_calls ?? []).map(({ id }) => id)
     const answers = messages.flatMap(({ tool_call_id }) => tool_call_id ?? [])
     assert.equal(answers, ids, 'every call has its result')
@@ -135,7 +135,7 @@ test("the provider's count takes precedence over the estimate", async () => {
 })
 
 test('a long result beyond an unknown window loses its middle for the turn', async () => {
-  const { provider, heard } = scripted(
+  const { provider, received } = scripted(
     calls('read', { chars: 90_000 }, 'c1'),
     [new ProviderFailure('context_overflow', 'maximum context length is 8192 tokens')],
     says('done'),
@@ -147,22 +147,22 @@ test('a long result beyond an unknown window loses its middle for the turn', asy
     compression: compression(ask),
   })
   assert.is(outcome.status, 'finished')
-  assert.ok(words(heard.at(-1)?.messages ?? []).length < 8_192 * 4)
-  assert.match(words(heard.at(-1)?.messages ?? []), 'characters left out')
+  assert.ok(words(received.at(-1)?.messages ?? []).length < 8_192 * 4)
+  assert.match(words(received.at(-1)?.messages ?? []), 'characters left out')
   const result = messages.find(({ role }) => role === 'tool')
   assert.is(String(result?.content).length, 90_000, 'the transcript has all of it')
 })
 
 test('nothing left to shorten: fails with a sentence after the allowed attempts', async () => {
   const refusal = new ProviderFailure('context_overflow', 'maximum context length is 1000 tokens')
-  const { provider, heard } = scripted([refusal], [refusal], [refusal], [refusal], [refusal])
+  const { provider, received } = scripted([refusal], [refusal], [refusal], [refusal], [refusal])
   const { ask } = asking()
   const { outcome } = await run(provider, {
     endpoint: endpoint(0),
     history: [{ role: 'user', content: 'x'.repeat(8_000) }],
     compression: compression(ask),
   })
-  assert.is(heard.length, 1)
+  assert.is(received.length, 1)
   assert.is(outcome.failure?.type, 'context_overflow')
   assert.match(
     outcome.failure?.message ?? '',
@@ -179,11 +179,11 @@ test('nothing left to shorten: fails with a sentence after the allowed attempts'
     compression: compression(ask),
   })
   assert.is(long.outcome.failure?.type, 'context_overflow')
-  assert.ok(many.heard.length <= 4, String(many.heard.length))
+  assert.ok(many.received.length <= 4, String(many.received.length))
 })
 
 test('without a summary model the turn continues in full', async () => {
-  const { provider, heard } = scripted(says('answer'))
+  const { provider, received } = scripted(says('answer'))
   const broken: Compression = {
     ...compression(asking().ask),
     get window(): number {
@@ -201,7 +201,7 @@ test('without a summary model the turn continues in full', async () => {
     history,
   })
   assert.is(outcome.status, 'finished', outcome.failure?.message)
-  assert.is(heard[0]?.messages.length, 13)
+  assert.is(received[0]?.messages.length, 13)
   assert.match(JSON.stringify(events), /Couldn’t summarize.*no such model/)
 })
 
@@ -212,9 +212,9 @@ test('without compression, or with it disabled, the conversation is sent in full
   }))
   const { ask, asked } = asking()
   for (const more of [{}, { compression: compression(ask, { enabled: false }) }]) {
-    const { provider, heard } = scripted(says('done'))
+    const { provider, received } = scripted(says('done'))
     await run(provider, { history, ...more })
-    assert.is(heard[0]?.messages.length, 41)
+    assert.is(received[0]?.messages.length, 41)
   }
   assert.is(asked.length, 0)
 })

@@ -65,7 +65,7 @@ test('a provider that throws an unexpected value, and an emit that throws', asyn
 // Responses.
 
 test('one response: deltas, message, usage', async () => {
-  const { provider, heard } = scripted([
+  const { provider, received } = scripted([
     thought('hm'),
     text('Hel'),
     text('lo'),
@@ -103,7 +103,7 @@ test('one response: deltas, message, usage', async () => {
       last_prompt_tokens: 100,
     },
   })
-  assert.equal(heard[0]?.messages, [
+  assert.equal(received[0]?.messages, [
     { role: 'system', content: 'You are.' },
     { role: 'user', content: 'hello' },
   ])
@@ -135,15 +135,15 @@ test('a refusal is streamed and recorded', async () => {
 })
 
 test('continues a truncated response in the same message, up to three times', async () => {
-  const { provider, heard } = scripted(
+  const { provider, received } = scripted(
     [text('one '), finish('length')],
     [text('two'), finish('stop')],
   )
   const { messages } = await run(provider)
   assert.is(messages[0]?.content, 'one two')
   assert.is(messages.length, 1)
-  assert.equal(heard[1]?.messages.at(-2), { role: 'assistant', content: 'one ' })
-  assert.is(heard[1]?.messages.at(-1)?.role, 'user')
+  assert.equal(received[1]?.messages.at(-2), { role: 'assistant', content: 'one ' })
+  assert.is(received[1]?.messages.at(-1)?.role, 'user')
   const cut = [text('x'), finish('length')]
   const long = await run(scripted(cut, cut, cut, cut).provider)
   assert.is(long.outcome.text, 'xxxx')
@@ -169,7 +169,10 @@ test('a tool call cut at the length limit: one retry, then a failure', async () 
 // Tools.
 
 test('a call, its result, and what the model receives', async () => {
-  const { provider, heard } = scripted([text('Look: '), use('ok', {}, 0, 'call_1')], [text('Done')])
+  const { provider, received } = scripted(
+    [text('Look: '), use('ok', {}, 0, 'call_1')],
+    [text('Done')],
+  )
   const { events, messages, outcome } = await run(provider, { tools: [ok] })
   assert.is(shape(events), 'token message tool tool_complete message token message')
   assert.is(outcome.steps, 2)
@@ -177,7 +180,7 @@ test('a call, its result, and what the model receives', async () => {
     messages.map(message => message.id),
     ['m1', 'm2', 'm3'],
   )
-  assert.equal(heard[1]?.messages.slice(1), [
+  assert.equal(received[1]?.messages.slice(1), [
     {
       role: 'assistant',
       content: 'Look: ',
@@ -185,8 +188,8 @@ test('a call, its result, and what the model receives', async () => {
     },
     { role: 'tool', tool_call_id: 'call_1', name: 'ok', content: '"fine"' },
   ])
-  assert.is(heard[0]?.tools[0]?.name, 'ok')
-  assert.match(JSON.stringify(heard[0]?.tools[0]?.parameters), '"type":"object"')
+  assert.is(received[0]?.tools[0]?.name, 'ok')
+  assert.match(JSON.stringify(received[0]?.tools[0]?.parameters), '"type":"object"')
 })
 
 test('runs reads in parallel, other calls alone, results in source order', async () => {
@@ -231,20 +234,20 @@ test('runs reads in parallel, other calls alone, results in source order', async
 
 test('reports unknown tools and broken arguments; three batches in a row end the turn', async () => {
   const wrong = [use('nope', {}), use('ok', '{broken', 1)]
-  const told = await run(scripted(wrong, [text('x')]).provider, { tools: [ok] })
-  assert.match(String(told.messages[1]?.content), 'ok')
-  assert.match(String(told.messages[2]?.content), 'JSON')
-  assert.is(told.outcome.status, 'finished')
+  const turn = await run(scripted(wrong, [text('x')]).provider, { tools: [ok] })
+  assert.match(String(turn.messages[1]?.content), 'ok')
+  assert.match(String(turn.messages[2]?.content), 'JSON')
+  assert.is(turn.outcome.status, 'finished')
   const lost = await run(scripted(wrong, wrong, wrong).provider, { tools: [ok] })
   assert.is(lost.outcome.status, 'failed')
   assert.is(lost.messages.length, 9)
 })
 
 test('never sends back broken arguments', async () => {
-  const { provider, heard } = scripted([use('ok', '{broken')], [text('x')])
+  const { provider, received } = scripted([use('ok', '{broken')], [text('x')])
   const { messages } = await run(provider, { tools: [ok] })
   assert.is(messages[0]?.tool_calls?.[0]?.function.arguments, '{broken')
-  assert.is(heard[1]?.messages[1]?.tool_calls?.[0]?.function.arguments, '{}')
+  assert.is(received[1]?.messages[1]?.tool_calls?.[0]?.function.arguments, '{}')
 })
 
 test('repairs names, drops duplicates, makes ids unique', async () => {
@@ -373,7 +376,7 @@ test('tool state lasts as long as the run', async () => {
 })
 
 test('at the step limit, one last call without tools', async () => {
-  const { provider, heard } = scripted(
+  const { provider, received } = scripted(
     [use('ok', {})],
     [use('ok', {})],
     [text('So far'), use('ok', {})],
@@ -382,8 +385,8 @@ test('at the step limit, one last call without tools', async () => {
   assert.is(outcome.status, 'finished')
   assert.is(outcome.text, 'So far')
   assert.is(outcome.steps, 3)
-  assert.equal(heard[2]?.tools, [])
-  assert.is(heard[2]?.messages.at(-1)?.role, 'user')
+  assert.equal(received[2]?.tools, [])
+  assert.is(received[2]?.messages.at(-1)?.role, 'user')
   assert.is(messages.at(-1)?.tool_calls, undefined)
 })
 
@@ -393,7 +396,7 @@ test('repairs an incomplete history before sending it', async () => {
     content: '',
     tool_calls: [{ id, type: 'function', function: { name: 'ok', arguments: '' } }],
   })
-  const { provider, heard } = scripted([text('x')])
+  const { provider, received } = scripted([text('x')])
   await run(provider, {
     history: [
       { role: 'tool', tool_call_id: 'lost', content: 'orphan' },
@@ -405,7 +408,7 @@ test('repairs an incomplete history before sending it', async () => {
     ],
   })
   assert.equal(
-    heard[0]?.messages.map(message => `${message.role} ${message.tool_call_id ?? ''}`.trim()),
+    received[0]?.messages.map(message => `${message.role} ${message.tool_call_id ?? ''}`.trim()),
     ['assistant', 'tool a', 'user', 'assistant', 'tool b', 'user'],
   )
 })

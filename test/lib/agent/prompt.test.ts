@@ -113,13 +113,13 @@ test('the per-turn part follows the constant part, which does not change', () =>
   const plain = systemPrompt(stable, moment)
   assert.ok(plain.startsWith(`${stable}\n\nThe active workspace is /w`))
   assert.match(plain, '[Workspace: <absolute path>]')
-  const told = systemPrompt(stable, {
+  const received = systemPrompt(stable, {
     workspace: '/w',
     personality: ' Be brief. ',
     preamble: 'Nobody watches.',
   })
-  assert.ok(told.startsWith(plain))
-  assert.ok(told.endsWith('Be brief.\n\nNobody watches.'))
+  assert.ok(received.startsWith(plain))
+  assert.ok(received.endsWith('Be brief.\n\nNobody watches.'))
 })
 
 test.run()

@@ -33,33 +33,33 @@ const standIns = (...left: Recovery[]) => {
 }
 
 test('without a fallback, a busy provider gets six attempts', async () => {
-  const { provider, heard } = scripted(...Array.from({ length: 6 }, () => [limited()]))
+  const { provider, received } = scripted(...Array.from({ length: 6 }, () => [limited()]))
   const { outcome, waits } = await run(provider)
   assert.is(outcome.failure?.type, 'rate_limit')
-  assert.is(heard.length, 6)
+  assert.is(received.length, 6)
   assert.is(waits.length, 5)
 })
 
 test('with a fallback, makes only the attempts that are worthwhile', async () => {
   for (const attempts of [1, 2]) {
     const script = Array.from({ length: attempts }, () => [limited()])
-    const { provider, heard } = scripted(...script, [text('hi')])
+    const { provider, received } = scripted(...script, [text('hi')])
     const { asked, recover } = standIns(to('b'))
-    const told: string[] = []
+    const failures: string[] = []
     const { outcome, waits, events } = await run(provider, {
       recover,
       attemptLimit: (failure, { model }) => {
-        told.push(`${model} ${failure.type}`)
+        failures.push(`${model} ${failure.type}`)
         return attempts
       },
     })
     assert.is(outcome.status, 'finished')
     assert.is(outcome.model, 'b')
     assert.is(waits.length, attempts - 1)
-    assert.is(told[0], 'm rate_limit')
+    assert.is(failures[0], 'm rate_limit')
     assert.equal(asked, ['m rate_limit'])
     assert.equal(
-      heard.map(request => request.endpoint.model),
+      received.map(request => request.endpoint.model),
       [...script.map(() => 'm'), 'b'],
     )
     assert.is(shape(events), `${'retry '.repeat(attempts - 1)}warning token message`)
@@ -68,14 +68,14 @@ test('with a fallback, makes only the attempts that are worthwhile', async () =>
 
 test('without another endpoint the first failure is reported, except for an overflow', async () => {
   const denied = new ProviderFailure('auth_mismatch', 'no such key')
-  for (const [last, told] of [
+  for (const [last, expected] of [
     [new ProviderFailure('model_not_found', 'unknown'), 'auth_mismatch'],
     [new ProviderFailure('context_overflow', 'too long'), 'context_overflow'],
   ] as const) {
     const { provider } = scripted([denied], [last], [last], [last], [last])
     const { recover } = standIns(to('b'))
     const { outcome } = await run(provider, { recover })
-    assert.is(outcome.failure?.type, told)
+    assert.is(outcome.failure?.type, expected)
   }
 })
 
@@ -112,7 +112,7 @@ test('reports a successful endpoint once, and again after a fallback', async () 
 
 test('never sends provider state to another address, even under the same name', async () => {
   const item = { type: 'thinking', signature: 'private' }
-  const { provider, heard } = scripted(
+  const { provider, received } = scripted(
     [{ type: 'provider_state', item }, use('none', {}), finish('tool_calls')],
     [limited()],
     [text('hi')],
@@ -121,13 +121,13 @@ test('never sends provider state to another address, even under the same name', 
   const { recover } = standIns(elsewhere)
   const { outcome } = await run(provider, { recover, attemptLimit: () => 1 })
   assert.is(outcome.status, 'finished')
-  assert.match(JSON.stringify(heard[1]?.messages), 'private')
-  assert.not.match(JSON.stringify(heard[2]?.messages), 'private')
+  assert.match(JSON.stringify(received[1]?.messages), 'private')
+  assert.not.match(JSON.stringify(received[2]?.messages), 'private')
 })
 
 test('stopped during recovery: calls no other endpoint', async () => {
   const stop = new AbortController()
-  const { provider, heard } = scripted([limited()], [text('too late')])
+  const { provider, received } = scripted([limited()], [text('too late')])
   const { outcome, events } = await run(provider, {
     signal: stop.signal,
     attemptLimit: () => 1,
@@ -137,7 +137,7 @@ test('stopped during recovery: calls no other endpoint', async () => {
     },
   })
   assert.is(outcome.status, 'stopped')
-  assert.is(heard.length, 1)
+  assert.is(received.length, 1)
   assert.is(shape(events), '')
 })
 

@@ -38,9 +38,9 @@ test('uses the configured number of attempts, fewer for failures that rarely pas
     [new ProviderFailure('rate_limit', 'slow', { status: 429, retryAfterMs: 9 }), undefined, 4],
     [gone, 8, 8],
   ] as const) {
-    const { provider, heard } = scripted(...Array.from({ length: 9 }, () => [failure]))
+    const { provider, received } = scripted(...Array.from({ length: 9 }, () => [failure]))
     await run(provider, tries === undefined ? {} : { maxAttempts: tries })
-    assert.is(heard.length, made)
+    assert.is(received.length, made)
   }
 })
 
@@ -54,7 +54,7 @@ test('text and reasoning before a failure are void and streamed again', async ()
 })
 
 test('repeats only the failed part of a continued response', async () => {
-  const { provider, heard } = scripted(
+  const { provider, received } = scripted(
     [thought('A'), text('one '), finish('length')],
     [text('tw'), down],
     [text('two'), finish('stop')],
@@ -68,7 +68,7 @@ test('repeats only the failed part of a continued response', async () => {
     ),
     ['A', 'one ', 'two'],
   )
-  assert.equal(heard[2]?.messages.at(-2)?.content, 'one ')
+  assert.equal(received[2]?.messages.at(-2)?.content, 'one ')
 })
 
 test.run()

@@ -31,9 +31,9 @@ const depth = (maxDepth: number) => ({ depth: 0, maxDepth, maxSteps: 5 })
 const answering = (
   reply: (goal: string, request: ProviderRequest, round: number) => (ProviderDelta | Error)[],
 ) => {
-  const heard: ProviderRequest[] = []
+  const received: ProviderRequest[] = []
   const provider: Provider = async function* (request) {
-    heard.push(structuredClone({ ...request, signal: null }) as unknown as ProviderRequest)
+    received.push(structuredClone({ ...request, signal: null }) as unknown as ProviderRequest)
     const first = request.messages.find(({ role }) => role === 'user')
     const round = request.messages.filter(({ role }) => role === 'assistant').length
     for (const one of reply(String(first?.content), request, round)) {
@@ -41,7 +41,7 @@ const answering = (
       yield one
     }
   }
-  return { provider, heard }
+  return { provider, received }
 }
 
 const resultsOf = (content: unknown) =>
@@ -75,9 +75,9 @@ test('rejects a missing goal, four tasks, or disallowed delegation, and the turn
       : [text('done')],
   )
   const { messages, outcome } = await run(provider, request())
-  const told = messages.filter(({ role }) => role === 'tool').map(({ content }) => `${content}`)
-  assert.match(told[0]!, 'Give a goal')
-  assert.match(told[1]!, 'Invalid arguments')
+  const results = messages.filter(({ role }) => role === 'tool').map(({ content }) => `${content}`)
+  assert.match(results[0]!, 'Give a goal')
+  assert.match(results[1]!, 'Invalid arguments')
   assert.is(outcome.status, 'finished')
   const alone = await run(
     answering((_, __, round) =>
@@ -145,7 +145,7 @@ test('a subagent gets its goal, its context, fewer tools and its own steps; noth
   const never = ['clarify', 'memory', 'send_message', 'execute_code'].map(name =>
     tool(name, () => ({ content: '""' })),
   )
-  const { provider, heard } = answering((goal, { tools }, round) => {
+  const { provider, received } = answering((goal, { tools }, round) => {
     if (goal === 'look')
       return tools.length > 0 ? [use('ok', {}, 0, `k${round}`)] : [text('so far')]
     return round === 0
@@ -156,7 +156,7 @@ test('a subagent gets its goal, its context, fewer tools and its own steps; noth
     ...request(1, [delegating, ok, ...never]),
     system: 'You are the one.',
   })
-  const child = heard.find(({ messages: [system] }) => system?.content !== 'You are the one.')!
+  const child = received.find(({ messages: [system] }) => system?.content !== 'You are the one.')!
   assert.equal(
     child.tools.map(({ name }) => name),
     ['ok'],
@@ -225,7 +225,7 @@ test('an approval of a subagent at depth 3 is requested at the root, and depth 4
     })
     return { content: JSON.stringify({ choice }) }
   })
-  const { provider, heard } = answering((goal, _, round) => {
+  const { provider, received } = answering((goal, _, round) => {
     if (round > 0) return [text(`${goal} done`)]
     const level = goal === 'hello' ? 0 : Number(goal)
     return level < 3 ? [use('delegate_task', { goal: `${level + 1}` })] : [use('danger', {})]
@@ -240,7 +240,9 @@ test('an approval of a subagent at depth 3 is requested at the root, and depth 4
   })
   assert.equal(asked, ['c0.0.c0.0.c0.0.c0 rm -rf x'])
   assert.is(outcome.text, 'hello done')
-  const deepest = heard.filter(({ tools }) => tools.every(({ name }) => name !== 'delegate_task'))
+  const deepest = received.filter(({ tools }) =>
+    tools.every(({ name }) => name !== 'delegate_task'),
+  )
   assert.is(deepest.length, 2)
   // The whole tree can be rebuilt from the events, and from the result alone.
   const parents = events.flatMap(event =>
@@ -280,7 +282,7 @@ test('usage of subagents counts for the turn, even if it fails afterwards', asyn
 
 test('checks the budget before each call, subagents included, and ends the turn within one call', async () => {
   let spent = 0
-  const { provider, heard } = answering((goal, _, round) => {
+  const { provider, received } = answering((goal, _, round) => {
     const used: ProviderDelta = { type: 'usage', inputTokens: 10, outputTokens: 0 }
     if (goal === 'hello' && round === 0) return [use('delegate_task', { goal: '1' }), used]
     if (goal === '1' && round === 0) return [use('delegate_task', { goal: '2' }), used]
@@ -293,7 +295,7 @@ test('checks the budget before each call, subagents included, and ends the turn 
     },
     checkBudget: async () => (spent >= 40 ? 'This turn may use 40 tokens.' : null),
   })
-  assert.is(heard.length, 4)
+  assert.is(received.length, 4)
   assert.equal(
     [outcome.failure?.type, outcome.failure?.message],
     ['budget_reached', 'This turn may use 40 tokens.'],
@@ -307,13 +309,13 @@ test('reads steering messages before the next call and before the turn ends', as
     { key: text, text, modelText: `${text} (read)`, attachments: [] },
   ])
   let at = 0
-  const { provider, heard } = answering((_, __, round) =>
+  const { provider, received } = answering((_, __, round) =>
     round === 0 ? [use('ok', {})] : [text(`answer ${round}`)],
   )
   const { messages, outcome, events } = await run(provider, {
     tools: [ok],
     // One message arrives during the first call, another during the second.
-    takeSteeringMessages: () => (heard.length > at && at < 2 ? inbox[at++]! : []),
+    takeSteeringMessages: () => (received.length > at && at < 2 ? inbox[at++]! : []),
   })
   assert.equal(
     messages.map(({ role, content }) => `${role} ${content}`),
@@ -327,7 +329,7 @@ test('reads steering messages before the next call and before the turn ends', as
     ],
   )
   assert.is(outcome.text, 'answer 2')
-  assert.is(heard[1]?.messages.at(-1)?.content, 'first (read)')
+  assert.is(received[1]?.messages.at(-1)?.content, 'first (read)')
   assert.equal(
     events.flatMap(event =>
       event.type === 'message' && event.steeringKey ? [event.steeringKey] : [],
@@ -337,15 +339,17 @@ test('reads steering messages before the next call and before the turn ends', as
 })
 
 test('warns the model, but not the transcript, at 70 and 90 percent of the steps', async () => {
-  const { provider, heard } = answering((_, { tools }, round) =>
+  const { provider, received } = answering((_, { tools }, round) =>
     tools.length === 0 ? [text('end')] : [use('ok', {}, 0, `k${round}`)],
   )
   const object = tool('ok', () => ({ content: '{"fine":true}' }))
   const { messages } = await run(provider, { tools: [object], maxSteps: 10 })
-  const told = heard.map(({ messages: sent }) => String(sent.at(-1)?.content))
-  const at = told.flatMap((content, index) => (content.includes('_budget_warning') ? [index] : []))
+  const lastMessages = received.map(({ messages: sent }) => String(sent.at(-1)?.content))
+  const at = lastMessages.flatMap((content, index) =>
+    content.includes('_budget_warning') ? [index] : [],
+  )
   assert.equal(at, [7, 9])
-  assert.match(told[7]!, 'Step 7 of 10')
+  assert.match(lastMessages[7]!, 'Step 7 of 10')
   assert.ok(messages.every(({ content }) => !String(content).includes('warning')))
 })
 

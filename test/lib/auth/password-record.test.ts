@@ -107,7 +107,7 @@ for (const [name, damage] of Object.entries(DAMAGE)) {
     assert.equal([copied.enabled(), copied.check(undefined)], [true, false])
     assert.is(await kindOf(copied.login('wrong', HERE)), 'unauthorized')
     assert.is(await kindOf(copied.login(SECRET, HERE)), 'signed in')
-    // Without it nobody can sign in.
+    // Without it every sign-in is rejected.
     damage(join(dir, '.password'))
     rmSync(join(dir, 'settings.json'))
     const auth = boot(dir)

@@ -16,7 +16,7 @@ export const fine: RunResult = {
   interrupted: false,
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: a test looks into whatever stands in the file
+// biome-ignore lint/suspicious/noExplicitAny: tests assert the contents of the file
 type Stored = Record<string, any>
 
 export const createHome = (at = '2026-02-02T10:00:00Z') => {

@@ -204,7 +204,7 @@ test('run now: starts at once in parallel, but not twice', async ({ it }) => {
   assert.is(service.ran.length, 2)
   held.resolve()
   await service.scheduler.settled()
-  // It runs beside its schedule, which goes on as planned.
+  // It runs independently of its schedule, which is unchanged.
   assert.is(it.stored()[0]!.next_run_at, '2026-02-02T11:00:00+00:00')
   assert.equal(brief(service.history.list()), ['ran 1 manual', 'ran 1 manual'])
 })

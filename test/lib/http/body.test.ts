@@ -134,7 +134,7 @@ test('counts the bytes of chunked bodies', async ({ at }) => {
 test('a rejected request does not read a large body', async ({ at }) => {
   const answer = await at.raw(post('/nope', 'Content-Length: 9000000', 'x'.repeat(1000)))
   assert.match(answer, /^HTTP\/1.1 404 [\s\S]*Connection: close/)
-  // A small one is read away, and the connection goes on.
+  // A small body is drained, and the connection stays open.
   const socket = await at.open()
   socket.write(
     post('/nope', 'Content-Length: 4', 'xxxx') +

@@ -92,7 +92,7 @@ test('a slow reader pauses only its own generator, with bounded memory', async (
   const asked = once(at.server, 'request')
   socket.write(ask('/flood'))
   const [, res] = await asked
-  // The kernel takes a few megabytes; then the count stands still.
+  // The kernel buffers a few megabytes; then the count stops.
   let before = -1
   while (before !== state.produced || state.produced === 0) {
     before = state.produced
@@ -100,7 +100,7 @@ test('a slow reader pauses only its own generator, with bounded memory', async (
   }
   assert.ok(res.writableLength > 256 * 1024)
   assert.ok(res.writableLength < 300 * 1024, `${res.writableLength} bytes wait`)
-  // It goes on as soon as the reader does.
+  // It continues as soon as the reader does.
   let read = 0
   await new Promise<void>(resolve => {
     socket.on('data', chunk => {

@@ -22,7 +22,7 @@ const test = suite<World>('mcp')
 
 test.before.each(state => {
   state.dir = mkdtempSync(join(tmpdir(), 'mcp-'))
-  // Time stands still until a test moves it: back-off is counted, never waited for.
+  // A fake clock: tests advance it instead of waiting for the back-off.
   state.clock = { now: Date.now() }
   state.mcp = createMcp({
     version: '1',
@@ -90,7 +90,7 @@ const isAlive = (pid: number): boolean => {
   try {
     return !/^\d+ \(.*\) Z/.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
   } catch {
-    // Nobody has this number any more.
+    // No process has this pid anymore.
     return false
   }
 }

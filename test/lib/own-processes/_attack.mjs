@@ -18,7 +18,7 @@ const send = (base, [method, path, body]) =>
     req.end(body === undefined ? undefined : JSON.stringify(body))
   })
 
-// A daemon: acts only when the process that started it is gone and nobody of the service is its ancestor any more.
+// A daemon: acts only after its parent has exited and no process of the service is its ancestor.
 const first = process.ppid
 while (isOrphan && process.ppid !== 1 && process.ppid === first)
   await new Promise(resolve => setTimeout(resolve, 5))

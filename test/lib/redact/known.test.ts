@@ -52,7 +52,7 @@ const WRITINGS: Record<string, (secret: string) => string> = {
     ),
   colored: secret => `\u001b[01;31m${secret.slice(0, 5)}\u001b[m\u001b[K${secret.slice(5)}`,
 }
-/** Too short to be told from other text when something stands inside. */
+/** Too short to be recognized with other characters inside. */
 const needsLength = (name: string) => /lines|colored/.test(name)
 
 test('finds secrets in every encoding', () =>
@@ -167,7 +167,7 @@ test('scanning one megabyte takes no longer with more secrets', () => {
   const started = cpuMs()
   analyze(text, true)
   const took = cpuMs() - started
-  // 15 ms alone; the bound leaves room for a busy machine.
+  // 15 ms on an idle machine; the limit allows for a busy one.
   assert.ok(took < 400, `${took} ms`)
 })
 

@@ -32,7 +32,7 @@ const endpoint: ModelEndpoint = {
 }
 const tool = (name: string) => ({ ...todo, name }) as Tool
 
-/** A prompt as it would be told now; what is not given is as before. */
+/** The prompt as of now; omitted inputs are unchanged. */
 const open = ({ dir }: Context) => {
   const home = createHomes({ baseHome: dir, agentHome: dir, configPath: null, env: {} }).base
   const logged: string[] = []

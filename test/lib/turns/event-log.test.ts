@@ -29,14 +29,14 @@ const collect = async (events: AsyncGenerator<LoggedEvent>, until = Number.POSIT
 }
 
 log('an event is on disk before it is published', () => {
-  const heard: string[] = []
+  const received: string[] = []
   const l = fresh((_, pos) => {
     const lines = readFileSync(l.path, 'utf8').trimEnd().split('\n')
-    heard.push(`${pos}:${lines.length}`)
+    received.push(`${pos}:${lines.length}`)
   })
   l.append(token('a'))
   l.append(token('b'))
-  assert.equal(heard, ['1:2', '2:3'])
+  assert.equal(received, ['1:2', '2:3'])
   l.close()
 })
 

@@ -23,7 +23,7 @@ const endpoint: ModelEndpoint = {
 }
 const silent = async function* () {}
 
-/** A house of its own whose transcripts can be told that there is no room. */
+/** A home whose transcripts can simulate a full disk. */
 const setup = (agent: Agent) => {
   const dir = mkdtempSync(join(tmpdir(), 'full-disk-'))
   const state = { full: false }
@@ -144,7 +144,7 @@ disk(
       assert.is(house.sessions.require(house.id).is_streaming, false)
       assert.ok(house.log.length > 0)
 
-      // Room again: before the next turn, what had been sent goes into the transcript.
+      // Space again: before the next turn, the streamed text is written to the transcript.
       house.state.full = false
       const next = await house.start('and now?')
       house.state.full = false

@@ -8,17 +8,17 @@ const questions = suite('questions')
 
 const setup = () => {
   const journal: { t: string; [key: string]: unknown }[] = []
-  const heard: string[] = []
+  const received: string[] = []
   const waiting: number[] = []
   const q = createQuestions({
     append: (_, entries) => journal.push(...entries),
     setLive: (_, patch) => waiting.push(patch.waiting ?? -1),
-    emit: (_, event) => heard.push(event.type),
-    publish: event => heard.push(event.type),
+    emit: (_, event) => received.push(event.type),
+    publish: event => received.push(event.type),
     now: () => 1,
     log: () => {},
   })
-  return { q, journal, heard, waiting }
+  return { q, journal, received, waiting }
 }
 
 const ask = (session_id: string, command = 'rm -rf x') => ({
@@ -85,19 +85,19 @@ questions('an unknown id never answers another question', async () => {
 questions(
   'a row in the journal comes before its event, and the answer before its effect',
   async () => {
-    const { q, journal, heard, waiting } = setup()
+    const { q, journal, received, waiting } = setup()
     const answer = q.approve(ask('a'), 0)
     assert.equal(
       journal.map(entry => entry.t),
       ['asked'],
     )
-    assert.equal(heard, ['approval', 'asked'])
+    assert.equal(received, ['approval', 'asked'])
     q.respond('a', 'approval', idIn(q.pending('a')), 'session', 'phone')
     assert.equal(
       journal.map(entry => entry.t),
       ['asked', 'answered'],
     )
-    assert.equal(heard, ['approval', 'asked', 'answered', 'settled'])
+    assert.equal(received, ['approval', 'asked', 'answered', 'settled'])
     assert.equal(waiting, [1, 0])
     assert.is(await answer, 'session')
   },

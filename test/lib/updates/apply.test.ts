@@ -59,7 +59,7 @@ test('the restart takes the apply lock and keeps it, so nothing more is applied'
   await Promise.resolve()
   assert.is(state.restarts, 1)
   assert.equal((await updates.apply('agent')).message, 'Update already in progress')
-  // A process that could not be replaced goes on as it was.
+  // A process that could not be replaced keeps running.
   leaving.reject(new Error('no such program'))
   await leaving.promise.catch(() => undefined)
   await Promise.resolve()

@@ -87,7 +87,7 @@ test('rejects a name that resolves differently the second time: every lookup is 
   paths['/first'] = (_req, res) =>
     void res.writeHead(302, { location: '/second', connection: 'close' }).end()
   paths['/second'] = page('never')
-  // The test's own machine stands for the public internet, its second address for the network behind it.
+  // 127.0.0.1 plays the public internet, the machine's second address the private network.
   const fetch = leading('127.0.0.1', '127.0.0.2')
   const allow = (host: string) => host === '127.0.0.1'
   const why = await said(fetch(`http://rebind.example:${port}/first`, options({ allow })))

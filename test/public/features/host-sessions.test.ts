@@ -181,29 +181,29 @@ test('a tab looks for updates once, and never when that is switched off', async 
   const { platform, service } = fakePlatform({
     'GET /api/updates/check': () => ({ webui: { name: 'webui', behind: 2 }, agent: null }),
   })
-  let told = 0
+  let received = 0
   const report = () => {
-    told += 1
+    received += 1
   }
   await checkForUpdatesOnce({ platform, enabled: false, simulate: false, notify: report })
   assert.is(service.calls.length, 0)
   await checkForUpdatesOnce({ platform, enabled: true, simulate: true, notify: report })
   await checkForUpdatesOnce({ platform, enabled: true, simulate: true, notify: report })
-  assert.equal([service.of('GET /api/updates/check'), told], [[{ simulate: '1' }], 1])
+  assert.equal([service.of('GET /api/updates/check'), received], [[{ simulate: '1' }], 1])
 })
 
 const dictationWith = (voice: Partial<Voice>, answers: Parameters<typeof fakePlatform>[0] = {}) => {
   const { service } = fakePlatform(answers)
   const written: string[] = []
-  const told: string[] = []
+  const received: string[] = []
   const dictation = createDictation({
     api: service.api,
     voice: { recognition: null, record: null, language: 'en', ...voice },
     write: text => written.push(text),
-    notify: sentence => told.push(sentence),
-    fail: error => told.push(String(error)),
+    notify: sentence => received.push(sentence),
+    fail: error => received.push(String(error)),
   })
-  return { dictation, written, told, service }
+  return { dictation, written, received, service }
 }
 
 test('hides the button without microphone or transcription', async () => {
@@ -226,7 +226,7 @@ test('uses speech recognition and reports blocked microphone access', async () =
     made.push(one)
     return one
   }
-  const { dictation, written, told } = dictationWith({ recognition })
+  const { dictation, written, received } = dictationWith({ recognition })
   assert.is(dictation.available.value, true)
   await dictation.toggle()
   assert.is(dictation.state.value, 'listening')
@@ -242,7 +242,7 @@ test('uses speech recognition and reports blocked microphone access', async () =
   await dictation.toggle()
   made[1]!.onerror?.({ error: 'not-allowed' })
   made[1]!.onend?.()
-  assert.equal([told.length, dictation.state.value], [1, 'idle'])
+  assert.equal([received.length, dictation.state.value], [1, 'idle'])
 })
 
 test('otherwise sends a recording to the server and reports errors', async () => {
@@ -262,7 +262,7 @@ test('otherwise sends a recording to the server and reports errors', async () =>
       released += 1
     },
   })
-  const { dictation, written, told, service } = dictationWith(
+  const { dictation, written, received, service } = dictationWith(
     { record },
     {
       'GET /api/transcribe/capability': () => ({ available: true }),
@@ -281,7 +281,7 @@ test('otherwise sends a recording to the server and reports errors', async () =>
   await dictation.toggle()
   await dictation.toggle()
   await settle()
-  assert.match(told.join(), 'nobody hears')
+  assert.match(received.join(), 'nobody hears')
   assert.is(dictation.state.value, 'idle')
 })
 

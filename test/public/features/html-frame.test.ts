@@ -44,7 +44,7 @@ const AWKWARD: Record<string, string> = {
 for (const [name, text] of Object.entries(AWKWARD))
   shapes(`the policy comes first – ${name}`, () => {
     const html = frameDocument(text, 'N0')
-    // Read again, the policy is the first element of the head, and nothing stands before that.
+    // Parsed again, the policy is the first element of the head.
     const again = parse(html)
     const root = again.childNodes.find(node => node.nodeName === 'html') as {
       childNodes: {

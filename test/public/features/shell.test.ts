@@ -137,11 +137,11 @@ test('hides a short disconnect; counts down and polls during a long one', async 
 })
 
 test('reports a pending question once and removes it when answered', async () => {
-  const told: string[] = []
+  const received: string[] = []
   const { platform } = fakePlatform({
     'GET /api/inbox': () => ({ questions: [], cursor: 'aaaaaaaa-9' }),
   })
-  const inbox = createInbox(platform, question => told.push(question.session_id))
+  const inbox = createInbox(platform, question => received.push(question.session_id))
   const data = {
     kind: 'clarify' as const,
     clarify_id: 'c1',
@@ -152,7 +152,7 @@ test('reports a pending question once and removes it when answered', async () =>
   }
   inbox.receive({ source: 'inbox', n: 1, type: 'asked', data })
   inbox.receive({ source: 'inbox', n: 2, type: 'asked', data })
-  assert.equal([told, inbox.count.value], [['s'], 1])
+  assert.equal([received, inbox.count.value], [['s'], 1])
   const settled = { id: 'c1', session_id: 's', answer: 'x' }
   inbox.receive({ source: 'inbox', n: 3, type: 'settled', data: settled })
   assert.is(inbox.count.value, 0)

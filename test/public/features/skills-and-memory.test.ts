@@ -145,7 +145,7 @@ test('reports a conflict for a skill file that changed on disk', async () => {
   assert.equal(file.conflict.value, { content: 'theirs', version: 'v9' })
   assert.is(file.draft.value?.content, 'mine')
 
-  // Another skill is looked at meanwhile: what was written stays, and nothing else can be begun.
+  // While another skill is open, the edits remain and no other edit can start.
   await skills.read('other')
   await file.read('scripts/b.sh')
   file.edit()

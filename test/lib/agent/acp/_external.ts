@@ -25,7 +25,7 @@ import type { ApprovalChoice } from '../../../../lib/schema/question.ts'
 
 export const AGENT = join(import.meta.dirname, '../../../_acp-agent.ts')
 
-export type Told = {
+export type TurnOutput = {
   outcome: Outcome
   events: AgentEvent[]
   messages: RunMessage[]
@@ -108,7 +108,7 @@ export const createExternal = (traits = '', options: Partial<ExternalAgentsOptio
         signal?: AbortSignal
         request?: Partial<AgentRequest>
       } = {},
-    ): Promise<Told> {
+    ): Promise<TurnOutput> {
       const events: AgentEvent[] = []
       history.push({ role: 'user', content: words })
       const env = {
@@ -178,7 +178,7 @@ export const createExternal = (traits = '', options: Partial<ExternalAgentsOptio
 
 type Outside = ReturnType<typeof createExternal>
 
-/** A test with an agent of its own, taken down whatever happens. */
+/** Runs a test with its own agent and always disposes of it. */
 export const using =
   (traits: string, options: Parameters<typeof createExternal>[1], run: (at: Outside) => unknown) =>
   async () => {

@@ -1,4 +1,4 @@
-/** What an agent says of earlier sessions and what it paints: listed within bounds, told again as messages, kept as files. */
+/** Earlier sessions of an external agent (bounded list, replayed history) and images stored as files. */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -66,9 +66,9 @@ const painting = async (
     const output = createToolOutput({ dir, log: () => undefined })
     const saveImage = (id: string, bytes: Buffer, ending: string) =>
       output.saveBytes('0123456789ab', id, bytes, ending)
-    const told = await say(words, { request: { saveImage } })
+    const turn = await say(words, { request: { saveImage } })
     run(
-      told.messages.map(({ content }) => String(content)),
+      turn.messages.map(({ content }) => String(content)),
       dir,
       output,
     )

@@ -1,4 +1,4 @@
-/** What an agent remembers of a session, and what it is told where it does not. */
+/** Sessions of an external agent: resumed, forked, or restored by sending the missed messages. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { using } from './_external.ts'

@@ -4,21 +4,21 @@ import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { type Told, using } from './_external.ts'
+import { type TurnOutput, using } from './_external.ts'
 
 const test = suite('acp: behavior of real agents')
 
-const resultIn = ({ messages }: Told) =>
+const resultIn = ({ messages }: TurnOutput) =>
   JSON.parse(String(messages.find(({ role }) => role === 'tool')?.content))
 
 test(
   'reads a missing file as empty, and can create it',
   using('', {}, async at => {
-    const told = await at.say('create new.txt')
-    assert.is(told.text, 'Created.')
+    const turn = await at.say('create new.txt')
+    assert.is(turn.text, 'Created.')
     assert.is(readFileSync(join(at.workspace, 'new.txt'), 'utf8'), 'hello\nworld\n')
     assert.is(at.asked[0]?.diff, '--- /dev/null\n+++ new.txt\n@@ -0,0 +1,2 @@\n+hello\n+world\n')
-    assert.is(resultIn(told).diff, at.asked[0]?.diff)
+    assert.is(resultIn(turn).diff, at.asked[0]?.diff)
     assert.is((await at.say('create deep/er/new.txt')).text, 'Created.')
     assert.match((await at.say('create ../new.txt')).outcome.failure?.message ?? '', /outside/)
   }),
@@ -55,31 +55,31 @@ for (const [said, after] of EDITS)
     using('', {}, async at => {
       const path = join(at.workspace, 'b.txt')
       writeFileSync(path, LONG)
-      const told = await at.say(said)
+      const turn = await at.say(said)
       assert.is(readFileSync(path, 'utf8'), after)
       const [asked] = at.asked
       assert.match(asked?.diff ?? '', /^--- b\.txt\n\+\+\+ b\.txt\n@@ /)
       assert.is(applyPatch(LONG, asked?.diff ?? ''), after)
-      assert.is(applyPatch(LONG, resultIn(told).diff), after)
+      assert.is(applyPatch(LONG, resultIn(turn).diff), after)
     }),
   )
 
 test(
   'a denied edit leaves the file unchanged after showing its diff',
   using('', {}, async at => {
-    const told = await at.say('write a.txt other', { approve: 'deny' })
+    const turn = await at.say('write a.txt other', { approve: 'deny' })
     assert.match(at.asked[0]?.diff ?? '', /-first\n\+other\n/)
     assert.is(readFileSync(join(at.workspace, 'a.txt'), 'utf8'), 'first\n')
-    assert.is(resultIn(told).status, 'blocked')
+    assert.is(resultIn(turn).status, 'blocked')
   }),
 )
 
 test(
   'shows a file before its deletion',
   using('', {}, async at => {
-    const told = await at.say('remove a.txt')
+    const turn = await at.say('remove a.txt')
     assert.is(at.asked[0]?.diff, '--- a.txt\n+++ /dev/null\n@@ -1,1 +0,0 @@\n-first\n')
-    assert.is(resultIn(told).diff, at.asked[0]?.diff)
+    assert.is(resultIn(turn).diff, at.asked[0]?.diff)
   }),
 )
 
@@ -143,10 +143,10 @@ for (const style of ['todos', 'described', 'plan'])
   test(
     `converts a list of steps to our task list (${style})`,
     using('', {}, async at => {
-      const told = await at.say(`steps ${style}`)
-      const started = told.events.find(event => event.type === 'tool')
+      const turn = await at.say(`steps ${style}`)
+      const started = turn.events.find(event => event.type === 'tool')
       assert.is(started?.type === 'tool' && started.name, 'todo')
-      assert.equal(resultIn(told).todos, [
+      assert.equal(resultIn(turn).todos, [
         { id: '1', content: 'look', status: 'in_progress' },
         { id: '2', content: 'change', status: 'pending' },
       ])

@@ -19,8 +19,11 @@ test(
   using('', {}, async at => {
     at.place.settings = { env: { OWN_KEY: 'k1' }, mcp: true }
     assert.is(JSON.parse((await at.say('env')).text).OWN_KEY, 'k1')
-    const told = await at.say('run env')
-    assert.not.match(String(told.messages.find(({ role }) => role === 'tool')?.content), /OWN_KEY/)
+    const output = await at.say('run env')
+    assert.not.match(
+      String(output.messages.find(({ role }) => role === 'tool')?.content),
+      /OWN_KEY/,
+    )
     // Another one is another process.
     at.place.settings = { env: { OWN_KEY: 'k2' }, mcp: true }
     assert.is(JSON.parse((await at.say('env')).text).OWN_KEY, 'k2')

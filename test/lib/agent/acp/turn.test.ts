@@ -153,7 +153,7 @@ test(
         ['assistant', undefined],
       ],
     )
-    // Again: the agent's ids begin anew, ours do not.
+    // Again: the agent reuses its ids, ours stay unique.
     const again = await at.say('together')
     assert.is(again.messages[0]?.tool_calls?.[0]?.id, 'p1_2')
   }),

@@ -20,7 +20,7 @@ export type Bench = {
   write: (path: string, text: string | Buffer) => string
   use: (name: string, args: Record<string, unknown>) => Promise<ToolResult>
   /** The result's JSON. Throws what the tool throws. */
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into whatever came
+  // biome-ignore lint/suspicious/noExplicitAny: tests assert the shape of results
   json: (name: string, args: Record<string, unknown>) => Promise<any>
   close: () => void
 }

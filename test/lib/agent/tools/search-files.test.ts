@@ -244,7 +244,7 @@ test('finds the same as git and a line-by-line search, over generated trees', as
       try {
         bench.write(path, lines.join(end) + pick(['', end]))
       } catch {
-        // A file stands where a directory should.
+        // A file in place of a directory.
       }
     }
     const rules = () => `${Array.from({ length: 3 }, () => pick(RULES)).join('\n')}\n`
