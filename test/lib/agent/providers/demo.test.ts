@@ -147,7 +147,7 @@ test('a question and its answer', async () => {
     clarify: async (_, choices) => choices[2] ?? null,
   })
   assert.match(asked.outcome.text, 'A plan')
-  assert.match((await say('ask me something')).outcome.text, 'own judgement')
+  assert.match((await say('ask me something')).outcome.text, 'own judgment')
 })
 
 test('a plan runs its steps', async () => {

@@ -30,7 +30,7 @@ test('replace, merge, read', async () => {
 
 test('an unanswered question, an answered one, one that is too long', async () => {
   const ask = { question: ' Which? ', choices: ['a', 'b'] }
-  assert.match((await bench.json('clarify', ask)).user_response, 'own judgement')
+  assert.match((await bench.json('clarify', ask)).user_response, 'own judgment')
   bench.ctx.clarify = async (question, choices) => `${question} ${choices[1]}`
   assert.equal(await bench.json('clarify', ask), {
     question: 'Which?',
