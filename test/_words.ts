@@ -42,6 +42,13 @@ const CLEAN_FOLDERS = [
   'test/lib/redact/',
   'test/lib/skills/',
   'test/lib/updates/',
+  'test/lib/auth/',
+  'test/lib/cli/',
+  'test/lib/http/',
+  'test/lib/mcp/',
+  'test/lib/memory/',
+  'test/lib/store/',
+  'test/lib/web/',
   'test/lib/workspaces/',
   'test/public/stream/',
 ]

@@ -1,4 +1,4 @@
-/** What decides about the agent is written by nobody but a person, whatever is switched off and however it is reached. */
+/** Control files change only after the user's approval, whichever setting is off and however the path is reached. */
 import {
   existsSync,
   linkSync,

@@ -133,7 +133,7 @@ const SHAPES: Readonly<Record<string, unknown[]>> = {
   ],
   'parts as words': [said(['findme', 'too'])],
   'empty parts': [said('findme'), { role: 'assistant', content: [] }],
-  'a result nobody asked for': [said('findme'), { role: 'tool', content: 'r' }],
+  'a result without a call': [said('findme'), { role: 'tool', content: 'r' }],
   'calls of a person': [said('findme', { tool_calls: [OPENAI], tool_call_id: 'x', name: 'a b' })],
   'roles of others': [
     { role: 'human', content: 'findme' },
@@ -193,7 +193,7 @@ const RECORDS: Readonly<Record<string, Bag>> = {
 
 // ── The proof of one session ────────────────────────────────────────────────────────────────────────────────────────
 
-/** Opens, leaves, is found, is copied, and goes on. */
+/** Opened, exported, found, copied and continued. */
 const works = async ({ app, provider, send, follow }: Chat, id: string, what: string) => {
   const ask = async (method: string, path: string, body?: unknown) => {
     const answer = await app.request(method, path, body === undefined ? {} : { body })

@@ -206,7 +206,7 @@ const announced = ({ app, id }: Desk, length: number) =>
   `--${BOUNDARY}\r\nContent-Disposition: form-data; name="session_id"\r\n\r\n${id}\r\n` +
   `--${BOUNDARY}\r\nContent-Disposition: form-data; name="file"; filename="cut.bin"\r\n\r\n`
 
-/** Asks until it is so; each question is a round trip, so nobody sleeps. */
+/** Polls until the condition holds; each poll is a round trip, so no sleep is needed. */
 const until = async ({ app }: Desk, isSo: () => boolean): Promise<void> => {
   for (let n = 0; n < 2_000 && !isSo(); n++) await app.get('/health')
   assert.ok(isSo())

@@ -21,7 +21,7 @@ export type RealAgent = {
   asks: readonly ('edit' | 'command')[]
   /** The mode in which it asks for that; absent where it begins in it. */
   mode?: string
-  /** It tells nobody what a command of its own printed. */
+  /** It does not send the output of its own commands. */
   isSilent?: boolean
   /** After a stop and the end of its process it may not find its session again: it gets the conversation instead. */
   isForgetful?: boolean

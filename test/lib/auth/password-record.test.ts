@@ -97,7 +97,7 @@ const kindOf = (promise: Promise<unknown>): Promise<string> =>
   )
 
 for (const [name, damage] of Object.entries(DAMAGE)) {
-  test(`a record that is damaged before the start refuses everyone: ${name}`, async ({ dir }) => {
+  test(`a record damaged before the start rejects every sign-in: ${name}`, async ({ dir }) => {
     const first = boot(dir)
     await first.setPassword(SECRET)
     const cookie = await first.login(SECRET, HERE)
@@ -119,7 +119,7 @@ for (const [name, damage] of Object.entries(DAMAGE)) {
     assert.is(await kindOf(boot(dir).login('another one', HERE)), 'signed in')
   })
 
-  test(`a record that is damaged while the service runs: the password goes on working – ${name}`, async ({
+  test(`a record that is damaged while the service runs: the password keeps working – ${name}`, async ({
     dir,
   }) => {
     const auth = boot(dir)

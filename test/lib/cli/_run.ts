@@ -15,7 +15,7 @@ export type Ran = { code: number | null; out: string; err: string }
 export type Running = {
   child: ChildProcess
   ended: Promise<Ran>
-  /** Resolves when this stands in what it has written. */
+  /** Resolves when the output contains this text. */
   said: (words: string) => Promise<void>
 }
 

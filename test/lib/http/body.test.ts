@@ -1,4 +1,4 @@
-/** Bodies: cut, slow, huge, deep, hostile; and that others are served meanwhile. */
+/** Request bodies: truncated, slow, huge, deep and hostile ones, and that other requests are still served. */
 import { once } from 'node:events'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'

@@ -95,7 +95,7 @@ const isAlive = (pid: number): boolean => {
   }
 }
 
-/** For what another process does in its own time and tells nobody. */
+/** Polls for effects of another process that sends no event. */
 const until = async (happened: () => boolean): Promise<void> => {
   for (let n = 0; n < 500; n++) {
     if (happened()) return

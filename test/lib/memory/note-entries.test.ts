@@ -1,4 +1,4 @@
-/** The agent's notes: what is refused and changes nothing, what is done, and that nobody's edit is lost. */
+/** Entries of the agent's notes: rejections that change nothing, edits, and that no concurrent edit is lost. */
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -51,17 +51,17 @@ test('rejects every call after close', async ({ path }) => {
 })
 
 test('reverts a short write and reports a full disk', ({ path }) => {
-  let room = 1000
+  let space = 1000
   const journal = openJournal(path, {
     create: true,
     write: (fd, data) => {
-      const count = Math.min(room, data.length)
-      room -= count
+      const count = Math.min(space, data.length)
+      space -= count
       return writeSync(fd, data.subarray(0, count))
     },
   })
   journal.append(['{"a":1}'])
-  room = 3
+  space = 3
   try {
     journal.append(['{"b":2}', '{"c":3}'])
     assert.unreachable()
@@ -70,7 +70,7 @@ test('reverts a short write and reports a full disk', ({ path }) => {
   }
   assert.is(readFileSync(path, 'utf8'), '{"a":1}\n')
   assert.is(journal.size, 8)
-  room = 1000
+  space = 1000
   journal.append(['{"d":4}'])
   assert.is(readFileSync(path, 'utf8'), '{"a":1}\n{"d":4}\n')
   journal.close()

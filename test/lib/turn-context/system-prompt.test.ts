@@ -1,4 +1,4 @@
-/** When the prompt of a session is built anew and when it is not, at the seams a service test cannot reach. */
+/** When the system prompt of a session is rebuilt and when it is not, in cases a service test cannot reach. */
 import { existsSync, mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

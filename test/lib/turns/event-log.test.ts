@@ -1,4 +1,4 @@
-/** A turn's log: nothing is read that is not on disk, any reader resumes exactly, a torn tail is nobody's loss. */
+/** The event log of a turn: only durable events are read, any reader resumes exactly, a torn tail loses nothing published. */
 import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -96,7 +96,7 @@ log('two readers, reconnected a thousand times, see every event once', async () 
 })
 
 log(
-  'a torn tail is ignored, a torn header is no log, and a left log goes on at its position',
+  'ignores a torn tail, rejects a torn header, and continues an existing log at its position',
   () => {
     const l = fresh()
     l.append(token('a'))

@@ -1,4 +1,4 @@
-/** Proof *Full disk* for turns: a sentence, a free session, and nothing lost of what was sent, once there is room again. */
+/** Proof *Full disk* for turns: a sentence, a free session, and nothing lost of what was sent, once there is space again. */
 import { mkdtempSync, readFileSync, rmSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -96,25 +96,25 @@ const setup = (agent: Agent) => {
 const outcome = { steps: 1, usage: emptyUsage, provider: 'p', model: 'm' }
 
 disk(
-  'no room for the message: the start is refused with a sentence and leaves nothing behind',
+  'no space for the message: the start is rejected with a reason and leaves nothing behind',
   async () => {
-    const house = setup(async () => ({ status: 'finished', text: '', ...outcome }))
+    const home = setup(async () => ({ status: 'finished', text: '', ...outcome }))
     try {
-      house.state.full = true
-      await house.start('hello').then(
+      home.state.full = true
+      await home.start('hello').then(
         () => assert.unreachable('it was accepted'),
         (error: unknown) => {
           assert.instance(error, UserError)
           assert.match((error as UserError).message, /disk is full/i)
         },
       )
-      assert.is(house.turns.count(), 0)
-      house.state.full = false
-      assert.equal(house.sessions.load(house.id).messages, [])
-      const { result } = await house.start('hello')
+      assert.is(home.turns.count(), 0)
+      home.state.full = false
+      assert.equal(home.sessions.load(home.id).messages, [])
+      const { result } = await home.start('hello')
       assert.is((await result)?.status, 'finished')
     } finally {
-      await house.close()
+      await home.close()
     }
   },
 )
@@ -122,17 +122,17 @@ disk(
 disk(
   'full in mid-answer: a sentence to the readers, a free session, and the text is there afterwards',
   async () => {
-    const house = setup(async ({ nextMessageId, signal }, emit) => {
+    const home = setup(async ({ nextMessageId, signal }, emit) => {
       const id = nextMessageId()
       emit({ type: 'token', messageId: id, text: 'precious words' })
-      house.state.full = true
+      home.state.full = true
       emit({ type: 'message', message: { id, role: 'assistant', content: 'precious words' } })
       return { status: signal.aborted ? 'stopped' : 'finished', text: '', ...outcome }
     })
     try {
-      const { turn, result } = await house.start('hello')
+      const { turn, result } = await home.start('hello')
       await result
-      assert.is(house.turns.count(), 0)
+      assert.is(home.turns.count(), 0)
       const seen: string[] = []
       const said: string[] = []
       for await (const event of turn.log.read(0, new AbortController().signal)) {
@@ -141,25 +141,25 @@ disk(
       }
       assert.equal(seen.slice(-2), ['apperror', 'stream_end'])
       assert.match(said[0]!, /disk is full/i)
-      assert.is(house.sessions.require(house.id).is_streaming, false)
-      assert.ok(house.log.length > 0)
+      assert.is(home.sessions.require(home.id).is_streaming, false)
+      assert.ok(home.log.length > 0)
 
       // Space again: before the next turn, the streamed text is written to the transcript.
-      house.state.full = false
-      const next = await house.start('and now?')
-      house.state.full = false
+      home.state.full = false
+      const next = await home.start('and now?')
+      home.state.full = false
       await next.result
-      const { messages } = house.sessions.load(house.id)
+      const { messages } = home.sessions.load(home.id)
       const contents = messages.map(message => message.content)
       assert.equal(contents.slice(0, 2), ['hello', 'precious words'])
       assert.is(messages[1]!._partial, true)
       assert.ok(contents.includes('and now?'))
-      for (const line of readFileSync(join(house.dir, 'sessions', `${house.id}.jsonl`), 'utf8')
+      for (const line of readFileSync(join(home.dir, 'sessions', `${home.id}.jsonl`), 'utf8')
         .trimEnd()
         .split('\n'))
         JSON.parse(line)
     } finally {
-      await house.close()
+      await home.close()
     }
   },
 )
@@ -167,7 +167,7 @@ disk(
 disk(
   'a turn that has ended in the transcript is not ended again because its last event could not be written',
   async () => {
-    const house = setup(async ({ nextMessageId }, emit) => {
+    const home = setup(async ({ nextMessageId }, emit) => {
       emit({
         type: 'message',
         message: { id: nextMessageId(), role: 'assistant', content: 'all of it' },
@@ -175,18 +175,18 @@ disk(
       return { status: 'finished', text: 'all of it', ...outcome }
     })
     try {
-      const { turn, result } = await house.start('hello')
+      const { turn, result } = await home.start('hello')
       const { append } = turn.log
       turn.log.append = event => {
         if (event.type === 'done') throw new UserError('full', 'The disk is full')
         return append(event)
       }
       await result
-      await (await house.start('and now?')).result
-      const contents = house.sessions.load(house.id).messages.map(message => message.content)
+      await (await home.start('and now?')).result
+      const contents = home.sessions.load(home.id).messages.map(message => message.content)
       assert.equal(contents, ['hello', 'all of it', 'and now?', 'all of it'])
     } finally {
-      await house.close()
+      await home.close()
     }
   },
 )

@@ -1,4 +1,4 @@
-/** The queue of what waits for a person: answered once, by the first, whatever the order; nobody is a no. */
+/** Open approvals and questions: the first answer counts, in any order; no answer is a denial. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Question } from '../../../lib/schema/question.ts'

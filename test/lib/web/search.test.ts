@@ -75,8 +75,8 @@ test('no error message contains a key', async ({ base, answer }) => {
     assert.match(why, words)
     assert.not.match(why, 'secret')
   }
-  const nobody = { SEARXNG_URL: 'http://127.0.0.1:1' }
-  assert.match(await said(search({}, nobody)), 'searxng failed')
+  const unreachable = { SEARXNG_URL: 'http://127.0.0.1:1' }
+  assert.match(await said(search({}, unreachable)), 'searxng failed')
 })
 
 test('queries each service in its own API and returns the same shape', async ({
