@@ -242,7 +242,7 @@ test(
     const adopt = { session_id: id, agent_session_id: 's1' }
     const refused = await app.post('/api/session/agent/adopt', adopt)
     assert.equal(refused.status, 503)
-    assert.match(refused.body.error, /cannot go on with an earlier session/)
+    assert.match(refused.body.error, /can't resume earlier sessions/)
   }),
 )
 

@@ -163,7 +163,7 @@ const start = async (agent: RealAgent) => {
       .filter(({ role }: Sent) => role === 'tool')
       .map(({ content }: { content: string }) => JSON.parse(content))
     const warnings = seen.flatMap(({ event, data }) =>
-      event === 'warning' && !/is being started|Model metadata/.test(String(data.message))
+      event === 'warning' && !/is starting|Model metadata/.test(String(data.message))
         ? [data.message]
         : [],
     )
@@ -267,7 +267,7 @@ for (const agent of AGENTS.filter(({ id }) => !PROOF_AGENT || id === PROOF_AGENT
       const { app, turn, view, configure } = at
       const atEase = (warnings: unknown[]) => {
         const rest = agent.isForgetful
-          ? warnings.filter(words => !/does not have this conversation/.test(String(words)))
+          ? warnings.filter(words => !/no longer has this conversation/.test(String(words)))
           : warnings
         assert.equal(rest, [])
       }

@@ -1,4 +1,4 @@
-/** One agent's process: started with exactly the environment it is given, its complaints kept, stopped as a whole. */
+/** An external agent's process: spawned with exactly the given environment, killed as a process group, its stderr logged. */
 import { stripVTControlCharacters } from 'node:util'
 import { killGroup, spawnGroup, terminateGroup } from '../../base/process.ts'
 
@@ -6,9 +6,9 @@ export type AgentProcessOptions = {
   command: readonly string[]
   cwd: string
   env: Readonly<Record<string, string>>
-  /** How long it may take to end when it is asked to. */
+  /** Time between SIGTERM and SIGKILL, in milliseconds. */
   graceMs: number
-  /** One line of its standard error. */
+  /** Called for each line of its stderr. */
   onStderrLine: (line: string) => void
 }
 
@@ -31,11 +31,11 @@ export const spawnAgent = ({ command, cwd, env, graceMs, onStderrLine }: AgentPr
     for (const line of lines.slice(-50)) onStderrLine(line.slice(0, LINE_CHARS))
     tail = (tail + plain).slice(-TAIL_CHARS)
   })
-  // A broken pipe is told of by the end of the process.
+  // A broken pipe is reported as the end of the process.
   stdin.on('error', () => undefined)
   stdout.on('error', () => undefined)
 
-  /** How it ended, in words that follow its name. Never rejects. */
+  /** How it ended, as a predicate that follows its name. Never rejects. */
   const ended = new Promise<string>(resolve => {
     child.once('error', error =>
       resolve(
@@ -56,7 +56,7 @@ export const spawnAgent = ({ command, cwd, env, graceMs, onStderrLine }: AgentPr
     stdin,
     stdout,
     ended,
-    /** How it ended, where it just did: a broken pipe is noticed before the end that broke it. */
+    /** How it ended, if it ends within NOTICE_MS: a broken pipe is noticed before the exit that caused it. */
     async exitReason(): Promise<string | null> {
       let timer: NodeJS.Timeout | undefined
       const late = new Promise<null>(resolve => {
@@ -67,7 +67,7 @@ export const spawnAgent = ({ command, cwd, env, graceMs, onStderrLine }: AgentPr
       return words
     },
     isStopping: () => isStopping,
-    /** Politely first; whatever is left of it after the grace is killed. */
+    /** Sends SIGTERM, then SIGKILL after the grace period. */
     async stop(): Promise<void> {
       isStopping = true
       stdin.end()

@@ -1,4 +1,4 @@
-/** Agents of other programs while they run: one process an agent and home, started when needed, stopped when nobody does. */
+/** Runs external agents (ACP): one process per agent and home, started on demand and stopped when idle. */
 import { createTurn } from './turn.ts'
 import type { ExternalAgentContext } from '../external-agent.ts'
 import type { Agent, ModelEndpoint } from '../types.ts'
@@ -15,33 +15,32 @@ import { Notification } from './updates.ts'
 export type ExternalAgentsOptions = {
   version: string
   log: (line: string, extra: Record<string, unknown>) => void
-  /** What an agent prints may hold a key. */
+  /** Removes secrets; an agent's output may contain a key. */
   redact: (text: string) => string
-  /** How long an agent, or a conversation in it, is kept that nobody uses. An agent that forgets is kept longer. */
+  /** Idle time in milliseconds after which a session or the process is closed. Longer for agents that can't restore sessions. */
   idleMs?: number
-  /** How many conversations that nobody uses stay open in an agent. */
+  /** How many idle sessions stay open in an agent. */
   maxIdle?: number
   startMs?: number
-  /** How long a cancelled turn, or a process that is asked to end, may take. */
+  /** Grace period of a cancelled turn or a terminated process. */
   graceMs?: number
-  /** How long an agent may say nothing in a turn before it counts as hanging. */
+  /** Silence in a turn after which the agent counts as hung. */
   silenceMs?: number
 }
 
-/** A process with a connection. */
+/** A running agent process with its connection. */
 export type RunningAgent = {
   readonly name: string
   readonly child: AgentProcess
   readonly connection: Connection
   /** By the id of our session. */
   readonly sessions: Map<string, Session>
-  /** A session is known before it belongs to one of ours: its first news come early. */
+  /** Makes a session known before it is attached to one of ours, because its first updates may arrive before. */
   readonly register: (session: Session) => void
-  /** Around a request that makes a session: its first news may come before its answer. */
+  /** Wraps a request that opens a session; updates that arrive before its response are queued. */
   readonly whileOpening: <T>(work: () => Promise<T>) => Promise<T>
-  /** A line for the log. */
   readonly log: (line: string) => void
-  /** No further turn begins on it; it ends with the last that runs. */
+  /** Accepts no further turns; the process ends with its last running turn. */
   retire(): void
 }
 
@@ -49,7 +48,7 @@ export type Timing = { graceMs: number; silenceMs: number }
 export type OfferedModel = { id: string; label: string }
 
 const IDLE_MS = 10 * 60_000
-/** An agent that cannot restore a session would lose it. */
+/** Idle time factor for agents that can't restore a session and would lose it. */
 const NO_RESTORE_FACTOR = 6
 const GRACE_MS = 2_000
 const SILENCE_MS = 15 * 60_000
@@ -64,9 +63,9 @@ export const createExternalAgents = (options: ExternalAgentsOptions) => {
   const timing: Timing = { graceMs, silenceMs: options.silenceMs ?? SILENCE_MS }
   type Slot = {
     started: Promise<RunningAgent>
-    /** Once it has answered the greeting. */
+    /** Null until `initialize` has been answered. */
     running: RunningAgent | null
-    /** Closes conversations that nobody uses. */
+    /** Closes idle sessions. */
     sweep: () => void
     child: AgentProcess
     users: number
@@ -74,7 +73,7 @@ export const createExternalAgents = (options: ExternalAgentsOptions) => {
     cannotRestore: boolean
   }
   const slots = new Map<string, Slot>()
-  /** Taken out of `slots`, still ending. */
+  /** Processes removed from `slots` that have not ended yet. */
   const ending = new Set<Promise<void>>()
   const offered = new Map<string, OfferedModel[]>()
   let isClosed = false
@@ -110,7 +109,7 @@ export const createExternalAgents = (options: ExternalAgentsOptions) => {
       opened.findLast(session => session.id === id) ??
       opened.findLast(session => session.aliases.has(id))
 
-    /** An id nobody knows, while exactly one turn runs: the agent has given that session another one. */
+    /** An unknown id while exactly one turn runs means that the agent has changed that session's id. */
     const findOrAlias = (id: string): Session | undefined => {
       const found = find(id)
       if (found) return found
@@ -122,7 +121,7 @@ export const createExternalAgents = (options: ExternalAgentsOptions) => {
       return only
     }
 
-    /** News of sessions that are being made, in the order in which they came. */
+    /** Updates of sessions that are being opened, in order of arrival. */
     const early: { id: string; update: unknown }[] = []
     let openings = 0
 
@@ -133,8 +132,8 @@ export const createExternalAgents = (options: ExternalAgentsOptions) => {
         return
       }
       const session = isNew ? undefined : findOrAlias(id)
-      if (!session) say('news of a session nobody knows')
-      else if (!applyUpdate(session, update)) say('news that could not be read')
+      if (!session) say('update of an unknown session')
+      else if (!applyUpdate(session, update)) say('unreadable update')
       session?.turn?.noteActivity()
     }
 
@@ -166,7 +165,7 @@ export const createExternalAgents = (options: ExternalAgentsOptions) => {
         onUpdate(params) {
           const said = Notification.safeParse(params)
           if (said.success) tell(said.data.sessionId, said.data.update)
-          else say('news that could not be read')
+          else say('unreadable update')
         },
         onHeard: () => undefined,
         log: say,
@@ -214,7 +213,7 @@ export const createExternalAgents = (options: ExternalAgentsOptions) => {
         },
       ),
     }
-    // Whoever waits for it hears of it; nobody may be waiting.
+    // Callers of `use` get the rejection; without one it must not be unhandled.
     slot.started.catch(() => undefined)
     void child.ended.then(how => {
       if (slots.get(key) === slot) slots.delete(key)
@@ -226,7 +225,7 @@ export const createExternalAgents = (options: ExternalAgentsOptions) => {
     return slot
   }
 
-  /** Runs `work` with the agent's process, which is not stopped meanwhile. */
+  /** Runs `work` with the agent's process, which isn't stopped until `work` settles. */
   const use = async <T>(
     endpoint: ModelEndpoint,
     external: ExternalAgentContext,
@@ -267,9 +266,9 @@ export const createExternalAgents = (options: ExternalAgentsOptions) => {
   return {
     agent,
     use,
-    /** What an agent said it can use; empty until it has run for this home. */
+    /** The models an agent offers; empty until it has run for this home. */
     modelsOf: (home: string, id: string): OfferedModel[] => offered.get(`${home}\n${id}`) ?? [],
-    /** The session as its agent knows it, when that runs. */
+    /** The agent's session of one of ours, if the agent is running. */
     peek(endpoint: ModelEndpoint, home: string, sessionKey: string) {
       const running = slots.get(keyOf(endpoint, home))?.running
       const session = running?.sessions.get(sessionKey)

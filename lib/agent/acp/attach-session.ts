@@ -1,4 +1,4 @@
-/** How a session of ours and the agent's come together: anew, after a restart, in a copy, under another id. */
+/** Attaches one of our sessions to a session of the external agent: reuses, restores, forks, or opens one. */
 import type { ExternalAgentContext, ExternalSession } from '../external-agent.ts'
 import type { AgentRequest, LoopMessage, ModelEndpoint } from '../types.ts'
 import type { RunningAgent } from './agents.ts'
@@ -20,7 +20,7 @@ type OpenOptions = {
   cwd: string
   mcpServers: AcpMcpServer[]
   whileOpening: RunningAgent['whileOpening']
-  /** The session has to be found by its id before its first news arrive. */
+  /** Must run before the session's first updates are handled. */
   register: (session: Session) => void
   log: (line: string) => void
 }
@@ -49,8 +49,8 @@ const registerNew = ({ name, register }: OpenOptions, answer: unknown): Session 
 type Restored = { session: Session; lastMessage: string }
 
 /**
- * Null when the agent cannot, or does not know it any more. Resuming does not repeat the conversation, which we have;
- * loading does, and tells what the agent knows of it: `said` is the person's last message then.
+ * Null if the agent can't restore sessions or no longer has this one. `session/resume` doesn't replay the history;
+ * `session/load` does, which shows what the agent has received: `said` is the last user message then.
  */
 const restore = async (
   options: OpenOptions,
@@ -78,11 +78,11 @@ const restore = async (
       if (opened.success) applyOpened(session, opened.data)
       for (const alias of [saved.session_id, ...saved.aliases])
         if (alias !== session.id) session.aliases.add(alias)
-      // What was written before the answer has been read by then.
+      // By then all updates written before the response have been handled.
       await new Promise(resolve => setImmediate(resolve))
       return { session, lastMessage: lastMessageReader.lastMessage() }
     } catch (error) {
-      // It has forgotten this one: another name of it, or a new session, will do.
+      // Unknown to the agent: try the session's other ids, then a new session.
       log(`${method} ${id}: ${errorText(error)}`)
     } finally {
       session.replay = null
@@ -104,7 +104,7 @@ const fork = async (options: OpenOptions, saved: ExternalSession): Promise<Sessi
       )
     })
   } catch (error) {
-    // A new one is told what was said.
+    // Falls back to a new session, which receives the history as text.
     log(`session/fork: ${errorText(error)}`)
     return null
   }
@@ -112,7 +112,7 @@ const fork = async (options: OpenOptions, saved: ExternalSession): Promise<Sessi
 
 type SessionRef = Pick<AgentRequest, 'workspace' | 'sessionKey'>
 
-/** Whose session it is: what is passed on to the agent, and what is remembered of it. */
+/** The agent and its context in this profile. */
 export type AgentSide = { external: ExternalAgentContext; agent: ModelEndpoint['agent'] }
 
 const optionsOf = (
@@ -131,19 +131,19 @@ const optionsOf = (
 
 export type AttachedSession = {
   session: Session
-  /** What the agent has to be told before the message; '' when it knows. */
+  /** The history that the agent lacks, sent before the message; '' if none. */
   context: string
-  /** What it knows without being told. */
+  /** Hash of the history that the agent's session contains. */
   mark: string
-  /** It knew this conversation once and does not any more. */
+  /** The agent has lost a session it had for this conversation. */
   isHistoryLost: boolean
-  /** What the whole session had cost before this turn. */
+  /** Cost of the agent's session before this turn, in US dollars. */
   cost: number
 }
 
 const collapseSpace = (text: string): string => text.replace(/\s+/g, ' ').trim().slice(0, 500)
 
-/** Its own session, and which mark it is at: one that was in the middle of a message when it ended is asked. */
+/** Restores the agent's session. If it ended during a message, the replayed history shows whether it received that message. */
 const restoreOwn = async (
   options: OpenOptions,
   history: readonly LoopMessage[],
@@ -160,8 +160,8 @@ const restoreOwn = async (
 }
 
 /**
- * The session to prompt in. What the agent remembers is used only where it is what this conversation says: after an edit,
- * in a copy, in another directory or with an agent that forgets, a new session is told what was said.
+ * The session to prompt in. The agent's session is reused only if its history matches ours. Otherwise (after an edit, in a
+ * copy, in another directory, or if the agent lost it) a new session receives the history as text.
  */
 export const attachSession = async (
   running: RunningAgent,
@@ -172,9 +172,9 @@ export const attachSession = async (
 ): Promise<AttachedSession> => {
   const options = optionsOf(running, workspace, side)
   const here = saved?.cwd === options.cwd ? saved : null
-  // The message it was in the middle of, once more: it may take it in twice.
+  // The interrupted message is sent again; the agent may see it twice.
   const fits = here?.sent === historyHash(history) ? { ...here, sent: '' } : here
-  // What it was in the middle of must be part of the conversation still.
+  // The interrupted message must still be part of the conversation.
   if (fits && messagesSince(history, fits.sent || fits.mark)) {
     const isOwn = fits.owner === owner
     const session = isOwn ? null : await fork(options, fits)
@@ -214,7 +214,7 @@ export const toSavedSession = (
   ),
 })
 
-/** Before the first message, or between two: only so that there is something to choose from. */
+/** Attaches a session outside a turn, so that its modes and options can be shown and set. */
 export const attachForSettings = async (
   running: RunningAgent,
   external: ExternalAgentContext,
@@ -231,6 +231,6 @@ export const attachForSettings = async (
   if (isOurs) await restoreChoices(running, session, saved)
   session.onTitle = external.onTitle ?? null
   running.sessions.set(owner, session)
-  // It has heard nothing yet: the next message tells it what was said.
+  // A new session has no history yet; the next message sends it.
   if (!restored) external.save(agent.id, toSavedSession(session, ref, { mark: '', cost: 0 }))
 }

@@ -1,4 +1,4 @@
-/** Files an agent reads and writes through us: inside the workspace, and nowhere else. */
+/** Serves an agent's file requests (`fs/read_text_file`, `fs/write_text_file`), inside the workspace only. */
 import { closeSync, constants, fstatSync, openSync, readFileSync, readSync } from 'node:fs'
 import { messageOf } from '../../errors.ts'
 import { isInside } from '../../store/path-within.ts'
@@ -12,11 +12,11 @@ import type { ToolContext } from '../types.ts'
 const resolveInWorkspace = (ctx: ToolContext, path: string): string => {
   const fullPath = resolvePath(ctx, path)
   if (!isInside(ctx.workspace, fullPath))
-    throw new Error(`${path} lies outside the workspace ${ctx.workspace}.`)
+    throw new Error(`${path} is outside the workspace ${ctx.workspace}.`)
   return fullPath
 }
 
-/** Only a file that does not exist is no file: what cannot be opened is an error. */
+/** Null if the file doesn't exist. Throws if it can't be opened. */
 const openIfExists = (fullPath: string): number | null => {
   try {
     return openSync(fullPath, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
@@ -27,8 +27,8 @@ const openIfExists = (fullPath: string): number | null => {
 }
 
 /**
- * Null where there is no file, else the whole text, such that writing it back changes no byte: an agent writes back what
- * it has read. Where some bytes are no text it would get other characters, and destroy the file with them.
+ * The whole text; null if there is no file. Writing it back must change no byte, because agents write back what they have
+ * read. A file with undecodable bytes is rejected: its replacement characters would destroy it.
  */
 const readExactly = (fullPath: string, maxBytes: number): string | null => {
   const fd = openIfExists(fullPath)
@@ -50,7 +50,7 @@ const readExactly = (fullPath: string, maxBytes: number): string | null => {
   }
 }
 
-/** `line` counts from 1. A file that is not there is an empty one: agents read it before they create it. */
+/** `line` counts from 1. A missing file reads as empty, because agents read before they create. */
 export const readForAgent = (
   ctx: ToolContext,
   path: string,
@@ -75,7 +75,7 @@ const readImage = (ctx: ToolContext, path: string): Buffer | null => {
   const fullPath = resolveInWorkspace(ctx, path)
   guardRead(ctx, fullPath)
   const fd = openIfExists(fullPath)
-  if (fd === null) throw new Error(`${path} is not there any more.`)
+  if (fd === null) throw new Error(`${path} no longer exists.`)
   try {
     const stat = fstatSync(fd)
     if (!stat.isFile() || stat.size === 0) return null
@@ -89,7 +89,7 @@ const readImage = (ctx: ToolContext, path: string): Buffer | null => {
   }
 }
 
-/** Of the files a message came with, those that are pictures. What keeps one from being read is said. */
+/** The images among a message's attachments. Warns about each one that can't be read. */
 export const readImages = (
   ctx: ToolContext,
   paths: readonly string[],
@@ -101,21 +101,21 @@ export const readImages = (
       const mimeType = bytes && imageType(bytes)
       return bytes && mimeType ? [{ data: bytes.toString('base64'), mimeType }] : []
     } catch (error) {
-      warn(`A picture was not sent along: ${messageOf(error)}`)
+      warn(`Couldn't send an image: ${messageOf(error)}`)
       return []
     }
   })
 
 const MAX_SHOWN_BYTES = 1024 * 1024
 
-/** For a person who is to see what changes: null where there is no file, undefined where it is not to be shown. */
+/** The text for a diff: null if there is no file, undefined if it must not or can't be shown. */
 export const readForDiff = (ctx: ToolContext, path: string): string | null | undefined => {
   try {
     const fullPath = resolvePath(ctx, path)
     guardRead(ctx, fullPath)
     return readExactly(fullPath, MAX_SHOWN_BYTES)
   } catch {
-    // Closed to agents, no text, or too large: the change is shown as the agent tells it.
+    // Denied, not text, or too large: the diff is built from the agent's own data.
     return undefined
   }
 }
@@ -129,11 +129,11 @@ export const writeForAgent = async (
   guardWrite(ctx, fullPath)
   const content = ctx.secrets?.reveal(text, textAt(fullPath)) ?? text
   await ctx.beforeChange?.([fullPath])
-  // Resolved again: meanwhile a link may have taken its place.
+  // Resolved again, against a path component swapped for a symlink.
   if (resolveInWorkspace(ctx, path) !== fullPath)
-    throw new Error(`${path} now leads to another place.`)
+    throw new Error(`${path} now leads to a different file.`)
   const { bytes, isText } = asFile(fullPath, content)
-  // There is no way to say more than that it was done.
+  // The protocol's response can't carry a warning, so this is an error.
   if (!isText) throw new Error(`${path} is not text; it is not replaced by text.`)
   replaceFile(fullPath, bytes)
 }

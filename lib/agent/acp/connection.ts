@@ -1,10 +1,10 @@
-/** A connection to one agent's process: greeted, its version and abilities checked, its requests handed to whoever serves them. */
+/** The ACP connection to an agent's process: initializes it, checks the protocol version, and routes its requests to services. */
 import type * as acp from '@agentclientprotocol/sdk'
 import type { AgentProcess } from './agent-process.ts'
 import { ndjsonStream } from './ndjson-stream.ts'
 import { InitializeResponse } from './updates.ts'
 
-/** What we do for an agent. Each may throw a sentence; the agent is told it. */
+/** Client methods that an agent may call. A thrown message is sent to the agent. */
 export type ClientServices = {
   permission: (request: acp.RequestPermissionRequest) => Promise<acp.RequestPermissionResponse>
   read: (request: acp.ReadTextFileRequest) => acp.ReadTextFileResponse
@@ -19,7 +19,7 @@ export type ClientServices = {
 
 export type ConnectOptions = {
   child: AgentProcess
-  /** For people. */
+  /** Display name. */
   name: string
   version: string
   startMs: number
@@ -29,7 +29,7 @@ export type ConnectOptions = {
   log: (line: string) => void
 }
 
-/** The one we speak. A later draft has neither files nor terminals. */
+/** The supported protocol version. The next draft has neither files nor terminals. */
 const PROTOCOL = 1
 
 const CAPABILITIES: acp.ClientCapabilities = {
@@ -39,7 +39,7 @@ const CAPABILITIES: acp.ClientCapabilities = {
   session: { configOptions: { boolean: {} }, notices: {} },
 }
 
-/** Rejects with the sentence when it takes too long. */
+/** Rejects with `sentence` after `ms`. */
 export const withTimeout = async <T>(
   work: Promise<T>,
   ms: number,
@@ -60,10 +60,10 @@ export type Connection = Awaited<ReturnType<typeof connectAgent>>
 
 export const connectAgent = async (options: ConnectOptions) => {
   const { child, name, services } = options
-  // Only where an agent is really used: the service starts without it.
+  // Loaded on first use, to keep the service's startup fast.
   const sdk = await import('@agentclientprotocol/sdk')
 
-  /** What was thrown here is meant for the agent's model: the sentence goes over as it is. */
+  /** Error messages are meant for the agent's model, so they are sent unchanged. */
   const serve =
     <P, R>(run: (request: P) => R | Promise<R>) =>
     async ({ params }: { params: P }): Promise<R> => {
@@ -86,7 +86,7 @@ export const connectAgent = async (options: ConnectOptions) => {
     .onRequest('terminal/kill', serve(services.kill))
     .onRequest('terminal/release', serve(services.release))
     .onRequest('elicitation/create', serve(services.form))
-    .onNotification('*', ({ method }) => options.log(`a notification nobody reads: ${method}`))
+    .onNotification('*', ({ method }) => options.log(`unhandled notification: ${method}`))
     .connect(
       ndjsonStream({
         stdin: child.stdin,
@@ -113,7 +113,7 @@ export const connectAgent = async (options: ConnectOptions) => {
   })
   const parsed = InitializeResponse.safeParse(answer)
   if (!parsed.success)
-    throw new Error(`${name} answered the greeting with something that is not ACP.`)
+    throw new Error(`${name} did not answer the initialize request with valid ACP.`)
   const { protocolVersion } = parsed.data
   if (protocolVersion !== PROTOCOL)
     throw new Error(

@@ -1,16 +1,16 @@
-/** What an agent's edit changes: as a diff before it is allowed, and as one of what was done. */
+/** Diffs of an agent's edits: the proposed change for an approval, and the change made. */
 import { FILE_HEADERS_ONLY, formatPatch, type StructuredPatchHunk, structuredPatch } from 'diff'
 import { resolve } from 'node:path'
 import { asObject } from '../../base/json.ts'
 import { type Call, cutLine, pathsOf, shownPath, firstText } from './tool-calls.ts'
 
-/** A file as it is now: null where there is none, undefined where it may not or cannot be read as text. */
+/** A file's current text: null if there is none, undefined if it must not or can't be read as text. */
 export type ReadFile = (path: string) => string | null | undefined
 
-/** `isPiece`: not the whole file, so where it ends is not known. */
+/** `isPiece`: a part of the file, so the end of the file is unknown. */
 type Texts = { before: string | null; after: string | null; isPiece?: boolean }
 
-/** How much of a call's diff is shown. */
+/** What remains of the limits of a call's diff. */
 type DiffLimits = { lines: number; chars: number; ms: number }
 
 const MAX_FILES = 20
@@ -19,7 +19,7 @@ const MAX_CHARS = 50_000
 const MAX_LINE_CHARS = 2_000
 const DIFF_MS = 1_000
 
-/** The first hunks that fit; the last of them may be cut, with the numbers of what is left of it. */
+/** The first hunks within the limits; the last one may be cut, with its line counts adjusted. */
 const fitting = (hunks: readonly StructuredPatchHunk[], limits: DiffLimits) => {
   const included: StructuredPatchHunk[] = []
   let omitted = 0
@@ -41,7 +41,7 @@ const fitting = (hunks: readonly StructuredPatchHunk[], limits: DiffLimits) => {
   return { included, omitted }
 }
 
-/** Empty when nothing changes. */
+/** Empty if nothing changes. */
 const patchOf = (name: string, { before, after, isPiece }: Texts, limits: DiffLimits): string => {
   if (before === after) return ''
   const [from, to] = [before === null ? '/dev/null' : name, after === null ? '/dev/null' : name]
@@ -75,7 +75,7 @@ const replacementOf = (raw: Record<string, unknown>): Replacement | null => {
 const replaced = (whole: string, { from, to, all }: Replacement): string =>
   all ? whole.replaceAll(from, () => to) : whole.replace(from, () => to)
 
-/** What the arguments of a call would make of a file; undefined where they do not tell. */
+/** The file's text after the edit, from the call's arguments; undefined if they don't say. */
 const afterInput = (rawInput: unknown, before: string | null): string | undefined => {
   const raw = asObject(rawInput)
   const edits = Array.isArray(raw.edits) ? raw.edits.map(asObject) : [raw]
@@ -91,7 +91,7 @@ const afterInput = (rawInput: unknown, before: string | null): string | undefine
   return asString(raw.content ?? raw.contents ?? raw.file_text)
 }
 
-/** A diff in an agent's own words, without the headings that are none of a diff's. */
+/** A diff that the agent sent, without lines that aren't part of one. */
 const ownDiff = (rawInput: unknown): string => {
   const lines = firstText(
     asObject(rawInput).diff,
@@ -118,12 +118,12 @@ const ownDiff = (rawInput: unknown): string => {
 const isEdit = ({ kind, content }: Call): boolean =>
   kind === 'edit' || kind === 'delete' || content.some(({ type }) => type === 'diff')
 
-/** Of one turn. */
+/** Tracks the edits of one turn. */
 export const createEdits = (workspace: string, read: ReadFile) => {
-  /** By call and path: the files as they were when it was first known which ones they are. */
+  /** File texts before the edit, by call and path, read when the call first named them. */
   const seen = new Map<string, Map<string, string | null | undefined>>()
 
-  /** As the agent shows it, set into the file it is about where its words are found there. */
+  /** The diff parts that the agent sent, applied to the whole file if they are found in it. */
   const shownBy = (call: Call, path: string, before: string | null | undefined): Texts[] => {
     const parts = call.content.flatMap(part =>
       part.type === 'diff' && resolve(workspace, part.path) === path ? [part] : [],
@@ -137,7 +137,7 @@ export const createEdits = (workspace: string, read: ReadFile) => {
     let after = before ?? ''
     for (const { oldText, newText } of parts) {
       const from = oldText ?? ''
-      // It was read when the change was made already.
+      // The file was read after the change.
       if (after === newText) return pieces
       if (from === '' || from === after) after = newText
       else if (after.includes(from))
@@ -183,7 +183,7 @@ export const createEdits = (workspace: string, read: ReadFile) => {
   }
 
   return {
-    /** To be called with each word about a call that is not over. */
+    /** Call it for each update of an unfinished call. */
     recordBefore(call: Call): void {
       if (!isEdit(call)) return
       const known = seen.get(call.id) ?? new Map<string, string | null | undefined>()
@@ -191,10 +191,10 @@ export const createEdits = (workspace: string, read: ReadFile) => {
       for (const path of pathsOf(call, workspace).slice(0, MAX_FILES))
         if (!known.has(path)) known.set(path, read(path))
     },
-    /** What would change: '' where the agent does not say. */
+    /** The proposed change; '' if unknown. */
     planned: (call: Call): string =>
       isEdit(call) ? render(call, path => planned(call, path)) || ownDiff(call.rawInput) : '',
-    /** What has changed, as the agent shows it, else as the files do. */
+    /** The change made, as sent by the agent, otherwise from the files. */
     done(call: Call): string {
       if (!isEdit(call)) return ''
       const diff = render(call, path => done(call, path))

@@ -1,11 +1,11 @@
-/** What goes wrong with another program's agent, in the words of the rest of the service. */
+/** Converts errors of external agents to the engine's failures. */
 import { isObject } from '../../base/json.ts'
 import { messageOf } from '../../errors.ts'
 import { classify } from '../failure.ts'
 import type { Failure } from '../types.ts'
 import type { InitializeResponse } from './updates.ts'
 
-/** A turn that ends badly, with the words for it. */
+/** Thrown to end a turn with a failure. */
 export class TurnFailure extends Error {
   readonly failure: Failure
   constructor(failure: Failure) {
@@ -14,11 +14,11 @@ export class TurnFailure extends Error {
   }
 }
 
-/** The protocol's word for "sign in first". */
+/** ACP's `auth_required`. */
 const AUTH_REQUIRED = -32000
 const NOT_FOUND = -32002
 
-/** A number when the agent itself said no. */
+/** The JSON-RPC error code; null if the agent didn't send the error. */
 export const rpcErrorCode = (error: unknown): number | null =>
   error instanceof Error && 'code' in error && typeof error.code === 'number' ? error.code : null
 
@@ -28,7 +28,7 @@ export const isUnknownSession = (error: unknown): boolean =>
     errorText(error),
   )
 
-/** Its reason too: the protocol's own words for many errors are "Internal error". */
+/** The message with its details, because many errors only say "Internal error". */
 export const errorText = (error: unknown): string => {
   const data = error instanceof Error && 'data' in error ? error.data : undefined
   const more =
@@ -51,13 +51,13 @@ export const toFailure = (
   const isAuth =
     rpcErrorCode(error) === AUTH_REQUIRED ||
     /auth(?:entication)? required|not logged in|please (?:log|sign) in/i.test(said)
-  // Not `auth_mismatch`: that would offer to add a key, and this service has none to give.
+  // Not `auth_mismatch`: that would offer to add a key, which an external agent doesn't take from us.
   if (isAuth)
     return { type: 'error', message: `${name} is not signed in.`, hint: signIn(name, capabilities) }
   return { type: classify({ message: said }).type, message }
 }
 
-/** An agent has its own login; this service neither sees nor keeps it. */
+/** Agents keep their own logins; this service doesn't see them. */
 const signIn = (name: string, { authMethods }: InitializeResponse): string => {
   const ways = authMethods.map(({ name: way, description }) =>
     description ? `${way} (${description})` : way,

@@ -1,11 +1,11 @@
-/** How far an agent has followed a conversation: a chain over what the person said, so that an edit, a cut or a detour shows. */
+/** Hash chain over the user messages of a history, to detect which part of it an external agent has. */
 import { createHash } from 'node:crypto'
 import type { LoopMessage } from '../types.ts'
 
 const textOf = ({ content }: LoopMessage): string =>
   typeof content === 'string' ? content : JSON.stringify(content)
 
-/** One mark for each of the person's messages, made of it and all before it. */
+/** One hash per user message, over it and all user messages before it. */
 const historyHashes = (history: readonly LoopMessage[]): string[] => {
   let last = ''
   return history
@@ -19,17 +19,17 @@ const historyHashes = (history: readonly LoopMessage[]): string[] => {
     })
 }
 
-/** The mark of a conversation up to its newest message of the person's. */
+/** The hash of a history up to its newest user message. */
 export const historyHash = (history: readonly LoopMessage[]): string =>
   historyHashes(history).at(-1) ?? ''
 
-/** The mark before the newest one: what an agent knows that has not taken that message in. */
+/** The hash up to the user message before the newest one. */
 export const historyHashBefore = (history: readonly LoopMessage[]): string =>
   historyHashes(history).at(-2) ?? ''
 
 /**
- * What was said since the agent stopped following, without the newest message: empty when it is up to date, null when
- * what it remembers is not what this conversation begins with.
+ * The messages after `mark`, without the newest user message: empty if the agent is up to date, null if the hash isn't
+ * part of this history.
  */
 export const messagesSince = (
   history: readonly LoopMessage[],
@@ -37,13 +37,13 @@ export const messagesSince = (
 ): LoopMessage[] | null => {
   const marks = historyHashes(history)
   const at = mark === '' ? -1 : marks.indexOf(mark)
-  // The same message once more: it was answered, and that answer was taken back.
+  // The newest message was already answered, and that answer was removed from the history.
   if (at === marks.length - 1 || (at < 0 && mark !== '')) return null
   const userIndexes = history.flatMap((message, place) => (message.role === 'user' ? [place] : []))
   return history.slice(userIndexes[at + 1] ?? 0, userIndexes.at(-1) ?? 0)
 }
 
-/** The words of the message that a mark is of; null when it is none of this conversation. */
+/** The text of the user message with this hash; null if there is none. */
 export const messageTextAt = (history: readonly LoopMessage[], mark: string): string | null => {
   const at = mark === '' ? -1 : historyHashes(history).indexOf(mark)
   const message = at < 0 ? undefined : history.filter(({ role }) => role === 'user')[at]
@@ -54,7 +54,7 @@ const MAX_CHARS = 60_000
 const MAX_TEXT_CHARS = 20_000
 const MAX_RESULT_CHARS = 2_000
 
-/** A conversation in plain words for an agent that was not there; the oldest part is left out where it is too long. */
+/** The history as plain text for an agent that lacks it; the oldest part is omitted if it is too long. */
 export const formatHistory = (messages: readonly LoopMessage[]): string => {
   const lines = messages.flatMap(message => {
     const text = textOf(message).trim().slice(0, MAX_TEXT_CHARS)

@@ -1,15 +1,15 @@
-/** Conversations that are not used are closed in their agent: it is asked to go on with them when they are wanted again. */
+/** Closes idle sessions in an agent that can restore them. */
 import type { Connection } from './connection.ts'
 import type { Session } from './session.ts'
 
 export type IdleSessionsOptions = {
   connection: Connection
-  /** All that were opened, oldest first. */
+  /** All open sessions, oldest first. */
   opened: Session[]
-  /** Those of our sessions. */
+  /** Attached sessions, by the id of our session. */
   sessions: Map<string, Session>
   idleMs: number
-  /** How many that nobody uses may stay open. */
+  /** How many idle sessions may stay open. */
   maxIdle: number
   log: (line: string) => void
 }
@@ -35,10 +35,10 @@ export const createIdleSessions = ({
     session.terminals.stopAll()
     connection
       .request('session/close', { sessionId: session.id })
-      .catch(() => log('a conversation could not be closed; it ends with the process'))
+      .catch(() => log('could not close a session; it ends with the process'))
   }
 
-  /** To be called when one has been used. Sooner or later it calls itself. */
+  /** Closes sessions that are due, and schedules itself for the next one. */
   const sweep = (): void => {
     clearTimeout(timer)
     if (!canClose(connection)) return

@@ -1,30 +1,30 @@
-/** Pictures an agent shows: kept as files of the session and named in the transcript, where the page draws them. */
+/** Saves images that an agent sends as files of the session and references them in the transcript. */
 import { createHash } from 'node:crypto'
 import type { AgentRequest } from '../types.ts'
 import { imageType } from '../tools/vision-analyze.ts'
 import type { Block, CallContent, CallUpdate } from './updates.ts'
 
 const MAX_BYTES = 10 * 1024 * 1024
-/** Of one turn: an agent that paints without end must not push out what other sessions keep. */
+/** Per turn, so that one agent can't evict the files of other sessions. */
 const MAX_TOTAL_BYTES = 5 * MAX_BYTES
 
-/** How a page is told to draw a file in place. */
+/** The marker that the page renders as an inline file. */
 const mediaTag = (path: string): string => `MEDIA:"${path}"`
 
 export const createImages = (save: AgentRequest['saveImage']) => {
-  /** By what is in them: an agent repeats a call's whole content with each word about it. */
+  /** By content hash, because agents resend a call's whole content with each update. */
   const saved = new Map<string, string | null>()
   const shown = new Set<string>()
   let bytesLeft = MAX_TOTAL_BYTES
 
-  /** Where it stands; null for what is no picture, too large or could not be kept. */
+  /** The saved file's path; null if the block isn't an image, is too large, or couldn't be saved. */
   const saveBlock = (block: Block, name: string): string | null => {
     if (block.type !== 'image' || !save || block.data.length > (MAX_BYTES / 3) * 4 + 4) return null
     const key = createHash('sha256').update(block.data).digest('base64url')
     const known = saved.get(key)
     if (known !== undefined) return known
     const bytes = Buffer.from(block.data, 'base64')
-    // What it is said to be does not count.
+    // The declared type is not trusted.
     const type = bytes.length > Math.min(bytesLeft, MAX_BYTES) ? null : imageType(bytes)
     const path = type === null ? null : save(name, bytes, type.slice('image/'.length))
     if (path !== null) bytesLeft -= bytes.length
@@ -32,7 +32,7 @@ export const createImages = (save: AgentRequest['saveImage']) => {
     return path
   }
 
-  /** Each picture is drawn once a turn, on a line of its own. */
+  /** Each image is shown once per turn, on its own line. */
   const show = (path: string): string => {
     if (shown.has(path)) return ''
     shown.add(path)
@@ -40,12 +40,12 @@ export const createImages = (save: AgentRequest['saveImage']) => {
   }
 
   return {
-    /** What stands in the answer for a picture; null where it cannot be shown. */
+    /** The marker for an image in the answer; null if it can't be shown. */
     inAnswer(block: Block): string | null {
       const path = saveBlock(block, 'answer')
       return path === null ? null : show(path)
     },
-    /** The call with each picture that could be kept in the words that name it. */
+    /** The update with each saved image replaced by its marker. */
     inCall(update: CallUpdate): CallUpdate {
       if (!update.content) return update
       const content = update.content.map(part => {
@@ -56,7 +56,7 @@ export const createImages = (save: AgentRequest['saveImage']) => {
       })
       return { ...update, content }
     },
-    /** Pictures of a call that is over: a card shows text, so they are drawn below it. */
+    /** Markers for the images of a finished call, shown below its card, which shows text only. */
     belowCall: (content: readonly CallContent[]): string =>
       [...saved.values()]
         .flatMap(path => (path !== null && content.some(part => names(part, path)) ? [path] : []))

@@ -1,4 +1,4 @@
-/** Sessions an agent knows by itself: listed where it offers that, and taken over by an empty session of ours. */
+/** Lists an agent's own sessions, and adopts one into an empty session of ours. */
 import { realPath } from '../../store/path-within.ts'
 import type { RunMessage } from '../types.ts'
 import type { RunningAgent } from './agents.ts'
@@ -19,7 +19,7 @@ const secondsOf = (time: string | null | undefined): number | null => {
   return Number.isFinite(ms) ? ms / 1_000 : null
 }
 
-/** Of one directory, in the agent's order; null where the agent has no list. */
+/** The sessions of one directory, in the agent's order; null if the agent can't list sessions. */
 export const listAgentSessions = async (
   { connection, name }: RunningAgent,
   cwd: string,
@@ -36,8 +36,8 @@ export const listAgentSessions = async (
       `${name} did not list its sessions within a minute.`,
     )
     const page = SessionList.safeParse(answer)
-    if (!page.success) throw new Error(`${name} answered with something that is no list.`)
-    // Some agents list whatever they have, wherever it was.
+    if (!page.success) throw new Error(`${name} did not answer with a list of sessions.`)
+    // Some agents ignore `cwd` and list all sessions.
     for (const { sessionId, title, updatedAt, cwd: own } of page.data.sessions)
       if (own && realPath(own) === directory)
         found.set(sessionId, {
@@ -55,11 +55,11 @@ export const listAgentSessions = async (
 
 export type Adopted = {
   session: Session
-  /** Null where the agent goes on without telling what was said. */
+  /** Null if the agent resumes without replaying the history. */
   replayed: { messages: RunMessage[]; omitted: number } | null
 }
 
-/** Nothing of ours is changed before the agent has said yes. */
+/** Restores an agent's session. Changes nothing of ours if the agent refuses. */
 export const adoptSession = async (
   running: RunningAgent,
   id: string,
@@ -70,7 +70,7 @@ export const adoptSession = async (
   const { connection, name } = running
   const { loadSession, sessionCapabilities } = connection.capabilities.agentCapabilities
   const method = loadSession ? 'session/load' : sessionCapabilities.resume ? 'session/resume' : null
-  if (!method) throw new Error(`${name} cannot go on with an earlier session.`)
+  if (!method) throw new Error(`${name} can't resume earlier sessions.`)
   const session = createSession(id)
   const replay = loadSession ? createReplay(options) : null
   session.replay = replay
@@ -89,7 +89,7 @@ export const adoptSession = async (
       CALL_MS,
       `${name} did not restore that session within a minute.`,
     )
-    // What was written before the answer has been read by then.
+    // By then all updates written before the response have been handled.
     await new Promise(resolve => setImmediate(resolve))
     const opened = OpenedSession.safeParse(answer ?? {})
     if (opened.success) applyOpened(session, opened.data)

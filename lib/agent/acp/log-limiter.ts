@@ -1,4 +1,4 @@
-/** A log that no program can fill: so many lines in a while, and then one that says how many are left out. */
+/** Rate-limits a program's log lines (token bucket), and logs how many were dropped. */
 
 const BURST = 60
 const REFILL_MS = 2_000
@@ -23,7 +23,7 @@ export const createLogLimiter = (
       return
     }
     if (omitted > 0) {
-      // Only when it has been quiet for a while: otherwise every second line would be this one.
+      // Only after a quiet period; otherwise every second line would be this notice.
       if (tokens < BURST / 2) {
         omitted++
         return

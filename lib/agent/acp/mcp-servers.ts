@@ -1,4 +1,4 @@
-/** MCP servers in the words of the protocol: those the agent can connect to. */
+/** Converts our MCP servers to ACP's format, for those transports that the agent supports. */
 import type { ExternalAgentContext } from '../external-agent.ts'
 import type { ModelEndpoint } from '../types.ts'
 import type { InitializeResponse } from './updates.ts'
@@ -12,7 +12,7 @@ export type AcpMcpServer =
   | { name: string; command: string; args: string[]; env: Pairs }
   | { type: 'http' | 'sse'; name: string; url: string; headers: Pairs }
 
-/** Every agent starts programs; not every one speaks the two other ways. */
+/** All agents support stdio; http and sse are optional capabilities. */
 export const toAcpServers = (
   { mcpServers }: Pick<ExternalAgentContext, 'mcpServers'>,
   agent: ModelEndpoint['agent'],

@@ -1,4 +1,4 @@
-/** Reads and writes the protocol over a child's pipes: one JSON object a line, and whatever else it prints is no reason to break off. */
+/** Newline-delimited JSON-RPC over a child's pipes; tolerates other output on stdout. */
 import { StringDecoder } from 'node:string_decoder'
 import type { Readable, Writable } from 'node:stream'
 import { ReadableStream } from 'node:stream/web'
@@ -8,15 +8,15 @@ import { type JsonObject, isObject } from '../../base/json.ts'
 export type NdjsonStreamOptions = {
   stdin: Writable
   stdout: Readable
-  /** News of a session, in the order in which they were written and before anything that was written after them. */
+  /** Called for each `session/update`, in order, before any later message is handled. */
   onUpdate: (params: unknown) => void
   /** Anything at all has been said. */
   onHeard: () => void
-  /** A line that is no message, cut for the log. */
+  /** Called with lines that aren't messages, shortened. */
   log: (line: string) => void
 }
 
-/** A longer line is skipped: memory is bounded whatever the agent prints. */
+/** Longer lines are skipped, to bound memory. */
 const MAX_LINE_CHARS = 32 * 1024 * 1024
 const MAX_LOG_CHARS = 300
 
@@ -25,14 +25,14 @@ const parse = (line: string): JsonObject | null => {
     const value: unknown = JSON.parse(line)
     return isObject(value) ? value : null
   } catch {
-    // A greeting, a log line, a progress bar: the caller writes it down.
+    // A banner, a log line, a progress bar: the caller logs it.
     return null
   }
 }
 
-/** What the connection may see: news are handed over here, answers nobody asked for go no further. */
+/** The SDK's stream. Updates go to `onUpdate` instead, and responses without a pending request are dropped. */
 export const ndjsonStream = (options: NdjsonStreamOptions): Stream => {
-  /** Requests of ours that have no answer yet. */
+  /** Ids of our requests without a response. */
   const pendingIds = new Set<unknown>()
 
   const dispatch = (line: string): AnyMessage | null => {
@@ -67,7 +67,7 @@ export const ndjsonStream = (options: NdjsonStreamOptions): Stream => {
   return { readable: readable as Stream['readable'], writable }
 }
 
-/** Pulled, not pushed: an agent that floods waits until it is heard. */
+/** Pull-based, so that a flooding agent is slowed by backpressure. */
 async function* messagesOf(
   { stdout, log }: NdjsonStreamOptions,
   dispatch: (line: string) => AnyMessage | null,

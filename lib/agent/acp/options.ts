@@ -1,4 +1,4 @@
-/** What a person may choose of an agent: its mode, its options, its model. */
+/** Sets an agent session's mode, options, and model. */
 import type { ExternalSession } from '../external-agent.ts'
 import type { RunningAgent } from './agents.ts'
 import { type Connection, withTimeout } from './connection.ts'
@@ -8,7 +8,7 @@ import { type ConfigOption, ConfigOptions, OpenedSession } from './updates.ts'
 
 const CALL_MS = 60_000
 
-/** Models it can be told to use: as a config option, or in the older way. */
+/** The models it offers: as a config option, or in the older `models` field. */
 export const modelsOf = ({ options, models }: Session): { id: string; label: string }[] => {
   const option = modelOption(options)
   if (option) return option.options.map(({ value, name }) => ({ id: value, label: name }))
@@ -21,7 +21,7 @@ export const modelOption = (options: readonly ConfigOption[]) =>
       option.type === 'select' && (option.category === 'model' || option.id === 'model'),
   )
 
-/** False when the agent does not offer that model. */
+/** False if the agent doesn't offer the model. */
 export const chooseModel = async (
   connection: Connection,
   session: Session,
@@ -80,7 +80,7 @@ export const setMode = async (
   if (session.modes) session.modes = { ...session.modes, currentModeId: modeId }
 }
 
-/** An agent that has ended has forgotten what was chosen in a session: without this, a plan would become a deed. */
+/** Sets the saved mode and options again, which an agent loses with its process. Otherwise a session in plan mode could start to make changes. */
 export const restoreChoices = async (
   { connection, log, name }: RunningAgent,
   session: Session,
@@ -99,7 +99,7 @@ export const restoreChoices = async (
     if (modes.currentModeId !== mode) await attempt('its mode', setMode(connection, session, mode))
   for (const option of [...session.options]) {
     const wanted = options[option.id]
-    // The model is chosen with each message, and the mode is above.
+    // The model is set with each message, the mode above.
     if (wanted === undefined || wanted === option.currentValue || option.id === model) continue
     if (option.category === 'mode' && modes) continue
     const isOffered =

@@ -1,4 +1,4 @@
-/** An agent's request for permission as our approvals: once, session, always and deny, mapped onto what it offers. */
+/** Answers an agent's permission requests with our approvals, mapped to the options it offers. */
 import type {
   PermissionOption,
   RequestPermissionOutcome,
@@ -14,7 +14,7 @@ import type { AgentRequest, Guards } from '../types.ts'
 import { type Call, commandOf, pathsOf, shownPath } from './tool-calls.ts'
 
 export type PermissionContext = {
-  /** The agent's name for people. */
+  /** The agent's display name. */
   name: string
   request: Pick<
     AgentRequest,
@@ -28,14 +28,14 @@ export type PermissionContext = {
     | 'controlPaths'
     | 'ownAddresses'
   >
-  /** Commands the person has said yes to (`allowedKey`): not asked again when the agent runs them with our terminal. */
+  /** Approved commands (`allowedKey`), which need no second approval when the agent runs them in our terminal. */
   allowed: Set<string>
   warn: (message: string) => void
-  /** What would change; '' where that is not known. */
+  /** The proposed change; '' if unknown. */
   diff: string
 }
 
-/** A command in the folder it was judged for: elsewhere it may be another one. */
+/** A command with its directory, because elsewhere it may do something else. */
 export const allowedKey = (command: string, cwd: string): string =>
   JSON.stringify([command, realPath(cwd)])
 
@@ -52,7 +52,7 @@ const pick = (
   return cancelled
 }
 
-/** `session` is a word the protocol has not: it is kept on our side, and the agent is told "once" each time. */
+/** ACP has no `session` choice: we store it, and answer "once" each time. */
 export const answerFor = (
   choice: ApprovalChoice,
   options: readonly PermissionOption[],
@@ -68,10 +68,10 @@ export const answerFor = (
   }
 }
 
-/** What has to be seen before it is allowed, however the agent words its answers. */
+/** Kinds that always need an approval, whatever options the agent offers. */
 const ACTING = new Set(['execute', 'edit', 'delete', 'move'])
 
-/** Two answers of one kind are a choice of its own making: yes and no would not say which. */
+/** Two options of the same kind are a question, which an approval can't answer. */
 const isQuestion = ({ kind: act }: Call, options: readonly PermissionOption[]): boolean =>
   !ACTING.has(act) && new Set(options.map(({ kind }) => kind)).size < options.length
 
@@ -83,7 +83,7 @@ const ACTS: Readonly<Record<string, string>> = {
   read: 'read files',
   search: 'search files',
   fetch: 'fetch from the network',
-  switch_mode: 'go on in another mode',
+  switch_mode: 'switch to another mode',
 }
 
 const VERBS: Readonly<Record<string, string>> = {
@@ -93,7 +93,7 @@ const VERBS: Readonly<Record<string, string>> = {
   read: 'read',
 }
 
-/** What a person says yes to where there is no command: the files, else the agent's own words. */
+/** What is approved if there is no command: the files, otherwise the agent's title. */
 const namedAct = (call: Call, workspace: string): string => {
   const verb = VERBS[call.kind]
   const paths = pathsOf(call, workspace).map(path => shownPath(path, workspace))
@@ -102,7 +102,7 @@ const namedAct = (call: Call, workspace: string): string => {
 
 const CHANGES: ReadonlySet<string> = new Set(['edit', 'delete', 'move'])
 
-/** Why the home forbids what is asked for, or null. */
+/** Why the profile's guards forbid the request, or null. */
 const deniedByHome = (
   guards: Guards | undefined,
   call: Call,
@@ -148,7 +148,7 @@ export const askPermission = async (
   if (command === '' && isQuestion(call, options)) {
     if (!request.tools.some(({ kind }) => kind === 'ask')) return answerFor('deny', options)
     const answer = await request.clarify(
-      call.title || `${name} asks how to go on.`,
+      call.title || `${name} asks how to continue.`,
       options.map(option => option.name),
       callId,
     )
@@ -164,7 +164,7 @@ export const askPermission = async (
       description: [
         `${name} asks to ${act}.`,
         describeLabels(labels),
-        isOnlyPermanent ? 'It offers no permission for once: a yes stays with the agent.' : '',
+        isOnlyPermanent ? 'It offers no one-time permission: the agent remembers an approval.' : '',
       ]
         .filter(sentence => sentence !== '')
         .join(' '),

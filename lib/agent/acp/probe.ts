@@ -1,4 +1,4 @@
-/** Starts an agent to see whether it answers, and ends it. */
+/** Starts an agent to check that it responds, and stops it. */
 import { type AgentProcess, spawnAgent } from './agent-process.ts'
 import { connectAgent, type ClientServices } from './connection.ts'
 
@@ -13,10 +13,10 @@ export type ProbeOptions = {
 const GRACE_MS = 1_000
 
 const refuse = (): never => {
-  throw new Error('No turn runs.')
+  throw new Error('No turn is running.')
 }
 
-/** No session is open: there is nothing to ask for. */
+/** Rejects all requests, because no session is open. */
 const services: ClientServices = {
   permission: async () => ({ outcome: { outcome: 'cancelled' } }),
   read: refuse,
@@ -29,7 +29,7 @@ const services: ClientServices = {
   form: async () => ({ action: 'cancel' }),
 }
 
-/** Its name and version, in its own words. Throws the sentence why it does not answer. */
+/** The agent's name and version. Throws if it doesn't respond. */
 export const probeAgent = async (options: ProbeOptions): Promise<string> => {
   const { name, command, env, version, startMs } = options
   const child: AgentProcess = spawnAgent({

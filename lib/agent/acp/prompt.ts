@@ -1,9 +1,9 @@
-/** The person's message as the agent's protocol wants it: what it has missed first, then words and pictures. */
+/** Converts a user message to ACP prompt blocks: missed history first, then text and images. */
 import { isObject } from '../../base/json.ts'
 import type { LoopMessage } from '../types.ts'
 import type { InitializeResponse } from './updates.ts'
 
-/** The agent knows where it works; a slash has to stand first for it to be a command. */
+/** Removes the workspace line from user messages: the agent knows its directory, and a slash command must come first. */
 export const stripWorkspacePrefix = (
   history: readonly LoopMessage[],
   workspace: string,
@@ -18,13 +18,13 @@ export const stripWorkspacePrefix = (
   )
 }
 
-/** A command of the agent's: it has to stand first, and alone. */
+/** Whether the message is one of the agent's slash commands. */
 export const isSlashCommand = (
   message: LoopMessage | undefined,
   commands: readonly { name: string }[],
 ): boolean => {
   const text = typeof message?.content === 'string' ? message.content : ''
-  // It may not have said yet which it has.
+  // The agent may not have sent its commands yet.
   if (commands.length === 0) return /^\/[a-z][\w:-]*(?:\s|$)/i.test(text)
   return commands.some(({ name }) => text === `/${name}` || text.startsWith(`/${name} `))
 }
@@ -47,7 +47,7 @@ export const toPromptBlocks = (
   if (typeof content === 'string') {
     const isSeen = capabilities.agentCapabilities.promptCapabilities.image
     if (!isSeen && images.length > 0)
-      warn('This agent takes no pictures with a message; it may still open the file.')
+      warn("This agent doesn't accept images in messages, but it may open the file.")
     const shown = isSeen ? images.map(picture => ({ type: 'image' as const, ...picture })) : []
     return [...before, { type: 'text', text: content }, ...shown]
   }
@@ -58,7 +58,7 @@ export const toPromptBlocks = (
     if (!mimeType || !data) return []
     if (capabilities.agentCapabilities.promptCapabilities.image)
       return [{ type: 'image', data, mimeType }]
-    warn('This agent reads no images; the picture was left out.')
+    warn("This agent doesn't accept images; the image was left out.")
     return []
   })
   return [...before, ...blocks]

@@ -1,4 +1,4 @@
-/** An agent's form for the person, asked field by field as our questions. */
+/** Answers an agent's elicitation form by asking the user about each field. */
 import type {
   CreateElicitationRequest,
   CreateElicitationResponse,
@@ -51,7 +51,7 @@ const offered = ({
   return (plain ?? items?.enum ?? []).map(value => ({ value, title: value }))
 }
 
-/** Undefined when the answer cannot be what was asked for. */
+/** Undefined if the answer doesn't fit the field's type. */
 const toValue = (field: Field, answer: string): ElicitationContentValue | undefined => {
   const options = offered(field)
   const chosen = options.find(({ title, value }) => title === answer || value === answer)?.value
@@ -75,7 +75,7 @@ const toValue = (field: Field, answer: string): ElicitationContentValue | undefi
   }
 }
 
-/** No answer in time, or nobody there: cancelled. An answer that does not fit: declined, which the agent may ask about again. */
+/** Cancels without an answer or an attended session; declines an answer that doesn't fit, so that the agent may ask again. */
 export const askForm = async (
   elicitation: CreateElicitationRequest,
   request: Pick<AgentRequest, 'clarify' | 'tools'>,

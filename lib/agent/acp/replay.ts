@@ -1,4 +1,4 @@
-/** What an agent tells again of a session of its own, as messages a journal can take: the newest part where it is too long. */
+/** Converts the history that an agent replays on `session/load` to journal messages, keeping the newest part. */
 import type { RunMessage } from '../types.ts'
 import { blockText } from './tool-calls.ts'
 import { createTranscript, type Transcript } from './transcript.ts'
@@ -15,7 +15,7 @@ const MAX_MESSAGES = 2_000
 const MAX_CHARS = 8 * 1024 * 1024
 const MAX_USER_CHARS = 1024 * 1024
 
-/** A message of the person's and all that followed it. */
+/** A user message and the messages that followed it. */
 type ReplayedTurn = { messages: RunMessage[]; chars: number }
 
 export type Replay = ReturnType<typeof createReplay>
@@ -62,7 +62,7 @@ export const createReplay = ({
       request: {
         workspace,
         nextMessageId: () => `r${++next}`,
-        // Ids of calls are given once in a journal.
+        // Call ids are unique in a journal.
         history: turns.flatMap(({ messages }) => messages),
       },
       emit: event => {
@@ -71,21 +71,21 @@ export const createReplay = ({
       now: Date.now,
       served,
       terminals: () => null,
-      // The files have gone on since.
+      // The files have changed since.
       readFile: () => undefined,
       onTerminals: () => undefined,
-      // What a turn says beyond its bound is left out.
+      // Output beyond a turn's limit is dropped.
       onFlood: () => undefined,
     })
   }
 
   const close = (): void => {
-    transcript?.end('How this call ended is not known any more.')
+    transcript?.end('The result of this call is unknown.')
     transcript = null
   }
 
   return {
-    /** A message comes in chunks; older agents do not say whose they are. */
+    /** Messages arrive in chunks; older agents send no message id. */
     user(block: Block, messageId: string): void {
       if (isClosed) return
       close()
@@ -100,13 +100,13 @@ export const createReplay = ({
         MAX_USER_CHARS,
       )
     },
-    /** Whoever writes down what the agent tells of itself. */
+    /** The transcript of the current turn. */
     transcript(): Transcript | undefined {
       if (isClosed) return undefined
       transcript ??= open()
       return transcript
     },
-    /** All of it, and how many older messages are left out. */
+    /** All messages, and how many older ones were omitted. */
     end(): { messages: RunMessage[]; omitted: number } {
       close()
       if (userText !== '') {
@@ -120,7 +120,7 @@ export const createReplay = ({
   }
 }
 
-/** Listens only for what the person said last, as far as the agent knows. */
+/** Reads only the last user message of a replayed history. */
 export const createLastMessageReader = () => {
   let lastMessage = ''
   let currentId = ''

@@ -1,4 +1,4 @@
-/** What an agent may ask of us while it works for a session: permission, files, terminals, answers. */
+/** Serves an agent's requests during a turn: permissions, files, terminals, and questions. */
 import type { AgentRequest, ToolContext } from '../types.ts'
 import { readForAgent, writeForAgent } from './client-files.ts'
 import type { ClientServices } from './connection.ts'
@@ -28,12 +28,12 @@ export const toolContextOf = (request: AgentRequest, callId: string): ToolContex
   now: request.now ?? Date.now,
 })
 
-/** `find` throws a sentence where nobody is in that session. */
+/** `find` throws if the session is unknown. */
 export const createServices = (name: string, find: (id: string) => Session): ClientServices => {
   const requireTurn = (id: string): { session: Session; turn: ActiveTurn } => {
     const session = find(id)
     const { turn } = session
-    if (!turn || turn.request.signal.aborted) throw new Error('No turn runs in this session.')
+    if (!turn || turn.request.signal.aborted) throw new Error('No turn is running in this session.')
     return { session, turn }
   }
 

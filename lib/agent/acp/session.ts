@@ -1,4 +1,4 @@
-/** One session as the agent knows it: what it offers there, and what its news change. */
+/** State of an agent's session, and how its updates change it. */
 import type { AgentRequest } from '../types.ts'
 import { createTerminals, type Terminals } from './terminals.ts'
 import type { Replay } from './replay.ts'
@@ -14,14 +14,14 @@ import {
 } from './updates.ts'
 import type { z } from 'zod'
 
-/** Whoever listens while a prompt runs. */
+/** The turn whose prompt is running. */
 export type ActiveTurn = {
   request: AgentRequest
   transcript: Transcript
   warn: (message: string) => void
-  /** Commands the person has said yes to in this turn. */
+  /** Commands approved in this turn. */
   allowed: Set<string>
-  /** Something was heard, or a request of the agent's is being served: it is not hanging. */
+  /** Resets the silence timer; `whileServing` also suspends it during a request of the agent. */
   noteActivity: () => void
   whileServing: <T>(work: Promise<T>) => Promise<T>
 }
@@ -34,17 +34,17 @@ export type Session = {
   models: z.infer<typeof LegacyModels> | null
   commands: Command[]
   usage: { used: number; size: number; cost: number | null } | null
-  /** It has named itself. */
+  /** Called when the agent names the session. */
   onTitle: ((title: string) => void) | null
-  /** It is about to be used. */
+  /** Reserved for a turn that is starting. */
   isOpening: boolean
-  /** When it was used last, in milliseconds of a clock that never goes back. */
+  /** Last use, in milliseconds of the monotonic clock. */
   usedAt: number
   terminals: Terminals
   turn: ActiveTurn | null
-  /** Listens while the agent tells again what was said before. */
+  /** Receives the history while the agent replays it. */
   replay: Pick<Replay, 'user' | 'transcript'> | null
-  /** Settles when the last prompt has been answered. */
+  /** Settles when the last prompt is answered. */
   busy: Promise<unknown>
 }
 
@@ -65,7 +65,7 @@ export const createSession = (id: string): Session => ({
   busy: Promise.resolve(),
 })
 
-/** What an answer says of modes and options. */
+/** Applies the modes and options of a response. */
 export const applyOpened = (
   session: Session,
   { modes, configOptions, models }: OpenedSession,
@@ -75,7 +75,7 @@ export const applyOpened = (
   if (models) session.models = models
 }
 
-/** What is said outside of a turn changes only what the session offers. False when it could not be read; what we have no use for is read. */
+/** Applies an update; outside a turn only to the session's settings. False if it couldn't be parsed; unknown kinds are ignored. */
 export const applyUpdate = (session: Session, value: unknown): boolean => {
   const parsed = Update.safeParse(value)
   if (!parsed.success) return isUnknownUpdate(value)
@@ -83,7 +83,7 @@ export const applyUpdate = (session: Session, value: unknown): boolean => {
   const transcript = () => session.turn?.transcript ?? session.replay?.transcript()
   switch (update.sessionUpdate) {
     case 'user_message_chunk':
-      // In a turn it only repeats what we sent.
+      // In a turn it only echoes the prompt.
       if (update.content && !session.turn)
         session.replay?.user(update.content, update.messageId ?? '')
       break

@@ -1,8 +1,8 @@
-/** How long an agent may take to start, and what is said while it does. */
+/** Startup timeout of an agent, and notices while it starts. */
 import { basename } from 'node:path'
 
 const START_MS = 60_000
-/** One that is fetched first weighs hundreds of megabytes. */
+/** For agents downloaded on start, which can be hundreds of megabytes. */
 const FETCH_MS = 15 * 60_000
 const FIRST_NOTE_MS = 15_000
 const FETCH_NOTE_MS = 3_000
@@ -10,14 +10,14 @@ const NEXT_NOTE_MS = 60_000
 
 const FETCHERS = new Set(['npx', 'pnpx', 'bunx', 'uvx', 'pipx', 'dlx'])
 
-/** Its program is fetched when it is not on this machine yet. */
+/** Whether the command downloads the agent if it isn't installed. */
 export const isFetched = ([file = '', ...args]: readonly string[]): boolean =>
   FETCHERS.has(basename(file).replace(/\.(?:cmd|exe)$/i, '')) || args[0] === 'dlx'
 
 export const startTimeoutMs = (command: readonly string[]): number =>
   isFetched(command) ? FETCH_MS : START_MS
 
-/** Says what is going on while `work` takes long. */
+/** Notifies the user while `work` takes long. */
 export const withStartupNotices = async <T>(
   work: Promise<T>,
   {
@@ -29,16 +29,14 @@ export const withStartupNotices = async <T>(
 ): Promise<T> => {
   const startedAt = performance.now()
   const first = isFetched(command)
-    ? `${name} is being started. ${basename(command[0] ?? '')} fetches it first where it is not on this machine yet, which can take minutes.`
-    : `${name} is being started.`
+    ? `${name} is starting. ${basename(command[0] ?? '')} downloads it first if it isn't on this machine, which can take minutes.`
+    : `${name} is starting.`
   let timer: NodeJS.Timeout
   const note = (words: string) => {
     notify(words)
     timer = setTimeout(() => {
       const minutes = Math.max(1, Math.round((performance.now() - startedAt) / 60_000))
-      note(
-        `${name} is still being started, for ${minutes} ${minutes === 1 ? 'minute' : 'minutes'} now.`,
-      )
+      note(`${name} is still starting after ${minutes} ${minutes === 1 ? 'minute' : 'minutes'}.`)
     }, NEXT_NOTE_MS)
   }
   timer = setTimeout(() => note(first), firstMs)

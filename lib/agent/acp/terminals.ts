@@ -1,4 +1,4 @@
-/** Commands an agent runs through us: judged like our own, watched live, stopped with the turn. */
+/** Terminals of an agent (ACP `terminal/*`): commands are checked like ours, streamed, and killed with the turn. */
 import type { ChildProcess } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { StringDecoder } from 'node:string_decoder'
@@ -19,20 +19,20 @@ const KILL_AFTER_MS = 250
 
 type Terminal = {
   child: ChildProcess
-  /** The newest part of what it printed, never more than the agent asked for. */
+  /** The newest output, up to `limit` bytes. */
   output: string
   truncated: boolean
   limit: number
   ended: Promise<TerminalExitStatus>
   exit: TerminalExitStatus | null
-  /** Whoever shows it; what was printed before is handed over first. */
+  /** Receives the output, starting with what was printed before. */
   watch: ((text: string) => void) | null
 }
 
 const quoted = (word: string): string =>
   /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
 
-/** The end of a text that fits, not cut inside a character. */
+/** The last `bytes` bytes of a text, not cut inside a character. */
 const tail = (text: string, bytes: number): string => {
   const whole = Buffer.from(text)
   if (whole.length <= bytes) return text
@@ -43,7 +43,7 @@ const tail = (text: string, bytes: number): string => {
 
 export type Terminals = ReturnType<typeof createTerminals>
 
-/** Those of one session. */
+/** The terminals of one session. */
 export const createTerminals = () => {
   const open = new Map<string, Terminal>()
   const released = new Map<string, { output: string; exitCode: number | null }>()
@@ -83,7 +83,7 @@ export const createTerminals = () => {
         )
       const key = allowedKey(line, cwd)
       const isAllowed = agent.allowed.has(key)
-      // A yes to what decides about the agent is one for this once.
+      // An approval for a control file is valid once.
       if (isControl) agent.allowed.delete(key)
       if (labels.length > 0 && !isAllowed) {
         const description = `${agent.name} asks to run a command. ${describeLabels(labels)}`
@@ -99,7 +99,7 @@ export const createTerminals = () => {
       }
       ctx.signal.throwIfAborted()
       const added = Object.fromEntries((params.env ?? []).map(({ name, value }) => [name, value]))
-      // Without arguments it may be a whole command line.
+      // Without arguments, `command` may be a whole command line.
       const [file, ...words] = args.length > 0 ? [command, ...args] : ['sh', '-c', command]
       const child = spawnGroup(file ?? '', words, {
         cwd,
@@ -147,7 +147,7 @@ export const createTerminals = () => {
     },
     wait: (id: string): Promise<TerminalExitStatus> => find(id).ended,
     kill: (id: string): void => stop(find(id)),
-    /** Gone for the agent; a card that shows it keeps what it printed. */
+    /** Closed for the agent; its output stays available to the tool card. */
     release(id: string): void {
       stop(find(id))
       const { output, exit } = find(id)
@@ -158,14 +158,14 @@ export const createTerminals = () => {
       if (released.size > MAX_OPEN) released.delete(released.keys().next().value ?? '')
       open.delete(id)
     },
-    /** From now on `show` is given what it prints, beginning with what it has printed. */
+    /** Calls `show` with all output, starting with what was printed before. */
     watch(id: string, show: (text: string) => void): void {
       const terminal = open.get(id)
       if (!terminal || terminal.watch) return
       terminal.watch = show
       if (terminal.output !== '') show(terminal.output)
     },
-    /** What these have printed, also when they are released. */
+    /** The output of these terminals, including released ones. */
     view(ids: readonly string[]): { output: string; exitCode: number | null } | null {
       const found = ids.flatMap(id => {
         const terminal = open.get(id)

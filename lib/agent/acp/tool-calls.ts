@@ -1,10 +1,10 @@
-/** An agent's tool calls in the words of our own tools, so that cards draw them and another model can read on from them. */
+/** Converts an agent's tool calls to calls of our tools, so that cards can render them and other models can continue from them. */
 import { resolve, relative, isAbsolute } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import { asObject } from '../../base/json.ts'
 import { type Block, type CallContent, type CallUpdate, type PlanEntry, Steps } from './updates.ts'
 
-/** A call as far as it is known. */
+/** The known state of a call. */
 export type Call = {
   id: string
   title: string
@@ -15,15 +15,15 @@ export type Call = {
   locations: { path: string; line?: number | null | undefined }[]
   rawInput: unknown
   rawOutput: unknown
-  /** What a command printed that the agent runs itself, as far as it shows that; the newest part. */
+  /** Output of a command that the agent runs itself, if it sends it; the newest part. */
   output: string
-  /** How that command ended; null while it runs, or where the agent does not show it. */
+  /** How that command ended; null while it runs or if the agent doesn't send it. */
   exit: { code: number | null; signal: string | null } | null
 }
 
 const MAX_OUTPUT_CHARS = 1024 * 1024
 
-/** A later word about a call replaces what it names and leaves the rest. */
+/** Merges an update into a call: only the fields it contains are replaced. */
 export const mergeCall = (call: Call | undefined, update: CallUpdate): Call => ({
   id: update.toolCallId,
   title: update.title ?? call?.title ?? '',
@@ -38,7 +38,7 @@ export const mergeCall = (call: Call | undefined, update: CallUpdate): Call => (
   exit: exitIn(update) ?? call?.exit ?? null,
 })
 
-/** What an update adds to the output of a command. */
+/** Command output that an update adds. */
 export const outputIn = ({ _meta }: CallUpdate): string =>
   (_meta?.terminal_output?.data ?? '') + (_meta?.terminal_output_delta?.data ?? '')
 
@@ -50,7 +50,7 @@ const exitIn = ({ _meta }: CallUpdate): Call['exit'] => {
 export const isFinished = ({ status }: Call): boolean =>
   status === 'completed' || status === 'failed'
 
-/** Its arguments will not change any more. */
+/** Whether its arguments are final. */
 export const isSettled = (call: Call): boolean => isFinished(call) || call.status === 'in_progress'
 
 export const firstText = (...values: unknown[]): string => {
@@ -62,7 +62,7 @@ export const firstText = (...values: unknown[]): string => {
   return ''
 }
 
-/** The command line of an execution where the agent says it; '' where it does not. */
+/** The command line of the call; '' if the agent doesn't send it. */
 export const commandOf = ({ rawInput }: Pick<Call, 'rawInput'>): string => {
   const raw = asObject(rawInput)
   const command = firstText(raw.command, raw.cmd, raw.script)
@@ -71,7 +71,7 @@ export const commandOf = ({ rawInput }: Pick<Call, 'rawInput'>): string => {
     : command
 }
 
-/** Absolute paths of the files it is about. */
+/** Absolute paths of its files. */
 export const pathsOf = (call: Call, workspace: string): string[] => {
   const raw = asObject(call.rawInput)
   const named = [
@@ -82,7 +82,7 @@ export const pathsOf = (call: Call, workspace: string): string[] => {
   return [...new Set(named.filter(path => path !== '').map(path => resolve(workspace, path)))]
 }
 
-/** As a person names it: relative inside the workspace. */
+/** The path to show: relative inside the workspace. */
 export const shownPath = (path: string, workspace: string): string => {
   const way = relative(workspace, path)
   return way === '' || way.startsWith('..') || isAbsolute(way) ? path : way
@@ -101,11 +101,11 @@ const plainName = (call: Call): string => {
 
 const MAX_PREVIEW = 200
 
-/** What is left out of a line is said: a command must not look whole when it goes on. */
+/** Cuts a line and says so, because a cut command must not look complete. */
 export const cutLine = (line: string, max: number): string =>
   line.length > max ? `${line.slice(0, max)}… (${line.length - max} more characters)` : line
 
-/** Which of our tools it is like, and the arguments that one would have had. */
+/** The corresponding tool of ours, and its arguments. */
 export const describe = (
   call: Call,
   workspace: string,
@@ -188,7 +188,7 @@ const exitCodeOf = (rawOutput: unknown): number | null => {
   return typeof found === 'number' ? found : null
 }
 
-/** Some agents say it in words only. */
+/** Some agents send the exit code only as text. */
 const EXIT_IN_WORDS = /^Exit code:? (\d{1,3})\n?/i
 
 type Result = { content: string; isError: boolean }
@@ -203,7 +203,7 @@ const commandResult = (call: Call, answer: string, terminal: TerminalOutput | nu
     (inWords ? Number(inWords[1]) : null)
   const signal = call.exit?.signal ?? null
   const isFailed = call.status === 'failed'
-  // An ending that is not known is not made up: only that it failed is.
+  // An unknown exit code is not made up.
   const error =
     code === null && signal !== null
       ? `It was ended by ${signal}.`
@@ -224,8 +224,8 @@ const commandResult = (call: Call, answer: string, terminal: TerminalOutput | nu
 export type TerminalOutput = { output: string; exitCode: number | null }
 
 /**
- * What our transcript keeps as the result. `diff` is what it changed, as far as that is known; `terminal` what its
- * terminals printed, when they are ours.
+ * The result for our transcript. `diff` is the change, if known; `terminal` is the output of the call's terminals, if
+ * they are ours.
  */
 export const resultOf = (call: Call, diff: string, terminal: TerminalOutput | null): Result => {
   const isError = call.status === 'failed'
@@ -243,7 +243,7 @@ export const resultOf = (call: Call, diff: string, terminal: TerminalOutput | nu
   return { isError, content: JSON.stringify(isError ? failed : { content: words }) }
 }
 
-/** Agents like to wrap what a command printed for a page. */
+/** Agents often wrap command output in a code fence. */
 const FENCE = /^```[a-z]*\n([\s\S]*?)\n?```\s*$/
 
 /** The steps of a call that writes a list of them; null for any other call. */
@@ -254,7 +254,7 @@ const stepsOf = ({ name, title, rawInput }: Call): PlanEntry[] | null => {
   return steps.length > 0 ? steps : null
 }
 
-/** A plan as our list of steps, and what that tool would have answered. */
+/** A plan as a call of our `todo` tool, with its result. */
 export const planCall = (entries: readonly PlanEntry[]) => {
   const todos = entries.map(({ content, status }, at) => ({ id: String(at + 1), content, status }))
   const count = (status: PlanEntry['status']) => todos.filter(todo => todo.status === status).length

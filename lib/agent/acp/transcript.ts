@@ -1,4 +1,4 @@
-/** Makes messages and events of what an agent streams: calls recorded before their results, text under the id it will have. */
+/** Converts an agent's updates to messages and events: calls before their results, text under its message's id. */
 import { setImmediate as soon } from 'node:timers'
 import type { AgentRequest, Emit, RunMessage } from '../types.ts'
 import { createEdits, type ReadFile } from './edits.ts'
@@ -17,7 +17,7 @@ import {
 } from './tool-calls.ts'
 import type { Block, CallUpdate, PlanEntry } from './updates.ts'
 
-/** What the agent may say in one turn before it counts as a flood. */
+/** Limits of one turn; beyond them it is stopped. */
 const MAX_TEXT_CHARS = 4 * 1024 * 1024
 const MAX_CALLS = 5_000
 
@@ -28,13 +28,13 @@ export type TranscriptOptions = {
   emit: Emit
   now: () => number
   served: { provider: string; model: string }
-  /** What terminals of ours printed for a call. */
+  /** Output of our terminals for a call. */
   terminals: TerminalView
-  /** Terminals named by a call: what they print belongs to its card. */
+  /** Called with the terminals of a call, whose output belongs to its card. */
   onTerminals: (callId: string, terminalIds: string[]) => void
-  /** Files an edit is about, so that it can be shown as a diff. */
+  /** Reads a file for a diff. */
   readFile: ReadFile
-  /** It says more than anybody can read. */
+  /** Called when the turn exceeds its limits. */
   onFlood: () => void
 }
 
@@ -58,9 +58,9 @@ export const createTranscript = (options: TranscriptOptions) => {
     request.history.flatMap(message => (message.tool_calls ?? []).map(call => call.id)),
   )
   const open = new Map<string, Open>()
-  /** The agent's ids of calls that are answered: a late word about one changes nothing. */
+  /** The agent's ids of finished calls; later updates are ignored. */
   const done = new Set<string>()
-  /** Text said and not yet sent on: one event for what came together. */
+  /** Text not yet emitted; chunks that arrive together become one event. */
   let pending = { text: '', reasoning: '' }
   let timer: NodeJS.Immediate | undefined
   let messageId: string | null = null
@@ -90,7 +90,7 @@ export const createTranscript = (options: TranscriptOptions) => {
       options.onFlood()
       return
     }
-    // A thought after words opens the next message: that is the order in which they are read.
+    // A thought after text starts the next message, to keep the order.
     if (to === 'reasoning' && text !== '') record([])
     messageId ??= request.nextMessageId()
     if (to === 'text') text += words
@@ -100,7 +100,7 @@ export const createTranscript = (options: TranscriptOptions) => {
     timer ??= soon(flush)
   }
 
-  /** What it has read and called comes from the disk, not from a person: none of it is recorded with a secret in it. */
+  /** Masks secrets in tool arguments and results, which come from files and not from the user. */
   const mask = (text: string): string => request.secrets?.mask(text) ?? text
   const masked = <T extends Omit<RunMessage, 'id'>>(rest: T): T => ({
     ...rest,
@@ -117,7 +117,7 @@ export const createTranscript = (options: TranscriptOptions) => {
   const message = (rest: Omit<RunMessage, 'id'>, id = request.nextMessageId()): void =>
     emit({ type: 'message', message: { id, ...masked(rest) } })
 
-  /** The assistant message up to here, with the call it ends in. */
+  /** Emits the assistant message so far, with its tool call. */
   const record = (made: RunMessage['tool_calls'] = []): void => {
     flush()
     if (messageId === null && made.length === 0) return
@@ -151,7 +151,7 @@ export const createTranscript = (options: TranscriptOptions) => {
   }
 
   const finish = (entry: Open): void => {
-    // What is being said has an id already, and the result needs the next one.
+    // The text being streamed already has an id; the result needs the next one.
     if (entry.isShown) record()
     show(entry)
     open.delete(entry.call.id)
@@ -211,7 +211,7 @@ export const createTranscript = (options: TranscriptOptions) => {
         emit({ type: 'tool_output', callId: entry.id, text: printed })
       if (isFinished(call)) finish(entry)
       else if (entry.isShown && ids.length === 0) {
-        // Output that grows: only what is new.
+        // Growing output: emit only the new part.
         const grown = outputOf(call)
         const had = before ? outputOf(before) : ''
         if (grown.length > had.length && grown.startsWith(had))
@@ -219,7 +219,7 @@ export const createTranscript = (options: TranscriptOptions) => {
       }
     },
 
-    /** A person is asked about this call now: it has to be seen. Its id in our transcript. */
+    /** Shows a call that needs approval. Returns its id in our transcript. */
     awaitApproval(given: CallUpdate): { call: Call; id: string; diff: string } {
       const update = images.inCall(given)
       const known = open.get(update.toolCallId)
@@ -239,7 +239,7 @@ export const createTranscript = (options: TranscriptOptions) => {
       return { call, id: entry.id, diff: edits.planned(call) }
     },
 
-    /** The person, or the floor below every approval, said no to it. */
+    /** The user denied the call, or it is blocked. */
     markDenied(agentCallId: string): void {
       const entry = open.get(agentCallId)
       if (entry) entry.isDenied = true
@@ -260,7 +260,7 @@ export const createTranscript = (options: TranscriptOptions) => {
       message({ role: 'tool', tool_call_id: id, name: 'todo', content })
     },
 
-    /** The turn is over: what is still open is closed in the words given. Answers the last thing said. */
+    /** Ends the turn: open calls fail with the reason `how`. Returns the last text. */
     end(how: string): { text: string; steps: number; isEmpty: boolean } {
       for (const entry of [...open.values()]) {
         entry.call = { ...entry.call, status: 'failed', rawOutput: how, content: [] }
@@ -270,7 +270,7 @@ export const createTranscript = (options: TranscriptOptions) => {
       isClosed = true
       return { text: last, steps, isEmpty: steps === 0 }
     },
-    /** As `end`, but leaves what streams to whoever closes the books of a turn that did not finish. */
+    /** Ends without recording the open message and calls; the runner records those of an interrupted turn. */
     abandon(): { steps: number; isEmpty: boolean } {
       flush()
       isClosed = true

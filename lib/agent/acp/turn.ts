@@ -1,4 +1,4 @@
-/** One turn of another program's agent, behind the same door as our own loop: a prompt, what it streams, an outcome. */
+/** Runs one turn of an external agent with the engine's interface: sends the prompt, streams updates, returns the outcome. */
 import { messageOf } from '../../errors.ts'
 import type { Usage } from '../../schema/usage.ts'
 import type { ExternalAgentContext } from '../external-agent.ts'
@@ -28,7 +28,7 @@ export type TurnOptions = {
     endpoint: ModelEndpoint,
     external: ExternalAgentContext,
     work: (running: RunningAgent) => Promise<T>,
-    /** Told what is going on while the agent starts. */
+    /** Receives notices while the agent starts. */
     say?: (words: string) => void,
   ) => Promise<T>
   timing: Timing
@@ -61,8 +61,8 @@ export const createTurn =
       failure: { ...failure, message: options.redact(failure.message) },
     })
     if (!external || !endpoint.command?.length)
-      return fail({ type: 'error', message: 'This agent cannot be run here.' })
-    // It runs commands by itself, and asks about some of them at best.
+      return fail({ type: 'error', message: "This agent can't run here." })
+    // It runs commands without asking us about all of them.
     const forbidden = request.guards?.commands() ?? null
     if (forbidden !== null) return fail({ type: 'error', message: forbidden })
     try {
@@ -97,9 +97,9 @@ const runTurn = async (turn: TurnContext): Promise<Outcome> => {
     emit({ type: 'warning', kind: 'external_agent', message: turn.options.redact(message) })
 
   const known = running.sessions.get(owner)
-  // The last prompt may still be winding down after it was cancelled.
+  // A cancelled prompt may still be running.
   await known?.busy
-  // It changes files by itself, and says so afterwards at best.
+  // It changes files without asking us about all of them, so the checkpoint comes first.
   await request.beforeChange?.('workspace')
   signal.throwIfAborted()
 
@@ -134,9 +134,9 @@ const runTurn = async (turn: TurnContext): Promise<Outcome> => {
       session.isOpening = false
       throw error
     })
-    // A command has to stand alone: what it has missed is told with the next message.
+    // A slash command must be the whole message; missed history is sent with the next one.
     const isAlone = context !== '' && isSlashCommand(message, session.commands)
-    // Until it has answered, nobody knows whether it has taken this message in.
+    // Until it answers, it is unknown whether it received this message.
     saveState(isAlone ? { mark } : { mark, sent: newest })
     return promptOnce(turn, isAlone ? { ...attached, context: '' } : attached, history, warn, end =>
       saveState(end.isAnswered && !isAlone ? { mark: newest, cost: end.cost } : { mark }),
@@ -152,22 +152,22 @@ const runTurn = async (turn: TurnContext): Promise<Outcome> => {
   if (outcome === 'unknown')
     throw new TurnFailure({
       type: 'error',
-      message: `${running.name} does not know its own session.`,
+      message: `${running.name} does not recognize its own session.`,
     })
   return outcome
 }
 
-/** A session that was deleted while its agent wound down has no record any more. */
+/** Ignores errors: a session deleted while its turn ended has no record. */
 const ignoreDeleted = (saveState: () => void): void => {
   try {
     saveState()
   } catch {
-    // What the agent remembers is then of no use to anybody.
+    // The saved state is not needed then.
   }
 }
 
 const historyLost = (name: string): string =>
-  `${name} does not have this conversation any more. It was told what has been said so far.`
+  `${name} no longer has this conversation, so it received the history as text.`
 
 const selectModel = async (
   turn: TurnContext,
@@ -184,13 +184,13 @@ const selectModel = async (
     warn(`${agent.name} does not offer the model ${agent.model}; it uses its own choice.`)
 }
 
-/** `unknown`: the agent has no such session, and nothing was said. */
+/** `unknown`: the agent doesn't have the session, and no output was produced. */
 const promptOnce = async (
   turn: TurnContext,
   { session, context, cost }: AttachedSession,
   history: readonly LoopMessage[],
   warn: (message: string) => void,
-  /** It has answered, or has refused the message before it did anything. */
+  /** Called when the agent has answered, or has rejected the message without acting on it. */
   onSettled: (end: { isAnswered: boolean; cost: number }) => void,
 ): Promise<Outcome | 'unknown'> => {
   const { request, running, options, base } = turn
@@ -210,7 +210,10 @@ const promptOnce = async (
     },
     readFile: path => readForDiff(toolContextOf(request, 'diff'), path),
     onFlood: () =>
-      stop.resolve({ type: 'error', message: `${name} said more than can be kept in one turn.` }),
+      stop.resolve({
+        type: 'error',
+        message: `${name} produced more output than one turn can hold.`,
+      }),
   })
 
   let serving = 0
@@ -218,10 +221,10 @@ const promptOnce = async (
   const noteActivity = () => {
     clearTimeout(clock)
     clock = setTimeout(() => {
-      // It waits for us, or for the person.
+      // It is waiting for us or for the user.
       if (serving > 0) return noteActivity()
       const minutes = Math.max(1, Math.round(silenceMs / 60_000))
-      const message = `${name} said nothing for ${minutes} minutes and was stopped.`
+      const message = `${name} did not respond for ${minutes} minutes and was stopped.`
       stop.resolve({ type: 'no_response', message })
     }, silenceMs)
     clock.unref()
@@ -270,7 +273,7 @@ const promptOnce = async (
       Promise.race([stop.promise, aborted]).then(failure => ({ failure })),
     ])
     if ('failure' in first) {
-      // Asked to stop, and then made to.
+      // Cancelled first, then retired after the grace period.
       session.terminals.stopAll()
       await connection.notify('session/cancel', { sessionId: session.id }).catch(() => undefined)
       await waitAtMost(session.busy, graceMs, () => running.retire())
@@ -281,7 +284,7 @@ const promptOnce = async (
     if ('error' in first) {
       const { steps, isEmpty } = transcript.abandon()
       if (isUnknownSession(first.error) && steps === 0) return 'unknown'
-      // A connection that breaks says less than the end of its process.
+      // The exit of the process explains more than a broken connection.
       const how = rpcErrorCode(first.error) === null ? await child.exitReason() : null
       if (how)
         throw new TurnFailure({
@@ -292,7 +295,7 @@ const promptOnce = async (
       if (isEmpty) onSettled({ isAnswered: false, cost })
       throw new TurnFailure(toFailure(first.error, name, connection.capabilities))
     }
-    // What was written with the answer has been read by then.
+    // By then all updates written before the response have been handled.
     await new Promise(resolve => setImmediate(resolve))
     onSettled({ isAnswered: true, cost: session.usage?.cost ?? cost })
     return end(turn, session, transcript, first.answer, cost, warn)
@@ -305,9 +308,9 @@ const promptOnce = async (
   }
 }
 
-const RESTART_HINT = 'It is started again with your next message.'
+const RESTART_HINT = 'It restarts with your next message.'
 
-/** Undefined when it takes longer; `late` is then called. */
+/** Undefined after `ms`; `onTimeout` is then called. */
 const waitAtMost = async <T>(
   work: Promise<T>,
   ms: number,
@@ -337,16 +340,16 @@ const end = (
   const parsed = PromptResult.safeParse(answer)
   const reason = parsed.success ? parsed.data.stopReason : ''
   if (reason === 'cancelled')
-    throw new TurnFailure({ type: 'interrupted', message: `${name} stopped by itself.` })
+    throw new TurnFailure({ type: 'interrupted', message: `${name} stopped on its own.` })
   const { text, steps } = transcript.end('The agent ended its turn before this call did.')
   const notes: Readonly<Record<string, string>> = {
-    max_tokens: `${name} stopped at its limit of tokens.`,
-    max_turn_requests: `${name} stopped at its limit of steps.`,
-    refusal: `${name} refused to go on.`,
+    max_tokens: `${name} reached its token limit.`,
+    max_turn_requests: `${name} reached its step limit.`,
+    refusal: `${name} declined to continue.`,
   }
   const note = notes[reason]
   if (note) warn(note)
-  else if (steps === 0) warn(`${name} ended its turn without saying anything.`)
+  else if (steps === 0) warn(`${name} ended its turn without a response.`)
   const used = parsed.success ? parsed.data.usage : null
   const { usage } = session
   const cost = usage?.cost ?? costBefore
@@ -367,7 +370,7 @@ const end = (
   }
 }
 
-/** Errors of the requests before the prompt, in the same words. */
+/** Runs requests before the prompt; aborts, exits, and errors become TurnFailure. */
 const untilAborted = async <T>(
   work: () => Promise<T>,
   { running, request }: TurnContext,

@@ -1,4 +1,4 @@
-/** What an agent says of a session, read tolerantly: an unknown or broken piece is left out, the rest counts. */
+/** Schemas of ACP messages, parsed tolerantly: unknown or invalid parts are dropped. */
 import { z } from 'zod'
 
 const text = z.string().nullish().catch(null)
@@ -35,7 +35,7 @@ export type CallContent = z.infer<typeof CallContent>
 
 const printed = z.object({ data: z.string() }).nullish().catch(null)
 
-/** How agents show a command they run themselves: what it printed, piece by piece, and how it ended. */
+/** How agents send the output and exit of a command that they run themselves. */
 const CallMeta = z
   .object({
     terminal_output: printed,
@@ -67,7 +67,7 @@ const Mode = z.object({ id: z.string(), name: z.string(), description: text })
 export const Modes = z.object({ currentModeId: z.string(), availableModes: listOf(Mode) })
 export type Modes = z.infer<typeof Modes>
 
-/** How models were offered before config options; agents of that time are still about. */
+/** The models field used before config options; some agents still send it. */
 export const LegacyModels = z.object({
   currentModelId: z.string(),
   availableModels: listOf(z.object({ modelId: z.string(), name: z.string() })),
@@ -107,7 +107,7 @@ const PlanEntry = z.object({
 })
 export type PlanEntry = z.infer<typeof PlanEntry>
 
-/** The same as a tool takes it: each agent has its own word for what is to be done. */
+/** A plan in tool arguments; agents use different keys for the text. */
 export const Steps = listOf(
   z
     .object({ content: text, description: text, step: text, title: text, status: z.unknown() })
@@ -143,7 +143,7 @@ export type Update = z.infer<typeof Update>
 
 const known = new Set(Update.options.map(({ shape }) => shape.sessionUpdate.value as string))
 
-/** A kind of news that came after us: no fault of the agent's. */
+/** An update of a kind added to the protocol later. */
 export const isUnknownUpdate = (value: unknown): boolean => {
   const named = z.object({ sessionUpdate: z.string() }).safeParse(value)
   return named.success && !known.has(named.data.sessionUpdate)
@@ -151,7 +151,7 @@ export const isUnknownUpdate = (value: unknown): boolean => {
 
 export const Notification = z.object({ sessionId: z.string(), update: z.unknown() })
 
-/** The parts of the answers to `session/new`, `session/load` and `session/resume` that matter here. */
+/** The used parts of the responses to `session/new`, `session/load`, and `session/resume`. */
 export const OpenedSession = z.object({
   sessionId: z.string().min(1).optional(),
   modes: Modes.nullish().catch(null),
@@ -160,7 +160,7 @@ export const OpenedSession = z.object({
 })
 export type OpenedSession = z.infer<typeof OpenedSession>
 
-/** A page of what `session/list` answers. */
+/** One page of `session/list`. */
 export const SessionList = z.object({
   sessions: listOf(
     z.object({ sessionId: z.string().min(1), cwd: text, title: text, updatedAt: text }),
@@ -178,7 +178,7 @@ export const PromptResult = z.object({
 })
 export type PromptResult = z.infer<typeof PromptResult>
 
-/** What the agent can do, from its answer to `initialize`. */
+/** The response to `initialize`, with the agent's capabilities. */
 export const InitializeResponse = z.object({
   protocolVersion: z.number(),
   agentInfo: z.object({ name: z.string(), title: text, version: text }).nullish().catch(null),

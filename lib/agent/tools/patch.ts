@@ -57,7 +57,7 @@ export const patch: Tool<typeof input> = {
     await ctx.beforeChange?.(fullPaths)
     for (const change of changes)
       if (resolvePath(ctx, change.path) !== change.fullPath)
-        throw new Error(`${change.path} now leads to another place.`)
+        throw new Error(`${change.path} now leads to a different file.`)
     const warnings = fullPaths.flatMap(fullPath => staleWarning(ctx, fullPath) ?? [])
     applyChanges(changes)
     for (const { fullPath } of changes) noteSeen(ctx, fullPath)

@@ -162,7 +162,7 @@ export const skillManageTool = (store: SkillManageStore): Tool<typeof input> => 
         return deniedResult('changing this file')
       // Checked again: the path may have become a symlink while the approval was open.
       if (fullPath !== null && changedFile(given, ctx) !== fullPath)
-        throw new Error(`${given.file_path} now leads to another place.`)
+        throw new Error(`${given.file_path} now leads to a different file.`)
       return { content: JSON.stringify({ success: true, ...verbs[given.action](given, ctx) }) }
     }),
   }

@@ -24,7 +24,8 @@ export const writeFile: Tool<typeof input> = {
     if (!(await mayWrite(ctx, [fullPath], 'write'))) return deniedResult('writing this file')
     await ctx.beforeChange?.([fullPath])
     // Resolved again: the path may have become a symlink while the approval was open.
-    if (resolvePath(ctx, path) !== fullPath) throw new Error(`${path} now leads to another place.`)
+    if (resolvePath(ctx, path) !== fullPath)
+      throw new Error(`${path} now leads to a different file.`)
     const warning = staleWarning(ctx, fullPath)
     const { bytes, kept } = asFile(fullPath, content)
     const { createdDirs } = replaceFile(fullPath, bytes)

@@ -35,7 +35,7 @@ test('replays messages with their authors and calls with their results, and noth
       ['assistant', 1],
       [
         'tool',
-        '{"output":"How this call ended is not known any more.","exit_code":null,"error":"It failed; the agent did not say how it ended."}',
+        '{"output":"The result of this call is unknown.","exit_code":null,"error":"It failed; the agent did not say how it ended."}',
       ],
       ['user', 'And'],
       ['user', 'then?'],

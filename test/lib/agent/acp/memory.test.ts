@@ -40,7 +40,7 @@ for (const traits of ['no-load', 'forgets'])
       at.place.traits = traits
       const { text, warnings } = await at.say('recall')
       assert.match(text, /^I have heard: .*User: hello one\n\nAssistant: Hello there\. \+ recall$/s)
-      assert.match(warnings[0] ?? '', /does not have this conversation any more/)
+      assert.match(warnings[0] ?? '', /no longer has this conversation/)
     }),
   )
 

@@ -74,7 +74,7 @@ test(
     writeFileSync(join(at.workspace, 'dot.png'), PIXEL)
     const { text, warnings } = await at.say('recall', { request: { attachments: ['dot.png'] } })
     assert.is(text, 'I have heard: recall')
-    assert.match(warnings[0] ?? '', /takes no pictures/)
+    assert.match(warnings[0] ?? '', /doesn't accept images/)
   }),
 )
 
@@ -178,7 +178,7 @@ test('one that is fetched first has longer, and what takes long is said', async 
     await withStartupNotices(promise, { name: 'Claude', command: ['npx', 'x'], notify: say }, 1),
     'started',
   )
-  assert.match(said.join(), /^Claude is being started\. npx fetches it first/)
+  assert.match(said.join(), /^Claude is starting\. npx downloads it first/)
 })
 
 test(

@@ -83,7 +83,7 @@ test(
   using('stubborn', { silenceMs: 300 }, async at => {
     const { outcome } = await at.say('hang')
     assert.is(outcome.status, 'failed')
-    assert.match(outcome.failure?.message ?? '', /said nothing for 1 minutes? and was stopped/)
+    assert.match(outcome.failure?.message ?? '', /did not respond for 1 minutes? and was stopped/)
     assert.is(at.agents().running(), 0)
     assert.is((await at.say('hello')).outcome.status, 'finished')
   }),
@@ -120,7 +120,7 @@ test(
   'a flood ends the turn and is stored within the limit',
   using('deaf', { graceMs: 200 }, async at => {
     const { outcome, events } = await at.say('flood')
-    assert.match(outcome.failure?.message ?? '', /said more than can be kept/)
+    assert.match(outcome.failure?.message ?? '', /produced more output than one turn can hold/)
     const length = events.reduce(
       (sum, event) => sum + (event.type === 'token' ? event.text.length : 0),
       0,
@@ -134,8 +134,8 @@ test(
   'rejects files outside and blocked commands, each with a reason',
   using('', {}, async at => {
     const { text } = await at.say('outside')
-    assert.match(text, /refused: \/etc\/hostname lies outside the workspace/)
-    assert.match(text, /refused: \.\.\/stolen\.txt lies outside/)
+    assert.match(text, /refused: \/etc\/hostname is outside the workspace/)
+    assert.match(text, /refused: \.\.\/stolen\.txt is outside/)
     assert.match(
       text,
       /refused: Refused, and no approval can allow it: deleting a system directory/,
@@ -257,10 +257,8 @@ test(
 test(
   'reports a refusal and an empty answer',
   using('', {}, async at => {
-    assert.equal((await at.say('refuse')).warnings, ['Tester refused to go on.'])
-    assert.equal((await at.say('nothing')).warnings, [
-      'Tester ended its turn without saying anything.',
-    ])
+    assert.equal((await at.say('refuse')).warnings, ['Tester declined to continue.'])
+    assert.equal((await at.say('nothing')).warnings, ['Tester ended its turn without a response.'])
   }),
 )
 
