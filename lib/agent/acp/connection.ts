@@ -1,6 +1,7 @@
 /** The ACP connection to an agent's process: initializes it, checks the protocol version, and routes its requests to services. */
 import type * as acp from '@agentclientprotocol/sdk'
 import type { AgentProcess } from './agent-process.ts'
+import { withTimeout } from './timeout.ts'
 import { ndjsonStream } from './ndjson-stream.ts'
 import { InitializeResponse } from './updates.ts'
 
@@ -37,23 +38,6 @@ const CAPABILITIES: acp.ClientCapabilities = {
   terminal: true,
   elicitation: { form: {} },
   session: { configOptions: { boolean: {} }, notices: {} },
-}
-
-/** Rejects with `sentence` after `ms`. */
-export const withTimeout = async <T>(
-  work: Promise<T>,
-  ms: number,
-  sentence: string,
-): Promise<T> => {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(sentence)), ms)
-  })
-  try {
-    return await Promise.race([work, late])
-  } finally {
-    clearTimeout(timer)
-  }
 }
 
 export type Connection = Awaited<ReturnType<typeof connectAgent>>

@@ -2,7 +2,7 @@
 import { realPath } from '../../store/path-within.ts'
 import type { RunMessage } from '../types.ts'
 import type { RunningAgent } from './agents.ts'
-import { withTimeout } from './connection.ts'
+import { withTimeout } from './timeout.ts'
 import { createReplay, type ReplayOptions } from './replay.ts'
 import type { AcpMcpServer } from './mcp-servers.ts'
 import { createSession, type Session, applyOpened } from './session.ts'

@@ -1,7 +1,8 @@
 /** Sets an agent session's mode, options, and model. */
 import type { ExternalSession } from '../external-agent.ts'
 import type { RunningAgent } from './agents.ts'
-import { type Connection, withTimeout } from './connection.ts'
+import type { Connection } from './connection.ts'
+import { withTimeout } from './timeout.ts'
 import { errorText } from './failures.ts'
 import type { Session } from './session.ts'
 import { type ConfigOption, ConfigOptions, OpenedSession } from './updates.ts'

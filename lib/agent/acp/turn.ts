@@ -16,6 +16,7 @@ import { historyHash } from './history-hash.ts'
 import { chooseModel } from './options.ts'
 import { type AttachedSession, attachSession, toSavedSession } from './attach-session.ts'
 import type { Session } from './session.ts'
+import { waitAtMost } from './timeout.ts'
 import { createTranscript, type Transcript } from './transcript.ts'
 import { PromptResult } from './updates.ts'
 import { rpcErrorCode, TurnFailure, isUnknownSession, toFailure } from './failures.ts'
@@ -309,24 +310,6 @@ const promptOnce = async (
 }
 
 const RESTART_HINT = 'It restarts with your next message.'
-
-/** Undefined after `ms`; `onTimeout` is then called. */
-const waitAtMost = async <T>(
-  work: Promise<T>,
-  ms: number,
-  onTimeout: () => void,
-): Promise<T | undefined> => {
-  let timer: NodeJS.Timeout | undefined
-  const waited = new Promise<undefined>(resolve => {
-    timer = setTimeout(() => {
-      onTimeout()
-      resolve(undefined)
-    }, ms)
-  })
-  const first = await Promise.race([work, waited])
-  clearTimeout(timer)
-  return first
-}
 
 const end = (
   { base, running, request }: TurnContext,
