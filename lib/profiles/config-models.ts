@@ -1,7 +1,5 @@
-/** The keys of config.yaml that choose models: providers, endpoints, auxiliary tasks and compaction. */
-import { mapping, number, flag, raw, section, text, word } from './config-fields.ts'
-
-const MAX_TOKENS = 20_000_000
+/** The keys of config.yaml that choose models: `model`, `providers`, fallbacks, routing. Part of the schema in config.ts. */
+import { mapping, raw, section, word } from './config-fields.ts'
 
 const ENDPOINT_KEYS = {
   base_url: 'Address of the endpoint; `url` and `api` are read as well.',
@@ -103,51 +101,4 @@ const endpoints = {
   }),
 }
 
-const auxiliaryTask = (what: string, timeoutS: number, older = {}) =>
-  section({
-    provider: text(`Provider of the model that ${what}; blank, \`auto\` or \`main\`: the chat’s.`),
-    model: text(`Model that ${what}; blank: the chat’s own.`),
-    base_url: text('Address of an endpoint for this task.'),
-    api_key: text('Key for that address.'),
-    timeout: number(timeoutS, 'Seconds an answer may take.'),
-    ...older,
-  })
-
-const auxiliary = {
-  auxiliary: section({
-    compression: auxiliaryTask('writes summaries', 120),
-    vision: auxiliaryTask('describes images', 30),
-    web_extract: auxiliaryTask('shortens long web pages', 360),
-    title_generation: auxiliaryTask('writes titles of chats', 30),
-  }),
-  compression: section({
-    enabled: flag(true, 'Summarize earlier messages when the context window fills up.'),
-    threshold: number(0.5, 'Share of the context window at which that happens.', { max: 1 }),
-    threshold_tokens: number(0, 'Tokens at which that happens, instead of a share.', {
-      orZero: true,
-      max: MAX_TOKENS,
-    }),
-    model_thresholds: mapping(number(undefined, '', { max: MAX_TOKENS }), {
-      type: 'a mapping from model name to a number above 0',
-      description: 'Thresholds of some models: a share up to 1, tokens above.',
-    }),
-    target_ratio: number(0.2, 'Share of the threshold that stays word for word.', { max: 0.8 }),
-    protect_first_n: number(3, 'Messages at the beginning that are never summarized.', {
-      max: 100,
-      isWhole: true,
-    }),
-    protect_last_n: number(20, 'Messages at the end that are retained while there is space.', {
-      max: 1_000,
-      isWhole: true,
-    }),
-    max_attempts: number(3, 'Summaries a turn may try when the context window is too small.', {
-      max: 10,
-      isWhole: true,
-    }),
-    summary_provider: text('Older place of `auxiliary.compression.provider`.'),
-    summary_model: text('Older place of `auxiliary.compression.model`.'),
-    summary_base_url: text('Older place of `auxiliary.compression.base_url`.'),
-  }),
-}
-
-export const modelKeys = { ...endpoints, ...auxiliary }
+export const modelKeys = endpoints

@@ -1,4 +1,7 @@
-/** The schema of config.yaml: every key that is read, with its type, default and documentation. `npm run docs` prints it. */
+/**
+ * The schema of config.yaml: every key that is read, with its type, default, and documentation. `npm run docs` prints it.
+ * The keys of models and providers are in config-models.ts.
+ */
 import type { z } from 'zod'
 import type { JsonObject } from '../base/json.ts'
 import { yamlFlag } from '../store/yaml-file.ts'
@@ -7,6 +10,7 @@ import {
   commaTexts,
   custom,
   flag,
+  mapping,
   names,
   number,
   parseFields,
@@ -27,6 +31,55 @@ const isTimeZone = (name: string): boolean => {
     // Intl throws a RangeError for a zone it does not know.
     return false
   }
+}
+
+const MAX_TOKENS = 20_000_000
+
+const auxiliaryTask = (what: string, timeoutS: number, older = {}) =>
+  section({
+    provider: text(`Provider of the model that ${what}; blank, \`auto\` or \`main\`: the chat’s.`),
+    model: text(`Model that ${what}; blank: the chat’s own.`),
+    base_url: text('Address of an endpoint for this task.'),
+    api_key: text('Key for that address.'),
+    timeout: number(timeoutS, 'Seconds an answer may take.'),
+    ...older,
+  })
+
+const context = {
+  auxiliary: section({
+    compression: auxiliaryTask('writes summaries', 120),
+    vision: auxiliaryTask('describes images', 30),
+    web_extract: auxiliaryTask('shortens long web pages', 360),
+    title_generation: auxiliaryTask('writes titles of chats', 30),
+  }),
+  compression: section({
+    enabled: flag(true, 'Summarize earlier messages when the context window fills up.'),
+    threshold: number(0.5, 'Share of the context window at which that happens.', { max: 1 }),
+    threshold_tokens: number(0, 'Tokens at which that happens, instead of a share.', {
+      orZero: true,
+      max: MAX_TOKENS,
+    }),
+    model_thresholds: mapping(number(undefined, '', { max: MAX_TOKENS }), {
+      type: 'a mapping from model name to a number above 0',
+      description: 'Thresholds of some models: a share up to 1, tokens above.',
+    }),
+    target_ratio: number(0.2, 'Share of the threshold that stays word for word.', { max: 0.8 }),
+    protect_first_n: number(3, 'Messages at the beginning that are never summarized.', {
+      max: 100,
+      isWhole: true,
+    }),
+    protect_last_n: number(20, 'Messages at the end that are retained while there is space.', {
+      max: 1_000,
+      isWhole: true,
+    }),
+    max_attempts: number(3, 'Summaries a turn may try when the context window is too small.', {
+      max: 10,
+      isWhole: true,
+    }),
+    summary_provider: text('Older place of `auxiliary.compression.provider`.'),
+    summary_model: text('Older place of `auxiliary.compression.model`.'),
+    summary_base_url: text('Older place of `auxiliary.compression.base_url`.'),
+  }),
 }
 
 const agent = {
@@ -244,6 +297,7 @@ const safety = {
 
 export const ProfileConfigSchema = section({
   ...modelKeys,
+  ...context,
   ...agent,
   ...tools,
   ...safety,
