@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs'
 import { z } from 'zod'
 import { ProfileConfigSchema } from '../lib/profiles/config.ts'
-import type { FieldMeta } from '../lib/profiles/config-fields.ts'
+import type { FieldMeta } from '../lib/profiles/config-schema-helpers.ts'
 
 const PATH = new URL('../docs/configuration-keys.md', import.meta.url)
 

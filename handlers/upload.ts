@@ -1,4 +1,4 @@
-/** File uploads. */
+/** File uploads. The size limit is `MAX_BODY_BYTES` in `lib/http/body.ts`. */
 import { z } from 'zod'
 import { endpoint } from '../lib/context.ts'
 import { invalid } from '../lib/errors.ts'

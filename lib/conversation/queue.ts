@@ -165,7 +165,7 @@ export const createMessageQueue = (deps: QueueOptions) => {
       return deps.send(id, item)
     },
 
-    /** Called after a successful turn. */
+    /** Called after a successful turn (`onDone` in lib/app/app.ts). */
     next,
   }
 }

@@ -1,4 +1,4 @@
-/** Writes event streams to responses, no faster than each reader takes them. */
+/** Writes event streams to responses with backpressure. Frames and heartbeats are in `lib/base/sse.ts`. */
 import type { ServerResponse } from 'node:http'
 import type { Chunk } from './reply.ts'
 

@@ -1,4 +1,4 @@
-/** Context lengths in tokens by model family. */
+/** Context lengths in tokens by model family: the last fallback of `resolveEndpoint` in endpoint.ts, which decides. */
 
 /** Parts of model names; the longest match wins. */
 const FAMILIES: readonly (readonly [fragment: string, tokens: number])[] = [

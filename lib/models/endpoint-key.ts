@@ -1,4 +1,4 @@
-/** Chooses the API key of an endpoint, or throws a UserError that says which key is missing. */
+/** Chooses the API key of an endpoint, or throws a UserError that says which key is missing. `canSendKey` in credentials.ts decides which host may get a key. */
 import type { ModelEndpoint } from '../agent/types.ts'
 import { unavailable } from '../errors.ts'
 import {

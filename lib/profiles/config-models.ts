@@ -1,5 +1,5 @@
 /** The keys of config.yaml that choose models: `model`, `providers`, fallbacks, routing. Part of the schema in config.ts. */
-import { mapping, raw, section, word } from './config-fields.ts'
+import { mapping, raw, section, word } from './config-schema-helpers.ts'
 
 const ENDPOINT_KEYS = {
   base_url: 'Address of the endpoint; `url` and `api` are read as well.',

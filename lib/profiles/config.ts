@@ -20,7 +20,7 @@ import {
   texts,
   verbatim,
   word,
-} from './config-fields.ts'
+} from './config-schema-helpers.ts'
 import { modelKeys } from './config-models.ts'
 
 const isTimeZone = (name: string): boolean => {

@@ -8,7 +8,7 @@ import { unreadableError, type YamlFile, yamlFile } from '../store/yaml-file.ts'
 import { childEnvironment } from './child-env.ts'
 import { parseEnv } from './env-format.ts'
 import { type ProfileConfig, parseProfileConfig } from './config.ts'
-import type { ConfigProblem } from './config-fields.ts'
+import type { ConfigProblem } from './config-schema-helpers.ts'
 import { expandVariables } from './expand-variables.ts'
 
 type Variables = Readonly<Record<string, string>>

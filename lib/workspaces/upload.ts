@@ -1,4 +1,4 @@
-/** A file that arrives from a browser: its name made harmless, and put into the workspace beside what is there. */
+/** Stores an uploaded file in the workspace: sanitizes its name and never overwrites. The size limit is in `lib/http/body.ts`. */
 import { rmSync } from 'node:fs'
 import { randomBytes } from 'node:crypto'
 import { basename, isAbsolute, join } from 'node:path'
@@ -9,9 +9,9 @@ import type { FileScope } from './file-scope.ts'
 import { copyEntry } from './copy.ts'
 import { moveUnlessTaken } from './move-entries.ts'
 
-const MAX_CHARS = 200
+const MAX_NAME_CHARS = 200
 /** File systems allow 255; this leaves room for ` (999)`. */
-const MAX_BYTES = 245
+const MAX_NAME_BYTES = 245
 const MAX_TRIES = 999
 
 /** `archive.tar.gz` → `archive`, `.tar.gz`; a leading dot begins no ending. */
@@ -24,8 +24,8 @@ const shorten = (name: string): string => {
   const { stem, ending } = splitName(name)
   let letters = [...stem]
   const fits = () =>
-    letters.length + ending.length <= MAX_CHARS &&
-    Buffer.byteLength(letters.join('') + ending) <= MAX_BYTES
+    letters.length + ending.length <= MAX_NAME_CHARS &&
+    Buffer.byteLength(letters.join('') + ending) <= MAX_NAME_BYTES
   while (letters.length > 1 && !fits()) letters = letters.slice(0, -1)
   return letters.join('') + ending
 }

@@ -11,7 +11,7 @@ import {
   ProfileConfigSchema,
   parseProfileConfig,
 } from '../../../lib/profiles/config.ts'
-import type { FieldMeta } from '../../../lib/profiles/config-fields.ts'
+import type { FieldMeta } from '../../../lib/profiles/config-schema-helpers.ts'
 import { openHome } from '../../../lib/profiles/home.ts'
 
 const test = suite('profiles/config')
