@@ -1,8 +1,9 @@
 /** The output of a command, if it is known before it runs. */
 import { basename, dirname } from 'node:path/posix'
 import { knownFile, type Shell } from './state.ts'
-import { DATA } from './syntax.ts'
+import { DATA, UNKNOWN } from './syntax.ts'
 import type { SimpleCommand } from './types.ts'
+import type { Value } from './words.ts'
 
 const ESCAPES: Record<string, string> = { n: '\n', t: '\t', r: '\r', a: '', b: '', e: '\u001b' }
 
@@ -80,18 +81,47 @@ export const pipedText = (from: readonly SimpleCommand[], shell: Shell): string 
 }
 
 /** Programs whose output is names, numbers, or dates. */
-export const PRINTS_DATA = new Set(
+const PRINTS_DATA = new Set(
   'date nproc find ls wc seq uname id stat sha1sum sha256sum md5sum sum cksum realpath readlink pgrep lsof tput expr hostname getconf arch du df git which type node python python3 jq cut awk sed grep rg head tail sort uniq tr xargs cargo go npm pnpm yarn docker kubectl brew ps openssl uuidgen cat rustc ruby gh'.split(
     ' ',
   ),
 )
 /** Programs that print files or the environment verbatim. */
-export const QUOTES = new Set(
+const QUOTES = new Set(
   'cat tac head tail nl less more sed awk cut rev strings env printenv history base64 base32 xxd od paste fold'.split(
     ' ',
   ),
 )
 /** Programs that print data from elsewhere. */
-export const PRINTS_ANYTHING = new Set(
+const PRINTS_ANYTHING = new Set(
   'curl wget nc base64 base32 xxd openssl gpg rev printf echo tr sed'.split(' '),
 )
+
+/** The output of a substitution that runs these programs; null if unknown. */
+export const substitutionValue = (seen: readonly SimpleCommand[], shell: Shell): Value => {
+  const [only] = seen
+  // `$(<file)`
+  if (!only) return null
+  if (seen.length === 1) {
+    const said = printed(only, shell)
+    if (said !== undefined) return [said.replace(/\n+$/, '')]
+  }
+  if (seen.some(({ name }) => QUOTES.has(name))) shell.hasQuoted = true
+  if (seen.some(({ name }) => name === UNKNOWN)) return null
+  const last = seen.at(-1)
+  if (!last) return null
+  if (last.name === 'mktemp') return [`/tmp/${DATA}`]
+  if (
+    seen.some(({ name }) => PRINTS_ANYTHING.has(name)) &&
+    seen.length > 1 &&
+    seen.some(({ name }) => /^(?:curl|wget|nc|base64|base32|xxd|openssl|gpg|rev|tr)$/.test(name))
+  )
+    return null
+  return seen.every(
+    ({ name }) =>
+      PRINTS_DATA.has(name) ||
+      /^(?:echo|printf|basename|dirname|pwd|cd|true|:|\[|test)$/.test(name),
+  )
+    ? [DATA]
+    : null
+}

@@ -9,7 +9,7 @@ import {
   type Statement,
   type SyntaxNode,
 } from 'unbash'
-import { pipedText, PRINTS_ANYTHING, PRINTS_DATA, QUOTES, printed } from './printing.ts'
+import { pipedText, substitutionValue } from './printing.ts'
 import { baseName, isForkBomb, runsEmptyVariable, setsVariables } from './tree.ts'
 import {
   changeShell,
@@ -19,7 +19,7 @@ import {
   type Shell,
   variableOf,
 } from './state.ts'
-import { DATA, HIDDEN_INDEX, parseShell, UNKNOWN } from './syntax.ts'
+import { HIDDEN_INDEX, parseShell, UNKNOWN } from './syntax.ts'
 import type { ShellContext, Redirect, SimpleCommand } from './types.ts'
 import {
   bodyText,
@@ -71,97 +71,84 @@ const runText = (text: string, shell: Shell, visitor: ShellVisitor, positional?:
   const before = shell.positional
   shell.depth++
   if (positional !== undefined) shell.positional = positional
-  createWalk(shell, visitor).script(tree)
+  new Walk(shell, visitor).script(tree)
   shell.positional = before
   shell.depth--
 }
 
-const createWalk = (shell: Shell, visitor: ShellVisitor) => {
-  let nesting = 0
-  let loops = 0
+type Around = {
+  background?: boolean
+  seen?: ((simple: SimpleCommand) => void) | undefined
+  from?: SimpleCommand[]
+  redirects?: Redirect[]
+  input?: string | null | undefined
+}
 
-  const scope: Scope = {
-    value: name => variableOf(name, shell),
-    output: nested => outputOf(nested),
-    spend: steps => spend(shell, steps),
+/** The walk of one text. */
+class Walk {
+  readonly #shell: Shell
+  readonly #visitor: ShellVisitor
+  readonly #scope: Scope
+  #nesting = 0
+  #loops = 0
+
+  constructor(shell: Shell, visitor: ShellVisitor) {
+    this.#shell = shell
+    this.#visitor = visitor
+    this.#scope = {
+      value: name => variableOf(name, shell),
+      output: nested => this.#outputOf(nested),
+      spend: steps => spend(shell, steps),
+    }
   }
 
   /** The output of a substitution, if known; its commands are visited like all others. */
-  const outputOf = (nested: Script | undefined): Value => {
+  #outputOf(nested: Script | undefined): Value {
     if (!nested) return null
-    const { cwd } = shell
+    const { cwd } = this.#shell
     const seen: SimpleCommand[] = []
-    spend(shell, 2)
+    spend(this.#shell, 2)
     const tree = nested as Script & { errors?: unknown[] }
-    if (tree.errors?.length) visitor.report('syntax')
-    nesting++
-    if (nesting > MAX_NESTING) throw new TooComplex()
-    for (const statement of nested.commands) statementIn(statement, simple => seen.push(simple))
-    nesting--
-    shell.cwd = cwd
-    const [only] = seen
-    // `$(<file)`
-    if (!only) return null
-    if (seen.length === 1) {
-      const said = printed(only, shell)
-      if (said !== undefined) return [said.replace(/\n+$/, '')]
-    }
-    if (seen.some(({ name }) => QUOTES.has(name))) shell.hasQuoted = true
-    if (seen.some(({ name }) => name === UNKNOWN)) return null
-    const last = seen.at(-1)
-    if (!last) return null
-    if (last.name === 'mktemp') return [`/tmp/${DATA}`]
-    if (
-      seen.some(({ name }) => PRINTS_ANYTHING.has(name)) &&
-      seen.length > 1 &&
-      seen.some(({ name }) => /^(?:curl|wget|nc|base64|base32|xxd|openssl|gpg|rev|tr)$/.test(name))
-    )
-      return null
-    return seen.every(
-      ({ name }) =>
-        PRINTS_DATA.has(name) ||
-        /^(?:echo|printf|basename|dirname|pwd|cd|true|:|\[|test)$/.test(name),
-    )
-      ? [DATA]
-      : null
+    if (tree.errors?.length) this.#visitor.report('syntax')
+    this.#nesting++
+    if (this.#nesting > MAX_NESTING) throw new TooComplex()
+    for (const statement of nested.commands)
+      this.#visitStatement(statement, simple => seen.push(simple))
+    this.#nesting--
+    this.#shell.cwd = cwd
+    return substitutionValue(seen, this.#shell)
   }
 
-  const script = (tree: Script): void => {
-    for (const statement of tree.commands) statementIn(statement)
+  script(tree: Script): void {
+    for (const statement of tree.commands) this.#visitStatement(statement)
   }
-  const statementIn = (
+  #visitStatement(
     { command, background }: Statement,
     seen?: (simple: SimpleCommand) => void,
-  ): unknown => node(command, { background: background === true, seen })
-
-  type Around = {
-    background?: boolean
-    seen?: ((simple: SimpleCommand) => void) | undefined
-    from?: SimpleCommand[]
-    redirects?: Redirect[]
-    input?: string | null | undefined
+  ): unknown {
+    return this.#visitNode(command, { background: background === true, seen })
   }
 
-  const twice = (body: SyntaxNode, run: () => void): void => {
+  #visitTwice(body: SyntaxNode, run: () => void): void {
     // Variables set at the end of a loop body are used at its start in the next iteration.
-    loops++
+    this.#loops++
     run()
-    if (loops <= 2 && setsVariables(body)) run()
-    loops--
+    if (this.#loops <= 2 && setsVariables(body)) run()
+    this.#loops--
   }
 
-  const node = (tree: SyntaxNode, around: Around): unknown => {
-    spend(shell, 1)
+  #visitNode(tree: SyntaxNode, around: Around): unknown {
+    spend(this.#shell, 1)
     const { seen } = around
     switch (tree.type) {
       case 'Command':
-        return command(tree, around)
+        return this.#visitCommand(tree, around)
       case 'Pipeline': {
         let from: SimpleCommand[] = []
         for (const each of tree.commands) {
           const gathered: SimpleCommand[] = []
-          const { cwd } = shell
-          node(each, {
+          const { cwd } = this.#shell
+          this.#visitNode(each, {
             ...around,
             from,
             seen: simple => {
@@ -169,78 +156,80 @@ const createWalk = (shell: Shell, visitor: ShellVisitor) => {
               seen?.(simple)
             },
           })
-          if (tree.commands.length > 1) shell.cwd = cwd
+          if (tree.commands.length > 1) this.#shell.cwd = cwd
           from = [...from, ...gathered].slice(-MAX_PIPELINE)
         }
         return
       }
       case 'AndOr':
-        for (const each of tree.commands) node(each, { ...around, from: [] })
+        for (const each of tree.commands) this.#visitNode(each, { ...around, from: [] })
         return
       case 'Redirected': {
-        const { redirects, input } = redirections(tree.redirects)
+        const { redirects, input } = this.#readRedirections(tree.redirects)
         const inside = { ...around, redirects: [...(around.redirects ?? []), ...redirects] }
         // The redirection of a group is checked once, as an empty command.
-        if (redirects.length > 0) emit([], { ...around, redirects, input: undefined })
-        return node(tree.command, input === undefined ? inside : { ...inside, input })
+        if (redirects.length > 0) this.#emit([], { ...around, redirects, input: undefined })
+        return this.#visitNode(tree.command, input === undefined ? inside : { ...inside, input })
       }
       case 'Subshell': {
-        const { cwd } = shell
-        bodyOf(tree.body, around)
-        shell.cwd = cwd
+        const { cwd } = this.#shell
+        this.#visitBody(tree.body, around)
+        this.#shell.cwd = cwd
         return
       }
       case 'BraceGroup':
-        return bodyOf(tree.body, around)
+        return this.#visitBody(tree.body, around)
       case 'If':
-        bodyOf(tree.clause, around)
-        bodyOf(tree.then, around)
+        this.#visitBody(tree.clause, around)
+        this.#visitBody(tree.then, around)
         for (const { clause, then } of tree.elif) {
-          bodyOf(clause, around)
-          bodyOf(then, around)
+          this.#visitBody(clause, around)
+          this.#visitBody(then, around)
         }
-        if (tree.else) bodyOf(tree.else, around)
+        if (tree.else) this.#visitBody(tree.else, around)
         return
       case 'For':
       case 'Select': {
         const name = tree.name.value
         const values = tree.wordlist
-          ? tree.wordlist.flatMap(word => fieldsOf(word, scope)).map(({ text }) => text)
-          : shell.positional
-        shell.vars.set(name, tree.type === 'Select' || values === null ? null : values)
-        return twice(tree.body, () => bodyOf(tree.body, around))
+          ? tree.wordlist.flatMap(word => fieldsOf(word, this.#scope)).map(({ text }) => text)
+          : this.#shell.positional
+        this.#shell.vars.set(name, tree.type === 'Select' || values === null ? null : values)
+        return this.#visitTwice(tree.body, () => this.#visitBody(tree.body, around))
       }
       case 'ArithmeticFor':
-        others(tree)
-        return twice(tree.body, () => bodyOf(tree.body, around))
+        this.#visitWords(tree)
+        return this.#visitTwice(tree.body, () => this.#visitBody(tree.body, around))
       case 'While':
-        return twice(tree, () => {
-          bodyOf(tree.clause, around)
-          bodyOf(tree.body, around)
+        return this.#visitTwice(tree, () => {
+          this.#visitBody(tree.clause, around)
+          this.#visitBody(tree.body, around)
         })
       case 'Case':
-        fieldsOf(tree.word, scope)
+        fieldsOf(tree.word, this.#scope)
         for (const item of tree.items) {
-          for (const word of item.pattern) fieldsOf(word, scope)
-          bodyOf(item.body, around)
+          for (const word of item.pattern) fieldsOf(word, this.#scope)
+          this.#visitBody(item.body, around)
         }
         return
       case 'Function': {
         const name = tree.name.value
-        shell.functions.set(name, tree.body)
-        if (isForkBomb(name, tree.body)) visitor.report('fork bomb')
-        return inFunction(null, () => node(tree.body, { background: around.background ?? false }))
+        this.#shell.functions.set(name, tree.body)
+        if (isForkBomb(name, tree.body)) this.#visitor.report('fork bomb')
+        return this.#callFunction(null, () =>
+          this.#visitNode(tree.body, { background: around.background ?? false }),
+        )
       }
       case 'Coproc':
-        return node(tree.body, { ...around, background: true })
+        return this.#visitNode(tree.body, { ...around, background: true })
       default:
-        others(tree)
+        this.#visitWords(tree)
     }
   }
 
-  const bodyOf = (body: CompoundList, { seen, from, input, background }: Around): void => {
+  #visitBody(body: CompoundList, { seen, from, input, background }: Around): void {
     for (const statement of body.commands)
-      node(statement.command, {
+      this.#visitNode(statement.command, {
         background: background === true || statement.background === true,
         seen,
         ...(from && { from }),
@@ -248,34 +237,35 @@ const createWalk = (shell: Shell, visitor: ShellVisitor) => {
       })
   }
 
-  const inFunction = (positional: Value, run: () => void): void => {
-    const before = shell.positional
-    shell.positional = positional
-    shell.depth++
-    if (shell.depth > MAX_DEPTH) throw new TooComplex()
+  #callFunction(positional: Value, run: () => void): void {
+    const before = this.#shell.positional
+    this.#shell.positional = positional
+    this.#shell.depth++
+    if (this.#shell.depth > MAX_DEPTH) throw new TooComplex()
     run()
-    shell.depth--
-    shell.positional = before
+    this.#shell.depth--
+    this.#shell.positional = before
   }
 
   /** Words in tests and arithmetic: only their substitutions matter. */
-  const others = (tree: SyntaxNode): void =>
+  #visitWords(tree: SyntaxNode): void {
     forEachChild(tree, child => {
       if (child.type === 'Word') {
-        if (fieldsOf(child, scope).some(({ text }) => HIDDEN_INDEX.test(text)))
-          visitor.report('syntax')
+        if (fieldsOf(child, this.#scope).some(({ text }) => HIDDEN_INDEX.test(text)))
+          this.#visitor.report('syntax')
       } else if (child.type === 'CommandExpansion' || child.type === 'ArithmeticCommandExpansion')
-        outputOf(child.script)
-      else others(child)
+        this.#outputOf(child.script)
+      else this.#visitWords(child)
     })
+  }
 
-  const assign = ({ name, value, append, index }: Assignment): [string, string][] => {
-    if (index) fieldsOf(index, scope)
+  #assign({ name, value, append, index }: Assignment): [string, string][] {
+    if (index) fieldsOf(index, this.#scope)
     const values =
       value.type === 'ArrayValue'
-        ? value.elements.flatMap(word => fieldsOf(word, scope)).map(({ text }) => text)
-        : flatText(value, scope)
-    const before = shell.vars.get(name)
+        ? value.elements.flatMap(word => fieldsOf(word, this.#scope)).map(({ text }) => text)
+        : flatText(value, this.#scope)
+    const before = this.#shell.vars.get(name)
     const all = append
       ? before
         ? [
@@ -284,63 +274,67 @@ const createWalk = (shell: Shell, visitor: ShellVisitor) => {
           ]
         : values
       : values
-    shell.vars.set(
+    this.#shell.vars.set(
       name,
       all.slice(0, MAX_WORDS).map(text => (text.length > MAX_VALUE_CHARS ? UNKNOWN : text)),
     )
     return values.map(text => [name, text])
   }
 
-  const redirections = (
-    all: readonly Redirection[],
-  ): { redirects: Redirect[]; input: string | null | undefined } => {
+  #readRedirections(all: readonly Redirection[]): {
+    redirects: Redirect[]
+    input: string | null | undefined
+  } {
     let input: string | null | undefined
     const redirects: Redirect[] = []
     for (const each of all) {
       if (each.type === 'HereDoc') {
         const { body } = each
-        input = each.delimiter?.quoted ? body.text : bodyText(body.text, body.parts, scope)
+        input = each.delimiter?.quoted ? body.text : bodyText(body.text, body.parts, this.#scope)
       } else if (each.type === 'HereString')
-        input = each.target ? flatText(each.target, scope).join('\n') : ''
+        input = each.target ? flatText(each.target, this.#scope).join('\n') : ''
       else {
-        const targets = each.target ? flatText(each.target, scope) : []
+        const targets = each.target ? flatText(each.target, this.#scope) : []
         for (const target of targets) redirects.push({ op: each.operator, target })
-        if (each.operator === '<') input = knownFile(targets[0], shell)
+        if (each.operator === '<') input = knownFile(targets[0], this.#shell)
       }
     }
     return { redirects, input }
   }
 
-  const command = (tree: Command, around: Around): void => {
+  #visitCommand(tree: Command, around: Around): void {
     const assigns: [string, string][] = []
     const hasName = tree.name !== undefined
     for (const each of tree.prefix)
       if (each.type === 'Assignment') {
-        const before = shell.vars.get(each.name)
-        assigns.push(...assign(each))
+        const before = this.#shell.vars.get(each.name)
+        assigns.push(...this.#assign(each))
         // Set for this command only: afterwards either value is possible.
         if (hasName && before)
-          shell.vars.set(each.name, [...before, ...(shell.vars.get(each.name) ?? [])])
+          this.#shell.vars.set(each.name, [...before, ...(this.#shell.vars.get(each.name) ?? [])])
       }
-    const own = redirections(tree.redirects)
+    const own = this.#readRedirections(tree.redirects)
     const redirects = own.redirects
     const input = own.input === undefined ? around.input : own.input
-    const ways = tree.name ? expansionsOf(tree.name, scope) : []
+    const ways = tree.name ? expansionsOf(tree.name, this.#scope) : []
     const heads = ways.length > 0 ? ways : [[]]
     const rest: Field[][] = tree.suffix.flatMap(each => {
       if (each.type === 'Assignment') {
-        return [assign(each).map(([name, value]) => ({ text: `${name}=${value}`, glob: false }))]
+        return [
+          this.#assign(each).map(([name, value]) => ({ text: `${name}=${value}`, glob: false })),
+        ]
       }
-      return each.type === 'Word' ? [fieldsOf(each, scope)] : []
+      return each.type === 'Word' ? [fieldsOf(each, this.#scope)] : []
     })
-    if (runsEmptyVariable(tree, heads, rest)) visitor.report('syntax')
-    const second = tree.suffix[0]?.type === 'Word' ? expansionsOf(tree.suffix[0], scope) : null
+    if (runsEmptyVariable(tree, heads, rest)) this.#visitor.report('syntax')
+    const second =
+      tree.suffix[0]?.type === 'Word' ? expansionsOf(tree.suffix[0], this.#scope) : null
     const tail = rest.slice(1).flat()
     const seconds =
       second && second.length > 1 && second.length <= MAX_COMBINATIONS ? second : [rest[0] ?? []]
     for (const head of heads.slice(0, MAX_COMBINATIONS))
       for (const each of seconds)
-        emit([...head, ...each, ...tail].slice(0, MAX_WORDS), {
+        this.#emit([...head, ...each, ...tail].slice(0, MAX_WORDS), {
           ...around,
           redirects,
           input,
@@ -349,7 +343,7 @@ const createWalk = (shell: Shell, visitor: ShellVisitor) => {
     if (heads.length > MAX_COMBINATIONS) throw new TooComplex()
   }
 
-  const emit = (
+  #emit(
     fields: readonly Field[],
     {
       from = [],
@@ -359,14 +353,14 @@ const createWalk = (shell: Shell, visitor: ShellVisitor) => {
       seen,
       assigns = [],
     }: Around & { assigns?: [string, string][] },
-  ): void => {
-    spend(shell, 3 + fields.length / 4)
+  ): void {
+    spend(this.#shell, 3 + fields.length / 4)
     const [head, ...rest] = fields
     const args = rest.map(({ text }) => text)
     const path = head?.text ?? ''
     const isOpenName = head !== undefined && (head.glob || /[\0\u0001]/.test(path))
     const name = isOpenName && !/^\[+$/.test(path) ? UNKNOWN : baseName(path)
-    const fed = input === undefined && from.length > 0 ? pipedText(from, shell) : input
+    const fed = input === undefined && from.length > 0 ? pipedText(from, this.#shell) : input
     const simple: SimpleCommand = {
       name,
       path,
@@ -374,27 +368,27 @@ const createWalk = (shell: Shell, visitor: ShellVisitor) => {
       redirects,
       input: fed,
       from,
-      cwd: shell.cwd,
+      cwd: this.#shell.cwd,
       assigns,
       background,
       wraps: false,
     }
-    const body = head && !path.includes('/') ? shell.functions.get(path) : undefined
+    const body = head && !path.includes('/') ? this.#shell.functions.get(path) : undefined
     if (body) {
-      if (shell.depth < 6)
-        inFunction(args, () => node(body, { from, ...(fed !== undefined && { input: fed }) }))
+      if (this.#shell.depth < 6)
+        this.#callFunction(args, () =>
+          this.#visitNode(body, { from, ...(fed !== undefined && { input: fed }) }),
+        )
       if (redirects.length > 0 || assigns.length > 0)
-        visit({ ...simple, name: ':', path: ':', args: [] }, seen)
+        this.#visitProgram({ ...simple, name: ':', path: ':', args: [] }, seen)
       return
     }
-    visit(simple, seen)
+    this.#visitProgram(simple, seen)
   }
 
-  const visit = (simple: SimpleCommand, seen?: (simple: SimpleCommand) => void): void => {
+  #visitProgram(simple: SimpleCommand, seen?: (simple: SimpleCommand) => void): void {
     seen?.(simple)
-    visitor.visit(simple, shell)
-    changeShell(simple, shell, visitor)
+    this.#visitor.visit(simple, this.#shell)
+    changeShell(simple, this.#shell, this.#visitor)
   }
-
-  return { script }
 }
