@@ -68,7 +68,7 @@ export const answerFor = (
   }
 }
 
-/** Kinds that always need an approval, whatever options the agent offers. */
+/** Kinds that always need an approval, regardless of the offered options. */
 const ACTING = new Set(['execute', 'edit', 'delete', 'move'])
 
 /** Two options of the same kind are a question, which an approval can't answer. */

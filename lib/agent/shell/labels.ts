@@ -13,7 +13,7 @@ export const SHELL_FLAG = 'shell command via -c/-lc flag'
 const STAKES: Readonly<Record<string, string>> = {
   [UNCLEAR]: 'Parts of this command can only be known when it runs.',
   [OUTSIDE]: 'It changes files outside the workspace.',
-  [ELSEWHERE]: 'It runs a program or a project that lies outside the workspace.',
+  [ELSEWHERE]: 'It runs a program or a project outside the workspace.',
   [CONTROL]:
     'It touches files that decide what the agent may do, such as its configuration, tasks or keys. Only you should change them.',
   [OWN_ADDRESS]:

@@ -114,7 +114,7 @@ export const isSecret = (path: string, context: ShellContext): boolean => {
   )
 }
 
-const lies = (root: string, path: string): boolean =>
+const isWithin = (root: string, path: string): boolean =>
   path === root || path.startsWith(root.endsWith('/') ? root : `${root}/`)
 
 /** Cached per classification, so each path is checked on disk once. */
@@ -136,9 +136,9 @@ export const kindOf = (path: string, cwd: string | null, context: ShellContext):
     return path === DATA || path.startsWith(DATA) ? 'workspace' : 'unknown'
   if (HARMLESS_DEVICE.test(full)) return 'device'
   const rest = below(context.home, full)
-  if (rest !== null && STARTUP_AT_HOME.test(rest) && !lies(`${context.home}/bin`, workspace))
+  if (rest !== null && STARTUP_AT_HOME.test(rest) && !isWithin(`${context.home}/bin`, workspace))
     return 'startup'
-  if (lies(workspace, full) || lies(context.cwd, full)) {
+  if (isWithin(workspace, full) || isWithin(context.cwd, full)) {
     // A symlink may lead outside; names that don't exist yet stay as they are.
     const isReal = !hasUnknown(full) && !/[*?[]/.test(full)
     return !isReal ||
@@ -149,13 +149,13 @@ export const kindOf = (path: string, cwd: string | null, context: ShellContext):
       : 'outside'
   }
   if (TEMPORARY.test(full)) return 'temporary'
-  return SYSTEM.test(full) && !lies(context.home, full) ? 'system' : 'outside'
+  return SYSTEM.test(full) && !isWithin(context.home, full) ? 'system' : 'outside'
 }
 
 /** True if the path is certainly in the workspace, symlinks resolved. */
 export const isInWorkspace = (full: string, context: ShellContext): boolean => {
   const workspace = context.workspace ?? context.cwd
-  return lies(workspace, full)
+  return isWithin(workspace, full)
     ? hasUnknown(full) || /[*?[]/.test(full) || reallyInside(workspace, full, context)
     : !hasUnknown(full) && reallyInside(workspace, full, context)
 }
@@ -185,7 +185,7 @@ export const controlIn = (
       ? belowPattern(control, full)
       : pattern
         ? prefixesOf(control).some(each => pattern.test(each))
-        : lies(control, full) || (!hasUnknown(full) && reallyInside(control, full, context)),
+        : isWithin(control, full) || (!hasUnknown(full) && reallyInside(control, full, context)),
   )
   if (found !== undefined) return found
   for (const each of glob === null ? [full] : matching(glob, pattern)) {
@@ -230,7 +230,7 @@ const heldBy = (full: string, { controlPaths: control = [] }: ShellContext): str
 /** Two stars between a root and a name: everything in a folder of that name below the root. */
 const belowPattern = (control: string, full: string): boolean => {
   const [root = '', name = ''] = control.split('/**/')
-  return lies(root, full) && full.split('/').includes(name)
+  return isWithin(root, full) && full.split('/').includes(name)
 }
 
 const prefixesOf = (path: string): string[] => {
@@ -246,5 +246,5 @@ export const controlBelow = (
 ): string | undefined => {
   const full = absolute(path, cwd, context)
   if (full === null || !context.controlPaths?.length) return undefined
-  return context.controlPaths.find(control => lies(full, control.split('/**/')[0] ?? control))
+  return context.controlPaths.find(control => isWithin(full, control.split('/**/')[0] ?? control))
 }

@@ -13,7 +13,7 @@ const test = suite('acp: earlier sessions and images')
 const served = { provider: 'acp', model: 'tester' }
 const text = (words: string) => ({ type: 'text' as const, text: words })
 
-test('replays messages with their authors and calls with their results, and nothing after the end', () => {
+test('replays messages with roles and calls with results, and ignores updates after the end', () => {
   const replay = createReplay({ workspace: '/w', served })
   replay.user(text('Look at '), '')
   replay.user(text('a.txt'), '')

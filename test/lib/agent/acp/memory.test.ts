@@ -21,7 +21,7 @@ test(
 
 for (const traits of ['', 'no-resume'])
   test(
-    `after a restart of ours it goes on where it was${traits && ` (${traits})`}`,
+    `continues after a restart of the service${traits && ` (${traits})`}`,
     using(traits, {}, async at => {
       await at.say('hello one')
       await at.restart()

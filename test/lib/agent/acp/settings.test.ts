@@ -15,7 +15,7 @@ const PIXEL = Buffer.from(
 )
 
 test(
-  'its own environment reaches its process, and no command it runs through us',
+  'passes its environment to its process, but not to commands in our terminals',
   using('', {}, async at => {
     at.place.settings = { env: { OWN_KEY: 'k1' }, mcp: true }
     assert.is(JSON.parse((await at.say('env')).text).OWN_KEY, 'k1')
@@ -31,7 +31,7 @@ test(
 )
 
 test(
-  'servers are passed on in the ways it can connect, at the beginning and when it goes on',
+  'passes MCP servers with supported transports to new and resumed sessions',
   using('', {}, async at => {
     at.place.mcpServers = [
       { kind: 'stdio', name: 'notes', command: 'notes', args: ['--x'], env: { WORD: 'w' } },
@@ -57,7 +57,7 @@ test(
 )
 
 test(
-  'pictures a message came with are sent along; other files are only named',
+  'sends attached images as content, and other files by name',
   using('', {}, async at => {
     writeFileSync(join(at.workspace, 'dot.png'), PIXEL)
     writeFileSync(join(at.workspace, 'not.png'), 'text')
@@ -69,7 +69,7 @@ test(
 )
 
 test(
-  'an agent that takes no pictures gets none, and that is said',
+  'warns if the agent does not accept images',
   using('blind', {}, async at => {
     writeFileSync(join(at.workspace, 'dot.png'), PIXEL)
     const { text, warnings } = await at.say('recall', { request: { attachments: ['dot.png'] } })
@@ -79,7 +79,7 @@ test(
 )
 
 test(
-  'its title is handed over',
+  'reports the title that the agent sets',
   using('', {}, async at => {
     await at.say('title A walk in the park')
     assert.equal(at.titles, ['A walk in the park'])
@@ -87,7 +87,7 @@ test(
 )
 
 test(
-  'conversations nobody uses are closed beyond their number, and go on when they are wanted',
+  'closes idle sessions beyond the limit and resumes them on demand',
   using('closes', { maxIdle: 1 }, async at => {
     for (const sessionKey of ['one', 'two', 'three'])
       await at.say(`hello ${sessionKey}`, { request: { sessionKey } })
@@ -100,7 +100,7 @@ test(
 )
 
 test(
-  'a conversation that is idle is closed while another one works',
+  'closes an idle session while another one is busy',
   using('closes', { idleMs: 50 }, async at => {
     await at.say('hello one', { request: { sessionKey: 'one' } })
     at.saved.clear()
@@ -114,7 +114,7 @@ test(
 )
 
 test(
-  'what was chosen is chosen again after it has ended',
+  'restores modes and options after a restart of the agent',
   using('', {}, async at => {
     await at.say('hello')
     const kept = at.saved.get('tester')
@@ -130,7 +130,7 @@ test(
 )
 
 test(
-  'whatever it prints, the log stays small and says what is left out',
+  'bounds the log of a noisy agent and logs the number of dropped lines',
   using('', {}, async at => {
     assert.is((await at.say('noise 20000')).text, 'Quiet.')
     assert.ok(at.lines.length < 200, String(at.lines.length))
@@ -138,7 +138,7 @@ test(
   }),
 )
 
-test('noise: a burst, a word about the rest, and lines again when it is quiet', () => {
+test('log limiter: passes a burst, reports dropped lines, and recovers after a quiet period', () => {
   const lines: string[] = []
   const clock = { now: 0 }
   const noise = createLogLimiter(
@@ -157,7 +157,7 @@ test('noise: a burst, a word about the rest, and lines again when it is quiet', 
   assert.is(last, 'late')
 })
 
-test('one that is fetched first has longer, and what takes long is said', async () => {
+test('a downloaded agent has a longer startup timeout; a slow start is announced', async () => {
   for (const [command, fetched] of [
     [['npx', '-y', 'x'], true],
     [['/usr/bin/npx', 'x'], true],
@@ -182,7 +182,7 @@ test('one that is fetched first has longer, and what takes long is said', async 
 })
 
 test(
-  'the limit of its start is its own',
+  'uses the agent’s own startup timeout',
   using('mute', { startMs: 60_000 }, async at => {
     at.place.settings = { env: {}, mcp: true, startMs: 300 }
     const { outcome } = await at.say('hello')
