@@ -1,7 +1,7 @@
 /** Attaches one of our sessions to a session of the external agent: reuses, restores, forks, or opens one. */
 import type { ExternalAgentContext, ExternalSession } from '../external-agent.ts'
 import type { AgentRequest, LoopMessage, ModelEndpoint } from '../types.ts'
-import type { RunningAgent } from './agents.ts'
+import type { RunningAgent } from './running-agent.ts'
 import type { Connection } from './connection.ts'
 import { withTimeout } from './timeout.ts'
 import { restoreChoices } from './options.ts'

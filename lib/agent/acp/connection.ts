@@ -26,7 +26,6 @@ export type ConnectOptions = {
   startMs: number
   services: ClientServices
   onUpdate: (params: unknown) => void
-  onHeard: () => void
   log: (line: string) => void
 }
 
@@ -76,7 +75,6 @@ export const connectAgent = async (options: ConnectOptions) => {
         stdin: child.stdin,
         stdout: child.stdout,
         onUpdate: options.onUpdate,
-        onHeard: options.onHeard,
         log: options.log,
       }),
     )

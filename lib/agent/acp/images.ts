@@ -11,6 +11,8 @@ const MAX_TOTAL_BYTES = 5 * MAX_BYTES
 /** The marker that the page renders as an inline file. */
 const mediaTag = (path: string): string => `MEDIA:"${path}"`
 
+export type Images = ReturnType<typeof createImages>
+
 export const createImages = (save: AgentRequest['saveImage']) => {
   /** By content hash, because agents resend a call's whole content with each update. */
   const saved = new Map<string, string | null>()

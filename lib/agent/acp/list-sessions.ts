@@ -1,7 +1,7 @@
 /** Lists an agent's own sessions, and adopts one into an empty session of ours. */
 import { realPath } from '../../store/path-within.ts'
 import type { RunMessage } from '../types.ts'
-import type { RunningAgent } from './agents.ts'
+import type { RunningAgent } from './running-agent.ts'
 import { withTimeout } from './timeout.ts'
 import { createReplay, type ReplayOptions } from './replay.ts'
 import type { AcpMcpServer } from './mcp-servers.ts'

@@ -10,8 +10,6 @@ export type NdjsonStreamOptions = {
   stdout: Readable
   /** Called for each `session/update`, in order, before any later message is handled. */
   onUpdate: (params: unknown) => void
-  /** Anything at all has been said. */
-  onHeard: () => void
   /** Called with lines that aren't messages, shortened. */
   log: (line: string) => void
 }
@@ -41,7 +39,6 @@ export const ndjsonStream = (options: NdjsonStreamOptions): Stream => {
       options.log(line.slice(0, MAX_LOG_CHARS))
       return null
     }
-    options.onHeard()
     const { method, id } = message
     if (method === 'session/update' && id === undefined) {
       options.onUpdate(message.params)

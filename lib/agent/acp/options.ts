@@ -1,6 +1,6 @@
 /** Sets an agent session's mode, options, and model. */
 import type { ExternalSession } from '../external-agent.ts'
-import type { RunningAgent } from './agents.ts'
+import type { RunningAgent } from './running-agent.ts'
 import type { Connection } from './connection.ts'
 import { withTimeout } from './timeout.ts'
 import { errorText } from './failures.ts'

@@ -47,7 +47,6 @@ export const probeAgent = async (options: ProbeOptions): Promise<string> => {
       startMs,
       services,
       onUpdate: () => undefined,
-      onHeard: () => undefined,
       log: () => undefined,
     })
     return [name, capabilities.agentInfo?.version].filter(Boolean).join(' ')

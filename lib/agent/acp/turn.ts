@@ -11,7 +11,8 @@ import type {
   ModelEndpoint,
   Outcome,
 } from '../types.ts'
-import type { RunningAgent, Timing } from './agents.ts'
+import type { Timing } from './agents.ts'
+import type { RunningAgent } from './running-agent.ts'
 import { historyHash } from './history-hash.ts'
 import { chooseModel } from './options.ts'
 import { type AttachedSession, attachSession, toSavedSession } from './attach-session.ts'

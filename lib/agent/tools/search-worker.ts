@@ -1,6 +1,7 @@
 /**
  * Worker thread of a search: reads files and counts or extracts matching lines. It is started from its own source text,
- * so it uses nothing outside this function. Terminating the thread ends a pattern that never returns.
+ * so it uses nothing outside this function, which may therefore exceed the line limit (`overrides` in biome.json).
+ * Terminating the thread ends a pattern that never returns.
  */
 
 export type SearchSetup = {
