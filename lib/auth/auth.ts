@@ -182,7 +182,8 @@ export const createAuth = (options: AuthOptions) => {
       const slot = throttle.take(client)
       const current = modes.current()
       if (current.kind === 'setup') {
-        if (!setup.use(password)) throw wrongPassword()
+        // A setup token is no password: the page must not say so.
+        if (!setup.use(password)) throw unauthorized('Invalid password')
         slot.clear()
         return lookup.issue(modes.setupFingerprint, client)
       }

@@ -1,5 +1,6 @@
 /** Child processes: started in a process group, killed as a group, bounded in time and output. Uses Node: not for the page. */
 import { type ChildProcess, type ChildProcessByStdio, spawn } from 'node:child_process'
+import type { Socket } from 'node:net'
 import type { Readable, Writable } from 'node:stream'
 
 type Stdio = 'pipe' | 'ignore'
@@ -51,24 +52,37 @@ export const terminateGroup = (child: Pick<ChildProcess, 'pid'>, graceMs: number
 
 export type Exit = { code: number | null; signal: NodeJS.Signals | null }
 
-/** How long pipes may stay open after the exit when background children hold them. */
+/** After the exit, pipes that background children hold are destroyed when nothing was read for this long, */
 const LINGER_MS = 100
+/** or after this time at the latest. */
+const MAX_LINGER_MS = 5_000
+
+const bytesRead = ({ stdout, stderr }: ChildProcess): number =>
+  [stdout, stderr].reduce((sum, pipe) => sum + ((pipe as Socket | null)?.bytesRead ?? 0), 0)
 
 /**
  * Resolves when the program has exited and its output has been read. Pipes that its background children still hold are
- * destroyed 100 ms after the exit. Rejects when the program cannot be started.
+ * destroyed once they are quiet. Rejects when the program cannot be started.
  */
 export const waitForClose = (child: ChildProcess, onExit?: () => void): Promise<Exit> =>
   new Promise((resolve, reject) => {
     child.on('error', reject)
     child.once('exit', (code, signal) => {
       onExit?.()
-      const linger = setTimeout(() => {
+      const deadline = performance.now() + MAX_LINGER_MS
+      let seen = -1
+      // One quiet check is not enough: after a busy event loop the timer fires before the pipes are read.
+      const linger = setInterval(() => {
+        const read = bytesRead(child)
+        if (read !== seen && performance.now() < deadline) {
+          seen = read
+          return
+        }
         child.stdout?.destroy()
         child.stderr?.destroy()
       }, LINGER_MS)
       child.once('close', () => {
-        clearTimeout(linger)
+        clearInterval(linger)
         resolve({ code, signal })
       })
     })
@@ -146,7 +160,7 @@ export const run = (
     signal?.addEventListener('abort', abort, { once: true })
     if (signal?.aborted) abort()
     child.stdout.on('data', (chunk: Buffer) => {
-      chunks.push(chunk.subarray(0, maxBytes - size))
+      chunks.push(chunk.subarray(0, Math.max(0, maxBytes - size)))
       size += chunk.length
       tail = (tail + chunk.subarray(-MAX_CHARS).toString()).slice(-MAX_CHARS)
       if (size > maxBytes) stop('limit')

@@ -16,25 +16,42 @@ type SlashCommandEntry = {
   subcommands?: readonly string[]
 }
 
+/** In the order of the completion list, which preselects its first match: of two commands, the one that loses nothing comes first. */
 export const SLASH_COMMANDS = [
+  { name: 'help', description: 'List all commands', category: 'Info' },
   { name: 'new', description: 'Start a new chat', category: 'Session', aliases: ['reset'] },
   { name: 'clear', description: 'Clear the messages of this chat', category: 'Session' },
+  {
+    name: 'model',
+    description: 'Choose the model',
+    category: 'Configuration',
+    args_hint: '[search]',
+  },
+  {
+    name: 'workspace',
+    description: 'Choose the workspace',
+    category: 'Configuration',
+    args_hint: '[search]',
+  },
+  { name: 'usage', description: 'Show or hide token usage', category: 'Configuration' },
+  { name: 'theme', description: 'Set the theme', category: 'Configuration', args_hint: '<name>' },
+  {
+    name: 'personality',
+    description: 'Set or list personalities',
+    category: 'Configuration',
+    args_hint: '[name or none]',
+    subcommands: ['none', 'default', 'clear'],
+  },
+  {
+    name: 'reasoning',
+    description: 'Set the reasoning effort, or show or hide reasoning',
+    category: 'Configuration',
+    args_hint: '[none … xhigh, show or hide]',
+    subcommands: ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'show', 'hide', 'on', 'off'],
+  },
+  { name: 'title', description: 'Rename this chat', category: 'Session', args_hint: '<text>' },
   { name: 'retry', description: 'Send the last message again', category: 'Session' },
   { name: 'undo', description: 'Undo the last message', category: 'Session' },
-  { name: 'title', description: 'Rename this chat', category: 'Session', args_hint: '<text>' },
-  {
-    name: 'compact',
-    description: 'Summarize earlier messages for the model',
-    category: 'Session',
-    aliases: ['compress'],
-    args_hint: '[topic to keep]',
-  },
-  {
-    name: 'branch',
-    description: 'Continue in a copy of this chat',
-    category: 'Session',
-    aliases: ['fork'],
-  },
   {
     name: 'rollback',
     description: 'Review or undo file changes',
@@ -76,44 +93,22 @@ export const SLASH_COMMANDS = [
     args_hint: '<text>',
   },
   {
-    name: 'export',
-    description: 'Download this chat',
-    category: 'Session',
-    args_hint: '[md, json or html]',
-    subcommands: ['md', 'json', 'html'],
-  },
-  {
-    name: 'model',
-    description: 'Choose the model',
-    category: 'Configuration',
-    args_hint: '[search]',
-  },
-  {
-    name: 'workspace',
-    description: 'Choose the workspace',
-    category: 'Configuration',
-    args_hint: '[search]',
-  },
-  {
-    name: 'personality',
-    description: 'Set or list personalities',
-    category: 'Configuration',
-    args_hint: '[name or none]',
-    subcommands: ['none', 'default', 'clear'],
-  },
-  {
-    name: 'reasoning',
-    description: 'Set the reasoning effort, or show or hide reasoning',
-    category: 'Configuration',
-    args_hint: '[none … xhigh, show or hide]',
-    subcommands: ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'show', 'hide', 'on', 'off'],
-  },
-  { name: 'theme', description: 'Set the theme', category: 'Configuration', args_hint: '<name>' },
-  { name: 'usage', description: 'Show or hide token usage', category: 'Configuration' },
-  {
     name: 'yolo',
     description: 'Turn auto-approve on or off for this chat',
     category: 'Configuration',
+  },
+  {
+    name: 'compact',
+    description: 'Summarize earlier messages for the model',
+    category: 'Session',
+    aliases: ['compress'],
+    args_hint: '[topic to keep]',
+  },
+  {
+    name: 'branch',
+    description: 'Continue in a copy of this chat',
+    category: 'Session',
+    aliases: ['fork'],
   },
   {
     name: 'skills',
@@ -127,12 +122,18 @@ export const SLASH_COMMANDS = [
     category: 'Tools & Skills',
     aliases: ['toolsets'],
   },
-  { name: 'help', description: 'List all commands', category: 'Info' },
   {
     name: 'insights',
     description: 'Show recent usage and cost',
     category: 'Info',
     args_hint: '[7, 30 or 90]',
+  },
+  {
+    name: 'export',
+    description: 'Download this chat',
+    category: 'Session',
+    args_hint: '[md, json or html]',
+    subcommands: ['md', 'json', 'html'],
   },
 ] as const satisfies readonly SlashCommandEntry[]
 

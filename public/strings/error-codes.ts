@@ -32,7 +32,7 @@ const TEXTS: Readonly<Record<ErrorCode, string | null>> = {
 
   session_not_found: 'Chat not found.',
   session_busy: 'A response is in progress. Wait for it, or stop it first.',
-  session_compacting: 'This chat is being compacted. Wait for it to finish.',
+  session_compacting: 'This chat is being compacted or imported. Wait for it to finish.',
   message_not_found: 'Message not found.',
   stream_not_found: null,
   no_running_turn: 'No response is in progress.',

@@ -113,7 +113,7 @@ export const createCompletion = ({ platform, commands, entries }: CompletionOpti
       close()
     },
     close,
-    /** The text and caret after `offer` The text and caret after accepting a suggestion. */
+    /** The text and caret after accepting a suggestion. */
     apply(text: string, offer: Suggestion): { text: string; caret: number; file: string | null } {
       const { from, to } = trigger.value ?? { from: text.length, to: text.length }
       const word =

@@ -132,7 +132,7 @@ test('commands: exit codes, output, live output', async () => {
 test('denied, approved and blocked commands', async () => {
   mkdirSync(join(bench.workspace, 'junk'))
   const denied = await say('run rm -r junk')
-  assert.match(denied.outcome.text, 'not done')
+  assert.match(denied.outcome.text, 'did not run')
   assert.match(denied.outcome.text, 'denied')
   assert.ok(existsSync(join(bench.workspace, 'junk')))
   const allowed = await say('run rm -r junk', { approve: async () => 'once' })
