@@ -41,12 +41,17 @@ export class Findings {
     for (const { label, ...more } of found) this.add(label, more)
   }
 
-  /** What `run` finds, without adding it. */
+  /** What `run` finds, without adding it. When it throws, its findings count: earlier blocks must not be lost. */
   collect(run: () => void): Finding[] {
     const before = this.list
     const wasClear = this.isClear
     this.list = []
-    run()
+    try {
+      run()
+    } catch (error) {
+      this.list = [...before, ...this.list]
+      throw error
+    }
     const found = this.list
     this.list = before
     this.isClear = wasClear

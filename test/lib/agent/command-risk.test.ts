@@ -317,4 +317,16 @@ test('assesses hostile text in bounded time', () => {
   assert.ok(cpuMs() - started < 4000, `${cpuMs() - started} ms`)
 })
 
+test('what comes before a script that is too complex still blocks', () => {
+  const nested = `${'$('.repeat(60)}x${')'.repeat(60)}`
+  for (const script of [
+    `python3 -c 'import os; os.system("${nested}")'`,
+    `node -e 'require("child_process").execSync("${nested}")'`,
+  ]) {
+    assert.ok(judge(`shutdown -h now; ${script}`).blocked, script)
+    assert.not(judge(script).blocked, script)
+    assert.ok(judge(script).labels.length > 0, script)
+  }
+})
+
 test.run()
