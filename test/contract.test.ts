@@ -170,7 +170,7 @@ const checkHeaders = ({ headers }: Answer) => {
   assert.is(headers['x-injected'], undefined)
 }
 
-/** Answered, politely, and with nothing that lies outside. */
+/** No server error, and nothing from outside the workspace and home. */
 const check = (answer: Answer, what: string) => {
   const label = `${what} → ${answer.status} ${answer.text.slice(0, 300)}`
   // 503 is a refusal with a sentence; every other 5xx is a mistake of ours.
@@ -271,7 +271,7 @@ const shareOf = <T>(values: readonly T[], key: number): readonly T[] =>
 
 const AT_ONCE = 8
 
-/** All of them, a few at a time: nobody may block the others. */
+/** All of them, a few at a time, so that none blocks the others. */
 const tryAll = async (app: TestApp, method: string, attempts: readonly Attempt[]) => {
   const waiting = [...attempts]
   const lane = async () => {

@@ -1,4 +1,4 @@
-/** The model list over HTTP: computed from the home of the request, as its files stand. */
+/** The model list over HTTP: computed from the current files of the request's home. */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'

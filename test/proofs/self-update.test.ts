@@ -44,7 +44,7 @@ test('after a successful webui update the process is replaced by the new version
     // The old process ends its streams on its way out.
     const reader = stream.body!.getReader()
     while (!(await reader.read().catch(() => ({ done: true }))).done);
-    /** The old one answers what is on its way while it goes; between the two nobody listens. */
+    /** The old process answers running requests while it exits; in between, none listens. */
     const version = async (): Promise<string> => {
       const said = await api('/api/settings').catch(() => ({ webui_version: 'v1.0.0' }))
       if (said.webui_version !== 'v1.0.0') return String(said.webui_version)

@@ -261,19 +261,19 @@ test(
 )
 
 test('a full disk rejects the whole batch and nothing else', async () => {
-  let room = Number.POSITIVE_INFINITY
+  let free = Number.POSITIVE_INFINITY
   await withBench(
     bench => {
       const { session_id: id } = bench.sessions.create(NEW)
       bench.sessions.append(id, [say('kept')])
       bench.sessions.acquire(id)
       const before = readFileSync(bench.path(id), 'utf8')
-      room = 20
+      free = 20
       assert.throws(() => bench.sessions.append(id, [say('lost'), say('too')]), kind('full'))
       assert.throws(() => bench.sessions.create(NEW), kind('full'))
       assert.is(readFileSync(bench.path(id), 'utf8'), before)
       assert.equal(texts(bench.sessions, id), ['kept'])
-      room = Number.POSITIVE_INFINITY
+      free = Number.POSITIVE_INFINITY
       const [entry] = bench.sessions.append(id, [say('again')])
       assert.is(entry?.n, 3)
       assert.equal(texts(bench.sessions, id), ['kept', 'again'])
@@ -282,8 +282,8 @@ test('a full disk rejects the whole batch and nothing else', async () => {
     },
     {
       write: (fd, data) => {
-        const count = Math.min(room, data.length)
-        room -= count
+        const count = Math.min(free, data.length)
+        free -= count
         return writeSync(fd, data.subarray(0, count))
       },
     },

@@ -51,7 +51,7 @@ test('a file larger than a request may be is refused without being sent', async 
   assert.not.ok(await attachments.uploadsDone())
 })
 
-test('a message takes twenty files; the next is refused before it is sent, until there is room', async () => {
+test('a message takes twenty files; the next is refused before it is sent, until one is removed', async () => {
   const { attachments, composer, sending } = page()
   for (let at = 0; at < 18; at++) composer.addFile(`old${at}`)
   attachments.add(['a', 'b', 'c'].map(name => file(name)))

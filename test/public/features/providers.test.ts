@@ -108,43 +108,48 @@ test('the section has its own route', () => {
 
 test('lists each provider once without aliases; offers keys only where configurable', async () => {
   const { app } = build()
-  const room = createProviders(app)
-  await room.load()
+  const providers = createProviders(app)
+  await providers.load()
   assert.equal(
-    room.connected.value.map(({ id }) => id),
+    providers.connected.value.map(({ id }) => id),
     ['openai', 'gemini'],
   )
   assert.equal(
-    room.addable.value.map(({ id }) => id),
+    providers.addable.value.map(({ id }) => id),
     ['gemini', 'openai', 'zai'],
   )
 })
 
 test('shows a failed list, and keeps a loaded one', async () => {
   const { app, service } = build({ 'GET /api/providers': () => Promise.reject(new Error('down')) })
-  const room = createProviders(app)
-  await room.load()
-  assert.is(room.state.value, 'failed')
+  const providers = createProviders(app)
+  await providers.load()
+  assert.is(providers.state.value, 'failed')
   service.answers['GET /api/providers'] = () => ({ active_provider: null, providers: [] })
-  await room.load()
+  await providers.load()
   service.answers['GET /api/providers'] = () => Promise.reject(new Error('down'))
-  await room.load()
-  assert.is(room.state.value, 'ready')
+  await providers.load()
+  assert.is(providers.state.value, 'ready')
 })
 
 test('shows test results in place, also when the server is unreachable', async () => {
   const { app, service } = build({
     'POST /api/providers/test': () => ({ ok: false, message: 'No', hint: 'Top it up' }),
   })
-  const room = createProviders(app)
-  const testing = room.test('zai', { provider: 'zai', key: '' })
-  assert.equal(room.tests.value.zai, { busy: true })
+  const providers = createProviders(app)
+  const testing = providers.test('zai', { provider: 'zai', key: '' })
+  assert.equal(providers.tests.value.zai, { busy: true })
   assert.is(await testing, false)
-  assert.equal(room.tests.value.zai, { busy: false, ok: false, message: 'No', hint: 'Top it up' })
+  assert.equal(providers.tests.value.zai, {
+    busy: false,
+    ok: false,
+    message: 'No',
+    hint: 'Top it up',
+  })
   assert.equal(service.of('POST /api/providers/test'), [{ provider: 'zai' }])
   service.answers['POST /api/providers/test'] = () => Promise.reject(new Error('away'))
-  await room.test('zai', { provider: 'zai', key: 'k' })
-  assert.equal(room.tests.value.zai, { busy: false, ok: false, message: 'away' })
+  await providers.test('zai', { provider: 'zai', key: 'k' })
+  assert.equal(providers.tests.value.zai, { busy: false, ok: false, message: 'away' })
 })
 
 test('reloads keys and models after saving a key', async () => {
@@ -170,18 +175,18 @@ test('asks for onboarding once, and never after it was skipped', async () => {
 
 test('lists found sources first and selects one; a running server needs no key', async () => {
   const { app, service, onboarding } = build()
-  const room = connectOf(app)
-  await room.load()
+  const providers = connectOf(app)
+  await providers.load()
   assert.equal(
-    room.found.value.map(({ id }) => id),
+    providers.found.value.map(({ id }) => id),
     ['local:ollama', 'openai'],
   )
   assert.equal(
-    [room.chosen.value, room.model.value, room.ready.value],
+    [providers.chosen.value, providers.model.value, providers.ready.value],
     ['local:ollama', 'a:1b', true],
   )
   onboarding.open.value = true
-  await room.start({ overwrite: false })
+  await providers.start({ overwrite: false })
   assert.equal(service.of('POST /api/providers/self-hosted'), [
     { name: 'Ollama', base_url: server.base_url, model: 'a:1b', use: true },
   ])
@@ -190,33 +195,33 @@ test('lists found sources first and selects one; a running server needs no key',
 
 test('requires a key, and a base URL where needed', async () => {
   const { app } = build()
-  const room = connectOf(app)
-  await room.load()
-  room.choose('openrouter')
-  assert.is(room.ready.value, false)
-  room.type('key', 'sk-or-1')
-  assert.is(room.ready.value, true)
-  room.choose('custom')
-  room.type('model', 'm')
-  assert.is(room.ready.value, false)
-  room.type('address', 'http://127.0.0.1:9/v1')
-  assert.is(room.ready.value, true)
+  const providers = connectOf(app)
+  await providers.load()
+  providers.choose('openrouter')
+  assert.is(providers.ready.value, false)
+  providers.type('key', 'sk-or-1')
+  assert.is(providers.ready.value, true)
+  providers.choose('custom')
+  providers.type('model', 'm')
+  assert.is(providers.ready.value, false)
+  providers.type('address', 'http://127.0.0.1:9/v1')
+  assert.is(providers.ready.value, true)
   // What was typed for one place is never sent to another.
-  assert.is(room.key.value, '')
+  assert.is(providers.key.value, '')
 })
 
 test('changes an existing configuration only after confirmation', async () => {
   const { app, service, onboarding } = build()
   service.answers['POST /api/onboarding/setup'] = ({ confirm_overwrite }) =>
     confirm_overwrite ? { completed: true } : { error: 'config_exists', requires_confirm: true }
-  const room = connectOf(app)
-  await room.load()
+  const providers = connectOf(app)
+  await providers.load()
   onboarding.open.value = true
-  room.choose('openai')
-  await room.start({ overwrite: false })
-  assert.equal([room.needsConfirmation.value, onboarding.open.value], [true, true])
-  await room.start({ overwrite: true })
-  assert.equal([room.needsConfirmation.value, onboarding.open.value], [false, false])
+  providers.choose('openai')
+  await providers.start({ overwrite: false })
+  assert.equal([providers.needsConfirmation.value, onboarding.open.value], [true, true])
+  await providers.start({ overwrite: true })
+  assert.equal([providers.needsConfirmation.value, onboarding.open.value], [false, false])
   assert.is(providersOf(app).state.value, 'ready')
 })
 

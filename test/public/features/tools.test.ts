@@ -33,7 +33,7 @@ const build = (own: string[] | null, { foreign = false } = {}) => {
     'POST /api/tools/toggle': () => toolsets(null),
     'POST /api/session/toolsets': () => ({ ok: true, enabled_toolsets: null }),
   })
-  const rooms = {
+  const app = {
     api: service.api,
     toasts: { showError: (error: unknown) => said.push(error) },
     route: { sessionId: signal('s1') },
@@ -42,39 +42,39 @@ const build = (own: string[] | null, { foreign = false } = {}) => {
   return {
     ...service,
     said,
-    room: createTools(rooms as unknown as Parameters<typeof createTools>[0]),
+    tools: createTools(app as unknown as Parameters<typeof createTools>[0]),
   }
 }
 
 test('toasts an error and keeps the list', async () => {
-  const { room, answers, said } = build(null)
-  await room.load()
+  const { tools, answers, said } = build(null)
+  await tools.load()
   answers['POST /api/tools/toggle'] = () => {
     throw new ApiError(409, 'The file is managed')
   }
-  await room.toggle('web', false)
+  await tools.toggle('web', false)
   assert.is(said.length, 1)
-  assert.is(room.state.value, 'ready')
-  assert.ok(room.profile.value?.toolsets[0]?.enabled)
+  assert.is(tools.state.value, 'ready')
+  assert.ok(tools.profile.value?.toolsets[0]?.enabled)
 })
 
 test('shows a failed first load', async () => {
-  const { room, answers } = build(null)
+  const { tools, answers } = build(null)
   answers['GET /api/tools'] = () => {
     throw new ApiError(500, 'no')
   }
-  await room.load()
-  assert.is(room.state.value, 'failed')
+  await tools.load()
+  assert.is(tools.state.value, 'failed')
 })
 
 test('a session override starts with the enabled toolsets and is removed with null', async () => {
-  const { room, of } = build(null)
-  await room.toggleForSession('web', true)
-  await room.setOverride(true)
+  const { tools, of } = build(null)
+  await tools.toggleForSession('web', true)
+  await tools.setOverride(true)
   assert.equal(of('POST /api/session/toolsets'), [])
-  await room.load()
-  await room.setOverride(true)
-  await room.setOverride(false)
+  await tools.load()
+  await tools.setOverride(true)
+  await tools.setOverride(false)
   assert.equal(
     of('POST /api/session/toolsets').map(input => input.toolsets),
     [['web', 'file'], null],
@@ -82,10 +82,10 @@ test('a session override starts with the enabled toolsets and is removed with nu
 })
 
 test('toggling keeps unknown names', async () => {
-  const { room, of } = build(['file', 'my_server'])
-  await room.load()
-  await room.toggleForSession('todo', true)
-  await room.toggleForSession('file', false)
+  const { tools, of } = build(['file', 'my_server'])
+  await tools.load()
+  await tools.toggleForSession('todo', true)
+  await tools.toggleForSession('file', false)
   assert.equal(
     of('POST /api/session/toolsets').map(input => input.toolsets),
     [['file', 'todo', 'my_server'], ['my_server']],

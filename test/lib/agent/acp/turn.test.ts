@@ -67,8 +67,8 @@ test(
     const slow = await at.say('choose', { answer: 'Slower' })
     assert.is(slow.text, '{"outcome":"selected","optionId":"slower"}')
     assert.equal(at.questions, ['Which way?'])
-    const nobody = await at.say('choose', { answer: 'Slower', request: { tools: [] } })
-    assert.is(nobody.text, '{"outcome":"selected","optionId":"no"}')
+    const declined = await at.say('choose', { answer: 'Slower', request: { tools: [] } })
+    assert.is(declined.text, '{"outcome":"selected","optionId":"no"}')
   }),
 )
 
