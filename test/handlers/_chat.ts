@@ -1,21 +1,25 @@
 /** What the chat tests share: a service whose model is a scripted server, and a reader of one turn's stream. */
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { startApp } from '../_app.ts'
 import { createProvider, type Step } from '../_provider.ts'
 
 export type Seen = { id: string; event: string; data: Record<string, unknown> }
 
-/** A service in a fresh home that talks to `provider`; close both. */
+/** A service in a new home that talks to `provider`. Without checkpoints: they cost each command a scan and several git calls. */
 export const startChat = async (...script: Step[]) => {
   const provider = await createProvider(...script)
   const app = await startApp()
   const useProvider = () =>
     writeFileSync(
       join(app.home, 'config.yaml'),
-      `model:\n  provider: custom\n  base_url: ${provider.url}\n  default: test-model\n`,
+      `model:\n  provider: custom\n  base_url: ${provider.url}\n  default: test-model\ncheckpoints:\n  enabled: false\n`,
     )
   useProvider()
+  const enableCheckpoints = () => {
+    const path = join(app.home, 'config.yaml')
+    writeFileSync(path, readFileSync(path, 'utf8').replace('checkpoints:\n  enabled: false\n', ''))
+  }
 
   const newSession = async (): Promise<string> => {
     const { body } = await app.post('/api/session/new', {})
@@ -47,6 +51,7 @@ export const startChat = async (...script: Step[]) => {
     send,
     follow,
     messages,
+    enableCheckpoints,
     async turn(session_id: string, message: string): Promise<Seen[]> {
       return follow(await send(session_id, message))
     },

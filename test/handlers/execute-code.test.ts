@@ -70,6 +70,7 @@ test('requests approval under the terminal’s label; when denied, nothing runs'
 
 test('scripts call tools and parse results; errors match direct calls, and everything can be undone', async () => {
   const { chat, dir, id } = await begin()
+  chat.enableCheckpoints()
   writeFileSync(join(dir, 'a.txt'), 'one\ntwo\n')
   const result = await run(
     chat,

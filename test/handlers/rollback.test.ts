@@ -26,6 +26,7 @@ const place = async (chat: Awaited<ReturnType<typeof startChat>>) => {
 
 test('lists, diffs, undoes and redoes a turn with tools and commands', async () => {
   const chat = await startChat()
+  chat.enableCheckpoints()
   const { app, provider } = chat
   const { dir, id } = await place(chat)
   const at = (path: string) => join(dir, path)
@@ -97,6 +98,7 @@ test('lists, diffs, undoes and redoes a turn with tools and commands', async () 
 
 test('rejected while a turn works there; a stopped turn is recorded; nothing is when disabled', async () => {
   const chat = await startChat()
+  chat.enableCheckpoints()
   const { app, provider } = chat
   const { dir, id } = await place(chat)
   provider.push({ toolCalls: [call('write_file', { path: 'a', content: 'a' })] }, { text: 'ok' })
