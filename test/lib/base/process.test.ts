@@ -123,4 +123,21 @@ test('waitForClose rejects a program that cannot be started', async () => {
   assert.match(String(error), /ENOENT/)
 })
 
+test('waitForClose reads the whole output when the event loop is busy at the exit', async () => {
+  // A background child holds the pipe, so it never closes by itself.
+  const child = group('head -c 60000 /dev/zero; sleep 20 &')
+  let size = 0
+  await waitForClose(child, () => {
+    child.stdout.on('data', (chunk: Buffer) => {
+      size += chunk.length
+    })
+    setImmediate(() => {
+      const until = performance.now() + 300
+      while (performance.now() < until);
+    })
+  })
+  killGroup(child, 'SIGKILL')
+  assert.is(size, 60_000)
+})
+
 test.run()
