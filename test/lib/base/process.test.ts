@@ -4,6 +4,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import {
   killGroup,
+  readThrottled,
   run,
   spawnGroup,
   terminateGroup,
@@ -124,20 +125,20 @@ test('waitForClose rejects a program that cannot be started', async () => {
 })
 
 test('waitForClose reads the whole output when the event loop is busy at the exit', async () => {
-  // A background child holds the pipe, so it never closes by itself.
-  const child = group('head -c 60000 /dev/zero; sleep 20 &')
+  // The last piece waits behind a pause of `readThrottled`; a background child keeps the pipe from closing.
+  const child = group('head -c 1100000 /dev/zero; sleep 20 &')
   let size = 0
-  await waitForClose(child, () => {
-    child.stdout.on('data', (chunk: Buffer) => {
-      size += chunk.length
-    })
+  readThrottled(child.stdout, chunk => {
+    size += chunk.length
+  })
+  await waitForClose(child, () =>
     setImmediate(() => {
       const until = performance.now() + 300
       while (performance.now() < until);
-    })
-  })
+    }),
+  )
   killGroup(child, 'SIGKILL')
-  assert.is(size, 60_000)
+  assert.is(size, 1_100_000)
 })
 
 test.run()
