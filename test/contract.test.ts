@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { z } from 'zod'
-import type { Endpoint } from '../lib/http/endpoint.ts'
+import type { AnyEndpoint } from '../lib/http/endpoint.ts'
 import { routes, patternRoutes } from '../router.ts'
 import { startApp, type TestApp } from './_app.ts'
 import {
@@ -18,8 +18,7 @@ import {
 } from './_hostile.ts'
 import type { Answer, RequestOptions } from './_http.ts'
 
-// biome-ignore lint/suspicious/noExplicitAny: as in RouteTable, each entry has its own types
-type Route = { key: string; method: string; path: string; endpoint: Endpoint<any> }
+type Route = { key: string; method: string; path: string; endpoint: AnyEndpoint }
 
 const routesOf = (table: object): Route[] =>
   Object.entries(table).map(([key, endpoint]) => {

@@ -4,7 +4,7 @@ import { forbidden, invalid, unauthorized } from '../errors.ts'
 import type { Client } from './client-address.ts'
 import { checkOrigin, createHostCheck, isCrossSite, UNKNOWN_HOST } from './origin.ts'
 import { cookiesOf, type Exchange } from './request-context.ts'
-import type { AnyEndpoint } from './routes.ts'
+import type { AnyEndpoint } from './endpoint.ts'
 
 /** Decides about sign-ins; `lib/auth/authenticator.ts` makes one. */
 export type Authenticator = {

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { type JsonObject, isObject } from '../base/json.ts'
 import { ERROR_CODES } from '../schema/error-code.ts'
 import type { RouteTable } from './endpoint.ts'
-import type { AnyEndpoint } from './routes.ts'
+import type { AnyEndpoint } from './endpoint.ts'
 
 /** Collects named schemas. A name whose input and output differ gets a second name. */
 const createComponents = () => {

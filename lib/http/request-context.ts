@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Client } from './client-address.ts'
 import { parseCookies } from './cookies.ts'
 import { parseQuery } from './parse-input.ts'
-import type { AnyEndpoint } from './routes.ts'
+import type { AnyEndpoint } from './endpoint.ts'
 
 /** One request and the state of its response. */
 export type Exchange = {

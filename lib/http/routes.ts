@@ -1,8 +1,5 @@
 /** Route matching: exact paths by lookup, then routes with one parameter, then prefixes. */
-import { type Endpoint, type Method, METHODS, type RouteTable } from './endpoint.ts'
-
-// biome-ignore lint/suspicious/noExplicitAny: as in RouteTable, each entry has its own types
-export type AnyEndpoint = Endpoint<any, any, any>
+import { type AnyEndpoint, type Method, METHODS, type RouteTable } from './endpoint.ts'
 
 export type RouteEntry = Partial<Record<Method, AnyEndpoint>> & {
   /** Value of the `Allow` header. */

@@ -3,11 +3,11 @@ import type { ComponentChildren } from 'preact'
 
 export function ScrollBox(props: { class: string; label: string; children: ComponentChildren }) {
   return (
-    // biome-ignore lint/a11y/useSemanticElements: a section would be one landmark more for every box
+    // biome-ignore lint/a11y/useSemanticElements: a fieldset groups form fields; a section would add a landmark per box
     <div
       class={props.class}
       role="group"
-      // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling box must take focus (WCAG 2.1.1)
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: WCAG 2.1.1 requires that a scrolling box can be focused
       tabIndex={0}
       aria-label={props.label}
     >

@@ -1,4 +1,4 @@
-/** Reads responses of the format `anthropic_messages`, streamed or isComplete, into deltas. */
+/** Reads responses of the format `anthropic_messages`, streamed or whole, into deltas. */
 import {
   asCount,
   asObject,

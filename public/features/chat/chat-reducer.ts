@@ -15,7 +15,7 @@ export type Notice = {
   text: string
   retry?: { until: number; next: number; all: number }
 }
-/** How a call of the turns seen on this page withTurnEnded; a reloaded session knows the result message only. */
+/** Outcome of a tool call, for turns that ran while this page was open; a reloaded session has only the result message. */
 export type ToolOutcome = { duration: number | null; isError: boolean }
 /** A question answered while this page was open, here or on another device. */
 export type AnsweredQuestion = { question: Question; answer: string }

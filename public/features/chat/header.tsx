@@ -2,6 +2,7 @@
 import { useSignal } from '@preact/signals'
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import { formatKeys } from '../shell/keys.ts'
+import { SidebarButton } from '../shell/sidebar-button.tsx'
 import { IconButton } from '../../parts/button.tsx'
 import { MenuButton } from '../../parts/menu.tsx'
 import { titleOf } from '../sessions/sessions.ts'
@@ -50,19 +51,11 @@ export const Header = () => {
   const row = sessions.row(id)
   const title = titleOf(row ?? { title: id === chat.sessionId ? chat.title : '' })
   const project = app.projects.find(row?.project_id)
-  const sidebarHidden = layout.narrow.value ? !layout.drawer.value : !layout.sidebar.value
   const model = app.models.labelOf(app.chat.details.value?.model ?? row?.model ?? null)
 
   return (
     <header class="head">
-      {sidebarHidden && (
-        <IconButton
-          icon={layout.narrow.value ? 'menu' : 'sidebar'}
-          label={t('app.sidebar.show')}
-          keys={formatKeys('mod+b', layout.mac)}
-          onClick={() => layout.toggleSidebar()}
-        />
-      )}
+      <SidebarButton />
       <div class="head-title">
         {!id ? (
           <h1>{t('chat.new')}</h1>
@@ -101,7 +94,7 @@ export const Header = () => {
           </>
         )}
       </div>
-      {sidebarHidden && (
+      {!layout.sidebarShown.value && (
         <IconButton
           icon="plus"
           label={t('chat.new')}

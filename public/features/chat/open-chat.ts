@@ -157,7 +157,7 @@ export const createOpenChat = (options: OpenChatOptions) => {
     await fetchInto(id, cursors.beginSnapshot(sourceOf(id)), PAGE_SIZE)
   }
 
-  /** Fetches retryLoad, as much as is loaded: after a reset, a truncation, a stop. */
+  /** Fetches again as much as is loaded: after a reset, a truncation, a stop. */
   const reload = async (hold?: SnapshotRequest): Promise<void> => {
     const id = chat.value.sessionId
     if (!id) return

@@ -34,7 +34,7 @@ export const CompletionList = ({ onTake }: { onTake: (index: number) => void }) 
   return (
     <div id={COMPLETION_ID} class="offers" role="listbox" aria-label={label}>
       {suggestions.map((offer, index) => (
-        // biome-ignore lint/a11y/useKeyWithClickEvents: the keys are handled in the message box
+        // biome-ignore lint/a11y/useKeyWithClickEvents: focus stays in the message box, which handles the keys (ARIA combobox pattern)
         <div
           key={offer.kind === 'command' ? offer.name : offer.path}
           id={offerId(index)}

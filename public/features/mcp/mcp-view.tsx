@@ -9,6 +9,7 @@ import { useApp } from '../shell/context.ts'
 import { McpForm } from './mcp-form.tsx'
 import { TestResult } from '../models/models-view.tsx'
 import { useShell } from '../../contexts.ts'
+import { ScrollBox } from '../../parts/scroll-box.tsx'
 
 /** Polled only while a server is starting. */
 const POLL_MS = 1_500
@@ -66,10 +67,9 @@ const Details = ({ row, mcp }: { row: McpServerRow; mcp: McpState }) => {
       {row.stderr.trim() !== '' && (
         <details class="mcp-more">
           <summary>{t('output')}</summary>
-          {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
-          <pre class="mcp-output" tabIndex={0}>
+          <ScrollBox class="mcp-output" label={t('output')}>
             {row.stderr.trim()}
-          </pre>
+          </ScrollBox>
         </details>
       )}
     </>

@@ -5,6 +5,7 @@ import type { App } from '../../app.ts'
 import { t } from './strings.ts'
 import type { TestStatus } from '../models/providers.ts'
 import { lazyState } from '../../parts/lazy-state.ts'
+import { type LoadState, runLoad } from '../../parts/load-state.ts'
 
 /** The fields of the form. The name of a saved server cannot change. */
 export type McpDraft = {
@@ -91,21 +92,16 @@ type McpOptions = Pick<App, 'api' | 'toasts'>
 const createMcp = ({ api, toasts }: McpOptions) => {
   const rows = signal<readonly McpServerRow[]>([])
   const problem = signal<string | null>(null)
-  const state = signal<'loading' | 'ready' | 'failed'>('loading')
+  const state = signal<LoadState>('loading')
   const tests = signal<Readonly<Record<string, TestStatus>>>({})
   const draft = signal<McpDraft | null>(null)
 
-  const load = async (): Promise<void> => {
-    try {
+  const load = (): Promise<void> =>
+    runLoad(state, toasts, async () => {
       const reply = await api('GET /api/mcp/servers')
       rows.value = reply.servers
       problem.value = reply.problem
-      state.value = 'ready'
-    } catch (error) {
-      if (state.value !== 'ready') state.value = 'failed'
-      toasts.showError(error)
-    }
-  }
+    })
 
   const setTest = (name: string, status: TestStatus | null): void => {
     const { [name]: _, ...others } = tests.value

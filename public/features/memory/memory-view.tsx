@@ -16,6 +16,7 @@ import { t } from './strings.ts'
 import { ConflictNote } from '../../parts/conflict-note.tsx'
 import { useApp } from '../shell/context.ts'
 import { ViewHead } from '../shell/view-head.tsx'
+import { ScrollBox } from '../../parts/scroll-box.tsx'
 
 const Meter = ({ text, limit, label }: { text: string; limit: number; label: string }) => {
   const count = countOf(text)
@@ -23,7 +24,7 @@ const Meter = ({ text, limit, label }: { text: string; limit: number; label: str
   const level = levelOf(count, limit)
   return (
     <div class={`note-meter note-meter-${level}`}>
-      {/* biome-ignore lint/a11y/useSemanticElements: every browser draws its own <meter>, and none takes the theme's colours */}
+      {/* biome-ignore lint/a11y/useSemanticElements: <meter> cannot be styled with the theme's colors in every browser */}
       <div
         class="note-track"
         role="meter"
@@ -150,8 +151,7 @@ export const MemoryView = () => {
   return (
     <>
       <ViewHead title={t('memory.title')} />
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
-      <div class="view-scroll" tabIndex={0}>
+      <ScrollBox class="view-scroll" label={t('memory.title')}>
         <div class="view-column">
           <p class="view-lead">{t('memory.lead')}</p>
           {notes ? (
@@ -167,7 +167,7 @@ export const MemoryView = () => {
             <p class="view-note">{t('app.loading')}</p>
           )}
         </div>
-      </div>
+      </ScrollBox>
     </>
   )
 }

@@ -4,6 +4,7 @@ import type { LocalServer, ProviderRow, ProviderTestResult } from '../../../lib/
 import type { App } from '../../app.ts'
 import { t } from './strings.ts'
 import { lazyState } from '../../parts/lazy-state.ts'
+import { type LoadState, runLoad } from '../../parts/load-state.ts'
 
 export type TestStatus =
   | { busy: true }
@@ -15,21 +16,16 @@ type ProvidersOptions = Pick<App, 'api' | 'models' | 'toasts'>
 export const createProviders = ({ api, models, toasts }: ProvidersOptions) => {
   const rows = signal<readonly ProviderRow[]>([])
   const active = signal<string | null>(null)
-  const state = signal<'loading' | 'ready' | 'failed'>('loading')
+  const state = signal<LoadState>('loading')
   const tests = signal<Readonly<Record<string, TestStatus>>>({})
   const servers = signal<readonly LocalServer[] | 'looking' | null>(null)
 
-  const load = async (): Promise<void> => {
-    try {
+  const load = (): Promise<void> =>
+    runLoad(state, toasts, async () => {
       const reply = await api('GET /api/providers')
       rows.value = reply.providers
       active.value = reply.active_provider
-      state.value = 'ready'
-    } catch (error) {
-      if (state.value !== 'ready') state.value = 'failed'
-      toasts.showError(error)
-    }
-  }
+    })
 
   /** A changed key changes the model menu as well. */
   const changed = async (): Promise<void> => {

@@ -9,6 +9,7 @@ import { ProfileCard } from './profile-card.tsx'
 import { DeleteProfile } from './delete-profile.tsx'
 import { ProfileForm } from './profile-form.tsx'
 import { useProfiles, useShell } from '../../contexts.ts'
+import { ScrollBox } from '../../parts/scroll-box.tsx'
 
 type Open = { what: 'new' | 'clone' | 'delete'; profile: Profile | null }
 
@@ -70,8 +71,7 @@ export const ProfilesView = () => {
           {t('profiles.new')}
         </Button>
       </ViewHead>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
-      <div class="settings-scroll" tabIndex={0}>
+      <ScrollBox class="settings-scroll" label={t('profiles.title')}>
         <div class="profiles">
           <p class="settings-lead">{t('profiles.lead')}</p>
           <Cards
@@ -80,7 +80,7 @@ export const ProfilesView = () => {
             }}
           />
         </div>
-      </div>
+      </ScrollBox>
       {(what === 'new' || what === 'clone') && (
         <ProfileForm source={profile ?? null} onClose={close} />
       )}

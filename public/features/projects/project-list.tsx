@@ -78,7 +78,7 @@ const Tags = () => {
   const { projects } = useSessions()
   if (projects.tags.value.length === 0) return null
   return (
-    // biome-ignore lint/a11y/useSemanticElements: a fieldset is for the fields of a form
+    // biome-ignore lint/a11y/useSemanticElements: toggle buttons filter at once; a fieldset groups form fields
     <div class="tags" role="group" aria-label={t('projects.tags')}>
       {projects.tags.value.map(tag => (
         <button

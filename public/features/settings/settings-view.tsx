@@ -1,7 +1,5 @@
 /** The settings view: the list of sections and the open one. Every change is saved at once. */
 import type { ComponentType } from 'preact'
-import { IconButton } from '../../parts/button.tsx'
-import { formatKeys } from '../shell/keys.ts'
 import { SECTIONS, type Section } from '../shell/route.ts'
 import { t } from './strings.ts'
 import { lazy } from '../../parts/lazy.tsx'
@@ -10,6 +8,8 @@ import { Appearance } from './appearance.tsx'
 import { General } from './general.tsx'
 import { Security } from './security.tsx'
 import { useShell } from '../../contexts.ts'
+import { ViewHead } from '../shell/view-head.tsx'
+import { ScrollBox } from '../../parts/scroll-box.tsx'
 
 const views: Record<Section, ComponentType> = {
   general: General,
@@ -24,27 +24,12 @@ const views: Record<Section, ComponentType> = {
 }
 
 export const SettingsView = ({ section }: { section: Section }) => {
-  const { layout, route } = useShell()
+  const { route } = useShell()
   const View = views[section]
-  const shut = layout.narrow.value ? !layout.drawer.value : !layout.sidebar.value
   return (
     <>
-      <header class="head">
-        {shut && (
-          <IconButton
-            icon={layout.narrow.value ? 'menu' : 'sidebar'}
-            label={t('app.sidebar.show')}
-            keys={formatKeys('mod+b', layout.mac)}
-            onClick={() => layout.toggleSidebar()}
-          />
-        )}
-        <div class="head-title">
-          <h1>{t('settings.title')}</h1>
-        </div>
-        <IconButton icon="close" label={t('settings.back')} onClick={() => route.backToChat()} />
-      </header>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
-      <div class="settings-scroll" tabIndex={0}>
+      <ViewHead title={t('settings.title')} />
+      <ScrollBox class="settings-scroll" label={t('settings.title')}>
         <div class="settings">
           <nav class="settings-nav" aria-label={t('settings.sections')}>
             {SECTIONS.map(name => (
@@ -63,7 +48,7 @@ export const SettingsView = ({ section }: { section: Section }) => {
             <View />
           </section>
         </div>
-      </div>
+      </ScrollBox>
     </>
   )
 }

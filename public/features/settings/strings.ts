@@ -3,7 +3,6 @@ import { translator } from '../../strings/t.ts'
 
 export const enSettings = {
   'settings.sections': 'Settings sections',
-  'settings.back': 'Back to chat',
   'settings.saved': 'Saved',
   'settings.saving': 'Saving…',
   'settings.failed': 'Couldn’t save',

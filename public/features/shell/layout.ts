@@ -1,5 +1,5 @@
 /** Open state of the sidebar, drawer, palette, dialogs and pickers. */
-import { signal } from '@preact/signals'
+import { computed, signal } from '@preact/signals'
 import type { Platform } from '../../platform.ts'
 
 export type Confirmation = {
@@ -38,6 +38,8 @@ export const createLayout = ({ device }: Pick<Platform, 'device'>, mac = false) 
     /** Whether the sidebar of a narrow page covers the chat. */
     drawer,
     narrow,
+    /** Whether the sidebar, or the drawer of a narrow page, is shown. */
+    sidebarShown: computed(() => (narrow.value ? drawer.value : sidebar.value)),
     paletteOpen: signal(false),
     shortcutsOpen: signal(false),
     /** Whether the find bar is open. */

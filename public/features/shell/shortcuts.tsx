@@ -4,6 +4,7 @@ import { formatKeys, shortcuts } from './keys.ts'
 import { Dialog } from '../../parts/dialog.tsx'
 import { t } from '../../strings/t.ts'
 import { useShell } from '../../contexts.ts'
+import { ScrollBox } from '../../parts/scroll-box.tsx'
 
 export const Shortcuts = () => {
   const { layout } = useShell()
@@ -16,8 +17,7 @@ export const Shortcuts = () => {
         layout.shortcutsOpen.value = false
       }}
     >
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
-      <div class="keys" tabIndex={0}>
+      <ScrollBox class="keys" label={t('keys.title')}>
         {shortcuts.map(group => (
           <section key={group.label}>
             <h3>{t(group.label)}</h3>
@@ -46,7 +46,7 @@ export const Shortcuts = () => {
             ))}
           </dl>
         </section>
-      </div>
+      </ScrollBox>
     </Dialog>
   )
 }

@@ -1,23 +1,15 @@
 /** Header of a view other than the chat: sidebar button, title, actions and close button. */
 import type { ComponentChildren } from 'preact'
-import { formatKeys } from './keys.ts'
 import { IconButton } from '../../parts/button.tsx'
 import { t } from '../../strings/t.ts'
 import { useShell } from '../../contexts.ts'
+import { SidebarButton } from './sidebar-button.tsx'
 
 export const ViewHead = ({ title, children }: { title: string; children?: ComponentChildren }) => {
-  const { layout, route } = useShell()
-  const sidebarHidden = layout.narrow.value ? !layout.drawer.value : !layout.sidebar.value
+  const { route } = useShell()
   return (
     <header class="head">
-      {sidebarHidden && (
-        <IconButton
-          icon={layout.narrow.value ? 'menu' : 'sidebar'}
-          label={t('app.sidebar.show')}
-          keys={formatKeys('mod+b', layout.mac)}
-          onClick={() => layout.toggleSidebar()}
-        />
-      )}
+      <SidebarButton />
       <div class="head-title">
         <h1>{title}</h1>
       </div>

@@ -10,6 +10,7 @@ import { bodyOf, type SkillsState } from './skills.ts'
 import { enSkills, t } from './strings.ts'
 import { LinkedFile } from './skill-file.tsx'
 import { useShell } from '../../contexts.ts'
+import { ScrollBox } from '../../parts/scroll-box.tsx'
 
 const kindName = (kind: string): string => {
   const key = `kind.${kind}` as keyof typeof enSkills & `kind.${string}`
@@ -143,8 +144,7 @@ export const SkillPage = ({ skills, name }: { skills: SkillsState; name: string 
   const { route } = useShell()
   const skill = skills.open.value
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
-    <div class="pair-scroll" tabIndex={0}>
+    <ScrollBox class="pair-scroll" label={name}>
       <a class="pair-back" href={route.hrefOf({ view: 'skills', skill: null, query: '' })}>
         <Icon name="chevron-right" size={16} />
         {t('skills.back')}
@@ -156,6 +156,6 @@ export const SkillPage = ({ skills, name }: { skills: SkillsState; name: string 
           {skills.opening.value === 'failed' ? t('skills.missing', { name }) : t('app.loading')}
         </p>
       )}
-    </div>
+    </ScrollBox>
   )
 }

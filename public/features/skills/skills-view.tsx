@@ -9,6 +9,7 @@ import { ViewHead } from '../shell/view-head.tsx'
 import { SkillForm } from './skill-form.tsx'
 import { SkillPage } from './skill-page.tsx'
 import { useShell } from '../../contexts.ts'
+import { ScrollBox } from '../../parts/scroll-box.tsx'
 
 type Chosen = { skill: string | null; query: string }
 
@@ -127,10 +128,9 @@ export const SkillsView = ({ skill, query }: Chosen) => {
       <div class={`pair${shown ? ' pair-shown' : ''}`}>
         <nav class="pair-list" aria-label={t('skills.list')}>
           <Finder skills={skills} />
-          {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
-          <div class="pair-scroll" tabIndex={0}>
+          <ScrollBox class="pair-scroll" label={t('skills.list')}>
             <List skills={skills} chosen={{ skill, query }} />
-          </div>
+          </ScrollBox>
         </nav>
         <div class="pair-main">
           {draft ? (

@@ -12,6 +12,7 @@ import { RunList } from './runs.tsx'
 import { TaskPage } from './task-page.tsx'
 import { formatDistance, formatMoment, secondsOf } from './times.ts'
 import { useSessions, useShell } from '../../contexts.ts'
+import { ScrollBox } from '../../parts/scroll-box.tsx'
 
 /** In the URL, instead of a task's id. */
 const NEW = 'new'
@@ -175,21 +176,19 @@ export const TasksView = ({ task }: { task: string | null }) => {
       </ViewHead>
       <div class={`pair${task === null ? '' : ' pair-shown'}`}>
         <section class="pair-list" aria-label={t('list')}>
-          {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
-          <div class="pair-scroll" tabIndex={0}>
+          <ScrollBox class="pair-scroll" label={t('list')}>
             <List tasks={tasks} chosen={task} />
             {zone && zone !== here && <p class="task-zone">{t('zone', { zone })}</p>}
-          </div>
+          </ScrollBox>
         </section>
         <div class="pair-main">
           <a class="pair-back" href={app.route.hrefOf({ view: 'tasks', task: null })}>
             <Icon name="chevron-right" size={16} />
             {t('back')}
           </a>
-          {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
-          <div class="pair-scroll" tabIndex={0}>
+          <ScrollBox class="pair-scroll" label={t('title')}>
             <Main tasks={tasks} id={task} />
-          </div>
+          </ScrollBox>
         </div>
       </div>
     </>

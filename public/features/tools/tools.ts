@@ -4,6 +4,7 @@ import type { Toolsets } from '../../../lib/schema/toolset.ts'
 import type { App } from '../../app.ts'
 import { isHostSession } from '../sessions/host-session.ts'
 import { lazyState } from '../../parts/lazy-state.ts'
+import { type LoadState, runLoad } from '../../parts/load-state.ts'
 
 type ToolsOptions = Pick<App, 'api' | 'toasts' | 'route' | 'sessions'>
 
@@ -11,24 +12,19 @@ export const createTools = ({ api, toasts, route, sessions }: ToolsOptions) => {
   const profile = signal<Toolsets | null>(null)
   /** Null when no session is open, or it belongs to the host agent. */
   const session = signal<Toolsets | null>(null)
-  const state = signal<'loading' | 'ready' | 'failed'>('loading')
+  const state = signal<LoadState>('loading')
 
-  const load = async (): Promise<void> => {
-    const id = route.sessionId.value
-    const row = sessions.row(id)
-    try {
+  const load = (): Promise<void> =>
+    runLoad(state, toasts, async () => {
+      const id = route.sessionId.value
+      const row = sessions.row(id)
       const [ofProfile, ofSession] = await Promise.all([
         api('GET /api/tools', {}),
         id && row && !isHostSession(row) ? api('GET /api/tools', { session_id: id }) : null,
       ])
       profile.value = ofProfile
       session.value = ofSession
-      state.value = 'ready'
-    } catch (error) {
-      if (state.value !== 'ready') state.value = 'failed'
-      toasts.showError(error)
-    }
-  }
+    })
 
   /** Reloads afterwards, whether or not the change succeeded. */
   const change = async (work: () => Promise<unknown>): Promise<void> => {

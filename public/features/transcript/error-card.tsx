@@ -1,21 +1,25 @@
 /** Error card: a title by cause, the provider's message, and the action that helps. */
 import type { ComponentChild } from 'preact'
+import type { FailureType } from '../../../lib/schema/event.ts'
 import { t } from '../../strings/t.ts'
 import { Icon } from '../../parts/icon.tsx'
 
-export const failureTypes = [
-  'quota_exhausted',
-  'rate_limit',
-  'auth_mismatch',
-  'model_not_found',
-  'context_overflow',
-  'network',
-  'no_response',
-  'interrupted',
-  'budget_reached',
-  'error',
-] as const
-export type Failure = { type: (typeof failureTypes)[number]; message: string; hint: string }
+/** The page imports no schema code; the compiler checks that the list is complete. */
+const FAILURE_TYPES: Readonly<Record<FailureType, true>> = {
+  quota_exhausted: true,
+  rate_limit: true,
+  auth_mismatch: true,
+  model_not_found: true,
+  context_overflow: true,
+  network: true,
+  no_response: true,
+  interrupted: true,
+  budget_reached: true,
+  error: true,
+}
+export type Failure = { type: FailureType; message: string; hint: string }
+
+const isFailureType = (type: string): type is FailureType => Object.hasOwn(FAILURE_TYPES, type)
 
 /** Labels of stored errors, of this server and older ones. */
 const labels: Readonly<Record<string, Failure['type']>> = {
@@ -44,7 +48,7 @@ export const toFailure = (error: {
   message: string
   hint?: string | undefined
 }): Failure => ({
-  type: failureTypes.find(type => type === error.type) ?? 'error',
+  type: isFailureType(error.type) ? error.type : 'error',
   message: error.message,
   hint: error.hint ?? '',
 })

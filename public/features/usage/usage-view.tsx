@@ -209,8 +209,7 @@ export const UsageView = ({ days }: { days: UsageDays }) => {
       <ViewHead title={t('usage.title')}>
         <IconButton icon="download" label={t('usage.csv')} onClick={() => usage.exportCsv(days)} />
       </ViewHead>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
-      <div class="view-scroll" tabIndex={0}>
+      <ScrollBox class="view-scroll" label={t('usage.title')}>
         <div class="view-column view-wide">
           <nav class="segments" aria-label={t('usage.range')}>
             {USAGE_DAYS.map(count => (
@@ -237,7 +236,7 @@ export const UsageView = ({ days }: { days: UsageDays }) => {
             <p class="view-note">{t('app.loading')}</p>
           )}
         </div>
-      </div>
+      </ScrollBox>
     </>
   )
 }
