@@ -7,7 +7,7 @@ import { number } from './_table.ts'
 const ms = (times: readonly number[], ...shares: number[]) =>
   `${shares.map(share => number(percentile(times, share))).join(' / ')} ms`
 
-/** Until the catalogue has caught up with the files. */
+/** Until the catalog has caught up with the files. */
 const waitForAll = ({ client }: Service, count: number) =>
   waitUntil(`${count} sessions`, async () => {
     const { body } = await client.get('/api/sessions', { timeoutMs: 100_000 })

@@ -320,7 +320,7 @@ export const rules: readonly Rule[] = [
     good: [
       sample('lib/hub.ts', '/** The hub. */'),
       sample('lib/hub.ts', '/**\n * The hub.\n */'),
-      sample('public/style/a.css', '/* Colours. */'),
+      sample('public/style/a.css', '/* Colors. */'),
     ],
   },
   {

@@ -7,6 +7,9 @@ const WORDS = new Set(
     ' ',
   ),
 )
+/** British spellings, in identifiers, comments and test titles. */
+const BRITISH =
+  /^(?:colours?|behaviours?|catalogues?|licences?|judgements?|neighbours?|favourites?|greys?|(?:un)?(?:summar|normal|recogn|organ|initial|serial)is\w+)$/i
 /** In comments and test titles. */
 const PHRASES = /\b(?:stands?(?! for\b)|lies|goes on|as it is now)\b/gi
 
@@ -15,6 +18,7 @@ const LITERAL: Readonly<Record<string, string>> = {
   'lib/workspaces/upload.ts': 'room',
   'test/handlers/external-agent.test.ts': 'heard',
   'test/lib/agent/acp/memory.test.ts': 'heard',
+  'test/public/look.test.ts': 'colour grey',
   'test/spec/defects.test.ts': 'somebody',
 }
 
@@ -41,9 +45,9 @@ const find = (source: Source, code: string): string[] => {
     ...identifierWords(code),
   ].map(word => word.toLowerCase())
   const phrases = prose.flatMap(text => text.match(PHRASES) ?? []).map(found => found.toLowerCase())
-  return [...new Set([...words.filter(word => WORDS.has(word)), ...phrases])].filter(
-    word => !literal.includes(word),
-  )
+  return [
+    ...new Set([...words.filter(word => WORDS.has(word) || BRITISH.test(word)), ...phrases]),
+  ].filter(word => !literal.includes(word))
 }
 
 export const wordRule: Rule = {
@@ -53,6 +57,7 @@ export const wordRule: Rule = {
   except: { 'test/_words.ts': 'the list' },
   find,
   bad: [
+    { path: 'lib/base/a.ts', text: 'export const colourOf = 1' },
     { path: 'lib/base/a.ts', text: '/** For whoever comes late. */' },
     { path: 'lib/base/a.ts', text: 'export const houseRules = 1' },
     { path: 'lib/base/a.ts', text: '// What stands there.\nexport const a = 1' },

@@ -51,7 +51,7 @@ export const bytes = (
   { type, ...options }: ReplyOptions & { type: string },
 ): Reply => describe({ kind: 'bytes', data }, type, options)
 
-/** JSON that is text already, for example the catalogue's rows. */
+/** JSON that is text already, for example the catalog's rows. */
 export const jsonText = (data: Chunk | readonly Buffer[], options: ReplyOptions = {}): Reply =>
   describe({ kind: 'bytes', data }, JSON_TYPE, options)
 

@@ -19,12 +19,12 @@ export type OfferedModels = {
 /** `changed`: the caller stores `model` and reports the change. A blank session model is never stored. */
 export type CompatibleModel = { model: string; changed: boolean }
 
-const isOffered = (catalogue: OfferedModels, provider: string): boolean => {
+const isOffered = (catalog: OfferedModels, provider: string): boolean => {
   const id = toProviderId(provider)
   return (
-    id === catalogue.active ||
+    id === catalog.active ||
     id === 'demo' ||
-    catalogue.groups.some(group => toProviderId(group.provider_id) === id)
+    catalog.groups.some(group => toProviderId(group.provider_id) === id)
   )
 }
 
@@ -33,33 +33,31 @@ const isListed = ({ active, groups }: OfferedModels, id: string): boolean =>
   groups.some(group => group.provider_id === active && group.models.some(model => model.id === id))
 
 /** A bare id of a known family (gpt, claude, gemini) does not fit a provider of another family. */
-const fitsBare = (catalogue: OfferedModels, id: string): boolean => {
-  const family = toFamily(catalogue.active ?? '')
+const fitsBare = (catalog: OfferedModels, id: string): boolean => {
+  const family = toFamily(catalog.active ?? '')
   const [own] = /^(?:gpt|claude|gemini)/.exec(id.toLowerCase()) ?? []
-  return !family || !own || toFamily(own) === family || isListed(catalogue, id)
+  return !family || !own || toFamily(own) === family || isListed(catalog, id)
 }
 
 /** Unknown makers always fit; known ones need their own group, OpenRouter or an aggregator. */
-const fitsMaker = (catalogue: OfferedModels, id: string, prefix: string): boolean => {
+const fitsMaker = (catalog: OfferedModels, id: string, prefix: string): boolean => {
   const family = toFamily(prefix)
-  const active = catalogue.active ?? ''
+  const active = catalog.active ?? ''
   if (['', 'custom', 'openrouter'].includes(family)) return true
-  if (prefix === active || family === toFamily(active) || isListed(catalogue, id)) return true
-  return (
-    isOffered(catalogue, prefix) || isOffered(catalogue, 'openrouter') || AGGREGATORS.has(active)
-  )
+  if (prefix === active || family === toFamily(active) || isListed(catalog, id)) return true
+  return isOffered(catalog, prefix) || isOffered(catalog, 'openrouter') || AGGREGATORS.has(active)
 }
 
-const fits = (catalogue: OfferedModels, id: string): boolean => {
-  const customProviders = (catalogue.slugs ?? []).map(slug => ({
+const fits = (catalog: OfferedModels, id: string): boolean => {
+  const customProviders = (catalog.slugs ?? []).map(slug => ({
     slug,
     model: null,
     baseUrl: null,
   }))
   const hint = parseHint(id, customProviders)
-  if (hint) return isOffered(catalogue, hint.provider)
+  if (hint) return isOffered(catalog, hint.provider)
   const slash = id.indexOf('/')
-  return slash > 0 ? fitsMaker(catalogue, id, id.slice(0, slash)) : fitsBare(catalogue, id)
+  return slash > 0 ? fitsMaker(catalog, id, id.slice(0, slash)) : fitsBare(catalog, id)
 }
 
 /** A real provider may have a model called `demo`; otherwise the id means the scripted demo model. */
@@ -68,14 +66,14 @@ const isNamed = ({ groups }: OfferedModels, id: string): boolean =>
 
 export const compatibleModel = (
   sessionModel: string | null,
-  catalogue: OfferedModels,
+  catalog: OfferedModels,
 ): CompatibleModel => {
   const id = sessionModel?.trim() ?? ''
-  const { defaultModel } = catalogue
+  const { defaultModel } = catalog
   if (!id) return { model: defaultModel, changed: false }
-  if (id === 'demo' && !isNamed(catalogue, id))
+  if (id === 'demo' && !isNamed(catalog, id))
     return { model: defaultModel, changed: !!defaultModel }
-  const isKept = catalogue.active === null || !defaultModel || fits(catalogue, id)
+  const isKept = catalog.active === null || !defaultModel || fits(catalog, id)
   return isKept ? { model: id, changed: false } : { model: defaultModel, changed: true }
 }
 

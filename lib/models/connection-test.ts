@@ -33,7 +33,7 @@ export type ProbeResult = {
 
 export type ConnectionTestsOptions = {
   live: RemoteModels
-  catalogue: ModelCatalog
+  catalog: ModelCatalog
   trial: (
     input: { provider: string; model: string },
     endpoint: () => ModelEndpoint,
@@ -57,7 +57,7 @@ const variablesFor = (
 
 export type ConnectionTests = ReturnType<typeof createConnectionTests>
 
-export const createConnectionTests = ({ live, catalogue, trial }: ConnectionTestsOptions) => {
+export const createConnectionTests = ({ live, catalog, trial }: ConnectionTestsOptions) => {
   /** The home with the unsaved key and address applied. */
   const suppose = (
     home: ModelHome,
@@ -74,10 +74,10 @@ export const createConnectionTests = ({ live, catalogue, trial }: ConnectionTest
   const modelFor = async (home: ModelHome, provider: string, wanted: string): Promise<string> => {
     const setup = readSetup(home)
     if (wanted) return parseHint(parseModelId(wanted), setup.custom)?.model ?? wanted
-    const configured = resolveFor(home, effectiveDefault(home, catalogue.defaults(home)))
+    const configured = resolveFor(home, effectiveDefault(home, catalog.defaults(home)))
     if (configured.model && configured.provider && toProviderId(configured.provider) === provider)
       return configured.model
-    const id = smallestModel((await catalogue.of(home, provider)).ids)
+    const id = smallestModel((await catalog.of(home, provider)).ids)
     return parseHint(id, setup.custom)?.model ?? id
   }
 
@@ -102,7 +102,7 @@ export const createConnectionTests = ({ live, catalogue, trial }: ConnectionTest
         () => {
           if (!model) throw invalid('This provider has no model list. Name the model to test.')
           const pair = { model, provider, baseUrl: null }
-          return resolveEndpoint(supposed, catalogue.defaults(home), pair)
+          return resolveEndpoint(supposed, catalog.defaults(home), pair)
         },
         signal,
       )

@@ -67,17 +67,17 @@ export const createModelServices = ({
     models: (id: string) => agentModels(home.name ?? '', id),
   })
   const live = createRemoteModels(ask)
-  const catalogue = createModelCatalog({ live, prices: createPrices(), config, agents })
+  const catalog = createModelCatalog({ live, prices: createPrices(), config, agents })
   const trial = createTestCall({ providers, hintFor })
   const pools = createCredentialPools({ log, redact })
   return {
     /** For display; blank while the home's files cannot be read. */
-    default: ({ strict }: Home) => tolerating(() => catalogue.defaultModel(strict), ''),
-    defaults: ({ strict }: Home) => tolerating(() => catalogue.defaults(strict), config),
+    default: ({ strict }: Home) => tolerating(() => catalog.defaultModel(strict), ''),
+    defaults: ({ strict }: Home) => tolerating(() => catalog.defaults(strict), config),
     /** Await before a turn: loads what `endpoint` looks up. */
     async ready(home: Home): Promise<void> {
       try {
-        await catalogue.ready(home)
+        await catalog.ready(home)
       } catch (error) {
         // `endpoint` throws the reason once the turn has started.
         if (!(error instanceof UserError)) throw error
@@ -86,7 +86,7 @@ export const createModelServices = ({
     compatible: (home: Home, model: string | null) =>
       tolerating(
         () =>
-          compatibleFor(home, catalogue.defaults(home), model, {
+          compatibleFor(home, catalog.defaults(home), model, {
             live: provider => live.cached(home, provider),
             agents: agents(home),
           }),
@@ -96,9 +96,9 @@ export const createModelServices = ({
     endpoint: (home: Home, model: string, baseUrl?: string) =>
       resolveEndpoint(
         home,
-        catalogue.defaults(home),
+        catalog.defaults(home),
         { ...resolveFor(home, model), ...(baseUrl ? { baseUrl } : {}) },
-        catalogue.factsIn(home),
+        catalog.factsIn(home),
         pools.pickerFor(home),
       ),
     /** Key rotation and fallbacks of one turn. */
@@ -107,23 +107,23 @@ export const createModelServices = ({
         pools,
         home,
         endpointOf: (pair, pick) =>
-          resolveEndpoint(home, catalogue.defaults(home), pair, catalogue.factsIn(home), pick),
+          resolveEndpoint(home, catalog.defaults(home), pair, catalog.factsIn(home), pick),
       }),
     /** Resolves when all key statuses are written. */
     flush: pools.flush,
     /** For display; empty while the home's files cannot be read. */
     async list({ strict }: Home): Promise<ModelList> {
       try {
-        return await catalogue.list(strict)
+        return await catalog.list(strict)
       } catch (error) {
         if (!(error instanceof UserError)) throw error
         return { active_provider: null, default_model: '', groups: [] }
       }
     },
-    of: catalogue.of,
+    of: catalog.of,
     forget: live.forget,
     local: (home: Home) => findLocalServers(ask, home),
-    testing: createConnectionTests({ live, catalogue, trial }),
+    testing: createConnectionTests({ live, catalog, trial }),
     addEndpoint: (home: Home, endpoint: Endpoint) => addEndpoint(home, endpoint),
     /** Null or blank removes the key. Drops cached model lists, because another key may list other models. */
     async setKey(home: Home, provider: string, key: string | null) {

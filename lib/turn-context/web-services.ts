@@ -135,7 +135,7 @@ export const createWebServices = ({ auxiliaryFor, dispatcher }: WebServicesOptio
     extract: (home: Home, own: Own): WebExtractStore => ({
       async read(url, signal) {
         const [{ readPage }, opened] = await Promise.all([import('../web/extract.ts'), open(home)])
-        return readPage({ ...opened, summarise: summarizer(home, own, signal) }, url, signal)
+        return readPage({ ...opened, summarize: summarizer(home, own, signal) }, url, signal)
       },
     }),
 

@@ -10,7 +10,7 @@ export type ExtractDeps = {
   allow: Allow
   check: (url: URL) => void
   /** Summarizes a long page with the auxiliary model; null when there is none. */
-  summarise: ((text: string, about: { url: string; title: string }) => Promise<string>) | null
+  summarize: ((text: string, about: { url: string; title: string }) => Promise<string>) | null
 }
 
 const MAX_BYTES = 5 << 20
@@ -18,7 +18,7 @@ const TIMEOUT_MS = 30_000
 /** Longest text of one page for the model, in characters. */
 const MAX_CHARS = 20_000
 /** Longest input of a summary, in characters. */
-const MAX_SUMMARISED_CHARS = 200_000
+const MAX_SUMMARIZED_CHARS = 200_000
 
 const HTML = /^(?:text\/html|application\/xhtml\+xml)$/
 const TEXT =
@@ -43,7 +43,7 @@ export const readPage = async (
   address: string,
   signal: AbortSignal,
 ): Promise<Page> => {
-  const { fetch, allow, check, summarise } = deps
+  const { fetch, allow, check, summarize } = deps
   const fetched = await fetch(address, {
     signal,
     allow,
@@ -57,9 +57,9 @@ export const readPage = async (
   const { url, type } = fetched
   const raw = decode(fetched.bytes, fetched.charset)
   const { title, text } = HTML.test(type) ? readHtml(raw, url) : { title: '', text: raw.trim() }
-  if (text.length <= MAX_CHARS || !summarise) return { url, title, content: cut(text) }
+  if (text.length <= MAX_CHARS || !summarize) return { url, title, content: cut(text) }
   try {
-    const summary = await summarise(text.slice(0, MAX_SUMMARISED_CHARS), { url, title })
+    const summary = await summarize(text.slice(0, MAX_SUMMARIZED_CHARS), { url, title })
     return { url, title, content: `[Summary of ${text.length} characters]\n${summary}` }
   } catch (error) {
     if (signal.aborted) throw error

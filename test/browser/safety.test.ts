@@ -128,7 +128,7 @@ safety(
       const at = await openPage(app.url)
       for (const theme of ['dark', 'light', 'solarized', 'monokai', 'nord']) {
         await app.post('/api/settings', { theme })
-        // Widths change the layout, themes the colours: at full size each width in both of the usual themes.
+        // Widths change the layout, themes the colors: at full size each width in both of the usual themes.
         const isWhole = theme === 'dark' || (theme === 'light' && process.env.PROOF === 'full')
         for (const width of isWhole ? [1_440, 390, 320] : [1_440]) {
           const isUsual = theme === 'dark' || theme === 'light' || process.env.PROOF === 'full'

@@ -332,7 +332,7 @@ approvals(
         ],
       },
       { text: 'Blue it is.' },
-      { text: 'Colours' },
+      { text: 'Colors' },
     ],
     async chat => {
       const id = await chat.newSession()

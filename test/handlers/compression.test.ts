@@ -1,4 +1,4 @@
-/** Long conversations: summarised in time, by hand, after a refusal; nothing lost, everything undoable. */
+/** Long conversations: summarized in time, by hand, after a refusal; nothing lost, everything undoable. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'

@@ -1,4 +1,4 @@
-/** Usage over HTTP: from real turns, from journals others wrote, through a restart and a lost catalogue. */
+/** Usage over HTTP: from real turns, from journals others wrote, through a restart and a lost catalog. */
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
@@ -107,7 +107,7 @@ test('a turn counts once, under the model and provider that served it, also afte
     assert.equal([second.totals.turns, second.totals.input_tokens], [2, 240])
     await chat.app.restart()
     assert.equal(await spent(), second)
-    // The catalogue is a cache: lost, it is made again from the journals.
+    // The catalog is a cache: lost, it is made again from the journals.
     rmSync(join(chat.app.state, 'cache'), { recursive: true })
     await chat.app.restart()
     assert.equal(await spent(), second)

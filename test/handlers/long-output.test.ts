@@ -1,4 +1,4 @@
-/** What a page is sent of a long result: its beginning, its end, how it ended and how long it is – with the colours it was printed in. */
+/** What a page is sent of a long result: its beginning, its end, how it ended and how long it is – with the colors it was printed in. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createOutput } from '../../lib/agent/tools/command-output.ts'

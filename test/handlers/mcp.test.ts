@@ -163,7 +163,7 @@ test('tests a server with a real connection; disables tools one by one', async (
   await put(app, 'bad', { command: process.execPath, args: [odd, 'exit'] })
   const failed = await app.post('/api/mcp/test', { name: 'bad' })
   assert.equal([failed.body.ok, failed.body.tools], [false, []])
-  assert.match(failed.body.stderr, 'no licence')
+  assert.match(failed.body.stderr, 'no license')
 })
 
 test('each profile has its own servers', async ({ app }) => {

@@ -324,9 +324,9 @@ test('queued and steering messages survive kill -9 exactly once', async () => {
 test('answers a side question during a turn, with the conversation as context, and stores nothing', async () => {
   const { opened, open } = gate()
   const chat = await startChat(
-    { text: 'The cat is grey.' },
+    { text: 'The cat is gray.' },
     { text: 'Done.', gate: opened },
-    { text: ['Grey', ', of course.'], usage: { prompt_tokens: 40, completion_tokens: 2 } },
+    { text: ['Gray', ', of course.'], usage: { prompt_tokens: 40, completion_tokens: 2 } },
   )
   try {
     const { app } = chat
@@ -334,16 +334,16 @@ test('answers a side question during a turn, with the conversation as context, a
     await chat.turn(session_id, 'which cat?')
     const stream = await chat.send(session_id, 'work')
     await chat.provider.arrived(2)
-    const { body } = await app.post('/api/btw', { session_id, question: 'what colour?' })
+    const { body } = await app.post('/api/btw', { session_id, question: 'what color?' })
     assert.equal([body.session_id, body.parent_session_id], [session_id, session_id])
     const seen = await chat.follow(body.stream_id)
     assert.equal(types(seen), ['token', 'token', 'done', 'stream_end'])
-    assert.is(textOf(seen), 'Grey, of course.')
+    assert.is(textOf(seen), 'Gray, of course.')
     const { data } = seen[2]!
-    assert.equal([data.ephemeral, data.answer], [true, 'Grey, of course.'])
+    assert.equal([data.ephemeral, data.answer], [true, 'Gray, of course.'])
     const asked = chat.provider.requests[2]!.body
     assert.is(asked.tools, undefined)
-    assert.match(JSON.stringify(asked.messages), 'The cat is grey.')
+    assert.match(JSON.stringify(asked.messages), 'The cat is gray.')
     open()
     await chat.follow(stream)
     const { session } = (await app.get(`/api/session?session_id=${session_id}`)).body

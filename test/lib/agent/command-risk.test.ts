@@ -289,7 +289,7 @@ test('labels of older and newer allow-lists count', () => {
   assert.not(isAllowed('disk copy', ['recursive delete']))
 })
 
-test('normalised text', () => {
+test('normalized text', () => {
   assert.is(normalizeCommand('\u001b[1mｌｓ\0 \u001b[0m-l'), 'ls -l')
 })
 

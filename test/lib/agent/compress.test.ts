@@ -116,7 +116,7 @@ test('messages in between keep the boundary where no message would be hidden', (
   ]
   for (let threshold = 10; threshold < 1_000; threshold += 10) {
     const plan = planCompression(messages, { settings, threshold })
-    assert.is.not(plan?.tail, 4, `at ${threshold}: m5 would be hidden unsummarised`)
+    assert.is.not(plan?.tail, 4, `at ${threshold}: m5 would be hidden unsummarized`)
   }
 })
 

@@ -14,7 +14,7 @@ const Tree: z.ZodType = z
     },
   })
   .meta({ id: 'Tree' })
-const Colour = z.object({ name: z.string().default('red') }).meta({ id: 'Colour' })
+const Color = z.object({ name: z.string().default('red') }).meta({ id: 'Color' })
 
 const document = createOpenApiDocument(
   {
@@ -27,8 +27,8 @@ const document = createOpenApiDocument(
     'POST /api/session': endpoint({
       summary: 'save',
       public: true,
-      input: z.object({ message: Message, colour: Colour }),
-      output: Colour,
+      input: z.object({ message: Message, color: Color }),
+      output: Color,
       run: () => ({}) as never,
     }),
     'POST /api/upload': endpoint({
@@ -125,7 +125,7 @@ test('lists named schemas once, and every $ref resolves', () => {
   assert.not.match(text, '$defs')
   const { schemas } = document.components
   assert.ok(schemas.Session && schemas.Message && schemas.ToolCall && schemas.Tree && schemas.Error)
-  assert.ok(schemas.Colour && schemas.ColourOutput)
+  assert.ok(schemas.Color && schemas.ColorOutput)
   for (const [, ref = ''] of text.matchAll(/"\$ref":"([^"]+)"/g)) {
     assert.ok(schemas[/^#\/components\/schemas\/(.+)$/.exec(ref)?.[1] ?? ''], ref)
   }

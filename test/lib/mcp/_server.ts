@@ -62,8 +62,8 @@ const call = (id: number | undefined, name: unknown, args: unknown) => {
       send({ jsonrpc: '2.0', method: 'notifications/tools/list_changed' })
       return answer(id, text('grown'))
     case 'ask': {
-      const properties = { colour: { type: 'string', enum: ['red', 'blue'] } }
-      const requestedSchema = { type: 'object', properties, required: ['colour'] }
+      const properties = { color: { type: 'string', enum: ['red', 'blue'] } }
+      const requestedSchema = { type: 'object', properties, required: ['color'] }
       const asked = 1_000 + questions.size
       questions.set(asked, id)
       return send({
@@ -115,7 +115,7 @@ const receive = (message: Message & { result?: unknown }) => {
 }
 
 if (manner === 'exit') {
-  process.stderr.write('no licence found\n')
+  process.stderr.write('no license found\n')
   process.exit(2)
 }
 if (manner === 'garbage') {

@@ -142,7 +142,7 @@ test('reports a missing program, one that exits, and one that cannot list its to
     rows.map(({ state }) => state),
     ['failed', 'failed', 'failed'],
   )
-  assert.match(rows[1]?.stderr ?? '', 'no licence found')
+  assert.match(rows[1]?.stderr ?? '', 'no license found')
 })
 
 test('an unresponsive server delays one turn briefly, and later turns not at all', async ({
@@ -317,8 +317,8 @@ test('elicitation reaches the user, or is declined', async ({ mcp, dir }) => {
       },
     },
   )
-  assert.match(answered.content, '"colour":"blue"')
-  assert.equal(asked, [['Which one?\n\ncolour', ['red', 'blue']]])
+  assert.match(answered.content, '"color":"blue"')
+  assert.equal(asked, [['Which one?\n\ncolor', ['red', 'blue']]])
   assert.match((await run(tools, 'mcp_q_ask')).content, 'decline')
 })
 

@@ -72,7 +72,7 @@ const TABLE: Record<string, Row[]> = {
     ['openai/gpt-5.4', 'openai', ['openai gpt-5.4'], KEEP],
     ['openai/gpt-5.4', 'openai-codex', ['openai-codex gpt-5.4'], KEEP],
   ],
-  'a hint is kept while its provider is in the catalogue': [
+  'a hint is kept while its provider is in the catalog': [
     ['@openai:gpt-5.4', 'anthropic', ['openai @openai:x'], KEEP],
     ['@grok:grok-4.20', 'anthropic', ['xai @xai:x'], KEEP],
     ['@anthropic:x', 'anthropic', [], KEEP],
@@ -87,7 +87,7 @@ const TABLE: Record<string, Row[]> = {
 for (const [name, rows] of Object.entries(TABLE)) {
   test(name, () => {
     for (const [model, active, groups, result, fallback = 'the-default'] of rows) {
-      const catalogue = {
+      const catalog = {
         active,
         defaultModel: fallback,
         groups: groupsOf(...groups),
@@ -98,7 +98,7 @@ for (const [name, rows] of Object.entries(TABLE)) {
         default: { model: fallback, changed: true },
         blank: { model: fallback, changed: false },
       }[result]
-      assert.equal(compatibleModel(model, catalogue), expected, `${model} on ${active}`)
+      assert.equal(compatibleModel(model, catalog), expected, `${model} on ${active}`)
     }
   })
 }

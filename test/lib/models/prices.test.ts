@@ -83,7 +83,7 @@ test('the user’s configuration has precedence', async () => {
 
 test('list options have known values only', async () => {
   const live = createRemoteModels(createModelListFetcher())
-  const catalogue = createModelCatalog({ live, prices: createPrices(), config: bare })
+  const catalog = createModelCatalog({ live, prices: createPrices(), config: bare })
   const home = homeOf({
     config: {
       model: { provider: 'openai' },
@@ -93,7 +93,7 @@ test('list options have known values only', async () => {
     },
     dotenv: { OPENAI_API_KEY: 'sk-open-ai' },
   })
-  const { groups } = await catalogue.list(home)
+  const { groups } = await catalog.list(home)
   const sizes = groups[0]?.models.map(({ id, context_length }) => [id, context_length])
   assert.equal(sizes, [
     ['gpt-5.4', 7],

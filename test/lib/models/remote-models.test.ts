@@ -18,8 +18,8 @@ test.after.each(({ lists }) => lists.close())
 
 const services = (lists: ListServer, now?: () => number) => {
   const live = createRemoteModels(createModelListFetcher({ dispatcher: lists.dispatcher }), now)
-  const catalogue = createModelCatalog({ live, prices: createPrices(), config: bare })
-  return { live, catalogue }
+  const catalog = createModelCatalog({ live, prices: createPrices(), config: bare })
+  return { live, catalog }
 }
 
 const origins = (lists: ListServer) =>
@@ -30,25 +30,25 @@ const keys = (lists: ListServer) =>
 test('spec.md, Models: without a usable key nothing is fetched and the built-in list is used', async ({
   lists,
 }) => {
-  const { catalogue } = services(lists)
-  const found = await catalogue.of(homeOf({ env: { OPENROUTER_API_KEY: 'sk-or-other' } }), 'glm')
+  const { catalog } = services(lists)
+  const found = await catalog.of(homeOf({ env: { OPENROUTER_API_KEY: 'sk-or-other' } }), 'glm')
   assert.is(found.provider, 'zai')
   assert.is(found.ids[0], 'glm-5.1')
   assert.is(found.count, found.models.length)
   assert.equal(origins(lists), [])
-  assert.equal((await catalogue.of(homeOf({}), 'nobody')).ids, [])
+  assert.equal((await catalog.of(homeOf({}), 'nobody')).ids, [])
 })
 
 test('queries a provider at its own address with its own key only', async ({ lists }) => {
-  const { catalogue } = services(lists)
+  const { catalog } = services(lists)
   const home = homeOf({
     config: { model: { provider: 'openrouter', api_key: 'sk-model-key' }, api_key: 'sk-top-level' },
     dotenv: { DEEPSEEK_API_KEY: 'sk-deep-seek', OPENAI_API_KEY: 'sk-open-ai' },
   })
-  const { models, ids } = await catalogue.of(home, 'deep-seek')
+  const { models, ids } = await catalog.of(home, 'deep-seek')
   assert.equal(ids, ['live-1', 'live-2'])
   assert.equal(models[0], { id: 'live-1', label: 'Live 1' })
-  await catalogue.of(home, 'openai')
+  await catalog.of(home, 'openai')
   assert.equal(origins(lists), [
     'https://api.deepseek.com/v1/models',
     'https://api.openai.com/v1/models',
@@ -57,8 +57,8 @@ test('queries a provider at its own address with its own key only', async ({ lis
 })
 
 test('queries Anthropic with its own API', async ({ lists }) => {
-  const { catalogue } = services(lists)
-  await catalogue.of(homeOf({ dotenv: { ANTHROPIC_API_KEY: 'sk-ant-api-1' } }), 'claude')
+  const { catalog } = services(lists)
+  await catalog.of(homeOf({ dotenv: { ANTHROPIC_API_KEY: 'sk-ant-api-1' } }), 'claude')
   assert.equal(origins(lists), ['https://api.anthropic.com/v1/models?limit=1000'])
   assert.is(lists.asked[0]?.headers['x-api-key'], 'sk-ant-api-1')
   assert.is(lists.asked[0]?.headers['anthropic-version'], '2023-06-01')
@@ -68,28 +68,28 @@ test('queries Anthropic with its own API', async ({ lists }) => {
 test('spec.md, Models: the known endpoint gets only a provider-scoped key or model.api_key', async ({
   lists,
 }) => {
-  const { catalogue } = services(lists)
+  const { catalog } = services(lists)
   const only = (asked: { headers: Record<string, unknown> }) =>
     asked.headers['x-origin'] === 'https://api.minimax.chat' ? idsOf('mm') : { status: 404 }
   lists.answer = only
   const scoped = homeOf({ config: { providers: { minimax: { api_key: 'sk-scoped-key' } } } })
-  assert.equal((await catalogue.of(scoped, 'minimax')).ids, ['mm'])
+  assert.equal((await catalog.of(scoped, 'minimax')).ids, ['mm'])
   const asModel = homeOf({ config: { model: { provider: 'minimax', api_key: 'sk-model-key' } } })
-  assert.equal((await catalogue.of(asModel, 'minimax')).ids, ['mm'])
+  assert.equal((await catalog.of(asModel, 'minimax')).ids, ['mm'])
   assert.equal(keys(lists), ['Bearer sk-scoped-key', 'Bearer sk-model-key'])
   // A variable is not a provider-scoped key of config.yaml, nor is a key of another provider or of none.
   const others = homeOf({
     config: { api_key: 'sk-top-level', model: { provider: 'openai', api_key: 'sk-of-openai' } },
     env: { MINIMAX_API_KEY: 'sk-variable' },
   })
-  assert.is((await catalogue.of(others, 'minimax')).ids[0], 'MiniMax-M2.7')
+  assert.is((await catalog.of(others, 'minimax')).ids[0], 'MiniMax-M2.7')
   assert.is(lists.asked.length, 2)
 })
 
 test('custom_providers: queried at their address, else their configured models', async ({
   lists,
 }) => {
-  const { catalogue } = services(lists)
+  const { catalog } = services(lists)
   const home = homeOf({
     config: {
       custom_providers: [
@@ -97,18 +97,16 @@ test('custom_providers: queried at their address, else their configured models',
       ],
     },
   })
-  assert.equal((await catalogue.of(home, 'custom:my-box')).ids, ['live-1', 'live-2'])
+  assert.equal((await catalog.of(home, 'custom:my-box')).ids, ['live-1', 'live-2'])
   assert.equal(keys(lists), ['Bearer sk-my-box'])
-  assert.equal((await catalogue.of(home, 'custom')).models, [
-    { id: 'box/written', label: 'written' },
-  ])
-  const { groups } = await catalogue.list(home)
+  assert.equal((await catalog.of(home, 'custom')).models, [{ id: 'box/written', label: 'written' }])
+  const { groups } = await catalog.list(home)
   assert.equal(
     groups[0]?.models.map(({ id }) => id),
     ['live-1', 'live-2', 'box/written'],
   )
   lists.answer = { status: 500 }
-  const again = services(lists).catalogue
+  const again = services(lists).catalog
   assert.equal((await again.of(home, 'custom:my-box')).ids, ['box/written'])
 })
 
@@ -116,8 +114,8 @@ test('contract §5.6.3: queries model.base_url under /v1/models and lists it in 
   lists,
 }) => {
   const config = { model: { base_url: lists.url, api_key: 'sk-endpoint', default: 'live-2' } }
-  const { catalogue } = services(lists)
-  const list = await catalogue.list(homeOf({ config }))
+  const { catalog } = services(lists)
+  const list = await catalog.list(homeOf({ config }))
   assert.equal(origins(lists), [`${lists.url}/v1/models`])
   assert.is(lists.asked[0]?.headers['user-agent'], 'OpenAI/Python 1.0')
   assert.is(list.active_provider, 'custom')
@@ -132,19 +130,19 @@ test('contract §5.6.3: queries model.base_url under /v1/models and lists it in 
     },
   ])
   const versioned = { model: { base_url: `${lists.url}/v1/` } }
-  await services(lists).catalogue.list(homeOf({ config: versioned }))
+  await services(lists).catalog.list(homeOf({ config: versioned }))
   assert.is(origins(lists)[1], `${lists.url}/v1/models`)
 })
 
 test('a provider without a static list has its live one, prefixed when another is active', async ({
   lists,
 }) => {
-  const { catalogue } = services(lists)
+  const { catalog } = services(lists)
   const home = homeOf({
     config: { model: { provider: 'openai', default: 'gpt-5.4' } },
     dotenv: { OPENAI_API_KEY: 'sk-open-ai', NVIDIA_API_KEY: 'nv-key-1' },
   })
-  const { groups } = await catalogue.list(home)
+  const { groups } = await catalog.list(home)
   assert.equal(
     groups.map(({ provider_id }) => provider_id),
     ['nvidia', 'openai'],
@@ -160,13 +158,13 @@ test('a provider without a static list has its live one, prefixed when another i
 test('agent-home §2.2: a local server with one model needs no default', async ({ lists }) => {
   lists.answer = idsOf('llama3.2:3b')
   const home = homeOf({ config: { model: { base_url: `${lists.url}/v1` } } })
-  const { catalogue } = services(lists)
-  assert.is(catalogue.defaultModel(home), '')
-  await catalogue.ready(home)
-  assert.is(catalogue.defaultModel(home), 'llama3.2:3b')
-  assert.is((await catalogue.list(home)).default_model, 'llama3.2:3b')
+  const { catalog } = services(lists)
+  assert.is(catalog.defaultModel(home), '')
+  await catalog.ready(home)
+  assert.is(catalog.defaultModel(home), 'llama3.2:3b')
+  assert.is((await catalog.list(home)).default_model, 'llama3.2:3b')
   lists.answer = idsOf('one', 'two')
-  const two = services(lists).catalogue
+  const two = services(lists).catalog
   await two.ready(home)
   assert.is(two.defaultModel(home), '')
 })
@@ -212,9 +210,9 @@ test('concurrent requests share one fetch; a slow server delays the list only br
 }) => {
   lists.answer = { silent: true }
   const live = createRemoteModels(createModelListFetcher({ dispatcher: lists.dispatcher }))
-  const catalogue = createModelCatalog({ live, prices: createPrices(), config: bare, maxWaitMs: 1 })
+  const catalog = createModelCatalog({ live, prices: createPrices(), config: bare, maxWaitMs: 1 })
   const home = homeOf({ dotenv: { NVIDIA_API_KEY: 'nv-key-1', OPENAI_API_KEY: 'sk-open-ai' } })
-  const [first, second] = await Promise.all([catalogue.list(home), catalogue.list(home)])
+  const [first, second] = await Promise.all([catalog.list(home), catalog.list(home)])
   assert.equal(
     first.groups.map(({ provider_id }) => provider_id),
     ['openai'],

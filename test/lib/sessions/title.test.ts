@@ -26,7 +26,7 @@ const CLEAN: [string, string | null][] = [
   ['I need to write a title', null],
   ['Let me think about this', null],
   ["Here's a title for you", null],
-  ['We should summarise', null],
+  ['We should summarize', null],
   ['<think>The user wants', null],
   ['Plain title', 'Plain title'],
   ['Title: Night Trains', 'Night Trains'],

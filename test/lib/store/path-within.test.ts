@@ -16,7 +16,7 @@ test.before(() => {
   dir = realpathSync(mkdtempSync(join(tmpdir(), 'inside-')))
   root = join(dir, 'root')
   mkdirSync(join(root, 'sub'), { recursive: true })
-  mkdirSync(join(dir, 'root-neighbour'))
+  mkdirSync(join(dir, 'root-neighbor'))
   writeFileSync(join(dir, 'secret'), 'x')
   writeFileSync(join(root, 'sub', 'file'), 'x')
   symlinkSync(join(dir, 'secret'), join(root, 'link'))
@@ -36,7 +36,7 @@ for (const path of [
   'up/secret',
   'up',
   'dangling',
-  '../root-neighbour',
+  '../root-neighbor',
   'sub/\0',
   'dangling/below',
 ])
@@ -66,7 +66,7 @@ test('the root may be a symlink, and absolute paths inside are accepted', () => 
 
 test('the root is inside itself, a sibling with the same prefix is not', () => {
   assert.ok(isInside(root, root))
-  assert.not(isInside(root, join(dir, 'root-neighbour')))
+  assert.not(isInside(root, join(dir, 'root-neighbor')))
   assert.ok(isInside('/', root))
 })
 

@@ -170,7 +170,7 @@ test('converts a page to text: the article, absolute links, its charset', async 
     fetch: leading('127.0.0.1'),
     allow: here,
     check: () => undefined,
-    summarise: null,
+    summarize: null,
   }
   const read = (path: string) =>
     readPage(deps, `http://public.example:${port}${path}`, new AbortController().signal)
@@ -197,20 +197,20 @@ test('summarizes a long page with a model, or truncates it without one', async (
   const deps = { fetch: leading('127.0.0.1'), allow: here, check: () => undefined }
   const { signal } = new AbortController()
   const url = `http://public.example:${port}/long`
-  const cut = await readPage({ ...deps, summarise: null }, url, signal)
+  const cut = await readPage({ ...deps, summarize: null }, url, signal)
   assert.match(cut.content, /25003 more characters of this page are not shown/)
   const given: string[] = []
-  const summarise = async (long: string) => {
+  const summarize = async (long: string) => {
     given.push(long)
     return 'It is about words.'
   }
-  const short = await readPage({ ...deps, summarise }, url, signal)
+  const short = await readPage({ ...deps, summarize }, url, signal)
   assert.is(short.content, '[Summary of 45003 characters]\nIt is about words.')
   assert.ok(given[0]?.endsWith('END'))
   const failing = async () => {
     throw new Error('nobody')
   }
-  assert.is((await readPage({ ...deps, summarise: failing }, url, signal)).content, cut.content)
+  assert.is((await readPage({ ...deps, summarize: failing }, url, signal)).content, cut.content)
 })
 
 test.run()
