@@ -4,17 +4,25 @@ import { randomBytes } from 'node:crypto'
 import { StringDecoder } from 'node:string_decoder'
 import { stripVTControlCharacters } from 'node:util'
 import {
+  type Exit,
   killGroup,
   readThrottled,
   spawnGroup,
   terminateGroup,
   waitForClose,
 } from './base/process.ts'
-import type { Processes, ProcessStart, ProcessView } from './agent/tool-services.ts'
+import type {
+  Processes,
+  ProcessHandover,
+  ProcessStart,
+  ProcessView,
+} from './agent/tool-services.ts'
 
 /** agent-home §8.2. */
 const MAX_OUTPUT_CHARS = 200_000
 const MAX_PROCESSES = 64
+/** Running at the same time in a session. Each exceeded its time limit, so more of them are likely a mistake. */
+const MAX_ADOPTED = 8
 const FINISHED_RETENTION_MS = 30 * 60_000
 /** Between SIGTERM and SIGKILL. */
 const KILL_AFTER_MS = 1_000
@@ -24,7 +32,9 @@ const WRITE_TIMEOUT_MS = 5_000
 type Entry = {
   id: string
   owner: string
-  given: ProcessStart
+  given: Pick<ProcessStart, 'command' | 'cwd' | 'notify'>
+  /** It was started in the foreground. */
+  isAdopted: boolean
   child: ChildProcess
   startedAt: number
   endedAt: number | null
@@ -51,21 +61,23 @@ export type ProcessesOptions = {
   onEnded?: (sessionId: string, view: ProcessView) => void
   finishedRetentionMs?: number
   maxProcesses?: number
+  maxAdopted?: number
 }
 
 const isRunning = ({ endedAt }: Entry): boolean => endedAt === null
 
-const collectOutput = (entry: Entry): void => {
-  const { stdout } = entry.child
-  const decoder = new StringDecoder('utf8')
-  const add = (text: string) => {
-    entry.text += text
-    const excess = entry.text.length - MAX_OUTPUT_CHARS
-    if (excess > MAX_OUTPUT_CHARS / 4) {
-      entry.text = entry.text.slice(excess)
-      entry.droppedChars += excess
-    }
+const addOutput = (entry: Entry, text: string): void => {
+  entry.text += text
+  const excess = entry.text.length - MAX_OUTPUT_CHARS
+  if (excess > MAX_OUTPUT_CHARS / 4) {
+    entry.text = entry.text.slice(excess)
+    entry.droppedChars += excess
   }
+}
+
+const collectOutput = (entry: Entry, decoder: StringDecoder): void => {
+  const { stdout } = entry.child
+  const add = (text: string) => addOutput(entry, text)
   readThrottled(stdout, bytes => add(decoder.write(bytes)))
   stdout?.once('end', () => add(decoder.end()))
 }
@@ -88,6 +100,8 @@ const pollOutput = (entry: Entry): string => {
 
 const writeInput = (entry: Entry, data: string): Promise<void> => {
   if (!isRunning(entry)) throw new Error('The process has ended.')
+  if (!entry.child.stdin)
+    throw new Error('The process has no input, because it was not started with background=true.')
   if (data.length > MAX_INPUT_CHARS)
     throw new Error(`At most ${MAX_INPUT_CHARS} characters can be written at once.`)
   return new Promise((resolve, reject) => {
@@ -126,29 +140,40 @@ const terminate = async (entry: Entry): Promise<void> => {
   killGroup(entry.child, 'SIGKILL')
 }
 
+const createEntry = (
+  own: Pick<Entry, 'owner' | 'given' | 'isAdopted' | 'child' | 'startedAt'>,
+): Entry => ({
+  ...own,
+  id: `proc_${randomBytes(6).toString('hex')}`,
+  endedAt: null,
+  exitCode: null,
+  text: '',
+  droppedChars: 0,
+  polledChars: 0,
+  typed: '',
+  ended: Promise.resolve(),
+})
+
 const spawnEntry = (owner: string, given: ProcessStart, startedAt: number): Entry => {
   const child = spawnGroup(given.file, given.args, {
     cwd: given.cwd,
     env: given.env,
     stdio: ['pipe', 'pipe', 'ignore'],
   })
-  const entry: Entry = {
-    id: `proc_${randomBytes(6).toString('hex')}`,
-    owner,
-    given,
-    child,
-    startedAt,
-    endedAt: null,
-    exitCode: null,
-    text: '',
-    droppedChars: 0,
-    polledChars: 0,
-    typed: '',
-    ended: Promise.resolve(),
-  }
-  collectOutput(entry)
+  const entry = createEntry({ owner, given, isAdopted: false, child, startedAt })
+  collectOutput(entry, new StringDecoder('utf8'))
   // EPIPE after the process exited: its status says so.
-  child.stdin?.on('error', () => undefined)
+  child.stdin.on('error', () => undefined)
+  return entry
+}
+
+const adoptEntry = (owner: string, given: ProcessHandover, startedAt: number): Entry => {
+  const { child, output, decoder } = given
+  const entry = createEntry({ owner, given, isAdopted: true, child, startedAt })
+  entry.droppedChars = output.omitted
+  addOutput(entry, output.text)
+  entry.polledChars = entry.droppedChars + entry.text.length
+  collectOutput(entry, decoder)
   return entry
 }
 
@@ -161,6 +186,7 @@ const waitForSpawn = (child: ChildProcess): Promise<void> =>
 export const createProcessRegistry = (options: ProcessesOptions) => {
   const { now, onEnded, resolve } = options
   const { finishedRetentionMs = FINISHED_RETENTION_MS, maxProcesses = MAX_PROCESSES } = options
+  const { maxAdopted = MAX_ADOPTED } = options
   const entries = new Map<string, Entry>()
   let isClosed = false
 
@@ -194,9 +220,9 @@ export const createProcessRegistry = (options: ProcessesOptions) => {
     entries.delete(finished.id)
   }
 
-  const watch = async (entry: Entry): Promise<void> => {
+  const watch = async (entry: Entry, closed: Promise<Exit>): Promise<void> => {
     // A failed spawn is reported by `start`.
-    const exit = await waitForClose(entry.child).catch(() => null)
+    const exit = await closed.catch(() => null)
     if (!exit) return
     entry.exitCode = exit.code ?? (exit.signal === 'SIGKILL' ? 137 : 143)
     entry.endedAt = now()
@@ -207,7 +233,7 @@ export const createProcessRegistry = (options: ProcessesOptions) => {
     if (isClosed) throw new Error('The server is shutting down.')
     requireCapacity()
     const entry = spawnEntry(owner, given, now())
-    entry.ended = watch(entry)
+    entry.ended = watch(entry, waitForClose(entry.child))
     // Registered before the spawn is confirmed: the limit must hold for processes started at the same time.
     entries.set(entry.id, entry)
     try {
@@ -217,6 +243,18 @@ export const createProcessRegistry = (options: ProcessesOptions) => {
       throw error
     }
     entry.child.on('error', () => undefined)
+    return toView(entry)
+  }
+
+  const adopt = (owner: string, given: ProcessHandover): ProcessView => {
+    if (isClosed) throw new Error('The server is shutting down.')
+    const adopted = ofSession(owner).filter(entry => entry.isAdopted && isRunning(entry))
+    if (adopted.length >= maxAdopted)
+      throw new Error(`${maxAdopted} commands were moved to the background already.`)
+    requireCapacity()
+    const entry = adoptEntry(owner, given, now() - given.elapsedMs / 1_000)
+    entry.ended = watch(entry, given.closed)
+    entries.set(entry.id, entry)
     return toView(entry)
   }
 
@@ -234,6 +272,7 @@ export const createProcessRegistry = (options: ProcessesOptions) => {
     /** The processes of one session; those of others are not visible. */
     of: (owner: string): Processes => ({
       start: given => start(owner, given),
+      adopt: given => adopt(owner, given),
       list() {
         dropExpired()
         return ofSession(owner).map(toView)

@@ -1,4 +1,7 @@
 /** Services the engine passes to tools: approval requests, secret masking, background processes. Types only. */
+import type { ChildProcess } from 'node:child_process'
+import type { StringDecoder } from 'node:string_decoder'
+import type { Exit } from '../base/process.ts'
 import type { ApprovalChoice } from '../schema/question.ts'
 
 /** Asks the user before something risky runs. */
@@ -53,9 +56,28 @@ export type ProcessStart = {
   notify: boolean
 }
 
+/** A running foreground command that becomes a background process. Its stdout has no reader any more. */
+export type ProcessHandover = {
+  command: string
+  cwd: string
+  child: ChildProcess
+  /** Resolves when it has exited and its output has been read. */
+  closed: Promise<Exit>
+  /** Milliseconds it has run so far. */
+  elapsedMs: number
+  /** What it has printed; `omitted` characters before that are gone. */
+  output: { text: string; omitted: number }
+  /** Holds the first bytes of a character whose other bytes are still to come. */
+  decoder: StringDecoder
+  /** Notify the user when it exits. */
+  notify: boolean
+}
+
 /** Background processes of one session. Methods throw a sentence when the process does not exist or the action fails. */
 export type Processes = {
   start: (options: ProcessStart) => Promise<ProcessView>
+  /** Synchronous, so that no output is lost or read twice. `poll` returns only what it prints from now on. */
+  adopt: (running: ProcessHandover) => ProcessView
   list: () => ProcessView[]
   view: (id: string) => ProcessView
   /** The output that is still stored; `left_out`: characters dropped from its start. */

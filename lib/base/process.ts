@@ -57,8 +57,11 @@ const LINGER_MS = 100
 /** or after this time at the latest. */
 const MAX_LINGER_MS = 5_000
 
-const bytesRead = ({ stdout, stderr }: ChildProcess): number =>
-  [stdout, stderr].reduce((sum, pipe) => sum + ((pipe as Socket | null)?.bytesRead ?? 0), 0)
+const pipesOf = (child: ChildProcess): Socket[] =>
+  child.stdio.slice(1).flatMap(pipe => (pipe ? [pipe as Socket] : []))
+
+const bytesRead = (child: ChildProcess): number =>
+  pipesOf(child).reduce((sum, { bytesRead: bytes }) => sum + bytes, 0)
 
 /**
  * Resolves when the program has exited and its output has been read. Pipes that its background children still hold are
@@ -78,8 +81,7 @@ export const waitForClose = (child: ChildProcess, onExit?: () => void): Promise<
           seen = read
           return
         }
-        child.stdout?.destroy()
-        child.stderr?.destroy()
+        for (const pipe of pipesOf(child)) pipe.destroy()
       }, LINGER_MS)
       child.once('close', () => {
         clearInterval(linger)
@@ -91,17 +93,25 @@ export const waitForClose = (child: ChildProcess, onExit?: () => void): Promise<
 const BYTES_PER_SLICE = 1024 * 1024
 const SLICE_MS = 50
 
-/** Reads at most about 20 MB/s, so that a program that prints without end does not block the event loop. */
-export const readThrottled = (stream: Readable | null, write: (bytes: Buffer) => void): void => {
+/**
+ * Reads at most about 20 MB/s, so that a program that prints without end does not block the event loop. Returns a
+ * function that ends it. A reader that is attached in the same tick misses nothing.
+ */
+export const readThrottled = (
+  stream: Readable | null,
+  write: (bytes: Buffer) => void,
+): (() => void) => {
   let slice = 0
-  stream?.on('data', (bytes: Buffer) => {
+  const onData = (bytes: Buffer) => {
     write(bytes)
     slice += bytes.length
     if (slice < BYTES_PER_SLICE) return
     slice = 0
-    stream.pause()
-    setTimeout(() => stream.resume(), SLICE_MS)
-  })
+    stream?.pause()
+    setTimeout(() => stream?.resume(), SLICE_MS)
+  }
+  stream?.on('data', onData)
+  return () => stream?.off('data', onData)
 }
 
 export type RunOptions = {

@@ -76,6 +76,10 @@ diff('results: JSON, cut JSON, text', () => {
   assert.is(parseResult('{"success":false,"error":"nope"}').error, 'nope')
   const run = parseResult('{"output":"a\\nb","exit_code":2}')
   assert.equal([run.failed, run.exitCode, run.body], [true, 2, { kind: 'output', text: 'a\nb' }])
+  const moved = parseResult(
+    '{"output":"a","session_id":"proc_1","pid":7,"exit_code":null,"error":null}',
+  )
+  assert.equal([moved.failed, moved.isInBackground, run.isInBackground], [false, true, false])
   const cut = parseResult('{"exit_code":0,"output":"line one\\nline tw\\u00')
   assert.equal(cut.body, { kind: 'output', text: 'line one\nline tw' })
   assert.is(parseResult(JSON.stringify({ success: true, diff: sample })).body.kind, 'diff')

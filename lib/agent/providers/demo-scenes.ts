@@ -134,6 +134,7 @@ const reportCommand = (json: Record<string, unknown>): string => {
   const printed = output === '' ? 'It printed nothing.' : `It printed:\n\n${fenced(output)}`
   const error = asString(json.error)
   if (error !== '') return `The command did not finish by itself. ${error}\n\n${printed}`
+  if (json.exit_code === null) return `The command still runs in the background. ${printed}`
   return json.exit_code === 0
     ? `The command ended well (exit code 0). ${printed}`
     : `The command failed with exit code ${json.exit_code}. ${printed}`

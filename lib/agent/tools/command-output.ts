@@ -13,6 +13,8 @@ const LIVE_EVERY_MS = 40
 
 export type Printed = { output: string; colored?: string }
 
+export type CommandOutput = ReturnType<typeof createOutput>
+
 /** `live` is called with batched pieces, colors kept; `text` returns head and tail. */
 export const createOutput = (live: (text: string) => void) => {
   const decoder = new StringDecoder('utf8')
@@ -58,6 +60,17 @@ export const createOutput = (live: (text: string) => void) => {
     end(): void {
       add(decoder.end())
       flush()
+    },
+    /** Ends the live output of a program that is still running: what it printed, and the decoder for the rest. */
+    handOver() {
+      flush()
+      return {
+        decoder,
+        output:
+          held > MAX_WHOLE_CHARS
+            ? { text: tail, omitted: held - tail.length }
+            : { text: whole.join(''), omitted: 0 },
+      }
     },
     /** The text for the model and, with colors, for the page: long output without its middle, with the path of the full text. */
     text(spill: (text: string) => string | null = () => null): Printed {

@@ -1,4 +1,4 @@
-/** Tool: lists, reads, feeds, and ends background processes. */
+/** Tool: lists background processes, reads their output, sends them input, and kills them. */
 import { z } from 'zod'
 import { truncateMiddle } from '../long-result.ts'
 import type { ProcessView, Processes } from '../tool-services.ts'
@@ -12,15 +12,15 @@ const MAX_POLL_CHARS = 20_000
 
 const input = z.object({
   action: z.enum(['list', 'poll', 'log', 'wait', 'kill', 'write', 'submit']),
-  session_id: z.string().optional().describe('The process, as terminal answered it: proc_…'),
-  data: z.string().optional().describe('write: sent as it is. submit: sent with a line end.'),
+  session_id: z.string().optional().describe('proc_…, as returned by terminal.'),
+  data: z.string().optional().describe('Text for write; submit adds a newline.'),
   timeout: z
     .number()
     .min(1)
     .default(DEFAULT_WAIT_S)
     .transform(seconds => Math.min(seconds, MAX_WAIT_S))
-    .describe('wait: seconds at most.'),
-  offset: z.int().min(0).default(0).describe('log: first line, from 0.'),
+    .describe('wait: maximum seconds.'),
+  offset: z.int().min(0).default(0).describe('log: first line, counted from 0.'),
   limit: z.int().min(1).max(2_000).default(200).describe('log: number of lines.'),
 })
 type Input = z.output<typeof input>
@@ -104,7 +104,7 @@ const act = async (ctx: ToolContext, processes: Processes, given: Input): Promis
 export const processTool: Tool<typeof input> = {
   name: 'process',
   summary:
-    'Look after programs started with terminal background=true. list: all of this conversation. poll: what was printed since the last poll. log: lines of the kept output, the newest without offset. wait: until it ends or timeout. kill: end it with everything it started. write, submit: send input. They outlive the turn, and end with the conversation or the service.',
+    'Control commands that run in the background. list: all of this chat. poll: output since the last poll. log: lines of output, the last ones without offset. wait: until it exits or timeout. kill: end it and its child processes. write, submit: send input to a command started with background=true.',
   input,
   kind: 'execute',
   preview: ({ action, session_id }) => (session_id ? `${action} ${session_id}` : action),

@@ -122,17 +122,23 @@ function Outcome({ state, startedAt, duration, result, failed }: OutcomeProps) {
   }
   const body = result?.body
   const exit = result?.exitCode
+  const isInBackground = !failed && result?.isInBackground === true
   return (
     <span class="tool-outcome">
       {body?.kind === 'matches' && <span>{t('tool.matches', { count: body.total })}</span>}
       {failed && typeof exit === 'number' && exit !== 0 && (
         <span>{t('tool.exit', { code: `${exit}` })}</span>
       )}
+      {isInBackground && <span>{t('tool.background')}</span>}
       {duration !== null && duration >= 0.1 && <span>{formatSeconds(duration)}</span>}
-      <span class="tx-sr">
-        {failed ? t('tool.failed') : result ? t('tool.ok') : t('tool.waiting')}
-      </span>
-      {failed ? <Icon name="close" size={14} /> : result && <Icon name="check" size={14} />}
+      {!isInBackground && (
+        <span class="tx-sr">
+          {failed ? t('tool.failed') : result ? t('tool.ok') : t('tool.waiting')}
+        </span>
+      )}
+      {(failed || result) && (
+        <Icon name={failed ? 'close' : isInBackground ? 'clock' : 'check'} size={14} />
+      )}
     </span>
   )
 }

@@ -10,6 +10,8 @@ export type Match = { path: string; line: number | null; text: string }
 
 export type ToolResult = {
   failed: boolean
+  /** The command was started in, or moved to, the background. */
+  isInBackground: boolean
   exitCode: number | null
   body:
     | { kind: 'output'; text: string }
@@ -47,11 +49,13 @@ const parsePlain = (content: string): ToolResult => {
   const exitCode = typeof fields.exit_code === 'number' ? fields.exit_code : null
   const error = typeof fields.error === 'string' ? fields.error.trim() : ''
   const failed = (exitCode !== null && exitCode !== 0) || fields.success === false || error !== ''
-  return { failed, exitCode, error, body: bodyOf(fields, error) }
+  const isInBackground = typeof fields.session_id === 'string' && typeof fields.pid === 'number'
+  return { failed, isInBackground, exitCode, error, body: bodyOf(fields, error) }
 }
 
 const plain = (text: string): ToolResult => ({
   failed: /^(error|failed|traceback)\b/i.test(text),
+  isInBackground: false,
   exitCode: null,
   error: '',
   body: text ? { kind: 'text', text } : { kind: 'nothing' },

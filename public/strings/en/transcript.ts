@@ -52,6 +52,7 @@ export const enTranscript = {
   'tool.failed': 'Failed',
   'tool.waiting': 'No result',
   'tool.exit': 'exit {code}',
+  'tool.background': 'In the background',
   'tool.arguments': 'Arguments',
   'tool.output': 'Output',
   'tool.empty': 'No output',

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as later } from 'node:timers/promises'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { createProcessRegistry } from '../../../../lib/processes.ts'
 import { type Bench, createBench, refused } from './_context.ts'
 
 const test = suite('terminal')
@@ -16,9 +17,23 @@ test.after.each(() => bench.close())
 
 const run = (command: string, more: object = {}) => bench.json('terminal', { command, ...more })
 
-/** Until the process is gone; bounded. */
+/** Gives the bench background processes of the session `a`. */
+const withProcesses = (options: { maxAdopted?: number } = {}) => {
+  const exits: [string, number | null][] = []
+  const registry = createProcessRegistry({
+    ...options,
+    now: () => Date.now() / 1_000,
+    onEnded: (_, { command, exit_code }) => exits.push([command, exit_code]),
+  })
+  bench.ctx.processes = registry.of('a')
+  return { registry, exits }
+}
+const processTool = (action: string, session_id: string, more: object = {}) =>
+  bench.json('process', { action, session_id, ...more })
+
+/** Until the process is gone; bounded. An orphan is gone when the system's first process has collected it. */
 const gone = async (pid: number): Promise<boolean> => {
-  for (let round = 0; round < 100; round++) {
+  for (let round = 0; round < 500; round++) {
     try {
       process.kill(pid, 0)
     } catch {
@@ -124,6 +139,89 @@ test('a command that prints without end is stopped like any other', async () => 
   const result = await run('yes', { timeout: 1 })
   assert.is(result.exit_code, 124)
   assert.ok(result.output.length < 50_100)
+})
+
+test('a command that outlives its limit moves to the background: output complete, exit code later', async () => {
+  const { registry, exits } = withProcesses()
+  // The letter é is two bytes; the first is printed before the limit, the second after it.
+  bench.write(
+    'slow.sh',
+    "echo first; printf 'caf\\303'; until [ -e more ]; do sleep 0.02; done; printf '\\251\\n'; exit 7",
+  )
+  bench.say('once')
+  const command = 'sh slow.sh'
+  const moved = await run(command, { timeout: 1, notify_on_complete: true })
+  assert.equal([moved.output, moved.exit_code, moved.error], ['first\ncaf', null, null])
+  assert.match(moved.note, /Still running after 1 seconds/)
+  assert.is(bench.printed.join(''), 'first\ncaf')
+  const { session_id: id } = moved
+  const [listed] = (await bench.json('process', { action: 'list' })).processes
+  assert.equal([listed.session_id, listed.command, listed.status], [id, command, 'running'])
+  assert.ok(listed.uptime >= 1)
+  assert.is((await processTool('poll', id)).output, '')
+  assert.match(await refused(processTool('submit', id, { data: 'x' })), 'no input')
+  bench.write('more', '')
+  const waited = await processTool('wait', id, { timeout: 20 })
+  assert.equal([waited.status, waited.exit_code, waited.output], ['exited', 7, 'first\ncafé\n'])
+  assert.is((await processTool('poll', id)).output, 'é\n')
+  assert.equal(exits, [[command, 7]])
+  assert.is(bench.printed.join(''), 'first\ncaf', 'live output ends with the result')
+  await registry.close()
+})
+
+test('a loud command loses nothing when it moves; what it left running is killed with it', async () => {
+  const { registry } = withProcesses()
+  bench.say('once')
+  bench.write('loud.sh', 'sleep 600 & echo $!; i=0; while :; do i=$((i+1)); echo $i; done')
+  const moved = await run('exec sh loud.sh', { timeout: 1 })
+  const child = Number(moved.output.split('\n', 1)[0])
+  const killed = await processTool('kill', moved.session_id)
+  assert.equal([killed.status, killed.exit_code], ['exited', 143])
+  const { output, first_line, total_lines } = await processTool('log', moved.session_id, {
+    limit: 2_000,
+  })
+  const numbers = output.split('\n').slice(0, -1).map(Number)
+  assert.ok(numbers.every((each: number, at: number) => at === 0 || each === numbers[at - 1] + 1))
+  assert.is(first_line + 2_000, total_lines)
+  assert.ok(await gone(child))
+  assert.ok(await gone(moved.pid))
+  await registry.close()
+})
+
+test('stopping the turn leaves a moved command running; closing the service ends it', async () => {
+  const { registry } = withProcesses()
+  const moved = await run('sleep 600', { timeout: 1 })
+  bench.stop()
+  const { status } = registry.of('a').view(moved.session_id)
+  assert.is(status, 'running')
+  await registry.close()
+  assert.ok(await gone(moved.pid))
+})
+
+test('the number of moved commands is limited: the next one is stopped, and the result says why', async () => {
+  const { registry } = withProcesses({ maxAdopted: 1 })
+  const [first, second] = await Promise.all(
+    [0, 1].map(() => run('echo $$; sleep 600', { timeout: 1 })),
+  )
+  const [moved, stopped] = first.exit_code === null ? [first, second] : [second, first]
+  assert.is(moved.exit_code, null)
+  assert.is(stopped.exit_code, 124)
+  assert.match(stopped.error, /^Stopped after 1 seconds\. 1 commands were moved/)
+  assert.ok(await gone(Number(stopped.output)))
+  await registry.close()
+})
+
+test('a command that has exited in time is not moved because of what it left running', async () => {
+  const { registry } = withProcesses()
+  bench.say('once')
+  bench.write(
+    'left.sh',
+    '(i=0; while [ $i -lt 60 ]; do i=$((i+1)); echo $i; sleep 0.03; done) & exit 3',
+  )
+  const result = await run('sh left.sh', { timeout: 1 })
+  assert.is(result.exit_code, 3)
+  assert.equal((await bench.json('process', { action: 'list' })).processes, [])
+  await registry.close()
 })
 
 test.run()
