@@ -221,6 +221,7 @@ export const routes = {
   'GET /api/chat/stream/status': chat.status,
   'GET /api/chat/cancel': chat.cancel,
   'POST /api/chat/cancel': chat.cancel,
+  'POST /api/chat/retry': chat.retry,
   'POST /api/chat': chat.sync,
   'GET /api/events': events.events,
 

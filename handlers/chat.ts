@@ -111,3 +111,28 @@ export const cancel = endpoint({
     stream_id,
   }),
 })
+
+export const retry = endpoint({
+  summary: 'Repeat the failed model call of a turn now instead of at the end of its wait',
+  input: z.object({
+    stream_id: z.string(),
+    /** Position in the turn's log up to which the client has read: a wait that it has not seen is not ended. */
+    pos: z.number().int().min(0).optional(),
+  }),
+  output: z.object({
+    ok: z.literal(true),
+    retried: z.boolean(),
+    stream_id: z.string(),
+    /** Why nothing was retried. */
+    message: z.string().optional(),
+  }),
+  run: (ctx, { stream_id, pos }) => {
+    const retried = ctx.app.turns.retryNow(stream_id, pos)
+    return {
+      ok: true as const,
+      retried,
+      stream_id,
+      ...(retried ? {} : { message: 'No model call of this turn is waiting to be retried.' }),
+    }
+  },
+})

@@ -66,6 +66,8 @@ const completeOnce = async (run: Run, messageId: string, withTools: boolean): Pr
     notice: text => emitNoticeOnce(run, text),
     maxAttempts: request.maxAttempts,
     attemptLimit: failure => request.attemptLimit?.(failure, endpoint),
+    maxRetryWaitMs: request.maxRetryWaitMs,
+    onRetryWait: request.onRetryWait,
   })
   if (run.verifiedEndpoint !== endpoint) request.onEndpointSuccess?.(endpoint)
   run.verifiedEndpoint = endpoint

@@ -3,9 +3,9 @@ import { messageOf } from '../errors.ts'
 import { type RawCall, parseArguments } from './tool-calls.ts'
 import { ProviderFailure } from './failure.ts'
 import { shiftPositions } from './providers/content-order.ts'
-import { raceAbort, retryDelayMs, type Wait } from './retry.ts'
+import { MAX_RETRY_WAIT_MS, raceAbort, retryDelayMs, retryReasonOf, type Wait } from './retry.ts'
 import type { UsageMeter } from './usage-meter.ts'
-import type { Emit, Provider, ProviderDelta, ProviderRequest } from './types.ts'
+import type { AgentRequest, Emit, Provider, ProviderDelta, ProviderRequest } from './types.ts'
 
 /** Attempts after a broken stream or an overloaded server; about a minute with the delays of `retry.ts`. */
 const MAX_ATTEMPTS_OVERLOADED = 6
@@ -45,7 +45,7 @@ export type CompleteOptions = {
   maxAttempts?: number
   /** How often it is worth making while it fails like this; never more than `tries`. */
   attemptLimit?: (failure: ProviderFailure) => number | undefined
-}
+} & Pick<AgentRequest, 'maxRetryWaitMs' | 'onRetryWait'>
 
 type Part = Reply & { finish: Extract<ProviderDelta, { type: 'finish' }>['reason'] }
 
@@ -66,8 +66,11 @@ export const complete = async (options: CompleteOptions): Promise<Reply> => {
     message: string,
   ) => {
     const delayMs = failure ? retryDelayMs(attempt, failure, options.random) : 0
-    emit({ type: 'retry', messageId, attempt, attempts, delayMs, message })
-    await options.wait(delayMs, request.signal)
+    const reason = failure ? retryReasonOf(failure) : ('cut' as const)
+    const provider = request.endpoint.providerName ?? request.endpoint.provider
+    const event = { messageId, attempt, attempts, message, reason, provider }
+    emit({ type: 'retry', ...event, delayMs })
+    if (await waitOrRetryNow(options, delayMs)) emit({ type: 'retry', ...event, delayMs: 0 })
     // Only the last part failed: stream the parts before it again.
     if (reply.reasoning !== '') emit({ type: 'reasoning', messageId, text: reply.reasoning })
     if (reply.text !== '') emit({ type: 'token', messageId, text: reply.text })
@@ -82,7 +85,8 @@ export const complete = async (options: CompleteOptions): Promise<Reply> => {
       // Not a provider error: `emit` failed to write. A retry would not help.
       if (!(failure instanceof ProviderFailure)) throw failure
       const maxAttempts = attemptLimitOf(options, failure)
-      if (failure.retryable && ++counts.failed < maxAttempts) {
+      const isSoon = (failure.retryAfterMs ?? 0) <= (options.maxRetryWaitMs ?? MAX_RETRY_WAIT_MS)
+      if (failure.retryable && isSoon && ++counts.failed < maxAttempts) {
         await retry(counts.failed, maxAttempts, failure, failure.message)
         continue
       }
@@ -130,6 +134,21 @@ export const complete = async (options: CompleteOptions): Promise<Reply> => {
     }
     followUp = followUpOf(reply, CONTINUE)
   }
+}
+
+/** True when the user ended the wait. */
+const waitOrRetryNow = async (
+  { request, wait, onRetryWait }: CompleteOptions,
+  delayMs: number,
+): Promise<boolean> => {
+  const end = new AbortController()
+  const remove = onRetryWait?.(() => end.abort())
+  try {
+    await wait(delayMs, request.signal, end.signal)
+  } finally {
+    remove?.()
+  }
+  return end.signal.aborted
 }
 
 const attemptLimitOf = (

@@ -194,8 +194,20 @@ const HINTS: Partial<Record<FailureType, string>> = {
 
 export const hintFor = (type: FailureType): string | undefined => HINTS[type]
 
+const LONG_WAIT_MS = 60_000
+
+/** `45 s`, `12 min`, `3 h` */
+export const formatDuration = (ms: number): string => {
+  if (ms < 90_000) return `${Math.ceil(ms / 1_000)} s`
+  return ms < 5_400_000 ? `${Math.ceil(ms / 60_000)} min` : `${Math.ceil(ms / 3_600_000)} h`
+}
+
 /** The failure of an outcome. */
 export const toFailure = (failure: ProviderFailure): Failure => {
-  const hint = hintFor(failure.type)
+  const { type, retryAfterMs = 0 } = failure
+  const hint =
+    type === 'rate_limit' && retryAfterMs >= LONG_WAIT_MS
+      ? `The provider asks to wait ${formatDuration(retryAfterMs)}. Send again then, or choose another model.`
+      : hintFor(type)
   return { type: failure.type, message: failure.message, ...(hint !== undefined && { hint }) }
 }

@@ -1,12 +1,17 @@
 /** Retry delays, and waiting that an abort signal ends. */
+import type { RetryReason } from '../schema/retry.ts'
 import type { ProviderFailure } from './failure.ts'
 
-export type Wait = (ms: number, signal: AbortSignal) => Promise<void>
+/** Rejects with the reason of `signal`; `end` ends the wait early. */
+export type Wait = (ms: number, signal: AbortSignal, end?: AbortSignal) => Promise<void>
 
 const BASE_MS = 2_000
 const CAP_MS = 60_000
-/** Upper bound of the delay a provider may request. */
-const RETRY_AFTER_CAP_MS = 120_000
+/**
+ * The longest requested delay that is waited for, unless the turn says otherwise. Limits per hour end within it; for a longer
+ * one the call fails, because the user has other plans by then, and a call before that time would fail again.
+ */
+export const MAX_RETRY_WAIT_MS = 3_600_000
 
 /**
  * Exponential backoff with jitter over half the delay, so that turns that failed together do not retry together.
@@ -20,25 +25,44 @@ export const retryDelayMs = (
   if (failure?.retryAfterMs !== undefined) {
     // A provider that requests no delay but keeps failing gets a minimum.
     const minMs = attempt > 2 ? BASE_MS / 2 : 0
-    return Math.min(Math.max(Math.ceil(failure.retryAfterMs), minMs), RETRY_AFTER_CAP_MS)
+    return Math.max(Math.ceil(failure.retryAfterMs), minMs)
   }
   const full = Math.min(BASE_MS * 2 ** (attempt - 1), CAP_MS)
   return Math.round(full / 2 + (full / 2) * random())
 }
 
-/** Resolves after `ms`, rejects with the signal's reason as soon as it is aborted. */
-export const wait: Wait = (ms, signal) =>
+const OVERLOADED = /overloaded|server is busy|capacity/i
+
+/** Why a call is repeated. 529 is Anthropic's status for an overloaded service, in use by others as well. */
+export const retryReasonOf = ({
+  type,
+  status,
+  isUnreachable,
+  message,
+}: ProviderFailure): RetryReason => {
+  if (type === 'rate_limit') return 'rate_limit'
+  if (type === 'no_response') return 'empty'
+  if (type !== 'network') return 'error'
+  if (isUnreachable) return 'unreachable'
+  if (status === 503 || status === 529 || OVERLOADED.test(message)) return 'overloaded'
+  return status === undefined ? 'connection' : 'server_error'
+}
+
+/** Resolves after `ms`. */
+export const wait: Wait = (ms, signal, end) =>
   new Promise((resolve, reject) => {
     if (signal.aborted) return reject(signal.reason)
-    const stop = () => {
+    if (end?.aborted) return resolve()
+    const settle = () => {
       clearTimeout(timer)
-      reject(signal.reason)
+      signal.removeEventListener('abort', settle)
+      end?.removeEventListener('abort', settle)
+      if (signal.aborted) reject(signal.reason)
+      else resolve()
     }
-    const timer = setTimeout(() => {
-      signal.removeEventListener('abort', stop)
-      resolve()
-    }, ms)
-    signal.addEventListener('abort', stop, { once: true })
+    const timer = setTimeout(settle, ms)
+    signal.addEventListener('abort', settle, { once: true })
+    end?.addEventListener('abort', settle, { once: true })
   })
 
 /** Settles with `promise`, or rejects with the signal's reason, whichever is first. */

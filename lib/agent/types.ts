@@ -1,5 +1,6 @@
 /** Contracts of the engine: request in, events out, one outcome. No HTTP, sessions, profiles or environment in here. */
 import type { z } from 'zod'
+import type { AgentEvent, Emit } from './events.ts'
 import type { FailureType } from '../schema/event.ts'
 import type { ToolCall } from '../schema/message.ts'
 import type { ApprovalChoice } from '../schema/question.ts'
@@ -27,6 +28,8 @@ export type Effort = 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh'
 /** One model at one address, ready to be called: {provider, model} with address, key and limits resolved. */
 export type ModelEndpoint = {
   provider: string
+  /** Display name of the provider; the address of an unnamed custom endpoint. */
+  providerName?: string
   model: string
   apiMode: ApiMode
   /** Without trailing slash; empty for `demo`. */
@@ -117,6 +120,7 @@ export type Provider = (request: ProviderRequest) => AsyncGenerator<ProviderDelt
 export type Providers = Readonly<Partial<Record<ApiMode, Provider>>>
 
 export type { ApprovalRequest }
+export type { AgentEvent, Emit }
 
 /**
  * Hard limits from the home's configuration (`approvals.deny`, an unsupported terminal backend, …). No approval, session
@@ -250,6 +254,13 @@ export type AgentRequest = {
   maxAttempts?: number
   /** Lower limit of attempts for this failure; undefined leaves `maxAttempts` in force. */
   attemptLimit?: (failure: ProviderFailure, endpoint: ModelEndpoint) => number | undefined
+  /** A call whose provider asks to wait longer than this fails. Absent: an hour. */
+  maxRetryWaitMs?: number
+  /**
+   * Called when the wait before a retry begins, subagents included: `retryNow` ends it. Returns a function to call when
+   * the wait is over.
+   */
+  onRetryWait?: (retryNow: () => void) => () => void
   /** Called once per run and endpoint after the first successful call. Must not throw. */
   onEndpointSuccess?: (endpoint: ModelEndpoint) => void
   /** Used by external agents only. */
@@ -327,61 +338,6 @@ export type RunMessage = WireMessage & {
   /** Command output as in `content`, with its ANSI colors, for the page. */
   _output?: string
 }
-
-export type AgentEvent =
-  | { type: 'token'; messageId: string; text: string; owner?: SubagentRef }
-  | { type: 'reasoning'; messageId: string; text: string; owner?: SubagentRef }
-  /**
-   * Everything streamed for the message is void. The call is repeated after `delayMs` and streams under the same id.
-   * `attempt`: failed attempts so far; `attempts`: the maximum.
-   */
-  | {
-      type: 'retry'
-      messageId: string
-      attempt: number
-      attempts: number
-      delayMs: number
-      message: string
-      owner?: SubagentRef
-    }
-  /** Must be recorded before later events: an assistant message precedes its tool calls; results follow in source order. */
-  | { type: 'message'; message: RunMessage; steeringKey?: string }
-  | {
-      type: 'tool'
-      callId: string
-      name: string
-      preview: string | null
-      args: Record<string, unknown>
-      owner?: SubagentRef
-    }
-  | { type: 'tool_output'; callId: string; text: string; owner?: SubagentRef }
-  | {
-      type: 'tool_complete'
-      callId: string
-      name: string
-      preview: string | null
-      args: Record<string, unknown>
-      durationMs: number
-      isError: boolean
-      owner?: SubagentRef
-    }
-  | { type: 'warning'; kind: string; message: string }
-  /** Compaction has started. */
-  | { type: 'compressing'; tokens: number }
-  /** Must be recorded: `text` replaces the messages from `first` to `last`; null ids: none of them is in the transcript. */
-  | {
-      type: 'compressed'
-      first: string | null
-      last: string | null
-      text: string
-      beforeTokens: number
-      afterTokens: number
-    }
-  /** A subagent has started or ended. */
-  | { type: 'subagent'; owner: SubagentRef; goal: string; status: SubagentStatus }
-
-/** Synchronous, must not throw. */
-export type Emit = (event: AgentEvent) => void
 
 export type Failure = { type: FailureType; message: string; hint?: string }
 

@@ -110,7 +110,7 @@ export const createSideQuestions = (deps: SideQuestionsOptions) => {
     const mask = createStreamMask()
     const show = (event: AgentEvent): void => {
       if (event.type === 'token' || event.type === 'reasoning' || event.type === 'retry')
-        log.append(toTurnEvent(event, deps.redact))
+        log.append(toTurnEvent(event, deps.redact, deps.now()))
     }
     const outcome = await deps.agent(
       {

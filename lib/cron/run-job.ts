@@ -10,7 +10,12 @@ import type { RunResult } from './scheduler.ts'
 import { runScript } from './job-script.ts'
 
 export type StartedTurn = {
-  turn: { sessionId: string; streamId: string; log: { position(): number } }
+  turn: {
+    sessionId: string
+    streamId: string
+    log: { position(): number }
+    retries: { isWaiting(): boolean }
+  }
   result: Promise<Outcome | null>
 }
 
@@ -82,7 +87,9 @@ export const createJobRunner = (deps: RunJobOptions) => {
     const seen = { position: -1, atMs: performance.now() }
     const look = (): void => {
       const position = turn.log.position()
-      if (position !== seen.position) Object.assign(seen, { position, atMs: performance.now() })
+      // The wait before a retry is bounded by the engine.
+      if (position !== seen.position || turn.retries.isWaiting())
+        Object.assign(seen, { position, atMs: performance.now() })
       else if (performance.now() - seen.atMs >= idleMs)
         outOfTime(`Stopped: nothing happened for ${idleMs / 1_000} seconds.`)
     }

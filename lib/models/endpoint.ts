@@ -153,6 +153,9 @@ export const configuredContextLength = (
 export const providerName = (setup: ModelSetup, provider: string): string =>
   customEntry(setup, provider)?.name ?? setup.providers.get(provider)?.name ?? displayName(provider)
 
+const isUnnamed = (setup: ModelSetup, provider: string): boolean =>
+  /^custom(?::|$)/.test(provider) && !customEntry(setup, provider)?.name
+
 /** Writing to the one-hour cache costs twice the input price; the price table lists the five-minute cache. */
 const withHourCache = (
   price: ModelEndpoint['price'],
@@ -201,6 +204,7 @@ export const resolveEndpoint = (
   const facts = factsOf(provider, pair.model)
   return {
     provider,
+    providerName: isUnnamed(setup, provider) ? new URL(keyed.baseUrl).host : name,
     model: pair.model,
     apiMode,
     ...keyed,

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { Message } from './message.ts'
 import { Approval, Clarify } from './question.ts'
 import { Queued } from './queue.ts'
+import { PendingRetry, RetryReason } from './retry.ts'
 import { SessionRow } from './session.ts'
 import { SummaryRef } from './summary.ts'
 import { SubagentStatus } from './subagent.ts'
@@ -53,8 +54,9 @@ export const TurnEvent = z.discriminatedUnion('type', [
   event('token', { text: z.string(), message_id: z.string() }),
   event('reasoning', { text: z.string(), message_id: z.string() }),
   /**
-   * The call is retried in `delay_ms`: discard what was streamed for this message; it is streamed again under the same id.
-   * `attempt` calls have failed, of at most `attempts`.
+   * The call is retried in `delay_ms`, at `until`: discard what was streamed for this message; it is streamed again under
+   * the same id. `attempt` calls have failed, of at most `attempts`. Other fields are as in `PendingRetry`. A second event
+   * with a delay of 0 follows when the user ends the wait.
    */
   event('retry', {
     message_id: z.string(),
@@ -62,6 +64,9 @@ export const TurnEvent = z.discriminatedUnion('type', [
     attempts: z.number().optional(),
     delay_ms: z.number(),
     message: z.string(),
+    until: z.number().optional(),
+    reason: RetryReason.optional(),
+    provider: z.string().optional(),
   }),
   /** A finished message, already in the transcript. Tool output over 4 000 characters is truncated as in a paged read. */
   event('message', { message: Message }),
@@ -74,7 +79,7 @@ export const TurnEvent = z.discriminatedUnion('type', [
     duration: z.number().nullable(),
     is_error: z.boolean(),
   }),
-  /** A subagent starts or ends (`status`), or streams; `again`: the reason why its streamed text is discarded. */
+  /** A subagent starts or ends (`status`), or streams; `again`: the reason why its streamed text is discarded; `retry` is when it is streamed again. */
   event('subagent', {
     parent_tid: z.string(),
     task_index: z.number(),
@@ -83,6 +88,7 @@ export const TurnEvent = z.discriminatedUnion('type', [
     text: z.string().optional(),
     reasoning: z.string().optional(),
     again: z.string().optional(),
+    retry: PendingRetry.optional(),
   }),
   z.object({ type: z.literal('approval'), data: Approval }),
   z.object({ type: z.literal('clarify'), data: Clarify }),

@@ -4,6 +4,7 @@ import { Message } from './message.ts'
 import { Question } from './question.ts'
 import { SummaryRef } from './summary.ts'
 import { Queued } from './queue.ts'
+import { PendingRetry } from './retry.ts'
 import { LiveSubagent } from './subagent.ts'
 import { Usage } from './usage.ts'
 
@@ -82,15 +83,7 @@ export const LiveTurn = z
     ),
     /** Running subagents, nested ones included. */
     subagents: z.array(LiveSubagent).optional(),
-    /** A failed model call is retried at `until` (seconds since 1970). `attempt` calls have failed, of at most `attempts`. */
-    retry: z
-      .object({
-        attempt: z.number(),
-        attempts: z.number(),
-        until: z.number(),
-        message: z.string(),
-      })
-      .optional(),
+    retry: PendingRetry.optional(),
   })
   .meta({ id: 'LiveTurn' })
 export type LiveTurn = z.infer<typeof LiveTurn>

@@ -1,5 +1,6 @@
 /** State of a running subagent: its task, its tool calls, and the end of its text. */
 import { z } from 'zod'
+import { PendingRetry } from './retry.ts'
 
 export const SubagentStatus = z.enum(['running', 'completed', 'failed', 'interrupted'])
 export type SubagentStatus = z.infer<typeof SubagentStatus>
@@ -31,6 +32,7 @@ export const LiveSubagent = z
     /** The end of its streamed text and reasoning. */
     text: z.string(),
     reasoning: z.string(),
+    retry: PendingRetry.optional(),
   })
   .meta({ id: 'LiveSubagent' })
 export type LiveSubagent = z.infer<typeof LiveSubagent>

@@ -83,6 +83,12 @@ export type TurnContextOptions = {
 /** More attempts when unattended: about three minutes with backoff. */
 const UNATTENDED_MAX_ATTEMPTS = 8
 
+/**
+ * A provider may ask to wait; unattended, no longer than this: no one is there to end the wait, the scheduled tasks behind
+ * this one wait too, and most tasks run again.
+ */
+const UNATTENDED_MAX_RETRY_WAIT_MS = 15 * 60_000
+
 /** Attempts per model call (agent-home §2.2); undefined uses the engine's default. */
 const maxAttemptsOf = ({ config, unattended }: TurnScope): number | undefined => {
   const configured = config.agent.api_max_retries
@@ -189,6 +195,7 @@ export const createTurnContextFactory =
             deps.toolOutput.saveBytes(id, callId, bytes, ending),
           ...recovery,
           maxAttempts: maxAttemptsOf(scope),
+          ...(unattended && { maxRetryWaitMs: UNATTENDED_MAX_RETRY_WAIT_MS }),
           compression: deps.compressions.forTurn(id, home, endpoint),
           delegation: deps.delegationFor(scope),
           checkBudget: deps.budgetFor(scope, questions.approve),

@@ -2,6 +2,7 @@
 import type { AgentEvent, SubagentRef } from '../agent/types.ts'
 import type { LiveSubagent, SubagentStep } from '../schema/subagent.ts'
 import { shortArgs } from './short-args.ts'
+import { toPendingRetry } from './to-stream-event.ts'
 
 const MAX_STEPS = 60
 const MAX_OUTPUT_CHARS = 2_000
@@ -35,6 +36,8 @@ export const createLiveSubagents = (now: () => number) => {
     apply(event: AgentEvent): void {
       if (!('owner' in event) || !event.owner) return
       const agent = of(event.owner)
+      // Anything that follows ends the wait.
+      agent.retry = event.type === 'retry' ? toPendingRetry(event, now()) : undefined
       switch (event.type) {
         case 'subagent':
           agent.goal = event.goal

@@ -3,6 +3,7 @@ import type { AgentEvent, RunMessage } from '../agent/types.ts'
 import type { LiveTurn } from '../schema/session.ts'
 import { createLiveSubagents } from './live-subagents.ts'
 import { shortArgs } from './short-args.ts'
+import { toPendingRetry } from './to-stream-event.ts'
 
 const MAX_OUTPUT_CHARS = 8_000
 
@@ -65,12 +66,7 @@ export const createLiveState = (now: () => number) => {
           if (text !== '') withdrawn = { text, reasoning }
           text = ''
           reasoning = ''
-          retry = {
-            attempt: event.attempt,
-            attempts: event.attempts,
-            until: now() + event.delayMs / 1_000,
-            message: event.message,
-          }
+          retry = toPendingRetry(event, now())
           break
         case 'message':
           finishMessage(event.message)
@@ -93,8 +89,11 @@ export const createLiveState = (now: () => number) => {
         case 'tool_complete':
           tools.delete(event.callId)
           break
-        case 'subagent':
         case 'warning':
+          // Another key or model is called instead of waiting.
+          if (event.kind === 'rotated' || event.kind === 'fallback') retry = undefined
+          break
+        case 'subagent':
         case 'compressing':
         case 'compressed':
           break

@@ -22,6 +22,7 @@ import { createLiveState } from './live-turn.ts'
 import { createStreamMask } from './mask-stream.ts'
 import { createQuestions, type Questions } from './questions.ts'
 import { recoverTurns } from './recover.ts'
+import { createRetryWaits } from './retry-waits.ts'
 import type { Turn, TurnContext, Unattended } from './turn.ts'
 import { publishTurnStart, recordTurnEnd, recordTurnStart, type UserInput } from './turn-journal.ts'
 
@@ -82,6 +83,7 @@ const buildTurn = (
     live: createLiveState(now),
     mask: createStreamMask(),
     controller: new AbortController(),
+    retries: createRetryWaits(log.position),
     messageIds: [],
     usage: emptyUsage,
     context: null,
@@ -183,6 +185,15 @@ export const createTurns = (options: TurnsOptions) => {
       if (!turn || turn.over) return false
       endings.stop(turn, failure)
       return true
+    },
+
+    /**
+     * Repeats failed model calls of a turn now, including those of its subagents, instead of at the end of their wait.
+     * `seen`: only waits that were announced up to this position of its log. False when there are none.
+     */
+    retryNow(streamId: string, seen?: number): boolean {
+      const turn = active.byStream(streamId)
+      return turn !== undefined && !turn.over && turn.retries.end(seen)
     },
 
     live: active.live,

@@ -3,6 +3,7 @@ import { formatTokens } from '../agent/tokens.ts'
 import type { AgentEvent, SubagentRef } from '../agent/types.ts'
 import type { TurnEvent } from '../schema/event.ts'
 import type { Message } from '../schema/message.ts'
+import type { PendingRetry } from '../schema/retry.ts'
 import type { SummaryRef } from '../schema/summary.ts'
 import { truncateColored } from '../agent/colors.ts'
 import { shortArgs } from './short-args.ts'
@@ -51,10 +52,30 @@ export const toCompressedEvent = (
   },
 })
 
-/** Converts every event except those that need their recorded form. Streamed text was masked by `mask-stream.ts`. */
+type RetryEvent = Extract<AgentEvent, { type: 'retry' }>
+
+/** `now` in seconds since 1970. */
+export const toPendingRetry = (
+  { attempt, attempts, delayMs, reason, provider, message }: RetryEvent,
+  now: number,
+): PendingRetry => ({
+  attempt,
+  attempts,
+  delay_ms: delayMs,
+  until: now + delayMs / 1_000,
+  message,
+  ...(reason && { reason }),
+  ...(provider !== undefined && { provider }),
+})
+
+/**
+ * Converts every event except those that need their recorded form. Streamed text was masked by `mask-stream.ts`. `now` in
+ * seconds since 1970.
+ */
 export const toTurnEvent = (
   event: Exclude<AgentEvent, { type: 'message' | 'compressed' }>,
   redact: Redact,
+  now: number,
 ): TurnEvent => {
   switch (event.type) {
     case 'token':
@@ -67,19 +88,17 @@ export const toTurnEvent = (
         type: event.type,
         data: { text: event.text, message_id: event.messageId },
       }
-    case 'retry':
-      if (event.owner)
-        return { type: 'subagent', data: { ...ownerFields(event.owner), again: event.message } }
+    case 'retry': {
+      const retry = toPendingRetry({ ...event, message: redact(event.message) }, now)
+      if (event.owner) {
+        const owner = ownerFields(event.owner)
+        return { type: 'subagent', data: { ...owner, again: retry.message, retry } }
+      }
       return {
         type: 'retry',
-        data: {
-          message_id: event.messageId,
-          attempt: event.attempt,
-          attempts: event.attempts,
-          delay_ms: event.delayMs,
-          message: redact(event.message),
-        },
+        data: { message_id: event.messageId, ...retry, delay_ms: event.delayMs },
       }
+    }
     case 'tool':
       return {
         type: 'tool',

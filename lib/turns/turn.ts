@@ -18,6 +18,7 @@ import type { ApprovalChoice } from '../schema/question.ts'
 import { closingMessages, CANCEL_MARKER, failureText } from './interrupted-turn.ts'
 import type { Usage } from '../schema/usage.ts'
 import type { EventLog } from './event-log.ts'
+import type { RetryWaits } from './retry-waits.ts'
 import type { LiveState } from './live-turn.ts'
 import type { StreamMask } from './mask-stream.ts'
 import { elide, toCompressedEvent, toTurnEvent } from './to-stream-event.ts'
@@ -42,6 +43,7 @@ export type Turn = {
   readonly live: LiveState
   readonly mask: StreamMask
   readonly controller: AbortController
+  readonly retries: RetryWaits
   readonly messageIds: string[]
   /** Usage so far, including subagents. */
   usage: Usage
@@ -53,7 +55,10 @@ export type Turn = {
 }
 
 /** The engine's request without what the turn itself adds. */
-export type BoundRequest = Omit<AgentRequest, 'endpoint' | 'history' | 'signal' | 'now' | 'onUsage'>
+export type BoundRequest = Omit<
+  AgentRequest,
+  'endpoint' | 'history' | 'signal' | 'now' | 'onUsage' | 'onRetryWait'
+>
 
 /** What a turn is given, bound to its session and home. */
 export type TurnContext = {
@@ -81,7 +86,9 @@ export const recordMessage = (
   turn.log.append({ type: 'message', data: { message: elide(recorded) } })
 }
 
-const apply = (turn: Turn, context: TurnContext, now: () => number, event: AgentEvent): void => {
+const apply = (turn: Turn, context: TurnContext, now: () => number, given: AgentEvent): void => {
+  const event =
+    given.type === 'retry' ? { ...given, message: context.redact(given.message) } : given
   if (event.type === 'message') {
     const { content } = event.message
     const message = {
@@ -96,7 +103,7 @@ const apply = (turn: Turn, context: TurnContext, now: () => number, event: Agent
   } else if (event.type === 'compressed') {
     turn.log.append(toCompressedEvent(event, context.recordSummary(event)))
   } else {
-    turn.log.append(toTurnEvent(event, context.redact))
+    turn.log.append(toTurnEvent(event, context.redact, now()))
   }
   turn.live.apply(event)
 }
@@ -154,6 +161,7 @@ export const runAgent = async (
       signal,
       now: () => now() * 1_000,
       onUsage,
+      onRetryWait: turn.retries.add,
     }
     signal.throwIfAborted()
     return context.agent({ ...request, history: context.history() }, event =>

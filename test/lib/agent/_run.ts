@@ -66,9 +66,9 @@ export const run = async (
   let next = 0
   const agent = createAgent({
     random: () => 1,
-    wait: (ms, signal) => {
+    wait: (ms, signal, end) => {
       waits.push(ms)
-      return wait(ms, signal)
+      return wait(ms, signal, end)
     },
   })
   const outcome = await agent(

@@ -31,13 +31,20 @@ test('a failure that will not pass is not retried', async () => {
   assert.equal(waits, [])
 })
 
-test('honors Retry-After up to two minutes', async () => {
+test('waits as long as the provider asks; fails when that is over the limit of the turn', async () => {
   const busy = (retryAfterMs: number) => new ProviderFailure('rate_limit', 'busy', { retryAfterMs })
   const { outcome, waits } = await run(
     scripted([busy(7000)], [busy(900_000)], [text('x')]).provider,
   )
   assert.is(outcome.status, 'finished')
-  assert.equal(waits, [7000, 120_000])
+  assert.equal(waits, [7000, 900_000])
+  for (const [retryAfterMs, maxRetryWaitMs] of [
+    [3_600_001, undefined],
+    [900_001, 900_000],
+  ] as const) {
+    const late = await run(scripted([busy(retryAfterMs)]).provider, { maxRetryWaitMs })
+    assert.equal([late.outcome.failure?.type, late.waits], ['rate_limit', []])
+  }
 })
 
 test('retries empty responses, then gives up', async () => {

@@ -2,6 +2,7 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { ProviderFailure } from '../../../lib/agent/failure.ts'
+import { wait } from '../../../lib/agent/retry.ts'
 import { finish, run, scripted, shape, text, thought } from './_run.ts'
 
 const test = suite('retries')
@@ -23,7 +24,74 @@ test('six attempts, announced, with doubling waits', async () => {
     attempts: 6,
     delayMs: 2000,
     message: 'down',
+    reason: 'connection',
+    provider: 'custom',
   })
+})
+
+test('gives the reason of each retry', async () => {
+  const network = (message: string, status?: number) =>
+    new ProviderFailure('network', message, { status })
+  for (const [failure, reason] of [
+    [new ProviderFailure('rate_limit', 'slow'), 'rate_limit'],
+    [network('Overloaded', 529), 'overloaded'],
+    [network('Busy', 503), 'overloaded'],
+    [network('The server is overloaded'), 'overloaded'],
+    [network('Oops', 500), 'server_error'],
+    [network('The connection broke off'), 'connection'],
+    [new ProviderFailure('network', 'refused', { isUnreachable: true }), 'unreachable'],
+    [new ProviderFailure('no_response', 'empty'), 'empty'],
+    [new ProviderFailure('error', 'odd', { retryable: true }), 'error'],
+  ] as const) {
+    const { events } = await run(scripted([failure], [text('x')]).provider)
+    assert.is(events[0]?.type === 'retry' && events[0].reason, reason)
+  }
+})
+
+test('ends the wait early, announces it, and removes the handle when the wait is over', async () => {
+  const pending = new Set<() => void>()
+  const { events } = await run(
+    scripted([down], [down], [text('x')]).provider,
+    {
+      onRetryWait(retryNow) {
+        pending.add(retryNow)
+        return () => pending.delete(retryNow)
+      },
+    },
+    () => {},
+    // Only the first wait ends early.
+    async (ms, signal, end) => {
+      const [retryNow] = pending
+      if (ms > 2_000) return
+      const ended = wait(600_000, signal, end)
+      retryNow?.()
+      await ended
+    },
+  )
+  assert.is(pending.size, 0)
+  assert.equal(
+    events.flatMap(event => (event.type === 'retry' ? [[event.attempt, event.delayMs]] : [])),
+    [
+      [1, 2000],
+      [1, 0],
+      [2, 4000],
+    ],
+  )
+})
+
+test('a wait ends with the time, with its end, and with the turn', async () => {
+  const [turn, end] = [new AbortController(), new AbortController()]
+  await wait(1, turn.signal, end.signal)
+  const ended = wait(600_000, turn.signal, end.signal)
+  end.abort()
+  await ended
+  await wait(600_000, turn.signal, end.signal)
+  const stopped = wait(600_000, turn.signal)
+  turn.abort(new Error('stopped'))
+  await stopped.then(
+    () => assert.unreachable(),
+    error => assert.is(error.message, 'stopped'),
+  )
 })
 
 test('uses the configured number of attempts, fewer for failures that rarely pass', async () => {

@@ -367,13 +367,22 @@ const CALLED: Row[] = [
 ]
 for (const [name, given, id, provider, model, baseUrl, apiKey] of CALLED) {
   test(`can be called: ${name}`, () => {
-    const found = endpointOf(given, id)
+    const { providerName: _, ...found } = endpointOf(given, id)
     assert.equal(
       { ...found, contextLength: 0 },
       { provider, model, apiMode: found.apiMode, baseUrl, apiKey, contextLength: 0 },
     )
   })
 }
+
+test('names the provider: its display name, its name in the configuration, or its address', () => {
+  const box = { name: 'My Box', base_url: 'http://box:8000/v1' }
+  const custom = { model: { provider: 'custom', base_url: 'http://box:8000/v1' } }
+  const nameOf = (given: Given, id: string) => endpointOf(given, id).providerName
+  assert.is(nameOf({ env: { OPENAI_API_KEY: KEY } }, '@openai:gpt-5.4'), 'OpenAI')
+  assert.is(nameOf({ config: { custom_providers: [box] } }, '@custom:my-box:m'), 'My Box')
+  assert.is(nameOf({ config: custom }, '@custom:m'), 'box:8000')
+})
 
 test('every provider with its own key can be called or gives the reason', () => {
   for (const [id, { keys }] of PROVIDERS) {

@@ -1,0 +1,61 @@
+/** What a run of the engine emits. */
+import type { RetryReason } from '../schema/retry.ts'
+import type { RunMessage, SubagentRef, SubagentStatus } from './types.ts'
+
+export type AgentEvent =
+  | { type: 'token'; messageId: string; text: string; owner?: SubagentRef }
+  | { type: 'reasoning'; messageId: string; text: string; owner?: SubagentRef }
+  /**
+   * Everything streamed for the message is void. The call is repeated after `delayMs` and streams under the same id.
+   * `attempt`: failed attempts so far; `attempts`: the maximum.
+   */
+  | {
+      type: 'retry'
+      messageId: string
+      attempt: number
+      attempts: number
+      delayMs: number
+      message: string
+      reason?: RetryReason
+      /** Display name of the provider. */
+      provider?: string
+      owner?: SubagentRef
+    }
+  /** Must be recorded before later events: an assistant message precedes its tool calls; results follow in source order. */
+  | { type: 'message'; message: RunMessage; steeringKey?: string }
+  | {
+      type: 'tool'
+      callId: string
+      name: string
+      preview: string | null
+      args: Record<string, unknown>
+      owner?: SubagentRef
+    }
+  | { type: 'tool_output'; callId: string; text: string; owner?: SubagentRef }
+  | {
+      type: 'tool_complete'
+      callId: string
+      name: string
+      preview: string | null
+      args: Record<string, unknown>
+      durationMs: number
+      isError: boolean
+      owner?: SubagentRef
+    }
+  | { type: 'warning'; kind: string; message: string }
+  /** Compaction has started. */
+  | { type: 'compressing'; tokens: number }
+  /** Must be recorded: `text` replaces the messages from `first` to `last`; null ids: none of them is in the transcript. */
+  | {
+      type: 'compressed'
+      first: string | null
+      last: string | null
+      text: string
+      beforeTokens: number
+      afterTokens: number
+    }
+  /** A subagent has started or ended. */
+  | { type: 'subagent'; owner: SubagentRef; goal: string; status: SubagentStatus }
+
+/** Synchronous, must not throw. */
+export type Emit = (event: AgentEvent) => void

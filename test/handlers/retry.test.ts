@@ -1,0 +1,224 @@
+/** The wait before a failed model call is repeated: what clients see of it, and ending it early. */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import type { Step } from '../_provider.ts'
+import { spawnApp } from '../_app.ts'
+import { createProvider } from '../_provider.ts'
+import { create, idle, listed } from './_crons.ts'
+import { startChat, types } from './_chat.ts'
+
+type Chat = Awaited<ReturnType<typeof startChat>>
+const test = suite<{ chat: Chat; id: string }>('retry')
+
+test.before.each(async context => {
+  context.chat = await startChat()
+  context.id = await context.chat.newSession()
+  await context.chat.app.post('/api/session/rename', { session_id: context.id, title: 'Named' })
+})
+test.after.each(({ chat }) => chat.close())
+
+const limited = (seconds: number): Step => ({
+  status: 429,
+  headers: { 'retry-after': String(seconds) },
+  body: { error: { message: 'Slow down.' } },
+})
+
+const press = async ({ app }: Chat, body: Record<string, unknown>) =>
+  (await app.post('/api/chat/retry', body)).body
+
+const liveOf = async ({ app }: Chat, id: string) =>
+  (await app.get(`/api/session?session_id=${id}`)).body.session.live
+
+test('rejects a request without a stream, and one with a position that is no number (400)', async ({
+  chat,
+}) => {
+  assert.is((await chat.app.post('/api/chat/retry', {})).status, 400)
+  assert.is((await chat.app.post('/api/chat/retry', { stream_id: 'a', pos: 'x' })).status, 400)
+  assert.is((await chat.app.get('/api/chat/retry?stream_id=a')).status, 405)
+})
+
+test('says so when nothing waits: unknown, running, and finished turns', async ({ chat, id }) => {
+  const late = { ok: true, retried: false }
+  const gate = Promise.withResolvers<void>()
+  chat.provider.push({ text: 'Hi', gate: gate.promise })
+  const stream_id = await chat.send(id, 'hello')
+  await chat.provider.arrived(1)
+  for (const wanted of ['f'.repeat(32), stream_id]) {
+    const { message, ...reply } = await press(chat, { stream_id: wanted })
+    assert.equal(reply, { ...late, stream_id: wanted })
+    assert.is(message, 'No model call of this turn is waiting to be retried.')
+  }
+  gate.resolve()
+  await chat.follow(stream_id)
+  assert.is((await press(chat, { stream_id })).retried, false)
+})
+
+test('announces the wait with the time of the server; a reader that comes later sees it too', async ({
+  chat,
+  id,
+}) => {
+  chat.provider.push(limited(600), { text: 'Hi' })
+  const from = Date.now() / 1_000
+  const stream_id = await chat.send(id, 'hello')
+  const { data } = (await chat.follow(stream_id, 'retry')).at(-1)!
+  const { until, ...rest } = data
+  assert.equal(rest, {
+    message_id: 'm7',
+    attempt: 1,
+    attempts: 4,
+    delay_ms: 600_000,
+    message: 'Slow down.',
+    reason: 'rate_limit',
+    provider: new URL(chat.provider.url).host,
+  })
+  assert.ok(Math.abs(Number(until) - from - 600) < 5)
+  const { retry } = await liveOf(chat, id)
+  const { message_id: _, until: __, ...shared } = rest as Record<string, unknown>
+  assert.equal({ ...retry, until: null }, { ...shared, until: null })
+  assert.ok(Math.abs(retry.until - Number(until)) < 1)
+  await press(chat, { stream_id })
+  await chat.follow(stream_id)
+})
+
+test('retries now, once: readers see the wait end, and a second press is late', async ({
+  chat,
+  id,
+}) => {
+  chat.provider.push(limited(600), limited(500), { text: 'Hi' })
+  const stream_id = await chat.send(id, 'hello')
+  const { id: pos } = (await chat.follow(stream_id, 'retry')).at(-1)!
+  // Pressed before this wait was seen: it is meant for another one.
+  assert.is((await press(chat, { stream_id, pos: Number(pos) - 1 })).retried, false)
+  const both = await Promise.all([1, 2].map(() => press(chat, { stream_id, pos: Number(pos) })))
+  assert.equal(both.map(({ retried }) => retried).toSorted(), [false, true])
+  await chat.provider.arrived(2)
+  const seen = await chat.follow(stream_id, 'retry', Number(pos) + 1)
+  assert.is(seen.at(-1)?.data.delay_ms, 500_000)
+  // The second device presses for the first wait only.
+  assert.is((await press(chat, { stream_id, pos: Number(pos) })).retried, false)
+  assert.is((await press(chat, { stream_id })).retried, true)
+  const all = await chat.follow(stream_id)
+  assert.equal(
+    all.filter(({ event }) => event === 'retry').map(({ data }) => [data.attempt, data.delay_ms]),
+    [
+      [1, 600_000],
+      [1, 0],
+      [2, 500_000],
+      [2, 0],
+    ],
+  )
+  assert.is(chat.provider.requests.length, 3)
+  assert.is((await chat.messages(id)).at(-1)?.content, 'Hi')
+})
+
+test('stops during the wait at once', async ({ chat, id }) => {
+  chat.provider.push(limited(600))
+  const stream_id = await chat.send(id, 'hello')
+  await chat.follow(stream_id, 'retry')
+  assert.is((await chat.app.post('/api/chat/cancel', { stream_id })).body.cancelled, true)
+  assert.equal(types(await chat.follow(stream_id)).slice(-2), ['cancel', 'stream_end'])
+  assert.is(await liveOf(chat, id), null)
+  assert.is((await press(chat, { stream_id })).retried, false)
+  assert.is(chat.provider.requests.length, 1)
+})
+
+test('waits as long as the provider asks, in each of its forms, up to an hour', async ({
+  chat,
+  id,
+}) => {
+  const message = (text: string) => ({ error: { message: text } })
+  for (const [step, expected] of [
+    [{ headers: { 'retry-after-ms': '1500' } }, 1_500],
+    [{ headers: { 'retry-after': '3600' } }, 3_600_000],
+    [{ body: { error: { message: 'x', details: [{ retryDelay: '34s' }] } } }, 34_000],
+    [{ body: message('Rate limit reached. Please try again in 8.2s.') }, 8_200],
+    [{ body: message('Rate limit reached. Try again in 10 minutes.') }, 600_000],
+  ] as const) {
+    chat.provider.push({ status: 429, ...step })
+    const stream_id = await chat.send(id, 'hello')
+    assert.is((await chat.follow(stream_id, 'retry')).at(-1)?.data.delay_ms, expected)
+    await chat.app.post('/api/chat/cancel', { stream_id })
+    await chat.follow(stream_id)
+  }
+})
+
+test('fails at once when the provider asks for more than an hour, and says how long', async ({
+  chat,
+  id,
+}) => {
+  chat.provider.push(limited(9_000))
+  const seen = await chat.turn(id, 'hello')
+  assert.not.ok(types(seen).includes('retry'))
+  assert.equal(seen.find(({ event }) => event === 'apperror')?.data, {
+    type: 'rate_limit',
+    message: 'Slow down.',
+    hint: 'The provider asks to wait 3 h. Send again then, or choose another model.',
+  })
+})
+
+test('a subagent’s wait is announced with its task, kept for late readers, and ended as well', async ({
+  chat,
+  id,
+}) => {
+  chat.provider.push(
+    { toolCalls: [{ name: 'delegate_task', arguments: { goal: 'count' } }] },
+    limited(600),
+    { text: 'Three.' },
+    { text: 'Done.' },
+  )
+  const stream_id = await chat.send(id, 'go')
+  for await (const { event, data } of chat.app.events(`/api/chat/stream?stream_id=${stream_id}`)) {
+    if (event !== 'subagent' || !(data as { retry?: unknown }).retry) continue
+    assert.match(JSON.stringify(data), '"again":"Slow down."')
+    break
+  }
+  const { retry, subagents } = await liveOf(chat, id)
+  assert.is(retry, undefined)
+  assert.equal([subagents[0].retry.reason, subagents[0].retry.delay_ms], ['rate_limit', 600_000])
+  assert.is((await press(chat, { stream_id })).retried, true)
+  await chat.follow(stream_id)
+  assert.is((await chat.messages(id)).at(-1)?.content, 'Done.')
+})
+
+test('a scheduled run may wait longer than its limit without events, but not over 15 minutes', async ({
+  chat,
+}) => {
+  const { app, provider } = chat
+  writeFileSync(join(app.home, '.env'), 'AGENT_CRON_TIMEOUT=0.3\n')
+  provider.push(limited(1), { text: 'All quiet.' }, limited(1_000))
+  const job_id = await create(app)
+  await app.post('/api/crons/run', { job_id })
+  await idle(app)
+  assert.is((await listed(app, job_id)).last_status, 'ok')
+  await app.post('/api/crons/run', { job_id })
+  await idle(app)
+  assert.is((await listed(app, job_id)).last_error, 'Slow down.')
+})
+
+test('killed during the wait: the turn ends as interrupted', async () => {
+  const provider = await createProvider(limited(600))
+  const app = await spawnApp()
+  try {
+    writeFileSync(
+      join(app.home, 'config.yaml'),
+      `model:\n  provider: custom\n  base_url: ${provider.url}\n  default: test-model\n`,
+    )
+    const { session_id } = (await app.post('/api/session/new', {})).body.session
+    const { stream_id } = (await app.post('/api/chat/start', { session_id, message: 'go' })).body
+    for await (const { event } of app.events(`/api/chat/stream?stream_id=${stream_id}`))
+      if (event === 'retry') break
+    await app.kill()
+    await app.start()
+    const { session } = (await app.get(`/api/session?session_id=${session_id}`)).body
+    assert.equal([session.live, session.last_turn], [null, 'interrupted'])
+    assert.match(session.messages.at(-1).content, 'Interrupted')
+    assert.is((await app.post('/api/chat/retry', { stream_id })).body.retried, false)
+  } finally {
+    await app.close()
+    await provider.close()
+  }
+})
+
+test.run()
