@@ -24,13 +24,14 @@ export type StablePromptParts = {
   /** Notes from earlier conversations. */
   memory: string
   skills: SkillsIndex
-  /** Instruction files in the workspace. */
+  /** Instruction files of the project, outermost first. */
   context: readonly ContextFile[]
   /** The day the conversation started. */
   startDay: string
   model: string
   provider: string
-  platform: string
+  /** Lines about the machine and the workspace at the start of the conversation. */
+  facts: string
 }
 
 /** Valid for one turn; not stored. */
@@ -41,25 +42,33 @@ export type TurnPromptParts = {
   preamble: string
 }
 
-const IDENTITY = `You are a capable assistant working on the user's own machine through tools. Be direct, accurate and brief. Look before you change something, and say plainly what you did and what you could not do. Never invent the result of a tool. When a command is denied, do not try to reach the same end by another way; ask instead.`
+const IDENTITY = `You are a capable assistant working on the user's own machine through tools. Be direct, accurate, and brief. Look before you change something, and say plainly what you did and what you could not do. Never invent a tool's result. If a command is denied, don't reach the same end another way; ask.`
 
 /** Included only for available tools: a model calls tools that are mentioned. */
 const GUIDANCE: readonly (readonly [tool: string, text: string])[] = [
   [
+    'patch',
+    'Read a file before you edit it, and make the smallest change that does the job, in the style of the text around it.',
+  ],
+  [
+    'terminal',
+    'After you change code, run its tests, or a command that shows that the change works, and report the result as it is. Commit or push only when asked.',
+  ],
+  [
     'memory',
-    'Notes outlive this conversation: keep with the memory tool what will still help weeks from now, such as preferences, corrections, names and facts of this machine or project. Write plain facts, short. Leave out what belongs to the task at hand, what a file already says, and secrets. What you keep now is shown to you from the next conversation on.',
+    'Notes outlast this conversation: save with the memory tool what will still matter weeks from now, such as preferences, corrections, names, and facts about this machine or project. Write short, plain facts. Leave out secrets, details of the current task, and what a file already says. You see new notes from the next conversation on.',
   ],
   [
     'session_search',
-    'When the user refers to something that was said or done before and it is not in this conversation, look it up with session_search before you ask them to repeat it.',
+    'When the user refers to something that is not in this conversation, look it up with session_search before you ask.',
   ],
   [
     'skill_manage',
-    'When a task took many steps or several attempts and will come up again, offer to keep the way that worked as a skill with skill_manage. When a skill you followed turns out to be wrong or out of date, correct it before you finish.',
+    'When a task took many steps or attempts and will come up again, offer to save what worked as a skill with skill_manage. When a skill you followed is wrong or outdated, correct it before you finish.',
   ],
 ]
 
-const ENFORCEMENT = `Act through your tools in the same answer in which you decide to: never end an answer with a promise of what you will do next. Go on until the task is done and you have checked the result, or until only the user can take the next step. An answer either calls a tool or hands over a finished result.`
+const ENFORCEMENT = `Act through your tools in the same answer in which you decide to: never end with a promise of what you will do next. Continue until the task is done and checked, or until only the user can take the next step. An answer either calls a tool or delivers a finished result.`
 
 const ANNOUNCING_MODELS = ['gpt', 'codex', 'gemini', 'gemma', 'grok']
 
@@ -100,22 +109,25 @@ const skillsSection = (index: SkillsIndex): string => {
     const head = category === '' ? '' : `${category}${description === '' ? '' : `: ${description}`}`
     return [...(head === '' ? [] : [head]), ...skills.map(skillLine)].join('\n')
   })
-  return `# Skills\nInstructions for kinds of tasks, kept on this machine. Before you begin, see whether one fits, even in part; if so, load it with skill_view and follow it.\n\n${groups.join('\n\n')}`
+  return `# Skills\nInstructions for kinds of tasks. Before you begin, check whether one fits, even in part; if so, load it with skill_view and follow it.\n\n${groups.join('\n\n')}`
 }
 
 const projectSection = (files: readonly ContextFile[]): string =>
   files.length === 0
     ? ''
-    : `# Project instructions\nFrom files of the workspace. Follow them where they concern your task.\n\n${files.map(({ name, text }) => `## ${name}\n${text}`).join('\n\n')}`
+    : `# Project instructions\nFrom files of the project, general ones first; where two differ, the later one applies. Follow them where they concern your task.\n\n${files.map(({ name, text }) => `## ${name}\n${text}`).join('\n\n')}`
 
 const workspaceSection = (workspace: string) =>
-  `The active workspace is ${workspace}. Each message of the user may begin with a tag of the form [Workspace: <absolute path>]; the newest tag is authoritative over any earlier mention of a workspace. It is the default directory of all file and terminal tools: relative paths start there. A message sent on a later day than the conversation began carries that day in a second tag, [Date: <day>]. Do not repeat the tags in your answers.`
+  `The active workspace is ${workspace}. A user message may begin with a tag of the form [Workspace: <absolute path>]; the newest tag is authoritative over any earlier mention of a workspace. It is the default directory of all file and terminal tools: relative paths start there. A message sent on a later day than the conversation began carries that day in a second tag, [Date: <day>]. Do not repeat the tags.`
 
 const SURFACES = {
-  page: 'Your answers are shown on a web page as Markdown, with code blocks, tables and formulas. The user may read them on a phone.',
+  page: 'Your answers are shown on a web page as Markdown, with code blocks, tables, and formulas, often on a phone.',
   terminal:
-    'Your answers are read in a terminal as plain text: short paragraphs and lists, no tables, no headings, code without fences where it stands alone.',
+    'Your answers are read in a terminal as plain text: short paragraphs and lists, no tables, headings, or code fences.',
 }
+
+const environmentSection = ({ facts, startDay, model, provider }: StablePromptParts): string =>
+  `# Environment\nAs of the start of this conversation; check again before you rely on it.\n${facts}\n- The conversation began on ${startDay}. You are ${model}, served by ${provider}.`
 
 const join = (parts: readonly string[]): string =>
   parts
@@ -132,7 +144,7 @@ export const stablePrompt = (parts: StablePromptParts): string =>
     parts.memory,
     parts.tools.includes('skill_view') ? skillsSection(parts.skills) : '',
     projectSection(parts.context),
-    `Environment: ${parts.platform}. The conversation began on ${parts.startDay}. You are ${parts.model}, served by ${parts.provider}.`,
+    environmentSection(parts),
     SURFACES[parts.surface ?? 'page'],
   ])
 

@@ -3,6 +3,7 @@ import { messageOf } from '../errors.ts'
 import type { ToolCall } from '../schema/message.ts'
 import { coerceArguments, parseArguments } from './tool-calls.ts'
 import { MAX_BATCH_CHARS, MAX_RESULT_CHARS, truncateResult } from './long-result.ts'
+import { type DirectoryInstructions, withInstructions } from './nested-instructions.ts'
 import { raceAbort } from './retry.ts'
 import type { AgentRequest, Delegation, Emit, Tool, ToolContext, ToolResult } from './types.ts'
 
@@ -23,6 +24,8 @@ export type ToolRun = {
   memo: Map<string, unknown>
   now: () => number
   spawn?: (callId: string, delegation: Delegation) => NonNullable<ToolContext['spawn']>
+  /** The instructions for files a tool has read or written that the model does not know yet. */
+  instructionsFor?: (files: readonly string[]) => DirectoryInstructions[]
 }
 
 /** A validated call. `rejection` is its result when it must not run. */
@@ -33,6 +36,8 @@ type Prepared = {
   input: unknown
   preview: string | null
   rejection: ToolResult | null
+  /** Real paths of the files it has read or written so far. */
+  files: string[]
 }
 
 /** True when the call names an available tool and its arguments are a JSON object. */
@@ -61,8 +66,10 @@ export const runTools = async (
       const offloadResult = (text: string) => offload?.(call.id, text) ?? null
       const maxChars = Math.min(MAX_RESULT_CHARS, remainingChars)
       const result = truncateResult(results[at] ?? STOPPED, maxChars, offloadResult)
-      remainingChars -= result.content.length
-      onResult(call, result)
+      const instructions = run.instructionsFor?.(entry.files) ?? []
+      const content = withInstructions(result.content, instructions)
+      remainingChars -= content.length
+      onResult(call, { ...result, content })
     })
   }
 }
@@ -91,7 +98,7 @@ const prepare = (call: ToolCall, tools: readonly Tool[]): Prepared => {
   const { name, arguments: text } = call.function
   const args = parseArguments(text)
   const tool = tools.find(candidate => candidate.name === name) ?? null
-  const entry = { call, tool, args: args ?? {}, input: undefined, preview: null }
+  const entry = { call, tool, args: args ?? {}, input: undefined, preview: null, files: [] }
   if (!tool) {
     const names = tools.map(candidate => candidate.name).join(', ')
     return {
@@ -181,6 +188,7 @@ const invokeTool = async (entry: Prepared, run: ToolRun): Promise<ToolResult> =>
     spawn: spawnerFor(run, call.id),
     call: (name, args) => callFromTool(name, args, call.id, run),
     toolNames: request.tools.map(({ name }) => name),
+    onFile: path => void entry.files.push(path),
     memo: run.memo,
     now: run.now,
   }

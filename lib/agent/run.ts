@@ -2,6 +2,7 @@
 import { setMaxListeners } from 'node:events'
 import { thresholdOf } from './compress-plan.ts'
 import { ContextWindow } from './context-window.ts'
+import { createInstructionLookup } from './nested-instructions.ts'
 import { repairHistory } from './repair-history.ts'
 import { type Wait, wait } from './retry.ts'
 import { createSpawn } from './subagent.ts'
@@ -66,6 +67,7 @@ export const createRun = (
   }
   return Object.assign(run, {
     spawn: createSpawn(run, agent),
+    instructionsFor: createInstructionLookup(run),
     contextWindow: new ContextWindow(run, () => describeTools(request.tools)),
   })
 }

@@ -127,7 +127,7 @@ const toRequest = (
   prefix: string,
   task: SubagentTask,
 ): AgentRequest => {
-  const { takeSteeringMessages: _, ...shared } = request
+  const { takeSteeringMessages: _, instructions, ...shared } = request
   const depth = delegation.depth + 1
   let counted: Usage = emptyUsage
   let messages = 0
@@ -161,6 +161,8 @@ const toRequest = (
       meter.addUsage(more)
     },
     delegation: { ...delegation, depth },
+    // Its system prompt contains none of them.
+    ...(instructions && { instructions: { ...instructions, inPrompt: [] } }),
   }
 }
 

@@ -8,6 +8,7 @@ import type { Usage } from '../schema/usage.ts'
 import type { Compression } from './compress.ts'
 import type { ExternalAgentSettings, ExternalAgentContext } from './external-agent.ts'
 import type { ProviderFailure } from './failure.ts'
+import type { NestedInstructions } from './nested-instructions.ts'
 import type { ApprovalRequest, Processes, Secrets } from './tool-services.ts'
 
 /** A message as it is sent to a provider: these keys and no others (spec.md, Message). */
@@ -172,6 +173,8 @@ export type ToolContext = {
   toolNames?: readonly string[]
   /** Runs a subagent; absent where delegation is not allowed. Never rejects. */
   spawn?: (task: SubagentTask) => Promise<SubagentResult>
+  /** Called for every file that was read or written, by real path. */
+  onFile?: (fullPath: string) => void
   /** State of tools for one run, keyed by tool: versions of files that were read, the to-do list, … */
   memo: Map<string, unknown>
   now: () => number
@@ -273,6 +276,8 @@ export type AgentRequest = {
   onUsage?: (usage: Usage) => void
   /** Absent: no subagents. */
   delegation?: Delegation
+  /** Absent: none besides those in the system prompt. */
+  instructions?: NestedInstructions
 }
 
 /** `text` is recorded, `modelText` is sent to the model: they differ when the message calls a skill by name. */

@@ -139,10 +139,10 @@ export const createTerminalEngine = async (
         observer.event(event)
         emit(event)
       }),
-    wrapPrompt: prompt => (scope, tools, forbidden) => {
-      const text = prompt(scope, tools, forbidden)
-      observer.prompt(scope.sessionId, text)
-      return text
+    wrapPrompt: prompt => async (scope, tools, forbidden) => {
+      const built = await prompt(scope, tools, forbidden)
+      observer.prompt(scope.sessionId, built.text)
+      return built
     },
     wrapContext: createContext => (turn, questions, options) => {
       const { approve, clarify } = observer

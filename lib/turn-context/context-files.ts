@@ -1,56 +1,44 @@
-/** Instruction files of a workspace (AGENTS.md and the like): the first kind found, checked for prompt injection. */
-import { closeSync, existsSync, fstatSync, globSync, readSync } from 'node:fs'
+/**
+ * Instruction files of a project (AGENTS.md and the like): one per directory, from the repository root down to the workspace,
+ * with their imports, checked for prompt injection. Deeper directories are read by the model later; see `instructionsFor`.
+ */
+import { existsSync, globSync } from 'node:fs'
 import { dirname, join, relative, sep } from 'node:path'
 import { truncateText, type ContextFile } from '../agent/prompt.ts'
-import { type Bounds, openDirHandle, openEntry } from '../store/dir-handle.ts'
-import { realPath } from '../store/path-within.ts'
+import { readGuard } from '../agent/tools/allowed-paths.ts'
+import type { DirectoryInstructions } from '../agent/nested-instructions.ts'
+import type { ToolContext } from '../agent/types.ts'
 import { findThreat } from '../prompt-injection.ts'
+import type { Bounds } from '../store/dir-handle.ts'
+import { realPath } from '../store/path-within.ts'
+import { importsOf } from './context-imports.ts'
+import { type FoundFile, readContextFile } from './read-context-file.ts'
 
-/** Our names and the older ones; searched from the workspace up to the repository root. */
-const AGENT_FILES = ['.agent.md', 'AGENT.md', '.hermes.md', 'HERMES.md']
-/** Names of other agents, in the workspace itself. */
-const OTHER_FILES = ['AGENTS.md', 'CLAUDE.md']
+/** The first that exists in a directory counts: our names, the older ones, and those of other agents. */
+const NAMES = ['.agent.md', 'AGENT.md', '.hermes.md', 'HERMES.md', 'AGENTS.md', 'CLAUDE.md']
 const CURSOR_FILE = '.cursorrules'
 const CURSOR_RULES = join('.cursor', 'rules')
 const MAX_RULES = 50
-/** More than the prompt includes; larger files are read at their start and end. */
-const PART_BYTES = 128 * 1024
 
-const readAt = (fd: number, position: number, size: number): string => {
-  const bytes = Buffer.alloc(size)
-  return bytes.toString('utf8', 0, readSync(fd, bytes, 0, size, position))
-}
+/** All instruction files of the prompt together. */
+const MAX_TOTAL_CHARS = 40_000
+/** Less than this of a file is not worth including. */
+const MIN_CHARS = 500
+/** A file that a tool result adds (agent-home §6). */
+const MAX_NESTED_CHARS = 8_000
 
-/** Undefined for a non-text file, a path outside the bounds, or a hidden one. */
-const readText = (bounds: Bounds, path: string): string | undefined => {
-  let fd: number | undefined
-  try {
-    using held = openDirHandle(bounds, path)
-    fd = openEntry(held)
-    const stat = fstatSync(fd)
-    if (!stat.isFile()) return undefined
-    const isLarge = stat.size > 2 * PART_BYTES
-    const text = isLarge
-      ? `${readAt(fd, 0, PART_BYTES)}\n${readAt(fd, stat.size - PART_BYTES, PART_BYTES)}`
-      : readAt(fd, 0, 2 * PART_BYTES)
-    return text.includes('\0') ? undefined : text.replace(/^\uFEFF/, '').trim()
-  } catch {
-    // Missing, not readable, or a link out of the bounds: treated as absent.
-    return undefined
-  } finally {
-    if (fd !== undefined) closeSync(fd)
-  }
-}
+/** Directories with other people's code: its instructions are not meant for this project. */
+const FOREIGN = new Set(['node_modules', 'bower_components', 'site-packages', 'vendor', '.git'])
+
+/** `path`: absolute and real. `dir`: the directory it is for, which is not its own when it was imported. */
+export type ProjectFile = ContextFile & { path: string; dir: string }
 
 /** A file with a prompt injection is named in the prompt, so that the user can check it, but not included. */
-const toContext = (name: string, text: string): ContextFile => {
+const checked = (name: string, text: string): string => {
   const threat = findThreat(text)
-  return {
-    name,
-    text: threat
-      ? `[${name} was not loaded: it holds ${threat}. Tell the user if it matters for the task.]`
-      : truncateText(text, name),
-  }
+  return threat
+    ? `[${name} was not loaded: it contains ${threat}. Tell the user if it matters for the task.]`
+    : text
 }
 
 /** The workspace and its parents up to the directory with `.git`; only the workspace outside a repository. */
@@ -63,41 +51,108 @@ const upToRepository = (workspace: string): string[] => {
   }
 }
 
-const agentContext = (workspace: string, isHidden: Bounds['isHidden']): ContextFile[] => {
-  const dirs = upToRepository(workspace)
-  const bounds = { root: dirs.at(-1) ?? workspace, isHidden }
-  for (const dir of dirs)
-    for (const name of AGENT_FILES) {
-      const path = join(dir, name)
-      const text = readText(bounds, path)
-      if (text) return [toContext(relative(workspace, path), text)]
-    }
-  return []
+/** The directory of the repository that contains the workspace; the workspace itself outside a repository. */
+export const projectRoot = (workspace: string): string =>
+  upToRepository(realPath(workspace)).at(-1) ?? workspace
+
+const fileIn = (bounds: Bounds, dir: string): FoundFile | undefined => {
+  for (const name of NAMES) {
+    const found = readContextFile(bounds, join(dir, name))
+    if (found) return found
+  }
+  return undefined
 }
 
-const cursorContext = (bounds: Bounds): ContextFile[] => {
-  const rules = globSync('*.mdc', { cwd: join(bounds.root, CURSOR_RULES) }).toSorted()
+const cursorFiles = (bounds: Bounds, dir: string): FoundFile[] => {
+  const rules = globSync('*.mdc', { cwd: join(dir, CURSOR_RULES) }).toSorted()
   return [CURSOR_FILE, ...rules.slice(0, MAX_RULES).map(name => join(CURSOR_RULES, name))].flatMap(
-    name => {
-      const text = readText(bounds, name)
-      return text ? [toContext(name, text)] : []
-    },
+    name => readContextFile(bounds, join(dir, name)) ?? [],
   )
 }
 
-/** `forbidden`: absolute paths that are never read. Never throws for the contents of the disk. */
-export const contextFiles = (workspace: string, forbidden: readonly string[]): ContextFile[] => {
+/** Cuts to the total size, from the outermost file on: the files of a deeper directory matter more. */
+const fit = (files: readonly ProjectFile[]): ProjectFile[] => {
+  let left = MAX_TOTAL_CHARS
+  return files
+    .toReversed()
+    .map(file => {
+      const { name, text } = file
+      const isTooMuch = text.length > left && left < MIN_CHARS
+      const cut = isTooMuch
+        ? `[${name} was left out: together the instruction files are longer than ${MAX_TOTAL_CHARS} characters. Read it if it matters for the task.]`
+        : truncateText(text, name, Math.min(20_000, left))
+      left = Math.max(0, left - cut.length)
+      return { ...file, text: cut }
+    })
+    .toReversed()
+}
+
+/** What the agent may read: its environment, of which HOME is `~`, and the paths that are never read. */
+export type ReadScope = Pick<ToolContext, 'env' | 'forbidden'>
+
+/** The bounds of a workspace's project; undefined when the workspace itself may not be read. */
+const boundsOf = (workspace: string, scope: ReadScope): Bounds | undefined => {
+  const isHidden = readGuard(scope)
+  return isHidden(realPath(workspace)) ? undefined : { root: projectRoot(workspace), isHidden }
+}
+
+/** Reads the files of these directories, each with its imports after it. */
+const load = (
+  found: readonly FoundFile[],
+  workspace: string,
+  bounds: Bounds,
+  loaded: Set<string>,
+  { env }: ReadScope,
+): ProjectFile[] => {
+  for (const { path } of found) loaded.add(path)
+  return found.flatMap(file => {
+    const name = relative(workspace, file.name)
+    const dir = dirname(file.name)
+    const { files, note } = importsOf(file, { bounds, loaded, home: env.HOME ?? '' })
+    const imported = files.map(({ path, text, name: found }) => {
+      const importedName = `${relative(workspace, found)} (imported by ${name})`
+      return { path, dir, name: importedName, text: checked(importedName, text) }
+    })
+    const own = checked(name, file.text)
+    return [{ path: file.path, dir, name, text: note ? `${own}\n\n${note}` : own }, ...imported]
+  })
+}
+
+/** The files that apply to the workspace, outermost first. Never throws for the contents of the disk. */
+export const contextFiles = (workspace: string, scope: ReadScope): ProjectFile[] => {
   const root = realPath(workspace)
-  const forbiddenPaths = forbidden.map(path => realPath(path))
-  const isHidden = (real: string): boolean =>
-    forbiddenPaths.some(path => real === path || real.startsWith(path + sep))
-  if (isHidden(root)) return []
-  const own = agentContext(root, isHidden)
-  if (own.length > 0) return own
-  const bounds = { root, isHidden }
-  for (const name of OTHER_FILES) {
-    const text = readText(bounds, name)
-    if (text) return [toContext(name, text)]
-  }
-  return cursorContext(bounds)
+  const bounds = boundsOf(workspace, scope)
+  if (!bounds) return []
+  const dirs = upToRepository(root).toReversed()
+  const found = dirs.flatMap(dir => fileIn(bounds, dir) ?? [])
+  const files = found.length > 0 ? found : cursorFiles(bounds, root)
+  const unique = files.filter(({ path }, at) => files.findIndex(each => each.path === path) === at)
+  return fit(load(unique, root, bounds, new Set(), scope))
+}
+
+/**
+ * The files that apply to one file of the project, outermost first, without those in `known` (real paths). Empty for a file
+ * outside the project.
+ */
+export const instructionsFor = (
+  workspace: string,
+  file: string,
+  known: ReadonlySet<string>,
+  scope: ReadScope,
+): DirectoryInstructions[] => {
+  const bounds = boundsOf(workspace, scope)
+  if (!bounds || !file.startsWith(bounds.root.endsWith(sep) ? bounds.root : bounds.root + sep))
+    return []
+  const way = relative(bounds.root, dirname(file)).split(sep).filter(Boolean)
+  if (way.some(name => FOREIGN.has(name))) return []
+  const dirs = [bounds.root, ...way.map((_, at) => join(bounds.root, ...way.slice(0, at + 1)))]
+  const root = realPath(workspace)
+  const found = dirs
+    .flatMap(dir => fileIn(bounds, dir) ?? [])
+    .filter(({ path }) => !known.has(path) && path !== file)
+  return load(found, root, bounds, new Set(known), scope).map(({ name, path, dir, text }) => ({
+    file: path,
+    applies_to: dir.endsWith(sep) ? dir : dir + sep,
+    text: truncateText(text, name, MAX_NESTED_CHARS),
+  }))
 }

@@ -10,8 +10,19 @@ import { errorCode } from '../store/file-error.ts'
 import { replaceText } from '../store/atomic-write.ts'
 import { readWholeText } from '../store/read-text.ts'
 
-/** `basis` is a digest of the prompt's inputs: another basis means another prompt. */
-const Stored = z.object({ v: z.literal(1), basis: z.string(), text: z.string() })
+/**
+ * `basis` is a digest of the prompt's inputs: another basis means another prompt. `files`: absolute paths of the instruction
+ * files in the text; absent in entries of earlier versions.
+ */
+const Stored = z.object({
+  v: z.literal(1),
+  basis: z.string(),
+  text: z.string(),
+  files: z.array(z.string()).default([]),
+})
+
+/** `files`: the instruction files in the text. */
+export type BuiltPrompt = { text: string; files: readonly string[] }
 
 /** A session idle for longer gets a new prompt. */
 const MAX_AGE_MS = 14 * 24 * 3_600_000
@@ -40,12 +51,16 @@ export const createPromptCache = ({
 
   return {
     /** The cached prompt if its basis matches, else a new one from `build`, which is cached. */
-    getOrBuild(sessionId: string, basis: string, build: () => string): string {
+    async getOrBuild(
+      sessionId: string,
+      basis: string,
+      build: () => Promise<BuiltPrompt>,
+    ): Promise<BuiltPrompt> {
       const cached = read(sessionId)
-      if (cached?.basis === basis) return cached.text
-      const text = build()
+      if (cached?.basis === basis) return cached
+      const built = await build()
       try {
-        replaceText(pathOf(sessionId), JSON.stringify({ v: 1, basis, text }))
+        replaceText(pathOf(sessionId), JSON.stringify({ v: 1, basis, ...built }))
       } catch (error) {
         // A full disk must not fail the turn.
         log('could not cache the prompt of a session', {
@@ -53,7 +68,7 @@ export const createPromptCache = ({
           error: messageOf(error),
         })
       }
-      return text
+      return built
     },
     delete: (sessionId: string): void => rmSync(pathOf(sessionId), { force: true }),
     /** Removes entries older than 14 days. */

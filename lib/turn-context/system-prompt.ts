@@ -13,6 +13,7 @@ import { UserError } from '../errors.ts'
 import type { Home } from '../profiles/home.ts'
 import type { Sessions } from '../sessions/types.ts'
 import { contextFiles } from './context-files.ts'
+import { environmentFacts } from './environment-facts.ts'
 import { dayOf } from '../base/time-zone.ts'
 import type { TurnScope } from './turn-scope.ts'
 import type { PromptCache } from './prompt-cache.ts'
@@ -31,12 +32,19 @@ export type SystemPromptOptions = {
   skills: (home: Home, active: { tools: string[]; toolsets: string[] }) => SkillsIndex
 }
 
+/** `files`: absolute paths of the instruction files in the text. */
+export type SystemPrompt = { text: string; files: readonly string[] }
+
 /** Empty for a missing or unreadable file; the page reports damaged ones. */
 const readIfThere = (path: string): string => readText(path).text ?? ''
 
 export const createSystemPrompt =
   ({ surface, sessions, promptCache, personality, memory, skills }: SystemPromptOptions) =>
-  (scope: TurnScope, tools: readonly Tool[], forbidden: readonly string[]): string => {
+  async (
+    scope: TurnScope,
+    tools: readonly Tool[],
+    forbidden: readonly string[],
+  ): Promise<SystemPrompt> => {
     const { turn, sessionId, home, workspace, meta, config, unattended } = scope
     const { created_at, spans } = sessions.head(sessionId)
     const { model, provider } =
@@ -53,10 +61,9 @@ export const createSystemPrompt =
       startDay,
       model,
       provider,
-      platform: process.platform,
       ...(surface && { surface }),
     }
-    // Notes, skills and context files are as of the start of the session or its last compaction.
+    // Notes, skills, context files and facts are as of the start of the session or its last compaction.
     const basis = createHash('sha256')
       .update(
         JSON.stringify([
@@ -69,20 +76,25 @@ export const createSystemPrompt =
         ]),
       )
       .digest('hex')
-    const stable = promptCache.getOrBuild(sessionId, basis, () =>
-      stablePrompt({
+    const { text, files } = await promptCache.getOrBuild(sessionId, basis, async () => {
+      const readable = { env: home.childEnv(), forbidden }
+      const context = contextFiles(workspace, readable)
+      const built = stablePrompt({
         ...fixed,
         memory: unattended ? '' : memory(home),
         skills: skills(home, {
           tools: tools.map(({ name }) => name),
           toolsets: [...new Set(own.flatMap(name => toolsetOf(name) ?? []))],
         }),
-        context: contextFiles(workspace, forbidden),
-      }),
-    )
-    return systemPrompt(stable, {
+        context,
+        facts: await environmentFacts(workspace, readable),
+      })
+      return { text: built, files: context.map(({ path }) => path) }
+    })
+    const whole = systemPrompt(text, {
       workspace,
       personality: personality(home, meta.personality ?? null),
       preamble: unattended?.preamble ?? '',
     })
+    return { text: whole, files }
   }

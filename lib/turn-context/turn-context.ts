@@ -20,6 +20,8 @@ import { toConversation } from '../sessions/history.ts'
 import type { Sessions } from '../sessions/types.ts'
 import { visibleWords } from '../base/visible.ts'
 import { createApprover } from './approver.ts'
+import { instructionsFor } from './context-files.ts'
+import type { SystemPrompt } from './system-prompt.ts'
 import { replaySent, annotateMessage, expandSkills, modelText } from './user-content.ts'
 import type { Compressions } from './session-compression.ts'
 import { externalFor } from './external-agent.ts'
@@ -38,7 +40,11 @@ export type TurnContextOptions = {
   providers: Providers
   /** The tools of the turn. Async because MCP servers may have to be started first. */
   toolsFor: (scope: TurnScope) => Promise<readonly Tool[]>
-  promptFor: (scope: TurnScope, tools: readonly Tool[], forbidden: readonly string[]) => string
+  promptFor: (
+    scope: TurnScope,
+    tools: readonly Tool[],
+    forbidden: readonly string[],
+  ) => Promise<SystemPrompt>
   /** Messages before the conversation. */
   prefillFor: (scope: TurnScope) => WireMessage[]
   delegationFor: (scope: TurnScope) => Delegation
@@ -147,19 +153,25 @@ export const createTurnContextFactory =
       async request() {
         const tools = await deps.toolsFor(scope)
         const forbidden = [...forbiddenOf(home, deps.stateDir), ...deps.placesOfOthers(home)]
+        const prompt = await deps.promptFor(scope, tools, forbidden)
+        const env = home.childEnv({
+          AGENT_SESSION_KEY: id,
+          TERMINAL_CWD: workspace,
+          AGENT_EXEC_ASK: '1',
+        })
         return {
           providers: deps.providers,
           tools,
-          system: deps.redact(deps.promptFor(scope, tools, forbidden)),
+          system: deps.redact(prompt.text),
+          instructions: {
+            inPrompt: prompt.files,
+            of: (file, known) => instructionsFor(workspace, file, known, { env, forbidden }),
+          },
           secrets: deps.secrets,
           prefill: deps.prefillFor(scope),
           workspace,
           sessionKey: id,
-          env: home.childEnv({
-            AGENT_SESSION_KEY: id,
-            TERMINAL_CWD: workspace,
-            AGENT_EXEC_ASK: '1',
-          }),
+          env,
           forbidden,
           controlPaths: deps.controlOf(home),
           ownAddresses: deps.ownPorts(),

@@ -36,7 +36,9 @@ export const displayPath = (ctx: ToolContext, fullPath: string): string => {
 }
 
 /** Compiles the guards once per search instead of once per file. Takes real paths. */
-export const readGuard = (ctx: ToolContext): ((fullPath: string) => boolean) => {
+export const readGuard = (
+  ctx: Pick<ToolContext, 'env' | 'forbidden' | 'readable'>,
+): ((fullPath: string) => boolean) => {
   const home = ctx.env.HOME ? realPath(ctx.env.HOME) : null
   const [forbidden, readable] = [ctx.forbidden, ctx.readable ?? []].map(paths =>
     paths.map(path => realPath(path)),

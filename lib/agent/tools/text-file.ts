@@ -146,7 +146,9 @@ const seenIn = (ctx: ToolContext): Map<string, string> => {
 
 export const noteSeen = (ctx: ToolContext, fullPath: string): void => {
   const stat = statOf(fullPath)
-  if (stat) seenIn(ctx).set(fullPath, versionOf(stat))
+  if (!stat) return
+  seenIn(ctx).set(fullPath, versionOf(stat))
+  ctx.onFile?.(fullPath)
 }
 
 /** A warning if the file changed since the model last read it. */

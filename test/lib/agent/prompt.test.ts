@@ -22,14 +22,17 @@ const bare: StablePromptParts = {
   startDay: '2026-04-08',
   model: 'claude-x',
   provider: 'anthropic',
-  platform: 'linux',
+  facts: '- System: linux',
 }
 const moment = { workspace: '/w', personality: '', preamble: '' }
 
 test('omits empty parts', () => {
   const text = stablePrompt(bare)
   assert.ok(text.startsWith('You are a capable assistant'))
-  assert.match(text, 'Environment: linux. The conversation began on 2026-04-08.')
+  assert.match(
+    text,
+    /# Environment\nAs of the start.*\n- System: linux\n- The conversation began on 2026-04-08\./,
+  )
   assert.match(text, 'You are claude-x, served by anthropic.')
   assert.not.match(text, /\n\n\n|^\s|\s$|# Skills|# Project/)
 })
@@ -38,7 +41,7 @@ test('everything in its order', () => {
   const text = stablePrompt({
     ...bare,
     soul: ' I am Ada. ',
-    tools: ['memory', 'session_search', 'skill_view', 'skill_manage'],
+    tools: ['patch', 'terminal', 'memory', 'session_search', 'skill_view', 'skill_manage'],
     enforceTools: true,
     instructions: 'INSTRUCTIONS',
     memory: 'NOTES',
@@ -49,6 +52,8 @@ test('everything in its order', () => {
   })
   const order = [
     'I am Ada.',
+    'Read a file before',
+    'run its tests',
     'memory tool',
     'session_search before',
     'as a skill with skill_manage',
@@ -59,7 +64,7 @@ test('everything in its order', () => {
     'dev: For code\n- s: d',
     '# Project instructions',
     '## AGENTS.md\nCONTEXT',
-    'Environment:',
+    '# Environment',
     'web page',
   ].map(part => text.indexOf(part))
   assert.ok(order.every(at => at >= 0))
@@ -73,7 +78,7 @@ test('everything in its order', () => {
 test('the prompt does not mention unavailable tools', () => {
   const skills = [{ category: '', description: '', skills: [{ name: 's', description: '' }] }]
   const text = stablePrompt({ ...bare, tools: ['terminal'], skills })
-  assert.not.match(text, /session_search|skill_manage|memory tool|# Skills/)
+  assert.not.match(text, /session_search|skill_manage|memory tool|Read a file|# Skills/)
   assert.not.match(stablePrompt({ ...bare, enforceTools: true }), 'Act through your tools')
   const viewing = stablePrompt({ ...bare, tools: ['skill_view'], skills })
   assert.match(viewing, 'follow it.\n\n- s\n')

@@ -52,9 +52,9 @@ const open = ({ dir }: Context) => {
     },
     skills: () => [],
   })
-  const tell = (
+  const tell = async (
     more: { at?: number; tools?: string[]; timezone?: string; unattended?: boolean } = {},
-  ): string => {
+  ): Promise<string> => {
     const unattended = more.unattended
       ? { preamble: 'Nobody watches.', ask: () => 'deny' as const }
       : null
@@ -67,66 +67,66 @@ const open = ({ dir }: Context) => {
       config: configOf({ timezone: more.timezone ?? 'UTC' }),
       unattended,
     } as unknown as TurnScope
-    return prompt(place, (more.tools ?? ['todo']).map(tool), [])
+    return (await prompt(place, (more.tools ?? ['todo']).map(tool), [])).text
   }
   return { world, shelf, logged, tell }
 }
 
-test('is rebuilt after a compaction and after its undo', context => {
+test('is rebuilt after a compaction and after its undo', async context => {
   const { world, tell } = open(context)
-  tell()
+  await tell()
   world.notes = 'Note two.'
-  assert.match(tell(), 'Note one.')
+  assert.match(await tell(), 'Note one.')
   world.spans = [{ n: 9, from: 1, to: 8, last: 'm7', at: 0 }]
-  assert.match(tell(), 'Note two.')
+  assert.match(await tell(), 'Note two.')
   world.notes = 'Note three.'
-  assert.match(tell(), 'Note two.')
+  assert.match(await tell(), 'Note two.')
   world.spans = []
-  assert.match(tell(), 'Note three.')
+  assert.match(await tell(), 'Note three.')
 })
 
-test('keeps the start day on later days', context => {
+test('keeps the start day on later days', async context => {
   const { world, tell } = open(context)
-  const first = tell()
+  const first = await tell()
   assert.match(first, 'began on 2026-04-08')
-  assert.is(tell({ at: NOON + DAY }), first)
+  assert.is(await tell({ at: NOON + DAY }), first)
   assert.is(world.gathered, 1)
 })
 
-test('uses the configured time zone and tolerates an invalid one', context => {
+test('uses the configured time zone and tolerates an invalid one', async context => {
   const { tell } = open(context)
-  assert.match(tell({ timezone: 'Pacific/Kiritimati' }), 'began on 2026-04-09')
-  assert.match(tell({ timezone: 'Nowhere/Land' }), /began on 2026-04-0[789]/)
+  assert.match(await tell({ timezone: 'Pacific/Kiritimati' }), 'began on 2026-04-09')
+  assert.match(await tell({ timezone: 'Nowhere/Land' }), /began on 2026-04-0[789]/)
 })
 
-test('MCP tools do not change the prompt; our toolsets do', context => {
+test('MCP tools do not change the prompt; our toolsets do', async context => {
   const { world, tell } = open(context)
-  const first = tell()
-  assert.is(tell({ tools: ['mcp_files_read', 'todo'] }), first)
+  const first = await tell()
+  assert.is(await tell({ tools: ['mcp_files_read', 'todo'] }), first)
   assert.is(world.gathered, 1)
-  assert.match(tell({ tools: ['todo', 'session_search'] }), 'session_search before')
+  assert.match(await tell({ tools: ['todo', 'session_search'] }), 'session_search before')
   assert.is(world.gathered, 2)
 })
 
-test('an unattended turn gets no notes', context => {
+test('an unattended turn gets no notes', async context => {
   const { tell } = open(context)
-  const alone = tell({ unattended: true })
+  const alone = await tell({ unattended: true })
   assert.not.match(alone, 'Note one.')
   assert.ok(alone.endsWith('Nobody watches.'))
-  assert.match(tell(), 'Note one.')
+  assert.match(await tell(), 'Note one.')
 })
 
-test('a prompt that cannot be cached is used anyway', context => {
+test('a prompt that cannot be cached is used anyway', async context => {
   const { tell, logged } = open(context)
   writeFileSync(join(context.dir, 'prompts'), 'a file where the folder should be')
-  assert.match(tell(), 'Note one.')
+  assert.match(await tell(), 'Note one.')
   assert.is(logged.length, 1)
 })
 
-test('sweeps entries that were unused for two weeks', context => {
+test('sweeps entries that were unused for two weeks', async context => {
   const { shelf, tell } = open(context)
   shelf.sweep()
-  tell()
+  await tell()
   const dir = join(context.dir, 'prompts')
   mkdirSync(dir, { recursive: true })
   writeFileSync(join(dir, 'old.json'), '{}')

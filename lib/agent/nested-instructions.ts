@@ -1,0 +1,71 @@
+/** Adds the instruction files of a directory to the result of the first tool call for a file in it, once per conversation. */
+import { asObject, isObject } from '../base/json.ts'
+import type { AgentRequest, LoopMessage } from './types.ts'
+
+/** An instruction file that applies to the files of a directory. Paths are absolute; `applies_to` ends with a separator. */
+export type DirectoryInstructions = { file: string; applies_to: string; text: string }
+
+/** Instruction files of directories, which the model gets with the result of its first tool call for a file there. */
+export type NestedInstructions = {
+  /** Those that the system prompt contains. */
+  inPrompt: readonly string[]
+  /** Those that apply to a file, outermost first, without the known ones. Must not throw. */
+  of: (file: string, known: ReadonlySet<string>) => readonly DirectoryInstructions[]
+}
+
+/** The field of a result that holds them. They are not in the system prompt, because what was sent must not change. */
+const FIELD = '_instructions'
+
+const parseObject = (text: string): Record<string, unknown> => {
+  try {
+    const value: unknown = JSON.parse(text)
+    return isObject(value) ? value : {}
+  } catch {
+    // Results may be plain text.
+    return {}
+  }
+}
+
+/** The result with the instructions: as a field of a JSON object, else as its last line. */
+export const withInstructions = (
+  content: string,
+  instructions: readonly DirectoryInstructions[],
+): string => {
+  if (instructions.length === 0) return content
+  const added = { [FIELD]: instructions }
+  const value = parseObject(content)
+  return Object.keys(value).length > 0
+    ? JSON.stringify({ ...value, ...added })
+    : `${content}\n${JSON.stringify(added)}`
+}
+
+/** The instruction files that tool results of the conversation contain. */
+const filesIn = (messages: readonly LoopMessage[]): string[] =>
+  messages.flatMap(({ role, content }) => {
+    if (role !== 'tool' || typeof content !== 'string' || !content.includes(`"${FIELD}":[`))
+      return []
+    const last = content.slice(content.lastIndexOf('\n') + 1)
+    const list = parseObject(content)[FIELD] ?? parseObject(last)[FIELD]
+    return Array.isArray(list) ? list.map(entry => String(asObject(entry).file)) : []
+  })
+
+/**
+ * Returns the instructions for files that a tool has read or written, without those the model can read already: a compaction
+ * removes earlier ones, and they are given again.
+ */
+export const createInstructionLookup = (run: {
+  request: Pick<AgentRequest, 'instructions' | 'secrets'>
+  messages: readonly LoopMessage[]
+}): ((files: readonly string[]) => DirectoryInstructions[]) => {
+  const { instructions, secrets } = run.request
+  const mask = secrets?.mask ?? ((text: string) => text)
+  return files => {
+    if (!instructions || files.length === 0) return []
+    const known = new Set([...instructions.inPrompt, ...filesIn(run.messages)])
+    return files.flatMap(path => {
+      const found = instructions.of(path, known)
+      for (const { file } of found) known.add(file)
+      return found.map(each => ({ ...each, text: mask(each.text) }))
+    })
+  }
+}
