@@ -1,4 +1,5 @@
 /** One model call of a run, with recovery: compaction when the prompt is too long, another endpoint when it fails. */
+import { createHash } from 'node:crypto'
 import { complete, type Reply } from './complete.ts'
 import { mergeSummaries } from './compress.ts'
 import { ProviderFailure } from './failure.ts'
@@ -7,6 +8,8 @@ import { repairHistory } from './repair-history.ts'
 import type { Run } from './run.ts'
 import { describeTools } from './tool-calls.ts'
 import type { ModelEndpoint, ProviderRequest } from './types.ts'
+
+const KEY_CHARS = 16
 
 const STEP_LIMIT_PROMPT =
   'The limit of steps for this turn is reached and no further tool can be called. Say briefly what was done, what was found, and what remains.'
@@ -108,18 +111,24 @@ const toProviderRequest = (run: Run, withTools: boolean): ProviderRequest => ({
   sessionKey: run.request.sessionKey,
 })
 
-const toWireMessages = (run: Run, withTools: boolean): ProviderRequest['messages'] => [
-  ...(run.request.system === '' ? [] : [{ role: 'system' as const, content: run.request.system }]),
-  ...(run.request.prefill ?? []),
-  ...mergeSummaries(repairHistory(run.messages)).map(
-    ({ id: _, position: __, summary: ___, providerState, ...wire }) =>
-      providerState?.endpointKey === endpointKeyOf(run.endpoint)
-        ? { ...wire, providerState }
-        : wire,
-  ),
-  ...(withTools ? [] : [{ role: 'user' as const, content: STEP_LIMIT_PROMPT }]),
-]
+const toWireMessages = (run: Run, withTools: boolean): ProviderRequest['messages'] => {
+  const endpointKey = endpointKeyOf(run.endpoint)
+  return [
+    ...(run.request.system === ''
+      ? []
+      : [{ role: 'system' as const, content: run.request.system }]),
+    ...(run.request.prefill ?? []),
+    ...mergeSummaries(repairHistory(run.messages)).map(
+      ({ id: _, position: __, summary: ___, providerState, ...wire }) =>
+        providerState?.endpointKey === endpointKey ? { ...wire, providerState } : wire,
+    ),
+    ...(withTools ? [] : [{ role: 'user' as const, content: STEP_LIMIT_PROMPT }]),
+  ]
+}
 
-/** Signatures and encrypted reasoning are valid only at the endpoint that produced them. */
+/** Signatures and encrypted reasoning are valid only at the endpoint that produced them. A digest, because an address may contain a password. */
 export const endpointKeyOf = ({ apiMode, provider, model, baseUrl }: ModelEndpoint): string =>
-  `${apiMode} ${provider} ${model} ${baseUrl}`
+  createHash('sha256')
+    .update(JSON.stringify([apiMode, provider, model, baseUrl]))
+    .digest('hex')
+    .slice(0, KEY_CHARS)

@@ -1,6 +1,6 @@
 /** What a run of the engine emits. */
 import type { RetryReason } from '../schema/retry.ts'
-import type { RunMessage, SubagentRef, SubagentStatus } from './types.ts'
+import type { ProviderState, RunMessage, SubagentRef, SubagentStatus } from './types.ts'
 
 export type AgentEvent =
   | { type: 'token'; messageId: string; text: string; owner?: SubagentRef }
@@ -22,7 +22,7 @@ export type AgentEvent =
       owner?: SubagentRef
     }
   /** Must be recorded before later events: an assistant message precedes its tool calls; results follow in source order. */
-  | { type: 'message'; message: RunMessage; steeringKey?: string }
+  | { type: 'message'; message: RunMessage; steeringKey?: string; providerState?: ProviderState }
   | {
       type: 'tool'
       callId: string

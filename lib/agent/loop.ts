@@ -125,7 +125,7 @@ const toMessage = (run: Run, id: string, reply: Reply, calls: ToolCall[]): RunMe
   provider: run.endpoint.provider,
 })
 
-/** Emits the whole message; later model calls get its six standard keys and the provider state. */
+/** Emits the whole message with the provider state; later model calls get its six standard keys and the state. */
 const record = (
   run: Run,
   message: RunMessage,
@@ -135,6 +135,7 @@ const record = (
   run.emit({
     type: 'message',
     message: reasoning === '' ? message : { ...message, reasoning },
+    ...(providerState && { providerState }),
   })
   const { model: _model, provider: _provider, _output, ...wire } = message
   run.messages.push(providerState ? { ...wire, providerState } : wire)

@@ -56,11 +56,14 @@ export type ModelEndpoint = {
 }
 
 /**
- * Opaque data a provider must get back within the turn: thinking signatures, encrypted reasoning.
- * It is never recorded (contract, decision 32) and is sent only to the endpoint that produced it.
+ * Opaque data a provider gets back with the message: reasoning, thinking signatures, encrypted items. It is recorded
+ * apart from the transcript and sent only to the endpoint that produced it.
  */
 export type ProviderState = {
+  /** A digest that names the endpoint; see `endpointKeyOf`. */
   endpointKey: string
+  /** The message belongs to a finished turn: `earlier-reasoning.ts` decides whether its endpoint gets it. */
+  isEarlier?: boolean
   items: readonly unknown[]
   /** For each call of the message, its indexes in the response; absent when no duplicate was dropped. */
   callSources?: readonly (readonly number[])[]
@@ -94,7 +97,7 @@ export type ProviderDelta =
     }
   /** A limitation of the endpoint for the user to know; shown once per run. */
   | { type: 'notice'; text: string }
-  /** See `ProviderState`; stored with the assistant message for the rest of the turn. */
+  /** See `ProviderState`. */
   | { type: 'provider_state'; item: unknown }
   | { type: 'finish'; reason: 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'other' }
 

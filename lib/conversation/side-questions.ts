@@ -11,6 +11,7 @@ import type { Hub } from '../hub.ts'
 import type { ServiceEvent, TurnEvent } from '../schema/event.ts'
 import { emptyUsage, type Usage } from '../schema/usage.ts'
 import { toConversation } from '../sessions/history.ts'
+import { withStates } from '../turn-context/provider-states.ts'
 import type { Sessions } from '../sessions/types.ts'
 import { createEventLog, type EventLog } from '../turns/event-log.ts'
 import { createStreamMask } from '../turns/mask-stream.ts'
@@ -116,7 +117,10 @@ export const createSideQuestions = (deps: SideQuestionsOptions) => {
       {
         endpoint,
         system: SYSTEM,
-        history: [...toConversation(sessions.load(id)), { role: 'user', content: question }],
+        history: [
+          ...withStates(toConversation(sessions.load(id)), sessions.providerStates(id)),
+          { role: 'user', content: question },
+        ],
         tools: [],
         workspace: home.dir,
         env: {},

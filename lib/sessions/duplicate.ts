@@ -2,7 +2,7 @@
 import { conflict, missing } from '../errors.ts'
 import type { Message, NewMessage } from '../schema/message.ts'
 import type { SessionRow } from '../schema/session.ts'
-import type { Entry, Meta, SentEntry, SummaryEntry } from './entries.ts'
+import type { Entry, Meta, SentEntry, StateEntry, StoredState, SummaryEntry } from './entries.ts'
 import { type Files, foldFile } from './files.ts'
 import type { Folded } from './fold.ts'
 import type { CatalogSync } from './catalog-sync.ts'
@@ -19,6 +19,7 @@ type DuplicateOptions = {
   writer: Writer
   newId: () => string
   require: (id: string) => SessionRow
+  providerStates: (id: string) => ReadonlyMap<string, StoredState>
 }
 
 /** Keys that stay with the original: tokens were spent once, and a CLI session has one origin. */
@@ -64,6 +65,17 @@ const copiedSent = ({ messages, sent }: Folded, count: number): Omit<SentEntry, 
     return index < 0 || index >= count ? [] : [{ t: 'sent', id: `m${index + 2}`, ...how }]
   })
 
+/** The reasoning of the copied messages, which their providers still accept. */
+const copiedStates = (
+  { messages }: Folded,
+  states: ReadonlyMap<string, StoredState>,
+  count: number,
+): Omit<StateEntry, 'n' | 'at'>[] =>
+  messages.slice(0, count).flatMap(({ id }, index) => {
+    const state = states.get(id)
+    return state ? [{ t: 'provider_state', id: `m${index + 2}`, ...state }] : []
+  })
+
 export const createDuplicator = ({
   files,
   catalogSync,
@@ -71,6 +83,7 @@ export const createDuplicator = ({
   writer,
   newId,
   require,
+  providerStates,
 }: DuplicateOptions) => {
   const copy = (given: string, keep: number, change: (meta: Meta) => Meta): SessionRow => {
     const file = files.find(require(given).session_id)
@@ -88,9 +101,11 @@ export const createDuplicator = ({
     const entries: Entry[] = [
       { n: 1, t: 'session', at, v: 1, id, meta: change(kept) },
       ...messages,
-      ...[...copiedSummaries(folded, messages.length), ...copiedSent(folded, messages.length)].map(
-        (entry, index): Entry => ({ ...entry, n: messages.length + 2 + index, at }) as Entry,
-      ),
+      ...[
+        ...copiedSummaries(folded, messages.length),
+        ...copiedSent(folded, messages.length),
+        ...copiedStates(folded, providerStates(given), messages.length),
+      ].map((entry, index): Entry => ({ ...entry, n: messages.length + 2 + index, at }) as Entry),
     ]
     watch.ignoreOwn(() => writeJournal(files.jsonl(id), entries))
     catalogSync.refresh(id)

@@ -19,6 +19,8 @@
  *   {"n":…,"t":"turn_started","at":…,"stream_id":…,…}  {"n":…,"t":"turn_ended","at":…,"stream_id":…,"how":…}
  *   {"n":…,"t":"sent","at":…,"id":"m7","before":…}           the message was sent to the model with this text before it; `text`, when given,
  *                                                            replaces its own text. Later turns send it the same way.
+ *   {"n":…,"t":"provider_state","at":…,"id":"m7",…}          reasoning of this message in the provider's form, for the engine only: `key`
+ *                                                            names the endpoint, `items` go back to it, `sources` are call indexes
  *   {"n":…,"t":"renamed","at":…,"from":…,"to":…}             earlier names of the file stay valid as aliases
  *
  * A message's id is `m<n>` with the number that was free when it started streaming, and is never reused.
@@ -59,6 +61,9 @@ export type TurnEnd = 'done' | 'failed' | 'cancelled' | 'interrupted'
 /** How a user message was sent to the model. It must not change later, or the provider's prompt cache is lost. */
 export type Sent = { id: string; before: string; text?: string }
 
+/** What the endpoint `key` gets back with a message in later turns; see `ProviderState` of the engine. */
+export type StoredState = { key: string; items: unknown[]; sources?: number[][] }
+
 type Kinds = {
   session: {
     v: 1
@@ -78,6 +83,7 @@ type Kinds = {
   turn_started: { stream_id: string; model: string; provider: string; message_id: string }
   turn_ended: { stream_id: string; how: TurnEnd; usage?: Usage }
   sent: Sent
+  provider_state: { id: string } & StoredState
   renamed: { from: string; to: string }
 }
 
@@ -88,6 +94,7 @@ export type Entry = { [K in EntryType]: Of<K> }[EntryType]
 export type MessageEntry = Of<'message'>
 export type SummaryEntry = Of<'summary'>
 export type SentEntry = Of<'sent'>
+export type StateEntry = Of<'provider_state'>
 
 /** A line to append: `n` and `at` are assigned then. */
 export type NewEntry = {
@@ -146,6 +153,12 @@ const checks: { [K in EntryType]: (line: JsonObject) => boolean } = {
     typeof line.id === 'string' &&
     typeof line.before === 'string' &&
     (line.text === undefined || typeof line.text === 'string'),
+  provider_state: line =>
+    typeof line.id === 'string' &&
+    typeof line.key === 'string' &&
+    Array.isArray(line.items) &&
+    (line.sources === undefined ||
+      (Array.isArray(line.sources) && line.sources.every(Array.isArray))),
   renamed: line => typeof line.from === 'string' && typeof line.to === 'string',
 }
 
@@ -195,6 +208,20 @@ export const messageHead = (bytes: Buffer): { n: number; start: number } | null 
   const match = HEAD.exec(bytes.toString('latin1', 0, HEAD_BYTES))
   return match && { n: Number(match[1]), start: match[0].length }
 }
+
+const STATE_HEAD = /^\{"n":(\d+),"t":"provider_state",/
+
+/** As `parseEntry`, but `provider_state` lines, which only the engine reads and which may be long, are returned without content. */
+export const parseForTranscript = (text: string): Entry | 'unknown' | null => {
+  const state = STATE_HEAD.exec(text)
+  return state
+    ? { n: Number(state[1]), t: 'provider_state', at: 0, id: '', key: '', items: [] }
+    : parseEntry(text)
+}
+
+/** Whether `parseEntry` would return a `provider_state` entry, without parsing. */
+export const isStateLine = (bytes: Buffer): boolean =>
+  STATE_HEAD.test(bytes.toString('latin1', 0, HEAD_BYTES))
 
 /** True when the line can be spliced into a response and scanned for secrets without parsing. */
 export const isPlainMessage = (bytes: Buffer, entry: MessageEntry, text: string): boolean =>

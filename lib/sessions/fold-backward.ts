@@ -6,7 +6,7 @@ import {
   messageHead,
   type Meta,
   numberOf,
-  parseEntry,
+  parseForTranscript,
   questionId,
   type Sent,
   type SummaryEntry,
@@ -66,7 +66,7 @@ export const foldBackward = (
     // A tail may skip hidden lines unparsed; a complete fold must find out whether they are readable.
     if (head && limit !== Number.POSITIVE_INFINITY && hidden(head.n)) continue
     const text = bytes.toString()
-    const entry = parseEntry(text)
+    const entry = parseForTranscript(text)
     if (entry === 'unknown') {
       last = Math.max(last, numberOf(text))
       continue

@@ -11,7 +11,7 @@ import {
   type Meta,
   type MetaPatch,
   numberOf,
-  parseEntry,
+  parseForTranscript,
   questionId,
   type Sent,
   type SummaryEntry,
@@ -197,6 +197,7 @@ export const applyEntry = (summary: Summary, entry: Entry): void => {
       summary.renamedTo = entry.to
       return
     case 'sent':
+    case 'provider_state':
       return
     case 'summary':
       summary.spans = [...summary.spans, toSpan(entry)]
@@ -247,7 +248,7 @@ export const foldForward = (
   for (const { bytes } of lines) {
     if (bytes.length === 0) continue
     const text = bytes.toString()
-    const entry = parseEntry(text)
+    const entry = parseForTranscript(text)
     if (entry === 'unknown') {
       summary.nextN = Math.max(summary.nextN, numberOf(text) + 1)
       continue

@@ -13,7 +13,9 @@ import {
   readTail,
   withFile,
 } from './files.ts'
+import { isStateLine, parseEntry, type StoredState } from './entries.ts'
 import type { Folded, Head } from './fold.ts'
+import { readLines } from '../store/journal.ts'
 import { spliceMessages } from './message-bytes.ts'
 import type { Sessions, Tail } from './types.ts'
 
@@ -83,8 +85,25 @@ export const createReader = ({ files, catalog, realId }: ReaderOptions) => {
     return composer_draft ? { ...rest, meta: { ...rest.meta, composer_draft } } : rest
   }
 
+  /** Read apart from the transcript, so that no other reader of a session can pass it on. The last line of a message counts. */
+  const providerStates = (given: string): Map<string, StoredState> => {
+    const states = new Map<string, StoredState>()
+    const file = files.find(realId(given))
+    if (file?.format !== 'jsonl') return states
+    withFile(file.path, fd => {
+      for (const { bytes } of readLines(fd)) {
+        const entry = isStateLine(bytes) ? parseEntry(bytes.toString()) : null
+        if (!entry || entry === 'unknown' || entry.t !== 'provider_state') continue
+        const { id, key, items, sources } = entry
+        states.set(id, { key, items, ...(sources && { sources }) })
+      }
+    })
+    return states
+  }
+
   return {
     load,
+    providerStates,
     head,
     tail(given: string, { limit, before, raw = false }: Parameters<Sessions['tail']>[1]): Tail {
       const tail = rawTail(given, Math.max(0, Math.trunc(limit)), before)

@@ -3,7 +3,7 @@ import { readLines } from '../store/journal.ts'
 import { type Database, isCorrupt, openDatabase, removeDatabase } from '../store/sqlite.ts'
 import { redact } from '../redact/redact.ts'
 import type { Message } from '../schema/message.ts'
-import { messageHead, parseEntry } from './entries.ts'
+import { messageHead, parseForTranscript } from './entries.ts'
 import { createFiles, foldFile, searchText, withFile } from './files.ts'
 import { isHidden, type Summary } from './fold.ts'
 import { type SnippetPart, type Term, toIndexed, toMatch, toSnippet } from './search-query.ts'
@@ -143,7 +143,7 @@ export const createSearchIndex = ({ file, dir, addon }: IndexOptions) => {
         if (offset >= stop) break
         const head = messageHead(bytes)
         if ((head && isHidden(cuts, head.n)) || bytes.length > MAX_LINE_BYTES) continue
-        const entry = parseEntry(bytes.toString())
+        const entry = parseForTranscript(bytes.toString())
         if (!entry || entry === 'unknown') continue
         if (entry.t === 'uncut' && from > 0) return false
         if (entry.t === 'message') add(id, entry.n, entry.message)

@@ -90,8 +90,9 @@ export const createSessions = (options: SessionsOptions): Sessions => {
   const shared = { ...options, files, catalog, catalogSync, listing, search, watch }
   const writer = createWriter({ ...shared, realId })
   const removal = createTrash({ ...shared, writer, resolve, require })
-  const copies = createDuplicator({ ...shared, writer, newId, require })
   const reading = createReader({ files, catalog, realId })
+  const { providerStates } = reading
+  const copies = createDuplicator({ ...shared, writer, newId, require, providerStates })
   const find = createSessionSearch({ files, catalog, search, row, log })
 
   const catchUp = async (): Promise<void> => {
@@ -114,6 +115,7 @@ export const createSessions = (options: SessionsOptions): Sessions => {
       return created
     },
     load: reading.load,
+    providerStates,
     head: reading.head,
     tail: reading.tail,
     wholeJson: reading.wholeJson,

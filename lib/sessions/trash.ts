@@ -55,7 +55,7 @@ export const survivingEntries = (
   }
   const kept = entries.filter(entry => {
     if (entry.t === 'message') return shown.has(entry.message.id)
-    if (entry.t === 'sent') return shown.has(entry.id)
+    if (entry.t === 'sent' || entry.t === 'provider_state') return shown.has(entry.id)
     if (entry.t === 'summary') return summaries.has(entry.n)
     if (entry.t === 'asked') return open.has(JSON.stringify(entry.question))
     return entry.t === 'turn_started' || entry.t === 'turn_ended' || entry.t === 'renamed'

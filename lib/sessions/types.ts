@@ -5,7 +5,7 @@ import type { Question } from '../schema/question.ts'
 import type { SessionRow } from '../schema/session.ts'
 import type { JournalOptions } from '../store/journal.ts'
 import type { UsageBucket } from './catalog-statements.ts'
-import type { Entry, NewEntry } from './entries.ts'
+import type { Entry, NewEntry, StoredState } from './entries.ts'
 import type { Folded, Head, Turn } from './fold.ts'
 import type { LiveState } from './list-row.ts'
 import type { SnippetPart } from './search-query.ts'
@@ -78,6 +78,8 @@ export type Sessions = {
   resolve(id: string): string | undefined
   /** Not redacted. */
   load(id: string): Folded
+  /** What providers get back with messages of finished turns, by message id. Only for requests to them. */
+  providerStates(id: string): ReadonlyMap<string, StoredState>
   /** Everything except the messages, without reading the file. Not redacted. */
   head(id: string): Head
   /** Redacted unless `raw`. The cost does not depend on the length of the session. */

@@ -19,6 +19,7 @@ import type { Sent } from '../sessions/entries.ts'
 import { toConversation } from '../sessions/history.ts'
 import type { Sessions } from '../sessions/types.ts'
 import { visibleWords } from '../base/visible.ts'
+import { toStateEntry, withStates } from './provider-states.ts'
 import { createApprover } from './approver.ts'
 import { instructionsFor } from './context-files.ts'
 import type { SystemPrompt } from './system-prompt.ts'
@@ -227,10 +228,10 @@ export const createTurnContextFactory =
         // External agents know their workspace and get plain text.
         return endpoint instanceof UserError || endpoint.apiMode === 'acp'
           ? expandSkills(history, expand)
-          : replaySent(history, folded.sent, expand)
+          : withStates(replaySent(history, folded.sent, expand), sessions.providerStates(id))
       },
       recordSummary: event => deps.compressions.record(id, event),
-      record(given, key) {
+      record(given, { steered: key, providerState } = {}) {
         const message = withoutKnown(given, deps.redactKnown)
         // One append: after a kill the message is either in the queue or in the transcript.
         const taken =
@@ -240,7 +241,17 @@ export const createTurnContextFactory =
         const how = key === undefined ? undefined : steered.get(key)
         const sent = how && message.id ? [{ t: 'sent' as const, id: message.id, ...how }] : []
         const safe = withoutHalfSecrets(message, deps.redact)
-        const [entry] = sessions.append(id, [{ t: 'message', message: safe }, ...sent, ...taken])
+        // The state counts characters of the text, so a masked text goes without it.
+        const state =
+          message.id && message.content === given.content
+            ? toStateEntry(message.id, providerState, deps.redactKnown)
+            : []
+        const [entry] = sessions.append(id, [
+          { t: 'message', message: safe },
+          ...state,
+          ...sent,
+          ...taken,
+        ])
         if (taken.length > 0) deps.onQueue(id)
         if (entry?.t !== 'message') throw new Error('Expected the appended message back')
         return deps.redactMessage(entry.message)

@@ -9,6 +9,7 @@ import type {
   LoopMessage,
   ModelEndpoint,
   Outcome,
+  ProviderState,
 } from '../agent/types.ts'
 import { messageOf, UserError } from '../errors.ts'
 import type { TurnEvent } from '../schema/event.ts'
@@ -60,6 +61,12 @@ export type BoundRequest = Omit<
   'endpoint' | 'history' | 'signal' | 'now' | 'onUsage' | 'onRetryWait'
 >
 
+/** `steered`: the key of a queued message, which leaves the queue. `providerState` is recorded beside the message. */
+export type RecordExtra = {
+  steered?: string | undefined
+  providerState?: ProviderState | undefined
+}
+
 /** What a turn is given, bound to its session and home. */
 export type TurnContext = {
   agent: Agent
@@ -69,8 +76,8 @@ export type TurnContext = {
   history: () => LoopMessage[]
   /** Records a summary; null when the messages it covers are not contiguous in the transcript. */
   recordSummary: (event: Extract<AgentEvent, { type: 'compressed' }>) => SummaryRef | null
-  /** Appends one message to the transcript and returns it as recorded, redacted for the wire. `steered`: its key in the queue. */
-  record: (message: NewMessage, steered?: string) => Message
+  /** Appends one message to the transcript and returns it as recorded, redacted for the wire. */
+  record: (message: NewMessage, extra?: RecordExtra) => Message
   redact: (text: string) => string
 }
 
@@ -79,9 +86,9 @@ export const recordMessage = (
   turn: Turn,
   context: TurnContext,
   message: NewMessage,
-  steered?: string,
+  extra?: RecordExtra,
 ): void => {
-  const recorded = context.record(message, steered)
+  const recorded = context.record(message, extra)
   turn.messageIds.push(recorded.id)
   turn.log.append({ type: 'message', data: { message: elide(recorded) } })
 }
@@ -99,7 +106,8 @@ const apply = (turn: Turn, context: TurnContext, now: () => number, given: Agent
           : content,
       timestamp: Math.floor(now()),
     }
-    recordMessage(turn, context, message, event.steeringKey)
+    const { steeringKey: steered, providerState } = event
+    recordMessage(turn, context, message, { steered, providerState })
   } else if (event.type === 'compressed') {
     turn.log.append(toCompressedEvent(event, context.recordSummary(event)))
   } else {

@@ -2,7 +2,7 @@
 import { asObject } from '../../base/json.ts'
 import type { ModelEndpoint, ProviderRequest } from '../types.ts'
 import { type Block, toTurns, type Turn } from './anthropic-history.ts'
-import { type AnthropicQuirk, isClaude, thinkingFields } from './anthropic-thinking.ts'
+import { type AnthropicQuirk, isClaude, betasFor, thinkingFields } from './anthropic-thinking.ts'
 import { hostname } from './stream-request.ts'
 import { bearerHeader, appendPath } from './http-post.ts'
 import { type CacheControl, cacheControl, CACHED_MESSAGES } from './prompt-cache.ts'
@@ -18,13 +18,18 @@ export const messagesUrl = (baseUrl: string): string =>
   appendPath(baseUrl, /\/v\d+\/?(?:\?|$)/.test(baseUrl) ? '/messages' : '/v1/messages')
 
 /** Compatible servers disagree about the header of the key, so they get both. */
-export const anthropicHeaders = (endpoint: ModelEndpoint): Record<string, string> => {
+export const anthropicHeaders = (
+  { endpoint, tools }: ProviderRequest,
+  quirks: ReadonlySet<AnthropicQuirk>,
+): Record<string, string> => {
   const { apiKey } = endpoint
   const isOwn = isAnthropic(endpoint) || apiKey?.startsWith('sk-ant-')
+  const betas = betasFor(endpoint, quirks, tools.length > 0)
   return {
     'anthropic-version': VERSION,
     ...(apiKey && { 'x-api-key': apiKey }),
     ...(!isOwn && bearerHeader(apiKey)),
+    ...(betas.length > 0 && { 'anthropic-beta': betas.join(',') }),
   }
 }
 
@@ -87,25 +92,27 @@ const toolFields = ({ tools }: ProviderRequest, turns: Turn[]): Record<string, u
 const nameOfUse = ({ type, name }: Block): string[] => (type === 'tool_use' ? [String(name)] : [])
 
 /** Error messages by quirk, more specific patterns first. */
-const OBJECTIONS: { pattern: RegExp; quirk: AnthropicQuirk; isPermanent: boolean }[] = [
+const OBJECTIONS: { pattern: RegExp; quirk: AnthropicQuirk; scope: 'call' | 'endpoint' }[] = [
+  { pattern: /prefix|block_binding/i, quirk: 'drop changed thinking', scope: 'endpoint' },
   {
     pattern: /signature|expected .{0,3}(?:thinking|redacted)|thinking.{0,80}cannot be modified/i,
     quirk: 'no reasoning state',
-    isPermanent: false,
+    scope: 'call',
   },
-  { pattern: MISSING_REASONING, quirk: 'blank thoughts', isPermanent: true },
-  { pattern: MISSING_REASONING, quirk: 'thinking off', isPermanent: false },
-  { pattern: /adaptive.{0,40}not supported/i, quirk: 'budget thinking', isPermanent: true },
+  { pattern: MISSING_REASONING, quirk: 'blank thoughts', scope: 'endpoint' },
+  { pattern: MISSING_REASONING, quirk: 'thinking off', scope: 'call' },
+  { pattern: /adaptive.{0,40}not supported/i, quirk: 'budget thinking', scope: 'endpoint' },
   {
     pattern: /(?:enabled|budget_tokens).{0,40}not supported/i,
     quirk: 'adaptive thinking',
-    isPermanent: true,
+    scope: 'endpoint',
   },
-  { pattern: /cache_control/i, quirk: 'no cache', isPermanent: true },
-  { pattern: /display/i, quirk: 'no display', isPermanent: true },
-  { pattern: /effort/i, quirk: 'lower effort', isPermanent: true },
-  { pattern: /effort|output_config/i, quirk: 'no effort', isPermanent: true },
-  { pattern: /thinking|budget_tokens/i, quirk: 'no thinking', isPermanent: true },
+  { pattern: /\bbetas?\b/i, quirk: 'no beta', scope: 'endpoint' },
+  { pattern: /cache_control/i, quirk: 'no cache', scope: 'endpoint' },
+  { pattern: /display/i, quirk: 'no display', scope: 'endpoint' },
+  { pattern: /effort/i, quirk: 'lower effort', scope: 'endpoint' },
+  { pattern: /effort|output_config/i, quirk: 'no effort', scope: 'endpoint' },
+  { pattern: /thinking|budget_tokens/i, quirk: 'no thinking', scope: 'endpoint' },
 ]
 
 const MARGIN_TOKENS = 64
@@ -114,10 +121,10 @@ const MIN_TOKENS = 1_024
 /** An output limit in the message: the model's own, or what the prompt leaves of the window. */
 const limitIn = (message: string): Objection<AnthropicQuirk> | null => {
   const most = /max_tokens: \d+ > (\d+)/.exec(message)
-  if (most) return { quirk: `at most ${Number(most[1])}`, isPermanent: true }
+  if (most) return { quirk: `at most ${Number(most[1])}`, scope: 'endpoint' }
   const window = /exceed context limit: (\d+) \+ \d+ > (\d+)/.exec(message)
   const left = window ? Number(window[2]) - Number(window[1]) - MARGIN_TOKENS : 0
-  return left >= MIN_TOKENS ? { quirk: `at most ${left}`, isPermanent: false } : null
+  return left >= MIN_TOKENS ? { quirk: `at most ${left}`, scope: 'call' } : null
 }
 
 export const anthropicObjection = (

@@ -1,4 +1,5 @@
 /** Thinking and output limits of Claude models by generation (agent-home §9.6). */
+import { asObject } from '../../base/json.ts'
 import type { Effort, ModelEndpoint } from '../types.ts'
 
 /** Quirks of an endpoint; `no reasoning state` and `at most` can also apply to a single call. */
@@ -12,6 +13,8 @@ export type AnthropicQuirk =
   | 'lower effort'
   | 'no effort'
   | 'no cache'
+  | 'no beta'
+  | 'drop changed thinking'
   | 'no reasoning state'
   | `at most ${number}`
 
@@ -81,6 +84,26 @@ const capOf = (quirks: Quirks): number =>
     ),
   )
 
+/** Until this generation, thinking between tool calls needs a beta header; with adaptive thinking it is always on. */
+const INTERLEAVED = { from: 400, below: ADAPTIVE_FROM, beta: 'interleaved-thinking-2025-05-14' }
+/** Lets the API drop thinking from before a compaction or an edit, which newer models reject otherwise. */
+const BINDING_BETA = 'thinking-binding-controls-2026-08-01'
+
+/** Values of the header `anthropic-beta`. */
+export const betasFor = (endpoint: ModelEndpoint, quirks: Quirks, hasTools: boolean): string[] => {
+  if (quirks.has('no beta')) return []
+  const generation = generationOf(endpoint.model)
+  const isInterleaved =
+    hasTools &&
+    generation >= INTERLEAVED.from &&
+    generation < INTERLEAVED.below &&
+    asObject(thinkingFields(endpoint, quirks).thinking).type === 'enabled'
+  return [
+    ...(isInterleaved ? [INTERLEAVED.beta] : []),
+    ...(quirks.has('drop changed thinking') ? [BINDING_BETA] : []),
+  ]
+}
+
 /** `max_tokens`, `thinking` and effort, which depend on each other. No temperature: thinking requires the default. */
 export const thinkingFields = (
   { model, maxTokens, effort = 'medium' }: ModelEndpoint,
@@ -99,7 +122,14 @@ export const thinkingFields = (
     const isHidden = generationOf(model) >= HIDDEN_FROM && !quirks.has('no display')
     return {
       max_tokens: max,
-      thinking: { type: 'adaptive', ...(isHidden && { display: 'summarized' }) },
+      thinking: {
+        type: 'adaptive',
+        ...(isHidden && { display: 'summarized' }),
+        ...(quirks.has('drop changed thinking') &&
+          !quirks.has('no beta') && {
+            block_binding: { prefix_mismatch_behavior: 'drop_block' },
+          }),
+      },
       ...(!quirks.has('no effort') && {
         output_config: { effort: quirks.has('lower effort') && wanted === 'max' ? 'high' : wanted },
       }),

@@ -1,6 +1,11 @@
 /** Turns the description of a wire format into a provider. */
 import type { ProviderFailure } from '../failure.ts'
 import type { ModelEndpoint, Provider, ProviderRequest } from '../types.ts'
+import {
+  type EarlierQuirk,
+  earlierReasoningObjection,
+  withEarlierReasoning,
+} from './earlier-reasoning.ts'
 import { createQuirkLearner, type Objection } from './quirks.ts'
 import { type ResponseReader, type StreamOptions, streamRequest } from './stream-request.ts'
 import { withToolLimitNotice } from './tool-limit.ts'
@@ -8,8 +13,8 @@ import { withToolLimitNotice } from './tool-limit.ts'
 /** What differs between wire formats. `Q` names the deviations of endpoints the format can adapt to. */
 export type WireFormat<Q extends string> = {
   url: (endpoint: ModelEndpoint) => string
-  headers: (endpoint: ModelEndpoint) => Readonly<Record<string, string>>
-  /** The request body, adapted to the endpoint's known quirks. */
+  /** Headers and body, adapted to the endpoint's known quirks. */
+  headers: (request: ProviderRequest, quirks: ReadonlySet<Q>) => Readonly<Record<string, string>>
   body: (request: ProviderRequest, quirks: ReadonlySet<Q>) => unknown
   /** A new reader for each response. */
   createReader: () => ResponseReader
@@ -22,16 +27,22 @@ export const createHttpProvider = <Q extends string>(
   options: StreamOptions,
 ): Provider => {
   const terminating = new Set<string>()
-  const withLearnedQuirks = createQuirkLearner<Q>(format.objection)
-  return request =>
-    withLearnedQuirks(request, quirks =>
-      withToolLimitNotice(
+  const withLearnedQuirks = createQuirkLearner<Q | EarlierQuirk>(
+    (failure, known, request) =>
+      earlierReasoningObjection(failure, known, request) ??
+      format.objection(failure, known as ReadonlySet<Q>),
+  )
+  return asked =>
+    withLearnedQuirks(asked, known => {
+      const request = withEarlierReasoning(asked, known)
+      const quirks = known as ReadonlySet<Q>
+      return withToolLimitNotice(
         request,
         quirks,
         streamRequest(
           {
             url: format.url(request.endpoint),
-            headers: format.headers(request.endpoint),
+            headers: format.headers(request, quirks),
             body: format.body(request, quirks),
             request,
             terminating,
@@ -39,6 +50,6 @@ export const createHttpProvider = <Q extends string>(
           },
           options,
         ),
-      ),
-    )
+      )
+    })
 }

@@ -1,6 +1,7 @@
 /** Requests of the format `chat_completions`, and the quirks learned from rejections. */
 import type { ModelEndpoint, ProviderRequest } from '../types.ts'
 import { hostname } from './stream-request.ts'
+import { preservedThinkingFields } from './earlier-reasoning.ts'
 import { toChatMessages, wantsDeveloper, wantsCacheBreakpoints } from './openai-messages.ts'
 import { answerLimit } from './openai-strict.ts'
 import { MISSING_REASONING, type Objection } from './quirks.ts'
@@ -21,6 +22,7 @@ export type Quirk =
   | 'no thinking'
   | 'blank signatures'
   | 'no tools'
+  | 'no thinking fields'
   | 'short ids'
   | 'strict turns'
   | `tools ${number}`
@@ -57,7 +59,10 @@ export const toBody = (request: ProviderRequest, quirks: ReadonlySet<Quirk>) => 
     ...(endpoint.routing && { provider: endpoint.routing }),
     ...(quirks.has('no thinking')
       ? { thinking: { type: 'disabled' } }
-      : !quirks.has('no effort') && reasoning(endpoint)),
+      : {
+          ...(!quirks.has('no effort') && reasoning(endpoint)),
+          ...preservedThinkingFields(endpoint, quirks),
+        }),
   }
 }
 
@@ -89,9 +94,9 @@ export const reasoning = (endpoint: ModelEndpoint): Record<string, unknown> => {
 }
 
 /** Error messages by quirk, more specific patterns first. */
-const OBJECTIONS: { pattern: RegExp; quirk: Quirk; isPermanent?: boolean }[] = [
+const OBJECTIONS: { pattern: RegExp; quirk: Quirk; scope?: 'call' }[] = [
   { pattern: MISSING_REASONING, quirk: 'blank thoughts' },
-  { pattern: MISSING_REASONING, quirk: 'no thinking', isPermanent: false },
+  { pattern: MISSING_REASONING, quirk: 'no thinking', scope: 'call' },
   {
     pattern:
       /does not support tools|support tool use|tool (?:use|calling) is not supported|tools? (?:are|is) not supported|enable-auto-tool-choice/i,
@@ -112,6 +117,11 @@ const OBJECTIONS: { pattern: RegExp; quirk: Quirk; isPermanent?: boolean }[] = [
   { pattern: /missing.{0,20}thought_signature/i, quirk: 'blank signatures' },
   { pattern: /reasoning_details|extra_content|signature/i, quirk: 'no details' },
   { pattern: /reasoning_content|messages?\W{0,3}\d+.{0,20}\breasoning\b/i, quirk: 'no thoughts' },
+  {
+    pattern:
+      /clear_thinking|thinking\.keep|(?:unknown|unsupported|unrecognized|extra|unexpected)\b.{0,60}\bthinking\b|\bthinking\b.{0,60}(?:unknown|unsupported|extra_forbidden|not (?:allowed|permitted|supported))/i,
+    quirk: 'no thinking fields',
+  },
   { pattern: /reasoning/i, quirk: 'no effort' },
   { pattern: /cache_control/i, quirk: 'no cache' },
   { pattern: /\bdeveloper\b/i, quirk: 'no developer' },
@@ -128,10 +138,10 @@ export const chatObjection = (
 ): Objection<Quirk> | null => {
   const most = answerLimit(message)
   if (most !== null && !known.has(`at most ${most}`))
-    return { quirk: `at most ${most}`, isPermanent: false }
+    return { quirk: `at most ${most}`, scope: 'call' }
   const tools = toolLimit(message)
   if (tools !== null && !known.has(`tools ${tools}`))
-    return { quirk: `tools ${tools}`, isPermanent: true }
+    return { quirk: `tools ${tools}`, scope: 'endpoint' }
   const found = OBJECTIONS.find(({ pattern, quirk }) => pattern.test(message) && !known.has(quirk))
-  return found ? { quirk: found.quirk, isPermanent: found.isPermanent ?? true } : null
+  return found ? { quirk: found.quirk, scope: found.scope ?? 'endpoint' } : null
 }

@@ -10,7 +10,7 @@ export const createOpenAiChat = (options: StreamOptions = {}): Provider =>
   createHttpProvider<Quirk>(
     {
       url: ({ baseUrl }) => appendPath(baseUrl, '/chat/completions'),
-      headers: authHeaders,
+      headers: ({ endpoint }) => authHeaders(endpoint),
       body: toBody,
       createReader: createChunkReader,
       objection: chatObjection,

@@ -15,6 +15,7 @@ export type ResponsesQuirk =
   | 'no cache key'
   | 'no parallel'
   | 'no reasoning state'
+  | 'no phase'
   | `tools ${number}`
 
 type Quirks = ReadonlySet<ResponsesQuirk>
@@ -28,7 +29,7 @@ const MAX_KEY_CHARS = 64
 /** ChatGPT sign-in: requires instructions and does not accept output limits. */
 const isSignedIn = ({ baseUrl }: ModelEndpoint): boolean => hostname(baseUrl) === 'chatgpt.com'
 
-export const responsesHeaders = (endpoint: ModelEndpoint): Record<string, string> => {
+export const responsesHeaders = ({ endpoint }: ProviderRequest): Record<string, string> => {
   const account = isSignedIn(endpoint) ? accountIn(endpoint.apiKey) : ''
   return { ...authHeaders(endpoint), ...(account !== '' && { 'chatgpt-account-id': account }) }
 }
@@ -50,6 +51,7 @@ export const toResponsesBody = (request: ProviderRequest, quirks: Quirks): JsonO
   const tools = offeredTools(request, quirks)
   const { instructions, input } = toItems(request.messages, {
     providerState: !quirks.has('no reasoning state'),
+    phases: !quirks.has('no phase'),
     encryptedOnly: isSignedIn(endpoint) || hostname(endpoint.baseUrl) === 'api.openai.com',
   })
   const thinks = isReasoning(endpoint.model) && !quirks.has('no reasoning')
@@ -111,24 +113,25 @@ const reasoningOf = ({ model, effort = 'medium' }: ModelEndpoint, quirks: Quirks
   return { reasoning: { effort: level, ...summary } }
 }
 
-const OBJECTIONS: { pattern: RegExp; quirk: ResponsesQuirk; isPermanent: boolean }[] = [
+const OBJECTIONS: { pattern: RegExp; quirk: ResponsesQuirk; scope: 'call' | 'endpoint' }[] = [
   {
     pattern: /encrypted.{0,40}not supported|\binclude\b/i,
     quirk: 'no encrypted',
-    isPermanent: true,
+    scope: 'endpoint',
   },
   {
     pattern:
       /encrypted content.{0,400}(?:could not|cannot|invalid)|item with id|without its required/i,
     quirk: 'no reasoning state',
-    isPermanent: false,
+    scope: 'call',
   },
-  { pattern: /summar/i, quirk: 'no summary', isPermanent: true },
-  { pattern: /max_output_tokens/i, quirk: 'no limit', isPermanent: true },
-  { pattern: /prompt_cache_key/i, quirk: 'no cache key', isPermanent: true },
-  { pattern: /parallel_tool_calls/i, quirk: 'no parallel', isPermanent: true },
-  { pattern: /reasoning|effort/i, quirk: 'no reasoning', isPermanent: true },
-  { pattern: /reasoning|input\W{0,3}\d/i, quirk: 'no reasoning state', isPermanent: false },
+  { pattern: /\bphase\b/i, quirk: 'no phase', scope: 'endpoint' },
+  { pattern: /summar/i, quirk: 'no summary', scope: 'endpoint' },
+  { pattern: /max_output_tokens/i, quirk: 'no limit', scope: 'endpoint' },
+  { pattern: /prompt_cache_key/i, quirk: 'no cache key', scope: 'endpoint' },
+  { pattern: /parallel_tool_calls/i, quirk: 'no parallel', scope: 'endpoint' },
+  { pattern: /reasoning|effort/i, quirk: 'no reasoning', scope: 'endpoint' },
+  { pattern: /reasoning|input\W{0,3}\d/i, quirk: 'no reasoning state', scope: 'call' },
 ]
 
 export const responsesObjection = (
@@ -137,6 +140,6 @@ export const responsesObjection = (
 ): Objection<ResponsesQuirk> | null => {
   const most = toolLimit(message)
   if (most !== null && !known.has(`tools ${most}`))
-    return { quirk: `tools ${most}`, isPermanent: true }
+    return { quirk: `tools ${most}`, scope: 'endpoint' }
   return OBJECTIONS.find(({ pattern, quirk }) => pattern.test(message) && !known.has(quirk)) ?? null
 }

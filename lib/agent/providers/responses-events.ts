@@ -23,6 +23,7 @@ export const createResponsesReader = (): ResponseReader => {
   const open = new Set<unknown>()
   let calls = 0
   let chars = 0
+  let hasPhase = false
   let usage: JsonObject | null = null
   let finish: Finish | null = null
 
@@ -82,9 +83,11 @@ export const createResponsesReader = (): ResponseReader => {
     if (whole.type !== 'message') return []
     const parts = asObjects(whole.content)
     const refusal = parts.map(part => asString(part.refusal)).join('')
+    const start = chars - item.text.length - item.refusal.length
     return [
       ...addText(item, rest(parts.map(part => asString(part.text)).join(''), item.text)),
       ...addRefusal(item, rest(refusal, item.refusal)),
+      ...phaseOf(whole, start),
     ]
   }
 
@@ -96,6 +99,14 @@ export const createResponsesReader = (): ResponseReader => {
         ? { ...rest, summary }
         : { type: 'reasoning', summary, encrypted_content }
     return [{ type: 'provider_state', item: { item, chars, calls } }]
+  }
+
+  /** Where a message begins and whether it is commentary or the final answer, which models expect back. */
+  const phaseOf = ({ phase = null }: JsonObject, start: number): ProviderDelta[] => {
+    hasPhase ||= phase !== null
+    if (!hasPhase) return []
+    const item = { type: 'message', phase }
+    return [{ type: 'provider_state', item: { item, chars: start, calls } }]
   }
 
   const end = (response: JsonObject): ProviderDelta[] => {

@@ -12,6 +12,8 @@ export type InputShape = {
   providerState: boolean
   /** OpenAI accepts only encrypted reasoning; other servers use plain text. */
   encryptedOnly: boolean
+  /** Mark messages as commentary or final answer, as they were received. */
+  phases: boolean
 }
 
 /** Leading system messages become the instructions; later ones stay in place as developer messages. */
@@ -65,22 +67,31 @@ const toInput = (part: Part): JsonObject =>
 const assistantItems = (
   message: Message,
   sanitizeId: (id: string) => string,
-  { providerState, encryptedOnly }: InputShape,
+  { providerState, encryptedOnly, phases }: InputShape,
 ): JsonObject[] => {
   const content = typeof message.content === 'string' ? message.content : textOf(message)
-  const placed = (providerState ? readPositionedItems(message.providerState) : []).filter(
-    ({ item }) => !encryptedOnly || item.encrypted_content !== undefined,
+  const placed = readPositionedItems(message.providerState).filter(({ item }) =>
+    item.type === 'message'
+      ? phases
+      : providerState && (!encryptedOnly || item.encrypted_content !== undefined),
   )
-  return inContentOrder(content, placed, message.tool_calls ?? []).map(piece => {
-    if ('text' in piece) return answer(piece.text)
-    if ('item' in piece) return piece.item
-    const { id, function: fn } = piece.call
-    return {
-      type: 'function_call',
-      call_id: sanitizeId(String(id)),
-      name: sanitizeToolName(fn.name),
-      arguments: fn.arguments,
+  let phase: JsonObject = {}
+  return inContentOrder(content, placed, message.tool_calls ?? []).flatMap(piece => {
+    if ('text' in piece) return [{ ...answer(piece.text), ...phase }]
+    if ('call' in piece) {
+      const { id, function: fn } = piece.call
+      return [
+        {
+          type: 'function_call',
+          call_id: sanitizeId(String(id)),
+          name: sanitizeToolName(fn.name),
+          arguments: fn.arguments,
+        },
+      ]
     }
+    if (piece.item.type !== 'message') return [piece.item]
+    phase = { phase: piece.item.phase }
+    return []
   })
 }
 

@@ -40,7 +40,7 @@ const randomEntry = (n: number, roll: (below: number) => number): Entry => {
     choices_offered: [],
     requested_at: 1,
   })
-  switch (roll(14)) {
+  switch (roll(15)) {
     case 0:
       return { n, t: 'cut', at, after: roll(n) }
     case 1:
@@ -64,6 +64,8 @@ const randomEntry = (n: number, roll: (below: number) => number): Entry => {
       return { n, t: 'summary', at, from: 1 + roll(n), to: 1 + roll(n), text: `sum ${n}` }
     case 9:
       return { n, t: 'renamed', at, from: `old${roll(3)}`, to: 'x' }
+    case 10:
+      return { n, t: 'provider_state', at, id: `m${roll(n)}`, key: 'k', items: [{ n }] }
     default:
       return {
         n,

@@ -11,6 +11,7 @@ import {
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { UserError } from '../../../lib/errors.ts'
+import type { NewEntry } from '../../../lib/sessions/entries.ts'
 import { NEW, say, texts, listed, withBench } from './_sessions.ts'
 
 const test = suite('sessions/store')
@@ -32,6 +33,41 @@ test(
       sessions.setLive(id, { waiting: 1 })
       sessions.release(id)
     }
+  }),
+)
+
+test(
+  'provider states are in no transcript; damaged ones are skipped, the last one counts, copies have them',
+  withBench(async bench => {
+    const { session_id: id } = bench.sessions.create(NEW)
+    const state = (item: unknown, of = 'm3'): NewEntry => ({
+      t: 'provider_state',
+      id: of,
+      key: 'k',
+      items: [item],
+    })
+    bench.sessions.append(id, [say('question')])
+    const [answer] = bench.sessions.append(id, [say('answer', 'assistant'), state('first')])
+    assert.is(answer?.t === 'message' && answer.message.id, 'm3')
+    bench.sessions.append(id, [state('x'.repeat(1_000_000)), state('last')])
+    for (const broken of [
+      '{"n":90,"t":"provider_state","at":1,"id":"m3","key":"k","items":',
+      '{"n":91,"t":"provider_state","at":1,"id":"m3","key":7,"items":[]}',
+      '{"n":92,"t":"provider_state","at":1,"id":"m3","key":"k","items":[],"sources":[1]}',
+    ])
+      appendFileSync(bench.path(id), `${broken}\n`)
+    const sessions = await bench.restart()
+    assert.equal([...sessions.providerStates(id)], [['m3', { key: 'k', items: ['last'] }]])
+    assert.equal(texts(sessions, id), ['question', 'answer'])
+    assert.not.match(JSON.stringify(sessions.load(id)), 'last')
+    assert.not.match((await sessions.wholeJson(id)).toString(), 'last')
+    assert.is(sessions.tail(id, { limit: 1 }).messages[0]?.content, 'answer')
+    assert.is(sessions.head(id).bad, 0)
+    const copy = sessions.duplicate(id).session_id
+    assert.equal([...sessions.providerStates(copy).values()], [{ key: 'k', items: ['last'] }])
+    const early = sessions.branch(id, { keep_count: 1 }).session_id
+    assert.is(sessions.providerStates(early).size, 0)
+    assert.throws(() => sessions.providerStates('nobody'), kind('missing'))
   }),
 )
 

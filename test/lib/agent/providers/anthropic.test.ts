@@ -9,6 +9,7 @@ import {
 } from '../../../../lib/agent/providers/anthropic-body.ts'
 import { createAnthropicReader } from '../../../../lib/agent/providers/anthropic-events.ts'
 import { createAnthropicMessages } from '../../../../lib/agent/providers/anthropic-messages.ts'
+import type { AnthropicQuirk } from '../../../../lib/agent/providers/anthropic-thinking.ts'
 import type { ModelEndpoint, ProviderDelta, ProviderRequest } from '../../../../lib/agent/types.ts'
 import { createProvider, type Step } from '../../../_provider.ts'
 
@@ -41,6 +42,39 @@ const request = (
 const bodyOf = (...given: Parameters<typeof request>): any =>
   toAnthropicBody(request(...given), new Set())
 
+const objects = (message: string): Step => ({
+  status: 400,
+  body: { type: 'error', error: { type: 'invalid_request_error', message } },
+})
+
+const talk = async (
+  extra: Partial<ModelEndpoint>,
+  more: Partial<ProviderRequest>,
+  ...steps: Step[]
+) => {
+  const server = await createProvider(...steps)
+  const deltas: ProviderDelta[] = []
+  try {
+    const asked = { ...request(extra), ...more }
+    const at = { ...asked.endpoint, baseUrl: server.url }
+    for await (const one of createAnthropicMessages()({ ...asked, endpoint: at })) deltas.push(one)
+    const { requests } = server
+    return {
+      deltas,
+      bodies: requests.map(({ body }) => body),
+      headers: requests.map(({ headers }) => headers),
+    }
+  } finally {
+    await server.close()
+  }
+}
+
+const headersOf = (
+  extra: Partial<ModelEndpoint> = {},
+  more: Partial<ProviderRequest> = {},
+  quirks: AnthropicQuirk[] = [],
+) => anthropicHeaders(request(extra, undefined, more), new Set(quirks))
+
 test('the URL never contains the version twice', () => {
   assert.is(messagesUrl('https://api.anthropic.com'), 'https://api.anthropic.com/v1/messages')
   assert.is(messagesUrl('https://api.anthropic.com/v1'), 'https://api.anthropic.com/v1/messages')
@@ -53,14 +87,70 @@ test('the URL never contains the version twice', () => {
 
 test("sends Anthropic's key in one header, other servers' in both, and never an empty one", () => {
   const version = { 'anthropic-version': '2023-06-01' }
-  assert.equal(anthropicHeaders(endpoint()), { ...version, 'x-api-key': 'sk-ant-1' })
+  assert.equal(headersOf(), { ...version, 'x-api-key': 'sk-ant-1' })
   const other = { provider: 'minimax', baseUrl: 'https://api.minimax.io/anthropic', apiKey: 'k123' }
-  assert.equal(anthropicHeaders(endpoint(other)), {
+  assert.equal(headersOf(other), {
     ...version,
     'x-api-key': 'k123',
     authorization: 'Bearer k123',
   })
-  assert.equal(anthropicHeaders(endpoint({ ...other, apiKey: null })), version)
+  assert.equal(headersOf({ ...other, apiKey: null }), version)
+})
+
+test('asks for thinking between tool calls where a model with a budget needs the beta header', () => {
+  const tools = [{ name: 'echo', description: 'echo', parameters: {} }]
+  const beta = 'interleaved-thinking-2025-05-14'
+  for (const [model, extra, more, expected] of [
+    ['claude-sonnet-4-5', {}, { tools }, beta],
+    ['claude-opus-4-20250514', {}, { tools }, beta],
+    ['claude-opus-4.1', { provider: 'other', baseUrl: 'https://proxy.example' }, { tools }, beta],
+    ['claude-sonnet-4-5', {}, {}, undefined],
+    ['claude-sonnet-4-5', { effort: 'none' }, { tools }, undefined],
+    ['claude-3-7-sonnet-latest', {}, { tools }, undefined],
+    ['claude-haiku-4-5', {}, { tools }, undefined],
+    ['claude-opus-4-6', {}, { tools }, undefined],
+    ['MiniMax-M2', { provider: 'minimax' }, { tools }, undefined],
+  ] as const)
+    assert.is(
+      headersOf({ model, ...extra }, { ...more, tools: [...('tools' in more ? more.tools : [])] })[
+        'anthropic-beta'
+      ],
+      expected,
+      model,
+    )
+})
+
+for (const says of [
+  'Unexpected value(s) `interleaved-thinking-2025-05-14` for the `anthropic-beta` header.',
+  'invalid beta flag',
+])
+  test(`sends no beta header to a server that refuses it: ${says}`, async () => {
+    const tools = [{ name: 'echo', description: 'echo', parameters: {} }]
+    const { bodies, headers } = await talk(
+      { model: 'claude-sonnet-4-5' },
+      { tools },
+      objects(says),
+      { text: 'fine' },
+    )
+    assert.equal(
+      headers.map(one => one['anthropic-beta']),
+      ['interleaved-thinking-2025-05-14', undefined],
+    )
+    assert.equal(bodies[1].thinking, bodies[0].thinking)
+  })
+
+test('has the API drop thinking from before a compaction when it rejects it', async () => {
+  const { bodies, headers } = await talk(
+    { model: 'claude-opus-5-5' },
+    {},
+    objects(
+      'messages.3.content.0: the prefix of this thinking block has changed; set thinking.block_binding',
+    ),
+    { text: 'fine' },
+  )
+  assert.is(bodies[0].thinking.block_binding, undefined)
+  assert.equal(bodies[1].thinking.block_binding, { prefix_mismatch_behavior: 'drop_block' })
+  assert.is(headers[1]?.['anthropic-beta'], 'thinking-binding-controls-2026-08-01')
 })
 
 test('model ids for Anthropic and for other servers', () => {
@@ -157,28 +247,6 @@ test('at most four cache breakpoints: the system prompt and the newest messages,
   assert.is(marked.messages[0].content[0].cache_control, undefined)
   const long = bodyOf({ cacheTtl: '1h' }, messages, { sessionKey: 's' })
   assert.equal(long.system[0].cache_control, { type: 'ephemeral', ttl: '1h' })
-})
-
-const talk = async (
-  extra: Partial<ModelEndpoint>,
-  more: Partial<ProviderRequest>,
-  ...steps: Step[]
-) => {
-  const server = await createProvider(...steps)
-  const deltas: ProviderDelta[] = []
-  try {
-    const asked = { ...request(extra), ...more }
-    const at = { ...asked.endpoint, baseUrl: server.url }
-    for await (const one of createAnthropicMessages()({ ...asked, endpoint: at })) deltas.push(one)
-    return { deltas, bodies: server.requests.map(({ body }) => body) }
-  } finally {
-    await server.close()
-  }
-}
-
-const objects = (message: string): Step => ({
-  status: 400,
-  body: { type: 'error', error: { type: 'invalid_request_error', message } },
 })
 
 const CARRY = {

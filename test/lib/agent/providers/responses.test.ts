@@ -8,8 +8,9 @@ import {
 } from '../../../../lib/agent/providers/responses-body.ts'
 import { createResponsesReader } from '../../../../lib/agent/providers/responses-events.ts'
 import type { ModelEndpoint, ProviderDelta, ProviderRequest } from '../../../../lib/agent/types.ts'
+import type { ToolCall } from '../../../../lib/schema/message.ts'
 import { ENCRYPTED } from '../../../_formats.ts'
-import { createProvider, type Step } from '../../../_provider.ts'
+import { createProvider, frame, type Step } from '../../../_provider.ts'
 
 const test = suite('responses')
 
@@ -115,13 +116,13 @@ test('a sign-in sends its account id and always has instructions', () => {
   const token = `h.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.s`
   const signedIn = { baseUrl: 'https://chatgpt.com/backend-api/codex', maxTokens: 9 }
   assert.is(
-    responsesHeaders(endpoint({ ...signedIn, apiKey: token }))['chatgpt-account-id'],
+    responsesHeaders(request({ ...signedIn, apiKey: token }))['chatgpt-account-id'],
     'acc-1',
   )
-  assert.equal(responsesHeaders(endpoint({ ...signedIn, apiKey: 'odd' })), {
+  assert.equal(responsesHeaders(request({ ...signedIn, apiKey: 'odd' })), {
     authorization: 'Bearer odd',
   })
-  assert.is(responsesHeaders(endpoint({ apiKey: token }))['chatgpt-account-id'], undefined)
+  assert.is(responsesHeaders(request({ apiKey: token }))['chatgpt-account-id'], undefined)
   const body = bodyOf(signedIn)
   assert.ok(body.instructions.length > 0)
   assert.is(body.max_output_tokens, undefined)
@@ -139,6 +140,54 @@ const talk = async (more: Partial<ProviderRequest>, ...steps: Step[]) => {
   }
 }
 const objects = (message: string): Step => ({ status: 400, body: { error: { message } } })
+
+test('a message keeps its phase, in this and in later turns, until a server refuses it', async () => {
+  const said = (text: string, phase?: string | null) => ({
+    type: 'message',
+    role: 'assistant',
+    content: [{ type: 'output_text', text }],
+    ...(phase !== undefined && { phase }),
+  })
+  const call = { type: 'function_call', call_id: 'c', name: 'echo', arguments: '{}' }
+  const output = [said('I look. ', 'commentary'), said('Plain. ', null), call]
+  const { deltas } = await talk(
+    {},
+    {
+      raw: [
+        ...output.map((item, output_index) => ({
+          type: 'response.output_item.done',
+          output_index,
+          item,
+        })),
+        { type: 'response.completed', response: { status: 'completed', output } },
+      ]
+        .map(frame)
+        .join(''),
+    },
+  )
+  const items = deltas.flatMap(one => (one.type === 'provider_state' ? [one.item] : []))
+  const toolCall = { id: 'c', type: 'function', function: { name: 'echo', arguments: '{}' } }
+  const back = (isEarlier: boolean): ProviderRequest['messages'] => [
+    { role: 'user', content: 'hello' },
+    {
+      role: 'assistant',
+      content: 'I look. Plain. ',
+      tool_calls: [toolCall as ToolCall],
+      providerState: { endpointKey: '', items, isEarlier },
+    },
+    { role: 'tool', tool_call_id: 'c', content: '{}' },
+  ]
+  for (const isEarlier of [false, true]) {
+    const { bodies } = await talk({ messages: back(isEarlier) }, { text: 'x' })
+    assert.equal(bodies[0].input.slice(1, 4), output)
+  }
+  const { bodies } = await talk(
+    { messages: back(true) },
+    objects("Unknown parameter: 'input[1].phase'."),
+    { text: 'x' },
+  )
+  assert.equal(bodies[1].input.slice(1, 3), [said('I look. Plain. '), call])
+})
 
 const LEARNED: [says: string, field: string][] = [
   ['Encrypted content is not supported with this model.', 'include'],
