@@ -49,6 +49,8 @@ export type ModelEndpoint = {
   routing?: Readonly<Record<string, unknown>>
   /** The credential pool entry the key comes from, so that a rejected key can be put on cooldown. */
   credential?: { pool: string; id: string }
+  /** The sign-in in auth.json of the home `dir` that `apiKey` was read from; its current token replaces `apiKey`. */
+  signIn?: { dir: string; provider: string; id: string }
   /** Command line of the external agent; only with `acp`. */
   command?: readonly string[]
   /** The external agent, its display name, and the model to select in it (null: its own choice). Only with `acp`. */

@@ -14,6 +14,8 @@ import { UserError } from '../errors.ts'
 import type { Hub } from '../hub.ts'
 import { createMcp, type Mcp } from '../mcp/mcp.ts'
 import { memoryPrompt } from '../memory/memory.ts'
+import { SignIns } from '../models/sign-in/sign-ins.ts'
+import { sharedSignInFile } from '../models/sign-in/shared-sign-in.ts'
 import { createModelServices, type ModelServices } from '../models/model-services.ts'
 import { personalityPrompt } from '../personalities.ts'
 import { writeEnv } from '../profiles/write-env.ts'
@@ -110,7 +112,12 @@ export const createEngine = async (options: EngineOptions): Promise<Engine> => {
   const { config, version, homes, sessions, hostSessions, skills, hub, log, now } = options
   const { wrapAgent = identity, wrapPrompt = identity, wrapContext = identity } = options
   const dispatcher = await createProxyDispatcher(config.env)
-  const providers = createProviders(dispatcher)
+  const signIns = new SignIns({
+    sharedFile: sharedSignInFile(config.baseHome, config.env),
+    dispatcher,
+    log: log.warn,
+  })
+  const providers = createProviders(dispatcher, signIns.keyFor)
   const mcp = createMcp({ version, dispatcher })
   const external = createExternalAgents({ version, redact, log: log.info })
   const models = createModelServices({

@@ -2,12 +2,15 @@
 import { isIP } from 'node:net'
 import { PROVIDERS } from './providers.ts'
 import type { ModelSetup, PoolEntry } from './provider-config.ts'
+import { isLapsed, type TokenFacts } from './sign-in/stored-token.ts'
 
 export type Credential = {
   key: string
   source: 'env_file' | 'env_var' | 'config_yaml' | 'pool' | 'oauth'
   /** A variable or a key of config.yaml, for messages; never the value. */
   name: string
+  /** Set when the key is the token of a sign-in. */
+  signIn?: TokenFacts | undefined
 }
 
 const PLACEHOLDERS: ReadonlySet<string> = new Set([
@@ -152,6 +155,9 @@ export type Candidate = Credential & {
   isPooled: boolean
 }
 
+/** The id of the sign-in outside the pool. */
+export const SIGN_IN_ID = 'sign-in'
+
 const NO_STATUS = { cooldownUntilMs: 0, requests: 0, isPooled: false }
 
 const statusOf = ({ id, cooldownUntilMs, requests }: PoolEntry) => ({
@@ -178,15 +184,16 @@ const fromAuthFile = (
             source: 'pool' as const,
             name: 'the credential pool',
             baseUrl: entry.baseUrl,
+            signIn: entry.signIn,
             ...statusOf(entry),
           },
         ]
       : [],
   )
-  const token = setup.signedIn.get(provider)
-  if (!isUsableSecret(token)) return pool
-  const signedIn = { key: token, source: 'oauth', name: 'the sign-in', baseUrl: null } as const
-  return [...pool, { ...signedIn, ...NO_STATUS, id: 'sign-in' }]
+  const { key = '', signIn } = setup.signedIn.get(provider) ?? {}
+  if (!isUsableSecret(key)) return pool
+  const signedIn = { key, signIn, source: 'oauth', name: 'the sign-in', baseUrl: null } as const
+  return [...pool, { ...signedIn, ...NO_STATUS, id: SIGN_IN_ID }]
 }
 
 /** Every key of a provider in order of precedence: variables (.env before the process), config.yaml, pool, sign-in. */
@@ -222,8 +229,19 @@ const withoutDuplicates = (candidates: readonly Candidate[]): Candidate[] =>
       return { ...first, id, cooldownUntilMs: cooldownUntilMs, requests, isPooled: true }
     })
 
-/** Every key of `provider` that may be sent to `url`, in order of precedence. */
-export const candidatesFor = (setup: ModelSetup, provider: string, url: string): Candidate[] => {
+/** True when a sign-in of the provider has expired and no other key is left: only a new sign-in helps. */
+export const needsSignIn = (setup: ModelSetup, provider: string, nowMs = Date.now()): boolean => {
+  const all = credentialsOf(setup, provider)
+  return all.length > 0 && all.every(({ signIn }) => isLapsed(signIn, nowMs))
+}
+
+/** Every usable key of `provider` that may be sent to `url`, in order of precedence: keys before tokens of sign-ins. */
+export const candidatesFor = (
+  setup: ModelSetup,
+  provider: string,
+  url: string,
+  nowMs = Date.now(),
+): Candidate[] => {
   const host = hostOf(url)
   // At an address the home chose, the key written beside it comes first; at the provider's own, the variables.
   const written = (
@@ -241,6 +259,7 @@ export const candidatesFor = (setup: ModelSetup, provider: string, url: string):
       }
     })
   const others = fromAuthFile(setup, provider)
+    .filter(({ signIn }) => !isLapsed(signIn, nowMs))
     .filter(({ source, baseUrl }) =>
       baseUrl === null && provider.startsWith('custom:')
         ? // The pool of a custom provider holds keys of that endpoint, which has one address.
@@ -273,7 +292,7 @@ export const credentialFor = (
   url: string,
   nowMs = Date.now(),
 ): Credential | null => {
-  const best = firstAvailable(candidatesFor(setup, provider, url), nowMs)
+  const best = firstAvailable(candidatesFor(setup, provider, url, nowMs), nowMs)
   return best ? { key: best.key, source: best.source, name: best.name } : null
 }
 

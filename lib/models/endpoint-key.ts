@@ -7,8 +7,10 @@ import {
   credentialsOf,
   firstAvailable,
   isLocalUrl,
+  needsSignIn,
 } from './credentials.ts'
 import { isEndpoint, PROVIDERS } from './providers.ts'
+import { signInExpired } from './sign-in/stored-token.ts'
 import type { ModelSetup } from './provider-config.ts'
 
 /** Chooses among the keys that may be sent to the address. */
@@ -23,7 +25,7 @@ export const pickFirst: PickKey = (_setup, _provider, candidates) =>
   firstAvailable(candidates, Date.now())
 
 /** The fields of an endpoint that depend on its key. */
-export type EndpointKey = Pick<ModelEndpoint, 'apiKey' | 'baseUrl' | 'credential'>
+export type EndpointKey = Pick<ModelEndpoint, 'apiKey' | 'baseUrl' | 'credential' | 'signIn'>
 
 /** Moonshot's coding keys (`sk-kimi-…`) work at this address only. */
 const KIMI_CODING = 'https://api.kimi.com/coding/v1'
@@ -34,15 +36,22 @@ const addressWith = (key: string, provider: string, url: string): string => {
   return key.startsWith('sk-kimi-') ? KIMI_CODING : table
 }
 
-/** `isOneOfMany`: another key can be tried when this one is rejected. */
+export type KeyContext = {
+  /** The directory of the home. */
+  dir: string | null
+  provider: string
+  url: string
+  /** Another key can be tried when this one is rejected. */
+  isOneOfMany: boolean
+}
+
 export const endpointKey = (
-  { key, id, isPooled }: Candidate,
-  provider: string,
-  url: string,
-  isOneOfMany: boolean,
+  { key, id, isPooled, signIn }: Candidate,
+  { dir, provider, url, isOneOfMany }: KeyContext,
 ): EndpointKey => ({
   apiKey: key,
   baseUrl: addressWith(key, provider, url),
+  ...(signIn && dir !== null ? { signIn: { dir, provider, id } } : {}),
   ...(isPooled || isOneOfMany ? { credential: { pool: provider, id } } : {}),
 })
 
@@ -59,7 +68,13 @@ export const resolveKey = (
   const all = candidatesFor(setup, provider, url)
   const candidates = all.filter(({ key }) => !isForeignSignIn(key))
   const chosen = pick(setup, provider, candidates)
-  if (chosen) return endpointKey(chosen, provider, url, candidates.length > 1)
+  if (chosen)
+    return endpointKey(chosen, {
+      dir: setup.dir,
+      provider,
+      url,
+      isOneOfMany: candidates.length > 1,
+    })
   if (isEndpoint(provider) || PROVIDERS.get(provider)?.keyless || isLocalUrl(url))
     return { apiKey: null, baseUrl: url }
   const [foreign] = all
@@ -67,6 +82,8 @@ export const resolveKey = (
     throw unavailable(
       `${foreign.name} holds a sign-in of another program, and ${name} works with an API key only. Set ANTHROPIC_API_KEY in the .env file of this profile, or pick another model.`,
     )
+  if (needsSignIn(setup, provider))
+    throw unavailable(`${signInExpired(name)} Or pick another model.`)
   const [held] = credentialsOf(setup, provider)
   if (held)
     throw unavailable(

@@ -5,11 +5,14 @@ import { asObject, isObjectOrArray, type JsonObject } from '../base/json.ts'
 import type { ExternalAgentSettings } from '../agent/external-agent.ts'
 import { yamlFlag } from '../store/yaml-file.ts'
 import { PROVIDERS } from './providers.ts'
+import { inferenceToken, timeMs, tokenFacts, type TokenFacts } from './sign-in/stored-token.ts'
 
 /** The part of a home that model modules read. */
 export type ModelHome = {
   /** The profile's name; absent in tests. */
   readonly name?: string
+  /** Absent in tests. */
+  readonly dir?: string
   values(): Readonly<Record<string, unknown>>
   settings(): ProfileConfig
   env(): Readonly<Record<string, string>>
@@ -58,7 +61,12 @@ export type PoolEntry = {
   /** Number of requests. */
   requests: number
   ambient: boolean
+  /** Set when the key is the token of a sign-in. */
+  signIn?: TokenFacts | undefined
 }
+
+/** A sign-in outside the pool: the key to use, or ''. */
+export type SignedIn = { key: string; signIn: TokenFacts | undefined }
 
 export type ModelSetup = {
   /** The configured provider as written (`auto` and blank are null). Model resolution compares this form. */
@@ -83,8 +91,10 @@ export type ModelSetup = {
   providers: ReadonlyMap<string, ProviderEntry>
   /** By canonical id or `custom:<slug>`, lowest priority number first. */
   pool: ReadonlyMap<string, readonly PoolEntry[]>
-  /** OAuth sign-ins of auth.json by canonical id: the key to use, or ''. */
-  signedIn: ReadonlyMap<string, string>
+  /** Sign-ins of auth.json by canonical id. */
+  signedIn: ReadonlyMap<string, SignedIn>
+  /** The directory of the home; null for a home without files. */
+  dir: string | null
   env: Readonly<Record<string, string>>
   dotenv: Readonly<Record<string, string>>
 }
@@ -204,18 +214,6 @@ const isAmbient = (raw: Readonly<JsonObject>): boolean => {
 /** Cooldown of a key after a rate limit or quota error without a reset time (agent-home §3.4). */
 export const COOLDOWN_MS = 60 * 60_000
 
-/** Parses seconds or milliseconds since 1970, or a date text. */
-const timeMs = (value: unknown): number | undefined => {
-  const number = typeof value === 'string' && value.trim() ? Number(value) : value
-  if (typeof number !== 'number') return undefined
-  if (Number.isNaN(number)) {
-    const date = Date.parse(String(value))
-    return Number.isNaN(date) ? undefined : date
-  }
-  if (number <= 0) return undefined
-  return number > 1e11 ? number : number * 1_000
-}
-
 const cooldownOf = (raw: Readonly<JsonObject>): number => {
   if (raw.last_status !== 'exhausted') return 0
   const since = timeMs(raw.last_status_at)
@@ -223,25 +221,28 @@ const cooldownOf = (raw: Readonly<JsonObject>): number => {
 }
 
 export const tokenOf = (raw: Readonly<JsonObject>): string =>
-  text(raw.agent_key, raw.access_token, raw.api_key)
+  text(inferenceToken(raw), raw.agent_key, raw.access_token, raw.api_key)
 
 /** Entries without an id are identified by their index. */
 export const entryId = (raw: Readonly<JsonObject>, at: number): string => text(raw.id) || `#${at}`
 
 const readPoolEntry = (
+  provider: string,
   raw: Readonly<JsonObject>,
   at: number,
   env: ModelSetup['env'],
 ): PoolEntry[] => {
+  const token = tokenOf(raw)
   const entry = {
     id: entryId(raw, at),
     source: text(raw.source),
-    token: tokenOf(raw),
+    token,
     baseUrl: address(raw.inference_base_url, raw.base_url),
     priority: Number(raw.priority) || 0,
     cooldownUntilMs: cooldownOf(raw),
     requests: tokens(raw.request_count),
     ambient: isAmbient(raw),
+    signIn: tokenFacts(provider, raw, token),
   }
   if (!entry.source.startsWith('env:')) return [entry]
   // A copy of a variable's value: ignored when the variable is unset; its status is void when the value has changed.
@@ -251,25 +252,32 @@ const readPoolEntry = (
   return [key === entry.token ? entry : { ...entry, token: key, cooldownUntilMs: 0 }]
 }
 
+/** At the same priority a key comes before the token of a sign-in. */
+const byPriority = (a: PoolEntry, b: PoolEntry): number =>
+  a.priority - b.priority || Number(a.signIn !== undefined) - Number(b.signIn !== undefined)
+
 const readPool = (auth: Readonly<JsonObject>, env: ModelSetup['env']): ModelSetup['pool'] => {
-  const pools = entries(auth.credential_pool).map(([id, list]): [string, PoolEntry[]] => {
-    const found = rows(list).flatMap((raw, at) => readPoolEntry(raw, at, env))
-    return [toProviderId(id), found.toSorted((a, b) => a.priority - b.priority)]
+  const pools = entries(auth.credential_pool).map(([name, list]): [string, PoolEntry[]] => {
+    const id = toProviderId(name)
+    const found = rows(list).flatMap((raw, at) => readPoolEntry(id, raw, at, env))
+    return [id, found.toSorted(byPriority)]
   })
   return new Map(pools)
 }
 
+/** Nous Portal: `agent_key` is the API key of older sign-ins; their access token only creates such keys. */
+export const signInKey = (provider: string, raw: Readonly<JsonObject>): string =>
+  provider === 'nous'
+    ? text(inferenceToken(raw), raw.agent_key)
+    : text(raw.api_key, raw.access_token, asObject(raw.tokens).access_token)
+
 const readSignedIn = (auth: Readonly<JsonObject>): ModelSetup['signedIn'] =>
   new Map(
-    entries(auth.providers).map(([id, state]) => {
+    entries(auth.providers).map(([name, state]): [string, SignedIn] => {
       const raw = asObject(state)
-      const inner = asObject(raw.tokens)
-      // Nous Portal: `agent_key` is the API key; the access token only creates such keys.
-      const key =
-        toProviderId(id) === 'nous'
-          ? text(raw.agent_key)
-          : text(raw.api_key, raw.access_token, inner.access_token)
-      return [toProviderId(id), key]
+      const id = toProviderId(name)
+      const key = signInKey(id, raw)
+      return [id, { key, signIn: tokenFacts(id, { ...raw, auth_type: 'oauth' }, key) }]
     }),
   )
 
@@ -321,6 +329,7 @@ export const readSetup = (home: ModelHome): ModelSetup => {
     ),
     pool: readPool(auth, env),
     signedIn: readSignedIn(auth),
+    dir: home.dir ?? null,
     env,
     dotenv: home.dotenv(),
   }

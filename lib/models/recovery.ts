@@ -74,12 +74,13 @@ export const createRecovery = ({ pools, home, endpointOf }: RecoveryOptions): Tu
   const otherKeys = (failed: ModelEndpoint, { keys }: Tried): Candidate[] => {
     if (failed.apiKey === null) return []
     const now = Date.now()
-    return pools
-      .candidates(home, failed.provider, failed.baseUrl)
-      .filter(
-        ({ key, cooldownUntilMs }) =>
-          cooldownUntilMs <= now && !keys.has(secretKey(failed.provider, key)),
-      )
+    return pools.candidates(home, failed.provider, failed.baseUrl).filter(
+      ({ key, id, cooldownUntilMs }) =>
+        cooldownUntilMs <= now &&
+        !keys.has(secretKey(failed.provider, key)) &&
+        // The same sign-in: its token was renewed before it was rejected.
+        id !== failed.signIn?.id,
+    )
   }
 
   const otherModel = ({ models }: Tried, isFinal: boolean): ModelEndpoint | null => {
@@ -93,10 +94,11 @@ export const createRecovery = ({ pools, home, endpointOf }: RecoveryOptions): Tu
   }
 
   const rotated = (failed: ModelEndpoint, tried: Tried): ModelEndpoint | null => {
-    const { credential: _, ...plain } = failed
+    const { credential: _, signIn: __, ...plain } = failed
     const chosen = pools.choose(home, failed.provider, otherKeys(failed, tried))
+    const { provider, baseUrl: url } = failed
     return chosen
-      ? { ...plain, ...endpointKey(chosen, failed.provider, failed.baseUrl, true) }
+      ? { ...plain, ...endpointKey(chosen, { dir: home.dir, provider, url, isOneOfMany: true }) }
       : null
   }
 

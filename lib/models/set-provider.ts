@@ -111,6 +111,7 @@ export const withProvider = (
     model: values.model,
   }
   return {
+    ...(isOwn && home.dir ? { dir: home.dir } : {}),
     values: () => values,
     settings: () => settings,
     env: () => env,

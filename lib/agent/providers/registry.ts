@@ -6,6 +6,7 @@ import { createAnthropicMessages } from './anthropic-messages.ts'
 import { createCodexResponses } from './codex-responses.ts'
 import { createDemo } from './demo.ts'
 import { createOpenAiChat } from './openai-chat.ts'
+import { type KeySource, withCurrentKey } from './current-key.ts'
 import type { StreamOptions } from './stream-request.ts'
 
 /** Reads `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY` in either case, as curl does. Local servers are never proxied. */
@@ -28,9 +29,16 @@ const HTTP_PROVIDERS: Readonly<Record<HttpApiMode, (options: StreamOptions) => P
   codex_responses: createCodexResponses,
 }
 
-export const createProviders = (dispatcher: Dispatcher | undefined): Providers => ({
+/** `keyFor` renews the keys that are tokens of a sign-in; absent: they are used until they expire. */
+export const createProviders = (
+  dispatcher: Dispatcher | undefined,
+  keyFor?: KeySource,
+): Providers => ({
   ...Object.fromEntries(
-    Object.entries(HTTP_PROVIDERS).map(([mode, create]) => [mode, create({ dispatcher })]),
+    Object.entries(HTTP_PROVIDERS).map(([mode, create]) => {
+      const provider = create({ dispatcher })
+      return [mode, keyFor ? withCurrentKey(provider, keyFor) : provider]
+    }),
   ),
   demo: createDemo(),
 })

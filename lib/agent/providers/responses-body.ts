@@ -1,5 +1,6 @@
 /** Requests of the format `codex_responses`, and the quirks learned from rejections. */
 import { asObject, asString, type JsonObject } from '../../base/json.ts'
+import { jwtClaims } from '../../base/jwt.ts'
 import type { Effort, ModelEndpoint, ProviderRequest } from '../types.ts'
 import { hostname } from './stream-request.ts'
 import { authHeaders } from './http-post.ts'
@@ -34,17 +35,9 @@ export const responsesHeaders = ({ endpoint }: ProviderRequest): Record<string, 
   return { ...authHeaders(endpoint), ...(account !== '' && { 'chatgpt-account-id': account }) }
 }
 
-/** The account id in the claims of a sign-in token. */
-const accountIn = (token: string | null): string => {
-  const [, payload = ''] = (token ?? '').split('.')
-  try {
-    const claims = asObject(JSON.parse(Buffer.from(payload, 'base64url').toString('utf8')))
-    return asString(asObject(claims['https://api.openai.com/auth']).chatgpt_account_id)
-  } catch {
-    // Not a JWT: the server will reject it.
-    return ''
-  }
-}
+/** The account id in the claims of a sign-in token. Empty for a key: the server will reject it. */
+const accountIn = (token: string | null): string =>
+  asString(asObject(jwtClaims(token)['https://api.openai.com/auth']).chatgpt_account_id)
 
 export const toResponsesBody = (request: ProviderRequest, quirks: Quirks): JsonObject => {
   const { endpoint, sessionKey } = request

@@ -1,5 +1,5 @@
 /** Saves the status of pooled keys in auth.json, under the lock the command line uses. Nothing else in the file changes. */
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { type JsonObject, isObject } from '../../base/json.ts'
 import { conflict } from '../../errors.ts'
 import { preserveNumbers } from '../../store/json-numbers.ts'
@@ -31,21 +31,31 @@ export type PooledKey = {
 }
 
 /** The command line waits as long. */
-const LOCK_WAIT_MS = 15_000
+export const LOCK_WAIT_MS = 15_000
 
-/** Null for a missing file; throws a UserError for an unreadable one. */
-const readAuth = (path: string): JsonObject | null => {
+/** Null for a missing file; throws a UserError for an unreadable one. Numbers keep their source text. */
+export const readAuth = (path: string): JsonObject | null => {
+  const unreadable = (reason: string) =>
+    conflict(`Couldn’t read ${basename(path)}. Fix or remove it first (${reason})`)
   const { text, problem } = readText(path)
-  if (problem !== null)
-    throw conflict(`Couldn’t read auth.json. Fix or remove it first (${problem})`)
+  if (problem !== null) throw unreadable(problem)
   if (text === null) return null
   try {
     const value: unknown = JSON.parse(text, preserveNumbers)
     if (isObject(value)) return value
   } catch (error) {
-    throw conflict(`Couldn’t read auth.json. Fix or remove it first (${jsonReason(error, text)})`)
+    throw unreadable(jsonReason(error, text))
   }
-  throw conflict('Couldn’t read auth.json. Fix or remove it first (it is not a JSON object)')
+  throw unreadable('it is not a JSON object')
+}
+
+/** The format of the command line's dates. */
+export const isoDate = (ms: number): string => new Date(ms).toISOString().replace('Z', '+00:00')
+
+/** Replaces the file atomically; call it under the lock. Throws a UserError when the disk is full. */
+export const writeAuth = (path: string, auth: JsonObject, atMs: number): void => {
+  const text = JSON.stringify({ ...auth, updated_at: isoDate(atMs) }, null, 2)
+  replaceText(path, `${text}\n`, { mode: 0o600 })
 }
 
 const poolOf = (auth: JsonObject | null, provider: string): unknown[] | null => {
@@ -129,9 +139,7 @@ export const saveKeyStatus = async (
     if (!entry) return false
     if (noted.variable && tokenOf(entry) !== noted.key) entry.access_token = noted.key
     applyStatus(entry, note)
-    const at = new Date(note.at * 1_000).toISOString().replace('Z', '+00:00')
-    const text = JSON.stringify({ ...auth, updated_at: at }, null, 2)
-    replaceText(path, `${text}\n`, { mode: 0o600 })
+    writeAuth(path, auth, note.at * 1_000)
     return true
   })
 }

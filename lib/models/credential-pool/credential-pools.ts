@@ -81,7 +81,7 @@ export const createCredentialPools = ({
     }
 
   const candidates = (home: PoolHome, provider: string, url: string): Candidate[] =>
-    candidatesFor(readSetup(home), provider, url)
+    candidatesFor(readSetup(home), provider, url, nowMs())
       .filter(({ key }) => !isForeignSignIn(key))
       .map(withKnown(home, provider))
 

@@ -1,0 +1,12 @@
+/** Reads the claims of a JSON Web Token (RFC 7519) without verifying its signature. */
+import { asObject, type JsonObject } from './json.ts'
+
+/** Empty for anything that is not a JWT. Nobody may be trusted because of these claims; only the issuer can verify them. */
+export const jwtClaims = (token: string | null): JsonObject => {
+  const [, payload = ''] = (token ?? '').split('.')
+  try {
+    return asObject(JSON.parse(Buffer.from(payload, 'base64url').toString('utf8')))
+  } catch {
+    return {}
+  }
+}

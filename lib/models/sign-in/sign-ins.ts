@@ -1,0 +1,310 @@
+/**
+ * Keeps the sign-ins of auth.json valid: renews a token before it expires, and once when it is rejected (docs/sign-in.md).
+ *
+ * Refresh tokens are used up by one request. Therefore: one renewal at a time, under the lock shared with the host agent; the
+ * file is read again under the lock, because another program may have renewed the sign-in; it is written before the new
+ * token is used; and a file that cannot be written is noticed before the old token is spent.
+ */
+import { dirname, join } from 'node:path'
+import type { Dispatcher } from 'undici'
+import type { ModelEndpoint } from '../../agent/types.ts'
+import type { JsonObject } from '../../base/json.ts'
+import { messageOf, unauthorized, unavailable, UserError } from '../../errors.ts'
+import { type FileLockOptions, withFileLock } from '../../store/flock.ts'
+import { mutex } from '../../store/mutex.ts'
+import { realPath } from '../../store/path-within.ts'
+import { LOCK_WAIT_MS, readAuth, writeAuth } from '../credential-pool/auth-json.ts'
+import { SIGN_IN_ID } from '../credentials.ts'
+import { signInKey, tokenOf } from '../provider-config.ts'
+import { displayName } from '../providers.ts'
+import { ISSUERS, type Issuer } from './issuers.ts'
+import { type NewTokens, requestToken, type TokenReply } from './request-token.ts'
+import { tokensInShared, withSharedFile, writeShared } from './shared-sign-in.ts'
+import {
+  clientIdOf,
+  fingerprint,
+  isLapsed,
+  refreshTokenOf,
+  signInExpired,
+  type TokenFacts,
+  tokenFacts,
+} from './stored-token.ts'
+import { entriesWith, findEntry, setRejected, setTokens } from './update-entry.ts'
+
+export type SignInsOptions = {
+  /** Where the host agent keeps its shared copy of the Nous Portal sign-in. */
+  sharedFile: string
+  dispatcher?: Dispatcher | undefined
+  log: (line: string, extra?: Record<string, unknown>) => void
+  nowMs?: () => number
+  /** Path of the `flock` program. */
+  flock?: string
+  issuers?: ReadonlyMap<string, Issuer>
+  /** Of the request to the issuer. Shorter than the host agent waits for the lock (15 s), which is held meanwhile. */
+  timeoutMs?: number
+  writeFile?: typeof writeAuth
+}
+
+type Reference = NonNullable<ModelEndpoint['signIn']>
+type Found = { entry: JsonObject; key: string; facts: TokenFacts }
+type Failed = { failed: string }
+/** The key; null when there is no better one; or why the renewal failed for now. */
+type Outcome = string | null | Failed
+
+/** A token that expires sooner is renewed before it is used (agent-home §3.3). */
+const SKEW_MS = 120_000
+const TIMEOUT_MS = 10_000
+/** Delay after a failed renewal; it doubles up to the maximum. */
+const FIRST_DELAY_MS = 2_000
+const MAX_DELAY_MS = 5 * 60_000
+/** A token that is rejected this soon after its renewal is rejected for another reason than its age. */
+const JUST_RENEWED_MS = 60_000
+
+const lookUp = (auth: JsonObject | null, { provider, id }: Reference): Found | undefined => {
+  const entry = auth ? findEntry(auth, provider, id) : undefined
+  if (!entry) return undefined
+  const isOutsidePool = id === SIGN_IN_ID
+  const key = isOutsidePool ? signInKey(provider, entry) : tokenOf(entry)
+  const marked = isOutsidePool ? { ...entry, auth_type: 'oauth' } : entry
+  const facts = tokenFacts(provider, marked, key)
+  return facts && { entry, key, facts }
+}
+
+const fileOf = ({ dir }: Reference): string => realPath(join(dir, 'auth.json'))
+
+/** Undefined for a file that cannot be read: the key that was read before stays in use. */
+const current = (ref: Reference): Found | undefined => {
+  try {
+    return lookUp(readAuth(fileOf(ref)), ref)
+  } catch (error) {
+    if (error instanceof UserError) return undefined
+    throw error
+  }
+}
+
+export class SignIns {
+  readonly #options: Required<Omit<SignInsOptions, 'dispatcher' | 'flock'>>
+  readonly #dispatcher: Dispatcher | undefined
+  readonly #lock: FileLockOptions
+  readonly #inTurn = mutex()
+  /** Failed renewals by fingerprint of the refresh token. */
+  readonly #failures = new Map<string, { count: number; untilMs: number; reason: string }>()
+  /** Tokens that could not be written, by fingerprint of the refresh token in the file. Without them the sign-in is lost. */
+  readonly #unsaved = new Map<string, NewTokens>()
+  /** Times of renewals by key. */
+  readonly #renewedAt = new Map<string, number>()
+
+  constructor({ dispatcher, flock, ...options }: SignInsOptions) {
+    this.#dispatcher = dispatcher
+    this.#lock = { timeoutMs: LOCK_WAIT_MS, ...(flock ? { flock } : {}) }
+    this.#options = {
+      nowMs: Date.now,
+      issuers: ISSUERS,
+      timeoutMs: TIMEOUT_MS,
+      writeFile: writeAuth,
+      ...options,
+    }
+  }
+
+  /**
+   * The key to use for an endpoint whose key is the token of a sign-in. `isRejected`: the provider has rejected the
+   * endpoint's key. Null: there is no better key. Throws a UserError: `unauthorized` when the user has to sign in again,
+   * `unavailable` when the token has expired and cannot be renewed now.
+   */
+  readonly keyFor = async (
+    { signIn, apiKey }: ModelEndpoint,
+    isRejected: boolean,
+  ): Promise<string | null> => {
+    if (!signIn) return null
+    const rejected = isRejected ? apiKey : null
+    const found = current(signIn)
+    if (!found) return null
+    return this.#isFresh(found, rejected) ? found.key : this.#renew(signIn, rejected)
+  }
+
+  get #now(): number {
+    return this.#options.nowMs()
+  }
+
+  /** Usable without a renewal. `rejected` is the key that the provider has rejected, or null. */
+  #isFresh({ entry, key, facts }: Found, rejected: string | null): boolean {
+    return (
+      key !== rejected &&
+      !this.#unsaved.has(fingerprint(refreshTokenOf(entry))) &&
+      facts.expiresAtMs > this.#now + (facts.canRenew ? SKEW_MS : 0)
+    )
+  }
+
+  #renew(ref: Reference, rejected: string | null): Promise<string | null> {
+    const path = fileOf(ref)
+    return this.#inTurn(path, async () => {
+      // An earlier caller may have renewed it.
+      const found = lookUp(readAuth(path), ref)
+      if (!found) return null
+      if (this.#isFresh(found, rejected)) return found.key
+      const outcome = await this.#underLocks(ref, path, shared =>
+        this.#exchange(ref, rejected, shared),
+      ).catch((error: unknown): Failed => {
+        if (error instanceof UserError && error.kind === 'unauthorized') throw error
+        // The lock is held too long, or the file cannot be read or written.
+        this.#logFailure(ref, messageOf(error))
+        return { failed: messageOf(error).replace(/\.$/, '') }
+      })
+      if (typeof outcome !== 'object' || outcome === null) return outcome
+      // The old token is used while it is valid.
+      if (found.key !== rejected && found.facts.expiresAtMs > this.#now) return found.key
+      throw unavailable(
+        `Couldn’t renew the sign-in of ${displayName(ref.provider)}: ${outcome.failed}.`,
+      )
+    })
+  }
+
+  /**
+   * The host agent locks the file of the profile; profiles that link to one file share the lock beside that. The shared
+   * copy of a sign-in is locked last, as the host agent does.
+   */
+  #underLocks<T>(
+    ref: Reference,
+    path: string,
+    work: (shared: JsonObject | null) => Promise<T>,
+  ): Promise<T> {
+    const lock = this.#lock
+    const hasCopy = ref.provider === 'nous' && ref.id === SIGN_IN_ID
+    const inner = () =>
+      hasCopy ? withSharedFile(this.#options.sharedFile, lock, work) : work(null)
+    const own = join(ref.dir, 'auth.lock')
+    const target = join(dirname(path), 'auth.lock')
+    if (target === join(realPath(ref.dir), 'auth.lock')) return withFileLock(own, lock, inner)
+    return withFileLock(own, lock, () => withFileLock(target, lock, inner))
+  }
+
+  /** Under all locks. Throws `unauthorized` when the user has to sign in again. */
+  async #exchange(
+    ref: Reference,
+    rejected: string | null,
+    shared: JsonObject | null,
+  ): Promise<Outcome> {
+    const { provider } = ref
+    const path = fileOf(ref)
+    const auth = readAuth(path)
+    const found = lookUp(auth, ref)
+    if (!auth || !found) return null
+    if (this.#isFresh(found, rejected)) return found.key
+    const old = refreshTokenOf(found.entry)
+    const id = fingerprint(old)
+    const known =
+      this.#unsaved.get(id) ?? (shared && tokensInShared(shared, found.entry, this.#now))
+    if (old !== '' && known) return this.#useKnown(ref, rejected, { shared, old, known })
+    const issuer = this.#options.issuers.get(provider)
+    if (!found.facts.canRenew || !issuer) {
+      if (isLapsed(found.facts, this.#now) || found.entry.last_auth_error)
+        throw unauthorized(signInExpired(displayName(provider)))
+      return found.key === rejected ? null : found.key
+    }
+    if (rejected !== null && this.#now - (this.#renewedAt.get(rejected) ?? 0) < JUST_RENEWED_MS)
+      return null
+    const failure = this.#failures.get(id)
+    if (failure && this.#now < failure.untilMs) return { failed: failure.reason }
+    // A full or read-only disk must not be noticed after the old token is spent.
+    this.#options.writeFile(path, auth, this.#now)
+    const reply = await requestToken(
+      { issuer, refreshToken: old, clientId: clientIdOf(found.entry) },
+      { dispatcher: this.#dispatcher, timeoutMs: this.#options.timeoutMs },
+    )
+    if (reply.kind === 'failed') return this.#recordFailure(ref, id, reply.message)
+    this.#failures.delete(id)
+    if (reply.kind === 'rejected') return this.#reject(ref, rejected, old, reply)
+    const saved = this.#save(ref, old, reply.tokens)
+    if (shared && saved) this.#saveShared(shared, saved)
+    return this.#remember(saved?.key || reply.tokens.accessToken)
+  }
+
+  /** Tokens that were renewed already: by this process, which could not write them, or by another one. */
+  async #useKnown(
+    ref: Reference,
+    rejected: string | null,
+    { shared, old, known }: { shared: JsonObject | null; old: string; known: NewTokens },
+  ): Promise<Outcome> {
+    const saved = this.#save(ref, old, known)
+    // They may have expired as well.
+    if (saved && refreshTokenOf(saved.entry) === (known.refreshToken ?? old))
+      return this.#exchange(ref, rejected, shared)
+    const key = saved?.key || known.accessToken
+    return key === rejected ? { failed: 'auth.json can’t be written' } : key
+  }
+
+  /**
+   * Writes new tokens over every entry with the old refresh token. Undefined when the file cannot be written: the tokens
+   * are kept in memory and written with the next call.
+   */
+  #save(ref: Reference, old: string, tokens: NewTokens): Found | undefined {
+    this.#unsaved.set(fingerprint(old), tokens)
+    try {
+      const found = this.#edit(ref, old, entry => setTokens(entry, tokens, this.#now))
+      this.#unsaved.delete(fingerprint(old))
+      return found
+    } catch (error) {
+      this.#options.log('could not save a renewed sign-in; it is lost when this process ends', {
+        provider: ref.provider,
+        error: messageOf(error),
+      })
+      return undefined
+    }
+  }
+
+  #saveShared(shared: JsonObject, { entry }: Found): void {
+    try {
+      writeShared(this.#options.sharedFile, shared, entry, this.#now)
+    } catch (error) {
+      this.#options.log('could not save a renewed sign-in for the other profiles', {
+        file: this.#options.sharedFile,
+        error: messageOf(error),
+      })
+    }
+  }
+
+  /** Marks the sign-in, unless another program has replaced it meanwhile. */
+  #reject(
+    ref: Reference,
+    rejected: string | null,
+    old: string,
+    { code, status }: Extract<TokenReply, { kind: 'rejected' }>,
+  ): string {
+    const { provider } = ref
+    const message = signInExpired(displayName(provider))
+    const rejection = { provider, code, status, message }
+    const now = this.#edit(ref, old, entry => setRejected(entry, rejection, this.#now))
+    this.#logFailure(ref, code)
+    if (now && this.#isFresh(now, rejected)) return now.key
+    throw unauthorized(message)
+  }
+
+  /** Reads the file again, because a program that does not take the lock may have written during the request. */
+  #edit(ref: Reference, old: string, change: (entry: JsonObject) => void): Found | undefined {
+    const path = fileOf(ref)
+    const auth = readAuth(path)
+    const entries = auth ? entriesWith(auth, ref.provider, old) : []
+    for (const entry of entries) change(entry)
+    if (auth && entries.length > 0) this.#options.writeFile(path, auth, this.#now)
+    return lookUp(auth, ref)
+  }
+
+  #recordFailure(ref: Reference, id: string, reason: string): Failed {
+    const count = (this.#failures.get(id)?.count ?? 0) + 1
+    const delayMs = Math.min(FIRST_DELAY_MS * 2 ** (count - 1), MAX_DELAY_MS)
+    this.#failures.set(id, { count, untilMs: this.#now + delayMs, reason })
+    this.#logFailure(ref, reason)
+    return { failed: reason }
+  }
+
+  #logFailure({ provider }: Reference, error: string): void {
+    this.#options.log('could not renew a sign-in', { provider, error })
+  }
+
+  #remember(key: string): string {
+    for (const [token, atMs] of this.#renewedAt)
+      if (this.#now - atMs >= JUST_RENEWED_MS) this.#renewedAt.delete(token)
+    this.#renewedAt.set(key, this.#now)
+    return key
+  }
+}

@@ -1,0 +1,24 @@
+/** A process that asks once for the key of a sign-in: `_renew-child.ts <dir> <token url>`. Prints the key. */
+import { join } from 'node:path'
+import { SignIns } from '../../../../lib/models/sign-in/sign-ins.ts'
+import { jwtClaims } from '../../../../lib/base/jwt.ts'
+
+const [dir = '', tokenUrl = ''] = process.argv.slice(2)
+const signIns = new SignIns({
+  sharedFile: join(dir, 'shared', 'nous_auth.json'),
+  log: (line, extra) => console.error(line, JSON.stringify(extra)),
+  issuers: new Map([['openai-codex', { tokenUrl }]]),
+})
+const key = await signIns.keyFor(
+  {
+    provider: 'openai-codex',
+    model: 'm',
+    apiMode: 'codex_responses',
+    baseUrl: '',
+    apiKey: 'old',
+    contextLength: 0,
+    signIn: { dir, provider: 'openai-codex', id: 'sign-in' },
+  },
+  false,
+)
+console.log(jwtClaims(key).issued ?? 'old')
