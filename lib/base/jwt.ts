@@ -1,7 +1,7 @@
 /** Reads the claims of a JSON Web Token (RFC 7519) without verifying its signature. */
 import { asObject, type JsonObject } from './json.ts'
 
-/** Empty for anything that is not a JWT. Nobody may be trusted because of these claims; only the issuer can verify them. */
+/** Empty for anything that is not a JWT. Never trust anyone because of these claims: only the issuer can verify them. */
 export const jwtClaims = (token: string | null): JsonObject => {
   const [, payload = ''] = (token ?? '').split('.')
   try {

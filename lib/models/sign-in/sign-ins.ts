@@ -8,7 +8,7 @@
 import { dirname, join } from 'node:path'
 import type { Dispatcher } from 'undici'
 import type { ModelEndpoint } from '../../agent/types.ts'
-import type { JsonObject } from '../../base/json.ts'
+import { isObject, type JsonObject } from '../../base/json.ts'
 import { messageOf, unauthorized, unavailable, UserError } from '../../errors.ts'
 import { type FileLockOptions, withFileLock } from '../../store/flock.ts'
 import { mutex } from '../../store/mutex.ts'
@@ -40,7 +40,7 @@ export type SignInsOptions = {
   /** Path of the `flock` program. */
   flock?: string
   issuers?: ReadonlyMap<string, Issuer>
-  /** Of the request to the issuer. Shorter than the host agent waits for the lock (15 s), which is held meanwhile. */
+  /** Of the request to the issuer. Shorter than the host agent waits for the lock (15 s), which is held during the request. */
   timeoutMs?: number
   writeFile?: typeof writeAuth
 }
@@ -150,7 +150,7 @@ export class SignIns {
         this.#logFailure(ref, messageOf(error))
         return { failed: messageOf(error).replace(/\.$/, '') }
       })
-      if (typeof outcome !== 'object' || outcome === null) return outcome
+      if (!isObject(outcome)) return outcome
       // The old token is used while it is valid.
       if (found.key !== rejected && found.facts.expiresAtMs > this.#now) return found.key
       throw unavailable(
@@ -263,7 +263,7 @@ export class SignIns {
     }
   }
 
-  /** Marks the sign-in, unless another program has replaced it meanwhile. */
+  /** Marks the sign-in, unless another program replaced it during the request. */
   #reject(
     ref: Reference,
     rejected: string | null,
