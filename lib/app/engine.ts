@@ -21,6 +21,7 @@ import { personalityPrompt } from '../personalities.ts'
 import { writeEnv } from '../profiles/write-env.ts'
 import type { Home } from '../profiles/home.ts'
 import type { Homes } from '../profiles/homes.ts'
+import { initFilePaths } from '../profiles/init-files.ts'
 import { otherHomePaths } from '../profiles/other-homes.ts'
 import { redact, redactKnown, redactValue, reveal, unusableCommand } from '../redact/redact.ts'
 import type { Sessions } from '../sessions/types.ts'
@@ -40,6 +41,7 @@ import { createGrants, type Grants } from '../turn-context/grants.ts'
 import { createTurnContextFactory, type TurnContextOptions } from '../turn-context/turn-context.ts'
 import { homeTools } from '../turn-context/home-tools.ts'
 import { mcpTools } from '../turn-context/mcp-tools.ts'
+import { createSessionWarnings } from '../turn-context/session-warnings.ts'
 import { createPrefill } from '../turn-context/prefill-messages.ts'
 import type { PromptCache } from '../turn-context/prompt-cache.ts'
 import { createSystemPrompt } from '../turn-context/system-prompt.ts'
@@ -74,7 +76,7 @@ export type EngineOptions = {
   }
   /** Where responses are shown; the page when absent. */
   surface?: 'terminal'
-  /** Receives warnings of MCP servers. */
+  /** Receives warnings of MCP servers and shell init files. */
   onWarning?: (message: string) => void
   onIdle?: (sessionId: string) => void
   onDone?: (sessionId: string) => void
@@ -198,8 +200,10 @@ export const createEngine = async (options: EngineOptions): Promise<Engine> => {
         baseHome: config.baseHome,
         stateDir: config.stateDir,
         userHome: config.userHome,
+        shellInitFiles: initFilePaths(home.lenient.settings().terminal, home.lenient.env().HOME),
         program: process.argv[1] ?? process.execPath,
       }),
+    warnShell: createSessionWarnings('shell', redact, options.onWarning),
     ownPorts: () => ownPorts(config.stateDir, config.port),
     grants,
     checkpoints: options.checkpoints,

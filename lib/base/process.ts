@@ -141,14 +141,14 @@ export type RunResult = {
 const MAX_BYTES = 16 * 1024 * 1024
 const MAX_CHARS = 4_000
 
-/** Runs a program to its end and collects its output. Rejects only when it cannot be started. */
+/** Runs a program to its end and collects its output. Stopped with everything it started. Rejects only when it cannot be started. */
 export const run = (
   file: string,
   args: readonly string[],
   { cwd, env, timeoutMs, signal, input, maxBytes = MAX_BYTES }: RunOptions,
 ): Promise<RunResult> =>
   new Promise((resolve, reject) => {
-    const child = spawn(file, [...args], { cwd, env, stdio: 'pipe', windowsHide: true })
+    const child = spawnGroup(file, args, { cwd, env, stdio: ['pipe', 'pipe', 'pipe'] })
     const chunks: Buffer[] = []
     let size = 0
     let stderr = ''
@@ -156,8 +156,8 @@ export const run = (
     let stopped: RunResult['stopped'] = null
     const stop = (why: NonNullable<RunResult['stopped']>): void => {
       stopped ??= why
-      child.kill('SIGKILL')
-      // A child of it may hold the pipes open.
+      killGroup(child, 'SIGKILL')
+      // A process that left the group may hold the pipes open.
       child.stdout.destroy()
       child.stderr.destroy()
     }

@@ -9,6 +9,7 @@ import { listProviders } from '../models/provider-keys.ts'
 import { findExposedSecrets } from '../profiles/file-permissions.ts'
 import { guardChecks, homeChecks, listChecks, emptyIfUnreadable } from './check-home.ts'
 import { type Check, fail, type CheckContext, ok, warn } from './check.ts'
+import { shellChecks } from './check-shell.ts'
 import { startChecks } from './check-start.ts'
 
 const isExecutable = (path: string): boolean => {
@@ -104,13 +105,13 @@ const databaseCheck = ({ home, addon }: CheckContext): Check => {
   }
 }
 
-const mcpChecks = ({ home, config }: CheckContext): Check[] =>
+const mcpChecks = ({ home }: CheckContext): Check[] =>
   emptyIfUnreadable(() => parseServers(home.settings())).map(server => {
     const about = `mcp ${server.name}`
     if (isInvalid(server)) return fail(about, server.problem, 'Fix its entry in mcp_servers.')
     if (!server.enabled) return ok(about, 'disabled')
     if (server.kind === 'http') return ok(about, new URL(server.url).origin)
-    return onPath(server.command, server.env.PATH ?? config.env.PATH)
+    return onPath(server.command, server.env.PATH ?? home.lenient.env().PATH)
       ? ok(about, server.command)
       : fail(
           about,
@@ -129,6 +130,7 @@ export const runChecks = async (looked: CheckContext, version: string): Promise<
   await modelCheck(looked),
   ...(await startChecks(looked)),
   ...programChecks(looked),
+  ...(await shellChecks(looked)),
   databaseCheck(looked),
   ...mcpChecks(looked),
   ...(await agentChecks(looked, version)),

@@ -123,6 +123,8 @@ export const createJobRunner = (deps: RunJobOptions) => {
   const compose = async (job: JobPlan, signal: AbortSignal): Promise<string> => {
     const forbidden = job.script ? deps.forbids() : null
     if (forbidden !== null) throw forbiddenRun(forbidden)
+    // A turn reports problems with the shell init files; a script runs without them.
+    if (job.script) await home.sourceInitFiles()
     const script = job.script
       ? await runScript({ home: home.dir, name: job.script, env: home.childEnv(), signal })
       : null

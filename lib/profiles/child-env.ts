@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ProfileConfig } from './config.ts'
+import type { VariableChanges } from './init-files.ts'
 
 /** Names whose values are secrets by convention: OPENAI_API_KEY, HF_TOKEN, SUDO_PASSWORD, AWS_SECRET_ACCESS_KEY, FAL_KEY. */
 const SECRET =
@@ -22,6 +23,8 @@ const profileHomeDir = ({ home_mode }: Terminal, dir: string): string | null => 
 
 export const childEnvironment = (given: {
   env: Readonly<Record<string, string>>
+  /** What the shell init files changed in it. */
+  changes?: VariableChanges
   config: Terminal
   /** Added after secrets are removed. */
   extra: Readonly<Record<string, string>>
@@ -29,8 +32,11 @@ export const childEnvironment = (given: {
   dir?: string
 }): Record<string, string> => {
   const allowed = new Set(given.config.env_passthrough)
-  const visible = Object.entries(given.env).filter(
-    ([name]) => !OURS.test(name) && (allowed.has(name) || !isSecretName(name)),
+  const visible = Object.entries({ ...given.env, ...given.changes }).filter(
+    (entry): entry is [string, string] =>
+      entry[1] !== null &&
+      !OURS.test(entry[0]) &&
+      (allowed.has(entry[0]) || !isSecretName(entry[0])),
   )
   const own = given.dir !== undefined && profileHomeDir(given.config, given.dir)
   return { ...Object.fromEntries(visible), ...(own && { HOME: own }), ...given.extra }

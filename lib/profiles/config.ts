@@ -205,6 +205,13 @@ const tools = {
   terminal: section({
     cwd: text('Default workspace; `.` says nothing.'),
     env_passthrough: texts('Secret variables that programs may see. Others are removed.'),
+    shell_init_files: texts(
+      'Files sourced by bash, once, for the environment of commands; `~` is your home directory. Aliases and functions are not kept.',
+    ),
+    auto_source_bashrc: flag(
+      false,
+      'Where `shell_init_files` is empty: source `~/.profile`, `~/.bash_profile`, and `~/.bashrc`. Tool directories such as those of nvm, pyenv, and cargo are in PATH without it.',
+    ),
     home_mode: word(
       ['profile', 'user'],
       '',

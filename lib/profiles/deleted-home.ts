@@ -39,6 +39,7 @@ export const deletedHome = (name: string, profilesDir: string): Home => {
     authProblem: () => null,
     problems: () => [],
     childEnv: refuse,
+    sourceInitFiles: async () => refuse(),
   }
   // Code that only displays a session gets the defaults.
   return withLenient(home, { ...home, settings: () => DEFAULT_PROFILE_CONFIG })

@@ -10,6 +10,8 @@ import { parseEnv } from './env-format.ts'
 import { type ProfileConfig, parseProfileConfig } from './config.ts'
 import type { ConfigProblem } from './config-schema-helpers.ts'
 import { expandVariables } from './expand-variables.ts'
+import { createInitFiles } from './init-files.ts'
+import { withToolDirectories } from './tool-directories.ts'
 
 type Variables = Readonly<Record<string, string>>
 
@@ -45,7 +47,7 @@ export type Home = {
   readonly strict: Home
   /** The home's .env alone. */
   dotenv(): Variables
-  /** The process environment at the start, overridden by the home's .env. */
+  /** The process environment at the start, overridden by the home's .env, with the directories of tool managers in PATH. */
   env(): Variables
   /** auth.json; an empty object when missing. */
   authJson(): unknown
@@ -53,8 +55,13 @@ export type Home = {
   authProblem(): string | null
   /** Unreadable files of this home, with reasons. */
   problems(): HomeProblem[]
-  /** The environment for a child process: no secrets except `terminal.env_passthrough`, AGENT_HOME set. */
+  /**
+   * The environment for a child process: no secrets except `terminal.env_passthrough`, AGENT_HOME set, and what the shell
+   * init files set when they were last sourced.
+   */
   childEnv(extra?: Variables): Record<string, string>
+  /** Sources the shell init files if they have changed. Resolves to what is wrong with them, or null. Takes 5 s at most. */
+  sourceInitFiles(): Promise<string | null>
 }
 
 /** A managed home is administered elsewhere: its settings and keys are never changed here. */
@@ -93,6 +100,22 @@ const memoized = <A extends readonly object[], T>(make: (...args: A) => T) => {
   return (...args: A): T => {
     if (!last?.args.every((each, at) => each === args[at])) last = { args, value: make(...args) }
     return last.value
+  }
+}
+
+/** Directories that appear later, with a new version of Node for example, are found after this time. */
+const PATH_CACHE_MS = 5_000
+
+/** Adds the directories of tool managers to PATH. The same object again while nothing changes. */
+const createPathCache = () => {
+  let last: { env: Variables; at: number; result: Variables } | undefined
+  return (env: Variables): Variables => {
+    const now = performance.now()
+    if (last?.env === env && now - last.at < PATH_CACHE_MS) return last.result
+    const result = withToolDirectories(env)
+    const isSame = last?.env === env && last.result.PATH === result.PATH
+    last = { env, at: now, result: isSame && last ? last.result : result }
+    return last.result
   }
 }
 
@@ -156,16 +179,17 @@ export const openHome = (given: {
     if (value === null) throw unreadableError(paths.env, problem ?? '')
     return value
   }
-  const env = () => overlay(given.env, dotenv())
+  const extended = createPathCache()
+  const env = () => extended(overlay(given.env, dotenv()))
   const values = () => expand(config.read(), env())
   const seen = memoized(
     (raw: Record<string, unknown>, own: Variables) =>
       expandVariables(raw, own) as Readonly<Record<string, unknown>>,
   )
+  const initFiles = createInitFiles()
   const parsed = memoized(parseProfileConfig)
   const parsedLenient = memoized(parseProfileConfig)
-  const peek = () =>
-    seen(config.peek(), variables().value === null ? given.env : overlay(given.env, dotenv()))
+  const peek = () => seen(config.peek(), variables().value === null ? given.env : env())
   const home: Form = {
     name,
     dir,
@@ -192,10 +216,16 @@ export const openHome = (given: {
       return all.flatMap(({ reason, ...rest }) => (reason === null ? [] : [{ ...rest, reason }]))
     },
     childEnv(extra = {}) {
-      const child = childEnvironment({ env: env(), config: home.settings().terminal, extra, dir })
+      const config = home.settings().terminal
+      const changes = initFiles.changes()
+      const child = childEnvironment({ env: env(), changes, config, extra, dir })
       // It applies to the base profile only: a child in another home would read the wrong file.
       if (!given.configPath) delete child.AGENT_CONFIG_PATH
       return { ...child, AGENT_HOME: dir }
+    },
+    async sourceInitFiles() {
+      const config = home.settings().terminal
+      return initFiles.refresh(config, childEnvironment({ env: env(), config, extra: {}, dir }))
     },
   }
   const shownDotenv = (): Variables => variables().value ?? NO_VARIABLES
@@ -205,7 +235,7 @@ export const openHome = (given: {
     values: peek,
     settings: () => parsedLenient(peek()).value,
     dotenv: shownDotenv,
-    env: () => overlay(given.env, shownDotenv()),
+    env: () => extended(overlay(given.env, shownDotenv())),
     authJson: auth.read,
   }
   return withLenient(home, lenient)

@@ -21,6 +21,8 @@ export type ControlPaths = {
   baseHome: string
   stateDir: string
   userHome: string
+  /** Sourced for the environment of every command, without approval. */
+  shellInitFiles: readonly string[]
   /** The program of this process. */
   program: string
 }
@@ -31,6 +33,7 @@ export const controlFiles = ({
   baseHome,
   stateDir,
   userHome,
+  shellInitFiles,
   program,
 }: ControlPaths): string[] => [
   ...[home, baseHome].flatMap(dir => [
@@ -53,6 +56,7 @@ export const controlFiles = ({
     .filter(name => !OPEN_DIRS.includes(name))
     .map(name => join(stateDir, name)),
   join(userHome, '.config', 'systemd', 'user', 'agent-webui.service'),
+  ...shellInitFiles,
   program,
 ]
 

@@ -27,6 +27,7 @@ import { replaySent, annotateMessage, expandSkills, modelText } from './user-con
 import type { Compressions } from './session-compression.ts'
 import { externalFor } from './external-agent.ts'
 import type { GuardsFor } from './guards.ts'
+import type { SessionWarnings } from './session-warnings.ts'
 import { withCheckpoints, type CheckpointSource } from './with-checkpoints.ts'
 import type { TurnScope } from './turn-scope.ts'
 import { queuedOf, withoutQueued } from '../sessions/queued.ts'
@@ -78,6 +79,8 @@ export type TurnContextOptions = {
     save: (sessionId: string, callId: string, text: string) => string | null
     saveBytes: (sessionId: string, callId: string, bytes: Buffer, ending: string) => string | null
   }
+  /** Shows problems with the shell init files. */
+  warnShell: SessionWarnings
   redact: (text: string) => string
   /** Masks and reveals secrets for the model; see `lib/redact/redact.ts`. */
   secrets: Secrets
@@ -152,6 +155,8 @@ export const createTurnContextFactory =
     return {
       agent: withCheckpoints(deps.checkpoints, scope, deps.agentFor(endpoint)),
       async request() {
+        const shellProblem = await home.sourceInitFiles()
+        deps.warnShell(scope, shellProblem === null ? [] : [shellProblem])
         const tools = await deps.toolsFor(scope)
         const forbidden = [...forbiddenOf(home, deps.stateDir), ...deps.placesOfOthers(home)]
         const prompt = await deps.promptFor(scope, tools, forbidden)
