@@ -7,6 +7,7 @@ import { runShortcut } from './features/shell/keys.ts'
 import { createSignInGate } from './features/sign-in/auth.ts'
 import { jsonStorage, type Platform } from './platform.ts'
 import { PROFILE_KEY } from './features/profiles/profiles.ts'
+import { serverClock } from './parts/server-clock.ts'
 import { createStream } from './stream/stream.ts'
 import { createTabLeader } from './stream/tab-leader.ts'
 import { createUpload } from './upload.ts'
@@ -34,7 +35,14 @@ const schedule: Platform['schedule'] = (run, afterMs) => {
 }
 
 const transport = { base, signIn: gate.waitForSignIn, unreachable: () => t('error.server') }
-const fetching = { ...transport, fetch: (...rest: Parameters<typeof fetch>) => fetch(...rest) }
+const fetching = {
+  ...transport,
+  async fetch(...rest: Parameters<typeof fetch>) {
+    const response = await fetch(...rest)
+    serverClock.observe(response.headers.get('date'))
+    return response
+  },
+}
 const api = createApi(fetching)
 
 const platform: Platform = {

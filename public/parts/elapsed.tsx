@@ -1,6 +1,7 @@
 /** Formats durations; `Elapsed` counts up without re-rendering its parents. */
 import { useEffect, useState } from 'preact/hooks'
 import { t } from '../strings/t.ts'
+import { serverClock } from './server-clock.ts'
 
 export const formatSeconds = (seconds: number): string => {
   const whole = Math.max(0, Math.round(seconds))
@@ -13,11 +14,11 @@ export const formatSeconds = (seconds: number): string => {
   return t('span.hours', { hours: Math.floor(whole / 3600), minutes: Math.floor(whole / 60) % 60 })
 }
 
-/** Time elapsed since `since` (seconds since 1970); clamped at 0 because the server's clock may be ahead. */
+/** Time elapsed since `since` (seconds since 1970, by the server's clock); clamped at 0 because that clock is an estimate. */
 export function Elapsed({ since }: { since: number }) {
-  const [now, setNow] = useState(() => Date.now() / 1000)
+  const [now, setNow] = useState(serverClock.now)
   useEffect(() => {
-    const timer = setInterval(() => setNow(Date.now() / 1000), 1000)
+    const timer = setInterval(() => setNow(serverClock.now()), 1000)
     return () => clearInterval(timer)
   }, [])
   return <span class="elapsed">{formatSeconds(Math.floor(Math.max(0, now - since)))}</span>

@@ -6,15 +6,11 @@ import type { Queued } from '../../../lib/schema/queue.ts'
 import type { LiveTurn, Session } from '../../../lib/schema/session.ts'
 import type { SummaryRef } from '../../../lib/schema/summary.ts'
 import type { Usage } from '../../../lib/schema/usage.ts'
+import { serverClock } from '../../parts/server-clock.ts'
 import { withSubagentEvent, withoutSubagents } from '../transcript/subagents.ts'
 
 export type ChatError = { type: string; message: string; hint?: string | undefined }
-/** `retry`: time of the next attempt (seconds since 1970), its number, and the maximum. */
-export type Notice = {
-  id: string
-  text: string
-  retry?: { until: number; next: number; all: number }
-}
+export type Notice = { id: string; text: string }
 /** Outcome of a tool call, for turns that ran while this page was open; a reloaded session has only the result message. */
 export type ToolOutcome = { duration: number | null; isError: boolean }
 /** A question answered while this page was open, here or on another device. */
@@ -76,7 +72,6 @@ export const chatFromSession = (session: Session): Chat => ({
   summaries: session.summaries,
   usage: session.last_usage,
   title: session.title,
-  notices: session.live?.retry ? withRetry([], session.live.retry) : [],
   lastSeq: Number(session.cursor.slice(session.cursor.lastIndexOf('-') + 1)) || 0,
 })
 
@@ -90,8 +85,8 @@ export const withEarlier = (chat: Chat, messages: Message[], before: number): Ch
 export const questionId = (question: Question): string =>
   question.kind === 'approval' ? question.approval_id : question.clarify_id
 
-/** Applies one event; events already applied are ignored. `now` in seconds. */
-export const reduceFrame = (chat: Chat, frame: Frame, now: number = Date.now() / 1000): Chat => {
+/** Applies one event; events already applied are ignored. `now` in seconds, by the server's clock. */
+export const reduceFrame = (chat: Chat, frame: Frame, now: number = serverClock.now()): Chat => {
   if (frame.n <= chat.lastSeq) return chat
   if (frame.source !== `session:${chat.sessionId}`) return chat
   const seen = { ...chat, lastSeq: frame.n }
@@ -185,12 +180,18 @@ type Retry = Extract<TurnEvent, { type: 'retry' }>['data']
 /** Discards the streamed text: the message is sent again from its beginning. */
 const withRetrying = (
   chat: Chat,
-  { attempt, attempts = 0, delay_ms, message }: Retry,
+  { message_id: _, attempts = 0, until, ...retry }: Retry,
   now: number,
-) => ({
+): Chat => ({
   ...chat,
-  live: chat.live && { ...chat.live, text: '', reasoning: '', message_id: null },
-  notices: withRetry(chat.notices, { attempt, attempts, message, until: now + delay_ms / 1_000 }),
+  live: {
+    ...(chat.live ?? blankTurn(now)),
+    text: '',
+    reasoning: '',
+    message_id: null,
+    // An event that arrives late has the time of its retry; older servers send the delay only.
+    retry: { ...retry, attempts, until: until ?? now + retry.delay_ms / 1_000 },
+  },
 })
 
 /** Shows a warning; a failed compaction also ends its progress notice. */
@@ -199,7 +200,10 @@ const withWarning = (
   { message, type }: { message: string; type?: string | undefined },
 ) => {
   const notices = type === 'compression' ? without(chat.notices, 'compressed') : chat.notices
-  return { ...chat, notices: withNotice(notices, message, message) }
+  // Another key or model is called instead of waiting.
+  const isElsewhere = type === 'rotated' || type === 'fallback'
+  const live = isElsewhere && chat.live ? { ...chat.live, retry: undefined } : chat.live
+  return { ...chat, live, notices: withNotice(notices, message, message) }
 }
 
 type Compressed = Extract<TurnEvent, { type: 'compressed' }>['data']
@@ -235,9 +239,9 @@ const withDelta = (chat: Chat, id: string, text: string, reasoning: string, now:
   const same = live.message_id === id
   return {
     ...chat,
-    notices: without(chat.notices, 'retry'),
     live: {
       ...live,
+      retry: undefined,
       message_id: id,
       text: same ? live.text + text : text,
       reasoning: same ? live.reasoning + reasoning : reasoning,
@@ -250,6 +254,7 @@ const withMessage = (chat: Chat, message: Message): Chat => {
   const at = chat.messages.findLastIndex(other => other.id === message.id)
   const messages = at < 0 ? [...chat.messages, message] : chat.messages.with(at, message)
   let { live } = chat
+  if (live?.retry) live = { ...live, retry: undefined }
   if (live && live.message_id === message.id) {
     live = { ...live, message_id: null, text: '', reasoning: '' }
   }
@@ -261,7 +266,7 @@ const withMessage = (chat: Chat, message: Message): Chat => {
       subagents: withoutSubagents(live.subagents, tid),
     }
   }
-  return { ...chat, messages, live, notices: without(chat.notices, 'retry') }
+  return { ...chat, messages, live }
 }
 
 const withSubagents = (
@@ -307,7 +312,6 @@ const withTurnEnded = (chat: Chat): Chat => ({
   ...chat,
   live: null,
   questions: [],
-  notices: without(chat.notices, 'retry'),
 })
 
 /** Keeps the streamed text when a turn is stopped; the stored message has the same id and replaces it. */
@@ -330,17 +334,4 @@ const without = (notices: Notice[], id: string): Notice[] =>
 const withNotice = (notices: Notice[], id: string, text: string): Notice[] => [
   ...without(notices, id),
   { id, text },
-]
-
-const withRetry = (
-  notices: Notice[],
-  { attempt, attempts, until, message }: NonNullable<LiveTurn['retry']>,
-): Notice[] => [
-  ...without(notices, 'retry'),
-  {
-    id: 'retry',
-    text: message,
-    // Without attempt counts only the reason is shown.
-    ...(attempts > attempt && { retry: { until, next: attempt + 1, all: attempts } }),
-  },
 ]

@@ -61,6 +61,8 @@ const useActions = (): TranscriptActions => {
       loadMessage: id => app.chat.loadMessage(id),
       edit: (id, text) => void app.edit(id, text),
       retry: id => void app.retry(id),
+      retryNow: () => app.retryNow(),
+      stop: () => void app.stop(),
       branch: id => void app.branch(app.chat.chat.value.sessionId, id),
       copy: text => void app.copy(text),
       answerApproval: (id, choice, given) =>

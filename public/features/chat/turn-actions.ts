@@ -28,6 +28,8 @@ export type TurnActions = {
   /** Sends a text that was not written in the composer. */
   sendText: (text: string) => Promise<boolean>
   stop: () => Promise<undefined>
+  /** Ends the wait before a failed model call is repeated. Shows an error and rejects when the request failed. */
+  retryNow: () => Promise<void>
   edit: (id: string, text: string) => Promise<void>
   retry: (id?: string) => Promise<undefined>
   /** Returns the sentence to show. */
@@ -100,6 +102,20 @@ export const createTurnActions = (options: TurnActionsOptions): TurnActions => {
       const stream = live?.stream_id || sessions.row(sessionId)?.active_stream_id
       if (stream) await attempt(() => api('POST /api/chat/cancel', { stream_id: stream }))
       return undefined
+    },
+    async retryNow() {
+      const { live, sessionId } = chat.chat.value
+      const stream = live?.stream_id || sessions.row(sessionId)?.active_stream_id
+      if (!stream) return
+      try {
+        // The position of the last event seen: a late press does not end a later wait.
+        const pos = live?.pos ? { pos: live.pos } : {}
+        const { retried } = await api('POST /api/chat/retry', { stream_id: stream, ...pos })
+        if (!retried) toasts.show(t('chat.retry.late'))
+      } catch (error) {
+        toasts.showError(error)
+        throw error
+      }
     },
     edit: (id, text) => resend(id, text),
     async retry(id) {

@@ -21,11 +21,14 @@ const hasFailed = (step: ToolStep): boolean =>
 
 export function ActivityRowView({ row }: { row: ActivityRow }) {
   const { toggle, live, chat } = useTranscript()
-  const waits = useComputed(() => chat.value.questions.length > 0)
+  const waitsFor = useComputed(() => {
+    if (chat.value.questions.length > 0) return t('act.waiting')
+    return live.value?.retry ? t('act.waiting.retry') : null
+  })
   const tools = row.steps.filter(isTool)
   return (
     <ActivityLine
-      now={row.live ? happening(row.steps, waits.value) : null}
+      now={row.live ? happening(row.steps, waitsFor.value) : null}
       since={row.live ? (live.peek()?.started_at ?? null) : null}
       seconds={row.seconds}
       thought={row.steps.some(step => step.kind === 'reasoning')}
@@ -38,9 +41,9 @@ export function ActivityRowView({ row }: { row: ActivityRow }) {
   )
 }
 
-/** The current activity: waiting for input, the running call, or thinking. */
-const happening = (steps: readonly Step[], waits: boolean) => {
-  if (waits) return { verb: t('act.waiting'), object: '', code: false }
+/** The current activity: waiting for input or for a retry, the running call, or thinking. */
+const happening = (steps: readonly Step[], waitsFor: string | null) => {
+  if (waitsFor !== null) return { verb: waitsFor, object: '', code: false }
   const step = steps.findLast(one => isTool(one) && one.state === 'running')
   if (!step || !isTool(step)) return { verb: t('act.thinking'), object: '', code: false }
   const { does, object, code } = describeToolCall(step.name, step.short ?? parseArgs(step.written))

@@ -42,7 +42,7 @@ export const withSubagentEvent = (
 
 const changed = (agent: LiveSubagent, event: NestedEvent, now: number): LiveSubagent => {
   if (event.type === 'subagent') {
-    const { goal, status, text = '', reasoning = '', again } = event.data
+    const { goal, status, text = '', reasoning = '', again, retry } = event.data
     const said = again === undefined ? agent : { text: '', reasoning: '' }
     return {
       ...agent,
@@ -50,6 +50,8 @@ const changed = (agent: LiveSubagent, event: NestedEvent, now: number): LiveSuba
       ...(status === undefined ? {} : { status }),
       text: tail(said.text, text),
       reasoning: tail(said.reasoning, reasoning),
+      // Anything that follows ends the wait.
+      retry,
     }
   }
   const { steps } = agent
@@ -69,6 +71,7 @@ const changed = (agent: LiveSubagent, event: NestedEvent, now: number): LiveSuba
     ...agent,
     text: '',
     reasoning: '',
+    retry: undefined,
     steps: [...steps, { ...step, duration: null, is_error: false }].slice(-MAX_STEPS),
   }
 }

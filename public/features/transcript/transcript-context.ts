@@ -13,6 +13,9 @@ export type TranscriptActions = {
   loadMessage(id: string): Promise<Message>
   edit(id: string, text: string): void
   retry(id: string): void
+  /** Repeats a failed model call of the running turn now. Rejects when the request failed. */
+  retryNow(): Promise<void>
+  stop(): void
   branch(id: string): void
   copy(text: string): void
   answerApproval(id: string, choice: ApprovalChoice, given?: GivenRule): void

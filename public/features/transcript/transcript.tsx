@@ -4,7 +4,7 @@ import type { ReadonlySignal, Signal } from '@preact/signals'
 import { useMemo, useState } from 'preact/hooks'
 import { AnsweredLine } from '../approvals/answered-line.tsx'
 import { ErrorCard, toFailure } from './error-card.tsx'
-import { Retrying } from './retrying.tsx'
+import { shownRetryOf } from './pending-retry.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { lazy } from '../../parts/lazy.tsx'
 import { questionId } from '../chat/chat-reducer.ts'
@@ -16,9 +16,10 @@ import { TranscriptProvider, useTranscript } from './transcript-context.ts'
 import type { Scope, TranscriptActions } from './transcript-context.ts'
 import { VirtualList } from './virtual-list.tsx'
 
-/** Loaded when a question is pending. */
+/** Loaded when they are needed. */
 const ApprovalCard = lazy(async () => (await import('../approvals/approval-card.tsx')).ApprovalCard)
 const QuestionCard = lazy(async () => (await import('../approvals/question-card.tsx')).QuestionCard)
+const RetryCard = lazy(async () => (await import('./retry-card.tsx')).RetryCard, true)
 
 export type { TranscriptActions } from './transcript-context.ts'
 
@@ -147,7 +148,7 @@ function Head({ before, failed, onAgain }: HeadProps) {
 
 const NONE: readonly AnsweredQuestion[] = []
 
-/** Below the last row: pending questions, notices, and an error without a message. */
+/** Below the last row: pending questions, notices, the wait before a retry, and an error without a message. */
 function Tail() {
   const { chat, actions } = useTranscript()
   const parts = useMemo(() => {
@@ -157,11 +158,13 @@ function Tail() {
       // Shown while the turn runs; afterwards the tool card contains the answer.
       settled: computed(() => (chat.value.live ? chat.value.settled : NONE)),
       notices: computed(() => chat.value.notices),
+      retry: computed(() => shownRetryOf(chat.value.live)),
       error: computed(() => (last.value?._error ? null : chat.value.error)),
       last,
     }
   }, [chat])
   const error = parts.error.value
+  const retry = parts.retry.value
   const keyed = parts.questions.value.findIndex(question => question.kind === 'approval')
   return (
     <div class="tx-tail">
@@ -186,11 +189,12 @@ function Tail() {
           />
         ),
       )}
-      {parts.notices.value.map(({ id, text, retry }) => (
+      {parts.notices.value.map(({ id, text }) => (
         <p key={id} class="tx-mark">
-          <Icon name="info" size={14} /> {retry ? <Retrying why={text} {...retry} /> : text}
+          <Icon name="info" size={14} /> {text}
         </p>
       ))}
+      {retry && <RetryCard retry={retry} onRetryNow={actions.retryNow} onStop={actions.stop} />}
       {error && (
         <ErrorCard
           failure={toFailure(error)}

@@ -15,6 +15,7 @@ export const enChat = {
   'chat.copied': 'Copied',
   'chat.copy.failed': 'Copy was blocked by the browser',
   'chat.answered': 'Already answered: {answer}',
+  'chat.retry.late': 'Already retried, or the response has ended.',
   'chat.finished': 'Response ready: {title}',
   'chat.waiting': 'Needs your input: {title}',
 

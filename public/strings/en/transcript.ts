@@ -19,8 +19,6 @@ export const enTranscript = {
   'tx.copy.text': 'Copy text',
   'tx.copy.markdown': 'Copy as Markdown',
   'tx.retry': 'Retry',
-  'tx.retrying': '{reason}. Retrying in {count} s (attempt {next} of {all}).',
-  'tx.retrying.now': '{reason}. Retrying now (attempt {next} of {all})…',
   'tx.branch': 'Branch from here',
   'tx.edit': 'Edit',
   'tx.edit.label': 'Edit message',
@@ -34,6 +32,7 @@ export const enTranscript = {
 
   'act.thinking': 'Thinking',
   'act.waiting': 'Waiting for your input',
+  'act.waiting.retry': 'Waiting to retry',
   'act.writing': 'Writing',
   'act.thought': 'Thought',
   'act.thought.for': 'Thought for {time}',

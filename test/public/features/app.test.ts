@@ -134,6 +134,25 @@ test('restores the text of a rejected turn', async () => {
   assert.not.ok(app.chat.busy.value)
 })
 
+test('Retry now names the running turn and what the page has seen of it', async () => {
+  const reply = { ok: true, retried: true }
+  const { app, turn, say, service, said } = await page('session/a', {
+    'POST /api/chat/retry': () => reply,
+  })
+  await app.retryNow()
+  assert.equal(service.of('POST /api/chat/retry'), [])
+  say('session:a', 'turn_started', started, { stream: 'f', pos: 1 })
+  const data = { message_id: 'm2', attempt: 1, attempts: 4, delay_ms: 9e5, message: 'Slow' }
+  say('session:a', 'retry', data, { stream: 'f', pos: 2 })
+  await app.retryNow()
+  assert.equal(service.of('POST /api/chat/retry'), [{ stream_id: 'f', pos: 2 }])
+  assert.is(said(), undefined)
+  reply.retried = false
+  await app.retryNow()
+  assert.is(said(), 'Already retried, or the response has ended.')
+  turn('cancel', { message: '' })
+})
+
 test('shows a missing chat', async () => {
   const { app } = await page('session/zzz')
   assert.is(app.chat.state.value, 'missing')

@@ -12,6 +12,7 @@ import {
   withEarlier,
 } from '../../../public/features/chat/chat-reducer.ts'
 import type { Chat } from '../../../public/features/chat/chat-reducer.ts'
+import { shownRetryOf } from '../../../public/features/transcript/pending-retry.ts'
 
 const chat = suite('chat')
 
@@ -167,31 +168,86 @@ chat('what streamed before a retry is void', () => {
     ]),
   )
   assert.is(value.live?.text, '')
-  assert.is(value.notices[0]?.text, 'Trying again')
+  assert.is(value.live?.retry?.message, 'Trying again')
   const next = reduceFrame(value, { source: 'session:a', n: 9, ...token('whole') }, 100)
   assert.is(next.live?.text, 'whole')
-  assert.equal(next.notices, [])
+  assert.is(next.live?.retry, undefined)
 })
 
-chat('shows time and number of a retry, also after a reload', () => {
-  const data = { message_id: 'm2', attempt: 2, attempts: 6, delay_ms: 8_000, message: 'Overloaded' }
-  const value = fold(emptyChat('a'), frames([started(), token('half'), { type: 'retry', data }]))
-  const [notice] = value.notices
-  assert.equal(
-    [notice?.id, notice?.text, notice?.retry?.next, notice?.retry?.all],
-    ['retry', 'Overloaded', 3, 6],
-  )
-  assert.is(typeof notice?.retry?.until, 'number')
-  const retry = { attempt: 2, attempts: 6, until: 50, message: 'Overloaded' }
-  const late = chatFromSession({
-    session_id: 'a',
-    cursor: 'b-1',
-    live: { ...value.live!, retry },
-  } as Session)
-  assert.equal(late.notices, [
-    { id: 'retry', text: 'Overloaded', retry: { until: 50, next: 3, all: 6 } },
-  ])
+const overloaded = {
+  attempt: 2,
+  attempts: 6,
+  delay_ms: 8_000,
+  until: 50,
+  reason: 'overloaded' as const,
+  provider: 'OpenAI',
+  message: 'Overloaded',
+}
+const retrying: TurnEvent = { type: 'retry', data: { message_id: 'm2', ...overloaded } }
+
+chat('the time of a retry is the server’s, however late its event arrives', () => {
+  const value = fold(emptyChat('a'), frames([started(), token('half'), retrying]))
+  assert.equal(value.live?.retry, overloaded)
+  const { until: _, ...older } = retrying.data as typeof overloaded & { message_id: string }
+  const sent = { type: 'retry' as const, data: older }
+  const now = reduceFrame(value, { source: 'session:a', n: 9, ...sent }, 100)
+  assert.is(now.live?.retry?.until, 108)
 })
+
+chat('a retry is over with its text, its message, another model, and the turn', () => {
+  const value = fold(emptyChat('a'), frames([started(), retrying]))
+  const ends: TurnEvent[] = [
+    token('whole'),
+    message(say('m2', 'assistant', 'whole')),
+    {
+      type: 'warning',
+      data: { message: 'a is rate limited; continuing with b.', type: 'fallback' },
+    },
+    { type: 'cancel', data: { message: 'Cancelled by user' } },
+  ]
+  for (const end of ends) {
+    const next = reduceFrame(value, { source: 'session:a', n: 9, ...end } as Frame, 100)
+    assert.is(next.live?.retry, undefined, end.type)
+  }
+  const warned = { type: 'warning' as const, data: { message: 'Careful', type: 'model' } }
+  const still = reduceFrame(value, { source: 'session:a', n: 9, ...warned }, 100)
+  assert.ok(still.live?.retry)
+})
+
+chat('a subagent’s retry is over with its next event', () => {
+  const of = { parent_tid: 'd1', task_index: 0 }
+  const subagent = (data: object): TurnEvent => ({ type: 'subagent', data: { ...of, ...data } })
+  const waiting = [started(), subagent({ goal: 'Count', status: 'running' })]
+  const retry = subagent({ again: 'Overloaded', retry: overloaded })
+  const value = fold(emptyChat('a'), frames([...waiting, retry]))
+  assert.equal(value.live?.subagents?.[0]?.retry, overloaded)
+  const next = fold(emptyChat('a'), frames([...waiting, retry, subagent({ text: 'Three' })]))
+  assert.is(next.live?.subagents?.[0]?.retry, undefined)
+})
+
+chat('shows the retry that comes first, and counts the others', () => {
+  const { live } = fold(emptyChat('a'), frames([started()]))
+  const agent = { ...blankAgent, status: 'running' as const, retry: { ...overloaded, until: 40 } }
+  const ended = { ...agent, status: 'failed' as const, retry: { ...overloaded, until: 30 } }
+  assert.is(shownRetryOf(null), null)
+  assert.is(shownRetryOf(live), null)
+  assert.equal(shownRetryOf({ ...live!, retry: overloaded, subagents: [agent, ended] }), {
+    ...overloaded,
+    until: 40,
+    goal: 'Count',
+    others: 1,
+  })
+})
+
+const blankAgent = {
+  parent_tid: 'd1',
+  task_index: 0,
+  goal: 'Count',
+  started_at: 1,
+  steps: [],
+  text: '',
+  reasoning: '',
+}
 
 chat('tokens of a message that is stored already are doubles', () => {
   const value = fold(

@@ -217,6 +217,8 @@ const actions = {
   loadMessage: async () => say('m1', 'user', ''),
   edit() {},
   retry() {},
+  retryNow: async () => {},
+  stop() {},
   branch() {},
   copy() {},
   answerApproval() {},

@@ -1,0 +1,93 @@
+/** Card of a failed model call that is about to be repeated: the cause, a countdown, and buttons to retry now or stop. */
+import { useEffect, useState } from 'preact/hooks'
+import { formatSeconds } from '../../parts/elapsed.tsx'
+import { Icon } from '../../parts/icon.tsx'
+import { serverClock } from '../../parts/server-clock.ts'
+import type { ShownRetry } from './pending-retry.ts'
+import { t } from './retry-strings.ts'
+
+/** From here on the requested delay is the news, not the limit. */
+const LONG_WAIT_MS = 60_000
+
+/** `10 min`, not `10 min 0 s`. */
+const formatWait = (seconds: number): string =>
+  seconds % 60 === 0 ? t('retry.minutes', { count: seconds / 60 }) : formatSeconds(seconds)
+
+const capitalize = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
+
+const causeOf = ({ reason, provider, delay_ms = 0, message, goal }: ShownRetry): string => {
+  const name = provider ?? t('retry.unnamed')
+  // Events of older servers have no reason.
+  const cause =
+    reason === undefined
+      ? message
+      : reason === 'rate_limit' && delay_ms >= LONG_WAIT_MS
+        ? t('retry.asked', { provider: name, time: formatWait(delay_ms / 1_000) })
+        : t(`retry.${reason}`, { provider: name })
+  // A provider's message may or may not end with a period.
+  const what = capitalize(cause.trim().replace(/[.!…]+$/, ''))
+  return goal === null ? what : t('retry.subagent', { what })
+}
+
+const secondsTo = (until: number): number => Math.max(0, Math.ceil(until - serverClock.now()))
+
+const whenOf = ({ attempt, attempts }: ShownRetry, left: number): string => {
+  const when = left > 0 ? t('retry.in', { time: formatSeconds(left) }) : t('retry.now')
+  return attempts > attempt
+    ? `${when} · ${t('retry.attempt', { next: attempt + 1, all: attempts })}`
+    : when
+}
+
+type Props = { retry: ShownRetry; onRetryNow: () => Promise<void>; onStop: () => void }
+
+export function RetryCard({ retry, onRetryNow, onStop }: Props) {
+  const { until, message, reason, goal, others } = retry
+  const [left, setLeft] = useState(() => secondsTo(until))
+  const [isPressed, setPressed] = useState(false)
+  const [announced, setAnnounced] = useState('')
+  const cause = causeOf(retry)
+  useEffect(() => {
+    const update = () => setLeft(secondsTo(until))
+    update()
+    setPressed(false)
+    // Once per attempt, and after the live region is in the page: screen readers ignore what it is inserted with.
+    setAnnounced(`${cause}. ${whenOf(retry, secondsTo(until))}`)
+    const timer = setInterval(update, 1_000)
+    return () => clearInterval(timer)
+  }, [until])
+  const press = () => {
+    setPressed(true)
+    // The event of the early retry follows; after a failure the button is needed again.
+    onRetryNow().catch(() => setPressed(false))
+  }
+  return (
+    <section class="retry" aria-label={t('retry.label')}>
+      <Icon name="refresh" size={18} />
+      <div class="retry-text">
+        <p class="retry-cause">{cause}</p>
+        <p class="retry-when" aria-hidden="true">
+          {whenOf(retry, left)}
+        </p>
+        {goal && <p class="retry-why">{goal}</p>}
+        {reason !== undefined && message && <p class="retry-why">{message}</p>}
+        {others > 0 && <p class="retry-why">{t('retry.others', { count: others })}</p>}
+      </div>
+      <div class="retry-buttons">
+        <button
+          type="button"
+          class="ask-button ask-main"
+          disabled={isPressed || left === 0}
+          onClick={press}
+        >
+          {t('retry.button')}
+        </button>
+        <button type="button" class="ask-button" onClick={onStop}>
+          {t('retry.stop')}
+        </button>
+      </div>
+      <p class="sr-only" role="status">
+        {announced}
+      </p>
+    </section>
+  )
+}

@@ -1,0 +1,24 @@
+/** English text of the retry card; loaded with it. */
+import { translator } from '../../strings/t.ts'
+
+export const t = translator({
+  'retry.label': 'Waiting to retry',
+  'retry.rate_limit': 'Rate limit at {provider}',
+  'retry.asked': '{provider} asks to wait {time}',
+  'retry.overloaded': '{provider} is overloaded',
+  'retry.server_error': '{provider} had an error',
+  'retry.connection': 'The connection to {provider} broke off',
+  'retry.unreachable': 'Couldn’t reach {provider}',
+  'retry.empty': '{provider} returned an empty response',
+  'retry.cut': 'The response was cut off',
+  'retry.error': '{provider} reported an error',
+  'retry.unnamed': 'the provider',
+  'retry.subagent': '{what} (subagent)',
+  'retry.others': { one: '{count} more call is waiting', other: '{count} more calls are waiting' },
+  'retry.minutes': '{count} min',
+  'retry.in': 'Retrying in {time}',
+  'retry.now': 'Retrying now…',
+  'retry.attempt': 'attempt {next} of {all}',
+  'retry.button': 'Retry now',
+  'retry.stop': 'Stop',
+})

@@ -1,0 +1,86 @@
+/** The card of a call that is about to be repeated: its text, the server's clock, and the Retry now button. */
+import { h } from 'preact'
+import { renderToString } from 'preact-render-to-string'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import type { ShownRetry } from '../../../public/features/transcript/pending-retry.ts'
+import { RetryCard } from '../../../public/features/transcript/retry-card.tsx'
+import { createServerClock } from '../../../public/parts/server-clock.ts'
+
+const test = suite('retry card')
+
+const draw = (given: Partial<ShownRetry>): string =>
+  renderToString(
+    h(RetryCard, {
+      retry: {
+        attempt: 1,
+        attempts: 6,
+        delay_ms: 12_000,
+        until: Date.now() / 1_000 + 11.5,
+        reason: 'rate_limit',
+        provider: 'OpenAI',
+        message: '<b>Slow down.</b>',
+        goal: null,
+        others: 0,
+        ...given,
+      },
+      onRetryNow: async () => {},
+      onStop() {},
+    }),
+  )
+const wordsOf = (html: string): string =>
+  html
+    .replace(/<[^>]+>/g, '|')
+    .replace(/\|+/g, '|')
+    .slice(1, -1)
+
+test('names the cause, the time, the attempt, and the provider’s words', () => {
+  assert.is(
+    wordsOf(draw({})),
+    'Rate limit at OpenAI|Retrying in 12 s · attempt 2 of 6|&lt;b>Slow down.&lt;/b>|Retry now|Stop',
+  )
+  for (const [given, expected] of [
+    [{ reason: 'overloaded' }, 'OpenAI is overloaded'],
+    [{ reason: 'connection' }, 'The connection to OpenAI broke off'],
+    [{ delay_ms: 600_000 }, 'OpenAI asks to wait 10 min'],
+    [{ delay_ms: 625_000 }, 'OpenAI asks to wait 10 min 25 s'],
+    [{ reason: undefined, message: 'Odd.' }, 'Odd|Retrying'],
+    [{ provider: undefined }, 'Rate limit at the provider'],
+    [{ goal: 'Count files', others: 2 }, 'Rate limit at OpenAI (subagent)'],
+    [{ goal: 'Count files', others: 2 }, 'Count files'],
+    [{ others: 1 }, '1 more call is waiting'],
+    [{ until: Date.now() / 1_000 + 581 }, 'Retrying in 9 min 41 s'],
+    [{ until: 1 }, 'Retrying now… · attempt 2 of 6'],
+    [{ attempts: 0 }, 'Retrying in 12 s|'],
+  ] as const)
+    assert.ok(wordsOf(draw(given)).includes(expected), `${expected}: ${wordsOf(draw(given))}`)
+})
+
+test('the countdown is no live region, and the button is off when the time is up', () => {
+  const html = draw({})
+  assert.match(html, /<p class="retry-when" aria-hidden="true">/)
+  assert.is(html.match(/role="status"/g)?.length, 1)
+  assert.match(html, /role="status"[^>]*><\/p>/)
+  assert.not.match(html, /disabled/)
+  assert.is(draw({ until: 1 }).match(/disabled/g)?.length, 1)
+})
+
+test('takes the server’s clock when the device’s clock is clearly wrong', () => {
+  const device = { ms: Date.parse('2026-11-22T12:00:00.700Z') }
+  const clock = createServerClock(() => device.ms)
+  assert.is(clock.now(), device.ms / 1_000)
+  for (const [header, aheadMs] of [
+    ['Sun, 22 Nov 2026 12:00:01 GMT', 0],
+    ['Sun, 22 Nov 2026 12:00:00 GMT', 0],
+    [null, 0],
+    ['soon', 0],
+    ['Sun, 22 Nov 2026 12:05:00 GMT', 299_800],
+    ['Sun, 22 Nov 2026 11:00:00 GMT', -3_600_200],
+    ['Sun, 22 Nov 2026 12:00:01 GMT', 0],
+  ] as const) {
+    clock.observe(header)
+    assert.is(Math.round(clock.now() * 1_000 - device.ms), aheadMs, String(header))
+  }
+})
+
+test.run()
