@@ -6,7 +6,7 @@ import { ProviderFailure } from './failure.ts'
 import { providerFor } from './providers/registry.ts'
 import { repairHistory } from './repair-history.ts'
 import type { Run } from './run.ts'
-import { describeTools } from './tool-calls.ts'
+import { describeTools } from './tool-schema.ts'
 import type { ModelEndpoint, ProviderRequest } from './types.ts'
 
 const KEY_CHARS = 16

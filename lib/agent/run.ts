@@ -6,7 +6,7 @@ import { createInstructionLookup } from './nested-instructions.ts'
 import { repairHistory } from './repair-history.ts'
 import { type Wait, wait } from './retry.ts'
 import { createSpawn } from './subagent.ts'
-import { describeTools } from './tool-calls.ts'
+import { describeTools } from './tool-schema.ts'
 import type { Agent, AgentRequest, Emit, ModelEndpoint, Outcome } from './types.ts'
 import { createUsageMeter } from './usage-meter.ts'
 

@@ -1,9 +1,8 @@
 /** Normalizes tool calls of a model: repairs names, ids and arguments. */
-import { z } from 'zod'
+import type { z } from 'zod'
 import { isObject, isObjectOrArray } from '../base/json.ts'
 import type { ToolCall } from '../schema/message.ts'
 import { repairJson } from './repair-json.ts'
-import type { Tool } from './types.ts'
 
 /** A call as received. */
 export type RawCall = { id: string; name: string; arguments: string }
@@ -163,17 +162,3 @@ export const stripCallMarkup = (text: string): string =>
   text.includes('<function_calls>')
     ? text.replace(/<function_calls>[\s\S]*?(?:<\/function_calls>|$)/g, '').trimEnd()
     : text
-
-/** The tools as a provider receives them. */
-export const describeTools = (tools: readonly Tool[]) =>
-  tools.map(tool => ({
-    name: tool.name,
-    description: tool.summary,
-    parameters: tool.parameters ?? toJsonSchema(tool.input),
-  }))
-
-/** OpenAI-style parameters have no `$schema`. */
-const toJsonSchema = (schema: z.ZodType): unknown => {
-  const { $schema: _, ...parameters } = z.toJSONSchema(schema, { io: 'input' })
-  return parameters
-}

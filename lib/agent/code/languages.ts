@@ -137,7 +137,7 @@ export const languageOf = (path: string, execPath = process.execPath): Language 
         'script.py': code,
       }),
       args: dir => ['-u', join(dir, 'start.py')],
-      hint: 'print() what should be seen.',
+      hint: 'print() what you need to see.',
     }
   const node = /^node(?:\.exe)?$/.test(basename(execPath)) ? execPath : findProgram(path, 'node')
   if (!node) return null
@@ -146,6 +146,6 @@ export const languageOf = (path: string, execPath = process.execPath): Language 
     program: node,
     files: (code, tools) => ({ 'agent-tools.mjs': javascriptTools(tools), 'script.mjs': code }),
     args: dir => ['--import', join(dir, 'agent-tools.mjs'), join(dir, 'script.mjs')],
-    hint: 'An ES module for Node with top-level await; the functions answer promises. Print what should be seen.',
+    hint: 'It is an ES module for Node with top-level await; the functions return promises. Print what you need to see.',
   }
 }

@@ -11,13 +11,13 @@ const input = z.object({
     .array(z.string())
     .max(4)
     .default([])
-    .describe('Up to four answers to choose from; the user may always write another.'),
+    .describe('Up to four answers to choose from; the user can always write another.'),
 })
 
 export const clarify: Tool<typeof input> = {
   name: 'clarify',
   summary:
-    'Ask the user one question when the task cannot be done well without the answer. Offer up to four choices where that helps. Do not ask what you can find out yourself.',
+    'Ask the user one question when you cannot do the task well without the answer. Do not ask what you can find out yourself.',
   input,
   kind: 'ask',
   preview: ({ question }) => question,

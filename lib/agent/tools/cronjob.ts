@@ -30,29 +30,26 @@ export type CronStore = {
 
 const input = z.object({
   action: z.enum(['create', 'list', 'update', 'pause', 'resume', 'remove', 'run']),
-  job_id: z.string().trim().default('').describe('For all but create and list.'),
-  prompt: z
-    .string()
-    .optional()
-    .describe('What to do. It runs in a fresh conversation: say everything it needs to know.'),
+  job_id: z.string().trim().default('').describe('Required except for create and list.'),
+  prompt: z.string().optional().describe('What to do.'),
   schedule: z
     .string()
     .trim()
     .optional()
     .describe('"every 2h", "0 9 * * 1-5", "2026-02-03T14:00", or once from now: "30m".'),
   name: z.string().trim().optional(),
-  repeat: z.int().optional().describe('How often it runs altogether; 0 for ever.'),
-  deliver: z.string().trim().optional().describe('"local" files the result with the task.'),
+  repeat: z.int().optional().describe('Total number of runs; 0: no limit.'),
+  deliver: z.string().trim().optional().describe('"local" stores the result with the task.'),
   skills: z.array(z.string()).optional().describe('Skills to follow, in order.'),
   model: z
     .object({ provider: z.string().optional(), model: z.string() })
     .optional()
-    .describe('Another model than the default.'),
+    .describe('A model other than the default.'),
   script: z
     .string()
     .trim()
     .optional()
-    .describe('A file below scripts/ of the home; what it prints stands before the prompt.'),
+    .describe('A file in scripts/ of the home; its output precedes the prompt.'),
 })
 
 type Input = z.output<typeof input>
@@ -97,7 +94,7 @@ export const cronjobTool = (store: CronStore): Tool<typeof input> => {
   return {
     name: 'cronjob',
     summary:
-      'Schedule prompts that run by themselves, and manage them: create, list, update, pause, resume, remove, run. The person sees them under Tasks. Each run is a conversation of its own without a witness, so the prompt must stand alone.',
+      'Create and manage scheduled prompts. The user sees them under Tasks. Each run is a new, unattended conversation, so the prompt must contain everything it needs.',
     input,
     kind: 'write',
     preview: ({ action, name, job_id, schedule }) =>

@@ -8,21 +8,18 @@ const MAX_TASKS = 3
 const SUMMARY_CHARS = 16_000
 
 const Task = z.object({
-  goal: z.string().trim().min(1).describe('What is to be done, complete in itself'),
-  context: z
-    .string()
-    .default('')
-    .describe('What the subagent cannot know: paths, findings, limits'),
-  toolsets: z.array(z.string()).default([]).describe('Toolsets it may use; leave out for all'),
+  goal: z.string().trim().min(1).describe('The task, complete in itself'),
+  context: z.string().default('').describe('What the subagent must know: paths, findings, limits'),
+  toolsets: z.array(z.string()).default([]).describe('Toolsets it may use; default: all'),
 })
 
 const Input = z
   .object({
-    goal: z.string().default('').describe('The task, when there is one'),
+    goal: z.string().default('').describe('The task, if there is only one'),
     context: Task.shape.context,
     toolsets: Task.shape.toolsets,
-    tasks: z.array(Task).max(MAX_TASKS).default([]).describe('Up to 3 tasks that run side by side'),
-    max_iterations: z.number().int().positive().optional().describe('Steps each may take'),
+    tasks: z.array(Task).max(MAX_TASKS).default([]).describe('Up to 3 tasks to run in parallel'),
+    max_iterations: z.number().int().positive().optional().describe('Model calls each may use'),
   })
   .refine(input => input.tasks.length > 0 || input.goal.trim() !== '', {
     message: 'Give a goal, or tasks with goals.',
@@ -95,7 +92,7 @@ const run = async (ctx: ToolContext, input: Input) => {
 export const delegate: Tool<typeof Input> = {
   name: DELEGATE_TOOL,
   summary:
-    'Give one task, or up to 3 tasks that run side by side, to subagents. Each works in the same workspace with a fresh conversation: it knows only its goal and context, and answers with a summary. Use it for work that is separable and would fill this conversation with detail; not for what one or two calls can do.',
+    'Give one task, or up to 3 in parallel, to subagents. Each works in the same workspace in a new conversation: it knows only its goal and context, and returns a summary. Use it for separable work that would fill this conversation with detail, not for what one or two calls can do.',
   input: Input,
   kind: 'execute',
   parallel: true,

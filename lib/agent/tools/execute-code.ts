@@ -41,13 +41,13 @@ type Run = {
 
 export const executeCode = (language: Language, limits: CodeLimits): Tool<typeof input> => ({
   name: 'execute_code',
-  summary: `Run a ${language.name} script in the workspace that may call tools as functions: ${Object.entries(
+  summary: `Run a ${language.name} script in the workspace that can call these tools as functions, where they are available: ${Object.entries(
     CALLABLE,
   )
     .map(([name, names]) => `${name}(${names.join(', ')})`)
     .join(
       ', ',
-    )}, as far as they are on offer. They need no import and answer what the tool answers, parsed. Good for loops over many files, filtering of long results, and steps that depend on each other. ${language.hint} Answers status, output, tool_calls_made, duration_seconds and error. At most ${limits.timeoutMs / 1_000} s and ${limits.maxCalls} calls.`,
+    )}. They need no import and return the tool's result, parsed. Use it to loop over many files, filter long results, or chain dependent steps. ${language.hint} Returns status, output, tool_calls_made, duration_seconds, and error. Limits: ${limits.timeoutMs / 1_000} s, ${limits.maxCalls} calls.`,
   input,
   kind: 'execute',
   preview: ({ code }) => code.split('\n').find(line => line.trim() !== '') ?? '',

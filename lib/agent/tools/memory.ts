@@ -22,12 +22,12 @@ const input = z.object({
   action: z.enum(['add', 'replace', 'remove']),
   target: z
     .enum(['memory', 'user'])
-    .describe('memory: your own notes about work and surroundings; user: who the person is.'),
+    .describe('memory: your notes about work and environment; user: who the user is.'),
   content: z.string().default('').describe('The entry, for add and replace.'),
   old_text: z
     .string()
     .default('')
-    .describe('For replace and remove: a part of the one entry that is meant.'),
+    .describe('For replace and remove: text that only this entry contains.'),
 })
 
 type Input = z.output<typeof input>
@@ -47,7 +47,7 @@ const refuse = (error: string): ToolResult => ({
 export const memoryTool = ({ targets, change }: MemoryStore): Tool<typeof input> => ({
   name: 'memory',
   summary:
-    'Keep something for all later conversations: preferences of the person, facts about their surroundings, conventions, lessons learned. Entries are short and self-contained; the notes are small, so replace or remove what is outdated. Not for the progress of the present task. Answers all entries as they stand now.',
+    'Save something for all later conversations: preferences of the user, facts about their environment, conventions, lessons learned. Keep entries short and self-contained; space is limited, so replace or remove outdated ones. Not for progress of the current task. Returns all current entries.',
   input,
   kind: 'write',
   preview: ({ action, target, content, old_text }) =>

@@ -29,16 +29,12 @@ export type SessionSearchStore = {
 const ROLES = ['user', 'assistant', 'tool', 'system']
 
 const input = z.object({
-  query: z
-    .string()
-    .max(500)
-    .default('')
-    .describe('Words that must all occur, or a "phrase". Empty for the most recent conversations.'),
+  query: z.string().max(500).default('').describe('Words that must all occur, or a "phrase".'),
   role_filter: z
     .string()
     .default('')
     .describe('Only messages of these roles, separated by commas: user, assistant, tool.'),
-  limit: z.int().min(1).max(5).default(3).describe('How many conversations.'),
+  limit: z.int().min(1).max(5).default(3).describe('Number of conversations.'),
 })
 
 const rolesOf = (text: string): string[] => {
@@ -49,7 +45,7 @@ const rolesOf = (text: string): string[] => {
 export const sessionSearchTool = ({ recent, find }: SessionSearchStore): Tool<typeof input> => ({
   name: 'session_search',
   summary:
-    'Search earlier conversations of this profile, those of the command line included; the present one is left out. Use it when the person refers to something from before, or when it may have been solved already. Without a query the most recent conversations are listed.',
+    'Search earlier conversations of this profile, including those of the command line. Use it when the user refers to something from before, or when a problem may have been solved already. Without a query, lists the most recent ones.',
   input,
   kind: 'read',
   preview: ({ query }) => query || 'recent conversations',

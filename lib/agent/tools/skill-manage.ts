@@ -29,18 +29,18 @@ const input = z.object({
     .string()
     .default('')
     .describe(
-      'The whole SKILL.md for create and edit: front matter with name and description between two lines of ---, then the instructions.',
+      'For create and edit: the whole SKILL.md, which is front matter (name, description) between lines of ---, then the instructions.',
     ),
-  old_string: z.string().default('').describe('For patch: the text to replace, unique in it.'),
-  new_string: z.string().default('').describe('For patch: what stands there instead.'),
+  old_string: z.string().default('').describe('For patch: the text to replace; must be unique.'),
+  new_string: z.string().default('').describe('For patch: the replacement.'),
   replace_all: z.boolean().default(false),
-  category: z.string().trim().default('').describe('For create: a folder to put it into.'),
+  category: z.string().trim().default('').describe('For create: its folder.'),
   file_path: z
     .string()
     .trim()
     .default('')
     .describe(
-      'For write_file and remove_file, and for patch of another file than SKILL.md: below references/, templates/, scripts/ or assets/.',
+      'For write_file, remove_file, and a patch of a file other than SKILL.md: in references/, templates/, scripts/, or assets/.',
     ),
   file_content: z.string().optional().describe('For write_file.'),
 })
@@ -147,7 +147,7 @@ export const skillManageTool = (store: SkillManageStore): Tool<typeof input> => 
   return {
     name: 'skill_manage',
     summary:
-      'Create and maintain skills: after a task that took several attempts or that will come again, write down how it is done; when a skill turns out wrong or incomplete, patch it at once. Prefer patch to edit.',
+      'Create and maintain skills. After a task that took several attempts or will recur, write down how to do it; when a skill is wrong or incomplete, fix it at once. Prefer patch to edit.',
     input,
     kind: 'write',
     preview: ({ action, name, file_path }) =>

@@ -18,7 +18,7 @@ const input = z.object({
     .string()
     .trim()
     .default('')
-    .describe('A file of linked_files, for example references/api.md.'),
+    .describe('One of linked_files, such as references/api.md.'),
 })
 
 const typeOf = (path: string): string => /\.([^./]+)$/.exec(path)?.[1]?.toLowerCase() ?? ''
@@ -26,7 +26,7 @@ const typeOf = (path: string): string => /\.([^./]+)$/.exec(path)?.[1]?.toLowerC
 export const skillViewTool = ({ view, file }: SkillViewStore): Tool<typeof input> => ({
   name: 'skill_view',
   summary:
-    'Read the instructions of a skill, with the files that belong to it and what is missing to use it (variables, commands). With file_path one of those files.',
+    'Read the instructions of a skill, its list of files, and which variables or commands it lacks. With file_path, read one of its files.',
   input,
   kind: 'read',
   preview: ({ name, file_path }) => (file_path ? `${name} · ${file_path}` : name),

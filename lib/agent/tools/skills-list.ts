@@ -16,7 +16,7 @@ const input = z.object({
 export const skillsListTool = ({ list }: SkillsListStore): Tool<typeof input> => ({
   name: 'skills_list',
   summary:
-    'List the skills of this profile: instructions for tasks that come again. Answers names, descriptions and categories; read one with skill_view before you follow it.',
+    'List the skills of this profile, which are instructions for recurring tasks. Read one with skill_view before you follow it.',
   input,
   kind: 'read',
   preview: ({ category }) => category || 'all',

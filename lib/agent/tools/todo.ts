@@ -11,14 +11,14 @@ const input = z.object({
     .array(Item)
     .max(200)
     .optional()
-    .describe('The list, or with merge only the entries that change. Leave out to read it.'),
+    .describe('The whole list; with merge, only the entries that change.'),
   merge: z.boolean().default(false).describe('Update entries by id instead of replacing the list.'),
 })
 
 export const todo: Tool<typeof input> = {
   name: 'todo',
   summary:
-    'Keep a list of steps for work with three or more of them. One entry is in_progress at a time; mark it completed as soon as it is done. Without arguments the list is read.',
+    'Keep a to-do list for work with three or more steps. Have one entry in_progress at a time, and mark it completed as soon as it is done. Without arguments, returns the list.',
   input,
   kind: 'think',
   preview: ({ todos }) => (todos ? `${todos.length} steps` : 'read the list'),

@@ -16,7 +16,7 @@ const input = z.object({ query: z.string().trim().min(1).max(400) })
 export const webSearchTool = ({ search }: WebSearchStore): Tool<typeof input> => ({
   name: 'web_search',
   summary:
-    'Search the web. Answers up to ten pages with title, address and a line of text; read the promising ones with web_extract.',
+    'Search the web. Returns up to ten pages with title, address, and a line of text; read the promising ones with web_extract.',
   input,
   kind: 'read',
   preview: ({ query }) => query,

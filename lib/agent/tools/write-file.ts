@@ -6,14 +6,17 @@ import { replaceFile } from './replace-file.ts'
 import { asFile, noteSeen, staleWarning, textAt } from './text-file.ts'
 
 const input = z.object({
-  path: z.string().min(1).describe('File, absolute or relative to the workspace; ~ is the home.'),
+  path: z
+    .string()
+    .min(1)
+    .describe('Absolute, or relative to the workspace; ~ is the home directory.'),
   content: z.string().describe('The whole new content.'),
 })
 
 export const writeFile: Tool<typeof input> = {
   name: 'write_file',
   summary:
-    'Write a file, replacing it whole if it exists; directories are created. An existing file keeps its encoding, byte order mark and line ends; kept says so. Use patch to change a part of a file.',
+    'Write a whole file; missing directories are created. An existing file keeps its encoding, byte order mark, and line endings, which kept lists. Use patch to change part of a file.',
   input,
   kind: 'write',
   preview: ({ path }) => path,
