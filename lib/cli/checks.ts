@@ -1,5 +1,6 @@
 /** The checks of `doctor`. They change nothing. */
 import { agentChecks } from './check-external-agents.ts'
+import { findRipgrep } from '../agent/tools/ripgrep.ts'
 import { accessSync, constants, statSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { columnsOf, readState, stateDbPath } from '../host-db/state-db.ts'
@@ -86,6 +87,16 @@ const programChecks = ({ config }: CheckContext): Check[] =>
     return path ? ok(name, path) : warn(name, 'was not found', advice)
   })
 
+const searchCheck = async ({ config }: CheckContext): Promise<Check> => {
+  const found = await findRipgrep(config.env.PATH ?? '')
+  return ok(
+    'search',
+    found
+      ? `${found.path}, ripgrep ${found.version}`
+      : 'built-in; ripgrep was not found, so large folders take longer',
+  )
+}
+
 const databaseCheck = ({ home, addon }: CheckContext): Check => {
   const file = stateDbPath(home)
   try {
@@ -131,6 +142,7 @@ export const runChecks = async (looked: CheckContext, version: string): Promise<
   ...(await startChecks(looked)),
   ...programChecks(looked),
   ...(await shellChecks(looked)),
+  await searchCheck(looked),
   databaseCheck(looked),
   ...mcpChecks(looked),
   ...(await agentChecks(looked, version)),

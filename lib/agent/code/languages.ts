@@ -1,6 +1,6 @@
 /** Languages of `execute_code` scripts and the client code by which scripts call tools. */
-import { accessSync, constants } from 'node:fs'
-import { basename, delimiter, isAbsolute, join } from 'node:path'
+import { basename, join } from 'node:path'
+import { findProgram } from '../../base/find-program.ts'
 
 /** Tools that scripts may call if available, with their positional arguments. */
 export const CALLABLE: Readonly<Record<string, readonly string[]>> = {
@@ -108,21 +108,6 @@ const define = (name, names) => {
 }
 ${tools.map(name => `define('${name}', ${JSON.stringify(CALLABLE[name])})`).join('\n')}
 `
-
-const findProgram = (path: string, name: string): string | undefined =>
-  path
-    .split(delimiter)
-    .filter(isAbsolute)
-    .map(dir => join(dir, name))
-    .find(place => {
-      try {
-        accessSync(place, constants.X_OK)
-        return true
-      } catch {
-        // Missing or not executable.
-        return false
-      }
-    })
 
 /** Python if installed, else Node; null without either. */
 export const languageOf = (path: string, execPath = process.execPath): Language | null => {

@@ -43,9 +43,15 @@ export const readGuard = (
   const [forbidden, readable] = [ctx.forbidden, ctx.readable ?? []].map(paths =>
     paths.map(path => realPath(path)),
   ) as [string[], string[]]
-  // Evaluated once, not for every file of a search.
-  const kept = new Set(forbidden.flatMap(path => inodeOf(path)?.key ?? []))
+  // Evaluated once, not for every file of a search. A file with one name has no other one to be reached by.
+  const kept = new Set(
+    forbidden.flatMap(path => {
+      const inode = inodeOf(path)
+      return inode && inode.links > 1 ? inode.key : []
+    }),
+  )
   const isLinked = (fullPath: string): boolean => {
+    if (kept.size === 0) return false
     const inode = inodeOf(fullPath)
     return inode !== null && inode.links > 1 && kept.has(inode.key)
   }

@@ -2,11 +2,11 @@
 
 export type Ignore = (name: string, relative: string, isDir: boolean) => boolean
 
-const ALWAYS = new Set(['.git', 'node_modules', '.hg', '.svn', '__pycache__', '.venv', '.DS_Store'])
+export const ALWAYS_IGNORED: ReadonlySet<string> = new Set(
+  '.git node_modules .hg .svn __pycache__ .venv .DS_Store'.split(' '),
+)
 
 type Pattern = { test: RegExp; negated: boolean; dirOnly: boolean; anchored: boolean }
-
-export const ignoreAlways: Ignore = name => ALWAYS.has(name)
 
 /** The rules of one .gitignore; `relative` is relative to its directory. Null means no rule matches. */
 export const readIgnore = (text: string) => {

@@ -1,7 +1,7 @@
 /** Lists the files of a directory for a search. Skips and counts ignored files, follows no symlinks. */
 import { lstat, readdir, readFile, realpath } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { ignoreAlways, readIgnore } from './gitignore.ts'
+import { ALWAYS_IGNORED, readIgnore } from './gitignore.ts'
 
 export type Found = { fullPath: string; relative: string }
 
@@ -21,8 +21,10 @@ export type Walk = {
 export type Listing = {
   /** By path. */
   files: Found[]
-  /** Number of ignored files and directories. */
-  ignored: number
+  /** Ignored files and directories, relative to the root. */
+  ignoredPaths: string[]
+  /** Paths that must not be read, relative to the root. */
+  denied: string[]
   /** Number of unreadable directories. */
   unreadable: number
   /** True if the time limit was reached. */
@@ -32,12 +34,18 @@ export type Listing = {
 /** Virtual file systems; reading some of their files blocks forever. */
 const VIRTUAL = /^\/(?:proc|sys|dev)$/
 /** Directories read concurrently. */
-const TOGETHER = 32
+const TOGETHER = 256
 
 type Dir = { fullPath: string; relative: string; layers: Layer[] }
 
 export const listFiles = async ({ root, denied, signal, until }: Walk): Promise<Listing> => {
-  const listing: Listing = { files: [], ignored: 0, unreadable: 0, isPartial: false }
+  const listing: Listing = {
+    files: [],
+    ignoredPaths: [],
+    denied: [],
+    unreadable: 0,
+    isPartial: false,
+  }
   const waiting: Dir[] = [{ fullPath: root, relative: '', layers: await layersAbove(root) }]
 
   const visit = async ({ fullPath: dir, relative, layers: above }: Dir): Promise<void> => {
@@ -51,14 +59,12 @@ export const listFiles = async ({ root, denied, signal, until }: Walk): Promise<
       : above
     for (const entry of entries) {
       const fullPath = join(dir, entry.name)
-      if (ignoreAlways(entry.name, '', entry.isDirectory())) continue
-      if (VIRTUAL.test(fullPath) || denied(fullPath)) continue
-      if (isIgnored(layers, entry.name, fullPath, entry.isDirectory())) {
-        listing.ignored++
-        continue
-      }
+      if (ALWAYS_IGNORED.has(entry.name)) continue
       const way = relative === '' ? entry.name : `${relative}/${entry.name}`
-      if (entry.isDirectory()) waiting.push({ fullPath, relative: way, layers })
+      if (VIRTUAL.test(fullPath) || denied(fullPath)) listing.denied.push(way)
+      else if (isIgnored(layers, entry.name, fullPath, entry.isDirectory()))
+        listing.ignoredPaths.push(way)
+      else if (entry.isDirectory()) waiting.push({ fullPath, relative: way, layers })
       else if (entry.isFile()) listing.files.push({ fullPath, relative: way })
     }
   }

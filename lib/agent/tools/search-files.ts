@@ -5,13 +5,17 @@ import { z } from 'zod'
 import type { Tool, ToolContext } from '../types.ts'
 import { globToRegExp } from './gitignore.ts'
 import { guardRead, readGuard, displayPath, resolvePath } from './allowed-paths.ts'
+import { findRipgrep, type Ripgrep, type Selection, selectFiles } from './ripgrep.ts'
 import { type Pattern, readPattern } from './search-pattern.ts'
+import { toPrefilter } from './search-prefilter.ts'
 import { openThreads } from './search-threads.ts'
 import type { FileCount } from './search-worker.ts'
 import { type Found, type Listing, listFiles } from './list-files.ts'
 
 const MAX_MS = 10_000
 const MAX_LINE_CHARS = 500
+/** Part of the remaining time for ripgrep; the rest is for reading what it selects. */
+const SELECT_SHARE = 0.7
 
 const input = z.object({
   pattern: z
@@ -50,15 +54,23 @@ export const searchFiles: Tool<typeof input> = {
     const listing: Listing = info.isFile()
       ? { ...NOTHING_LEFT_OUT, files: [{ fullPath: root, relative: basename(root) }] }
       : await listFiles({ root, denied: readGuard(ctx), signal: ctx.signal, until })
-    const search = { ctx, given, listing, isFile: info.isFile(), until }
+    const search = { ctx, given, root, listing, isFile: info.isFile(), until }
     const result = given.target === 'files' ? await byName(search) : await byContent(search)
     return { content: JSON.stringify(result) }
   },
 }
 
-const NOTHING_LEFT_OUT = { ignored: 0, unreadable: 0, isPartial: false }
+const NOTHING_LEFT_OUT = { ignoredPaths: [], denied: [], unreadable: 0, isPartial: false }
 
-type Search = { ctx: ToolContext; given: Input; listing: Listing; isFile: boolean; until: number }
+type Search = {
+  ctx: ToolContext
+  given: Input
+  /** A real path. */
+  root: string
+  listing: Listing
+  isFile: boolean
+  until: number
+}
 
 /** A glob without a slash matches names, one with a slash matches paths relative to the root. */
 const matcher = (glob: string): ((found: Found) => boolean) => {
@@ -105,7 +117,9 @@ const byContent = async (search: Search) => {
   const setup = { source, flags, literal, isPlain, maxLineChars: MAX_LINE_CHARS }
   const threads = openThreads(setup, { signal: ctx.signal, until })
   try {
-    const counts = await threads.count(files.map(({ fullPath }) => fullPath))
+    const selection = await select(search, files, pattern)
+    const selected = await threads.count(selection.files.map(({ fullPath }) => fullPath))
+    const counts = countsOf(files, selection, selected)
     if (search.isFile && counts[0] === 'binary') throw new Error(`${given.path} is a binary file.`)
     if (search.isFile && counts[0] === 'unreadable')
       throw new Error(`${given.path} cannot be read.`)
@@ -136,6 +150,42 @@ const byContent = async (search: Search) => {
   }
 }
 
+/** With ripgrep, only the files that can matter; else all of them. */
+const select = async (
+  { ctx, root, listing, isFile, until }: Search,
+  files: readonly Found[],
+  { source, flags }: Pattern,
+): Promise<Selection> => {
+  const all = { files, isPartial: false }
+  const prefilter = isFile ? null : toPrefilter(source, flags)
+  if (prefilter === null) return all
+  const ripgrep = await ripgrepFor(ctx)
+  if (!ripgrep) return all
+  const timeoutMs = Math.max(0, (until - performance.now()) * SELECT_SHARE)
+  const { signal } = ctx
+  return (await selectFiles(ripgrep, { root, listing, files, prefilter, signal, timeoutMs })) ?? all
+}
+
+/** Looked for once in a run. */
+const ripgrepFor = (ctx: ToolContext): Promise<Ripgrep | null> => {
+  const known = ctx.memo.get('ripgrep')
+  if (known instanceof Promise) return known
+  const found = findRipgrep(ctx.env.PATH ?? '')
+  ctx.memo.set('ripgrep', found)
+  return found
+}
+
+const countsOf = (
+  files: readonly Found[],
+  selection: Selection,
+  counts: readonly (FileCount | undefined)[],
+): (FileCount | undefined)[] => {
+  if (selection.files === files) return [...counts]
+  const known = new Map(selection.files.map((file, at) => [file, counts[at]]))
+  const other = selection.isPartial ? undefined : 0
+  return files.map(file => (known.has(file) ? known.get(file) : other))
+}
+
 const noteOn = ({ isText }: Pattern) =>
   isText && { note: 'The pattern is no regular expression; it was searched as plain text.' }
 
@@ -162,7 +212,7 @@ const hitsOf = async (
 const leftOut = (listing: Listing, counts: readonly (FileCount | undefined)[]) => {
   const countOf = (what: FileCount | undefined) => counts.filter(count => count === what).length
   const not_searched = {
-    ...some('ignored', listing.ignored),
+    ...some('ignored', listing.ignoredPaths.length),
     ...some('binary', countOf('binary')),
     ...some('unreadable', listing.unreadable + countOf('unreadable')),
     ...some('files_out_of_time', countOf(undefined)),

@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os'
 import { Worker } from 'node:worker_threads'
 import {
   type FileCount,
+  NOT_TEXT_HEADS,
   type SearchRequest,
   type SearchHit,
   type SearchSetup,
@@ -23,6 +24,8 @@ export type Limits = {
   until: number
 }
 
+export type Setup = Omit<SearchSetup, 'pulse' | 'notText'>
+
 type Thread = {
   ask: (ask: SearchRequest) => Promise<SearchResponse>
   /** Whether the pattern is still running on the same text as at the previous check. */
@@ -34,7 +37,7 @@ const tooLong = () =>
   new Error('The pattern takes too long. Avoid nested repetitions such as (a+)+.')
 
 /** Worker threads for one search; call `end` afterwards. */
-export const openThreads = (setup: Omit<SearchSetup, 'pulse'>, { signal, until }: Limits) => {
+export const openThreads = (setup: Setup, { signal, until }: Limits) => {
   const threads: Thread[] = []
   let fail: (reason: unknown) => void = () => {}
   const over = new Promise<never>((_, reject) => {
@@ -100,15 +103,12 @@ const orTimeIsUp = async <T>(work: Promise<T>): Promise<T | null> => {
   }
 }
 
-const startThread = (
-  setup: Omit<SearchSetup, 'pulse'>,
-  fail: (reason: unknown) => void,
-): Thread => {
+const startThread = (setup: Setup, fail: (reason: unknown) => void): Thread => {
   const pulse = new SharedArrayBuffer(8)
   const beat = new Int32Array(pulse)
   const worker = new Worker(`(${searchWorker})()`, {
     eval: true,
-    workerData: { ...setup, pulse } satisfies SearchSetup,
+    workerData: { ...setup, notText: NOT_TEXT_HEADS, pulse } satisfies SearchSetup,
     env: {},
   })
   worker.unref()

@@ -12,6 +12,8 @@ export type SearchSetup = {
   /** Whether every match is also a match within a single line. */
   isPlain: boolean
   maxLineChars: number
+  /** First bytes of files that are no text, one character per byte. */
+  notText: readonly string[]
   /** Two numbers: steps done, and 1 while the pattern runs. */
   pulse: SharedArrayBuffer
 }
@@ -26,15 +28,18 @@ export type SearchHit = { line: number; content: string }
 export type FileCount = number | 'binary' | 'unreadable'
 export type SearchResponse = { counts?: FileCount[]; hits?: SearchHit[] }
 
+/** PDF, ZIP, ELF, gzip, PNG: they may hold no NUL. */
+export const NOT_TEXT_HEADS = ['%PDF', 'PK\x03\x04', '\x7fELF', '\x1f\x8b', '\x89PNG']
+
 export const searchWorker = (): void => {
   const fs = process.getBuiltinModule('node:fs')
   const { isAscii, isUtf8 } = process.getBuiltinModule('node:buffer')
   const { parentPort, workerData } = process.getBuiltinModule('node:worker_threads')
-  const { source, flags, literal, isPlain, maxLineChars, pulse } = workerData as SearchSetup
+  const { source, flags, literal, isPlain, maxLineChars, notText, pulse } =
+    workerData as SearchSetup
   const CHUNK = 8 * 1024 * 1024
   const MAX_LINE_BYTES = 64 * 1024 * 1024
   const HEAD = 8_192
-  const MAGIC = ['%PDF', 'PK\u0003\u0004', '\u007fELF', '\u001f\u008b', '\u0089PNG']
   const beat = new Int32Array(pulse)
   const one = new RegExp(source, flags)
   const all = new RegExp(source, `${flags}gm`)
@@ -44,7 +49,7 @@ export const searchWorker = (): void => {
   const isBinary = (bytes: Buffer): boolean => {
     if (bytes.subarray(0, HEAD).includes(0)) return !isWide(bytes)
     const text = bytes.toString('latin1', 0, 8)
-    return MAGIC.some(magic => text.startsWith(magic))
+    return notText.some(head => text.startsWith(head))
   }
   const isWide = (bytes: Buffer): boolean =>
     (bytes[0] === 0xff && bytes[1] === 0xfe && !(bytes[2] === 0 && bytes[3] === 0)) ||

@@ -53,6 +53,7 @@ test('reports a model without a key and missing programs', async ({ desk }) => {
   assert.not.ok(ok)
   assert.is(level('model'), 'fail')
   for (const name of ['git', 'python3', 'flock']) assert.is(level(name), 'warn', name)
+  assert.is(level('search'), 'ok')
   assert.ok(about('model')[0]?.said)
 })
 

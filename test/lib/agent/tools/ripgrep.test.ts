@@ -1,0 +1,239 @@
+/** Ripgrep as a filter: it selects at least what our pattern finds, opens nothing that is denied, and can fail without harm. */
+import { spawnSync } from 'node:child_process'
+import {
+  chmodSync,
+  linkSync,
+  mkdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { readGuard } from '../../../../lib/agent/tools/allowed-paths.ts'
+import { listFiles } from '../../../../lib/agent/tools/list-files.ts'
+import { findRipgrep, type Ripgrep, selectFiles } from '../../../../lib/agent/tools/ripgrep.ts'
+import { toPrefilter } from '../../../../lib/agent/tools/search-prefilter.ts'
+import { createRandom } from '../../../_random.ts'
+import { type Bench, createBench, refused } from './_context.ts'
+
+const test = suite('ripgrep')
+
+let bench: Bench
+let real: Ripgrep
+test.before.each(async () => {
+  bench = createBench('/var/tmp')
+  const found = await findRipgrep('')
+  assert.ok(found, 'the npm package is installed')
+  real = found
+})
+test.after.each(() => bench.close())
+
+/** A shell script in place of ripgrep. */
+const script = (text: string): string => {
+  const dir = join(bench.root, 'bin')
+  mkdirSync(dir, { recursive: true })
+  writeFileSync(join(dir, 'rg'), `#!/bin/sh\n${text}\n`)
+  chmodSync(join(dir, 'rg'), 0o755)
+  return dir
+}
+const usePath = (text: string) => {
+  const path = join(script(text), 'rg')
+  bench.ctx.memo.set('ripgrep', Promise.resolve({ path, version: '15', from: 'PATH' }))
+}
+const NO_PACKAGE = '/nowhere/file.mjs'
+
+const search = (args: Record<string, unknown>) => bench.json('search_files', args)
+
+test('rejects a missing, old, broken, or silent program on the path', async () => {
+  assert.is(await findRipgrep(join(bench.root, 'none'), NO_PACKAGE), null)
+  assert.is(await findRipgrep('.:bin', NO_PACKAGE), null)
+  for (const text of [
+    'echo ripgrep 12.9.9',
+    'echo ripgrep 15.0.0; exit 1',
+    'echo hello',
+    'exec sleep 60',
+  ])
+    assert.is(await findRipgrep(script(text), NO_PACKAGE), null, text)
+  const dir = script('')
+  writeFileSync(join(dir, 'rg'), '\x7fELF')
+  assert.is(await findRipgrep(dir, NO_PACKAGE), null)
+})
+
+test('finds the package first, else the program on the path', async () => {
+  assert.is(real.from, 'package')
+  const dir = join(bench.root, 'bin')
+  mkdirSync(dir)
+  symlinkSync(real.path, join(dir, 'rg'))
+  const found = await findRipgrep(`relative:${dir}`, NO_PACKAGE)
+  assert.equal(found, { path: join(dir, 'rg'), version: real.version, from: 'PATH' })
+})
+
+const ATOMS =
+  'a b A ü é 😀 . \\d \\w \\s \\W [ab] [^a] [à-ü] [a-ü] [\\w-é] \\. \\/ - \\x61 \\u00fc \\b ^ $ (?=a) (?!b) (?<=a) \\1 \\t | ( ) (?: (?<n> * + ? {2} {1,3}? {2,} { } ]'.split(
+    ' ',
+  )
+const LINE_PARTS = [
+  'a',
+  'b',
+  'A',
+  'ü',
+  'é',
+  '😀',
+  ' ',
+  '-',
+  '.',
+  '/',
+  '\t',
+  '1',
+  '{',
+  '\r',
+  '\ufeff',
+]
+
+test('selects every line that the pattern matches, for generated patterns and lines', () => {
+  const { below, pick } = createRandom(7)
+  const make = (parts: readonly string[], most: number) =>
+    Array.from({ length: 1 + below(most) }, () => pick(parts)).join('')
+  const isFull = process.env.PROOF === 'full'
+  let tried = 0
+  while (tried < (isFull ? 3_000 : 150)) {
+    const source = make(ATOMS, 7)
+    const flags = pick(['', '', 'i'])
+    const prefilter = isValid(source, flags) ? toPrefilter(source, flags) : null
+    if (prefilter === null) continue
+    tried++
+    const lines = Array.from({ length: 40 }, () => make(LINE_PARTS, 8))
+    const encoding = pick(['utf8', 'latin1'] as const)
+    const place = bench.write('f', Buffer.from(`${lines.join('\n')}\n`, encoding))
+    const args = ['--no-config', '--text', '--encoding=none', '-n', '-e', prefilter, '--', place]
+    const { status, stdout, stderr } = spawnSync(real.path, args, { encoding: 'latin1' })
+    assert.is.not(status, 2, `${source} → ${prefilter}\n${stderr}`)
+    const selected = new Set(stdout.split('\n').map(line => Number.parseInt(line, 10)))
+    const pattern = new RegExp(source, flags)
+    for (const [at, line] of lines.entries()) {
+      const seen = encoding === 'latin1' ? Buffer.from(line, 'latin1').toString('latin1') : line
+      if (seen.split('\r').some(part => pattern.test(part.replace(/^\ufeff/, ''))))
+        assert.ok(
+          selected.has(at + 1),
+          `${source} (${flags}) → ${prefilter} misses ${JSON.stringify(line)}`,
+        )
+    }
+  }
+})
+
+const isValid = (source: string, flags: string): boolean => {
+  try {
+    new RegExp(source, `${flags}gm`)
+    return true
+  } catch {
+    return false
+  }
+}
+
+test('does not translate what it cannot, or what matches every line', () => {
+  for (const source of ['.*', 'a?', '^$', 'a|', '(?i:a)', 'a\\nb', '\\k<n>', '[]', '\\cA', 'a)'])
+    assert.is(toPrefilter(source, ''), null, source)
+})
+
+const OLD = new Date(2001, 1, 1)
+/** Whether reading changes the access time here. */
+const wasRead = (path: string): boolean => statSync(path).atimeMs !== OLD.getTime()
+const age = (path: string): string => {
+  utimesSync(path, OLD, new Date())
+  return path
+}
+
+test('opens no denied and no ignored file, whatever its name', async () => {
+  const names = ['key', 'a b ', '[x]', '{a,b}', '!n', '*', 'line\nbreak', '-e', 'back\\slash']
+  const denied = names.map(name => bench.write(`in/${name}/secret`, 'word\n'))
+  const linked = bench.write('state-file', 'word\n')
+  linkSync(linked, join(bench.workspace, 'linked'))
+  const ignored = bench.write('out/x', 'word\n')
+  const outside = join(bench.root, 'state', 'outside')
+  writeFileSync(outside, 'word\n')
+  symlinkSync(outside, join(bench.workspace, 'link'))
+  bench.write('.gitignore', 'out/\n')
+  const open = bench.write('open', 'word\n')
+  Object.assign(bench.ctx, { forbidden: [...bench.ctx.forbidden, ...denied, linked] })
+  for (const path of [...denied, linked, ignored, outside, open]) age(path)
+  const { matches } = await search({ pattern: 'word' })
+  assert.equal(
+    matches.map(({ path }: { path: string }) => path),
+    ['open'],
+  )
+  if (wasRead(open))
+    for (const path of [...denied, linked, ignored, outside]) assert.not.ok(wasRead(path), path)
+})
+
+test('a file that ripgrep cannot read is reported, and one deleted in between is no error', async () => {
+  bench.write('a', 'word\n')
+  usePath(`printf './b\\0'; echo 'rg: ./a: Permission denied (os error 13)' >&2; exit 2`)
+  bench.write('b', 'word\n')
+  bench.write('c', 'word\n')
+  // The script does not name c, as if it had no match.
+  assert.is((await search({ pattern: 'word' })).total_count, 2)
+})
+
+test('searches by itself when ripgrep fails', async () => {
+  bench.write('a', 'word\n')
+  for (const text of [
+    'exit 2',
+    'echo regex error >&2; exit 2',
+    'exit 101',
+    'kill -9 $$',
+    'yes rg: | head -c 9000 >&2; exit 2',
+  ]) {
+    usePath(text)
+    const found = await search({ pattern: 'word' })
+    assert.equal([found.total_count, found.truncated], [1, false], text)
+  }
+  rmSync(join(bench.root, 'bin/rg'))
+  assert.is((await search({ pattern: 'word' })).total_count, 1)
+})
+
+test('a stopped search kills ripgrep', async () => {
+  bench.write('a', 'word\n')
+  const mark = join(bench.root, 'pid')
+  usePath(`echo $$ > '${mark}'; kill -STOP $$`)
+  const work = refused(search({ pattern: 'word' }))
+  while (!statSync(mark, { throwIfNoEntry: false })?.size) await new Promise(setImmediate)
+  const start = performance.now()
+  bench.stop(new Error('stopped'))
+  assert.match(await work, 'stopped')
+  assert.ok(performance.now() - start < 400)
+})
+
+test('after the time limit, what was not seen is not taken for searched', async () => {
+  bench.write('a', 'word\n')
+  bench.write('b', 'word\n')
+  const path = join(script(`printf './a\\0'; exec sleep 60`), 'rg')
+  const { signal } = bench.ctx
+  const listing = await listFiles({
+    root: bench.workspace,
+    denied: readGuard(bench.ctx),
+    signal,
+    until: Infinity,
+  })
+  const selection = await selectFiles(
+    { path, version: '15', from: 'PATH' },
+    {
+      root: bench.workspace,
+      listing,
+      files: listing.files,
+      prefilter: 'word',
+      signal,
+      timeoutMs: 300,
+    },
+  )
+  assert.equal(
+    selection?.files.map(({ relative }) => relative),
+    ['a'],
+  )
+  assert.is(selection?.isPartial, true)
+})
+
+test.run()
