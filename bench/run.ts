@@ -1,4 +1,4 @@
-/** `npm run bench [section …] [--full]`: measures the built file and prints the table. Sections: serving, sessions, streams, page. */
+/** `npm run bench [section …] [--full]`: measures the built file and prints the table. Sections: serving, sessions, streams, engine, page. */
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { cpus, tmpdir } from 'node:os'
@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { type Bench, createBench } from './_bench.ts'
 import { formatTable } from './_table.ts'
+import { measureEngine } from './engine.ts'
 import { measurePage } from './page.ts'
 import { measureServing } from './serving.ts'
 import { measureSessions } from './sessions.ts'
@@ -15,6 +16,7 @@ const SECTIONS: Readonly<Record<string, (bench: Bench) => Promise<void>>> = {
   serving: measureServing,
   sessions: measureSessions,
   streams: measureStreams,
+  engine: measureEngine,
   page: measurePage,
 }
 

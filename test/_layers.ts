@@ -93,7 +93,7 @@ export const violation = ({ from, to, isType }: Import): string | undefined => {
       ? undefined
       : 'the page imports only lib/base, and types of the router and lib/schema'
   }
-  if (!there) return to.startsWith('test/') || to.startsWith('bench/') ? 'a test file' : undefined
+  if (!there) return /^(?:test|bench|eval)\//.test(to) ? 'a test file' : undefined
   if (there.name === 'public') return 'the server does not import the page'
   if (here.name === 'agent') {
     const mayUse =

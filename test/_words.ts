@@ -53,7 +53,7 @@ const find = (source: Source, code: string): string[] => {
 export const wordRule: Rule = {
   name: 'comments, identifiers and test titles use plain words',
   where:
-    /^(?:(?:router|build|setup)\.m?[jt]s$|(?:lib|handlers|public|bench|build|test)\/.*\.(?:ts|tsx|mjs|css)$)/,
+    /^(?:(?:router|build|setup)\.m?[jt]s$|(?:lib|handlers|public|bench|eval|build|test)\/.*\.(?:ts|tsx|mjs|css)$)/,
   except: { 'test/_words.ts': 'the list' },
   find,
   bad: [

@@ -9,7 +9,7 @@ import { violations, codeOf, rules, type Source } from './_rules.ts'
 import { wordRule } from './_words.ts'
 
 const tree: Source[] = globSync(
-  ['*.{ts,mjs}', '{lib,handlers,public,test,bench,build}/**/*.{ts,tsx,mjs,css,html}'],
+  ['*.{ts,mjs}', '{lib,handlers,public,test,bench,eval,build}/**/*.{ts,tsx,mjs,css,html}'],
   { exclude: ['node_modules', 'dist'] },
 ).map(path => ({ path: path.split(sep).join('/'), text: readFileSync(path, 'utf8') }))
 
