@@ -86,6 +86,7 @@ class Chat {
       quiet: chatArguments.quiet,
       approvalTimeoutMs: () => home.settings().approvals.timeout * 1_000,
       stop: () => chat.stop(),
+      retryNow: () => chat.retryNow(),
     })
     const engine = await createTerminalEngine(config, {
       addon,
@@ -132,6 +133,10 @@ class Chat {
   stop(): void {
     this.#isStopping = true
     if (this.#streamId !== null) this.#engine.turns.cancel(this.#streamId)
+  }
+
+  retryNow(): void {
+    if (this.#streamId !== null) this.#engine.turns.retryNow(this.#streamId)
   }
 
   /** Throws a 400 when config.yaml of the profile cannot be read. */

@@ -1,4 +1,4 @@
-/** Approvals and questions of the agent at a terminal, one at a time. */
+/** Approvals and questions of the agent at a terminal, one at a time, and Enter to retry a failed call now. */
 import type { ApprovalChoice } from '../schema/question.ts'
 import type { Questions } from '../turns/questions.ts'
 import type { Terminal } from './terminal.ts'
@@ -10,7 +10,13 @@ const CHOICES: Readonly<Record<string, ApprovalChoice>> = {
   d: 'deny',
 }
 
-export type TerminalQuestions = { approve: Questions['approve']; clarify: Questions['clarify'] }
+export type TerminalQuestions = {
+  approve: Questions['approve']
+  clarify: Questions['clarify']
+  /** Calls `retryNow` on Enter, until `endRetryOffer` is called or a question is asked. Only at a terminal. */
+  offerRetry: (retryNow: () => void) => void
+  endRetryOffer: () => void
+}
 
 export type TerminalQuestionsOptions = {
   terminal: Terminal
@@ -29,8 +35,16 @@ export const createTerminalQuestions = ({
   stop,
 }: TerminalQuestionsOptions): TerminalQuestions => {
   let pending: Promise<unknown> = Promise.resolve()
+  let offer: AbortController | null = null
+
+  const endRetryOffer = (): void => {
+    offer?.abort()
+    offer = null
+  }
 
   const oneAtATime = <T>(ask: () => Promise<T>): Promise<T> => {
+    // Both read from the terminal.
+    endRetryOffer()
     const answer = pending.then(ask, ask)
     pending = answer.catch(() => undefined)
     return answer
@@ -44,6 +58,21 @@ export const createTerminalQuestions = ({
   }
 
   return {
+    offerRetry(retryNow) {
+      if (!terminal.interactive || offer) return
+      const open = new AbortController()
+      void oneAtATime(async () => {
+        if (open.signal.aborted) return
+        const line = await terminal.ask('', open.signal)
+        if (open.signal.aborted) return
+        offer = null
+        if (line === null) stop()
+        else retryNow()
+      })
+      offer = open
+    },
+    endRetryOffer,
+
     approve: ({ command, description, cwd }) =>
       oneAtATime(async () => {
         if (!terminal.interactive) {

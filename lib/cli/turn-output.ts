@@ -1,8 +1,10 @@
 /** Shows a turn on a terminal: the streamed answer on standard output, tools and notices as lines on standard error. */
+import { formatDuration } from '../agent/failure.ts'
 import type { AgentEvent } from '../agent/types.ts'
 import { visibleName } from '../base/visible.ts'
 import { redact } from '../redact/redact.ts'
 import { createStreamMask } from '../turns/mask-stream.ts'
+import type { RetryReason } from '../schema/retry.ts'
 import type { Terminal } from './terminal.ts'
 import { createTerminalQuestions, type TerminalQuestions } from './terminal-questions.ts'
 
@@ -19,13 +21,38 @@ export type TurnOutputOptions = {
   approvalTimeoutMs: () => number
   /** Ctrl-C at a question stops the turn. */
   stop: () => void
+  /** Ends the wait before a failed model call is repeated. */
+  retryNow: () => void
+}
+
+const CAUSES: Readonly<Record<RetryReason, (provider: string) => string>> = {
+  rate_limit: provider => `Rate limit at ${provider}`,
+  overloaded: provider => `${provider} is overloaded`,
+  server_error: provider => `${provider} had an error`,
+  connection: provider => `The connection to ${provider} broke off`,
+  unreachable: provider => `Couldn't reach ${provider}`,
+  empty: provider => `${provider} returned an empty response`,
+  cut: () => 'The response was cut off',
+  error: provider => `${provider} reported an error`,
+}
+
+type RetryEvent = Extract<AgentEvent, { type: 'retry' }>
+
+/** `Rate limit at OpenAI: Slow down. Retrying in 12 s, attempt 2 of 6.` */
+const describeRetry = (event: RetryEvent): string => {
+  const { attempt, attempts, delayMs, reason = 'error', provider = 'The provider', owner } = event
+  const subject = owner ? 'Subagent: ' : ''
+  const words = event.message.trim().replace(/[.!…]+$/, '')
+  const when = delayMs > 0 ? `in ${formatDuration(delayMs)}` : 'now'
+  const count = attempts > attempt ? `, attempt ${attempt + 1} of ${attempts}` : ''
+  return redact(`${subject}${CAUSES[reason](provider)}: ${words}. Retrying ${when}${count}.`)
 }
 
 const seconds = (ms: number): string => (ms < 950 ? '' : ` (${Math.round(ms / 1_000)} s)`)
 
 export const createTurnOutput = (
   terminal: Terminal,
-  { quiet, approvalTimeoutMs, stop }: TurnOutputOptions,
+  { quiet, approvalTimeoutMs, stop, retryNow }: TurnOutputOptions,
 ): TurnOutput => {
   let isAtLineStart = true
   /** Part of the current message is on the screen. */
@@ -40,7 +67,11 @@ export const createTurnOutput = (
     terminal.note(line)
   }
 
+  const questions = createTerminalQuestions({ terminal, note, approvalTimeoutMs, stop })
+
   const show = (event: AgentEvent): void => {
+    // The wait is over, unless another subagent's call waits.
+    if (event.type !== 'retry' && !('owner' in event && event.owner)) questions.endRetryOffer()
     switch (event.type) {
       case 'token':
         // Text of parallel subagents would be interleaved.
@@ -61,13 +92,16 @@ export const createTurnOutput = (
       case 'tool_complete':
         if (!quiet && event.isError) note(`  ${event.name} failed${seconds(event.durationMs)}`)
         return
-      case 'retry':
+      case 'retry': {
+        const isOffered = terminal.interactive && event.delayMs > 0
+        note(`! ${describeRetry(event)}${isOffered ? ' Press Enter to retry now.' : ''}`)
+        if (isOffered) questions.offerRetry(retryNow)
         if (event.owner) return
-        note(`! ${redact(event.message)} Retrying in ${Math.ceil(event.delayMs / 1_000)} s.`)
         // Streamed text cannot be removed from the screen.
         if (hasStreamed) note('  The answer starts over:')
         hasStreamed = false
         return
+      }
       case 'warning':
         note(`! ${redact(event.message)}`)
         return
@@ -79,8 +113,9 @@ export const createTurnOutput = (
 
   const mask = createStreamMask()
   return {
-    ...createTerminalQuestions({ terminal, note, approvalTimeoutMs, stop }),
+    ...questions,
     endLine() {
+      questions.endRetryOffer()
       mask.flush().forEach(show)
       endLine()
     },

@@ -284,6 +284,36 @@ const halfway = (): { step: Step; open: () => void } => {
   return { step: { text: ['first half ', 'second half'], middle: opened }, open }
 }
 
+const limited = {
+  status: 429,
+  headers: { 'retry-after': '600' },
+  body: { error: { message: 'Slow down.' } },
+}
+
+test('Enter retries a failed call now; Ctrl-C stops the turn instead', async ({
+  desk,
+  provider,
+}) => {
+  provider.push(limited, { text: 'Hi.' })
+  const { code, out, err, asked } = await desk.talk(['chat', 'hi'], { answers: [''] })
+  assert.equal([code, out, asked], [0, 'Hi.\n', ['']])
+  const cause = `! Rate limit at ${new URL(provider.url).host}: Slow down. Retrying`
+  assert.ok(err.includes(`${cause} in 10 min, attempt 2 of 4. Press Enter to retry now.\n`), err)
+  assert.ok(err.includes(`${cause} now, attempt 2 of 4.\n`), err)
+  provider.push(limited)
+  assert.is((await desk.talk(['chat', 'hi'], { answers: [] })).code, 130)
+})
+
+test('without a terminal, the wait before a retry is announced and lasts', async ({
+  desk,
+  provider,
+}) => {
+  provider.push({ ...limited, headers: { 'retry-after-ms': '20' } }, { text: 'Hi.' })
+  const { code, err, asked } = await desk.talk(['chat', 'hi'])
+  assert.equal([code, asked], [0, []])
+  assert.match(err, 'Retrying in 1 s, attempt 2 of 4.\n')
+})
+
 test('Ctrl-C stops the answer and keeps the partial text', async ({ desk, provider }) => {
   const { step, open } = halfway()
   provider.push(step)
