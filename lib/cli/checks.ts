@@ -45,16 +45,26 @@ const secretChecks = ({ home, config }: CheckContext): Check[] => {
 }
 
 const providerChecks = ({ home }: CheckContext): Check[] => {
-  const held = emptyIfUnreadable(() => listProviders(home).providers).filter(
-    row => row.has_key && row.alias_of === null,
+  const rows = emptyIfUnreadable(() => listProviders(home).providers).filter(
+    row => row.alias_of === null,
   )
+  const expired = rows
+    .filter(row => row.needs_sign_in)
+    .map(({ display_name: name }) =>
+      warn(
+        'sign-in',
+        `the sign-in of ${name} has expired`,
+        'Sign in again with the command line (hermes model).',
+      ),
+    )
+  const held = rows.filter(row => row.has_key)
   // Not a problem by itself: self-hosted servers need no key. The model check reports a missing one.
-  if (held.length === 0) return [ok('providers', 'no provider has a key')]
+  if (held.length === 0) return [ok('providers', 'no provider has a key'), ...expired]
   const names = held.map(({ display_name: name, key_name, env_var }) => {
     const variable = key_name ?? env_var
     return variable ? `${name} (${variable})` : name
   })
-  return [ok('providers', `keys for ${names.join(', ')}`)]
+  return [ok('providers', `keys for ${names.join(', ')}`), ...expired]
 }
 
 const modelCheck = async ({ home, models }: CheckContext): Promise<Check> => {

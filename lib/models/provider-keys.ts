@@ -3,11 +3,12 @@ import { invalid } from '../errors.ts'
 import type { ModelOption } from '../schema/model.ts'
 import { toProviderId } from './provider-ids.ts'
 import { builtinModels, STATIC_MODELS } from './builtin-models.ts'
-import { type Credential, credentialsOf, isUsableSecret } from './credentials.ts'
+import { type Credential, credentialsOf, isUsableSecret, needsSignIn } from './credentials.ts'
 import { shortLabel } from './model-labels.ts'
 import { displayName, PROVIDERS, providerNames } from './providers.ts'
 import { customEntry, providerName } from './endpoint.ts'
 import { type ModelHome, type ModelSetup, readSetup } from './provider-config.ts'
+import { isLapsed } from './sign-in/stored-token.ts'
 
 export type ProviderRow = {
   id: string
@@ -19,6 +20,8 @@ export type ProviderRow = {
   key_name: string | null
   /** The variable a new key is saved to. */
   env_var: string | null
+  /** The provider's sign-in has expired, and there is no other key. */
+  needs_sign_in: boolean
   /** Set on aliases, which share the provider's keys. */
   alias_of: string | null
   models: ModelOption[]
@@ -40,9 +43,11 @@ const variableOf = (id: string): string | null => {
 const isAmbient = (provider: string, { name }: Credential): boolean =>
   PROVIDERS.get(provider)?.ambient?.includes(name) === true
 
-/** The key a turn would use. Ambient tokens do not count. */
+/** The key a turn would use. Ambient tokens and expired sign-ins do not count. */
 const heldKey = (setup: ModelSetup, provider: string): Credential | undefined =>
-  credentialsOf(setup, provider).find(credential => !isAmbient(provider, credential))
+  credentialsOf(setup, provider).find(
+    credential => !isAmbient(provider, credential) && !isLapsed(credential.signIn, Date.now()),
+  )
 
 const nameOf = (setup: ModelSetup, id: string): string =>
   id === toProviderId(id) ? providerName(setup, id) : displayName(id)
@@ -69,6 +74,7 @@ const rowOf = (setup: ModelSetup, id: string): ProviderRow => {
     key_source: key?.source ?? 'none',
     key_name: key?.name ?? null,
     env_var,
+    needs_sign_in: needsSignIn(setup, provider),
     alias_of: provider === id ? null : provider,
     models: listOf(setup, provider),
   }

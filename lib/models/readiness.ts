@@ -3,13 +3,14 @@ import { asObject } from '../base/json.ts'
 import { UserError } from '../errors.ts'
 import type { ModelOption } from '../schema/model.ts'
 import { builtinModels, ROUTER_MODELS } from './builtin-models.ts'
-import { credentialFor, isLocalUrl } from './credentials.ts'
+import { credentialFor, isLocalUrl, needsSignIn } from './credentials.ts'
 import { type DefaultConfig, defaultModelOf } from './default-model.ts'
 import { isAgentReady } from './external-agents.ts'
 import { PROVIDERS } from './providers.ts'
 import { baseUrlOf, providerName } from './endpoint.ts'
 import { type ModelHome, type ModelSetup, readSetup } from './provider-config.ts'
 import { rejectConfigTypos } from './config-typos.ts'
+import { signInExpired } from './sign-in/stored-token.ts'
 
 /** A home that reports whether its auth.json can be read. */
 export type ReadinessHome = ModelHome & { authProblem(): string | null }
@@ -90,9 +91,9 @@ const hasToken = (value: unknown): boolean => {
   )
 }
 
-/** Checks `providers` and the credential pool. An unreadable file counts as not signed in. */
-const isSignedIn = (home: ReadinessHome, provider: string): boolean => {
-  if (home.authProblem() !== null) return false
+/** Checks `providers` and the credential pool. An unreadable file counts as not signed in, as does an expired sign-in. */
+const isSignedIn = (home: ReadinessHome, setup: ModelSetup, provider: string): boolean => {
+  if (home.authProblem() !== null || needsSignIn(setup, provider)) return false
   const auth = asObject(home.authJson())
   const pool = asObject(auth.credential_pool)[provider]
   return (
@@ -148,10 +149,12 @@ const assess = (home: ReadinessHome, config: DefaultConfig): Readiness => {
   const isReady =
     isConfigured &&
     (isAgentReady(setup, provider, model) ||
-      (SIGNED_IN.has(provider) ? isSignedIn(home, provider) : hasKey(setup, provider)))
+      (SIGNED_IN.has(provider) ? isSignedIn(home, setup, provider) : hasKey(setup, provider)))
   const name = provider ? providerName(setup, provider) : ''
   const found = { provider, model, baseUrl: setup.baseUrl, isConfigured, isReady }
   if (isReady) return { ...found, state: 'ready', note: `${name} is ready with ${model}.` }
+  if (isConfigured && needsSignIn(setup, provider))
+    return { ...found, state: 'provider_incomplete', note: signInExpired(name) }
   if (isConfigured)
     return {
       ...found,

@@ -6,6 +6,7 @@ import * as assert from 'uvu/assert'
 import { type AppOptions, startApp, type TestApp } from '../_app.ts'
 import { createProvider } from '../_provider.ts'
 import { idsOf, startLists } from '../lib/models/_lists.ts'
+import { CLIENT, jwt } from '../lib/models/sign-in/_issuer.ts'
 
 const test = suite('onboarding over HTTP')
 
@@ -243,6 +244,31 @@ test('spec.md, Authentication 9: readiness honors both locations in auth.json an
       'provider_incomplete',
       JSON.stringify(auth),
     )
+})
+
+test('an expired sign-in that cannot be renewed is not ready, and says what to do', async () => {
+  const expired = jwt({ client_id: CLIENT, exp: Math.floor(Date.now() / 1_000) - 60 })
+  const key = { id: 'a', auth_type: 'api_key', access_token: 'a-pooled-key' }
+  await withApp({}, async app => {
+    const config = 'model: {provider: openai-codex, default: gpt-5.4}\n'
+    writeFileSync(join(app.home, 'config.yaml'), config)
+    const stateOf = async (tokens: Record<string, unknown>, more: Record<string, unknown> = {}) => {
+      const auth = { providers: { 'openai-codex': { tokens } }, ...more }
+      writeFileSync(join(app.home, 'auth.json'), JSON.stringify(auth))
+      const { body } = await app.get('/api/providers')
+      const row = body.providers.find(({ id }: { id: string }) => id === 'openai-codex')
+      const system = await systemOf(app)
+      assert.equal([row.needs_sign_in, row.has_key], [!system.chat_ready, system.chat_ready])
+      return system
+    }
+    const { setup_state: state, provider_note: note } = await stateOf({ access_token: expired })
+    assert.is(state, 'provider_incomplete')
+    assert.match(note, 'OpenAI Codex has expired')
+    assert.match(note, 'Sign in again with the command line')
+    assert.ok((await stateOf({ access_token: expired, refresh_token: 'r-token' })).chat_ready)
+    const pool = { credential_pool: { 'openai-codex': [key] } }
+    assert.ok((await stateOf({ access_token: expired }, pool)).chat_ready)
+  })
 })
 
 test('spec.md, Authentication 9: an auth.json that breaks at runtime no longer counts', async () => {

@@ -62,7 +62,14 @@ const KeyRow = ({ row, providers }: { row: ProviderRow; providers: Providers }) 
             {name}
             {row.id === providers.active.value && <span class="key-mark">{t('keys.active')}</span>}
           </p>
-          <p class="field-hint">{sourceOf(row)}</p>
+          {row.needs_sign_in ? (
+            <p class="verdict verdict-bad">
+              <Icon name="alert" size={14} />
+              <span>{t('source.expired')}</span>
+            </p>
+          ) : (
+            <p class="field-hint">{sourceOf(row)}</p>
+          )}
         </div>
         <div class="key-actions">
           <Button

@@ -44,9 +44,12 @@ export const createProviders = ({ api, models, toasts }: ProvidersOptions) => {
     servers,
     active,
     load,
-    /** Providers with a key, and the active one; without aliases. */
+    /** Providers with a key or an expired sign-in, and the active one; without aliases. */
     connected: computed(() =>
-      rows.value.filter(row => row.alias_of === null && (row.has_key || row.id === active.value)),
+      rows.value.filter(
+        row =>
+          row.alias_of === null && (row.has_key || row.needs_sign_in || row.id === active.value),
+      ),
     ),
     addable: computed(() =>
       rows.value

@@ -16,6 +16,7 @@ export const enProviders = {
   'source.pool': 'Credential pool',
   'source.oauth': 'Signed in via CLI',
   'source.none': 'No key set',
+  'source.expired': 'The sign-in has expired. Sign in again via CLI (hermes model).',
   'keys.test': 'Test',
   'keys.test.of': 'Test {name}',
   'keys.testing': 'Testing…',

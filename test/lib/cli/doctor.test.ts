@@ -6,6 +6,7 @@ import * as assert from 'uvu/assert'
 import type { Check } from '../../../lib/cli/check.ts'
 import { startApp } from '../../_app.ts'
 import { addConversation, createStateDb } from '../../_state-db.ts'
+import { jwt } from '../models/sign-in/_issuer.ts'
 import { createDesk, type Desk } from './_run.ts'
 
 const test = suite<{ desk: Desk }>('agent-webui doctor')
@@ -55,6 +56,20 @@ test('reports a model without a key and missing programs', async ({ desk }) => {
   for (const name of ['git', 'python3', 'flock']) assert.is(level(name), 'warn', name)
   assert.is(level('search'), 'ok')
   assert.ok(about('model')[0]?.said)
+})
+
+test('reports an expired sign-in', async ({ desk }) => {
+  desk.config('model:\n  provider: openai-codex\n  default: gpt-5.3-codex\n')
+  const tokens = { access_token: jwt({ exp: 1 }) }
+  writeFileSync(
+    join(desk.home, 'auth.json'),
+    JSON.stringify({ providers: { 'openai-codex': { tokens } } }),
+  )
+  const { about, level, out } = await report(desk)
+  assert.is(level('sign-in'), 'warn')
+  assert.match(about('sign-in')[0]?.advice ?? '', 'Sign in again')
+  assert.is(level('model'), 'fail')
+  assert.not.match(out, tokens.access_token)
 })
 
 test('reports which external agents are installed and respond', async ({ desk }) => {
