@@ -129,6 +129,19 @@ for (const [name, step, reason] of [
     assert.is(keysAt(one)?.[0], `second-${name}`)
   })
 
+test('429: retries the same key once, then uses the next one', async context => {
+  const [one] = context.servers
+  configure(context)
+  pool(context, 'first-twice', 'second-twice')
+  const soon = refuse(429, 'Rate limit reached', { 'retry-after-ms': '5' })
+  one?.push(soon, soon, { text: 'Here.' }, { text: 'A title' })
+  const { messages, retries, warnings } = await turn(context)
+  assert.is(messages.at(-1).content, 'Here.')
+  assert.equal(keysAt(one)?.slice(0, 3), ['first-twice', 'first-twice', 'second-twice'])
+  assert.equal([retries, warnings.length], [1, 1])
+  await noted(context, 0, 'exhausted')
+})
+
 test('uses a key again after its rest', async context => {
   const [one] = context.servers
   configure(context)

@@ -1,5 +1,5 @@
 /** Whom a turn turns to: how long the same key is worth asking, and that runs of one turn do not use up each other's ways. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suite } from 'uvu'
@@ -31,7 +31,7 @@ const open = ({ dir }: Context, env: Record<string, string>, config: unknown = {
     home,
     endpointOf: (pair, pick) => resolveEndpoint(home, bare, pair, () => null, pick),
   })
-  return { recovery, primary }
+  return { recovery, primary, pools, home }
 }
 const ONE = { GEMINI_API_KEY: 'gemini-1' }
 const TWO = { ...ONE, GOOGLE_API_KEY: 'gemini-2' }
@@ -53,6 +53,72 @@ test('alone, the engine decides; with fallbacks, a rate limit is retried once wi
     // Fewer than alone: another one can take over.
     assert.is(recovery.attemptLimit(cut, primary), 3)
   }
+})
+
+const HOUR = 3_600_000
+for (const [name, failure, attempts, restsMs] of [
+  ['429', new ProviderFailure('rate_limit', 'slow', { status: 429 }), 2, HOUR],
+  [
+    '429 until a time',
+    new ProviderFailure('rate_limit', 'slow', { status: 429, retryAfterMs: 60_000 }),
+    1,
+    60_000,
+  ],
+  ['402', new ProviderFailure('quota_exhausted', 'unpaid', { status: 402 }), 1, HOUR],
+  ['401', new ProviderFailure('auth_mismatch', 'denied', { status: 401 }), 1, HOUR],
+] as const)
+  test(`agent-home §3.4, ${name}: ${attempts} attempts, then the next key; the first one rests`, async context => {
+    const pool = ['a', 'b'].map((id, priority) => ({ id, access_token: `key-${id}`, priority }))
+    writeFileSync(
+      join(context.dir, 'auth.json'),
+      JSON.stringify({ credential_pool: { gemini: pool } }),
+    )
+    const { recovery, primary, pools, home } = open(context, {})
+    assert.is(primary.credential?.id, 'a')
+    // Failures that are not retryable get one attempt, whatever the limit is.
+    assert.is(failure.retryable ? recovery.attemptLimit(failure, primary) : 1, attempts)
+    const beforeMs = Date.now()
+    const next = await recovery.recover(failure, primary)
+    assert.equal([next?.kind, next?.endpoint.credential?.id], ['rotated', 'b'])
+    const [first] = pools.candidates(home, 'gemini', primary.baseUrl)
+    const restMs = (first?.cooldownUntilMs ?? 0) - beforeMs
+    assert.ok(restMs >= restsMs && restMs < restsMs + 5_000, `${restMs}`)
+    await pools.flush()
+    const auth = JSON.parse(readFileSync(join(context.dir, 'auth.json'), 'utf8'))
+    const [a, b] = auth.credential_pool.gemini
+    assert.equal(
+      [a.last_status, a.last_error_code, a.request_count],
+      ['exhausted', failure.status, 0],
+    )
+    assert.is(b.request_count, undefined)
+    next && recovery.onEndpointSuccess(next.endpoint)
+    await pools.flush()
+    const [, used] = JSON.parse(readFileSync(join(context.dir, 'auth.json'), 'utf8'))
+      .credential_pool.gemini
+    assert.equal([used.last_status, used.request_count], ['ok', 1])
+  })
+
+test('a sign-in that is rejected after its renewal is not tried a third time', async context => {
+  const entry = (id: string, priority: number) => ({
+    id,
+    priority,
+    auth_type: 'oauth',
+    access_token: `token-${id}`,
+    refresh_token: `refresh-${id}`,
+  })
+  const write = (...list: unknown[]) =>
+    writeFileSync(
+      join(context.dir, 'auth.json'),
+      JSON.stringify({ credential_pool: { gemini: list } }),
+    )
+  write(entry('a', 0), entry('b', 1))
+  const { recovery, primary, pools } = open(context, {})
+  assert.is(primary.signIn?.id, 'a')
+  write({ ...entry('a', 0), access_token: 'token-renewed' }, entry('b', 1))
+  const denied = new ProviderFailure('auth_mismatch', 'denied', { status: 401 })
+  const next = await recovery.recover(denied, primary)
+  assert.equal([next?.endpoint.apiKey, next?.endpoint.signIn?.id], ['token-b', 'b'])
+  await pools.flush()
 })
 
 test('two variables of one provider are two keys', async context => {
