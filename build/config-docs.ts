@@ -33,7 +33,6 @@ const rowsOf = (schema: z.ZodType, key: string): Row[] => {
 
 /** Keys of the shared home that other programs use, and why they have no effect here. */
 const NOT_READ: readonly (readonly [keys: string, why: string])[] = [
-  ['model.ollama_num_ctx', 'The context size is the server’s own setting.'],
   ['model_aliases', 'Pick models by their id.'],
   ['smart_model_routing.*', 'Every message goes to the model of the chat.'],
   [

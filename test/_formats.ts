@@ -1,4 +1,4 @@
-/** Scripted responses in the formats `anthropic_messages` and `codex_responses`. */
+/** Scripted responses in the formats `anthropic_messages`, `codex_responses` and `ollama_chat`. */
 import { pieces, reasonOf, type Step, written } from './_provider.ts'
 
 /** Proof of reasoning: must be returned with it, or the test server rejects the request. */
@@ -217,3 +217,51 @@ export const responsesEvents = (step: Step): object[] => {
       : [{ type: `response.${response.status}`, response: { ...response, output: items } }]),
   ]
 }
+
+/** The events of Ollama's `/api/chat`, one per line; a whole document is the sum of them. */
+export const ollamaEvents = (step: Step): unknown[] => {
+  const reason = reasonOf(step)
+  const event = (message: object) => ({
+    model: 'some-model',
+    created_at: '2026-01-01T00:00:00Z',
+    message: { role: 'assistant', content: '', ...message },
+    done: false,
+  })
+  return [
+    ...pieces(step.reasoning).map(thinking => event({ thinking })),
+    ...[...pieces(step.text), ...pieces(step.refusal)].map(content => event({ content })),
+    ...(step.toolCalls ?? []).map(({ id, name, arguments: args }, index) =>
+      event({
+        tool_calls: [{ id: id ?? `call_${index}`, function: { index, name, arguments: args } }],
+      }),
+    ),
+    ...(reason === null
+      ? []
+      : [
+          {
+            ...event({}),
+            done: true,
+            done_reason: reason === 'length' ? 'length' : 'stop',
+            ...(step.usage && {
+              prompt_eval_count: step.usage.prompt_tokens,
+              eval_count: step.usage.completion_tokens,
+            }),
+          },
+        ]),
+  ]
+}
+
+export const ollamaDocument = (step: Step) => ({
+  ...(ollamaEvents(step).at(-1) as object),
+  message: {
+    role: 'assistant',
+    content: [...pieces(step.text), ...pieces(step.refusal)].join(''),
+    ...(step.reasoning && { thinking: pieces(step.reasoning).join('') }),
+    ...(step.toolCalls && {
+      tool_calls: step.toolCalls.map(({ id, name, arguments: args }, index) => ({
+        id: id ?? `call_${index}`,
+        function: { index, name, arguments: args },
+      })),
+    }),
+  },
+})

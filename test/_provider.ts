@@ -4,6 +4,8 @@ import type { AddressInfo, Socket } from 'node:net'
 import {
   anthropicEvents,
   anthropicMessage,
+  ollamaDocument,
+  ollamaEvents,
   responsesDocument,
   responsesEvents,
 } from './_formats.ts'
@@ -153,7 +155,8 @@ const answer = async (res: ServerResponse, step: Step, path: string): Promise<vo
     res.end(text)
     return
   }
-  const type = step.plain ? 'application/json' : 'text/event-stream'
+  const streamed = path.endsWith('/api/chat') ? 'application/x-ndjson' : 'text/event-stream'
+  const type = step.plain ? 'application/json' : streamed
   res.writeHead(200, { 'content-type': type, ...step.headers })
   const whole = Buffer.from(
     step.raw ?? (step.plain ? JSON.stringify(documentFor(path, step)) : streamFor(path, step)),
@@ -199,11 +202,16 @@ export const delta = (fields: unknown, finish: string | null = null) => ({
 export const streamFor = (path: string, step: Step): string => {
   if (path.endsWith('/messages')) return anthropicEvents(step).map(frame).join('')
   if (path.endsWith('/responses')) return responsesEvents(step).map(frame).join('')
+  if (path.endsWith('/api/chat'))
+    return ollamaEvents(step)
+      .map(event => `${JSON.stringify(event)}\n`)
+      .join('')
   return toStream(step)
 }
 
 const documentFor = (path: string, step: Step): unknown => {
   if (path.endsWith('/messages')) return anthropicMessage(step)
+  if (path.endsWith('/api/chat')) return ollamaDocument(step)
   return path.endsWith('/responses') ? responsesDocument(step) : document(step)
 }
 

@@ -27,7 +27,12 @@ export const completeWithRecovery = async (
   for (;;) {
     await run.contextWindow.compactIfNeeded()
     try {
-      return await completeOnce(run, messageId, withTools)
+      const reply = await completeOnce(run, messageId, withTools)
+      const truncation = await run.contextWindow.findTruncation()
+      if (!truncation || (await run.contextWindow.shrinkAfterTruncation(truncation)) !== null)
+        return reply
+      // The model read a part of the conversation only, so its answer is void.
+      voidPartial(run, messageId, { hasStreamed: true, message: truncation.message })
     } catch (error) {
       if (run.signal.aborted || !(error instanceof ProviderFailure)) throw error
       const isTooLong =
@@ -57,7 +62,7 @@ export const completeWithRecovery = async (
 const completeOnce = async (run: Run, messageId: string, withTools: boolean): Promise<Reply> => {
   const { endpoint, request, meter } = run
   const messageCount = run.messages.length
-  const tokensBefore = meter.lastPromptTokens()
+  const usageBefore = meter.lastCall()
   const reply = await complete({
     provider: providerFor(request.providers, endpoint.apiMode),
     request: toProviderRequest(run, withTools),
@@ -75,8 +80,8 @@ const completeOnce = async (run: Run, messageId: string, withTools: boolean): Pr
   if (run.verifiedEndpoint !== endpoint) request.onEndpointSuccess?.(endpoint)
   run.verifiedEndpoint = endpoint
   // Unchanged: the provider reported no usage for this call.
-  const tokens = meter.lastPromptTokens()
-  run.contextWindow.recordPromptTokens(tokens === tokensBefore ? 0 : tokens, messageCount)
+  const usage = meter.lastCall()
+  run.contextWindow.recordUsage(usage === usageBefore ? null : usage, messageCount)
   return reply
 }
 
@@ -90,7 +95,7 @@ const withoutLengthGuess = (failure: ProviderFailure): ProviderFailure =>
 const voidPartial = (
   run: Run,
   messageId: string,
-  { hasStreamed, message }: ProviderFailure,
+  { hasStreamed, message }: Pick<ProviderFailure, 'hasStreamed' | 'message'>,
 ): void => {
   if (hasStreamed)
     run.emit({ type: 'retry', messageId, attempt: 1, attempts: 2, delayMs: 0, message })

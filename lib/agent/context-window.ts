@@ -4,7 +4,9 @@ import { messageOf } from '../errors.ts'
 import { type Compressed, compress } from './compress.ts'
 import { planCompression, thresholdOf } from './compress-plan.ts'
 import { ProviderFailure } from './failure.ts'
+import { isSuspicious, leastMessageTokens, leastTokens, truncatedTo } from './silent-truncation.ts'
 import {
+  commonWindowFor,
   contextLimitIn,
   estimateAllTokens,
   estimateTextTokens,
@@ -12,8 +14,9 @@ import {
   formatTokens,
   nextSmallerWindow,
 } from './tokens.ts'
-import type { AgentRequest, Emit, LoopMessage, ModelEndpoint } from './types.ts'
+import type { AgentRequest, Emit, LoopMessage, ModelEndpoint, ProviderDelta } from './types.ts'
 import type { UsageMeter } from './usage-meter.ts'
+import { raiseWindowAdvice } from './window-services.ts'
 
 /** The part of a run that is read and changed here. */
 type WindowRun = {
@@ -37,9 +40,19 @@ const SAFE_SHARE = 0.8
 const LARGE_SHARE = 0.4
 const LARGE_TOKENS = 80_000
 const LARGE_MESSAGES = 80
-/** Tokens that remain of a shortened tool result, roughly. */
+/** Tokens that remain of a shortened tool result, roughly; fewer in a small window. */
 const SHORT_RESULT_TOKENS = 1_500
-const SHORT_RESULT_CHARS = SHORT_RESULT_TOKENS * 2
+const MIN_SHORT_RESULT_TOKENS = 200
+const SHORT_RESULT_SHARE = 0.1
+/** Share of the window that prompt and tools may take before they are reduced. */
+const FIXED_SHARE = 0.5
+/** Servers with windows up to this drop what does not fit instead of rejecting it, so the prompt must fit beforehand. */
+const SMALL_WINDOW = 32_768
+
+type CallUsage = Extract<ProviderDelta, { type: 'usage' }>
+
+/** A window that was found to be smaller than the prompt, without a rejection. */
+export type Truncation = { tokens: number; message: string }
 
 export class ContextWindow {
   readonly #run: WindowRun
@@ -49,6 +62,10 @@ export class ContextWindow {
   /** Prompt tokens the provider counted for the first `count` of these messages. */
   #measured: { tokens: number; messages: LoopMessage[]; count: number } | null = null
   #overflows = 0
+  #isReduced = false
+  #hasWarned = false
+  /** The last call's usage and number of messages, until `findTruncation` has judged them. */
+  #unjudged: { usage: CallUsage; count: number } | null = null
   /** Tokens of the system prompt and the tools; cached, because schemas are long and do not change. */
   #fixedTokens: number | null = null
 
@@ -61,15 +78,64 @@ export class ContextWindow {
   /** Compacts the conversation when the next prompt reaches the threshold. Throws only when the run is aborted. */
   async compactIfNeeded(): Promise<void> {
     const { compression } = this.#run.request
-    if (!compression || compression.cooldown.until() > this.#run.now()) return
+    await this.#reduce()
+    if (!compression || compression.cooldown.until() > this.#run.now()) return this.#fit()
     const threshold = thresholdOf(compression.settings, this.#effectiveEndpoint())
     if (threshold === 0 || this.#nextPromptTokens() < threshold) return
     await this.#compact(threshold, threshold * MIN_GAIN)
+    this.#fit()
   }
 
-  /** Call after a successful call with the provider's count for the first `count` messages; 0 when it reported none. */
-  recordPromptTokens(tokens: number, count: number): void {
+  /** The window in tokens, as far as known; 0 when unknown. */
+  tokens(): number {
+    return this.#effectiveEndpoint().contextLength
+  }
+
+  /** Call after a successful call with its usage and the number of messages it counts; null when it reported none. */
+  recordUsage(usage: CallUsage | null, count: number): void {
+    const tokens = usage?.inputTokens ?? 0
     this.#measured = tokens > 0 ? { tokens, messages: this.#run.messages, count } : null
+    this.#unjudged = usage && { usage, count }
+    const { endpoint } = this.#run
+    if (tokens <= this.tokens() || !this.#learned.has(modelKeyOf(endpoint))) return
+    // More was read than the window was thought to have.
+    this.#learn(commonWindowFor(tokens), true)
+  }
+
+  /** Whether the server dropped a part of the last call's prompt, by its own count. Null: no sign of it. */
+  async findTruncation(): Promise<Truncation | null> {
+    const run = this.#run
+    const last = this.#unjudged
+    this.#unjudged = null
+    if (!last) return null
+    const messages = run.messages.slice(0, last.count)
+    // The estimate of everything is cheap and higher than the one that decides.
+    if (this.#fixed() + estimateAllTokens(messages) < last.usage.inputTokens) return null
+    const fixed = leastTokens(run.request.system) + leastTokens(this.#toolText())
+    const newest = messages.findLastIndex(({ role }) => role === 'assistant') + 1
+    const { inputTokens, cacheReadTokens = 0, cacheWriteTokens = 0 } = last.usage
+    const prompt = {
+      counted: inputTokens,
+      cached: cacheReadTokens + cacheWriteTokens,
+      sent: fixed + leastMessageTokens(messages),
+      added: leastMessageTokens(messages.slice(newest)) + (newest === 0 ? fixed : 0),
+    }
+    if (!isSuspicious(prompt)) return null
+    const served = (await run.request.windows?.ask(run.endpoint)) ?? null
+    const tokens = truncatedTo(prompt, served)
+    if (tokens === 0) return null
+    const { model, provider, providerName = provider } = run.endpoint
+    const message = `${providerName} read only ${formatTokens(inputTokens)} of about ${formatTokens(prompt.sent)} tokens: the context window of ${model} is smaller than expected, and the rest was dropped without an error. ${raiseWindowAdvice(served?.kind)}`
+    return { tokens, message }
+  }
+
+  /** Warns, and shortens the conversation to the window that was found. Null: it is shorter now, so call again. */
+  async shrinkAfterTruncation({ tokens, message }: Truncation): Promise<ProviderFailure | null> {
+    if (!this.#hasWarned) this.#run.emit({ type: 'warning', kind: 'window', message })
+    this.#hasWarned = true
+    this.#measured = null
+    this.#learn(tokens, true)
+    return this.#shrink(new ProviderFailure('context_overflow', message, { status: 200 }), tokens)
   }
 
   /** True when the prompt is long enough that a rejection without a message may be an overflow. */
@@ -85,12 +151,19 @@ export class ContextWindow {
 
   /** Call after an overflow. Null: the conversation is shorter now, so call again. Otherwise the failure to report. */
   async shrinkAfterOverflow(failure: ProviderFailure): Promise<ProviderFailure | null> {
+    const { compression } = this.#run.request
+    if (!compression || this.#overflows >= compression.settings.maxAttempts) return failure
+    return this.#shrink(failure, await this.#learnFrom(failure))
+  }
+
+  async #shrink(failure: ProviderFailure, window: number): Promise<ProviderFailure | null> {
     const run = this.#run
     const { compression } = run.request
     if (!compression || this.#overflows >= compression.settings.maxAttempts) return failure
     this.#overflows += 1
-    const window = this.#learnWindow(failure)
+    const isReduced = await this.#reduce()
     const before = this.#nextPromptTokens()
+    if (isReduced && window > 0 && before <= window * SAFE_SHARE) return null
     const threshold =
       thresholdOf({ ...compression.settings, enabled: true }, this.#effectiveEndpoint()) ||
       before / 2
@@ -99,7 +172,8 @@ export class ContextWindow {
     const maxTokens = (window || before) * SAFE_SHARE - this.#fixed()
     const fits = isCompacted && estimateAllTokens(run.messages) <= maxTokens
     if (fits || this.#shortenResults(maxTokens) || isCompacted) return null
-    return tooLong(run.messages, window, failure)
+    const reason = tooLong(run.messages, window, failure)
+    return isReduced && reason === failure ? null : reason
   }
 
   /** The endpoint with the window learned from overflows. */
@@ -113,9 +187,34 @@ export class ContextWindow {
 
   #fixed(): number {
     this.#fixedTokens ??=
-      estimateTextTokens(this.#run.request.system) +
-      estimateTextTokens(JSON.stringify(this.#describeTools()))
+      estimateTextTokens(this.#run.request.system) + estimateTextTokens(this.#toolText())
     return this.#fixedTokens
+  }
+
+  #toolText(): string {
+    return JSON.stringify(this.#describeTools())
+  }
+
+  /** Once per run: a shorter prompt and fewer tools, when the whole ones take more than half of the window. */
+  async #reduce(): Promise<boolean> {
+    const run = this.#run
+    const window = this.tokens()
+    if (this.#isReduced || window === 0 || this.#fixed() <= window * FIXED_SHARE) return false
+    this.#isReduced = true
+    const reduced = await run.request.reduce?.(window)
+    if (!reduced) return false
+    const { system, tools } = reduced
+    run.request = { ...run.request, system, tools }
+    this.#fixedTokens = null
+    this.#measured = null
+    return true
+  }
+
+  /** Shortens tool results for a window whose server would drop a part of the prompt silently. */
+  #fit(): void {
+    const window = this.tokens()
+    if (window === 0 || window > SMALL_WINDOW || this.#nextPromptTokens() <= window) return
+    this.#shortenResults(window * SAFE_SHARE - this.#fixed())
   }
 
   #estimate(): number {
@@ -185,21 +284,29 @@ export class ContextWindow {
     return true
   }
 
-  /** The window according to the failure and what is known already; 0 when unknown. */
-  #learnWindow(failure: ProviderFailure): number {
-    const run = this.#run
-    const known = this.#effectiveEndpoint().contextLength
-    const reported = contextLimitIn(failure.message)
+  /** The window according to the failure, the server, and what is known already; 0 when unknown. */
+  async #learnFrom(failure: ProviderFailure): Promise<number> {
+    const { endpoint, request } = this.#run
+    const known = this.tokens()
+    const asked = (await request.windows?.ask(endpoint))?.tokens ?? 0
+    const reported = contextLimitIn(failure.message) || asked
     const tokens = this.#nextPromptTokens()
     // The prompt fits by our own count, so the window is smaller than configured.
     const smaller =
       known > 0 && tokens < known ? nextSmallerWindow(Math.min(known, tokens * 1.2)) : known
     const window = reported > 0 && (known === 0 || reported <= known) ? reported : smaller
-    if (window > 0 && window !== known) {
-      this.#learned.set(modelKeyOf(run.endpoint), window)
-      run.meter.setEndpoint(this.#effectiveEndpoint())
-    }
+    // A rejection without a message may have another cause, which later turns must not suffer from.
+    if (window > 0 && window !== known) this.#learn(window, !failure.isBodyEmpty)
     return window
+  }
+
+  /** 0 forgets what was learned. */
+  #learn(window: number, isKept: boolean): void {
+    const { endpoint, request, meter } = this.#run
+    if (window > 0) this.#learned.set(modelKeyOf(endpoint), window)
+    else this.#learned.delete(modelKeyOf(endpoint))
+    if (isKept) request.windows?.learn(endpoint, window)
+    meter.setEndpoint(this.#effectiveEndpoint())
   }
 }
 
@@ -217,25 +324,31 @@ const openTodos = (memo: ReadonlyMap<string, unknown>): string[] => {
 
 const withShortResults = (original: readonly LoopMessage[], maxTokens: number): LoopMessage[] => {
   const messages = [...original]
+  const most = Math.floor(
+    Math.min(
+      SHORT_RESULT_TOKENS,
+      Math.max(MIN_SHORT_RESULT_TOKENS, maxTokens * SHORT_RESULT_SHARE),
+    ),
+  )
   let tokens = estimateAllTokens(messages)
   const longest = messages
     .map((message, at) => ({ at, size: message.role === 'tool' ? estimateTokens(message) : 0 }))
-    .filter(({ size }) => size > SHORT_RESULT_TOKENS / 2)
+    .filter(({ size }) => size > most / 2)
     .toSorted((a, b) => b.size - a.size)
   for (const { at, size } of longest) {
     if (tokens <= maxTokens) break
     const message = messages[at] as LoopMessage
     if (typeof message.content !== 'string') continue
-    messages[at] = { ...message, content: shortened(message.content) }
+    messages[at] = { ...message, content: shortened(message.content, most * 2) }
     tokens += estimateTokens(messages[at]) - size
   }
   return messages
 }
 
-const shortened = (text: string): string => {
-  if (text.length <= SHORT_RESULT_CHARS) return text
-  const omitted = text.length - SHORT_RESULT_CHARS
-  const half = SHORT_RESULT_CHARS / 2
+const shortened = (text: string, maxChars: number): string => {
+  if (text.length <= maxChars) return text
+  const omitted = text.length - maxChars
+  const half = maxChars / 2
   return `${text.slice(0, half)}\n[… ${omitted} characters left out: they do not fit into this model's window …]\n${text.slice(half + omitted)}`
 }
 

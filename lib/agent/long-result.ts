@@ -2,9 +2,21 @@
 import { isObjectOrArray } from '../base/json.ts'
 import type { ToolResult } from './types.ts'
 
-export const MAX_RESULT_CHARS = 100_000
+const MAX_RESULT_CHARS = 100_000
 /** Total for all results of one message. */
-export const MAX_BATCH_CHARS = 200_000
+const MAX_BATCH_CHARS = 200_000
+/** In a small window, one result may take about a quarter of it, and all results of a message half of it. */
+const RESULT_CHARS_PER_TOKEN = 1
+const BATCH_CHARS_PER_TOKEN = 2
+
+/** Characters of one tool result, and of all results of one message, for a window in tokens; 0: unknown. */
+export const resultLimits = (windowTokens: number): { one: number; batch: number } => {
+  const window = windowTokens || Number.POSITIVE_INFINITY
+  return {
+    one: Math.min(MAX_RESULT_CHARS, window * RESULT_CHARS_PER_TOKEN),
+    batch: Math.min(MAX_BATCH_CHARS, window * BATCH_CHARS_PER_TOKEN),
+  }
+}
 /** What remains of an offloaded result. */
 const PREVIEW_CHARS = 1_500
 const HEAD_SHARE = 0.4

@@ -48,7 +48,7 @@ const runLoop = async (run: Run): Promise<void> => {
       if (!readSteering(run)) return
       continue
     }
-    const isAnyValid = calls.some(call => isValidCall(call, request.tools))
+    const isAnyValid = calls.some(call => isValidCall(call, run.request.tools))
     invalidBatches = isAnyValid ? 0 : invalidBatches + 1
     await runToolCalls(run, calls)
     if (run.signal.aborted) throw run.signal.reason
@@ -89,7 +89,7 @@ const runStep = async (run: Run, withTools: boolean): Promise<ToolCall[]> => {
   const messageId = request.nextMessageId()
   const received = await completeWithRecovery(run, messageId, withTools)
   run.steps++
-  const toolNames = request.tools.map(tool => tool.name)
+  const toolNames = run.request.tools.map(tool => tool.name)
   const reply =
     run.endpoint.apiMode === 'chat_completions' ? parseInlineMarkup(received, toolNames) : received
   const normalized = withTools ? normalizeCalls(reply.calls, toolNames, run.callIds, messageId) : []

@@ -21,6 +21,8 @@ export type StablePromptParts = {
   enforceTools: boolean
   /** `agent.system_prompt` of the configuration. */
   instructions: string
+  /** A small context window in tokens: every text of unbounded length is cut to a share of it. Absent: it is large. */
+  contextLength?: number
   /** Notes from earlier conversations. */
   memory: string
   skills: SkillsIndex
@@ -93,6 +95,24 @@ export const truncateText = (text: string, name = 'the text', max = MAX_CHARS): 
     ? text
     : `${text.slice(0, max * HEAD_SHARE)}\n\n[… ${name} is longer than ${max} characters: its middle is left out here …]\n\n${text.slice(-max * TAIL_SHARE)}`
 
+/** Shares of a small window, in characters per token of it; a token has about four. */
+const SMALL_SHARES = { soul: 0.2, instructions: 0.2, memory: 0.2, context: 0.5, facts: 0.15 }
+
+/** Cuts the parts whose length is the user's choice to shares of a small window. */
+const fitted = (parts: StablePromptParts): StablePromptParts => {
+  const { contextLength: window, soul, instructions, memory, context, facts } = parts
+  if (!window) return parts
+  const max = Math.floor((window * SMALL_SHARES.context) / Math.max(1, context.length))
+  return {
+    ...parts,
+    soul: truncateText(soul.trim(), 'SOUL.md', window * SMALL_SHARES.soul),
+    instructions: truncateText(instructions, 'the text', window * SMALL_SHARES.instructions),
+    memory: truncateText(memory, 'the list of notes', window * SMALL_SHARES.memory),
+    context: context.map(({ name, text }) => ({ name, text: truncateText(text, name, max) })),
+    facts: truncateText(facts, 'the list of facts', window * SMALL_SHARES.facts),
+  }
+}
+
 const MAX_SKILL_CHARS = 60
 
 const shorten = (text: string, max: number): string => {
@@ -135,8 +155,9 @@ const join = (parts: readonly string[]): string =>
     .filter(part => part !== '')
     .join('\n\n')
 
-export const stablePrompt = (parts: StablePromptParts): string =>
-  join([
+export const stablePrompt = (given: StablePromptParts): string => {
+  const parts = fitted(given)
+  return join([
     parts.soul.trim() === '' ? IDENTITY : truncateText(parts.soul.trim(), 'SOUL.md'),
     ...GUIDANCE.filter(([tool]) => parts.tools.includes(tool)).map(([, text]) => text),
     parts.enforceTools && parts.tools.length > 0 ? ENFORCEMENT : '',
@@ -147,6 +168,7 @@ export const stablePrompt = (parts: StablePromptParts): string =>
     environmentSection(parts),
     SURFACES[parts.surface ?? 'page'],
   ])
+}
 
 /** The constant part comes first, so that prompt caches stay valid. */
 export const systemPrompt = (

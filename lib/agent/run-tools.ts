@@ -2,7 +2,7 @@
 import { messageOf } from '../errors.ts'
 import type { ToolCall } from '../schema/message.ts'
 import { coerceArguments, parseArguments } from './tool-calls.ts'
-import { MAX_BATCH_CHARS, MAX_RESULT_CHARS, truncateResult } from './long-result.ts'
+import { resultLimits, truncateResult } from './long-result.ts'
 import { type DirectoryInstructions, withInstructions } from './nested-instructions.ts'
 import { raceAbort } from './retry.ts'
 import type { AgentRequest, Delegation, Emit, Tool, ToolContext, ToolResult } from './types.ts'
@@ -23,6 +23,8 @@ export type ToolRun = {
   signal: AbortSignal
   memo: Map<string, unknown>
   now: () => number
+  /** The model's window limits the length of results; absent: only the general limits apply. */
+  contextWindow?: { tokens: () => number }
   spawn?: (callId: string, delegation: Delegation) => NonNullable<ToolContext['spawn']>
   /** The instructions for files a tool has read or written that the model does not know yet. */
   instructionsFor?: (files: readonly string[]) => DirectoryInstructions[]
@@ -56,7 +58,8 @@ export const runTools = async (
 ): Promise<void> => {
   const { tools, offload } = run.request
   const prepared = calls.map(call => prepare(call, tools))
-  let remainingChars = MAX_BATCH_CHARS
+  const limits = resultLimits(run.contextWindow?.tokens() ?? 0)
+  let remainingChars = limits.batch
   for (const group of toParallelGroups(prepared)) {
     const results = await Promise.all(
       group.map(entry => (run.signal.aborted ? STOPPED : runCall(entry, run))),
@@ -64,7 +67,7 @@ export const runTools = async (
     group.forEach((entry, at) => {
       const { call } = entry
       const offloadResult = (text: string) => offload?.(call.id, text) ?? null
-      const maxChars = Math.min(MAX_RESULT_CHARS, remainingChars)
+      const maxChars = Math.min(limits.one, remainingChars)
       const result = truncateResult(results[at] ?? STOPPED, maxChars, offloadResult)
       const instructions = run.instructionsFor?.(entry.files) ?? []
       const content = withInstructions(result.content, instructions)

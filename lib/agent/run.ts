@@ -31,6 +31,7 @@ export const createRun = (
   // Every tool call of a batch adds a listener.
   setMaxListeners(0, signal)
   const run = {
+    /** Replaced when a small window needs a shorter prompt and fewer tools. */
     request,
     emit,
     meter,
@@ -68,7 +69,7 @@ export const createRun = (
   return Object.assign(run, {
     spawn: createSpawn(run, agent),
     instructionsFor: createInstructionLookup(run),
-    contextWindow: new ContextWindow(run, () => describeTools(request.tools)),
+    contextWindow: new ContextWindow(run, () => describeTools(run.request.tools)),
   })
 }
 

@@ -2,7 +2,7 @@
 import { messageOf } from '../errors.ts'
 import { emptyUsage, type Usage } from '../schema/usage.ts'
 import type { UsageMeter } from './usage-meter.ts'
-import { toolsOf } from './toolsets.ts'
+import { SMALL_WINDOW_TOOLS, toolsOf } from './toolsets.ts'
 import { createTrace } from './subagent-trace.ts'
 import type {
   Agent,
@@ -129,14 +129,20 @@ const toRequest = (
 ): AgentRequest => {
   const { takeSteeringMessages: _, instructions, ...shared } = request
   const depth = delegation.depth + 1
+  const system = systemOf(task, request.workspace)
+  const tools = toolsFor(request.tools, { ...delegation, depth }, task.toolsets)
   let counted: Usage = emptyUsage
   let messages = 0
   return {
     ...shared,
     endpoint: delegation.endpoint?.() ?? endpoint,
-    system: systemOf(task, request.workspace),
+    system,
     history: [{ role: 'user', content: task.goal }],
-    tools: toolsFor(request.tools, { ...delegation, depth }, task.toolsets),
+    tools,
+    reduce: async () => ({
+      system,
+      tools: tools.filter(({ name }) => SMALL_WINDOW_TOOLS.includes(name)),
+    }),
     maxSteps: stepsOf(delegation, task),
     signal,
     nextMessageId: () => `${prefix}m${++messages}`,

@@ -44,6 +44,10 @@ export const formatTokens = (tokens: number): string => {
 /** Common context windows in tokens. */
 const COMMON_WINDOWS = [131_072, 65_536, 32_768, 16_384, 8_192]
 
+/** The smallest common window of at least so many tokens; 0 above all of them. */
+export const commonWindowFor = (tokens: number): number =>
+  [...COMMON_WINDOWS, 4_096].findLast(step => step >= tokens) ?? 0
+
 /** Error messages that contain the limit: "maximum context length is 8192 tokens". */
 const LIMITS = [
   /range of input length should be \[\d+, ?(\d+)\]/i,

@@ -38,6 +38,15 @@ export const TOOLSETS: readonly Toolset[] = [
   { name: 'webhook', summary: '', tools: [] },
 ]
 
+/** The tools that remain in a small context window. Everything else can be done with them, at the cost of more steps. */
+export const SMALL_WINDOW_TOOLS: readonly string[] = [
+  'terminal',
+  'read_file',
+  'write_file',
+  'patch',
+  'search_files',
+]
+
 /** In no composite: each is enabled by its own name only. */
 const BY_NAME_ONLY: readonly string[] = ['moa', 'homeassistant', 'rl', 'webhook']
 

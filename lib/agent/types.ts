@@ -10,6 +10,7 @@ import type { ExternalAgentSettings, ExternalAgentContext } from './external-age
 import type { ProviderFailure } from './failure.ts'
 import type { NestedInstructions } from './nested-instructions.ts'
 import type { ApprovalRequest, Processes, Secrets } from './tool-services.ts'
+import type { EndpointWindow, WindowServices } from './window-services.ts'
 
 /** A message as it is sent to a provider: these keys and no others (spec.md, Message). */
 export type WireMessage = {
@@ -23,11 +24,15 @@ export type WireMessage = {
 
 /** The wire format of a model. `acp` is an external agent: it runs whole turns, never a single model call. */
 export type ApiMode = HttpApiMode | 'acp' | 'demo'
-export type HttpApiMode = 'chat_completions' | 'anthropic_messages' | 'codex_responses'
+export type HttpApiMode =
+  | 'chat_completions'
+  | 'anthropic_messages'
+  | 'codex_responses'
+  | 'ollama_chat'
 export type Effort = 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh'
 
 /** One model at one address, ready to be called: {provider, model} with address, key and limits resolved. */
-export type ModelEndpoint = {
+export type ModelEndpoint = EndpointWindow & {
   provider: string
   /** Display name of the provider; the address of an unnamed custom endpoint. */
   providerName?: string
@@ -36,8 +41,6 @@ export type ModelEndpoint = {
   /** Without trailing slash; empty for `demo`. */
   baseUrl: string
   apiKey: string | null
-  /** Context window in tokens; 0 when unknown. */
-  contextLength: number
   /** Upper bound of tokens per response; absent: the provider's default. */
   maxTokens?: number
   effort?: Effort
@@ -214,7 +217,7 @@ export type Tool<I extends z.ZodType = z.ZodType> = {
   run: (ctx: ToolContext, input: z.output<I>) => Promise<ToolResult> | ToolResult
 }
 
-export type AgentRequest = {
+export type AgentRequest = WindowServices & {
   endpoint: ModelEndpoint
   system: string
   /** Messages sent before the history; never recorded. */

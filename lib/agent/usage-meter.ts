@@ -20,12 +20,14 @@ export const createUsageMeter = (
   let output = 0
   let cost = 0
   let lastPromptTokens = 0
+  let lastCall: UsageDelta | null = null
   const meter = {
     /** Adds one call. A cost reported by the provider takes precedence over the price list. */
     addCall(usage: UsageDelta): void {
       input += usage.inputTokens
       output += usage.outputTokens
       lastPromptTokens = usage.inputTokens
+      lastCall = usage
       cost += usage.cost ?? costOf(usage, current.price)
       onChange(meter.total())
     },
@@ -45,6 +47,8 @@ export const createUsageMeter = (
       lastPromptTokens = tokens
       onChange(meter.total())
     },
+    /** The usage of the last call that reported any; another object after each. */
+    lastCall: () => lastCall,
     lastPromptTokens: () => lastPromptTokens,
     total(): Usage {
       return {

@@ -48,6 +48,7 @@ import { createSystemPrompt } from '../turn-context/system-prompt.ts'
 import { createTurns, type Turns, type TurnsOptions } from '../turns/runner.ts'
 import { createSpentSince } from '../turn-context/spending.ts'
 import { createTurnTools } from '../turn-context/turn-tools.ts'
+import { createWindowFit, type WindowFitOptions } from '../turn-context/window-fit.ts'
 import { compressingEvent } from '../turns/to-stream-event.ts'
 
 export type EngineOptions = {
@@ -83,7 +84,7 @@ export type EngineOptions = {
   onQueue?: (sessionId: string) => void
   /** Decorates the agent of a turn, for example to observe its events. */
   wrapAgent?: (agent: Agent) => Agent
-  wrapPrompt?: (prompt: TurnContextOptions['promptFor']) => TurnContextOptions['promptFor']
+  wrapPrompt?: (prompt: WindowFitOptions['promptFor']) => WindowFitOptions['promptFor']
   wrapContext?: (create: TurnsOptions['createContext']) => TurnsOptions['createContext']
 }
 
@@ -134,7 +135,11 @@ export const createEngine = async (options: EngineOptions): Promise<Engine> => {
   })
   const endpointOf: Engine['endpointOf'] = (home, model) =>
     models.endpoint(home, models.compatible(home, model).model)
-  const auxiliaryFor = createAuxiliaryModels({ providers, endpoint: models.endpoint })
+  const auxiliaryFor = createAuxiliaryModels({
+    providers,
+    endpoint: models.endpoint,
+    apply: models.windows.apply,
+  })
   const compressions = createCompressions({
     sessions,
     auxiliaryFor,
@@ -161,29 +166,36 @@ export const createEngine = async (options: EngineOptions): Promise<Engine> => {
         !(endpoint instanceof UserError) && endpoint.apiMode === 'acp' ? external.agent : agent,
       ),
     providers,
-    toolsFor: createTurnTools([
-      codeTools,
-      homeTools({
-        skills,
-        sessions,
-        hostSessions,
-        redact,
-        dispatcher,
-        auxiliaryFor,
-        cronOf: home => createCronStore(options.cron().of(home)),
-      }),
-      mcpTools(mcp, redact, options.onWarning),
-    ]),
-    promptFor: wrapPrompt(
-      createSystemPrompt({
-        surface: options.surface,
-        sessions,
-        promptCache: options.promptCache,
-        skills: skills.index,
-        personality: (home, name) => personalityPrompt(home.settings(), name) ?? '',
-        memory: memoryPrompt,
-      }),
-    ),
+    fitFor: createWindowFit({
+      windows: models.windows,
+      sessions,
+      redact,
+      warnServer: createSessionWarnings('window', redact, options.onWarning),
+      warnReduced: createSessionWarnings('window', redact, options.onWarning),
+      toolsFor: createTurnTools([
+        codeTools,
+        homeTools({
+          skills,
+          sessions,
+          hostSessions,
+          redact,
+          dispatcher,
+          auxiliaryFor,
+          cronOf: home => createCronStore(options.cron().of(home)),
+        }),
+        mcpTools(mcp, redact, options.onWarning),
+      ]),
+      promptFor: wrapPrompt(
+        createSystemPrompt({
+          surface: options.surface,
+          sessions,
+          promptCache: options.promptCache,
+          skills: skills.index,
+          personality: (home, name) => personalityPrompt(home.settings(), name) ?? '',
+          memory: memoryPrompt,
+        }),
+      ),
+    }),
     prefillFor: createPrefill({ log: log.warn }),
     recoverFor: ({ home }) => models.recovery(home),
     delegationFor: createDelegation({ endpoint: models.endpoint }),

@@ -96,6 +96,7 @@ const SUPPORTED: Readonly<Record<SupportedWire, true>> = {
   chat_completions: true,
   anthropic_messages: true,
   codex_responses: true,
+  ollama_chat: true,
 }
 
 const WIRES = Object.keys(SUPPORTED) as SupportedWire[]
@@ -202,6 +203,7 @@ export const resolveEndpoint = (
   const effort = effortOf(setup)
   const isOwn = setup.active === provider
   const facts = factsOf(provider, pair.model)
+  const configured = configuredContextLength(setup, provider, pair.model)
   return {
     provider,
     providerName: isUnnamed(setup, provider) ? new URL(keyed.baseUrl).host : name,
@@ -209,10 +211,9 @@ export const resolveEndpoint = (
     apiMode,
     ...keyed,
     ...routingOf(home.settings(), provider, keyed.baseUrl),
-    contextLength:
-      configuredContextLength(setup, provider, pair.model) ||
-      facts?.contextLength ||
-      contextLengthOf(pair.model),
+    contextLength: configured || facts?.contextLength || contextLengthOf(pair.model),
+    ...(configured > 0 && { hasConfiguredWindow: true as const }),
+    ...(isOwn && setup.ollamaContext > 0 && { ollamaContext: setup.ollamaContext }),
     ...(facts?.price ? { price: facts.price } : {}),
     ...(setup.cacheTtl === '1h' ? withHourCache(facts?.price) : {}),
     ...(isOwn && setup.maxTokens ? { maxTokens: setup.maxTokens } : {}),

@@ -9,7 +9,8 @@ import { type ModelInfoSources, labelFor, modelGroups, usesRemoteList } from './
 import { shortLabel } from './model-labels.ts'
 import type { RemoteModels } from './remote-models.ts'
 import type { ModelFacts, Prices } from './prices.ts'
-import { configuredContextLength, customEntry } from './endpoint.ts'
+import type { ServedWindows } from './served-windows.ts'
+import { baseUrlOf, configuredContextLength, customEntry } from './endpoint.ts'
 import { type ModelHome, type ModelSetup, readSetup } from './provider-config.ts'
 import { knownContextLength } from './context-windows.ts'
 
@@ -24,6 +25,8 @@ export type ModelCatalogOptions = {
   live: RemoteModels
   prices: Prices
   config: DefaultConfig
+  /** Windows that servers reported; absent: none. */
+  windows?: Pick<ServedWindows, 'known'>
   /** External agents of a home. */
   agents?: (home: ModelHome) => ExternalAgentSources
   /** How long a list waits for servers, in milliseconds. Later answers are in the next list. */
@@ -39,6 +42,7 @@ export const createModelCatalog = ({
   prices,
   config,
   agents,
+  windows,
   maxWaitMs = MAX_WAIT_MS,
 }: ModelCatalogOptions) => {
   const factsIn =
@@ -56,6 +60,7 @@ export const createModelCatalog = ({
       live: provider => live.cached(home, provider),
       window: (setup, provider, id) =>
         configuredContextLength(setup, provider, id) ||
+        windows?.known(baseUrlOf(setup, provider, { model: id, provider, baseUrl: null }), id) ||
         factsOf(provider, id)?.contextLength ||
         knownContextLength(id),
     }

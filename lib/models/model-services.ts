@@ -16,6 +16,7 @@ import { keyChange } from './provider-keys.ts'
 import { createRemoteModels } from './remote-models.ts'
 import { findLocalServers } from './local-servers.ts'
 import { createPrices } from './prices.ts'
+import { createServedWindows } from './served-windows.ts'
 import { createRecovery } from './recovery.ts'
 import type { ModelHome } from './provider-config.ts'
 import { resolveFor } from './resolve.ts'
@@ -67,7 +68,8 @@ export const createModelServices = ({
     models: (id: string) => agentModels(home.name ?? '', id),
   })
   const live = createRemoteModels(ask)
-  const catalog = createModelCatalog({ live, prices: createPrices(), config, agents })
+  const windows = createServedWindows({ dispatcher })
+  const catalog = createModelCatalog({ live, prices: createPrices(), config, agents, windows })
   const trial = createTestCall({ providers, hintFor })
   const pools = createCredentialPools({ log, redact })
   return {
@@ -94,20 +96,26 @@ export const createModelServices = ({
       ),
     /** `baseUrl` overrides the address; a key is sent there only when it belongs to that host. */
     endpoint: (home: Home, model: string, baseUrl?: string) =>
-      resolveEndpoint(
-        home,
-        catalog.defaults(home),
-        { ...resolveFor(home, model), ...(baseUrl ? { baseUrl } : {}) },
-        catalog.factsIn(home),
-        pools.pickerFor(home),
+      windows.apply(
+        resolveEndpoint(
+          home,
+          catalog.defaults(home),
+          { ...resolveFor(home, model), ...(baseUrl ? { baseUrl } : {}) },
+          catalog.factsIn(home),
+          pools.pickerFor(home),
+        ),
       ),
+    /** The context windows that servers really use. */
+    windows,
     /** Key rotation and fallbacks of one turn. */
     recovery: (home: Home) =>
       createRecovery({
         pools,
         home,
         endpointOf: (pair, pick) =>
-          resolveEndpoint(home, catalog.defaults(home), pair, catalog.factsIn(home), pick),
+          windows.apply(
+            resolveEndpoint(home, catalog.defaults(home), pair, catalog.factsIn(home), pick),
+          ),
       }),
     /** Resolves when all key statuses are written. */
     flush: pools.flush,

@@ -82,6 +82,8 @@ export type ModelSetup = {
   model: string
   /** Tokens; 0 when not configured. */
   contextLength: number
+  /** `model.ollama_num_ctx`; 0 when not configured. */
+  ollamaContext: number
   maxTokens: number
   effort: string
   /** `prompt_caching.cache_ttl`, as written. */
@@ -317,6 +319,7 @@ export const readSetup = (home: ModelHome): ModelSetup => {
     agents: readAgents(config, raw, provider),
     model: typeof config.model === 'object' ? text(raw.default, raw.model) : text(config.model),
     contextLength: tokens(raw.context_length),
+    ollamaContext: tokens(raw.ollama_num_ctx),
     maxTokens: tokens(raw.max_tokens),
     effort: config.agent.reasoning_effort,
     cacheTtl: config.prompt_caching.cache_ttl,

@@ -5,7 +5,7 @@ const ENDPOINT_KEYS = {
   base_url: 'Address of the endpoint; `url` and `api` are read as well.',
   api_key: 'Key for that address.',
   api_key_env: 'Variable with the key, instead of `api_key`; `key_env` is read as well.',
-  api_mode: '`chat_completions`, `anthropic_messages` or `codex_responses`.',
+  api_mode: '`chat_completions`, `anthropic_messages`, `codex_responses` or `ollama_chat`.',
   models: 'Models on offer: a list of ids, or a mapping from id to `{context_length}`.',
 }
 
@@ -31,7 +31,9 @@ const endpoints = {
       base_url: 'Address of the endpoint.',
       api_key: 'Key for that address; `api` is read as well.',
       api_mode: ENDPOINT_KEYS.api_mode,
-      context_length: 'Tokens the model can read.',
+      context_length: 'Tokens the model can read; replaces what its server reports.',
+      ollama_num_ctx:
+        'Context size to request from an Ollama server. Requests then use Ollama’s own API, because the compatible one ignores it.',
       max_tokens: 'Tokens of an answer, at most.',
       ...EXTERNAL_AGENT_KEYS,
     },

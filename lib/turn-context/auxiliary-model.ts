@@ -37,6 +37,8 @@ export type AuxiliaryOptions = {
   providers: Providers
   /** Throws UserError when the model cannot be called. */
   endpoint: (home: Home, model: string) => ModelEndpoint
+  /** The session's endpoint as its turns call it: with the real window, in the format that requests it. */
+  apply?: (endpoint: ModelEndpoint) => ModelEndpoint
   /** Injectable for tests. */
   wait?: Wait
   random?: () => number
@@ -105,7 +107,7 @@ export const createAuxiliaryModels = (deps: AuxiliaryOptions): AuxiliaryFor => {
   }
 
   return (task, home, given) => {
-    const own = given instanceof UserError ? null : given
+    const own = given instanceof UserError || !given ? null : (deps.apply?.(given) ?? given)
     const said = auxiliarySettings(home.settings(), task)
     /** Usable endpoints, best first: the task's, the session's, the home's default. */
     const candidates: ModelEndpoint[] = []

@@ -44,6 +44,7 @@ export const createSystemPrompt =
     scope: TurnScope,
     tools: readonly Tool[],
     forbidden: readonly string[],
+    contextLength?: number,
   ): Promise<SystemPrompt> => {
     const { turn, sessionId, home, workspace, meta, config, unattended } = scope
     const { created_at, spans } = sessions.head(sessionId)
@@ -62,6 +63,7 @@ export const createSystemPrompt =
       model,
       provider,
       ...(surface && { surface }),
+      ...(contextLength && { contextLength }),
     }
     // Notes, skills, context files and facts are as of the start of the session or its last compaction.
     const basis = createHash('sha256')

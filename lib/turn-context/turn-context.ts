@@ -8,7 +8,6 @@ import type {
   Delegation,
   ModelEndpoint,
   Providers,
-  Tool,
   WireMessage,
 } from '../agent/types.ts'
 import type { Processes, Secrets } from '../agent/tool-services.ts'
@@ -22,7 +21,6 @@ import { visibleWords } from '../base/visible.ts'
 import { toStateEntry, withStates } from './provider-states.ts'
 import { createApprover } from './approver.ts'
 import { instructionsFor } from './context-files.ts'
-import type { SystemPrompt } from './system-prompt.ts'
 import { replaySent, annotateMessage, expandSkills, modelText } from './user-content.ts'
 import type { Compressions } from './session-compression.ts'
 import { externalFor } from './external-agent.ts'
@@ -30,6 +28,7 @@ import type { GuardsFor } from './guards.ts'
 import type { SessionWarnings } from './session-warnings.ts'
 import { withCheckpoints, type CheckpointSource } from './with-checkpoints.ts'
 import type { TurnScope } from './turn-scope.ts'
+import type { WindowFit } from './window-fit.ts'
 import { queuedOf, withoutQueued } from '../sessions/queued.ts'
 import type { Grants } from './grants.ts'
 import type { Questions } from '../turns/questions.ts'
@@ -40,13 +39,8 @@ export type TurnContextOptions = {
   /** Our engine or an external agent, depending on the endpoint. */
   agentFor: (endpoint: ModelEndpoint | UserError) => Agent
   providers: Providers
-  /** The tools of the turn. Async because MCP servers may have to be started first. */
-  toolsFor: (scope: TurnScope) => Promise<readonly Tool[]>
-  promptFor: (
-    scope: TurnScope,
-    tools: readonly Tool[],
-    forbidden: readonly string[],
-  ) => Promise<SystemPrompt>
+  /** The model's real window, and the tools and system prompt that fit it. */
+  fitFor: WindowFit
   /** Messages before the conversation. */
   prefillFor: (scope: TurnScope) => WireMessage[]
   delegationFor: (scope: TurnScope) => Delegation
@@ -155,11 +149,11 @@ export const createTurnContextFactory =
     return {
       agent: withCheckpoints(deps.checkpoints, scope, deps.agentFor(endpoint)),
       async request() {
+        if (endpoint instanceof UserError) throw endpoint
         const shellProblem = await home.sourceInitFiles()
         deps.warnShell(scope, shellProblem === null ? [] : [shellProblem])
-        const tools = await deps.toolsFor(scope)
         const forbidden = [...forbiddenOf(home, deps.stateDir), ...deps.placesOfOthers(home)]
-        const prompt = await deps.promptFor(scope, tools, forbidden)
+        const { promptFiles, ...fitted } = await deps.fitFor(scope, endpoint, forbidden)
         const env = home.childEnv({
           AGENT_SESSION_KEY: id,
           TERMINAL_CWD: workspace,
@@ -167,10 +161,9 @@ export const createTurnContextFactory =
         })
         return {
           providers: deps.providers,
-          tools,
-          system: deps.redact(prompt.text),
+          ...fitted,
           instructions: {
-            inPrompt: prompt.files,
+            inPrompt: promptFiles,
             of: (file, known) => instructionsFor(workspace, file, known, { env, forbidden }),
           },
           secrets: deps.secrets,
@@ -214,7 +207,7 @@ export const createTurnContextFactory =
           ...recovery,
           maxAttempts: maxAttemptsOf(scope),
           ...(unattended && { maxRetryWaitMs: UNATTENDED_MAX_RETRY_WAIT_MS }),
-          compression: deps.compressions.forTurn(id, home, endpoint),
+          compression: deps.compressions.forTurn(id, home, fitted.endpoint),
           delegation: deps.delegationFor(scope),
           checkBudget: deps.budgetFor(scope, questions.approve),
           takeSteeringMessages: () =>

@@ -58,7 +58,7 @@ export type Turn = {
 /** The engine's request without what the turn itself adds. */
 export type BoundRequest = Omit<
   AgentRequest,
-  'endpoint' | 'history' | 'signal' | 'now' | 'onUsage' | 'onRetryWait'
+  'history' | 'signal' | 'now' | 'onUsage' | 'onRetryWait'
 >
 
 /** `steered`: the key of a queued message, which leaves the queue. `providerState` is recorded beside the message. */
@@ -165,7 +165,6 @@ export const runAgent = async (
     const bound = await context.request()
     const request: Omit<AgentRequest, 'history'> = {
       ...bound,
-      endpoint,
       signal,
       now: () => now() * 1_000,
       onUsage,

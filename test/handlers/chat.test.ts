@@ -225,19 +225,23 @@ for (const [step, type] of [
 ] as [Step, string][]) {
   chat(
     `a failed turn (${type}) keeps the user message, then the error, then ends`,
-    withChat(async ({ newSession, turn, messages, app }) => {
-      const id = await newSession()
-      const seen = await turn(id, 'hello')
-      const error = seen.find(event => event.event === 'apperror')!
-      assert.is(error.data.type, type)
-      assert.equal(types(seen).slice(-2), ['apperror', 'stream_end'])
-      const [user, failed] = await messages(id)
-      assert.is(user!.content, 'hello')
-      assert.match(String(failed!.content), /^\*\*[A-Z].*:\*\* /)
-      assert.is(failed!._error, true)
-      const row = (await app.get('/api/sessions')).body.sessions[0]
-      assert.equal([row.active_stream_id, row.last_turn], [null, 'failed'])
-    }, step),
+    withChat(
+      async ({ newSession, turn, messages, app }) => {
+        const id = await newSession()
+        const seen = await turn(id, 'hello')
+        const error = seen.find(event => event.event === 'apperror')!
+        assert.is(error.data.type, type)
+        assert.equal(types(seen).slice(-2), ['apperror', 'stream_end'])
+        const [user, failed] = await messages(id)
+        assert.is(user!.content, 'hello')
+        assert.match(String(failed!.content), /^\*\*[A-Z].*:\*\* /)
+        assert.is(failed!._error, true)
+        const row = (await app.get('/api/sessions')).body.sessions[0]
+        assert.equal([row.active_stream_id, row.last_turn], [null, 'failed'])
+        // A prompt that is too long is sent again with fewer tools.
+      },
+      ...(type === 'context_overflow' ? [step, step, step, step] : [step]),
+    ),
   )
 }
 

@@ -313,7 +313,9 @@ test('an overflow compacts the conversation and repeats the call', async context
 })
 
 test('an unknown context window does not compact until the provider rejects; a single message beyond it is an error', async context => {
-  const chat = talking(context.chat, {}, 0)
+  // Another model: the window that the last test revealed is kept for its endpoint.
+  const model = { provider: 'custom', base_url: context.chat.provider.url, default: 'other-model' }
+  const chat = talking(context.chat, { model }, 0)
   const { provider } = chat
   const id = await chat.newSession()
   for (let round = 0; round < 3; round += 1) await chat.turn(id, `word${round} ${filler(60_000)}`)

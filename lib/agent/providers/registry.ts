@@ -5,6 +5,7 @@ import type { ApiMode, HttpApiMode, Provider, Providers } from '../types.ts'
 import { createAnthropicMessages } from './anthropic-messages.ts'
 import { createCodexResponses } from './codex-responses.ts'
 import { createDemo } from './demo.ts'
+import { createOllamaChat } from './ollama-chat.ts'
 import { createOpenAiChat } from './openai-chat.ts'
 import { type KeySource, withCurrentKey } from './current-key.ts'
 import type { StreamOptions } from './stream-request.ts'
@@ -27,6 +28,7 @@ const HTTP_PROVIDERS: Readonly<Record<HttpApiMode, (options: StreamOptions) => P
   chat_completions: createOpenAiChat,
   anthropic_messages: createAnthropicMessages,
   codex_responses: createCodexResponses,
+  ollama_chat: createOllamaChat,
 }
 
 /** `keyFor` renews the keys that are tokens of a sign-in; absent: they are used until they expire. */

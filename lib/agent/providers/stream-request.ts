@@ -117,6 +117,7 @@ async function* events(
   body: AsyncIterable<Buffer>,
   contentType: string,
 ): AsyncGenerator<string | null> {
+  if (/ndjson/.test(contentType)) return yield* lines(body)
   const reader = createSseReader()
   const plain: Buffer[] = []
   let isPlain: boolean | null = null
@@ -134,6 +135,21 @@ async function* events(
   }
   if (isPlain) yield* documentEvents(Buffer.concat(plain).toString('utf8'))
   else yield* reader.end()
+}
+
+/** Newline-delimited JSON, the framing of Ollama's own API: one event per line. */
+async function* lines(body: AsyncIterable<Buffer>): AsyncGenerator<string | null> {
+  const decoder = new TextDecoder()
+  let held = ''
+  for await (const bytes of body) {
+    const ready = (held + decoder.decode(bytes, { stream: true })).split('\n')
+    held = ready.pop() ?? ''
+    if (held.length > MAX_EVENT_CHARS)
+      throw new ProviderFailure('error', 'The response is too large.')
+    if (ready.length === 0) yield null
+    yield* ready
+  }
+  if (held.trim() !== '') yield held
 }
 
 function* documentEvents(text: string): Generator<string> {

@@ -307,6 +307,14 @@ test('a tool that throws, one with a long result, one that prints', async () => 
   const { events, messages } = await run(
     scripted([use('bad', {}, 0), use('big', {}, 1), use('loud', {}, 2)], [text('x')]).provider,
     {
+      endpoint: {
+        provider: 'custom',
+        model: 'm',
+        apiMode: 'chat_completions',
+        baseUrl: '',
+        apiKey: null,
+        contextLength: 200_000,
+      },
       tools: [
         tool('bad', () => {
           throw new Error('no such thing')

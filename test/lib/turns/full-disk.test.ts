@@ -53,6 +53,7 @@ const setup = (agent: Agent) => {
     createContext: turn => ({
       agent,
       request: async () => ({
+        endpoint: turn.endpoint as ModelEndpoint,
         providers: { chat_completions: silent, demo: silent },
         tools: [],
         system: '',

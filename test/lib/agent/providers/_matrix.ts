@@ -1,9 +1,10 @@
-/** The three HTTP wire formats under test, and requests to each of them over real HTTP. */
+/** The HTTP wire formats under test, and requests to each of them over real HTTP. */
 import * as assert from 'uvu/assert'
 import { z } from 'zod'
 import { ProviderFailure } from '../../../../lib/agent/failure.ts'
 import { createAnthropicMessages } from '../../../../lib/agent/providers/anthropic-messages.ts'
 import { createCodexResponses } from '../../../../lib/agent/providers/codex-responses.ts'
+import { createOllamaChat } from '../../../../lib/agent/providers/ollama-chat.ts'
 import type { StreamOptions } from '../../../../lib/agent/providers/stream-request.ts'
 import { createOpenAiChat } from '../../../../lib/agent/providers/openai-chat.ts'
 import type {
@@ -28,6 +29,8 @@ export type Format = {
   path: string
   model: string
   create: (options?: StreamOptions) => Provider
+  /** Ollama reports neither cached tokens nor content filters, and every one of its streams has an end event. */
+  isNative?: true
   /** Ids of calls and of results in the order in which they were sent. */
   callsSent: (body: Body) => string[]
   resultsSent: (body: Body) => string[]
@@ -63,6 +66,17 @@ export const FORMATS: Format[] = [
     create: createCodexResponses,
     callsSent: body => items(body, 'function_call').map((item: Body) => item.call_id),
     resultsSent: body => items(body, 'function_call_output').map((item: Body) => item.call_id),
+  },
+  {
+    apiMode: 'ollama_chat',
+    path: '/api/chat',
+    model: 'qwen3:8b',
+    create: createOllamaChat,
+    isNative: true,
+    callsSent: body =>
+      body.messages.flatMap((m: Body) => (m.tool_calls ?? []).map((call: Body) => call.id)),
+    resultsSent: body =>
+      body.messages.flatMap((m: Body) => (m.role === 'tool' ? [m.tool_call_id] : [])),
   },
 ]
 

@@ -65,11 +65,14 @@ for (const format of FORMATS) {
         assert.is(server.requests[0]!.path, format.path)
       }))
 
+  const event = (data: unknown) =>
+    format.isNative ? `${JSON.stringify(data)}\n` : `data: ${JSON.stringify(data)}\n\n`
+
   test('an error inside the stream', () =>
     withServer(
       [
-        { raw: `data: ${JSON.stringify(said('overloaded_error', 'Overloaded'))}\n\n` },
-        { raw: `data: ${JSON.stringify(said('rate_limit_error', 'slow down'))}\n\n` },
+        { raw: event(said('overloaded_error', 'Overloaded')) },
+        { raw: event(said('rate_limit_error', 'slow down')) },
         { body: said('invalid_request_error', 'prompt is too long') },
       ],
       async server => {
@@ -192,7 +195,12 @@ for (const format of FORMATS) {
         ],
       })
       const { body } = server.requests[0]!
-      const content = (body.messages ?? body.input)[0].content
+      const [{ content, images }] = body.messages ?? body.input
+      if (format.isNative) {
+        assert.equal(images, ['AAAA'])
+        assert.is(content, 'what is it?\n[image: https://x.example/a.png]')
+        return
+      }
       const expected = {
         chat_completions: [
           { type: 'image_url', image_url: { url: data } },

@@ -1,0 +1,191 @@
+/**
+ * The wire format `ollama_chat`: Ollama's own `POST /api/chat`. Its OpenAI-compatible endpoint ignores a context size in
+ * the request (docs/api/openai-compatibility.mdx) and drops what does not fit; here, `num_ctx` and `truncate` are honored.
+ */
+import { asCount, asObject, asObjects, asString, isObject } from '../../base/json.ts'
+import type { Provider, ProviderDelta, ProviderRequest } from '../types.ts'
+import { type Part, partsOf, readDataUrl } from './content-parts.ts'
+import { authHeaders } from './http-post.ts'
+import { createHttpProvider } from './http-provider.ts'
+import { type ChatMessage, type ChatShape, toChatMessages } from './openai-messages.ts'
+import type { Objection } from './quirks.ts'
+import { streamFailure } from './stream-failure.ts'
+import type { ResponseReader, StreamOptions } from './stream-request.ts'
+import { createThinkSplitter } from './think-tags.ts'
+import { offeredTools } from './tool-limit.ts'
+
+type Quirk = 'no tools' | 'no think'
+
+/** Everything that only `chat_completions` servers need is off. */
+const SHAPE: ChatShape = {
+  developer: false,
+  cache: false,
+  details: false,
+  thoughts: false,
+  blanks: false,
+  signatures: false,
+  words: false,
+  turns: false,
+  shortIds: false,
+}
+
+/** The base URL is usually that of the compatible API, which ends in `/v1`. */
+const urlOf = (baseUrl: string): string =>
+  `${baseUrl.replace(/\/+$/, '').replace(/\/v1$/, '')}/api/chat`
+
+const argumentsOf = (text: string): unknown => {
+  try {
+    return asObject(JSON.parse(text))
+  } catch {
+    // A call that was rejected for broken arguments stays in the history.
+    return {}
+  }
+}
+
+/** The base64 data of an image; undefined for an address, which Ollama does not fetch. */
+const imageData = (part: Part): string | undefined =>
+  'image' in part ? readDataUrl(part.image)?.data : undefined
+
+const textOf = (part: Part): string | undefined => {
+  if ('text' in part) return part.text
+  return imageData(part) === undefined ? `[image: ${part.image}]` : undefined
+}
+
+/** Text and images apart, arguments as an object, reasoning in `thinking`. */
+const toMessage = (
+  { role, content, tool_calls, tool_call_id, name }: ChatMessage,
+  thinking: string,
+) => {
+  const parts = partsOf(content ?? '')
+  const images = parts.flatMap(part => imageData(part) ?? [])
+  return {
+    role,
+    content: parts.flatMap(part => textOf(part) ?? []).join('\n'),
+    ...(thinking !== '' && { thinking }),
+    ...(images.length > 0 && { images }),
+    ...(tool_calls && {
+      tool_calls: tool_calls.map(({ id, function: { name: tool, arguments: text } }) => ({
+        id,
+        function: { name: tool, arguments: argumentsOf(text) },
+      })),
+    }),
+    ...(role === 'tool' && { tool_name: name ?? '', tool_call_id }),
+  }
+}
+
+const thinkingOf = ({ providerState }: ProviderRequest['messages'][number]): string =>
+  providerState?.items.map(item => asString(asObject(item).thinking)).join('') ?? ''
+
+const toMessages = (request: ProviderRequest, quirks: ReadonlySet<Quirk>) => {
+  const words = quirks.has('no tools')
+  const messages = toChatMessages(request, { ...SHAPE, words })
+  return messages.map((message, at) => {
+    const source = words ? undefined : request.messages[at]
+    return toMessage(message, source ? thinkingOf(source) : '')
+  })
+}
+
+/** gpt-oss takes a level, other models only on or off. Absent: the model's default. */
+const thinkFor = ({ effort, model }: ProviderRequest['endpoint']) => {
+  if (effort === undefined) return {}
+  if (effort === 'none') return { think: false }
+  if (!/gpt-oss/i.test(model)) return { think: true }
+  return { think: effort === 'minimal' ? 'low' : effort === 'xhigh' ? 'high' : effort }
+}
+
+const toBody = (request: ProviderRequest, quirks: ReadonlySet<Quirk>) => {
+  const { endpoint } = request
+  const tools = offeredTools(request, quirks)
+  return {
+    model: endpoint.model,
+    messages: toMessages(request, quirks),
+    stream: true,
+    // A prompt that does not fit is to be rejected, not shortened silently; older servers ignore both.
+    truncate: false,
+    shift: false,
+    ...(tools.length > 0 && { tools: tools.map(tool => ({ type: 'function', function: tool })) }),
+    ...(!quirks.has('no think') && thinkFor(endpoint)),
+    options: {
+      ...(endpoint.ollamaContext && { num_ctx: endpoint.ollamaContext }),
+      ...(endpoint.maxTokens && { num_predict: endpoint.maxTokens }),
+    },
+  }
+}
+
+const objection = (
+  { message }: { message: string },
+  known: ReadonlySet<Quirk>,
+): Objection<Quirk> | null => {
+  if (/does not support tools/i.test(message) && !known.has('no tools'))
+    return { quirk: 'no tools', scope: 'endpoint' }
+  if (/\bthink(?:ing)?\b/i.test(message) && !known.has('no think'))
+    return { quirk: 'no think', scope: 'endpoint' }
+  return null
+}
+
+const createReader = (): ResponseReader => {
+  const think = createThinkSplitter()
+  let thinking = ''
+  let calls = 0
+  let end: ProviderDelta[] | null = null
+
+  const readCall = (call: Readonly<Record<string, unknown>>): ProviderDelta => {
+    const { name, arguments: args } = asObject(call.function)
+    return {
+      type: 'tool_call',
+      index: calls++,
+      id: asString(call.id),
+      name: asString(name),
+      arguments: isObject(args) ? JSON.stringify(args) : asString(args),
+    }
+  }
+
+  /** Counts are absent when the whole prompt was cached. */
+  const endOf = (event: Readonly<Record<string, unknown>>): ProviderDelta[] => {
+    const inputTokens = asCount(event.prompt_eval_count)
+    const isLong = event.done_reason === 'length'
+    return [
+      ...(inputTokens > 0
+        ? [{ type: 'usage' as const, inputTokens, outputTokens: asCount(event.eval_count) }]
+        : []),
+      { type: 'finish', reason: isLong ? 'length' : calls > 0 ? 'tool_calls' : 'stop' },
+    ]
+  }
+
+  return {
+    read(event) {
+      if (!isObject(event)) return []
+      if (event.error) throw streamFailure(event.error)
+      const message = asObject(event.message)
+      const thought = asString(message.thinking)
+      thinking += thought
+      const deltas: ProviderDelta[] = [
+        ...(thought === '' ? [] : [{ type: 'reasoning' as const, text: thought }]),
+        ...think.push(asString(message.content)),
+        ...asObjects(message.tool_calls).map(readCall),
+      ]
+      if (event.done === true) end = endOf(event)
+      return deltas
+    },
+    progress: () => (end ? 'complete' : 'streaming'),
+    // The last event always says `done`; a stream without it was cut.
+    isIntact: () => false,
+    end: () => [
+      ...think.end(),
+      ...(thinking === '' ? [] : [{ type: 'provider_state' as const, item: { thinking } }]),
+      ...(end ?? []),
+    ],
+  }
+}
+
+export const createOllamaChat = (options: StreamOptions = {}): Provider =>
+  createHttpProvider<Quirk>(
+    {
+      url: ({ baseUrl }) => urlOf(baseUrl),
+      headers: ({ endpoint }) => authHeaders(endpoint),
+      body: toBody,
+      createReader,
+      objection,
+    },
+    options,
+  )

@@ -1,0 +1,45 @@
+/** What the engine knows about context windows: the fields of an endpoint, how to find out more, and advice for the user. */
+import type { ModelEndpoint, Tool } from './types.ts'
+
+export type EndpointWindow = {
+  /** Context window in tokens; 0 when unknown. */
+  contextLength: number
+  /** The configuration names the window; a server's answer does not replace it. */
+  hasConfiguredWindow?: true
+  /** `model.ollama_num_ctx`: sent with each request to an Ollama server. */
+  ollamaContext?: number
+}
+
+/** Programs that serve models; `openai` is any other with a compatible API, such as vLLM and SGLang. */
+export type ServerKind = 'ollama' | 'lmstudio' | 'llamacpp' | 'openai'
+
+/** A server's answer about the window in use, in tokens; 0 when it does not say. */
+export type AskedWindow = { tokens: number; kind: ServerKind }
+
+export type Windows = {
+  /** Asks the endpoint's server; waits about a second at most. Null when it cannot be asked. Never rejects. */
+  ask: (endpoint: ModelEndpoint) => Promise<AskedWindow | null>
+  /** Keeps a window that a call revealed, for later turns; 0 forgets it. */
+  learn: (endpoint: ModelEndpoint, tokens: number) => void
+}
+
+export type WindowServices = {
+  /** Absent: windows are known from the configuration and from rejections only. */
+  windows?: Windows
+  /** A shorter prompt and fewer tools, for a window that turned out too small. Absent: the run works with those already. */
+  reduce?: (contextLength: number) => Promise<{ system: string; tools: readonly Tool[] }>
+}
+
+const RAISE: Readonly<Record<ServerKind, string>> = {
+  ollama:
+    'Set model.ollama_num_ctx in config.yaml, or start Ollama with OLLAMA_CONTEXT_LENGTH set to a larger number.',
+  lmstudio: 'Load the model with a larger context length in LM Studio.',
+  llamacpp: 'Start llama-server with a larger -c.',
+  openai: 'Start the server with a larger maximum model length.',
+}
+
+/** How the user gets a larger window from a server. */
+export const raiseWindowAdvice = (kind: ServerKind | undefined): string =>
+  kind
+    ? RAISE[kind]
+    : 'Raise the context size where the server is started, or set model.context_length in config.yaml.'

@@ -1,0 +1,151 @@
+/** The context windows that servers really use: asked, cached, and corrected by what calls reveal. Kept for the life of the process. */
+import type { Dispatcher } from 'undici'
+import type { ModelEndpoint } from '../agent/types.ts'
+import type { ServerKind, Windows } from '../agent/window-services.ts'
+import { isLocalUrl } from './credentials.ts'
+import { endpointName } from './local-servers.ts'
+import {
+  askServerWindow,
+  loadOllamaModel,
+  type ServerRequest,
+  serverRoot,
+  type ServerWindow,
+} from './server-window.ts'
+
+/** A turn waits no longer for an answer. */
+const ASK_MS = 1_500
+/** Servers are local and answer in milliseconds, so an answer is reused for one burst of calls only. */
+const FRESH_MS = 5_000
+/** A server that does not say is asked less often. */
+const FAILURE_MS = 15_000
+const LOAD_MS = 300_000
+const MAX_ENTRIES = 500
+
+/** Providers that are local programs, whatever their address. */
+const PROGRAMS = /^(?:custom:)?(?:ollama|lm-?studio|llama-?cpp|vllm|sglang)$/
+
+type Entry = {
+  answer: ServerWindow | null
+  atMs: number
+  pending: Promise<ServerWindow | null> | null
+  /** Tokens a call revealed; 0: nothing learned. Void when the server's answer changes from `learnedBeside`. */
+  learned: number
+  learnedBeside: number
+}
+
+type Place = Pick<ModelEndpoint, 'provider' | 'model' | 'baseUrl' | 'apiMode'>
+
+/** Only local and private addresses, and providers known to be such a program. Ollama's cloud has fixed windows. */
+const canAsk = ({ provider, baseUrl, apiMode }: Place): boolean =>
+  (apiMode === 'chat_completions' || apiMode === 'ollama_chat') &&
+  !/(?:^|\.)ollama\.com$/.test(URL.parse(baseUrl)?.hostname ?? '') &&
+  (isLocalUrl(baseUrl) ||
+    PROGRAMS.test(provider) ||
+    ['Ollama', 'LM Studio'].includes(endpointName(baseUrl) ?? ''))
+
+export type ServedWindows = Windows & {
+  /** The endpoint with the window known so far. Does not ask. */
+  apply: (endpoint: ModelEndpoint) => ModelEndpoint
+  /** Tokens of an asked or learned window; 0 when unknown. Does not ask. */
+  known: (baseUrl: string, model: string) => number
+  /** Asks, and waits for an Ollama model to load: only then its window is certain, and its first call would wait as long. */
+  settle: (endpoint: ModelEndpoint, signal: AbortSignal) => Promise<ServerWindow | null>
+}
+
+export const createServedWindows = ({
+  dispatcher,
+  nowMs = Date.now,
+  askMs = ASK_MS,
+}: {
+  dispatcher?: Dispatcher | undefined
+  nowMs?: () => number
+  askMs?: number
+}): ServedWindows => {
+  const entries = new Map<string, Entry>()
+  const kinds = new Map<string, ServerKind>()
+
+  const find = (baseUrl: string, model: string) => entries.get(`${baseUrl} ${model}`)
+
+  const entryOf = ({ baseUrl, model }: Place): Entry => {
+    const found = find(baseUrl, model)
+    if (found) return found
+    const [oldest] = entries.keys()
+    if (entries.size >= MAX_ENTRIES && oldest !== undefined) entries.delete(oldest)
+    const entry = { answer: null, atMs: -Infinity, pending: null, learned: 0, learnedBeside: 0 }
+    entries.set(`${baseUrl} ${model}`, entry)
+    return entry
+  }
+
+  const requestFor = (
+    { baseUrl, model, apiKey }: ModelEndpoint,
+    signal: AbortSignal,
+  ): ServerRequest => ({
+    baseUrl,
+    model,
+    headers: apiKey ? { authorization: `Bearer ${apiKey}` } : {},
+    signal,
+    dispatcher,
+  })
+
+  const fetchAnswer = async (endpoint: ModelEndpoint): Promise<ServerWindow | null> => {
+    const server = requestFor(endpoint, AbortSignal.timeout(askMs))
+    const root = serverRoot(endpoint.baseUrl)
+    const kind = kinds.get(root)
+    const answer =
+      (kind && (await askServerWindow(server, kind))) ?? (await askServerWindow(server))
+    if (answer) kinds.set(root, answer.kind)
+    return answer
+  }
+
+  const ask = async (endpoint: ModelEndpoint): Promise<ServerWindow | null> => {
+    if (!canAsk(endpoint)) return null
+    const entry = entryOf(endpoint)
+    if (entry.pending) return entry.pending
+    if (nowMs() - entry.atMs < (entry.answer ? FRESH_MS : FAILURE_MS)) return entry.answer
+    entry.pending = fetchAnswer(endpoint)
+    const answer = await entry.pending
+    entry.pending = null
+    entry.atMs = nowMs()
+    // A server that is slow for once keeps its last answer.
+    entry.answer = answer ?? entry.answer
+    if (answer && answer.tokens !== entry.learnedBeside) entry.learned = 0
+    return entry.answer
+  }
+
+  return {
+    ask,
+    learn(endpoint, tokens) {
+      const entry = entryOf(endpoint)
+      entry.learned = tokens
+      entry.learnedBeside = entry.answer?.tokens ?? 0
+    },
+    known(baseUrl, model) {
+      const entry = find(baseUrl, model)
+      return entry?.learned || entry?.answer?.tokens || 0
+    },
+    apply(endpoint) {
+      const entry = find(endpoint.baseUrl, endpoint.model)
+      const { ollamaContext = 0, hasConfiguredWindow, contextLength } = endpoint
+      if (ollamaContext > 0 && entry?.answer?.kind === 'ollama')
+        return {
+          ...endpoint,
+          apiMode: 'ollama_chat',
+          contextLength: Math.min(ollamaContext, entry.answer.trained || ollamaContext),
+        }
+      const served = hasConfiguredWindow ? 0 : (entry?.answer?.tokens ?? 0)
+      const believed = served || contextLength
+      const learned = entry?.learned || believed
+      return { ...endpoint, contextLength: believed > 0 ? Math.min(believed, learned) : learned }
+    },
+    async settle(endpoint, signal) {
+      const answer = await ask(endpoint)
+      const isLoadedLater =
+        answer?.kind === 'ollama' && !answer.isCertain && !endpoint.ollamaContext
+      if (!isLoadedLater || endpoint.hasConfiguredWindow) return answer
+      const limit = AbortSignal.any([signal, AbortSignal.timeout(LOAD_MS)])
+      await loadOllamaModel(requestFor(endpoint, limit))
+      entryOf(endpoint).atMs = -Infinity
+      return ask(endpoint)
+    },
+  }
+}
