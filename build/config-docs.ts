@@ -44,8 +44,8 @@ const NOT_READ: readonly (readonly [keys: string, why: string])[] = [
     'Settings of the terminal. The page has its own, in `settings.json`.',
   ],
   [
-    'terminal.timeout, terminal.lifetime_seconds, terminal.persistent_shell, terminal.sudo_password',
-    'Commands have limits of their own.',
+    'terminal.lifetime_seconds, terminal.sudo_password',
+    'Commands run without a shell that lives on, and cannot ask for a password.',
   ],
   [
     'terminal.ssh_*, terminal.docker_*, terminal.container_*, terminal.modal_mode, images of backends',

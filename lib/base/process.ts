@@ -9,7 +9,8 @@ export type GroupOptions<In extends Stdio, Out extends Stdio, Err extends Stdio>
   cwd: string
   /** All of it: nothing of our own environment is added. */
   env: Readonly<Record<string, string>>
-  stdio: readonly [In, Out, Err]
+  /** A fourth one is file descriptor 3: `child.stdio[3]`. */
+  stdio: readonly [In, Out, Err, 'pipe'?]
 }
 
 /**
@@ -24,7 +25,7 @@ export const spawnGroup = <In extends Stdio, Out extends Stdio, Err extends Stdi
   spawn(file, [...args], {
     cwd,
     env,
-    stdio: [...stdio],
+    stdio: stdio.filter(each => each !== undefined),
     detached: process.platform !== 'win32',
     windowsHide: true,
   }) as ChildProcessByStdio<

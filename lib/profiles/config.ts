@@ -205,6 +205,14 @@ const tools = {
   terminal: section({
     cwd: text('Default workspace; `.` says nothing.'),
     env_passthrough: texts('Secret variables that programs may see. Others are removed.'),
+    timeout: number(
+      180,
+      'Seconds the agent waits for a command before it continues in the background, unless the agent chooses another time.',
+    ),
+    persistent_shell: flag(
+      false,
+      'Keep `cd`, exported variables, and virtual environments from one command to the next of the same turn.',
+    ),
     shell_init_files: texts(
       'Files sourced by bash, once, for the environment of commands; `~` is your home directory. Aliases and functions are not kept.',
     ),

@@ -1,5 +1,5 @@
 /** The tools of a turn: the engine's own and those of its home, minus the disabled ones. */
-import { toolbox } from '../agent/tools/toolbox.ts'
+import { createToolbox } from '../agent/tools/toolbox.ts'
 import { toolsetOf } from '../agent/toolsets.ts'
 import type { Tool } from '../agent/types.ts'
 import type { TurnScope } from './turn-scope.ts'
@@ -22,7 +22,9 @@ export const createTurnTools =
   async (scope: TurnScope): Promise<readonly Tool[]> => {
     const bound = await Promise.all(sources.map(source => source(scope)))
     const selection = selectToolsets(scope.config, scope.meta.enabled_toolsets)
-    const all = [...toolbox, ...bound.flat()].filter(tool => isSelected(tool, selection))
+    const { timeout: timeoutS, persistent_shell: isPersistent } = scope.config.terminal
+    const own = createToolbox({ timeoutS, isPersistent })
+    const all = [...own, ...bound.flat()].filter(tool => isSelected(tool, selection))
     if (!scope.unattended) return all
     return all.filter(
       ({ kind, name }) => kind !== 'ask' && !ATTENDED_ONLY.has(toolsetOf(name) ?? ''),

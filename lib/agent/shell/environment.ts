@@ -12,7 +12,8 @@ const GOOD_DIRECTORY =
 const isHarmlessSetting = (name: string, value: string): boolean => {
   if (name === 'PATH') {
     const parts = value.split(':')
-    return parts.every(part => part === '' || GOOD_DIRECTORY.test(part)) && parts.length > 0
+    // An empty part is the current directory, which may contain a program of any name.
+    return parts.every(part => GOOD_DIRECTORY.test(part))
   }
   if (/^(?:PAGER|MANPAGER|GIT_PAGER|LESS)$/.test(name))
     return /^(?:cat|less|more|-[\w#]+|less -\w+|)$/.test(value)
@@ -50,6 +51,10 @@ const isHarmlessSetting = (name: string, value: string): boolean => {
   return name === 'TMPDIR' ? /^\/tmp/.test(value) : false
 }
 
+/** Whether a variable with this value can change which code other programs run. */
+export const isLoadedSetting = (name: string, value: string): boolean =>
+  LOADED.test(name) && !isHarmlessSetting(name, value)
+
 const settings = (simple: SimpleCommand): [string, string][] => {
   const { name, args, assigns } = simple
   const own = /^(?:export|declare|typeset|local|readonly|env|setenv)$/.test(name)
@@ -63,6 +68,4 @@ const settings = (simple: SimpleCommand): [string, string][] => {
 
 /** Whether it sets such a variable to a value that isn't known to be harmless. */
 export const setsLoadedVariable = (simple: SimpleCommand): boolean =>
-  settings(simple).some(
-    ([variable, value]) => LOADED.test(variable) && !isHarmlessSetting(variable, value),
-  )
+  settings(simple).some(([variable, value]) => isLoadedSetting(variable, value))

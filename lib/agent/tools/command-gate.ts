@@ -45,11 +45,15 @@ export const shellContextFor = (
   ...(ctx.ownAddresses && { ownAddresses: ctx.ownAddresses }),
 })
 
-/** Null if the command may run; its checkpoint is recorded then. Otherwise the refusal. */
+/**
+ * Null if the command may run; its checkpoint is recorded then. Otherwise the refusal. `shown` is what an approval shows
+ * and remembers, where the command alone does not say what it does.
+ */
 export const approveCommand = async (
   ctx: ToolContext,
   command: string,
   cwd: string,
+  shown = command,
 ): Promise<ToolResult | null> => {
   const here = shellContextFor(ctx, cwd)
   const denied = ctx.guards?.command(command, here) ?? null
@@ -67,7 +71,7 @@ export const approveCommand = async (
       `Access to ${kept} is denied: it may hold secrets or the state of this service.`,
       'The command was not run.',
     )
-  const refused = labels.length > 0 ? await askApproval(ctx, command, labels, cwd, isControl) : null
+  const refused = labels.length > 0 ? await askApproval(ctx, shown, labels, cwd, isControl) : null
   if (refused) return refused
   if (!isReadOnly) await ctx.beforeChange?.('workspace')
   return null

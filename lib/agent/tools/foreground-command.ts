@@ -1,6 +1,7 @@
 /** Runs a command in its own process group until it exits, is stopped, or moves to the background at its time limit. */
 import { existsSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
+import type { Readable } from 'node:stream'
 import {
   type Exit,
   killGroup,
@@ -27,10 +28,14 @@ const shellOf = (env: Readonly<Record<string, string>>): string =>
 
 export type Program = { file: string; args: readonly string[] }
 
-/** How the shell runs a command. */
-export const shellProgram = (command: string, env: Readonly<Record<string, string>>): Program => {
+/** How the shell runs a command; `script` receives it as `$1`. */
+export const shellProgram = (
+  command: string,
+  env: Readonly<Record<string, string>>,
+  script = COMBINED,
+): Program => {
   const shell = shellOf(env)
-  return { file: shell, args: ['-c', COMBINED, shell, command] }
+  return { file: shell, args: ['-c', script, shell, command] }
 }
 
 export type ForegroundOptions = {
@@ -41,24 +46,42 @@ export type ForegroundOptions = {
   timeoutMs: number
   /** Notify the user when it exits, should it move to the background. */
   notify: boolean
+  /** Read what it writes to descriptor 3. */
+  hasReport: boolean
 }
 
 type Stopped = 'timeout' | 'stopped' | null
 
-export type ForegroundResult = {
-  result: ToolResult
-  /** False when it was stopped or moved to the background. */
-  isComplete: boolean
+export type ForegroundResult = Omit<ToolResult, 'content'> & {
+  /** Of the JSON that the model reads. */
+  fields: Readonly<Record<string, unknown>>
+  /** What it wrote to descriptor 3. Null without `hasReport`, and when it did not run to its end. */
+  report: string | null
+}
+
+const MAX_REPORT_BYTES = 1024 * 1024
+
+/** Collects descriptor 3. A report that is too long is dropped. */
+const collectReport = (stream: Readable | null): (() => string) => {
+  const chunks: Buffer[] = []
+  let size = 0
+  stream?.on('data', (bytes: Buffer) => {
+    size += bytes.length
+    if (size <= MAX_REPORT_BYTES) chunks.push(bytes)
+  })
+  return () => (size > MAX_REPORT_BYTES ? '' : Buffer.concat(chunks).toString('utf8'))
 }
 
 /** Runs it to its end. At the time limit it moves to the background, or is stopped where there is none. */
 export const runForeground = async (
   ctx: ToolContext,
-  { command, program, cwd, env, timeoutMs, notify }: ForegroundOptions,
+  { command, program, cwd, env, timeoutMs, notify, hasReport }: ForegroundOptions,
 ): Promise<ForegroundResult> => {
   const startedAt = performance.now()
   const { file, args } = program
-  const child = spawnGroup(file, args, { cwd, env, stdio: ['ignore', 'pipe', 'ignore'] })
+  const stdio = ['ignore', 'pipe', 'ignore', hasReport ? 'pipe' : undefined] as const
+  const child = spawnGroup(file, args, { cwd, env, stdio })
+  const readReport = collectReport((child.stdio[3] as Readable | undefined) ?? null)
   const output = createOutput(ctx.output)
   const stopReading = readThrottled(child.stdout, output.write)
   let stopped: Stopped = null
@@ -95,12 +118,11 @@ export const runForeground = async (
   ctx.signal.addEventListener('abort', onAbort, { once: true })
   try {
     const ended = await Promise.race([closed, moved.promise])
-    if ('session_id' in ended)
-      return { result: movedResult(output.text(ctx.offload), ended, timeoutMs), isComplete: false }
+    if ('session_id' in ended) return movedResult(output.text(ctx.offload), ended, timeoutMs)
     output.end()
     const timeoutError = `Stopped after ${timeoutMs / 1_000} seconds.${whyNotMoved}`
     const result = exitResult(output.text(ctx.offload), ended, stopped, timeoutError)
-    return { result, isComplete: stopped === null }
+    return { ...result, report: hasReport && stopped === null ? readReport() : null }
   } finally {
     clearTimeout(clock)
     cancelKill()
@@ -112,15 +134,16 @@ const movedResult = (
   { output, colored }: Printed,
   { session_id, pid }: ProcessView,
   timeoutMs: number,
-): ToolResult => ({
-  content: JSON.stringify({
+): ForegroundResult => ({
+  fields: {
     output,
     session_id,
     pid,
     exit_code: null,
     error: null,
     note: `Still running after ${timeoutMs / 1_000} seconds and now in the background. Use process to wait for it, read its new output, or kill it.`,
-  }),
+  },
+  report: null,
   ...(colored !== undefined && { colored }),
 })
 
@@ -129,7 +152,7 @@ const exitResult = (
   { code, signal }: Exit,
   stopped: Stopped,
   timeoutError: string,
-): ToolResult => {
+): Omit<ForegroundResult, 'report'> => {
   const error =
     stopped === 'timeout'
       ? timeoutError
@@ -140,7 +163,7 @@ const exitResult = (
           : null
   const exit = stopped === 'timeout' ? 124 : (code ?? 130)
   return {
-    content: JSON.stringify({ output, exit_code: exit, error }),
+    fields: { output, exit_code: exit, error },
     isError: exit !== 0,
     ...(colored !== undefined && { colored }),
   }

@@ -1,67 +1,137 @@
 /** Tool: runs a shell command in the workspace, in the foreground or in the background. */
-import { existsSync, statSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { z } from 'zod'
 import type { Tool, ToolContext, ToolResult } from '../types.ts'
 import { resolvePath } from './allowed-paths.ts'
 import { approveCommand } from './command-gate.ts'
 import { runForeground, shellProgram } from './foreground-command.ts'
+import {
+  environmentAfter,
+  nextState,
+  REPORTING_SHELL,
+  saveShellState,
+  type ShellState,
+  shellStateOf,
+  withAssignments,
+} from './shell-state.ts'
 
 const MAX_TIMEOUT_S = 3_600
 
-const input = z.object({
-  command: z.string().trim().min(1),
-  timeout: z
-    .number()
-    .min(1)
-    .default(180)
-    .transform(seconds => Math.min(seconds, MAX_TIMEOUT_S))
-    .describe(
-      'Seconds to wait. A command that takes longer continues in the background, or is stopped where there is none.',
-    ),
-  workdir: z.string().optional().describe('Directory to run in. Default: the workspace.'),
-  background: z
-    .boolean()
-    .default(false)
-    .describe('Do not wait. Returns session_id and pid for the process tool.'),
-  notify_on_complete: z
-    .boolean()
-    .default(false)
-    .describe('background: notify the user when it exits.'),
-})
+export type TerminalSettings = {
+  /** Seconds to wait for a command unless the model asks for another time. */
+  timeoutS: number
+  /** The directory and variables of a command apply to the next one of the run. */
+  isPersistent: boolean
+}
 
-export const terminal: Tool<typeof input> = {
+const DEFAULTS: TerminalSettings = { timeoutS: 180, isPersistent: false }
+
+const inputWith = ({ timeoutS }: TerminalSettings) =>
+  z.object({
+    command: z.string().trim().min(1),
+    timeout: z
+      .number()
+      .min(1)
+      .default(timeoutS)
+      .transform(seconds => Math.min(seconds, MAX_TIMEOUT_S))
+      .describe('Seconds to wait. Then it continues in the background where possible, or stops.'),
+    workdir: z.string().optional().describe('Directory to run in; the workspace by default.'),
+    background: z
+      .boolean()
+      .default(false)
+      .describe('Do not wait. Returns session_id and pid for the process tool.'),
+    notify_on_complete: z
+      .boolean()
+      .default(false)
+      .describe('background: notify the user when it exits.'),
+  })
+
+const LASTING = {
+  false: 'Each call is a new shell: cd and export do not last.',
+  true: 'cd, exported variables, and an activated virtual environment last until the end of the turn; aliases and functions do not.',
+} as const
+
+const isDirectory = (path: string): boolean =>
+  statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
+
+export const createTerminal = (
+  settings: TerminalSettings = DEFAULTS,
+): Tool<ReturnType<typeof inputWith>> => ({
   name: 'terminal',
-  summary:
-    'Run a bash command in the workspace. Returns output (stdout and stderr combined) and exit_code. There is no stdin: use non-interactive flags. Start servers and watchers with background=true and control them with process. They keep running after the turn, until the chat or the service ends. Prefer read_file, search_files, and patch for files.',
-  input,
+  summary: `Run a bash command in the workspace. Returns output (stdout and stderr combined) and exit_code. There is no stdin: use non-interactive flags. ${LASTING[`${settings.isPersistent}`]} Start servers and watchers with background=true and control them with process; they run until the chat or the service ends. Prefer read_file, search_files, and patch for files.`,
+  input: inputWith(settings),
   kind: 'execute',
   preview: ({ command }) => command,
   async run(ctx, { command, timeout, workdir, background, notify_on_complete: notify }) {
-    const cwd = workdir === undefined ? ctx.workspace : resolvePath(ctx, workdir)
-    if (!existsSync(cwd) || !statSync(cwd).isDirectory())
-      throw new Error(`The directory ${cwd} does not exist.`)
-    const refused = await approveCommand(ctx, command, cwd)
+    const { workspace, memo } = ctx
+    const before: ShellState = settings.isPersistent
+      ? shellStateOf(memo, workspace)
+      : { cwd: workspace, changes: new Map() }
+    const cwd = workdir === undefined ? before.cwd : resolvePath(ctx, workdir)
+    if (!isDirectory(cwd)) {
+      if (workdir !== undefined || cwd === workspace)
+        throw new Error(`The directory ${cwd} does not exist.`)
+      saveShellState(memo, { ...before, cwd: workspace })
+      throw new Error(
+        `The current directory ${cwd} was deleted. The next command runs in ${workspace}.`,
+      )
+    }
+    const env = environmentAfter(ctx.env, before)
+    const refused = await approveCommand(
+      { ...ctx, env },
+      command,
+      cwd,
+      withAssignments(command, before),
+    )
     if (refused) return refused
     ctx.signal.throwIfAborted()
-    if (background) return startInBackground(ctx, command, cwd, notify)
-    const { env } = ctx
-    const program = shellProgram(command, env)
-    const timeoutMs = timeout * 1_000
-    const { result } = await runForeground(ctx, { command, program, cwd, env, timeoutMs, notify })
-    return result
+    if (background) return startInBackground(ctx, { command, cwd, env, notify })
+    const { report, fields, ...result } = await runForeground(ctx, {
+      command,
+      program: shellProgram(command, env, settings.isPersistent ? REPORTING_SHELL : undefined),
+      cwd,
+      env,
+      timeoutMs: timeout * 1_000,
+      notify,
+      hasReport: settings.isPersistent,
+    })
+    const lasting = report === null ? {} : keepState(ctx, before, report, workdir === undefined)
+    return { ...result, content: JSON.stringify({ ...fields, ...lasting }) }
   },
+})
+
+/** Saves the state for the next command. Returns what the model must know about it. */
+const keepState = (
+  { env, workspace, memo }: ToolContext,
+  before: ShellState,
+  report: string,
+  keepsCwd: boolean,
+): { cwd?: string; note?: string } => {
+  const { state, dropped } = nextState(before, report, { env, workspace, keepsCwd })
+  saveShellState(memo, state)
+  return {
+    ...((state.cwd !== workspace || state.cwd !== before.cwd) && { cwd: state.cwd }),
+    ...(dropped.length > 0 && {
+      note: `These variables do not last: ${dropped.join(', ')}. Set them in each command that needs them.`,
+    }),
+  }
+}
+
+type BackgroundOptions = {
+  command: string
+  cwd: string
+  env: Readonly<Record<string, string>>
+  notify: boolean
 }
 
 /** Starts a background process with a writable stdin. */
 const startInBackground = async (
-  { processes, env }: ToolContext,
-  command: string,
-  cwd: string,
-  notify: boolean,
+  { processes }: ToolContext,
+  options: BackgroundOptions,
 ): Promise<ToolResult> => {
   if (!processes) throw new Error('Commands cannot run in the background here.')
-  const view = await processes.start({ command, ...shellProgram(command, env), cwd, env, notify })
-  const { session_id, pid } = view
+  const program = shellProgram(options.command, options.env)
+  const { session_id, pid } = await processes.start({ ...options, ...program })
   const output = 'Started in the background. Control it with the process tool.'
   return { content: JSON.stringify({ output, session_id, pid, exit_code: 0, error: null }) }
 }

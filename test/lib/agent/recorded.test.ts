@@ -4,7 +4,7 @@ import * as assert from 'uvu/assert'
 import { z } from 'zod'
 import { isReadOnly } from '../../../lib/agent/command-risk.ts'
 import { patch } from '../../../lib/agent/tools/patch.ts'
-import { terminal } from '../../../lib/agent/tools/terminal.ts'
+import { createTerminal } from '../../../lib/agent/tools/terminal.ts'
 import { writeFile } from '../../../lib/agent/tools/write-file.ts'
 import type { ChangeScope, Tool, ToolContext } from '../../../lib/agent/types.ts'
 import { createBench } from './tools/_context.ts'
@@ -72,6 +72,7 @@ test('tools announce changes before they make them', async () => {
   const place = bench.write('a.txt', 'one')
   await writeFile.run(ctx, { path: 'a.txt', content: 'two' })
   await patch.run(ctx, patch.input.parse({ path: 'a.txt', old_string: 'two', new_string: 'three' }))
+  const terminal = createTerminal()
   const command = (line: string) => terminal.run(ctx, terminal.input.parse({ command: line }))
   await command('cat a.txt')
   await command('rm -rf ~')

@@ -3,7 +3,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { z } from 'zod'
 import { describeTool, describeTools } from '../../../lib/agent/tool-schema.ts'
-import { toolbox } from '../../../lib/agent/tools/toolbox.ts'
+import { createToolbox } from '../../../lib/agent/tools/toolbox.ts'
 import type { Tool } from '../../../lib/agent/types.ts'
 
 const test = suite('tool schemas')
@@ -101,6 +101,7 @@ test('survives schemas that are not schemas', () => {
 })
 
 test('the tools of the engine have the same bytes each time and no noise', () => {
+  const toolbox = createToolbox()
   const once = JSON.stringify(describeTools(toolbox))
   assert.is(JSON.stringify(describeTools([...toolbox])), once)
   assert.is(JSON.stringify(describeTools(toolbox.map(each => ({ ...each })))), once)

@@ -5,7 +5,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createDemo } from '../../../../lib/agent/providers/demo.ts'
 import { stripMessageTags, readIntent } from '../../../../lib/agent/providers/demo-intents.ts'
-import { toolbox } from '../../../../lib/agent/tools/toolbox.ts'
+import { createToolbox } from '../../../../lib/agent/tools/toolbox.ts'
 import type { AgentRequest } from '../../../../lib/agent/types.ts'
 import { run } from '../_run.ts'
 import { type Bench, createBench } from '../tools/_context.ts'
@@ -29,7 +29,7 @@ const say = (text: string, more: Partial<AgentRequest> = {}) =>
       contextLength: 8192,
     },
     history: [{ role: 'user', content: `[Workspace: ${bench.workspace}]\n${text}` }],
-    tools: [...toolbox],
+    tools: [...createToolbox()],
     workspace: bench.workspace,
     env: bench.ctx.env,
     forbidden: bench.ctx.forbidden,

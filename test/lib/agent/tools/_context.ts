@@ -5,7 +5,8 @@ import { dirname, join } from 'node:path'
 import { coerceArguments } from '../../../../lib/agent/tool-calls.ts'
 import type { ApprovalRequest, Tool, ToolContext, ToolResult } from '../../../../lib/agent/types.ts'
 import type { ApprovalChoice } from '../../../../lib/schema/question.ts'
-import { toolbox } from '../../../../lib/agent/tools/toolbox.ts'
+import type { TerminalSettings } from '../../../../lib/agent/tools/terminal.ts'
+import { createToolbox } from '../../../../lib/agent/tools/toolbox.ts'
 
 export type Bench = {
   root: string
@@ -25,14 +26,14 @@ export type Bench = {
   close: () => void
 }
 
-export const toolNamed = (name: string): Tool => {
-  const tool = toolbox.find(candidate => candidate.name === name)
+const toolNamed = (name: string, terminal?: TerminalSettings): Tool => {
+  const tool = createToolbox(terminal).find(candidate => candidate.name === name)
   if (!tool) throw new Error(`There is no tool ${name}.`)
   return tool
 }
 
 /** `root` holds `workspace`, `home` and `state`; the last is forbidden. Outside /tmp, because that is free for all. */
-export const createBench = (parent = tmpdir()): Bench => {
+export const createBench = (parent = tmpdir(), terminal?: TerminalSettings): Bench => {
   const root = realpathSync(mkdtempSync(join(parent, 'bench-')))
   const workspace = join(root, 'workspace')
   const home = join(root, 'home')
@@ -57,7 +58,7 @@ export const createBench = (parent = tmpdir()): Bench => {
     now: () => 0,
   }
   const use = async (name: string, args: Record<string, unknown>) => {
-    const tool = toolNamed(name)
+    const tool = toolNamed(name, terminal)
     const fitted = coerceArguments(tool.input, args)
     if (!fitted.ok) throw new Error(fitted.error)
     return tool.run(ctx, fitted.input)

@@ -1,0 +1,125 @@
+/**
+ * The persistent shell (`terminal.persistent_shell`): the directory and the exported variables at the end of one command
+ * are the start of the next one of the same run. Every command still gets a shell of its own, so a stop or a kill leaves
+ * nothing behind, and what applies to the next command is known before it is checked.
+ */
+import { join, relative } from 'node:path'
+import { isInside, realPath } from '../../store/path-within.ts'
+import { isLoadedSetting } from '../shell/environment.ts'
+
+type Variables = Readonly<Record<string, string>>
+
+export type ShellState = {
+  cwd: string
+  /** Differences from the environment of the run. Null: unset. */
+  changes: ReadonlyMap<string, string | null>
+}
+
+const MAX_CHARS = 64_000
+
+/** What a shell sets for itself, and the names of this service and the host agent. Never kept, and not worth a note. */
+const IGNORED = /^(?:_|SHLVL|PWD|OLDPWD|PS[0-4]|TERMINAL_CWD|(?:AGENT|HERMES)_\w*)$/
+
+/** Set by tools that select the version of a language. What they select is in PATH, which is checked. */
+const SELECTS_VERSION = /^(?:PATH|VIRTUAL_ENV(?:_PROMPT)?|CONDA_\w+|NVM_\w+|FNM_\w+|PYENV_\w+)$/
+
+/**
+ * Runs `$1` in this shell, then writes the directory and the environment to descriptor 3, which the programs of the
+ * command do not get. One line, because errors name the line.
+ */
+export const REPORTING_SHELL =
+  'exec 2>&1; __command=$1; shift; trap \'{ pwd -P; printf "\\0"; command -p env -0; } 2>/dev/null >&3\' EXIT; eval "$__command" 3>&-'
+
+/** Null: the command replaced the shell or its EXIT trap, so the state is unknown. */
+const parseReport = (report: string): { cwd: string; env: Map<string, string> } | null => {
+  const [cwd = '', ...lines] = report.split('\0')
+  const env = new Map(
+    lines.flatMap((line): [string, string][] => {
+      const at = line.indexOf('=')
+      return at > 0 ? [[line.slice(0, at), line.slice(at + 1)]] : []
+    }),
+  )
+  return cwd.startsWith('/') && env.size > 0 ? { cwd: cwd.replace(/\n$/, ''), env } : null
+}
+
+/** Directories that PATH had before are as trusted as before, in any order. */
+const isLoadedPath = (value: string, before: string): boolean => {
+  const known = new Set(before.split(':'))
+  const added = value.split(':').filter(dir => !known.has(dir))
+  return added.some(dir => !dir.startsWith('/') || isLoadedSetting('PATH', dir))
+}
+
+const isKept = (name: string, value: string | null, before: string): boolean =>
+  name === 'PATH'
+    ? value !== null && !isLoadedPath(value, before)
+    : !isLoadedSetting(name, value ?? '')
+
+/** The name below the workspace that the user knows, which may be a symlink. */
+const asSeenFrom = (workspace: string, cwd: string): string =>
+  isInside(workspace, cwd) ? join(workspace, relative(realPath(workspace), realPath(cwd))) : cwd
+
+/**
+ * The state after a command. A variable that decides which programs run is kept only with a value that needs no approval:
+ * the approval of `export LD_PRELOAD=…` is not one of all later commands. `dropped` are the names of the others.
+ */
+export const nextState = (
+  before: ShellState,
+  report: string,
+  { env, workspace, keepsCwd }: { env: Variables; workspace: string; keepsCwd: boolean },
+): { state: ShellState; dropped: string[] } => {
+  const after = parseReport(report)
+  if (!after) return { state: before, dropped: [] }
+  // Sorted: an approval remembers the text of `withAssignments`.
+  const names = [...new Set([...Object.keys(env), ...after.env.keys()])]
+    .filter(name => /^[A-Za-z_]\w*$/.test(name) && !IGNORED.test(name))
+    .sort()
+  const changed = names.flatMap((name): [string, string | null][] => {
+    const value = after.env.get(name) ?? null
+    return value === (env[name] ?? null) ? [] : [[name, value]]
+  })
+  const isLasting = ([name, value]: [string, string | null]) => isKept(name, value, env[name] ?? '')
+  const kept = changed.flatMap((entry): [string, string | null][] => {
+    const [name] = entry
+    const last = before.changes.get(name)
+    return isLasting(entry) ? [entry] : last === undefined ? [] : [[name, last]]
+  })
+  const dropped = changed.filter(entry => !isLasting(entry)).map(([name]) => name)
+  const chars = kept.reduce((sum, [name, value]) => sum + name.length + (value?.length ?? 0), 0)
+  const fits = chars <= MAX_CHARS
+  return {
+    state: {
+      cwd: keepsCwd ? asSeenFrom(workspace, after.cwd) : before.cwd,
+      changes: fits ? new Map(kept) : before.changes,
+    },
+    dropped: fits ? dropped : ['all, because they are too long'],
+  }
+}
+
+/** The environment of the next command. */
+export const environmentAfter = (env: Variables, { changes }: ShellState): Variables =>
+  Object.fromEntries(
+    Object.entries({ ...env, ...Object.fromEntries(changes) }).filter(
+      (entry): entry is [string, string] => entry[1] !== null,
+    ),
+  )
+
+const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
+
+/**
+ * The command with the kept variables in front of it. Approvals show and remember this text: an approved `rm -r "$DIR"`
+ * does not cover another DIR.
+ */
+export const withAssignments = (command: string, { changes }: ShellState): string => {
+  const lines = [...changes]
+    .filter(([name]) => !SELECTS_VERSION.test(name))
+    .map(([name, value]) => (value === null ? `unset ${name}` : `export ${name}=${quoted(value)}`))
+  return [...lines, command].join('\n')
+}
+
+/** The state of one run: a turn, or a subagent. */
+export const shellStateOf = (memo: ReadonlyMap<string, unknown>, workspace: string): ShellState =>
+  (memo.get('shell') as ShellState | undefined) ?? { cwd: workspace, changes: new Map() }
+
+export const saveShellState = (memo: Map<string, unknown>, state: ShellState): void => {
+  memo.set('shell', state)
+}
