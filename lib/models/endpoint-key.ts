@@ -82,8 +82,7 @@ export const resolveKey = (
     throw unavailable(
       `${foreign.name} holds a sign-in of another program, and ${name} works with an API key only. Set ANTHROPIC_API_KEY in the .env file of this profile, or pick another model.`,
     )
-  if (needsSignIn(setup, provider))
-    throw unavailable(`${signInExpired(name)} Or pick another model.`)
+  if (needsSignIn(setup, provider)) throw unavailable(signInExpired(name))
   const [held] = credentialsOf(setup, provider)
   if (held)
     throw unavailable(

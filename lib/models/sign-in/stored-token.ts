@@ -18,7 +18,7 @@ export const isLapsed = (token: TokenFacts | undefined, nowMs: number): boolean 
 
 /** For the user. `name` is the provider's display name. */
 export const signInExpired = (name: string): string =>
-  `The sign-in of ${name} has expired and can’t be renewed. Sign in again with the command line (\`hermes model\`).`
+  `The sign-in of ${name} has expired and can’t be renewed. Sign in again with the command line (\`hermes model\`), or pick another model.`
 
 /** Parses seconds or milliseconds since 1970, or a date text. */
 export const timeMs = (value: unknown): number | undefined => {

@@ -29,6 +29,7 @@ const row = (id: string, patch: Record<string, unknown> = {}) => ({
   key_source: 'none',
   key_name: null,
   env_var: `${id}_KEY`,
+  needs_sign_in: false,
   alias_of: null,
   models: [],
   ...patch,
@@ -117,6 +118,21 @@ test('lists each provider once without aliases; offers keys only where configura
   assert.equal(
     providers.addable.value.map(({ id }) => id),
     ['gemini', 'openai', 'zai'],
+  )
+})
+
+test('lists a provider whose sign-in has expired', async () => {
+  const { app } = build({
+    'GET /api/providers': () => ({
+      active_provider: null,
+      providers: [row('nous', { needs_sign_in: true }), row('xai')],
+    }),
+  })
+  const providers = createProviders(app)
+  await providers.load()
+  assert.equal(
+    providers.connected.value.map(({ id }) => id),
+    ['nous'],
   )
 })
 
