@@ -24,6 +24,7 @@ import {
   clientIdOf,
   fingerprint,
   isLapsed,
+  isRejected,
   refreshTokenOf,
   signInExpired,
   type TokenFacts,
@@ -197,7 +198,7 @@ export class SignIns {
     if (old !== '' && known) return this.#useKnown(ref, rejected, { shared, old, known })
     const issuer = this.#options.issuers.get(provider)
     if (!found.facts.canRenew || !issuer) {
-      if (isLapsed(found.facts, this.#now) || found.entry.last_auth_error)
+      if (isLapsed(found.facts, this.#now) || isRejected(found.entry))
         throw unauthorized(signInExpired(displayName(provider)))
       return found.key === rejected ? null : found.key
     }

@@ -65,15 +65,12 @@ export const clientIdOf = (entry: Readonly<JsonObject>): string =>
 export const fingerprint = (token: string): string =>
   createHash('sha256').update(token).digest('hex').slice(0, 12)
 
-/** True when the issuer has rejected this refresh token. A new sign-in brings another one, which voids the mark. */
-const isRejected = (entry: Readonly<JsonObject>): boolean => {
-  const mark = asObject(entry.last_auth_error)
-  return (
-    mark.relogin_required === true &&
-    (mark.refresh_token_fp ?? fingerprint(refreshTokenOf(entry))) ===
-      fingerprint(refreshTokenOf(entry))
-  )
-}
+/**
+ * True when the issuer has rejected this refresh token. A new sign-in brings another one, which voids the mark; the host
+ * agent removes rejected tokens, so its marks have no fingerprint and may be older than the tokens.
+ */
+export const isRejected = (entry: Readonly<JsonObject>): boolean =>
+  asObject(entry.last_auth_error).refresh_token_fp === fingerprint(refreshTokenOf(entry))
 
 /** A portal other than the provider's own is another issuer, which must not get the token. */
 const isAtIssuer = (entry: Readonly<JsonObject>, tokenUrl: string): boolean => {
@@ -83,10 +80,12 @@ const isAtIssuer = (entry: Readonly<JsonObject>, tokenUrl: string): boolean => {
   )
 }
 
-const canRenew = (provider: string, entry: Readonly<JsonObject>): boolean => {
+const canRenew = (provider: string, entry: Readonly<JsonObject>, key: string): boolean => {
   const issuer = ISSUERS.get(provider)
   return (
     issuer !== undefined &&
+    // A renewal brings an access token. Keys that were exchanged for one are another matter.
+    key === tokensOf(entry).access_token &&
     refreshTokenOf(entry) !== '' &&
     clientIdOf(entry) !== '' &&
     isAtIssuer(entry, issuer.tokenUrl) &&
@@ -117,5 +116,5 @@ export const tokenFacts = (
   const isToken = [entry.agent_key, tokensOf(entry).access_token].includes(key)
   const isSignIn = refreshTokenOf(entry) !== '' || /^oauth/i.test(asString(entry.auth_type))
   if (!isToken || !isSignIn) return undefined
-  return { expiresAtMs: expiryOf(entry, key), canRenew: canRenew(provider, entry) }
+  return { expiresAtMs: expiryOf(entry, key), canRenew: canRenew(provider, entry, key) }
 }

@@ -115,6 +115,17 @@ for (const [name, provider, state] of [
     },
   ],
   [
+    'its key was exchanged for an access token',
+    'nous',
+    {
+      agent_key: 'minted-key',
+      agent_key_expires_at: '2026-01-01T00:00:00Z',
+      access_token: token(600),
+      refresh_token: 'refresh-0',
+      client_id: CLIENT,
+    },
+  ],
+  [
     'no client is named',
     CODEX,
     { tokens: { access_token: jwt({ exp: inSeconds(-5) }), refresh_token: 'refresh-0' } },
@@ -338,6 +349,12 @@ test('marks a rejected sign-in, asks for a new one, and does not send the token 
   )
   assert.ok(issuedIn(await signIns.keyFor(endpoint(context, access), false)))
   assert.is(authOf(context).providers[CODEX].last_auth_error, undefined)
+})
+
+test('an old mark of the host agent does not prevent the renewal of newer tokens', async context => {
+  const mark = { provider: CODEX, code: 'invalid_grant', relogin_required: true }
+  keep(context, codex(token(-10), { last_auth_error: mark }))
+  assert.is(issuedIn(await open(context).keyFor(endpoint(context, 'old'), false)), 1)
 })
 
 test('accepts the error form of OpenAI', async context => {
