@@ -150,7 +150,8 @@ export const createProvider = async (...script: Step[]): Promise<Scripted> => {
 const answer = async (res: ServerResponse, step: Step, path: string): Promise<void> => {
   const status = step.status ?? 200
   if (status !== 200 || step.body !== undefined) {
-    const text = typeof step.body === 'string' ? step.body : JSON.stringify(step.body ?? {})
+    const isRaw = typeof step.body === 'string' || Buffer.isBuffer(step.body)
+    const text = isRaw ? (step.body as string | Buffer) : JSON.stringify(step.body ?? {})
     res.writeHead(status, { 'content-type': 'application/json', ...step.headers })
     res.end(text)
     return

@@ -55,6 +55,9 @@ const FILTERED =
   /content[_ ](?:filter|management policy|moderation)|content filtering|flagged by moderation|(?:violat\w+|against) .{0,40}(?:content|usage) polic|ResponsibleAIPolicy|prohibited_content/i
 /** Daily quotas of Google last until the next day, regardless of the retry delay in the response. */
 const DAILY_QUOTA = /PerDay/
+/** The model wrote a call that the server could not parse (Groq, llama.cpp, Ollama): another attempt may be right. */
+const UNPARSED_CALL =
+  /tool_use_failed|failed_generation|failed to (?:call a function|parse (?:input|tool|function))|error parsing tool call/i
 const AUTH =
   /unauthorized|authentication|invalid[_ ](?:x-)?api[_ -]?key|incorrect api key|api key not valid|no cookie auth credentials|permission denied|forbidden|missing api key/i
 const MODEL =
@@ -72,6 +75,7 @@ const isTemporaryQuota = (text: string) => QUOTA.test(text) && TRANSIENT.test(te
 
 /** First match wins. Quota comes before rate limit, because waiting does not add credit. */
 const RULES: Rule[] = [
+  { type: 'error', retryable: true, when: ({ text }) => UNPARSED_CALL.test(text) },
   {
     type: 'error',
     retryable: false,

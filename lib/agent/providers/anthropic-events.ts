@@ -8,10 +8,11 @@ import {
   type JsonObject,
 } from '../../base/json.ts'
 import { ProviderFailure } from '../failure.ts'
+import { parseArguments } from '../tool-calls.ts'
 import type { ProviderDelta } from '../types.ts'
 import type { ResponseReader } from './stream-request.ts'
 import type { PositionedItem } from './content-order.ts'
-import { streamFailure } from './stream-failure.ts'
+import { throwErrorIn } from './stream-failure.ts'
 
 type Finish = Extract<ProviderDelta, { type: 'finish' }>['reason']
 
@@ -57,7 +58,11 @@ export const createAnthropicReader = (): ResponseReader => {
       const call = {
         kind: 'call' as const,
         index: calls++,
-        input: asObject(block.input),
+        // Some gateways encode the object.
+        input:
+          typeof block.input === 'string'
+            ? (parseArguments(block.input) ?? {})
+            : asObject(block.input),
         written: false,
       }
       open.set(index, call)
@@ -127,7 +132,7 @@ export const createAnthropicReader = (): ResponseReader => {
 
   const read = (event: unknown): ProviderDelta[] => {
     if (!isObject(event)) return []
-    if (event.error) throw streamFailure(event.error)
+    throwErrorIn(event)
     switch (event.type) {
       case 'message':
         return readWhole(event)

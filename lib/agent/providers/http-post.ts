@@ -1,4 +1,6 @@
 /** HTTP POST to a provider. Errors become `ProviderFailure` and never contain the API key. */
+import { pipeline, type Transform } from 'node:stream'
+import { constants, createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
 import type { Dispatcher } from 'undici'
 import { isObject } from '../../base/json.ts'
 import { messageOf } from '../../errors.ts'
@@ -20,11 +22,15 @@ export type PostOptions = {
   dispatcher?: Dispatcher | undefined
 }
 
+export type PostResponse = Pick<Dispatcher.ResponseData, 'headers'> & {
+  body: AsyncIterable<Buffer>
+}
+
 /**
  * Resolves with headers and body for a 2xx status, throws `ProviderFailure` for any other. Redirects are not followed,
  * because the key would be sent to an address that is not configured.
  */
-export const postJson = async (call: PostOptions): Promise<Dispatcher.ResponseData> => {
+export const postJson = async (call: PostOptions): Promise<PostResponse> => {
   // Imported with the first call: it would cost every start 0.1 s and 15 MB.
   const { request } = await import('undici')
   const answer = await request(call.url, {
@@ -42,7 +48,8 @@ export const postJson = async (call: PostOptions): Promise<Dispatcher.ResponseDa
     bodyTimeout: 0,
     ...(call.dispatcher && { dispatcher: call.dispatcher }),
   })
-  if (answer.statusCode >= 200 && answer.statusCode < 300) return answer
+  const body = decoded(answer)
+  if (answer.statusCode >= 200 && answer.statusCode < 300) return { headers: answer.headers, body }
   if (answer.statusCode >= 300 && answer.statusCode < 400) {
     answer.body.on('error', ignore).destroy()
     throw new ProviderFailure(
@@ -51,8 +58,31 @@ export const postJson = async (call: PostOptions): Promise<Dispatcher.ResponseDa
       { status: answer.statusCode },
     )
   }
-  const text = await readLimited(answer.body)
+  // The status says enough when the body cannot be read.
+  const text = await readLimited(body).catch(() => '')
   throw toFailure(answer.statusCode, text, answer.headers, call.secret)
+}
+
+/** Some proxies compress although it was not asked for. Each chunk is decoded as it arrives. */
+const decoded = ({ headers, body }: Dispatcher.ResponseData): AsyncIterable<Buffer> => {
+  const decoders: Readonly<Record<string, (() => Transform) | undefined>> = {
+    gzip: () => createGunzip({ flush: constants.Z_SYNC_FLUSH }),
+    deflate: () => createInflate({ flush: constants.Z_SYNC_FLUSH }),
+    br: () => createBrotliDecompress({ flush: constants.BROTLI_OPERATION_FLUSH }),
+  }
+  const create = decoders[String(headers['content-encoding'] ?? '').toLowerCase()]
+  // `pipeline` passes errors on to the reader, and closes the connection when the reader stops.
+  return create ? pipeline(body, create(), ignore) : body
+}
+
+/** A web page with status 200: usually the address lacks a path such as `/v1`, or a login page is in between. */
+export const notAnApi = (url: string, page: string): ProviderFailure => {
+  const title = errorMessageIn(page)
+  return new ProviderFailure(
+    'error',
+    `${hostOf(url)} responded with a web page${title === '' ? '' : ` (“${title}”)`}, not as an API. Check the provider’s address (model.base_url).`,
+    { retryable: false },
+  )
 }
 
 /** Errors of a discarded body do not matter. */

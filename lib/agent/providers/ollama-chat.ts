@@ -9,7 +9,7 @@ import { authHeaders } from './http-post.ts'
 import { createHttpProvider } from './http-provider.ts'
 import { type ChatMessage, type ChatShape, toChatMessages } from './openai-messages.ts'
 import type { Objection } from './quirks.ts'
-import { streamFailure } from './stream-failure.ts'
+import { throwErrorIn } from './stream-failure.ts'
 import type { ResponseReader, StreamOptions } from './stream-request.ts'
 import { createThinkSplitter } from './think-tags.ts'
 import { offeredTools } from './tool-limit.ts'
@@ -155,7 +155,7 @@ const createReader = (): ResponseReader => {
   return {
     read(event) {
       if (!isObject(event)) return []
-      if (event.error) throw streamFailure(event.error)
+      throwErrorIn(event)
       const message = asObject(event.message)
       const thought = asString(message.thinking)
       thinking += thought

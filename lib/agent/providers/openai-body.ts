@@ -115,7 +115,7 @@ const OBJECTIONS: { pattern: RegExp; quirk: Quirk; scope?: 'call' }[] = [
   },
   { pattern: /max_completion_tokens/i, quirk: 'old max_tokens' },
   { pattern: /missing.{0,20}thought_signature/i, quirk: 'blank signatures' },
-  { pattern: /reasoning_details|extra_content|signature/i, quirk: 'no details' },
+  { pattern: /reasoning_details|thinking_blocks|extra_content|signature/i, quirk: 'no details' },
   { pattern: /reasoning_content|messages?\W{0,3}\d+.{0,20}\breasoning\b/i, quirk: 'no thoughts' },
   {
     pattern:

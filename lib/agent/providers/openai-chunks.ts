@@ -11,23 +11,37 @@ import { isJsonObject } from '../tool-calls.ts'
 import { classify } from '../failure.ts'
 import type { ProviderDelta } from '../types.ts'
 import type { ResponseReader } from './stream-request.ts'
-import { streamFailure } from './stream-failure.ts'
+import { streamFailure, throwErrorIn } from './stream-failure.ts'
 import { createReasoningCollector } from './openai-reasoning.ts'
 import { createThinkSplitter } from './think-tags.ts'
 
 type Finish = Extract<ProviderDelta, { type: 'finish' }>['reason']
 type Usage = Extract<ProviderDelta, { type: 'usage' }>
 
+/** OpenAI's values, and those of Gemini, Mistral, GLM, TGI, and others behind the same format. */
 const REASONS: Record<string, Finish> = {
   stop: 'stop',
   eos: 'stop',
+  eos_token: 'stop',
   end_turn: 'stop',
   length: 'length',
   max_tokens: 'length',
+  max_output_tokens: 'length',
+  model_length: 'length',
   tool_calls: 'tool_calls',
+  tool_use: 'tool_calls',
   function_call: 'tool_calls',
   content_filter: 'content_filter',
+  safety: 'content_filter',
+  sensitive: 'content_filter',
+  prohibited_content: 'content_filter',
 }
+
+/**
+ * The response is void and worth another attempt: Gemini discarded a tool call (`MALFORMED_FUNCTION_CALL`), or the server gave up
+ * (`network_error` of GLM, `insufficient_system_resource` of DeepSeek, `abort` of vLLM).
+ */
+const BROKEN_OFF = /^error$|^abort|malformed|unexpected_tool_call|network_error|insufficient_system/
 
 /** Reader of one response. */
 export const createChunkReader = (): ResponseReader => {
@@ -45,10 +59,11 @@ export const createChunkReader = (): ResponseReader => {
       : isObject(choice.message)
         ? choice.message
         : {}
-    const reason = asString(choice.finish_reason)
-    if (reason === 'error')
-      throw classify({ message: 'The provider ended the response with an error.' })
-    if (reason !== '') finish = REASONS[reason.toLowerCase()] ?? 'other'
+    const reason = asString(choice.finish_reason).toLowerCase()
+    if (choice.error) throw streamFailure(choice.error)
+    if (BROKEN_OFF.test(reason))
+      throw classify({ message: `The provider ended the response early (${reason}).` })
+    if (reason !== '') finish = REASONS[reason] ?? 'other'
     const { thought, words } = readContent(delta.content)
     const reasoning = reasoningOf(delta) || thought
     hasText ||= words.trim() !== '' || asString(delta.refusal) !== ''
@@ -66,12 +81,12 @@ export const createChunkReader = (): ResponseReader => {
   return {
     read(chunk) {
       if (!isObject(chunk)) return []
-      if (chunk.error) throw streamFailure(chunk.error)
+      throwErrorIn(chunk)
       const figures = isObject(chunk.usage) ? chunk.usage : usageElsewhere(chunk)
       // Some servers send cumulative usage in every chunk: the last one counts.
       if (figures) usage = readUsage(figures)
-      const [choice] = asObjects(chunk.choices)
-      return choice ? readChoice(choice) : []
+      // One is asked for; GitHub Copilot puts the text into one and the calls into another.
+      return asObjects(chunk.choices).flatMap(readChoice)
     },
     // The end mark `[DONE]` is not a chunk and is handled by the caller.
     progress: () => (finish === null ? 'streaming' : 'finished'),
@@ -121,6 +136,7 @@ const readContent = (content: unknown): { thought: string; words: string } => {
 const reasoningOf = (delta: JsonObject): string =>
   asString(delta.reasoning_content) ||
   asString(delta.reasoning) ||
+  asString(delta.reasoning_text) ||
   asObjects(delta.reasoning_details)
     .map(detail => asString(detail.text) || asString(detail.summary))
     .join('')
@@ -170,7 +186,9 @@ const createCallTracker = (mark: (call: number, extra: unknown) => void) => {
       const added = { id: call.id === '' ? id : '', name: name === call.name ? '' : name }
       call.id ||= id
       call.name += added.name
-      call.written += written
+      // An empty object before the arguments is a placeholder of some gateways. Without arguments, it is the default.
+      const isPlaceholder = call.written === '' && written === '{}'
+      call.written = call.written === '{}' ? written || '{}' : call.written + written
       mark(at, delta.extra_content)
       return [
         {
@@ -178,7 +196,7 @@ const createCallTracker = (mark: (call: number, extra: unknown) => void) => {
           index: at,
           ...(added.id !== '' && { id: added.id }),
           ...(added.name !== '' && { name: added.name }),
-          ...(written !== '' && { arguments: written }),
+          ...(written !== '' && !isPlaceholder && { arguments: written }),
         },
       ]
     },

@@ -21,13 +21,25 @@ const grow = (known: JsonObject, piece: JsonObject): void => {
   }
 }
 
-/** Reasoning fields beside the content. Reasoning is returned under the name it was received. */
-const FIELDS = ['reasoning_content', 'reasoning'] as const
+/** A signed block of Claude behind LiteLLM: its text arrives in fragments, the last one with the signature. */
+const addBlock = (blocks: JsonObject[], piece: JsonObject): void => {
+  const last = blocks.at(-1)
+  if (last?.type !== 'thinking' || piece.type !== 'thinking' || asString(last.signature) !== '')
+    blocks.push({ ...piece })
+  else {
+    last.thinking = asString(last.thinking) + asString(piece.thinking)
+    last.signature = asString(piece.signature)
+  }
+}
+
+/** Reasoning fields beside the content, the last two of GitHub Copilot. Reasoning is returned under the name it was received. */
+const FIELDS = ['reasoning_content', 'reasoning', 'reasoning_text', 'reasoning_opaque'] as const
 type Field = (typeof FIELDS)[number]
 
 /** Collects provider state from the deltas of one response. */
 export const createReasoningCollector = () => {
   const details: JsonObject[] = []
+  const blocks: JsonObject[] = []
   const marks = new Map<number, JsonObject>()
   const thoughts: Partial<Record<Field, string>> = {}
   let part = ''
@@ -38,6 +50,7 @@ export const createReasoningCollector = () => {
         if (asString(delta[field]) !== '')
           thoughts[field] = (thoughts[field] ?? '') + asString(delta[field])
       part += thought
+      for (const piece of asObjects(delta.thinking_blocks)) addBlock(blocks, piece)
       for (const piece of asObjects(delta.reasoning_details)) {
         const last = details.at(-1)
         const isSame = last?.type === piece.type && last?.index === piece.index
@@ -50,9 +63,10 @@ export const createReasoningCollector = () => {
     },
     /** `inline`: reasoning before the text, including its tags. */
     end(inline: string): ProviderDelta[] {
-      const isEmpty = details.length + marks.size + Object.keys(thoughts).length === 0
+      const isEmpty =
+        details.length + blocks.length + marks.size + Object.keys(thoughts).length === 0
       if (isEmpty && inline === '' && part === '') return []
-      const item = { details, marks: Object.fromEntries(marks), thoughts, part, inline }
+      const item = { details, blocks, marks: Object.fromEntries(marks), thoughts, part, inline }
       return [{ type: 'provider_state', item: { ...item, chars: 0, calls: 0 } }]
     },
   }
@@ -65,7 +79,10 @@ export type ReturnedFields = {
   tool_calls?: ToolCall[]
   reasoning_content?: string
   reasoning?: string
+  reasoning_text?: string
+  reasoning_opaque?: string
   reasoning_details?: JsonObject[]
+  thinking_blocks?: JsonObject[]
 }
 
 export type ReturnOptions = {
@@ -84,6 +101,7 @@ export const returnedFields = (
   if (!providerState) return {}
   const items = providerState.items.map(asObject)
   const details = shape.details ? items.flatMap(item => asObjects(item.details)) : []
+  const blocks = shape.details ? items.flatMap(item => asObjects(item.blocks)) : []
   const thoughts = shape.thoughts ? thoughtsOf(items, details.length > 0) : {}
   const whole = shape.thoughts && typeof content === 'string' ? contentOf(items, content) : content
   return {
@@ -91,6 +109,7 @@ export const returnedFields = (
     ...thoughts,
     ...(tool_calls && shape.details && { tool_calls: marked(tool_calls, items, providerState) }),
     ...(details.length > 0 && { reasoning_details: details }),
+    ...(blocks.length > 0 && { thinking_blocks: blocks }),
   }
 }
 

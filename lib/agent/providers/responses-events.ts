@@ -10,7 +10,7 @@ import {
 import { classify } from '../failure.ts'
 import type { ProviderDelta } from '../types.ts'
 import type { ResponseReader } from './stream-request.ts'
-import { streamFailure } from './stream-failure.ts'
+import { streamFailure, throwErrorIn } from './stream-failure.ts'
 
 type Finish = Extract<ProviderDelta, { type: 'finish' }>['reason']
 
@@ -67,10 +67,7 @@ export const createResponsesReader = (): ResponseReader => {
   const complete = (key: unknown, whole: JsonObject): ProviderDelta[] => {
     const item = itemAt(key)
     if (whole.type === 'function_call')
-      return [
-        ...startCall(item, whole),
-        ...addArguments(item, rest(asString(whole.arguments), item.text)),
-      ]
+      return [...startCall(item, whole), ...addArguments(item, rest(argumentsOf(whole), item.text))]
     if (whole.type === 'reasoning') {
       const thoughts = [...asObjects(whole.summary), ...asObjects(whole.content)].map(part =>
         asString(part.text),
@@ -148,7 +145,7 @@ export const createResponsesReader = (): ResponseReader => {
         return itemAt(key).named ? addArguments(itemAt(key), delta) : []
       case 'response.function_call_arguments.done': {
         const item = itemAt(key)
-        return item.named && item.text === '' ? addArguments(item, asString(event.arguments)) : []
+        return item.named && item.text === '' ? addArguments(item, argumentsOf(event)) : []
       }
       case 'response.output_item.done':
         return complete(key, asObject(event.item))
@@ -159,7 +156,7 @@ export const createResponsesReader = (): ResponseReader => {
       default:
         // A whole response, or an error with status 200.
         if (event.object === 'response' || Array.isArray(event.output)) return end(event)
-        if (event.error) throw streamFailure(event.error)
+        throwErrorIn(event)
         return []
     }
   }
@@ -174,6 +171,10 @@ export const createResponsesReader = (): ResponseReader => {
     ],
   }
 }
+
+/** Text in the API; an object at some servers. */
+const argumentsOf = ({ arguments: given }: JsonObject): string =>
+  isObject(given) ? JSON.stringify(given) : asString(given)
 
 /** The whole text of an item, unless it was streamed already. */
 const rest = (all: string, emitted: string): string => (emitted === '' ? all : '')

@@ -1,5 +1,5 @@
-/** Classifies an error object inside a stream like an error response with a status. */
-import { asObject } from '../../base/json.ts'
+/** Error objects inside a response with status 200, classified like error responses with a status. */
+import { asCount, asObject, asString, type JsonObject } from '../../base/json.ts'
 import { classify, type ProviderFailure, statusOfErrorName } from '../failure.ts'
 import { errorMessageIn } from './http-post.ts'
 
@@ -15,4 +15,17 @@ export const streamFailure = (error: unknown): ProviderFailure => {
     message: message === '' ? 'The provider reports an error.' : message,
     text: json,
   })
+}
+
+/**
+ * Throws the error in an event or document, in any of the shapes that servers use. Sources: the OpenAI and Anthropic APIs
+ * (`error`), vLLM (`object: "error"`), FastAPI servers (`detail`), MiniMax (`base_resp`).
+ */
+export const throwErrorIn = (event: JsonObject): void => {
+  if (event.error) throw streamFailure(event.error)
+  if (event.type === 'error' || event.object === 'error') throw streamFailure(event)
+  if (event.choices === undefined && asString(event.detail) !== '')
+    throw streamFailure(event.detail)
+  const { status_code: code, status_msg: message } = asObject(event.base_resp)
+  if (asCount(code) > 0) throw classify({ message: asString(message) || `Error ${code}` })
 }

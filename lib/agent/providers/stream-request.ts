@@ -3,7 +3,14 @@ import { createParser } from 'eventsource-parser'
 import type { Dispatcher } from 'undici'
 import { ProviderFailure } from '../failure.ts'
 import type { ProviderDelta, ProviderRequest } from '../types.ts'
-import { redactKey, hostOf, toNetworkFailure, postJson } from './http-post.ts'
+import {
+  hostOf,
+  notAnApi,
+  type PostResponse,
+  postJson,
+  redactKey,
+  toNetworkFailure,
+} from './http-post.ts'
 
 export type StreamOptions = {
   /** Milliseconds without data after which the stream is aborted; 0: never. */
@@ -72,7 +79,7 @@ export async function* streamRequest(
       dispatcher: options.dispatcher,
     })
     isFramed = 'content-length' in answer.headers || 'transfer-encoding' in answer.headers
-    for await (const data of events(answer.body, String(answer.headers['content-type'] ?? ''))) {
+    for await (const data of events(answer, url)) {
       if (data === '[DONE]') closed = true
       else if (progress() !== 'complete' && data !== null)
         for (const event of parseEvents(data, url)) yield* reader.read(event)
@@ -114,9 +121,10 @@ const isLoopback = (baseUrl: string): boolean =>
 
 /** Data of each event; null when bytes completed none, which still resets the timeout. Servers that ignore `stream` send one document. */
 async function* events(
-  body: AsyncIterable<Buffer>,
-  contentType: string,
+  { headers, body }: PostResponse,
+  url: string,
 ): AsyncGenerator<string | null> {
+  const contentType = String(headers['content-type'] ?? '')
   if (/ndjson/.test(contentType)) return yield* lines(body)
   const reader = createSseReader()
   const plain: Buffer[] = []
@@ -124,6 +132,8 @@ async function* events(
   let size = 0
   for await (const bytes of body) {
     // Some servers send a wrong content type; the first character is reliable.
+    if (isPlain === null && /^\s*<(?:!doctype|html)/i.test(bytes.toString('latin1')))
+      throw notAnApi(url, bytes.toString('utf8'))
     isPlain ??= /^\s*\{/.test(bytes.toString('latin1')) || /\bjson\b/.test(contentType)
     const ready = isPlain ? [] : reader.feed(bytes)
     if (ready.length === 0) yield null
@@ -195,7 +205,13 @@ const createSseReader = () => {
   const decoder = new TextDecoder()
   const parser = createParser({
     maxBufferSize: MAX_EVENT_CHARS,
-    onEvent: event => ready.push(event.data),
+    onEvent: ({ event, data }) =>
+      // Some servers report an error in plain text.
+      ready.push(
+        event === 'error' && !data.trimStart().startsWith('{')
+          ? JSON.stringify({ error: { message: data } })
+          : data,
+      ),
   })
   const drain = () => {
     const events = ready
