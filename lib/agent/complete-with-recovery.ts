@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import { complete, type Reply } from './complete.ts'
 import { mergeSummaries } from './compress.ts'
+import { wrapCalls } from './deferred-calls.ts'
 import { ProviderFailure } from './failure.ts'
 import { providerFor } from './providers/registry.ts'
 import { repairHistory } from './repair-history.ts'
@@ -123,7 +124,7 @@ const toWireMessages = (run: Run, withTools: boolean): ProviderRequest['messages
       ? []
       : [{ role: 'system' as const, content: run.request.system }]),
     ...(run.request.prefill ?? []),
-    ...mergeSummaries(repairHistory(run.messages)).map(
+    ...mergeSummaries(wrapCalls(repairHistory(run.messages))).map(
       ({ id: _, position: __, summary: ___, providerState, ...wire }) =>
         providerState?.endpointKey === endpointKey ? { ...wire, providerState } : wire,
     ),

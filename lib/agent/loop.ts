@@ -4,6 +4,7 @@ import { messageOf } from '../errors.ts'
 import type { ToolCall } from '../schema/message.ts'
 import type { Reply } from './complete.ts'
 import { completeWithRecovery, endpointKeyOf } from './complete-with-recovery.ts'
+import { unwrapCall } from './deferred-calls.ts'
 import { ProviderFailure, toFailure } from './failure.ts'
 import { parseInlineMarkup } from './inline-tool-calls.ts'
 import { raceAbort } from './retry.ts'
@@ -92,7 +93,8 @@ const runStep = async (run: Run, withTools: boolean): Promise<ToolCall[]> => {
   const toolNames = run.request.tools.map(tool => tool.name)
   const reply =
     run.endpoint.apiMode === 'chat_completions' ? parseInlineMarkup(received, toolNames) : received
-  const normalized = withTools ? normalizeCalls(reply.calls, toolNames, run.callIds, messageId) : []
+  const unwrapped = reply.calls.map(call => unwrapCall(call, toolNames))
+  const normalized = withTools ? normalizeCalls(unwrapped, toolNames, run.callIds, messageId) : []
   const calls = normalized.map(({ call }) => call)
   run.text = reply.text
   const message = toMessage(run, messageId, reply, calls)

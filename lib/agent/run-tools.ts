@@ -2,6 +2,7 @@
 import { messageOf } from '../errors.ts'
 import type { ToolCall } from '../schema/message.ts'
 import { coerceArguments, parseArguments } from './tool-calls.ts'
+import { describeTools } from './tool-schema.ts'
 import { resultLimits, truncateResult } from './long-result.ts'
 import { type DirectoryInstructions, withInstructions } from './nested-instructions.ts'
 import { raceAbort } from './retry.ts'
@@ -103,7 +104,9 @@ const prepare = (call: ToolCall, tools: readonly Tool[]): Prepared => {
   const tool = tools.find(candidate => candidate.name === name) ?? null
   const entry = { call, tool, args: args ?? {}, input: undefined, preview: null, files: [] }
   if (!tool) {
-    const names = tools.map(candidate => candidate.name).join(', ')
+    const names = describeTools(tools)
+      .map(candidate => candidate.name)
+      .join(', ')
     return {
       ...entry,
       rejection: errorResult(`There is no tool "${name}". Available tools: ${names}`),

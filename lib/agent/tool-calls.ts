@@ -4,8 +4,8 @@ import { isObject, isObjectOrArray } from '../base/json.ts'
 import type { ToolCall } from '../schema/message.ts'
 import { repairJson } from './repair-json.ts'
 
-/** A call as received. */
-export type RawCall = { id: string; name: string; arguments: string }
+/** A call as received. `via`: see `ToolCall`. */
+export type RawCall = { id: string; name: string; arguments: string; via?: string }
 
 const simplified = (name: string) => name.toLowerCase().replace(/[^a-z0-9]/g, '')
 
@@ -30,7 +30,7 @@ export const normalizeCalls = (
   messageId: string,
 ): NormalizedCall[] => {
   const seen = new Map<string, NormalizedCall>()
-  for (const [at, { id, name, arguments: text }] of raw.entries()) {
+  for (const [at, { id, name, arguments: text, via }] of raw.entries()) {
     const tool = repairName(name.trim(), known)
     const written = text.trim() === '' ? '{}' : text
     const same = `${tool}\n${written}`
@@ -45,6 +45,7 @@ export const normalizeCalls = (
       id: unique,
       type: 'function',
       function: { name: tool, arguments: written },
+      ...(via !== undefined && { via }),
     }
     seen.set(same, { call, sources: [at] })
   }

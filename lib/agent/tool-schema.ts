@@ -65,7 +65,7 @@ const withoutNull = (schema: unknown): unknown => {
   const { anyOf, ...rest } = asObject(schema)
   if (!Array.isArray(anyOf)) return schema
   const [only, ...more] = anyOf.filter(option => asObject(option).type !== 'null')
-  return isObject(only) && more.length === 0 ? { ...only, ...rest } : schema
+  return isObject(only) && more.length === 0 ? withoutNull({ ...only, ...rest }) : schema
 }
 
 const compact = (schema: unknown): unknown => {
@@ -102,4 +102,6 @@ export const describeTool = (tool: Tool): ToolDescription => {
   return description
 }
 
-export const describeTools = (tools: readonly Tool[]): ToolDescription[] => tools.map(describeTool)
+/** Those that the model gets; deferred ones it has to find. */
+export const describeTools = (tools: readonly Tool[]): ToolDescription[] =>
+  tools.filter(({ deferred }) => !deferred).map(describeTool)

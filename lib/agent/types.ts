@@ -206,6 +206,10 @@ export type Tool<I extends z.ZodType = z.ZodType> = {
   /** Description for the model. */
   summary: string
   input: I
+  /** The MCP server it belongs to. */
+  server?: string
+  /** Not described to the model, which finds it with `tool_search`. */
+  deferred?: true
   /** JSON Schema for the model, instead of the one derived from `input`; MCP tools bring their own. */
   parameters?: Readonly<Record<string, unknown>>
   /** `read` calls of one batch run in parallel, all others sequentially in source order. */

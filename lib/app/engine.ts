@@ -40,6 +40,7 @@ import { controlFiles, ownPorts } from '../turn-context/control-files.ts'
 import { createGrants, type Grants } from '../turn-context/grants.ts'
 import { createTurnContextFactory, type TurnContextOptions } from '../turn-context/turn-context.ts'
 import { homeTools } from '../turn-context/home-tools.ts'
+import { createMcpToolList } from '../turn-context/mcp-tool-list.ts'
 import { mcpTools } from '../turn-context/mcp-tools.ts'
 import { createSessionWarnings } from '../turn-context/session-warnings.ts'
 import { createPrefill } from '../turn-context/prefill-messages.ts'
@@ -172,19 +173,22 @@ export const createEngine = async (options: EngineOptions): Promise<Engine> => {
       redact,
       warnServer: createSessionWarnings('window', redact, options.onWarning),
       warnReduced: createSessionWarnings('window', redact, options.onWarning),
-      toolsFor: createTurnTools([
-        codeTools,
-        homeTools({
-          skills,
-          sessions,
-          hostSessions,
-          redact,
-          dispatcher,
-          auxiliaryFor,
-          cronOf: home => createCronStore(options.cron().of(home)),
-        }),
-        mcpTools(mcp, redact, options.onWarning),
-      ]),
+      toolsFor: createTurnTools({
+        sources: [
+          codeTools,
+          homeTools({
+            skills,
+            sessions,
+            hostSessions,
+            redact,
+            dispatcher,
+            auxiliaryFor,
+            cronOf: home => createCronStore(options.cron().of(home)),
+          }),
+        ],
+        mcp: mcpTools(mcp, redact, options.onWarning),
+        mcpToolList: createMcpToolList({ sessions, promptCache: options.promptCache }),
+      }),
       promptFor: wrapPrompt(
         createSystemPrompt({
           surface: options.surface,

@@ -141,7 +141,9 @@ export const createSessionRecorder = ({ file, addon, now, onError }: SessionReco
           content: textOf(content),
           tool_call_id: tool_call_id ?? null,
           tool_name: tool_call_id === undefined ? null : (callNames.get(tool_call_id) ?? null),
-          tool_calls: calls.length > 0 ? JSON.stringify(calls) : null,
+          // The host agent knows no `via`, and some providers reject unknown keys.
+          tool_calls:
+            calls.length > 0 ? JSON.stringify(calls.map(({ via: _, ...call }) => call)) : null,
           timestamp,
           finish_reason:
             role !== 'assistant' ? null : calls.length > 0 ? TOOL_CALLS_REASON : 'stop',

@@ -72,10 +72,14 @@ const requestApproval = async (
   }
 }
 
+/** By name: some servers list their tools in another order each time they start, which would change the prompt. */
+const byName = (a: { name: string }, b: { name: string }): number => (a.name < b.name ? -1 : 1)
+
 const createTool = (find: FindServer, server: string, listed: ListedTool, name: string): Tool => {
   const label = `${server}/${listed.name}`
   return {
     name,
+    server,
     summary: listed.description,
     input: anything,
     parameters: listed.parameters,
@@ -101,12 +105,14 @@ const createTool = (find: FindServer, server: string, listed: ListedTool, name: 
 
 const createReadTool = <I extends z.ZodType>(tool: {
   name: string
+  server: string
   summary: string
   input: I
   label: string
   run: (ctx: ToolContext, input: z.output<I>) => Promise<string>
 }): Tool => ({
   name: tool.name,
+  server: tool.server,
   summary: tool.summary,
   input: tool.input,
   kind: 'read',
@@ -117,6 +123,7 @@ const createReadTool = <I extends z.ZodType>(tool: {
 const resourceTools = (find: FindServer, server: string, taken: Set<string>): Tool[] => [
   createReadTool({
     name: toolName(server, 'list_resources', taken),
+    server,
     summary: `List the resources of the MCP server "${server}": their uri, name and type.`,
     input: z.object({}),
     label: `${server}/list_resources`,
@@ -135,6 +142,7 @@ const resourceTools = (find: FindServer, server: string, taken: Set<string>): To
   }),
   createReadTool({
     name: toolName(server, 'read_resource', taken),
+    server,
     summary: `Read one resource of the MCP server "${server}".`,
     input: z.object({ uri: z.string().min(1) }),
     label: `${server}/read_resource`,
@@ -148,6 +156,7 @@ const resourceTools = (find: FindServer, server: string, taken: Set<string>): To
 const promptTools = (find: FindServer, server: string, taken: Set<string>): Tool[] => [
   createReadTool({
     name: toolName(server, 'list_prompts', taken),
+    server,
     summary: `List the prompts of the MCP server "${server}" and the arguments they take.`,
     input: z.object({}),
     label: `${server}/list_prompts`,
@@ -164,6 +173,7 @@ const promptTools = (find: FindServer, server: string, taken: Set<string>): Tool
   }),
   createReadTool({
     name: toolName(server, 'get_prompt', taken),
+    server,
     summary: `Get one prompt of the MCP server "${server}", filled in with its arguments.`,
     input: z.object({
       name: z.string().min(1),
@@ -186,6 +196,7 @@ export const createMcpTools = (servers: readonly McpServer[], find: FindServer):
     return [
       ...found.tools
         .filter(tool => isToolEnabled(filter, tool.name))
+        .toSorted(byName)
         .map(tool => createTool(find, name, tool, toolName(name, tool.name, taken))),
       ...(found.resources && filter.resources ? resourceTools(find, name, taken) : []),
       ...(found.prompts && filter.prompts ? promptTools(find, name, taken) : []),

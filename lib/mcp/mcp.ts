@@ -24,6 +24,8 @@ export type HomeTools = {
   tools: readonly Tool[]
   /** A sentence for each server that the turn cannot use. */
   warnings: readonly string[]
+  /** The names of those servers. */
+  missing: readonly string[]
 }
 
 const TURN_WAIT_MS = 10_000
@@ -103,7 +105,7 @@ export const createMcp = ({
     /** A failing server is a warning, never a rejection. */
     async tools(home: Home, signal: AbortSignal): Promise<HomeTools> {
       if (home.settings().mcp_servers === undefined && !homes.has(home.dir))
-        return { tools: [], warnings: [] }
+        return { tools: [], warnings: [], missing: [] }
       const { servers, bad } = sync(home)
       await Promise.all(servers.map(server => server.ensureStarted(turnWaitMs, signal)))
       return {
@@ -115,6 +117,9 @@ export const createMcp = ({
           ...bad.map(({ name, problem }) => `The MCP server "${name}" cannot be used: ${problem}`),
           ...servers.flatMap(warningOf),
         ],
+        missing: servers
+          .filter(server => server.state() !== 'ready')
+          .map(({ config }) => config.name),
       }
     },
 

@@ -197,7 +197,7 @@ export const mapping = <T extends z.ZodType>(entry: T, meta: Omit<FieldMeta, 'de
     .record(z.string(), entry as unknown as z.ZodType<NonNullable<z.output<T>>>)
     .meta({ ...meta, default: '' } satisfies FieldMeta)
 
-/** `shorthand`: `checkpoints: false` means `checkpoints: {enabled: false}`. */
+/** `shorthand`: `checkpoints: false` means `checkpoints: {enabled: false}`, and `tool_search: auto` likewise. */
 export const section = <S extends z.ZodRawShape>(shape: S, shorthand?: keyof S & string) =>
   z.object(shape).meta({ shorthand })
 
@@ -211,8 +211,9 @@ const toSection = (schema: z.ZodObject, value: unknown): JsonObject | undefined 
   if (isObject(value)) return value
   if (isAbsent(value)) return {}
   const shorthand = shorthandOf(schema)
-  const isOn = shorthand === undefined ? undefined : yamlFlag(value)
-  return shorthand !== undefined && isOn !== undefined ? { [shorthand]: isOn } : undefined
+  if (shorthand === undefined) return undefined
+  const said = yamlFlag(value) ?? (typeof value === 'string' ? value : undefined)
+  return said === undefined ? undefined : { [shorthand]: said }
 }
 
 type Walk = (schema: z.ZodType, value: unknown, path: string) => unknown

@@ -202,6 +202,25 @@ const tools = {
       tools: 'Filter: `include`, `exclude`, `resources`, `prompts`.',
     },
   }),
+  tools: section({
+    tool_search: section(
+      {
+        enabled: word(
+          ['auto', 'on', 'off'],
+          'auto',
+          'Describe the tools of MCP servers to the model only when it looks for them. `auto`: when they are more than 40, or their descriptions longer than 8,000 tokens or than `threshold_pct`.',
+        ),
+        threshold_pct: number(
+          10,
+          'Percent of the context window that their descriptions may take.',
+          {
+            max: 100,
+          },
+        ),
+      },
+      'enabled',
+    ),
+  }),
   terminal: section({
     cwd: text('Default workspace; `.` says nothing.'),
     env_passthrough: texts('Secret variables that programs may see. Others are removed.'),

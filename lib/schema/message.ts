@@ -7,6 +7,8 @@ export const ToolCall = z
     type: z.literal('function'),
     /** `arguments` is JSON text, exactly as the model sent it. */
     function: z.looseObject({ name: z.string(), arguments: z.string() }),
+    /** The tool through which the model made the call (`call_tool`); absent: it called the tool itself. */
+    via: z.string().exactOptional(),
   })
   .meta({ id: 'ToolCall' })
 export type ToolCall = z.infer<typeof ToolCall>

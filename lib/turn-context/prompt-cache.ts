@@ -1,6 +1,7 @@
 /**
- * System prompts by session, `<state>/cache/prompts/<session>.json`, so that a session's prompt is the same after a restart.
- * Not part of the transcript: never exported or shown. Safe to delete; prompts are rebuilt.
+ * What a session sends before its messages, so that it is the same after a restart: the system prompt
+ * (`<state>/cache/prompts/<session>.json`) and the tools of its MCP servers (`<session>.tools.json`).
+ * Not part of the transcript: never exported or shown. Safe to delete; both are rebuilt.
  */
 import { readdirSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -24,6 +25,15 @@ const Stored = z.object({
 /** `files`: the instruction files in the text. */
 export type BuiltPrompt = { text: string; files: readonly string[] }
 
+/** The tools of MCP servers as they were sent. `catalog`: see `mcp-tool-list.ts`. */
+const StoredTools = z.object({
+  v: z.literal(1),
+  basis: z.string(),
+  tools: z.array(z.object({ name: z.string(), description: z.string(), parameters: z.json() })),
+  catalog: z.string().nullable(),
+})
+export type StoredTools = Pick<z.output<typeof StoredTools>, 'tools' | 'catalog'>
+
 /** A session idle for longer gets a new prompt. */
 const MAX_AGE_MS = 14 * 24 * 3_600_000
 
@@ -38,14 +48,33 @@ export const createPromptCache = ({
   log: (line: string, extra?: Record<string, unknown>) => void
   nowMs?: () => number
 }) => {
-  const pathOf = (sessionId: string) => join(dir, `${sessionId}.json`)
+  const promptPath = (sessionId: string) => join(dir, `${sessionId}.json`)
+  const toolsPath = (sessionId: string) => join(dir, `${sessionId}.tools.json`)
 
-  const read = (sessionId: string): z.output<typeof Stored> | null => {
+  /** Null when it is missing, malformed, or for another basis. */
+  const read = <S extends z.ZodType<{ basis: string }>>(
+    schema: S,
+    path: string,
+    basis: string,
+  ): z.output<S> | null => {
     try {
-      return Stored.parse(JSON.parse(readWholeText(pathOf(sessionId))))
+      const stored = schema.parse(JSON.parse(readWholeText(path)))
+      return stored.basis === basis ? stored : null
     } catch {
       // Missing or malformed: rebuild it.
       return null
+    }
+  }
+
+  const write = (sessionId: string, path: string, value: Record<string, unknown>): void => {
+    try {
+      replaceText(path, JSON.stringify({ v: 1, ...value }))
+    } catch (error) {
+      // A full disk must not fail the turn.
+      log('could not cache the prompt of a session', {
+        session_id: sessionId,
+        error: messageOf(error),
+      })
     }
   }
 
@@ -56,21 +85,21 @@ export const createPromptCache = ({
       basis: string,
       build: () => Promise<BuiltPrompt>,
     ): Promise<BuiltPrompt> {
-      const cached = read(sessionId)
-      if (cached?.basis === basis) return cached
+      const cached = read(Stored, promptPath(sessionId), basis)
+      if (cached) return cached
       const built = await build()
-      try {
-        replaceText(pathOf(sessionId), JSON.stringify({ v: 1, basis, ...built }))
-      } catch (error) {
-        // A full disk must not fail the turn.
-        log('could not cache the prompt of a session', {
-          session_id: sessionId,
-          error: messageOf(error),
-        })
-      }
+      write(sessionId, promptPath(sessionId), { basis, ...built })
       return built
     },
-    delete: (sessionId: string): void => rmSync(pathOf(sessionId), { force: true }),
+    /** The tools that were sent; null if there are none for this basis. */
+    tools: (sessionId: string, basis: string): StoredTools | null =>
+      read(StoredTools, toolsPath(sessionId), basis),
+    saveTools: (sessionId: string, basis: string, sent: StoredTools): void =>
+      write(sessionId, toolsPath(sessionId), { basis, ...sent }),
+    delete(sessionId: string): void {
+      for (const path of [promptPath(sessionId), toolsPath(sessionId)])
+        rmSync(path, { force: true })
+    },
     /** Removes entries older than 14 days. */
     sweep(): void {
       try {

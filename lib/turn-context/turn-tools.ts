@@ -2,6 +2,7 @@
 import { createToolbox } from '../agent/tools/toolbox.ts'
 import { toolsetOf } from '../agent/toolsets.ts'
 import type { Tool } from '../agent/types.ts'
+import type { McpOffer, McpToolList } from './mcp-tool-list.ts'
 import type { TurnScope } from './turn-scope.ts'
 import { type ToolsetSelection, selectToolsets } from './enabled-toolsets.ts'
 
@@ -17,14 +18,33 @@ const isSelected = ({ name }: Tool, { toolsets, allowsTool }: ToolsetSelection):
   return toolset === undefined ? allowsTool(name) : toolsets.has(toolset)
 }
 
+/** The tools of the MCP servers. */
+export type McpSource = (scope: TurnScope) => Promise<McpOffer>
+
+export type TurnToolsOptions = {
+  sources: readonly ToolSource[]
+  mcp: McpSource
+  /** Decides which of those are described to the model. */
+  mcpToolList: McpToolList
+}
+
 export const createTurnTools =
-  (sources: readonly ToolSource[]) =>
+  ({ sources, mcp, mcpToolList }: TurnToolsOptions) =>
   async (scope: TurnScope): Promise<readonly Tool[]> => {
-    const bound = await Promise.all(sources.map(source => source(scope)))
+    const [offer, ...bound] = await Promise.all([
+      mcp(scope),
+      ...sources.map(source => source(scope)),
+    ])
     const selection = selectToolsets(scope.config, scope.meta.enabled_toolsets)
     const { timeout: timeoutS, persistent_shell: isPersistent } = scope.config.terminal
-    const own = createToolbox({ timeoutS, isPersistent })
-    const all = [...own, ...bound.flat()].filter(tool => isSelected(tool, selection))
+    const toolbox = createToolbox({ timeoutS, isPersistent })
+    const own = [...toolbox, ...bound.flat()].filter(tool => isSelected(tool, selection))
+    const chosen = mcpToolList(scope, {
+      ...offer,
+      tools: offer.tools.filter(tool => isSelected(tool, selection)),
+      missing: offer.missing.filter(selection.mcp),
+    })
+    const all = [...own, ...chosen]
     if (!scope.unattended) return all
     return all.filter(
       ({ kind, name }) => kind !== 'ask' && !ATTENDED_ONLY.has(toolsetOf(name) ?? ''),

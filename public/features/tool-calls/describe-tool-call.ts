@@ -101,6 +101,11 @@ const words: Readonly<Record<string, (args: Args) => ToolDescription>> = {
     object: quoted(args.query),
     code: false,
   }),
+  tool_search: args => ({
+    ...verb('search', t('verb.tools'), t('verb.tools.now')),
+    object: quoted(args.query),
+    code: false,
+  }),
   skill_view: args => ({
     ...verb('star', t('verb.skill'), t('verb.skill.now')),
     object: text(args.name),

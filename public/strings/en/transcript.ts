@@ -87,6 +87,8 @@ export const enTranscript = {
   'verb.planning': 'Updating the plan',
   'verb.memory': 'Updated memory',
   'verb.memory.now': 'Updating memory',
+  'verb.tools': 'Searched tools for',
+  'verb.tools.now': 'Searching tools for',
   'verb.sessions': 'Searched chats for',
   'verb.sessions.now': 'Searching chats for',
   'verb.skill': 'Read skill',

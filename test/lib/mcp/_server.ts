@@ -1,5 +1,5 @@
 /** An MCP server that behaves as badly as its argument says; run as a program of its own by the tests beside it. */
-import { appendFileSync } from 'node:fs'
+import { appendFileSync, existsSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 
 type Message = { id?: number; method?: string; params?: Record<string, unknown> }
@@ -18,7 +18,62 @@ const tool = (name: string, more: object = {}) => ({ name, inputSchema: object, 
 
 const state = { extra: false, calls: 0 }
 
+const ACTIONS = [
+  'list',
+  'get',
+  'create',
+  'update',
+  'delete',
+  'search',
+  'archive',
+  'assign',
+  'export',
+  'watch',
+]
+const THINGS = [
+  'issue',
+  'pull_request',
+  'branch',
+  'release',
+  'milestone',
+  'workflow',
+  'comment',
+  'label',
+  'team',
+  'package',
+  'secret',
+  'deployment',
+  'discussion',
+]
+
+/** As many tools as `wide:<count>` says, with descriptions and parameters like those of real servers. */
+const wideTools = (count: number) =>
+  THINGS.flatMap(thing =>
+    ACTIONS.map(action => {
+      const text = (description: string) => ({ type: 'string', title: 'Text', description })
+      const properties = {
+        owner: text('Account that owns the repository. Not case-sensitive.'),
+        repo: text('Name of the repository without the .git extension.'),
+        [`${thing}_id`]: text(`Identifier of the ${thing}, as list_${thing} returns it.`),
+        per_page: { type: 'integer', minimum: 1, maximum: 100, default: 30, title: 'Per Page' },
+        note: { anyOf: [{ type: 'string' }, { type: 'null' }], default: null, title: 'Note' },
+      }
+      return tool(`${action}_${thing}`, {
+        description: `Use this to ${action} a ${thing.replace('_', ' ')} of a repository. Returns the result as JSON with its id, state, author and dates.`,
+        inputSchema: {
+          $schema: 'http://json-schema.org/draft-07/schema#',
+          type: 'object',
+          additionalProperties: false,
+          properties,
+          required: ['owner', 'repo'],
+        },
+        ...(action === 'delete' && { annotations: { destructiveHint: true } }),
+      })
+    }),
+  ).slice(0, count)
+
 const toolsNow = () => {
+  if (manner.startsWith('wide:')) return wideTools(Number(manner.slice(5)))
   if (manner === 'wrong')
     return [tool('good'), { name: 7 }, { description: 'nameless' }, tool('good'), 'words', null]
   if (manner === 'many') return Array.from({ length: 300 }, (_, n) => tool(`tool-${n}`))
@@ -114,6 +169,11 @@ const receive = (message: Message & { result?: unknown }) => {
   }
 }
 
+// `gate`: works while a file of this name exists.
+if (manner === 'gate' && !existsSync(process.argv[4] ?? '')) {
+  process.stderr.write('the gate is closed\n')
+  process.exit(2)
+}
 if (manner === 'exit') {
   process.stderr.write('no license found\n')
   process.exit(2)

@@ -108,7 +108,7 @@ const gone = (pid: number): Promise<void> => until(() => !isAlive(pid))
 // ── What cannot be used ─────────────────────────────────────────────────────────────────────────────────────────────
 
 test('without servers nothing is loaded; an invalid entry is reported', async ({ mcp, dir }) => {
-  assert.equal(await ask(mcp, homeOf(dir, 'none', {})), { tools: [], warnings: [] })
+  assert.equal(await ask(mcp, homeOf(dir, 'none', {})), { tools: [], warnings: [], missing: [] })
   const home = homeOf(dir, 'bad', {
     empty: {},
     words: 'npx something',

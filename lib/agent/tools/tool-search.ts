@@ -1,0 +1,79 @@
+/** Tools: find tools that are not described to the model, and call them. See `deferred-calls.ts`. */
+import { z } from 'zod'
+import { CALL_TOOL, TOOL_SEARCH } from '../deferred-calls.ts'
+import { rankTools } from '../rank-tools.ts'
+import { describeTool } from '../tool-schema.ts'
+import type { Tool } from '../types.ts'
+
+const SearchInput = z.object({
+  query: z.string().trim().min(1).max(500).describe('Words about what the tool does, or its name.'),
+  max_results: z.int().min(1).max(20).default(5),
+})
+
+const CallInput = z.object({
+  name: z.string().describe('The name of a tool that tool_search returned.'),
+  arguments: z.looseObject({}).optional().describe('Its arguments, as its parameters describe.'),
+})
+
+/** Characters of one result; 20 large schemas would fill a window. */
+const MAX_CHARS = 40_000
+
+export type ToolSearchOptions = {
+  /** The tools that can be found. */
+  tools: readonly Tool[]
+  /** Describes them to the model; must not change within a session. */
+  catalog: string
+  /** Sentences about servers whose tools cannot be found now. */
+  unavailable: readonly string[]
+}
+
+export const toolSearch = ({
+  tools,
+  catalog,
+  unavailable,
+}: ToolSearchOptions): Tool<typeof SearchInput> => ({
+  name: TOOL_SEARCH,
+  summary: `Find tools of MCP servers that are not in your list of tools. Returns the parameters of the best matches, which you then run with ${CALL_TOOL}. ${catalog}`,
+  input: SearchInput,
+  kind: 'read',
+  preview: ({ query }) => query,
+  run(_ctx, { query, max_results: limit }) {
+    const ranked = rankTools(query, tools)
+    const found: unknown[] = []
+    let chars = 0
+    for (const tool of ranked.slice(0, limit)) {
+      const description = describeTool(tool)
+      chars += JSON.stringify(description).length
+      if (found.length > 0 && chars > MAX_CHARS) break
+      found.push(description)
+    }
+    const more = ranked.slice(found.length, found.length + 20).map(({ name }) => name)
+    return {
+      preview: `${query} · ${found.length} found`,
+      content: JSON.stringify({
+        tools: found,
+        ...(more.length > 0 && { also_matching: more }),
+        ...(found.length === 0 && { hint: 'No tool matches. Try other words.' }),
+        ...(unavailable.length > 0 && { unavailable }),
+      }),
+    }
+  },
+})
+
+/** The loop runs the named tool instead of this one, so this one runs only for a name that does not exist. */
+export const callTool = ({
+  tools,
+  unavailable,
+}: Omit<ToolSearchOptions, 'catalog'>): Tool<typeof CallInput> => ({
+  name: CALL_TOOL,
+  summary: `Run a tool that ${TOOL_SEARCH} returned.`,
+  input: CallInput,
+  kind: 'execute',
+  preview: ({ name }) => name,
+  run(_ctx, { name }) {
+    const similar = rankTools(name, tools).slice(0, 5)
+    const names = similar.map(tool => tool.name).join(', ')
+    const hint = names === '' ? `Look for it with ${TOOL_SEARCH}.` : `Similar: ${names}.`
+    throw new Error([`There is no tool "${name}". ${hint}`, ...unavailable].join(' '))
+  },
+})
