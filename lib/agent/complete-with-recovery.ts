@@ -52,12 +52,20 @@ export const completeWithRecovery = async (
       if (!recovery) throw isTooLong ? failure : first
       if (run.signal.aborted) throw run.signal.reason
       voidPartial(run, messageId, error)
-      run.endpoint = recovery.endpoint
-      run.meter.setEndpoint(recovery.endpoint)
+      run.endpoint = await withRealWindow(run, recovery.endpoint)
+      run.meter.setEndpoint(run.endpoint)
       const { kind, message } = recovery
       run.emit({ type: 'warning', kind, message })
     }
   }
+}
+
+const withRealWindow = async (
+  { request }: Run,
+  endpoint: ModelEndpoint,
+): Promise<ModelEndpoint> => {
+  await request.windows?.ask(endpoint)
+  return request.windows?.apply(endpoint) ?? endpoint
 }
 
 const completeOnce = async (run: Run, messageId: string, withTools: boolean): Promise<Reply> => {

@@ -65,7 +65,8 @@ export type PlanOptions = {
 
 /** Factor by which the tail may exceed its budget, so that it ends at a message boundary. */
 const MAX_TAIL_FACTOR = 1.5
-const MIN_TAIL = 3
+/** Messages kept at the end unless the caller says otherwise. */
+export const MIN_TAIL = 3
 
 export const planCompression = (
   messages: readonly LoopMessage[],

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { messageOf } from '../errors.ts'
 import { type Compressed, compress } from './compress.ts'
-import { planCompression, thresholdOf } from './compress-plan.ts'
+import { MIN_TAIL, planCompression, thresholdOf } from './compress-plan.ts'
 import { ProviderFailure } from './failure.ts'
 import { isSuspicious, leastMessageTokens, leastTokens, truncatedTo } from './silent-truncation.ts'
 import {
@@ -241,6 +241,7 @@ export class ContextWindow {
       settings: compression.settings,
       threshold: threshold * scale,
       minGain: minGain * scale,
+      ...(this.#isTailTooLong() && { minTail: 1 }),
     })
     if (!plan) return false
     run.emit({ type: 'compressing', tokens: before })
@@ -261,6 +262,13 @@ export class ContextWindow {
       run.emit({ type: 'warning', kind: 'compression', message })
       return false
     }
+  }
+
+  /** True when the messages a compaction usually keeps do not fit into the window themselves. */
+  #isTailTooLong(): boolean {
+    const window = this.tokens()
+    const tail = estimateAllTokens(this.#run.messages.slice(-MIN_TAIL))
+    return window > 0 && this.#fixed() + tail > window * SAFE_SHARE
   }
 
   #apply(compressed: Compressed, before: number): void {

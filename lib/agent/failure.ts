@@ -48,6 +48,8 @@ const TRANSIENT = /try again|retry|resets? (?:at|in|on)|per (?:minute|hour|day)|
 const RATE = /rate[ _-]?limit|too many requests|requests per|tokens per|throttl|slow down/i
 const OVERFLOW =
   /context[_ ](?:length|window|size)|maximum context|context limit|max(?:imum)?[_ ]tokens? exceeded|too many (?:input )?tokens|prompt is too long|input is too long|exceeds? the (?:model'?s? )?(?:limit|maximum|context)|reduce the length|request too large|payload too large|maximum prompt length|exceeded model token limit|(?:prompt|input) exceeds max|range of input length|input token count/i
+/** A prompt template that finds no question: Ollama dropped it with the start of a prompt that was too long. */
+const QUESTION_DROPPED = /no user query found in messages/i
 /** The requested output does not fit next to the prompt. The conversation is not too long. */
 const ANSWER_TOO_LONG = /max_(?:completion_|output_)?tokens\W.{0,60}too large/i
 /** Content filters reject a repeated request the same way. */
@@ -102,6 +104,7 @@ const RULES: Rule[] = [
   { type: 'auth_mismatch', when: ({ status }) => status === 401 || status === 403 },
   { type: 'model_not_found', when: ({ status }) => status === 404 },
   { type: 'context_overflow', when: ({ status }) => status === 413 },
+  { type: 'context_overflow', when: ({ text }) => QUESTION_DROPPED.test(text) },
   { type: 'rate_limit', when: ({ status }) => status === 429 },
   {
     type: 'context_overflow',

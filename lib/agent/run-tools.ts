@@ -184,6 +184,7 @@ const invokeTool = async (entry: Prepared, run: ToolRun): Promise<ToolResult> =>
     },
     secrets: request.secrets,
     readable: request.readable,
+    maxResultChars: resultLimits(run.contextWindow?.tokens() ?? 0).one,
     offload: text => request.offload?.(call.id, text) ?? null,
     beforeChange: async what => {
       await request.beforeChange?.(what)

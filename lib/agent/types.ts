@@ -168,6 +168,8 @@ export type ToolContext = {
   clarify: (question: string, choices: string[]) => Promise<string | null>
   /** Readable exceptions inside forbidden paths: offloaded results of this session. */
   readable?: readonly string[]
+  /** A longer result is shortened; absent: only the general limits apply. */
+  maxResultChars?: number
   /** Saves text that is too long for a result to a file and returns its path; null when that failed. */
   offload?: (text: string) => string | null
   /** Records a checkpoint; await it before changing files. Rejects only when the run was stopped. */

@@ -19,6 +19,8 @@ export type AskedWindow = { tokens: number; kind: ServerKind }
 export type Windows = {
   /** Asks the endpoint's server; waits about a second at most. Null when it cannot be asked. Never rejects. */
   ask: (endpoint: ModelEndpoint) => Promise<AskedWindow | null>
+  /** The endpoint with its real window, as far as known. Does not ask. */
+  apply: (endpoint: ModelEndpoint) => ModelEndpoint
   /** Keeps a window that a call revealed, for later turns; 0 forgets it. */
   learn: (endpoint: ModelEndpoint, tokens: number) => void
 }

@@ -149,6 +149,7 @@ export const createEngine = async (options: EngineOptions): Promise<Engine> => {
     requireIdle: id => turns.requireIdle(id),
     homeOf: homes.of,
     endpointOf,
+    apply: models.windows.apply,
     ready: models.ready,
     redact,
     onStart: id => void hub.publish(`session:${id}`, compressingEvent),

@@ -44,8 +44,6 @@ const canAsk = ({ provider, baseUrl, apiMode }: Place): boolean =>
     ['Ollama', 'LM Studio'].includes(endpointName(baseUrl) ?? ''))
 
 export type ServedWindows = Windows & {
-  /** The endpoint with the window known so far. Does not ask. */
-  apply: (endpoint: ModelEndpoint) => ModelEndpoint
   /** Tokens of an asked or learned window; 0 when unknown. Does not ask. */
   known: (baseUrl: string, model: string) => number
   /** Asks, and waits for an Ollama model to load: only then its window is certain, and its first call would wait as long. */

@@ -36,6 +36,8 @@ export type CompressionsOptions = {
   homeOf: (profile: string | null | undefined) => Home
   /** The model of a session. Throws UserError when it cannot be called. */
   endpointOf: (home: Home, model: string | null) => ModelEndpoint
+  /** The endpoint with the window known by now. */
+  apply: (endpoint: ModelEndpoint) => ModelEndpoint
   /** Loads what `endpointOf` looks up. */
   ready: (home: Home) => Promise<void>
   redact: (text: string) => string
@@ -180,7 +182,7 @@ export const createCompressions = (deps: CompressionsOptions) => {
       settings: compressionSettings(home.settings()),
       callModel: (messages, options) => auxiliary().ask(messages, { ...options, retry: true }),
       get window() {
-        return auxiliary().endpoint.contextLength
+        return deps.apply(auxiliary().endpoint).contextLength
       },
       cooldown: {
         until: () => cooldowns.get(sessionId) ?? 0,

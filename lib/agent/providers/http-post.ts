@@ -135,7 +135,9 @@ const titleOf = (text: string): string | null =>
   /^\s*</.test(text) ? (/<title>([^<]*)/i.exec(text)?.[1] ?? '') : null
 
 const findMessage = (value: unknown): string | null => {
-  if (typeof value === 'string') return value
+  // Ollama passes an error of its runner on as JSON in a string.
+  if (typeof value === 'string')
+    return (value.startsWith('{') && findMessage(parse(value))) || value
   if (Array.isArray(value)) return findMessage(value[0])
   if (!isObject(value)) return null
   const { error, message, detail, msg, loc, metadata } = value

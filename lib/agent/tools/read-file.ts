@@ -6,6 +6,8 @@ import { noteSeen, readTextFile } from './text-file.ts'
 
 const MAX_CHARS = 100_000
 const MAX_LINE_CHARS = 2_000
+/** Share of a result for the text itself: as JSON it is longer. */
+const TEXT_SHARE = 0.8
 
 const input = z.object({
   path: z.string().min(1).describe('File, absolute or relative to the workspace; ~ is the home.'),
@@ -26,15 +28,14 @@ export const readFile: Tool<typeof input> = {
     const { text, file, sizeBytes } = readTextFile(fullPath)
     noteSeen(ctx, fullPath)
     const lines = toLines(text)
-    const page = lines.slice(offset - 1, offset - 1 + limit)
-    const width = String(offset + page.length - 1).length + 2
-    const content = page
-      .map((line, at) => `${String(offset + at).padStart(width)}|${clip(line)}`)
-      .join('\n')
-    if (content.length > MAX_CHARS)
-      throw new Error(
-        `These ${page.length} lines have ${content.length} characters, more than ${MAX_CHARS}. Read fewer lines with offset and limit.`,
-      )
+    const wanted = lines.slice(offset - 1, offset - 1 + limit)
+    const width = String(offset + wanted.length - 1).length + 2
+    const numbered = wanted.map(
+      (line, at) => `${String(offset + at).padStart(width)}|${clip(line)}`,
+    )
+    const maxChars = Math.min(MAX_CHARS, (ctx.maxResultChars ?? MAX_CHARS) * TEXT_SHARE)
+    const page = fittingLines(numbered, maxChars)
+    const content = page.join('\n')
     const next = offset + page.length
     const truncated = next <= lines.length
     return {
@@ -49,6 +50,16 @@ export const readFile: Tool<typeof input> = {
       }),
     }
   },
+}
+
+/** The first lines that fit, one at least. */
+const fittingLines = (lines: readonly string[], maxChars: number): readonly string[] => {
+  let chars = 0
+  const count = lines.findIndex(line => {
+    chars += line.length + 1
+    return chars > maxChars
+  })
+  return count < 0 ? lines : lines.slice(0, Math.max(1, count))
 }
 
 /** A final line break doesn't start another line. */
