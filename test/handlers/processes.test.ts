@@ -127,6 +127,35 @@ test('outlives its turn, can be read and written, belongs to its session, and en
   await chat.close()
 })
 
+test('a command at its time limit: moved in an attended turn, running after a stop, gone after a restart', async () => {
+  const chat = await startChat()
+  const { app, provider } = chat
+  const id = await chat.newSession()
+  const [moved, listed] = await use(
+    chat,
+    id,
+    ['terminal', { command: 'echo begun; exec sleep 600', timeout: 1 }],
+    ['process', { action: 'list' }],
+  )
+  assert.equal([moved.output, moved.exit_code, moved.error], ['begun\n', null, null])
+  assert.equal(
+    listed.processes.map((each: Record<string, unknown>) => each.session_id),
+    [moved.session_id],
+  )
+  provider.clear()
+  const call = { name: 'process', arguments: { action: 'wait', session_id: moved.session_id } }
+  provider.push({ toolCalls: [call] })
+  const stream = await chat.send(id, 'wait for it')
+  await chat.follow(stream, 'tool')
+  await app.post('/api/chat/cancel', { stream_id: stream })
+  await chat.follow(stream)
+  const shown = await app.get(`/api/process/log?session_id=${id}&process_id=${moved.session_id}`)
+  assert.equal([shown.body.output, shown.body.process.status], ['begun\n', 'running'])
+  await app.restart()
+  assert.ok(await gone(moved.pid))
+  await chat.close()
+})
+
 const started = (command: string, notify = false) => ({
   command,
   file: 'sh',
