@@ -133,6 +133,7 @@ export const createEngine = async (options: EngineOptions): Promise<Engine> => {
     log: log.warn,
     redact,
     agentModels: external.modelsOf,
+    keyFor: signIns.keyFor,
   })
   const endpointOf: Engine['endpointOf'] = (home, model) =>
     models.endpoint(home, models.compatible(home, model).model)

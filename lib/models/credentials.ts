@@ -34,6 +34,10 @@ export const isUsableSecret = (value: string | null | undefined): value is strin
   return isText && !PLACEHOLDERS.has(secret.toLowerCase())
 }
 
+/** OAuth tokens Anthropic issues to its own programs. They are never used here (docs/sign-in.md). */
+export const isForeignSignIn = ({ key }: Pick<Credential, 'key'>): boolean =>
+  key.startsWith('sk-ant-oat')
+
 const hostOf = (url: string | null | undefined): string => {
   if (!url || !URL.canParse(url)) return ''
   return new URL(url).hostname.toLowerCase().replace(/^\[|\]$/g, '')
@@ -271,7 +275,7 @@ export const candidatesFor = (
     isOwnHost(setup, provider, host)
       ? [...variables, ...written, ...others]
       : [...written, ...variables, ...others],
-  )
+  ).filter(candidate => !isForeignSignIn(candidate))
 }
 
 /** The first usable key. If all are cooling down, the one whose cooldown ends first: the quota may have been raised. */

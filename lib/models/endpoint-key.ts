@@ -6,6 +6,7 @@ import {
   candidatesFor,
   credentialsOf,
   firstAvailable,
+  isForeignSignIn,
   isLocalUrl,
   needsSignIn,
 } from './credentials.ts'
@@ -55,9 +56,6 @@ export const endpointKey = (
   ...(isPooled || isOneOfMany ? { credential: { pool: provider, id } } : {}),
 })
 
-/** OAuth tokens Anthropic issues to its own programs. They are never used here. */
-export const isForeignSignIn = (key: string): boolean => key.startsWith('sk-ant-oat')
-
 export const resolveKey = (
   setup: ModelSetup,
   provider: string,
@@ -65,8 +63,7 @@ export const resolveKey = (
   url: string,
   pick: PickKey,
 ): EndpointKey => {
-  const all = candidatesFor(setup, provider, url)
-  const candidates = all.filter(({ key }) => !isForeignSignIn(key))
+  const candidates = candidatesFor(setup, provider, url)
   const chosen = pick(setup, provider, candidates)
   if (chosen)
     return endpointKey(chosen, {
@@ -77,7 +74,7 @@ export const resolveKey = (
     })
   if (isEndpoint(provider) || PROVIDERS.get(provider)?.keyless || isLocalUrl(url))
     return { apiKey: null, baseUrl: url }
-  const [foreign] = all
+  const foreign = credentialsOf(setup, provider).find(isForeignSignIn)
   if (foreign)
     throw unavailable(
       `${foreign.name} holds a sign-in of another program, and ${name} works with an API key only. Set ANTHROPIC_API_KEY in the .env file of this profile, or pick another model.`,

@@ -22,6 +22,7 @@ import type { ModelHome } from './provider-config.ts'
 import { resolveFor } from './resolve.ts'
 import { resolveEndpoint } from './endpoint.ts'
 import { createConnectionTests } from './connection-test.ts'
+import type { SignIns } from './sign-in/sign-ins.ts'
 import { createTestCall } from './test-call.ts'
 
 export type ModelServicesOptions = {
@@ -34,6 +35,8 @@ export type ModelServicesOptions = {
   redact: (text: string) => string
   /** Models an external agent reported, for a home. */
   agentModels: (home: string, agent: string) => readonly { id: string; label: string }[]
+  /** Renews the token of a sign-in; absent: it is used as it is stored. */
+  keyFor?: SignIns['keyFor']
 }
 
 export type ModelServices = ReturnType<typeof createModelServices>
@@ -60,6 +63,7 @@ export const createModelServices = ({
   log,
   redact,
   agentModels,
+  keyFor,
 }: ModelServicesOptions) => {
   const ask = createModelListFetcher({ dispatcher })
   const programs = createInstalledAgentCache()
@@ -67,7 +71,7 @@ export const createModelServices = ({
     programs,
     models: (id: string) => agentModels(home.name ?? '', id),
   })
-  const live = createRemoteModels(ask)
+  const live = createRemoteModels(ask, Date.now, keyFor)
   const windows = createServedWindows({ dispatcher })
   const catalog = createModelCatalog({ live, prices: createPrices(), config, agents, windows })
   const trial = createTestCall({ providers, hintFor })

@@ -1,7 +1,14 @@
 /** Fetches and caches the model lists of providers. Entries expire after a minute and when the home's files change. */
 import { toProviderId } from './provider-ids.ts'
 import type { FetchModelList, RemoteModel, ModelListRequest } from './fetch-model-list.ts'
-import { configuredKey, credentialFor, isLocalUrl, isOwnAddress } from './credentials.ts'
+import type { ModelEndpoint } from '../agent/types.ts'
+import {
+  candidatesFor,
+  configuredKey,
+  firstAvailable,
+  isLocalUrl,
+  isOwnAddress,
+} from './credentials.ts'
 import { isEndpoint, PROVIDERS } from './providers.ts'
 import { baseUrlOf } from './endpoint.ts'
 import { type ModelHome, type ModelSetup, readSetup } from './provider-config.ts'
@@ -37,31 +44,30 @@ const NOT_FETCHED: ReadonlySet<string> = new Set([
 const bearer = (key: string | null): Record<string, string> =>
   key ? { authorization: `Bearer ${key}` } : {}
 
-const anthropicHeaders = (key: string): Record<string, string> => ({
-  'anthropic-version': '2023-06-01',
-  ...(key.startsWith('sk-ant-oat')
-    ? { ...bearer(key), 'anthropic-beta': 'oauth-2025-04-20' }
-    : { 'x-api-key': key }),
-})
-
 /** Adds `/v1` to a user's address unless it contains a version. */
 const listUrl = (base: string, isChosen: boolean): string => {
   const { pathname } = URL.canParse(base) ? new URL(base) : { pathname: '' }
   return isChosen && !/\/v\d[^/]*(?:\/|$)/.test(pathname) ? `${base}/v1/models` : `${base}/models`
 }
 
+type SignInToken = Pick<ModelEndpoint, 'apiKey' | 'signIn'>
+
+/** `token` is set when the request carries the token of a sign-in. */
+type KeyedRequest = ModelListRequest & { token?: SignInToken }
+
 /** A request to the configured address; null when there is none to make. */
-const configuredRequest = (setup: ModelSetup, provider: string): ModelListRequest | null => {
+const configuredRequest = (setup: ModelSetup, provider: string): KeyedRequest | null => {
   const url = baseUrlOf(setup, provider, { model: '', provider, baseUrl: null })
   if (NOT_FETCHED.has(provider) || !url || /\/anthropic$/.test(url)) return null
-  const key = credentialFor(setup, provider, url)?.key ?? null
+  const chosen = firstAvailable(candidatesFor(setup, provider, url), Date.now())
+  const key = chosen?.key ?? null
   const isOwn = isOwnAddress(setup, provider, url)
   if (!key && !isEndpoint(provider) && !isLocalUrl(url)) return null
   const isKnown = PROVIDERS.get(provider)?.baseUrl === url
   if (provider === 'anthropic')
     return {
       url: `${url.replace(/\/v1$/, '')}/v1/models?limit=1000`,
-      headers: key ? anthropicHeaders(key) : {},
+      headers: key ? { 'anthropic-version': '2023-06-01', 'x-api-key': key } : {},
       timeoutMs: LIST_TIMEOUT_MS,
       isKnown,
     }
@@ -74,11 +80,14 @@ const configuredRequest = (setup: ModelSetup, provider: string): ModelListReques
     },
     timeoutMs: LIST_TIMEOUT_MS,
     isKnown,
+    ...(chosen?.signIn && setup.dir !== null
+      ? { token: { apiKey: key, signIn: { dir: setup.dir, provider, id: chosen.id } } }
+      : {}),
   }
 }
 
 /** A request to the known list address. Sends only a key that config.yaml assigns to this provider. */
-const knownListRequest = (setup: ModelSetup, provider: string): ModelListRequest | null => {
+const knownListRequest = (setup: ModelSetup, provider: string): KeyedRequest | null => {
   const base = KNOWN_LISTS.get(provider)
   const key = configuredKey(setup, provider)
   if (!base || !key) return null
@@ -104,10 +113,16 @@ export type RemoteModels = {
   forget(home: ModelHome, provider?: string): void
 }
 
+/** `keyFor` renews the token of a sign-in before it is used. */
 export const createRemoteModels = (
   fetchModelList: FetchModelList,
   now: () => number = Date.now,
+  keyFor: (token: SignInToken, isRejected: boolean) => Promise<string | null> = async () => null,
 ): RemoteModels => {
+  const fetchList = async ({ token, ...request }: KeyedRequest) => {
+    const key = token ? await keyFor(token, false) : null
+    return fetchModelList({ ...request, headers: { ...request.headers, ...bearer(key) } })
+  }
   const homes = new WeakMap<ModelHome, HomeCache>()
 
   /** Unchanged files return identical objects, so a new object means an edit. */
@@ -123,18 +138,18 @@ export const createRemoteModels = (
     return held
   }
 
-  const requestsFor = (setup: ModelSetup, provider: string): ModelListRequest[] =>
+  const requestsFor = (setup: ModelSetup, provider: string): KeyedRequest[] =>
     [configuredRequest(setup, provider), knownListRequest(setup, provider)].filter(
-      (request, at, all): request is ModelListRequest =>
+      (request, at, all): request is KeyedRequest =>
         request !== null && all.findIndex(other => other?.url === request.url) === at,
     )
 
   const fetchFirst = async (
-    requests: readonly ModelListRequest[],
+    requests: readonly KeyedRequest[],
   ): Promise<readonly RemoteModel[] | null> => {
     for (const request of requests) {
       try {
-        const models = await fetchModelList(request)
+        const models = await fetchList(request)
         if (models.length > 0) return models
       } catch {
         // Try the next address.
@@ -166,7 +181,7 @@ export const createRemoteModels = (
     async fetch(home, name) {
       const setup = readSetup(home)
       const [request] = requestsFor(setup, toProviderId(name))
-      return request ? fetchModelList(request) : []
+      return request ? fetchList(request) : []
     },
     forget(home, name) {
       if (name === undefined) homes.delete(home)

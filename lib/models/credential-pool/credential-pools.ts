@@ -4,7 +4,6 @@ import { messageOf } from '../../errors.ts'
 import type { FailureType } from '../../schema/event.ts'
 import { mutex } from '../../store/mutex.ts'
 import { type Candidate, candidatesFor } from '../credentials.ts'
-import { isForeignSignIn } from '../endpoint-key.ts'
 import { chooseKey, strategyOf } from './strategy.ts'
 import { type KeyStatus, saveKeyStatus } from './auth-json.ts'
 import { type ModelHome, type ModelSetup, COOLDOWN_MS, readSetup } from '../provider-config.ts'
@@ -81,9 +80,7 @@ export const createCredentialPools = ({
     }
 
   const candidates = (home: PoolHome, provider: string, url: string): Candidate[] =>
-    candidatesFor(readSetup(home), provider, url, nowMs())
-      .filter(({ key }) => !isForeignSignIn(key))
-      .map(withKnown(home, provider))
+    candidatesFor(readSetup(home), provider, url, nowMs()).map(withKnown(home, provider))
 
   const choose = (home: PoolHome, provider: string, among: readonly Candidate[]) => {
     const poolId = poolIdOf(home, provider)

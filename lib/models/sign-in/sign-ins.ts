@@ -113,7 +113,7 @@ export class SignIns {
    * `unavailable` when the token has expired and cannot be renewed now.
    */
   readonly keyFor = async (
-    { signIn, apiKey }: ModelEndpoint,
+    { signIn, apiKey }: Pick<ModelEndpoint, 'signIn' | 'apiKey'>,
     isRejected: boolean,
   ): Promise<string | null> => {
     if (!signIn) return null

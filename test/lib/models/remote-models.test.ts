@@ -169,6 +169,36 @@ test('agent-home §2.2: a local server with one model needs no default', async (
   assert.is(two.defaultModel(home), '')
 })
 
+test('lists with the renewed token of a sign-in, and never with a sign-in of Anthropic', async ({
+  lists,
+}) => {
+  lists.answer = idsOf('hermes-4')
+  const asked: unknown[] = []
+  const live = createRemoteModels(
+    createModelListFetcher({ dispatcher: lists.dispatcher }),
+    Date.now,
+    async (token, isRejected) => {
+      asked.push(token, isRejected)
+      return 'renewed-token'
+    },
+  )
+  const state = { agent_key: 'old-token', access_token: 'other', refresh_token: 'r' }
+  const auth = {
+    providers: { nous: state },
+    credential_pool: { anthropic: [{ id: 'a', access_token: 'sk-ant-oat01-1234' }] },
+  }
+  const home = {
+    ...homeOf({ auth, env: { CLAUDE_CODE_OAUTH_TOKEN: 'sk-ant-oat01-9' } }),
+    dir: '/home',
+  }
+  assert.is((await live.load(home, 'nous'))?.[0]?.id, 'hermes-4')
+  assert.is(lists.asked[0]?.headers.authorization, 'Bearer renewed-token')
+  const signIn = { dir: '/home', provider: 'nous', id: 'sign-in' }
+  assert.equal(asked, [{ apiKey: 'old-token', signIn }, false])
+  assert.is(await live.load(home, 'anthropic'), null)
+  assert.is(lists.asked.length, 1)
+})
+
 test('caches a response for 60 s, a failure for less, and drops both when a file changes', async ({
   lists,
 }) => {

@@ -9,16 +9,6 @@ const signIns = new SignIns({
   log: (line, extra) => console.error(line, JSON.stringify(extra)),
   issuers: new Map([['openai-codex', { tokenUrl }]]),
 })
-const key = await signIns.keyFor(
-  {
-    provider: 'openai-codex',
-    model: 'm',
-    apiMode: 'codex_responses',
-    baseUrl: '',
-    apiKey: 'old',
-    contextLength: 0,
-    signIn: { dir, provider: 'openai-codex', id: 'sign-in' },
-  },
-  false,
-)
+const signIn = { dir, provider: 'openai-codex', id: 'sign-in' }
+const key = await signIns.keyFor({ apiKey: 'old', signIn }, false)
 console.log(jwtClaims(key).issued ?? 'old')

@@ -17,7 +17,6 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import type { ModelEndpoint } from '../../../../lib/agent/types.ts'
 import { jwtClaims } from '../../../../lib/base/jwt.ts'
 import { UserError } from '../../../../lib/errors.ts'
 import { writeAuth } from '../../../../lib/models/credential-pool/auth-json.ts'
@@ -60,15 +59,7 @@ const endpoint = (
   { dir }: Context,
   apiKey: string,
   { provider = CODEX, id = 'sign-in' }: { provider?: string; id?: string } = {},
-): ModelEndpoint => ({
-  provider,
-  model: 'm',
-  apiMode: 'codex_responses',
-  baseUrl: '',
-  apiKey,
-  contextLength: 0,
-  signIn: { dir, provider, id },
-})
+) => ({ apiKey, signIn: { dir, provider, id } })
 
 const keep = ({ dir }: Context, auth: unknown) =>
   writeFileSync(join(dir, 'auth.json'), JSON.stringify(auth))
