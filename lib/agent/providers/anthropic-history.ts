@@ -19,7 +19,7 @@ export type HistoryShape = {
   providerState: boolean
   /** Claude accepts only thinking it has signed; other models do not sign theirs. */
   signedOnly: boolean
-  /** Add blank thinking to messages with calls that have none. */
+  /** Add blank thinking to the model's messages that have none. */
   blanks: boolean
 }
 
@@ -92,8 +92,7 @@ const assistantBlocks = (
   const text = typeof content === 'string' ? content : ''
   const known = withState ? readPositionedItems(providerState) : []
   const placed = signedOnly ? known.filter(isSigned) : known
-  if (blanks && placed.length === 0 && tool_calls.length > 0)
-    placed.unshift({ item: { ...BLANK }, chars: 0, calls: 0 })
+  if (blanks && placed.length === 0) placed.unshift({ item: { ...BLANK }, chars: 0, calls: 0 })
   const blocks = inContentOrder(text, placed, tool_calls).map((piece): Block => {
     if ('text' in piece) return { type: 'text', text: piece.text }
     if ('item' in piece) return { ...piece.item, type: String(piece.item.type) }

@@ -16,7 +16,7 @@ export type ChatMessage = Omit<WireMessage, 'role' | 'content'> &
 export type ChatShape = ReturnOptions & {
   developer: boolean
   cache: boolean
-  /** Add blank reasoning to messages with calls that have none. */
+  /** Add blank reasoning to the model's messages that have none. */
   blanks: boolean
   /** Add placeholder signatures to calls without one, for Gemini. */
   signatures: boolean
@@ -40,7 +40,7 @@ export const toChatMessages = (request: ProviderRequest, shape: ChatShape): Chat
   return shape.cache && request.sessionKey ? withBreakpoints(messages, request.endpoint) : messages
 }
 
-/** Strict servers require reasoning on every message with calls; messages of earlier turns and other models have none. */
+/** Strict servers require reasoning on every message of a turn with calls; those of other models have none. */
 const BLANK = { reasoning_content: ' ' }
 
 /** Google's documented placeholder for calls of other models. */
@@ -81,7 +81,7 @@ const toChat = (message: ProviderRequest['messages'][number], shape: ChatShape):
     role: role === 'system' && shape.developer ? 'developer' : role,
     content: isBare ? null : content,
     ...rest,
-    ...(shape.blanks && role === 'assistant' && rest.tool_calls?.length && BLANK),
+    ...(shape.blanks && role === 'assistant' && BLANK),
     ...returned,
     ...(shape.signatures && signed(returned.tool_calls ?? rest.tool_calls)),
   }

@@ -106,7 +106,11 @@ const reasoningOf = ({ model, effort = 'medium' }: ModelEndpoint, quirks: Quirks
   return { reasoning: { effort: level, ...summary } }
 }
 
-const OBJECTIONS: { pattern: RegExp; quirk: ResponsesQuirk; scope: 'call' | 'endpoint' }[] = [
+const OBJECTIONS: {
+  pattern: RegExp
+  quirk: ResponsesQuirk
+  scope: Objection<ResponsesQuirk>['scope']
+}[] = [
   {
     pattern: /encrypted.{0,40}not supported|\binclude\b/i,
     quirk: 'no encrypted',
@@ -124,7 +128,7 @@ const OBJECTIONS: { pattern: RegExp; quirk: ResponsesQuirk; scope: 'call' | 'end
   { pattern: /prompt_cache_key/i, quirk: 'no cache key', scope: 'endpoint' },
   { pattern: /parallel_tool_calls/i, quirk: 'no parallel', scope: 'endpoint' },
   { pattern: /reasoning|effort/i, quirk: 'no reasoning', scope: 'endpoint' },
-  { pattern: /reasoning|input\W{0,3}\d/i, quirk: 'no reasoning state', scope: 'call' },
+  { pattern: /reasoning|input\W{0,3}\d/i, quirk: 'no reasoning state', scope: 'session' },
 ]
 
 export const responsesObjection = (

@@ -75,6 +75,58 @@ const SAID: [number, string, string][] = [
   [403, 'Request not allowed', 'auth_mismatch'],
   [
     400,
+    'The input token count (1196265) exceeds the maximum number of tokens allowed (1048575).',
+    'context_overflow',
+  ],
+  [400, 'prompt is too long: 213462 tokens > 200000 maximum', 'context_overflow'],
+  [
+    400,
+    'input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000',
+    'context_overflow',
+  ],
+  [413, 'Request exceeds the maximum size', 'context_overflow'],
+  [
+    400,
+    'Your input exceeds the context window of this model. Please adjust your input and try again.',
+    'context_overflow',
+  ],
+  [400, 'the request exceeds the available context size, try increasing it', 'context_overflow'],
+  [
+    400,
+    'The number of tokens to keep from the initial prompt is greater than the context length',
+    'context_overflow',
+  ],
+  [400, 'prompt token count of 140000 exceeds the limit of 128000', 'context_overflow'],
+  [400, 'invalid params, context window exceeds limit (2013)', 'context_overflow'],
+  [
+    400,
+    'Prompt contains 40000 tokens and 0 draft tokens, too large for model with 32768 maximum context length',
+    'context_overflow',
+  ],
+  [400, 'Input is too long for requested model.', 'context_overflow'],
+  [
+    413,
+    'Request too large for model `llama-3.3-70b` on tokens per minute (TPM): Limit 6000, Requested 12000',
+    'context_overflow',
+  ],
+  [
+    429,
+    'You exceeded your current quota, please check your plan and billing details.',
+    'quota_exhausted',
+  ],
+  [429, 'Resource has been exhausted (e.g. check quota).', 'rate_limit'],
+  [400, 'Your credit balance is too low to access the Anthropic API.', 'quota_exhausted'],
+  [
+    402,
+    'This request requires more credits, or fewer max_tokens. You requested up to 64000 tokens, but can only afford 100',
+    'quota_exhausted',
+  ],
+  [402, 'Insufficient Balance', 'quota_exhausted'],
+  [503, 'The model is overloaded. Please try again later.', 'network'],
+  [400, 'messages.1.content.0: unexpected `tool_use_id` found in `tool_result` blocks', 'error'],
+  [400, 'Function call is missing a thought_signature in functionCall parts.', 'error'],
+  [
+    400,
     "'max_tokens' or 'max_completion_tokens' is too large: 32000. This model's maximum context length is 40960 tokens and your request has 20000 input tokens",
     'error',
   ],
@@ -82,7 +134,10 @@ const SAID: [number, string, string][] = [
 for (const [status, message, type] of SAID)
   test(`with status ${status}: ${message}`, () => {
     const failure = classify({ status, message })
-    assert.equal([failure.type, failure.retryable], [type, type === 'rate_limit'])
+    assert.equal(
+      [failure.type, failure.retryable],
+      [type, type === 'rate_limit' || type === 'network'],
+    )
   })
 
 test('finds the context limit in an error message', () => {
