@@ -1,4 +1,4 @@
-/** Packs the single file: a launcher, followed by the server's code, its V8 code cache, search worker, native addon and assets as text. */
+/** Packs the single file: a launcher, followed by the server's code, its V8 code cache, workers, native addon and assets as text. */
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -84,6 +84,9 @@ const bundle = async options => {
 
 const bundleWorker = () =>
   bundle({ entryPoints: ['lib/sessions/search-worker.ts'], format: 'cjs', plugins: [packedAddon] })
+
+const bundleDocumentWorker = () =>
+  bundle({ entryPoints: ['lib/documents/document-worker.ts'], format: 'cjs' })
 
 const bundleServer = async () => {
   const code = await bundle({
@@ -183,10 +186,11 @@ const readVersion = () => {
 /** Everything that goes into the file, compressed. */
 const gather = async target => {
   const addon = readAddon(target)
-  const [{ assets }, server, worker] = await Promise.all([
+  const [{ assets }, server, worker, documentWorker] = await Promise.all([
     listAssets(),
     bundleServer(),
     bundleWorker(),
+    bundleDocumentWorker(),
   ])
   return {
     target,
@@ -194,6 +198,9 @@ const gather = async target => {
     addon: { packed: await kept('zst', addon, async () => zstd(addon)), sha256: sha256(addon) },
     server: zstd(server),
     worker: zstd(worker),
+    documentWorker: await kept('zst', Buffer.from(documentWorker), async () =>
+      zstd(documentWorker),
+    ),
     names: assets.map(([path]) => path),
     assets: await Promise.all(assets.map(compress)),
   }
@@ -207,6 +214,7 @@ const lay = (parts, compiled) => {
     server: payload.add(parts.server),
     ...(compiled ? { compiled: payload.add(compiled) } : {}),
     worker: payload.add(parts.worker),
+    documentWorker: payload.add(parts.documentWorker),
     assets: parts.assets.map(({ raw, br, ...asset }, index) => ({
       path: parts.names[index],
       ...asset,

@@ -1,4 +1,4 @@
-/** Reads the payload of the bundle: assets, native addon, search worker and version, block by block on first use. */
+/** Reads the payload of the bundle: assets, native addon, workers and version, block by block on first use. */
 import { createHash } from 'node:crypto'
 import { fstatSync, openSync, readSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -24,6 +24,8 @@ type Contents = Readonly<{
   compiled?: Block
   /** CommonJS, compressed with zstd. */
   worker: Block
+  /** The same, for the text of documents. */
+  documentWorker: Block
   /** Compressed with zstd; `sha256` is that of the uncompressed addon. */
   addon: Readonly<{ block: Block; sha256: string }>
   assets: readonly PackedAsset[]
@@ -45,6 +47,7 @@ export type Packed = Readonly<{
   server(): { code: string; compiled: Buffer | undefined }
   /** CommonJS text for `new Worker(text, { eval: true })`. */
   searchWorker(): string
+  documentWorker(): string
   addon: Readonly<{ sha256: string; read(): Buffer }>
   assets: AssetTable
 }>
@@ -121,7 +124,7 @@ export const openPacked = (
     return bytes
   }
   const unpack = (block: Block): Buffer => zlib.zstdDecompressSync(read(block))
-  const { server, compiled, worker, addon, assets }: Contents = JSON.parse(
+  const { server, compiled, worker, documentWorker, addon, assets }: Contents = JSON.parse(
     read(packing.contents).toString(),
   )
   return {
@@ -132,6 +135,7 @@ export const openPacked = (
       compiled: compiled && unpack(compiled),
     }),
     searchWorker: () => unpack(worker).toString('latin1'),
+    documentWorker: () => unpack(documentWorker).toString('latin1'),
     addon: { sha256: addon.sha256, read: () => unpack(addon.block) },
     assets: new Map(assets.map(file => [file.path, lazyAsset(file, read)])),
   }

@@ -183,6 +183,7 @@ const invokeTool = async (entry: Prepared, run: ToolRun): Promise<ToolResult> =>
       return raceAbort(request.clarify(question, choices, call.id), signal)
     },
     secrets: request.secrets,
+    readDocument: request.readDocument,
     readable: request.readable,
     maxResultChars: resultLimits(run.contextWindow?.tokens() ?? 0).one,
     offload: text => request.offload?.(call.id, text) ?? null,

@@ -29,6 +29,28 @@ export type Secrets = {
   commandError: (command: string) => string | null
 }
 
+export type DocumentKind = 'pdf' | 'docx' | 'xlsx' | 'pptx' | 'odt' | 'ods' | 'odp' | 'epub'
+
+/** One page, sheet, slide, or chapter; a text document is one part without a title. */
+export type DocumentPart = { title: string; text: string }
+/** From 1, both included. */
+export type PageRange = { from: number; to: number }
+
+export type DocumentText = {
+  parts: DocumentPart[]
+  /** Parts of the whole document. */
+  total: number
+  /** Whether a limit of time or text was reached. */
+  isCut: boolean
+}
+
+/** Extracts the text of a document. Rejects with a sentence when that is not possible. */
+export type ReadDocument = (
+  bytes: Uint8Array,
+  kind: DocumentKind,
+  options: { range: PageRange; signal: AbortSignal },
+) => Promise<DocumentText>
+
 export type ProcessView = {
   /** `proc_` and twelve hexadecimal digits. */
   session_id: string

@@ -9,7 +9,7 @@ import type { Compression } from './compress.ts'
 import type { ExternalAgentSettings, ExternalAgentContext } from './external-agent.ts'
 import type { ProviderFailure } from './failure.ts'
 import type { NestedInstructions } from './nested-instructions.ts'
-import type { ApprovalRequest, Processes, Secrets } from './tool-services.ts'
+import type { ApprovalRequest, Processes, ReadDocument, Secrets } from './tool-services.ts'
 import type { EndpointWindow, WindowServices } from './window-services.ts'
 
 /** A message as it is sent to a provider: these keys and no others (spec.md, Message). */
@@ -177,6 +177,8 @@ export type ToolContext = {
   /** Background processes of the session; absent where they are not available. */
   processes?: Processes
   secrets?: Secrets
+  /** Absent: documents such as PDF files cannot be read. */
+  readDocument?: ReadDocument
   /** Calls another available tool as the model would: validated, approved, recorded. Never rejects. */
   call?: (name: string, args: Record<string, unknown>) => Promise<ToolResult>
   /** Names of the available tools. */
@@ -256,6 +258,7 @@ export type AgentRequest = WindowServices & {
   readable?: readonly string[]
   offload?: (callId: string, text: string) => string | null
   secrets?: Secrets
+  readDocument?: ReadDocument
   /** Saves an image of an external agent with the session and returns its path; null when that failed. */
   saveImage?: (callId: string, bytes: Buffer, ending: string) => string | null
   beforeChange?: (what: ChangeScope) => Promise<void>

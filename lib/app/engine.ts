@@ -10,6 +10,7 @@ import type { HostSessions } from '../host-db/host-sessions.ts'
 import type { Config } from '../config.ts'
 import { createCronStore } from '../cron/agent-api.ts'
 import type { Cron } from '../cron/cron.ts'
+import { createDocuments } from '../documents/documents.ts'
 import { UserError } from '../errors.ts'
 import type { Hub } from '../hub.ts'
 import { createMcp, type Mcp } from '../mcp/mcp.ts'
@@ -17,6 +18,7 @@ import { memoryPrompt } from '../memory/memory.ts'
 import { SignIns } from '../models/sign-in/sign-ins.ts'
 import { sharedSignInFile } from '../models/sign-in/shared-sign-in.ts'
 import { createModelServices, type ModelServices } from '../models/model-services.ts'
+import { openPacked } from '../packed.ts'
 import { personalityPrompt } from '../personalities.ts'
 import { writeEnv } from '../profiles/write-env.ts'
 import type { Home } from '../profiles/home.ts'
@@ -230,6 +232,7 @@ export const createEngine = async (options: EngineOptions): Promise<Engine> => {
     redact,
     redactKnown,
     secrets: { mask: redact, reveal, commandError: unusableCommand },
+    readDocument: createDocuments({ workerCode: openPacked()?.documentWorker }),
     redactMessage: redactValue,
     expandSkill: skills.expand,
   })

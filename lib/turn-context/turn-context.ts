@@ -10,7 +10,7 @@ import type {
   Providers,
   WireMessage,
 } from '../agent/types.ts'
-import type { Processes, Secrets } from '../agent/tool-services.ts'
+import type { Processes, ReadDocument, Secrets } from '../agent/tool-services.ts'
 import { UserError } from '../errors.ts'
 import type { Home } from '../profiles/home.ts'
 import type { Message, NewMessage } from '../schema/message.ts'
@@ -78,6 +78,7 @@ export type TurnContextOptions = {
   redact: (text: string) => string
   /** Masks and reveals secrets for the model; see `lib/redact/redact.ts`. */
   secrets: Secrets
+  readDocument: ReadDocument
   redactKnown: (text: string) => string
   redactMessage: (message: Message) => Message
   /** Expands `/skill and words` to the skill's text and the words; returns any other text unchanged. */
@@ -167,6 +168,7 @@ export const createTurnContextFactory =
             of: (file, known) => instructionsFor(workspace, file, known, { env, forbidden }),
           },
           secrets: deps.secrets,
+          readDocument: deps.readDocument,
           prefill: deps.prefillFor(scope),
           workspace,
           sessionKey: id,

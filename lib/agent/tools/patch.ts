@@ -14,6 +14,7 @@ import { openSource } from './patch-match.ts'
 import { planReplacement } from './patch-replace.ts'
 import { type Operation, parsePatch, planHunks } from './patch-text.ts'
 import { deniedResult, guardWrite, mayWrite, displayPath, resolvePath } from './allowed-paths.ts'
+import { refuseDocument } from './read-document.ts'
 import { applyChanges, type FileChange } from './replace-file.ts'
 import { fileExists, noteSeen, readTextFile, staleWarning } from './text-file.ts'
 
@@ -82,6 +83,7 @@ type Open = { fullPath: string; file: TextBytes; reveal: (edited: string) => str
 const open = (ctx: ToolContext, path: string): Open => {
   const fullPath = resolvePath(ctx, path)
   guardWrite(ctx, fullPath)
+  refuseDocument(fullPath, 'Change')
   const { file, text } = readTextFile(fullPath)
   return { fullPath, file, reveal: edited => ctx.secrets?.reveal(edited, text) ?? edited }
 }
@@ -121,6 +123,7 @@ const planOperation = (ctx: ToolContext, operation: Operation): Change[] => {
   if (kind === 'add') {
     const fullPath = resolvePath(ctx, path)
     guardWrite(ctx, fullPath)
+    refuseDocument(fullPath, 'Write')
     if (fileExists(fullPath))
       throw new Error(`${path} exists already. Change it with "*** Update File".`)
     const text = ctx.secrets?.reveal(operation.text, '') ?? operation.text

@@ -1,7 +1,9 @@
-/** Tool: reads a text file in pages with line numbers. */
+/** Tool: reads a text file, or the text of a document, in pages with line numbers. */
 import { z } from 'zod'
-import type { Tool } from '../types.ts'
+import type { Tool, ToolContext } from '../types.ts'
 import { guardRead, displayPath, resolvePath } from './allowed-paths.ts'
+import { type ExtractedText, readDocument } from './read-document.ts'
+import { readNotebook } from './read-notebook.ts'
 import { noteSeen, readTextFile } from './text-file.ts'
 
 const MAX_CHARS = 100_000
@@ -13,43 +15,56 @@ const input = z.object({
   path: z.string().min(1).describe('File, absolute or relative to the workspace; ~ is the home.'),
   offset: z.int().min(1).default(1).describe('First line, from 1.'),
   limit: z.int().min(1).max(2000).default(500).describe('Number of lines.'),
+  pages: z.string().optional().describe('PDF, slides, sheets: which of them, such as 3 or 2-5.'),
 })
+type Input = z.output<typeof input>
 
 export const readFile: Tool<typeof input> = {
   name: 'read_file',
   summary:
-    'Read a text file. Answers numbered lines ("  12|text"), total_lines, file_size and whether more follows. Prefer this to cat.',
+    'Read a text file, or the text of a PDF, notebook, Office or EPUB file. Answers numbered lines ("  12|text"), total_lines, file_size and whether more follows. Prefer this to cat.',
   input,
   kind: 'read',
   preview: ({ path }) => path,
-  run(ctx, { path, offset, limit }) {
-    const fullPath = resolvePath(ctx, path)
+  async run(ctx, given) {
+    const fullPath = resolvePath(ctx, given.path)
     guardRead(ctx, fullPath)
-    const { text, file, sizeBytes } = readTextFile(fullPath)
-    noteSeen(ctx, fullPath)
-    const lines = toLines(text)
-    const wanted = lines.slice(offset - 1, offset - 1 + limit)
-    const width = String(offset + wanted.length - 1).length + 2
-    const numbered = wanted.map(
-      (line, at) => `${String(offset + at).padStart(width)}|${clip(line)}`,
-    )
-    const maxChars = Math.min(MAX_CHARS, (ctx.maxResultChars ?? MAX_CHARS) * TEXT_SHARE)
-    const page = fittingLines(numbered, maxChars)
-    const content = page.join('\n')
-    const next = offset + page.length
-    const truncated = next <= lines.length
+    const { lines, facts } =
+      (await readDocument(ctx, fullPath, given.pages)) ?? readText(ctx, fullPath)
     return {
       preview: displayPath(ctx, fullPath),
-      content: JSON.stringify({
-        content,
-        total_lines: lines.length,
-        file_size: sizeBytes,
-        truncated,
-        ...(file.encoding !== 'UTF-8' && { encoding: file.encoding }),
-        ...(truncated && { hint: `Use offset=${next} to read on.` }),
-      }),
+      content: JSON.stringify({ ...pageOf(ctx, lines, given), ...facts }),
     }
   },
+}
+
+const readText = (ctx: ToolContext, fullPath: string): ExtractedText => {
+  const { text, file, sizeBytes } = readTextFile(fullPath)
+  noteSeen(ctx, fullPath)
+  const notebook = fullPath.endsWith('.ipynb') ? readNotebook(text) : null
+  const facts = {
+    file_size: sizeBytes,
+    ...(file.encoding !== 'UTF-8' && { encoding: file.encoding }),
+  }
+  return notebook
+    ? { lines: notebook.lines, facts: { ...facts, ...notebook.facts } }
+    : { lines: toLines(text), facts }
+}
+
+const pageOf = (ctx: ToolContext, lines: readonly string[], { offset, limit }: Input) => {
+  const wanted = lines.slice(offset - 1, offset - 1 + limit)
+  const width = String(offset + wanted.length - 1).length + 2
+  const numbered = wanted.map((line, at) => `${String(offset + at).padStart(width)}|${clip(line)}`)
+  const maxChars = Math.min(MAX_CHARS, (ctx.maxResultChars ?? MAX_CHARS) * TEXT_SHARE)
+  const page = fittingLines(numbered, maxChars)
+  const next = offset + page.length
+  const truncated = next <= lines.length
+  return {
+    content: page.join('\n'),
+    total_lines: lines.length,
+    truncated,
+    ...(truncated && { hint: `Use offset=${next} to read on.` }),
+  }
 }
 
 /** The first lines that fit, one at least. */

@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import type { Tool } from '../types.ts'
 import { deniedResult, guardWrite, mayWrite, displayPath, resolvePath } from './allowed-paths.ts'
+import { refuseDocument } from './read-document.ts'
 import { replaceFile } from './replace-file.ts'
 import { asFile, noteSeen, staleWarning, textAt } from './text-file.ts'
 
@@ -23,6 +24,7 @@ export const writeFile: Tool<typeof input> = {
   async run(ctx, { path, content: given }) {
     const fullPath = resolvePath(ctx, path)
     guardWrite(ctx, fullPath)
+    if (!given.startsWith('%PDF-')) refuseDocument(fullPath, 'Write')
     const content = ctx.secrets?.reveal(given, textAt(fullPath)) ?? given
     if (!(await mayWrite(ctx, [fullPath], 'write'))) return deniedResult('writing this file')
     await ctx.beforeChange?.([fullPath])

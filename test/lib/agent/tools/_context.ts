@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { coerceArguments } from '../../../../lib/agent/tool-calls.ts'
 import type { ApprovalRequest, Tool, ToolContext, ToolResult } from '../../../../lib/agent/types.ts'
+import { createDocuments } from '../../../../lib/documents/documents.ts'
 import type { ApprovalChoice } from '../../../../lib/schema/question.ts'
 import type { TerminalSettings } from '../../../../lib/agent/tools/terminal.ts'
 import { createToolbox } from '../../../../lib/agent/tools/toolbox.ts'
@@ -54,6 +55,7 @@ export const createBench = (parent = tmpdir(), terminal?: TerminalSettings): Ben
       return choice
     },
     clarify: async () => null,
+    readDocument: createDocuments(),
     memo: new Map(),
     now: () => 0,
   }
