@@ -1,5 +1,5 @@
 /** Changes entries of auth.json: new tokens, or the mark of a rejected sign-in. Keys it does not know are kept. */
-import { asObject, isObject, type JsonObject } from '../../base/json.ts'
+import { asArray, asObject, isObject, type JsonObject } from '../../base/json.ts'
 import { jwtClaims } from '../../base/jwt.ts'
 import { isoDate } from '../credential-pool/auth-json.ts'
 import { SIGN_IN_ID } from '../credentials.ts'
@@ -11,10 +11,8 @@ import { fingerprint, inferenceToken, refreshTokenOf, timeMs, tokensOf } from '.
 const entryFor = (container: unknown, provider: string): unknown =>
   Object.entries(asObject(container)).find(([name]) => toProviderId(name) === provider)?.[1]
 
-const poolOf = (auth: JsonObject, provider: string): JsonObject[] => {
-  const list = entryFor(auth.credential_pool, provider)
-  return Array.isArray(list) ? list.filter(isObject) : []
-}
+const poolOf = (auth: JsonObject, provider: string): unknown[] =>
+  asArray(entryFor(auth.credential_pool, provider))
 
 /** The entry of a provider with the id of `Candidate`. */
 export const findEntry = (
@@ -24,7 +22,10 @@ export const findEntry = (
 ): JsonObject | undefined => {
   const state = entryFor(auth.providers, provider)
   if (id === SIGN_IN_ID) return isObject(state) ? state : undefined
-  return poolOf(auth, provider).find((entry, at) => entryId(entry, at) === id)
+  // The index counts every element, as when the id was given.
+  return poolOf(auth, provider).filter(
+    (entry, at): entry is JsonObject => isObject(entry) && entryId(entry, at) === id,
+  )[0]
 }
 
 /** Every entry with this refresh token. The command line stores one sign-in in `providers` and in the pool. */

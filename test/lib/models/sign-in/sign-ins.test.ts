@@ -200,6 +200,14 @@ test('renews an entry of the pool by its date, and writes the date in the form i
   assert.equal([entry.expires_at_ms, entry.expires_at], [exp * 1_000, exp])
 })
 
+test('an entry without an id is found by its place in the list', async context => {
+  const entry = (name: string) => ({ access_token: name, refresh_token: name, auth_type: 'oauth' })
+  keep(context, { credential_pool: { [CODEX]: [null, entry('second'), entry('third')] } })
+  const signIns = open(context)
+  assert.is(await signIns.keyFor(endpoint(context, 'x', { id: '#1' }), false), 'second')
+  assert.is(await signIns.keyFor(endpoint(context, 'x', { id: '#3' }), false), null)
+})
+
 test('Nous Portal: the new token becomes the key, also in the copy shared between profiles', async context => {
   const scope = 'inference:invoke'
   context.issuer.claims = { scope }
