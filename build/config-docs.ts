@@ -45,7 +45,7 @@ const NOT_READ: readonly (readonly [keys: string, why: string])[] = [
   ],
   [
     'terminal.lifetime_seconds, terminal.sudo_password',
-    'Commands run without a shell that lives on, and cannot ask for a password.',
+    'There is no long-lived shell, and commands cannot ask for a password.',
   ],
   [
     'terminal.ssh_*, terminal.docker_*, terminal.container_*, terminal.modal_mode, images of backends',
