@@ -70,6 +70,8 @@ export type Scripted = {
   requests: Recorded[]
   /** The list of GET …/models; null: 404. These requests do not consume the script. */
   models: string[] | null
+  /** Responses of a local program by path, such as `/props`. These requests do not consume the script. */
+  local: Readonly<Record<string, unknown>>
   /** Responses after the end of the script, by request body. */
   otherwise: ((body: Recorded['body']) => Step) | null
   /** Headers of the requests for the model list. */
@@ -90,12 +92,20 @@ export const createProvider = async (...script: Step[]): Promise<Scripted> => {
   const sockets = new Set<Socket>()
   let waiting: (() => void)[] = []
 
-  const lists: Pick<Scripted, 'models' | 'listed' | 'otherwise'> = {
+  const lists: Pick<Scripted, 'models' | 'local' | 'listed' | 'otherwise'> = {
     models: null,
+    local: {},
     listed: [],
     otherwise: null,
   }
   const server = createServer(async (req, res) => {
+    const own = lists.local[(req.url ?? '').split('?')[0] ?? '']
+    if (own !== undefined) {
+      req.resume()
+      res.writeHead(200, { 'content-type': 'application/json' })
+      res.end(JSON.stringify(own))
+      return
+    }
     if (req.method === 'GET') {
       lists.listed.push(req.headers)
       res.writeHead(lists.models ? 200 : 404, { 'content-type': 'application/json' })

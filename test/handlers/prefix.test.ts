@@ -12,7 +12,12 @@ const test = suite('prompt prefix')
 type Body = Recorded['body']
 type Chat = Awaited<ReturnType<typeof startChat>>
 
-const FORMATS = ['chat_completions', 'anthropic_messages', 'codex_responses'] as const
+const FORMATS = [
+  'chat_completions',
+  'anthropic_messages',
+  'codex_responses',
+  'ollama_chat',
+] as const
 
 const configure = ({ app, provider }: Chat, apiMode: string, model = 'test-model'): void =>
   writeFileSync(
