@@ -1,24 +1,30 @@
 /** Images and other files that a chat shows by absolute path or URL. */
+import { join } from 'node:path'
 import { z } from 'zod'
 import { endpoint } from '../lib/context.ts'
 import { invalid } from '../lib/errors.ts'
 import { contentDisposition } from '../lib/http/content-disposition.ts'
 import { bytes, file } from '../lib/http/reply.ts'
 import { SessionId } from '../lib/schema/ids.ts'
+import { IMAGE_FILE } from '../lib/schema/image.ts'
 import { fileType, SANDBOX } from '../lib/workspaces/file-type.ts'
 import { mediaFile } from '../lib/workspaces/media.ts'
 
 export const get = endpoint({
   summary: 'A file in the workspace, in the image folders of the agent, or in /tmp',
   input: z.object({
+    /** Absolute, or the name of an image stored with the session. */
     path: z.string().default(''),
     /** The session whose workspace is meant. Default: the last used workspace. */
     session_id: SessionId.optional(),
   }),
   raw: 'application/octet-stream',
-  run({ app, home }, { path, session_id: named }) {
-    if (!path) throw invalid('path parameter required', { code: 'missing_fields' })
-    // The path of a stored image contains its session id.
+  run({ app, home }, { path: given, session_id: named }) {
+    if (!given) throw invalid('path parameter required', { code: 'missing_fields' })
+    // Messages name stored images by their file name.
+    const isStored = named !== undefined && IMAGE_FILE.test(given)
+    const path = isStored ? join(app.toolOutput.dirOf(named), given) : given
+    // The path of other stored results contains their session id.
     const session_id = named ?? app.toolOutput.ownerOf(path)
     const owner = session_id === undefined ? home : app.files.sessionOf(home, session_id).home
     const area =

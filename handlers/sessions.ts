@@ -270,8 +270,8 @@ export const purge = endpoint({
     const { session_id: id } = ctx.app.sessions.require(session_id)
     ctx.app.turns.requireIdle(id)
     const session = await ctx.app.sessions.purge(id)
-    const kept = (await ctx.app.sessions.wholeJson(id)).toString()
-    ctx.app.toolOutput.retain(id, path => kept.includes(path))
+    const messages = (await ctx.app.sessions.wholeJson(id)).toString()
+    ctx.app.toolOutput.retain(id, messages + JSON.stringify(ctx.app.sessions.load(id).sent))
     return { ok: true as const, session }
   },
 })

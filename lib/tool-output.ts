@@ -1,8 +1,11 @@
 /** Storage for long tool results and images: a private directory per session, with a total size limit. */
 import { createHash } from 'node:crypto'
-import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { isAbsolute, join, relative, sep } from 'node:path'
+import { linkSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { basename, isAbsolute, join, relative, sep } from 'node:path'
 import { SESSION_ID } from './schema/ids.ts'
+import { IMAGE_FILE } from './schema/image.ts'
+import { errorCode } from './store/file-error.ts'
+import { readWhole } from './store/read-text.ts'
 
 const MAX_TOTAL_BYTES = 256 * 1024 * 1024
 const MAX_FILES = 2_000
@@ -58,6 +61,25 @@ export const createToolOutput = ({
     }
   }
 
+  /** Creates a file and evicts others if necessary; null when that failed, which must not fail the turn. */
+  const create = (
+    sessionId: string,
+    content: string | Buffer,
+    nameIn: (folder: string) => string,
+  ): string | null => {
+    try {
+      const folder = dirOf(sessionId)
+      mkdirSync(folder, { recursive: true, mode: 0o700 })
+      const path = join(folder, nameIn(folder))
+      writeFileSync(path, content, { mode: 0o600, flag: 'wx' })
+      evictOldest()
+      return path
+    } catch (error) {
+      log('could not store a long result', { session_id: sessionId, error: String(error) })
+      return null
+    }
+  }
+
   /** An unused file name. Call ids come from providers, so unsafe ones are hashed. */
   const unusedName = (folder: string, callId: string, ending: string): string => {
     const stem = /^[\w-]{1,80}$/.test(callId)
@@ -75,19 +97,7 @@ export const createToolOutput = ({
     callId: string,
     content: string | Buffer,
     ending: string,
-  ): string | null => {
-    try {
-      const folder = dirOf(sessionId)
-      mkdirSync(folder, { recursive: true, mode: 0o700 })
-      const path = join(folder, unusedName(folder, callId, ending))
-      writeFileSync(path, content, { mode: 0o600, flag: 'wx' })
-      evictOldest()
-      return path
-    } catch (error) {
-      log('could not store a long result', { session_id: sessionId, error: String(error) })
-      return null
-    }
-  }
+  ): string | null => create(sessionId, content, folder => unusedName(folder, callId, ending))
 
   return {
     dirOf,
@@ -107,13 +117,45 @@ export const createToolOutput = ({
     },
     /** Like `save`, for bytes; `ending` is the file extension. */
     saveBytes: write,
+    /** Stores an image under a name made of its content, once, and returns the name; null when storing failed. */
+    saveImage(sessionId: string, bytes: Buffer, ending: string): string | null {
+      const hash = createHash('sha256').update(bytes).digest('hex').slice(0, 32)
+      const name = `image-${hash}.${ending}`
+      if (statSync(join(dirOf(sessionId), name), { throwIfNoEntry: false })?.isFile()) return name
+      return create(sessionId, bytes, () => name) === null ? null : name
+    },
+    /** The bytes of a stored image; null when it was removed. Any other name is rejected: names come from transcripts. */
+    loadImage(sessionId: string, name: string): Buffer | null {
+      if (!IMAGE_FILE.test(name)) return null
+      try {
+        return readWhole(join(dirOf(sessionId), name))
+      } catch (error) {
+        if (errorCode(error) !== 'ENOENT') log('could not read an image', { error: String(error) })
+        return null
+      }
+    },
+    /** For a copy of a session: its messages name the same images. */
+    copyImages(from: string, to: string): void {
+      const images = names(dirOf(from)).filter(name => IMAGE_FILE.test(name))
+      if (images.length === 0) return
+      try {
+        mkdirSync(dirOf(to), { recursive: true, mode: 0o700 })
+        for (const name of images) linkSync(join(dirOf(from), name), join(dirOf(to), name))
+      } catch (error) {
+        // A file system without hard links, or a full disk: the copy of the session contains notes instead.
+        log('could not copy images', { session_id: to, error: String(error) })
+      }
+    },
     /** Deletes the results of a session permanently. */
     remove(sessionId: string): void {
       rmSync(dirOf(sessionId), { recursive: true, force: true })
     },
-    /** After a purge: deletes the files that the session's messages no longer reference. */
-    retain(sessionId: string, isNamed: (path: string) => boolean): void {
-      for (const { path } of filesOf(dirOf(sessionId))) if (!isNamed(path)) rmSync(path)
+    /** After a purge: deletes the files that `text`, the session's messages, no longer names. Images are named without a folder. */
+    retain(sessionId: string, text: string): void {
+      for (const { path } of filesOf(dirOf(sessionId))) {
+        const name = basename(path)
+        if (!text.includes(IMAGE_FILE.test(name) ? name : path)) rmSync(path)
+      }
     },
     /** Deletes the directories of sessions that no longer exist. */
     sweep(isKept: (sessionId: string) => boolean): void {

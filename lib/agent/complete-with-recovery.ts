@@ -4,6 +4,7 @@ import { complete, type Reply } from './complete.ts'
 import { mergeSummaries } from './compress.ts'
 import { wrapCalls } from './deferred-calls.ts'
 import { ProviderFailure } from './failure.ts'
+import { sendsImages, VISION_TOOL } from './images.ts'
 import { providerFor } from './providers/registry.ts'
 import { repairHistory } from './repair-history.ts'
 import type { Run } from './run.ts'
@@ -123,7 +124,15 @@ const toProviderRequest = (run: Run, withTools: boolean): ProviderRequest => ({
   signal: run.signal,
   workspace: run.request.workspace,
   sessionKey: run.request.sessionKey,
+  images: imageSourceOf(run),
 })
+
+const imageSourceOf = ({ request, endpoint }: Run): ProviderRequest['images'] =>
+  request.images && {
+    isSent: sendsImages(request.images.mode, endpoint),
+    hasAnalyzer: request.tools.some(({ name }) => name === VISION_TOOL),
+    load: request.images.load,
+  }
 
 const toWireMessages = (run: Run, withTools: boolean): ProviderRequest['messages'] => {
   const endpointKey = endpointKeyOf(run.endpoint)

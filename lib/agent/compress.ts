@@ -160,7 +160,12 @@ export const mergeSummaries = (messages: readonly LoopMessage[]): LoopMessage[] 
   for (const message of messages) {
     const before = merged.at(-1)
     if (before?.role === 'user' && (before.summary || message.summary) && message.role === 'user') {
-      merged[merged.length - 1] = { ...message, content: joined(before, message) }
+      const images = [...(before.images ?? []), ...(message.images ?? [])]
+      merged[merged.length - 1] = {
+        ...message,
+        content: joined(before, message),
+        ...(images.length > 0 && { images }),
+      }
     } else merged.push(message)
   }
   return merged

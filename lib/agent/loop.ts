@@ -1,6 +1,7 @@
 /** The engine's loop: call the model, record the message, run its tool calls, and repeat until there are none. */
 import { isObject } from '../base/json.ts'
 import { messageOf } from '../errors.ts'
+import type { StoredImage } from '../schema/image.ts'
 import type { ToolCall } from '../schema/message.ts'
 import type { Reply } from './complete.ts'
 import { completeWithRecovery, endpointKeyOf } from './complete-with-recovery.ts'
@@ -11,7 +12,7 @@ import { raceAbort } from './retry.ts'
 import { createRun, type EngineOptions, type Run } from './run.ts'
 import { isValidCall, runTools } from './run-tools.ts'
 import { type NormalizedCall, normalizeCalls, stripCallMarkup } from './tool-calls.ts'
-import type { Agent, ModelEndpoint, ProviderState, RunMessage } from './types.ts'
+import type { Agent, LoopMessage, ModelEndpoint, ProviderState, RunMessage } from './types.ts'
 
 /** Consecutive messages without a single valid call before the turn fails. */
 const MAX_INVALID_BATCHES = 3
@@ -43,10 +44,10 @@ const runLoop = async (run: Run): Promise<void> => {
   const { request } = run
   let invalidBatches = 0
   while (run.steps < request.maxSteps) {
-    readSteering(run)
+    await readSteering(run)
     const calls = await runStep(run, true)
     if (calls.length === 0) {
-      if (!readSteering(run)) return
+      if (!(await readSteering(run))) return
       continue
     }
     const isAnyValid = calls.some(call => isValidCall(call, run.request.tools))
@@ -63,17 +64,20 @@ const runLoop = async (run: Run): Promise<void> => {
 }
 
 /** Adds new steering messages to the conversation. False when there are none. */
-const readSteering = (run: Run): boolean => {
-  const steering = run.request.takeSteeringMessages?.() ?? []
-  for (const { key, text, modelText, attachments } of steering) {
+const readSteering = async (run: Run): Promise<boolean> => {
+  const steering = (await run.request.takeSteeringMessages?.()) ?? []
+  for (const { key, text, modelText, images, attachments } of steering) {
     const id = run.request.nextMessageId()
     const files = attachments.length > 0 ? { attachments: [...attachments] } : {}
     const message: RunMessage = { id, role: 'user', content: text, ...files }
     run.emit({ type: 'message', message, steeringKey: key })
-    run.messages.push({ id, role: 'user', content: modelText })
+    run.messages.push({ id, role: 'user', content: modelText, ...withImages(images) })
   }
   return steering.length > 0
 }
+
+const withImages = (images: readonly StoredImage[] = []): Pick<LoopMessage, 'images'> =>
+  images.length > 0 ? { images } : {}
 
 /** The turn must not spend more than was allowed before this call. */
 const requireBudget = async (run: Run): Promise<void> => {
@@ -139,8 +143,8 @@ const record = (
     message: reasoning === '' ? message : { ...message, reasoning },
     ...(providerState && { providerState }),
   })
-  const { model: _model, provider: _provider, _output, ...wire } = message
-  run.messages.push(providerState ? { ...wire, providerState } : wire)
+  const { model: _model, provider: _provider, _output, _images, ...wire } = message
+  run.messages.push({ ...wire, ...withImages(_images), ...(providerState && { providerState }) })
 }
 
 const runToolCalls = (run: Run, calls: ToolCall[]): Promise<void> =>
@@ -152,6 +156,7 @@ const runToolCalls = (run: Run, calls: ToolCall[]): Promise<void> =>
       name: call.function.name,
       content: result.content,
       ...(result.colored !== undefined && { _output: result.colored }),
+      ...(result.images?.length && { _images: [...result.images] }),
     })
   })
 

@@ -26,6 +26,8 @@ export type ToolRun = {
   now: () => number
   /** The model's window limits the length of results; absent: only the general limits apply. */
   contextWindow?: { tokens: () => number }
+  /** As in `ToolContext`; absent where images cannot be stored. */
+  keepImage?: ToolContext['keepImage']
   spawn?: (callId: string, delegation: Delegation) => NonNullable<ToolContext['spawn']>
   /** The instructions for files a tool has read or written that the model does not know yet. */
   instructionsFor?: (files: readonly string[]) => DirectoryInstructions[]
@@ -144,9 +146,9 @@ const runCall = async (entry: Prepared, run: ToolRun): Promise<ToolResult> => {
 const resultOf = async (entry: Prepared, run: ToolRun): Promise<ToolResult> => {
   const result = entry.rejection ?? (await invokeTool(entry, run))
   const { secrets } = run.request
-  return secrets === undefined || entry.tool?.kind === 'ask'
-    ? result
-    : { ...result, content: secrets.mask(result.content) }
+  if (secrets === undefined || entry.tool?.kind === 'ask') return result
+  const images = result.images?.map(image => ({ ...image, name: secrets.mask(image.name) }))
+  return { ...result, content: secrets.mask(result.content), ...(images && { images }) }
 }
 
 /** Errors of tools become results. A tool that ignores the abort signal is abandoned. */
@@ -187,6 +189,7 @@ const invokeTool = async (entry: Prepared, run: ToolRun): Promise<ToolResult> =>
     readable: request.readable,
     maxResultChars: resultLimits(run.contextWindow?.tokens() ?? 0).one,
     offload: text => request.offload?.(call.id, text) ?? null,
+    keepImage: run.keepImage,
     beforeChange: async what => {
       await request.beforeChange?.(what)
       // Recording takes time: do not change files if the turn was stopped during it.
@@ -219,7 +222,7 @@ const spawnerFor = ({ request, spawn }: ToolRun, callId: string): ToolContext['s
 
 /**
  * A tool call made by a running tool: validated and approved like any other, but without its own message and events.
- * The result is not truncated.
+ * The result is not truncated. A script cannot look at images, so it gets text only.
  */
 const callFromTool = async (
   name: string,
@@ -234,7 +237,7 @@ const callFromTool = async (
     function: { name, arguments: JSON.stringify(args) },
   }
   const entry = prepare(call, run.request.tools)
-  return resultOf(entry, run)
+  return resultOf(entry, { ...run, keepImage: undefined })
 }
 
 /** Settles with `work`, or with a stopped result `GRACE_MS` after an abort. */

@@ -2,6 +2,7 @@
 import { setMaxListeners } from 'node:events'
 import { thresholdOf } from './compress-plan.ts'
 import { ContextWindow } from './context-window.ts'
+import { createImageKeeper } from './images.ts'
 import { createInstructionLookup } from './nested-instructions.ts'
 import { repairHistory } from './repair-history.ts'
 import { type Wait, wait } from './retry.ts'
@@ -50,6 +51,7 @@ export const createRun = (
       request.history.flatMap(message => message.tool_calls ?? []).map(call => call.id),
     ),
     memo: new Map<string, unknown>(),
+    keepImage: request.images && createImageKeeper(request.images),
     /** Model calls so far. */
     steps: 0,
     /** Share of the step limit the model was last warned at. */

@@ -1,12 +1,19 @@
 /** Token estimates, accurate enough to compact a conversation in time, and context limits in error messages. */
+import type { StoredImage } from '../schema/image.ts'
 import type { LoopMessage, WireMessage } from './types.ts'
 
 /** Bytes, not characters: non-Latin scripts take more tokens per character, and more bytes. */
 const BYTES_PER_TOKEN = 4
 /** Roles and separators. */
 const TOKENS_PER_MESSAGE = 4
-/** Flat estimate per image, independent of its size in bytes. */
+/** Of an image with an unknown size, independent of its size in bytes. */
 const TOKENS_PER_IMAGE = 1_500
+/** Claude's rule; other providers count less for large images. */
+const PIXELS_PER_TOKEN = 750
+/** Providers make larger images smaller. */
+const MAX_IMAGE_TOKENS = 1_600
+/** The most that one request contains; see `providers/images.ts`. */
+const MAX_IMAGES = 20
 
 export const estimateTextTokens = (text: string): number =>
   Math.ceil(Buffer.byteLength(text) / BYTES_PER_TOKEN)
@@ -14,7 +21,14 @@ export const estimateTextTokens = (text: string): number =>
 const tokensOfPart = (part: { type: string; [key: string]: unknown }): number =>
   typeof part.text === 'string' ? estimateTextTokens(part.text) : TOKENS_PER_IMAGE
 
-export const estimateTokens = ({ content, tool_calls, refusal }: WireMessage): number =>
+export const estimateImageTokens = ({ width, height }: StoredImage): number =>
+  Math.min(MAX_IMAGE_TOKENS, Math.ceil((width * height) / PIXELS_PER_TOKEN))
+
+export const estimateTokens = (message: LoopMessage): number =>
+  estimateWithoutImages(message) +
+  (message.images ?? []).reduce((sum, image) => sum + estimateImageTokens(image), 0)
+
+const estimateWithoutImages = ({ content, tool_calls, refusal }: WireMessage): number =>
   TOKENS_PER_MESSAGE +
   (typeof content === 'string'
     ? estimateTextTokens(content)
@@ -31,8 +45,13 @@ export const textOf = ({ content }: WireMessage): string =>
         .filter(Boolean)
         .join('\n')
 
+/** Older images are not sent, so they do not count. */
 export const estimateAllTokens = (messages: readonly LoopMessage[]): number =>
-  messages.reduce((sum, message) => sum + estimateTokens(message), 0)
+  messages
+    .flatMap(({ images = [] }) => images)
+    .slice(-MAX_IMAGES)
+    .reduce((sum, image) => sum + estimateImageTokens(image), 0) +
+  messages.reduce((sum, message) => sum + estimateWithoutImages(message), 0)
 
 /** `128k`, `1.2m`. */
 export const formatTokens = (tokens: number): string => {

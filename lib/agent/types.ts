@@ -2,12 +2,14 @@
 import type { z } from 'zod'
 import type { AgentEvent, Emit } from './events.ts'
 import type { FailureType } from '../schema/event.ts'
+import type { StoredImage } from '../schema/image.ts'
 import type { ToolCall } from '../schema/message.ts'
 import type { ApprovalChoice } from '../schema/question.ts'
 import type { Usage } from '../schema/usage.ts'
 import type { Compression } from './compress.ts'
 import type { ExternalAgentSettings, ExternalAgentContext } from './external-agent.ts'
 import type { ProviderFailure } from './failure.ts'
+import type { ImageSource, ImageStore } from './images.ts'
 import type { NestedInstructions } from './nested-instructions.ts'
 import type { ApprovalRequest, Processes, ReadDocument, Secrets } from './tool-services.ts'
 import type { EndpointWindow, WindowServices } from './window-services.ts'
@@ -48,6 +50,10 @@ export type ModelEndpoint = EndpointWindow & {
   price?: { input: number; output: number; cacheRead?: number; cacheWrite?: number }
   /** Lifetime of cached prompt parts at the provider; five minutes when absent. */
   cacheTtl?: '5m' | '1h'
+  /** Whether the model accepts images; absent when that is not known. */
+  vision?: boolean
+  /** `vision` is from config.yaml, so what the server says does not change it. */
+  hasConfiguredVision?: true
   /** Routing preferences of an aggregator such as OpenRouter, passed through unchanged. */
   routing?: Readonly<Record<string, unknown>>
   /** The credential pool entry the key comes from, so that a rejected key can be put on cooldown. */
@@ -78,6 +84,8 @@ export type ProviderState = {
 export type LoopMessage = WireMessage & {
   id?: string
   providerState?: ProviderState
+  /** Images of the user, or of a tool result. They are sent as the endpoint allows; see `providers/images.ts`. */
+  images?: readonly StoredImage[]
   /** Position in the transcript, where known: a summary must cover a contiguous range. */
   position?: number
   /** Set on a summary: it replaces the messages from one id to another. */
@@ -109,7 +117,9 @@ export type ProviderDelta =
 export type ProviderRequest = {
   endpoint: ModelEndpoint
   /** `providerState` is present only where this endpoint produced it. */
-  messages: (WireMessage & { providerState?: ProviderState })[]
+  messages: (WireMessage & Pick<LoopMessage, 'providerState' | 'images'>)[]
+  /** How to send the images of messages; absent: without them. */
+  images?: ImageSource
   /** JSON schemas of the tools on offer; empty when none. */
   tools: { name: string; description: string; parameters: unknown }[]
   signal: AbortSignal
@@ -172,6 +182,8 @@ export type ToolContext = {
   maxResultChars?: number
   /** Saves text that is too long for a result to a file and returns its path; null when that failed. */
   offload?: (text: string) => string | null
+  /** Stores an image for the result, so that a model can see it. Throws the reason when that is not possible; absent: text only. */
+  keepImage?: (bytes: Buffer, name: string) => StoredImage
   /** Records a checkpoint; await it before changing files. Rejects only when the run was stopped. */
   beforeChange?: (what: ChangeScope) => Promise<void>
   /** Background processes of the session; absent where they are not available. */
@@ -202,6 +214,8 @@ export type ToolResult = {
   preview?: string
   /** The output in `content` with its ANSI colors, for the page; absent when it has none. */
   colored?: string
+  /** Images of the result. `content` names each with its `imageLabel`, for models that cannot see them. */
+  images?: readonly StoredImage[]
 }
 
 /** A tool may throw; the loop turns the error into an error result. */
@@ -261,6 +275,8 @@ export type AgentRequest = WindowServices & {
   readDocument?: ReadDocument
   /** Saves an image of an external agent with the session and returns its path; null when that failed. */
   saveImage?: (callId: string, bytes: Buffer, ending: string) => string | null
+  /** Images of the conversation; absent: text only. */
+  images?: ImageStore
   beforeChange?: (what: ChangeScope) => Promise<void>
   processes?: Processes
   /**
@@ -286,7 +302,7 @@ export type AgentRequest = WindowServices & {
   /** Used by external agents only. */
   external?: ExternalAgentContext
   /** Returns new steering messages; called before each model call and before the turn ends. */
-  takeSteeringMessages?: () => readonly SteeringMessage[]
+  takeSteeringMessages?: () => readonly SteeringMessage[] | Promise<readonly SteeringMessage[]>
   /** Called before each model call, subagents included: null to continue, else a sentence why the turn ends. */
   checkBudget?: () => Promise<string | null>
   /** Called after each model call with the usage of the run so far, subagents included. */
@@ -302,6 +318,8 @@ export type SteeringMessage = {
   key: string
   text: string
   modelText: string
+  /** The attached images. */
+  images?: readonly StoredImage[]
   attachments: readonly string[]
 }
 
@@ -359,6 +377,8 @@ export type RunMessage = WireMessage & {
   provider?: string
   /** Command output as in `content`, with its ANSI colors, for the page. */
   _output?: string
+  /** Images of a tool result. */
+  _images?: StoredImage[]
 }
 
 export type Failure = { type: FailureType; message: string; hint?: string }

@@ -123,6 +123,7 @@ export const openAppData = (config: Config, { log, now, addon }: AppDataOptions)
       promptCache.delete(id)
       hub.publish('list', { type: 'gone', data: { session_id: id } })
     },
+    onCopied: toolOutput.copyImages,
     log: log.warn,
     now,
     addon,

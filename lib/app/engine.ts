@@ -187,6 +187,7 @@ export const createEngine = async (options: EngineOptions): Promise<Engine> => {
             redact,
             dispatcher,
             auxiliaryFor,
+            currentEndpoint: models.windows.apply,
             cronOf: home => createCronStore(options.cron().of(home)),
           }),
         ],

@@ -82,6 +82,7 @@ export const createTerminalEngine = async (
     redact,
     onRow: () => undefined,
     onDeleted: () => undefined,
+    onCopied: () => undefined,
     log: problem,
     now,
     addon,

@@ -97,6 +97,8 @@ const createTool = (find: FindServer, server: string, listed: ListedTool, name: 
           client.getProtocolEra() === 'modern'
             ? await client.callTool(call, { ...options, toolDefinition: listed.definition })
             : await client.request({ method: 'tools/call', params: call }, anything, options),
+          label,
+          ctx.keepImage,
         ),
       )
     },

@@ -1,6 +1,8 @@
-/** Results of MCP servers as text for a model: images and audio become notes, resources their contents. */
+/** Results of MCP servers for a model: images are stored, audio becomes a note, resources their contents. */
 import { z } from 'zod'
-import type { ToolResult } from '../agent/types.ts'
+import type { ToolContext, ToolResult } from '../agent/types.ts'
+import { messageOf } from '../errors.ts'
+import { imageLabel, type StoredImage } from '../schema/image.ts'
 
 const Text = z.looseObject({ type: z.literal('text'), text: z.string() })
 const Media = z.looseObject({
@@ -48,20 +50,53 @@ const blockText = (value: unknown): string => {
   }
 }
 
+/** The base64 data of an image; null for any other block. */
+const imageData = (value: unknown): string | null => {
+  const parsed = Block.safeParse(value)
+  if (!parsed.success) return null
+  const block = parsed.data
+  if (block.type === 'image') return block.data
+  const isImage = block.type === 'resource' && block.resource.mimeType?.startsWith('image/')
+  return (isImage && block.resource.blob) || null
+}
+
+/** Longer data is not decoded: no model takes an image of that size. */
+const MAX_IMAGE_CHARS = 16 * 1024 * 1024
+
 const Result = z.looseObject({
   content: z.array(z.unknown()).catch([]),
   structuredContent: z.unknown().optional(),
   isError: z.unknown().optional(),
 })
 
-/** The result of a tool call; a failure has the shape of our own tools' failures. */
-export const toResult = (value: unknown): ToolResult => {
+/**
+ * The result of a tool call; a failure has the shape of our own tools' failures. `keepImage` stores an image of the result
+ * under the name; without it, or when it throws, the image becomes a note.
+ */
+export const toResult = (
+  value: unknown,
+  name = '',
+  keepImage?: ToolContext['keepImage'],
+): ToolResult => {
   const { content, structuredContent, isError } = Result.parse(value)
-  const joined = content.map(blockText).filter(Boolean).join('\n\n')
+  const images: StoredImage[] = []
+  const textOf = (block: unknown): string => {
+    const data = keepImage ? imageData(block) : null
+    if (!keepImage || data === null || data.length > MAX_IMAGE_CHARS) return blockText(block)
+    try {
+      const image = keepImage(Buffer.from(data, 'base64'), name)
+      images.push(image)
+      return imageLabel(image)
+    } catch (error) {
+      return `${blockText(block)} (${messageOf(error)})`
+    }
+  }
+  const joined = content.map(textOf).filter(Boolean).join('\n\n')
   const text = joined || (structuredContent === undefined ? '' : JSON.stringify(structuredContent))
   if (isError === true)
     return { content: JSON.stringify({ error: text || 'The tool failed.' }), isError: true }
-  return { content: text || '(The tool returned nothing.)' }
+  const shown = images.length > 0 ? { images } : {}
+  return { content: text || '(The tool returned nothing.)', ...shown }
 }
 
 const Resource = z.looseObject({ contents: z.array(Contents).catch([]) })

@@ -19,6 +19,7 @@ import {
 } from './provider-config.ts'
 import { rejectConfigTypos } from './config-typos.ts'
 import { contextLengthOf } from './context-windows.ts'
+import { familyAcceptsImages } from './vision.ts'
 
 /** The scripted offline model of a new installation. */
 const DEMO: ModelEndpoint = {
@@ -144,11 +145,32 @@ export const configuredContextLength = (
     customEntry(setup, provider)?.models.get(model)?.contextLength ||
     setup.providers.get(provider)?.models.get(model)?.contextLength
   if (listed) return listed
+  return isDefaultModel(setup, provider, model) ? setup.contextLength : 0
+}
+
+/** Whether the keys beside `model.default` are about this model. */
+const isDefaultModel = (setup: ModelSetup, provider: string, model: string): boolean => {
   const own = { ...setup, customProviders: setup.custom }
-  const isConfigured =
+  return (
     setup.active === provider &&
     (!setup.model || [setup.model, resolveModel(setup.model, own).model].includes(model))
-  return isConfigured ? setup.contextLength : 0
+  )
+}
+
+/** Whether the model accepts images: config.yaml, else the provider's list, else its family. */
+const visionOf = (
+  setup: ModelSetup,
+  provider: string,
+  model: string,
+  facts: ModelFacts | null,
+): Pick<ModelEndpoint, 'vision' | 'hasConfiguredVision'> => {
+  const configured =
+    customEntry(setup, provider)?.models.get(model)?.vision ??
+    setup.providers.get(provider)?.models.get(model)?.vision ??
+    (isDefaultModel(setup, provider, model) ? setup.vision : undefined)
+  if (configured !== undefined) return { vision: configured, hasConfiguredVision: true }
+  const vision = facts?.vision ?? familyAcceptsImages(model)
+  return vision === undefined ? {} : { vision }
 }
 
 export const providerName = (setup: ModelSetup, provider: string): string =>
@@ -215,6 +237,7 @@ export const resolveEndpoint = (
     ...(configured > 0 && { hasConfiguredWindow: true as const }),
     ...(isOwn && setup.ollamaContext > 0 && { ollamaContext: setup.ollamaContext }),
     ...(facts?.price ? { price: facts.price } : {}),
+    ...visionOf(setup, provider, pair.model, facts),
     ...(setup.cacheTtl === '1h' ? withHourCache(facts?.price) : {}),
     ...(isOwn && setup.maxTokens ? { maxTokens: setup.maxTokens } : {}),
     ...(effort ? { effort } : {}),

@@ -5,9 +5,14 @@ import type { Dispatcher } from 'undici'
 import { isObject } from '../base/json.ts'
 import { UserError, unavailable } from '../errors.ts'
 import { describeNetworkError } from '../http/network-error.ts'
+import { visionIn } from './vision.ts'
 
-/** A model from a server's list; `contextLength` is 0 when unknown. */
-export type RemoteModel = { readonly id: string; readonly contextLength: number }
+/** A model from a server's list; `contextLength` is 0 when unknown. `vision`: whether it accepts images, where the list says so. */
+export type RemoteModel = {
+  readonly id: string
+  readonly contextLength: number
+  readonly vision?: boolean
+}
 
 export type ModelListRequest = {
   url: string
@@ -81,7 +86,8 @@ const toModel = (value: unknown): RemoteModel[] => {
     raw.max_input_tokens,
     meta.n_ctx_train,
   )
-  return [{ id, contextLength }]
+  const vision = visionIn(raw)
+  return [{ id, contextLength, ...(vision !== undefined && { vision }) }]
 }
 
 /** Accepts `{data: […]}`, `{models: […]}` or a bare list, and removes duplicates. Undefined for anything else. */

@@ -48,9 +48,15 @@ export const createModelCatalog = ({
   const factsIn =
     (home: ModelHome) =>
     (provider: string, model: string): ModelFacts | null => {
-      const remote = live.cached(home, provider)?.find(({ id }) => id === model)?.contextLength
+      const remote = live.cached(home, provider)?.find(({ id }) => id === model)
       const facts = prices.find(provider, model)
-      return remote ? { ...facts, contextLength: remote } : facts
+      if (!remote?.contextLength && remote?.vision === undefined) return facts
+      const contextLength = remote.contextLength || facts?.contextLength || 0
+      return {
+        ...facts,
+        contextLength,
+        ...(remote.vision !== undefined && { vision: remote.vision }),
+      }
     }
 
   const beyond = (home: ModelHome): ModelInfoSources => {

@@ -7,6 +7,8 @@ export type ModelFacts = {
   contextLength: number
   /** US dollars per million tokens, in the first tier. */
   price?: { input: number; output: number; cacheRead?: number; cacheWrite?: number }
+  /** Whether the model accepts images, according to the provider's list. */
+  vision?: boolean
 }
 
 export type Prices = {

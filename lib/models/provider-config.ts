@@ -20,8 +20,8 @@ export type ModelHome = {
   authJson(): unknown
 }
 
-/** Model ids listed in config.yaml with their context length (0 when not given). */
-export type ListedModels = ReadonlyMap<string, { contextLength: number }>
+/** Model ids listed in config.yaml with their context length (0 when not given), and whether they accept images. */
+export type ListedModels = ReadonlyMap<string, { contextLength: number; vision?: boolean }>
 
 /** An entry of `custom_providers` or `providers`. */
 export type ProviderEntry = {
@@ -84,6 +84,8 @@ export type ModelSetup = {
   contextLength: number
   /** `model.ollama_num_ctx`; 0 when not configured. */
   ollamaContext: number
+  /** `model.supports_vision`. */
+  vision?: boolean
   maxTokens: number
   effort: string
   /** `prompt_caching.cache_ttl`, as written. */
@@ -125,7 +127,13 @@ const tokens = (value: unknown): number => {
   return Number.isSafeInteger(number) && number > 0 ? number : 0
 }
 
-/** A mapping `id: {context_length}`, a list of ids, or a list of records with an `id`. */
+/** `vision` is the host agent's other name for it. */
+const visionOf = (raw: Readonly<JsonObject>): { vision?: boolean } => {
+  const vision = yamlFlag(raw.supports_vision) ?? yamlFlag(raw.vision)
+  return vision === undefined ? {} : { vision }
+}
+
+/** A mapping `id: {context_length, supports_vision}`, a list of ids, or a list of records with an `id`. */
 const listed = (value: unknown): ListedModels => {
   const pairs: [string, unknown][] = Array.isArray(value)
     ? value.map(item => [text(item, asObject(item).id, asObject(item).name), item])
@@ -133,7 +141,10 @@ const listed = (value: unknown): ListedModels => {
   return new Map(
     pairs
       .filter(([id]) => id.trim())
-      .map(([id, item]) => [id.trim(), { contextLength: tokens(asObject(item).context_length) }]),
+      .map(([id, item]) => {
+        const raw = asObject(item)
+        return [id.trim(), { contextLength: tokens(raw.context_length), ...visionOf(raw) }]
+      }),
   )
 }
 
@@ -320,6 +331,7 @@ export const readSetup = (home: ModelHome): ModelSetup => {
     model: typeof config.model === 'object' ? text(raw.default, raw.model) : text(config.model),
     contextLength: tokens(raw.context_length),
     ollamaContext: tokens(raw.ollama_num_ctx),
+    ...visionOf(raw),
     maxTokens: tokens(raw.max_tokens),
     effort: config.agent.reasoning_effort,
     cacheTtl: config.prompt_caching.cache_ttl,

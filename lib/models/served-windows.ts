@@ -121,8 +121,10 @@ export const createServedWindows = ({
       const entry = find(baseUrl, model)
       return entry?.learned || entry?.answer?.tokens || 0
     },
-    apply(endpoint) {
-      const entry = find(endpoint.baseUrl, endpoint.model)
+    apply(given) {
+      const entry = find(given.baseUrl, given.model)
+      const vision = given.hasConfiguredVision ? undefined : entry?.answer?.vision
+      const endpoint = vision === undefined ? given : { ...given, vision }
       const { ollamaContext = 0, hasConfiguredWindow, contextLength } = endpoint
       if (ollamaContext > 0 && entry?.answer?.kind === 'ollama')
         return {

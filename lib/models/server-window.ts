@@ -1,7 +1,8 @@
-/** Asks a local model server for the context window that is really in use. The program is recognized by its answers. */
+/** Asks a local model server for the context window that is really in use, and for vision. The program is recognized by its answers. */
 import type { Dispatcher } from 'undici'
 import type { ServerKind } from '../agent/window-services.ts'
 import { asObject, asObjects, asString, type JsonObject } from '../base/json.ts'
+import { asFlag, visionIn } from './vision.ts'
 
 export type ServerWindow = {
   kind: ServerKind
@@ -11,6 +12,8 @@ export type ServerWindow = {
   isCertain: boolean
   /** The window the model was trained with; 0 when unknown. */
   trained: number
+  /** Whether the model accepts images; undefined when the server does not say. */
+  vision?: boolean
 }
 
 export type ServerRequest = {
@@ -65,6 +68,9 @@ const fetchObject = async (
 const count = (value: unknown): number =>
   Number.isSafeInteger(value) && Number(value) > 0 ? Number(value) : 0
 
+const seen = (vision: boolean | undefined): Pick<ServerWindow, 'vision'> =>
+  vision === undefined ? {} : { vision }
+
 /** `llama3.2` and `llama3.2:latest` are the same model. */
 const tagged = (model: string): string =>
   /:[^/]*$/.test(model) ? model.toLowerCase() : `${model.toLowerCase()}:latest`
@@ -96,11 +102,12 @@ const askOllama = async (server: ServerRequest): Promise<ServerWindow | null> =>
   )
   const inUse = count(loaded?.context_length)
   const trained = trainedWindow(shown.model_info)
-  if (inUse > 0) return { kind: 'ollama', tokens: inUse, isCertain: true, trained }
+  const vision = seen(visionIn(shown))
+  if (inUse > 0) return { kind: 'ollama', tokens: inUse, isCertain: true, trained, ...vision }
   const configured = numCtxIn(shown.parameters)
   const wanted = configured || (trained > 0 ? OLLAMA_DEFAULT : 0)
   const tokens = trained > 0 ? Math.min(wanted, trained) : wanted
-  return { kind: 'ollama', tokens, isCertain: configured > 0, trained }
+  return { kind: 'ollama', tokens, isCertain: configured > 0, trained, ...vision }
 }
 
 /** `GET /api/v1/models` (0.4 and later), else `GET /api/v0/models`. */
@@ -121,12 +128,15 @@ const askLmStudio = async (server: ServerRequest): Promise<ServerWindow | null> 
       tokens,
       isCertain: tokens > 0,
       trained: count(entry.max_context_length),
+      ...seen(visionIn(entry)),
     }
   }
   const row = asObjects(older.data).find(({ id }) => id === server.model)
   if (!row || !('max_context_length' in row)) return null
   const tokens = row.state === 'loaded' ? count(row.loaded_context_length) : 0
-  return { kind: 'lmstudio', tokens, isCertain: tokens > 0, trained: count(row.max_context_length) }
+  const trained = count(row.max_context_length)
+  const vision = seen(visionIn(row))
+  return { kind: 'lmstudio', tokens, isCertain: tokens > 0, trained, ...vision }
 }
 
 /** `GET /props`: `n_ctx` of the default settings is the window of one slot. A router needs the model's name. */
@@ -134,7 +144,8 @@ const askLlamaCpp = async (server: ServerRequest): Promise<ServerWindow | null> 
   const query = new URLSearchParams({ model: server.model, autoload: 'false' })
   const props = await fetchObject(server, `/props?${query}`)
   const tokens = count(asObject(props.default_generation_settings).n_ctx)
-  return tokens > 0 ? { kind: 'llamacpp', tokens, isCertain: true, trained: 0 } : null
+  const vision = seen(asFlag(asObject(props.modalities).vision))
+  return tokens > 0 ? { kind: 'llamacpp', tokens, isCertain: true, trained: 0, ...vision } : null
 }
 
 /** vLLM and SGLang list `max_model_len`, the window in use. */

@@ -6,7 +6,8 @@ const ENDPOINT_KEYS = {
   api_key: 'Key for that address.',
   api_key_env: 'Variable with the key, instead of `api_key`; `key_env` is read as well.',
   api_mode: '`chat_completions`, `anthropic_messages`, `codex_responses` or `ollama_chat`.',
-  models: 'Models on offer: a list of ids, or a mapping from id to `{context_length}`.',
+  models:
+    'Models on offer: a list of ids, or a mapping from id to `{context_length, supports_vision}`.',
 }
 
 const EXTERNAL_AGENT_KEYS = {
@@ -34,6 +35,7 @@ const endpoints = {
       context_length: 'Tokens the model can read; replaces what its server reports.',
       ollama_num_ctx:
         'Context size to request from an Ollama server. Requests then use Ollama’s own API, because the compatible one ignores it.',
+      supports_vision: 'Whether the model accepts images.',
       max_tokens: 'Tokens of an answer, at most.',
       ...EXTERNAL_AGENT_KEYS,
     },
@@ -52,6 +54,7 @@ const endpoints = {
       name: 'Name of the endpoint.',
       model: 'A model of the endpoint.',
       context_length: 'Tokens that model can read.',
+      supports_vision: 'Whether that model accepts images.',
       ...ENDPOINT_KEYS,
       ...EXTERNAL_AGENT_KEYS,
     },

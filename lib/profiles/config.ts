@@ -108,6 +108,11 @@ const agent = {
             ? value.filter(each => typeof each === 'string')
             : yamlFlag(value),
     }),
+    image_input_mode: word(
+      ['auto', 'native', 'text'],
+      'auto',
+      'Whether the model is sent images. `auto`: if it is known to accept them and `auxiliary.vision` names no other model; `native`: always; `text`: never, it can only ask about them.',
+    ),
     disabled_toolsets: names('Toolsets that are off, whatever a chat asks for.'),
     personalities: raw({
       type: 'a mapping from name to text, or to a mapping',

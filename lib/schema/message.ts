@@ -1,5 +1,6 @@
 /** One message of a transcript, on disk and on the wire. */
 import { z } from 'zod'
+import { StoredImage } from './image.ts'
 
 export const ToolCall = z
   .looseObject({
@@ -45,6 +46,8 @@ export const Message = z
     _content_lines: z.number().exactOptional(),
     /** Terminal output with its colors (SGR sequences), if it had any. Shown, never sent to a provider. */
     _output: z.string().exactOptional(),
+    /** Images of a tool result: copies stored with the session, shown, and sent to models that accept images. */
+    _images: z.array(StoredImage).exactOptional(),
   })
   .meta({ id: 'Message' })
 export type Message = z.infer<typeof Message>

@@ -20,6 +20,7 @@ type DuplicateOptions = {
   newId: () => string
   require: (id: string) => SessionRow
   providerStates: (id: string) => ReadonlyMap<string, StoredState>
+  onCopied: (from: string, to: string) => void
 }
 
 /** Keys that stay with the original: tokens were spent once, and a CLI session has one origin. */
@@ -84,9 +85,11 @@ export const createDuplicator = ({
   newId,
   require,
   providerStates,
+  onCopied,
 }: DuplicateOptions) => {
   const copy = (given: string, keep: number, change: (meta: Meta) => Meta): SessionRow => {
-    const file = files.find(require(given).session_id)
+    const original = require(given).session_id
+    const file = files.find(original)
     const folded = file && foldFile(file)?.folded
     if (!folded) throw missing('Session not found', { code: 'session_not_found' })
     const id = newId()
@@ -109,6 +112,7 @@ export const createDuplicator = ({
     ]
     watch.ignoreOwn(() => writeJournal(files.jsonl(id), entries))
     catalogSync.refresh(id)
+    onCopied(original, id)
     return require(id)
   }
 

@@ -18,7 +18,8 @@
  *   {"n":…,"t":"answered","at":…,"id":…,"kind":…,"answer":…} the first answer wins
  *   {"n":…,"t":"turn_started","at":…,"stream_id":…,…}  {"n":…,"t":"turn_ended","at":…,"stream_id":…,"how":…}
  *   {"n":…,"t":"sent","at":…,"id":"m7","before":…}           the message was sent to the model with this text before it; `text`, when given,
- *                                                            replaces its own text. Later turns send it the same way.
+ *                                                            replaces its own text; `images` names stored copies of attached
+ *                                                            images. Later turns send it the same way.
  *   {"n":…,"t":"provider_state","at":…,"id":"m7",…}          reasoning of this message in the provider's form, for the engine only: `key`
  *                                                            names the endpoint, `items` go back to it, `sources` are call indexes
  *   {"n":…,"t":"renamed","at":…,"from":…,"to":…}             earlier names of the file stay valid as aliases
@@ -27,6 +28,7 @@
  * An unreadable line is skipped and counted; a line of an unknown type is skipped silently.
  */
 import { isObject, type JsonObject } from '../base/json.ts'
+import { readImages, type StoredImage } from '../schema/image.ts'
 import type { Message, NewMessage } from '../schema/message.ts'
 import type { Question } from '../schema/question.ts'
 import type { Usage } from '../schema/usage.ts'
@@ -59,7 +61,7 @@ export type MetaPatch = { [K in keyof Meta]?: Meta[K] | null }
 export type TurnEnd = 'done' | 'failed' | 'cancelled' | 'interrupted'
 
 /** How a user message was sent to the model. It must not change later, or the provider's prompt cache is lost. */
-export type Sent = { id: string; before: string; text?: string }
+export type Sent = { id: string; before: string; text?: string; images?: StoredImage[] }
 
 /** What the endpoint `key` gets back with a message in later turns; see `ProviderState` of the engine. */
 export type StoredState = { key: string; items: unknown[]; sources?: number[][] }
@@ -149,10 +151,14 @@ const checks: { [K in EntryType]: (line: JsonObject) => boolean } = {
     if (line.usage !== undefined && !isUsage(line.usage)) delete line.usage
     return typeof line.stream_id === 'string' && ENDS.has(line.how)
   },
-  sent: line =>
-    typeof line.id === 'string' &&
-    typeof line.before === 'string' &&
-    (line.text === undefined || typeof line.text === 'string'),
+  sent: line => {
+    if (line.images !== undefined) line.images = readImages(line.images)
+    return (
+      typeof line.id === 'string' &&
+      typeof line.before === 'string' &&
+      (line.text === undefined || typeof line.text === 'string')
+    )
+  },
   provider_state: line =>
     typeof line.id === 'string' &&
     typeof line.key === 'string' &&

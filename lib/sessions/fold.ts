@@ -42,10 +42,11 @@ export const toSpan = ({ n, from, to, last, at }: SummaryEntry): Span => ({
   at,
 })
 
-export const toSent = ({ id, before, text }: Sent): Sent => ({
+export const toSent = ({ id, before, text, images }: Sent): Sent => ({
   id,
   before,
   ...(text !== undefined && { text }),
+  ...(images?.length && { images }),
 })
 
 /** The active spans in order: a later one replaces those it overlaps. */

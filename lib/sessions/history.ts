@@ -92,7 +92,8 @@ export const toConversation = ({
       if (open.summary) open.summary.to = message.id
       if (history.at(-1) !== open) history.push(open)
     } else if (isSendable(message)) {
-      history.push({ ...toWire(message), id: message.id, position: n })
+      const { id, _images: images } = message
+      history.push({ ...toWire(message), id, position: n, ...(images?.length && { images }) })
     }
   })
   return pairToolCalls(history)

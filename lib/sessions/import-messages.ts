@@ -2,6 +2,7 @@
 import { type JsonObject, isObject, asString } from '../base/json.ts'
 import type { Message, NewMessage, Role, ToolCall } from '../schema/message.ts'
 import { fileNameOf } from '../schema/attachments.ts'
+import { readImages } from '../schema/image.ts'
 
 type Part = { type: string; [key: string]: unknown }
 
@@ -143,8 +144,10 @@ const keysOf = (role: Role, given: JsonObject): JsonObject => {
     model,
     provider,
     _content_length: ____,
+    _images,
     ...rest
   } = given
+  const images = readImages(_images)
   const calls = [...toList(tool_calls), ...(isObject(function_call) ? [function_call] : [])]
     .map(toCall)
     .filter(call => call !== null)
@@ -166,6 +169,7 @@ const keysOf = (role: Role, given: JsonObject): JsonObject => {
     ...(said === undefined ? {} : { timestamp: said }),
     ...(own === undefined ? {} : { _ts: own }),
     ...(files.length > 0 ? { attachments: files } : {}),
+    ...(images.length > 0 ? { _images: images } : {}),
     ...(thought && { reasoning: thought }),
     ...(_error === true ? { _error } : {}),
     ...(_partial === true ? { _partial } : {}),
@@ -291,6 +295,7 @@ const KINDS: Readonly<Record<string, (value: unknown) => boolean>> = {
   _error: isFlag,
   _partial: isFlag,
   attachments: value => Array.isArray(value) && value.every(isString),
+  _images: value => Array.isArray(value) && readImages(value).length === value.length,
   tool_calls: value => Array.isArray(value) && value.every(isCall),
 }
 

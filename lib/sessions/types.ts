@@ -20,6 +20,8 @@ export type SessionsOptions = {
   /** Every change of a row, empty untitled sessions included. Must not throw. */
   onRow: (row: SessionRow) => void
   onDeleted: (id: string) => void
+  /** For what is stored beside a session and named by its messages. Must not throw. */
+  onCopied: (from: string, to: string) => void
   log: (line: string, extra?: Record<string, unknown>) => void
   /** Seconds since 1970, with fractions. */
   now: () => number

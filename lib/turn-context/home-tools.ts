@@ -1,5 +1,6 @@
 /** The tools that depend on the home of a turn: notes, skills, session search, scheduled tasks, web and images. */
 import { cronjobTool, type CronStore } from '../agent/tools/cronjob.ts'
+import { sendsImages } from '../agent/images.ts'
 import { memoryTool } from '../agent/tools/memory.ts'
 import { sessionSearchTool } from '../agent/tools/session-search.ts'
 import { skillManageTool } from '../agent/tools/skill-manage.ts'
@@ -9,10 +10,12 @@ import { plain } from '../agent/tools/toolbox.ts'
 import { visionAnalyzeTool } from '../agent/tools/vision-analyze.ts'
 import { webExtractTool } from '../agent/tools/web-extract.ts'
 import { webSearchTool } from '../agent/tools/web-search.ts'
-import type { Tool } from '../agent/types.ts'
+import type { ModelEndpoint, Tool } from '../agent/types.ts'
 import { changeEntries, isNoteEnabled, TARGETS } from '../memory/note-entries.ts'
+import { UserError } from '../errors.ts'
 import type { Home } from '../profiles/home.ts'
 import type { Skills } from '../skills/skills.ts'
+import { imageMode } from './images.ts'
 import type { TurnScope } from './turn-scope.ts'
 import { createSessionSearch, type SessionSearchOptions } from './session-search.ts'
 import type { ToolSource } from './turn-tools.ts'
@@ -22,6 +25,8 @@ export type HomeToolsOptions = SessionSearchOptions &
   WebServicesOptions & {
     skills: Skills
     cronOf: (home: Home) => CronStore
+    /** With what its server says about it. */
+    currentEndpoint: (endpoint: ModelEndpoint) => ModelEndpoint
   }
 
 const memoryOf = ({ home }: TurnScope): Tool[] => {
@@ -76,13 +81,20 @@ const skillsOf = ({ home }: TurnScope, skills: Skills): Tool[] => {
   ]
 }
 
-const webOf = ({ home, turn }: TurnScope, web: WebServices): Tool[] => {
+const webOf = (
+  { home, turn, config }: TurnScope,
+  web: WebServices,
+  currentEndpoint: HomeToolsOptions['currentEndpoint'],
+): Tool[] => {
+  const { endpoint } = turn
+  const isSeeing =
+    !(endpoint instanceof UserError) && sendsImages(imageMode(config), currentEndpoint(endpoint))
   const search = web.search(home)
   const vision = web.vision(home, turn.endpoint)
   return [
     ...(search ? [plain(webSearchTool(search))] : []),
     plain(webExtractTool(web.extract(home, turn.endpoint))),
-    ...(vision ? [plain(visionAnalyzeTool(vision))] : []),
+    ...(vision ? [plain(visionAnalyzeTool(vision, isSeeing))] : []),
   ]
 }
 
@@ -95,6 +107,6 @@ export const homeTools = ({ skills, cronOf, ...deps }: HomeToolsOptions): ToolSo
     ...skillsOf(place, skills),
     plain(sessionSearchTool(recall(place.home, place.sessionId))),
     plain(cronjobTool(cronOf(place.home))),
-    ...webOf(place, web),
+    ...webOf(place, web, deps.currentEndpoint),
   ]
 }

@@ -10,9 +10,11 @@ import type {
   Providers,
   WireMessage,
 } from '../agent/types.ts'
+import type { ImageStore } from '../agent/images.ts'
 import type { Processes, ReadDocument, Secrets } from '../agent/tool-services.ts'
 import { UserError } from '../errors.ts'
 import type { Home } from '../profiles/home.ts'
+import type { StoredImage } from '../schema/image.ts'
 import type { Message, NewMessage } from '../schema/message.ts'
 import type { Sent } from '../sessions/entries.ts'
 import { toConversation } from '../sessions/history.ts'
@@ -22,6 +24,7 @@ import { toStateEntry, withStates } from './provider-states.ts'
 import { createApprover } from './approver.ts'
 import { instructionsFor } from './context-files.ts'
 import { replaySent, annotateMessage, expandSkills, modelText } from './user-content.ts'
+import { imageMode, storeAttachedImages } from './images.ts'
 import type { Compressions } from './session-compression.ts'
 import { externalFor } from './external-agent.ts'
 import type { GuardsFor } from './guards.ts'
@@ -72,6 +75,8 @@ export type TurnContextOptions = {
     dirOf: (sessionId: string) => string
     save: (sessionId: string, callId: string, text: string) => string | null
     saveBytes: (sessionId: string, callId: string, bytes: Buffer, ending: string) => string | null
+    saveImage: (sessionId: string, bytes: Buffer, ending: string) => string | null
+    loadImage: (sessionId: string, file: string) => Buffer | null
   }
   /** Shows problems with the shell init files. */
   warnShell: SessionWarnings
@@ -134,6 +139,7 @@ export const createTurnContextFactory =
     const config = endpoint instanceof UserError ? home.lenient.settings() : home.settings()
     const scope: TurnScope = { turn, sessionId: id, home, workspace, meta, config, unattended }
     const recovery = deps.recoverFor(scope)
+    const isExternal = !(endpoint instanceof UserError) && endpoint.apiMode === 'acp'
     const expand = (text: string) => deps.expandSkill(home, text)
     const messageContext = {
       workspace,
@@ -144,9 +150,13 @@ export const createTurnContextFactory =
     }
     /** How steering messages were sent, by their key in the queue. */
     const steered = new Map<string, Omit<Sent, 'id'>>()
-    sessions.append(id, [
-      { t: 'sent', id: turn.userMessageId, ...annotateMessage(said, messageContext) },
-    ])
+    const annotated = annotateMessage(said, messageContext)
+    sessions.append(id, [{ t: 'sent', id: turn.userMessageId, ...annotated }])
+    const images: ImageStore = {
+      mode: imageMode(config),
+      save: (bytes, ending) => deps.toolOutput.saveImage(id, bytes, ending),
+      load: file => deps.toolOutput.loadImage(id, file),
+    }
     return {
       agent: withCheckpoints(deps.checkpoints, scope, deps.agentFor(endpoint)),
       async request() {
@@ -160,6 +170,19 @@ export const createTurnContextFactory =
           TERMINAL_CWD: workspace,
           AGENT_EXEC_ASK: '1',
         })
+        const readable = [deps.toolOutput.dirOf(id)]
+        const storeImages = (paths: readonly string[]) =>
+          isExternal
+            ? Promise.resolve([])
+            : storeAttachedImages(paths, { workspace, env, forbidden, readable }, images)
+        const attachments =
+          sessions.load(id).messages.findLast(({ role }) => role === 'user')?.attachments ?? []
+        const attached = await storeImages(attachments)
+        // Later than the message itself: reading the files must not delay the reply to the client.
+        if (attached.length > 0)
+          sessions.append(id, [
+            { t: 'sent', id: turn.userMessageId, ...annotated, images: attached },
+          ])
         return {
           providers: deps.providers,
           ...fitted,
@@ -198,35 +221,50 @@ export const createTurnContextFactory =
                   config.clarify.timeout * 1_000,
                 ),
           external: externalFor(scope, sessions),
-          attachments:
-            sessions.load(id).messages.findLast(({ role }) => role === 'user')?.attachments ?? [],
+          attachments,
           // Unattended turns get no background processes, since they would never be stopped.
           ...(deps.processesOf && !unattended && { processes: deps.processesOf(id) }),
-          readable: [deps.toolOutput.dirOf(id)],
+          readable,
           offload: (callId, text) => deps.toolOutput.save(id, callId, deps.redact(text)),
           saveImage: (callId, bytes, ending) =>
             deps.toolOutput.saveBytes(id, callId, bytes, ending),
+          images,
           ...recovery,
           maxAttempts: maxAttemptsOf(scope),
           ...(unattended && { maxRetryWaitMs: UNATTENDED_MAX_RETRY_WAIT_MS }),
           compression: deps.compressions.forTurn(id, home, fitted.endpoint),
           delegation: deps.delegationFor(scope),
           checkBudget: deps.budgetFor(scope, questions.approve),
-          takeSteeringMessages: () =>
-            queuedOf(sessions.head(id).meta)
-              .filter(({ steer }) => steer)
-              .map(({ id: key, text, attachments }) => {
-                const how = annotateMessage(text, messageContext)
-                steered.set(key, how)
-                return { key, text, modelText: modelText(text, how), attachments }
-              }),
+          async takeSteeringMessages() {
+            const waiting = () => queuedOf(sessions.head(id).meta).filter(({ steer }) => steer)
+            const stored = new Map<string, StoredImage[]>()
+            for (const { id: key, attachments: files } of waiting())
+              stored.set(key, await storeImages(files))
+            // As it is in the queue at this moment: it may have been edited while images were stored.
+            return waiting().flatMap(({ id: key, text, attachments: files }) => {
+              const known = stored.get(key)
+              if (!known) return []
+              const how = {
+                ...annotateMessage(text, messageContext),
+                ...(known.length > 0 && { images: known }),
+              }
+              steered.set(key, how)
+              return {
+                key,
+                text,
+                modelText: modelText(text, how),
+                attachments: files,
+                images: known,
+              }
+            })
+          },
         }
       },
       history() {
         const folded = sessions.load(id)
         const history = toConversation(folded)
         // External agents know their workspace and get plain text.
-        return endpoint instanceof UserError || endpoint.apiMode === 'acp'
+        return endpoint instanceof UserError || isExternal
           ? expandSkills(history, expand)
           : withStates(replaySent(history, folded.sent, expand), sessions.providerStates(id))
       },

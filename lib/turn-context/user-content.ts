@@ -1,4 +1,4 @@
-/** User messages as the model reads them: a workspace tag and expanded skills. Recorded, so that later turns send the same text. */
+/** User messages as the model reads them: a workspace tag, expanded skills, and attached images. Recorded, so that later turns send the same text. */
 import type { LoopMessage } from '../agent/types.ts'
 import type { Sent } from '../sessions/entries.ts'
 import { dayOf } from '../base/time-zone.ts'
@@ -49,7 +49,12 @@ export const replaySent = (
     const { role, content, id = '', summary } = message
     if (role !== 'user' || summary || typeof content !== 'string') return message
     const how = known.get(id)
-    if (how) return { ...message, content: modelText(content, how) }
+    if (how)
+      return {
+        ...message,
+        content: modelText(content, how),
+        ...(how.images?.length && { images: how.images }),
+      }
     return expandSkills([message], expand)[0] ?? message
   })
 }

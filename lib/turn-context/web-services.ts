@@ -1,6 +1,7 @@
 /** Web search, page extraction and vision for a home. Libraries are loaded on first use. */
 import type { Dispatcher } from 'undici'
-import { imageType, type VisionStore } from '../agent/tools/vision-analyze.ts'
+import { imageType } from '../agent/image-file.ts'
+import type { VisionStore } from '../agent/tools/vision-analyze.ts'
 import type { WebExtractStore } from '../agent/tools/web-extract.ts'
 import type { WebSearchStore } from '../agent/tools/web-search.ts'
 import type { ModelEndpoint, WireMessage } from '../agent/types.ts'
@@ -142,6 +143,8 @@ export const createWebServices = ({ auxiliaryFor, dispatcher }: WebServicesOptio
     /** Null when no vision model is available. */
     vision(home: Home, own: Own): VisionStore | null {
       const model = modelFor('vision', home, own)
+      // A model that cannot see would only guess.
+      if (model?.endpoint.vision === false) return null
       return (
         model && {
           look: ({ image, question }, signal) => {

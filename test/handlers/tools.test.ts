@@ -524,10 +524,10 @@ test('reads only images of the workspace, never a secret or another profile’s'
     look(join(app.home, '.env')),
     look(join(ada, 'dot.png')),
     look('data:image/png;base64,bm90IGEgcGljdHVyZQ=='),
-    { name: 'read_file', arguments: { path: 'dot.png' } },
+    { name: 'read_file', arguments: { path: join(ada, 'dot.png') } },
   )
   for (const result of refused.results) assert.ok(result.error, JSON.stringify(result))
-  assert.match(refused.results[6].error, 'vision_analyze')
+  assert.match(refused.results[6].error, 'denied')
   provider.push({ toolCalls: [look('dot.png')] }, { text: 'A dot.' }, { text: 'Done.' })
   const from = provider.requests.length
   await app.post('/api/chat', { session_id: session, message: 'See' })

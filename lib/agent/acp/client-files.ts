@@ -6,7 +6,7 @@ import { hasEscapes, readTextBytes } from '../../store/text-bytes.ts'
 import { guardRead, guardWrite, resolvePath } from '../tools/allowed-paths.ts'
 import { replaceFile } from '../tools/replace-file.ts'
 import { asFile, MAX_TEXT_BYTES, textAt } from '../tools/text-file.ts'
-import { imageType } from '../tools/vision-analyze.ts'
+import { imageType } from '../image-file.ts'
 import type { ToolContext } from '../types.ts'
 
 const resolveInWorkspace = (ctx: ToolContext, path: string): string => {

@@ -1,7 +1,7 @@
 /** Saves images that an agent sends as files of the session and references them in the transcript. */
 import { createHash } from 'node:crypto'
 import type { AgentRequest } from '../types.ts'
-import { imageType } from '../tools/vision-analyze.ts'
+import { imageType } from '../image-file.ts'
 import type { Block, CallContent, CallUpdate } from './updates.ts'
 
 const MAX_BYTES = 10 * 1024 * 1024

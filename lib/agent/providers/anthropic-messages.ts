@@ -17,6 +17,7 @@ export const createAnthropicMessages = (options: StreamOptions = {}): Provider =
       url: ({ baseUrl }) => messagesUrl(baseUrl),
       headers: anthropicHeaders,
       body: toAnthropicBody,
+      imagesInResults: true,
       createReader: createAnthropicReader,
       objection: anthropicObjection,
     },

@@ -17,6 +17,7 @@ export const createCodexResponses = (options: StreamOptions = {}): Provider =>
       url: ({ baseUrl }) => appendPath(baseUrl, '/responses'),
       headers: responsesHeaders,
       body: toResponsesBody,
+      imagesInResults: true,
       createReader: createResponsesReader,
       objection: responsesObjection,
     },

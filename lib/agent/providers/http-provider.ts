@@ -6,8 +6,15 @@ import {
   earlierReasoningObjection,
   withEarlierReasoning,
 } from './earlier-reasoning.ts'
-import { createQuirkLearner, type Objection } from './quirks.ts'
-import { type ResponseReader, type StreamOptions, streamRequest } from './stream-request.ts'
+import { imageNotice, imageObjection, withNotice } from './image-rejections.ts'
+import { type ImageQuirk, sentImages, withImages } from './images.ts'
+import { createQuirkLearner, isObjection, type Objection } from './quirks.ts'
+import {
+  hostname,
+  type ResponseReader,
+  type StreamOptions,
+  streamRequest,
+} from './stream-request.ts'
 import { withToolLimitNotice } from './tool-limit.ts'
 
 /** What differs between wire formats. `Q` names the deviations of endpoints the format can adapt to. */
@@ -16,6 +23,8 @@ export type WireFormat<Q extends string> = {
   /** Headers and body, adapted to the endpoint's known quirks. */
   headers: (request: ProviderRequest, quirks: ReadonlySet<Q>) => Readonly<Record<string, string>>
   body: (request: ProviderRequest, quirks: ReadonlySet<Q>) => unknown
+  /** Whether tool results may contain images; where they may not, the images follow as a message. */
+  imagesInResults: boolean
   /** A new reader for each response. */
   createReader: () => ResponseReader
   /** The quirk a rejected request reveals; null when changing the request would not help. */
@@ -27,29 +36,53 @@ export const createHttpProvider = <Q extends string>(
   options: StreamOptions,
 ): Provider => {
   const terminating = new Set<string>()
-  const withLearnedQuirks = createQuirkLearner<Q | EarlierQuirk>(
-    (failure, known, request) =>
-      earlierReasoningObjection(failure, known, request) ??
-      format.objection(failure, known as ReadonlySet<Q>),
+  const shownNotices = new Set<string>()
+  const { imagesInResults: inResults } = format
+  const withLearnedQuirks = createQuirkLearner<Q | EarlierQuirk | ImageQuirk>(
+    (failure, known, request, attempts) => {
+      const ofImages = imageObjection(failure, known, request, { inResults, attempts })
+      if (ofImages || !isObjection(failure)) return ofImages
+      return (
+        earlierReasoningObjection(failure, known as ReadonlySet<EarlierQuirk>, request) ??
+        format.objection(failure, known as ReadonlySet<Q>)
+      )
+    },
   )
   return asked =>
     withLearnedQuirks(asked, known => {
-      const request = withEarlierReasoning(asked, known)
+      const request = withEarlierReasoning(asked, known as ReadonlySet<EarlierQuirk>)
       const quirks = known as ReadonlySet<Q>
-      return withToolLimitNotice(
-        request,
-        quirks,
-        streamRequest(
-          {
-            url: format.url(request.endpoint),
-            headers: format.headers(request, quirks),
-            body: format.body(request, quirks),
-            request,
-            terminating,
-            reader: format.createReader(),
-          },
-          options,
-        ),
+      const deltas = streamRequest(
+        {
+          url: format.url(request.endpoint),
+          headers: { ...format.headers(request, quirks), ...imageHeaders(request, known) },
+          body: format.body(withImages(request, known, inResults), quirks),
+          request,
+          terminating,
+          reader: format.createReader(),
+        },
+        options,
+      )
+      return withNotice(
+        () => firstTime(imageNotice(request, known), shownNotices),
+        withToolLimitNotice(request, quirks, deltas),
       )
     })
+}
+
+/** A notice about an endpoint is shown once, not in every turn. */
+const firstTime = (notice: string | null, shown: Set<string>): string | null => {
+  if (notice === null || shown.has(notice)) return null
+  shown.add(notice)
+  return notice
+}
+
+/** GitHub Copilot requires this header for requests with images. */
+const imageHeaders = (
+  request: ProviderRequest,
+  quirks: ReadonlySet<string>,
+): Readonly<Record<string, string>> => {
+  if (!/(?:^|\.)githubcopilot\.com$/.test(hostname(request.endpoint.baseUrl))) return {}
+  const { stored, raw } = sentImages(request, quirks)
+  return stored.length > 0 || raw ? { 'copilot-vision-request': 'true' } : {}
 }

@@ -184,6 +184,8 @@ export const createOllamaChat = (options: StreamOptions = {}): Provider =>
       url: ({ baseUrl }) => urlOf(baseUrl),
       headers: ({ endpoint }) => authHeaders(endpoint),
       body: toBody,
+      // Only messages of the user are documented to have images.
+      imagesInResults: false,
       createReader,
       objection,
     },

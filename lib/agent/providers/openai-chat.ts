@@ -12,6 +12,7 @@ export const createOpenAiChat = (options: StreamOptions = {}): Provider =>
       url: ({ baseUrl }) => appendPath(baseUrl, '/chat/completions'),
       headers: ({ endpoint }) => authHeaders(endpoint),
       body: toBody,
+      imagesInResults: false,
       createReader: createChunkReader,
       objection: chatObjection,
     },

@@ -98,7 +98,8 @@ const withBreakpoints = (messages: ChatMessage[], endpoint: ModelEndpoint): Chat
     if (!chosen.has(at)) return message
     const { content } = message
     const parts = Array.isArray(content) ? content : [{ type: 'text', text: content }]
-    const last = parts.length - 1
+    // Only text may be marked.
+    const last = parts.findLastIndex(({ type }) => type === 'text')
     return {
       ...message,
       content: parts.map((part, place) =>

@@ -30,12 +30,18 @@ export const alternateRoles = (messages: ChatMessage[]): ChatMessage[] => {
     const isUser = message.role === 'user'
     if (isUser && before?.role === 'tool') turns.push({ role: 'assistant', content: 'Noted.' })
     const isSame = before?.role === message.role && (isUser || isPlain(before, message))
-    if (isSame && typeof before.content === 'string' && typeof message.content === 'string')
-      turns[turns.length - 1] = { ...message, content: `${before.content}\n\n${message.content}` }
+    if (isSame) turns[turns.length - 1] = { ...message, content: joined(before, message) }
     else turns.push(message)
   }
   return turns
 }
+
+const joined = (a: ChatMessage, b: ChatMessage): ChatMessage['content'] =>
+  typeof a.content === 'string' && typeof b.content === 'string'
+    ? `${a.content}\n\n${b.content}`
+    : [a, b].flatMap(({ content }) =>
+        typeof content === 'string' ? [{ type: 'text', text: content }] : (content ?? []),
+      )
 
 const isPlain = (...messages: ChatMessage[]) =>
   messages.every(({ role, tool_calls }) => role === 'assistant' && !tool_calls?.length)

@@ -2,7 +2,8 @@
 import { ProviderFailure } from '../failure.ts'
 import type { ProviderDelta, ProviderRequest } from '../types.ts'
 
-const MAX_QUIRKS = 8
+/** Rejections of one call that are learned from. */
+const MAX_REJECTIONS = 8
 
 /** Errors of servers that require earlier reasoning in the conversation. */
 export const MISSING_REASONING =
@@ -16,14 +17,15 @@ export type Call<Q> = (quirks: ReadonlySet<Q>) => AsyncGenerator<ProviderDelta>
 /** Sessions with quirks of their own; the oldest are forgotten. */
 const MAX_SESSIONS = 1_000
 
-/** `objectionOf` maps a rejection to the next quirk to apply; null when that would not help. */
-export const createQuirkLearner = <Q extends string>(
-  objectionOf: (
-    failure: ProviderFailure,
-    known: ReadonlySet<Q>,
-    request: ProviderRequest,
-  ) => Objection<Q> | null,
-) => {
+/** Maps a rejection to the next quirk to apply; null when that would not help. `attempts`: earlier rejections of the call. */
+export type ObjectionOf<Q> = (
+  failure: ProviderFailure,
+  known: ReadonlySet<Q>,
+  request: ProviderRequest,
+  attempts: number,
+) => Objection<Q> | null
+
+export const createQuirkLearner = <Q extends string>(objectionOf: ObjectionOf<Q>) => {
   const ofEndpoints = new Map<string, Set<Q>>()
   const ofSessions = new Map<string, Set<Q>>()
 
@@ -41,7 +43,7 @@ export const createQuirkLearner = <Q extends string>(
     const endpointKey = `${endpoint.baseUrl} ${endpoint.model}`
     const inSession = `${sessionKey} ${endpointKey}`
     const once = new Set<Q>()
-    for (;;) {
+    for (let attempts = 0; ; attempts++) {
       const known = [ofEndpoints.get(endpointKey), sessionKey && ofSessions.get(inSession), once]
       const quirks = new Set(known.flatMap(set => [...(set || [])]))
       let isFirst = true
@@ -52,9 +54,8 @@ export const createQuirkLearner = <Q extends string>(
         }
         return
       } catch (error) {
-        const mayLearn = isFirst && error instanceof ProviderFailure && isObjection(error)
-        const objection =
-          mayLearn && quirks.size < MAX_QUIRKS ? objectionOf(error, quirks, request) : null
+        const mayLearn = isFirst && error instanceof ProviderFailure && attempts < MAX_REJECTIONS
+        const objection = mayLearn ? objectionOf(error, quirks, request, attempts) : null
         if (objection === null) throw error
         const { quirk, scope } = objection
         if (scope === 'endpoint') learn(ofEndpoints, endpointKey, quirk)
@@ -66,7 +67,7 @@ export const createQuirkLearner = <Q extends string>(
 }
 
 /** Statuses of requests that contain something unsupported. */
-const isObjection = ({ status, message }: ProviderFailure) =>
+export const isObjection = ({ status, message }: ProviderFailure) =>
   status === 400 ||
   status === 422 ||
   status === 501 ||

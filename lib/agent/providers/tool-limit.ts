@@ -11,8 +11,8 @@ export const toolLimit = (message: string): number | null => {
   return most >= 1 ? most : null
 }
 
-/** The number in quirks such as `tools 64`; the smallest of several, infinite without one. */
-export const smallestLimit = (quirks: ReadonlySet<string>, name: 'tools ' | 'at most '): number =>
+/** The number in quirks such as `tools 64`; the smallest of several, infinite without one. `name` ends with a space. */
+export const smallestLimit = (quirks: ReadonlySet<string>, name: string): number =>
   Math.min(
     Number.POSITIVE_INFINITY,
     ...[...quirks].flatMap(one => (one.startsWith(name) ? [Number(one.slice(name.length))] : [])),

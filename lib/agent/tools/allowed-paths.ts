@@ -18,8 +18,10 @@ const SYSTEM_SECRET =
 const SYSTEM =
   /^\/(?:private\/)?(?:etc|boot|proc|sys|dev)(?:\/|$)|^\/(?:usr\/)?lib\/systemd(?:\/|$)|^\/(?:var\/)?run\/(?:docker\.sock|systemd)/
 
+type Place = Pick<ToolContext, 'workspace' | 'env' | 'forbidden' | 'readable'>
+
 /** Resolves a path from the model: expands `~` and relative paths, follows symlinks. */
-export const resolvePath = (ctx: ToolContext, path: string): string => {
+export const resolvePath = (ctx: Place, path: string): string => {
   if (path.includes('\0')) throw new Error('The path contains a NUL character.')
   const home = ctx.env.HOME ?? ''
   const expanded = /^~(?:\/|$)/.test(path) && home !== '' ? join(home, path.slice(1)) : path
@@ -37,7 +39,7 @@ export const displayPath = (ctx: ToolContext, fullPath: string): string => {
 
 /** Compiles the guards once per search instead of once per file. Takes real paths. */
 export const readGuard = (
-  ctx: Pick<ToolContext, 'env' | 'forbidden' | 'readable'>,
+  ctx: Pick<Place, 'env' | 'forbidden' | 'readable'>,
 ): ((fullPath: string) => boolean) => {
   const home = ctx.env.HOME ? realPath(ctx.env.HOME) : null
   const [forbidden, readable] = [ctx.forbidden, ctx.readable ?? []].map(paths =>
@@ -68,7 +70,7 @@ const below = (home: string, fullPath: string): string =>
   fullPath.startsWith(home + sep) ? fullPath.slice(home.length + 1) : ''
 
 /** Throws if reading is denied. */
-export const guardRead = (ctx: ToolContext, fullPath: string): void => {
+export const guardRead = (ctx: Place, fullPath: string): void => {
   if (readGuard(ctx)(fullPath))
     throw new Error(
       `Access to ${fullPath} is denied: it may hold secrets or the state of this service.`,

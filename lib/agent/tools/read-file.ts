@@ -1,10 +1,11 @@
-/** Tool: reads a text file, or the text of a document, in pages with line numbers. */
+/** Tool: reads a text file, or the text of a document, in pages with line numbers; shows an image. */
 import { z } from 'zod'
 import type { Tool, ToolContext } from '../types.ts'
 import { guardRead, displayPath, resolvePath } from './allowed-paths.ts'
 import { type ExtractedText, readDocument } from './read-document.ts'
 import { readNotebook } from './read-notebook.ts'
-import { noteSeen, readTextFile } from './text-file.ts'
+import { readImage } from './read-image.ts'
+import { hasImageName, noteSeen, readTextFile } from './text-file.ts'
 
 const MAX_CHARS = 100_000
 const MAX_LINE_CHARS = 2_000
@@ -22,13 +23,14 @@ type Input = z.output<typeof input>
 export const readFile: Tool<typeof input> = {
   name: 'read_file',
   summary:
-    'Read a text file, or the text of a PDF, notebook, Office or EPUB file. Answers numbered lines ("  12|text"), total_lines, file_size and whether more follows. Prefer this to cat.',
+    'Read a text file, or the text of a PDF, notebook, Office or EPUB file. Answers numbered lines ("  12|text"), total_lines, file_size and whether more follows. Prefer this to cat. An image (PNG, JPEG, GIF, WebP) is shown to you, if you can see images.',
   input,
   kind: 'read',
   preview: ({ path }) => path,
   async run(ctx, given) {
     const fullPath = resolvePath(ctx, given.path)
     guardRead(ctx, fullPath)
+    if (hasImageName(fullPath)) return readImage(ctx, fullPath)
     const { lines, facts } =
       (await readDocument(ctx, fullPath, given.pages)) ?? readText(ctx, fullPath)
     return {

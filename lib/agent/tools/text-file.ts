@@ -18,6 +18,8 @@ export const MAX_TEXT_BYTES = 10 * 1024 * 1024
 
 const IMAGE = /^\.(?:png|jpe?g|gif|webp|bmp|ico|tiff?|heic|avif)$/i
 
+export const hasImageName = (fullPath: string): boolean => IMAGE.test(extname(fullPath))
+
 /** `text` is the decoded text; `file` maps it back to bytes. */
 export type TextFile = { text: string; file: TextBytes; sizeBytes: number; version: string }
 
@@ -29,10 +31,7 @@ export const readTextFile = (fullPath: string): TextFile => {
     if (stat.isDirectory())
       throw new Error(`${fullPath} is a directory. Use search_files or the terminal.`)
     if (!stat.isFile()) throw new Error(`${fullPath} is not a regular file.`)
-    if (IMAGE.test(extname(fullPath)))
-      throw new Error(
-        `${fullPath} is an image, not text. Look at it with vision_analyze, where that is on offer.`,
-      )
+    if (hasImageName(fullPath)) throw new Error(`${fullPath} is an image, not text.`)
     if (stat.size > MAX_TEXT_BYTES)
       throw new Error(
         `${fullPath} has ${stat.size} bytes, more than can be read at once. Use search_files, or head and sed in the terminal.`,
@@ -47,7 +46,7 @@ export const readTextFile = (fullPath: string): TextFile => {
 }
 
 /** Opens without following a symlink that replaced the resolved path, and without blocking on a pipe. */
-const openPlain = (fullPath: string): number => {
+export const openPlain = (fullPath: string): number => {
   try {
     return openSync(fullPath, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
   } catch (error) {

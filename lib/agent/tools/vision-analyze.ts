@@ -1,12 +1,11 @@
 /**
- * Tool: answers a question about an image.
- *
- * An attached image is stored in the workspace and named in the message ("[Attached files: …]"). Its bytes are not sent
- * with the message: attachments are display-only (spec.md, Message: "never sent to the model provider"), and a model
- * without vision would reject the whole turn. The model uses this tool instead.
+ * Tool: has a model answer a question about an image. For models that cannot see images themselves, and for images of the
+ * web. Images of messages, files, and tool results are otherwise part of the conversation (`../providers/images.ts`).
  */
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs'
 import { z } from 'zod'
+import { imageType } from '../image-file.ts'
+import { MAX_IMAGE_BYTES as MAX_BYTES, VISION_TOOL } from '../images.ts'
 import type { Tool, ToolContext } from '../types.ts'
 import { guardRead, resolvePath } from './allowed-paths.ts'
 import { withUserErrors } from './error-result.ts'
@@ -18,7 +17,6 @@ export type VisionStore = {
   fetch: ((url: string, maxBytes: number, signal: AbortSignal) => Promise<Buffer>) | null
 }
 
-const MAX_BYTES = 10 << 20
 const MAX_MB = MAX_BYTES >> 20
 
 const input = z.object({
@@ -29,15 +27,6 @@ const input = z.object({
     .describe('A file of the workspace (attached pictures lie there), or an http(s) address.'),
   question: z.string().trim().min(1).describe('What you want to know about the picture.'),
 })
-
-/** Detected from the first bytes; names and headers are unreliable. */
-export const imageType = (bytes: Buffer): string | null => {
-  const head = bytes.subarray(0, 12).toString('latin1')
-  if (head.startsWith('\u0089PNG\r\n\u001a\n')) return 'image/png'
-  if (head.startsWith('\u00ff\u00d8\u00ff')) return 'image/jpeg'
-  if (/^GIF8[79]a/.test(head)) return 'image/gif'
-  return head.startsWith('RIFF') && head.slice(8, 12) === 'WEBP' ? 'image/webp' : null
-}
 
 const readLocal = (ctx: ToolContext, path: string): Buffer => {
   const fullPath = resolvePath(ctx, path)
@@ -72,10 +61,17 @@ const readData = (url: string): Buffer => {
   return Buffer.from(match[1] ?? '', 'base64')
 }
 
-export const visionAnalyzeTool = ({ look, fetch }: VisionStore): Tool<typeof input> => ({
-  name: 'vision_analyze',
-  summary:
-    'Look at a picture (PNG, JPEG, GIF, WebP) and answer a question about it. Use it for pictures the person has attached, files of the workspace, and pictures on the web.',
+const LOOK = 'Look at a picture (PNG, JPEG, GIF, WebP) and answer a question about it.'
+
+/** `isForWeb`: the model sees attached images and files itself, so asking another one about them would only lose detail. */
+export const visionAnalyzeTool = (
+  { look, fetch }: VisionStore,
+  isForWeb = false,
+): Tool<typeof input> => ({
+  name: VISION_TOOL,
+  summary: isForWeb
+    ? `${LOOK} Use it for pictures on the web. You see attached pictures yourself, and files with read_file.`
+    : `${LOOK} Use it for pictures the person has attached, files of the workspace, and pictures on the web.`,
   input,
   kind: 'read',
   preview: ({ image_url }) => (image_url.startsWith('data:') ? 'a picture' : image_url),

@@ -47,6 +47,7 @@ export const openBench = (change: Partial<SessionsOptions> = {}): Bench => {
     redact,
     onRow: row => rows.push(row),
     onDeleted: id => gone.push(id),
+    onCopied: () => undefined,
     log: line => logs.push(line),
     now: () => clock.now,
     ...change,

@@ -35,6 +35,7 @@ const setup = (agent: Agent) => {
     redact: text => text,
     onRow: () => {},
     onDeleted: () => {},
+    onCopied: () => {},
     log: line => log.push(line),
     now: () => Date.now() / 1_000,
     write: (fd, data) => {

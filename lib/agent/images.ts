@@ -1,0 +1,56 @@
+/** Images of a conversation: which endpoints receive them, and how an image becomes a stored copy. */
+import type { StoredImage } from '../schema/image.ts'
+import { readImageFile } from './image-file.ts'
+import type { ModelEndpoint } from './types.ts'
+
+/** Where the images of a session are stored. */
+export type ImageStore = {
+  /** `auto` sends images to models that are known to accept them (`agent.image_input_mode`). */
+  mode: 'auto' | 'native' | 'text'
+  /** Stores a copy named by its content and returns the name; null when that failed. */
+  save: (bytes: Buffer, ending: string) => string | null
+  load: (file: string) => Buffer | null
+}
+
+/** How a request sends the images of its messages. */
+export type ImageSource = {
+  /** False: the model is known not to accept images, or the user turned them off for it. */
+  isSent: boolean
+  /** `vision_analyze` can describe an image to a model that cannot see it. */
+  hasAnalyzer: boolean
+  /** The bytes of a stored copy; null when it was removed. */
+  load: (file: string) => Buffer | null
+}
+
+/** Larger than what any provider accepts as one image. */
+export const MAX_IMAGE_BYTES = 10 * 1024 * 1024
+/** Describes images to models that cannot see them, and fetches images of the web. */
+export const VISION_TOOL = 'vision_analyze'
+/** Per run, so that one turn cannot evict the stored results of other sessions. */
+const MAX_RUN_BYTES = 64 * 1024 * 1024
+
+/** `auto`: only to models that are known to accept images. An unknown model might ignore them and answer anyway. */
+export const sendsImages = (
+  mode: ImageStore['mode'],
+  { apiMode, vision }: Pick<ModelEndpoint, 'apiMode' | 'vision'>,
+): boolean => apiMode !== 'demo' && (mode === 'native' || (mode === 'auto' && vision === true))
+
+/** Stores images for one run. The function throws the reason why an image cannot be stored. */
+export const createImageKeeper = ({ save }: Pick<ImageStore, 'save'>) => {
+  const kept = new Set<string>()
+  let bytesLeft = MAX_RUN_BYTES
+  return (bytes: Buffer, name: string): StoredImage => {
+    const found = readImageFile(bytes)
+    if (!found) throw new Error('This is no PNG, JPEG, GIF or WebP image that can be read.')
+    if (bytes.length > MAX_IMAGE_BYTES)
+      throw new Error(`The image has more than ${MAX_IMAGE_BYTES >> 20} MB. Make a smaller copy.`)
+    if (bytes.length > bytesLeft)
+      throw new Error(`The images of this turn have more than ${MAX_RUN_BYTES >> 20} MB.`)
+    const file = save(bytes, found.ending)
+    if (file === null) throw new Error('The image could not be stored.')
+    // A copy that exists takes no more space.
+    if (!kept.has(file)) bytesLeft -= bytes.length
+    kept.add(file)
+    return { file, name, width: found.width, height: found.height, bytes: bytes.length }
+  }
+}

@@ -1,0 +1,122 @@
+/** Learns from rejections which images an endpoint accepts, so that a wrong guess never ends a turn. */
+import type { ProviderFailure } from '../failure.ts'
+import type { ProviderDelta, ProviderRequest } from '../types.ts'
+import { type ImageQuirk, sentImages } from './images.ts'
+import type { Objection } from './quirks.ts'
+
+/** Statuses of requests that the server could not use; some servers report an unsupported image as their own error. */
+const STATUSES = new Set([undefined, 400, 404, 413, 415, 422, 500, 501])
+
+const ABOUT_IMAGES = /image|vision|multi-?modal|modalit|mmproj|pixel/i
+
+/** The model takes no images at all. */
+const UNSUPPORTED = [
+  /(?:image|vision|multi-?modal|picture)[^.]{0,60}(?:not (?:supported|enabled|available|allowed)|n.t supported|unsupported|only supported by)/i,
+  /(?:not|n.t|cannot|found that) (?:support|accept)[^.]{0,60}(?:image|vision|multi-?modal|picture)/i,
+  /not a (?:multi-?modal|vision)|mmproj|missing data required for image/i,
+  // Servers that know only text: serde, llama.cpp, pydantic, z.ai.
+  /unknown variant .{0,3}image|unsupported content part|input tag .{0,3}image/i,
+  /input should be .{0,3}text\b|content\.type\b.{0,60}text/i,
+  /content\W{0,4}(?:must be|should be|:? input should be|expected)(?: a)?(?: valid)? string/i,
+]
+
+/** This image is the problem: its size, its format, its data. */
+const ONE_IMAGE =
+  /image[ _-]?(?:format|type|mime|media|size|dimension|data)|media.?type|dimension|exceeds|too (?:large|big|small)|could not process|unable to (?:process|decode)|decode|corrupt|valid image|base64/i
+
+const MANY = [
+  /at most (\d+) images?\b|at most (\d+) image\(s\)/i,
+  /(?:max(?:imum)?|up to|limit)[^.\d]{0,30}(\d+) images?\b/i,
+  /too many images[\s\S]{0,60}?(?:max(?:imum)?|limit|up to|most|allowed)\D{0,20}(\d+)/i,
+  /\d+ images,? exceed\w* the maximum of (\d+)/i,
+]
+
+const TOO_LARGE =
+  /(?:request|payload|body)[^.]{0,20}too large|exceeds the maximum (?:request )?size/i
+/** A limit on tokens, not on bytes. */
+const TOKENS = /tokens? per minute|\btpm\b|context/i
+/** Below this, the images are not what makes the request large. */
+const MIN_BYTES = 256 * 1024
+
+/** Servers that accept images from the user only. */
+const IN_RESULTS = /tool_result|function_call_output|\boutput\b|role \W?tool|tool messages?/i
+
+/** Single images that are left out for one call before all are. */
+const MAX_SINGLE = 3
+
+const countIn = (message: string): number | null => {
+  for (const pattern of MANY) {
+    const digits = pattern.exec(message)?.slice(1).find(Boolean)
+    if (digits !== undefined) return Number(digits)
+  }
+  return null
+}
+
+/**
+ * The next quirk to apply after a rejection; null when images are not the reason. `known` includes the quirks that were
+ * learned earlier. `attempts`: rejections of this call so far.
+ */
+export const imageObjection = (
+  { status, message: given }: Pick<ProviderFailure, 'status' | 'message'>,
+  known: ReadonlySet<string>,
+  request: ProviderRequest,
+  { inResults, attempts }: { inResults: boolean; attempts: number },
+): Objection<ImageQuirk> | null => {
+  if (!STATUSES.has(status)) return null
+  // Some servers quote the request.
+  const message = given.replace(/data:image\/\S+/g, '')
+  const sent = sentImages(request, known)
+  if (sent.stored.length === 0 && !sent.raw) return null
+  const learn = (quirk: ImageQuirk): Objection<ImageQuirk> => ({
+    quirk,
+    scope: 'endpoint',
+  })
+  const isTooLarge = status === 413 || TOO_LARGE.test(message)
+  if (isTooLarge && !TOKENS.test(message) && sent.bytes > MIN_BYTES)
+    return learn(`image bytes ${Math.floor(sent.bytes / 2)}`)
+  const isPlainText = UNSUPPORTED.some(pattern => pattern.test(message))
+  if (!isPlainText && !ABOUT_IMAGES.test(message) && !IN_RESULTS.test(message)) return null
+  const most = countIn(message)
+  if (most !== null && most < sent.stored.length)
+    return learn(most === 0 ? 'no images' : `images ${most}`)
+  if (inResults && sent.isInResults && !known.has('images apart') && IN_RESULTS.test(message))
+    return learn('images apart')
+  const newest = sent.stored.at(-1)
+  const isOne = newest !== undefined && attempts < MAX_SINGLE
+  if (isPlainText && !ONE_IMAGE.test(message)) return learn('no images')
+  if (isOne && ABOUT_IMAGES.test(message)) return learn(`without ${newest.file}`)
+  return ABOUT_IMAGES.test(message)
+    ? { quirk: 'no images', scope: isPlainText ? 'endpoint' : 'call' }
+    : null
+}
+
+/** A sentence for the user about images that are left out because of a rejection; null when there are none. */
+export const imageNotice = (
+  request: ProviderRequest,
+  quirks: ReadonlySet<string>,
+): string | null => {
+  if (!request.images?.isSent) return null
+  const images = request.messages.flatMap(({ images = [] }) => images)
+  const { model } = request.endpoint
+  if (images.length === 0) return null
+  if (quirks.has('no images')) {
+    const how = request.images.hasAnalyzer ? ' It can ask about them with vision_analyze.' : ''
+    return `${model} doesn’t accept images, so it doesn’t see them.${how}`
+  }
+  const rejected = images.find(({ file }) => quirks.has(`without ${file}`))
+  return rejected ? `${model} rejected the image ${rejected.name}, so it doesn’t see it.` : null
+}
+
+/** Emits the notice with the first delta, because before it the server may still reject the request. */
+export async function* withNotice(
+  notice: () => string | null,
+  deltas: AsyncGenerator<ProviderDelta>,
+): AsyncGenerator<ProviderDelta> {
+  let isEmitted = false
+  for await (const delta of deltas) {
+    const text = isEmitted ? null : notice()
+    isEmitted = true
+    if (text !== null) yield { type: 'notice', text }
+    yield delta
+  }
+}
