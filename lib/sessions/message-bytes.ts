@@ -23,14 +23,29 @@ const ranges = (bytes: Buffer, cuts: readonly [number, number][]): Range[] => {
   return found
 }
 
+/** Only the messages, when most of the file is something else (reasoning for providers), which would be scanned in vain. */
+const compacted = (bytes: Buffer, found: Range[]): { bytes: Buffer; found: Range[] } => {
+  const size = found.reduce((sum, { from, to }) => sum + to - from, 0)
+  if (size > bytes.length / 2) return { bytes, found }
+  let at = 0
+  return {
+    bytes: Buffer.concat(found.map(({ from, to }) => bytes.subarray(from, to))),
+    found: found.map(({ from, to }) => {
+      const start = at
+      at += to - from
+      return { from: start, to: at }
+    }),
+  }
+}
+
 /** `redact` is called only for messages in which the fast filter finds something suspicious. */
 export const spliceMessages = (
   path: string,
   cuts: readonly [number, number][],
   redact: (jsonText: string) => string,
 ): Buffer => {
-  const bytes = readWhole(path)
-  const found = ranges(bytes, cuts)
+  const whole = readWhole(path)
+  const { bytes, found } = compacted(whole, ranges(whole, cuts))
   // latin1: one character per byte, so text offsets are byte offsets.
   const text = bytes.toString('latin1')
   const places = isSuspect(text) ? [...suspectOffsets(text)] : []

@@ -60,8 +60,14 @@ test(
     assert.equal([...sessions.providerStates(id)], [['m3', { key: 'k', items: ['last'] }]])
     assert.equal(texts(sessions, id), ['question', 'answer'])
     assert.not.match(JSON.stringify(sessions.load(id)), 'last')
-    assert.not.match((await sessions.wholeJson(id)).toString(), 'last')
-    assert.is(sessions.tail(id, { limit: 1 }).messages[0]?.content, 'answer')
+    const key = `sk-ant-api03-${'Ab1'.repeat(12)}`
+    sessions.append(id, [say(key), state('x'.repeat(9_000), 'm100'), say('end')])
+    const whole = JSON.parse((await sessions.wholeJson(id)).toString())
+    const [one, two, masked, four] = whole.map(({ content }: { content: string }) => content)
+    assert.equal([one, two, four], ['question', 'answer', 'end'])
+    assert.match(masked, /^sk-ant/)
+    assert.not.match(masked, key)
+    assert.is(sessions.tail(id, { limit: 1 }).messages[0]?.content, 'end')
     assert.is(sessions.head(id).bad, 0)
     const copy = sessions.duplicate(id).session_id
     assert.equal([...sessions.providerStates(copy).values()], [{ key: 'k', items: ['last'] }])
