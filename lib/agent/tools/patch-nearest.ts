@@ -1,4 +1,6 @@
 /** Explains why a quotation wasn't found and shows the most similar lines, so that the model can correct it. */
+import type { Source } from './patch-match.ts'
+import { findMistake } from './patch-mistakes.ts'
 
 const MAX_LINES = 12
 const MAX_LINE_CHARS = 300
@@ -26,22 +28,56 @@ const likeness = (a: Set<string>, line: string): number => {
 const LIKE_ENOUGH = 0.5
 const MAX_LINES_COMPARED = 20_000
 
+const linesOf = (quoted: string): string[] => quoted.replace(/\n$/, '').split('\n')
+
 /** A sentence, and similar lines with their numbers if there are any. */
-export const describeMiss = (lines: readonly string[], old: string): string => {
-  const quoted = old.replace(/\n$/, '').split('\n')
+export const describeMiss = (source: Source, old: string): string => {
+  const { lines } = source
+  const mistake = findMistake(source, old)
+  const quoted = linesOf(mistake?.corrected ?? old)
   const start = nearest(lines, quoted)
-  if (start === null) return 'Nothing in the file is like it.'
+  if (start === null) return mistake?.sentence ?? 'Nothing in the file is like it.'
+  const blank = mistake ? null : differentBlankLines(lines, quoted, start)
+  const count = blank?.count ?? quoted.length
   const shown = lines
-    .slice(start, start + Math.min(quoted.length, MAX_LINES))
+    .slice(start, start + Math.min(count, MAX_LINES))
     .map(
       (line, at) =>
         `${String(start + at + 1).padStart(5)}|${line.slice(0, MAX_LINE_CHARS).toWellFormed()}`,
     )
-  return `${why(lines, quoted, start)} The nearest text is:\n${shown.join('\n')}`
+  const reason = mistake?.sentence ?? blank?.sentence ?? why(lines, quoted, start)
+  return `${reason} The nearest text is:\n${shown.join('\n')}`
+}
+
+/** Where the text differs only in blank lines: a sentence, and the number of lines in the file. */
+const differentBlankLines = (
+  lines: readonly string[],
+  quoted: readonly string[],
+  start: number,
+): { sentence: string; count: number } | null => {
+  let at = start
+  let sentence = ''
+  for (const [nth, line] of quoted.entries()) {
+    if (fold(line) === '') {
+      if (fold(lines[at] ?? '-') === '') at++
+      else sentence ||= `Before line ${at + 1}, the quotation has a blank line that the file lacks.`
+      continue
+    }
+    while (nth > 0 && fold(lines[at] ?? '-') === '') {
+      sentence ||= `Line ${at + 1} is blank in the file and missing in the quotation.`
+      at++
+    }
+    // The quotation may end within a line.
+    const there = fold(lines[at] ?? '')
+    if (there !== fold(line) && !(nth === quoted.length - 1 && there.startsWith(fold(line))))
+      return null
+    at++
+  }
+  return sentence === '' ? null : { sentence, count: at - start }
 }
 
 const why = (lines: readonly string[], quoted: readonly string[], start: number): string => {
-  const at = quoted.findIndex((line, offset) => line !== lines[start + offset])
+  const at = quoted.findIndex((line, offset) => line.trimEnd() !== lines[start + offset]?.trimEnd())
   const [mine = '', theirs] = [quoted[at], lines[start + at]]
   if (theirs === undefined) return 'The file ends before the quoted text does.'
   const where = `line ${start + at + 1}`
@@ -50,7 +86,22 @@ const why = (lines: readonly string[], quoted: readonly string[], start: number)
   if (mine.trim() === theirs.trim()) return `The indentation differs in ${where}.`
   if (fold(mine) === fold(theirs)) return `White space inside ${where} differs.`
   if (mine.toLowerCase() === theirs.toLowerCase()) return `Upper and lower case differ in ${where}.`
-  return `The text differs in ${where}.`
+  return `The text differs in ${where}${firstDifference(mine.trimStart(), theirs.trimStart())}.`
+}
+
+const SNIPPET = 24
+
+/** Where two lines that begin alike part; empty for lines that have too little in common. */
+const firstDifference = (mine: string, theirs: string): string => {
+  let at = 0
+  while (at < Math.min(mine.length, theirs.length) && mine[at] === theirs[at]) at++
+  if (at < 4) return ''
+  const from = (line: string): string => {
+    const rest = line.slice(at, at + SNIPPET).toWellFormed()
+    return rest === '' ? 'nothing' : `«${rest}»`
+  }
+  const before = theirs.slice(Math.max(0, at - SNIPPET), at).toWellFormed()
+  return `: after «${before}» the file has ${from(theirs)}, the quotation ${from(mine)}`
 }
 
 /** First line of the most similar window; null if none is similar enough. */

@@ -107,12 +107,12 @@ const planHunk = (source: Source, hunk: Hunk, from: number, path: string): Plann
   const found = candidates(source, old, fresh, from)
   if (found.length === 0)
     throw new Error(
-      `${path}: these lines were not found:\n${old.join('\n').slice(0, 600)}\n${describeMiss(source.lines, old.join('\n'))}`,
+      `${path}: these lines were not found:\n${old.join('\n').slice(0, 600)}\n${describeMiss(source, old.join('\n'))}`,
     )
   const match = pick(source, hunk, found, anchors)
   if (!match)
     throw new Error(
-      `${path}: these lines stand at ${found.length} places:\n${old.join('\n').slice(0, 600)}\nAdd lines around them, or an @@ line that is there once.`,
+      `${path}: these lines are at ${found.length} places:\n${old.join('\n').slice(0, 600)}\nAdd lines around them, or an @@ line that is there once.`,
     )
   return { edits: toEdits(source, match), end: match.end }
 }
@@ -194,7 +194,7 @@ const insert = (
 ): Planned => {
   if (fresh.length === 0) throw new Error(`${path}: a hunk of the patch changes nothing.`)
   if (anchors && anchors.length > 1 && !atEnd)
-    throw new Error(`${path}: the @@ line stands at ${anchors.length} places. Add lines around it.`)
+    throw new Error(`${path}: the @@ line is at ${anchors.length} places. Add lines around it.`)
   const { plain } = source
   const at = anchors && !atEnd ? (anchors[0]?.after ?? 0) : plain.length
   const insertAt = source.toText(at)

@@ -124,6 +124,65 @@ test('a failed match gives the reason and the nearest text with line numbers', a
   assert.match(await miss('something else altogether'), 'Nothing in the file is like it')
 })
 
+const CODE = `import os
+
+class Greeter:
+    def greet(self, name):
+        print("Hello, " + name)
+        return 1
+`
+const MISTAKES: [title: string, old: string, sentence: string][] = [
+  [
+    'line numbers of read_file',
+    '  4|    def greet(self, name):\n  5|        print("Hello, " + name)',
+    'line numbers of read_file',
+  ],
+  [
+    'escaped quotation marks',
+    'print(\\"Hello, \\" + name)\n        return 1',
+    'a backslash before',
+  ],
+  ['HTML entities', 'print(&quot;Hello, &quot; + name)', 'HTML entities'],
+  ['a Markdown fence', '```python\nclass Greeter:\n```', 'Markdown fence'],
+  ['diff marks', '-        return 1', 'diff marks'],
+  [
+    'lines left out',
+    'class Greeter:\n    # ... existing code\n        return 1',
+    'leaves lines out',
+  ],
+  ['a missing blank line', 'import os\nclass Greeter:', 'Line 2 is blank in the file'],
+  ['an added blank line', 'class Greeter:\n\n    def greet', 'Before line 4'],
+  [
+    'outdated content',
+    'print("Hello, " + self.name)',
+    'after «print("Hello, " + » the file has «name)», the quotation «self.name)»',
+  ],
+  [
+    'one line indented wrongly',
+    'class Greeter:\n  def greet(self, name):\n        print',
+    'indentation differs in line 4',
+  ],
+]
+for (const [title, old, sentence] of MISTAKES)
+  test(`explains a miss: ${title}`, async () => {
+    bench.write('f', CODE)
+    const said = await refused(bench.use('patch', { path: 'f', old_string: old, new_string: 'x' }))
+    assert.match(said, sentence)
+    assert.match(said, /nearest text is:\n +\d+\|/)
+    assert.is(read(), CODE)
+  })
+
+test('reports a change that was made before, and the lines of all matches', async () => {
+  bench.write('f', 'const answer = 42\na\nb\na\n')
+  const patch = (old: string, fresh: string) =>
+    refused(bench.use('patch', { path: 'f', old_string: old, new_string: fresh }))
+  assert.match(
+    await patch('const answer = 41', 'const answer = 42'),
+    'already in the file at line 1',
+  )
+  assert.match(await patch('a\n', 'c\n'), '(lines 2, 4)')
+})
+
 const PATCHED: Case[] = [
   ['lines that are there twice', 'a\nx\nb\nx\n', '', '@@\n-x\n+y', null],
   ['a context that makes them one', 'a\nx\nb\nx\n', '', '@@\n b\n-x\n+y', 'a\nx\nb\ny\n'],
