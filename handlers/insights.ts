@@ -11,6 +11,8 @@ const Amount = {
   output_tokens: z.number(),
   total_tokens: z.number(),
   estimated_cost: z.number(),
+  cache_read_tokens: z.number(),
+  cache_write_tokens: z.number(),
 }
 
 export const report = endpoint({

@@ -11,6 +11,9 @@ type Amount = {
   output_tokens: number
   total_tokens: number
   estimated_cost: number
+  /** Parts of `input_tokens`: read from and written to the provider's prompt cache. */
+  cache_read_tokens: number
+  cache_write_tokens: number
 }
 
 const zeroUsage = (): Amount => ({
@@ -19,14 +22,19 @@ const zeroUsage = (): Amount => ({
   output_tokens: 0,
   total_tokens: 0,
   estimated_cost: 0,
+  cache_read_tokens: 0,
+  cache_write_tokens: 0,
 })
 
-const add = (sum: Amount, { turns, input_tokens, output_tokens, cost }: UsageBucket): void => {
+const add = (sum: Amount, bucket: UsageBucket): void => {
+  const { turns, input_tokens, output_tokens, cost } = bucket
   sum.turns += turns
   sum.input_tokens += input_tokens
   sum.output_tokens += output_tokens
   sum.total_tokens += input_tokens + output_tokens
   sum.estimated_cost += cost
+  sum.cache_read_tokens += bucket.cache_read_tokens
+  sum.cache_write_tokens += bucket.cache_write_tokens
 }
 
 /** Local time of an instant, both in seconds. */
@@ -132,6 +140,8 @@ const COLUMNS = [
   'output_tokens',
   'total_tokens',
   'estimated_cost',
+  'cache_read_tokens',
+  'cache_write_tokens',
 ] as const
 
 /** A spreadsheet takes text that begins like a formula for one: a quote in front keeps it text. */

@@ -1,7 +1,7 @@
 /** Subagents: the engine on a delegated task, with its own conversation; its events are passed to the parent run. */
 import { messageOf } from '../errors.ts'
 import { emptyUsage, type Usage } from '../schema/usage.ts'
-import type { UsageMeter } from './usage-meter.ts'
+import { spentSince, type UsageMeter } from './usage-meter.ts'
 import { SMALL_WINDOW_TOOLS, toolsOf } from './toolsets.ts'
 import { createTrace } from './subagent-trace.ts'
 import type {
@@ -158,13 +158,8 @@ const toRequest = (
     clarify: async () => null,
     offload: (callId, text) => request.offload?.(prefix + callId, text) ?? null,
     onUsage(total) {
-      const more = {
-        input_tokens: total.input_tokens - counted.input_tokens,
-        output_tokens: total.output_tokens - counted.output_tokens,
-        estimated_cost: total.estimated_cost - counted.estimated_cost,
-      }
+      meter.addUsage(spentSince(counted, total))
       counted = total
-      meter.addUsage(more)
     },
     delegation: { ...delegation, depth },
     // Its system prompt contains none of them.

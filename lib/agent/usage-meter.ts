@@ -1,11 +1,28 @@
 /** Sums tokens and cost of the model calls of one turn. */
-import type { Usage } from '../schema/usage.ts'
+import { cacheTokens, type Usage } from '../schema/usage.ts'
 import type { ModelEndpoint, ProviderDelta } from './types.ts'
 
 /** Default share of the window at which a conversation is compacted. */
 const DEFAULT_THRESHOLD_SHARE = 0.5
 const defaultThreshold = ({ contextLength }: ModelEndpoint) =>
   Math.floor(contextLength * DEFAULT_THRESHOLD_SHARE)
+
+/** The part of a usage that adds up. */
+export type SpentTokens = Pick<
+  Usage,
+  'input_tokens' | 'output_tokens' | 'estimated_cost' | 'cache_read_tokens' | 'cache_write_tokens'
+>
+
+/** What was spent between two totals of one run. */
+export const spentSince = (before: SpentTokens, total: SpentTokens): SpentTokens => ({
+  input_tokens: total.input_tokens - before.input_tokens,
+  output_tokens: total.output_tokens - before.output_tokens,
+  estimated_cost: total.estimated_cost - before.estimated_cost,
+  ...cacheTokens(
+    (total.cache_read_tokens ?? 0) - (before.cache_read_tokens ?? 0),
+    (total.cache_write_tokens ?? 0) - (before.cache_write_tokens ?? 0),
+  ),
+})
 
 type UsageDelta = Extract<ProviderDelta, { type: 'usage' }>
 
@@ -19,6 +36,8 @@ export const createUsageMeter = (
   let input = 0
   let output = 0
   let cost = 0
+  let cacheRead = 0
+  let cacheWrite = 0
   let lastPromptTokens = 0
   let lastCall: UsageDelta | null = null
   const meter = {
@@ -26,15 +45,19 @@ export const createUsageMeter = (
     addCall(usage: UsageDelta): void {
       input += usage.inputTokens
       output += usage.outputTokens
+      cacheRead += usage.cacheReadTokens ?? 0
+      cacheWrite += usage.cacheWriteTokens ?? 0
       lastPromptTokens = usage.inputTokens
       lastCall = usage
       cost += usage.cost ?? costOf(usage, current.price)
       onChange(meter.total())
     },
     /** Adds usage of other models, such as subagents and summaries. */
-    addUsage(more: Pick<Usage, 'input_tokens' | 'output_tokens' | 'estimated_cost'>): void {
+    addUsage(more: SpentTokens): void {
       input += more.input_tokens
       output += more.output_tokens
+      cacheRead += more.cache_read_tokens ?? 0
+      cacheWrite += more.cache_write_tokens ?? 0
       cost += more.estimated_cost
       onChange(meter.total())
     },
@@ -58,6 +81,7 @@ export const createUsageMeter = (
         context_length: current.contextLength,
         threshold_tokens: thresholdOf(current),
         last_prompt_tokens: lastPromptTokens,
+        ...cacheTokens(cacheRead, cacheWrite),
       }
     },
   }

@@ -10,6 +10,7 @@ import {
 } from '../host-db/session-recorder.ts'
 import { stateDbPath } from '../host-db/state-db.ts'
 import type { Home } from '../profiles/home.ts'
+import type { Usage } from '../schema/usage.ts'
 import { provisionalTitle } from '../sessions/title.ts'
 import { makeDir } from '../store/make-dir.ts'
 import type { ChatArguments } from './arguments.ts'
@@ -30,6 +31,17 @@ export type ChatOptions = {
 const [OK, FAILED, MISUSED, INTERRUPTED] = [0, 1, 2, 130]
 
 const HELP = '/new starts a new session, /exit or Ctrl-D quits. Ctrl-C stops the answer.'
+
+const compact = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 })
+
+/** `12.3K tokens in (94% cached), 1.2K out, $0.03` */
+const describeUsage = (usage: Usage): string => {
+  const { input_tokens: input, output_tokens: output, cache_read_tokens: cached = 0 } = usage
+  const share = cached > 0 ? ` (${Math.round((100 * cached) / input)}% cached)` : ''
+  const cost = usage.estimated_cost
+  const dollars = cost > 0 ? `, $${cost.toFixed(cost < 0.1 ? 4 : 2)}` : ''
+  return `${compact.format(input)} tokens in${share}, ${compact.format(output)} out${dollars}`
+}
 
 type OpenSession = { id: string; model: string | null }
 
@@ -174,8 +186,11 @@ class Chat {
     const outcome = await result
     this.#streamId = null
     this.#output.endLine()
+    const usage = outcome?.usage ?? turn.usage
+    if (!this.#arguments.quiet && usage.input_tokens > 0)
+      this.#terminal.note(`· ${describeUsage(usage)}`)
     recorder.usage(id, {
-      ...(outcome?.usage ?? turn.usage),
+      ...usage,
       provider: outcome?.provider ?? '',
       baseUrl: endpoint instanceof UserError ? '' : endpoint.baseUrl,
     })

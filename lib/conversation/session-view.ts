@@ -21,6 +21,9 @@ export type SessionViewsOptions = {
 
 type Parts = Pick<Session, 'messages' | 'tool_calls'> & { offset: number; truncated: boolean }
 
+/** The number in a message id, `m<n>`; 0 for ids of other programs, whose messages have no usage here. */
+const lineOf = (id = ''): number => Number(/^m(\d+)$/.exec(id)?.[1] ?? 0)
+
 export type SessionViews = ReturnType<typeof createSessionViews>
 
 export const createSessionViews = ({
@@ -92,7 +95,10 @@ export const createSessionViews = ({
     paged(id: string, { limit, before }: { limit: number; before?: string }): Session {
       const row = sessions.require(id)
       const { messages, ...page } = sessions.tail(row.session_id, { limit, before })
-      return assemble(row, { ...page, messages: messages.map(elide), tool_calls: [] })
+      const session = assemble(row, { ...page, messages: messages.map(elide), tool_calls: [] })
+      const end = before === undefined ? Number.MAX_SAFE_INTEGER : lineOf(before)
+      const turn_usage = sessions.turnUsage(row.session_id, lineOf(messages[0]?.id), end)
+      return { ...session, turn_usage }
     },
 
     /** A session of the host agent in the same form; it has no live state. */

@@ -13,6 +13,7 @@ import { emptyUsage, type Usage } from '../schema/usage.ts'
 import { toConversation } from '../sessions/history.ts'
 import { withStates } from '../turn-context/provider-states.ts'
 import type { Sessions } from '../sessions/types.ts'
+import { addToTotals } from '../sessions/usage.ts'
 import { createEventLog, type EventLog } from '../turns/event-log.ts'
 import { createStreamMask } from '../turns/mask-stream.ts'
 import type { EventLogRegistry } from '../turns/event-log-registry.ts'
@@ -70,14 +71,7 @@ export const createSideQuestions = (deps: SideQuestionsOptions) => {
     if (!row) return
     sessions.append(sessionId, [
       { t: 'turn_ended', stream_id: streamId, how: 'done', usage },
-      {
-        t: 'meta',
-        patch: {
-          input_tokens: row.input_tokens + usage.input_tokens,
-          output_tokens: row.output_tokens + usage.output_tokens,
-          estimated_cost: row.estimated_cost + usage.estimated_cost,
-        },
-      },
+      { t: 'meta', patch: addToTotals(row, usage) },
     ])
   }
 

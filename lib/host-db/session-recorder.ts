@@ -22,6 +22,8 @@ export type RecordedUsage = {
   input_tokens: number
   output_tokens: number
   estimated_cost: number
+  cache_read_tokens?: number
+  cache_write_tokens?: number
   provider: string
   baseUrl: string
 }
@@ -156,8 +158,16 @@ export const createSessionRecorder = ({ file, addon, now, onError }: SessionReco
 
     usage(id: string, usage: RecordedUsage): void {
       write(db => {
-        const { input_tokens, output_tokens, estimated_cost } = usage
-        increment(db, id, { input_tokens, output_tokens, estimated_cost_usd: estimated_cost })
+        const { output_tokens, estimated_cost } = usage
+        const { cache_read_tokens = 0, cache_write_tokens = 0 } = usage
+        increment(db, id, {
+          // The host agent counts cached tokens apart from the input.
+          input_tokens: Math.max(0, usage.input_tokens - cache_read_tokens - cache_write_tokens),
+          cache_read_tokens,
+          cache_write_tokens,
+          output_tokens,
+          estimated_cost_usd: estimated_cost,
+        })
         const isKnown = estimated_cost > 0
         update(db, id, {
           billing_provider: usage.provider,

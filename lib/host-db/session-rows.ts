@@ -1,5 +1,6 @@
 /** Maps sessions of the host agent's database to rows of the session list: newest activity first, one row per lineage. */
 import type { SessionRow } from '../schema/session.ts'
+import { cacheTokens } from '../schema/usage.ts'
 import { columnsOf, type Database } from './state-db.ts'
 
 export const MAX_ROWS = 200
@@ -18,6 +19,8 @@ type Stored = {
   input_tokens: number | null
   output_tokens: number | null
   cost: number | null
+  cache_read: number | null
+  cache_write: number | null
 }
 
 /** The column when the table has it, else the SQL expression `otherwise`. */
@@ -51,7 +54,9 @@ const select = (db: Database, where: string, limit: number): string => {
       (select count(*) from messages m where m.session_id = s.id ${active}) as messages,
       ${columnOr(sessions, 'input_tokens', '0')} as input_tokens,
       ${columnOr(sessions, 'output_tokens', '0')} as output_tokens,
-      ${columnOr(sessions, 'estimated_cost_usd', '0')} as cost
+      ${columnOr(sessions, 'estimated_cost_usd', '0')} as cost,
+      ${columnOr(sessions, 'cache_read_tokens', '0')} as cache_read,
+      ${columnOr(sessions, 'cache_write_tokens', '0')} as cache_write
     from sessions s where ${where} order by last_at desc, s.id limit ${limit}`
 }
 
@@ -87,9 +92,12 @@ const toRow = (stored: Stored, { workspace, profile, redact }: RowOptions): Sess
   archived: Boolean(stored.archived),
   project_id: null,
   profile,
-  input_tokens: number(stored.input_tokens),
+  // The host agent counts cached tokens apart from the input.
+  input_tokens:
+    number(stored.input_tokens) + number(stored.cache_read) + number(stored.cache_write),
   output_tokens: number(stored.output_tokens),
   estimated_cost: number(stored.cost),
+  ...cacheTokens(number(stored.cache_read), number(stored.cache_write)),
   personality: null,
   compression_anchor_visible_idx: null,
   compression_anchor_message_key: null,

@@ -1,5 +1,6 @@
 /** Imports sessions of the host agent, and appends the messages the terminal adds to them later. */
 import { missing } from '../errors.ts'
+import { cacheTokens } from '../schema/usage.ts'
 import type { NewEntry } from '../sessions/entries.ts'
 import type { Sessions } from '../sessions/types.ts'
 import { newestNumber, planSync, type SyncState } from './new-messages.ts'
@@ -54,6 +55,7 @@ export const createSessionSync = (options: SessionSyncOptions) => {
       input_tokens: row.input_tokens,
       output_tokens: row.output_tokens,
       estimated_cost: row.estimated_cost,
+      ...cacheTokens(row.cache_read_tokens ?? 0, row.cache_write_tokens ?? 0),
       is_cli_session: true,
       _cli_origin: id,
       source_tag: row.source_tag,

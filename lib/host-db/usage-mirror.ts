@@ -56,8 +56,12 @@ export const mirrorUsage = (db: Database, row: SessionRow, now: number): void =>
     'webui',
     now,
   )
+  const { cache_read_tokens = 0, cache_write_tokens = 0 } = row
   const totals = {
-    input_tokens: row.input_tokens,
+    // The host agent counts cached tokens apart from the input.
+    input_tokens: Math.max(0, row.input_tokens - cache_read_tokens - cache_write_tokens),
+    cache_read_tokens,
+    cache_write_tokens,
     output_tokens: row.output_tokens,
     estimated_cost_usd: row.estimated_cost,
     message_count: row.message_count,

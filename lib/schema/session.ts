@@ -6,7 +6,7 @@ import { SummaryRef } from './summary.ts'
 import { Queued } from './queue.ts'
 import { PendingRetry } from './retry.ts'
 import { LiveSubagent } from './subagent.ts'
-import { Usage } from './usage.ts'
+import { TurnUsage, Usage } from './usage.ts'
 
 /** Summary of a tool call, for clients that show cards from it. */
 export const ToolSummary = z
@@ -37,6 +37,9 @@ export const SessionRow = z
     input_tokens: z.number(),
     output_tokens: z.number(),
     estimated_cost: z.number(),
+    /** As in `Usage`, of all turns. */
+    cache_read_tokens: z.number().optional(),
+    cache_write_tokens: z.number().optional(),
     personality: z.string().nullable(),
     compression_anchor_visible_idx: z.number().nullable(),
     compression_anchor_message_key: z.unknown(),
@@ -103,6 +106,8 @@ export const Session = z
     queued: z.array(Queued),
     live: LiveTurn.nullable(),
     last_usage: Usage.nullable(),
+    /** In paged replies: the usage of the turns on the page. */
+    turn_usage: z.array(TurnUsage).optional(),
     /** Summaries that the model reads in place of earlier messages. The messages are still in the record. */
     summaries: z.array(SummaryRef),
     cursor: z.string(),

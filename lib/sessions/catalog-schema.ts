@@ -67,6 +67,11 @@ export const MIGRATIONS = [
   -- Without what scheduled tasks did by themselves, which may be most of the list. Pages give the same words as condition.
   create index by_person on session (updated_ms desc, id) where listed = 1 and ${NOT_ONLY_SCHEDULED};
   `,
+  `
+  -- Turns before this migration reported no cached tokens.
+  alter table usage add column cache_read_tokens integer not null default 0;
+  alter table usage add column cache_write_tokens integer not null default 0;
+  `,
 ] as const
 
 /** `secure_delete`: the content of a deleted session must not stay in free pages. */

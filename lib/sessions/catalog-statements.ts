@@ -1,4 +1,5 @@
 /** The SQL statements of the session catalog, prepared once per opened file. */
+import type { TurnUsage } from '../schema/usage.ts'
 import type { Database } from '../store/sqlite.ts'
 import { NOT_ONLY_SCHEDULED } from './catalog-schema.ts'
 import type { Mark } from './files.ts'
@@ -100,14 +101,21 @@ export const prepareStatements = (db: Database) => ({
   ),
   dropMarks: db.prepare<[string]>('delete from mark where id = ?'),
   putUsage: db.prepare<[UsageRow & { id: string; profile: string; source: string }]>(`
-    insert or replace into usage (id, n, at, model, provider, profile, source, input_tokens, output_tokens, cost)
-    values (@id, @n, @at, @model, @provider, @profile, @source, @input_tokens, @output_tokens, @cost)`),
+    insert or replace into usage (id, n, at, model, provider, profile, source, input_tokens, output_tokens, cost,
+      cache_read_tokens, cache_write_tokens)
+    values (@id, @n, @at, @model, @provider, @profile, @source, @input_tokens, @output_tokens, @cost,
+      @cache_read_tokens, @cache_write_tokens)`),
   dropUsage: db.prepare<[string]>('delete from usage where id = ?'),
   /** By quarter of an hour: the days of every time zone start on one. */
   usage: db.prepare<[number], UsageBucket>(`
     select cast(at / 900 as integer) * 900 as at, model, provider, profile, source, sum(n > 0) as turns,
-      sum(input_tokens) as input_tokens, sum(output_tokens) as output_tokens, sum(cost) as cost
+      sum(input_tokens) as input_tokens, sum(output_tokens) as output_tokens, sum(cost) as cost,
+      sum(cache_read_tokens) as cache_read_tokens, sum(cache_write_tokens) as cache_write_tokens
     from usage where at >= ? group by 1, 2, 3, 4, 5 order by 1`),
+  /** Parameters: session, and line numbers below and above. Side questions have no model and are no turns of the session. */
+  turnUsage: db.prepare<[string, number, number], TurnUsage>(`
+    select n, input_tokens, output_tokens, cost as estimated_cost, cache_read_tokens, cache_write_tokens
+    from usage where id = ? and n > ? and n < ? and model <> '' order by n`),
   usageSessions: db.prepare<[number], { count: number }>(
     'select count(distinct id) as count from usage where at >= ?',
   ),

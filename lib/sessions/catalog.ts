@@ -1,5 +1,6 @@
 /** The session catalog (`catalog.db`): one row per session, so that lists read no session files. A cache that can be rebuilt at any time. */
 import type { SessionRow } from '../schema/session.ts'
+import type { TurnUsage } from '../schema/usage.ts'
 import { fileStamp, type Stamp } from '../store/journal.ts'
 import { createCatalogDb } from './catalog-db.ts'
 import { type CatalogEntry, createCatalogRows } from './catalog-rows.ts'
@@ -74,6 +75,9 @@ export const createCatalog = (options: CatalogOptions) => {
         buckets: db.q.usage.all(since),
         sessions: db.q.usageSessions.get(since)?.count ?? 0,
       })),
+    /** Usage of a session's turns that ended between two line numbers. */
+    turnUsage: (id: string, after: number, before: number): TurnUsage[] =>
+      guard(() => db.q.turnUsage.all(id, after, before)),
     stamps: (): Map<string, Stamp> =>
       guard(() => new Map(db.q.stamps.all().map(({ id, stamp }) => [id, stamp]))),
     openTurns: (): Summary[] =>

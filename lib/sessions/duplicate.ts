@@ -28,6 +28,8 @@ const NOT_COPIED = [
   'input_tokens',
   'output_tokens',
   'estimated_cost',
+  'cache_read_tokens',
+  'cache_write_tokens',
   'composer_draft',
   'queued',
   'yolo',

@@ -48,6 +48,8 @@ export type Meta = {
   input_tokens?: number
   output_tokens?: number
   estimated_cost?: number
+  cache_read_tokens?: number
+  cache_write_tokens?: number
   composer_draft?: { text: string; files: string[] }
   /** Only in converted and purged files, where they differ from the times of the lines. */
   created_at?: number

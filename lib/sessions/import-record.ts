@@ -45,6 +45,8 @@ const KNOWN: Readonly<Record<string, Read>> = {
   input_tokens: amount,
   output_tokens: amount,
   estimated_cost: amount,
+  cache_read_tokens: amount,
+  cache_write_tokens: amount,
   created_at: toTime,
   updated_at: toTime,
   composer_draft: draft,

@@ -20,6 +20,8 @@ const EXTRA = [
   'parent_session_id',
   'llm_title_generated',
   'yolo',
+  'cache_read_tokens',
+  'cache_write_tokens',
 ] as const
 
 const text = (value: unknown, fallback: string): string =>

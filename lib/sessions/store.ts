@@ -136,6 +136,7 @@ export const createSessions = (options: SessionsOptions): Sessions => {
     },
     list: listing.list,
     usage: catalog.usage,
+    turnUsage: (id, after, before) => catalog.turnUsage(resolve(id) ?? id, after, before),
     idsByProject: catalog.idsByProject,
     async search(asked) {
       await catchUp()

@@ -3,6 +3,7 @@ import type { Worker } from 'node:worker_threads'
 import type { Message, NewMessage } from '../schema/message.ts'
 import type { Question } from '../schema/question.ts'
 import type { SessionRow } from '../schema/session.ts'
+import type { TurnUsage } from '../schema/usage.ts'
 import type { JournalOptions } from '../store/journal.ts'
 import type { UsageBucket } from './catalog-statements.ts'
 import type { Entry, NewEntry, StoredState } from './entries.ts'
@@ -113,6 +114,8 @@ export type Sessions = {
   }): ListPage
   /** Usage of the turns that ended since then, and the number of sessions. Await `catchUp` first. */
   usage(since: number): { buckets: UsageBucket[]; sessions: number }
+  /** Usage of a session's turns that ended between two line numbers, in order. */
+  turnUsage(id: string, after: number, before: number): TurnUsage[]
   /** Sessions of a project, including archived and empty ones. */
   idsByProject(project: string): string[]
   /** Searches one profile when one is given. */

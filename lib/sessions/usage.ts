@@ -1,4 +1,5 @@
 /** Derives a session's usage rows for the catalog from its journal. */
+import { cacheTokens, type Usage } from '../schema/usage.ts'
 import type { Entry, Meta } from './entries.ts'
 import type { Turn } from './fold.ts'
 
@@ -12,7 +13,11 @@ export type UsageRow = {
   input_tokens: number
   output_tokens: number
   cost: number
+  cache_read_tokens: number
+  cache_write_tokens: number
 }
+
+type Amount = Exclude<keyof UsageRow, 'n' | 'at' | 'model' | 'provider'>
 
 type Served = Pick<Turn, 'stream_id' | 'model' | 'provider'>
 
@@ -35,6 +40,8 @@ export const usageOf = (open: Served | null, entries: readonly Entry[]): UsageRo
       input_tokens: amount(entry.usage?.input_tokens),
       output_tokens: amount(entry.usage?.output_tokens),
       cost: amount(entry.usage?.estimated_cost),
+      cache_read_tokens: amount(entry.usage?.cache_read_tokens),
+      cache_write_tokens: amount(entry.usage?.cache_write_tokens),
     })
   }
   return rows
@@ -46,15 +53,38 @@ export const usageOf = (open: Served | null, entries: readonly Entry[]): UsageRo
  */
 export const wholeUsage = (meta: Meta, turns: readonly Entry[], begunAt: unknown): UsageRow[] => {
   const rows = usageOf(null, turns)
-  const rest = (total: unknown, of: 'input_tokens' | 'output_tokens' | 'cost'): number =>
-    rows.reduce((left, row) => left - row[of], amount(total))
-  const input_tokens = Math.max(0, rest(meta.input_tokens, 'input_tokens'))
-  const output_tokens = Math.max(0, rest(meta.output_tokens, 'output_tokens'))
-  const cost = Math.max(0, rest(meta.estimated_cost, 'cost'))
-  if (typeof begunAt !== 'number' || input_tokens + output_tokens === 0) return rows
+  const rest = (total: unknown, of: Amount): number =>
+    Math.max(
+      0,
+      rows.reduce((left, row) => left - row[of], amount(total)),
+    )
+  const before = {
+    input_tokens: rest(meta.input_tokens, 'input_tokens'),
+    output_tokens: rest(meta.output_tokens, 'output_tokens'),
+    cost: rest(meta.estimated_cost, 'cost'),
+    cache_read_tokens: rest(meta.cache_read_tokens, 'cache_read_tokens'),
+    cache_write_tokens: rest(meta.cache_write_tokens, 'cache_write_tokens'),
+  }
+  if (typeof begunAt !== 'number' || before.input_tokens + before.output_tokens === 0) return rows
   const model = typeof meta.model === 'string' ? meta.model : ''
-  return [{ n: 0, at: begunAt, model, provider: '', input_tokens, output_tokens, cost }, ...rows]
+  return [{ n: 0, at: begunAt, model, provider: '', ...before }, ...rows]
 }
+
+export type Totals = Pick<
+  Usage,
+  'input_tokens' | 'output_tokens' | 'estimated_cost' | 'cache_read_tokens' | 'cache_write_tokens'
+>
+
+/** The totals of a session after more was used, as absolute numbers. */
+export const addToTotals = (row: Totals, used: Totals): Totals => ({
+  input_tokens: row.input_tokens + used.input_tokens,
+  output_tokens: row.output_tokens + used.output_tokens,
+  estimated_cost: row.estimated_cost + used.estimated_cost,
+  ...cacheTokens(
+    (row.cache_read_tokens ?? 0) + (used.cache_read_tokens ?? 0),
+    (row.cache_write_tokens ?? 0) + (used.cache_write_tokens ?? 0),
+  ),
+})
 
 /** The source of a session, as named in the host agent's reports. */
 export const sourceOf = ({ source_tag, is_cli_session }: Meta): string => {

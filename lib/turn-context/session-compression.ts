@@ -12,6 +12,7 @@ import type { Folded } from '../sessions/fold.ts'
 import { activeSpans } from '../sessions/fold.ts'
 import { toConversation } from '../sessions/history.ts'
 import type { Sessions } from '../sessions/types.ts'
+import { addToTotals, type Totals } from '../sessions/usage.ts'
 import type { AuxiliaryFor } from './auxiliary-model.ts'
 
 const compressionSettings = ({ compression }: ProfileConfig): CompressionSettings => ({
@@ -141,15 +142,11 @@ const compressNow = async (
   if (!recordSummary(sessions, sessionId, done))
     throw conflict('The chat changed in the meantime. Try again.')
   const now = sessions.load(sessionId)
-  const sum = (key: 'input_tokens' | 'output_tokens' | 'estimated_cost') =>
-    used.reduce((total, usage) => total + usage[key], row[key])
   sessions.append(sessionId, [
     {
       t: 'meta',
       patch: {
-        input_tokens: sum('input_tokens'),
-        output_tokens: sum('output_tokens'),
-        estimated_cost: sum('estimated_cost'),
+        ...(used.length > 0 && used.reduce<Totals>(addToTotals, row)),
         ...usageAfter(now, done.beforeTokens, done.afterTokens),
         ...anchorOf(now, deps.redact),
       },

@@ -7,6 +7,7 @@ import type { Entry, NewEntry, TurnEnd } from '../sessions/entries.ts'
 import { UNTITLED } from '../sessions/list-row.ts'
 import { provisionalTitle } from '../sessions/title.ts'
 import type { Sessions } from '../sessions/types.ts'
+import { addToTotals } from '../sessions/usage.ts'
 import type { Turn } from './turn.ts'
 
 /** What the user sent. `patch` is what this turn changes in the session's record: model, workspace. */
@@ -72,12 +73,7 @@ export const recordTurnEnd = (
   if (usage.input_tokens + usage.output_tokens > 0) {
     entries.push({
       t: 'meta',
-      patch: {
-        input_tokens: row.input_tokens + usage.input_tokens,
-        output_tokens: row.output_tokens + usage.output_tokens,
-        estimated_cost: row.estimated_cost + usage.estimated_cost,
-        last_usage: usage,
-      },
+      patch: { ...addToTotals(row, usage), last_usage: usage },
     })
   }
   sessions.append(turn.sessionId, entries)

@@ -98,6 +98,8 @@ test('a turn counts once, under the model and provider that served it, also afte
       output_tokens: 30,
       total_tokens: 150,
       estimated_cost: 0.5,
+      cache_read_tokens: 0,
+      cache_write_tokens: 0,
       sessions: 1,
     })
     assert.equal([first.models[0].model, first.models[0].provider], ['test-model', 'custom'])
@@ -201,14 +203,14 @@ test('CSV has one line per day, model, provider, profile and source, and no cell
   const [head, ...lines] = answer.text.trimEnd().split('\r\n')
   assert.is(
     head,
-    'date,model,provider,profile,source,turns,input_tokens,output_tokens,total_tokens,estimated_cost',
+    'date,model,provider,profile,source,turns,input_tokens,output_tokens,total_tokens,estimated_cost,cache_read_tokens,cache_write_tokens',
   )
   assert.equal(lines, [
-    `${today},"'=HYPERLINK(""http://x"",""y"")",p,default,webui,1,10,1,11,0.25`,
-    `${today},'@sum(a),p,default,webui,1,5,0,5,0`,
-    `${today},"'\t=1+1",p,default,webui,1,4,0,4,0`,
-    `${today},"a,""b""",p,default,webui,1,3,0,3,0`,
-    `${today},'-2+3,p,default,webui,1,2,0,2,0`,
+    `${today},"'=HYPERLINK(""http://x"",""y"")",p,default,webui,1,10,1,11,0.25,0,0`,
+    `${today},'@sum(a),p,default,webui,1,5,0,5,0,0,0`,
+    `${today},"'\t=1+1",p,default,webui,1,4,0,4,0,0,0`,
+    `${today},"a,""b""",p,default,webui,1,3,0,3,0,0,0`,
+    `${today},'-2+3,p,default,webui,1,2,0,2,0,0,0`,
   ])
 })
 

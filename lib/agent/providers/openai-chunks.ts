@@ -100,13 +100,20 @@ export const createChunkReader = (): ResponseReader => {
   }
 }
 
-const usageElsewhere = (chunk: JsonObject): JsonObject | null =>
-  isObject(chunk.x_groq) && isObject(chunk.x_groq.usage) ? chunk.x_groq.usage : null
+/** Groq and Moonshot put the usage elsewhere. */
+const usageElsewhere = (chunk: JsonObject): JsonObject | null => {
+  const places = [asObject(chunk.x_groq).usage, asObjects(chunk.choices)[0]?.usage]
+  return places.find(isObject) ?? null
+}
 
+const firstCount = (...figures: unknown[]): number =>
+  figures.map(asCount).find(count => count > 0) ?? 0
+
+/** Cached tokens are part of the prompt. OpenAI, DeepSeek, and Moonshot name those read; OpenRouter and Qwen those written. */
 const readUsage = (usage: JsonObject): Usage => {
   const details = asObject(usage.prompt_tokens_details)
-  const read = asCount(details.cached_tokens ?? usage.prompt_cache_hit_tokens)
-  const written = asCount(details.cache_write_tokens)
+  const read = firstCount(details.cached_tokens, usage.prompt_cache_hit_tokens, usage.cached_tokens)
+  const written = firstCount(details.cache_write_tokens, details.cache_creation_input_tokens)
   return {
     type: 'usage',
     inputTokens: asCount(usage.prompt_tokens ?? usage.input_tokens),

@@ -36,7 +36,11 @@ export const createChatMessages = (options: ChatMessagesOptions): ChatMessages =
       const { session } = await api('GET /api/session', input)
       // The chat may have been switched or reloaded during the request.
       if (chat.value.sessionId !== sessionId || chat.value.messages[0]?.id !== first.id) return
-      chat.value = withEarlier(chat.value, session.messages, session._messages_offset)
+      chat.value = withEarlier(chat.value, {
+        messages: session.messages,
+        before: session._messages_offset,
+        turnUsage: session.turn_usage ?? [],
+      })
     },
     loadMessage: async id =>
       (await api('GET /api/session/message', { session_id: chat.value.sessionId, id })).message,

@@ -5,7 +5,7 @@ import type { Question } from '../../../lib/schema/question.ts'
 import type { Queued } from '../../../lib/schema/queue.ts'
 import type { LiveTurn, Session } from '../../../lib/schema/session.ts'
 import type { SummaryRef } from '../../../lib/schema/summary.ts'
-import type { Usage } from '../../../lib/schema/usage.ts'
+import type { TurnUsage, Usage } from '../../../lib/schema/usage.ts'
 import { serverClock } from '../../parts/server-clock.ts'
 import { withSubagentEvent, withoutSubagents } from '../transcript/subagents.ts'
 
@@ -34,6 +34,8 @@ export type Chat = {
   summaries: SummaryRef[]
   error: ChatError | null
   usage: Usage | null
+  /** Usage of the turns of `messages`, in order. */
+  turnUsage: readonly TurnUsage[]
   title: string
   notices: Notice[]
   finished: Readonly<Record<string, ToolOutcome>>
@@ -56,6 +58,7 @@ export const emptyChat = (sessionId: string): Chat => ({
   summaries: [],
   error: null,
   usage: null,
+  turnUsage: [],
   title: '',
   notices: [],
   finished: {},
@@ -71,15 +74,24 @@ export const chatFromSession = (session: Session): Chat => ({
   queued: session.queued,
   summaries: session.summaries,
   usage: session.last_usage,
+  turnUsage: session.turn_usage ?? [],
   title: session.title,
   lastSeq: Number(session.cursor.slice(session.cursor.lastIndexOf('-') + 1)) || 0,
 })
 
 /** Prepends a page of older messages. */
-export const withEarlier = (chat: Chat, messages: Message[], before: number): Chat => {
+export const withEarlier = (
+  chat: Chat,
+  { messages, before, turnUsage }: Pick<Chat, 'messages' | 'before' | 'turnUsage'>,
+): Chat => {
   const known = new Set(chat.messages.map(message => message.id))
   const fresh = messages.filter(message => !known.has(message.id))
-  return { ...chat, before, messages: [...fresh, ...chat.messages] }
+  return {
+    ...chat,
+    before,
+    messages: [...fresh, ...chat.messages],
+    turnUsage: [...turnUsage, ...chat.turnUsage],
+  }
 }
 
 export const questionId = (question: Question): string =>
@@ -159,7 +171,7 @@ const apply = (chat: Chat, event: TurnEvent, now: number): Chat => {
     case 'compressed':
       return compressed(chat, event.data)
     case 'done':
-      return { ...withTurnEnded(chat), usage: event.data.usage, error: null }
+      return { ...withTurnUsage(withTurnEnded(chat), event.data.usage), error: null }
     case 'apperror':
       return { ...withTurnEnded(chat), error: event.data }
     case 'cancel':
@@ -313,6 +325,14 @@ const withTurnEnded = (chat: Chat): Chat => ({
   live: null,
   questions: [],
 })
+
+/** The turn that ended is the last one; its journal number is above those of its messages. */
+const withTurnUsage = (chat: Chat, usage: Usage): Chat => {
+  const n = Math.max(0, ...chat.messages.map(({ id }) => Number(id.slice(1)) || 0)) + 0.5
+  const { cache_read_tokens = 0, cache_write_tokens = 0 } = usage
+  const turn = { ...usage, n, cache_read_tokens, cache_write_tokens }
+  return { ...chat, usage, turnUsage: [...chat.turnUsage, turn] }
+}
 
 /** Keeps the streamed text when a turn is stopped; the stored message has the same id and replaces it. */
 const keepPartial = (chat: Chat): Chat => {

@@ -1,15 +1,12 @@
 /** Popover of the context ring: usage, cost and the Compact button. */
+import type { SessionRow } from '../../../lib/schema/session.ts'
+import { cachedPercent, formatCost } from '../../parts/amounts.ts'
 import { Button } from '../../parts/button.tsx'
 import { compactNow } from './actions.ts'
 import { t } from './strings.ts'
 import { useApp } from '../shell/context.ts'
 
 const short = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 })
-const money = new Intl.NumberFormat('en', {
-  style: 'currency',
-  currency: 'USD',
-  maximumFractionDigits: 4,
-})
 
 const Line = ({ name, value }: { name: string; value: string }) => (
   <div class="meter-line">
@@ -24,8 +21,13 @@ export const Breakdown = ({ onClose }: { onClose: () => void }) => {
   const usage = chat.chat.value.usage
   if (!usage) return null
   const { last_prompt_tokens: used, context_length: total, threshold_tokens: threshold } = usage
-  const tokens = (input: number, output: number) =>
-    t('tokens', { in: short.format(input), out: short.format(output) })
+  const tokens = (
+    spent: Pick<SessionRow, 'input_tokens' | 'cache_read_tokens' | 'output_tokens'>,
+  ) => {
+    const percent = cachedPercent(spent)
+    const texts = { in: short.format(spent.input_tokens), out: short.format(spent.output_tokens) }
+    return percent === null ? t('tokens', texts) : t('tokens.cached', { ...texts, percent })
+  }
   const whole = sessions.row(chat.chat.value.sessionId) ?? chat.details.value
   const compact = () => {
     onClose()
@@ -43,12 +45,10 @@ export const Breakdown = ({ onClose }: { onClose: () => void }) => {
           value={t('of', { used: short.format(used), total: short.format(total) })}
         />
         {threshold > 0 && <Line name={t('threshold')} value={short.format(threshold)} />}
-        <Line name={t('turn')} value={tokens(usage.input_tokens, usage.output_tokens)} />
-        {whole && (
-          <Line name={t('session')} value={tokens(whole.input_tokens, whole.output_tokens)} />
-        )}
+        <Line name={t('turn')} value={tokens(usage)} />
+        {whole && <Line name={t('session')} value={tokens(whole)} />}
         {whole && whole.estimated_cost > 0 && (
-          <Line name={t('cost')} value={money.format(whole.estimated_cost)} />
+          <Line name={t('cost')} value={formatCost(whole.estimated_cost)} />
         )}
       </dl>
       <div class="meter-compact">

@@ -11,6 +11,7 @@ export const t = translator({
   session: 'This chat',
   cost: 'Cost',
   tokens: '{in} in · {out} out',
+  'tokens.cached': '{in} in ({percent}% cached) · {out} out',
   compact: 'Compact',
   'compact.text': 'Summarizes earlier messages for the model. Your history stays intact.',
 

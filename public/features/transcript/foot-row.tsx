@@ -1,4 +1,6 @@
 /** Footer of a turn: copy, retry, branch, tokens, cost and time. */
+import type { TurnUsage } from '../../../lib/schema/usage.ts'
+import { cachedPercent, formatCost, formatTokens } from '../../parts/amounts.ts'
 import { toPlainText } from '../../markdown/plain-text.ts'
 import { Icon } from '../../parts/icon.tsx'
 import type { IconName } from '../../parts/icon.tsx'
@@ -9,19 +11,28 @@ import { useTranscript } from './transcript-context.ts'
 
 const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' })
 const day = new Intl.DateTimeFormat(undefined, { dateStyle: 'full', timeStyle: 'medium' })
-const money = new Intl.NumberFormat(undefined, {
-  style: 'currency',
-  currency: 'USD',
-  maximumFractionDigits: 4,
-})
+
+/** `12.3K tokens in (94% cached), 1.2K out, $0.03` */
+const describeUsage = (usage: TurnUsage): string => {
+  const [input, output] = [usage.input_tokens, usage.output_tokens].map(count =>
+    formatTokens(count),
+  ) as [string, string]
+  const percent = cachedPercent(usage)
+  const tokens =
+    percent === null
+      ? t('tx.tokens', { input, output })
+      : t('tx.tokens.cached', { input, output, percent })
+  return usage.estimated_cost > 0 ? `${tokens}, ${formatCost(usage.estimated_cost)}` : tokens
+}
 
 export function FootRowView({ row }: { row: FootRow }) {
-  const { actions, showUsage, chat } = useTranscript()
+  const { actions, showUsage } = useTranscript()
   const last = row.messages.at(-1)
   // An empty line reserves the space while the turn runs.
   if (row.live || !last) return <div class="tx-tools" />
   const markdown = () => row.messages.map(textOf).join('\n\n')
-  const usage = row.last && showUsage ? chat.value.usage : null
+  // Zeros: the provider reported nothing.
+  const usage = showUsage && row.usage && row.usage.input_tokens > 0 ? row.usage : null
   const at = secondsOf(last)
   const tool = (icon: IconName, label: string, onClick: () => void) => (
     <button type="button" class="tx-tool" title={label} aria-label={label} onClick={onClick}>
@@ -35,10 +46,7 @@ export function FootRowView({ row }: { row: FootRow }) {
       {tool('refresh', t('tx.retry'), () => actions.retry(last.id))}
       {tool('branch', t('tx.branch'), () => actions.branch(last.id))}
       <span class="tx-facts">
-        {usage && (
-          <span>{t('tx.tokens', { input: usage.input_tokens, output: usage.output_tokens })}</span>
-        )}
-        {usage && usage.estimated_cost > 0 && <span>{money.format(usage.estimated_cost)}</span>}
+        {usage && <span>{describeUsage(usage)}</span>}
         {last.model && <span>{last.model}</span>}
         {at !== null && (
           <time dateTime={new Date(at * 1000).toISOString()} title={day.format(at * 1000)}>

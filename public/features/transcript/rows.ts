@@ -2,6 +2,7 @@
 import type { Message } from '../../../lib/schema/message.ts'
 import type { LiveTurn } from '../../../lib/schema/session.ts'
 import type { SummaryRef } from '../../../lib/schema/summary.ts'
+import type { TurnUsage } from '../../../lib/schema/usage.ts'
 import type { ToolOutcome } from '../chat/chat-reducer.ts'
 import { isCancelMarker, isCompaction, secondsOf, splitText, textOf } from './content.ts'
 
@@ -54,6 +55,7 @@ export type FootRow = {
   kind: 'foot'
   key: string
   messages: readonly Message[]
+  usage: TurnUsage | null
   live: boolean
   last: boolean
 }
@@ -77,6 +79,7 @@ export type RowsInput = {
   showThinking: boolean
   /** Summaries, whose dividers follow the last message they cover. */
   summaries?: readonly SummaryRef[]
+  turnUsage?: readonly TurnUsage[]
 }
 
 export const toRows = (input: RowsInput): Row[] => {
@@ -88,7 +91,8 @@ export const toRows = (input: RowsInput): Row[] => {
   const turns = toTurns(input.messages)
   for (const [index, turn] of turns.entries()) {
     const last = index === turns.length - 1
-    addTurn(rows, turn, { ...input, results, live: last ? input.live : null, last })
+    const usage = usageOf(turn, turns[index + 1], input.turnUsage)
+    addTurn(rows, turn, { ...input, results, live: last ? input.live : null, last, usage })
   }
   return rows
 }
@@ -109,7 +113,20 @@ const toTurns = (messages: readonly Message[]): Turn[] => {
   return turns
 }
 
-type TurnInput = RowsInput & { results: ReadonlyMap<string, Message>; last: boolean }
+/** The number in a message id; 0 for ids of other programs. */
+const lineOf = (message: Message | null | undefined): number => Number(message?.id.slice(1)) || 0
+
+/** The first turn that ended after this message and before the next one. Later ones in between were deleted. */
+const usageOf = (turn: Turn, next: Turn | undefined, all: readonly TurnUsage[] = []) => {
+  const [from, to] = [lineOf(turn.user ?? turn.replies[0]), lineOf(next?.user)]
+  return all.find(({ n }) => n > from && (to === 0 || n < to)) ?? null
+}
+
+type TurnInput = RowsInput & {
+  results: ReadonlyMap<string, Message>
+  last: boolean
+  usage: TurnUsage | null
+}
 
 const addTurn = (rows: Row[], { user, replies }: Turn, input: TurnInput) => {
   const { live, last } = input
@@ -193,7 +210,9 @@ const addTurn = (rows: Row[], { user, replies }: Turn, input: TurnInput) => {
     addLive(rows, live, { steps, flush, first, input })
   } else flush(false)
   if (spoken.length > 0 || live) {
-    rows.push({ kind: 'foot', key: `${name}:foot`, messages: spoken, live: live !== null, last })
+    const { usage } = input
+    const foot = { messages: spoken, usage, live: live !== null, last }
+    rows.push({ kind: 'foot', key: `${name}:foot`, ...foot })
   }
   if (!live) divide(above)
 }

@@ -84,6 +84,7 @@ const createModel = (chat: Signal<Chat>, showThinking: boolean) => {
   const messages = computed(() => chat.value.messages)
   const finished = computed(() => chat.value.finished)
   const summaries = computed(() => chat.value.summaries)
+  const turnUsage = computed(() => chat.value.turnUsage)
   const opened = signal<ReadonlySet<string>>(new Set())
   const shapeKey = computed(() => {
     const turn = live.value
@@ -108,6 +109,7 @@ const createModel = (chat: Signal<Chat>, showThinking: boolean) => {
       live: shape.value,
       finished: finished.value,
       summaries: summaries.value,
+      turnUsage: turnUsage.value,
     }
     const fresh = toRows({ ...input, open: opened.value, showThinking })
     const list = reuseRows(known, fresh)

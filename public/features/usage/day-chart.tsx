@@ -1,13 +1,7 @@
 /** A bar chart by day: input and output tokens stacked, or cost. The selected day is described in text. */
 import { useSignal } from '@preact/signals'
-import {
-  type DailyUsage,
-  formatCost,
-  formatDay,
-  formatTokens,
-  type Measure,
-  niceCeiling,
-} from './usage.ts'
+import { formatCost, formatTokens } from '../../parts/amounts.ts'
+import { type DailyUsage, formatDay, type Measure, niceCeiling } from './usage.ts'
 import { t } from './strings.ts'
 
 const LEFT = 44

@@ -10,6 +10,7 @@ export const enUsage = {
   'usage.csv': 'Export CSV',
   'usage.tokens': 'Tokens',
   'usage.input': 'Input',
+  'usage.cached': 'Cached',
   'usage.output': 'Output',
   'usage.cost': 'Cost',
   'usage.turns': 'Responses',

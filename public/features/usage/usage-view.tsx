@@ -2,17 +2,10 @@
 import { useEffect } from 'preact/hooks'
 import type { ComponentChildren } from 'preact'
 import { Button, IconButton } from '../../parts/button.tsx'
+import { cachedPercent, formatCost, formatTokens } from '../../parts/amounts.ts'
 import { ScrollBox } from '../../parts/scroll-box.tsx'
 import { USAGE_DAYS, type UsageDays } from '../shell/route.ts'
-import {
-  type DailyUsage,
-  formatCost,
-  formatDay,
-  formatTokens,
-  type Measure,
-  type Report,
-  usageOf,
-} from './usage.ts'
+import { type DailyUsage, formatDay, type Measure, type Report, usageOf } from './usage.ts'
 import { enUsage, t } from './strings.ts'
 import { useApp } from '../shell/context.ts'
 import { ViewHead } from '../shell/view-head.tsx'
@@ -29,9 +22,16 @@ const Sum = ({ label, children }: { label: string; children: ComponentChildren }
 const costOf = ({ estimated_cost, total_tokens }: Omit<DailyUsage, 'date'>): string =>
   estimated_cost === 0 && total_tokens > 0 ? '—' : formatCost(estimated_cost)
 
+/** Most providers report no cached tokens. */
+const cachedOf = (usage: Omit<DailyUsage, 'date'>): string => {
+  const percent = cachedPercent(usage)
+  return percent === null ? '—' : `${percent}%`
+}
+
 const Totals = ({ totals }: Pick<Report, 'totals'>) => (
   <dl class="sums">
     <Sum label={t('usage.input')}>{formatTokens(totals.input_tokens)}</Sum>
+    <Sum label={t('usage.cached')}>{cachedOf(totals)}</Sum>
     <Sum label={t('usage.output')}>{formatTokens(totals.output_tokens)}</Sum>
     <Sum label={t('usage.cost')}>{costOf(totals)}</Sum>
     <Sum label={t('usage.turns')}>{totals.turns.toLocaleString()}</Sum>
@@ -49,6 +49,7 @@ const Cells = ({ line }: { line: Omit<DailyUsage, 'date'> }) => (
   <>
     <td>{line.turns.toLocaleString()}</td>
     <td>{formatTokens(line.input_tokens)}</td>
+    <td>{cachedOf(line)}</td>
     <td>{formatTokens(line.output_tokens)}</td>
     <td>{costOf(line)}</td>
   </>
@@ -60,6 +61,7 @@ const Heads = ({ first }: { first: string }) => (
       <th scope="col">{first}</th>
       <th scope="col">{t('usage.turns')}</th>
       <th scope="col">{t('usage.input')}</th>
+      <th scope="col">{t('usage.cached')}</th>
       <th scope="col">{t('usage.output')}</th>
       <th scope="col">{t('usage.cost')}</th>
     </tr>

@@ -12,20 +12,6 @@ export type Measure = 'tokens' | 'cost'
 
 export const browserZone = (): string => Intl.DateTimeFormat().resolvedOptions().timeZone
 
-export const formatTokens = (count: number, locale?: string): string =>
-  count < 10_000
-    ? count.toLocaleString(locale)
-    : count.toLocaleString(locale, { notation: 'compact', maximumFractionDigits: 1 })
-
-/** Small amounts keep four digits. */
-export const formatCost = (dollars: number, locale?: string): string =>
-  dollars.toLocaleString(locale, {
-    style: 'currency',
-    currency: 'USD',
-    minimumFractionDigits: 2,
-    maximumFractionDigits: dollars > 0 && dollars < 0.1 ? 4 : 2,
-  })
-
 /** A date without a time has no zone; format it in UTC so that it does not shift. */
 export const formatDay = (
   date: string,

@@ -85,7 +85,12 @@ test('one message: answer on stdout, tools on stderr, both in state.db', async (
   provider,
 }) => {
   writeFileSync(join(desk.workspace, 'notes.md'), 'remember the milk\n')
-  const usage = { prompt_tokens: 10, completion_tokens: 4 }
+  const usage = {
+    prompt_tokens: 10,
+    completion_tokens: 4,
+    prompt_tokens_details: { cached_tokens: 7 },
+    cost: 0.01,
+  }
   provider.push(
     {
       text: 'Looking.',
@@ -98,6 +103,7 @@ test('one message: answer on stdout, tools on stderr, both in state.db', async (
   assert.is(code, 0, err)
   assert.is(out, 'Looking.\nThe milk.\n')
   assert.match(err, '· read_file notes.md')
+  assert.match(err, '\n· 20 tokens in (70% cached), 8 out, $0.0200\n')
 
   const [session, ...others] = sessionRows(desk)
   assert.equal(others, [])
@@ -115,8 +121,10 @@ test('one message: answer on stdout, tools on stderr, both in state.db', async (
       session?.input_tokens,
       session?.output_tokens,
     ],
-    [4, 1, 20, 8],
+    [4, 1, 6, 8],
   )
+  // The host agent counts cached tokens apart from the input.
+  assert.is(session?.cache_read_tokens, 14)
   const [question, call, result, answer] = messageRows(desk)
   assert.equal([question?.role, question?.content], ['user', 'what do I need?'])
   assert.equal(

@@ -358,13 +358,49 @@ chat('a summary that is being made, made, and not made', () => {
 })
 
 chat('prepends older messages without duplicates', () => {
-  const value = { ...emptyChat('a'), messages: [say('m3', 'user', 'c')], before: 2 }
-  const next = withEarlier(value, [say('m1', 'user', 'a'), say('m3', 'user', 'c')], 0)
+  const [early, late] = [turnUsage(2), turnUsage(4)]
+  const messages = [say('m3', 'user', 'c')]
+  const value = { ...emptyChat('a'), messages, before: 2, turnUsage: [late] }
+  const next = withEarlier(value, {
+    messages: [say('m1', 'user', 'a'), say('m3', 'user', 'c')],
+    before: 0,
+    turnUsage: [early],
+  })
   assert.equal(
     next.messages.map(one => one.id),
     ['m1', 'm3'],
   )
   assert.is(next.before, 0)
+  assert.equal(next.turnUsage, [early, late])
+})
+
+const turnUsage = (n: number) => ({
+  n,
+  input_tokens: 1,
+  output_tokens: 1,
+  estimated_cost: 0,
+  cache_read_tokens: 0,
+  cache_write_tokens: 0,
+})
+
+chat('keeps the usage of each turn that ends', () => {
+  const done: TurnEvent = {
+    type: 'done',
+    data: { usage: { ...usage, cache_read_tokens: 9 }, message_ids: ['m2'] },
+  }
+  const value = fold(
+    emptyChat('a'),
+    frames([
+      started(),
+      message(say('m1', 'user', 'a')),
+      message(say('m2', 'assistant', 'b')),
+      done,
+    ]),
+  )
+  assert.equal(
+    value.turnUsage.map(({ n, input_tokens, cache_read_tokens: read }) => [n, input_tokens, read]),
+    [[2.5, 10, 9]],
+  )
 })
 
 chat.run()

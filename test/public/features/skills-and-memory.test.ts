@@ -9,13 +9,8 @@ import { parseRoute, pathOf } from '../../../public/features/shell/route.ts'
 import { createSkillCommands } from '../../../public/features/composer/skill-commands.ts'
 import { bodyOf, createSkills, groupSkills } from '../../../public/features/skills/skills.ts'
 import { createToasts } from '../../../public/features/shell/toast.ts'
-import {
-  createUsage,
-  formatCost,
-  formatDay,
-  formatTokens,
-  niceCeiling,
-} from '../../../public/features/usage/usage.ts'
+import { createUsage, formatDay, niceCeiling } from '../../../public/features/usage/usage.ts'
+import { formatCost, formatTokens } from '../../../public/parts/amounts.ts'
 import { fakePlatform } from '../_page.ts'
 
 const test = suite('page: skills, memory, usage')

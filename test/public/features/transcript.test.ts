@@ -45,6 +45,42 @@ const rowsOf = (messages: Message[], live: LiveShape | null = null, open: string
   toRows({ messages, live, finished: {}, open: new Set(open), showThinking: true })
 const kinds = (rows: Row[]): string => rows.map(row => row.kind).join(' ')
 
+transcript('the foot of each turn has its usage', () => {
+  const used = (n: number, input: number, cached = 0) => ({
+    n,
+    input_tokens: input,
+    output_tokens: 1_200,
+    estimated_cost: cached > 0 ? 0.03 : 0,
+    cache_read_tokens: cached,
+    cache_write_tokens: 0,
+  })
+  const messages = [
+    say('m1', 'user', 'a'),
+    say('m2', 'assistant', 'b'),
+    // Line 6 was a turn that is deleted.
+    say('m8', 'user', 'c'),
+    say('m9', 'assistant', 'd'),
+    say('m12', 'user', 'e'),
+    say('m13', 'assistant', 'f'),
+  ]
+  const turnUsage = [used(3, 12_300, 11_562), used(6, 5), used(10, 900)]
+  const rows = toRows({
+    messages,
+    live: null,
+    finished: {},
+    open: new Set(),
+    showThinking: true,
+    turnUsage,
+  })
+  assert.equal(
+    rows.flatMap(row => (row.kind === 'foot' ? [row.usage?.input_tokens ?? null] : [])),
+    [12_300, 900, null],
+  )
+  const html = draw({ messages, turnUsage })
+  assert.ok(html.includes('12.3K tokens in (94% cached), 1,200 out, $0.03'), html)
+  assert.ok(html.includes('900 tokens in, 1,200 out<'), html)
+})
+
 const turn = [
   say('m1', 'user', 'hi', { timestamp: 100 }),
   say('m2', 'assistant', '', {

@@ -37,6 +37,8 @@ for (const format of FORMATS) {
         const { outcome } = await converse(server, { endpoint: endpointAt(server, { price }) })
         assert.is(outcome.usage.last_prompt_tokens, 100)
         assert.is(outcome.usage.output_tokens, 7)
+        const cached = format.isNative ? undefined : 60
+        assert.equal([outcome.usage.input_tokens, outcome.usage.cache_read_tokens], [100, cached])
         const input = format.isNative ? 100 * 10 : 40 * 10 + 60 * 1
         assert.is(outcome.usage.estimated_cost, (input + 7 * 100) / 1e6)
       },

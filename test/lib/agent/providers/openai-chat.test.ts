@@ -443,30 +443,43 @@ test('delivers chunks as they arrive', () => {
   })
 })
 
-test('usage reports cached tokens under either name', () =>
-  withServer(
-    [
-      {
-        text: 'a',
-        usage: {
-          prompt_tokens: 9,
-          completion_tokens: 1,
-          prompt_tokens_details: { cached_tokens: 5 },
-        },
-      },
-      {
-        raw:
-          frame(delta({ content: 'b' }, 'stop')) +
-          frame({ choices: [], usage: { prompt_tokens: 9, prompt_cache_hit_tokens: 4 } }),
-      },
-    ],
-    async server => {
-      for (const expected of [5, 4]) {
+/** Name, the last chunk, and the tokens read from and written to the cache. */
+const CACHED: [string, Record<string, unknown>, number | undefined, number | undefined][] = [
+  ['OpenAI', { usage: { prompt_tokens_details: { cached_tokens: 5 } } }, 5, undefined],
+  ['DeepSeek', { usage: { prompt_cache_hit_tokens: 4 } }, 4, undefined],
+  ['Moonshot', { usage: { cached_tokens: 3 } }, 3, undefined],
+  ['Moonshot', { choices: [{ index: 0, delta: {}, usage: { cached_tokens: 3 } }] }, 3, undefined],
+  ['Groq', { x_groq: { usage: { prompt_tokens_details: { cached_tokens: 2 } } } }, 2, undefined],
+  [
+    'OpenRouter',
+    { usage: { prompt_tokens_details: { cached_tokens: 5, cache_write_tokens: 2 } } },
+    5,
+    2,
+  ],
+  [
+    'Qwen',
+    { usage: { prompt_tokens_details: { cached_tokens: 0, cache_creation_input_tokens: 7 } } },
+    undefined,
+    7,
+  ],
+  ['nothing', { usage: { prompt_tokens_details: null } }, undefined, undefined],
+]
+for (const [name, chunk, read, written] of CACHED) {
+  test(`usage reports cached tokens as ${name} does: ${JSON.stringify(chunk)}`, () => {
+    const text = JSON.stringify({ choices: [], ...chunk })
+    const raw = text.replace(/"usage":\{/, '"usage":{"prompt_tokens":9,')
+    return withServer(
+      [{ raw: `${frame(delta({ content: 'b' }, 'stop'))}data: ${raw}\n\n` }],
+      async server => {
         const usage = (await ask(server)).find(one => one.type === 'usage')
-        assert.equal([usage?.inputTokens, usage?.cacheReadTokens], [9, expected])
-      }
-    },
-  ))
+        assert.equal(
+          [usage?.inputTokens, usage?.cacheReadTokens, usage?.cacheWriteTokens],
+          [9, read, written],
+        )
+      },
+    )
+  })
+}
 
 /** The messages sent to this endpoint. */
 const sentTo = async (extra: Partial<ModelEndpoint>, ...steps: Step[]) => {
