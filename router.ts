@@ -168,7 +168,7 @@ export const routes = {
   'GET /api/session': sessions.get,
   'GET /api/session/message': sessions.message,
   'GET /api/session/status': sessions.status,
-  'GET /api/session/usage': sessions.usage,
+  'GET /api/session/usage': insights.session,
   'GET /api/session/export': transfer.exportSession,
   'POST /api/session/import': transfer.importSession,
   'POST /api/session/import_cli': transfer.importCli,

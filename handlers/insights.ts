@@ -1,7 +1,8 @@
-/** Usage report: tokens and cost of the last days. */
+/** Usage: a report of the last days, and the totals of one session. */
 import { z } from 'zod'
 import { zoneOf } from '../lib/base/time-zone.ts'
 import { endpoint } from '../lib/context.ts'
+import { invalid } from '../lib/errors.ts'
 import { daysUpTo, MAX_DAYS, requireZone, toCsv, toReport } from '../lib/insights.ts'
 import { bytes } from '../lib/http/reply.ts'
 
@@ -50,5 +51,34 @@ export const report = endpoint({
       type: 'text/csv; charset=utf-8',
       headers: { 'Content-Disposition': `attachment; filename="${name}"` },
     })
+  },
+})
+
+export const session = endpoint({
+  summary: 'Tokens and cost of a session so far',
+  input: z.object({ session_id: z.string().default('') }),
+  output: z.object({
+    input_tokens: z.number(),
+    output_tokens: z.number(),
+    total_tokens: z.number(),
+    estimated_cost: z.number(),
+    cache_read_tokens: z.number(),
+    cache_write_tokens: z.number(),
+    model: z.string().nullable(),
+  }),
+  run: (ctx, { session_id }) => {
+    if (!session_id) throw invalid('Missing session_id', { code: 'missing_fields' })
+    const row = ctx.app.sessions.require(session_id)
+    const { input_tokens, output_tokens, estimated_cost, model } = row
+    const { cache_read_tokens = 0, cache_write_tokens = 0 } = row
+    return {
+      input_tokens,
+      output_tokens,
+      total_tokens: input_tokens + output_tokens,
+      estimated_cost,
+      cache_read_tokens,
+      cache_write_tokens,
+      model,
+    }
   },
 })

@@ -124,35 +124,6 @@ export const status = endpoint({
   },
 })
 
-export const usage = endpoint({
-  summary: 'Tokens and cost of a session so far',
-  input: z.object({ session_id: z.string().default('') }),
-  output: z.object({
-    input_tokens: z.number(),
-    output_tokens: z.number(),
-    total_tokens: z.number(),
-    estimated_cost: z.number(),
-    cache_read_tokens: z.number(),
-    cache_write_tokens: z.number(),
-    model: z.string().nullable(),
-  }),
-  run: (ctx, { session_id }) => {
-    if (!session_id) throw invalid('Missing session_id', { code: 'missing_fields' })
-    const row = ctx.app.sessions.require(session_id)
-    const { input_tokens, output_tokens, estimated_cost, model } = row
-    const { cache_read_tokens = 0, cache_write_tokens = 0 } = row
-    return {
-      input_tokens,
-      output_tokens,
-      total_tokens: input_tokens + output_tokens,
-      estimated_cost,
-      cache_read_tokens,
-      cache_write_tokens,
-      model,
-    }
-  },
-})
-
 const SEARCH_LIMIT = 50
 
 export const search = endpoint({
