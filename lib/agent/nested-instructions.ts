@@ -39,8 +39,10 @@ export const withInstructions = (
     : `${content}\n${JSON.stringify(added)}`
 }
 
-/** The instruction files that tool results of the conversation contain. */
-const filesIn = (messages: readonly LoopMessage[]): string[] =>
+/** The instruction files that tool results of the conversation contain, by absolute path. */
+export const instructionFilesIn = (
+  messages: readonly Pick<LoopMessage, 'role' | 'content'>[],
+): string[] =>
   messages.flatMap(({ role, content }) => {
     if (role !== 'tool' || typeof content !== 'string' || !content.includes(`"${FIELD}":[`))
       return []
@@ -61,7 +63,7 @@ export const createInstructionLookup = (run: {
   const mask = secrets?.mask ?? ((text: string) => text)
   return files => {
     if (!instructions || files.length === 0) return []
-    const known = new Set([...instructions.inPrompt, ...filesIn(run.messages)])
+    const known = new Set([...instructions.inPrompt, ...instructionFilesIn(run.messages)])
     return files.flatMap(path => {
       const found = instructions.of(path, known)
       for (const { file } of found) known.add(file)

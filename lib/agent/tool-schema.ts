@@ -34,13 +34,15 @@ const isEmpty = (value: unknown): boolean =>
   value === '' ||
   (typeof value === 'object' && Object.keys(value).length === 0)
 
-const isNoise = (keyword: string, value: unknown): boolean => {
+const isNoise = (keyword: string, value: unknown, schema: Record<string, unknown>): boolean => {
   switch (keyword) {
     case 'default':
       return isEmpty(value)
-    // Unknown properties are ignored or rejected by the tool, whatever the schema says.
+    // Without declared properties it says that any are allowed; Gemini writes an empty object otherwise.
     case 'additionalProperties':
-      return typeof value === 'boolean' || isEmpty(value)
+      return (
+        value === false || ((value === true || isEmpty(value)) && !isEmpty(schema.properties ?? {}))
+      )
     case 'minLength':
       return value === 1
     // The bounds of integers in JavaScript.
@@ -72,7 +74,7 @@ const compact = (schema: unknown): unknown => {
   if (!isObject(schema)) return schema
   const required = new Set(Array.isArray(schema.required) ? schema.required : [])
   const entries = Object.entries(schema).flatMap(([keyword, value]): [string, unknown][] => {
-    if (isNoise(keyword, value)) return []
+    if (isNoise(keyword, value, schema)) return []
     if (keyword === 'properties')
       return [
         [

@@ -173,6 +173,7 @@ export const createApp = async (
     toolsets: createToolsetSettings({
       ...engine,
       sessions,
+      promptCache: data.promptCache,
       homeOf: profile => homes.of(profile).lenient,
     }),
     onboarding: composeOnboarding(composition, engine),

@@ -31,6 +31,8 @@ export const Toolsets = z
     source: z.enum(['session', 'profile', 'default']),
     /** Null: the selection of the profile applies. */
     enabled_toolsets: z.array(z.string()).nullable(),
+    /** Absolute paths of the instruction files (AGENTS.md and the like) that the session's model was given; empty before its first turn. */
+    instruction_files: z.array(z.string()),
     session_id: z.string().nullable(),
     profile: z.string(),
   })

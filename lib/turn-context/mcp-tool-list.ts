@@ -51,6 +51,10 @@ const basisOf = (
     .digest('hex')
 }
 
+/** Gemini writes `{}` for an object whose properties are not declared (github.com/livekit/agents/issues/7170). */
+const leavesObjectsEmpty = ({ turn: { endpoint } }: TurnScope): boolean =>
+  !(endpoint instanceof UserError) && /gemini/i.test(endpoint.model)
+
 const isTooMuch = (tools: readonly Tool[], { config, turn }: TurnScope): boolean => {
   const { enabled, threshold_pct: percent } = config.tools.tool_search
   if (enabled !== 'auto') return enabled === 'on'
@@ -154,6 +158,6 @@ export const createMcpToolList =
       ...described,
       ...deferred,
       plain(toolSearch({ ...found, catalog })),
-      plain(callTool(found)),
+      plain(callTool({ ...found, isText: leavesObjectsEmpty(scope) })),
     ]
   }

@@ -91,6 +91,15 @@ export const createPromptCache = ({
       write(sessionId, promptPath(sessionId), { basis, ...built })
       return built
     },
+    /** The instruction files in the session's prompt; empty before its first turn. */
+    files(sessionId: string): readonly string[] {
+      try {
+        return Stored.parse(JSON.parse(readWholeText(promptPath(sessionId)))).files
+      } catch {
+        // No prompt yet, or a malformed one, which is rebuilt.
+        return []
+      }
+    },
     /** The tools that were sent; null if there are none for this basis. */
     tools: (sessionId: string, basis: string): StoredTools | null =>
       read(StoredTools, toolsPath(sessionId), basis),

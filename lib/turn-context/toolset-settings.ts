@@ -1,17 +1,21 @@
 /** Toolset settings of a profile and of a session, for the settings page. */
 import { asObject } from '../base/json.ts'
+import { instructionFilesIn } from '../agent/nested-instructions.ts'
 import { composite, isToolset, TOOLSETS } from '../agent/toolsets.ts'
 import { invalid } from '../errors.ts'
 import { isNoteEnabled, TARGETS } from '../memory/note-entries.ts'
 import type { Home } from '../profiles/home.ts'
 import type { Toolsets } from '../schema/toolset.ts'
+import { toConversation } from '../sessions/history.ts'
 import type { Sessions } from '../sessions/types.ts'
 import { SEARCH_NEEDS } from '../web/search.ts'
 import { selectToolsets, withToolset } from './enabled-toolsets.ts'
+import type { PromptCache } from './prompt-cache.ts'
 import { createWebServices, type WebServicesOptions } from './web-services.ts'
 
 export type ToolsetSettingsOptions = WebServicesOptions & {
-  sessions: Pick<Sessions, 'require' | 'head' | 'append'>
+  sessions: Pick<Sessions, 'require' | 'head' | 'load' | 'append'>
+  promptCache: Pick<PromptCache, 'files'>
   homeOf: (profile: string) => Home
 }
 
@@ -29,7 +33,20 @@ const serversOf = (home: Home): string[] => {
 
 export type ToolsetSettings = ReturnType<typeof createToolsetSettings>
 
-export const createToolsetSettings = ({ sessions, homeOf, ...deps }: ToolsetSettingsOptions) => {
+export const createToolsetSettings = ({
+  sessions,
+  promptCache,
+  homeOf,
+  ...deps
+}: ToolsetSettingsOptions) => {
+  /** What the model of a session can read: the files in its prompt, and those that tool results added since. */
+  const instructionFiles = (sessionId: string): string[] => [
+    ...new Set([
+      ...promptCache.files(sessionId),
+      ...instructionFilesIn(toConversation(sessions.load(sessionId))),
+    ]),
+  ]
+
   const web = createWebServices(deps)
 
   const reasonsOf = (home: Home): ReadonlyMap<string, string> => {
@@ -77,6 +94,7 @@ export const createToolsetSettings = ({ sessions, homeOf, ...deps }: ToolsetSett
       mcp: serversOf(home).map(name => ({ name, enabled: now.mcp(name) })),
       source: now.source,
       enabled_toolsets: Array.isArray(override) ? override.map(String) : null,
+      instruction_files: sessionId === null ? [] : instructionFiles(sessionId),
       session_id: sessionId,
       profile: home.name,
     }

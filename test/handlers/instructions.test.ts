@@ -63,6 +63,10 @@ test('once, also after a restart; not for a failed call; a subagent gets all of 
       `${evil}: [evil/AGENTS.md was not loaded: it contains an instruction`,
     )
 
+    const { body: shown } = await app.get(`/api/tools?session_id=${id}`)
+    assert.equal(shown.instruction_files, [join(workspace, 'AGENTS.md'), server, evil])
+    assert.equal((await app.get('/api/tools')).body.instruction_files, [])
+
     await app.restart()
     provider.push(
       call('read_file', { path: 'server/deep/b.ts' }, 'r5'),

@@ -10,9 +10,17 @@ const SearchInput = z.object({
   max_results: z.int().min(1).max(20).default(5),
 })
 
+const toolName = z.string().describe('The name of a tool that tool_search returned.')
 const CallInput = z.object({
-  name: z.string().describe('The name of a tool that tool_search returned.'),
+  name: toolName,
   arguments: z.looseObject({}).optional().describe('Its arguments, as its parameters describe.'),
+})
+const TextCallInput = z.object({
+  name: toolName,
+  arguments: z
+    .string()
+    .optional()
+    .describe('Its arguments, a JSON object as its parameters describe.'),
 })
 
 /** Characters of one result; 20 large schemas would fill a window. */
@@ -60,14 +68,20 @@ export const toolSearch = ({
   },
 })
 
+export type CallToolOptions = Omit<ToolSearchOptions, 'catalog'> & {
+  /** The arguments are text, for models that leave an object without declared properties empty. */
+  isText: boolean
+}
+
 /** The loop runs the named tool instead of this one, so this one runs only for a name that does not exist. */
 export const callTool = ({
   tools,
   unavailable,
-}: Omit<ToolSearchOptions, 'catalog'>): Tool<typeof CallInput> => ({
+  isText,
+}: CallToolOptions): Tool<typeof CallInput | typeof TextCallInput> => ({
   name: CALL_TOOL,
   summary: `Run a tool that ${TOOL_SEARCH} returned.`,
-  input: CallInput,
+  input: isText ? TextCallInput : CallInput,
   kind: 'execute',
   preview: ({ name }) => name,
   run(_ctx, { name }) {

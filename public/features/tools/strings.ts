@@ -11,6 +11,8 @@ export const enTools = {
   'session.own': 'Customize for this chat',
   'session.own.hint':
     'Applies to “{title}” from its next message. Otherwise the profile’s tools are used.',
+  instructions: 'Instruction files',
+  'instructions.none': 'None yet. AGENTS.md and CLAUDE.md are read when the chat starts.',
   forbidden: 'Disabled by agent.disabled_toolsets in config.yaml.',
 
   terminal: 'Terminal',

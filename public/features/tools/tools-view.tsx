@@ -1,5 +1,6 @@
 /** Settings → Tools: the toolsets of the profile and of the open session. */
 import { useEffect } from 'preact/hooks'
+import { visibleName } from '../../../lib/base/visible.ts'
 import type { Toolsets, ToolsetRow } from '../../../lib/schema/toolset.ts'
 import { Button } from '../../parts/button.tsx'
 import { Row } from '../../parts/field.tsx'
@@ -79,6 +80,18 @@ const SessionTools = ({ own }: { own: Toolsets }) => {
         />
       </div>
       {has && <List rows={own.toolsets} toggle={tools.toggleForSession} />}
+      <h4 class="settings-sub">{t('instructions')}</h4>
+      {own.instruction_files.length === 0 ? (
+        <p class="field-hint">{t('instructions.none')}</p>
+      ) : (
+        <ul class="instruction-files">
+          {own.instruction_files.map(path => (
+            <li key={path}>
+              <code>{visibleName(path)}</code>
+            </li>
+          ))}
+        </ul>
+      )}
     </section>
   )
 }

@@ -21,6 +21,7 @@ const toolsets = (own: string[] | null, session_id: string | null = null): Tools
   mcp: [],
   source: own ? 'session' : 'profile',
   enabled_toolsets: own,
+  instruction_files: [],
   session_id,
   profile: 'default',
 })
