@@ -1,4 +1,5 @@
 /** The model list of a home, completed with remote model lists, context lengths and prices. */
+import { UserError } from '../errors.ts'
 import type { ModelList, ModelOption } from '../schema/model.ts'
 import type { ExternalAgentSources } from './external-agents.ts'
 import { toProviderId } from './provider-ids.ts'
@@ -10,7 +11,7 @@ import { shortLabel } from './model-labels.ts'
 import type { RemoteModels } from './remote-models.ts'
 import type { ModelFacts, Prices } from './prices.ts'
 import type { ServedWindows } from './served-windows.ts'
-import { baseUrlOf, configuredContextLength, customEntry } from './endpoint.ts'
+import { baseUrlOf, configuredContextLength, customEntry, resolveEndpoint } from './endpoint.ts'
 import { type ModelHome, type ModelSetup, readSetup } from './provider-config.ts'
 import { knownContextLength } from './context-windows.ts'
 
@@ -26,7 +27,7 @@ export type ModelCatalogOptions = {
   prices: Prices
   config: DefaultConfig
   /** Windows that servers reported; absent: none. */
-  windows?: Pick<ServedWindows, 'known'>
+  windows?: Pick<ServedWindows, 'known' | 'ask'>
   /** External agents of a home. */
   agents?: (home: ModelHome) => ExternalAgentSources
   /** How long a list waits for servers, in milliseconds. Later answers are in the next list. */
@@ -97,6 +98,17 @@ export const createModelCatalog = ({
     clearTimeout(timer)
   }
 
+  /** The window of the default model, which a new chat shows first; other models are asked for when they are used. */
+  const askDefaultWindow = async (home: ModelHome): Promise<void> => {
+    try {
+      const blank = { model: '', provider: null, baseUrl: null }
+      await windows?.ask(resolveEndpoint(home, defaults(home), blank, factsIn(home)))
+    } catch (error) {
+      // Without a usable default model there is no window to show.
+      if (!(error instanceof UserError)) throw error
+    }
+  }
+
   return {
     defaults,
     beyond,
@@ -107,7 +119,11 @@ export const createModelCatalog = ({
     async list(home: ModelHome): Promise<ModelList> {
       const setup = readSetup(home)
       const wanted = [...configuredProviders(setup)].filter(id => usesRemoteList(setup, id))
-      await Promise.all([ask(home, wanted), isUnconfigured(setup) ? undefined : prices.ready()])
+      await Promise.all([
+        ask(home, wanted),
+        isUnconfigured(setup) ? undefined : prices.ready(),
+        askDefaultWindow(home),
+      ])
       return modelGroups(home, defaults(home), beyond(home))
     },
 

@@ -204,8 +204,6 @@ test('the list of models shows the window in use', async context => {
   const model = configure(chat)
   provider.models = [model]
   provider.local = { '/props': llamaProps(8_192) }
-  provider.otherwise = yes
-  await chat.turn(await chat.newSession(), 'hello')
   const { body } = await app.get('/api/models')
   const listed = body.groups.flatMap((group: { models: unknown[] }) => group.models)
   assert.is(listed.find(({ id }: { id: string }) => id === model).context_length, 8_192)
