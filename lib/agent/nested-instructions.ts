@@ -1,4 +1,5 @@
 /** Adds the instruction files of a directory to the result of the first tool call for a file in it, once per conversation. */
+import { dirname } from 'node:path'
 import { asObject, isObject } from '../base/json.ts'
 import type { AgentRequest, LoopMessage } from './types.ts'
 
@@ -61,10 +62,16 @@ export const createInstructionLookup = (run: {
 }): ((files: readonly string[]) => DirectoryInstructions[]) => {
   const { instructions, secrets } = run.request
   const mask = secrets?.mask ?? ((text: string) => text)
+  /** Directories whose files the model can read in these messages. */
+  let done = { messages: run.messages, dirs: new Set<string>() }
   return files => {
-    if (!instructions || files.length === 0) return []
+    if (!instructions) return []
+    if (done.messages !== run.messages) done = { messages: run.messages, dirs: new Set() }
+    const newFiles = files.filter(path => !done.dirs.has(dirname(path)))
+    if (newFiles.length === 0) return []
     const known = new Set([...instructions.inPrompt, ...instructionFilesIn(run.messages)])
-    return files.flatMap(path => {
+    return newFiles.flatMap(path => {
+      done.dirs.add(dirname(path))
       const found = instructions.of(path, known)
       for (const { file } of found) known.add(file)
       return found.map(each => ({ ...each, text: mask(each.text) }))

@@ -27,9 +27,9 @@ const input = z.object({
   old_string: z
     .string()
     .optional()
-    .describe('replace: the text to find, with enough lines around it to be unique.'),
-  new_string: z.string().optional().describe('replace: what stands there afterwards.'),
-  replace_all: z.boolean().default(false).describe('replace: every place instead of exactly one.'),
+    .describe('replace: the text to find, with enough lines to be unique.'),
+  new_string: z.string().optional().describe('replace: the replacement.'),
+  replace_all: z.boolean().default(false).describe('replace: all matches instead of exactly one.'),
   patch: z
     .string()
     .optional()
@@ -45,7 +45,7 @@ type Change = FileChange & { path: string }
 export const patch: Tool<typeof input> = {
   name: 'patch',
   summary:
-    'Change parts of files. mode replace: old_string becomes new_string in path. Line ends, white space at line ends and one shift of the indentation may differ from the file, everything else must be quoted exactly; an ambiguous place is an error. Encoding and line ends of the file are kept. mode patch: a V4A patch over one or more files. Answers a unified diff.',
+    'Change parts of files. mode replace: replace old_string by new_string in path. Line endings, trailing white space, and one shift of the indentation may differ from the file; everything else must match exactly, and only one place may match. The encoding and line endings of the file are kept. mode patch: apply a V4A patch to one or more files. Returns a unified diff.',
   input,
   kind: 'write',
   preview: given =>

@@ -13,17 +13,20 @@ const MAX_LINE_CHARS = 2_000
 const TEXT_SHARE = 0.8
 
 const input = z.object({
-  path: z.string().min(1).describe('File, absolute or relative to the workspace; ~ is the home.'),
+  path: z
+    .string()
+    .min(1)
+    .describe('Absolute, or relative to the workspace; ~ is the home directory.'),
   offset: z.int().min(1).default(1).describe('First line, from 1.'),
   limit: z.int().min(1).max(2000).default(500).describe('Number of lines.'),
-  pages: z.string().optional().describe('PDF, slides, sheets: which of them, such as 3 or 2-5.'),
+  pages: z.string().optional().describe('PDF, slides, sheets: which ones, such as 3 or 2-5.'),
 })
 type Input = z.output<typeof input>
 
 export const readFile: Tool<typeof input> = {
   name: 'read_file',
   summary:
-    'Read a text file, or the text of a PDF, notebook, Office or EPUB file. Answers numbered lines ("  12|text"), total_lines, file_size and whether more follows. Prefer this to cat. An image (PNG, JPEG, GIF, WebP) is shown to you, if you can see images.',
+    'Read a text file, or the text of a PDF, notebook, Office, or EPUB file. Returns numbered lines ("  12|text"), total_lines, file_size, and whether more follows. An image (PNG, JPEG, GIF, WebP) is shown to you if you can see images.',
   input,
   kind: 'read',
   preview: ({ path }) => path,

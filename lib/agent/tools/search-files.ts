@@ -26,7 +26,7 @@ const input = z.object({
     ),
   target: z.enum(['content', 'files']).default('content'),
   path: z.string().default('.').describe('Directory or file to search.'),
-  file_glob: z.string().optional().describe('content: only files whose name matches.'),
+  file_glob: z.string().optional().describe('content: only files with a matching name.'),
   limit: z.int().min(1).max(500).default(50),
   offset: z.int().min(0).default(0),
   output_mode: z.enum(['content', 'files_only', 'count']).default('content'),
@@ -39,7 +39,7 @@ type Hit = { path: string; line: number; content: string }
 export const searchFiles: Tool<typeof input> = {
   name: 'search_files',
   summary:
-    'Search file contents by regular expression, or file names by glob (target files). Hidden files are searched; .git, node_modules, what .gitignore names, symbolic links and binary files are passed over unless path names them. Answers total_count, matches [{path, line, content}], files or counts, whether the list was cut (truncated), and what was not looked at (not_searched).',
+    'Search file contents by regular expression, or file names by glob (target files). Hidden files are included; .git, node_modules, files that .gitignore names, symbolic links, and binary files are skipped unless path names them. Returns total_count, matches [{path, line, content}], files, or counts, whether the list was cut (truncated), and what was skipped (not_searched).',
   input,
   kind: 'read',
   preview: ({ pattern, path }) => (path === '.' ? pattern : `${pattern} in ${path}`),
