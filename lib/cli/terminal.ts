@@ -49,8 +49,9 @@ export const createTerminal = (
         })
         const done = (line: string | null) => {
           signal?.removeEventListener('abort', stop)
-          reader.close()
+          // Before `close`, whose event resolves with null.
           resolve(line)
+          reader.close()
         }
         const stop = () => done(null)
         signal?.addEventListener('abort', stop, { once: true })
@@ -65,8 +66,9 @@ export const createTerminal = (
         const discard = new Writable({ write: (_chunk, _encoding, done) => done() })
         const reader = createInterface({ input, output: discard, terminal: true })
         const done = (line: string | null) => {
-          reader.close()
+          // As above.
           resolve(line)
+          reader.close()
         }
         errors.write(prompt)
         reader.once('line', line => {

@@ -1,0 +1,40 @@
+/** Questions at a terminal: the typed line, the end of the input, and an abort. */
+import { PassThrough } from 'node:stream'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { createTerminal } from '../../../lib/cli/terminal.ts'
+
+const test = suite('terminal')
+
+const streams = () => {
+  const [input, output, errors] = [new PassThrough(), new PassThrough(), new PassThrough()]
+  const terminal = createTerminal(
+    input as unknown as NodeJS.ReadStream,
+    output as unknown as NodeJS.WriteStream,
+    errors as unknown as NodeJS.WriteStream,
+  )
+  return { terminal, input }
+}
+
+test('null at the end of the input, and when aborted', async () => {
+  const { terminal, input } = streams()
+  const asked = new AbortController()
+  const answer = terminal.ask('> ', asked.signal)
+  asked.abort()
+  assert.is(await answer, null)
+  assert.is(await terminal.ask('> ', asked.signal), null)
+  input.end()
+  assert.is(await terminal.ask('> '), null)
+})
+
+test('the typed line, also without echo', async () => {
+  const { terminal, input } = streams()
+  const answer = terminal.ask('> ')
+  input.write('hello\n')
+  assert.is(await answer, 'hello')
+  const hidden = terminal.askHidden('Password: ')
+  input.write('secret\n')
+  assert.is(await hidden, 'secret')
+})
+
+test.run()
