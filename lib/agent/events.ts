@@ -23,6 +23,8 @@ export type AgentEvent =
     }
   /** Must be recorded before later events: an assistant message precedes its tool calls; results follow in source order. */
   | { type: 'message'; message: RunMessage; steeringKey?: string; providerState?: ProviderState }
+  /** Must be recorded: the model reads this text of an earlier message, now and in later turns. */
+  | { type: 'sent'; messageId: string; text: string }
   | {
       type: 'tool'
       callId: string

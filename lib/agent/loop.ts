@@ -172,7 +172,7 @@ const STEP_WARNINGS = [
   },
 ]
 
-/** Warns the model in the newest tool result that steps run out. The recorded result stays as it is. */
+/** Warns the model in the newest tool result that steps run out. The transcript shows the result without it. */
 const appendStepWarning = (run: Run): void => {
   const { maxSteps } = run.request
   const warning = STEP_WARNINGS.find(({ share }) => run.steps >= maxSteps * share)
@@ -181,7 +181,9 @@ const appendStepWarning = (run: Run): void => {
   if (last?.role !== 'tool' || typeof last.content !== 'string') return
   run.warnedShare = warning.share
   const text = `Step ${run.steps} of ${maxSteps} of this turn is done. ${warning.text(maxSteps - run.steps)}`
-  run.messages[run.messages.length - 1] = { ...last, content: withWarning(last.content, text) }
+  const content = withWarning(last.content, text)
+  run.messages[run.messages.length - 1] = { ...last, content }
+  if (last.id) run.emit({ type: 'sent', messageId: last.id, text: content })
 }
 
 /** The result with the warning: as a field of a JSON object, else as the last line. */

@@ -64,7 +64,7 @@ export type MetaPatch = { [K in keyof Meta]?: Meta[K] | null }
 
 export type TurnEnd = 'done' | 'failed' | 'cancelled' | 'interrupted'
 
-/** How a user message was sent to the model. It must not change later, or the provider's prompt cache is lost. */
+/** How a user message, or a result with a warning, was sent to the model. It must not change later, or the provider's prompt cache is lost. */
 export type Sent = { id: string; before: string; text?: string; images?: StoredImage[] }
 
 /** What the endpoint `key` gets back with a message in later turns; see `ProviderState` of the engine. */

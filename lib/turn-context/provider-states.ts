@@ -22,11 +22,11 @@ const isUnmasked = (value: unknown, redactKnown: (text: string) => string): bool
  * its positions in the message, and the secret must not be stored.
  */
 export const toStateEntry = (
-  id: string,
+  id: string | undefined,
   state: ProviderState | undefined,
   redactKnown: (text: string) => string,
 ): Extract<NewEntry, { t: 'provider_state' }>[] => {
-  if (!state || JSON.stringify(state.items).length > MAX_STATE_CHARS) return []
+  if (id === undefined || !state || JSON.stringify(state.items).length > MAX_STATE_CHARS) return []
   if (!isUnmasked(state.items, redactKnown)) return []
   const { endpointKey: key, items, callSources: sources } = state
   return [

@@ -280,10 +280,8 @@ export const createTurnContextFactory =
         const sent = how && message.id ? [{ t: 'sent' as const, id: message.id, ...how }] : []
         const safe = withoutHalfSecrets(message, deps.redact)
         // The state counts characters of the text, so a masked text goes without it.
-        const state =
-          message.id && message.content === given.content
-            ? toStateEntry(message.id, providerState, deps.redactKnown)
-            : []
+        const unmasked = message.content === given.content ? providerState : undefined
+        const state = toStateEntry(message.id, unmasked, deps.redactKnown)
         const [entry] = sessions.append(id, [
           { t: 'message', message: safe },
           ...state,
@@ -294,6 +292,8 @@ export const createTurnContextFactory =
         if (entry?.t !== 'message') throw new Error('Expected the appended message back')
         return deps.redactMessage(entry.message)
       },
+      recordSent: (messageId, text) =>
+        void sessions.append(id, [{ t: 'sent', id: messageId, before: '', text }]),
       redact: deps.redact,
     }
   }

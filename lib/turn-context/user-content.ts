@@ -47,8 +47,11 @@ export const replaySent = (
   const known = new Map(sent.map(how => [how.id, how]))
   return history.map(message => {
     const { role, content, id = '', summary } = message
-    if (role !== 'user' || summary || typeof content !== 'string') return message
+    if (summary || typeof content !== 'string') return message
     const how = known.get(id)
+    // A result with the warning that steps run out.
+    if (role === 'tool' && how?.text !== undefined) return { ...message, content: how.text }
+    if (role !== 'user') return message
     if (how)
       return {
         ...message,

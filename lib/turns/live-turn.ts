@@ -94,6 +94,7 @@ export const createLiveState = (now: () => number) => {
           if (event.kind === 'rotated' || event.kind === 'fallback') retry = undefined
           break
         case 'subagent':
+        case 'sent':
         case 'compressing':
         case 'compressed':
           break

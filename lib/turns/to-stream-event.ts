@@ -69,11 +69,11 @@ export const toPendingRetry = (
 })
 
 /**
- * Converts every event except those that need their recorded form. Streamed text was masked by `mask-stream.ts`. `now` in
+ * Converts every event except those that are recorded. Streamed text was masked by `mask-stream.ts`. `now` in
  * seconds since 1970.
  */
 export const toTurnEvent = (
-  event: Exclude<AgentEvent, { type: 'message' | 'compressed' }>,
+  event: Exclude<AgentEvent, { type: 'message' | 'sent' | 'compressed' }>,
   redact: Redact,
   now: number,
 ): TurnEvent => {

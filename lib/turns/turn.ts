@@ -78,6 +78,8 @@ export type TurnContext = {
   recordSummary: (event: Extract<AgentEvent, { type: 'compressed' }>) => SummaryRef | null
   /** Appends one message to the transcript and returns it as recorded, redacted for the wire. */
   record: (message: NewMessage, extra?: RecordExtra) => Message
+  /** Records the text with which a message was sent to the model. */
+  recordSent: (messageId: string, text: string) => void
   redact: (text: string) => string
 }
 
@@ -108,6 +110,8 @@ const apply = (turn: Turn, context: TurnContext, now: () => number, given: Agent
     }
     const { steeringKey: steered, providerState } = event
     recordMessage(turn, context, message, { steered, providerState })
+  } else if (event.type === 'sent') {
+    context.recordSent(event.messageId, event.text)
   } else if (event.type === 'compressed') {
     turn.log.append(toCompressedEvent(event, context.recordSummary(event)))
   } else {

@@ -147,6 +147,33 @@ for (const apiMode of FORMATS)
     }
   })
 
+test('a result with the warning that steps run out is sent the same way in the next turn, and shown without it', async () => {
+  const chat = await startChat()
+  try {
+    const { app, provider } = chat
+    writeFileSync(
+      join(app.home, 'config.yaml'),
+      JSON.stringify({
+        model: { provider: 'custom', base_url: provider.url, default: 'test-model' },
+        agent: { max_turns: 5 },
+      }),
+    )
+    const id = await named(chat)
+    const call = (n: number): Step => ({
+      toolCalls: [{ id: `c${n}`, name: 'todo', arguments: { todos: [] } }],
+    })
+    provider.push(call(1), call(2), call(3), call(4), { text: 'done' }, { text: 'more' })
+    await chat.turn(id, 'one')
+    await app.restart()
+    await chat.turn(id, 'two')
+    requirePrefix(provider.requests)
+    assert.match(JSON.stringify(provider.requests.at(-1)?.body), '_budget_warning')
+    assert.not.match(JSON.stringify(await chat.messages(id)), '_budget_warning')
+  } finally {
+    await chat.close()
+  }
+})
+
 test('changing the workspace keeps the tags of earlier messages; the transcript has none', async () => {
   const chat = await startChat({ text: '1' }, { text: '2' }, { text: '3' })
   try {

@@ -89,7 +89,7 @@ const ROWS: readonly Row[] = [
     name: 'MiniMax M2 and later: the history contains all reasoning',
     models: /minimax[-_/ ]?m(?:[2-9]|\d\d)/i,
     isReturned: true,
-    source: 'https://platform.minimax.io/docs/guides/text-m2-function-call',
+    source: 'https://huggingface.co/MiniMaxAI/MiniMax-M2',
   },
   {
     name: 'Qwen 3.6 and later: the template keeps it when the server says `preserve_thinking`',

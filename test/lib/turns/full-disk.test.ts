@@ -72,6 +72,7 @@ const setup = (agent: Agent) => {
         if (entry?.t !== 'message') throw new Error('expected a message')
         return entry.message
       },
+      recordSent: () => undefined,
       recordSummary: () => null,
       redact: text => text,
     }),
