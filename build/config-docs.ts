@@ -36,7 +36,7 @@ const NOT_READ: readonly (readonly [keys: string, why: string])[] = [
   ['model_aliases', 'Pick models by their id.'],
   ['smart_model_routing.*', 'Every message goes to the model of the chat.'],
   [
-    'agent.verbose, agent.gateway_timeout, agent.gateway_timeout_warning, agent.reasoning_overrides, agent.image_input_mode, agent.service_tier, agent.clarify_timeout',
+    'agent.verbose, agent.gateway_timeout, agent.gateway_timeout_warning, agent.reasoning_overrides, agent.service_tier, agent.clarify_timeout',
     'Settings of the command line and its gateway.',
   ],
   [

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { messageOf } from '../errors.ts'
 import { type Compressed, compress } from './compress.ts'
 import { MIN_TAIL, planCompression, thresholdOf } from './compress-plan.ts'
+import { sendsImages } from './images.ts'
 import { ProviderFailure } from './failure.ts'
 import { isSuspicious, leastMessageTokens, leastTokens, truncatedTo } from './silent-truncation.ts'
 import {
@@ -218,7 +219,13 @@ export class ContextWindow {
   }
 
   #estimate(): number {
-    return this.#fixed() + estimateAllTokens(this.#run.messages)
+    return this.#fixed() + this.#tokensOf(this.#run.messages)
+  }
+
+  #tokensOf(messages: readonly LoopMessage[]): number {
+    const { request, endpoint } = this.#run
+    const isSeeing = request.images !== undefined && sendsImages(request.images.mode, endpoint)
+    return estimateAllTokens(messages, isSeeing)
   }
 
   /** Length of the next prompt: the last measured one plus an estimate for later messages. */
@@ -226,7 +233,7 @@ export class ContextWindow {
     const { messages } = this.#run
     const measured = this.#measured
     if (measured?.messages !== messages) return this.#estimate()
-    return measured.tokens + estimateAllTokens(messages.slice(measured.count))
+    return measured.tokens + this.#tokensOf(messages.slice(measured.count))
   }
 
   /** False when there is nothing to summarize or the summary failed; the messages are unchanged then. */
@@ -267,7 +274,7 @@ export class ContextWindow {
   /** True when the messages a compaction usually keeps do not fit into the window themselves. */
   #isTailTooLong(): boolean {
     const window = this.tokens()
-    const tail = estimateAllTokens(this.#run.messages.slice(-MIN_TAIL))
+    const tail = this.#tokensOf(this.#run.messages.slice(-MIN_TAIL))
     return window > 0 && this.#fixed() + tail > window * SAFE_SHARE
   }
 

@@ -45,13 +45,14 @@ export const textOf = ({ content }: WireMessage): string =>
         .filter(Boolean)
         .join('\n')
 
-/** Older images are not sent, so they do not count. */
-export const estimateAllTokens = (messages: readonly LoopMessage[]): number =>
-  messages
-    .flatMap(({ images = [] }) => images)
-    .slice(-MAX_IMAGES)
-    .reduce((sum, image) => sum + estimateImageTokens(image), 0) +
-  messages.reduce((sum, message) => sum + estimateWithoutImages(message), 0)
+/** Older images are not sent, so they do not count. `withImages`: false for an endpoint that gets none. */
+export const estimateAllTokens = (messages: readonly LoopMessage[], withImages = true): number => {
+  const images = withImages ? messages.flatMap(message => message.images ?? []) : []
+  return (
+    images.slice(-MAX_IMAGES).reduce((sum, image) => sum + estimateImageTokens(image), 0) +
+    messages.reduce((sum, message) => sum + estimateWithoutImages(message), 0)
+  )
+}
 
 /** `128k`, `1.2m`. */
 export const formatTokens = (tokens: number): string => {

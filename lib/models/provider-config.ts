@@ -210,7 +210,8 @@ const readCustom = (raw: Readonly<JsonObject>, env: ModelSetup['env']): CustomPr
   const entry = readEntry(raw, env)
   const model = textOrNull(raw.model)
   const models = new Map(entry.models)
-  if (model && !models.has(model)) models.set(model, { contextLength: tokens(raw.context_length) })
+  if (model && !models.has(model))
+    models.set(model, { contextLength: tokens(raw.context_length), ...visionOf(raw) })
   return { ...entry, models, model, slug: entry.name && toSlug(entry.name) }
 }
 

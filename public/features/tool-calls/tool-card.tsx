@@ -39,6 +39,8 @@ export type ToolCardProps = {
   isError: boolean
   /** Live output; a component, so that only it re-renders. */
   running: ComponentChild
+  /** Images of the result, shown whether the card is open or not. */
+  images?: ComponentChild
   /** Replaces arguments and output. */
   body?: ComponentChild
   open: boolean
@@ -78,6 +80,7 @@ export function ToolCard(props: ToolCardProps) {
         {edit.length > 0 && !failed && <DiffCounts {...total(edit)} />}
         <Outcome {...props} result={result} failed={failed} />
       </button>
+      {props.images}
       {open && props.body}
       {open && !props.body && (
         <div class="tool-body">

@@ -4,6 +4,7 @@ import { Markdown } from '../../markdown/markdown.tsx'
 import { ActivityLine } from './activity.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { RunningOutput, ToolCard } from '../tool-calls/tool-card.tsx'
+import { ToolImages } from '../tool-calls/tool-images.tsx'
 import { looksFailed } from '../tool-calls/tool-result.ts'
 import { parseArgs, describeToolCall } from '../tool-calls/describe-tool-call.ts'
 import { t } from '../../strings/t.ts'
@@ -82,7 +83,7 @@ const cutOf = (result: ToolStep['result']) =>
     : { chars: result._content_length, lines: result._content_lines ?? 1 }
 
 function Tool({ rowKey, step }: { rowKey: string; step: ToolStep }) {
-  const { opened, toggle, actions } = useTranscript()
+  const { opened, toggle, actions, chat } = useTranscript()
   const open = useComputed(() => opened.value.has(rowKey))
   const { result } = step
   return (
@@ -102,6 +103,7 @@ function Tool({ rowKey, step }: { rowKey: string; step: ToolStep }) {
       duration={step.finished?.duration ?? null}
       isError={step.finished?.isError ?? false}
       running={<Running tid={step.tid} />}
+      images={<ToolImages session={chat.value.sessionId} images={result?._images ?? []} />}
       {...(step.name === 'delegate_task' && {
         body: (
           <div class="tool-body">
