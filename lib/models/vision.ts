@@ -24,8 +24,8 @@ export const visionIn = (raw: Readonly<JsonObject>): boolean | undefined => {
     // Ollama's `/api/show` and llama.cpp.
     (Array.isArray(given)
       ? given.includes('vision') || given.includes('multimodal')
-      : // LM Studio before version 1.
-        type === 'vlm' || (type === 'llm' ? false : undefined))
+      : // LM Studio's API v0; in v1 every model is an `llm`.
+        type === 'vlm' || (type === 'llm' && 'arch' in raw ? false : undefined))
   )
 }
 

@@ -7,6 +7,7 @@ import {
   rmSync,
   statSync,
   utimesSync,
+  writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -111,6 +112,30 @@ test('bounded: deletes the oldest; ids are no paths; overwrites nothing', () => 
   kept.save('aaaaaaaaaaaa', 'a', 'x')
   kept.sweep(id => id === 'aaaaaaaaaaaa')
   assert.equal(readdirSync(dir), ['aaaaaaaaaaaa'])
+  rmSync(dir, { recursive: true })
+})
+
+test('images are stored once under a name of their content; no other name is read', () => {
+  const dir = mkdtempSync(join(tmpdir(), 'tool-output-'))
+  const [id, copy] = ['0123456789ab', 'aaaaaaaaaaaa']
+  const kept = createToolOutput({ dir, log: () => undefined })
+  const name = kept.saveImage(id, Buffer.from('one'), 'png') ?? ''
+  assert.match(name, /^image-[0-9a-f]{32}\.png$/)
+  assert.is(kept.saveImage(id, Buffer.from('one'), 'png'), name)
+  assert.is(readdirSync(join(dir, id)).length, 1)
+  assert.equal(kept.loadImage(id, name), Buffer.from('one'))
+  // Names come from transcripts, which may be imported.
+  writeFileSync(join(dir, id, 'secret.png'), 'x')
+  for (const other of ['secret.png', `../${id}/${name}`, join(dir, id, name), `${name}\0`])
+    assert.is(kept.loadImage(id, other), null, other)
+  assert.is(kept.loadImage(copy, name), null)
+  kept.copyImages(id, copy)
+  kept.remove(id)
+  assert.equal(kept.loadImage(copy, name), Buffer.from('one'))
+  kept.retain(copy, `[{"file":"${name}"}]`)
+  assert.ok(kept.loadImage(copy, name))
+  kept.retain(copy, '[]')
+  assert.is(kept.loadImage(copy, name), null)
   rmSync(dir, { recursive: true })
 })
 

@@ -83,6 +83,26 @@ test('images become notes, unknown content stays JSON, structured content is the
   assert.is(toResult({}).content, '(The tool returned nothing.)')
 })
 
+test('images are stored where that is possible; one that is not stays a note with the reason', () => {
+  const data = Buffer.from('an image').toString('base64')
+  const content = [
+    { type: 'text', text: 'Here:' },
+    { type: 'image', data, mimeType: 'image/png' },
+    { type: 'resource', resource: { uri: 'a://b', mimeType: 'image/png', blob: data } },
+    { type: 'image', data: 'AAAA', mimeType: 'image/png' },
+  ]
+  const image = { file: `image-${'0'.repeat(32)}.png`, width: 2, height: 1, bytes: 8 }
+  const result = toResult({ content }, 'server/shot', (bytes, name) => {
+    if (bytes.toString() !== 'an image') throw new Error('It is damaged.')
+    return { ...image, name }
+  })
+  assert.equal(result.images, Array(2).fill({ ...image, name: 'server/shot' }))
+  assert.is(
+    result.content,
+    'Here:\n\n[image: server/shot, 2×1, 1 kB]\n\n[image: server/shot, 2×1, 1 kB]\n\n[image: image/png, 1 kB; it cannot be shown here] (It is damaged.)',
+  )
+})
+
 test('resources and prompts are text', () => {
   assert.is(resourceText({}), '(The resource is empty.)')
   assert.is(resourceText({ contents: [{ uri: 'a:b', text: 'x' }] }), '[a:b]\nx')

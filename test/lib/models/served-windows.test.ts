@@ -114,6 +114,25 @@ for (const [name, answers, tokens, elsewhere] of PROGRAMS)
       elsewhere,
     ))
 
+const SEEING: [name: string, answers: Record<string, unknown>, vision: boolean | undefined][] = [
+  ['Ollama', { '/api/version': OLLAMA_VERSION, '/api/show': ollamaShown('') }, true],
+  ['llama.cpp without a projector', { '/props': llamaProps(8_192) }, false],
+  ['LM Studio 0.3', { '/api/v0/models': olderStudioModels(MODEL, 12_000, 131_072) }, false],
+  ['vLLM, which does not say', { '/v1/models': servedModels('vllm', MODEL, 24_576) }, undefined],
+]
+
+for (const [name, answers, vision] of SEEING)
+  test(`whether a model accepts images: ${name}`, () =>
+    withServer(answers, async server => {
+      const windows = createServedWindows({})
+      const endpoint = endpointAt(server.url)
+      await windows.ask(endpoint)
+      assert.is(windows.apply(endpoint).vision, vision)
+      assert.is(windows.apply({ ...endpoint, vision: true }).vision, vision ?? true)
+      const configured = { ...endpoint, vision: !vision, hasConfiguredVision: true as const }
+      assert.is(windows.apply(configured).vision, !vision, 'config.yaml wins')
+    }))
+
 test('a server that does not say leaves the window as it is', () =>
   withServer({ '/v1/models': { data: [{ id: MODEL }] } }, async server => {
     const windows = createServedWindows({})

@@ -55,10 +55,16 @@ test('a list of models says it in the way of its provider', () => {
     { capabilities: { vision: false } },
     { capabilities: ['completion'] },
     { supports_image_in: false },
-    { type: 'llm' },
+    { type: 'llm', arch: 'qwen2' },
   ])
     assert.is(visionOf(raw), false, JSON.stringify(raw))
-  for (const raw of [{}, { type: 'model' }, { capabilities: {} }, { capabilities: 'vision' }])
+  for (const raw of [
+    {},
+    { type: 'model' },
+    { type: 'llm' },
+    { capabilities: {} },
+    { capabilities: 'vision' },
+  ])
     assert.is(visionOf(raw), undefined, JSON.stringify(raw))
 })
 

@@ -26,6 +26,7 @@ import {
 const { Transcript } = await import('../../../public/features/transcript/transcript.tsx')
 const { ApprovalCard } = await import('../../../public/features/approvals/approval-card.tsx')
 const { QuestionCard } = await import('../../../public/features/approvals/question-card.tsx')
+const { ToolImages } = await import('../../../public/features/tool-calls/tool-images.tsx')
 const { parseFailure } = await import('../../../public/features/transcript/error-card.tsx')
 
 const transcript = suite('transcript')
@@ -273,6 +274,26 @@ const draw = (value: Partial<Chat>): string =>
       botName: 'Agent',
     }),
   )
+
+transcript('images of a tool result are shown in their proportions, from the stored copy', () => {
+  const image = {
+    file: `image-${'0'.repeat(32)}.png`,
+    name: 'a "b".png',
+    width: 1_280,
+    height: 640,
+    bytes: 9,
+  }
+  const html = renderToString(
+    h(ToolImages, { session: 'abc', images: [image, { ...image, width: 8, height: 4 }] }),
+  )
+  assert.ok(html.includes(`src="api/media?session_id=abc&amp;path=${image.file}"`), html)
+  assert.ok(html.includes('alt="Image: a &quot;b&quot;.png"'), html)
+  assert.ok(
+    html.includes('width="220" height="110"') && html.includes('width="8" height="4"'),
+    html,
+  )
+  assert.is(renderToString(h(ToolImages, { session: 'abc', images: [] })), '')
+})
 
 transcript('parses approvals and errors for their cards', () => {
   const onAnswer = () => undefined
