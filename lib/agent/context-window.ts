@@ -46,7 +46,7 @@ const SHORT_RESULT_TOKENS = 1_500
 const MIN_SHORT_RESULT_TOKENS = 200
 const SHORT_RESULT_SHARE = 0.1
 /** Share of the window that prompt and tools may take before they are reduced. */
-const FIXED_SHARE = 0.5
+const FIXED_SHARE = 0.25
 /** Servers with windows up to this drop what does not fit instead of rejecting it, so the prompt must fit beforehand. */
 const SMALL_WINDOW = 32_768
 
@@ -196,7 +196,7 @@ export class ContextWindow {
     return JSON.stringify(this.#describeTools())
   }
 
-  /** Once per run: a shorter prompt and fewer tools, when the whole ones take more than half of the window. */
+  /** Once per run: a shorter prompt and fewer tools, when the whole ones take too much of the window. */
   async #reduce(): Promise<boolean> {
     const run = this.#run
     const window = this.tokens()

@@ -96,7 +96,7 @@ export const truncateText = (text: string, name = 'the text', max = MAX_CHARS): 
     : `${text.slice(0, max * HEAD_SHARE)}\n\n[… ${name} is longer than ${max} characters: its middle is left out here …]\n\n${text.slice(-max * TAIL_SHARE)}`
 
 /** Shares of a small window, in characters per token of it; a token has about four. */
-const SMALL_SHARES = { soul: 0.2, instructions: 0.2, memory: 0.2, context: 0.5, facts: 0.15 }
+const SMALL_SHARES = { own: 0.1, memory: 0.1, skills: 0.1, context: 0.3, facts: 0.1 }
 
 /** Cuts the parts whose length is the user's choice to shares of a small window. */
 const fitted = (parts: StablePromptParts): StablePromptParts => {
@@ -105,8 +105,8 @@ const fitted = (parts: StablePromptParts): StablePromptParts => {
   const max = Math.floor((window * SMALL_SHARES.context) / Math.max(1, context.length))
   return {
     ...parts,
-    soul: truncateText(soul.trim(), 'SOUL.md', window * SMALL_SHARES.soul),
-    instructions: truncateText(instructions, 'the text', window * SMALL_SHARES.instructions),
+    soul: truncateText(soul.trim(), 'SOUL.md', window * SMALL_SHARES.own),
+    instructions: truncateText(instructions, 'the text', window * SMALL_SHARES.own),
     memory: truncateText(memory, 'the list of notes', window * SMALL_SHARES.memory),
     context: context.map(({ name, text }) => ({ name, text: truncateText(text, name, max) })),
     facts: truncateText(facts, 'the list of facts', window * SMALL_SHARES.facts),
@@ -123,13 +123,15 @@ const shorten = (text: string, max: number): string => {
 const skillLine = ({ name, description }: SkillsIndex[number]['skills'][number]): string =>
   description === '' ? `- ${name}` : `- ${name}: ${shorten(description, MAX_SKILL_CHARS)}`
 
-const skillsSection = (index: SkillsIndex): string => {
+const skillsSection = ({ skills: index, contextLength }: StablePromptParts): string => {
   if (index.length === 0) return ''
   const groups = index.map(({ category, description, skills }) => {
     const head = category === '' ? '' : `${category}${description === '' ? '' : `: ${description}`}`
     return [...(head === '' ? [] : [head]), ...skills.map(skillLine)].join('\n')
   })
-  return `# Skills\nInstructions for kinds of tasks. Before you begin, check whether one fits, even in part; if so, load it with skill_view and follow it.\n\n${groups.join('\n\n')}`
+  const max = contextLength ? contextLength * SMALL_SHARES.skills : Number.POSITIVE_INFINITY
+  const list = truncateText(groups.join('\n\n'), 'the list', max)
+  return `# Skills\nInstructions for kinds of tasks. Before you begin, check whether one fits, even in part; if so, load it with skill_view and follow it.\n\n${list}`
 }
 
 const projectSection = (files: readonly ContextFile[]): string =>
@@ -163,7 +165,7 @@ export const stablePrompt = (given: StablePromptParts): string => {
     parts.enforceTools && parts.tools.length > 0 ? ENFORCEMENT : '',
     parts.instructions,
     parts.memory,
-    parts.tools.includes('skill_view') ? skillsSection(parts.skills) : '',
+    parts.tools.includes('skill_view') ? skillsSection(parts) : '',
     projectSection(parts.context),
     environmentSection(parts),
     SURFACES[parts.surface ?? 'page'],

@@ -51,8 +51,13 @@ export type Meta = {
   cache_read_tokens?: number
   cache_write_tokens?: number
   composer_draft?: { text: string; files: string[] }
-  /** The model and window that prompt and tools of this chat were reduced for; see `window-fit.ts`. */
-  small_window?: { provider: string; model: string; context_length: number }
+  /** What prompt and tools of this chat were reduced to, and for which model and window; see `window-fit.ts`. */
+  small_window?: {
+    provider: string
+    model: string
+    context_length: number
+    extent: 'short' | 'few tools'
+  }
   /** Only in converted and purged files, where they differ from the times of the lines. */
   created_at?: number
   updated_at?: number

@@ -25,6 +25,15 @@ const draft: Read = value => {
   return { text, files: Array.isArray(files) ? files.filter(file => typeof file === 'string') : [] }
 }
 
+const smallWindow: Read = value =>
+  isObject(value) &&
+  typeof value.provider === 'string' &&
+  typeof value.model === 'string' &&
+  amount(value.context_length) !== undefined &&
+  (value.extent === 'short' || value.extent === 'few tools')
+    ? value
+    : undefined
+
 const isQueued = (item: unknown): boolean =>
   isObject(item) &&
   typeof item.id === 'string' &&
@@ -56,6 +65,7 @@ const KNOWN: Readonly<Record<string, Read>> = {
   source_tag: path,
   last_usage: value => (Usage.safeParse(value).success ? value : undefined),
   acp: bag,
+  small_window: smallWindow,
   queued: value => (Array.isArray(value) && value.every(isQueued) ? value : undefined),
 }
 

@@ -1,11 +1,11 @@
-/** Fits prompt and tools of a turn to the model's real context window: fewer of both where they would take more than half of it. */
+/** Fits prompt and tools of a turn to the model's real context window: fewer of both where they would take too much of it. */
 import { SMALL_WINDOW_TOOLS } from '../agent/toolsets.ts'
 import { describeTools } from '../agent/tool-schema.ts'
 import { estimateTextTokens, formatTokens } from '../agent/tokens.ts'
 import type { AgentRequest, ModelEndpoint, Tool } from '../agent/types.ts'
 import { raiseWindowAdvice } from '../agent/window-services.ts'
-import { asObject } from '../base/json.ts'
 import type { ServedWindows } from '../models/served-windows.ts'
+import type { Meta } from '../sessions/entries.ts'
 import type { Sessions } from '../sessions/types.ts'
 import type { SessionWarnings } from './session-warnings.ts'
 import type { SystemPrompt } from './system-prompt.ts'
@@ -40,32 +40,44 @@ export type Fitted = Given &
     endpoint: ModelEndpoint
   }
 
-/** Share of the window that prompt and tools may take; the rest is for the work. */
-const FIXED_SHARE = 0.5
-
-/** The key of the session's record that keeps the decision: the prompt must not change between turns. */
-const REDUCED_KEY = 'small_window'
-
+/** Share of the window that prompt and tools may take: conversations are compacted at half of it, and need most of that. */
+const FIXED_SHARE = 0.25
 /** A window that shrank below this share of the kept one needs another decision, as does one that grew. */
 const SAME_SHARE = 0.75
 
-/** The window this chat was reduced for; 0 when it was not, or for another model or window. */
-const reducedFor = (
+/** What the model is given, from the most to the least: `short` cuts long parts of the prompt, `few tools` does too. */
+const EXTENTS = ['whole', 'short', 'few tools'] as const
+type Extent = (typeof EXTENTS)[number]
+
+/** The decision in the session's record: prompt and tools must not change between turns. */
+type Reduced = NonNullable<Meta['small_window']>
+
+/** Null when this chat was not reduced, or for another model or window. */
+const keptFor = (
   { meta }: TurnScope,
   { provider, model, contextLength }: ModelEndpoint,
-): number => {
-  const kept = asObject(meta[REDUCED_KEY])
-  const window = Number(kept.context_length)
+): Reduced | null => {
+  const kept = meta.small_window
   const isSame =
-    kept.provider === provider &&
+    kept?.provider === provider &&
     kept.model === model &&
-    contextLength <= window &&
-    contextLength > window * SAME_SHARE
-  return isSame ? window : 0
+    contextLength <= kept.context_length &&
+    contextLength > kept.context_length * SAME_SHARE
+  return isSame ? kept : null
 }
 
-const fixedTokens = (system: string, tools: readonly Tool[]): number =>
+const fixedTokens = ({ system, tools }: Given): number =>
   estimateTextTokens(system) + estimateTextTokens(JSON.stringify(describeTools(tools)))
+
+const reductionNote = (
+  { model, context_length: tokens, extent }: Reduced,
+  tools: readonly Tool[],
+): string => {
+  const names = tools.map(({ name }) => name).join(', ') || 'none'
+  return extent === 'short'
+    ? `${model} reads ${formatTokens(tokens)} tokens at once, so this chat uses a short prompt: long instructions, notes, and lists of skills are cut.`
+    : `${model} reads ${formatTokens(tokens)} tokens at once, so this chat uses a short prompt and fewer tools: ${names}. Choose a model with a larger window to get the others.`
+}
 
 export const createWindowFit = (deps: WindowFitOptions) => {
   /** Asks the server for the window in use, and reports one that is smaller than configured. */
@@ -97,38 +109,55 @@ export const createWindowFit = (deps: WindowFitOptions) => {
     const endpoint = await withRealWindow(scope, chosen)
     const whole = await deps.toolsFor(scope)
 
-    const build = async (tools: readonly Tool[], contextLength?: number): Promise<Given> => {
-      const { text, files } = await deps.promptFor(scope, tools, forbidden, contextLength)
+    const build = async (extent: Extent, contextLength: number): Promise<Given> => {
+      const tools =
+        extent === 'few tools'
+          ? whole.filter(({ name }) => SMALL_WINDOW_TOOLS.includes(name))
+          : whole
+      const size = extent === 'whole' ? undefined : contextLength
+      const { text, files } = await deps.promptFor(scope, tools, forbidden, size)
       return { tools, system: deps.redact(text), promptFiles: files }
     }
-    const buildSmall = (contextLength: number): Promise<Given> =>
-      build(
-        whole.filter(({ name }) => SMALL_WINDOW_TOOLS.includes(name)),
-        contextLength,
-      )
 
-    /** Records the decision and warns the user. */
-    const reduce = async (contextLength: number): Promise<Given> => {
-      const { provider, model } = endpoint
-      const kept = { provider, model, context_length: contextLength }
-      deps.sessions.append(scope.sessionId, [{ t: 'meta', patch: { [REDUCED_KEY]: kept } }])
-      const small = await buildSmall(contextLength)
-      const names = small.tools.map(({ name }) => name).join(', ')
-      deps.warnReduced(scope, [
-        `${model} reads ${formatTokens(contextLength)} tokens at once, so this chat uses a short prompt and fewer tools: ${names || 'none'}. Choose a model with a larger window to get the others.`,
-      ])
-      return small
+    /** The most that fits, of these. */
+    const choose = async (contextLength: number, extents: readonly Extent[]) => {
+      const most = contextLength * FIXED_SHARE || Number.POSITIVE_INFINITY
+      for (const extent of extents) {
+        const given = await build(extent, contextLength)
+        if (fixedTokens(given) <= most || extent === extents.at(-1)) return { extent, given }
+      }
+      throw new Error('There is nothing to choose from.')
     }
 
-    const services = { endpoint, windows: deps.windows }
-    const kept = reducedFor(scope, endpoint)
-    if (kept > 0) return { ...services, ...(await buildSmall(kept)) }
-    const given = await build(whole)
-    const isOurs = endpoint.apiMode !== 'acp' && endpoint.apiMode !== 'demo'
-    const most = endpoint.contextLength * FIXED_SHARE
-    if (isOurs && most > 0 && fixedTokens(given.system, whole) > most)
-      return { ...services, ...(await reduce(endpoint.contextLength)) }
-    return { ...services, ...given, reduce }
+    /** Records what was left out, and warns the user. */
+    const reduced = async (contextLength: number, extents: readonly Extent[]): Promise<Fitted> => {
+      const { extent, given } = await choose(contextLength, extents)
+      if (extent === 'whole') return withServices(extent, given)
+      const { provider, model } = endpoint
+      const kept: Reduced = { provider, model, context_length: contextLength, extent }
+      deps.sessions.append(scope.sessionId, [{ t: 'meta', patch: { small_window: kept } }])
+      deps.warnReduced(scope, [reductionNote(kept, given.tools)])
+      return withServices(extent, given)
+    }
+
+    const withServices = (extent: Extent, given: Given): Fitted => {
+      const smaller = EXTENTS.slice(EXTENTS.indexOf(extent) + 1)
+      return {
+        ...given,
+        endpoint,
+        windows: deps.windows,
+        ...(smaller.length > 0 && {
+          reduce: contextLength => reduced(contextLength, smaller),
+        }),
+      }
+    }
+
+    if (endpoint.apiMode === 'acp' || endpoint.apiMode === 'demo')
+      return withServices('whole', await build('whole', 0))
+    const kept = keptFor(scope, endpoint)
+    return kept
+      ? withServices(kept.extent, await build(kept.extent, kept.context_length))
+      : reduced(endpoint.contextLength, EXTENTS)
   }
 }
 

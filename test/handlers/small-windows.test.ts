@@ -1,5 +1,5 @@
 /** Local servers with small context windows: asked, believed, fitted, and explained to the user. */
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -63,7 +63,7 @@ const inWorkspace = async ({ app }: Chat, instructions: string): Promise<string>
   return body.session.session_id
 }
 
-test('a small window gets fewer tools and a short prompt, at most half of it, the same in every turn', async context => {
+test('a small window gets fewer tools and a short prompt, about a quarter of it, the same in every turn', async context => {
   const { chat } = context
   const { app, provider } = chat
   configure(chat)
@@ -85,9 +85,29 @@ test('a small window gets fewer tools and a short prompt, at most half of it, th
     assert.equal(toolsOf(body), CORE)
     assert.is(systemOf(body), systemOf(sent[0]))
   }
-  assert.ok(tokensOf(sent[0]) <= 4_096, `${tokensOf(sent[0])} tokens`)
+  assert.ok(tokensOf(sent[0]) <= 2_048 * 1.1, `${tokensOf(sent[0])} tokens`)
   assert.match(systemOf(sent[0]), 'Use tabs')
   requirePrefix(provider.requests)
+})
+
+test('a medium window keeps all tools and cuts long texts', async context => {
+  const { chat } = context
+  const { app, provider } = chat
+  configure(chat)
+  const soul = join(app.home, 'SOUL.md')
+  writeFileSync(soul, 'Be kind and brief. '.repeat(1_000))
+  provider.local = { '/props': llamaProps(32_768) }
+  provider.otherwise = yes
+  const id = await inWorkspace(chat, 'Use tabs, not spaces. '.repeat(2_000))
+  const first = await chat.turn(id, 'hello')
+  assert.match(notesIn(first)[0] ?? '', /33k tokens at once, so this chat uses a short prompt: /)
+  await app.restart()
+  assert.equal(notesIn(await chat.turn(id, 'again')), [])
+  rmSync(soul)
+  const [one, two] = turnsOf(chat)
+  assert.ok(toolsOf(one).includes('todo'))
+  assert.ok(tokensOf(one) <= 8_192, `${tokensOf(one)} tokens`)
+  assert.is(systemOf(one), systemOf(two))
 })
 
 test('a window that is large enough gets everything, also after it was small', async context => {
@@ -187,7 +207,7 @@ test('ollama_num_ctx is sent with every request, in the only format that honors 
     JSON.stringify(body.messages).includes('"role":"tool"')
       ? { text: 'all done' }
       : { toolCalls: [{ name: 'search_files', arguments: { pattern: '*', target: 'files' } }] }
-  const id = await chat.newSession()
+  const id = await inWorkspace(chat, 'Be brief.')
   const seen = await chat.turn(id, 'hello')
   assert.is(usageIn(seen).context_length, 32_768)
   assert.equal(notesIn(seen), [])
