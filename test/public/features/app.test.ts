@@ -8,6 +8,7 @@ import { steeringActions } from '../../../public/features/queue/actions.ts'
 import { createSignInGate } from '../../../public/features/sign-in/auth.ts'
 import type { TabLeader } from '../../../public/stream/tab-leader.ts'
 import type { Frame } from '../../../lib/schema/event.ts'
+import { emptyUsage } from '../../../lib/schema/usage.ts'
 import { fakePlatform, fakeRow, fakeSession, rowFrame, settle } from '../_page.ts'
 
 const message = (id: string, role: string, content: string) => ({ id, role, content })
@@ -196,7 +197,7 @@ test('shows a sent message at once and replaces it with the stored one', async (
   assert.equal(texts(), ['hello'])
   assert.is(app.chat.chat.value.messages[0]?.id, 'm1')
   turn('message', { message: message('m2', 'assistant', 'hi') })
-  turn('done', { usage: null, message_ids: [] })
+  turn('done', { usage: emptyUsage, message_ids: [] })
   assert.equal([texts(), app.chat.busy.value], [['hello', 'hi'], false])
 })
 
@@ -279,7 +280,7 @@ test('edits, moves and removes a queued message', async () => {
 test('ignores the end of an earlier turn', async () => {
   const { say, app } = await page('session/a')
   say('session:a', 'turn_started', started, { stream: 'f', pos: 1 })
-  say('session:a', 'done', { usage: null, message_ids: [] }, { stream: 'f', pos: 2 })
+  say('session:a', 'done', { usage: emptyUsage, message_ids: [] }, { stream: 'f', pos: 2 })
   say('session:a', 'turn_started', { ...started, stream_id: 'g' }, { stream: 'g', pos: 1 })
   say('session:a', 'stream_end', { session_id: 'a' }, { stream: 'f', pos: 3 })
   assert.is(app.chat.chat.value.live?.stream_id, 'g')
