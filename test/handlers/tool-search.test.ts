@@ -110,33 +110,6 @@ for (const apiMode of FORMATS)
     }
   })
 
-test('few tools are described; `on` and `off` decide for any number', async () => {
-  const chat = await startChat()
-  try {
-    const { provider } = chat
-    const offered = async (count: number, setting?: unknown): Promise<[number, boolean]> => {
-      configure(
-        chat,
-        'chat_completions',
-        { git: { args: [`wide:${count}`] } },
-        setting === undefined ? {} : { tools: { tool_search: setting } },
-      )
-      provider.push({ text: 'Yes.' })
-      await chat.turn(await session(chat), 'hello')
-      const tools = toolsOf(provider.requests.at(-1) as Recorded)
-      const mcp = Object.keys(tools).filter(name => name.startsWith('mcp_'))
-      return [mcp.length, 'tool_search' in tools]
-    }
-    assert.equal(await offered(10), [10, false])
-    assert.equal(await offered(10, 'on'), [0, true])
-    assert.equal(await offered(60), [0, true])
-    assert.equal(await offered(60, { enabled: 'off' }), [60, false])
-    assert.equal(await offered(20, { threshold_pct: 1 }), [0, true])
-  } finally {
-    await chat.close()
-  }
-})
-
 // Anthropic's cache has the tools first: a change of one voids everything.
 for (const apiMode of ['anthropic_messages'] as const)
   test(`what was sent stays while servers come and go: ${apiMode}`, async () => {

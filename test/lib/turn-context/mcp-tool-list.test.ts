@@ -1,0 +1,130 @@
+/** How many MCP tools are described to the model, and what a session keeps of them. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { z } from 'zod'
+import { describeTools } from '../../../lib/agent/tool-schema.ts'
+import type { Tool } from '../../../lib/agent/types.ts'
+import type { Span } from '../../../lib/sessions/fold.ts'
+import { createMcpToolList, type McpOffer } from '../../../lib/turn-context/mcp-tool-list.ts'
+import { createPromptCache } from '../../../lib/turn-context/prompt-cache.ts'
+import type { TurnScope } from '../../../lib/turn-context/turn-scope.ts'
+import { configOf } from '../../_config.ts'
+
+type Context = { dir: string }
+const test = suite<Context>('tools of MCP servers', { dir: '' })
+test.before.each(context => {
+  context.dir = mkdtempSync(join(tmpdir(), 'mcp-tools-'))
+})
+test.after.each(({ dir }) => rmSync(dir, { recursive: true, force: true }))
+
+const toolsOf = (count: number, about = 'Does it.'): Tool[] =>
+  Array.from({ length: count }, (_, n) => ({
+    name: `mcp_git_tool${n}`,
+    server: 'git',
+    summary: about,
+    input: z.looseObject({}),
+    parameters: { type: 'object', properties: { repo: { type: 'string' } } },
+    kind: 'read' as const,
+    preview: () => '',
+    run: () => ({ content: String(n) }),
+  }))
+
+const open = ({ dir }: Context) => {
+  const world = { spans: [] as Span[], model: 'm', contextLength: 0 }
+  const list = createMcpToolList({
+    promptCache: createPromptCache({ dir, log: line => assert.unreachable(line) }),
+    sessions: { head: () => ({ spans: world.spans }) as never },
+  })
+  const offer = (
+    given: Partial<McpOffer>,
+    config: Record<string, unknown> = {},
+    sessionId = 's1',
+  ) => {
+    const { model, contextLength } = world
+    const scope = {
+      sessionId,
+      turn: { endpoint: { provider: 'p', model, contextLength } },
+      config: configOf(config),
+      meta: {},
+    } as unknown as TurnScope
+    return list(scope, { tools: [], missing: [], warnings: [], ...given })
+  }
+  return { world, offer }
+}
+const sentBytes = (tools: readonly Tool[]) => JSON.stringify(describeTools(tools))
+const namesOf = (tools: readonly Tool[]) => describeTools(tools).map(({ name }) => name)
+
+test('few tools are described; with many, or long ones, there is a search; a setting decides otherwise', context => {
+  const { world, offer } = open(context)
+  let sessions = 0
+  const sent = (tools: Tool[], setting?: unknown, contextLength = 0): string => {
+    world.contextLength = contextLength
+    const config = setting === undefined ? {} : { tools: { tool_search: setting } }
+    const names = namesOf(offer({ tools }, config, `s${++sessions}`))
+    const isSearch = names.includes('tool_search') && names.includes('call_tool')
+    return isSearch ? `search and ${names.length - 2}` : `${names.length}`
+  }
+  assert.is(sent([]), '0')
+  assert.is(sent(toolsOf(40)), '40')
+  assert.is(sent(toolsOf(41)), 'search and 0')
+  assert.is(sent(toolsOf(10, 'x'.repeat(4_000))), 'search and 0')
+  assert.is(sent(toolsOf(10), undefined, 200_000), '10')
+  assert.is(sent(toolsOf(10), undefined, 2_000), 'search and 0')
+  assert.is(sent(toolsOf(10), { threshold_pct: 50 }, 2_000), '10')
+  assert.is(sent(toolsOf(1), 'on'), 'search and 0')
+  assert.is(sent(toolsOf(1), true), 'search and 0')
+  assert.is(sent(toolsOf(300), 'off'), '300')
+  assert.is(sent(toolsOf(300), { enabled: false }), '300')
+})
+
+test('a server that is not ready is found by search later, unless search is off', context => {
+  const { offer } = open(context)
+  const missing = ['late']
+  const first = offer({ tools: toolsOf(2), missing })
+  assert.equal(namesOf(first), ['mcp_git_tool0', 'mcp_git_tool1', 'tool_search', 'call_tool'])
+  const later = offer({ tools: toolsOf(3) })
+  assert.is(sentBytes(later), sentBytes(first))
+  assert.is(later.find(({ name }) => name === 'mcp_git_tool2')?.deferred, true)
+  const off = { tools: { tool_search: 'off' } }
+  assert.equal(namesOf(offer({ tools: toolsOf(1), missing }, off, 's2')), ['mcp_git_tool0'])
+  assert.is(namesOf(offer({ tools: toolsOf(2), missing }, off, 's2')).length, 2)
+})
+
+test('a described tool keeps its bytes when its server changes or stops, until the user or a compaction changes the prompt', async context => {
+  const { world, offer } = open(context)
+  const first = offer({ tools: toolsOf(2) })
+  const changed = offer({ tools: toolsOf(2, 'Does something else.') })
+  assert.is(sentBytes(changed), sentBytes(first))
+  const gone = offer({ missing: ['git'], warnings: ['The server is gone.'] })
+  assert.is(sentBytes(gone), sentBytes(first))
+  assert.throws(
+    () => gone[0]?.run({} as never, {}),
+    'This tool cannot be used now. The server is gone.',
+  )
+  assert.is((await changed[1]?.run({} as never, {}))?.content, '1')
+  world.spans = [{ n: 9, from: 1, to: 8, last: 'm7', at: 0 }]
+  const compacted = offer({ tools: toolsOf(3, 'Does something else.') })
+  assert.is(namesOf(compacted).length, 3)
+  assert.match(sentBytes(compacted), 'Does something else.')
+  world.model = 'other'
+  assert.is(namesOf(offer({ tools: toolsOf(1) })).length, 1)
+})
+
+test('the list of names stays short with many servers', context => {
+  const { offer } = open(context)
+  const tools = Array.from({ length: 100 }, (_, n) =>
+    toolsOf(30).map(tool => ({
+      ...tool,
+      server: `server${n}`,
+      name: `mcp_server${n}_${tool.name}`,
+    })),
+  ).flat()
+  const search = describeTools(offer({ tools })).find(({ name }) => name === 'tool_search')
+  assert.match(search?.description ?? '', 'server0 (30): ')
+  assert.ok((search?.description.length ?? 9_999) < 4_000, String(search?.description.length))
+})
+
+test.run()
