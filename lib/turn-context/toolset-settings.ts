@@ -57,7 +57,10 @@ export const createToolsetSettings = ({
         `web_search needs one of ${SEARCH_NEEDS.join(', ')} in the profile’s .env.`,
       )
     if (!web.vision(home, null))
-      reasons.set('vision_analyze', 'vision_analyze needs a model that can be called.')
+      reasons.set(
+        'vision_analyze',
+        'vision_analyze needs a model that can be called and accepts images.',
+      )
     if (!TARGETS.some(target => isNoteEnabled(home, target)))
       reasons.set('memory', 'Both notes are switched off in config.yaml.')
     return reasons

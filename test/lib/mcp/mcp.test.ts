@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { createImageKeeper } from '../../../lib/agent/images.ts'
 import type { Tool, ToolContext, ToolResult } from '../../../lib/agent/types.ts'
 import { createMcp, type HomeTools, type Mcp } from '../../../lib/mcp/mcp.ts'
 import { type Home, openHome } from '../../../lib/profiles/home.ts'
@@ -417,6 +418,11 @@ test('real servers: everything and filesystem', async ({ mcp, dir }) => {
   const sum = await run(tools, 'mcp_everything_get-sum', { a: '2', b: 3 })
   assert.match(sum.content, '5')
   assert.match((await run(tools, 'mcp_everything_get-tiny-image')).content, '[image: image/png')
+  const keepImage = createImageKeeper({ save: () => `image-${'0'.repeat(32)}.png` })
+  const seen = await run(tools, 'mcp_everything_get-tiny-image', {}, { keepImage })
+  const [image] = seen.images ?? []
+  assert.equal([image?.name, image?.width, image?.height], ['everything/get-tiny-image', 20, 20])
+  assert.match(seen.content, '[image: everything/get-tiny-image, 20×20, ')
   await run(
     tools,
     'mcp_everything_trigger-long-running-operation',
