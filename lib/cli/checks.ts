@@ -1,6 +1,6 @@
 /** The checks of `doctor`. They change nothing. */
 import { agentChecks } from './check-external-agents.ts'
-import { findRipgrep } from '../agent/tools/ripgrep.ts'
+import { findRipgrep } from '../agent/search/ripgrep.ts'
 import { accessSync, constants, statSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { columnsOf, readState, stateDbPath } from '../host-db/state-db.ts'

@@ -3,19 +3,16 @@ import { stat } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { z } from 'zod'
 import type { Tool, ToolContext } from '../types.ts'
-import { globToRegExp } from './gitignore.ts'
+import { globToRegExp } from '../search/gitignore.ts'
 import { guardRead, readGuard, displayPath, resolvePath } from './allowed-paths.ts'
-import { findRipgrep, type Ripgrep, type Selection, selectFiles } from './ripgrep.ts'
-import { type Pattern, readPattern } from './search-pattern.ts'
-import { toPrefilter } from './search-prefilter.ts'
-import { openThreads } from './search-threads.ts'
-import type { FileCount } from './search-worker.ts'
-import { type Found, type Listing, listFiles } from './list-files.ts'
+import { countAll, filterFor, LARGE_BYTES } from '../search/candidates.ts'
+import { type Pattern, readPattern } from '../search/pattern.ts'
+import { openThreads } from '../search/threads.ts'
+import type { FileCount, LinePlaces } from '../search/worker.ts'
+import { type Found, type Listing, listFiles } from '../search/list-files.ts'
 
 const MAX_MS = 10_000
 const MAX_LINE_CHARS = 500
-/** Part of the remaining time for ripgrep; the rest is for reading what it selects. */
-const SELECT_SHARE = 0.7
 
 const input = z.object({
   pattern: z
@@ -114,12 +111,13 @@ const byContent = async (search: Search) => {
   const pattern = readPattern(given.pattern)
   const files = glob === undefined ? listing.files : listing.files.filter(matcher(glob))
   const { source, flags, literal, isPlain } = pattern
-  const setup = { source, flags, literal, isPlain, maxLineChars: MAX_LINE_CHARS }
+  const filter = await filterFor(ctx, pattern, until)
+  const largeBytes = filter ? LARGE_BYTES : Infinity
+  const setup = { source, flags, literal, isPlain, maxLineChars: MAX_LINE_CHARS, largeBytes }
   const threads = openThreads(setup, { signal: ctx.signal, until })
   try {
-    const selection = await select(search, files, pattern)
-    const selected = await threads.count(selection.files.map(({ fullPath }) => fullPath))
-    const counts = countsOf(files, selection, selected)
+    const selection = search.isFile ? null : await filter?.select(search.root, listing, files)
+    const { counts, placesOf } = await countAll(threads, filter, files, selection)
     if (search.isFile && counts[0] === 'binary') throw new Error(`${given.path} is a binary file.`)
     if (search.isFile && counts[0] === 'unreadable')
       throw new Error(`${given.path} cannot be read.`)
@@ -136,7 +134,7 @@ const byContent = async (search: Search) => {
     return {
       total_count: total,
       ...(isPartial && { total_is_lower_bound: true }),
-      ...(mode === 'content' && { matches: await hitsOf(threads, matching, given) }),
+      ...(mode === 'content' && { matches: await hitsOf(threads, matching, given, placesOf) }),
       ...(mode === 'files_only' && { files: page.map(({ path }) => path) }),
       ...(mode === 'count' && {
         counts: Object.fromEntries(page.map(({ path, count }) => [path, count])),
@@ -150,42 +148,6 @@ const byContent = async (search: Search) => {
   }
 }
 
-/** With ripgrep, only the files that can matter; else all of them. */
-const select = async (
-  { ctx, root, listing, isFile, until }: Search,
-  files: readonly Found[],
-  { source, flags }: Pattern,
-): Promise<Selection> => {
-  const all = { files, isPartial: false }
-  const prefilter = isFile ? null : toPrefilter(source, flags)
-  if (prefilter === null) return all
-  const ripgrep = await ripgrepFor(ctx)
-  if (!ripgrep) return all
-  const timeoutMs = Math.max(0, (until - performance.now()) * SELECT_SHARE)
-  const { signal } = ctx
-  return (await selectFiles(ripgrep, { root, listing, files, prefilter, signal, timeoutMs })) ?? all
-}
-
-/** Looked for once in a run. */
-const ripgrepFor = (ctx: ToolContext): Promise<Ripgrep | null> => {
-  const known = ctx.memo.get('ripgrep')
-  if (known instanceof Promise) return known
-  const found = findRipgrep(ctx.env.PATH ?? '')
-  ctx.memo.set('ripgrep', found)
-  return found
-}
-
-const countsOf = (
-  files: readonly Found[],
-  selection: Selection,
-  counts: readonly (FileCount | undefined)[],
-): (FileCount | undefined)[] => {
-  if (selection.files === files) return [...counts]
-  const known = new Map(selection.files.map((file, at) => [file, counts[at]]))
-  const other = selection.isPartial ? undefined : 0
-  return files.map(file => (known.has(file) ? known.get(file) : other))
-}
-
 const noteOn = ({ isText }: Pattern) =>
   isText && { note: 'The pattern is no regular expression; it was searched as plain text.' }
 
@@ -194,6 +156,7 @@ const hitsOf = async (
   threads: ReturnType<typeof openThreads>,
   matching: readonly Matching[],
   { offset, limit, context }: Input,
+  placesOf: ReadonlyMap<string, LinePlaces | null>,
 ): Promise<Hit[]> => {
   const hits: Hit[] = []
   let passed = 0
@@ -203,7 +166,8 @@ const hitsOf = async (
     passed += count
     if (take <= 0) break
     if (skip >= count) continue
-    const lines = await threads.lines({ fullPath, skip, take, context })
+    const places = placesOf.get(fullPath) ?? null
+    const lines = await threads.lines({ fullPath, skip, take, context, places })
     hits.push(...lines.map(hit => ({ path, ...hit })))
   }
   return hits

@@ -14,9 +14,10 @@ import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { readGuard } from '../../../../lib/agent/tools/allowed-paths.ts'
-import { listFiles } from '../../../../lib/agent/tools/list-files.ts'
-import { findRipgrep, type Ripgrep, selectFiles } from '../../../../lib/agent/tools/ripgrep.ts'
-import { toPrefilter } from '../../../../lib/agent/tools/search-prefilter.ts'
+import { listFiles } from '../../../../lib/agent/search/list-files.ts'
+import { findRipgrep, type Ripgrep, selectFiles } from '../../../../lib/agent/search/ripgrep.ts'
+import { LARGE_BYTES } from '../../../../lib/agent/search/candidates.ts'
+import { toPrefilter } from '../../../../lib/agent/search/prefilter.ts'
 import { createRandom } from '../../../_random.ts'
 import { type Bench, createBench, refused } from './_context.ts'
 
@@ -72,6 +73,8 @@ test('finds the package first, else the program on the path', async () => {
   assert.equal(found, { path: join(dir, 'rg'), version: real.version, from: 'PATH' })
 })
 
+const isFull = process.env.PROOF === 'full'
+
 const ATOMS =
   'a b A ü é 😀 . \\d \\w \\s \\W [ab] [^a] [à-ü] [a-ü] [\\w-é] \\. \\/ - \\x61 \\u00fc \\b ^ $ (?=a) (?!b) (?<=a) \\1 \\t | ( ) (?: (?<n> * + ? {2} {1,3}? {2,} { } ]'.split(
     ' ',
@@ -98,7 +101,6 @@ test('selects every line that the pattern matches, for generated patterns and li
   const { below, pick } = createRandom(7)
   const make = (parts: readonly string[], most: number) =>
     Array.from({ length: 1 + below(most) }, () => pick(parts)).join('')
-  const isFull = process.env.PROOF === 'full'
   let tried = 0
   while (tried < (isFull ? 3_000 : 150)) {
     const source = make(ATOMS, 7)
@@ -205,6 +207,62 @@ test('a stopped search kills ripgrep', async () => {
   bench.stop(new Error('stopped'))
   assert.match(await work, 'stopped')
   assert.ok(performance.now() - start < 400)
+})
+
+const SIZE = LARGE_BYTES + 1_000_000
+const FILLER = Buffer.alloc(SIZE, `${'x'.repeat(99)}\n`)
+const LARGE: [title: string, bytes: () => Buffer][] = [
+  [
+    'a byte order mark and CRLF',
+    () =>
+      Buffer.concat([
+        Buffer.from('\ufeffword 1\r\nb\r\nword 2\r\n'),
+        FILLER,
+        Buffer.from('c\r\nd\r\nword 3\r\n'),
+      ]),
+  ],
+  [
+    'long lines',
+    () =>
+      Buffer.concat([
+        FILLER,
+        Buffer.from(`word 1${'y'.repeat(900_000)}word\nz\n${'y'.repeat(900_000)} word 2\nend\n`),
+      ]),
+  ],
+  [
+    'mixed encodings',
+    () =>
+      Buffer.concat([
+        FILLER,
+        Buffer.from('gr\xfc word 1\n', 'latin1'),
+        Buffer.from('grü word 2\n\n'),
+      ]),
+  ],
+  ['one line', () => Buffer.concat([Buffer.alloc(SIZE, 'x'), Buffer.from(' word 1\r')])],
+  [
+    'carriage returns',
+    () =>
+      Buffer.concat([Buffer.alloc(SIZE, `${'x'.repeat(99)}\r`), Buffer.from('word 1\rb\rword 2')]),
+  ],
+  ['UTF-16', () => Buffer.from(`\ufeff${'x\n'.repeat(SIZE / 4)}word 1\nword 2`, 'utf16le')],
+  ['many matches', () => Buffer.alloc(SIZE, 'word\nother word\n')],
+]
+
+test('finds the same lines of large files as without ripgrep', async () => {
+  for (const [title, bytes] of isFull ? LARGE : LARGE.slice(0, 3)) {
+    const place = bench.write('f', bytes())
+    for (const args of [
+      { pattern: 'word \\d', context: 2 },
+      { pattern: '^word', path: 'f', offset: 1, limit: 2 },
+      { pattern: '(ü|b) ?word|word\\b(?! 1)', path: 'f', limit: 3 },
+    ]) {
+      bench.ctx.memo.set('ripgrep', Promise.resolve(null))
+      const wanted = await search(args)
+      bench.ctx.memo.set('ripgrep', Promise.resolve(real))
+      assert.equal(await search(args), wanted, `${title}: ${args.pattern}`)
+    }
+    rmSync(place)
+  }
 })
 
 test('after the time limit, what was not seen is not taken for searched', async () => {

@@ -4,7 +4,7 @@ import { chmodSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from '
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { findRipgrep } from '../../../../lib/agent/tools/ripgrep.ts'
+import { findRipgrep } from '../../../../lib/agent/search/ripgrep.ts'
 import { type Bench, createBench, refused } from './_context.ts'
 
 const ripgrep = findRipgrep('')

@@ -1,10 +1,10 @@
-/** Finds ripgrep, and has it select the files of a search that our own threads must read. */
+/** Finds ripgrep, and has it select the files, and the lines of large ones, that our own threads must read. */
 import { createRequire } from 'node:module'
 import { findProgram } from '../../base/find-program.ts'
 import { run } from '../../base/process.ts'
 import { ALWAYS_IGNORED } from './gitignore.ts'
 import type { Found, Listing } from './list-files.ts'
-import { NOT_TEXT_HEADS } from './search-worker.ts'
+import { type LinePlaces, NOT_TEXT_HEADS } from './worker.ts'
 
 export type Ripgrep = { path: string; version: string; from: 'package' | 'PATH' }
 
@@ -107,6 +107,47 @@ export const selectFiles = async (
   // A name that is not UTF-8 is listed differently.
   const isSelected = ({ relative }: Found) => named.has(relative) || relative.includes('\ufffd')
   return { files: files.filter(isSelected), isPartial }
+}
+
+const LINES = [
+  '--encoding=none',
+  '--color=never',
+  '--no-filename',
+  '--line-number',
+  '--byte-offset',
+]
+/** One short record per line: the match extends to the end of its line and is replaced by nothing. */
+const RECORDS = ['--only-matching', '--replace=']
+const REST_OF_LINE = '(?-u:[^\\n])*'
+/** About 200,000 lines. With more, reading the whole file is as fast. */
+const MAX_RECORD_BYTES = 4 * 1024 * 1024
+
+export type FindOptions = {
+  fullPath: string
+  prefilter: string
+  signal: AbortSignal
+  timeoutMs: number
+}
+
+/** The lines of a file that `prefilter` matches. Null if there are too many, or that is not possible. */
+export const findLines = async (
+  { path }: Ripgrep,
+  { fullPath, prefilter, signal, timeoutMs }: FindOptions,
+): Promise<LinePlaces | null> => {
+  const pattern = `(?:${prefilter})${REST_OF_LINE}`
+  const args = ['--no-config', '--no-ignore', '--text', ...LINES, ...RECORDS, '-e', pattern]
+  const options = { cwd: '/', env: ENV, timeoutMs, signal, maxBytes: MAX_RECORD_BYTES }
+  const result = await run(path, [...args, '--', fullPath], options).catch(() => null)
+  signal.throwIfAborted()
+  if (result === null || result.stopped !== null || ![0, 1].includes(result.code ?? -1)) return null
+  const numbers: number[] = []
+  const offsets: number[] = []
+  for (const [, number, offset] of `${result.stdout}`.matchAll(/^(\d+):(\d+):/gm)) {
+    if (Number(number) === numbers.at(-1)) continue
+    numbers.push(Number(number))
+    offsets.push(Number(offset))
+  }
+  return { numbers: Uint32Array.from(numbers), offsets: Float64Array.from(offsets) }
 }
 
 const withoutDot = (path: string): string => {

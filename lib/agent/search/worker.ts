@@ -12,20 +12,35 @@ export type SearchSetup = {
   /** Whether every match is also a match within a single line. */
   isPlain: boolean
   maxLineChars: number
+  /** Files with more bytes are not counted without `places`. */
+  largeBytes: number
   /** First bytes of files that are no text, one character per byte. */
   notText: readonly string[]
   /** Two numbers: steps done, and 1 while the pattern runs. */
   pulse: SharedArrayBuffer
 }
 
-/** `count`: all matching lines. `lines`: `take` matching lines after `skip`. */
+/** The lines of a file that can match: their numbers, and the offset of a byte in each. */
+export type LinePlaces = { numbers: Uint32Array; offsets: Float64Array }
+
+/**
+ * `count`: all matching lines. `lines`: `take` matching lines after `skip`. `places` is for a single file; null: all its
+ * lines can match.
+ */
 export type SearchRequest =
-  | { kind: 'count'; fullPaths: string[] }
-  | { kind: 'lines'; fullPath: string; skip: number; take: number; context: number }
+  | { kind: 'count'; fullPaths: string[]; places?: LinePlaces | null }
+  | {
+      kind: 'lines'
+      fullPath: string
+      skip: number
+      take: number
+      context: number
+      places: LinePlaces | null
+    }
 
 export type SearchHit = { line: number; content: string }
-/** Number of matching lines, or why the file was skipped. */
-export type FileCount = number | 'binary' | 'unreadable'
+/** Number of matching lines, or why the file was skipped; `large` if its `places` must be asked for first. */
+export type FileCount = number | 'binary' | 'unreadable' | 'large'
 export type SearchResponse = { counts?: FileCount[]; hits?: SearchHit[] }
 
 /** PDF, ZIP, ELF, gzip, PNG: they may hold no NUL. */
@@ -35,7 +50,7 @@ export const searchWorker = (): void => {
   const fs = process.getBuiltinModule('node:fs')
   const { isAscii, isUtf8 } = process.getBuiltinModule('node:buffer')
   const { parentPort, workerData } = process.getBuiltinModule('node:worker_threads')
-  const { source, flags, literal, isPlain, maxLineChars, notText, pulse } =
+  const { source, flags, literal, isPlain, maxLineChars, largeBytes, notText, pulse } =
     workerData as SearchSetup
   const CHUNK = 8 * 1024 * 1024
   const MAX_LINE_BYTES = 64 * 1024 * 1024
@@ -158,6 +173,76 @@ export const searchWorker = (): void => {
     return line
   }
 
+  const BLOCK = 1024 * 1024
+  const MARGIN = 64 * 1024
+
+  /** Index behind the nth `\n` before `at`; the start of the block if there are fewer. */
+  const behindLine = (block: Buffer, at: number, nth: number): number => {
+    let end = at
+    for (let n = 0; n < nth && end >= 0; n++) end = end === 0 ? -1 : block.lastIndexOf(10, end - 1)
+    return end + 1
+  }
+  /** Index of the nth `\n` from `at` on; the end of the block if there are fewer. */
+  const endOfLine = (block: Buffer, at: number, nth: number): number => {
+    let end = at - 1
+    for (let n = 0; n < nth; n++) {
+      end = block.indexOf(10, end + 1)
+      if (end < 0) return block.length
+    }
+    return end
+  }
+
+  /** Tests only these lines. False if the file has carriage returns as its only line breaks and must be read whole. */
+  const scanPlaces = (
+    fd: number,
+    size: number,
+    { numbers, offsets }: LinePlaces,
+    context: number,
+    hit: (from: number, line: number, body: string, text: string) => boolean,
+  ): boolean => {
+    let block = Buffer.alloc(0)
+    let start = 0
+    const load = (from: number, to: number): void => {
+      if (from >= start && to <= start + block.length) return
+      start = from
+      block = Buffer.allocUnsafe(Math.min(size, Math.max(to, from + BLOCK)) - from)
+      block = block.subarray(0, fs.readSync(fd, block, 0, block.length, from))
+    }
+    for (const [nth, offset] of offsets.entries()) {
+      let at = 0
+      let [first, begin, end, last] = [0, 0, 0, 0]
+      for (let margin = MARGIN; ; margin *= 8) {
+        load(Math.max(0, offset - margin), Math.min(size, offset + margin))
+        at = offset - start
+        first = behindLine(block, at, context + 1)
+        begin = behindLine(block, at, 1)
+        end = endOfLine(block, at, 1)
+        last = endOfLine(block, at, context + 1)
+        const isWhole =
+          (first > 0 || start === 0) && (last < block.length || start + block.length >= size)
+        if (isWhole || margin > MAX_LINE_BYTES) break
+      }
+      const isBegin = start + begin === 0
+      const line = decode(
+        isBegin ? withoutMark(block.subarray(0, end)) : block.subarray(begin, end),
+      )
+      if (isBegin && end === block.length && line.includes('\r')) return false
+      const body = line.endsWith('\r') ? line.slice(0, -1) : line
+      beat[0] = (beat[0] ?? 0) + 1
+      beat[1] = 1
+      const isMatch = one.test(body)
+      beat[1] = 0
+      if (!isMatch) continue
+      const above = block.subarray(first, Math.max(first, begin))
+      const before = decode(start + first === 0 ? withoutMark(above) : above)
+      // The line breaks around it show which kind the file has.
+      const head = start + first > 0 ? `\n${before}` : before
+      const text = head + line + decode(block.subarray(end, last + 1))
+      if (!hit(head.length, numbers[nth] ?? 0, body, text)) return true
+    }
+    return true
+  }
+
   const open = (fullPath: string): number | null => {
     try {
       const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = fs.constants
@@ -171,6 +256,8 @@ export const searchWorker = (): void => {
   const each = (
     fullPath: string,
     hit: (from: number, line: number, body: string, text: string) => boolean,
+    places?: LinePlaces | null,
+    context = 0,
   ): FileCount => {
     const fd = open(fullPath)
     if (fd === null) return 'unreadable'
@@ -179,6 +266,19 @@ export const searchWorker = (): void => {
     try {
       const stat = fs.fstatSync(fd)
       if (!stat.isFile()) return 'unreadable'
+      if (stat.size > largeBytes && places !== null) {
+        const head = buffer.subarray(0, fs.readSync(fd, buffer, 0, HEAD, 0))
+        if (isBinary(head)) return 'binary'
+        if (!isWide(head)) {
+          if (places === undefined) return 'large'
+          const counted = (...found: Parameters<typeof hit>): boolean => {
+            count++
+            return hit(...found)
+          }
+          if (scanPlaces(fd, stat.size, places, context, counted)) return count
+          count = 0
+        }
+      }
       const use = (text: string): boolean => {
         let isGoing = true
         beat[1] = 1
@@ -222,10 +322,11 @@ export const searchWorker = (): void => {
     skip,
     take,
     context,
+    places,
   }: Extract<SearchRequest, { kind: 'lines' }>) => {
     const hits: SearchHit[] = []
     let passed = 0
-    each(fullPath, (from, line, body, text) => {
+    const show = (from: number, line: number, body: string, text: string): boolean => {
       if (passed++ < skip) return true
       const sign = text.includes('\n') ? '\n' : '\r'
       let [start, end] = [from, from + body.length]
@@ -240,14 +341,15 @@ export const searchWorker = (): void => {
       const above = around(before).slice(0, -1)
       hits.push({ line, content: [...above, cut(body, at), ...below].join('\n') })
       return hits.length < take
-    })
+    }
+    each(fullPath, show, places, context)
     return hits
   }
 
   parentPort?.on('message', (ask: SearchRequest) => {
     const response: SearchResponse =
       ask.kind === 'count'
-        ? { counts: ask.fullPaths.map(fullPath => each(fullPath, () => true)) }
+        ? { counts: ask.fullPaths.map(fullPath => each(fullPath, () => true, ask.places)) }
         : { hits: linesOf(ask) }
     parentPort.postMessage(response)
   })

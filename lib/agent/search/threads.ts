@@ -3,13 +3,14 @@ import { availableParallelism } from 'node:os'
 import { Worker } from 'node:worker_threads'
 import {
   type FileCount,
+  type LinePlaces,
   NOT_TEXT_HEADS,
   type SearchRequest,
   type SearchHit,
   type SearchSetup,
   type SearchResponse,
   searchWorker,
-} from './search-worker.ts'
+} from './worker.ts'
 
 /** Files per message: enough to be worth it, few enough to lose little at the time limit. */
 const BATCH = 64
@@ -77,6 +78,12 @@ export const openThreads = (setup: Setup, { signal, until }: Limits) => {
       const all = Promise.all(Array.from({ length: wanted }, () => work(start())))
       await orTimeIsUp(Promise.race([all, over]))
       return counts
+    },
+    /** The count of one file, tested only at these places; null: whole. */
+    async countAt(fullPath: string, places: LinePlaces | null): Promise<FileCount | undefined> {
+      const thread = threads[0] ?? start()
+      const work = thread.ask({ kind: 'count', fullPaths: [fullPath], places })
+      return (await orTimeIsUp(Promise.race([work, over])))?.counts?.[0]
     },
     async lines(
       ask: Omit<Extract<SearchRequest, { kind: 'lines' }>, 'kind'>,
