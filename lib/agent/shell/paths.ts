@@ -127,6 +127,15 @@ const reallyInside = (root: string, path: string, { seen }: ShellContext): boole
   return answer
 }
 
+/**
+ * The workspace, and the directory that the command starts in where that is another name for a part of it: below a
+ * workspace that is a symlink, for example.
+ */
+const workspaceRoots = (context: ShellContext): string[] => {
+  const { cwd, workspace = cwd } = context
+  return cwd !== workspace && reallyInside(workspace, cwd, context) ? [workspace, cwd] : [workspace]
+}
+
 /** The kind of a path that is written or deleted. */
 export const kindOf = (path: string, cwd: string | null, context: ShellContext): PathKind => {
   if (path === '-' || path === '') return 'device'
@@ -138,12 +147,11 @@ export const kindOf = (path: string, cwd: string | null, context: ShellContext):
   const rest = below(context.home, full)
   if (rest !== null && STARTUP_AT_HOME.test(rest) && !isWithin(`${context.home}/bin`, workspace))
     return 'startup'
-  if (isWithin(workspace, full) || isWithin(context.cwd, full)) {
+  if (workspaceRoots(context).some(root => isWithin(root, full))) {
     // A symlink may lead outside; names that don't exist yet stay as they are.
     const isReal = !hasUnknown(full) && !/[*?[]/.test(full)
     return !isReal ||
       reallyInside(workspace, full, context) ||
-      reallyInside(context.cwd, full, context) ||
       reallyInside('/tmp', full, context)
       ? 'workspace'
       : 'outside'

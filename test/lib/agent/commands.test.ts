@@ -60,6 +60,17 @@ test('the same tools need no approval inside the workspace', () => {
   )
 })
 
+test('a command that starts outside the workspace is outside, as after cd', () => {
+  const commands = ['echo x > notes.txt', 'rm notes.txt', 'mv Documents old', 'sh ./x.sh']
+  for (const cwd of [HOME, '/etc', '/opt/other'])
+    assert.equal(
+      commands.filter(command => runsUnasked(command, { ...PLACE, cwd })),
+      [],
+      cwd,
+    )
+  assert.ok(runsUnasked('echo x > notes.txt', { ...PLACE, cwd: `${WORKSPACE}/deep` }))
+})
+
 test('blocks sending the value of a secret variable in a name or an address', () => {
   const place = { ...PLACE, env: { ...PLACE.env, GLM_API_KEY: 'abcd1234efgh', MODE: 'production' } }
   for (const command of [
