@@ -13,7 +13,7 @@ const isHarmlessSetting = (name: string, value: string): boolean => {
   if (name === 'PATH') {
     const parts = value.split(':')
     // An empty part is the current directory, which may contain a program of any name.
-    return parts.every(part => GOOD_DIRECTORY.test(part))
+    return parts.every(part => GOOD_DIRECTORY.test(part) && !/(?:^|\/)\.\.(?:\/|$)/.test(part))
   }
   if (/^(?:PAGER|MANPAGER|GIT_PAGER|LESS)$/.test(name))
     return /^(?:cat|less|more|-[\w#]+|less -\w+|)$/.test(value)

@@ -1,4 +1,6 @@
 /** Follows a command line into everything it would run and collects the reasons for approval. */
+import { basename } from 'node:path/posix'
+import { realPath } from '../../store/path-within.ts'
 import { namedPrograms } from './outside-workspace.ts'
 import { readGit } from './git.ts'
 import { touchedFiles } from './touched-files.ts'
@@ -19,6 +21,8 @@ import {
 import { blockedInUnclear } from './blocked-commands.ts'
 import { kindOf } from './paths.ts'
 import { projectTexts } from './project.ts'
+import { projectProgram } from './project-programs.ts'
+import { READ_ONLY } from './programs.ts'
 import { startedIn } from './path-effects.ts'
 import { readShell } from './walk.ts'
 import { resolvePath, type Shell, type Trouble } from './state.ts'
@@ -47,6 +51,9 @@ const ACTIVATES = /(?:^|\/)(?:\.?v?env[\w.-]*|[\w.-]*venv)\/(?:bin|Scripts)\/act
 /** Build tools: their output is a program of the project, which runs like its tests. */
 const BUILDS =
   /^(?:make|gmake|cmake|ctest|ninja|meson|cargo|go|gcc|g\+\+|cc|c\+\+|clang(?:\+\+)?|ld|rustc|npm|pnpm|yarn|bun|tsc|dotnet|swift|swiftc|mvn|gradle|gradlew|mvnw|javac|zig|stack|cabal|ghc|dune|nim|bazel|configure|autoreconf|pytest|jest|vitest|eslint|prettier|sleep|timeout|env|time|sudo|nice|nohup)$/
+
+/** `python3.12` is `python`. */
+const withoutVersion = (name: string): string => name.replace(/-?[\d.]+$/, '')
 
 const TROUBLE: Record<Trouble, Finding> = {
   syntax: { label: UNCLEAR, isUnclear: true },
@@ -207,6 +214,28 @@ class Inspector {
     }
   }
 
+  /** Follows a program of the project: it may have the name of a harmless one, or be a link to another one. */
+  #projectProgram(simple: SimpleCommand, shell: Shell): void {
+    const path = projectProgram(simple, shell)
+    if (path === null) return
+    this.#isReadOnly = false
+    const reasons = this.#findings.collect(() => {
+      if (this.#isProjectPath(path, simple))
+        return this.#file(path, simple, shell, { args: simple.args })
+      const target = realPath(path)
+      const name = basename(target)
+      if (!isProgramDirectory(target)) this.#findings.addUnclear()
+      else if (withoutVersion(name) !== withoutVersion(simple.name)) {
+        this.#nested++
+        this.#visit({ ...simple, name, path: target }, shell)
+        this.#nested--
+      }
+    })
+    // Launchers of package managers are shell scripts that cannot be followed completely.
+    const isShadow = READ_ONLY.has(simple.name)
+    this.#findings.addAll(isShadow ? reasons : reasons.filter(isSevere))
+  }
+
   #visit(given: SimpleCommand, shell: Shell): void {
     if (this.#simples.length >= MAX_SIMPLES) {
       this.#findings.addUnclear()
@@ -229,6 +258,7 @@ class Inspector {
       },
     })
     this.#findings.addAll(result.findings)
+    this.#projectProgram(simple, shell)
     if (!result.isReadOnly) this.#isReadOnly = false
     this.#nested++
     const [dir] = simple.wraps ? startedIn(simple) : []

@@ -150,9 +150,7 @@ export const kindOf = (path: string, cwd: string | null, context: ShellContext):
   if (workspaceRoots(context).some(root => isWithin(root, full))) {
     // A symlink may lead outside; names that don't exist yet stay as they are.
     const isReal = !hasUnknown(full) && !/[*?[]/.test(full)
-    return !isReal ||
-      reallyInside(workspace, full, context) ||
-      reallyInside('/tmp', full, context)
+    return !isReal || reallyInside(workspace, full, context) || reallyInside('/tmp', full, context)
       ? 'workspace'
       : 'outside'
   }

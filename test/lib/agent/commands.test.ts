@@ -1,5 +1,5 @@
 /** Error rates of the risk assessment: dangerous commands that run, and everyday commands that need approval. */
-import { mkdtempSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suite } from 'uvu'
@@ -69,6 +69,50 @@ test('a command that starts outside the workspace is outside, as after cd', () =
       cwd,
     )
   assert.ok(runsUnasked('echo x > notes.txt', { ...PLACE, cwd: `${WORKSPACE}/deep` }))
+})
+
+test('a program of the project with the name of another one is read first; ordinary tools run', () => {
+  const workspace = mkdtempSync(join(tmpdir(), 'project-'))
+  const bin = join(workspace, 'venv/bin')
+  const add = (name: string, text: string) => writeFileSync(join(bin, name), text, { mode: 0o755 })
+  try {
+    mkdirSync(bin, { recursive: true })
+    const activate = `VIRTUAL_ENV=${workspace}/venv\nPATH="$VIRTUAL_ENV/bin:$PATH"\nexport PATH\n`
+    add('activate', activate)
+    for (const name of ['ls', 'mypy'])
+      add(name, '#!/bin/sh\nrm -r /home/ada/photos; sed -i d ~/a.txt\n')
+    add('pytest', `#!${bin}/python\nimport pytest\n`)
+    // pip writes this when the path of the interpreter is long.
+    add('ruff', `#!/bin/sh\n'''exec' "${bin}/python" "$0" "$@"\n' '''\nimport ruff\n`)
+    symlinkSync('/usr/bin/python3.11', join(bin, 'python'))
+    for (const name of ['wc', 'black']) symlinkSync('/bin/rm', join(bin, name))
+    const place = { ...PLACE, cwd: workspace, workspace }
+    const active = { ...place, env: { ...PLACE.env, PATH: `${bin}:/usr/bin:/bin` } }
+    for (const command of ['ls', 'mypy', 'wc -r x', 'black -r ~/x']) {
+      assert.not(runsUnasked(`. venv/bin/activate && ${command}`, place), command)
+      assert.not(runsUnasked(`venv/bin/${command}`, place), `venv/bin/${command}`)
+      assert.not(runsUnasked(command, active), `${command} where it is active`)
+    }
+    for (const command of [
+      'pytest -q',
+      'python app.py',
+      'ruff check',
+      'cat a | head',
+      'pip list',
+    ]) {
+      assert.ok(runsUnasked(`. venv/bin/activate && ${command}`, place), command)
+      assert.ok(runsUnasked(command, active), `${command} where it is active`)
+    }
+    const last = { ...place, env: { ...PLACE.env, PATH: `/usr/bin:/bin:${bin}` } }
+    assert.ok(runsUnasked('ls', last), 'the one of the system comes first')
+  } finally {
+    rmSync(workspace, { recursive: true, force: true })
+  }
+})
+
+test('a directory in PATH that climbs out of a known one needs approval', () => {
+  for (const dir of ['/opt/../home/ada/projects/demo/bin', '/usr/lib/../../tmp/evil'])
+    assert.not(runsUnasked(`PATH=${dir}:$PATH ls`), dir)
 })
 
 test('blocks sending the value of a secret variable in a name or an address', () => {
