@@ -2,6 +2,8 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createHash } from 'node:crypto'
+import type { LookupFunction } from 'node:net'
+import { Agent } from 'undici'
 import type { ImageSource } from '../../../../lib/agent/images.ts'
 import { readImageFile } from '../../../../lib/agent/image-file.ts'
 import type { LoopMessage, ModelEndpoint, ProviderDelta } from '../../../../lib/agent/types.ts'
@@ -98,6 +100,7 @@ const withFormat = async (
         messages,
         tools: [],
         images: source,
+        sessionKey: 'session-1',
         signal: new AbortController().signal,
         workspace: '/',
       }))
@@ -309,6 +312,58 @@ test('codex_responses: a server that takes only text as output gets the images a
     )
     assert.equal(imagesIn(bodies[1]), [RED, BLUE, GREEN].map(dataOf))
   }))
+
+test('cache marks behind OpenRouter are on text, never on an image', () =>
+  withFormat(
+    chat,
+    async ask => {
+      const [body] = (await ask(BATCH.slice(0, 4))).bodies
+      const parts = body.messages.flatMap(({ content }: Body) =>
+        Array.isArray(content) ? content : [],
+      )
+      const marked = parts.filter((part: Body) => part.cache_control)
+      assert.equal(
+        marked.map(({ type }: Body) => type),
+        ['text', 'text', 'text'],
+      )
+      assert.is(imagesIn({ messages: body.messages }).length, 3)
+    },
+    { provider: 'openrouter', model: 'anthropic/claude-sonnet-4.5' },
+  ))
+
+test('GitHub Copilot gets its header for requests with images, and only for those', async () => {
+  const server = await createProvider({ text: 'a' }, { text: 'b' })
+  const port = new URL(server.url).port
+  const toServer: LookupFunction = (_host, options, done) =>
+    options.all ? done(null, [{ address: '127.0.0.1', family: 4 }]) : done(null, '127.0.0.1', 4)
+  const dispatcher = new Agent({ connect: { lookup: toServer } })
+  try {
+    for (const messages of [BATCH, [user('hi')]])
+      for await (const _ of chat.create({ dispatcher })({
+        endpoint: {
+          provider: 'copilot',
+          model: 'gpt-4o',
+          apiMode: 'chat_completions',
+          baseUrl: `http://api.githubcopilot.com:${port}`,
+          apiKey: null,
+          contextLength: 100_000,
+        },
+        messages,
+        tools: [],
+        images: SOURCE,
+        signal: new AbortController().signal,
+        workspace: '/',
+      }))
+        void _
+    assert.equal(
+      server.requests.map(({ headers }) => headers['copilot-vision-request']),
+      ['true', undefined],
+    )
+  } finally {
+    await dispatcher.close()
+    await server.close()
+  }
+})
 
 test('other errors are not blamed on images', async () => {
   for (const [status, message] of [
