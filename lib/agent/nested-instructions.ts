@@ -1,6 +1,7 @@
 /** Adds the instruction files of a directory to the result of the first tool call for a file in it, once per conversation. */
 import { dirname } from 'node:path'
 import { asObject, isObject } from '../base/json.ts'
+import { truncateText } from './prompt.ts'
 import type { AgentRequest, LoopMessage } from './types.ts'
 
 /** An instruction file that applies to the files of a directory. Paths are absolute; `applies_to` ends with a separator. */
@@ -16,6 +17,9 @@ export type NestedInstructions = {
 
 /** The field of a result that holds them. They are not in the system prompt, because what was sent must not change. */
 const FIELD = '_instructions'
+
+/** What remains at least of a text, with the note that it was cut. */
+const MIN_CHARS = 300
 
 const parseObject = (text: string): Record<string, unknown> => {
   try {
@@ -54,27 +58,33 @@ export const instructionFilesIn = (
 
 /**
  * Returns the instructions for files that a tool has read or written, without those the model can read already: a compaction
- * removes earlier ones, and they are given again.
+ * removes earlier ones, and they are given again. Texts are cut to about `maxChars` in all.
  */
 export const createInstructionLookup = (run: {
   request: Pick<AgentRequest, 'instructions' | 'secrets'>
   messages: readonly LoopMessage[]
-}): ((files: readonly string[]) => DirectoryInstructions[]) => {
+}): ((files: readonly string[], maxChars: number) => DirectoryInstructions[]) => {
   const { instructions, secrets } = run.request
   const mask = secrets?.mask ?? ((text: string) => text)
   /** Directories whose files the model can read in these messages. */
   let done = { messages: run.messages, dirs: new Set<string>() }
-  return files => {
+  return (files, maxChars) => {
     if (!instructions) return []
     if (done.messages !== run.messages) done = { messages: run.messages, dirs: new Set() }
     const newFiles = files.filter(path => !done.dirs.has(dirname(path)))
     if (newFiles.length === 0) return []
     const known = new Set([...instructions.inPrompt, ...instructionFilesIn(run.messages)])
+    let left = maxChars
+    const shorten = ({ file, applies_to, text }: DirectoryInstructions): DirectoryInstructions => {
+      const cut = truncateText(mask(text), file, Math.max(left, MIN_CHARS))
+      left -= cut.length
+      return { file, applies_to, text: cut }
+    }
     return newFiles.flatMap(path => {
       done.dirs.add(dirname(path))
       const found = instructions.of(path, known)
       for (const { file } of found) known.add(file)
-      return found.map(each => ({ ...each, text: mask(each.text) }))
+      return found.map(shorten)
     })
   }
 }

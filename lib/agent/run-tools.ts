@@ -9,6 +9,8 @@ import { raceAbort } from './retry.ts'
 import type { AgentRequest, Delegation, Emit, Tool, ToolContext, ToolResult } from './types.ts'
 
 const MAX_PARALLEL = 8
+/** Share of a result's limit that instructions may take beside it. */
+const INSTRUCTION_SHARE = 0.5
 /** How long an aborted tool may take to return a partial result. */
 const GRACE_MS = 400
 
@@ -30,7 +32,7 @@ export type ToolRun = {
   keepImage?: ToolContext['keepImage']
   spawn?: (callId: string, delegation: Delegation) => NonNullable<ToolContext['spawn']>
   /** The instructions for files a tool has read or written that the model does not know yet. */
-  instructionsFor?: (files: readonly string[]) => DirectoryInstructions[]
+  instructionsFor?: (files: readonly string[], maxChars: number) => DirectoryInstructions[]
 }
 
 /** A validated call. `rejection` is its result when it must not run. */
@@ -72,7 +74,7 @@ export const runTools = async (
       const offloadResult = (text: string) => offload?.(call.id, text) ?? null
       const maxChars = Math.min(limits.one, remainingChars)
       const result = truncateResult(results[at] ?? STOPPED, maxChars, offloadResult)
-      const instructions = run.instructionsFor?.(entry.files) ?? []
+      const instructions = run.instructionsFor?.(entry.files, limits.one * INSTRUCTION_SHARE) ?? []
       const content = withInstructions(result.content, instructions)
       remainingChars -= content.length
       onResult(call, { ...result, content })

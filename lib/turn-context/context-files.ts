@@ -20,12 +20,14 @@ const CURSOR_FILE = '.cursorrules'
 const CURSOR_RULES = join('.cursor', 'rules')
 const MAX_RULES = 50
 
-/** All instruction files of the prompt together. */
-const MAX_TOTAL_CHARS = 40_000
+type Limits = { each: number; total: number }
+
+/** Characters of the instruction files in the prompt. */
+const PROMPT_LIMITS: Limits = { each: 20_000, total: 40_000 }
+/** Of those that a tool result adds (agent-home §6). */
+const RESULT_LIMITS: Limits = { each: 8_000, total: 16_000 }
 /** Less than this of a file is not worth including. */
 const MIN_CHARS = 500
-/** A file that a tool result adds (agent-home §6). */
-const MAX_NESTED_CHARS = 8_000
 
 /** Directories with other people's code: its instructions are not meant for this project. */
 const FOREIGN = new Set(['node_modules', 'bower_components', 'site-packages', 'vendor', '.git'])
@@ -71,16 +73,16 @@ const cursorFiles = (bounds: Bounds, dir: string): FoundFile[] => {
 }
 
 /** Cuts to the total size, from the outermost file on: the files of a deeper directory matter more. */
-const fit = (files: readonly ProjectFile[]): ProjectFile[] => {
-  let left = MAX_TOTAL_CHARS
+const fit = (files: readonly ProjectFile[], { each, total }: Limits): ProjectFile[] => {
+  let left = total
   return files
     .toReversed()
     .map(file => {
       const { name, text } = file
       const isTooMuch = text.length > left && left < MIN_CHARS
       const cut = isTooMuch
-        ? `[${name} was left out: together the instruction files are longer than ${MAX_TOTAL_CHARS} characters. Read it if it matters for the task.]`
-        : truncateText(text, name, Math.min(20_000, left))
+        ? `[${name} was left out: together the instruction files are longer than ${total} characters. Read it if it matters for the task.]`
+        : truncateText(text, name, Math.min(each, left))
       left = Math.max(0, left - cut.length)
       return { ...file, text: cut }
     })
@@ -127,7 +129,7 @@ export const contextFiles = (workspace: string, scope: ReadScope): ProjectFile[]
   const found = dirs.flatMap(dir => fileIn(bounds, dir) ?? [])
   const files = found.length > 0 ? found : cursorFiles(bounds, root)
   const unique = files.filter(({ path }, at) => files.findIndex(each => each.path === path) === at)
-  return fit(load(unique, root, bounds, new Set(), scope))
+  return fit(load(unique, root, bounds, new Set(), scope), PROMPT_LIMITS)
 }
 
 /**
@@ -150,9 +152,10 @@ export const instructionsFor = (
   const found = dirs
     .flatMap(dir => fileIn(bounds, dir) ?? [])
     .filter(({ path }) => !known.has(path) && path !== file)
-  return load(found, root, bounds, new Set(known), scope).map(({ name, path, dir, text }) => ({
+  const files = fit(load(found, root, bounds, new Set(known), scope), RESULT_LIMITS)
+  return files.map(({ path, dir, text }) => ({
     file: path,
     applies_to: dir.endsWith(sep) ? dir : dir + sep,
-    text: truncateText(text, name, MAX_NESTED_CHARS),
+    text,
   }))
 }

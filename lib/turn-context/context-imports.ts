@@ -8,6 +8,8 @@ import { type FoundFile, readContextFile } from './read-context-file.ts'
 const MAX_DEPTH = 5
 /** Imports of one file; a text with more is not a list of imports. */
 const MAX_IMPORTS = 50
+/** Files in all, imported or not: a foreign repository decides how many there are. */
+const MAX_FILES = 40
 
 /** Longer lines are not searched for imports: no one writes them, and matching them takes long. */
 const MAX_LINE_CHARS = 2_000
@@ -84,6 +86,7 @@ export const importsOf = (file: FoundFile, options: ImportOptions, depth = 1): I
       return []
     }
     if (depth > MAX_DEPTH) return leave(`imports are followed ${MAX_DEPTH} times in a row at most`)
+    if (options.loaded.size >= MAX_FILES) return leave(`${MAX_FILES} files are read at most`)
     const target = targetOf(written, file.path, options)
     if ('refused' in target) return leave(target.refused)
     const found = readContextFile(target.bounds, target.path)

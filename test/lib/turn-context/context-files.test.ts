@@ -150,6 +150,18 @@ test('leaves a note for an import that is missing, outside, secret or too deep',
   assert.not.match(JSON.stringify([file, imported]), 'OUTSIDE')
 })
 
+test('reads a bounded number of files, however many are imported', ({ dir, put }) => {
+  for (let n = 0; n < 60; n++) put(`d${n}.md`, `Text ${n}`)
+  put('AGENTS.md', Array.from({ length: 50 }, (_, n) => `@d${n}.md`).join('\n'))
+  put('d0.md', Array.from({ length: 60 }, (_, n) => `@d${n}.md`).join('\n'))
+  const files = filesOf(dir)
+  assert.is(files.length, 40)
+  assert.match(
+    files.map(({ text }) => text).join('\n'),
+    '[@d49.md was not imported: 40 files are read at most.]',
+  )
+})
+
 test('imports nothing from code, addresses and names', ({ dir, put }) => {
   put('a.md', 'A')
   put('AGENTS.md', 'Mail me@a.md or @someone, `@a.md`, @types/node\n```\n@a.md\n```\n~~~sh\n@a.md')
