@@ -108,6 +108,9 @@ export const classifyCommand = (
 
   if (EVALUATES.test(name) && args.some(arg => HIDDEN_INDEX.test(arg)))
     addFinding(UNCLEAR, { isUnclear: true })
+  // The escapes of its format could spell one.
+  if (name === 'printf' && args[0] === '-v' && args.some(arg => /\[[\s\S]*\\/.test(arg)))
+    addFinding(UNCLEAR, { isUnclear: true })
   if (simple.assigns.some(([, value]) => HIDDEN_INDEX.test(value)))
     addFinding(UNCLEAR, { isUnclear: true })
   if (!isProse && dropsData(simple)) addFinding('SQL DROP')

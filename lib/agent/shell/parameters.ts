@@ -112,6 +112,10 @@ export const applyOperation = (
     }
     case 'CaseModification':
       return each(value, text => cased(text, operation.operator))
+    case 'Transform':
+      // A prompt: substitutions in the value run, also those written as octal escapes.
+      if (operation.operand.text.includes('P')) scope.reportUnclear()
+      return null
     default:
       return null
   }

@@ -99,6 +99,7 @@ class Walk {
       value: name => variableOf(name, shell),
       output: nested => this.#outputOf(nested),
       spend: steps => spend(shell, steps),
+      reportUnclear: () => visitor.report('syntax'),
     }
   }
 

@@ -14,6 +14,8 @@ export type Scope = {
   output: (script: Script | undefined) => Value
   /** Consumes steps of the limit; throws when none are left. */
   spend: (steps: number) => void
+  /** Something runs that cannot be followed. */
+  reportUnclear: () => void
 }
 
 const MAX_ALTERNATIVES = 64

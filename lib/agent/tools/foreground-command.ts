@@ -68,6 +68,7 @@ const collectReport = (stream: Readable | null): (() => string) => {
   stream?.on('data', (bytes: Buffer) => {
     size += bytes.length
     if (size <= MAX_REPORT_BYTES) chunks.push(bytes)
+    else stream.destroy()
   })
   return () => (size > MAX_REPORT_BYTES ? '' : Buffer.concat(chunks).toString('utf8'))
 }

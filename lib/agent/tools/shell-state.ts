@@ -6,6 +6,7 @@
 import { join, relative } from 'node:path'
 import { isInside, realPath } from '../../store/path-within.ts'
 import { isLoadedSetting } from '../shell/environment.ts'
+import { HIDDEN_INDEX } from '../shell/syntax.ts'
 
 type Variables = Readonly<Record<string, string>>
 
@@ -20,7 +21,10 @@ const MAX_CHARS = 64_000
 /** What a shell sets for itself, and the names of this service and the host agent. Never kept, and not worth a note. */
 const IGNORED = /^(?:_|SHLVL|PWD|OLDPWD|PS[0-4]|TERMINAL_CWD|(?:AGENT|HERMES)_\w*)$/
 
-/** Set by tools that select the version of a language. What they select is in PATH, which is checked. */
+/**
+ * Set by tools that select the version of a language. What they select is in PATH, which is checked, so an approval
+ * shows them only where the command names them.
+ */
 const SELECTS_VERSION = /^(?:PATH|VIRTUAL_ENV(?:_PROMPT)?|CONDA_\w+|NVM_\w+|FNM_\w+|PYENV_\w+)$/
 
 /**
@@ -49,10 +53,15 @@ const isLoadedPath = (value: string, before: string): boolean => {
   return added.some(dir => !dir.startsWith('/') || isLoadedSetting('PATH', dir))
 }
 
+/** Values that arithmetic would run (`a[$(…)]`), and values that are not UTF-8, which would come back as others. */
+const isUnsafe = (value: string): boolean => HIDDEN_INDEX.test(value) || value.includes('\uFFFD')
+
 const isKept = (name: string, value: string | null, before: string): boolean =>
-  name === 'PATH'
-    ? value !== null && !isLoadedPath(value, before)
-    : !isLoadedSetting(name, value ?? '')
+  value !== null && isUnsafe(value)
+    ? false
+    : name === 'PATH'
+      ? value !== null && !isLoadedPath(value, before)
+      : !isLoadedSetting(name, value ?? '')
 
 /** The name below the workspace that the user knows, which may be a symlink. */
 const asSeenFrom = (workspace: string, cwd: string): string =>
@@ -103,17 +112,23 @@ export const environmentAfter = (env: Variables, { changes }: ShellState): Varia
     ),
   )
 
+const NAMES_VERSION = /(?:^|\W)(?:PATH|VIRTUAL_ENV|CONDA_|NVM_|FNM_|PYENV_)/
+
 const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
+
+const assignment = ([name, value]: readonly [string, string | null]): string =>
+  value === null ? `unset ${name}` : `export ${name}=${quoted(value)}`
 
 /**
  * The command with the kept variables in front of it. Approvals show and remember this text: an approved `rm -r "$DIR"`
  * does not cover another DIR.
  */
 export const withAssignments = (command: string, { changes }: ShellState): string => {
-  const lines = [...changes]
-    .filter(([name]) => !SELECTS_VERSION.test(name))
-    .map(([name, value]) => (value === null ? `unset ${name}` : `export ${name}=${quoted(value)}`))
-  return [...lines, command].join('\n')
+  const [hidden, shown] = [true, false].map(isHidden =>
+    [...changes].filter(([name]) => SELECTS_VERSION.test(name) === isHidden).map(assignment),
+  ) as [string[], string[]]
+  const text = [...shown, command].join('\n')
+  return NAMES_VERSION.test(text) ? [...hidden, text].join('\n') : text
 }
 
 /** The state of one run: a turn, or a subagent. */

@@ -110,6 +110,17 @@ test('a program of the project with the name of another one is read first; ordin
   }
 })
 
+test('a value that is expanded as a prompt, or as an index, needs approval', () => {
+  for (const command of [
+    `X='\\044(rm -rf x)'; echo "\${X@P}"`,
+    'read X < f; : "${X@P}"',
+    `printf -v Z 'a[\\044(rm -rf x)]'; echo $((Z))`,
+  ])
+    assert.not(runsUnasked(command), command)
+  for (const command of ['echo "${X@Q}"', 'printf -v Z "%s [%d]" a 1', "printf -v Z '%s\\n' a"])
+    assert.ok(runsUnasked(command), command)
+})
+
 test('a directory in PATH that climbs out of a known one needs approval', () => {
   for (const dir of ['/opt/../home/ada/projects/demo/bin', '/usr/lib/../../tmp/evil'])
     assert.not(runsUnasked(`PATH=${dir}:$PATH ls`), dir)
