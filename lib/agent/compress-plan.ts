@@ -1,11 +1,12 @@
 /** Chooses the messages a summary replaces. Pure. */
 import { estimateTokens, estimateAllTokens } from './tokens.ts'
 import type { LoopMessage, ModelEndpoint } from './types.ts'
+import { SMALL_WINDOW } from './window-services.ts'
 
 export type CompressionSettings = {
   enabled: boolean
-  /** Share of the context window at which the conversation is compacted. */
-  threshold: number
+  /** Share of the context window at which the conversation is compacted; absent: the default for the window. */
+  threshold?: number
   /** Threshold in tokens instead of a share; 0: use the share. */
   thresholdTokens: number
   /** Thresholds by model name: a share, or tokens when above 1. */
@@ -23,6 +24,13 @@ export type CompressionSettings = {
 /** Upper bound of any threshold: the response needs part of the window, too. */
 const MAX_WINDOW_SHARE = 0.95
 
+/** In a small window, half would leave hardly more than prompt and tools. */
+const DEFAULT_SHARE = 0.5
+const SMALL_WINDOW_SHARE = 0.75
+
+const defaultShare = (contextLength: number): number =>
+  contextLength <= SMALL_WINDOW ? SMALL_WINDOW_SHARE : DEFAULT_SHARE
+
 /** The model's own threshold; the longest matching name wins. */
 const modelThreshold = (settings: CompressionSettings, model: string): number | undefined => {
   const named = Object.entries(settings.modelThresholds)
@@ -33,8 +41,8 @@ const modelThreshold = (settings: CompressionSettings, model: string): number | 
 }
 
 /**
- * Tokens at which the conversation is compacted; 0: never. The configured value is used as it is, without a minimum for
- * small windows, so that the page shows what the configuration says.
+ * Tokens at which the conversation is compacted; 0: never. A configured value is used as it is, also in small windows, so
+ * that the page shows what the configuration says.
  */
 export const thresholdOf = (
   settings: CompressionSettings,
@@ -42,7 +50,8 @@ export const thresholdOf = (
 ): number => {
   if (!settings.enabled || contextLength === 0) return 0
   const override = modelThreshold(settings, model)
-  const share = override !== undefined && override <= 1 ? override : settings.threshold
+  const configured = settings.threshold ?? defaultShare(contextLength)
+  const share = override !== undefined && override <= 1 ? override : configured
   const tokens =
     override !== undefined && override > 1
       ? override

@@ -5,7 +5,13 @@ import { type Compressed, compress } from './compress.ts'
 import { MIN_TAIL, planCompression, thresholdOf } from './compress-plan.ts'
 import { sendsImages } from './images.ts'
 import { ProviderFailure } from './failure.ts'
-import { isSuspicious, leastMessageTokens, leastTokens, truncatedTo } from './silent-truncation.ts'
+import {
+  isSuspicious,
+  isWorthCounting,
+  leastMessageTokens,
+  leastTokens,
+  truncatedTo,
+} from './silent-truncation.ts'
 import {
   commonWindowFor,
   contextLimitIn,
@@ -17,7 +23,7 @@ import {
 } from './tokens.ts'
 import type { AgentRequest, Emit, LoopMessage, ModelEndpoint, ProviderDelta } from './types.ts'
 import type { UsageMeter } from './usage-meter.ts'
-import { raiseWindowAdvice } from './window-services.ts'
+import { raiseWindowAdvice, SMALL_WINDOW } from './window-services.ts'
 
 /** The part of a run that is read and changed here. */
 type WindowRun = {
@@ -35,8 +41,12 @@ type WindowRun = {
 const COOLDOWN_MS = 600_000
 /** Share of the threshold a compaction must save at least, because it costs a model call. */
 const MIN_GAIN = 0.15
+/** Share of the tokens below the threshold that the last messages may take after a compaction. */
+const MAX_TAIL_SHARE = 0.5
 /** Share of the window a repeated call may fill after an overflow. */
 const SAFE_SHARE = 0.8
+/** Overflows of shorter prompts probably have another cause than the window. */
+const MIN_GUESS_TOKENS = 4_096
 /** Above any of these, a rejection without an error message counts as an overflow (agent-home §9.3). */
 const LARGE_SHARE = 0.4
 const LARGE_TOKENS = 80_000
@@ -47,8 +57,6 @@ const MIN_SHORT_RESULT_TOKENS = 200
 const SHORT_RESULT_SHARE = 0.1
 /** Share of the window that prompt and tools may take before they are reduced. */
 const FIXED_SHARE = 0.25
-/** Servers with windows up to this drop what does not fit instead of rejecting it, so the prompt must fit beforehand. */
-const SMALL_WINDOW = 32_768
 
 type CallUsage = Extract<ProviderDelta, { type: 'usage' }>
 
@@ -65,6 +73,8 @@ export class ContextWindow {
   #overflows = 0
   #isReduced = false
   #hasWarned = false
+  /** The counts that `findTruncation` judged last. */
+  #lastCount: { counted: number; sent: number } | null = null
   /** The last call's usage and number of messages, until `findTruncation` has judged them. */
   #unjudged: { usage: CallUsage; count: number } | null = null
   /** Tokens of the system prompt and the tools; cached, because schemas are long and do not change. */
@@ -110,8 +120,9 @@ export class ContextWindow {
     this.#unjudged = null
     if (!last) return null
     const messages = run.messages.slice(0, last.count)
-    // The estimate of everything is cheap and higher than the one that decides.
-    if (this.#fixed() + estimateAllTokens(messages) < last.usage.inputTokens) return null
+    // Cheap, and higher than the estimate that decides.
+    const most = this.#fixed() + estimateAllTokens(messages)
+    if (!isWorthCounting(last.usage.inputTokens, most)) return null
     const fixed = leastTokens(run.request.system) + leastTokens(this.#toolText())
     const newest = messages.findLastIndex(({ role }) => role === 'assistant') + 1
     const { inputTokens, cacheReadTokens = 0, cacheWriteTokens = 0 } = last.usage
@@ -120,7 +131,9 @@ export class ContextWindow {
       cached: cacheReadTokens + cacheWriteTokens,
       sent: fixed + leastMessageTokens(messages),
       added: leastMessageTokens(messages.slice(newest)) + (newest === 0 ? fixed : 0),
+      ...(this.#lastCount && { before: this.#lastCount }),
     }
+    this.#lastCount = { counted: prompt.counted, sent: prompt.sent }
     if (!isSuspicious(prompt)) return null
     const served = (await run.request.windows?.ask(run.endpoint)) ?? null
     const tokens = truncatedTo(prompt, served)
@@ -211,7 +224,7 @@ export class ContextWindow {
     return true
   }
 
-  /** Shortens tool results for a window whose server would drop a part of the prompt silently. */
+  /** Shortens tool results for a small window, because its server may drop a part of the prompt silently. */
   #fit(): void {
     const window = this.tokens()
     if (window === 0 || window > SMALL_WINDOW || this.#nextPromptTokens() <= window) return
@@ -248,7 +261,7 @@ export class ContextWindow {
       settings: compression.settings,
       threshold: threshold * scale,
       minGain: minGain * scale,
-      ...(this.#isTailTooLong() && { minTail: 1 }),
+      ...(this.#isTailTooLong(threshold) && { minTail: 1 }),
     })
     if (!plan) return false
     run.emit({ type: 'compressing', tokens: before })
@@ -271,11 +284,10 @@ export class ContextWindow {
     }
   }
 
-  /** True when the messages a compaction usually keeps do not fit into the window themselves. */
-  #isTailTooLong(): boolean {
-    const window = this.tokens()
+  /** True when the messages a compaction usually keeps would soon reach the threshold again. */
+  #isTailTooLong(threshold: number): boolean {
     const tail = this.#tokensOf(this.#run.messages.slice(-MIN_TAIL))
-    return window > 0 && this.#fixed() + tail > window * SAFE_SHARE
+    return tail > (threshold - this.#fixed()) * MAX_TAIL_SHARE
   }
 
   #apply(compressed: Compressed, before: number): void {
@@ -310,8 +322,9 @@ export class ContextWindow {
     const smaller =
       known > 0 && tokens < known ? nextSmallerWindow(Math.min(known, tokens * 1.2)) : known
     const window = reported > 0 && (known === 0 || reported <= known) ? reported : smaller
-    // A rejection without a message may have another cause, which later turns must not suffer from.
-    if (window > 0 && window !== known) this.#learn(window, !failure.isBodyEmpty)
+    // A guess about a short prompt, or a rejection without a message, may be wrong: later turns must not suffer from it.
+    const isKept = reported > 0 || (tokens > MIN_GUESS_TOKENS && !failure.isBodyEmpty)
+    if (window > 0 && window !== known) this.#learn(window, isKept)
     return window
   }
 

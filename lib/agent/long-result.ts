@@ -1,21 +1,21 @@
 /** Truncates long tool results: head, tail, and the path of the full text. */
 import { isObjectOrArray } from '../base/json.ts'
 import type { ToolResult } from './types.ts'
+import { SMALL_WINDOW } from './window-services.ts'
 
 const MAX_RESULT_CHARS = 100_000
 /** Total for all results of one message. */
 const MAX_BATCH_CHARS = 200_000
-/** In a small window, one result may take about a quarter of it, and all results of a message half of it. */
-const RESULT_CHARS_PER_TOKEN = 1
-const BATCH_CHARS_PER_TOKEN = 2
+/** A result may take about a quarter of the window, an eighth of a small one, and all results of a message twice that. */
+const CHARS_PER_TOKEN = 4
+const RESULT_SHARE = 0.25
+const SMALL_WINDOW_RESULT_SHARE = 0.125
 
 /** Characters of one tool result, and of all results of one message, for a window in tokens; 0: unknown. */
 export const resultLimits = (windowTokens: number): { one: number; batch: number } => {
-  const window = windowTokens || Number.POSITIVE_INFINITY
-  return {
-    one: Math.min(MAX_RESULT_CHARS, window * RESULT_CHARS_PER_TOKEN),
-    batch: Math.min(MAX_BATCH_CHARS, window * BATCH_CHARS_PER_TOKEN),
-  }
+  const share = windowTokens > SMALL_WINDOW ? RESULT_SHARE : SMALL_WINDOW_RESULT_SHARE
+  const chars = windowTokens * CHARS_PER_TOKEN * share || Number.POSITIVE_INFINITY
+  return { one: Math.min(MAX_RESULT_CHARS, chars), batch: Math.min(MAX_BATCH_CHARS, chars * 2) }
 }
 /** What remains of an offloaded result. */
 const PREVIEW_CHARS = 1_500

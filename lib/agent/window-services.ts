@@ -10,6 +10,9 @@ export type EndpointWindow = {
   ollamaContext?: number
 }
 
+/** Tokens. Windows up to this are small: prompts, results, and the work itself compete for them. */
+export const SMALL_WINDOW = 32_768
+
 /** Programs that serve models; `openai` is any other with a compatible API, such as vLLM and SGLang. */
 export type ServerKind = 'ollama' | 'lmstudio' | 'llamacpp' | 'openai'
 

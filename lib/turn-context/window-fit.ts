@@ -40,7 +40,7 @@ export type Fitted = Given &
     endpoint: ModelEndpoint
   }
 
-/** Share of the window that prompt and tools may take: conversations are compacted at half of it, and need most of that. */
+/** Share of the window that prompt and tools may take; the work needs the rest. */
 const FIXED_SHARE = 0.25
 /** A window that shrank below this share of the kept one needs another decision, as does one that grew. */
 const SAME_SHARE = 0.75

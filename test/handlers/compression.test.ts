@@ -308,7 +308,7 @@ test('an overflow compacts the conversation and repeats the call', async context
   assert.ok(types(seen).includes('compressed'), types(seen).join(' '))
   const usage = usageOf(seen)
   assert.is(usage.context_length, 16_384)
-  assert.is(usage.threshold_tokens, 8_192)
+  assert.is(usage.threshold_tokens, 12_288)
   assert.is((await chat.messages(id)).length, 10)
 })
 

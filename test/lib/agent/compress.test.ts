@@ -136,6 +136,8 @@ test('thresholds: the configured value applies, above 1 in tokens, capped to lea
     thresholdOf({ ...settings, ...more }, { contextLength, model })
   assert.is(of({ enabled: false }), 0)
   assert.is(of({}, 0), 0, 'unknown window')
+  assert.is(of({ threshold: undefined }), 7_500, 'small windows')
+  assert.is(of({ threshold: undefined }, 100_000), 50_000)
   assert.is(of({}), 5_000)
   assert.is(of({ threshold: 0.3 }), 3_000)
   assert.is(of({ threshold: 1 }), 9_500)

@@ -147,6 +147,27 @@ const COUNTS: [name: string, count: Parameters<typeof truncatedTo>[0], found: nu
     4_096,
   ],
   ['whole messages were dropped', { counted: 3_700, cached: 0, sent: 200_000, added: 100 }, 4_096],
+  [
+    'the same count for more',
+    {
+      counted: 8_192,
+      cached: 0,
+      sent: 10_000,
+      added: 900,
+      before: { counted: 8_192, sent: 9_100 },
+    },
+    8_192,
+  ],
+  [
+    'the same count for as much',
+    { counted: 8_192, cached: 0, sent: 10_000, added: 90, before: { counted: 8_192, sent: 9_910 } },
+    0,
+  ],
+  [
+    'a constant that is no window',
+    { counted: 5_000, cached: 0, sent: 9_000, added: 900, before: { counted: 5_000, sent: 7_000 } },
+    0,
+  ],
   ['an odd window', { counted: 5_000, cached: 0, sent: 200_000, added: 100 }, 5_000],
   ['another tokenizer', { counted: 20_000, cached: 0, sent: 40_000, added: 100 }, 0],
   ['cached tokens are reported', { counted: 4_096, cached: 190_000, sent: 200_000, added: 100 }, 0],
@@ -208,7 +229,7 @@ test('results take a share of the window, and no more than fits in the end', asy
   const { outcome, messages } = await run(provider, requestOf(8_192, { tools: SMALL }))
   assert.is(outcome.status, 'finished')
   const results = messages.filter(({ role }) => role === 'tool')
-  assert.ok(results.every(({ content }) => String(content).length <= 8_192))
+  assert.ok(results.every(({ content }) => String(content).length <= 4_096))
   for (const { messages: sent } of received)
     assert.ok(JSON.stringify(sent).length / 4 < 8_192, 'every prompt fits')
 })
@@ -216,18 +237,26 @@ test('results take a share of the window, and no more than fits in the end', asy
 test('limits of results: general ones for large and unknown windows', () => {
   assert.equal(resultLimits(0), { one: 100_000, batch: 200_000 })
   assert.equal(resultLimits(200_000), { one: 100_000, batch: 200_000 })
-  assert.equal(resultLimits(8_192), { one: 8_192, batch: 16_384 })
+  assert.equal(resultLimits(65_536), { one: 65_536, batch: 131_072 })
+  assert.equal(resultLimits(8_192), { one: 4_096, batch: 8_192 })
+})
+
+test('an overflow of a short prompt teaches nothing for later turns', async () => {
+  const { windows, learned } = windowsOf()
+  const guess = new ProviderFailure('context_overflow', 'too long', { status: 400 })
+  const { outcome } = await run(scripted([guess]).provider, requestOf(60_000, { windows }))
+  assert.equal([outcome.failure?.type, learned], ['context_overflow', []])
 })
 
 test('a window that was learned too small grows with what the server counts', async () => {
   const guess = new ProviderFailure('context_overflow', 'too long', { status: 400 })
   const { windows, learned } = windowsOf()
-  await run(
-    scripted([guess], answer('done', usage(45_000))).provider,
-    requestOf(60_000, { windows, history: longHistory().slice(14) }),
+  const { outcome } = await run(
+    scripted([guess], answer('done', usage(100_000))).provider,
+    requestOf(200_000, { windows, history: longHistory().slice(14) }),
   )
-  assert.ok(learned[0]! < 60_000)
-  assert.is(learned.at(-1), 65_536)
+  assert.is(outcome.status, 'finished')
+  assert.equal(learned, [65_536, 131_072])
 })
 
 test.run()
