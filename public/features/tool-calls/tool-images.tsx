@@ -2,7 +2,10 @@
 import { useState } from 'preact/hooks'
 import type { StoredImage } from '../../../lib/schema/image.ts'
 import { visibleName } from '../../../lib/base/visible.ts'
-import { t } from '../../strings/t.ts'
+import { translator } from '../../strings/t.ts'
+
+/** Loaded with the images. */
+const t = translator({ 'tool.images': 'Images of the result' })
 
 const MAX_WIDTH = 220
 const MAX_HEIGHT = 120

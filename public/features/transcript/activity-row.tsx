@@ -4,7 +4,6 @@ import { Markdown } from '../../markdown/markdown.tsx'
 import { ActivityLine } from './activity.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { RunningOutput, ToolCard } from '../tool-calls/tool-card.tsx'
-import { ToolImages } from '../tool-calls/tool-images.tsx'
 import { looksFailed } from '../tool-calls/tool-result.ts'
 import { parseArgs, describeToolCall } from '../tool-calls/describe-tool-call.ts'
 import { t } from '../../strings/t.ts'
@@ -14,6 +13,11 @@ import type { ActivityRow, ReasoningStep, Step, ToolStep } from './rows.ts'
 import { usePerFrame, useTranscript } from './transcript-context.ts'
 
 const Subagents = lazy(async () => (await import('../queue/lazy-queue.ts')).Subagents, true)
+
+const ToolImages = lazy(
+  async () => (await import('../tool-calls/tool-images.tsx')).ToolImages,
+  true,
+)
 
 const isTool = (step: Step): step is ToolStep => step.kind === 'tool'
 
@@ -103,7 +107,9 @@ function Tool({ rowKey, step }: { rowKey: string; step: ToolStep }) {
       duration={step.finished?.duration ?? null}
       isError={step.finished?.isError ?? false}
       running={<Running tid={step.tid} />}
-      images={<ToolImages session={chat.value.sessionId} images={result?._images ?? []} />}
+      images={
+        result?._images && <ToolImages session={chat.value.sessionId} images={result._images} />
+      }
       {...(step.name === 'delegate_task' && {
         body: (
           <div class="tool-body">

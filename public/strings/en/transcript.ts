@@ -55,7 +55,6 @@ export const enTranscript = {
   'tool.background': 'In the background',
   'tool.arguments': 'Arguments',
   'tool.output': 'Output',
-  'tool.images': 'Images of the result',
   'tool.empty': 'No output',
   'tool.lines': { one: 'Show all {count} line', other: 'Show all {count} lines' },
   'tool.fetch': 'Load full output ({count} characters)',
