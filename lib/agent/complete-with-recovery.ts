@@ -47,12 +47,12 @@ export const completeWithRecovery = async (
         continue
       }
       first ??= failure
-      const { endpoint } = run
-      const recovery = await run.request.recover?.(failure, endpoint)
+      const recovery = await run.request.recover?.(failure, run.chosenEndpoint)
       // Report why the chosen model failed; a fallback's failure matters only when the prompt is too long for it.
       if (!recovery) throw isTooLong ? failure : first
       if (run.signal.aborted) throw run.signal.reason
       voidPartial(run, messageId, error)
+      run.chosenEndpoint = recovery.endpoint
       run.endpoint = await withRealWindow(run, recovery.endpoint)
       run.meter.setEndpoint(run.endpoint)
       const { kind, message } = recovery
@@ -83,7 +83,7 @@ const completeOnce = async (run: Run, messageId: string, withTools: boolean): Pr
     random: run.random,
     notice: text => emitNoticeOnce(run, text),
     maxAttempts: request.maxAttempts,
-    attemptLimit: failure => request.attemptLimit?.(failure, endpoint),
+    attemptLimit: failure => request.attemptLimit?.(failure, run.chosenEndpoint),
     maxRetryWaitMs: request.maxRetryWaitMs,
     onRetryWait: request.onRetryWait,
   })

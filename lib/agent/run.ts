@@ -43,6 +43,8 @@ export const createRun = (
     now: request.now ?? Date.now,
     /** The endpoint in use. A recovery replaces it for the rest of the turn. */
     endpoint: request.endpoint,
+    /** The same as `recover` returned it, by which it knows what was tried; `endpoint` is a copy when its window differs. */
+    chosenEndpoint: request.endpoint,
     /** The endpoint that completed the last call. */
     verifiedEndpoint: null as ModelEndpoint | null,
     messages: repairHistory(request.history),

@@ -281,11 +281,13 @@ test('when all endpoints fail, each is tried once and the first failure is repor
 })
 
 test('does not fall back for a conversation that is too long', async context => {
-  const [one, two] = context.servers
-  configure(context, fallbacks('two'))
+  const [, two, three] = context.servers
+  // The window that is learned belongs to a model that no other test uses.
+  const model = { provider: 'custom:three', default: 'small-model' }
+  configure(context, { model, ...fallbacks('two') })
   // Attempts to shorten it are rejected as well.
   const tooLong = refuse(400, 'This model’s maximum context length is 10 tokens')
-  one?.push(...Array.from({ length: 20 }, () => tooLong))
+  three?.push(...Array.from({ length: 20 }, () => tooLong))
   const { error, warnings } = await turn(context)
   assert.is(error?.type, 'context_overflow')
   assert.is(warnings.filter(({ type }) => type === 'fallback').length, 0)

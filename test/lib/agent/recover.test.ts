@@ -40,6 +40,27 @@ test('without a fallback, a busy provider gets six attempts', async () => {
   assert.is(waits.length, 5)
 })
 
+test('`recover` gets back the endpoint it returned, although its window was corrected', async () => {
+  const denied = () => new ProviderFailure('auth_mismatch', 'no')
+  const { provider, received } = scripted([denied()], [denied()], [denied()])
+  const chain = [to('b'), to('c')]
+  const failed: ModelEndpoint[] = []
+  const { outcome } = await run(provider, {
+    windows: {
+      ask: async () => null,
+      apply: given => ({ ...given, contextLength: 500 }),
+      learn: () => undefined,
+    },
+    recover: async (_, endpoint) => {
+      failed.push(endpoint)
+      return chain[failed.length - 1] ?? null
+    },
+  })
+  assert.is(outcome.failure?.type, 'auth_mismatch')
+  assert.ok(failed[1] === chain[0]?.endpoint && failed[2] === chain[1]?.endpoint)
+  assert.is(received[1]?.endpoint.contextLength, 500)
+})
+
 test('with a fallback, makes only the attempts that are worthwhile', async () => {
   for (const attempts of [1, 2]) {
     const script = Array.from({ length: attempts }, () => [limited()])
