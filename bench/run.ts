@@ -1,4 +1,4 @@
-/** `npm run bench [section …] [--full]`: measures the built file and prints the table. Sections: serving, sessions, streams, engine, page. */
+/** `npm run bench [section …] [--full]`: measures the built file and prints the table. Sections: serving, sessions, streams, engine, search, page. */
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { cpus, tmpdir } from 'node:os'
@@ -8,6 +8,7 @@ import { type Bench, createBench } from './_bench.ts'
 import { formatTable } from './_table.ts'
 import { measureEngine } from './engine.ts'
 import { measurePage } from './page.ts'
+import { measureSearch } from './search.ts'
 import { measureServing } from './serving.ts'
 import { measureSessions } from './sessions.ts'
 import { measureStreams } from './streams.ts'
@@ -17,6 +18,7 @@ const SECTIONS: Readonly<Record<string, (bench: Bench) => Promise<void>>> = {
   sessions: measureSessions,
   streams: measureStreams,
   engine: measureEngine,
+  search: measureSearch,
   page: measurePage,
 }
 

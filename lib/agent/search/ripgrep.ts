@@ -9,7 +9,7 @@ import { type LinePlaces, NOT_TEXT_HEADS } from './worker.ts'
 export type Ripgrep = { path: string; version: string; from: 'package' | 'PATH' }
 
 /** The oldest version that the tests were run with. */
-export const OLDEST: readonly [number, number] = [13, 0]
+export const OLDEST: readonly [number, number] = [14, 0]
 const VERSION_MS = 2_000
 
 const PROGRAM = process.platform === 'win32' ? 'rg.exe' : 'rg'

@@ -214,10 +214,10 @@ export const searchWorker = (): void => {
       for (let margin = MARGIN; ; margin *= 8) {
         load(Math.max(0, offset - margin), Math.min(size, offset + margin))
         at = offset - start
-        first = behindLine(block, at, context + 1)
         begin = behindLine(block, at, 1)
         end = endOfLine(block, at, 1)
-        last = endOfLine(block, at, context + 1)
+        first = context === 0 ? begin : behindLine(block, at, context + 1)
+        last = context === 0 ? end : endOfLine(block, at, context + 1)
         const isWhole =
           (first > 0 || start === 0) && (last < block.length || start + block.length >= size)
         if (isWhole || margin > MAX_LINE_BYTES) break

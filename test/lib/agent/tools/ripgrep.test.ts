@@ -53,7 +53,7 @@ test('rejects a missing, old, broken, or silent program on the path', async () =
   assert.is(await findRipgrep(join(bench.root, 'none'), NO_PACKAGE), null)
   assert.is(await findRipgrep('.:bin', NO_PACKAGE), null)
   for (const text of [
-    'echo ripgrep 12.9.9',
+    'echo ripgrep 13.0.0',
     'echo ripgrep 15.0.0; exit 1',
     'echo hello',
     'exec sleep 60',
