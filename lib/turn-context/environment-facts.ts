@@ -18,6 +18,12 @@ const distribution = (): string =>
 const shellOf = (path: string): string =>
   path.split(delimiter).some(dir => existsSync(join(dir, 'bash'))) ? 'bash' : 'sh'
 
+/** Anyone may choose a file name or a commit subject: one that gives instructions is left out with its line. */
+const withoutThreat = (line: string): string => {
+  const threat = findThreat(line)
+  return threat ? `${line.slice(0, line.indexOf(':'))}: left out, it contains ${threat}.` : line
+}
+
 /** The lines of the prompt's environment section. Never throws for the contents of the disk. */
 export const environmentFacts = async (workspace: string, scope: ReadScope): Promise<string> => {
   const { PATH = '', HOME = '' } = scope.env
@@ -31,10 +37,5 @@ export const environmentFacts = async (workspace: string, scope: ReadScope): Pro
     ...projectFacts({ root: repository, isHidden }, root),
     ...(await gitFacts(repository, { path: PATH, userHome: HOME })),
   ]
-  // Anyone may choose a file name or a commit subject.
-  const threat = findThreat(lines.join('\n'))
-  return [
-    machine,
-    ...(threat ? [`- The workspace is not described: a name in it contains ${threat}.`] : lines),
-  ].join('\n')
+  return [machine, ...lines.map(withoutThreat)].join('\n')
 }

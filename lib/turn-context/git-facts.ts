@@ -9,7 +9,7 @@ const TIMEOUT_MS = 400
 const MAX_FILES = 8
 const COMMITS = 5
 const MAX_SUBJECT_CHARS = 72
-const MAX_NAME_CHARS = 80
+const MAX_NAME_CHARS = 60
 const MAX_BYTES = 1024 * 1024
 
 export const clip = (text: string, max: number): string => {
