@@ -124,6 +124,8 @@ export type RunOptions = {
   input?: string | Uint8Array
   /** More on standard output stops the program. 16 MiB by default. */
   maxBytes?: number
+  /** Its exit is the end: background children, which may hold its output open, are killed. */
+  killsChildren?: boolean
 }
 
 export type RunResult = {
@@ -146,7 +148,7 @@ const MAX_CHARS = 4_000
 export const run = (
   file: string,
   args: readonly string[],
-  { cwd, env, timeoutMs, signal, input, maxBytes = MAX_BYTES }: RunOptions,
+  { cwd, env, timeoutMs, signal, input, maxBytes = MAX_BYTES, killsChildren }: RunOptions,
 ): Promise<RunResult> =>
   new Promise((resolve, reject) => {
     const child = spawnGroup(file, args, { cwd, env, stdio: ['pipe', 'pipe', 'pipe'] })
@@ -186,6 +188,7 @@ export const run = (
       release()
       reject(error)
     })
+    if (killsChildren) child.once('exit', () => killGroup(child, 'SIGKILL'))
     child.once('close', code => {
       release()
       resolve({ code, stdout: Buffer.concat(chunks), stderr, tail, stopped })

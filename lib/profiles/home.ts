@@ -10,7 +10,7 @@ import { parseEnv } from './env-format.ts'
 import { type ProfileConfig, parseProfileConfig } from './config.ts'
 import type { ConfigProblem } from './config-schema-helpers.ts'
 import { expandVariables } from './expand-variables.ts'
-import { createInitFiles } from './init-files.ts'
+import { createInitFiles, initFilePaths } from './init-files.ts'
 import { withToolDirectories } from './tool-directories.ts'
 
 type Variables = Readonly<Record<string, string>>
@@ -225,7 +225,9 @@ export const openHome = (given: {
     },
     async sourceInitFiles() {
       const config = home.settings().terminal
-      return initFiles.refresh(config, childEnvironment({ env: env(), config, extra: {}, dir }))
+      // HOME of the user, not of `home_mode: profile`: these paths are also what needs approval to be changed.
+      const files = initFilePaths(config, env().HOME)
+      return initFiles.refresh(files, childEnvironment({ env: env(), config, extra: {}, dir }))
     },
   }
   const shownDotenv = (): Variables => variables().value ?? NO_VARIABLES

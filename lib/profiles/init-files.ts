@@ -62,7 +62,7 @@ const stampOf = (path: string): string | null => {
 const SCRIPT = `exec 3>&1 1>/dev/null
 for __init_file in "$@"; do
   printf '%s\\0' "$__init_file" >&3
-  . "$__init_file"
+  . "$__init_file" 3>&-
   set +eu
 done
 printf '\\0' >&3
@@ -110,9 +110,9 @@ const toSourced = ({ code, stdout, stderr, stopped }: RunResult, env: Variables)
 const source = async (files: readonly string[], env: Variables): Promise<Sourced> => {
   if (files.length === 0) return NOTHING
   const args = ['--noprofile', '--norc', '-c', SCRIPT, 'bash', ...files]
-  const options = { cwd: env.HOME || '/', env, timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES }
+  const options = { env, timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES, killsChildren: true }
   try {
-    return toSourced(await run('bash', args, options), env)
+    return toSourced(await run('bash', args, { cwd: env.HOME || '/', ...options }), env)
   } catch (error) {
     return failed(messageOf(error))
   }
@@ -126,8 +126,8 @@ export const createInitFiles = () => {
     /** Of the last `refresh`. */
     changes: (): VariableChanges => changes,
     /** Sources the files if they, or `env`, have changed. Resolves to what is wrong with them, or null. */
-    async refresh(settings: InitFileSettings, env: Variables): Promise<string | null> {
-      const stamped = initFilePaths(settings, env.HOME).flatMap(path => {
+    async refresh(files: readonly string[], env: Variables): Promise<string | null> {
+      const stamped = files.flatMap(path => {
         const stamp = stampOf(path)
         return stamp === null ? [] : [{ path, stamp }]
       })

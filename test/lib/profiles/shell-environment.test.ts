@@ -72,6 +72,28 @@ test('a file that hangs is stopped with what it started, and not tried again bef
   assert.ok(performance.now() - started < 1_000)
 })
 
+test('background programs and descriptors of a file are no problem', async ({ base, user }) => {
+  const home = open(base, INIT)
+  const started = performance.now()
+  for (const text of ['export OK=1; sleep 60 &', 'export OK=2; exec 3>/dev/null']) {
+    write(join(user, 'init.sh'), `${text}\n`)
+    assert.is(await home.sourceInitFiles(), null, text)
+    assert.match(text, `OK=${home.childEnv().OK}`)
+  }
+  assert.ok(performance.now() - started < 4_000)
+})
+
+test('the directory of `~` is that of the user when a profile has its own HOME', async ({
+  base,
+  user,
+}) => {
+  write(join(base, 'agent/home/init.sh'), 'export WHOSE=profile')
+  write(join(user, 'init.sh'), 'export WHOSE=user')
+  const home = open(base, `${INIT}  home_mode: profile\n`)
+  assert.is(await home.sourceInitFiles(), null)
+  assert.equal([home.childEnv().WHOSE, home.childEnv().HOME], ['user', join(base, 'agent/home')])
+})
+
 test('init files set, change, and unset variables; who the user is, our own names, and secrets stay', async ({
   base,
   user,
