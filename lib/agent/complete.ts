@@ -26,7 +26,7 @@ export type Reply = {
   reasoning: string
   refusal: string
   calls: RawCall[]
-  /** What the provider wants back with this message; see `Carry`. */
+  /** What the provider wants back with this message; see `ProviderState`. */
   providerState: unknown[]
 }
 
