@@ -13,16 +13,16 @@ const ABOUT_IMAGES = /image|vision|multi-?modal|modalit|mmproj|pixel/i
 const UNSUPPORTED = [
   /(?:image|vision|multi-?modal|picture)[^.]{0,60}(?:not (?:supported|enabled|available|allowed)|n.t supported|unsupported|only supported by)/i,
   /(?:not|n.t|cannot|found that) (?:support|accept)[^.]{0,60}(?:image|vision|multi-?modal|picture)/i,
-  /not a (?:multi-?modal|vision)|mmproj|missing data required for image/i,
+  /unsupported (?:image|vision) input|not a (?:multi-?modal|vision)|mmproj|missing data required for image/i,
   // Servers that know only text: serde, llama.cpp, pydantic, z.ai.
   /unknown variant .{0,3}image|unsupported content part|input tag .{0,3}image/i,
   /input should be .{0,3}text\b|content\.type\b.{0,60}text/i,
   /content\W{0,4}(?:must be|should be|:? input should be|expected)(?: a)?(?: valid)? string/i,
 ]
 
-/** This image is the problem: its size, its format, its data. */
+/** One image is the problem: its size, its format, its data. */
 const ONE_IMAGE =
-  /image[ _-]?(?:format|type|mime|media|size|dimension|data)|media.?type|dimension|exceeds|too (?:large|big|small)|could not process|unable to (?:process|decode)|decode|corrupt|valid image|base64/i
+  /image[ _-]?(?:format|type|mime|media|size|dimension|data|parse)|media.?type|content-type|dimension|exceeds|too (?:large|big|small)|could not process|unable to (?:process|decode)|failed to load|decode|corrupt|valid image|unsupported image(?! input)|base64/i
 
 const MANY = [
   /at most (\d+) images?\b|at most (\d+) image\(s\)/i,
@@ -41,7 +41,7 @@ const MIN_BYTES = 256 * 1024
 /** Servers that accept images from the user only. */
 const IN_RESULTS = /tool_result|function_call_output|\boutput\b|role \W?tool|tool messages?/i
 
-/** Single images that are left out for one call before all are. */
+/** Images that are left out one by one before all are. Earlier ones were accepted before, so the newest is the likely one. */
 const MAX_SINGLE = 3
 
 const countIn = (message: string): number | null => {
@@ -74,20 +74,19 @@ export const imageObjection = (
   const isTooLarge = status === 413 || TOO_LARGE.test(message)
   if (isTooLarge && !TOKENS.test(message) && sent.bytes > MIN_BYTES)
     return learn(`image bytes ${Math.floor(sent.bytes / 2)}`)
-  const isPlainText = UNSUPPORTED.some(pattern => pattern.test(message))
-  if (!isPlainText && !ABOUT_IMAGES.test(message) && !IN_RESULTS.test(message)) return null
+  const isUnsupported = UNSUPPORTED.some(pattern => pattern.test(message))
+  if (!isUnsupported && !ABOUT_IMAGES.test(message) && !IN_RESULTS.test(message)) return null
   const most = countIn(message)
   if (most !== null && most < sent.stored.length)
     return learn(most === 0 ? 'no images' : `images ${most}`)
   if (inResults && sent.isInResults && !known.has('images apart') && IN_RESULTS.test(message))
     return learn('images apart')
+  const isOne = ONE_IMAGE.test(message)
+  if (isUnsupported && !isOne) return learn('no images')
   const newest = sent.stored.at(-1)
-  const isOne = newest !== undefined && attempts < MAX_SINGLE
-  if (isPlainText && !ONE_IMAGE.test(message)) return learn('no images')
-  if (isOne && ABOUT_IMAGES.test(message)) return learn(`without ${newest.file}`)
-  return ABOUT_IMAGES.test(message)
-    ? { quirk: 'no images', scope: isPlainText ? 'endpoint' : 'call' }
-    : null
+  if (isOne && newest && attempts < MAX_SINGLE) return learn(`without ${newest.file}`)
+  // The message may mention images for another reason: nothing is concluded for later calls.
+  return ABOUT_IMAGES.test(message) ? { quirk: 'no images', scope: 'call' } : null
 }
 
 /** A sentence for the user about images that are left out because of a rejection; null when there are none. */

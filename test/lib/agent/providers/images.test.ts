@@ -208,6 +208,7 @@ const UNSUPPORTED: readonly [status: number, message: string][] = [
   [422, "body.messages.0.content.0.type: Input should be 'text'"],
   [400, 'messages.1.content must be a string'],
   [400, 'Image input modality is not enabled for models/x'],
+  [400, 'unsupported image input'],
   [400, 'Model does not support images. Please use a model that does.'],
   [400, "This model doesn't support the image content block that you provided."],
   [
@@ -252,6 +253,7 @@ const ONE: readonly [status: number, message: string][] = [
     'You uploaded an unsupported image. Please make sure your image has of one the following formats',
   ],
   [415, 'Unsupported image format'],
+  [400, 'Failed to load image or audio file'],
 ]
 
 for (const [status, message] of ONE)
@@ -380,6 +382,17 @@ test('other errors are not blamed on images', async () => {
       for (const body of bodies) assert.is(imagesIn(body).length, 3, message)
     })
 })
+
+test('an error that mentions images for another reason is tried without them once, and reported', () =>
+  withFormat(chat, async ask => {
+    const odd = rejected(400, "Invalid 'tools[0].function.name': 'make image'")
+    const failed = await ask(BATCH, [odd, odd]).then(
+      () => '',
+      error => String(error),
+    )
+    assert.match(failed, 'make image')
+    assert.equal(imagesIn((await ask(BATCH)).bodies[0]), [RED, BLUE, GREEN].map(dataOf))
+  }))
 
 test('without images in the request, an error about images is reported', () =>
   withFormat(chat, async ask => {
