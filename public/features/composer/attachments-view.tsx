@@ -1,101 +1,24 @@
-/** Attachment chips of the composer, and picking, dropping and pasting files. */
-import { visibleName } from '../../../lib/base/visible.ts'
+/** Attachments of the composer: picking, dropping and pasting files. */
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { urlOf } from '../../api.ts'
-import { formatBytes, kindOf, nameOf } from '../workspace/file-kind.ts'
 import { IconButton } from '../../parts/button.tsx'
 import { Icon } from '../../parts/icon.tsx'
+import { lazy } from '../../parts/lazy.tsx'
 import type { App } from '../../app.ts'
-import { type Attachment, type DroppedFolder, MAX_UPLOAD_BYTES } from './attachments.ts'
+import { type DroppedFolder, MAX_UPLOAD_BYTES } from './attachments.ts'
 import { t } from '../../strings/t.ts'
 import { useApp } from '../shell/context.ts'
 import { useComposer, useShell } from '../../contexts.ts'
 
-/** Falls back to a file icon when the image can't be shown. */
-const Thumb = ({ src }: { src: string | null }) => {
-  const [broken, setBroken] = useState(false)
-  if (!src || broken) return <Icon name="file" size={14} />
-  return <img class="file-thumb" src={src} alt="" onError={() => setBroken(true)} />
-}
-
-const Chip = ({ path }: { path: string }) => {
-  const { attachments, composer } = useComposer()
-  const { base } = useShell()
-  const known = attachments.arrived.value.get(path)
-  const isPicture = kindOf(path) === 'image' && composer.sessionId.value !== ''
-  const query = { session_id: composer.sessionId.value, path }
-  const src = known?.picture ?? (isPicture ? urlOf(base, 'api/file/raw', query) : null)
-  return (
-    <li class="file" title={visibleName(path)}>
-      <Thumb src={src} />
-      <bdi class="file-name">{visibleName(nameOf(path))}</bdi>
-      {known && <span class="file-size">{formatBytes(known.sizeBytes)}</span>}
-      <IconButton
-        icon="close"
-        size={12}
-        label={t('composer.remove', { name: path })}
-        onClick={() => composer.removeFile(path)}
-      />
-    </li>
-  )
-}
-
-const Sending = ({ attachment }: { attachment: Attachment }) => {
-  const { attachments } = useComposer()
-  const { id, file, sentBytes, state, error, picture, folder } = attachment
-  const { name } = file
-  const size = folder?.sizeBytes ?? file.size
-  const failed = state === 'failed'
-  const percent = size > 0 ? Math.floor((100 * sentBytes) / size) : 100
-  return (
-    <li class={failed ? 'file file-failed' : 'file'} title={visibleName(name)}>
-      <Thumb src={picture} />
-      <bdi class="file-name">{visibleName(name)}</bdi>
-      <span class="file-size">{failed ? error : formatBytes(size)}</span>
-      {failed ? (
-        <span class="sr-only" role="alert">
-          {t('attach.failed', { name, reason: error })}
-        </span>
-      ) : (
-        <progress
-          class="file-progress"
-          max={100}
-          value={percent}
-          aria-label={t('attach.uploading', { name, percent })}
-        />
-      )}
-      {attachments.canRetry(attachment) && (
-        <IconButton
-          icon="refresh"
-          size={12}
-          label={t('attach.retry', { name })}
-          onClick={() => attachments.retry(id)}
-        />
-      )}
-      <IconButton
-        icon="close"
-        size={12}
-        label={t('composer.remove', { name })}
-        onClick={() => attachments.remove(id)}
-      />
-    </li>
-  )
-}
+const AttachmentList = lazy(
+  async () => (await import('./attachment-list.tsx')).AttachmentList,
+  true,
+  false,
+)
 
 export const AttachmentChips = () => {
   const { composer, attachments } = useComposer()
-  const sending = attachments.list.value
-  if (composer.files.value.length === 0 && sending.length === 0) return null
-  return (
-    <ul class="files" aria-label={t('composer.attached')}>
-      {composer.files.value.map(path => (
-        <Chip key={path} path={path} />
-      ))}
-      {sending.map(attachment => (
-        <Sending key={attachment.id} attachment={attachment} />
-      ))}
-    </ul>
-  )
+  const isEmpty = composer.files.value.length === 0 && attachments.list.value.length === 0
+  return isEmpty ? null : <AttachmentList />
 }
 
 /** Offers to attach a long pasted text as a file. */

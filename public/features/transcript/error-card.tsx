@@ -1,8 +1,8 @@
 /** Error card: a title by cause, the provider's message, and the action that helps. */
 import type { ComponentChild } from 'preact'
 import type { FailureType } from '../../../lib/schema/event.ts'
-import { t } from '../../strings/t.ts'
 import { Icon } from '../../parts/icon.tsx'
+import { t } from './error-strings.ts'
 
 /** The page imports no schema code; the compiler checks that the list is complete. */
 const FAILURE_TYPES: Readonly<Record<FailureType, true>> = {
@@ -43,11 +43,9 @@ export const parseFailure = (content: string): Failure => {
   return { type, message: match[2]!.trim(), hint: match[3]?.trim() ?? '' }
 }
 
-export const toFailure = (error: {
-  type: string
-  message: string
-  hint?: string | undefined
-}): Failure => ({
+type LiveError = { type: string; message: string; hint?: string | undefined }
+
+const toFailure = (error: LiveError): Failure => ({
   type: isFailureType(error.type) ? error.type : 'error',
   message: error.message,
   hint: error.hint ?? '',
@@ -62,7 +60,8 @@ const needsModel = new Set<Failure['type']>([
 ])
 
 export type ErrorCardProps = {
-  failure: Failure
+  /** The error of a live event, or the text of a stored message. */
+  error: LiveError | string
   /** Null for an error that is followed by later messages. */
   onRetry: (() => void) | null
   onSwitchModel: () => void
@@ -74,8 +73,8 @@ export type ErrorCardProps = {
 const needsKey = new Set<Failure['type']>(['quota_exhausted', 'auth_mismatch'])
 
 export function ErrorCard(props: ErrorCardProps) {
-  const { failure, onRetry, onSwitchModel, onAddKey, onCompact } = props
-  const { type, message, hint } = failure
+  const { error, onRetry, onSwitchModel, onAddKey, onCompact } = props
+  const { type, message, hint } = typeof error === 'string' ? parseFailure(error) : toFailure(error)
   const long = message.length > 240 || message.includes('\n')
   let step: ComponentChild = null
   if (onRetry && needsModel.has(type)) {

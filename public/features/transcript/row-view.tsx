@@ -1,5 +1,4 @@
 /** Renders a transcript row by its kind. */
-import { ErrorCard, parseFailure, toFailure } from './error-card.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { t } from '../../strings/t.ts'
 import { lazy } from '../../parts/lazy.tsx'
@@ -11,6 +10,7 @@ import { useTranscript } from './transcript-context.ts'
 import { TextRowView } from './text-row.tsx'
 import { UserRowView } from './user-row.tsx'
 
+const ErrorCard = lazy(async () => (await import('./error-card.tsx')).ErrorCard, true)
 const SummaryRow = lazy(async () => (await import('./summary-row.tsx')).SummaryRow, true)
 
 export function RowView({ row }: { row: Row }) {
@@ -42,10 +42,9 @@ export function RowView({ row }: { row: Row }) {
 function ErrorRow({ row }: { row: Row & { kind: 'error' } }) {
   const { chat, actions } = useTranscript()
   const known = row.last ? chat.value.error : null
-  const failure = known ? toFailure(known) : parseFailure(textOf(row.message))
   return (
     <ErrorCard
-      failure={failure}
+      error={known ?? textOf(row.message)}
       onRetry={row.last ? () => actions.retry(row.message.id) : null}
       onSwitchModel={actions.switchModel}
       onAddKey={actions.addKey}

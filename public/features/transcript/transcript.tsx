@@ -3,7 +3,6 @@ import { computed, signal } from '@preact/signals'
 import type { ReadonlySignal, Signal } from '@preact/signals'
 import { useMemo, useState } from 'preact/hooks'
 import { AnsweredLine } from '../approvals/answered-line.tsx'
-import { ErrorCard, toFailure } from './error-card.tsx'
 import { shownRetryOf } from './pending-retry.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { lazy } from '../../parts/lazy.tsx'
@@ -19,6 +18,7 @@ import { VirtualList } from './virtual-list.tsx'
 /** Loaded when they are needed. */
 const ApprovalCard = lazy(async () => (await import('../approvals/approval-card.tsx')).ApprovalCard)
 const QuestionCard = lazy(async () => (await import('../approvals/question-card.tsx')).QuestionCard)
+const ErrorCard = lazy(async () => (await import('./error-card.tsx')).ErrorCard, true)
 const RetryCard = lazy(async () => (await import('./retry-card.tsx')).RetryCard, true)
 
 export type { TranscriptActions } from './transcript-context.ts'
@@ -199,7 +199,7 @@ function Tail() {
       {retry && <RetryCard retry={retry} onRetryNow={actions.retryNow} onStop={actions.stop} />}
       {error && (
         <ErrorCard
-          failure={toFailure(error)}
+          error={error}
           onRetry={() => actions.retry(parts.last.peek()?.id ?? '')}
           onSwitchModel={actions.switchModel}
           onAddKey={actions.addKey}

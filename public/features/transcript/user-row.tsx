@@ -2,11 +2,14 @@
 import { useState } from 'preact/hooks'
 import type { Message } from '../../../lib/schema/message.ts'
 import { Icon } from '../../parts/icon.tsx'
+import { lazy } from '../../parts/lazy.tsx'
 import { kindOf, nameOf } from '../workspace/file-kind.ts'
 import { withoutFiles } from '../composer/composer.ts'
 import { t } from '../../strings/t.ts'
 import { textOf } from './content.ts'
 import { useTranscript } from './transcript-context.ts'
+
+const UserEditor = lazy(async () => (await import('./user-editor.tsx')).UserEditor, true)
 
 /** Longer messages are collapsed. */
 const isLong = (text: string): boolean => text.length > 1400 || text.split('\n', 18).length > 16
@@ -20,7 +23,7 @@ export function UserRowView({ message }: { message: Message }) {
   const text = named ? withoutFiles(textOf(message)) : textOf(message)
   const long = isLong(text)
   const stored = !message.id.startsWith('sent-')
-  if (editing) return <Editor text={text} id={message.id} onClose={() => setEditing(false)} />
+  if (editing) return <UserEditor text={text} id={message.id} onClose={() => setEditing(false)} />
   return (
     <article class="user" aria-label={t('tx.you')}>
       <div class="user-bubble">
@@ -134,51 +137,4 @@ function FileNames({ names, openFile }: FileNamesProps) {
       ))}
     </ul>
   )
-}
-
-function Editor({ text, id, onClose }: { text: string; id: string; onClose: () => void }) {
-  const { actions } = useTranscript()
-  const [draft, setDraft] = useState(text)
-  const send = () => {
-    if (!draft.trim()) return
-    onClose()
-    actions.edit(id, draft.trim())
-  }
-  const onKey = (event: KeyboardEvent) => {
-    if (event.isComposing) return
-    if (event.key === 'Escape') {
-      event.stopPropagation()
-      onClose()
-    }
-    if (event.key === 'Enter' && (event.metaKey || event.ctrlKey)) send()
-  }
-  return (
-    <div class="user-edit">
-      <textarea
-        ref={focusOnce}
-        aria-label={t('tx.edit.label')}
-        value={draft}
-        rows={Math.min(14, draft.split('\n').length + 1)}
-        onInput={event => setDraft(event.currentTarget.value)}
-        onKeyDown={onKey}
-      />
-      <div class="user-edit-foot">
-        <span>{t('tx.edit.note')}</span>
-        <button type="button" class="ask-button" onClick={onClose}>
-          {t('tx.cancel')}
-        </button>
-        <button type="button" class="ask-button ask-main" disabled={!draft.trim()} onClick={send}>
-          {t('tx.edit.send')}
-        </button>
-      </div>
-    </div>
-  )
-}
-
-/** Focuses the field once, with the caret at the end. */
-const focusOnce = (element: HTMLTextAreaElement | null) => {
-  if (!element || element.dataset.focused) return
-  element.dataset.focused = 'true'
-  element.focus()
-  element.setSelectionRange(element.value.length, element.value.length)
 }

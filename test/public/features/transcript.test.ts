@@ -27,7 +27,9 @@ const { Transcript } = await import('../../../public/features/transcript/transcr
 const { ApprovalCard } = await import('../../../public/features/approvals/approval-card.tsx')
 const { QuestionCard } = await import('../../../public/features/approvals/question-card.tsx')
 const { ToolImages } = await import('../../../public/features/tool-calls/tool-images.tsx')
-const { parseFailure } = await import('../../../public/features/transcript/error-card.tsx')
+const { ErrorCard, parseFailure } = await import(
+  '../../../public/features/transcript/error-card.tsx'
+)
 
 const transcript = suite('transcript')
 
@@ -298,10 +300,7 @@ transcript('images of a tool result are shown in their proportions, from the sto
 transcript('parses approvals and errors for their cards', () => {
   const onAnswer = () => undefined
   const html = [
-    draw({
-      messages: [say('m1', 'user', '<b>x</b>')],
-      error: { type: 'model_not_found', message: 'gpt-0 is unknown' },
-    }),
+    draw({ messages: [say('m1', 'user', '<b>x</b>')] }),
     // They load when something waits, so that the transcript drawn once does not hold them yet.
     renderToString(
       h(ApprovalCard, {
@@ -333,6 +332,15 @@ transcript('parses approvals and errors for their cards', () => {
         onAnswer,
       }),
     ),
+    renderToString(
+      h(ErrorCard, {
+        error: { type: 'model_not_found', message: 'gpt-0 is unknown' },
+        onRetry: actions.stop,
+        onSwitchModel: actions.switchModel,
+        onAddKey: actions.addKey,
+        onCompact: actions.compact,
+      }),
+    ),
   ].join('')
   for (const part of [
     '&lt;b>x',
@@ -343,6 +351,7 @@ transcript('parses approvals and errors for their cards', () => {
     'Deny',
     'Which?',
     'One',
+    'gpt-0 is unknown',
     'Switch model',
   ]) {
     assert.ok(html.includes(part), part)
