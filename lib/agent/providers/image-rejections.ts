@@ -9,10 +9,10 @@ const STATUSES = new Set([undefined, 400, 404, 413, 415, 422, 500, 501])
 
 const ABOUT_IMAGES = /image|vision|multi-?modal|modalit|mmproj|pixel/i
 
-/** The model takes no images at all. */
+/** The model takes no images at all. Within a sentence; model names contain periods. */
 const UNSUPPORTED = [
-  /(?:image|vision|multi-?modal|picture)[^.]{0,60}(?:not (?:supported|enabled|available|allowed)|n.t supported|unsupported|only supported by)/i,
-  /(?:not|n.t|cannot|found that) (?:support|accept)[^.]{0,60}(?:image|vision|multi-?modal|picture)/i,
+  /(?:image|vision|multi-?modal|picture)(?:[^.]|\.(?=\S)){0,60}(?:not (?:supported|enabled|available|allowed)|n.t supported|unsupported|only supported by)/i,
+  /(?:not|n.t|cannot|found that) (?:support|accept)(?:[^.]|\.(?=\S)){0,60}(?:image|vision|multi-?modal|picture)/i,
   /unsupported (?:image|vision) input|not a (?:multi-?modal|vision)|mmproj|missing data required for image/i,
   // Servers that know only text: serde, llama.cpp, pydantic, z.ai.
   /unknown variant .{0,3}image|unsupported content part|input tag .{0,3}image/i,

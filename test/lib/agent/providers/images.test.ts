@@ -209,6 +209,7 @@ const UNSUPPORTED: readonly [status: number, message: string][] = [
   [400, 'messages.1.content must be a string'],
   [400, 'Image input modality is not enabled for models/x'],
   [400, 'unsupported image input'],
+  [400, 'Image inputs of vendor/model-4.1-mini are not supported.'],
   [400, 'Model does not support images. Please use a model that does.'],
   [400, "This model doesn't support the image content block that you provided."],
   [
