@@ -97,6 +97,15 @@ test('offloads results when those of one message are too long together', async (
     scripted([...['a', 'b', 'c'].map((value, n) => use('big', { value }, n))], [text('x')])
       .provider,
     {
+      // In a known window the limits depend on it.
+      endpoint: {
+        provider: 'p',
+        model: 'm',
+        apiMode: 'chat_completions',
+        baseUrl: '',
+        apiKey: null,
+        contextLength: 0,
+      },
       tools: [tool('big', () => ({ content: 'x'.repeat(90_000) }))],
       offload: (callId, whole) => {
         kept.push(callId)
