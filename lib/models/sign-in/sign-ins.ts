@@ -132,8 +132,13 @@ export class SignIns {
     return (
       key !== rejected &&
       !this.#unsaved.has(fingerprint(refreshTokenOf(entry))) &&
-      facts.expiresAtMs > this.#now + (facts.canRenew ? SKEW_MS : 0)
+      (facts.expiresAtMs > this.#now + (facts.canRenew ? SKEW_MS : 0) || this.#isNew(key))
     )
+  }
+
+  /** Just renewed. If it has expired already, this clock is wrong, or its lifetime is short: another one would be no better. */
+  #isNew(key: string): boolean {
+    return this.#now - (this.#renewedAt.get(key) ?? 0) < JUST_RENEWED_MS
   }
 
   #renew(ref: Reference, rejected: string | null): Promise<string | null> {
@@ -202,8 +207,7 @@ export class SignIns {
         throw unauthorized(signInExpired(displayName(provider)))
       return found.key === rejected ? null : found.key
     }
-    if (rejected !== null && this.#now - (this.#renewedAt.get(rejected) ?? 0) < JUST_RENEWED_MS)
-      return null
+    if (rejected !== null && this.#isNew(rejected)) return null
     const failure = this.#failures.get(id)
     if (failure && this.#now < failure.untilMs) return { failed: failure.reason }
     // A full or read-only disk must not be noticed after the old token is spent.

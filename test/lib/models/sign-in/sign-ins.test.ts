@@ -484,6 +484,18 @@ const startChild = ({ dir, issuer }: Context) => {
   return { child, ended: new Promise<string>(done => child.once('close', () => done(out.trim()))) }
 }
 
+test('a clock that is hours ahead does not renew with every call', async context => {
+  keep(context, codex(token(600)))
+  let nowMs = Date.now() + 5 * 3_600_000
+  const signIns = open(context, { nowMs: () => nowMs })
+  const keys = await Promise.all(
+    [1, 2, 3].map(() => signIns.keyFor(endpoint(context, 'first'), false)),
+  )
+  assert.equal([keys.map(issuedIn), context.issuer.requests.length], [[1, 1, 1], 1])
+  nowMs += 61_000
+  assert.is(issuedIn(await signIns.keyFor(endpoint(context, 'first'), false)), 2)
+})
+
 test('two processes renew once', async context => {
   keep(context, codex(token(10)))
   const both = await Promise.all([startChild(context).ended, startChild(context).ended])
