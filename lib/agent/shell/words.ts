@@ -95,8 +95,11 @@ const expandPart = (part: WordPart, quoted: boolean, scope: Scope, depth: number
     case 'Glob':
     case 'ExtendedGlob':
       return expandGlob(part, scope)
-    case 'SingleQuoted':
     case 'AnsiCQuoted':
+      // `$'\x01'` would be taken for our own placeholder.
+      if (part.value.includes(DATA)) scope.reportUnclear()
+      return plain(part.value)
+    case 'SingleQuoted':
       return plain(part.value)
     case 'DoubleQuoted':
     case 'LocaleString': {

@@ -6,7 +6,7 @@
 import { join, relative } from 'node:path'
 import { isInside, realPath } from '../../store/path-within.ts'
 import { isLoadedSetting } from '../shell/environment.ts'
-import { HIDDEN_INDEX } from '../shell/syntax.ts'
+import { DATA, HIDDEN_INDEX } from '../shell/syntax.ts'
 
 type Variables = Readonly<Record<string, string>>
 
@@ -53,8 +53,12 @@ const isLoadedPath = (value: string, before: string): boolean => {
   return added.some(dir => !dir.startsWith('/') || isLoadedSetting('PATH', dir))
 }
 
-/** Values that arithmetic would run (`a[$(…)]`), and values that are not UTF-8, which would come back as others. */
-const isUnsafe = (value: string): boolean => HIDDEN_INDEX.test(value) || value.includes('\uFFFD')
+/**
+ * Values that arithmetic would run (`a[$(…)]`), values with a placeholder of the check, and values that are not UTF-8, which
+ * would come back as others.
+ */
+const isUnsafe = (value: string): boolean =>
+  HIDDEN_INDEX.test(value) || value.includes(DATA) || value.includes('\uFFFD')
 
 const isKept = (name: string, value: string | null, before: string): boolean =>
   value !== null && isUnsafe(value)

@@ -110,11 +110,13 @@ test('a program of the project with the name of another one is read first; ordin
   }
 })
 
-test('a value that is expanded as a prompt, or as an index, needs approval', () => {
+test('a value that is expanded as a prompt or as an index, or spells a placeholder, needs approval', () => {
   for (const command of [
     `X='\\044(rm -rf x)'; echo "\${X@P}"`,
     'read X < f; : "${X@P}"',
     `printf -v Z 'a[\\044(rm -rf x)]'; echo $((Z))`,
+    "echo x > $'\\x01'/foo",
+    "PATH=$'\\x01':$PATH ls",
   ])
     assert.not(runsUnasked(command), command)
   for (const command of ['echo "${X@Q}"', 'printf -v Z "%s [%d]" a 1', "printf -v Z '%s\\n' a"])

@@ -94,8 +94,10 @@ test('a value that arithmetic or a conversion would change or run does not last'
   bench.write('index', 'a[$(touch ran)]')
   const { note } = await run('export X="$(cat index)" BYTES=$\'\\xff\' FINE="[1] $(date)"')
   assert.match(note, 'BYTES, X.')
+  bench.write('mark', '\u0001')
+  assert.match((await run('export MARK="$(cat mark)"')).note, 'MARK')
   await run('echo $((X))')
-  assert.is((await run('ls; echo "$X$BYTES"')).output, 'index\n\n')
+  assert.is((await run('ls; echo "$X$BYTES"')).output, 'index\nmark\n\n')
 })
 
 test('a report without an end neither fills the memory nor waits for the time limit', async () => {
