@@ -400,7 +400,9 @@ for (const [name, reply] of [
     let now = Date.now()
     const access = token(60)
     keep(context, codex(access))
-    const signIns = open(context, { timeoutMs: 100, nowMs: () => now })
+    const nowMs = () => now
+    const isSilent = name.endsWith('in time')
+    const signIns = open(context, { timeoutMs: isSilent ? 500 : 10_000, nowMs })
     context.issuer.next = reply
     assert.is(await signIns.keyFor(endpoint(context, access), false), access)
     // Not again at once.
@@ -412,7 +414,9 @@ for (const [name, reply] of [
     assert.is(kind, 'unavailable')
     assert.match(message, /^Couldn’t renew the sign-in of OpenAI Codex: 127\.0\.0\.1/)
     now += 90_000
-    assert.is(issuedIn(await signIns.keyFor(endpoint(context, access), false)), 1)
+    // On a busy machine the short limit would be too short for an answer.
+    const later = isSilent ? open(context, { nowMs }) : signIns
+    assert.is(issuedIn(await later.keyFor(endpoint(context, access), false)), 1)
   })
 
 test('a disk that accepts no writes is noticed before the token is spent', async context => {
