@@ -81,6 +81,7 @@ export const openThreads = (setup: Setup, { signal, until }: Limits) => {
     },
     /** The count of one file, tested only at these places; null: whole. */
     async countAt(fullPath: string, places: LinePlaces | null): Promise<FileCount | undefined> {
+      if (performance.now() > until) return undefined
       const thread = threads[0] ?? start()
       const work = thread.ask({ kind: 'count', fullPaths: [fullPath], places })
       return (await orTimeIsUp(Promise.race([work, over])))?.counts?.[0]
@@ -88,6 +89,7 @@ export const openThreads = (setup: Setup, { signal, until }: Limits) => {
     async lines(
       ask: Omit<Extract<SearchRequest, { kind: 'lines' }>, 'kind'>,
     ): Promise<SearchHit[]> {
+      if (performance.now() > until) return []
       const thread = threads[0] ?? start()
       const reply = Promise.race([thread.ask({ kind: 'lines', ...ask }), over])
       return (await orTimeIsUp(reply))?.hits ?? []
