@@ -5,6 +5,7 @@ import { type Compressed, compress } from './compress.ts'
 import { MIN_TAIL, planCompression, thresholdOf } from './compress-plan.ts'
 import { sendsImages } from './images.ts'
 import { ProviderFailure } from './failure.ts'
+import { withShortResults } from './short-results.ts'
 import {
   isSuspicious,
   isWorthCounting,
@@ -51,10 +52,6 @@ const MIN_GUESS_TOKENS = 4_096
 const LARGE_SHARE = 0.4
 const LARGE_TOKENS = 80_000
 const LARGE_MESSAGES = 80
-/** Tokens that remain of a shortened tool result, roughly; fewer in a small window. */
-const SHORT_RESULT_TOKENS = 1_500
-const MIN_SHORT_RESULT_TOKENS = 200
-const SHORT_RESULT_SHARE = 0.1
 /** Share of the window that prompt and tools may take before they are reduced. */
 const FIXED_SHARE = 0.25
 
@@ -348,36 +345,6 @@ const openTodos = (memo: ReadonlyMap<string, unknown>): string[] => {
   return parsed.data
     .filter(({ status }) => status === 'pending' || status === 'in_progress')
     .map(({ content, status }) => (status === 'in_progress' ? `${content} (in progress)` : content))
-}
-
-const withShortResults = (original: readonly LoopMessage[], maxTokens: number): LoopMessage[] => {
-  const messages = [...original]
-  const most = Math.floor(
-    Math.min(
-      SHORT_RESULT_TOKENS,
-      Math.max(MIN_SHORT_RESULT_TOKENS, maxTokens * SHORT_RESULT_SHARE),
-    ),
-  )
-  let tokens = estimateAllTokens(messages)
-  const longest = messages
-    .map((message, at) => ({ at, size: message.role === 'tool' ? estimateTokens(message) : 0 }))
-    .filter(({ size }) => size > most / 2)
-    .toSorted((a, b) => b.size - a.size)
-  for (const { at, size } of longest) {
-    if (tokens <= maxTokens) break
-    const message = messages[at] as LoopMessage
-    if (typeof message.content !== 'string') continue
-    messages[at] = { ...message, content: shortened(message.content, most * 2) }
-    tokens += estimateTokens(messages[at]) - size
-  }
-  return messages
-}
-
-const shortened = (text: string, maxChars: number): string => {
-  if (text.length <= maxChars) return text
-  const omitted = text.length - maxChars
-  const half = maxChars / 2
-  return `${text.slice(0, half)}\n[… ${omitted} characters left out: they do not fit into this model's window …]\n${text.slice(half + omitted)}`
 }
 
 /** Nothing can be shortened any more. Names the user's message when that alone is too long. */

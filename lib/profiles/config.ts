@@ -54,11 +54,10 @@ const context = {
   }),
   compression: section({
     enabled: flag(true, 'Summarize earlier messages when the context window fills up.'),
-    threshold: number(
-      undefined,
-      'Share of the context window at which that happens. Default: 0.5, and 0.75 in windows up to 32,768 tokens.',
-      { max: 1 },
-    ),
+    threshold: number(undefined, 'Share of the context window at which that happens.', {
+      max: 1,
+      shown: '0.5, and 0.75 in windows up to 32,768 tokens',
+    }),
     threshold_tokens: number(0, 'Tokens at which that happens, instead of a share.', {
       orZero: true,
       max: MAX_TOKENS,
