@@ -93,6 +93,8 @@ export const TurnEvent = z.discriminatedUnion('type', [
   z.object({ type: z.literal('approval'), data: Approval }),
   z.object({ type: z.literal('clarify'), data: Clarify }),
   event('answered', { id: z.string(), kind: z.enum(['approval', 'clarify']), answer: z.string() }),
+  /** Usage of the turn so far, after each model call that reports it. */
+  event('usage', { usage: Usage }),
   event('warning', { message: z.string(), type: z.string().optional() }),
   /** Earlier messages are being summarized; the model is called afterwards. */
   event('compressing', { message: z.string() }),

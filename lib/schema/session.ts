@@ -87,6 +87,8 @@ export const LiveTurn = z
     /** Running subagents, nested ones included. */
     subagents: z.array(LiveSubagent).optional(),
     retry: PendingRetry.optional(),
+    /** Usage so far; absent until a model call has reported it. */
+    usage: Usage.optional(),
   })
   .meta({ id: 'LiveTurn' })
 export type LiveTurn = z.infer<typeof LiveTurn>

@@ -1,7 +1,7 @@
 /** The running turns, at most one per session. */
 import { UserError } from '../errors.ts'
 import type { LiveTurn } from '../schema/session.ts'
-import type { Usage } from '../schema/usage.ts'
+import { emptyUsage, type Usage } from '../schema/usage.ts'
 import type { Sessions } from '../sessions/types.ts'
 import type { Turn } from './turn.ts'
 
@@ -64,6 +64,7 @@ const toLiveTurn = (turn: Turn): LiveTurn => {
     reasoning,
     tools: turn.live.tools(),
     ...(retry && { retry }),
+    ...(turn.usage !== emptyUsage && { usage: turn.usage }),
     subagents: turn.live.subagents(),
   }
 }

@@ -120,10 +120,15 @@ const apply = (turn: Turn, context: TurnContext, now: () => number, given: Agent
   turn.live.apply(event)
 }
 
-const onEvent = (turn: Turn, context: TurnContext, now: () => number, event: AgentEvent): void => {
+const onEvent = (turn: Turn, context: TurnContext, now: () => number, event: AgentEvent): void =>
+  write(turn, () => {
+    for (const masked of turn.mask.push(event)) apply(turn, context, now, masked)
+  })
+
+const write = (turn: Turn, append: () => void): void => {
   if (turn.over) return
   try {
-    for (const masked of turn.mask.push(event)) apply(turn, context, now, masked)
+    append()
   } catch (error) {
     // Probably a full disk. The turn is aborted and fails with this error.
     turn.writeError ??= error
@@ -164,7 +169,10 @@ export const runAgent = async (
   const call = async (): Promise<Outcome> => {
     const { signal } = turn.controller
     const onUsage = (usage: Usage): void => {
-      if (!turn.over) turn.usage = usage
+      write(turn, () => {
+        turn.usage = usage
+        turn.log.append({ type: 'usage', data: { usage } })
+      })
     }
     const bound = await context.request()
     const request: Omit<AgentRequest, 'history'> = {

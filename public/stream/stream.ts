@@ -51,6 +51,7 @@ const FRAME_TYPES = [
   'approval',
   'clarify',
   'answered',
+  'usage',
   'warning',
   'compressing',
   'compressed',

@@ -92,4 +92,28 @@ test('adds up a turn with its subagents, and keeps each turn’s share across a 
   }
 })
 
+test('readers of a running turn get its usage after each call, late ones as well', async () => {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const chat = await startChat(
+    { toolCalls: [{ name: 'terminal', arguments: { command: 'true' } }], usage: usage(200, 90) },
+    { text: 'Done.', usage: usage(300, 190), gate: promise },
+  )
+  try {
+    const id = await chat.newSession()
+    await chat.app.post('/api/session/rename', { session_id: id, title: 'Named' })
+    const stream = await chat.send(id, 'go')
+    await chat.provider.arrived(2)
+    const { live } = (await chat.app.get(`/api/session?session_id=${id}&limit=9`)).body.session
+    assert.equal([live.usage.input_tokens, live.usage.cache_read_tokens], [200, 90])
+    resolve()
+    const seen = (await chat.follow(stream)).filter(({ event }) => event === 'usage')
+    assert.equal(
+      seen.map(({ data }) => (data.usage as Record<string, number>).input_tokens),
+      [200, 500],
+    )
+  } finally {
+    await chat.close()
+  }
+})
+
 test.run()

@@ -73,7 +73,7 @@ export const chatFromSession = (session: Session): Chat => ({
   questions: session.questions,
   queued: session.queued,
   summaries: session.summaries,
-  usage: session.last_usage,
+  usage: session.live?.usage ?? session.last_usage,
   turnUsage: session.turn_usage ?? [],
   title: session.title,
   lastSeq: Number(session.cursor.slice(session.cursor.lastIndexOf('-') + 1)) || 0,
@@ -164,6 +164,10 @@ const apply = (chat: Chat, event: TurnEvent, now: number): Chat => {
     }
     case 'answered':
       return answered(chat, event.data.id, event.data.answer)
+    case 'usage': {
+      const { usage } = event.data
+      return { ...chat, usage, live: chat.live && { ...chat.live, usage } }
+    }
     case 'warning':
       return withWarning(chat, event.data)
     case 'compressing':

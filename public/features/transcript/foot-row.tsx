@@ -1,5 +1,6 @@
 /** Footer of a turn: copy, retry, branch, tokens, cost and time. */
-import type { TurnUsage } from '../../../lib/schema/usage.ts'
+import { useComputed } from '@preact/signals'
+import type { TurnUsage, Usage } from '../../../lib/schema/usage.ts'
 import { cachedPercent, formatCost, formatTokens } from '../../parts/amounts.ts'
 import { toPlainText } from '../../markdown/plain-text.ts'
 import { Icon } from '../../parts/icon.tsx'
@@ -13,7 +14,7 @@ const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-d
 const day = new Intl.DateTimeFormat(undefined, { dateStyle: 'full', timeStyle: 'medium' })
 
 /** `12.3K tokens in (94% cached), 1.2K out, $0.03` */
-const describeUsage = (usage: TurnUsage): string => {
+const describeUsage = (usage: TurnUsage | Usage): string => {
   const [input, output] = [usage.input_tokens, usage.output_tokens].map(count =>
     formatTokens(count),
   ) as [string, string]
@@ -28,8 +29,9 @@ const describeUsage = (usage: TurnUsage): string => {
 export function FootRowView({ row }: { row: FootRow }) {
   const { actions, showUsage } = useTranscript()
   const last = row.messages.at(-1)
-  // An empty line reserves the space while the turn runs.
-  if (row.live || !last) return <div class="tx-tools" />
+  // The line reserves the space of the buttons while the turn runs.
+  if (row.live) return <div class="tx-tools tx-tools-last">{showUsage && <LiveUsage />}</div>
+  if (!last) return <div class="tx-tools" />
   const markdown = () => row.messages.map(textOf).join('\n\n')
   // Zeros: the provider reported nothing.
   const usage = showUsage && row.usage && row.usage.input_tokens > 0 ? row.usage : null
@@ -56,4 +58,12 @@ export function FootRowView({ row }: { row: FootRow }) {
       </span>
     </div>
   )
+}
+
+/** Tokens of the running turn so far. */
+function LiveUsage() {
+  const { live } = useTranscript()
+  const usage = useComputed(() => live.value?.usage).value
+  if (!usage || usage.input_tokens === 0) return null
+  return <span class="tx-facts tx-facts-live">{describeUsage(usage)}</span>
 }

@@ -72,12 +72,8 @@ export function VirtualList({ rows, running, head, tail, onNearTop }: VirtualLis
 /** Memoized: an unchanged row object is not rendered again. */
 function RowBox({ row }: { row: Row }) {
   const body = useMemo(() => <RowView row={row} />, [row])
-  const isPlaceholder = row.kind === 'foot' && row.live
   return (
-    <div
-      class={`tx-row tx-row-${row.kind}${isPlaceholder ? ' tx-row-rest' : ''}`}
-      data-key={row.key}
-    >
+    <div class={`tx-row tx-row-${row.kind}`} data-key={row.key}>
       {body}
     </div>
   )

@@ -383,6 +383,14 @@ const turnUsage = (n: number) => ({
   cache_write_tokens: 0,
 })
 
+chat('has the usage of the running turn, also after a reload', () => {
+  const now = { ...usage, input_tokens: 70 }
+  const value = fold(emptyChat('a'), frames([started(), { type: 'usage', data: { usage: now } }]))
+  assert.equal([value.usage, value.live?.usage], [now, now])
+  const session = { session_id: 'a', cursor: 'b-1', last_usage: usage, live: value.live }
+  assert.equal(chatFromSession(session as unknown as Session).usage, now)
+})
+
 chat('keeps the usage of each turn that ends', () => {
   const done: TurnEvent = {
     type: 'done',
