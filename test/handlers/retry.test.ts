@@ -10,14 +10,19 @@ import { create, idle, listed } from './_crons.ts'
 import { startChat, types } from './_chat.ts'
 
 type Chat = Awaited<ReturnType<typeof startChat>>
-const test = suite<{ chat: Chat; id: string }>('retry')
+/** `sent`: requests of the provider before the test. */
+const test = suite<{ chat: Chat; id: string; sent: number }>('retry')
 
-test.before.each(async context => {
+test.before(async context => {
   context.chat = await startChat()
-  context.id = await context.chat.newSession()
-  await context.chat.app.post('/api/session/rename', { session_id: context.id, title: 'Named' })
 })
-test.after.each(({ chat }) => chat.close())
+test.before.each(async context => {
+  const { chat } = context
+  context.id = await chat.newSession()
+  await chat.app.post('/api/session/rename', { session_id: context.id, title: 'Named' })
+  context.sent = chat.provider.requests.length
+})
+test.after(({ chat }) => chat.close())
 
 const limited = (seconds: number): Step => ({
   status: 429,
@@ -39,12 +44,16 @@ test('rejects a request without a stream, and one with a position that is no num
   assert.is((await chat.app.get('/api/chat/retry?stream_id=a')).status, 405)
 })
 
-test('says so when nothing waits: unknown, running, and finished turns', async ({ chat, id }) => {
+test('says so when nothing waits: unknown, running, and finished turns', async ({
+  chat,
+  id,
+  sent,
+}) => {
   const late = { ok: true, retried: false }
   const gate = Promise.withResolvers<void>()
   chat.provider.push({ text: 'Hi', gate: gate.promise })
   const stream_id = await chat.send(id, 'hello')
-  await chat.provider.arrived(1)
+  await chat.provider.arrived(sent + 1)
   for (const wanted of ['f'.repeat(32), stream_id]) {
     const { message, ...reply } = await press(chat, { stream_id: wanted })
     assert.equal(reply, { ...late, stream_id: wanted })
@@ -85,6 +94,7 @@ test('announces the wait with the time of the server; a reader that comes later 
 test('retries now, once: readers see the wait end, and a second press is late', async ({
   chat,
   id,
+  sent,
 }) => {
   chat.provider.push(limited(600), limited(500), { text: 'Hi' })
   const stream_id = await chat.send(id, 'hello')
@@ -93,7 +103,7 @@ test('retries now, once: readers see the wait end, and a second press is late', 
   assert.is((await press(chat, { stream_id, pos: Number(pos) - 1 })).retried, false)
   const both = await Promise.all([1, 2].map(() => press(chat, { stream_id, pos: Number(pos) })))
   assert.equal(both.map(({ retried }) => retried).toSorted(), [false, true])
-  await chat.provider.arrived(2)
+  await chat.provider.arrived(sent + 2)
   const seen = await chat.follow(stream_id, 'retry', Number(pos) + 1)
   assert.is(seen.at(-1)?.data.delay_ms, 500_000)
   // The second device presses for the first wait only.
@@ -109,11 +119,11 @@ test('retries now, once: readers see the wait end, and a second press is late', 
       [2, 0],
     ],
   )
-  assert.is(chat.provider.requests.length, 3)
+  assert.is(chat.provider.requests.length, sent + 3)
   assert.is((await chat.messages(id)).at(-1)?.content, 'Hi')
 })
 
-test('stops during the wait at once', async ({ chat, id }) => {
+test('stops during the wait at once', async ({ chat, id, sent }) => {
   chat.provider.push(limited(600))
   const stream_id = await chat.send(id, 'hello')
   await chat.follow(stream_id, 'retry')
@@ -121,7 +131,7 @@ test('stops during the wait at once', async ({ chat, id }) => {
   assert.equal(types(await chat.follow(stream_id)).slice(-2), ['cancel', 'stream_end'])
   assert.is(await liveOf(chat, id), null)
   assert.is((await press(chat, { stream_id })).retried, false)
-  assert.is(chat.provider.requests.length, 1)
+  assert.is(chat.provider.requests.length, sent + 1)
 })
 
 test('waits as long as the provider asks, in each of its forms, up to an hour', async ({
