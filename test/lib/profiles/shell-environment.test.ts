@@ -194,11 +194,12 @@ test('nvm: the version of the default alias, else the newest', ({ base, user }) 
     ['lts/*', [bin('v20.11.1')]],
     ['node', [bin('v22.1.0')]],
     ['18', [bin('v22.1.0')]],
-    ['../../../etc', [bin('v22.1.0')]],
+    ['../outside', [bin('v22.1.0')]],
     ['default', [bin('v22.1.0')]],
     ['system', []],
   ]
   write(join(nvm, 'alias/lts/*'), 'lts/iron\n')
+  write(join(nvm, 'outside'), '20')
   write(join(nvm, 'alias/lts/iron'), 'v20.11.1\n')
   for (const [alias, dirs] of cases) {
     write(join(nvm, 'alias/default'), alias)

@@ -14,6 +14,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -266,18 +267,24 @@ test('ten callers and two profiles with one file make one request', async contex
   assert.is(context.issuer.requests.length, 1)
 })
 
-test('uses the tokens of the program that held the lock', async context => {
-  keep(context, codex(token(10)))
-  const theirs = token(3_600, { by: 'the host agent' })
-  const lock = join(context.dir, 'auth.lock')
-  let key: Promise<string | null> | undefined
-  await withFileLock(lock, { timeoutMs: 5_000 }, async () => {
-    key = open(context).keyFor(endpoint(context, 'old'), false)
-    keep(context, codex(theirs))
+for (const where of ['', 'linked'])
+  test(`uses the tokens of the program that held the lock ${where}`, async context => {
+    keep(context, codex(token(10)))
+    const theirs = token(3_600, { by: 'the host agent' })
+    const lock = join(context.dir, 'auth.lock')
+    const dir = join(context.dir, where)
+    mkdirSync(dir, { recursive: true })
+    if (where) symlinkSync(join(context.dir, 'auth.json'), join(dir, 'auth.json'))
+    let key: Promise<string | null> | undefined
+    await withFileLock(lock, { timeoutMs: 5_000 }, async () => {
+      key = open(context).keyFor(endpoint({ ...context, dir }, 'old'), false)
+      // Without the lock it would have sent its request by then.
+      await Promise.race([context.issuer.arrived(1), sleep(300)])
+      keep(context, codex(theirs))
+    })
+    assert.is(await key, theirs)
+    assert.is(context.issuer.requests.length, 0)
   })
-  assert.is(await key, theirs)
-  assert.is(context.issuer.requests.length, 0)
-})
 
 test('keeps what another program writes during the request', async context => {
   keep(context, codex(token(10)))
