@@ -1,4 +1,5 @@
 /** Repairs a history so that every provider accepts it: exactly one result per tool call, no result without a call. */
+import type { ToolCall } from '../schema/message.ts'
 import { isJsonObject, parseArguments } from './tool-calls.ts'
 import type { LoopMessage } from './types.ts'
 
@@ -18,16 +19,9 @@ export const repairHistory = (messages: readonly LoopMessage[]): LoopMessage[] =
       repaired.push(message)
       return
     }
-    const calls = message.tool_calls.map(call => ({
-      ...call,
-      function: {
-        ...call.function,
-        arguments: plainJson(call.function.arguments),
-      },
-    }))
-    repaired.push({ ...message, tool_calls: calls })
+    repaired.push(withPlainArguments(message, message.tool_calls))
     const results = resultsAfter(messages, at)
-    for (const call of calls)
+    for (const call of message.tool_calls)
       repaired.push(
         results.get(call.id) ?? {
           role: 'tool',
@@ -40,15 +34,27 @@ export const repairHistory = (messages: readonly LoopMessage[]): LoopMessage[] =
   return repaired
 }
 
-/** The model's own text if it is a JSON object: servers parse it more strictly than we do. */
-const plainJson = (text: string): string => {
-  return isJsonObject(text) ? text : JSON.stringify(parseArguments(text) ?? {})
+/** Arguments that are a JSON object stay as the model wrote them. Servers parse the others more strictly than we do. */
+const withPlainArguments = (message: LoopMessage, calls: readonly ToolCall[]): LoopMessage => {
+  if (calls.every(call => isJsonObject(call.function.arguments))) return message
+  const tool_calls = calls.map(call => {
+    const { arguments: text } = call.function
+    return isJsonObject(text)
+      ? call
+      : {
+          ...call,
+          function: { ...call.function, arguments: JSON.stringify(parseArguments(text) ?? {}) },
+        }
+  })
+  return { ...message, tool_calls }
 }
 
 /** Results up to the next message with calls, where ids may repeat. */
 const resultsAfter = (messages: readonly LoopMessage[], at: number): Map<string, LoopMessage> => {
   const results = new Map<string, LoopMessage>()
-  for (const message of messages.slice(at + 1)) {
+  // No copy of the rest: this runs for each message with calls, on each step.
+  for (let next = at + 1; next < messages.length; next++) {
+    const message = messages[next] as LoopMessage
     if (message.role === 'assistant' && message.tool_calls?.length) break
     if (message.role === 'tool' && message.tool_call_id && !results.has(message.tool_call_id))
       results.set(message.tool_call_id, message)

@@ -16,8 +16,7 @@ export type PostOptions = {
   headers: Readonly<Record<string, string>>
   /** The API key, to be redacted from error messages. */
   secret: string | null
-  /** JSON text. */
-  body: string
+  body: Buffer
   signal: AbortSignal
   dispatcher?: Dispatcher | undefined
 }

@@ -22,7 +22,7 @@ export type WireFormat<Q extends string> = {
   url: (endpoint: ModelEndpoint) => string
   /** Headers and body, adapted to the endpoint's known quirks. */
   headers: (request: ProviderRequest, quirks: ReadonlySet<Q>) => Readonly<Record<string, string>>
-  body: (request: ProviderRequest, quirks: ReadonlySet<Q>) => unknown
+  body: (request: ProviderRequest, quirks: ReadonlySet<Q>) => Readonly<Record<string, unknown>>
   /** Whether tool results may contain images; where they may not, the images follow as a message. */
   imagesInResults: boolean
   /** A new reader for each response. */

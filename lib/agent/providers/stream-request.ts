@@ -3,6 +3,7 @@ import { createParser } from 'eventsource-parser'
 import type { Dispatcher } from 'undici'
 import { ProviderFailure } from '../failure.ts'
 import type { ProviderDelta, ProviderRequest } from '../types.ts'
+import { encodeJson } from './encode-json.ts'
 import {
   hostOf,
   notAnApi,
@@ -37,7 +38,7 @@ export type ResponseReader = {
 export type StreamRequest = {
   url: string
   headers: Readonly<Record<string, string>>
-  body: unknown
+  body: Readonly<Record<string, unknown>>
   request: ProviderRequest
   reader: ResponseReader
   /** Endpoints known to send an end event: there, a response without one is truncated. Filled here. */
@@ -62,8 +63,8 @@ export async function* streamRequest(
   options: StreamOptions = {},
 ): AsyncGenerator<ProviderDelta> {
   const { endpoint, signal } = request
-  const bodyText = JSON.stringify(body)
-  const staleMs = (options.staleMs ?? defaultStaleMs)(bodyText.length, isLoopback(endpoint.baseUrl))
+  const encoded = encodeJson(body)
+  const staleMs = (options.staleMs ?? defaultStaleMs)(encoded.length, isLoopback(endpoint.baseUrl))
   const deadline = createDeadline(signal, hostOf(url), options.overallMs ?? OVERALL_MS)
   let closed = false
   let isFramed = false
@@ -74,7 +75,7 @@ export async function* streamRequest(
       url,
       headers,
       secret: endpoint.apiKey,
-      body: bodyText,
+      body: encoded,
       signal: deadline.signal,
       dispatcher: options.dispatcher,
     })
