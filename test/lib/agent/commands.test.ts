@@ -123,6 +123,12 @@ test('a value that is expanded as a prompt or as an index, or spells a placehold
     assert.ok(runsUnasked(command), command)
 })
 
+test('a variable that adds a program, a proxy, or a file to write needs approval', () => {
+  for (const set of ['RIPGREP_CONFIG_PATH=x', 'https_proxy=http://x.example', 'GIT_TRACE=/a/b'])
+    assert.not(runsUnasked(`${set} rg a; git status`), set)
+  assert.ok(runsUnasked('GIT_TRACE=1 GIT_TRACE_PACKET=true git status'))
+})
+
 test('a directory in PATH that climbs out of a known one needs approval', () => {
   for (const dir of ['/opt/../home/ada/projects/demo/bin', '/usr/lib/../../tmp/evil'])
     assert.not(runsUnasked(`PATH=${dir}:$PATH ls`), dir)
