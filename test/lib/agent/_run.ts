@@ -79,7 +79,7 @@ export const run = async (
         apiMode: 'chat_completions',
         baseUrl: '',
         apiKey: null,
-        contextLength: 1000,
+        contextLength: 100_000,
       },
       system: '',
       history: [{ role: 'user', content: 'hello' }],
