@@ -43,7 +43,7 @@ export type CompleteOptions = {
   notice: (text: string) => void
   /** Attempts per call, retries included; absent: depends on the failure. */
   maxAttempts?: number
-  /** How often it is worth making while it fails like this; never more than `tries`. */
+  /** Attempts worth making after such a failure; `maxAttempts` is the upper limit. */
   attemptLimit?: (failure: ProviderFailure) => number | undefined
 } & Pick<AgentRequest, 'maxRetryWaitMs' | 'onRetryWait'>
 
@@ -152,11 +152,11 @@ const waitOrRetryNow = async (
 }
 
 const attemptLimitOf = (
-  { maxAttempts, attemptLimit: attempts }: CompleteOptions,
+  { maxAttempts, attemptLimit }: CompleteOptions,
   failure: ProviderFailure,
 ): number => {
   const max = maxAttempts ?? defaultMaxAttempts(failure)
-  return Math.min(attempts?.(failure) ?? max, max)
+  return Math.min(attemptLimit?.(failure) ?? max, max)
 }
 
 const OVERLOADED: ReadonlySet<number | undefined> = new Set([undefined, 503, 529])

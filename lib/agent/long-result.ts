@@ -14,7 +14,7 @@ const SMALL_WINDOW_RESULT_SHARE = 0.125
 /** Characters of one tool result, and of all results of one message, for a window in tokens; 0: unknown. */
 export const resultLimits = (windowTokens: number): { one: number; batch: number } => {
   const share = windowTokens > SMALL_WINDOW ? RESULT_SHARE : SMALL_WINDOW_RESULT_SHARE
-  const chars = windowTokens * CHARS_PER_TOKEN * share || Number.POSITIVE_INFINITY
+  const chars = Math.floor(windowTokens * CHARS_PER_TOKEN * share) || Number.POSITIVE_INFINITY
   return { one: Math.min(MAX_RESULT_CHARS, chars), batch: Math.min(MAX_BATCH_CHARS, chars * 2) }
 }
 /** What remains of an offloaded result. */

@@ -44,10 +44,11 @@ export type PromptCount = {
 export const isWorthCounting = (counted: number, most: number): boolean =>
   most >= counted * MIN_FACTOR_ASKED || isAbout(counted, commonWindowFor(counted))
 
-/** More was sent than before, and yet the count is the same, and that of a common window. */
+/** More was sent than before, and yet the count is about the same, and that of a common window. */
 const isFlat = ({ counted, sent, before }: PromptCount): boolean =>
   before !== undefined &&
   sent - before.sent >= MIN_ADDED &&
+  (counted - before.counted) * MIN_FACTOR < sent - before.sent &&
   isAbout(counted, before.counted) &&
   isAbout(counted, commonWindowFor(counted))
 

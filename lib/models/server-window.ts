@@ -78,6 +78,10 @@ const tagged = (model: string): string =>
 /** Ollama's default size with less than 24 GiB of video memory (docs/context-length.mdx). */
 const OLLAMA_DEFAULT = 4_096
 
+/** A model of Ollama's cloud behind a local server: it is never loaded here, and has its whole window (docs/cloud.mdx). */
+const isInCloud = (model: string, shown: Readonly<JsonObject>): boolean =>
+  asString(shown.remote_host) !== '' || /:(?:.*-)?cloud$/.test(model)
+
 /** `num_ctx` among the lines of a model's parameters. */
 const numCtxIn = (parameters: unknown): number =>
   count(Number(/^\s*num_ctx\s+(\d+)/m.exec(asString(parameters))?.[1]))
@@ -104,6 +108,8 @@ const askOllama = async (server: ServerRequest): Promise<ServerWindow | null> =>
   const trained = trainedWindow(shown.model_info)
   const vision = seen(visionIn(shown))
   if (inUse > 0) return { kind: 'ollama', tokens: inUse, isCertain: true, trained, ...vision }
+  if (isInCloud(model, shown))
+    return { kind: 'ollama', tokens: trained, isCertain: true, trained, ...vision }
   const configured = numCtxIn(shown.parameters)
   const wanted = configured || (trained > 0 ? OLLAMA_DEFAULT : 0)
   const tokens = trained > 0 ? Math.min(wanted, trained) : wanted

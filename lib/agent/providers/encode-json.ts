@@ -1,9 +1,18 @@
 /** JSON bytes of a request body. As one string, the body of a long conversation would be garbage of that size on every step. */
 
-/** The bytes of `JSON.stringify(body)`. The elements of its arrays are encoded one by one. */
+/** A pair of backslashes, or the escape that `JSON.stringify` writes for half of a character. */
+const ESCAPE = /\\(?:\\|ud[89a-f][0-9a-f]{2})/g
+
+/** Truncation can cut a character of two code units. Anthropic rejects such a request: "no low surrogate in string". */
+const withoutHalves = (json: string): string =>
+  json.includes('\\ud')
+    ? json.replace(ESCAPE, escape => (escape === '\\\\' ? escape : '\ufffd'))
+    : json
+
+/** The bytes of `JSON.stringify(body)`, with U+FFFD for half a character. The elements of its arrays are encoded one by one. */
 export const encodeJson = (body: Readonly<Record<string, unknown>>): Buffer => {
   const pieces: Buffer[] = []
-  const add = (text: string) => void pieces.push(Buffer.from(text))
+  const add = (text: string) => void pieces.push(Buffer.from(withoutHalves(text)))
   let separator = '{'
   for (const [key, value] of Object.entries(body)) {
     const text = Array.isArray(value) ? '[' : JSON.stringify(value)

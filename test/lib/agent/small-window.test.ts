@@ -168,6 +168,17 @@ const COUNTS: [name: string, count: Parameters<typeof truncatedTo>[0], found: nu
     { counted: 5_000, cached: 0, sent: 9_000, added: 900, before: { counted: 5_000, sent: 7_000 } },
     0,
   ],
+  [
+    'a count near a common window that grows with what is sent',
+    {
+      counted: 131_050,
+      cached: 0,
+      sent: 140_600,
+      added: 600,
+      before: { counted: 130_500, sent: 140_000 },
+    },
+    0,
+  ],
   ['an odd window', { counted: 5_000, cached: 0, sent: 200_000, added: 100 }, 5_000],
   ['another tokenizer', { counted: 20_000, cached: 0, sent: 40_000, added: 100 }, 0],
   ['cached tokens are reported', { counted: 4_096, cached: 190_000, sent: 200_000, added: 100 }, 0],
@@ -239,6 +250,7 @@ test('limits of results: general ones for large and unknown windows', () => {
   assert.equal(resultLimits(200_000), { one: 100_000, batch: 200_000 })
   assert.equal(resultLimits(65_536), { one: 65_536, batch: 131_072 })
   assert.equal(resultLimits(8_192), { one: 4_096, batch: 8_192 })
+  assert.equal(resultLimits(8_191), { one: 4_095, batch: 8_190 })
 })
 
 test('an overflow of a short prompt teaches nothing for later turns', async () => {

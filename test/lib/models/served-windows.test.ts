@@ -133,6 +133,23 @@ for (const [name, answers, vision] of SEEING)
       assert.is(windows.apply(configured).vision, !vision, 'config.yaml wins')
     }))
 
+test('Ollama: a model of its cloud has the whole window and is not loaded', () =>
+  withServer(
+    {
+      '/api/version': OLLAMA_VERSION,
+      '/api/ps': { models: [] },
+      '/api/show': { ...ollamaShown('', 262_144), remote_host: 'https://ollama.com:443' },
+    },
+    async server => {
+      const windows = createServedWindows({})
+      const endpoint = endpointAt(server.url)
+      const answer = await windows.settle(endpoint, never)
+      assert.equal([answer?.tokens, answer?.isCertain], [262_144, true])
+      assert.is(windows.apply(endpoint).contextLength, 262_144)
+      assert.not.ok(server.paths().includes('/api/generate'))
+    },
+  ))
+
 test('a server that does not say leaves the window as it is', () =>
   withServer({ '/v1/models': { data: [{ id: MODEL }] } }, async server => {
     const windows = createServedWindows({})
