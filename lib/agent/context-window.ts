@@ -105,9 +105,10 @@ export class ContextWindow {
     this.#measured = tokens > 0 ? { tokens, messages: this.#run.messages, count } : null
     this.#unjudged = usage && { usage, count }
     const { endpoint } = this.#run
-    if (tokens <= this.tokens() || !this.#learned.has(modelKeyOf(endpoint))) return
-    // More was read than the window was thought to have.
-    this.#learn(commonWindowFor(tokens), true)
+    if (tokens <= this.tokens()) return
+    // More was read than the window was thought to have, in this turn or by an earlier one.
+    if (this.#learned.has(modelKeyOf(endpoint))) this.#learn(commonWindowFor(tokens), true)
+    else this.#run.request.windows?.read(endpoint, tokens)
   }
 
   /** Whether the server dropped a part of the last call's prompt, by its own count. Null: no sign of it. */
@@ -212,7 +213,7 @@ export class ContextWindow {
     const window = this.tokens()
     if (this.#isReduced || window === 0 || this.#fixed() <= window * FIXED_SHARE) return false
     this.#isReduced = true
-    const reduced = await run.request.reduce?.(window)
+    const reduced = await run.request.reduce?.(this.#effectiveEndpoint())
     if (!reduced) return false
     const { system, tools } = reduced
     run.request = { ...run.request, system, tools }

@@ -26,13 +26,15 @@ export type Windows = {
   apply: (endpoint: ModelEndpoint) => ModelEndpoint
   /** Keeps a window that a call revealed, for later turns; 0 forgets it. */
   learn: (endpoint: ModelEndpoint, tokens: number) => void
+  /** A prompt of so many tokens was read: forgets a smaller window that was learned. */
+  read: (endpoint: ModelEndpoint, tokens: number) => void
 }
 
 export type WindowServices = {
   /** Absent: windows are known from the configuration and from rejections only. */
   windows?: Windows
-  /** A shorter prompt and fewer tools, for a window that turned out too small. Absent: the run works with those already. */
-  reduce?: (contextLength: number) => Promise<{ system: string; tools: readonly Tool[] }>
+  /** A shorter prompt and fewer tools, for an endpoint whose window is too small. Absent: the run works with those already. */
+  reduce?: (endpoint: ModelEndpoint) => Promise<{ system: string; tools: readonly Tool[] }>
 }
 
 const RAISE: Readonly<Record<ServerKind, string>> = {

@@ -117,6 +117,10 @@ export const createServedWindows = ({
       entry.learned = tokens
       entry.learnedBeside = entry.answer?.tokens ?? 0
     },
+    read(endpoint, tokens) {
+      const entry = find(endpoint.baseUrl, endpoint.model)
+      if (entry && tokens > entry.learned) entry.learned = 0
+    },
     known(baseUrl, model) {
       const entry = find(baseUrl, model)
       return entry?.learned || entry?.answer?.tokens || 0

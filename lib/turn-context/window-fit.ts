@@ -12,7 +12,7 @@ import type { SystemPrompt } from './system-prompt.ts'
 import type { TurnScope } from './turn-scope.ts'
 
 export type WindowFitOptions = {
-  windows: Pick<ServedWindows, 'settle' | 'apply' | 'ask' | 'learn'>
+  windows: Pick<ServedWindows, 'settle' | 'apply' | 'ask' | 'learn' | 'read'>
   sessions: Pick<Sessions, 'append'>
   /** The tools of the turn. Async because MCP servers may have to be started first. */
   toolsFor: (scope: TurnScope) => Promise<readonly Tool[]>
@@ -129,13 +129,16 @@ export const createWindowFit = (deps: WindowFitOptions) => {
       throw new Error('There is nothing to choose from.')
     }
 
-    /** Records what was left out, and warns the user. */
-    const reduced = async (contextLength: number, extents: readonly Extent[]): Promise<Fitted> => {
+    /** Records what was left out, except for a fallback, which serves one turn only; and warns the user. */
+    const reduced = async (
+      { provider, model, contextLength }: ModelEndpoint,
+      extents: readonly Extent[],
+    ): Promise<Fitted> => {
       const { extent, given } = await choose(contextLength, extents)
       if (extent === 'whole') return withServices(extent, given)
-      const { provider, model } = endpoint
       const kept: Reduced = { provider, model, context_length: contextLength, extent }
-      deps.sessions.append(scope.sessionId, [{ t: 'meta', patch: { small_window: kept } }])
+      if (provider === endpoint.provider && model === endpoint.model)
+        deps.sessions.append(scope.sessionId, [{ t: 'meta', patch: { small_window: kept } }])
       deps.warnReduced(scope, [reductionNote(kept, given.tools)])
       return withServices(extent, given)
     }
@@ -147,7 +150,7 @@ export const createWindowFit = (deps: WindowFitOptions) => {
         endpoint,
         windows: deps.windows,
         ...(smaller.length > 0 && {
-          reduce: contextLength => reduced(contextLength, smaller),
+          reduce: used => reduced(used, smaller),
         }),
       }
     }
@@ -157,7 +160,7 @@ export const createWindowFit = (deps: WindowFitOptions) => {
     const kept = keptFor(scope, endpoint)
     return kept
       ? withServices(kept.extent, await build(kept.extent, kept.context_length))
-      : reduced(endpoint.contextLength, EXTENTS)
+      : reduced(endpoint, EXTENTS)
   }
 }
 

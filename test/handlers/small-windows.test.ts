@@ -1,9 +1,9 @@
 /** Local servers with small context windows: asked, believed, fitted, and explained to the user. */
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import type { Recorded, Step } from '../_provider.ts'
+import { createProvider, type Recorded, type Step } from '../_provider.ts'
 import {
   llamaProps,
   OLLAMA_VERSION,
@@ -54,6 +54,14 @@ const usageIn = (seen: Seen[]) =>
 const turnsOf = ({ provider }: Chat): Body[] =>
   provider.requests.map(({ body }) => body).filter(({ tools }) => tools?.length)
 const yes = (): Step => ({ text: 'yes' })
+
+/** The last decision in the session's journal. */
+const smallWindowOf = ({ app }: Chat, id: string): Record<string, unknown> | undefined =>
+  readFileSync(join(app.home, 'webui/sessions', `${id}.jsonl`), 'utf8')
+    .trim()
+    .split('\n')
+    .map(line => JSON.parse(line))
+    .findLast(({ t, patch }) => t === 'meta' && patch.small_window)?.patch.small_window
 
 const inWorkspace = async ({ app }: Chat, instructions: string): Promise<string> => {
   const workspace = join(app.userHome, `work${models}`)
@@ -108,6 +116,42 @@ test('a medium window keeps all tools and cuts long texts', async context => {
   assert.ok(toolsOf(one).includes('todo'))
   assert.ok(tokensOf(one) <= 8_192, `${tokensOf(one)} tokens`)
   assert.is(systemOf(one), systemOf(two))
+})
+
+test('a small window of a fallback: the note names the fallback, and the chosen model keeps what it had', async context => {
+  const { chat } = context
+  const { app, provider } = chat
+  const model = configure(chat)
+  const other = await createProvider()
+  provider.local = { '/props': llamaProps(32_768) }
+  other.local = { '/props': llamaProps(8_192) }
+  provider.otherwise = yes
+  other.otherwise = yes
+  const path = join(app.home, 'config.yaml')
+  writeFileSync(
+    path,
+    JSON.stringify({
+      ...JSON.parse(readFileSync(path, 'utf8')),
+      custom_providers: [{ name: 'other', base_url: other.url }],
+      fallback_providers: [{ provider: 'custom:other', model: 'tiny' }],
+    }),
+  )
+  try {
+    const id = await inWorkspace(chat, 'Use tabs, not spaces. '.repeat(2_000))
+    const [first] = notesIn(await chat.turn(id, 'hello'))
+    assert.match(first ?? '', new RegExp(`^${model} reads 33k tokens`))
+    const kept = smallWindowOf(chat, id)
+    assert.equal([kept?.model, kept?.context_length], [model, 32_768])
+    const denied = { error: { message: 'Invalid API key' } }
+    provider.otherwise = () => ({ status: 401, body: denied })
+    const notes = notesIn(await chat.turn(id, 'again'))
+    assert.is(notes.length, 1)
+    assert.match(notes[0] ?? '', /^tiny reads 8.2k tokens .* fewer tools/)
+    assert.equal(toolsOf(other.requests.at(-1)!.body), CORE)
+    assert.equal(smallWindowOf(chat, id), kept)
+  } finally {
+    await other.close()
+  }
 })
 
 test('a window that is large enough gets everything, also after it was small', async context => {

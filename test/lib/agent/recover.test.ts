@@ -50,6 +50,7 @@ test('`recover` gets back the endpoint it returned, although its window was corr
       ask: async () => null,
       apply: given => ({ ...given, contextLength: 500 }),
       learn: () => undefined,
+      read: () => undefined,
     },
     recover: async (_, endpoint) => {
       failed.push(endpoint)

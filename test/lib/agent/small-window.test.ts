@@ -46,6 +46,7 @@ const windowsOf = (asked: AskedWindow | null = null) => {
     ask: async () => asked,
     apply: endpoint => endpoint,
     learn: (_, tokens) => void learned.push(tokens),
+    read: () => undefined,
   }
   return { windows, learned }
 }
@@ -216,8 +217,8 @@ test('llama.cpp with -c 8192, believed 131072: fewer tools and a short prompt, a
       windows,
       system: 'You are helpful. '.repeat(1_500),
       tools: ALL,
-      reduce: async window => {
-        reducedTo.push(window)
+      reduce: async ({ contextLength }) => {
+        reducedTo.push(contextLength)
         return { system: 'You are helpful.', tools: SMALL }
       },
     }),
@@ -269,6 +270,17 @@ test('a window that was learned too small grows with what the server counts', as
   )
   assert.is(outcome.status, 'finished')
   assert.equal(learned, [65_536, 131_072])
+})
+
+test('a prompt longer than the window that earlier turns knew corrects that for later turns', async () => {
+  const { windows, learned } = windowsOf()
+  const read: number[] = []
+  const { outcome } = await run(
+    scripted(answer('done', usage(20_000))).provider,
+    requestOf(16_384, { windows: { ...windows, read: (_, tokens) => void read.push(tokens) } }),
+  )
+  assert.is(outcome.status, 'finished')
+  assert.equal([read, learned], [[20_000], []])
 })
 
 test.run()

@@ -241,6 +241,16 @@ test('a configured window is kept, a learned one is smaller, until the server’
     assert.is(windows.apply(endpointAt(server.url)).contextLength, 20_000)
   }))
 
+test('a window that was learned too small is forgotten when a longer prompt was read', () => {
+  const windows = createServedWindows({})
+  const endpoint = endpointAt('https://api.example.com/v1', { contextLength: 200_000 })
+  windows.learn(endpoint, 8_192)
+  windows.read(endpoint, 8_000)
+  assert.is(windows.apply(endpoint).contextLength, 8_192)
+  windows.read(endpoint, 20_000)
+  assert.is(windows.apply(endpoint).contextLength, 200_000)
+})
+
 test('an Ollama model that is not loaded is loaded first, because only then its window is certain', () =>
   withServer(
     {
