@@ -11,8 +11,8 @@ export type Turn = { role: 'user' | 'assistant'; content: Block[] }
 
 type Message = ProviderRequest['messages'][number]
 
-/** Replaces empty messages, which the API rejects. */
-const EMPTY: Block = { type: 'text', text: '(empty)' }
+/** Replaces empty messages, which the API rejects. A new object each time, because cache breakpoints are set on blocks. */
+const emptyBlock = (): Block => ({ type: 'text', text: '(empty)' })
 
 export type HistoryShape = {
   /** Return reasoning to the model that produced it. */
@@ -41,7 +41,7 @@ export const toTurns = (
   for (const message of messages) {
     if (message.role === 'system')
       system.push(...partsOf(message.content).flatMap(part => ('text' in part ? [part.text] : [])))
-    else if (message.role === 'user') add('user', blocksOf(message) ?? [EMPTY])
+    else if (message.role === 'user') add('user', blocksOf(message) ?? [emptyBlock()])
     else if (message.role === 'tool')
       add('user', [
         {
@@ -54,7 +54,7 @@ export const toTurns = (
     else add('assistant', assistantBlocks(message, sanitizeId, shape))
   }
   // The first message must be the user's, even if the beginning was cut off.
-  if (turns[0]?.role !== 'user') turns.unshift({ role: 'user', content: [EMPTY] })
+  if (turns[0]?.role !== 'user') turns.unshift({ role: 'user', content: [emptyBlock()] })
   return { system: system.join('\n\n'), turns }
 }
 

@@ -6,7 +6,7 @@ const ESCAPE = /\\(?:\\|ud[89a-f][0-9a-f]{2})/g
 /** Truncation can cut a character of two code units. Anthropic rejects such a request: "no low surrogate in string". */
 const withoutHalves = (json: string): string =>
   json.includes('\\ud')
-    ? json.replace(ESCAPE, escape => (escape === '\\\\' ? escape : '\ufffd'))
+    ? json.replace(ESCAPE, found => (found === '\\\\' ? found : '\ufffd'))
     : json
 
 /** The bytes of `JSON.stringify(body)`, with U+FFFD for half a character. The elements of its arrays are encoded one by one. */

@@ -396,4 +396,15 @@ test('usage: written, read and plain tokens are one prompt', () => {
   })
 })
 
+test('cache marks of one request do not appear in the next', () => {
+  const messages = [
+    { role: 'assistant' as const, content: 'hello' },
+    { role: 'user' as const, content: ' ' },
+  ]
+  const body = (more: Partial<ProviderRequest>) => JSON.stringify(bodyOf({}, messages, more))
+  const before = body({})
+  assert.match(body({ sessionKey: 's1' }), 'cache_control')
+  assert.is(body({}), before)
+})
+
 test.run()

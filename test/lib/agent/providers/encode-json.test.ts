@@ -28,7 +28,11 @@ test('half characters, which strict servers reject, are replaced; text that spel
     ['the text \\ud83d', 'the text \\ud83d'],
     ['C:\\\\ud83d and 😀', 'C:\\\\ud83d and 😀'],
   ]) {
-    const body = { system: sent, messages: [{ content: sent, [`key${cut}`]: [sent] }], [`k${cut}`]: 1 }
+    const body = {
+      system: sent,
+      messages: [{ content: sent, [`key${cut}`]: [sent] }],
+      [`k${cut}`]: 1,
+    }
     assert.equal(JSON.parse(encodeJson(body).toString()), {
       system: received,
       messages: [{ content: received, 'key\ufffd': [received] }],
