@@ -26,8 +26,9 @@ export type ImageSource = {
 export const MAX_IMAGE_BYTES = 10 * 1024 * 1024
 /** Describes images to models that cannot see them, and fetches images of the web. */
 export const VISION_TOOL = 'vision_analyze'
-/** Per run, so that one turn cannot evict the stored results of other sessions. */
+/** Per run, so that one turn cannot evict the stored results of other sessions: a quarter of the limits in `tool-output.ts`. */
 const MAX_RUN_BYTES = 64 * 1024 * 1024
+const MAX_RUN_IMAGES = 500
 
 /** `auto`: only to models that are known to accept images. An unknown model might ignore them and answer anyway. */
 export const sendsImages = (
@@ -46,6 +47,8 @@ export const createImageKeeper = ({ save }: Pick<ImageStore, 'save'>) => {
       throw new Error(`The image has more than ${MAX_IMAGE_BYTES >> 20} MB. Make a smaller copy.`)
     if (bytes.length > bytesLeft)
       throw new Error(`The images of this turn have more than ${MAX_RUN_BYTES >> 20} MB.`)
+    if (kept.size >= MAX_RUN_IMAGES)
+      throw new Error(`A turn stores ${MAX_RUN_IMAGES} images at most.`)
     const file = save(bytes, found.ending)
     if (file === null) throw new Error('The image could not be stored.')
     // A copy that exists takes no more space.

@@ -62,6 +62,8 @@ const imageData = (value: unknown): string | null => {
 
 /** Longer data is not decoded: no model takes an image of that size. */
 const MAX_IMAGE_CHARS = 16 * 1024 * 1024
+/** Per result. A request contains no more, and each one that is stored takes time in which nothing else runs. */
+const MAX_IMAGES = 20
 
 const Result = z.looseObject({
   content: z.array(z.unknown()).catch([]),
@@ -82,7 +84,8 @@ export const toResult = (
   const images: StoredImage[] = []
   const textOf = (block: unknown): string => {
     const data = keepImage ? imageData(block) : null
-    if (!keepImage || data === null || data.length > MAX_IMAGE_CHARS) return blockText(block)
+    const isTooMuch = images.length >= MAX_IMAGES || (data?.length ?? 0) > MAX_IMAGE_CHARS
+    if (!keepImage || data === null || isTooMuch) return blockText(block)
     try {
       const image = keepImage(Buffer.from(data, 'base64'), name)
       images.push(image)

@@ -2,6 +2,7 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { imageType, readImageFile } from '../../../lib/agent/image-file.ts'
+import { createImageKeeper } from '../../../lib/agent/images.ts'
 import { estimateAllTokens } from '../../../lib/agent/tokens.ts'
 import type { LoopMessage } from '../../../lib/agent/types.ts'
 import { png } from '../../_images.ts'
@@ -63,6 +64,14 @@ test('an image counts by its pixels, whatever its bytes; at most 20 images count
   assert.is(estimateAllTokens([message(1)]) - plain, 200)
   assert.is(estimateAllTokens([message(30)]) - plain, 20 * 200)
   assert.is(estimateAllTokens([message(30)], false), plain)
+})
+
+test('one run stores a limited number of images', () => {
+  let count = 0
+  const keep = createImageKeeper({ save: () => `image-${String(count++).padStart(32, '0')}.png` })
+  for (let n = 0; n < 500; n += 1) keep(png(1, 1), 'a')
+  assert.throws(() => keep(png(1, 1), 'a'), 'A turn stores 500 images at most.')
+  assert.is(count, 500)
 })
 
 test.run()

@@ -103,6 +103,14 @@ test('images are stored where that is possible; one that is not stays a note wit
   )
 })
 
+test('of a result with many images, twenty are stored', () => {
+  const content = Array.from({ length: 25 }, () => ({ type: 'image', data: 'AAAA' }))
+  const image = { file: `image-${'0'.repeat(32)}.png`, width: 2, height: 1, bytes: 8 }
+  const { images, content: text } = toResult({ content }, 'a/b', (_, name) => ({ ...image, name }))
+  assert.is(images?.length, 20)
+  assert.is(String(text).split('it cannot be shown here').length, 6)
+})
+
 test('resources and prompts are text', () => {
   assert.is(resourceText({}), '(The resource is empty.)')
   assert.is(resourceText({ contents: [{ uri: 'a:b', text: 'x' }] }), '[a:b]\nx')
