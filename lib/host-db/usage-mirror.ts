@@ -60,8 +60,6 @@ export const mirrorUsage = (db: Database, row: SessionRow, now: number): void =>
   const totals = {
     // The host agent counts cached tokens apart from the input.
     input_tokens: Math.max(0, row.input_tokens - cache_read_tokens - cache_write_tokens),
-    cache_read_tokens,
-    cache_write_tokens,
     output_tokens: row.output_tokens,
     estimated_cost_usd: row.estimated_cost,
     message_count: row.message_count,
@@ -69,6 +67,13 @@ export const mirrorUsage = (db: Database, row: SessionRow, now: number): void =>
   for (const [column, value] of Object.entries(totals)) {
     if (columns.has(column))
       db.prepare(`update sessions set ${column} = ? where id = ?`).run(value, id)
+  }
+  // Sessions that an earlier version imported lack the cached tokens that the database had then.
+  for (const [column, value] of Object.entries({ cache_read_tokens, cache_write_tokens })) {
+    if (columns.has(column))
+      db.prepare(
+        `update sessions set ${column} = max(coalesce(${column}, 0), ?) where id = ?`,
+      ).run(value, id)
   }
   if (columns.has('model') && model) {
     db.prepare('update sessions set model = coalesce(model, ?) where id = ?').run(model, id)

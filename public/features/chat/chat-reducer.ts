@@ -177,9 +177,9 @@ const apply = (chat: Chat, event: TurnEvent, now: number): Chat => {
     case 'done':
       return { ...withTurnUsage(withTurnEnded(chat), event.data.usage), error: null }
     case 'apperror':
-      return { ...withTurnEnded(chat), error: event.data }
+      return { ...withTurnEnded(withUsageSoFar(chat)), error: event.data }
     case 'cancel':
-      return withTurnEnded(keepPartial(chat))
+      return withTurnEnded(withUsageSoFar(keepPartial(chat)))
     case 'title':
       return { ...chat, title: event.data.title }
     case 'title_status':
@@ -337,6 +337,10 @@ const withTurnUsage = (chat: Chat, usage: Usage): Chat => {
   const turn = { ...usage, n, cache_read_tokens, cache_write_tokens }
   return { ...chat, usage, turnUsage: [...chat.turnUsage, turn] }
 }
+
+/** The events of turns that fail or are stopped contain no usage. */
+const withUsageSoFar = (chat: Chat): Chat =>
+  chat.live?.usage ? withTurnUsage(chat, chat.live.usage) : chat
 
 /** Keeps the streamed text when a turn is stopped; the stored message has the same id and replaces it. */
 const keepPartial = (chat: Chat): Chat => {

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { readRow, readRows } from '../../../lib/host-db/session-rows.ts'
+import { mirrorUsage } from '../../../lib/host-db/usage-mirror.ts'
 import { addMessage, addSession, createStateDb, SCHEMAS, type StateDb } from '../../_state-db.ts'
 
 const options = { workspace: '/work', profile: 'default', redact: (text: string) => text }
@@ -54,6 +55,19 @@ for (const schema of SCHEMAS) {
     addSession(db, 'titled', { title: 'Title only' })
     addSession(db, '../passwd', { title: 'bad id' })
     assert.equal(ids(db), ['titled'])
+  })
+
+  test('cached tokens that only the database knows stay when usage is written back', ({ db }) => {
+    addSession(db, 'cli', { title: 'T', input_tokens: 5, cache_read_tokens: 900 })
+    const { row } = readRow(db, 'cli', options)!
+    // An earlier version imported the session without them.
+    const { cache_read_tokens: _, ...imported } = { ...row, input_tokens: 5 }
+    mirrorUsage(db, { ...imported, input_tokens: 15, cache_write_tokens: 3 }, 1)
+    const read = readRow(db, 'cli', options)?.row
+    assert.equal(
+      [read?.input_tokens, read?.cache_read_tokens, read?.cache_write_tokens],
+      [15 + 900, 900, 3],
+    )
   })
 
   test('lists only the newest session of a compacted lineage, and no subagents', ({ db }) => {

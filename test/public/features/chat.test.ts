@@ -411,4 +411,20 @@ chat('keeps the usage of each turn that ends', () => {
   )
 })
 
+chat('keeps the usage of a turn that was stopped or failed', () => {
+  const ends: TurnEvent[] = [
+    { type: 'cancel', data: { message: 'Cancelled by user' } },
+    { type: 'apperror', data: { type: 'error', message: 'It broke.' } },
+  ]
+  for (const end of ends) {
+    const question = message(say('m1', 'user', 'a'))
+    const events = [started(), question, { type: 'usage', data: { usage } } as TurnEvent, end]
+    const value = fold(emptyChat('a'), frames(events))
+    assert.equal(
+      value.turnUsage.map(({ n, input_tokens }) => [n, input_tokens]),
+      [[1.5, 10]],
+    )
+  }
+})
+
 chat.run()
