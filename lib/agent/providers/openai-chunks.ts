@@ -114,9 +114,12 @@ const readUsage = (usage: JsonObject): Usage => {
   const details = asObject(usage.prompt_tokens_details)
   const read = firstCount(details.cached_tokens, usage.prompt_cache_hit_tokens, usage.cached_tokens)
   const written = firstCount(details.cache_write_tokens, details.cache_creation_input_tokens)
+  const prompt = asCount(usage.prompt_tokens ?? usage.input_tokens)
+  const cached = read + written
   return {
     type: 'usage',
-    inputTokens: asCount(usage.prompt_tokens ?? usage.input_tokens),
+    // Some gateways count cached tokens apart from the prompt, as Anthropic does.
+    inputTokens: cached > prompt ? prompt + cached : prompt,
     outputTokens: asCount(usage.completion_tokens ?? usage.output_tokens),
     ...(read > 0 && { cacheReadTokens: read }),
     ...(written > 0 && { cacheWriteTokens: written }),

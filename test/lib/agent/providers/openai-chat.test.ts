@@ -464,6 +464,18 @@ const CACHED: [string, Record<string, unknown>, number | undefined, number | und
   ],
   ['nothing', { usage: { prompt_tokens_details: null } }, undefined, undefined],
 ]
+test('cached tokens that a gateway counts apart from the prompt are added to it', () => {
+  const usage = { prompt_tokens: 9, prompt_tokens_details: { cached_tokens: 1_000 } }
+  const raw = JSON.stringify({ choices: [], usage })
+  return withServer(
+    [{ raw: `${frame(delta({ content: 'b' }, 'stop'))}data: ${raw}\n\n` }],
+    async server => {
+      const found = (await ask(server)).find(one => one.type === 'usage')
+      assert.equal([found?.inputTokens, found?.cacheReadTokens], [1_009, 1_000])
+    },
+  )
+})
+
 for (const [name, chunk, read, written] of CACHED) {
   test(`usage reports cached tokens as ${name} does: ${JSON.stringify(chunk)}`, () => {
     const text = JSON.stringify({ choices: [], ...chunk })
