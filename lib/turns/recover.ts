@@ -11,12 +11,14 @@ import { messageOf } from '../errors.ts'
 import { fileStamp } from '../store/journal.ts'
 import type { TurnEvent } from '../schema/event.ts'
 import type { Message } from '../schema/message.ts'
+import { emptyUsage, type Usage } from '../schema/usage.ts'
 import type { Sessions } from '../sessions/types.ts'
 import { closingMessages, failureText, INTERRUPTED } from './interrupted-turn.ts'
 import { createEventLog, type EventLog, type LoggedEvent, readLiveFile } from './event-log.ts'
 import { createLiveState, type LiveState } from './live-turn.ts'
 import { idOf } from './questions.ts'
 import { elide } from './to-stream-event.ts'
+import { endEntries } from './turn-journal.ts'
 
 type RecoverOptions = {
   sessions: Sessions
@@ -95,6 +97,12 @@ const rebuild = (events: LoggedEvent[], recorded: Message[], now: () => number):
   return live
 }
 
+/** The usage up to the last model call that ended. */
+const usageOf = (events: LoggedEvent[]): Usage => {
+  const last = events.findLast(({ type }) => type === 'usage')
+  return last ? (last.data as { usage: Usage }).usage : emptyUsage
+}
+
 type Leftover = { sessionId: string; streamId: string; path: string }
 
 /** Writes the end of one turn to its transcript, and to its log if given. */
@@ -123,7 +131,7 @@ export const recoverTurn = (
     ...closing
       .filter(message => !message.id || !known.has(message.id))
       .map(message => ({ t: 'message' as const, message })),
-    { t: 'turn_ended' as const, stream_id: streamId, how: 'interrupted' as const },
+    ...endEntries(sessions.require(sessionId), streamId, 'interrupted', usageOf(events)),
   ])
   if (!log) return
   for (const entry of entries) {

@@ -3,6 +3,7 @@ import type { Outcome } from '../agent/types.ts'
 import { UserError } from '../errors.ts'
 import type { Message } from '../schema/message.ts'
 import type { SessionRow } from '../schema/session.ts'
+import type { Usage } from '../schema/usage.ts'
 import type { Entry, NewEntry, TurnEnd } from '../sessions/entries.ts'
 import { UNTITLED } from '../sessions/list-row.ts'
 import { provisionalTitle } from '../sessions/title.ts'
@@ -60,21 +61,27 @@ export const publishTurnStart = (
   }
 }
 
-/** Records the end and the session's totals as absolute numbers. Without an outcome, the usage so far counts. */
+/** Records the end and the session's totals. Without an outcome, the usage so far counts. */
 export const recordTurnEnd = (
   sessions: Sessions,
-  turn: Turn,
+  { sessionId, streamId, usage }: Turn,
   how: TurnEnd,
   outcome: Outcome | null,
 ): void => {
-  const row = sessions.require(turn.sessionId)
-  const usage = outcome?.usage ?? turn.usage
-  const entries: NewEntry[] = [{ t: 'turn_ended', stream_id: turn.streamId, how, usage }]
+  const row = sessions.require(sessionId)
+  sessions.append(sessionId, endEntries(row, streamId, how, outcome?.usage ?? usage))
+}
+
+/** Totals are recorded as absolute numbers. */
+export const endEntries = (
+  row: SessionRow,
+  stream_id: string,
+  how: TurnEnd,
+  usage: Usage,
+): NewEntry[] => {
+  const entries: NewEntry[] = [{ t: 'turn_ended', stream_id, how, usage }]
   if (usage.input_tokens + usage.output_tokens > 0) {
-    entries.push({
-      t: 'meta',
-      patch: { ...addToTotals(row, usage), last_usage: usage },
-    })
+    entries.push({ t: 'meta', patch: { ...addToTotals(row, usage), last_usage: usage } })
   }
-  sessions.append(turn.sessionId, entries)
+  return entries
 }

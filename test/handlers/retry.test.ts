@@ -207,8 +207,14 @@ test('a scheduled run may wait longer than its limit without events, but not ove
   assert.is((await listed(app, job_id)).last_error, 'Slow down.')
 })
 
-test('killed during the wait: the turn ends as interrupted', async () => {
-  const provider = await createProvider(limited(600))
+test('killed during the wait: the turn ends as interrupted, with the usage of its earlier calls', async () => {
+  const provider = await createProvider(
+    {
+      toolCalls: [{ name: 'todo', arguments: {} }],
+      usage: { prompt_tokens: 70, completion_tokens: 5 },
+    },
+    limited(600),
+  )
   const app = await spawnApp()
   try {
     writeFileSync(
@@ -225,6 +231,12 @@ test('killed during the wait: the turn ends as interrupted', async () => {
     assert.equal([session.live, session.last_turn], [null, 'interrupted'])
     assert.match(session.messages.at(-1).content, 'Interrupted')
     assert.is((await app.post('/api/chat/retry', { stream_id })).body.retried, false)
+    // Recovery counts it once.
+    await app.kill()
+    await app.start()
+    const again = (await app.get(`/api/session?session_id=${session_id}&limit=9`)).body.session
+    assert.equal([again.input_tokens, again.turn_usage[0].input_tokens], [70, 70])
+    assert.equal([again.turn_usage.length, again.last_usage.output_tokens], [1, 5])
   } finally {
     await app.close()
     await provider.close()
