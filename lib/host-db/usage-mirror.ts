@@ -71,9 +71,10 @@ export const mirrorUsage = (db: Database, row: SessionRow, now: number): void =>
   // Sessions that an earlier version imported lack the cached tokens that the database had then.
   for (const [column, value] of Object.entries({ cache_read_tokens, cache_write_tokens })) {
     if (columns.has(column))
-      db.prepare(
-        `update sessions set ${column} = max(coalesce(${column}, 0), ?) where id = ?`,
-      ).run(value, id)
+      db.prepare(`update sessions set ${column} = max(coalesce(${column}, 0), ?) where id = ?`).run(
+        value,
+        id,
+      )
   }
   if (columns.has('model') && model) {
     db.prepare('update sessions set model = coalesce(model, ?) where id = ?').run(model, id)
