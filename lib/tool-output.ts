@@ -45,7 +45,9 @@ export const createToolOutput = ({
     names(folder).flatMap(name => {
       const path = join(folder, name)
       const stat = statSync(path, { throwIfNoEntry: false })
-      return stat?.isFile() ? [{ path, sizeBytes: stat.size, at: stat.mtimeMs }] : []
+      // A copy of a session has links to the same images.
+      const sizeBytes = stat ? stat.size / Math.max(1, stat.nlink) : 0
+      return stat?.isFile() ? [{ path, sizeBytes, at: stat.mtimeMs }] : []
     })
 
   /** Evicts the oldest files of all sessions until the limits hold. */

@@ -139,6 +139,19 @@ test('images are stored once under a name of their content; no other name is rea
   rmSync(dir, { recursive: true })
 })
 
+test('copies of a session share its images, which count once', () => {
+  const dir = mkdtempSync(join(tmpdir(), 'tool-output-'))
+  const kept = createToolOutput({ dir, maxTotalBytes: 2_500, log: () => undefined })
+  const old = kept.save('0123456789ab', 'a', 'x'.repeat(1_000)) ?? ''
+  utimesSync(old, 1, 1)
+  const name = kept.saveImage('aaaaaaaaaaaa', Buffer.alloc(1_000), 'png') ?? ''
+  for (const copy of ['bbbbbbbbbbbb', 'cccccccccccc']) kept.copyImages('aaaaaaaaaaaa', copy)
+  kept.save('0123456789ab', 'b', 'x')
+  assert.ok(existsSync(old))
+  assert.ok(kept.loadImage('cccccccccccc', name))
+  rmSync(dir, { recursive: true })
+})
+
 test('output that cannot be stored is cut as before; JSON is stored as lines', () => {
   const result = { content: 'x'.repeat(3_000) }
   assert.is(truncateResult(result, 2_000, () => null).content.length, 2_000)
