@@ -96,7 +96,7 @@ export const complete = async (options: CompleteOptions): Promise<Reply> => {
           kind: 'cut',
           message: `The response is incomplete: ${failure.message}`,
         })
-        return merge(reply, { ...part, calls: [] })
+        return merge(reply, part)
       }
       failure.hasStreamed =
         `${reply.text}${reply.reasoning}${part.text}${part.reasoning}`.trim() !== ''
@@ -230,6 +230,7 @@ const readStream = async (
     // Lets the provider close its socket. Not awaited, for the same reason.
     stream.return(undefined).catch(() => undefined)
   }
+  // Of a stream that broke, no call is kept.
   part.calls = [...calls.entries()].sort(([a], [b]) => a - b).map(([, call]) => call)
 }
 

@@ -129,6 +129,29 @@ test('the server’s own word decides: its window, and the advice for that progr
   assert.equal([outcome.text, roomy.learned], ['fine', []])
 })
 
+test('a count that stops growing at a common window is noticed in the next step', async () => {
+  const { windows, learned } = windowsOf()
+  const { outcome } = await run(
+    scripted(
+      [use('terminal', {}, 0, 'c1'), usage(32_768), finish('tool_calls')],
+      answer('blind', usage(32_768)),
+      answer('seen', usage(10_000)),
+    ).provider,
+    requestOf(1_000_000, { windows, tools: SMALL, history: longHistory().slice(-4) }),
+  )
+  assert.equal([outcome.text, learned], ['seen', [32_768]])
+})
+
+test('the count of an earlier call is not taken for that of a call without one', async () => {
+  const { windows, learned } = windowsOf()
+  const { outcome } = await run(
+    scripted([use('terminal', {}, 0, 'c1'), usage(4_096), finish('tool_calls')], answer('fine'))
+      .provider,
+    requestOf(1_000_000, { windows, tools: [tool('terminal', 90_000)] }),
+  )
+  assert.equal([outcome.text, learned], ['fine', []])
+})
+
 test('one message beyond the window: the answer stays, with the warning', async () => {
   const history: LoopMessage[] = [
     { role: 'user', id: 'u1', content: 'lorem ipsum '.repeat(60_000) },
@@ -259,6 +282,33 @@ test('an overflow of a short prompt teaches nothing for later turns', async () =
   const guess = new ProviderFailure('context_overflow', 'too long', { status: 400 })
   const { outcome } = await run(scripted([guess]).provider, requestOf(60_000, { windows }))
   assert.equal([outcome.failure?.type, learned], ['context_overflow', []])
+})
+
+test('a long prompt that is rejected without a message teaches nothing for later turns', async () => {
+  const { windows, learned } = windowsOf()
+  const guess = new ProviderFailure('context_overflow', 'status 400', {
+    status: 400,
+    isBodyEmpty: true,
+  })
+  const { outcome } = await run(
+    scripted([guess], answer('done')).provider,
+    requestOf(200_000, { windows, history: longHistory().slice(-11) }),
+  )
+  assert.equal([outcome.status, learned], ['finished', []])
+})
+
+test('text streamed before an overflow is withdrawn', async () => {
+  const overflow = new ProviderFailure('context_overflow', 'too long', { status: 400 })
+  const { outcome, events } = await run(
+    scripted([text('half an ans'), overflow], answer('done')).provider,
+    requestOf(200_000, { history: longHistory().slice(-7) }),
+  )
+  assert.is(outcome.text, 'done')
+  const streamed = events.filter(({ type }) => type === 'token' || type === 'retry')
+  assert.equal(
+    streamed.map(({ type }) => type),
+    ['token', 'retry', 'token'],
+  )
 })
 
 test('a window that was learned too small grows with what the server counts', async () => {

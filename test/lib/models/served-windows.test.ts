@@ -282,6 +282,9 @@ test('a model that is not there, or a stopped turn, ends the wait for its loadin
     { '/api/version': OLLAMA_VERSION, '/api/ps': { models: [] }, '/api/show': ollamaShown('') },
     async server => {
       const windows = createServedWindows({})
+      const configured = endpointAt(server.url, { hasConfiguredWindow: true })
+      assert.is((await windows.settle(configured, never))?.tokens, 4_096)
+      assert.not.ok(server.paths().includes('/api/generate'), 'its window is configured')
       assert.is((await windows.settle(endpointAt(server.url), never))?.tokens, 4_096)
       const stopped = AbortSignal.abort(new Error('stopped'))
       assert.is((await windows.settle(endpointAt(server.url), stopped))?.tokens, 4_096)
