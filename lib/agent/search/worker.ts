@@ -59,7 +59,8 @@ export const searchWorker = (): void => {
   const one = new RegExp(source, flags)
   const all = new RegExp(source, `${flags}gm`)
   const needle = literal === null ? null : Buffer.from(literal)
-  const buffer = Buffer.allocUnsafeSlow(64 * 1024)
+  /** For the files of up to one chunk, one after the other: a new one for each takes longer than reading it. */
+  let buffer = Buffer.allocUnsafeSlow(64 * 1024)
 
   const isBinary = (bytes: Buffer): boolean => {
     if (bytes.subarray(0, HEAD).includes(0)) return !isWide(bytes)
@@ -86,13 +87,16 @@ export const searchWorker = (): void => {
     return lines.join('\n')
   }
 
-  /** Calls back with pieces of whole lines; false stops reading. */
+  /** Calls back with pieces of whole lines, and up to `context` lines around them; false stops reading. */
   const readPieces = (
     fd: number,
     size: number,
-    use: (text: string) => boolean,
+    context: number,
+    use: (text: string, before?: string, after?: string) => boolean,
     pass: (bytes: Buffer) => void,
   ): FileCount => {
+    if (size >= buffer.length && size < CHUNK)
+      buffer = Buffer.allocUnsafeSlow(Math.min(CHUNK, 2 * size))
     const small = size < buffer.length ? fs.readSync(fd, buffer, 0, buffer.length, 0) : -1
     if (small >= 0 && small < buffer.length) {
       const bytes = buffer.subarray(0, small)
@@ -101,6 +105,7 @@ export const searchWorker = (): void => {
       else if (needle === null || bytes.includes(needle)) use(decode(withoutMark(bytes)))
       return 0
     }
+    let before = Buffer.alloc(0)
     let rest = Buffer.alloc(0)
     let position = 0
     for (let isFirst = true; ; isFirst = false) {
@@ -114,14 +119,18 @@ export const searchWorker = (): void => {
         return 0
       }
       if (isFirst) bytes = withoutMark(bytes)
-      const cut =
-        got === 0 || bytes.length > MAX_LINE_BYTES ? bytes.length : bytes.lastIndexOf(10) + 1
+      const isWhole = got === 0 || bytes.length > MAX_LINE_BYTES
+      const cut = isWhole ? bytes.length : behindLine(bytes, bytes.length, context + 1)
       const piece = bytes.subarray(0, cut)
       rest = bytes.subarray(cut)
       beat[0] = (beat[0] ?? 0) + 1
       if (needle !== null && !piece.includes(needle)) pass(piece)
-      else if (piece.length > 0 && !use(decode(piece))) return 0
+      else if (piece.length > 0 && !use(decode(piece), decode(before), context > 0 ? decode(rest) : '')) return 0
       if (got === 0) return 0
+      if (context > 0) {
+        before = Buffer.concat([before, piece])
+        before = before.subarray(behindLine(before, before.length, context + 1))
+      }
     }
   }
 
@@ -279,12 +288,13 @@ export const searchWorker = (): void => {
           count = 0
         }
       }
-      const use = (text: string): boolean => {
+      const use = (text: string, before = '', after = ''): boolean => {
+        const whole = before + text + after
         let isGoing = true
         beat[1] = 1
         line = scan(text, line, stat.size < CHUNK, (from, at, body) => {
           count++
-          isGoing = hit(from, at, body, text)
+          isGoing = hit(before.length + from, at, body, whole)
           return isGoing
         })
         beat[1] = 0
@@ -293,7 +303,7 @@ export const searchWorker = (): void => {
       const pass = (bytes: Buffer): void => {
         for (let at = bytes.indexOf(10); at >= 0; at = bytes.indexOf(10, at + 1)) line++
       }
-      const result = readPieces(fd, stat.size, use, pass)
+      const result = readPieces(fd, stat.size, context, use, pass)
       return result === 0 ? count : result
     } catch (error) {
       if (error instanceof SyntaxError || error instanceof RangeError) throw error

@@ -81,6 +81,25 @@ test('context lines, also at the ends of a file', async () => {
   )
 })
 
+test('context lines in a large file that is read in pieces', async () => {
+  // A line of 16 bytes for each number: pieces end at multiples of 8 MiB.
+  const perPiece = (8 * 1024 * 1024) / 16
+  const lines = Array.from({ length: 2 * perPiece + 9 }, (_, at) => `line ü ${at + 1}`.padEnd(14))
+  bench.write('f', `${lines.join('\n')}\n`)
+  const numbers = [perPiece, 2 * perPiece].flatMap(last =>
+    [-3, -2, -1, 0, 1, 2, 3].map(more => last + more),
+  )
+  const { matches } = await search({ pattern: `ü (${numbers.join('|')})\\b`, context: 2 })
+  assert.equal(
+    matches,
+    numbers.map(line => ({
+      path: 'f',
+      line,
+      content: lines.slice(line - 3, line + 2).join('\n'),
+    })),
+  )
+})
+
 test('pages of every kind of result follow without a gap', async () => {
   for (let at = 0; at < 30; at++) bench.write(`d${at % 4}/f${at}`, 'word\nother\nword\n')
   const all = await search({ pattern: 'word', limit: 500 })
