@@ -1,4 +1,8 @@
-/** Counts the matches of a search, reading only the files, and the lines of large files, that ripgrep says can match. */
+/**
+ * Counts the matches of a search. Unless files are small, it reads only those that ripgrep says can match, and only such lines
+ * of large ones.
+ */
+import { lstat } from 'node:fs/promises'
 import type { ToolContext } from '../types.ts'
 import type { Found, Listing } from './list-files.ts'
 import { findLines, findRipgrep, type Ripgrep, type Selection, selectFiles } from './ripgrep.ts'
@@ -11,6 +15,27 @@ import type { FileCount, LinePlaces } from './worker.ts'
 export const LARGE_BYTES = 8 * 1024 * 1024
 /** Part of the remaining time for ripgrep; the rest is for reading what it selects. */
 const RIPGREP_SHARE = 0.7
+
+/** Smaller files take longest to open, and opening them for ripgrep and again for our own pattern takes twice as long. */
+const MIN_MEAN_BYTES = 64 * 1024
+/** Files whose sizes are read, evenly spread. */
+const SAMPLES = 64
+/** Ripgrep reads all files of the listing; for fewer of them than this part, our own threads alone are faster. */
+const MIN_PART = 0.25
+
+const isFasterWith = async (
+  { minMeanBytes = MIN_MEAN_BYTES }: Ripgrep,
+  listing: Listing,
+  files: readonly Found[],
+): Promise<boolean> => {
+  if (files.length === 0 || files.length < listing.files.length * MIN_PART) return false
+  const step = Math.max(1, files.length / SAMPLES)
+  const sample = files.filter((_, at) => at % step < 1)
+  const sizes = await Promise.all(
+    sample.map(async ({ fullPath }) => (await lstat(fullPath).catch(() => null))?.size ?? 0),
+  )
+  return sizes.reduce((sum, size) => sum + size, 0) >= minMeanBytes * sizes.length
+}
 
 export type Filter = {
   /** Null: all files. */
@@ -34,7 +59,10 @@ export const filterFor = async (
     timeoutMs: Math.max(0, (until - performance.now()) * RIPGREP_SHARE),
   })
   return {
-    select: (root, listing, files) => selectFiles(ripgrep, { root, listing, files, ...limits() }),
+    select: async (root, listing, files) =>
+      (await isFasterWith(ripgrep, listing, files))
+        ? selectFiles(ripgrep, { root, listing, files, ...limits() })
+        : null,
     linesOf: fullPath => findLines(ripgrep, { fullPath, ...limits() }),
   }
 }

@@ -1,12 +1,18 @@
 /** Finds ripgrep, and has it select the files, and the lines of large ones, that our own threads must read. */
 import { createRequire } from 'node:module'
 import { findProgram } from '../../base/find-program.ts'
-import { run } from '../../base/process.ts'
+import { run, type RunResult } from '../../base/process.ts'
 import { ALWAYS_IGNORED } from './gitignore.ts'
 import type { Found, Listing } from './list-files.ts'
 import { type LinePlaces, NOT_TEXT_HEADS } from './worker.ts'
 
-export type Ripgrep = { path: string; version: string; from: 'package' | 'PATH' }
+export type Ripgrep = {
+  path: string
+  version: string
+  from: 'package' | 'PATH'
+  /** It is used for files whose mean size is at least this; default: `MIN_MEAN_BYTES` of `candidates.ts`. */
+  minMeanBytes?: number
+}
 
 /** The oldest version that the tests were run with. */
 export const OLDEST: readonly [number, number] = [14, 0]
@@ -63,6 +69,13 @@ const escapeBytes = (text: string): string =>
 const HEADS = NOT_TEXT_HEADS.map(escapeBytes).join('|')
 const NOT_TEXT = ['-e', '\\x00', '-e', `(?-u:^(?:${HEADS}))`]
 
+/**
+ * A pattern that begins with a literal is fast together with those. For others, such as `\w+x` and those that ignore case,
+ * ripgrep has a fast way only if they are alone: up to ten times faster.
+ */
+const patternLists = (prefilter: string): string[][] =>
+  /^(?:\w|\\x\w\w){2}/.test(prefilter) ? [['-e', prefilter, ...NOT_TEXT]] : [['-e', prefilter], NOT_TEXT]
+
 /** Limits of a command line; Windows allows 32,767 characters. */
 const MAX_EXCLUDED_CHARS = process.platform === 'win32' ? 16_000 : 200_000
 const MAX_OUTPUT_BYTES = 64 * 1024 * 1024
@@ -94,19 +107,40 @@ export const selectFiles = async (
 ): Promise<Selection | null> => {
   const exclusions = exclusionsOf(listing)
   if (exclusions === null) return null
-  const args = [...OPTIONS, ...OUTPUT, ...exclusions, '-e', prefilter, ...NOT_TEXT, '--', './']
   const options = { cwd: root, env: ENV, timeoutMs, signal, maxBytes: MAX_OUTPUT_BYTES }
-  const result = await run(path, args, options).catch(() => null)
+  const results = await Promise.all(
+    patternLists(prefilter).map(patterns =>
+      run(path, [...OPTIONS, ...OUTPUT, ...exclusions, ...patterns, '--', './'], options)
+        .then(pathsOf)
+        .catch(() => null),
+    ),
+  )
   signal.throwIfAborted()
-  if (result === null || result.stopped === 'limit') return null
-  const isPartial = result.stopped === 'timeout'
-  if (!isPartial && ![0, 1, 2].includes(result.code ?? -1)) return null
-  const unread = isPartial || result.code !== 2 ? [] : pathsOfErrors(result.stderr)
-  if (unread === null) return null
-  const named = new Set([...`${result.stdout}`.split('\0').map(withoutDot), ...unread])
+  const named = new Set<string>()
+  for (const paths of results) {
+    if (paths === null) return null
+    for (const one of paths.found) named.add(withoutDot(one))
+  }
   // A name that is not UTF-8 is listed differently.
   const isSelected = ({ relative }: Found) => named.has(relative) || relative.includes('\ufffd')
-  return { files: files.filter(isSelected), isPartial }
+  return {
+    files: files.filter(isSelected),
+    isPartial: results.some(paths => paths?.isPartial),
+  }
+}
+
+/** The paths that ripgrep printed, and those it could not read. Null if it failed. */
+const pathsOf = ({
+  stopped,
+  code,
+  stdout,
+  stderr,
+}: RunResult): { found: string[]; isPartial: boolean } | null => {
+  if (stopped === 'limit') return null
+  const isPartial = stopped === 'timeout'
+  if (!isPartial && ![0, 1, 2].includes(code ?? -1)) return null
+  const unread = isPartial || code !== 2 ? [] : pathsOfErrors(stderr)
+  return unread && { found: [...`${stdout}`.split('\0'), ...unread], isPartial }
 }
 
 const LINES = [
@@ -189,5 +223,5 @@ const pathsOfErrors = (stderr: string): string[] | null => {
     .filter(Boolean)
     .map(line => /^(?:rg: )?(\.[\\/].*): [^:]* \(os error \d+\)$/.exec(line)?.[1])
   const isKnown = paths.length > 0 && paths.every(path => path !== undefined)
-  return isKnown ? paths.map(withoutDot) : null
+  return isKnown ? paths : null
 }

@@ -123,9 +123,10 @@ export const searchWorker = (): void => {
       const cut = isWhole ? bytes.length : behindLine(bytes, bytes.length, context + 1)
       const piece = bytes.subarray(0, cut)
       rest = bytes.subarray(cut)
+      const after = context > 0 ? decode(rest) : ''
       beat[0] = (beat[0] ?? 0) + 1
       if (needle !== null && !piece.includes(needle)) pass(piece)
-      else if (piece.length > 0 && !use(decode(piece), decode(before), context > 0 ? decode(rest) : '')) return 0
+      else if (piece.length > 0 && !use(decode(piece), decode(before), after)) return 0
       if (got === 0) return 0
       if (context > 0) {
         before = Buffer.concat([before, piece])

@@ -29,7 +29,8 @@ test.before.each(async () => {
   bench = createBench('/var/tmp')
   const found = await findRipgrep('')
   assert.ok(found, 'the npm package is installed')
-  real = found
+  real = { ...found, minMeanBytes: 0 }
+  bench.ctx.memo.set('ripgrep', Promise.resolve(real))
 })
 test.after.each(() => bench.close())
 
@@ -41,9 +42,10 @@ const script = (text: string): string => {
   chmodSync(join(dir, 'rg'), 0o755)
   return dir
 }
+const fake = (path: string): Ripgrep => ({ path, version: '15', from: 'PATH' })
 const usePath = (text: string) => {
   const path = join(script(text), 'rg')
-  bench.ctx.memo.set('ripgrep', Promise.resolve({ path, version: '15', from: 'PATH' }))
+  bench.ctx.memo.set('ripgrep', Promise.resolve({ ...fake(path), minMeanBytes: 0 }))
 }
 const NO_PACKAGE = '/nowhere/file.mjs'
 
@@ -180,6 +182,18 @@ test('a file that ripgrep cannot read is reported, and one deleted in between is
   assert.is((await search({ pattern: 'word' })).total_count, 2)
 })
 
+test('searches small files, and few of many, without ripgrep', async () => {
+  // The script names no file, as if none had a match.
+  usePath('exit 1')
+  for (let at = 0; at < 8; at++) bench.write(`a${at}`, 'word\n')
+  assert.is((await search({ pattern: 'word' })).total_count, 0)
+  assert.is((await search({ pattern: 'word', file_glob: 'a7' })).total_count, 1)
+  bench.ctx.memo.set('ripgrep', Promise.resolve(fake(join(bench.root, 'bin/rg'))))
+  assert.is((await search({ pattern: 'word' })).total_count, 8)
+  bench.write('large', `${'x\n'.repeat(500_000)}word\n`)
+  assert.is((await search({ pattern: 'word' })).total_count, 0)
+})
+
 test('searches by itself when ripgrep fails', async () => {
   bench.write('a', 'word\n')
   for (const text of [
@@ -195,6 +209,30 @@ test('searches by itself when ripgrep fails', async () => {
   }
   rmSync(join(bench.root, 'bin/rg'))
   assert.is((await search({ pattern: 'word' })).total_count, 1)
+})
+
+test('a pattern without a literal start has a process of its own', async () => {
+  bench.write('a', 'word\n')
+  bench.write('b', Buffer.from([0, 1, 2]))
+  bench.write('c', 'other\n')
+  const mark = join(bench.root, 'calls')
+  usePath(`echo call >> '${mark}'; exec '${real.path}' "$@"`)
+  for (const [pattern, calls] of [
+    ['word', 1],
+    ['(?i)WORD', 2],
+    ['\\w+rd', 2],
+  ] as const) {
+    rmSync(mark, { force: true })
+    const found = await search({ pattern })
+    assert.equal([found.total_count, found.not_searched], [1, { binary: 1 }], pattern)
+    assert.is(statSync(mark).size, 5 * calls, pattern)
+  }
+  // Each of the two can fail.
+  for (const part of ['PDF', 'rd'])
+    for (const failure of ['exit 2', 'kill -9 $$']) {
+      usePath(`case "$*" in *${part}*) ${failure};; esac; exec '${real.path}' "$@"`)
+      assert.is((await search({ pattern: '\\w+rd' })).total_count, 1, part)
+    }
 })
 
 test('a stopped search kills ripgrep', async () => {
@@ -276,17 +314,14 @@ test('after the time limit, what was not seen is not taken for searched', async 
     signal,
     until: Infinity,
   })
-  const selection = await selectFiles(
-    { path, version: '15', from: 'PATH' },
-    {
-      root: bench.workspace,
-      listing,
-      files: listing.files,
-      prefilter: 'word',
-      signal,
-      timeoutMs: 300,
-    },
-  )
+  const selection = await selectFiles(fake(path), {
+    root: bench.workspace,
+    listing,
+    files: listing.files,
+    prefilter: 'word',
+    signal,
+    timeoutMs: 300,
+  })
   assert.equal(
     selection?.files.map(({ relative }) => relative),
     ['a'],
