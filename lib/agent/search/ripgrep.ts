@@ -74,7 +74,9 @@ const NOT_TEXT = ['-e', '\\x00', '-e', `(?-u:^(?:${HEADS}))`]
  * ripgrep has a fast way only if they are alone: up to ten times faster.
  */
 const patternLists = (prefilter: string): string[][] =>
-  /^(?:\w|\\x\w\w){2}/.test(prefilter) ? [['-e', prefilter, ...NOT_TEXT]] : [['-e', prefilter], NOT_TEXT]
+  /^(?:\w|\\x\w\w){2}/.test(prefilter)
+    ? [['-e', prefilter, ...NOT_TEXT]]
+    : [['-e', prefilter], NOT_TEXT]
 
 /** Limits of a command line; Windows allows 32,767 characters. */
 const MAX_EXCLUDED_CHARS = process.platform === 'win32' ? 16_000 : 200_000
