@@ -70,7 +70,7 @@ export class ContextWindow {
   #overflows = 0
   #isReduced = false
   #hasWarned = false
-  /** The counts that `findTruncation` judged last. */
+  /** The counts of the call before; null when they did not look like those of a truncated prompt. */
   #lastCount: { counted: number; sent: number } | null = null
   /** The last call's usage and number of messages, until `findTruncation` has judged them. */
   #unjudged: { usage: CallUsage; count: number } | null = null
@@ -115,7 +115,9 @@ export class ContextWindow {
   async findTruncation(): Promise<Truncation | null> {
     const run = this.#run
     const last = this.#unjudged
+    const before = this.#lastCount
     this.#unjudged = null
+    this.#lastCount = null
     if (!last) return null
     const messages = run.messages.slice(0, last.count)
     // Cheap, and higher than the estimate that decides.
@@ -129,7 +131,7 @@ export class ContextWindow {
       cached: cacheReadTokens + cacheWriteTokens,
       sent: fixed + leastMessageTokens(messages),
       added: leastMessageTokens(messages.slice(newest)) + (newest === 0 ? fixed : 0),
-      ...(this.#lastCount && { before: this.#lastCount }),
+      ...(before && { before }),
     }
     this.#lastCount = { counted: prompt.counted, sent: prompt.sent }
     if (!isSuspicious(prompt)) return null

@@ -8,8 +8,9 @@ const UNITS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86
 const unitMs = (unit: string): number =>
   /^(?:ms|milli)/i.test(unit) ? 1 : (UNITS[unit.charAt(0).toLowerCase()] ?? 1_000)
 
+/** The number of digits is limited, because without a unit the search would take quadratic time. */
 const PIECE =
-  /(\d+(?:\.\d+)?)\s*(milliseconds?|ms|seconds?|secs?|s|minutes?|mins?|m|hours?|hrs?|h|days?|d)(?![a-z])/gi
+  /(\d{1,12}(?:\.\d{1,12})?)\s*(milliseconds?|ms|seconds?|secs?|s|minutes?|mins?|m|hours?|hrs?|h|days?|d)(?![a-z])/gi
 
 /** `8.2s`, `6m0s`, `1 minute 30 seconds`; undefined for other text. */
 const durationMs = (text: string): number | undefined => {

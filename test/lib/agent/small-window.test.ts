@@ -142,6 +142,20 @@ test('a count that stops growing at a common window is noticed in the next step'
   assert.equal([outcome.text, learned], ['seen', [32_768]])
 })
 
+test('only the count of the call before says whether counts grow', async () => {
+  const { windows, learned } = windowsOf()
+  const call = (id: string, tokens: number): Said => [
+    use('terminal', {}, 0, id),
+    usage(tokens),
+    finish('tool_calls'),
+  ]
+  const { outcome } = await run(
+    scripted(call('c1', 32_768), call('c2', 24_000), answer('seen', usage(32_768))).provider,
+    requestOf(1_000_000, { windows, tools: SMALL, history: longHistory().slice(-4) }),
+  )
+  assert.equal([outcome.text, learned], ['seen', []])
+})
+
 test('the count of an earlier call is not taken for that of a call without one', async () => {
   const { windows, learned } = windowsOf()
   const { outcome } = await run(
