@@ -123,7 +123,11 @@ export const createToolOutput = ({
     saveImage(sessionId: string, bytes: Buffer, ending: string): string | null {
       const hash = createHash('sha256').update(bytes).digest('hex').slice(0, 32)
       const name = `image-${hash}.${ending}`
-      if (statSync(join(dirOf(sessionId), name), { throwIfNoEntry: false })?.isFile()) return name
+      const path = join(dirOf(sessionId), name)
+      const stored = statSync(path, { throwIfNoEntry: false })
+      if (stored?.isFile() && stored.size === bytes.length) return name
+      // A part of it, left by a full disk or a killed process.
+      if (stored?.isFile()) rmSync(path, { force: true })
       return create(sessionId, bytes, () => name) === null ? null : name
     },
     /** The bytes of a stored image; null when it was removed. Any other name is rejected: names come from transcripts. */

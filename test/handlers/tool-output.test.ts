@@ -124,6 +124,10 @@ test('images are stored once under a name of their content; no other name is rea
   assert.is(kept.saveImage(id, Buffer.from('one'), 'png'), name)
   assert.is(readdirSync(join(dir, id)).length, 1)
   assert.equal(kept.loadImage(id, name), Buffer.from('one'))
+  // A full disk or a kill left a part of it.
+  writeFileSync(join(dir, id, name), 'o')
+  assert.is(kept.saveImage(id, Buffer.from('one'), 'png'), name)
+  assert.equal(kept.loadImage(id, name), Buffer.from('one'))
   // Names come from transcripts, which may be imported.
   writeFileSync(join(dir, id, 'secret.png'), 'x')
   for (const other of ['secret.png', `../${id}/${name}`, join(dir, id, name), `${name}\0`])

@@ -2,7 +2,7 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { imageType, readImageFile } from '../../../lib/agent/image-file.ts'
-import { createImageKeeper } from '../../../lib/agent/images.ts'
+import { createImageKeeper, sendsImages } from '../../../lib/agent/images.ts'
 import { estimateAllTokens } from '../../../lib/agent/tokens.ts'
 import type { LoopMessage } from '../../../lib/agent/types.ts'
 import { png } from '../../_images.ts'
@@ -64,6 +64,16 @@ test('an image counts by its pixels, whatever its bytes; at most 20 images count
   assert.is(estimateAllTokens([message(1)]) - plain, 200)
   assert.is(estimateAllTokens([message(30)]) - plain, 20 * 200)
   assert.is(estimateAllTokens([message(30)], false), plain)
+})
+
+test('images go to models that are known to accept them, unless the mode says otherwise', () => {
+  const apiMode = 'chat_completions' as const
+  const sent = (mode: 'auto' | 'native' | 'text') =>
+    [true, false, undefined].map(vision => sendsImages(mode, { apiMode, vision }))
+  assert.equal(sent('auto'), [true, false, false])
+  assert.equal(sent('native'), [true, true, true])
+  assert.equal(sent('text'), [false, false, false])
+  assert.is(sendsImages('native', { apiMode: 'demo', vision: true }), false)
 })
 
 test('one run stores a limited number of images', () => {

@@ -1,7 +1,9 @@
 /** Questions at a terminal: the typed line, the end of the input, and an abort. */
 import { PassThrough } from 'node:stream'
+import { setImmediate } from 'node:timers/promises'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { createTerminalQuestions } from '../../../lib/cli/terminal-questions.ts'
 import { createTerminal } from '../../../lib/cli/terminal.ts'
 
 const test = suite('terminal')
@@ -35,6 +37,29 @@ test('the typed line, also without echo', async () => {
   const hidden = terminal.askHidden('Password: ')
   input.write('secret\n')
   assert.is(await hidden, 'secret')
+})
+
+test('the offer to retry now ends with the wait, and does not stop the turn', async () => {
+  const { terminal, input } = streams()
+  const called: string[] = []
+  const questions = createTerminalQuestions({
+    terminal: { ...terminal, interactive: true },
+    note: () => undefined,
+    approvalTimeoutMs: () => 0,
+    stop: () => called.push('stop'),
+  })
+  const offer = async (then: () => void) => {
+    questions.offerRetry(() => called.push('retry'))
+    await setImmediate()
+    then()
+    await setImmediate()
+  }
+  await offer(questions.endRetryOffer)
+  assert.equal(called, [])
+  await offer(() => input.write('\n'))
+  assert.equal(called, ['retry'])
+  await offer(() => input.end())
+  assert.equal(called, ['retry', 'stop'])
 })
 
 test.run()

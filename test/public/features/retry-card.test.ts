@@ -3,7 +3,8 @@ import { h } from 'preact'
 import { renderToString } from 'preact-render-to-string'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import type { ShownRetry } from '../../../public/features/transcript/pending-retry.ts'
+import { type ShownRetry, shownRetryOf } from '../../../public/features/transcript/pending-retry.ts'
+import type { LiveTurn } from '../../../lib/schema/session.ts'
 import { RetryCard } from '../../../public/features/transcript/retry-card.tsx'
 import { createServerClock } from '../../../public/parts/server-clock.ts'
 
@@ -81,6 +82,26 @@ test('takes the server’s clock when the device’s clock is clearly wrong', ()
     clock.observe(header)
     assert.is(Math.round(clock.now() * 1_000 - device.ms), aheadMs, String(header))
   }
+})
+
+test('of several waits the one that ends first is shown; those of subagents that ended are none', () => {
+  const retry = (until: number) => ({ attempt: 1, attempts: 4, until, message: 'x' })
+  const agent = (goal: string, status: string, until: number) => ({
+    goal,
+    status,
+    retry: retry(until),
+  })
+  const live = (own: number | null, ...subagents: object[]) =>
+    ({ ...(own !== null && { retry: retry(own) }), subagents }) as unknown as LiveTurn
+  const shown = (turn: LiveTurn | null) => {
+    const first = shownRetryOf(turn)
+    return first && [first.goal, first.until, first.others]
+  }
+  assert.is(shown(null), null)
+  assert.is(shown(live(null)), null)
+  assert.equal(shown(live(5)), [null, 5, 0])
+  assert.equal(shown(live(null, agent('a', 'running', 9), agent('b', 'running', 7))), ['b', 7, 1])
+  assert.equal(shown(live(8, agent('a', 'running', 9), agent('b', 'interrupted', 7))), [null, 8, 1])
 })
 
 test.run()

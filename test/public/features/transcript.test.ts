@@ -79,6 +79,19 @@ transcript('the foot of each turn has its usage', () => {
     rows.flatMap(row => (row.kind === 'foot' ? [row.usage?.input_tokens ?? null] : [])),
     [12_300, 900, null],
   )
+  // The first turn was imported, without its usage.
+  const later = toRows({
+    messages,
+    live: null,
+    finished: {},
+    open: new Set(),
+    showThinking: true,
+    turnUsage: [used(10, 900)],
+  })
+  assert.equal(
+    later.flatMap(row => (row.kind === 'foot' ? [row.usage?.input_tokens ?? null] : [])),
+    [null, 900, null],
+  )
   const html = draw({ messages, turnUsage })
   assert.ok(html.includes('12.3K tokens in (94% cached), 1,200 out, $0.03'), html)
   assert.ok(html.includes('900 tokens in, 1,200 out<'), html)

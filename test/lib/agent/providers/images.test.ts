@@ -440,6 +440,22 @@ test('limits: Claude by size and sides, Gemini without GIF, with the reason as a
   )
 })
 
+test('beyond twenty images, the older half is dropped at once, then none until twenty are reached again', () =>
+  withFormat(chat, async ask => {
+    const images = Array.from({ length: 31 }, (_, n) => store(png(1, 1, [n, 0, 0]), `${n}.png`))
+    const sent = async (count: number): Promise<string[]> => {
+      const messages = images.slice(0, count).map(image => user('look', image))
+      return imagesIn((await ask(messages)).bodies[0])
+    }
+    for (const [count, first] of [
+      [20, 0],
+      [21, 11],
+      [30, 11],
+      [31, 11],
+    ] as const)
+      assert.equal(await sent(count), images.slice(first, count).map(dataOf), String(count))
+  }))
+
 test("a model that gets no images: the user's text is unchanged, a result says why", () =>
   withFormat(anthropic, async ask => {
     const [body] = (await ask(BATCH, [], { ...SOURCE, isSent: false, hasAnalyzer: false })).bodies
