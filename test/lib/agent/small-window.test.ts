@@ -150,7 +150,7 @@ test('only the count of the call before says whether counts grow', async () => {
     finish('tool_calls'),
   ]
   const { outcome } = await run(
-    scripted(call('c1', 32_768), call('c2', 24_000), answer('seen', usage(32_768))).provider,
+    scripted(call('c1', 32_768), call('c2', 30_000), answer('seen', usage(32_768))).provider,
     requestOf(1_000_000, { windows, tools: SMALL, history: longHistory().slice(-4) }),
   )
   assert.equal([outcome.text, learned], ['seen', []])
