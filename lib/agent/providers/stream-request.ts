@@ -163,7 +163,10 @@ async function* lines(body: AsyncIterable<Buffer>): AsyncGenerator<string | null
   if (held.trim() !== '') yield held
 }
 
+/** One document, or JSON lines that a proxy labels as one. */
 function* documentEvents(text: string): Generator<string> {
+  const all = text.trim().split('\n')
+  if (all.length > 1 && all.every(line => parse(line) !== undefined)) return yield* all
   // Text that starts like JSON but does not parse was truncated.
   const isTruncated = text.trimStart().startsWith('{')
   if (parse(text) === undefined)

@@ -1,7 +1,7 @@
 /** The same unusual responses for every wire format. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { createProvider, type Step } from '../../../_provider.ts'
+import { createProvider, type Step, streamFor } from '../../../_provider.ts'
 import { FORMATS, failing, finishOf, KEY, said, speaker, textOf, withServer } from './_matrix.ts'
 
 for (const format of FORMATS) {
@@ -217,6 +217,18 @@ for (const format of FORMATS) {
       }
       assert.equal(content.slice(1), expected[format.apiMode as keyof typeof expected])
     }))
+
+  if (format.isNative)
+    test('JSON lines with the content type of a document, as proxies send them; cut ones fail', () => {
+      const step = { text: ['he', 'llo'], headers: { 'content-type': 'application/json' } }
+      const length = streamFor(format.path, step).length
+      const steps = [step, { ...step, keep: length - 5 }, { ...step, keep: length / 3 }]
+      return withServer(steps, async server => {
+        assert.is(textOf(await ask(server)), 'hello')
+        assert.is((await failing(ask(server))).type, 'network')
+        assert.is((await failing(ask(server))).type, 'network')
+      })
+    })
 
   test.run()
 }
