@@ -136,9 +136,9 @@ export const createMcpToolList =
   (scope, offer) => {
     const { sessionId } = scope
     const { tools, missing, warnings } = offer
-    if (tools.length === 0 && missing.length === 0) return []
     const basis = basisOf(scope, sessions)
     const stored = promptCache.tools(sessionId, basis)
+    if (!stored && tools.length === 0 && missing.length === 0) return []
     const sent = stored ?? build(offer, scope)
     const isSent = ({ name }: Tool) => sent.tools.some(each => each.name === name)
     const others = tools.filter(tool => !isSent(tool))

@@ -3,7 +3,7 @@
  * (`<state>/cache/prompts/<session>.json`) and the tools of its MCP servers (`<session>.tools.json`).
  * Not part of the transcript: never exported or shown. Safe to delete; both are rebuilt.
  */
-import { readdirSync, rmSync, statSync } from 'node:fs'
+import { readdirSync, rmSync, statSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { messageOf } from '../errors.ts'
@@ -51,6 +51,16 @@ export const createPromptCache = ({
   const promptPath = (sessionId: string) => join(dir, `${sessionId}.json`)
   const toolsPath = (sessionId: string) => join(dir, `${sessionId}.tools.json`)
 
+  /** For the sweep, which goes by the time of the file. */
+  const touch = (path: string): void => {
+    const now = nowMs() / 1_000
+    try {
+      utimesSync(path, now, now)
+    } catch {
+      // A read-only disk must not fail the turn.
+    }
+  }
+
   /** Null when it is missing, malformed, or for another basis. */
   const read = <S extends z.ZodType<{ basis: string }>>(
     schema: S,
@@ -59,7 +69,9 @@ export const createPromptCache = ({
   ): z.output<S> | null => {
     try {
       const stored = schema.parse(JSON.parse(readWholeText(path)))
-      return stored.basis === basis ? stored : null
+      if (stored.basis !== basis) return null
+      touch(path)
+      return stored
     } catch {
       // Missing or malformed: rebuild it.
       return null

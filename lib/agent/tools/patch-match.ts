@@ -242,6 +242,18 @@ const dropEnd = (text: string): string => text.replace(/\n$/, '')
 
 // ── Edits ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
+/** Differences between two texts; the time grows with the square, and the event loop waits. */
+const MAX_CHANGES = 2_000
+
+type Change = { added: boolean; removed: boolean; value: string[] }
+
+/** Texts with more differences count as different in every line. */
+const changesOf = (old: string[], fresh: string[]): Change[] =>
+  diffArrays(old, fresh, { maxEditLength: MAX_CHANGES }) ?? [
+    { added: false, removed: true, value: old },
+    { added: true, removed: false, value: fresh },
+  ]
+
 /** Writes only the difference between quotation and replacement; unchanged lines keep every byte. */
 export const toEdits = (source: Source, match: Match): Edit[] => {
   const { old, fresh } = match
@@ -255,7 +267,7 @@ export const toEdits = (source: Source, match: Match): Edit[] => {
     gone = [at, at]
     added = []
   }
-  for (const { added: isAdded, removed, value } of diffArrays(old, fresh)) {
+  for (const { added: isAdded, removed, value } of changesOf(old, fresh)) {
     if (isAdded) added = value
     else {
       if (!removed) flush()

@@ -27,7 +27,7 @@ export const documentKind = (path: string): DocumentKind | null => {
     .slice(1)
     .toLowerCase()
     .replace(/^(docx|xlsx|pptx)$|^(doc|xls|ppt)m$/, (_, x, m) => x ?? `${m}x`)
-  return ending in UNITS ? (ending as DocumentKind) : null
+  return Object.hasOwn(UNITS, ending) ? (ending as DocumentKind) : null
 }
 
 /** Throws if a text would be written in place of a document. */

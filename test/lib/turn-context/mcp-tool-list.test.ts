@@ -104,6 +104,8 @@ test('a described tool keeps its bytes when its server changes or stops, until t
     () => gone[0]?.run({} as never, {}),
     'This tool cannot be used now. The server is gone.',
   )
+  assert.is(sentBytes(offer({})), sentBytes(first))
+  assert.equal(offer({}, {}, 's2'), [])
   assert.is((await changed[1]?.run({} as never, {}))?.content, '1')
   world.spans = [{ n: 9, from: 1, to: 8, last: 'm7', at: 0 }]
   const compacted = offer({ tools: toolsOf(3, 'Does something else.') })

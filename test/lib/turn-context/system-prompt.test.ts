@@ -123,6 +123,17 @@ test('a prompt that cannot be cached is used anyway', async context => {
   assert.is(logged.length, 1)
 })
 
+test('the prompt of a session in use is not swept', async context => {
+  const { shelf, tell, world } = open(context)
+  const first = await tell()
+  const path = join(context.dir, 'prompts', 's1.json')
+  utimesSync(path, NOON - 15 * DAY, NOON - 15 * DAY)
+  assert.is(await tell(), first)
+  shelf.sweep()
+  assert.ok(existsSync(path))
+  assert.is(world.gathered, 1)
+})
+
 test('sweeps entries that were unused for two weeks', async context => {
   const { shelf, tell } = open(context)
   shelf.sweep()

@@ -87,6 +87,8 @@ test('rejects text in place of a document, and changes to one', async () => {
   const add = '*** Begin Patch\n*** Add File: new.xlsx\n+a\n*** End Patch'
   assert.match(await refused(bench.use('patch', { mode: 'patch', patch: add })), 'not a text file')
   assert.equal(readFileSync(join(bench.workspace, 'report.docx')), bytes)
+  // Not a kind of document, although every object has a property of this name.
+  await bench.use('write_file', { path: 'a.constructor', content: 'text' })
 })
 
 test('a stopped read ends the worker', async () => {
