@@ -19,7 +19,7 @@ import { type AttachedSession, attachSession, toSavedSession } from './attach-se
 import type { Session } from './session.ts'
 import { waitAtMost } from './timeout.ts'
 import { createTranscript, type Transcript } from './transcript.ts'
-import { PromptResult } from './updates.ts'
+import { PromptResult, spentTokens } from './updates.ts'
 import { rpcErrorCode, TurnFailure, isUnknownSession, toFailure } from './failures.ts'
 import { isSlashCommand, toPromptBlocks, stripWorkspacePrefix } from './prompt.ts'
 import { readImages, readForDiff } from './client-files.ts'
@@ -344,8 +344,7 @@ const end = (
     text,
     steps,
     usage: {
-      input_tokens: used?.inputTokens ?? 0,
-      output_tokens: used?.outputTokens ?? 0,
+      ...spentTokens(used),
       estimated_cost: Math.max(0, cost - costBefore),
       context_length: size,
       threshold_tokens: 0,
