@@ -141,7 +141,8 @@ const writeBeside = (
   const temporary = join(dir, name)
   let fd: number
   try {
-    fd = openSync(temporary, 'wx', 0o666)
+    // Never more readable than the file it becomes, even for a moment.
+    fd = openSync(temporary, 'wx', old || mode !== undefined ? 0o600 : 0o666)
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (old && (code === 'EACCES' || code === 'EPERM' || code === 'EROFS')) return null
