@@ -1,5 +1,6 @@
 /** Starts the service as a separate process (from source, built, or as an executable) with its own home directory. */
 import { type ChildProcess, spawn } from 'node:child_process'
+import { randomInt } from 'node:crypto'
 import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
@@ -30,20 +31,25 @@ export type Program = {
   exited: Promise<number | null>
 }
 
-/** A port that is free at this moment. */
-export const freePort = (): Promise<number> =>
-  new Promise((resolve, reject) => {
+/** Below the range that Linux gives to outgoing connections: one of those could take the port before the program listens. */
+const FIRST_PORT = 20_000
+const PORTS = 12_000
+
+const isFree = (port: number): Promise<boolean> =>
+  new Promise(resolve => {
     const server = createServer()
-    server.once('error', reject)
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address()
-      server.close(() =>
-        typeof address === 'object' && address
-          ? resolve(address.port)
-          : reject(new Error('no port')),
-      )
-    })
+    server.once('error', () => resolve(false))
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)))
   })
+
+/** A port that is free at this moment. Random, because tests run side by side. */
+export const freePort = async (): Promise<number> => {
+  for (let attempt = 0; attempt < 100; attempt++) {
+    const port = FIRST_PORT + randomInt(PORTS)
+    if (await isFree(port)) return port
+  }
+  throw new Error('There is no free port.')
+}
 
 /** Set by the test run; measurements have none. */
 const { NODE_COMPILE_CACHE } = process.env
