@@ -1,4 +1,5 @@
 /** Provider process for benchmarks: streams chat completions whose tokens are the times at which they were written. */
+import { delta, frame } from '../test/_provider.ts'
 import { createServer, type ServerResponse } from 'node:http'
 
 export type Pace = {
@@ -10,13 +11,7 @@ export type Pace = {
 /** Comparable between processes of one machine. */
 export const nowMs = (): number => performance.timeOrigin + performance.now()
 
-const chunk = (delta: object, finish: string | null = null) =>
-  `data: ${JSON.stringify({
-    id: 'c',
-    object: 'chat.completion.chunk',
-    model: 'bench',
-    choices: [{ index: 0, delta, finish_reason: finish }],
-  })}\n\n`
+const chunk = (fields: object, finish: string | null = null) => frame(delta(fields, finish))
 
 const speak = (res: ServerResponse, { tokensPerSecond, seconds }: Pace) => {
   res.writeHead(200, { 'Content-Type': 'text/event-stream' })

@@ -1,17 +1,12 @@
 /** Provider process for benchmarks: answers each request at once with a tool call, and measures the time to the next request. */
+import { delta, frame } from '../test/_provider.ts'
 import { createServer } from 'node:http'
 
 export type Steps = { steps: number }
 /** Milliseconds from the last byte of an answer to the last byte of the next request. */
 export type StepTimes = { times: number[]; lastRequestBytes: number }
 
-const chunk = (delta: object, finish: string | null = null) =>
-  `data: ${JSON.stringify({
-    id: 'c',
-    object: 'chat.completion.chunk',
-    model: 'bench',
-    choices: [{ index: 0, delta, finish_reason: finish }],
-  })}\n\n`
+const chunk = (fields: object, finish: string | null = null) => frame(delta(fields, finish))
 
 const state = { steps: 0, made: 0, answeredAt: 0, times: [] as number[], lastRequestBytes: 0 }
 

@@ -2,13 +2,19 @@
 import { accessSync, constants, statSync } from 'node:fs'
 import { delimiter, isAbsolute, join } from 'node:path'
 
-/** Full path of the first executable file of that name; directories relative to the working directory are skipped. */
-export const findProgram = (path: string, name: string): string | undefined =>
-  path
-    .split(delimiter)
-    .filter(isAbsolute)
-    .map(dir => join(dir, name))
-    .find(isExecutable)
+/**
+ * Path of the first executable file of that name; directories relative to the working directory are skipped. A name with
+ * a slash is a path itself, as for a shell.
+ */
+export const findProgram = (path: string, name: string): string | undefined => {
+  const places = name.includes('/')
+    ? [name]
+    : path
+        .split(delimiter)
+        .filter(isAbsolute)
+        .map(dir => join(dir, name))
+  return places.find(isExecutable)
+}
 
 const isExecutable = (path: string): boolean => {
   try {

@@ -7,6 +7,7 @@ export const jwtClaims = (token: string | null): JsonObject => {
   try {
     return asObject(JSON.parse(Buffer.from(payload, 'base64url').toString('utf8')))
   } catch {
+    // An opaque token, which has no claims.
     return {}
   }
 }

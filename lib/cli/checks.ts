@@ -1,8 +1,7 @@
 /** The checks of `doctor`. They change nothing. */
 import { agentChecks } from './check-external-agents.ts'
 import { findRipgrep } from '../agent/search/ripgrep.ts'
-import { accessSync, constants, statSync } from 'node:fs'
-import { delimiter, join } from 'node:path'
+import { findProgram } from '../base/find-program.ts'
 import { columnsOf, readState, stateDbPath } from '../host-db/state-db.ts'
 import { messageOf, UserError } from '../errors.ts'
 import { isInvalid, parseServers } from '../mcp/config.ts'
@@ -12,27 +11,6 @@ import { guardChecks, homeChecks, listChecks, emptyIfUnreadable } from './check-
 import { type Check, fail, type CheckContext, ok, warn } from './check.ts'
 import { shellChecks } from './check-shell.ts'
 import { startChecks } from './check-start.ts'
-
-const isExecutable = (path: string): boolean => {
-  try {
-    accessSync(path, constants.X_OK)
-    return statSync(path).isFile()
-  } catch {
-    // Missing, or not executable by this user.
-    return false
-  }
-}
-
-const onPath = (name: string, path = ''): string | undefined =>
-  name.includes('/')
-    ? isExecutable(name)
-      ? name
-      : undefined
-    : path
-        .split(delimiter)
-        .filter(Boolean)
-        .map(dir => join(dir, name))
-        .find(isExecutable)
 
 const secretChecks = ({ home, config }: CheckContext): Check[] => {
   const open = [...new Set([home.dir, config.baseHome, config.stateDir])].flatMap(
@@ -93,7 +71,7 @@ const TOOLS: readonly [name: string, without: string][] = [
 
 const programChecks = ({ config }: CheckContext): Check[] =>
   TOOLS.map(([name, advice]) => {
-    const path = onPath(name, config.env.PATH)
+    const path = findProgram(config.env.PATH ?? '', name)
     return path ? ok(name, path) : warn(name, 'was not found', advice)
   })
 
@@ -132,7 +110,7 @@ const mcpChecks = ({ home }: CheckContext): Check[] =>
     if (isInvalid(server)) return fail(about, server.problem, 'Fix its entry in mcp_servers.')
     if (!server.enabled) return ok(about, 'disabled')
     if (server.kind === 'http') return ok(about, new URL(server.url).origin)
-    return onPath(server.command, server.env.PATH ?? home.lenient.env().PATH)
+    return findProgram(server.env.PATH ?? home.lenient.env().PATH ?? '', server.command)
       ? ok(about, server.command)
       : fail(
           about,

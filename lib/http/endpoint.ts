@@ -43,11 +43,8 @@ export const endpointFor =
 export const REPLY = Symbol('reply')
 export type Reply = { readonly [REPLY]: true }
 
-/**
- * An endpoint with whatever types. `unknown` does not work here: `run` takes its input as a parameter, and parameters are
- * contravariant, so no specific endpoint would be assignable.
- */
-// biome-ignore lint/suspicious/noExplicitAny: see above
+/** An endpoint with whatever types. */
+// biome-ignore lint/suspicious/noExplicitAny: parameters of `run` are contravariant, so no endpoint is assignable to `unknown`
 export type AnyEndpoint = Endpoint<any, any, any>
 
 /** `'POST /api/chat/start'` → endpoint. */

@@ -1,7 +1,8 @@
 /** One skill as a whole: its text, its files, and what it needs that is not there yet. */
 import { createHash } from 'node:crypto'
-import { accessSync, constants, existsSync, statSync } from 'node:fs'
-import { delimiter, join } from 'node:path'
+import { existsSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { findProgram } from '../base/find-program.ts'
 import { isObject } from '../base/json.ts'
 import type { Skill, SkillRow } from '../schema/skill.ts'
 import { resolveInside } from '../store/path-within.ts'
@@ -39,17 +40,7 @@ const wantedVariables = ({ required_environment_variables: given, prerequisites 
 
 /** On the PATH a tool of this home would get. */
 const isCommand = (name: string, path: string): boolean =>
-  !/[\\/\0]/.test(name) &&
-  path.split(delimiter).some(dir => {
-    const file = join(dir || '.', name)
-    try {
-      accessSync(file, constants.X_OK)
-      return statSync(file).isFile()
-    } catch {
-      // Not in this one.
-      return false
-    }
-  })
+  !/[\\/\0]/.test(name) && findProgram(path, name) !== undefined
 
 const isThere = (dir: string, file: string): boolean => {
   try {

@@ -122,6 +122,7 @@ const decode = (bytes: Buffer): string => {
     // TextDecoder drops the byte order mark.
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch {
+    // Not UTF-8: the caller gets a sentence with the reason.
     const [a, b] = bytes
     const isUtf16 = (a === 0xff && b === 0xfe) || (a === 0xfe && b === 0xff)
     throw new Error(isUtf16 ? 'it is UTF-16, not UTF-8' : `it is not UTF-8 (${badLine(bytes)})`)

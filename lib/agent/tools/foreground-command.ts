@@ -1,6 +1,5 @@
 /** Runs a command in its own process group until it exits, is stopped, or moves to the background at its time limit. */
-import { existsSync } from 'node:fs'
-import { delimiter, join } from 'node:path'
+import { findProgram } from '../../base/find-program.ts'
 import type { Readable } from 'node:stream'
 import {
   type Exit,
@@ -22,9 +21,7 @@ const KILL_AFTER_MS = 250
 const COMBINED = 'exec "$0" -c "$1" 2>&1'
 
 const shellOf = (env: Readonly<Record<string, string>>): string =>
-  (env.PATH ?? '/usr/bin:/bin').split(delimiter).some(dir => existsSync(join(dir, 'bash')))
-    ? 'bash'
-    : 'sh'
+  findProgram(env.PATH ?? '/usr/bin:/bin', 'bash') ? 'bash' : 'sh'
 
 export type Program = { file: string; args: readonly string[] }
 

@@ -88,6 +88,7 @@ const openPlain = async (fullPath: string): Promise<FileHandle | null> => {
   try {
     return await open(fullPath, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
   } catch {
+    // Missing, or not readable: see above.
     return null
   }
 }
