@@ -101,7 +101,8 @@ export const createApp = async (
   const { homes, hub, sessions, settings } = data
   const composition: Composition = { config, log, now, data }
 
-  const guards = createGuards({ accepted: data.acceptedGuards, redact })
+  const skills = createSkills({ userHome: config.userHome, callable: callableSkills })
+  const guards = createGuards({ accepted: data.acceptedGuards, redact, skillNames: skills.names })
   const profiles = createProfiles({
     homes,
     env: config.env,
@@ -119,7 +120,6 @@ export const createApp = async (
   const { hostSessions } = host.services
   const workspaceServices = composeWorkspaces(composition, { hostSessions })
   const { files, checkpoints, processes } = workspaceServices
-  const skills = createSkills({ userHome: config.userHome, callable: callableSkills })
 
   const engine: Engine = await createEngine({
     ...data,

@@ -1,11 +1,13 @@
 /** Checks of the profile's files: unreadable ones, invalid values, and safeguards that are not supported. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { callableSkills } from '../commands.ts'
 import { jobsFile } from '../cron/jobs-file.ts'
 import { UserError } from '../errors.ts'
 import { createAcceptedGuards } from '../guards/accepted-guards.ts'
 import { DEFAULT_PROFILE } from '../profiles/homes.ts'
 import { redact } from '../redact/redact.ts'
+import { createSkills } from '../skills/skills.ts'
 import { createGuards } from '../turn-context/guards.ts'
 import { createWorkspaces } from '../workspaces/workspaces.ts'
 import { type Check, fail, type CheckContext, ok, warn } from './check.ts'
@@ -73,7 +75,8 @@ export const guardChecks = (looked: CheckContext): Check[] => {
   const path = join(config.stateDir, 'accepted-guards.json')
   const accepted = createAcceptedGuards(path)
   const problem = accepted.problem()
-  const { list } = createGuards({ accepted, redact })
+  const skills = createSkills({ userHome: config.userHome, callable: callableSkills })
+  const { list } = createGuards({ accepted, redact, skillNames: skills.names })
   return [
     ...(problem === null
       ? []

@@ -105,6 +105,7 @@ export const createTerminalEngine = async (
   const guarding = createGuards({
     accepted: createAcceptedGuards(join(config.stateDir, 'accepted-guards.json')),
     redact,
+    skillNames: skills.names,
   })
   const cron = createCron({
     homes: homes.list,

@@ -34,6 +34,8 @@ export type GuardedHome = {
   readonly hasProgram: (name: string) => boolean
   /** Whether this is the name of a toolset, a composite toolset or an MCP server. */
   readonly isToolset: (name: string) => boolean
+  /** Of these names, those that no skill has. */
+  readonly unknownSkills: (names: string[]) => string[]
 }
 
 const bag = (value: unknown): Readonly<JsonObject> => (isObject(value) ? value : {})
@@ -116,10 +118,23 @@ const toolsetNames = (key: string, follows: string): Rule => ({
   closes: [],
   why: (value, home) => {
     const names = unknownToolsets(value, home)
-    const list = names.map(name => `"${name}"`).join(', ')
-    return `${list} ${names.length === 1 ? 'names' : 'name'} no toolset here, so ${follows}.`
+    return `${quotedList(names)} ${names.length === 1 ? 'names' : 'name'} no toolset here, so ${follows}.`
   },
   isUnsupported: (value, home) => !isNoList(value) && unknownToolsets(value, home).length > 0,
+})
+
+const quotedList = (names: readonly string[]): string => names.map(name => `"${name}"`).join(', ')
+
+/** A misspelled name leaves a skill on that should be off. */
+const skillNames = (key: string): Rule => ({
+  key,
+  closes: [],
+  why: (value, home) => {
+    const names = home.unknownSkills(textsOf(value))
+    return `${quotedList(names)} ${names.length === 1 ? 'names' : 'name'} no skill here, so it turns no skill off.`
+  },
+  isUnsupported: (value, home) =>
+    !isNoList(value) && !isNothing(value) && home.unknownSkills(textsOf(value)).length > 0,
 })
 
 const MASKING_STAYS = 'It asks to show secrets, but this service always masks them.'
@@ -217,6 +232,8 @@ export const RULES: readonly Rule[] = [
   list('skills.disabled', ['skills']),
   toolsetNames('agent.disabled_toolsets', 'it turns no tool off'),
   toolsetNames('platform_toolsets.cli', 'it turns no tool on'),
+  skillNames('skills.disabled'),
+  skillNames('skills.platform_disabled.cli'),
   {
     key: 'toolsets',
     closes: [],
@@ -237,14 +254,13 @@ export const RULES: readonly Rule[] = [
 
 const valueAt = (home: GuardedHome, { key, variable }: Rule): unknown => {
   if (variable) return Object.hasOwn(home.env, key) ? home.env[key] : undefined
-  const [first = '', second] = key.split('.')
-  const found = home.values[first]
-  return second === undefined ? found : bag(found)[second]
+  return key.split('.').reduce<unknown>((found, name) => bag(found)[name], home.values)
 }
 
-/** The unsupported guards of a home. */
-export const unsupportedGuards = (home: GuardedHome): UnsupportedGuard[] =>
+/** The unsupported guards of a home; with `what`, only those that refuse it. */
+export const unsupportedGuards = (home: GuardedHome, what?: Closed): UnsupportedGuard[] =>
   RULES.flatMap(rule => {
+    if (what !== undefined && !rule.closes.includes(what)) return []
     const value = valueAt(home, rule)
     if (!rule.isUnsupported(value, home)) return []
     const file = rule.variable ? join(home.dir, '.env') : home.configPath

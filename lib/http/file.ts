@@ -1,4 +1,5 @@
 /** Files as replies: opening, ETag from size, time and inode, and byte ranges. */
+import { constants } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
 import { missing } from '../errors.ts'
 
@@ -8,11 +9,14 @@ export type OpenFile = {
   etag: string
 }
 
-/** Throws a 404 when `path` is not a regular file. The caller closes `handle`. */
-export const openFile = async (path: string, flags: string | number = 'r'): Promise<OpenFile> => {
+/**
+ * Throws a 404 when `path` is not a regular file. The caller closes `handle`. A named pipe does not block: it would
+ * occupy a thread of Node's pool until a program writes to it.
+ */
+export const openFile = async (path: string, flags = constants.O_RDONLY): Promise<OpenFile> => {
   let handle: FileHandle
   try {
-    handle = await open(path, flags)
+    handle = await open(path, flags | constants.O_NONBLOCK)
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     // Other errors (permission, too many open files) are reported as 500 and logged.

@@ -4,7 +4,7 @@
  */
 import type { z } from 'zod'
 import type { JsonObject } from '../base/json.ts'
-import { yamlFlag } from '../store/yaml-file.ts'
+import { yamlFlag, yamlWord } from '../store/yaml-file.ts'
 import {
   type ConfigProblem,
   commaTexts,
@@ -292,13 +292,18 @@ const tools = {
   }),
 }
 
+const APPROVAL_MODES = ['manual', 'smart', 'off'] as const
+
 const safety = {
   approvals: section({
-    mode: word(
-      ['manual', 'smart', 'off'],
-      'manual',
-      '`off` runs dangerous commands without asking. `smart` counts as `manual`.',
-    ),
+    mode: custom<'manual' | 'smart' | 'off'>({
+      type: 'one of manual, smart, off',
+      description:
+        '`off` runs dangerous commands without asking. `smart` counts as `manual`. Other spellings of `off`, such as `no` and `0`, mean `manual`.',
+      fallback: 'manual',
+      // Stricter than other keys, because it switches a protection off. YAML 1.1 reads `off` as false.
+      read: value => APPROVAL_MODES.find(mode => mode === yamlWord(value)),
+    }),
     timeout: number(60, 'Seconds `agent-webui chat` waits for an approval.'),
     gateway_timeout: number(300, 'Seconds an approval waits in the page; 0 waits forever.', {
       orZero: true,

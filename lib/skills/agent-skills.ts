@@ -1,5 +1,5 @@
 /** Operations of the skill tools: view, create, edit, remove. Every text is checked for prompt injection before it is written. */
-import { lstatSync, rmSync } from 'node:fs'
+import { lstatSync, readdirSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { forbidden, invalid, missing } from '../errors.ts'
 import { isInside, realPath } from '../store/path-within.ts'
@@ -7,7 +7,7 @@ import { replaceText } from '../store/atomic-write.ts'
 import { readTextBytes, displayText } from '../store/text-bytes.ts'
 import { rewriteText } from '../store/text-rewrite.ts'
 import { findThreatInCode } from '../prompt-injection.ts'
-import type { Finder, FoundSkill, SkillsHome } from './finder.ts'
+import { type Finder, type FoundSkill, type SkillsHome, skillsRoot } from './finder.ts'
 import { parseFrontMatter } from './front-matter.ts'
 import {
   parseLinkedPath,
@@ -131,6 +131,22 @@ export const createAgentSkills = (
       const parts = parseLinkedPath(file)
       if (content !== null) checkText(content)
       return realPath(join(found.dir, ...parts))
+    },
+
+    /** The resolved path of SKILL.md; of a new skill where `category` is given. */
+    skillPath(home: SkillsHome, name: string, category?: string | null): string {
+      if (category === undefined) return realPath(join(requireWritable(home, name).dir, 'SKILL.md'))
+      checkName(name, 'skill name')
+      if (category !== null) checkName(category, 'category')
+      return realPath(join(skillsRoot(home), category ?? '', name, 'SKILL.md'))
+    },
+
+    /** The resolved paths of all files of a skill that may be removed. */
+    files(home: SkillsHome, name: string): string[] {
+      const { dir } = requireWritable(home, name)
+      return readdirSync(dir, { recursive: true, withFileTypes: true })
+        .filter(entry => entry.isFile())
+        .map(entry => realPath(join(entry.parentPath, entry.name)))
     },
 
     writeFile(home: SkillsHome, name: string, file: string, content: string): string {

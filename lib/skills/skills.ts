@@ -62,6 +62,9 @@ export const createSkills = ({
       const found = finder.findAll(home)
       return (all ? found : found.filter(isUsable)).map(toSkillRow)
     },
+    /** The names that `skills.disabled` may contain. */
+    names: (home: SkillsHome): Set<string> =>
+      new Set(finder.findAll(home).flatMap(({ name, dirName }) => [name, dirName])),
     categories(home: SkillsHome, rows: readonly SkillRow[]): SkillCategory[] {
       const names = new Set(rows.flatMap(({ category }) => (category === null ? [] : [category])))
       return [...names].map(name => ({ name, description: describeCategory(home, name) }))

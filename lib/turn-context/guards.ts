@@ -30,7 +30,7 @@ const isRunnable = (path: string): boolean => {
 }
 
 /** The home in the form the guard table reads. */
-export const guardedHome = (home: Home): GuardedHome => {
+const guardedHome = (home: Home, skillNames: GuardsOptions['skillNames']): GuardedHome => {
   const env = home.env()
   const values = home.values()
   const settings = home.settings()
@@ -40,6 +40,10 @@ export const guardedHome = (home: Home): GuardedHome => {
     values,
     env,
     isToolset: name => isKnownName(settings, name),
+    unknownSkills(names) {
+      const known = skillNames(home)
+      return names.filter(name => !known.has(name))
+    },
     hasProgram: name =>
       name.includes('/')
         ? isRunnable(name)
@@ -59,15 +63,20 @@ const TOOLS: Readonly<Record<string, Closed>> = {
 
 export type GuardsFor = (home: Home) => Guards
 
-export type GuardsOptions = { accepted: AcceptedGuards; redact: (text: string) => string }
+export type GuardsOptions = {
+  accepted: AcceptedGuards
+  redact: (text: string) => string
+  /** The names by which skills of a home can be disabled. */
+  skillNames: (home: Home) => ReadonlySet<string>
+}
 
 const SHOWN_CHARS = 400
 
-export const createGuards = ({ accepted, redact }: GuardsOptions) => {
+export const createGuards = ({ accepted, redact, skillNames }: GuardsOptions) => {
   /** The error of the first guard that blocks this and was not accepted; null when none does. */
   const closing = (home: Home, what: Closed): string | null => {
-    const found = unsupportedGuards(guardedHome(home)).find(
-      guard => guard.closes.includes(what) && !accepted.has(home.name, guard),
+    const found = unsupportedGuards(guardedHome(home, skillNames), what).find(
+      guard => !accepted.has(home.name, guard),
     )
     return found ? toSentence(found) : null
   }
@@ -122,7 +131,7 @@ export const createGuards = ({ accepted, redact }: GuardsOptions) => {
     of,
     /** The guards of this home that we do not support, including accepted ones. */
     list: (home: Home): Guard[] =>
-      unsupportedGuards(guardedHome(home)).map(guard => ({
+      unsupportedGuards(guardedHome(home, skillNames)).map(guard => ({
         key: guard.key,
         file: guard.file,
         value: toText(guard.value),
@@ -133,7 +142,7 @@ export const createGuards = ({ accepted, redact }: GuardsOptions) => {
       })),
     /** `shown` is the `value_id` that the user saw. */
     accept(home: Home, key: string, shown: string, yes: boolean): void {
-      const guard = unsupportedGuards(guardedHome(home)).find(each => each.key === key)
+      const guard = unsupportedGuards(guardedHome(home, skillNames)).find(each => each.key === key)
       if (!guard) throw missing(`${key} asks for nothing that is refused here.`)
       accepted.set(home.name, guard, shown, yes)
     },

@@ -76,6 +76,8 @@ const skillsOf = ({ home }: TurnScope, skills: Skills): Tool[] => {
         writeFile: (name, file, content) => agent.writeFile(home, name, file, content),
         removeFile: (name, file) => agent.removeFile(home, name, file),
         targetPath: (name, file, content) => agent.resolveFile(home, name, file, content),
+        skillPath: (name, category) => agent.skillPath(home, name, category),
+        files: name => agent.files(home, name),
       }),
     ),
   ]

@@ -244,6 +244,13 @@ const NAMED: [yaml: string, key: string, says: RegExp, dotenv?: string][] = [
     /"fiel", "brwser" name no/,
   ],
   ['toolsets: [web]', 'toolsets', /platform_toolsets\.cli/],
+  ['skills:\n  disabled: [brw]', 'skills.disabled', /"brw" names no skill here/],
+  ['skills:\n  disabled: brew-', 'skills.disabled', /"brew-" names no skill/],
+  [
+    'skills:\n  platform_disabled:\n    cli: [brew, a, b]',
+    'skills.platform_disabled.cli',
+    /"a", "b" name no skill/,
+  ],
   ['security:\n  redact_secrets: false', 'security.redact_secrets', /always masks/],
   ['security:\n  redact_secrets: "off"', 'security.redact_secrets', /always masks/],
   ['', 'HERMES_REDACT_SECRETS', /always masks/, 'HERMES_REDACT_SECRETS=false\n'],
@@ -252,6 +259,8 @@ const NOT_NAMED = [
   'agent:\n  disabled_toolsets: [terminal, browser, moa, hermes-telegram, safe, odd]\nmcp_servers:\n  odd: {command: x, enabled: false}',
   'platform_toolsets:\n  cli: [hermes-cli, no_mcp]',
   'toolsets: [hermes-cli]',
+  'skills:\n  disabled: [brew, coffee]',
+  'skills:\n  disabled: []',
   'toolsets:',
   'security:\n  redact_secrets: true',
   'security:\n  redact_secrets:',
@@ -260,6 +269,11 @@ const NOT_NAMED = [
 guards('reports a setting without effect, which rejects nothing and can be dismissed', async () => {
   const chat = await startChat()
   try {
+    mkdirSync(join(chat.app.home, 'skills/coffee'), { recursive: true })
+    writeFileSync(
+      join(chat.app.home, 'skills/coffee/SKILL.md'),
+      '---\nname: brew\ndescription: Brews coffee.\n---\nBoil the water.\n',
+    )
     const list = async () => (await chat.app.get('/api/guards')).body.guards
     const named = async () => (await chat.app.get('/api/config/problems')).body.guards
     for (const [yaml, key, says, dotenv] of NAMED) {
@@ -307,6 +321,10 @@ guards(
         assert.ok((await write(`open/${name}.txt`)).there)
         const escaping = await write(`open/../${name}.txt`)
         assert.not(escaping.there)
+        const content = '---\nname: x\ndescription: y\n---\nz'
+        const skill = await act(chat, 'skill_manage', { action: 'create', name: 'x', content })
+        assert.match(skill, name)
+        assert.not(existsSync(join(chat.app.home, 'skills')))
       }
       configure(
         chat,

@@ -96,6 +96,47 @@ test('lists, diffs, undoes and redoes a turn with tools and commands', async () 
   await chat.close()
 })
 
+test('undoes what the agent changed in its skills', async () => {
+  const chat = await startChat()
+  chat.enableCheckpoints()
+  const { app, provider } = chat
+  const { id } = await place(chat)
+  const at = (path: string) => join(app.home, 'skills', path)
+  const text = (name: string) => `---\nname: ${name}\ndescription: A skill.\n---\nBoil the water.\n`
+  for (const name of ['brew', 'gone/tea']) {
+    mkdirSync(at(`${name}/references`), { recursive: true })
+    writeFileSync(at(`${name}/SKILL.md`), text(name.replace('gone/', '')))
+    writeFileSync(at(`${name}/references/a.md`), 'one\n')
+  }
+  const manage = (action: string, name: string, more: object = {}) =>
+    call('skill_manage', { action, name, ...more }, `${action}_${name}`)
+  const file = { file_path: 'references/a.md' }
+  provider.push(
+    {
+      toolCalls: [
+        manage('create', 'fresh', { content: text('fresh') }),
+        manage('patch', 'brew', { old_string: 'Boil', new_string: 'Cool' }),
+        manage('write_file', 'brew', { ...file, file_content: 'two\n' }),
+        manage('delete', 'tea'),
+      ],
+    },
+    { text: 'done' },
+  )
+  await chat.turn(id, 'tidy up')
+  assert.ok(existsSync(at('fresh/SKILL.md')))
+  assert.not(existsSync(at('gone/tea')))
+  const { body } = await app.get(`/api/rollback/list?session_id=${id}`)
+  const { checkpoint } = body.checkpoints[0]
+  const undone = await app.post('/api/rollback/restore', { session_id: id, checkpoint })
+  assert.is(undone.status, 200, JSON.stringify(undone.body))
+  assert.not(existsSync(at('fresh/SKILL.md')))
+  for (const name of ['brew', 'gone/tea']) {
+    assert.match(readFileSync(at(`${name}/SKILL.md`), 'utf8'), 'Boil')
+    assert.is(readFileSync(at(`${name}/references/a.md`), 'utf8'), 'one\n')
+  }
+  await chat.close()
+})
+
 test('rejected while a turn works there; a stopped turn is recorded; nothing is when disabled', async () => {
   const chat = await startChat()
   chat.enableCheckpoints()

@@ -28,7 +28,7 @@ import { readShell } from './walk.ts'
 import { resolvePath, type Shell, type Trouble } from './state.ts'
 import { hasUnknown, UNKNOWN } from './syntax.ts'
 import type { Finding, ShellContext, SimpleCommand } from './types.ts'
-import { innerCommands } from './wrappers.ts'
+import { innerCommands, takesUnknownLines } from './wrappers.ts'
 
 export type Inspection = {
   findings: Finding[]
@@ -264,6 +264,8 @@ class Inspector {
     const [dir] = simple.wraps ? startedIn(simple) : []
     // Only the wrapped program starts there.
     const cwd = dir === undefined ? simple.cwd : this.#resolve(dir, simple)
+    const { hasQuoted } = shell
+    shell.hasQuoted ||= takesUnknownLines(simple)
     for (const each of inner) {
       if ('text' in each) {
         if (each.text.startsWith(UNKNOWN) || each.text.startsWith('\u0001'))
@@ -290,6 +292,7 @@ class Inspector {
         shell,
       )
     }
+    shell.hasQuoted = hasQuoted
     this.#nested--
     const git = simple.name === 'git' ? readGit(simple.args).runs : []
     this.#follow([...runsOf(simple), ...git, ...moduleRuns(simple)], simple, shell)

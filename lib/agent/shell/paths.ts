@@ -19,8 +19,7 @@ const STARTUP_AT_HOME =
   /^(?:\.(?:bash(?:rc|_profile|_login|_logout|_aliases)|profile|z(?:shrc|shenv|profile|login|logout)|inputrc|xinitrc|xprofile|xsession|vimrc|exrc|emacs|tmux\.conf|screenrc|gitconfig|npmrc|pythonrc|irbrc|gdbinit|lldbinit|condarc|curlrc|wgetrc|nanorc|hgrc|pam_environment|forward|procmailrc|crontab)|\.ssh|\.config\/(?:fish|systemd|autostart|git|environment\.d|nvim|pip|plasma-workspace)|\.(?:vim|emacs\.d|oh-my-zsh|gnupg|local\/bin|local\/share\/(?:applications|systemd|dbus-1)|git-templates|cargo\/(?:bin|config(?:\.toml)?|env)|ipython|jupyter|docker|kube|aws)|bin|Library\/(?:LaunchAgents|LaunchDaemons|Application Support\/[^/]+\/Startup))(?:\/|$)/
 const SYSTEM =
   /^\/(?:private\/)?(?:etc|boot|proc|sys|dev|usr|bin|sbin|lib\d*|opt|var|root|run|srv|snap|nix|Applications|System|Library|Windows)(?:\/|$)/i
-const HARMLESS_DEVICE =
-  /^\/dev\/(?:null|zero|full|std(?:in|out|err)|tty|fd\/.*|u?random|shm(?:\/.*)?)$/
+const HARMLESS_DEVICE = /^\/dev\/(?:null|zero|full|std(?:in|out|err)|tty|fd\/.*|u?random)$/
 
 const TEMPORARY = /^\/(?:private\/)?(?:tmp|var\/tmp|var\/folders)(?:\/|$)|^\/dev\/shm(?:\/|$)/
 

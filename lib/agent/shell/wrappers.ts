@@ -143,6 +143,12 @@ const splitStrings = (words: readonly string[]): string[] =>
     return /^(?:-[iv0]*S|--split-string)$/.test(word) ? [words.slice(at + 1).join(' ')] : []
   })
 
+/** Whether its commands contain lines that are unknown before run time and may be any text: it reads a file or a listing. */
+export const takesUnknownLines = ({ name, input, from }: SimpleCommand): boolean =>
+  /^(?:g?xargs|parallel)$/.test(name) &&
+  typeof input !== 'string' &&
+  !(from.length > 0 && from.every(each => each.name === 'seq'))
+
 /** Words that a program reads from stdin and appends to its command (xargs). */
 const fedWords = ({ input }: SimpleCommand): string[] =>
   typeof input === 'string'

@@ -14,9 +14,9 @@ const STARTUP =
 /** Anywhere: no reads. A process's environment contains every key it was started with. */
 const SYSTEM_SECRET =
   /^\/(?:private\/)?etc\/(?:shadow|gshadow|sudoers)|^\/proc\/(?:[^/]+\/)+(?:environ|mem|cwd|root|fd)(?:\/|$)|^\/(?:var\/)?run\/docker\.sock$/
-/** Anywhere: no writes by the file tools. */
+/** Anywhere: no writes by the file tools. `/dev/shm` is an ordinary directory in memory. */
 const SYSTEM =
-  /^\/(?:private\/)?(?:etc|boot|proc|sys|dev)(?:\/|$)|^\/(?:usr\/)?lib\/systemd(?:\/|$)|^\/(?:var\/)?run\/(?:docker\.sock|systemd)/
+  /^\/(?:private\/)?(?:etc|boot|proc|sys|dev(?!\/shm\/))(?:\/|$)|^\/(?:usr\/)?lib\/systemd(?:\/|$)|^\/(?:var\/)?run\/(?:docker\.sock|systemd)/
 
 type Place = Pick<ToolContext, 'workspace' | 'env' | 'forbidden' | 'readable'>
 

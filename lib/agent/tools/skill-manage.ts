@@ -16,6 +16,10 @@ export type SkillManageStore = {
   removeFile: (name: string, file: string) => void
   /** The real path of a linked file that may be written with this content, or removed (null). */
   targetPath: (name: string, file: string, content: string | null) => string
+  /** The real path of SKILL.md; of a new skill where `category` is given. */
+  skillPath: (name: string, category?: string | null) => string
+  /** The real paths of all files of a skill. */
+  files: (name: string) => string[]
 }
 
 const input = z.object({
@@ -113,6 +117,12 @@ export const skillManageTool = (store: SkillManageStore): Tool<typeof input> => 
         return null
     }
   }
+  /** Every file that changes. */
+  const changedPaths = ({ action, name, category }: Input, linked: string | null): string[] => {
+    if (linked !== null) return [linked]
+    if (action === 'delete') return store.files(name)
+    return [action === 'create' ? store.skillPath(name, category || null) : store.skillPath(name)]
+  }
   const verbs: Record<Input['action'], Verb> = {
     create({ name, content: given, category }, ctx) {
       const content = revealed(ctx, need(given, 'content', 'create'), name, null)
@@ -154,12 +164,18 @@ export const skillManageTool = (store: SkillManageStore): Tool<typeof input> => 
       file_path ? `${action} ${name} · ${file_path}` : `${action} ${name}`,
     run: withUserErrors(async (ctx, given) => {
       const fullPath = changedFile(given, ctx)
+      const paths = changedPaths(given, fullPath)
+      for (const path of paths) {
+        const refused = ctx.guards?.write(path) ?? null
+        if (refused !== null) throw new Error(refused)
+      }
       // Scripts of skills run later, so they need the same approval as write_file to that path.
       if (
         fullPath !== null &&
         !(await mayControl(ctx, [fullPath], VERBS[given.action] ?? 'change'))
       )
         return deniedResult('changing this file')
+      await ctx.beforeChange?.(paths)
       // Checked again: the path may have become a symlink while the approval was open.
       if (fullPath !== null && changedFile(given, ctx) !== fullPath)
         throw new Error(`${given.file_path} now leads to a different file.`)

@@ -1,4 +1,5 @@
 /** Files: from the table of the page, and from the disk with ranges. */
+import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -31,6 +32,7 @@ const path = join(dir, 'file.txt')
 writeFileSync(path, '0123456789')
 writeFileSync(join(dir, 'empty'), '')
 mkdirSync(join(dir, 'folder'))
+execFileSync('mkfifo', [join(dir, 'pipe')])
 
 const raw = { summary: 'file', raw: '*/*' }
 const test = suite<{ at: TestServer }>('http/static')
@@ -53,6 +55,7 @@ test.before(async context => {
         ...raw,
         run: () => file(join(dir, 'folder'), { type: 'text/plain' }),
       }),
+      'GET /pipe': endpoint({ ...raw, run: () => file(join(dir, 'pipe'), { type: 'text/plain' }) }),
       'GET /gone': endpoint({ ...raw, run: () => file(join(dir, 'gone'), { type: 'text/plain' }) }),
       'GET /below': endpoint({ ...raw, run: () => file(join(path, 'x'), { type: 'text/plain' }) }),
     },
@@ -189,7 +192,8 @@ test('HEAD of a file has Content-Length', async ({ at }) => {
 })
 
 test('replies 404 for anything but regular files', async ({ at }) => {
-  for (const name of ['folder', 'gone', 'below']) assert.is((await at.get(`/${name}`)).status, 404)
+  for (const name of ['folder', 'pipe', 'gone', 'below'])
+    assert.is((await at.get(`/${name}`)).status, 404)
   assert.equal(at.errors, [])
 })
 

@@ -110,6 +110,20 @@ test('a misspelled approval mode means ask, a misspelled cron mode deny', () => 
   assert.equal([value.approvals.mode, value.approvals.cron_mode], ['manual', 'deny'])
 })
 
+test('only off switches approvals off; what else counts as false is reported and means ask', () => {
+  const parsed = (mode: unknown) => parseProfileConfig({ approvals: { mode } })
+  for (const given of ['no', 'n', 'false', 'none', 0, '0', 'o', 'disabled', [], {}, [false]]) {
+    const { value, problems } = parsed(given)
+    assert.is(value.approvals.mode, 'manual', JSON.stringify(given))
+    assert.equal(
+      problems.map(({ key }) => key),
+      ['approvals.mode'],
+    )
+  }
+  for (const given of [false, 'off', 'Off', ' OFF '])
+    assert.is(parsed(given).value.approvals.mode, 'off', String(given))
+})
+
 const ON = [true, 'true', 'True', 'yes', 'on', 'ON', 1, '1', ' on ']
 const OFF = [false, 'false', 'no', 'off', 'Off', 0, '0']
 
@@ -129,11 +143,9 @@ test('every spelling of a boolean means the same for every key', () => {
         )
 })
 
-test('off is a value of some keys, and disables a whole section', () => {
-  for (const given of OFF) {
-    assert.is(parseProfileConfig({ approvals: { mode: given } }).value.approvals.mode, 'off')
+test('off disables a whole section', () => {
+  for (const given of OFF)
     assert.is(parseProfileConfig({ checkpoints: given }).value.checkpoints.enabled, false)
-  }
   assert.is(parseProfileConfig({ checkpoints: 'on' }).value.checkpoints.enabled, true)
 })
 

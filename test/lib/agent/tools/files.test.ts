@@ -24,6 +24,37 @@ test.after.each(() => bench.close())
 
 const read = (path: string) => readFileSync(join(bench.workspace, path), 'utf8')
 
+test('a workspace in /dev/shm is a directory, not a device', async () => {
+  if (!existsSync('/dev/shm')) {
+    console.log('skipped: there is no /dev/shm')
+    return
+  }
+  const memory = createBench('/dev/shm')
+  try {
+    assert.match(
+      await refused(memory.use('write_file', { path: '/dev/null', content: 'x' })),
+      'denied',
+    )
+    assert.match(
+      await refused(memory.use('write_file', { path: '/dev/shm', content: 'x' })),
+      'denied',
+    )
+    await memory.json('write_file', { path: 'a.txt', content: 'one' })
+    assert.is(readFileSync(join(memory.workspace, 'a.txt'), 'utf8'), 'one')
+    assert.equal(memory.asked, [])
+    // Emptying a file there is a change like anywhere else.
+    await memory.json('terminal', { command: 'true > a.txt' })
+    assert.equal(
+      memory.asked.map(({ patternKeys }) => patternKeys),
+      [['empty an existing file']],
+    )
+    await memory.use('write_file', { path: '../home/b.txt', content: 'x' })
+    assert.is(memory.asked.length, 2)
+  } finally {
+    memory.close()
+  }
+})
+
 test('secrets can neither be read nor written, by any way', async () => {
   mkdirSync(join(bench.home, '.ssh'))
   writeFileSync(join(bench.home, '.ssh/id_rsa'), 'KEY')
