@@ -13,7 +13,7 @@ import type { Cron } from '../cron/cron.ts'
 import { createDocuments } from '../documents/documents.ts'
 import { UserError } from '../errors.ts'
 import type { Hub } from '../hub.ts'
-import { createMcp, type Mcp } from '../mcp/mcp.ts'
+import { createMcp, type Mcp, type McpHome } from '../mcp/mcp.ts'
 import { memoryPrompt } from '../memory/memory.ts'
 import { SignIns } from '../models/sign-in/sign-ins.ts'
 import { sharedSignInFile } from '../models/sign-in/shared-sign-in.ts'
@@ -79,7 +79,9 @@ export type EngineOptions = {
     error: (line: string, extra?: Record<string, unknown>) => void
   }
   /** Where responses are shown; the page when absent. */
-  surface?: 'terminal'
+  surface?: 'terminal' | undefined
+  /** MCP servers that the client of a session brings for it alone. */
+  sessionServers?: ((sessionId: string) => McpHome | undefined) | undefined
   /** Receives warnings of MCP servers and shell init files. */
   onWarning?: (message: string) => void
   onIdle?: (sessionId: string) => void
@@ -191,7 +193,7 @@ export const createEngine = async (options: EngineOptions): Promise<Engine> => {
             cronOf: home => createCronStore(options.cron().of(home)),
           }),
         ],
-        mcp: mcpTools(mcp, redact, options.onWarning),
+        mcp: mcpTools(mcp, redact, options),
         mcpToolList: createMcpToolList({ sessions, promptCache: options.promptCache }),
       }),
       promptFor: wrapPrompt(

@@ -1,19 +1,14 @@
 /** `agent-webui chat`: a chat at the terminal, in the current directory, recorded in the host agent's state.db. */
 import type { Config } from '../config.ts'
-import { invalid, messageOf, missing, UserError } from '../errors.ts'
-import {
-  createSessionRecorder,
-  newestHostSession,
-  newHostSessionId,
-  readHostSession,
-  type RecordedMessage,
-} from '../host-db/session-recorder.ts'
-import { stateDbPath } from '../host-db/state-db.ts'
+import { invalid, messageOf, missing } from '../errors.ts'
 import type { Home } from '../profiles/home.ts'
 import type { Usage } from '../schema/usage.ts'
-import { provisionalTitle } from '../sessions/title.ts'
-import { makeDir } from '../store/make-dir.ts'
 import type { ChatArguments } from './arguments.ts'
+import {
+  createRecordedSessions,
+  type RecordedSession,
+  type RecordedSessions,
+} from './recorded-sessions.ts'
 import type { Terminal } from './terminal.ts'
 import { createTerminalEngine, type TerminalEngine } from './terminal-engine.ts'
 import { createTurnOutput, type TurnOutput } from './turn-output.ts'
@@ -43,8 +38,6 @@ const describeUsage = (usage: Usage): string => {
   return `${compact.format(input)} tokens in${share}, ${compact.format(output)} out${dollars}`
 }
 
-type OpenSession = { id: string; model: string | null }
-
 /** The message of the command line or of a pipe; null for a prompt, undefined when a pipe is empty. */
 const firstMessage = async (
   { message }: ChatArguments,
@@ -59,14 +52,12 @@ const firstMessage = async (
 class Chat {
   readonly #terminal: Terminal
   readonly #cwd: string
-  readonly #addon: string | undefined
   readonly #output: TurnOutput
   readonly #engine: TerminalEngine
   readonly #home: Home
-  readonly #recorder: ReturnType<typeof createSessionRecorder>
-  readonly #file: string
+  readonly #sessions: RecordedSessions
   #arguments: ChatArguments
-  #session: OpenSession | null = null
+  #session: RecordedSession | null = null
   #streamId: string | null = null
   #isStopping = false
 
@@ -77,19 +68,16 @@ class Chat {
       engine: TerminalEngine
       home: Home
       output: TurnOutput
-      recorder: ReturnType<typeof createSessionRecorder>
-      file: string
+      sessions: RecordedSessions
     },
   ) {
     this.#arguments = chatArguments
     this.#terminal = options.terminal
     this.#cwd = options.cwd
-    this.#addon = options.addon
     this.#engine = parts.engine
     this.#home = parts.home
     this.#output = parts.output
-    this.#recorder = parts.recorder
-    this.#file = parts.file
+    this.#sessions = parts.sessions
   }
 
   static async open(chatArguments: ChatArguments, options: ChatOptions): Promise<Chat> {
@@ -105,12 +93,10 @@ class Chat {
       version,
       observer: {
         ...output,
-        prompt: (id, text) => recorder.prompt(id, text),
-        message(id, message) {
-          // Error notices are not part of the session.
-          if (message._error !== true) recorder.message(id, message as RecordedMessage)
-        },
+        prompt: (id, text) => sessions.recordPrompt(id, text),
+        message: (id, message) => sessions.recordMessage(id, message),
       },
+      surface: 'terminal',
       problem: line => output.warning(line),
     })
     const openHome = (): Home => engine.homes.open(chatArguments.profile ?? engine.homes.active())
@@ -120,20 +106,18 @@ class Chat {
         await engine.close()
         throw error
       })
-    // The server creates the active home at its first start as well. Other profiles are created explicitly.
-    makeDir(home.dir)
-    const file = stateDbPath(home)
     let hasWarned = false
-    const recorder = createSessionRecorder({
-      file,
+    const sessions = createRecordedSessions({
+      engine,
+      home,
+      source: 'cli',
       addon,
-      now: engine.now,
-      onError(error) {
+      onError(error, file) {
         if (!hasWarned) output.warning(`Couldn't save this session in ${file}: ${messageOf(error)}`)
         hasWarned = true
       },
     })
-    const chat = new Chat(chatArguments, options, { engine, home, output, recorder, file })
+    const chat = new Chat(chatArguments, options, { engine, home, output, sessions })
     return chat
   }
 
@@ -160,26 +144,9 @@ class Chat {
   /** Sends one message and shows the answer. Returns the exit code. */
   async send(text: string): Promise<number> {
     this.#isStopping = false
-    await this.#engine.models.ready(this.#home)
     this.#session ??= this.#openSession()
-    const { id } = this.#session
-    const { model } = this.#engine.models.compatible(this.#home, this.#session.model)
-    const endpoint = this.#resolveEndpoint(model)
-    const recorder = this.#recorder
-    if (this.#arguments.model !== null && endpoint instanceof UserError) throw endpoint
-    recorder.begin(id, {
-      model: endpoint instanceof UserError ? model : endpoint.model,
-      cwd: this.#cwd,
-      maxSteps: this.#home.settings().agent.max_turns,
-    })
-    recorder.message(id, { role: 'user', content: text })
-    recorder.title(id, provisionalTitle(text))
-    const { turn, result } = await this.#engine.turns.start({
-      sessionId: id,
-      text,
-      attachments: [],
-      patch: {},
-      endpoint,
+    const { turn, result } = await this.#sessions.send(this.#session, text, {
+      requireModel: this.#arguments.model !== null,
     })
     this.#streamId = turn.streamId
     if (this.#isStopping) this.#engine.turns.cancel(turn.streamId)
@@ -189,11 +156,6 @@ class Chat {
     const usage = outcome?.usage ?? turn.usage
     if (!this.#arguments.quiet && usage.input_tokens > 0)
       this.#terminal.note(`· ${describeUsage(usage)}`)
-    recorder.usage(id, {
-      ...usage,
-      provider: outcome?.provider ?? '',
-      baseUrl: endpoint instanceof UserError ? '' : endpoint.baseUrl,
-    })
     if (this.#isStopping) {
       this.#terminal.note('Stopped.')
       return INTERRUPTED
@@ -221,42 +183,24 @@ class Chat {
   async close(): Promise<void> {
     await this.#engine.close()
     this.#endSession()
-    await this.#recorder.flush()
+    await this.#sessions.flush()
     await this.#terminal.drain()
   }
 
   #endSession(): void {
-    if (this.#session) this.#recorder.end(this.#session.id, 'cli_close')
+    if (this.#session) this.#sessions.end(this.#session.id, 'cli_close')
     this.#session = null
   }
 
   /** The session to continue, or a new one, in the transcript of the engine. */
-  #openSession(): OpenSession {
+  #openSession(): RecordedSession {
     const { newest, resume, model } = this.#arguments
-    const file = this.#file
-    const id = newest ? newestHostSession(file, this.#addon) : (resume ?? undefined)
+    const id = newest ? this.#sessions.newest() : (resume ?? undefined)
     if (newest && id === undefined) throw missing('There is no session to continue.')
-    const meta = { workspace: this.#cwd, profile: this.#home.name, llm_title_generated: true }
-    if (id === undefined) {
-      const newId = newHostSessionId(new Date())
-      this.#engine.sessions.adopt(newId, { ...meta, model, title: newId }, [])
-      return { id: newId, model }
-    }
-    const stored = /^[\w-]+$/.test(id) ? readHostSession(file, this.#addon, id) : undefined
-    if (!stored) throw missing(`There is no session "${id}" in ${file}.`)
-    const storedModel = model ?? stored.model
-    this.#engine.sessions.adopt(id, { ...meta, model: storedModel, title: id }, stored.messages)
-    return { id, model: storedModel }
-  }
-
-  #resolveEndpoint(model: string) {
-    try {
-      return this.#engine.models.endpoint(this.#home, model)
-    } catch (error) {
-      // The turn reports it, so that the message is recorded.
-      if (error instanceof UserError) return error
-      throw error
-    }
+    const place = { cwd: this.#cwd, model }
+    return id === undefined
+      ? this.#sessions.create(place)
+      : this.#sessions.resume(id, place).session
   }
 }
 

@@ -1,19 +1,19 @@
 /**
- * The engine for `agent-webui chat`: the same turns, tools, prompt and rules as the server, with transcripts in a private
+ * The engine for commands that run turns: the same turns, tools, prompt and rules as the server, with transcripts in a private
  * temporary directory that is removed at the end. The server's state directory is never opened for writing.
  */
 import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Emit } from '../agent/types.ts'
+import type { AgentEvent, AgentRequest } from '../agent/types.ts'
 import type { TurnRecorder } from '../checkpoints/turn-recorder.ts'
 import { createHostSessions } from '../host-db/host-sessions.ts'
 import { callableSkills } from '../commands.ts'
 import type { Config } from '../config.ts'
 import { createCron } from '../cron/cron.ts'
 import { unavailable } from '../errors.ts'
-import { createEngine } from '../app/engine.ts'
+import { createEngine, type EngineOptions } from '../app/engine.ts'
 import { createAcceptedGuards } from '../guards/accepted-guards.ts'
 import { createHub } from '../hub.ts'
 import { openPacked } from '../packed.ts'
@@ -31,14 +31,18 @@ import type { Questions } from '../turns/questions.ts'
 
 /** Callbacks for what happens in a turn, and the answers to its questions. */
 export type TurnObserver = {
-  event: Emit
+  event: (event: AgentEvent, sessionId: string) => void
   warning: (message: string) => void
   /** A message is complete. */
   message: (sessionId: string, message: NewMessage) => void
   prompt: (sessionId: string, text: string) => void
   approve: Questions['approve']
   clarify: Questions['clarify']
+  /** Adds to the request of a turn. */
+  request?: (request: AgentRequest, sessionId: string) => AgentRequest
 }
+
+type SessionServers = EngineOptions['sessionServers']
 
 export type TerminalEngine = Awaited<ReturnType<typeof createTerminalEngine>>
 
@@ -61,10 +65,16 @@ export const createTerminalEngine = async (
     version,
     observer,
     problem,
+    surface,
+    sessionServers,
   }: {
     addon: string | undefined
     version: string
     observer: TurnObserver
+    /** Where answers are read; absent: where Markdown is rendered. */
+    surface?: 'terminal'
+    /** MCP servers of one session, besides those of its profile. */
+    sessionServers?: SessionServers
     /** Receives what the server would write to its log. */
     problem: (line: string, extra?: unknown) => void
   },
@@ -117,7 +127,7 @@ export const createTerminalEngine = async (
     log: problem,
     ticker: noScheduler,
   })
-  const { models, turns, mcp } = await createEngine({
+  const { models, turns, mcp, compressions } = await createEngine({
     config,
     version,
     homes,
@@ -133,14 +143,17 @@ export const createTerminalEngine = async (
     liveDir: pathOf('live'),
     now,
     log: { info: problem, warn: problem, error: problem },
-    surface: 'terminal',
+    surface,
+    sessionServers,
     onWarning: observer.warning,
     // Shown before it is recorded, for the shortest delay.
-    wrapAgent: agent => (request, emit) =>
-      agent(request, event => {
-        observer.event(event)
+    wrapAgent: agent => (request, emit) => {
+      const id = request.sessionKey ?? ''
+      return agent(observer.request?.(request, id) ?? request, event => {
+        observer.event(event, id)
         emit(event)
-      }),
+      })
+    },
     wrapPrompt: prompt => async (scope, tools, forbidden) => {
       const built = await prompt(scope, tools, forbidden)
       observer.prompt(scope.sessionId, built.text)
@@ -163,9 +176,15 @@ export const createTerminalEngine = async (
   return {
     homes,
     sessions,
+    hostSessions,
+    skills,
     models,
     turns,
+    mcp,
+    compressions,
     now,
+    /** A private directory for files that last as long as the engine. */
+    dir,
     /** Ends running turns and child processes, and deletes the transcripts. */
     async close(): Promise<void> {
       const late = new Promise(resolve => setTimeout(resolve, CLOSE_TIMEOUT_MS).unref())

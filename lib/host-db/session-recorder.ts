@@ -9,8 +9,13 @@ import { readMessages } from './read-messages.ts'
 import { ensureStateDb } from './create-database.ts'
 import { columnsOf, type Database, readState, writeState } from './state-db.ts'
 
+/** What a session was started with: a terminal, an editor (Agent Client Protocol), or a client of our MCP server. */
+export type SessionSource = 'cli' | 'acp' | 'mcp'
+
 export type SessionRecorderOptions = {
   file: string
+  /** Of new sessions; that of an existing one stays. */
+  source: SessionSource
   addon: string | undefined
   /** Seconds since 1970. */
   now: () => number
@@ -37,7 +42,6 @@ export type RecordedMessage = {
   reasoning?: string
 }
 
-const SOURCE = 'cli'
 const TOOL_CALLS_REASON = 'tool_calls'
 
 const twoDigits = (value: number): string => String(value).padStart(2, '0')
@@ -87,7 +91,13 @@ const increment = (db: Database, id: string, row: Readonly<Record<string, number
 const textOf = (content: RecordedMessage['content']): string =>
   typeof content === 'string' ? content : JSON.stringify(content)
 
-export const createSessionRecorder = ({ file, addon, now, onError }: SessionRecorderOptions) => {
+export const createSessionRecorder = ({
+  file,
+  source,
+  addon,
+  now,
+  onError,
+}: SessionRecorderOptions) => {
   let queue: Promise<unknown> | null = null
   /** Tool name by call id: a tool result does not contain the name. */
   const callNames = new Map<string, string>()
@@ -114,14 +124,15 @@ export const createSessionRecorder = ({ file, addon, now, onError }: SessionReco
   }
 
   const ensureRow = (db: Database, id: string, more: Row = {}): void =>
-    insert(db, 'sessions', { id, source: SOURCE, started_at: now(), ...more }, 'insert or ignore')
+    insert(db, 'sessions', { id, source, started_at: now(), ...more }, 'insert or ignore')
 
   return {
     begin(id: string, about: { model: string; cwd: string; maxSteps: number }): void {
       const { model, cwd, maxSteps } = about
       write(db => {
-        const config = JSON.stringify({ max_iterations: maxSteps })
-        ensureRow(db, id, { model, model_config: config, cwd, created_source: SOURCE })
+        // The directory is here as well, because schemas before 30 have no column for it.
+        const config = JSON.stringify({ max_iterations: maxSteps, cwd })
+        ensureRow(db, id, { model, model_config: config, cwd, created_source: source })
         // A resumed session has not ended.
         update(db, id, { ended_at: null, end_reason: null })
       })
@@ -213,7 +224,7 @@ export const newestHostSession = (file: string, addon: string | undefined): stri
          order by coalesce((select max(m.timestamp) from messages m where m.session_id = s.id), s.started_at) desc,
            s.rowid desc limit 1`,
       )
-      .get(SOURCE),
+      .get('cli' satisfies SessionSource),
   )?.id
 
 export type HostSession = { model: string | null; messages: Message[] }

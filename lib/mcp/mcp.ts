@@ -20,6 +20,9 @@ export type McpOptions = {
   idleMs?: number
 }
 
+/** What the tools of a home need of it: the servers of one session have a home of their own. */
+export type McpHome = Pick<Home, 'dir' | 'env' | 'settings'>
+
 export type HomeTools = {
   tools: readonly Tool[]
   /** A sentence for each server that the turn cannot use. */
@@ -54,7 +57,7 @@ export const createMcp = ({
     void gone.finally(() => closing.delete(gone))
   }
 
-  const create = (home: Home, config: ServerConfig): McpServer =>
+  const create = (home: McpHome, config: ServerConfig): McpServer =>
     new McpServer(config, {
       target: { env: home.env(), dir: home.dir, version, dispatcher },
       now,
@@ -62,7 +65,7 @@ export const createMcp = ({
     })
 
   /** Reads the configuration, and stops servers that were removed or changed in it. */
-  const sync = (home: Home): { servers: McpServer[]; bad: InvalidServer[] } => {
+  const sync = (home: McpHome): { servers: McpServer[]; bad: InvalidServer[] } => {
     const listed = parseServers(home.settings())
     const held = homes.get(home.dir) ?? new Map<string, McpServer>()
     const wanted = listed.filter((each): each is ServerConfig => !isInvalid(each))
@@ -81,7 +84,7 @@ export const createMcp = ({
     return { servers: [...next.values()], bad: listed.filter(isInvalid) }
   }
 
-  const find = (home: Home, name: string): McpServer => {
+  const find = (home: McpHome, name: string): McpServer => {
     const server = sync(home).servers.find(each => each.config.name === name)
     if (!server) throw new Error(`The MCP server "${name}" is no longer configured.`)
     return server
@@ -103,7 +106,7 @@ export const createMcp = ({
 
   return {
     /** A failing server is a warning, never a rejection. */
-    async tools(home: Home, signal: AbortSignal): Promise<HomeTools> {
+    async tools(home: McpHome, signal: AbortSignal): Promise<HomeTools> {
       if (home.settings().mcp_servers === undefined && !homes.has(home.dir))
         return { tools: [], warnings: [], missing: [] }
       const { servers, bad } = sync(home)
@@ -158,7 +161,7 @@ export const createMcp = ({
       }
     },
 
-    /** Stops the servers of a deleted profile. */
+    /** Stops the servers of a deleted profile, or of a closed session. */
     forget(dir: string): void {
       for (const server of homes.get(dir)?.values() ?? []) closeServer(server)
       homes.delete(dir)

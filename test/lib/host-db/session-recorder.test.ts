@@ -16,6 +16,7 @@ test('a tool called through call_tool is recorded as a call of that tool', async
   const db = createStateDb(dir, 30)
   const failed: unknown[] = []
   const recorder = createSessionRecorder({
+    source: 'cli',
     file,
     addon: undefined,
     now: () => 1,
