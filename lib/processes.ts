@@ -155,11 +155,9 @@ const createEntry = (
 })
 
 const spawnEntry = (owner: string, given: ProcessStart, startedAt: number): Entry => {
-  const child = spawnGroup(given.file, given.args, {
-    cwd: given.cwd,
-    env: given.env,
-    stdio: ['pipe', 'pipe', 'ignore'],
-  })
+  const { placed } = given
+  const stdio = ['pipe', 'pipe', 'ignore'] as const
+  const child = spawnGroup(placed.file, placed.args, { ...placed, stdio })
   const entry = createEntry({ owner, given, isAdopted: false, child, startedAt })
   collectOutput(entry, new StringDecoder('utf8'))
   // EPIPE after the process exited: its status says so.

@@ -198,6 +198,7 @@ const invokeTool = async (entry: Prepared, run: ToolRun): Promise<ToolResult> =>
       signal.throwIfAborted()
     },
     processes: request.processes,
+    runner: request.runner,
     spawn: spawnerFor(run, call.id),
     call: (name, args) => callFromTool(name, args, call.id, run),
     toolNames: request.tools.map(({ name }) => name),

@@ -1,7 +1,7 @@
 /** Services the engine passes to tools: approval requests, secret masking, background processes. Types only. */
 import type { ChildProcess } from 'node:child_process'
 import type { StringDecoder } from 'node:string_decoder'
-import type { Exit } from '../base/process.ts'
+import type { Exit, OnSignal } from '../base/process.ts'
 import type { ApprovalChoice } from '../schema/question.ts'
 
 /** Asks the user before something risky runs. */
@@ -17,6 +17,21 @@ export type ApprovalRequest = {
   choices?: readonly ApprovalChoice[]
   /** It changes what controls the agent itself. Only the user can answer: no setting and no earlier answer applies. */
   isControl?: true
+}
+
+/**
+ * Hard limits from the home's configuration (`approvals.deny`, an unsupported terminal backend, …). No approval, session
+ * setting or mode overrides them. Each returns a sentence why, or null; call them at every use, because the file may change.
+ */
+export type Guards = {
+  /** For any command at all. */
+  commands: () => string | null
+  /** For this command. */
+  command: (command: string, context: { home: string; cwd: string }) => string | null
+  /** For file tools that write to this real path. */
+  write: (path: string) => string | null
+  /** For a tool by name. */
+  tool: (name: string) => string | null
 }
 
 /** Masks secrets before the model reads text, and restores them in text the model wrote from it. */
@@ -66,14 +81,69 @@ export type ProcessView = {
   started_at: number
 }
 
-export type ProcessStart = {
-  /** The command as it is displayed. */
-  command: string
-  /** The executable. */
-  file: string
-  args: readonly string[]
+export type Program = { file: string; args: readonly string[] }
+
+/**
+ * What a command can reach: the files of its runner and no network; those and the network; or everything, because it runs
+ * directly on this computer.
+ */
+export type CommandAccess = 'confined' | 'network' | 'unconfined'
+
+/** A program with all that `spawnGroup` needs besides the standard streams. */
+export type PlacedProgram = Program & {
   cwd: string
   env: Readonly<Record<string, string>>
+  /** For a runner whose process group does not contain what it runs, such as `docker exec`. */
+  onSignal?: OnSignal
+}
+
+export type CommandPlacement = {
+  program: Program
+  /** Real paths of this computer, also in `program` and `readable`. */
+  cwd: string
+  /** The complete environment. It must not become visible in the arguments of a process. */
+  env: Readonly<Record<string, string>>
+  access: Exclude<CommandAccess, 'unconfined'>
+  /** It runs Git and nothing else, so the Git directory of the workspace may change. */
+  changesGit?: boolean
+  /** Its stdin is a pipe. Without it, stdin is empty. */
+  hasInput?: boolean
+  /** What it writes to descriptor 3 must reach descriptor 3 of the placed program. */
+  hasReport?: boolean
+  /** More paths that it reads, such as the folder of a scheduled script. */
+  readable?: readonly string[]
+}
+
+/**
+ * Where the commands of a turn run: in a sandbox or in a container. Each turn has its own; without one, commands run
+ * directly on this computer. See "Where commands run" in ARCHITECTURE.md.
+ */
+export type CommandRunner = {
+  kind: 'bubblewrap' | 'seatbelt' | 'docker' | 'podman'
+  /** Why commands cannot run at this moment, and what to do. Null: they can. Called before each command, so it is cheap. */
+  problem: () => Promise<string | null>
+  /** What the model must know, as part of the description of the terminal tool: the same bytes for the whole session. */
+  note: string
+  /** What the model can ask for, with the user's approval, where `confined` is not enough. */
+  offers: readonly Exclude<CommandAccess, 'confined'>[]
+  /** Commands that have network access without being asked about: all, none, or patterns such as `npm install *`. */
+  network: boolean | readonly string[]
+  /** A directory with the same path inside, writable on both sides. Created when it is missing. */
+  sharedDir: () => string
+  /** The path on this computer of a path as commands see it: their /tmp may be another one. */
+  hostPath: (path: string) => string
+  /**
+   * The program that runs the given one inside. It is started at once and at most once, in a process group of its own;
+   * SIGKILL to that group (or `onSignal`) must end everything that it runs. Rejects with a sentence when it cannot run.
+   */
+  place: (placement: CommandPlacement) => Promise<PlacedProgram>
+}
+
+export type ProcessStart = {
+  /** The command and its directory as they are displayed. */
+  command: string
+  cwd: string
+  placed: PlacedProgram
   /** Notify the user when it exits. */
   notify: boolean
 }

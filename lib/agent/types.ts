@@ -11,7 +11,14 @@ import type { ExternalAgentSettings, ExternalAgentContext } from './external-age
 import type { ProviderFailure } from './failure.ts'
 import type { ImageSource, ImageStore } from './images.ts'
 import type { NestedInstructions } from './nested-instructions.ts'
-import type { ApprovalRequest, Processes, ReadDocument, Secrets } from './tool-services.ts'
+import type {
+  ApprovalRequest,
+  CommandRunner,
+  Guards,
+  Processes,
+  ReadDocument,
+  Secrets,
+} from './tool-services.ts'
 import type { EndpointWindow, WindowServices } from './window-services.ts'
 
 /** A message as it is sent to a provider: these keys and no others (spec.md, Message). */
@@ -138,23 +145,8 @@ export type Provider = (request: ProviderRequest) => AsyncGenerator<ProviderDelt
 /** Providers by wire format. `providerFor` throws for a missing one. */
 export type Providers = Readonly<Partial<Record<ApiMode, Provider>>>
 
-export type { ApprovalRequest }
+export type { ApprovalRequest, Guards }
 export type { AgentEvent, Emit }
-
-/**
- * Hard limits from the home's configuration (`approvals.deny`, an unsupported terminal backend, …). No approval, session
- * setting or mode overrides them. Each returns a sentence why, or null; call them at every use, because the file may change.
- */
-export type Guards = {
-  /** For any command at all. */
-  commands: () => string | null
-  /** For this command. */
-  command: (command: string, context: { home: string; cwd: string }) => string | null
-  /** For file tools that write to this real path. */
-  write: (path: string) => string | null
-  /** For a tool by name. */
-  tool: (name: string) => string | null
-}
 
 /** Everything a tool works with. A tool reads no global state. */
 export type ToolContext = {
@@ -188,6 +180,8 @@ export type ToolContext = {
   beforeChange?: (what: ChangeScope) => Promise<void>
   /** Background processes of the session; absent where they are not available. */
   processes?: Processes
+  /** Where commands run; absent: directly on this computer. */
+  runner?: CommandRunner
   secrets?: Secrets
   /** Absent: documents such as PDF files cannot be read. */
   readDocument?: ReadDocument
@@ -279,6 +273,8 @@ export type AgentRequest = WindowServices & {
   images?: ImageStore
   beforeChange?: (what: ChangeScope) => Promise<void>
   processes?: Processes
+  /** As in `ToolContext`. */
+  runner?: CommandRunner
   /**
    * Called when an endpoint failed permanently: returns another key, else the next fallback, else null. The choice
    * holds for the rest of the turn (contract, decision 31). `message` is shown as a warning.

@@ -149,6 +149,8 @@ export const createApp = async (
     start: conversation.turnStarter.unattended,
     stop: turns.cancel,
     forbids: home => guards.of(home).commands(),
+    runnerFor: (home, jobId) =>
+      engine.runners.runnerFor({ home, workspace: join(home.dir, 'scripts'), owner: jobId }),
     skill: skills.contentIfAny,
     redact,
     log: log.warn,
@@ -193,6 +195,7 @@ export const createApp = async (
           Promise.all([models.flush(), checkpoints.close(), processes.close()]),
         ),
       )
+      await engine.runners.close()
       await mcp.close()
       hub.close()
       data.auth.close()

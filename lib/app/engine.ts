@@ -8,6 +8,7 @@ import { createProviders, createProxyDispatcher } from '../agent/providers/regis
 import type { Agent, ModelEndpoint, Providers } from '../agent/types.ts'
 import type { HostSessions } from '../host-db/host-sessions.ts'
 import type { Config } from '../config.ts'
+import { type CommandRunners, createCommandRunners } from './command-runners.ts'
 import { createCronStore } from '../cron/agent-api.ts'
 import type { Cron } from '../cron/cron.ts'
 import { createDocuments } from '../documents/documents.ts'
@@ -112,6 +113,7 @@ export type Engine = {
   ) => () => Promise<string | null>
   turns: Turns
   grants: Grants
+  runners: CommandRunners
 }
 
 const identity = <T>(value: T): T => value
@@ -166,6 +168,7 @@ export const createEngine = async (options: EngineOptions): Promise<Engine> => {
     createSpendingLimit(scope, { sessions, ask, spentSince, now })
 
   const grants = createGrants({ path: join(config.stateDir, 'grants.json'), now })
+  const runners = createCommandRunners()
   const createContext = createTurnContextFactory({
     sessions,
     agentFor: endpoint =>
@@ -231,6 +234,7 @@ export const createEngine = async (options: EngineOptions): Promise<Engine> => {
     grants,
     checkpoints: options.checkpoints,
     processesOf: options.processesOf,
+    runnerFor: runners.runnerFor,
     toolOutput: options.toolOutput,
     redact,
     redactKnown,
@@ -267,5 +271,6 @@ export const createEngine = async (options: EngineOptions): Promise<Engine> => {
     budgetFor,
     turns,
     grants,
+    runners,
   }
 }

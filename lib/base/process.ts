@@ -11,7 +11,16 @@ export type GroupOptions<In extends Stdio, Out extends Stdio, Err extends Stdio>
   env: Readonly<Record<string, string>>
   /** A fourth one is file descriptor 3: `child.stdio[3]`. */
   stdio: readonly [In, Out, Err, 'pipe'?]
+  onSignal?: OnSignal
 }
+
+/**
+ * Called before the process group is signaled, for programs that do not pass signals on to what they run. True: it has
+ * delivered the signal, and the group does not get it. Must not throw.
+ */
+export type OnSignal = (pid: number, signal: NodeJS.Signals) => boolean
+
+const signalHandlers = new WeakMap<object, OnSignal>()
 
 /**
  * Starts a program in its own process group: what it starts can be killed with it, and a Ctrl-C in our terminal does not
@@ -20,9 +29,9 @@ export type GroupOptions<In extends Stdio, Out extends Stdio, Err extends Stdio>
 export const spawnGroup = <In extends Stdio, Out extends Stdio, Err extends Stdio>(
   file: string,
   args: readonly string[],
-  { cwd, env, stdio }: GroupOptions<In, Out, Err>,
-) =>
-  spawn(file, [...args], {
+  { cwd, env, stdio, onSignal }: GroupOptions<In, Out, Err>,
+) => {
+  const child = spawn(file, [...args], {
     cwd,
     env,
     stdio: stdio.filter(each => each !== undefined),
@@ -33,10 +42,14 @@ export const spawnGroup = <In extends Stdio, Out extends Stdio, Err extends Stdi
     Out extends 'pipe' ? Readable : null,
     Err extends 'pipe' ? Readable : null
   >
+  if (onSignal) signalHandlers.set(child, onSignal)
+  return child
+}
 
 /** Signals a program started by `spawnGroup` and everything in its group. Does nothing when the group is empty. */
-export const killGroup = ({ pid }: Pick<ChildProcess, 'pid'>, signal: NodeJS.Signals): void => {
-  if (pid === undefined) return
+export const killGroup = (child: Pick<ChildProcess, 'pid'>, signal: NodeJS.Signals): void => {
+  const { pid } = child
+  if (pid === undefined || signalHandlers.get(child)?.(pid, signal)) return
   try {
     process.kill(process.platform === 'win32' ? pid : -pid, signal)
   } catch {

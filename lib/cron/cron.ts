@@ -21,6 +21,8 @@ export type CronOptions = {
   skill: (home: Home, name: string) => string | null
   /** Why the home blocks all commands, or null. */
   forbids: (home: Home) => string | null
+  /** Where the script of a job of this home runs; absent: directly on this computer. */
+  runnerFor?: (home: Home, jobId: string) => ReturnType<RunJobOptions['runnerFor']>
   redact: (text: string) => string
   log: (line: string, extra?: Record<string, unknown>) => void
   /** Milliseconds since 1970. */
@@ -77,6 +79,7 @@ export const createCron = (deps: CronOptions) => {
       stop: deps.stop,
       skill: name => deps.skill(home, name),
       forbids: () => deps.forbids(home),
+      runnerFor: jobId => deps.runnerFor?.(home, jobId),
       redact: deps.redact,
       now,
       zone,

@@ -1,6 +1,7 @@
 /** Runs the script of a job, a file in `<home>/scripts`, and returns its output. */
 import { accessSync, constants, statSync } from 'node:fs'
 import { extname, join } from 'node:path'
+import type { CommandRunner } from '../agent/tool-services.ts'
 import { type Exit, killGroup, spawnGroup, waitForClose } from '../base/process.ts'
 import { invalid, messageOf } from '../errors.ts'
 import { resolveInside } from '../store/path-within.ts'
@@ -71,12 +72,22 @@ export const runScript = async (given: {
   env: Readonly<Record<string, string>>
   signal: AbortSignal
   timeoutMs?: number
+  runner?: CommandRunner
 }): Promise<ScriptResult> => {
   const path = findScript(given.home, given.name)
-  const [command = '', ...args] = commandOf(path)
-  const { env, signal, timeoutMs = TIMEOUT_MS } = given
+  const [file = '', ...args] = commandOf(path)
+  const { env, signal, timeoutMs = TIMEOUT_MS, runner } = given
   const cwd = join(given.home, 'scripts')
-  const child = spawnGroup(command, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] })
+  const problem = (await runner?.problem()) ?? null
+  if (problem !== null) return { output: '', error: problem }
+  const program = { file, args }
+  // No one is asked: the script has the network only where the configuration gives it to every command.
+  const access = runner?.network === true ? 'network' : 'confined'
+  const placed = runner
+    ? await runner.place({ program, cwd, env, access, readable: [cwd] })
+    : { ...program, cwd, env }
+  const stdio = ['ignore', 'pipe', 'pipe'] as const
+  const child = spawnGroup(placed.file, placed.args, { ...placed, stdio })
   const [output, errors] = [collector(), collector()]
   child.stdout.setEncoding('utf8').on('data', output.add)
   child.stderr.setEncoding('utf8').on('data', errors.add)

@@ -1,4 +1,5 @@
 /** Runs a job, from its script to its output file. Never rejects: errors become the result of the run. */
+import type { CommandRunner } from '../agent/tool-services.ts'
 import type { ApprovalRequest, Failure, Outcome } from '../agent/types.ts'
 import { forbidden as forbiddenRun, messageOf, UserError } from '../errors.ts'
 import type { Home } from '../profiles/home.ts'
@@ -30,6 +31,8 @@ export type RunJobOptions = {
   skill: (name: string) => string | null
   /** Why the home blocks all commands, or null. */
   forbids: () => string | null
+  /** Where the script of a job runs; undefined: directly on this computer. */
+  runnerFor: (jobId: string) => CommandRunner | undefined
   redact: (text: string) => string
   now: () => number
   zone: () => string
@@ -126,7 +129,13 @@ export const createJobRunner = (deps: RunJobOptions) => {
     // A turn reports problems with the shell init files; a script runs without them.
     if (job.script) await home.sourceInitFiles()
     const script = job.script
-      ? await runScript({ home: home.dir, name: job.script, env: home.childEnv(), signal })
+      ? await runScript({
+          home: home.dir,
+          name: job.script,
+          env: home.childEnv(),
+          signal,
+          runner: deps.runnerFor(job.id),
+        })
       : null
     return composeMessage({
       prompt: job.prompt,

@@ -11,7 +11,7 @@ import type {
   WireMessage,
 } from '../agent/types.ts'
 import type { ImageStore } from '../agent/images.ts'
-import type { Processes, ReadDocument, Secrets } from '../agent/tool-services.ts'
+import type { CommandRunner, Processes, ReadDocument, Secrets } from '../agent/tool-services.ts'
 import { UserError } from '../errors.ts'
 import type { Home } from '../profiles/home.ts'
 import type { StoredImage } from '../schema/image.ts'
@@ -70,6 +70,8 @@ export type TurnContextOptions = {
   checkpoints: CheckpointSource | null
   /** Background processes; absent where they are not available. */
   processesOf?: (sessionId: string) => Processes
+  /** Where commands run; undefined: directly on this computer. */
+  runnerFor: (scope: { home: Home; workspace: string; owner: string }) => CommandRunner | undefined
   /** Storage for long tool results of a session. */
   toolOutput: {
     dirOf: (sessionId: string) => string
@@ -208,22 +210,12 @@ export const createTurnContextFactory =
             redactKnown: deps.redactKnown,
             ask: questions.approve,
           }),
-          // MCP servers ask too (elicitation), not only the tool: unattended, the answer is none.
-          clarify: async (question, choices) =>
-            unattended
-              ? null
-              : questions.clarify(
-                  {
-                    session_id: id,
-                    question: visibleWords(deps.redact(question)),
-                    choices_offered: choices.map(choice => visibleWords(deps.redact(choice))),
-                  },
-                  config.clarify.timeout * 1_000,
-                ),
+          clarify: clarifyFor(scope, questions, deps.redact),
           external: externalFor(scope, sessions),
           attachments,
           // Unattended turns get no background processes, since they would never be stopped.
           ...(deps.processesOf && !unattended && { processes: deps.processesOf(id) }),
+          runner: deps.runnerFor({ home, workspace, owner: id }),
           readable,
           offload: (callId, text) => deps.toolOutput.save(id, callId, deps.redact(text)),
           saveImage: (callId, bytes, ending) =>
@@ -297,6 +289,25 @@ export const createTurnContextFactory =
       redact: deps.redact,
     }
   }
+
+/** Asks the user. MCP servers ask too (elicitation), not only the tool: unattended, the answer is none. */
+const clarifyFor =
+  (
+    { sessionId, config, unattended }: TurnScope,
+    questions: Questions,
+    redact: (text: string) => string,
+  ): AgentRequest['clarify'] =>
+  async (question, choices) =>
+    unattended
+      ? null
+      : questions.clarify(
+          {
+            session_id: sessionId,
+            question: visibleWords(redact(question)),
+            choices_offered: choices.map(choice => visibleWords(redact(choice))),
+          },
+          config.clarify.timeout * 1_000,
+        )
 
 /** Drops the colored output when escape sequences split a secret, because the redactor would not recognize it. */
 const withoutHalfSecrets = (message: NewMessage, redact: (text: string) => string): NewMessage => {

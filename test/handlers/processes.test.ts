@@ -158,10 +158,13 @@ test('a command at its time limit: moved in an attended turn, running after a st
 
 const started = (command: string, notify = false) => ({
   command,
-  file: 'sh',
-  args: ['-c', command],
   cwd: '/',
-  env: { PATH: process.env.PATH ?? '' },
+  placed: {
+    file: 'sh',
+    args: ['-c', command],
+    cwd: '/',
+    env: { PATH: process.env.PATH ?? '' },
+  },
   notify,
 })
 const never = new AbortController().signal
@@ -195,7 +198,9 @@ test('bounds memory and number; forgets finished processes', async () => {
   await own.wait(short, 10_000, never)
   clock.seconds += 31 * 60
   assert.equal(own.list(), [])
-  const bad = await own.start({ ...started('x'), file: '/nowhere' }).catch(error => error.message)
+  const bad = await own
+    .start({ ...started('x'), placed: { ...started('x').placed, file: '/nowhere' } })
+    .catch(error => error.message)
   assert.match(bad, 'ENOENT')
   await all.close()
   assert.match(await own.start(started('x')).catch(error => error.message), 'shutting down')

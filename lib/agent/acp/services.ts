@@ -24,6 +24,7 @@ export const toolContextOf = (request: AgentRequest, callId: string): ToolContex
   approve: ask => request.approve(ask, callId),
   clarify: (question, choices) => request.clarify(question, choices, callId),
   memo: new Map(),
+  runner: request.runner,
   secrets: request.secrets,
   now: request.now ?? Date.now,
 })

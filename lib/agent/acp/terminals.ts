@@ -10,6 +10,7 @@ import { describeLabels } from '../shell/labels.ts'
 import { shellContextFor } from '../tools/command-gate.ts'
 import { allowedKey } from './permissions.ts'
 import { CONTROL_APPROVAL, resolvePath } from '../tools/allowed-paths.ts'
+import { type Approved, placeCommand } from '../tools/place-command.ts'
 import { messageOf } from '../../errors.ts'
 import type { ToolContext } from '../types.ts'
 
@@ -73,6 +74,8 @@ export const createTerminals = () => {
       const shell = shellContextFor(ctx, cwd)
       const denied = ctx.guards?.command(line, shell) ?? null
       if (denied !== null) throw new Error(denied)
+      const unavailable = (await ctx.runner?.problem()) ?? null
+      if (unavailable !== null) throw new Error(unavailable)
       const { blocked, labels, isControl } = assessCommand(line, shell)
       if (blocked !== undefined)
         throw new Error(`Refused, and no approval can allow it: ${blocked}.`)
@@ -98,14 +101,15 @@ export const createTerminals = () => {
           throw new Error(`The user denied this command (${labels.join('; ')}).`)
       }
       ctx.signal.throwIfAborted()
+      const approved: Approved = { access: ctx.runner ? 'confined' : 'unconfined' }
       const added = Object.fromEntries((params.env ?? []).map(({ name, value }) => [name, value]))
       // Without arguments, `command` may be a whole command line.
       const [file, ...words] = args.length > 0 ? [command, ...args] : ['sh', '-c', command]
-      const child = spawnGroup(file ?? '', words, {
-        cwd,
-        env: { ...ctx.env, ...added },
-        stdio: ['ignore', 'pipe', 'pipe'],
-      })
+      const program = { file: file ?? '', args: words }
+      const env = { ...ctx.env, ...added }
+      const placed = await placeCommand(ctx, approved, { program, cwd, env })
+      const stdio = ['ignore', 'pipe', 'pipe'] as const
+      const child = spawnGroup(placed.file, placed.args, { ...placed, stdio })
       const terminal: Terminal = {
         child,
         output: '',

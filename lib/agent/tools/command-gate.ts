@@ -3,6 +3,7 @@ import { assessCommand, forbiddenPathIn, type ShellContext } from '../command-ri
 import { describeLabels } from '../shell/labels.ts'
 import { CONTROL_APPROVAL } from './allowed-paths.ts'
 import type { ToolContext, ToolResult } from '../types.ts'
+import type { Approved } from './place-command.ts'
 
 export const blockedResult = (error: string, hint: string): ToolResult => ({
   content: JSON.stringify({ status: 'blocked', output: '', exit_code: -1, error, hint }),
@@ -45,34 +46,50 @@ export const shellContextFor = (
   ...(ctx.ownAddresses && { ownAddresses: ctx.ownAddresses }),
 })
 
+/** The refusal where the runner cannot run anything; null otherwise. */
+export const unavailableRunner = async ({
+  runner,
+}: Pick<ToolContext, 'runner'>): Promise<ToolResult | null> => {
+  const problem = (await runner?.problem()) ?? null
+  return problem === null ? null : blockedResult(problem, 'The command was not run.')
+}
+
 /**
- * Null if the command may run; its checkpoint is recorded then. Otherwise the refusal. `shown` is what an approval shows
- * and remembers, where the command alone does not say what it does.
+ * How the command may run; its checkpoint is recorded then. Otherwise the refusal. `shown` is what an approval shows and
+ * remembers, where the command alone does not say what it does.
  */
 export const approveCommand = async (
   ctx: ToolContext,
   command: string,
   cwd: string,
   shown = command,
-): Promise<ToolResult | null> => {
+): Promise<Approved | { refused: ToolResult }> => {
   const here = shellContextFor(ctx, cwd)
   const denied = ctx.guards?.command(command, here) ?? null
   if (denied !== null)
-    return blockedResult(denied, 'The command was not run. Do not try it another way.')
+    return {
+      refused: blockedResult(denied, 'The command was not run. Do not try it another way.'),
+    }
+  const unavailable = await unavailableRunner(ctx)
+  if (unavailable) return { refused: unavailable }
   const { blocked, labels, isReadOnly, isControl } = assessCommand(command, here)
   if (blocked !== undefined)
-    return blockedResult(
-      `Refused, and no approval can allow it: ${blocked}.`,
-      'The command was not run.',
-    )
+    return {
+      refused: blockedResult(
+        `Refused, and no approval can allow it: ${blocked}.`,
+        'The command was not run.',
+      ),
+    }
   const kept = forbiddenPathIn(command, here, ctx.forbidden, ctx.readable)
   if (kept !== undefined)
-    return blockedResult(
-      `Access to ${kept} is denied: it may hold secrets or the state of this service.`,
-      'The command was not run.',
-    )
+    return {
+      refused: blockedResult(
+        `Access to ${kept} is denied: it may hold secrets or the state of this service.`,
+        'The command was not run.',
+      ),
+    }
   const refused = labels.length > 0 ? await askApproval(ctx, shown, labels, cwd, isControl) : null
-  if (refused) return refused
+  if (refused) return { refused }
   if (!isReadOnly) await ctx.beforeChange?.('workspace')
-  return null
+  return { access: ctx.runner ? 'confined' : 'unconfined' }
 }

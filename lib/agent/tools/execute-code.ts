@@ -16,8 +16,9 @@ import { CALLABLE, type Language } from '../code/languages.ts'
 import { openToolSocket } from '../code/tool-socket.ts'
 import { assessScript, deniedInScript } from '../command-risk.ts'
 import type { Tool, ToolContext, ToolResult } from '../types.ts'
-import { askApproval, blockedResult, shellContextFor } from './command-gate.ts'
+import { askApproval, blockedResult, shellContextFor, unavailableRunner } from './command-gate.ts'
 import { createOutput } from './command-output.ts'
+import { type Approved, placeCommand } from './place-command.ts'
 
 /** The same label as `python -c` in the terminal. */
 const LABEL = 'script execution via -e/-c flag'
@@ -37,6 +38,7 @@ type Run = {
   language: Language
   limits: CodeLimits
   dir: string
+  approved: Approved
 }
 
 export const executeCode = (language: Language, limits: CodeLimits): Tool<typeof input> => ({
@@ -56,6 +58,8 @@ export const executeCode = (language: Language, limits: CodeLimits): Tool<typeof
     const here = shellContextFor(ctx, ctx.workspace)
     const denied = ctx.guards && deniedInScript(code, here, ctx.guards)
     if (denied) return blockedResult(denied, 'The script was not run.')
+    const unavailable = await unavailableRunner(ctx)
+    if (unavailable) return unavailable
     const kept = ctx.forbidden.find(path => code.includes(path))
     if (kept !== undefined)
       return blockedResult(
@@ -72,12 +76,13 @@ export const executeCode = (language: Language, limits: CodeLimits): Tool<typeof
     const refused = await askApproval(ctx, code, reasons, ctx.workspace, isControl)
     if (refused) return refused
     await ctx.beforeChange?.('workspace')
-    const dir = mkdtempSync(join(tmpdir(), 'agent-code-'))
+    const approved: Approved = { access: ctx.runner ? 'confined' : 'unconfined' }
+    const dir = mkdtempSync(join(ctx.runner?.sharedDir() ?? tmpdir(), 'agent-code-'))
     try {
       const tools = Object.keys(CALLABLE).filter(name => ctx.toolNames?.includes(name))
       for (const [name, text] of Object.entries(language.files(code, tools)))
         writeFileSync(join(dir, name), text, { mode: 0o600 })
-      return await runScript({ ctx, language, limits, dir }, tools)
+      return await runScript({ ctx, language, limits, dir, approved }, tools)
     } finally {
       rmSync(dir, { recursive: true, force: true })
     }
@@ -146,24 +151,24 @@ const createClock = (totalMs: number) => {
 }
 
 const start = async (
-  { ctx, language, dir, limits }: Run,
+  { ctx, language, dir, limits, approved }: Run,
   clock: ReturnType<typeof createClock>,
   token: string,
   calls: () => number,
 ): Promise<ToolResult> => {
-  ctx.signal.throwIfAborted()
   const started = performance.now()
-  const child = spawnGroup(language.program, language.args(dir), {
-    cwd: ctx.workspace,
-    env: {
-      ...ctx.env,
-      PYTHONDONTWRITEBYTECODE: '1',
-      PYTHONIOENCODING: 'utf-8',
-      AGENT_TOOLS_SOCKET: join(dir, 'tools.sock'),
-      AGENT_TOOLS_TOKEN: token,
-    },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
+  const env = {
+    ...ctx.env,
+    PYTHONDONTWRITEBYTECODE: '1',
+    PYTHONIOENCODING: 'utf-8',
+    AGENT_TOOLS_SOCKET: join(dir, 'tools.sock'),
+    AGENT_TOOLS_TOKEN: token,
+  }
+  const program = { file: language.program, args: language.args(dir) }
+  const placed = await placeCommand(ctx, approved, { program, cwd: ctx.workspace, env })
+  ctx.signal.throwIfAborted()
+  const stdio = ['ignore', 'pipe', 'pipe'] as const
+  const child = spawnGroup(placed.file, placed.args, { ...placed, stdio })
   const output = createOutput(ctx.output)
   const errors = createOutput(ctx.output)
   let ended: Ended = null

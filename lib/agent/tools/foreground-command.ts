@@ -10,7 +10,7 @@ import {
   waitForClose,
 } from '../../base/process.ts'
 import { messageOf } from '../../errors.ts'
-import type { ProcessView } from '../tool-services.ts'
+import type { PlacedProgram, ProcessView, Program } from '../tool-services.ts'
 import type { ToolContext, ToolResult } from '../types.ts'
 import { createOutput, type Printed } from './command-output.ts'
 
@@ -22,8 +22,6 @@ const COMBINED = 'exec "$0" -c "$1" 2>&1'
 
 const shellOf = (env: Readonly<Record<string, string>>): string =>
   findProgram(env.PATH ?? '/usr/bin:/bin', 'bash') ? 'bash' : 'sh'
-
-export type Program = { file: string; args: readonly string[] }
 
 /** How the shell runs a command; `script` receives it as `$1`. */
 export const shellProgram = (
@@ -37,9 +35,9 @@ export const shellProgram = (
 
 export type ForegroundOptions = {
   command: string
-  program: Program
+  placed: PlacedProgram
+  /** The directory of the command, which may have another path where it runs. */
   cwd: string
-  env: Readonly<Record<string, string>>
   timeoutMs: number
   /** Notify the user when it exits, should it move to the background. */
   notify: boolean
@@ -73,12 +71,11 @@ const collectReport = (stream: Readable | null): (() => string) => {
 /** Runs it to its end. At the time limit it moves to the background, or is stopped where there is none. */
 export const runForeground = async (
   ctx: ToolContext,
-  { command, program, cwd, env, timeoutMs, notify, hasReport }: ForegroundOptions,
+  { command, placed, cwd, timeoutMs, notify, hasReport }: ForegroundOptions,
 ): Promise<ForegroundResult> => {
   const startedAt = performance.now()
-  const { file, args } = program
   const stdio = ['ignore', 'pipe', 'ignore', hasReport ? 'pipe' : undefined] as const
-  const child = spawnGroup(file, args, { cwd, env, stdio })
+  const child = spawnGroup(placed.file, placed.args, { ...placed, stdio })
   const readReport = collectReport((child.stdio[3] as Readable | undefined) ?? null)
   const output = createOutput(ctx.output)
   const stopReading = readThrottled(child.stdout, output.write)

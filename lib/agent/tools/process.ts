@@ -91,12 +91,9 @@ const act = async (ctx: ToolContext, processes: Processes, given: Input): Promis
   }
   if (data === undefined) throw new Error(`action ${action} needs data.`)
   // The process may be a shell, so typed input passes the command check, joined with pending input.
-  const refused = await approveCommand(
-    ctx,
-    processes.pendingInput(id) + data,
-    processes.view(id).cwd,
-  )
-  if (refused) return refused
+  const typed = processes.pendingInput(id) + data
+  const approval = await approveCommand(ctx, typed, processes.view(id).cwd)
+  if ('refused' in approval) return approval.refused
   await processes.write(id, action === 'submit' ? `${data}\n` : data)
   return answer({ ...stateOf(processes.view(id)), characters_written: data.length })
 }

@@ -5,6 +5,7 @@ import type { Tool, ToolContext, ToolResult } from '../types.ts'
 import { resolvePath } from './allowed-paths.ts'
 import { approveCommand } from './command-gate.ts'
 import { runForeground, shellProgram } from './foreground-command.ts'
+import { type Approved, placeCommand } from './place-command.ts'
 import {
   environmentAfter,
   nextState,
@@ -77,20 +78,21 @@ export const createTerminal = (
       )
     }
     const env = environmentAfter(ctx.env, before)
-    const refused = await approveCommand(
+    const approval = await approveCommand(
       { ...ctx, env },
       command,
       cwd,
       withAssignments(command, before),
     )
-    if (refused) return refused
+    if ('refused' in approval) return approval.refused
     ctx.signal.throwIfAborted()
-    if (background) return startInBackground(ctx, { command, cwd, env, notify })
+    if (background) return startInBackground(ctx, approval, { command, cwd, env, notify })
+    const program = shellProgram(command, env, settings.isPersistent ? REPORTING_SHELL : undefined)
+    const place = { program, cwd, env, hasReport: settings.isPersistent }
     const { report, fields, ...result } = await runForeground(ctx, {
       command,
-      program: shellProgram(command, env, settings.isPersistent ? REPORTING_SHELL : undefined),
+      placed: await placeCommand(ctx, approval, place),
       cwd,
-      env,
       timeoutMs: timeout * 1_000,
       notify,
       hasReport: settings.isPersistent,
@@ -126,12 +128,14 @@ type BackgroundOptions = {
 
 /** Starts a background process with a writable stdin. */
 const startInBackground = async (
-  { processes }: ToolContext,
-  options: BackgroundOptions,
+  ctx: ToolContext,
+  approved: Approved,
+  { command, cwd, env, notify }: BackgroundOptions,
 ): Promise<ToolResult> => {
-  if (!processes) throw new Error('Commands cannot run in the background here.')
-  const program = shellProgram(options.command, options.env)
-  const { session_id, pid } = await processes.start({ ...options, ...program })
+  if (!ctx.processes) throw new Error('Commands cannot run in the background here.')
+  const program = shellProgram(command, env)
+  const placed = await placeCommand(ctx, approved, { program, cwd, env, hasInput: true })
+  const { session_id, pid } = await ctx.processes.start({ command, cwd, placed, notify })
   const output = 'Started in the background. Control it with the process tool.'
   return { content: JSON.stringify({ output, session_id, pid, exit_code: 0, error: null }) }
 }
