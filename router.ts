@@ -1,7 +1,9 @@
 /** The route table: one line per endpoint. Starts the server when run directly. */
+import * as apiTokens from './handlers/api-tokens.ts'
 import * as approvals from './handlers/approvals.ts'
 import * as auth from './handlers/auth.ts'
 import * as chat from './handlers/chat.ts'
+import * as clientApi from './handlers/client-api.ts'
 import * as crons from './handlers/crons.ts'
 import * as budgets from './handlers/budgets.ts'
 import * as commands from './handlers/commands.ts'
@@ -67,6 +69,17 @@ export const routes = {
   'POST /api/auth/logout': auth.logout,
   'GET /api/auth/devices': auth.devices,
   'POST /api/auth/revoke': auth.revoke,
+
+  'GET /api/tokens': apiTokens.list,
+  'POST /api/tokens/enable': apiTokens.enable,
+  'POST /api/tokens/create': apiTokens.create,
+  'POST /api/tokens/revoke': apiTokens.revoke,
+
+  'GET /v1/models': clientApi.models,
+  'POST /v1/chat/completions': clientApi.chatCompletions,
+  'POST /v1/responses': clientApi.responses,
+  'POST /v1/messages': clientApi.messages,
+  'POST /v1/messages/count_tokens': clientApi.countTokens,
 
   'GET /api/settings': settings.get,
   'POST /api/settings': settings.save,
@@ -254,6 +267,9 @@ export const patternRoutes = {
   'PUT /api/mcp/servers/:name': mcp.save,
   'PATCH /api/mcp/servers/:name': mcp.patch,
   'DELETE /api/mcp/servers/:name': mcp.remove,
+  'GET /v1/models/:model': clientApi.model,
+  'GET /v1/responses/:id': clientApi.response,
+  'DELETE /v1/responses/:id': clientApi.deleteResponse,
   'GET /static/*': pages.asset,
 } satisfies RouteTable
 

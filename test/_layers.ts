@@ -60,6 +60,7 @@ const NAMED: Record<string, number> = {
   turns: LAYERS.turns,
   'turn-context': LAYERS.turnContext,
   conversation: LAYERS.conversation,
+  'client-api': LAYERS.conversation,
   cron: LAYERS.cron,
   // The engine without the service: a second composition root.
   cli: LAYERS.composition,

@@ -11,7 +11,12 @@ import { parseInlineMarkup } from './inline-tool-calls.ts'
 import { raceAbort } from './retry.ts'
 import { createRun, type EngineOptions, type Run } from './run.ts'
 import { isValidCall, runTools } from './run-tools.ts'
-import { type NormalizedCall, normalizeCalls, stripCallMarkup } from './tool-calls.ts'
+import {
+  type NormalizedCall,
+  normalizeCalls,
+  parseArguments,
+  stripCallMarkup,
+} from './tool-calls.ts'
 import type { Agent, LoopMessage, ModelEndpoint, ProviderState, RunMessage } from './types.ts'
 
 /** Consecutive messages without a single valid call before the turn fails. */
@@ -52,8 +57,13 @@ const runLoop = async (run: Run): Promise<void> => {
     }
     const isAnyValid = calls.some(call => isValidCall(call, run.request.tools))
     invalidBatches = isAnyValid ? 0 : invalidBatches + 1
-    await runToolCalls(run, calls)
+    const theirs = clientCalls(run, calls)
+    await runToolCalls(
+      run,
+      calls.filter(call => !theirs.includes(call)),
+    )
     if (run.signal.aborted) throw run.signal.reason
+    if (theirs.length > 0) return
     if (invalidBatches >= MAX_INVALID_BATCHES)
       throw new ProviderFailure('error', 'The model keeps making tool calls that can’t be parsed.')
     appendStepWarning(run)
@@ -145,6 +155,18 @@ const record = (
   })
   const { model: _model, provider: _provider, _output, _images, ...wire } = message
   run.messages.push({ ...wire, ...withImages(_images), ...(providerState && { providerState }) })
+}
+
+/**
+ * The calls that the client has to run. Those it could not run (invalid arguments, or more than it accepts) are left to
+ * `runTools`, whose error results let the model correct them.
+ */
+const clientCalls = ({ request: { tools, oneClientCall } }: Run, calls: ToolCall[]): ToolCall[] => {
+  const theirs = calls.filter(({ function: { name, arguments: text } }) => {
+    const tool = tools.find(each => each.name === name)
+    return tool?.isClient && tool.input.safeParse(parseArguments(text)).success
+  })
+  return oneClientCall ? theirs.slice(0, 1) : theirs
 }
 
 const runToolCalls = (run: Run, calls: ToolCall[]): Promise<void> =>

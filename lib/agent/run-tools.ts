@@ -201,7 +201,7 @@ const invokeTool = async (entry: Prepared, run: ToolRun): Promise<ToolResult> =>
     runner: request.runner,
     spawn: spawnerFor(run, call.id),
     call: (name, args) => callFromTool(name, args, call.id, run),
-    toolNames: request.tools.map(({ name }) => name),
+    toolNames: request.tools.filter(({ isClient }) => !isClient).map(({ name }) => name),
     onFile: path => void entry.files.push(path),
     memo: run.memo,
     now: run.now,

@@ -173,8 +173,11 @@ const toolsFor = (
   toolsets: readonly string[],
 ): readonly Tool[] => {
   const allowed = tools.filter(
-    ({ name, kind }) =>
-      kind !== 'ask' && !FORBIDDEN_TOOLS.has(name) && (name !== DELEGATE_TOOL || depth < maxDepth),
+    ({ name, kind, isClient }) =>
+      kind !== 'ask' &&
+      !isClient &&
+      !FORBIDDEN_TOOLS.has(name) &&
+      (name !== DELEGATE_TOOL || depth < maxDepth),
   )
   if (toolsets.length === 0) return allowed
   const wanted = new Set(

@@ -222,6 +222,8 @@ export type Tool<I extends z.ZodType = z.ZodType> = {
   server?: string
   /** Not described to the model, which finds it with `tool_search`. */
   deferred?: true
+  /** A function of the client, which runs it itself: a call ends the turn, and its result comes with the next one. */
+  isClient?: true
   /** JSON Schema for the model, instead of the one derived from `input`; MCP tools bring their own. */
   parameters?: Readonly<Record<string, unknown>>
   /** `read` calls of one batch run in parallel, all others sequentially in source order. */
@@ -253,6 +255,8 @@ export type AgentRequest = WindowServices & {
   guards?: Guards
   /** Model calls per turn. At the limit, one last call without tools asks for a summary. */
   maxSteps: number
+  /** A message may call only one function of the client. */
+  oneClientCall?: boolean
   signal: AbortSignal
   /** Allocates a message id; called once per message, before its first delta. */
   nextMessageId: () => string

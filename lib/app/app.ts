@@ -20,6 +20,7 @@ import { createGuards } from '../turn-context/guards.ts'
 import { createToolsetSettings, type ToolsetSettings } from '../turn-context/toolset-settings.ts'
 import { createImageProxy } from '../turn-context/web-services.ts'
 import { readVersion } from '../version.ts'
+import { type ClientApiServices, composeClientApi } from './client-api.ts'
 import { composeConversation, type ConversationServices } from './conversation.ts'
 import { type AppData, type Composition, openAppData } from './data.ts'
 import { createEngine, type Engine } from './engine.ts'
@@ -30,7 +31,15 @@ import { composeWorkspaces, type WorkspaceServices } from './workspaces.ts'
 
 type StoredData = Pick<
   AppData,
-  'homes' | 'settings' | 'workspaces' | 'auth' | 'hub' | 'toolOutput' | 'sessions' | 'projects'
+  | 'homes'
+  | 'settings'
+  | 'workspaces'
+  | 'auth'
+  | 'apiTokens'
+  | 'hub'
+  | 'toolOutput'
+  | 'sessions'
+  | 'projects'
 >
 
 type EngineServices = Pick<
@@ -43,7 +52,8 @@ export type App = StoredData &
   EngineServices &
   HostServices &
   WorkspaceServices &
-  ConversationServices & {
+  ConversationServices &
+  ClientApiServices & {
     config: Config
     log: Log
     version: string
@@ -143,6 +153,7 @@ export const createApp = async (
   })
   const { models, turns, external, mcp } = engine
   const conversation = composeConversation(composition, engine, skills)
+  const clientApi = composeClientApi(composition, engine, conversation, options.addon)
 
   const cron = createCron({
     homes: homes.list,
@@ -163,6 +174,7 @@ export const createApp = async (
     ...host.services,
     ...workspaceServices,
     ...conversation,
+    ...clientApi,
     config,
     log,
     version,
@@ -182,7 +194,7 @@ export const createApp = async (
     cron,
     fetchImage: createImageProxy(engine.dispatcher),
     redact,
-    authenticator: createAuthenticator(data.auth),
+    authenticator: createAuthenticator(data.auth, data.apiTokens),
     makeCtx: base => createContext(app, base),
     async close() {
       maintenance.close()
@@ -200,6 +212,7 @@ export const createApp = async (
       hub.close()
       data.auth.close()
       await sessions.close()
+      clientApi.apiConversations.close()
       data.unwatchSecrets()
     },
   }

@@ -2,8 +2,10 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
+import { type ApiTokens, openApiTokens } from '../api-tokens/api-tokens.ts'
 import { type Auth, createAuth } from '../auth/auth.ts'
 import { openSigningKey } from '../auth/signing-key.ts'
+import { openThrottle } from '../auth/throttle.ts'
 import type { Config } from '../config.ts'
 import { type AcceptedGuards, createAcceptedGuards } from '../guards/accepted-guards.ts'
 import { createHub, type Hub } from '../hub.ts'
@@ -67,6 +69,7 @@ export type AppData = {
   settings: ReturnType<typeof createSettings>
   workspaces: Workspaces
   auth: Auth
+  apiTokens: ApiTokens
   hub: Hub
   acceptedGuards: AcceptedGuards
   promptCache: PromptCache
@@ -107,6 +110,11 @@ export const openAppData = (config: Config, { log, now, addon }: AppDataOptions)
     log,
     onPassword: own.add,
   })
+  const apiTokens = openApiTokens(join(stateDir, 'api-tokens.json'), {
+    now,
+    throttle: openThrottle(),
+    warn: log.warn,
+  })
   const unwatch = [watchSecrets(createKnownSecrets(homes.list)), watchSecrets(own.values)]
   const hub = createHub({ boot: randomBytes(4).toString('hex') })
   const acceptedGuards = createAcceptedGuards(join(stateDir, 'accepted-guards.json'))
@@ -140,6 +148,7 @@ export const openAppData = (config: Config, { log, now, addon }: AppDataOptions)
     settings,
     workspaces,
     auth,
+    apiTokens,
     hub,
     acceptedGuards,
     promptCache,

@@ -17,6 +17,10 @@ export const frame = (type: string, data: unknown, id?: string | number): string
   return `${frameHead(type, id)}${text}${FRAME_END}`
 }
 
+/** A frame without a type, which readers take for `message`. */
+export const dataFrame = (data: unknown): string =>
+  `data: ${typeof data === 'string' ? oneLine(data) : JSON.stringify(data)}${FRAME_END}`
+
 /** Ignored by readers. */
 export const comment = (text: string): string => `: ${oneLine(text)}${FRAME_END}`
 
@@ -24,8 +28,11 @@ export const comment = (text: string): string => `: ${oneLine(text)}${FRAME_END}
 export const HEARTBEAT_MS = 15_000
 const HEARTBEAT = comment('heartbeat')
 
-/** The items of `source`, and a heartbeat comment for every 15 s without one. Ends `source` when the reader stops early. */
-export async function* withHeartbeats<T>(source: AsyncGenerator<T>): AsyncGenerator<T | string> {
+/** The items of `source`, and a heartbeat for every 15 s without one. Ends `source` when the reader stops early. */
+export async function* withHeartbeats<T>(
+  source: AsyncGenerator<T>,
+  heartbeat = HEARTBEAT,
+): AsyncGenerator<T | string> {
   let next = source.next()
   try {
     while (true) {
@@ -36,7 +43,7 @@ export async function* withHeartbeats<T>(source: AsyncGenerator<T>): AsyncGenera
       const result = await Promise.race([next, idle])
       clearTimeout(timer)
       if (result === 'idle') {
-        yield HEARTBEAT
+        yield heartbeat
         continue
       }
       if (result.done) return

@@ -1,14 +1,15 @@
 /** Creates sessions and starts turns: resolves home, workspace and model. */
-import type { ModelEndpoint } from '../agent/types.ts'
+import type { Effort, ModelEndpoint } from '../agent/types.ts'
 import { conflict, UserError } from '../errors.ts'
 import type { Home } from '../profiles/home.ts'
 import type { Homes } from '../profiles/homes.ts'
+import type { NewMessage } from '../schema/message.ts'
 import type { SessionRow } from '../schema/session.ts'
 import type { Imported } from '../sessions/transfer.ts'
 import type { Sessions } from '../sessions/types.ts'
 import { withoutQueued } from '../sessions/queued.ts'
 import type { Turns } from '../turns/runner.ts'
-import type { Unattended } from '../turns/turn.ts'
+import type { TurnClient, Unattended } from '../turns/turn.ts'
 
 export type TurnStarterOptions = {
   sessions: Sessions
@@ -32,8 +33,13 @@ export type TurnStarterOptions = {
 
 export type TurnInput = {
   sessionId: string
-  text: string
+  /** Null for a turn that continues with `results`. */
+  text: string | null
   attachments: string[]
+  results?: readonly NewMessage[]
+  client?: TurnClient
+  /** How long the model thinks in this turn; absent: as configured. */
+  effort?: Effort | undefined
   workspace?: string
   model?: string
   /** Its id in the queue; the append that starts the turn removes it. */
@@ -52,6 +58,9 @@ export type UnattendedInput = {
   /** Additional keys of the session's record. */
   meta: Record<string, unknown>
 }
+
+const withEffort = (endpoint: ModelEndpoint | UserError, effort: Effort | undefined) =>
+  endpoint instanceof UserError || effort === undefined ? endpoint : { ...endpoint, effort }
 
 type Choice = { workspace?: string | undefined; model?: string | null | undefined }
 
@@ -150,7 +159,7 @@ export const createTurnStarter = ({
     },
 
     /** Starts a turn. `effectiveModel` is set when the session's model was replaced because it is not available. */
-    async turn({ sessionId, text, attachments, workspace, model, queued }: TurnInput) {
+    async turn({ sessionId, text, attachments, workspace, model, queued, ...more }: TurnInput) {
       // Must be first: nothing may await between the checks below and `turns.start`, which reserves the session.
       await models.ready(homeOf(sessions.require(sessionId).profile))
       const row = sessions.require(sessionId)
@@ -169,7 +178,9 @@ export const createTurnStarter = ({
         text,
         attachments,
         patch,
-        endpoint: endpointOf(home, fitting),
+        endpoint: withEffort(endpointOf(home, fitting), more.effort),
+        results: more.results,
+        client: more.client,
       })
       if (profileExists(row.profile)) workspaces.setLast(home, place)
       return { ...started, effectiveModel: changed ? fitting : undefined }

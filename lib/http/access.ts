@@ -1,6 +1,7 @@
 /** Who may make a request: host name, sign-in, origin, and programs that the agent started. */
+import type { IncomingHttpHeaders } from 'node:http'
 import type { Socket } from 'node:net'
-import { forbidden, invalid, unauthorized } from '../errors.ts'
+import { forbidden, invalid, missing, unauthorized } from '../errors.ts'
 import type { Client } from './client-address.ts'
 import { checkOrigin, createHostCheck, isCrossSite, UNKNOWN_HOST } from './origin.ts'
 import { cookiesOf, type Exchange } from './request-context.ts'
@@ -14,6 +15,15 @@ export type Authenticator = {
   isAuthenticated(cookies: Readonly<Record<string, string>>): boolean
   /** Pending while stored sign-ins cannot be verified yet, shortly after a start. */
   ready?(): Promise<unknown> | undefined
+  /** Absent: endpoints for tokens do not exist. */
+  tokens?: TokenCheck
+}
+
+/** Decides about API tokens; `lib/api-tokens/api-tokens.ts`. */
+export type TokenCheck = {
+  /** Throws when the request has no valid token, or the API is off. */
+  require(headers: IncomingHttpHeaders, from: Client): unknown
+  isValid(headers: IncomingHttpHeaders): boolean
 }
 
 /** Whether a program that this server started is at the other end of the socket. */
@@ -57,6 +67,11 @@ export const createAccess = ({ authenticator, config, isOwnChild, clientOf }: Ac
 
     /** True when the request may proceed, false when it should be redirected to /login. Throws a 401 otherwise. */
     admit(x: Exchange, endpoint: AnyEndpoint | undefined): boolean {
+      if (endpoint?.byToken) {
+        if (!authenticator.tokens) throw missing('not found')
+        authenticator.tokens.require(x.req.headers, clientOf(x))
+        return true
+      }
       if (endpoint?.public || !authenticator.isRequired()) return true
       if (authenticator.isAuthenticated(cookiesOf(x))) return true
       const isPage = endpoint ? endpoint.page : !isApi(x.path)
@@ -67,7 +82,7 @@ export const createAccess = ({ authenticator, config, isOwnChild, clientOf }: Ac
     /** Rejects cross-site requests, and writes by programs that the agent started: it could approve its own commands. */
     checkSource(x: Exchange, endpoint: AnyEndpoint): void {
       const { req } = x
-      if (!isReading(x) || endpoint.effects) {
+      if (!isReading(x) || endpoint.effects || endpoint.byToken) {
         checkOrigin(req, clientOf(x), config.allowedOrigins)
         if (isOwnChild?.(req.socket)) throw forbidden(FROM_CHILD, { code: 'own_program' })
       } else if (isApi(x.path) && isCrossSite(req)) {
@@ -78,6 +93,8 @@ export const createAccess = ({ authenticator, config, isOwnChild, clientOf }: Ac
 
     /** Whether the sign-in that this request was admitted by is still valid. */
     isStillAdmitted: (x: Exchange): boolean =>
-      !authenticator.isRequired() || authenticator.isAuthenticated(cookiesOf(x)),
+      x.endpoint?.byToken
+        ? (authenticator.tokens?.isValid(x.req.headers) ?? false)
+        : !authenticator.isRequired() || authenticator.isAuthenticated(cookiesOf(x)),
   }
 }

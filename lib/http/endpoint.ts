@@ -1,5 +1,7 @@
 /** The shape of an endpoint, generic in the context so that it depends on no domain module. */
+import type { IncomingHttpHeaders } from 'node:http'
 import type { z } from 'zod'
+import type { ErrorBody } from './error-reply.ts'
 
 export const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 export type Method = (typeof METHODS)[number]
@@ -14,6 +16,13 @@ export type Endpoint<Ctx, I extends z.ZodType = z.ZodType, O extends z.ZodType =
   output?: O
   /** Available without a sign-in, even when a password is set. */
   public?: true
+  /** For programs: admitted by an API token instead of a sign-in. Programs that the agent started are always rejected. */
+  byToken?: true
+  /** The body of an error reply in the form of the API that the endpoint implements, and additional headers. */
+  errorBody?: (
+    error: { status: number; body: ErrorBody },
+    headers: IncomingHttpHeaders,
+  ) => { body: unknown; headers: Readonly<Record<string, string>> }
   /** A page: without a sign-in it redirects to /login instead of replying 401. */
   page?: true
   /** Media type of a reply that is not JSON: bytes, HTML or an event stream. */

@@ -182,7 +182,7 @@ export const createRequestListener = <Ctx>(
     if (!endpoint || !match) return rejectUnknown(x, match)
     x.endpoint = endpoint
     if (endpoint.loopback && !clientOf(x).loopback) throw notFound()
-    const ready = endpoint.public ? undefined : authenticator.ready?.()
+    const ready = endpoint.public || endpoint.byToken ? undefined : authenticator.ready?.()
     return ready ? ready.then(() => call(x, endpoint, match)) : call(x, endpoint, match)
   }
 

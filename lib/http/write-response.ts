@@ -94,7 +94,12 @@ export class ResponseWriter {
     x.nonce = undefined
     const { status, body } = toErrorReply(error)
     if (!(error instanceof UserError)) this.#log.error(`${x.method} ${x.path}`, error)
-    this.#sendJson(x, body, { cache: 'no-store', status })
+    const own = x.endpoint?.errorBody?.({ status, body }, x.req.headers)
+    this.#sendJson(x, own?.body ?? body, {
+      cache: 'no-store',
+      status,
+      ...(own && { headers: own.headers }),
+    })
   }
 
   #logRequest(x: Exchange, status: number): void {

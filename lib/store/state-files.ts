@@ -13,6 +13,7 @@ const OWN = [
   'settings.json',
   'grants.json',
   'auth-sessions.json',
+  'api-tokens.json',
   '.signing_key',
   'instance.lock',
   'instance.json',

@@ -96,7 +96,7 @@ export const createSystemPrompt =
     const whole = systemPrompt(text, {
       workspace,
       personality: personality(home, meta.personality ?? null),
-      preamble: unattended?.preamble ?? '',
+      preamble: unattended?.preamble ?? turn.client?.instructions ?? '',
     })
     return { text: whole, files }
   }

@@ -130,13 +130,14 @@ const withoutKnown = (message: NewMessage, redactKnown: (text: string) => string
 
 export const createTurnContextFactory =
   (deps: TurnContextOptions) =>
-  (turn: Turn, questions: Questions, said: string): TurnContext => {
+  (turn: Turn, given: Questions, said: string | null): TurnContext => {
     const { sessions } = deps
     const id = turn.sessionId
     const { meta, created_at: createdAt } = sessions.head(id)
     const home = deps.homeOf(meta.profile)
     const workspace = meta.workspace ?? home.dir
-    const { unattended, endpoint } = turn
+    const { unattended, client, endpoint } = turn
+    const questions = client?.approvals === 'deny' ? { ...given, approve: deny } : given
     // A turn without a usable model starts anyway and fails with the reason, even with an unreadable configuration.
     const config = endpoint instanceof UserError ? home.lenient.settings() : home.settings()
     const scope: TurnScope = { turn, sessionId: id, home, workspace, meta, config, unattended }
@@ -152,8 +153,8 @@ export const createTurnContextFactory =
     }
     /** How steering messages were sent, by their key in the queue. */
     const steered = new Map<string, Omit<Sent, 'id'>>()
-    const annotated = annotateMessage(said, messageContext)
-    sessions.append(id, [{ t: 'sent', id: turn.userMessageId, ...annotated }])
+    const annotated = said === null ? null : annotateMessage(said, messageContext)
+    if (annotated) sessions.append(id, [{ t: 'sent', id: turn.userMessageId, ...annotated }])
     const images: ImageStore = {
       mode: imageMode(config),
       save: (bytes, ending) => deps.toolOutput.saveImage(id, bytes, ending),
@@ -177,11 +178,12 @@ export const createTurnContextFactory =
           isExternal
             ? Promise.resolve([])
             : storeAttachedImages(paths, { workspace, env, forbidden, readable }, images)
-        const attachments =
-          sessions.load(id).messages.findLast(({ role }) => role === 'user')?.attachments ?? []
+        const attachments = annotated
+          ? (sessions.load(id).messages.findLast(({ role }) => role === 'user')?.attachments ?? [])
+          : []
         const attached = await storeImages(attachments)
         // Later than the message itself: reading the files must not delay the reply to the client.
-        if (attached.length > 0)
+        if (annotated && attached.length > 0)
           sessions.append(id, [
             { t: 'sent', id: turn.userMessageId, ...annotated, images: attached },
           ])
@@ -203,6 +205,7 @@ export const createTurnContextFactory =
           ownAddresses: deps.ownPorts(),
           guards: deps.guardsFor(home),
           maxSteps: config.agent.max_turns,
+          ...(client?.oneCall && { oneClientCall: true }),
           nextMessageId: () => sessions.nextMessageId(id),
           approve: createApprover(scope, {
             grants: deps.grants,
@@ -308,6 +311,8 @@ const clarifyFor =
           },
           config.clarify.timeout * 1_000,
         )
+
+const deny: Questions['approve'] = async () => 'deny'
 
 /** Drops the colored output when escape sequences split a secret, because the redactor would not recognize it. */
 const withoutHalfSecrets = (message: NewMessage, redact: (text: string) => string): NewMessage => {

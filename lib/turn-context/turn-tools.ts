@@ -18,6 +18,15 @@ const isSelected = ({ name }: Tool, { toolsets, allowsTool }: ToolsetSelection):
   return toolset === undefined ? allowsTool(name) : toolsets.has(toolset)
 }
 
+/**
+ * A function of the client replaces our tool of that name: it runs on the client's side, so it can do less here, not more.
+ * Questions have no card in the client; the model asks in its answer instead.
+ */
+const withClientTools = (own: readonly Tool[], theirs: readonly Tool[]): readonly Tool[] => {
+  const taken = new Set(theirs.map(({ name }) => name))
+  return [...own.filter(({ name, kind }) => kind !== 'ask' && !taken.has(name)), ...theirs]
+}
+
 /** The tools of the MCP servers. */
 export type McpSource = (scope: TurnScope) => Promise<McpOffer>
 
@@ -45,6 +54,8 @@ export const createTurnTools =
       missing: offer.missing.filter(selection.mcp),
     })
     const all = [...own, ...chosen]
+    const { client } = scope.turn
+    if (client) return withClientTools(all, client.tools)
     if (!scope.unattended) return all
     return all.filter(
       ({ kind, name }) => kind !== 'ask' && !ATTENDED_ONLY.has(toolsetOf(name) ?? ''),

@@ -112,7 +112,7 @@ export const createWindowFit = (deps: WindowFitOptions) => {
     const build = async (extent: Extent, contextLength: number): Promise<Given> => {
       const tools =
         extent === 'few tools'
-          ? whole.filter(({ name }) => SMALL_WINDOW_TOOLS.includes(name))
+          ? whole.filter(({ name, isClient }) => isClient || SMALL_WINDOW_TOOLS.includes(name))
           : whole
       const size = extent === 'whole' ? undefined : contextLength
       const { text, files } = await deps.promptFor(scope, tools, forbidden, size)

@@ -23,7 +23,7 @@ import { createStreamMask } from './mask-stream.ts'
 import { createQuestions, type Questions } from './questions.ts'
 import { recoverTurns } from './recover.ts'
 import { createRetryWaits } from './retry-waits.ts'
-import type { Turn, TurnContext, Unattended } from './turn.ts'
+import type { Turn, TurnClient, TurnContext, Unattended } from './turn.ts'
 import { publishTurnStart, recordTurnEnd, recordTurnStart, type UserInput } from './turn-journal.ts'
 
 export type StartInput = UserInput & {
@@ -31,6 +31,7 @@ export type StartInput = UserInput & {
   /** The model to call, or why none can be called: then the turn fails with that error and the message is kept. */
   endpoint: ModelEndpoint | UserError
   unattended?: Unattended
+  client?: TurnClient | undefined
 }
 
 export type TurnsOptions = {
@@ -41,7 +42,7 @@ export type TurnsOptions = {
   now: () => number
   log: (message: string, extra?: Record<string, unknown>) => void
   /** Everything a turn needs of its home, tools and prompt, as of the start of the turn. */
-  createContext: (turn: Turn, questions: Questions, text: string) => TurnContext
+  createContext: (turn: Turn, questions: Questions, text: string | null) => TurnContext
   redactMessage: (message: Message) => Message
   providers: Providers
   titleEndpoint?: TitleOptions['titleEndpoint']
@@ -61,7 +62,7 @@ const SHUTTING_DOWN = 'The server is shutting down.'
 const buildTurn = (
   { sessions, hub, liveDir, now }: TurnsOptions,
   row: SessionRow,
-  { endpoint, unattended }: StartInput,
+  { endpoint, unattended, client }: StartInput,
 ): Turn => {
   const id = row.session_id
   const streamId = randomBytes(16).toString('hex')
@@ -79,6 +80,7 @@ const buildTurn = (
     userMessageId: sessions.nextMessageId(id),
     endpoint,
     unattended: unattended ?? null,
+    client: client ?? null,
     log,
     live: createLiveState(now),
     mask: createStreamMask(),

@@ -1,7 +1,7 @@
 /** Journal entries for the start and the end of a turn. */
 import type { Outcome } from '../agent/types.ts'
 import { UserError } from '../errors.ts'
-import type { Message } from '../schema/message.ts'
+import type { Message, NewMessage } from '../schema/message.ts'
 import type { SessionRow } from '../schema/session.ts'
 import type { Usage } from '../schema/usage.ts'
 import type { Entry, NewEntry, TurnEnd } from '../sessions/entries.ts'
@@ -11,8 +11,16 @@ import type { Sessions } from '../sessions/types.ts'
 import { addToTotals } from '../sessions/usage.ts'
 import type { Turn } from './turn.ts'
 
-/** What the user sent. `patch` is what this turn changes in the session's record: model, workspace. */
-export type UserInput = { text: string; attachments: string[]; patch: Record<string, unknown> }
+/**
+ * What the user sent. `patch` is what this turn changes in the session's record: model, workspace. `results`: of the calls
+ * that the client ran; the turn continues with them. `text` is null when there is nothing besides.
+ */
+export type UserInput = {
+  text: string | null
+  attachments: string[]
+  patch: Record<string, unknown>
+  results?: readonly NewMessage[] | undefined
+}
 
 /** One append: the changed settings, the message, and the start of the turn. */
 export const recordTurnStart = (
@@ -22,23 +30,30 @@ export const recordTurnStart = (
   sent: UserInput,
 ): Entry[] => {
   const { endpoint, userMessageId } = turn
-  const title = row.title === UNTITLED ? { title: provisionalTitle(sent.text) } : {}
+  const { text, results = [] } = sent
+  const title = row.title === UNTITLED && text ? { title: provisionalTitle(text) } : {}
+  const timestamp = Math.floor(turn.startedAt)
   const served =
     endpoint instanceof UserError
       ? { model: row.model ?? '', provider: '' }
       : { model: endpoint.model, provider: endpoint.provider }
   return sessions.append(turn.sessionId, [
     { t: 'meta', patch: { ...title, ...sent.patch, composer_draft: { text: '', files: [] } } },
-    {
-      t: 'message',
-      message: {
-        id: userMessageId,
-        role: 'user',
-        content: sent.text,
-        ...(sent.attachments.length ? { attachments: sent.attachments } : {}),
-        timestamp: Math.floor(turn.startedAt),
-      },
-    },
+    ...results.map(message => ({ t: 'message' as const, message: { ...message, timestamp } })),
+    ...(text === null
+      ? []
+      : [
+          {
+            t: 'message' as const,
+            message: {
+              id: userMessageId,
+              role: 'user' as const,
+              content: text,
+              ...(sent.attachments.length ? { attachments: sent.attachments } : {}),
+              timestamp,
+            },
+          },
+        ]),
     { t: 'turn_started', stream_id: turn.streamId, ...served, message_id: userMessageId },
   ])
 }

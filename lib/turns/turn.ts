@@ -10,6 +10,7 @@ import type {
   ModelEndpoint,
   Outcome,
   ProviderState,
+  Tool,
 } from '../agent/types.ts'
 import { messageOf, UserError } from '../errors.ts'
 import type { TurnEvent } from '../schema/event.ts'
@@ -32,6 +33,18 @@ export type Unattended = {
   ask: (ask: ApprovalRequest) => ApprovalChoice
 }
 
+/** The program that a turn answers through the client API, instead of a person at a page. */
+export type TurnClient = {
+  /** Its system prompt, added to ours. */
+  instructions: string
+  /** Functions that it runs itself. */
+  tools: readonly Tool[]
+  /** It accepts one call of them at a time. */
+  oneCall: boolean
+  /** What needs approval is denied, or asked on the page. */
+  approvals: 'ask' | 'deny'
+}
+
 /** A running turn. `over` is set in the tick that decides its end: later engine events are not recorded. */
 export type Turn = {
   readonly sessionId: string
@@ -40,6 +53,7 @@ export type Turn = {
   readonly userMessageId: string
   readonly endpoint: ModelEndpoint | UserError
   readonly unattended: Unattended | null
+  readonly client: TurnClient | null
   readonly log: EventLog
   readonly live: LiveState
   readonly mask: StreamMask

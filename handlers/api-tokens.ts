@@ -1,0 +1,53 @@
+/** Settings of the client API: the switch, and the tokens of programs. */
+import { z } from 'zod'
+import { type Ctx, endpoint } from '../lib/context.ts'
+import { ApiToken } from '../lib/schema/api-token.ts'
+
+const ApiAccess = z.object({ enabled: z.boolean(), tokens: z.array(ApiToken) })
+
+const show = (ctx: Ctx): z.output<typeof ApiAccess> => ctx.app.apiTokens.list()
+
+export const list = endpoint({
+  summary: 'Whether the client API is on, and its tokens without their secrets',
+  cache: 'no-store',
+  output: ApiAccess,
+  run: show,
+})
+
+export const enable = endpoint({
+  summary: 'Turn the client API on or off; off ends its running requests',
+  input: z.object({ enabled: z.boolean() }),
+  output: ApiAccess,
+  run(ctx, { enabled }) {
+    ctx.app.apiTokens.setEnabled(enabled)
+    return show(ctx)
+  },
+})
+
+export const create = endpoint({
+  summary: 'Make a token; the reply is the only place where it is shown',
+  input: z.object({
+    name: z.string().trim().min(1).max(100),
+    profile: z.string().max(64).optional(),
+    workspace: z.string().max(4_096).default(''),
+    approvals: z.enum(['ask', 'deny']).default('ask'),
+    disconnect: z.enum(['stop', 'continue']).default('stop'),
+  }),
+  output: ApiAccess.extend({ secret: z.string() }),
+  run(ctx, { profile, workspace, ...given }) {
+    const home = profile ? ctx.app.homes.open(profile) : ctx.home
+    const place = workspace.trim() === '' ? '' : ctx.app.workspaces.check(home, workspace)
+    const { secret } = ctx.app.apiTokens.create({ ...given, profile: home.name, workspace: place })
+    return { ...show(ctx), secret }
+  },
+})
+
+export const revoke = endpoint({
+  summary: 'Revoke a token; its running requests end',
+  input: z.object({ id: z.string().max(64) }),
+  output: ApiAccess.extend({ revoked: z.boolean() }),
+  run(ctx, { id }) {
+    const revoked = ctx.app.apiTokens.revoke(id)
+    return { ...show(ctx), revoked }
+  },
+})

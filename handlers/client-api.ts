@@ -1,0 +1,221 @@
+/** The client API: other programs talk to the agent in the formats of OpenAI and Anthropic. */
+import { z } from 'zod'
+import { estimateTextTokens } from '../lib/agent/tokens.ts'
+import { withHeartbeats } from '../lib/base/sse.ts'
+import type { ApiEvent, ApiRequest } from '../lib/client-api/api-request.ts'
+import type { OnEnd } from '../lib/client-api/client-api.ts'
+import {
+  anthropicError,
+  createRequestId,
+  errorByClient,
+  openAiError,
+  toError,
+} from '../lib/client-api/errors.ts'
+import {
+  type ApiFormat,
+  chatFormat,
+  messagesFormat,
+  responsesFormat,
+} from '../lib/client-api/formats.ts'
+import { responseId, toFinishedResponse } from '../lib/client-api/responses-reply.ts'
+import { type Ctx, endpoint } from '../lib/context.ts'
+import { missing, unauthorized, unavailable } from '../lib/errors.ts'
+import { eventStream, jsonText, reply } from '../lib/http/reply.ts'
+
+/** How long a stream waits for its first event: until then a failure is still an HTTP error. Proxies wait longer. */
+const FIRST_EVENT_MS = 5_000
+
+/** The body is parsed by its format, which names the wrong parameter. */
+const Body = z.looseObject({})
+
+const requireToken = (ctx: Ctx) => ctx.app.apiTokens.require(ctx.req.headers, ctx.client)
+
+const header = (ctx: Ctx, name: string): string | null => {
+  const value = ctx.req.headers[name]
+  return typeof value === 'string' && value.trim() !== '' ? value.trim().slice(0, 200) : null
+}
+
+/** `next` first, if it comes within some seconds and is not a failure; then the others. */
+const withFirst = async (
+  events: AsyncGenerator<ApiEvent>,
+): Promise<AsyncGenerator<ApiEvent, void>> => {
+  const first = events.next()
+  const { promise: late, resolve } = Promise.withResolvers<null>()
+  const timer = setTimeout(resolve, FIRST_EVENT_MS, null)
+  const early = await Promise.race([first, late])
+  clearTimeout(timer)
+  if (early?.value?.type === 'failed') throw toError(early.value.failure)
+  return (async function* () {
+    try {
+      const result = await first
+      if (result.done) return
+      yield result.value
+      yield* events
+    } finally {
+      await events.return(undefined)
+    }
+  })()
+}
+
+const serve = async <R extends ApiRequest>(
+  ctx: Ctx,
+  body: Record<string, unknown>,
+  format: ApiFormat<R>,
+  onEnd?: (request: R, tokenId: string) => OnEnd,
+) => {
+  const token = requireToken(ctx)
+  const parsed = format.parse(body)
+  const request = {
+    ...parsed,
+    conversation: parsed.conversation ?? header(ctx, 'x-hermes-session-id'),
+  }
+  const revoked = ctx.app.apiTokens.signal(token.id)
+  const { events, ...answer } = await ctx.app.clientApi.run(
+    request,
+    { token, disconnected: ctx.signal, revoked, param: format.param },
+    onEnd?.(request, token.id),
+  )
+  const requestId = createRequestId()
+  const headers = {
+    'x-request-id': requestId,
+    'request-id': requestId,
+    'x-hermes-session-id': answer.sessionId,
+  }
+  if (request.stream) {
+    const frames = format.frames(answer, await withFirst(events), request)
+    return eventStream(withHeartbeats(frames, format.heartbeat), { headers })
+  }
+  for await (const event of events) {
+    if (event.type === 'done')
+      return reply(format.whole(answer, event.result, request), { headers })
+    if (event.type === 'failed' && !revoked.aborted) throw toError(event.failure)
+  }
+  if (revoked.aborted) throw unauthorized('The token was revoked.')
+  throw unavailable('The turn was interrupted.')
+}
+
+export const models = endpoint({
+  summary: 'Models that programs can name: "agent" is the default of the profile',
+  byToken: true,
+  errorBody: errorByClient,
+  cache: 'no-store',
+  async run(ctx) {
+    const token = requireToken(ctx)
+    const ids = await ctx.app.clientApi.models(token)
+    const isAnthropic = ctx.req.headers['anthropic-version'] !== undefined
+    const data = ids.map(id => toModel(id, token.created_at, isAnthropic))
+    return isAnthropic
+      ? { data, has_more: false, first_id: ids[0] ?? null, last_id: ids.at(-1) ?? null }
+      : { object: 'list' as const, data }
+  },
+})
+
+const toModel = (id: string, created: number, isAnthropic: boolean) =>
+  isAnthropic
+    ? {
+        type: 'model' as const,
+        id,
+        display_name: id,
+        created_at: new Date(created * 1_000).toISOString(),
+      }
+    : { id, object: 'model' as const, created, owned_by: 'agent-webui' }
+
+export const model = endpoint({
+  summary: 'One of these models',
+  byToken: true,
+  errorBody: errorByClient,
+  cache: 'no-store',
+  input: z.object({ model: z.string() }),
+  async run(ctx, { model: given }) {
+    const token = requireToken(ctx)
+    const id = decoded(given)
+    if (!(await ctx.app.clientApi.models(token)).includes(id))
+      throw missing(`The model "${id.slice(0, 200)}" does not exist.`, {
+        param: 'model',
+        api_code: 'model_not_found',
+      })
+    return toModel(id, token.created_at, ctx.req.headers['anthropic-version'] !== undefined)
+  },
+})
+
+/** Paths are matched as they were sent; names of models contain slashes and colons. */
+const decoded = (text: string): string => {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    // Not valid percent encoding: no model is called so.
+    return text
+  }
+}
+
+export const chatCompletions = endpoint({
+  summary: 'Run a turn of the agent; format of OpenAI’s Chat Completions',
+  byToken: true,
+  errorBody: openAiError,
+  input: Body,
+  run: (ctx, body) => serve(ctx, body, chatFormat),
+})
+
+export const responses = endpoint({
+  summary: 'Run a turn of the agent; format of OpenAI’s Responses',
+  byToken: true,
+  errorBody: openAiError,
+  input: Body,
+  run: (ctx, body) =>
+    serve(ctx, body, responsesFormat, (request, tokenId) => (answer, head, result) => {
+      if (!request.store) return
+      const stored = JSON.stringify(toFinishedResponse(answer, result, request))
+      ctx.app.apiConversations.save(tokenId, `response:${responseId(answer.id)}`, head, stored)
+    }),
+})
+
+const OneResponse = z.object({ id: z.string().max(200) })
+
+const noResponse = (id: string) =>
+  missing(`There is no response with the id "${id.slice(0, 100)}".`, { param: 'id' })
+
+export const response = endpoint({
+  summary: 'A stored response',
+  byToken: true,
+  errorBody: openAiError,
+  cache: 'no-store',
+  input: OneResponse,
+  run(ctx, { id }) {
+    const found = ctx.app.apiConversations.find(requireToken(ctx).id, `response:${id}`)
+    if (!found?.body) throw noResponse(id)
+    return jsonText(found.body)
+  },
+})
+
+export const deleteResponse = endpoint({
+  summary: 'Forget a stored response; the chat itself stays',
+  byToken: true,
+  errorBody: openAiError,
+  input: OneResponse,
+  run(ctx, { id }) {
+    if (!ctx.app.apiConversations.remove(requireToken(ctx).id, `response:${id}`))
+      throw noResponse(id)
+    return { id, object: 'response' as const, deleted: true }
+  },
+})
+
+export const messages = endpoint({
+  summary: 'Run a turn of the agent; format of Anthropic’s Messages',
+  byToken: true,
+  errorBody: anthropicError,
+  input: Body,
+  run: (ctx, body) => serve(ctx, body, messagesFormat),
+})
+
+export const countTokens = endpoint({
+  summary: 'Estimate the tokens of a request, without the agent’s own prompt',
+  byToken: true,
+  errorBody: anthropicError,
+  input: Body,
+  run(ctx, body) {
+    requireToken(ctx)
+    const { messages: sent, system, tools } = body
+    messagesFormat.parse(body)
+    return { input_tokens: estimateTextTokens(JSON.stringify([system, sent, tools])) }
+  },
+})

@@ -1,0 +1,136 @@
+/** Tokens of programs that use the client API, and whether it is on: a private file with hashes, so that both survive a restart. */
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+import type { IncomingHttpHeaders } from 'node:http'
+import { z } from 'zod'
+import type { ClientAddress, Throttle } from '../auth/throttle.ts'
+import { conflict, missing, unauthorized, unavailable } from '../errors.ts'
+import { ApiToken } from '../schema/api-token.ts'
+import { writeAtomic } from '../store/atomic-write.ts'
+import { readWholeText } from '../store/read-text.ts'
+
+const MAX_TOKENS = 100
+/** How old the stored time of the last use may become, in seconds: not every request writes the file. */
+const LAST_USE_STEP_S = 60
+
+/** Recognizable, so that `lib/redact/shapes.ts` masks tokens although only their hashes are known. */
+const PREFIX = 'awt_'
+
+const Stored = ApiToken.extend({ hash: z.string().regex(/^[0-9a-f]{64}$/) })
+type Stored = z.infer<typeof Stored>
+const File = z.object({ version: z.literal(1), enabled: z.boolean(), tokens: z.array(Stored) })
+
+const hashOf = (token: string): string => createHash('sha256').update(token).digest('hex')
+
+const isSame = (a: string, b: string): boolean => timingSafeEqual(Buffer.from(a), Buffer.from(b))
+
+/** `Authorization: Bearer …`, as OpenAI's clients send it, or `x-api-key`, as Anthropic's do. */
+const tokenIn = ({ authorization, 'x-api-key': key }: IncomingHttpHeaders): string => {
+  const bearer = /^Bearer +(\S+) *$/i.exec(authorization ?? '')?.[1]
+  return bearer ?? (typeof key === 'string' ? key.trim() : '')
+}
+
+const withoutHash = ({ hash: _, ...token }: Stored): ApiToken => token
+
+export type NewToken = Pick<ApiToken, 'name' | 'profile' | 'workspace' | 'approvals' | 'disconnect'>
+
+export type ApiTokens = ReturnType<typeof openApiTokens>
+
+/** `now` is in seconds since 1970. An unreadable file keeps the API off and is not replaced. */
+export const openApiTokens = (
+  path: string,
+  { now, throttle, warn }: { now: () => number; throttle: Throttle; warn: (text: string) => void },
+) => {
+  const read = (): z.infer<typeof File> | 'damaged' => {
+    try {
+      return File.parse(JSON.parse(readWholeText(path)))
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT')
+        return { version: 1, enabled: false, tokens: [] }
+      warn(`${path} cannot be read; the API stays off`)
+      return 'damaged'
+    }
+  }
+  const found = read()
+  let state = found === 'damaged' ? { version: 1 as const, enabled: false, tokens: [] } : found
+  /** Aborted when the token is revoked or the API is turned off: requests that still run end then. */
+  const running = new Map<string, AbortController>()
+
+  /** On disk first: a change that was not stored must not apply until the next start only. */
+  const write = (next: z.infer<typeof File>): void => {
+    if (found === 'damaged')
+      throw unavailable(`${path} is damaged. Repair or remove it, then restart the server.`)
+    writeAtomic(path, `${JSON.stringify(next, null, 1)}\n`)
+    state = next
+    for (const [id, controller] of running) {
+      if (next.enabled && next.tokens.some(token => token.id === id)) continue
+      running.delete(id)
+      controller.abort(new Error('The token was revoked'))
+    }
+  }
+
+  const find = (headers: IncomingHttpHeaders): Stored | undefined => {
+    const given = tokenIn(headers)
+    if (!state.enabled || given === '') return undefined
+    const hash = hashOf(given)
+    return state.tokens.find(token => isSame(token.hash, hash))
+  }
+
+  const noteUse = (token: Stored): void => {
+    const at = Math.floor(now())
+    if (token.last_used_at !== null && at - token.last_used_at < LAST_USE_STEP_S) return
+    const tokens = state.tokens.map(each =>
+      each.id === token.id ? { ...each, last_used_at: at } : each,
+    )
+    try {
+      write({ ...state, tokens })
+    } catch {
+      // A full disk: the request itself does not depend on it.
+    }
+  }
+
+  return {
+    list: () => ({ enabled: state.enabled, tokens: state.tokens.map(withoutHash) }),
+    setEnabled: (enabled: boolean): void => write({ ...state, enabled }),
+    /** `secret` is the token itself. It is not stored, so this is the only time it can be shown. */
+    create(given: NewToken): { token: ApiToken; secret: string } {
+      if (state.tokens.length >= MAX_TOKENS)
+        throw conflict(`There are ${MAX_TOKENS} tokens already. Revoke one first.`)
+      const secret = `${PREFIX}${randomBytes(32).toString('base64url')}`
+      const token: Stored = {
+        ...given,
+        id: randomBytes(8).toString('hex'),
+        created_at: Math.floor(now()),
+        last_used_at: null,
+        hash: hashOf(secret),
+      }
+      write({ ...state, tokens: [...state.tokens, token] })
+      return { token: withoutHash(token), secret }
+    },
+    revoke(id: string): boolean {
+      const tokens = state.tokens.filter(token => token.id !== id)
+      if (tokens.length === state.tokens.length) return false
+      write({ ...state, tokens })
+      return true
+    },
+    /** The token of a request. Throws a 404 while the API is off, a 401 without a valid token, a 429 after too many wrong ones. */
+    require(headers: IncomingHttpHeaders, from: ClientAddress): ApiToken {
+      if (!state.enabled) throw missing('The API is off. Turn it on in Settings → Security.')
+      const token = find(headers)
+      if (token) {
+        noteUse(token)
+        return withoutHash(token)
+      }
+      if (tokenIn(headers) !== '') throttle.take(from)
+      throw unauthorized(
+        'A valid API token is required: make one in Settings → Security and send it as "Authorization: Bearer" or "x-api-key".',
+      )
+    },
+    isValid: (headers: IncomingHttpHeaders): boolean => find(headers) !== undefined,
+    /** Aborted when this token ends. */
+    signal(id: string): AbortSignal {
+      const controller = running.get(id) ?? new AbortController()
+      running.set(id, controller)
+      return controller.signal
+    },
+  }
+}

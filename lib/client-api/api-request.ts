@@ -1,0 +1,50 @@
+/** A request of a program in one form, whichever API it was written for, and what it gets back. */
+import type { Effort, Tool } from '../agent/types.ts'
+import type { FailureType } from '../schema/event.ts'
+import type { Usage } from '../schema/usage.ts'
+
+export type ApiPart = { type: 'text'; text: string } | { type: 'image'; url: string }
+
+/** `arguments` is JSON text. */
+export type ApiCall = { id: string; name: string; arguments: string }
+
+export type ApiMessage =
+  | { role: 'user'; parts: ApiPart[] }
+  | { role: 'assistant'; text: string; calls: ApiCall[] }
+  /** What a function of the client returned. */
+  | { role: 'result'; callId: string; parts: ApiPart[] }
+
+export type ApiRequest = {
+  model: string
+  /** System and developer messages. */
+  instructions: string
+  /** Without those. */
+  messages: ApiMessage[]
+  /** Functions of the client. */
+  functions: readonly Tool[]
+  oneCall: boolean
+  effort?: Effort | undefined
+  stream: boolean
+  /** The client's name for the conversation; null: found by its history. */
+  conversation: string | null
+  /** The response that this request continues. */
+  previous: string | null
+}
+
+/** The finished turn. `text` is everything that was streamed. */
+export type ApiResult = {
+  sessionId: string
+  text: string
+  refusal: string
+  /** Functions that the client has to run before the answer is complete. */
+  calls: ApiCall[]
+  usage: Usage
+}
+
+export type ApiFailure = { type: FailureType | 'cancelled'; message: string }
+
+/** The last event is `done` or `failed`. */
+export type ApiEvent =
+  | { type: 'text'; text: string }
+  | { type: 'done'; result: ApiResult }
+  | { type: 'failed'; failure: ApiFailure }

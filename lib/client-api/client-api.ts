@@ -1,0 +1,226 @@
+/** Runs a request of a program as a turn of the agent: session, images, functions, and what happens when a connection closes. */
+import { join } from 'node:path'
+import { readImageFile } from '../agent/image-file.ts'
+import type { TurnStarter } from '../conversation/start-turn.ts'
+import { tooMany, unauthorized } from '../errors.ts'
+import type { Home } from '../profiles/home.ts'
+import type { Homes } from '../profiles/homes.ts'
+import type { ApiToken } from '../schema/api-token.ts'
+import type { Edits } from '../sessions/edits.ts'
+import type { Sessions } from '../sessions/types.ts'
+import type { ToolOutput } from '../tool-output.ts'
+import type { Turns } from '../turns/runner.ts'
+import type { Turn } from '../turns/turn.ts'
+import type { ApiEvent, ApiRequest, ApiResult } from './api-request.ts'
+import { type Conversations, type Head, historyKey } from './conversations.ts'
+import { followTurn } from './follow-turn.ts'
+import { createLocator } from './locate-session.ts'
+import type { ModelNames } from './model-names.ts'
+import { splitMessages, toResult } from './new-messages.ts'
+import { badParameter } from './parse.ts'
+
+export type ClientApiOptions = {
+  sessions: Sessions
+  edits: Pick<Edits, 'truncate'>
+  turns: Pick<Turns, 'cancel'>
+  turnStarter: Pick<TurnStarter, 'turn'>
+  homes: Pick<Homes, 'open'>
+  workspaces: { last: (home: Home) => string }
+  conversations: Conversations
+  modelNames: ModelNames
+  toolOutput: Pick<ToolOutput, 'saveImage' | 'dirOf'>
+  /** Downloads an image under the URL rules of the home. */
+  fetchImage: (
+    home: Home,
+    url: string,
+    maxBytes: number,
+    signal: AbortSignal,
+  ) => Promise<{ data: Buffer }>
+  log: (message: string, extra?: Record<string, unknown>) => void
+}
+
+const MAX_RUNNING = 8
+const MAX_IMAGES = 20
+const MAX_IMAGE_BYTES = 10 * 1024 * 1024
+
+/** What names an answer. */
+export type Answer = {
+  /** Hexadecimal, different for each request. */
+  id: string
+  sessionId: string
+  /** Whole seconds since 1970. */
+  createdAt: number
+}
+
+/** `events` can be read once. */
+export type RunningRequest = Answer & { events: AsyncGenerator<ApiEvent> }
+
+export type OnEnd = (answer: Answer, head: Head, result: ApiResult) => void
+
+export type RunOptions = {
+  token: ApiToken
+  /** Aborted when the client disconnects. */
+  disconnected: AbortSignal
+  /** Aborted when the token is revoked. */
+  revoked: AbortSignal
+  /** The field that contains the messages, for errors. */
+  param: string
+}
+
+export type ClientApi = ReturnType<typeof createClientApi>
+
+const NEVER = new AbortController().signal
+
+const bytesOf = (url: string): Buffer | null => {
+  const data = /^data:[\w/+.-]+;base64,([A-Za-z0-9+/=\s]+)$/.exec(url)?.[1]
+  return data === undefined ? null : Buffer.from(data, 'base64')
+}
+
+export const createClientApi = (options: ClientApiOptions) => {
+  const { turns, conversations } = options
+  const locate = createLocator(options)
+  const running = new Map<string, number>()
+
+  /** Throws a 429 when the token has too many running requests. Returns the function that gives the place back. */
+  const enter = (token: string): (() => void) => {
+    const count = running.get(token) ?? 0
+    if (count >= MAX_RUNNING)
+      throw tooMany(`This token has ${MAX_RUNNING} requests running. Wait until one ends.`)
+    running.set(token, count + 1)
+    return () => {
+      const left = (running.get(token) ?? 1) - 1
+      if (left > 0) running.set(token, left)
+      else running.delete(token)
+    }
+  }
+
+  /** Reads all images before anything is stored: a bad one rejects the request. */
+  const readImages = async (
+    home: Home,
+    urls: readonly string[],
+    { disconnected, param }: RunOptions,
+  ): Promise<{ data: Buffer; ending: string }[]> => {
+    if (urls.length > MAX_IMAGES)
+      throw badParameter(param, `A message can contain ${MAX_IMAGES} images.`)
+    const images: { data: Buffer; ending: string }[] = []
+    for (const url of urls) {
+      const given = bytesOf(url)
+      if (!given && !/^https?:\/\//i.test(url))
+        throw badParameter(param, 'An image must be a base64 data URL or an http(s) URL.')
+      const { data } = given
+        ? { data: given }
+        : await options.fetchImage(home, url, MAX_IMAGE_BYTES, disconnected)
+      const image = readImageFile(data)
+      if (!image || data.length > MAX_IMAGE_BYTES)
+        throw badParameter(param, 'An image must be PNG, JPEG, GIF or WebP, and at most 10 MB.')
+      images.push({ data, ending: image.ending })
+    }
+    return images
+  }
+
+  const storeImages = (sessionId: string, images: { data: Buffer; ending: string }[]): string[] =>
+    images.flatMap(({ data, ending }) => {
+      const name = options.toolOutput.saveImage(sessionId, data, ending)
+      return name === null ? [] : [join(options.toolOutput.dirOf(sessionId), name)]
+    })
+
+  /** Remembers how far the conversation is, before the client can send the next request. */
+  const remember = (turn: Turn, request: ApiRequest, token: ApiToken, result: ApiResult): Head => {
+    const head = { session: turn.sessionId, message: turn.messageIds.at(-1) ?? '' }
+    const { text, calls } = result
+    const answer = { role: 'assistant' as const, text, calls }
+    if (request.previous === null && request.conversation === null)
+      conversations.save(token.id, historyKey([...request.messages, answer]), head)
+    if (request.conversation !== null)
+      conversations.save(token.id, `conversation:${request.conversation}`, head)
+    return head
+  }
+
+  /** Stops the turn with the connection or the token. Returns a function that ends this. */
+  const stopWith = ({ streamId }: Turn, { token, disconnected, revoked }: RunOptions) => {
+    const stop = () => void turns.cancel(streamId)
+    const signals = token.disconnect === 'stop' ? [disconnected, revoked] : [revoked]
+    for (const signal of signals) {
+      if (signal.aborted) stop()
+      signal.addEventListener('abort', stop, { once: true })
+    }
+    return () => {
+      for (const signal of signals) signal.removeEventListener('abort', stop)
+    }
+  }
+
+  /** Follows the turn to its end, also without a reader. */
+  const settle = async (
+    turn: Turn,
+    request: ApiRequest,
+    given: RunOptions,
+    onEnd: (head: Head, result: ApiResult) => void,
+  ): Promise<void> => {
+    for await (const event of followTurn(turn.log, NEVER)) {
+      if (event.type !== 'done') continue
+      onEnd(remember(turn, request, given.token, event.result), event.result)
+    }
+  }
+
+  return {
+    /**
+     * Starts the turn. Throws a UserError before it starts; later failures are events. `onEnd` is called before the last
+     * event is sent.
+     */
+    async run(
+      asked: ApiRequest,
+      given: RunOptions,
+      onEnd: OnEnd = () => undefined,
+    ): Promise<RunningRequest> {
+      const { token, param, revoked } = given
+      const leave = enter(token.id)
+      let isStarted = false
+      try {
+        const home = options.homes.open(token.profile)
+        const model = await options.modelNames.resolve(home, asked.model)
+        const request = { ...asked, model }
+        const split = splitMessages(request.messages, param)
+        const images = await readImages(home, split.images, given)
+        if (revoked.aborted) throw unauthorized('The token was revoked.')
+        const workspace = token.workspace || options.workspaces.last(home)
+        const { sessionId, names } = locate({ request, split, token, workspace, param })
+        const { turn } = await options.turnStarter.turn({
+          sessionId,
+          text: split.text,
+          attachments: storeImages(sessionId, images),
+          results: split.results.map(result => toResult(result, names.get(result.callId))),
+          model,
+          effort: request.effort,
+          client: {
+            instructions: request.instructions,
+            tools: request.functions,
+            oneCall: request.oneCall,
+            approvals: token.approvals,
+          },
+        })
+        isStarted = true
+        const release = stopWith(turn, given)
+        const answer: Answer = {
+          id: turn.streamId,
+          sessionId: turn.sessionId,
+          createdAt: Math.floor(turn.startedAt),
+        }
+        const settled = settle(turn, request, given, (head, result) => onEnd(answer, head, result))
+          .catch(error => options.log('could not follow a turn', { error: String(error) }))
+          .finally(() => {
+            release()
+            leave()
+          })
+        const follow = async function* (): AsyncGenerator<ApiEvent> {
+          for await (const event of followTurn(turn.log, given.disconnected)) {
+            if (event.type !== 'text') await settled
+            yield event
+          }
+        }
+        return { ...answer, events: follow() }
+      } finally {
+        if (!isStarted) leave()
+      }
+    },
+  }
+}

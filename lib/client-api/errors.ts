@@ -1,0 +1,95 @@
+/** Errors in the forms of the two APIs, and failed turns as errors. */
+import { randomBytes } from 'node:crypto'
+import type { IncomingHttpHeaders } from 'node:http'
+import { stringOrNull } from '../base/json.ts'
+import { conflict, invalid, missing, tooMany, type UserError, unavailable } from '../errors.ts'
+import type { ErrorBody } from '../http/error-reply.ts'
+import type { ApiFailure } from './api-request.ts'
+
+/** The turn has run, so repeating the request by itself would run it again. */
+const STARTED = { is_started: true }
+
+export const toError = ({ type, message }: ApiFailure): UserError => {
+  switch (type) {
+    case 'context_overflow':
+      return invalid(message, { ...STARTED, api_code: 'context_length_exceeded' })
+    case 'model_not_found':
+      return missing(message, { ...STARTED, api_code: 'model_not_found' })
+    case 'rate_limit':
+      return tooMany(message, { ...STARTED, api_code: 'rate_limit_exceeded' })
+    case 'quota_exhausted':
+    case 'budget_reached':
+      return tooMany(message, { ...STARTED, api_code: 'insufficient_quota' })
+    case 'cancelled':
+      return conflict(message, { ...STARTED, api_code: 'turn_stopped' })
+    default:
+      return unavailable(message, { ...STARTED, api_code: type })
+  }
+}
+
+const OPENAI_TYPES: Readonly<Record<number, string>> = {
+  401: 'authentication_error',
+  403: 'permission_error',
+  409: 'conflict_error',
+  429: 'rate_limit_error',
+}
+
+const ANTHROPIC_TYPES: Readonly<Record<number, string>> = {
+  401: 'authentication_error',
+  403: 'permission_error',
+  404: 'not_found_error',
+  429: 'rate_limit_error',
+}
+
+const typeOf = (types: Readonly<Record<number, string>>, status: number, server: string): string =>
+  types[status] ?? (status >= 500 ? server : 'invalid_request_error')
+
+const codeOf = (status: number, body: Record<string, unknown>): string | null =>
+  stringOrNull(body.api_code) ?? (status === 401 ? 'invalid_api_key' : stringOrNull(body.code))
+
+type Failed = { status: number; body: ErrorBody }
+
+/** The body of OpenAI's API. */
+export const toOpenAiError = ({ status, body }: Failed) => ({
+  error: {
+    message: body.error,
+    type: typeOf(OPENAI_TYPES, status, 'server_error'),
+    param: stringOrNull(body.param),
+    code: codeOf(status, body),
+  },
+})
+
+/** The body of Anthropic's API. */
+export const toAnthropicError = ({ status, body }: Failed, requestId: string) => ({
+  type: 'error' as const,
+  error: { type: typeOf(ANTHROPIC_TYPES, status, 'api_error'), message: body.error },
+  request_id: requestId,
+})
+
+export const createRequestId = (): string => `req_${randomBytes(12).toString('hex')}`
+
+/** Both SDKs repeat requests by themselves after 409, 429 and 5xx, unless this says otherwise. */
+const retryHeaders = ({ status, body }: Failed): Record<string, string> => {
+  const isWorthwhile = (status === 409 || status === 429) && body.is_started !== true
+  return {
+    'x-should-retry': String(isWorthwhile),
+    ...(isWorthwhile && { 'retry-after': status === 429 ? '30' : '2' }),
+  }
+}
+
+export const openAiError = (failed: Failed) => ({
+  body: toOpenAiError(failed),
+  headers: { 'x-request-id': createRequestId(), ...retryHeaders(failed) },
+})
+
+export const anthropicError = (failed: Failed) => {
+  const id = createRequestId()
+  return {
+    body: toAnthropicError(failed, id),
+    headers: { 'request-id': id, ...retryHeaders(failed) },
+  }
+}
+
+/** For paths that both APIs have: Anthropic's clients always send their version. */
+export const errorByClient = (failed: Failed, headers: IncomingHttpHeaders) =>
+  headers['anthropic-version'] === undefined ? openAiError(failed) : anthropicError(failed)

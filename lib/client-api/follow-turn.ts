@@ -1,0 +1,101 @@
+/** What a program sees of a turn: its text, and at the end the calls of the program's own functions and the usage. */
+import { isJsonObject, parseArguments } from '../agent/tool-calls.ts'
+import { asArray } from '../base/json.ts'
+import type { TurnEvent } from '../schema/event.ts'
+import type { Message, ToolCall } from '../schema/message.ts'
+import type { EventLog } from '../turns/event-log.ts'
+import type { ApiEvent } from './api-request.ts'
+
+/** The text between two messages of one turn, which a program sees as one. */
+const BETWEEN = '\n\n'
+
+/** Collects the text of a turn. Text that was sent cannot be taken back, so a repeated message is held until it is complete. */
+const createTextReader = () => {
+  let messageId = ''
+  let sent = ''
+  let isHeld = false
+  let isFirst = true
+  let whole = ''
+
+  const send = (text: string): string => {
+    if (text === '') return ''
+    const before = sent === '' && !isFirst ? BETWEEN : ''
+    sent += text
+    isFirst = false
+    whole += before + text
+    return before + text
+  }
+
+  const begin = (id: string): void => {
+    if (messageId === id) return
+    messageId = id
+    sent = ''
+    isHeld = false
+  }
+
+  return {
+    token(id: string, text: string): string {
+      begin(id)
+      return isHeld ? '' : send(text)
+    },
+    retry(id: string): void {
+      begin(id)
+      isHeld = sent !== ''
+    },
+    message({ id, content }: Message): string {
+      begin(id)
+      if (!isHeld || typeof content !== 'string') return ''
+      isHeld = false
+      return send(content.startsWith(sent) ? content.slice(sent.length) : BETWEEN + content)
+    },
+    whole: () => whole,
+  }
+}
+
+type TurnFailure = Extract<TurnEvent, { type: 'apperror' | 'cancel' }>
+
+const toFailed = ({ type, data }: TurnFailure): ApiEvent => ({
+  type: 'failed',
+  failure:
+    type === 'cancel'
+      ? { type: 'cancelled', message: 'The turn was stopped.' }
+      : { type: data.type, message: [data.message, data.hint].filter(Boolean).join(' ') },
+})
+
+/** The events of a turn from its beginning. Ends with `done` or `failed`, unless `signal` aborts first. */
+export async function* followTurn(log: EventLog, signal: AbortSignal): AsyncGenerator<ApiEvent> {
+  const text = createTextReader()
+  /** Calls without a result. At the end these are the program's. */
+  const open = new Map<string, ToolCall>()
+  let refusal = ''
+  for await (const logged of log.read(0, signal)) {
+    const event = logged as TurnEvent
+    let piece = ''
+    if (event.type === 'token') piece = text.token(event.data.message_id, event.data.text)
+    else if (event.type === 'retry') text.retry(event.data.message_id)
+    else if (event.type === 'message') {
+      const { message } = event.data
+      if (message.role === 'assistant') {
+        piece = text.message(message)
+        refusal = message.refusal ?? ''
+        for (const call of asArray(message.tool_calls) as ToolCall[]) open.set(call.id, call)
+      } else if (message.tool_call_id !== undefined) open.delete(message.tool_call_id)
+    } else if (event.type === 'apperror' || event.type === 'cancel') {
+      yield toFailed(event)
+      return
+    } else if (event.type === 'done') {
+      const calls = [...open.values()].map(({ id, function: { name, arguments: args } }) => ({
+        id,
+        name,
+        arguments: isJsonObject(args) ? args : JSON.stringify(parseArguments(args) ?? {}),
+      }))
+      const { usage } = event.data
+      const result = { sessionId: log.session_id, text: text.whole(), refusal, calls, usage }
+      yield { type: 'done', result }
+      return
+    }
+    if (piece !== '') yield { type: 'text', text: piece }
+  }
+  if (signal.aborted) return
+  yield { type: 'failed', failure: { type: 'interrupted', message: 'The turn was interrupted.' } }
+}

@@ -1,0 +1,136 @@
+/** Decides in which session a request runs: one it continues, a branch of it, or a new one. */
+import { missing } from '../errors.ts'
+import type { ApiToken } from '../schema/api-token.ts'
+import type { Message } from '../schema/message.ts'
+import { contentText } from '../sessions/entries.ts'
+import type { Edits } from '../sessions/edits.ts'
+import { provisionalTitle } from '../sessions/title.ts'
+import type { Sessions } from '../sessions/types.ts'
+import type { ApiRequest } from './api-request.ts'
+import { type Conversations, type Head, historyKey } from './conversations.ts'
+import { textOf } from './parse.ts'
+import { callsOf, checkResults, type SplitMessages, toTranscript } from './new-messages.ts'
+
+export type LocateOptions = {
+  sessions: Sessions
+  edits: Pick<Edits, 'truncate'>
+  conversations: Conversations
+}
+
+/** `names`: the function of each open call, by its id. */
+export type Located = { sessionId: string; names: ReadonlyMap<string, string> }
+
+type Given = {
+  request: ApiRequest
+  split: SplitMessages
+  token: ApiToken
+  /** For a new session. */
+  workspace: string
+  param: string
+}
+
+/** Sessions that a program started carry the id of its token in their record. */
+export const TOKEN_KEY = 'api_token'
+
+/** Calls of the last answer that have no result. */
+const openCalls = (messages: readonly Message[]): { id: string; name: string }[] => {
+  const at = messages.findLastIndex(({ role }) => role === 'assistant')
+  const answered = new Set(messages.slice(at + 1).map(({ tool_call_id: id }) => id))
+  return (messages[at]?.tool_calls ?? [])
+    .filter(({ id }) => !answered.has(id))
+    .map(({ id, function: { name } }) => ({ id, name }))
+}
+
+/** The first message after the head is the one that is being sent: the request repeats a turn. */
+const isRepeated = (next: Message, { results, text }: SplitMessages): boolean =>
+  next.role === 'tool'
+    ? results.some(({ callId }) => callId === next.tool_call_id)
+    : next.role === 'user' && text !== null && contentText(next.content) === text
+
+export const createLocator = ({ sessions, edits, conversations }: LocateOptions) => {
+  const isOwn = (session: string, token: ApiToken): boolean => {
+    const row = sessions.row(session)
+    return row?.profile === token.profile && sessions.head(session).meta[TOKEN_KEY] === token.id
+  }
+
+  const create = ({ request, split, token, workspace }: Given): string => {
+    const { history } = split
+    const first = history.find(message => message.role === 'user')
+    const meta = {
+      workspace,
+      model: request.model || null,
+      profile: token.profile,
+      source_tag: 'api',
+      [TOKEN_KEY]: token.id,
+      ...(first && { title: provisionalTitle(textOf(first.parts)) }),
+    }
+    return history.length === 0
+      ? sessions.create(meta).session_id
+      : sessions.adopt(null, meta, toTranscript(history)).session_id
+  }
+
+  const branch = (session: string, count: number, token: ApiToken): string => {
+    const { session_id: id } = sessions.branch(session, { keep_count: count })
+    const patch = { source_tag: 'api', [TOKEN_KEY]: token.id }
+    sessions.append(id, [{ t: 'meta', patch }])
+    return id
+  }
+
+  /** The session at this point: itself, without a turn that is repeated, or a branch. Null when the point is gone. */
+  const resume = ({ session, message }: Head, { split, token }: Given): string | null => {
+    if (!isOwn(session, token)) return null
+    const { messages } = sessions.load(session)
+    const at = messages.findIndex(({ id }) => id === message)
+    if (at < 0) return null
+    const next = messages[at + 1]
+    if (!next) return session
+    if (!isRepeated(next, split)) return branch(session, at + 1, token)
+    edits.truncate(session, at + 1)
+    return session
+  }
+
+  /** The session that a program names, under a name of its own or by the session's id. */
+  const named = (name: string, { token }: Given): string | null => {
+    const head = conversations.find(token.id, `conversation:${name}`)
+    const session = head?.session ?? sessions.resolve(name)
+    return session !== undefined && isOwn(session, token) ? session : null
+  }
+
+  const find = (given: Given): string | null => {
+    const { request, split, token } = given
+    const { conversation, previous } = request
+    if (previous !== null) {
+      const head = conversations.find(token.id, `response:${previous}`)
+      const session = head ? resume(head, given) : null
+      if (session === null)
+        throw missing(`There is no response with the id "${previous.slice(0, 100)}".`, {
+          param: 'previous_response_id',
+          api_code: 'previous_response_not_found',
+        })
+      return session
+    }
+    if (conversation !== null) return named(conversation, given)
+    checkResults(split.results, callsOf(split.history), given.param)
+    if (split.history.length === 0) return null
+    const head = conversations.find(token.id, historyKey(split.history))
+    return head ? resume(head, given) : null
+  }
+
+  /** Synchronous up to the start of the turn, except for a new session. Throws a 400 or 404. */
+  return (given: Given): Located => {
+    const { request, split, param } = given
+    const found = find(given)
+    const isExplicit = request.previous !== null || request.conversation !== null
+    const calls = found === null ? [] : openCalls(sessions.load(found).messages)
+    const ids = split.results.map(({ callId }) => callId)
+    const fits = calls.length === ids.length && calls.every(({ id }) => ids.includes(id))
+    if (found !== null && (fits || isExplicit)) {
+      checkResults(split.results, calls, param)
+      return { sessionId: found, names: new Map(calls.map(({ id, name }) => [id, name])) }
+    }
+    // A named conversation that is new, or a history that this server does not know.
+    checkResults(split.results, callsOf(split.history), param)
+    const names = new Map(callsOf(split.history).map(({ id, name }) => [id, name]))
+    return { sessionId: create(given), names }
+  }
+}

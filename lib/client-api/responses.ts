@@ -1,0 +1,159 @@
+/** The request format of `POST /v1/responses`. Source: OpenAI API reference, Responses. */
+import { z } from 'zod'
+import { type JsonObject, asObject } from '../base/json.ts'
+import type { ApiMessage, ApiPart, ApiRequest } from './api-request.ts'
+import { parseToolChoice } from './chat-completions.ts'
+import {
+  badParameter,
+  EffortName,
+  FunctionName,
+  isEmptyList,
+  isFalse,
+  parseBody,
+  plainText,
+  rejectUnsupported,
+  toTools,
+} from './parse.ts'
+
+const Item = z.looseObject({
+  type: z.string().default('message'),
+  role: z.enum(['user', 'assistant', 'system', 'developer']).optional(),
+  content: z.union([z.string(), z.array(z.looseObject({ type: z.string() }))]).optional(),
+  call_id: z.string().optional(),
+  name: z.string().optional(),
+  arguments: z.string().optional(),
+  output: z.union([z.string(), z.array(z.looseObject({ type: z.string() }))]).optional(),
+})
+type Item = z.output<typeof Item>
+
+const Tool = z.looseObject({
+  type: z.literal('function', 'only tools of the type "function" are possible'),
+  name: FunctionName,
+  description: z.string().optional(),
+  parameters: z.record(z.string(), z.unknown()).optional(),
+  strict: z.boolean().optional(),
+})
+
+const Body = z.looseObject({
+  model: z.string().default('agent'),
+  input: z.union([z.string(), z.array(Item).max(10_000)]),
+  instructions: z.string().optional(),
+  previous_response_id: z.string().optional(),
+  conversation: z.union([z.string(), z.looseObject({ id: z.string() })]).optional(),
+  tools: z.array(Tool).default([]),
+  tool_choice: z.unknown().optional(),
+  parallel_tool_calls: z.boolean().default(true),
+  reasoning: z.looseObject({ effort: EffortName.optional() }).optional(),
+  store: z.boolean().default(true),
+  stream: z.boolean().default(false),
+  metadata: z.record(z.string(), z.string()).default({}),
+})
+
+const UNSUPPORTED = {
+  background: isFalse,
+  prompt: () => false,
+  max_tool_calls: () => false,
+  text: (value: unknown) => {
+    const { format } = asObject(value)
+    return format === undefined || asObject(format).type === 'text'
+  },
+  top_logprobs: (value: unknown) => value === 0,
+  include: (value: unknown) =>
+    isEmptyList(value) || JSON.stringify(value) === '["reasoning.encrypted_content"]',
+}
+
+const partsOf = (content: Item['content'], param: string): ApiPart[] => {
+  if (typeof content === 'string') return [{ type: 'text', text: content }]
+  return (content ?? []).map((part, at): ApiPart => {
+    if (/^(?:input_|output_)?text$/.test(part.type) && typeof part.text === 'string')
+      return { type: 'text', text: part.text }
+    if (part.type === 'input_image' && typeof part.image_url === 'string')
+      return { type: 'image', url: part.image_url }
+    throw badParameter(`${param}.${at}`, `Parts of the type "${part.type}" are not supported.`)
+  })
+}
+
+const isInstruction = ({ type, role }: Item): boolean =>
+  type === 'message' && (role === 'system' || role === 'developer')
+
+const toMessage = (item: Item, param: string): ApiMessage | null => {
+  const { type, role, content, call_id: callId, name, output } = item
+  // The agent keeps its own reasoning.
+  if (type === 'reasoning') return null
+  if (type === 'message' && role === 'user')
+    return { role, parts: partsOf(content, `${param}.content`) }
+  if (type === 'message' && role === 'assistant')
+    return { role, text: plainText(content, `${param}.content`), calls: [] }
+  if (type === 'function_call' && callId !== undefined && name !== undefined) {
+    const call = { id: callId, name, arguments: item.arguments ?? '{}' }
+    return { role: 'assistant', text: '', calls: [call] }
+  }
+  if (type === 'function_call_output' && callId !== undefined)
+    return { role: 'result', callId, parts: partsOf(output, `${param}.output`) }
+  throw badParameter(param, `Input items of the type "${type}" are not supported, or incomplete.`)
+}
+
+/** A message and the calls after it are one answer. */
+const joinAnswers = (messages: readonly ApiMessage[]): ApiMessage[] => {
+  const joined: ApiMessage[] = []
+  for (const message of messages) {
+    const last = joined.at(-1)
+    if (message.role === 'assistant' && last?.role === 'assistant') {
+      const text = [last.text, message.text].filter(Boolean).join('\n\n')
+      joined[joined.length - 1] = { ...last, text, calls: [...last.calls, ...message.calls] }
+    } else joined.push(message)
+  }
+  return joined
+}
+
+export type ResponsesRequest = ApiRequest & {
+  /** Whether the response can be fetched and continued later. */
+  store: boolean
+  /** Fields that the response repeats. */
+  echo: JsonObject
+}
+
+export const parseResponsesRequest = (given: JsonObject): ResponsesRequest => {
+  rejectUnsupported(given, UNSUPPORTED)
+  const body = parseBody(Body, given)
+  const { conversation } = body
+  if (conversation !== undefined && body.previous_response_id !== undefined)
+    throw badParameter(
+      'previous_response_id',
+      'Send either "previous_response_id" or "conversation", not both.',
+    )
+  const items: Item[] =
+    typeof body.input === 'string'
+      ? [{ type: 'message', role: 'user', content: body.input }]
+      : body.input
+  const instructions = items.flatMap((item, at) =>
+    isInstruction(item) ? [plainText(item.content, `input.${at}.content`)] : [],
+  )
+  const tools = toTools(body.tools)
+  return {
+    model: body.model,
+    instructions: [body.instructions ?? '', ...instructions].filter(Boolean).join('\n\n'),
+    messages: joinAnswers(
+      items.flatMap((item, at) =>
+        isInstruction(item) ? [] : (toMessage(item, `input.${at}`) ?? []),
+      ),
+    ),
+    functions: parseToolChoice(body.tool_choice) === 'none' ? [] : tools,
+    oneCall: !body.parallel_tool_calls,
+    effort: body.reasoning?.effort,
+    stream: body.stream,
+    conversation: typeof conversation === 'object' ? conversation.id : (conversation ?? null),
+    previous: body.previous_response_id ?? null,
+    store: body.store,
+    echo: {
+      instructions: body.instructions ?? null,
+      metadata: body.metadata,
+      parallel_tool_calls: body.parallel_tool_calls,
+      previous_response_id: body.previous_response_id ?? null,
+      reasoning: { effort: body.reasoning?.effort ?? null, summary: null },
+      store: body.store,
+      tool_choice: body.tool_choice ?? 'auto',
+      tools: body.tools,
+    },
+  }
+}

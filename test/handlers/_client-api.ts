@@ -1,0 +1,65 @@
+/** What the tests of the client API share: a service with a scripted model, a token, and the clients from npm. */
+import Anthropic from '@anthropic-ai/sdk'
+import OpenAI from 'openai'
+import type { Step } from '../_provider.ts'
+import { startChat } from './_chat.ts'
+
+/** Answers the requests of turns in order. Requests for a title come in between, at any time. */
+export const startApi = async (...script: Step[]) => {
+  const chat = await startChat()
+  const { app, provider } = chat
+  const steps = [...script]
+  const isTitle = (body: unknown) => JSON.stringify(body).includes('Give this conversation a title')
+  provider.otherwise = body =>
+    isTitle(body)
+      ? { text: 'A title' }
+      : (steps.shift() ?? { status: 400, body: { error: { message: 'The script has ended.' } } })
+  await app.post('/api/tokens/enable', { enabled: true })
+
+  const makeToken = async (given: Record<string, unknown> = {}) => {
+    const { status, body } = await app.post('/api/tokens/create', { name: 'test', ...given })
+    if (status !== 200) throw new Error(`tokens/create answered ${status} ${JSON.stringify(body)}`)
+    return { secret: body.secret as string, id: body.tokens.at(-1).id as string }
+  }
+  const token = await makeToken()
+
+  return {
+    ...chat,
+    token,
+    makeToken,
+    push: (...more: Step[]) => void steps.push(...more),
+    /** Bodies of the requests of turns. */
+    asked: () => provider.requests.map(({ body }) => body).filter(body => !isTitle(body)),
+    openai: (key = token.secret) =>
+      new OpenAI({ apiKey: key, baseURL: `${app.url}/v1`, maxRetries: 0 }),
+    anthropic: (key = token.secret) =>
+      new Anthropic({ apiKey: key, baseURL: app.url, maxRetries: 0 }),
+    headers: { authorization: `Bearer ${token.secret}` },
+    sessions: async (): Promise<Record<string, unknown>[]> =>
+      (await app.get('/api/sessions')).body.sessions,
+  }
+}
+
+/** The function that the tests offer to the model, in the form of each API. */
+export const WEATHER = {
+  name: 'get_weather',
+  description: 'The weather in a city',
+  parameters: {
+    type: 'object',
+    properties: { city: { type: 'string' } },
+    required: ['city'],
+  },
+} as const
+
+export const weatherCall = (id: string, city: string) => ({
+  id,
+  name: 'get_weather',
+  arguments: { city },
+})
+
+/** Every item of a stream. */
+export const all = async <T>(stream: AsyncIterable<T>): Promise<T[]> => {
+  const items: T[] = []
+  for await (const item of stream) items.push(item)
+  return items
+}
