@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { estimateTextTokens } from '../lib/agent/tokens.ts'
 import { withHeartbeats } from '../lib/base/sse.ts'
-import type { ApiEvent, ApiRequest } from '../lib/client-api/api-request.ts'
+import type { ApiEvent, ApiFailure, ApiRequest } from '../lib/client-api/api-request.ts'
 import type { OnEnd } from '../lib/client-api/client-api.ts'
 import {
   anthropicError,
@@ -25,8 +25,40 @@ import { eventStream, jsonText, reply } from '../lib/http/reply.ts'
 /** How long a stream waits for its first event: until then a failure is still an HTTP error. Proxies wait longer. */
 const FIRST_EVENT_MS = 5_000
 
-/** The body is parsed by its format, which names the wrong parameter. */
-const Body = z.looseObject({})
+/** The fields of a body, for the documentation: it is parsed by its format, which names the parameter that is wrong. */
+const bodyWith = (...names: string[]) =>
+  z.looseObject(Object.fromEntries(names.map(name => [name, z.unknown().optional()])))
+
+const ChatBody = bodyWith(
+  ...['model', 'messages', 'stream', 'stream_options', 'tools', 'tool_choice'],
+  ...['parallel_tool_calls', 'reasoning_effort', 'metadata'],
+)
+const ResponsesBody = bodyWith(
+  ...['model', 'input', 'instructions', 'previous_response_id', 'conversation', 'store', 'stream'],
+  ...['tools', 'tool_choice', 'parallel_tool_calls', 'reasoning', 'metadata'],
+)
+const MessagesBody = bodyWith(
+  ...['model', 'max_tokens', 'messages', 'system', 'stream', 'tools', 'tool_choice'],
+  ...['output_config', 'metadata'],
+)
+
+/** Whole replies; with `stream`, events in the same API's form. */
+const ChatReply = z.looseObject({
+  id: z.string(),
+  object: z.literal('chat.completion'),
+  choices: z.array(z.looseObject({ index: z.number(), finish_reason: z.string() })),
+})
+const ResponsesReply = z.looseObject({
+  id: z.string(),
+  object: z.literal('response'),
+  output: z.array(z.looseObject({ type: z.string() })),
+})
+const MessagesReply = z.looseObject({
+  id: z.string(),
+  type: z.literal('message'),
+  content: z.array(z.looseObject({ type: z.string() })),
+})
+const OneModel = z.looseObject({ id: z.string() })
 
 const requireToken = (ctx: Ctx) => ctx.app.apiTokens.require(ctx.req.headers, ctx.client)
 
@@ -38,13 +70,14 @@ const header = (ctx: Ctx, name: string): string | null => {
 /** `next` first, if it comes within some seconds and is not a failure; then the others. */
 const withFirst = async (
   events: AsyncGenerator<ApiEvent>,
+  errorOf: (failure: ApiFailure) => Error,
 ): Promise<AsyncGenerator<ApiEvent, void>> => {
   const first = events.next()
   const { promise: late, resolve } = Promise.withResolvers<null>()
   const timer = setTimeout(resolve, FIRST_EVENT_MS, null)
   const early = await Promise.race([first, late])
   clearTimeout(timer)
-  if (early?.value?.type === 'failed') throw toError(early.value.failure)
+  if (early?.value?.type === 'failed') throw errorOf(early.value.failure)
   return (async function* () {
     try {
       const result = await first
@@ -81,16 +114,18 @@ const serve = async <R extends ApiRequest>(
     'request-id': requestId,
     'x-hermes-session-id': answer.sessionId,
   }
+  const errorOf = (failure: ApiFailure): Error =>
+    revoked.aborted ? unauthorized('The token was revoked.') : toError(failure)
   if (request.stream) {
-    const frames = format.frames(answer, await withFirst(events), request)
+    const frames = format.frames(answer, await withFirst(events, errorOf), request)
     return eventStream(withHeartbeats(frames, format.heartbeat), { headers })
   }
   for await (const event of events) {
     if (event.type === 'done')
       return reply(format.whole(answer, event.result, request), { headers })
-    if (event.type === 'failed' && !revoked.aborted) throw toError(event.failure)
+    if (event.type === 'failed') throw errorOf(event.failure)
   }
-  if (revoked.aborted) throw unauthorized('The token was revoked.')
+  // The client has closed the connection.
   throw unavailable('The turn was interrupted.')
 }
 
@@ -99,6 +134,7 @@ export const models = endpoint({
   byToken: true,
   errorBody: errorByClient,
   cache: 'no-store',
+  output: z.looseObject({ data: z.array(OneModel) }),
   async run(ctx) {
     const token = requireToken(ctx)
     const ids = await ctx.app.clientApi.models(token)
@@ -126,6 +162,7 @@ export const model = endpoint({
   errorBody: errorByClient,
   cache: 'no-store',
   input: z.object({ model: z.string() }),
+  output: OneModel,
   async run(ctx, { model: given }) {
     const token = requireToken(ctx)
     const id = decoded(given)
@@ -152,7 +189,8 @@ export const chatCompletions = endpoint({
   summary: 'Run a turn of the agent; format of OpenAI’s Chat Completions',
   byToken: true,
   errorBody: openAiError,
-  input: Body,
+  input: ChatBody,
+  output: ChatReply,
   run: (ctx, body) => serve(ctx, body, chatFormat),
 })
 
@@ -160,7 +198,8 @@ export const responses = endpoint({
   summary: 'Run a turn of the agent; format of OpenAI’s Responses',
   byToken: true,
   errorBody: openAiError,
-  input: Body,
+  input: ResponsesBody,
+  output: ResponsesReply,
   run: (ctx, body) =>
     serve(ctx, body, responsesFormat, (request, tokenId) => (answer, head, result) => {
       if (!request.store) return
@@ -180,6 +219,7 @@ export const response = endpoint({
   errorBody: openAiError,
   cache: 'no-store',
   input: OneResponse,
+  output: ResponsesReply,
   run(ctx, { id }) {
     const found = ctx.app.apiConversations.find(requireToken(ctx).id, `response:${id}`)
     if (!found?.body) throw noResponse(id)
@@ -192,6 +232,7 @@ export const deleteResponse = endpoint({
   byToken: true,
   errorBody: openAiError,
   input: OneResponse,
+  output: z.object({ id: z.string(), object: z.literal('response'), deleted: z.boolean() }),
   run(ctx, { id }) {
     if (!ctx.app.apiConversations.remove(requireToken(ctx).id, `response:${id}`))
       throw noResponse(id)
@@ -203,7 +244,8 @@ export const messages = endpoint({
   summary: 'Run a turn of the agent; format of Anthropic’s Messages',
   byToken: true,
   errorBody: anthropicError,
-  input: Body,
+  input: MessagesBody,
+  output: MessagesReply,
   run: (ctx, body) => serve(ctx, body, messagesFormat),
 })
 
@@ -211,7 +253,8 @@ export const countTokens = endpoint({
   summary: 'Estimate the tokens of a request, without the agent’s own prompt',
   byToken: true,
   errorBody: anthropicError,
-  input: Body,
+  input: MessagesBody,
+  output: z.object({ input_tokens: z.number() }),
   run(ctx, body) {
     requireToken(ctx)
     const { messages: sent, system, tools } = body

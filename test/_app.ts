@@ -48,6 +48,13 @@ export type TestApp = Base & {
   restart(): Promise<void>
 }
 
+/** Turns the client API on and makes a token: the headers of a program that has it. */
+export const tokenHeaders = async (app: Pick<Base, 'post'>): Promise<Record<string, string>> => {
+  await app.post('/api/tokens/enable', { enabled: true })
+  const { body } = await app.post('/api/tokens/create', { name: 'test', approvals: 'deny' })
+  return { Authorization: `Bearer ${body.secret}` }
+}
+
 export type SpawnedApp = Base & {
   output(): string
   /** SIGKILL: no cleanup. */

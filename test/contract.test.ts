@@ -6,7 +6,7 @@ import * as assert from 'uvu/assert'
 import { z } from 'zod'
 import type { AnyEndpoint } from '../lib/http/endpoint.ts'
 import { routes, patternRoutes } from '../router.ts'
-import { startApp, type TestApp } from './_app.ts'
+import { startApp, type TestApp, tokenHeaders } from './_app.ts'
 import {
   CANARY,
   hostileBodies,
@@ -128,7 +128,7 @@ door.before(async state => {
 door.after(({ app }) => app.close())
 
 for (const { key, method, path, endpoint } of all) {
-  if (endpoint.public) continue
+  if (endpoint.public || endpoint.byToken) continue
   door(`${key} requires a session`, async ({ app }) => {
     const cookies = [
       undefined,
@@ -148,6 +148,24 @@ for (const { key, method, path, endpoint } of all) {
       }
       checkHeaders(answer)
     }
+  })
+}
+
+for (const { key, method, path, endpoint } of all) {
+  if (!endpoint.byToken) continue
+  door(`${key} requires a token, and the API to be on`, async ({ app }) => {
+    const ask = (headers: Record<string, string>) =>
+      app.request(method, concrete(path), { headers, ...(method === 'POST' ? { body: {} } : {}) })
+    const off = await ask({})
+    assert.is(off.status, 404)
+    assert.match(off.body.error.message, 'The API is off')
+    const login = await app.post('/api/auth/login', { password: 'a long password' })
+    const cookie = String(login.headers['set-cookie']).split(';')[0] ?? ''
+    await app.post('/api/tokens/enable', { enabled: true }, { headers: { cookie } })
+    const answer = await ask({ cookie })
+    assert.is(answer.status, 401)
+    checkHeaders(answer)
+    await app.post('/api/tokens/enable', { enabled: false }, { headers: { cookie } })
   })
 }
 
@@ -177,7 +195,9 @@ const check = (answer: Answer, what: string) => {
   checkHeaders(answer)
   if (answer.status >= 400) {
     assert.match(String(answer.headers['content-type']), 'application/json', label)
-    const error: unknown = answer.body?.error
+    const given: unknown = answer.body?.error
+    // Endpoints for programs reject in the form of the API they implement.
+    const error = given && typeof given === 'object' && 'message' in given ? given.message : given
     assert.ok(typeof error === 'string' && error.length > 3 && error.length < 1_000, label)
     assert.not.match(error, /\bat .*:\d+:\d+|node_modules|\/lib\//, label)
   }
@@ -286,18 +306,22 @@ for (const route of all) {
   hostile(`${route.key} rejects hostile input without a server error`, async state => {
     const attempts =
       route.method === 'GET' ? queryAttempts(route, state.known) : bodyAttempts(route, state.known)
-    await tryAll(state.app, route.method, attempts)
+    const headers = route.endpoint.byToken ? await tokenHeaders(state.app) : {}
+    const known = attempts.map(each => ({ ...each, options: { ...each.options, headers } }))
+    await tryAll(state.app, route.method, known)
     assert.is(Reflect.get({}, 'polluted'), undefined)
     await restoreAfter(state)
   })
 }
 
 hostile('a wrong method gets the allowed ones (405)', async ({ app }) => {
+  const headers = await tokenHeaders(app)
   for (const { path } of exact) {
     const methods = exact.filter(each => each.path === path).map(({ method }) => method)
     const other = methods.includes('GET') ? 'POST' : 'GET'
     for (const method of methods.length === 2 ? wrongMethods : [...wrongMethods, other]) {
-      const answer = await app.request(method, path, method === 'POST' ? { body: {} } : {})
+      const body = method === 'POST' ? { body: {} } : {}
+      const answer = await app.request(method, path, { ...body, headers })
       check(answer, `${method} ${path}`)
       assert.is(answer.status, 405, `${method} ${path}`)
       for (const right of methods) assert.match(String(answer.headers.allow), right)
@@ -317,10 +341,15 @@ hostile('hostile paths lead to no file', async ({ app }) => {
 })
 
 hostile('rejects a body over the limit before reading it', async ({ app }) => {
+  const token = await tokenHeaders(app)
   for (const { method, path } of exact) {
     if (method !== 'POST') continue
     const answer = await app.request('POST', path, {
-      headers: { 'Content-Length': String(20 * 1024 * 1024 + 1), Connection: 'close' },
+      headers: {
+        ...token,
+        'Content-Length': String(20 * 1024 * 1024 + 1),
+        Connection: 'close',
+      },
       // Shorter than declared: waiting for the rest would hang.
       body: '{}',
     })

@@ -6,7 +6,8 @@ import * as assert from 'uvu/assert'
 import { z } from 'zod'
 import { parseInput } from '../lib/http/parse-input.ts'
 import { routes, patternRoutes } from '../router.ts'
-import { startApp, type TestApp } from './_app.ts'
+import type { AnyEndpoint } from '../lib/http/endpoint.ts'
+import { startApp, type TestApp, tokenHeaders } from './_app.ts'
 import { createRandom, oddTexts, type Random, randomJson } from './_random.ts'
 
 type Field = { name: string; schema: z.core.$ZodType }
@@ -152,7 +153,7 @@ const bodyOf = (random: Random, keys: readonly string[], known: Record<string, u
     }),
   )
 
-for (const [key, { input, raw }] of Object.entries(table)) {
+for (const [key, { input, raw, byToken }] of Object.entries<AnyEndpoint>(table)) {
   if (!input) continue
   const [method = '', path = ''] = key.split(' ')
   wild(`${key} responds to any input`, async state => {
@@ -160,6 +161,7 @@ for (const [key, { input, raw }] of Object.entries(table)) {
     const shape = z.toJSONSchema(input, { io: 'input', unrepresentable: 'any' })
     const keys = Object.keys((shape as { properties?: object }).properties ?? {})
     const concrete = path.replace(/\/:\w+$/, '/thing')
+    const headers = byToken ? await tokenHeaders(state.app) : {}
     for (let at = 0; at < (FULL ? 200 : 16); at += 1) {
       const { known } = state
       const values =
@@ -180,13 +182,15 @@ for (const [key, { input, raw }] of Object.entries(table)) {
         // Text as a body would be sent as it is.
         {
           ...(isQuery ? {} : { body: JSON.stringify(values.body) }),
+          headers,
           headOnly: true,
           timeoutMs: 10_000,
         },
       )
       const what = `seed ${SEED}, try ${at}: ${key} ${JSON.stringify(isQuery ? query : values.body).slice(0, 500)} → ${answer.status} ${answer.text.slice(0, 200)}`
       assert.ok(answer.status < 500 || answer.status === 503, `${what}\n${state.app.errors.at(-1)}`)
-      if (answer.status >= 400 && raw === undefined) assert.type(answer.body?.error, 'string', what)
+      if (answer.status >= 400 && raw === undefined)
+        assert.type(byToken ? answer.body?.error?.message : answer.body?.error, 'string', what)
       assert.equal(state.outside(), [], what)
       assert.is(Reflect.get({}, 'polluted'), undefined)
     }

@@ -1,0 +1,229 @@
+/** API tokens: off by default, stored as hashes, throttled, revoked at once, and each bound to its profile. */
+import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { gate, type Step } from '../_provider.ts'
+import { startApi } from './_client-api.ts'
+
+const tokens = suite('API tokens')
+
+const withApi =
+  (run: (service: Awaited<ReturnType<typeof startApi>>) => Promise<void>, ...script: Step[]) =>
+  async () => {
+    const service = await startApi(...script)
+    try {
+      await run(service)
+    } finally {
+      await service.close()
+    }
+  }
+
+const HELLO = { model: 'agent', messages: [{ role: 'user', content: 'Hello' }] }
+
+tokens(
+  'every path is a 404 with a sentence while the API is off, also with a valid token',
+  withApi(async ({ app, headers }) => {
+    await app.post('/api/tokens/enable', { enabled: false })
+    const answers = [
+      await app.get('/v1/models', { headers }),
+      await app.get('/v1/models/agent', { headers }),
+      await app.post('/v1/chat/completions', HELLO, { headers }),
+      await app.post('/v1/responses', { input: 'Hello' }, { headers }),
+      await app.get('/v1/responses/resp_1', { headers }),
+      await app.post('/v1/messages', HELLO, { headers }),
+      await app.post('/v1/messages/count_tokens', HELLO, { headers }),
+    ]
+    for (const { status, body } of answers) {
+      assert.is(status, 404)
+      assert.match(body.error.message, /^The API is off\. Turn it on in Settings/)
+    }
+  }),
+)
+
+tokens(
+  'the secret is in one reply and in no file, log line, or later reply; it works after a restart',
+  withApi(async ({ app, token, headers }) => {
+    assert.match(token.secret, /^awt_[\w-]{43}$/)
+    const path = join(app.state, 'api-tokens.json')
+    assert.not.match(readFileSync(path, 'utf8'), token.secret)
+    assert.is(statSync(path).mode & 0o777, 0o600)
+    const listed = await app.get('/api/tokens')
+    assert.not.match(listed.text, token.secret)
+    assert.equal(Object.keys(listed.body.tokens[0]).toSorted(), [
+      ...['approvals', 'created_at', 'disconnect', 'id', 'last_used_at', 'name', 'profile'],
+      'workspace',
+    ])
+    assert.is(listed.body.tokens[0].last_used_at, null)
+    await app.restart()
+    assert.is((await app.get('/v1/models', { headers })).status, 200)
+    assert.type((await app.get('/api/tokens')).body.tokens[0].last_used_at, 'number')
+    assert.not.ok(app.lines.some(line => line.includes(token.secret)))
+  }),
+)
+
+tokens(
+  'a secret that the model writes is masked',
+  withApi(async ({ newSession, turn, push, token }) => {
+    push({ text: `It is ${token.secret}.` })
+    const seen = await turn(await newSession(), 'Which one?')
+    assert.not.ok(JSON.stringify(seen).includes(token.secret))
+  }),
+)
+
+tokens(
+  'rejects a missing, wrong or revoked token (401) in the form of the API, and throttles wrong ones (429)',
+  withApi(async ({ app, makeToken }) => {
+    const old = await makeToken()
+    const { body } = await app.post('/api/tokens/revoke', { id: old.id })
+    assert.is(body.revoked, true)
+    for (const given of [undefined, 'Basic YTpi', `Bearer ${old.secret}`]) {
+      const headers: Record<string, string> = given ? { authorization: given } : {}
+      const answer = await app.post('/v1/chat/completions', HELLO, { headers })
+      assert.is(answer.status, 401)
+      assert.is(answer.body.error.code, 'invalid_api_key')
+      assert.is(answer.headers['x-should-retry'], 'false')
+    }
+    const theirs = await app.post('/v1/messages', HELLO, { headers: { 'x-api-key': 'awt_x' } })
+    assert.equal([theirs.status, theirs.body.error.type], [401, 'authentication_error'])
+    const statuses: number[] = []
+    for (let at = 0; at < 6; at++)
+      statuses.push((await app.get('/v1/models', { headers: { 'x-api-key': `awt_${at}` } })).status)
+    assert.is(statuses.at(-1), 429)
+    // The right one is not locked out by another program that guesses.
+    const right = await makeToken()
+    const ok = await app.get('/v1/models', { headers: { 'x-api-key': right.secret } })
+    assert.is(ok.status, 200)
+  }),
+)
+
+tokens(
+  'rejects requests from pages of other sites, and sends no CORS headers',
+  withApi(async ({ app, headers }) => {
+    const from = { ...headers, Origin: 'https://elsewhere.example' }
+    const answer = await app.post('/v1/chat/completions', HELLO, { headers: from })
+    assert.is(answer.status, 403)
+    assert.is((await app.get('/v1/models', { headers: from })).status, 403)
+    const preflight = await app.request('OPTIONS', '/v1/chat/completions', { headers })
+    assert.is(preflight.status, 405)
+    assert.is(preflight.headers['access-control-allow-origin'], undefined)
+  }),
+)
+
+tokens(
+  'a token admits to nothing but the API',
+  withApi(async ({ app, token }) => {
+    await app.post('/api/settings', { _set_password: 'a long password' })
+    const both: Record<string, string>[] = [
+      { authorization: `Bearer ${token.secret}` },
+      { 'x-api-key': token.secret },
+    ]
+    for (const headers of both) {
+      assert.is((await app.get('/api/sessions', { headers })).status, 401)
+      assert.is((await app.post('/api/tokens/create', { name: 'x' }, { headers })).status, 401)
+      assert.is((await app.get('/v1/models', { headers })).status, 200)
+    }
+  }),
+)
+
+const { opened, open } = gate()
+
+tokens(
+  'a revoked token ends its running requests within a second, streamed or not',
+  withApi(
+    async ({ app, token, openai, sessions, provider }) => {
+      const whole = openai().chat.completions.create(HELLO as never)
+      const failed = whole.then(
+        () => 'answered',
+        (error: { status: number }) => error.status,
+      )
+      const stream = await openai().chat.completions.create({ ...HELLO, stream: true } as never)
+      const { promise: started, resolve: start } = Promise.withResolvers<void>()
+      const read = (async () => {
+        let text = ''
+        for await (const chunk of stream as unknown as AsyncIterable<{
+          choices: { delta: { content?: string } }[]
+        }>) {
+          text += chunk.choices[0]?.delta.content ?? ''
+          if (text !== '') start()
+        }
+        return text
+      })().catch(() => 'cut')
+      await provider.arrived(2)
+      await started
+      const from = performance.now()
+      await app.post('/api/tokens/revoke', { id: token.id })
+      assert.is(await failed, 401)
+      await read
+      assert.ok(performance.now() - from < 1_500)
+      open()
+      for (const row of await sessions()) assert.is(row.last_turn, 'cancelled')
+    },
+    { text: ['One ', 'two ', 'three'], middle: opened },
+    { text: ['One ', 'two ', 'three'], middle: opened },
+  ),
+)
+
+tokens(
+  'tokens of two profiles use their own models and chats, and none finds those of another',
+  withApi(
+    async ({ app, openai, makeToken, sessions, provider, headers }) => {
+      await app.post('/api/profile/create', { name: 'second' })
+      writeFileSync(
+        join(app.home, 'profiles', 'second', 'config.yaml'),
+        `model:\n  provider: custom\n  base_url: ${provider.url}\n  default: second-model\n`,
+      )
+      const other = await makeToken({ profile: 'second' })
+      const first = await openai().responses.create({ model: 'agent', input: 'One' })
+      await openai(other.secret).responses.create({ model: 'agent', input: 'Two' })
+      assert.equal(
+        provider.requests
+          .map(({ body }) => body.model)
+          .filter((model, at, models) => models.indexOf(model) === at),
+        ['test-model', 'second-model'],
+      )
+      const rows = await sessions()
+      const mine = rows.find(({ profile }) => profile === 'default')
+      for (const given of [
+        { previous_response_id: first.id },
+        { conversation: String(mine?.session_id) },
+      ]) {
+        const answer = await app.post(
+          '/v1/responses',
+          { input: 'Three', ...given },
+          { headers: { 'x-api-key': other.secret } },
+        )
+        // A name of its own is a new conversation; an unknown response is an error.
+        assert.is(answer.status, 'conversation' in given ? 200 : 404)
+      }
+      const { headers: named } = await app.get(`/v1/responses/${first.id}`, { headers })
+      assert.match(String(named['content-type']), 'application/json')
+      const theirs = await app.get(`/v1/responses/${first.id}`, {
+        headers: { 'x-api-key': other.secret },
+      })
+      assert.is(theirs.status, 404)
+      const after = await sessions()
+      assert.is(after.find(row => row.session_id === mine?.session_id)?.message_count, 2)
+    },
+    { text: 'First.' },
+    { text: 'Second.' },
+    { text: 'Third.' },
+  ),
+)
+
+tokens(
+  'rejects a token for a profile or a workspace that does not exist',
+  withApi(async ({ app }) => {
+    const bad = [
+      { name: '' },
+      { name: 'x', profile: 'none' },
+      { name: 'x', workspace: '/nowhere/at/all' },
+      { name: 'x', approvals: 'allow' },
+    ]
+    for (const given of bad)
+      assert.ok([400, 404].includes((await app.post('/api/tokens/create', given)).status))
+    assert.is((await app.get('/api/tokens')).body.tokens.length, 1)
+  }),
+)
+
+tokens.run()
