@@ -39,6 +39,7 @@ import * as sideQuestions from './handlers/side-questions.ts'
 import * as steering from './handlers/steering.ts'
 import * as backgroundPrompts from './handlers/background-prompts.ts'
 import * as yolo from './handlers/yolo.ts'
+import * as sessionMode from './handlers/session-mode.ts'
 import * as tools from './handlers/tools.ts'
 import * as transcribe from './handlers/transcribe.ts'
 import * as updates from './handlers/updates.ts'
@@ -217,6 +218,8 @@ export const routes = {
   'POST /api/btw': sideQuestions.ask,
   'POST /api/background': backgroundPrompts.start,
   'GET /api/background/status': backgroundPrompts.status,
+  'GET /api/session/mode': sessionMode.get,
+  'POST /api/session/mode': sessionMode.set,
   'GET /api/session/yolo': yolo.get,
   'POST /api/session/yolo': yolo.set,
   'GET /api/session/agent': externalAgent.view,

@@ -5,6 +5,7 @@ import { coerceArguments, parseArguments } from './tool-calls.ts'
 import { describeTools } from './tool-schema.ts'
 import { resultLimits, truncateResult } from './long-result.ts'
 import { type DirectoryInstructions, withInstructions } from './nested-instructions.ts'
+import { underPlanMode } from './plan-mode.ts'
 import { raceAbort } from './retry.ts'
 import type { AgentRequest, Delegation, Emit, Tool, ToolContext, ToolResult } from './types.ts'
 
@@ -172,6 +173,7 @@ const invokeTool = async (entry: Prepared, run: ToolRun): Promise<ToolResult> =>
     controlPaths: request.controlPaths,
     ownAddresses: request.ownAddresses,
     guards: request.guards,
+    planMode: request.planMode,
     signal,
     // An abandoned tool may still print: drop it.
     output: text => {
@@ -207,7 +209,8 @@ const invokeTool = async (entry: Prepared, run: ToolRun): Promise<ToolResult> =>
     now: run.now,
   }
   try {
-    const work = Promise.resolve().then(() => tool.run(ctx, entry.input))
+    const allowed = await underPlanMode(request.planMode, tool, entry.input, ctx)
+    const work = Promise.resolve().then(() => tool.run(allowed, entry.input))
     return await withGrace(work, signal)
   } catch (error) {
     return signal.aborted ? STOPPED : errorResult(messageOf(error))

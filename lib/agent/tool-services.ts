@@ -34,6 +34,14 @@ export type Guards = {
   tool: (name: string) => string | null
 }
 
+/** Plan mode of a turn, subagents and scripts included. See `plan-mode.ts`. */
+export type PlanMode = {
+  /** Read at each call: the user can switch at any time. */
+  isOn: () => boolean
+  /** Shows a plan (Markdown) and waits. An approval has ended plan mode when this resolves; null: no one can answer. */
+  present: (plan: string, callId: string) => Promise<string | null>
+}
+
 /** Masks secrets before the model reads text, and restores them in text the model wrote from it. */
 export type Secrets = {
   /** Masks secrets in a tool result, before the model reads it and anything is recorded. */

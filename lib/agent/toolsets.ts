@@ -45,6 +45,7 @@ export const SMALL_WINDOW_TOOLS: readonly string[] = [
   'write_file',
   'patch',
   'search_files',
+  'exit_plan_mode',
 ]
 
 /** In no composite: each is enabled by its own name only. */

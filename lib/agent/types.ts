@@ -15,6 +15,7 @@ import type {
   ApprovalRequest,
   CommandRunner,
   Guards,
+  PlanMode,
   Processes,
   ReadDocument,
   Secrets,
@@ -162,6 +163,8 @@ export type ToolContext = {
   ownAddresses?: readonly string[]
   /** Absent: no limits. */
   guards?: Guards
+  /** Absent: the turn has no plan mode. */
+  planMode?: PlanMode
   signal: AbortSignal
   /** Emits live output for the page; the model reads only the result. */
   output: (text: string) => void
@@ -253,6 +256,8 @@ export type AgentRequest = WindowServices & {
   ownAddresses?: readonly string[]
   /** As in `ToolContext`. */
   guards?: Guards
+  /** As in `ToolContext`. */
+  planMode?: PlanMode
   /** Model calls per turn. At the limit, one last call without tools asks for a summary. */
   maxSteps: number
   /** A message may call only one function of the client. */

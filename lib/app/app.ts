@@ -150,6 +150,7 @@ export const createApp = async (
     },
     onDone: id => void conversation.queue.next(id),
     onQueue: id => conversation.queue.publish(id),
+    onPlanAnswer: (id, answer) => void conversation.answerPlan(id, answer),
   })
   const { models, turns, external, mcp } = engine
   const conversation = composeConversation(composition, engine, skills)

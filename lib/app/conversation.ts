@@ -11,9 +11,11 @@ import { createSessionViews, type SessionViews } from '../conversation/session-v
 import { createSideQuestions, type SideQuestions } from '../conversation/side-questions.ts'
 import { createTurnStarter, type TurnStarter } from '../conversation/start-turn.ts'
 import { redact, redactValue } from '../redact/redact.ts'
+import { outlivesTurn } from '../turns/questions.ts'
 import { createEdits, type Edits } from '../sessions/edits.ts'
 import type { Skills } from '../skills/skills.ts'
 import type { Composition } from './data.ts'
+import { createPlanFollowUp } from '../conversation/plan-follow-up.ts'
 import type { Engine } from './engine.ts'
 
 export type ConversationServices = {
@@ -25,6 +27,8 @@ export type ConversationServices = {
   externalAgentOptions: ReturnType<typeof createExternalAgentOptions>
   externalAgentSessions: ReturnType<typeof createExternalAgentSessions>
   edits: Edits
+  /** Continues after an answer to a plan whose turn has ended. Never rejects. */
+  answerPlan: (sessionId: string, answer: string) => Promise<void>
 }
 
 const composeExternalAgents = (
@@ -98,7 +102,12 @@ export const composeConversation = (
         model === null ? null : models.compatible(homes.of(profile), model).model,
     }),
     backgroundPrompts: createBackgroundPrompts({ sessions, turnStarter, hub, redact }),
-    edits: createEdits(sessions, turns.requireIdle),
+    edits: createEdits(sessions, id => {
+      turns.requireIdle(id)
+      // A plan that waits for an answer may be in the messages that change.
+      turns.questions.denyAll(id, 'edit', question => !outlivesTurn(question))
+    }),
+    answerPlan: createPlanFollowUp({ queue, log: log.warn }),
     ...composeExternalAgents(composition, engine, skills),
   }
 }

@@ -88,6 +88,7 @@ export type EngineOptions = {
   onIdle?: (sessionId: string) => void
   onDone?: (sessionId: string) => void
   onQueue?: (sessionId: string) => void
+  onPlanAnswer?: TurnsOptions['onPlanAnswer']
   /** Decorates the agent of a turn, for example to observe its events. */
   wrapAgent?: (agent: Agent) => Agent
   wrapPrompt?: (prompt: WindowFitOptions['promptFor']) => WindowFitOptions['promptFor']
@@ -252,6 +253,7 @@ export const createEngine = async (options: EngineOptions): Promise<Engine> => {
     redactMessage: redactValue,
     onIdle: options.onIdle,
     onDone: options.onDone,
+    onPlanAnswer: options.onPlanAnswer,
     createContext: wrapContext(createContext),
     providers,
     titleEndpoint: (sessionId, own) =>

@@ -55,7 +55,7 @@ export const createBackgroundPrompts = ({
   }
 
   return {
-    /** The new session has the same workspace, model, profile, personality and project, but no messages. */
+    /** The new session has the same workspace, model, profile, personality, project and mode, but no messages. */
     async start(given: string, prompt: string) {
       const parent = sessions.require(given)
       const { session_id: sessionId } = sessions.create({
@@ -66,6 +66,7 @@ export const createBackgroundPrompts = ({
         personality: parent.personality,
         project_id: parent.project_id,
         background_of: parent.session_id,
+        ...(parent.mode && { mode: parent.mode }),
       })
       const { turn, result } = await turnStarter.turn({ sessionId, text: prompt, attachments: [] })
       const before = startedBy(sessions.head(parent.session_id).meta)

@@ -40,6 +40,8 @@ export const Clarify = z
     session_id: z.string(),
     question: z.string(),
     choices_offered: z.array(z.string()),
+    /** The question is a plan (Markdown) to approve; see `lib/base/plan-answers.ts`. */
+    plan: z.literal(true).optional(),
     requested_at: z.number(),
   })
   .meta({ id: 'Clarify' })

@@ -20,6 +20,9 @@ export const ToolSummary = z
   .meta({ id: 'ToolSummary' })
 export type ToolSummary = z.infer<typeof ToolSummary>
 
+export const SessionMode = z.enum(['plan', 'normal'])
+export type SessionMode = z.infer<typeof SessionMode>
+
 /** Record C of contract §3.1. Times are fractional seconds since 1970. */
 export const SessionRow = z
   .looseObject({
@@ -41,6 +44,8 @@ export const SessionRow = z
     cache_read_tokens: z.number().optional(),
     cache_write_tokens: z.number().optional(),
     personality: z.string().nullable(),
+    /** `plan`: read-only until the user approves a plan. Absent in sessions that were never in plan mode. */
+    mode: SessionMode.nullish(),
     compression_anchor_visible_idx: z.number().nullable(),
     compression_anchor_message_key: z.unknown(),
     active_stream_id: z.string().nullable(),

@@ -11,6 +11,10 @@ export type CatalogEntry = { summary: Summary; stamp: Stamp; live: LiveState; se
 
 const NO_LIVE_STATE: LiveState = { active_stream_id: null, waiting: null }
 
+/** A turn runs, or a question is open, such as a plan whose turn was ended by a restart. */
+const isUnfinished = ({ turn, questions }: Summary): boolean =>
+  turn?.how === null || questions.length > 0
+
 export const createCatalogRows = (db: CatalogDb, redact: (text: string) => string) => {
   let version = 0
   let seq = 0
@@ -86,7 +90,7 @@ export const createCatalogRows = (db: CatalogDb, redact: (text: string) => strin
           count: row.message_count,
           untitled: row.title === UNTITLED ? 1 : 0,
           draft: summary.draft ? 1 : 0,
-          open_turn: summary.turn !== null && summary.turn.how === null ? 1 : 0,
+          open_turn: isUnfinished(summary) ? 1 : 0,
           title: foldText(row.title),
           stamp,
           seq,

@@ -19,7 +19,7 @@ export const MIGRATIONS = [
     count integer not null,
     untitled integer not null,
     draft integer not null,
-    open_turn integer not null,     -- a turn began and did not end
+    open_turn integer not null,     -- a turn began and did not end, or a question is open
     title text not null,            -- folded for searching
     stamp text not null,            -- state of the file this row was made from
     seq integer not null,           -- rises with every change of the content

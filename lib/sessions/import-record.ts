@@ -50,6 +50,7 @@ const KNOWN: Readonly<Record<string, Read>> = {
   pinned: flag,
   archived: flag,
   yolo: flag,
+  mode: value => (value === 'plan' || value === 'normal' ? value : undefined),
   is_cli_session: flag,
   input_tokens: amount,
   output_tokens: amount,

@@ -20,6 +20,7 @@ const EXTRA = [
   'parent_session_id',
   'llm_title_generated',
   'yolo',
+  'mode',
   'cache_read_tokens',
   'cache_write_tokens',
 ] as const

@@ -156,8 +156,9 @@ export const createSessions = (options: SessionsOptions): Sessions => {
       catalog
         .openTurns()
         .flatMap(({ id, turn, questions }) =>
-          turn ? [{ ...turn, session_id: id, questions }] : [],
+          turn?.how === null ? [{ ...turn, session_id: id, questions }] : [],
         ),
+    openQuestions: () => catalog.openTurns().flatMap(({ questions }) => questions),
     async close() {
       watch.close()
       listing.close()

@@ -146,5 +146,7 @@ export type Sessions = {
   /** Gives the session another id; the old one stays valid as an alias. */
   rotate(id: string, to: string): SessionRow
   recover(): Recovered[]
+  /** Questions of all sessions that are not answered. */
+  openQuestions(): Question[]
   close(): Promise<void>
 }

@@ -27,6 +27,7 @@ import { replaySent, annotateMessage, expandSkills, modelText } from './user-con
 import { imageMode, storeAttachedImages } from './images.ts'
 import type { Compressions } from './session-compression.ts'
 import { externalFor } from './external-agent.ts'
+import { createPlanMode, modeTag } from './plan-mode.ts'
 import type { GuardsFor } from './guards.ts'
 import type { SessionWarnings } from './session-warnings.ts'
 import { withCheckpoints, type CheckpointSource } from './with-checkpoints.ts'
@@ -149,6 +150,7 @@ export const createTurnContextFactory =
       at: turn.startedAt,
       createdAt,
       zone: config.timezone,
+      mode: () => modeTag(sessions.head(id).meta.mode, unattended === null),
       expand,
     }
     /** How steering messages were sent, by their key in the queue. */
@@ -204,6 +206,7 @@ export const createTurnContextFactory =
           controlPaths: deps.controlOf(home),
           ownAddresses: deps.ownPorts(),
           guards: deps.guardsFor(home),
+          planMode: createPlanMode(scope, { ...deps, clarify: questions.clarify }),
           maxSteps: config.agent.max_turns,
           ...(client?.oneCall && { oneClientCall: true }),
           nextMessageId: () => sessions.nextMessageId(id),

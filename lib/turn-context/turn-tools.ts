@@ -1,5 +1,6 @@
 /** The tools of a turn: the engine's own and those of its home, minus the disabled ones. */
-import { createToolbox } from '../agent/tools/toolbox.ts'
+import { exitPlanMode } from '../agent/tools/exit-plan-mode.ts'
+import { createToolbox, plain } from '../agent/tools/toolbox.ts'
 import { toolsetOf } from '../agent/toolsets.ts'
 import type { Tool } from '../agent/types.ts'
 import type { McpOffer, McpToolList } from './mcp-tool-list.ts'
@@ -53,7 +54,9 @@ export const createTurnTools =
       tools: offer.tools.filter(tool => isSelected(tool, selection)),
       missing: offer.missing.filter(selection.mcp),
     })
-    const all = [...own, ...chosen]
+    // From the first use of plan mode on, so that turning it off and on again changes nothing that is sent before it.
+    const planning = scope.meta.mode ? [plain(exitPlanMode)] : []
+    const all = [...own, ...planning, ...chosen]
     const { client } = scope.turn
     if (client) return withClientTools(all, client.tools)
     if (!scope.unattended) return all

@@ -9,17 +9,22 @@ export type MessageContext = {
   at: number
   createdAt: number
   zone: unknown
+  /** The line about plan mode, see `modeTag`; empty where it was never used. */
+  mode?: () => string
   /** Expands `/skill and words` to the skill's text and the words; returns any other text unchanged. */
   expand: (text: string) => string
 }
 
 /** The additions to a new message. The transcript stores what the user wrote. */
 export const annotateMessage = (said: string, context: MessageContext): Omit<Sent, 'id'> => {
-  const { workspace, at, createdAt, zone, expand } = context
+  const { workspace, at, createdAt, zone, mode, expand } = context
   const day = dayOf(at, zone)
   const date = day === dayOf(createdAt, zone) ? '' : `[Date: ${day}]\n`
   const text = expand(said)
-  return { before: `[Workspace: ${workspace}]\n${date}`, ...(text !== said && { text }) }
+  return {
+    before: `[Workspace: ${workspace}]\n${date}${mode?.() ?? ''}`,
+    ...(text !== said && { text }),
+  }
 }
 
 export const modelText = (said: string, { before, text = said }: Omit<Sent, 'id'>): string =>

@@ -7,7 +7,7 @@ import type { ActiveTurns } from './active-turns.ts'
 import type { EventLog } from './event-log.ts'
 import type { EventLogRegistry } from './event-log-registry.ts'
 import { type TitleOptions, titleSession } from './generate-title.ts'
-import type { Questions } from './questions.ts'
+import { outlivesTurn, type Questions } from './questions.ts'
 import { recoverTurn } from './recover.ts'
 import { recordUnfinished, runAgent, type Turn, type TurnContext } from './turn.ts'
 import { recordTurnEnd } from './turn-journal.ts'
@@ -115,7 +115,8 @@ export const createTurnEndings = (options: TurnEndingsOptions, shutdown: AbortSi
       turn.over = true
       turn.controller.abort(new Error('cancelled'))
       try {
-        questions.denyAll(turn.sessionId, failure ? 'end of turn' : 'cancel')
+        if (shutdown.aborted) questions.denyAll(turn.sessionId, 'end of turn', outlivesTurn)
+        else questions.denyAll(turn.sessionId, failure ? 'end of turn' : 'cancel')
         // No context yet: `start` is in the same tick and fails on its own.
         if (!turn.context) return
         const event = recordUnfinished(turn, turn.context, failure, now)

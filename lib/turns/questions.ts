@@ -10,12 +10,14 @@ import { redact } from '../redact/redact.ts'
 import type { TurnEvent } from '../schema/event.ts'
 import type { Approval, ApprovalChoice, Clarify, Question } from '../schema/question.ts'
 import type { SessionRow } from '../schema/session.ts'
+import { isPlanApproval } from '../base/plan-answers.ts'
 import { visibleText, visibleWords } from '../base/visible.ts'
 import type { Rule } from '../schema/question.ts'
 
 type QuestionEntry =
   | { t: 'asked'; question: Question }
   | { t: 'answered'; id: string; kind: Question['kind']; answer: string; by?: string }
+  | { t: 'meta'; patch: { mode: 'normal' } }
 
 export type QuestionsOptions = {
   append: (sessionId: string, entries: QuestionEntry[]) => unknown
@@ -66,6 +68,14 @@ const shownClarify = (ask: Asked<Clarify>): Asked<Clarify> => ({
 export const idOf = (question: Question): string =>
   question.kind === 'approval' ? question.approval_id : question.clarify_id
 
+/** It stays open when the service stops, so that a plan is not lost. */
+export const outlivesTurn = (question: Question): boolean =>
+  question.kind === 'clarify' && question.plan === true
+
+/** An approved plan ends plan mode in the same write. */
+const planEntries = (question: Question, answer: string): QuestionEntry[] =>
+  outlivesTurn(question) && isPlanApproval(answer) ? [{ t: 'meta', patch: { mode: 'normal' } }] : []
+
 const MAX_SETTLED = 1_000
 
 export type Questions = ReturnType<typeof createQuestions>
@@ -92,6 +102,7 @@ export const createQuestions = (deps: QuestionsOptions) => {
     // On disk first, so that it stays answered after a restart.
     deps.append(question.session_id, [
       { t: 'answered', id, kind: question.kind, answer: answered, by },
+      ...planEntries(question, answered),
     ])
     open.delete(id)
     clearTimeout(entry.timer)
@@ -198,9 +209,21 @@ export const createQuestions = (deps: QuestionsOptions) => {
       return { accepted: true, answer }
     },
 
-    /** Denies the open questions of a session, at the end of its turn. */
-    denyAll(sessionId: string, by: string): void {
-      for (const question of pending(sessionId)) settle(idOf(question), null, by)
+    /** Registers a question of the journal whose turn has ended. `onAnswer` is not called when it is denied. */
+    reopen(question: Question, onAnswer: (answer: string) => void): void {
+      open.set(idOf(question), {
+        question,
+        answered: new Promise(() => undefined),
+        settle: ({ answer }) => answer !== null && onAnswer(answer),
+        timer: undefined,
+      })
+      showWaiting(question.session_id)
+    },
+
+    /** Denies the open questions of a session, at the end of its turn. `except`: those that stay open. */
+    denyAll(sessionId: string, by: string, except?: (question: Question) => boolean): void {
+      for (const question of pending(sessionId))
+        if (!except?.(question)) settle(idOf(question), null, by)
     },
 
     close(): void {

@@ -2,7 +2,7 @@
  * Crash recovery: closes each turn that started and did not end, once.
  *
  * The journal is authoritative; the turn's live file has the text that was streaming. That text becomes a `_partial`
- * message, unanswered calls get error results, open questions are denied, and the log gets its closing events, so that a reader
+ * message, unanswered calls get error results, open questions except plans are denied, and the log gets its closing events, so that a reader
  * that reconnects finds a finished stream. A second run changes nothing.
  */
 import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs'
@@ -16,7 +16,7 @@ import type { Sessions } from '../sessions/types.ts'
 import { closingMessages, failureText, INTERRUPTED } from './interrupted-turn.ts'
 import { createEventLog, type EventLog, type LoggedEvent, readLiveFile } from './event-log.ts'
 import { createLiveState, type LiveState } from './live-turn.ts'
-import { idOf } from './questions.ts'
+import { idOf, outlivesTurn } from './questions.ts'
 import { elide } from './to-stream-event.ts'
 import { endEntries } from './turn-journal.ts'
 
@@ -121,13 +121,15 @@ export const recoverTurn = (
   )
   const known = new Set(messages.map(message => message.id))
   const entries = sessions.append(sessionId, [
-    ...questions.map(question => ({
-      t: 'answered' as const,
-      id: idOf(question),
-      kind: question.kind,
-      answer: question.kind === 'approval' ? 'deny' : '',
-      by: 'restart',
-    })),
+    ...questions
+      .filter(question => !outlivesTurn(question))
+      .map(question => ({
+        t: 'answered' as const,
+        id: idOf(question),
+        kind: question.kind,
+        answer: question.kind === 'approval' ? 'deny' : '',
+        by: 'restart',
+      })),
     ...closing
       .filter(message => !message.id || !known.has(message.id))
       .map(message => ({ t: 'message' as const, message })),

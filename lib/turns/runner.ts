@@ -20,7 +20,7 @@ import type { TitleOptions } from './generate-title.ts'
 import { INTERRUPTED } from './interrupted-turn.ts'
 import { createLiveState } from './live-turn.ts'
 import { createStreamMask } from './mask-stream.ts'
-import { createQuestions, type Questions } from './questions.ts'
+import { createQuestions, outlivesTurn, type Questions } from './questions.ts'
 import { recoverTurns } from './recover.ts'
 import { createRetryWaits } from './retry-waits.ts'
 import type { Turn, TurnClient, TurnContext, Unattended } from './turn.ts'
@@ -51,6 +51,8 @@ export type TurnsOptions = {
   onIdle?: (sessionId: string) => void
   /** A turn finished successfully and the session is idle: queued messages can be sent. Must not throw. */
   onDone?: (sessionId: string) => void
+  /** The user answered a plan whose turn had ended. Must not throw. */
+  onPlanAnswer?: (sessionId: string, answer: string) => void
 }
 
 export type StartedTurn = { turn: Turn; result: Promise<Outcome | null> }
@@ -106,7 +108,12 @@ export const createTurns = (options: TurnsOptions) => {
   const questions = createQuestions({
     append: (sessionId, entries) => sessions.append(sessionId, entries),
     setLive: (sessionId, patch) => sessions.setLive(sessionId, patch),
-    emit: (sessionId, event) => active.get(sessionId)?.log.append(event),
+    emit(sessionId, event) {
+      const turn = active.get(sessionId)
+      if (turn) turn.log.append(event)
+      // A plan whose turn has ended.
+      else if (event.type === 'answered') hub.publish(`session:${sessionId}`, event)
+    },
     publish: event => hub.publish('inbox', event),
     now,
     log,
@@ -156,6 +163,11 @@ export const createTurns = (options: TurnsOptions) => {
     eventLogs.retire(found)
   }
 
+  for (const question of sessions.openQuestions().filter(outlivesTurn)) {
+    const { session_id: id } = question
+    questions.reopen(question, answer => options.onPlanAnswer?.(id, answer))
+  }
+
   return {
     questions,
     requireIdle,
@@ -165,6 +177,8 @@ export const createTurns = (options: TurnsOptions) => {
       requireIdle(row.session_id)
       requireRunning()
       endings.recoverUnrecorded(row.session_id)
+      // This message takes the place of a plan whose turn has ended.
+      questions.denyAll(row.session_id, 'new turn', question => !outlivesTurn(question))
       const turn = buildTurn(options, row, input)
       active.reserve(turn)
       const entries = await begin(turn, row, input)

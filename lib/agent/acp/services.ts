@@ -15,6 +15,7 @@ export const toolContextOf = (request: AgentRequest, callId: string): ToolContex
   controlPaths: request.controlPaths,
   ownAddresses: request.ownAddresses,
   guards: request.guards,
+  planMode: request.planMode,
   signal: request.signal,
   output: () => undefined,
   beforeChange: async what => {

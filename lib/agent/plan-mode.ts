@@ -1,0 +1,141 @@
+/** Plan mode: until the user approves a plan, only tool calls that certainly change nothing run. No approval lifts it. */
+import { assessCommand, type ShellContext, startedPrograms } from './command-risk.ts'
+import { READING_GIT_ENV } from './shell/git-programs.ts'
+import { areAllPlainReaders } from './shell/plain-readers.ts'
+import { DELEGATE_TOOL } from './subagent.ts'
+import { CONTROL_APPROVAL, resolvePath } from './tools/allowed-paths.ts'
+import { shellContextFor } from './tools/command-gate.ts'
+import { environmentAfter, shellStateOf } from './tools/shell-state.ts'
+import type { PlanMode } from './tool-services.ts'
+import type { Tool, ToolContext } from './types.ts'
+
+export const EXIT_PLAN_MODE = 'exit_plan_mode'
+
+const nextStep = ({ toolNames }: Pick<ToolContext, 'toolNames'>): string =>
+  toolNames?.includes(EXIT_PLAN_MODE)
+    ? `Find out what you need with tools that only read, then present your plan with ${EXIT_PLAN_MODE}.`
+    : 'Find out what you need with tools that only read, then end with your plan as the answer.'
+
+const refusal = (ctx: Pick<ToolContext, 'toolNames'>, what: string): string =>
+  `Plan mode is on, so nothing may change before the user approves a plan. ${what} was not run. ${nextStep(ctx)}`
+
+/** Whether plan mode allows a command: it certainly only reads. */
+export const isReadingCommand = (command: string, shell: ShellContext): boolean => {
+  const { blocked, labels, commands } = assessCommand(command, shell)
+  return (
+    blocked === undefined &&
+    labels.length === 0 &&
+    commands !== null &&
+    areAllPlainReaders(command, startedPrograms(command, shell), shell)
+  )
+}
+
+/** The actions of tools that do more than read, but not with these. */
+const READING_ACTIONS: Readonly<Record<string, readonly string[]>> = {
+  process: ['list', 'poll', 'log', 'wait'],
+  cronjob: ['list'],
+}
+
+const isReadingAction = ({ name }: Tool, { action }: { action?: unknown }): boolean =>
+  Object.hasOwn(READING_ACTIONS, name) && READING_ACTIONS[name]?.includes(String(action)) === true
+
+type Terminal = { command: string; workdir?: string; background?: boolean }
+
+/** Runs a reading command: git refreshes no index, and nothing continues in the background. */
+const terminalContext = (ctx: ToolContext, input: Terminal): ToolContext | null => {
+  const { command, workdir, background } = input
+  const state = shellStateOf(ctx.memo, ctx.workspace)
+  const cwd = workdir === undefined ? state.cwd : resolvePath(ctx, workdir)
+  const env = { ...environmentAfter(ctx.env, state), ...READING_GIT_ENV }
+  const isReading = isReadingCommand(command, shellContextFor({ ...ctx, env }, cwd))
+  return isReading && !background
+    ? { ...ctx, env: { ...ctx.env, ...READING_GIT_ENV }, processes: undefined }
+    : null
+}
+
+/** That a server calls its tool read-only is no proof, so the user decides, once per turn and tool. */
+const askAboutServerTool = async (tool: Tool, input: unknown, ctx: ToolContext) => {
+  const key = `plan mode: ${tool.name}`
+  if (ctx.memo.has(key)) return true
+  const choice = await ctx.approve({
+    command: `${tool.name} ${JSON.stringify(input)}`,
+    patternKeys: [`mcp: ${tool.name}`],
+    description: `Plan mode is on. The server “${tool.server}” says that this tool only reads, which can't be checked. Allowing it covers this turn.`,
+    cwd: ctx.workspace,
+    ...CONTROL_APPROVAL,
+  })
+  if (choice !== 'deny') ctx.memo.set(key, true)
+  return choice !== 'deny'
+}
+
+/** What a call that runs outside plan mode may no longer do when the user turns it on meanwhile. */
+const guarded = (mode: PlanMode, ctx: ToolContext): ToolContext => {
+  const requireOff = (): void => {
+    if (mode.isOn()) throw new Error(refusal(ctx, 'The rest of this call'))
+  }
+  return {
+    ...ctx,
+    approve: async ask => {
+      const choice = await ctx.approve(ask)
+      requireOff()
+      return choice
+    },
+    beforeChange: async what => {
+      requireOff()
+      await ctx.beforeChange?.(what)
+      requireOff()
+    },
+  }
+}
+
+/** Null: the call may not run. */
+const allowedContext = async (
+  tool: Tool,
+  input: unknown,
+  ctx: ToolContext,
+): Promise<ToolContext | null> => {
+  const given = (input ?? {}) as Record<string, unknown>
+  if (tool.name === 'terminal') return terminalContext(ctx, given as Terminal)
+  if (tool.server !== undefined)
+    return tool.kind === 'read' && (await askAboutServerTool(tool, input, ctx)) ? ctx : null
+  const isReading =
+    tool.kind === 'read' ||
+    tool.kind === 'think' ||
+    tool.kind === 'ask' ||
+    // Subagents are in plan mode, too.
+    tool.name === DELEGATE_TOOL ||
+    isReadingAction(tool, given)
+  return isReading ? ctx : null
+}
+
+/** The context in which the call runs. Throws the sentence for the model when plan mode forbids the call. */
+export const underPlanMode = async (
+  mode: PlanMode | undefined,
+  tool: Tool,
+  input: unknown,
+  ctx: ToolContext,
+): Promise<ToolContext> => {
+  if (!mode) return ctx
+  if (!mode.isOn()) return guarded(mode, ctx)
+  const allowed = await allowedContext(tool, input, ctx)
+  if (!allowed)
+    throw new Error(
+      refusal(
+        ctx,
+        tool.name === 'terminal'
+          ? 'Only plain reading commands run (ls, cat, grep, rg, find, git log, git diff, …), not in the background; this one'
+          : `The tool ${tool.name}`,
+      ),
+    )
+  return allowed
+}
+
+/** For requests of an external agent: why plan mode forbids a change or a command, or null. */
+export const planRefusal = (
+  mode: PlanMode | undefined,
+  command: string | null,
+  shell: ShellContext,
+): string | null =>
+  !mode?.isOn() || (command !== null && isReadingCommand(command, shell))
+    ? null
+    : 'Plan mode is on: nothing may change before the user approves a plan.'

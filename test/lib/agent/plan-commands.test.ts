@@ -1,0 +1,78 @@
+/** Which commands run in plan mode: reading ones that people use, and none that writes, whatever it looks like. */
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { isReadingCommand } from '../../../lib/agent/plan-mode.ts'
+
+const test = suite('plan mode commands')
+
+const WORKSPACE = mkdtempSync(join(tmpdir(), 'plan-commands-'))
+const SHELL = {
+  home: '/home/ada',
+  cwd: WORKSPACE,
+  workspace: WORKSPACE,
+  env: { HOME: '/home/ada', PATH: '/usr/bin:/bin' },
+}
+const runs = (command: string): boolean => isReadingCommand(command, SHELL)
+
+const corpus = (name: string): string[] =>
+  readFileSync(join(import.meta.dirname, 'commands', `${name}.txt`), 'utf8')
+    .split('\n')
+    .filter(line => line !== '' && !line.startsWith('#'))
+    .map(line => line.replaceAll('⏎', '\n'))
+
+test('reading commands run', () => {
+  assert.equal(
+    corpus('plan-reading').filter(command => !runs(command)),
+    [],
+  )
+})
+
+test('no writing command runs', () => {
+  assert.equal(corpus('plan-writing').filter(runs), [])
+})
+
+test('a program of the workspace does not run under the name of a reading one', () => {
+  const bin = join(WORKSPACE, 'bin')
+  mkdirSync(bin)
+  writeFileSync(join(bin, 'cat'), '#!/bin/sh\ntouch f\n', { mode: 0o755 })
+  const at = (path: string) => ({ ...SHELL, env: { ...SHELL.env, PATH: path } })
+  assert.not.ok(isReadingCommand('cat a.txt', at(`${bin}:/usr/bin:/bin`)))
+  assert.not.ok(isReadingCommand('cat a.txt', at('bin:/usr/bin:/bin')), 'a relative directory')
+  assert.ok(isReadingCommand('ls', at(`${bin}:/usr/bin:/bin`)))
+  rmSync(bin, { recursive: true })
+})
+
+test('no dangerous command of the corpus runs', () => {
+  const all = ['dangerous', 'floor', 'control', 'elsewhere']
+    .flatMap(corpus)
+    // The last line of a longer one.
+    .filter(command => command !== 'ls')
+  assert.ok(all.length > 1_000)
+  assert.equal(all.filter(runs), [])
+})
+
+test('git does not run where the repository names programs in its configuration', () => {
+  mkdirSync(join(WORKSPACE, '.git'))
+  writeFileSync(join(WORKSPACE, '.git/HEAD'), 'ref: refs/heads/main\n')
+  const config = join(WORKSPACE, '.git/config')
+  writeFileSync(config, '[core]\n\tbare = false\n')
+  assert.ok(runs('git status'))
+  for (const text of [
+    '[filter "x"]\n\tclean = touch f\n',
+    '[diff "x"]\n\ttextconv = touch f\n',
+    '[diff]\n\texternal = touch f\n',
+    '[include]\n\tpath = ../evil\n',
+    '[log]\n\tshowSignature = true\n',
+  ]) {
+    writeFileSync(config, text)
+    assert.not.ok(runs('git status'), text)
+    assert.not.ok(runs('git -C . status'), text)
+  }
+  assert.not.ok(runs('cd "$X"; git status'), 'an unknown directory')
+})
+
+test.after(() => rmSync(WORKSPACE, { recursive: true }))
+test.run()
