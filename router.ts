@@ -38,7 +38,6 @@ import * as reasoning from './handlers/reasoning.ts'
 import * as sideQuestions from './handlers/side-questions.ts'
 import * as steering from './handlers/steering.ts'
 import * as backgroundPrompts from './handlers/background-prompts.ts'
-import * as yolo from './handlers/yolo.ts'
 import * as sessionMode from './handlers/session-mode.ts'
 import * as tools from './handlers/tools.ts'
 import * as transcribe from './handlers/transcribe.ts'
@@ -220,8 +219,8 @@ export const routes = {
   'GET /api/background/status': backgroundPrompts.status,
   'GET /api/session/mode': sessionMode.get,
   'POST /api/session/mode': sessionMode.set,
-  'GET /api/session/yolo': yolo.get,
-  'POST /api/session/yolo': yolo.set,
+  'GET /api/session/yolo': sessionMode.getYolo,
+  'POST /api/session/yolo': sessionMode.setYolo,
   'GET /api/session/agent': externalAgent.view,
   'POST /api/session/agent/open': externalAgent.open,
   'POST /api/session/agent/mode': externalAgent.mode,

@@ -68,7 +68,7 @@ const askAboutServerTool = async (tool: Tool, input: unknown, ctx: ToolContext) 
   return choice !== 'deny'
 }
 
-/** What a call that runs outside plan mode may no longer do when the user turns it on meanwhile. */
+/** What a call that runs outside plan mode may no longer do once the user turns it on. */
 const guarded = (mode: PlanMode, ctx: ToolContext): ToolContext => {
   const requireOff = (): void => {
     if (mode.isOn()) throw new Error(refusal(ctx, 'The rest of this call'))

@@ -34,6 +34,9 @@ export type Guards = {
   tool: (name: string) => string | null
 }
 
+/** What is about to change: files by real path, or anything in the workspace. */
+export type ChangeScope = readonly string[] | 'workspace'
+
 /** Plan mode of a turn, subagents and scripts included. See `plan-mode.ts`. */
 export type PlanMode = {
   /** Read at each call: the user can switch at any time. */

@@ -13,6 +13,7 @@ import type { ImageSource, ImageStore } from './images.ts'
 import type { NestedInstructions } from './nested-instructions.ts'
 import type {
   ApprovalRequest,
+  ChangeScope,
   CommandRunner,
   Guards,
   PlanMode,
@@ -201,9 +202,6 @@ export type ToolContext = {
   now: () => number
 }
 
-/** What is about to change: files by real path, or anything in the workspace. */
-export type ChangeScope = readonly string[] | 'workspace'
-
 /** `content` is what the model reads (JSON text by convention), `preview` one line for the page. */
 export type ToolResult = {
   content: string
@@ -256,7 +254,6 @@ export type AgentRequest = WindowServices & {
   ownAddresses?: readonly string[]
   /** As in `ToolContext`. */
   guards?: Guards
-  /** As in `ToolContext`. */
   planMode?: PlanMode
   /** Model calls per turn. At the limit, one last call without tools asks for a summary. */
   maxSteps: number

@@ -1,5 +1,6 @@
 /** Wraps an agent so that the file changes of a turn are recorded: before the first change and after the last. */
-import type { Agent, ChangeScope, LoopMessage } from '../agent/types.ts'
+import type { ChangeScope } from '../agent/tool-services.ts'
+import type { Agent, LoopMessage } from '../agent/types.ts'
 import type { TurnRecorder, TurnStart } from '../checkpoints/turn-recorder.ts'
 import type { TurnScope } from './turn-scope.ts'
 
