@@ -25,15 +25,12 @@ export type Assessment = {
   isControl?: true
   /** True when it certainly changes nothing. */
   isReadOnly: boolean
-  /** Its programs with arguments, in order, to match the user's allow rules; null when not fully understood. */
-  commands: string[][] | null
 }
 
 const TOO_LONG: Assessment = {
   blocked: 'a command of this length',
   labels: [],
   isReadOnly: false,
-  commands: null,
 }
 
 /** Severity order of labels; unknown labels come last. */
@@ -68,13 +65,11 @@ export const assessCommand = (command: string, shell: Partial<ShellContext> = {}
     (a, b) => rank(a) - rank(b),
   )
   const blocked = findings.find(({ blocked: floor }) => floor !== undefined)?.blocked
-  const isClear = all.every(each => each.isClear)
   return {
     ...(blocked !== undefined && { blocked: blocked }),
     labels,
     ...(findings.some(({ isControl }) => isControl) && { isControl: true as const }),
     isReadOnly: labels.length === 0 && all.every(each => each.isReadOnly),
-    commands: isClear ? (all[0]?.commands ?? null) : null,
   }
 }
 

@@ -33,12 +33,12 @@ const step = (pattern: string, at: number, char: string): number => {
 }
 
 /**
- * Matches the whole text like Python's `fnmatch`, ignoring case; `/` is not special. Runs in O(text × pattern), so that a
- * pattern with many stars cannot block the server.
+ * Matches the whole text like Python's `fnmatch`, ignoring case unless `isExact`; `/` is not special. Runs in
+ * O(text × pattern), so that a pattern with many stars cannot block the server.
  */
-export const matchesGlob = (glob: string, text: string): boolean => {
-  const pattern = glob.toLowerCase()
-  const chars = text.toLowerCase()
+export const matchesGlob = (glob: string, text: string, { isExact = false } = {}): boolean => {
+  const pattern = isExact ? glob : glob.toLowerCase()
+  const chars = isExact ? text : text.toLowerCase()
   let [at, next] = [0, 0]
   let [star, since] = [-1, 0]
   while (at < chars.length) {

@@ -1,6 +1,7 @@
 /** Runs the tool calls of one message: validated, in order, abortable, with exactly one result per call. */
 import { messageOf } from '../errors.ts'
 import type { ToolCall } from '../schema/message.ts'
+import { checkCall } from './permissions/check-call.ts'
 import { coerceArguments, parseArguments } from './tool-calls.ts'
 import { describeTools } from './tool-schema.ts'
 import { resultLimits, truncateResult } from './long-result.ts'
@@ -174,6 +175,7 @@ const invokeTool = async (entry: Prepared, run: ToolRun): Promise<ToolResult> =>
     ownAddresses: request.ownAddresses,
     guards: request.guards,
     planMode: request.planMode,
+    rules: request.rules,
     signal,
     // An abandoned tool may still print: drop it.
     output: text => {
@@ -209,8 +211,13 @@ const invokeTool = async (entry: Prepared, run: ToolRun): Promise<ToolResult> =>
     now: run.now,
   }
   try {
-    const allowed = await underPlanMode(request.planMode, tool, entry.input, ctx)
-    const work = Promise.resolve().then(() => tool.run(allowed, entry.input))
+    const planned = await underPlanMode(request.planMode, tool, entry.input, ctx)
+    const ruled = checkCall(request.rules, tool, entry.input, planned)
+    if (ruled.denied !== null) return errorResult(ruled.denied)
+    if (!(await ruled.askFirst())) return errorResult('The user denied this call.')
+    const work = Promise.resolve().then(() =>
+      tool.run({ ...planned, approve: ruled.approve }, entry.input),
+    )
     return await withGrace(work, signal)
   } catch (error) {
     return signal.aborted ? STOPPED : errorResult(messageOf(error))

@@ -17,6 +17,8 @@ export type ApprovalRequest = {
   choices?: readonly ApprovalChoice[]
   /** It changes what controls the agent itself. Only the user can answer: no setting and no earlier answer applies. */
   isControl?: true
+  /** The `ask` rule that requires this approval: no setting and no earlier answer applies, except for unattended turns. */
+  rule?: string
 }
 
 /**

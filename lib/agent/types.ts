@@ -11,6 +11,7 @@ import type { ExternalAgentSettings, ExternalAgentContext } from './external-age
 import type { ProviderFailure } from './failure.ts'
 import type { ImageSource, ImageStore } from './images.ts'
 import type { NestedInstructions } from './nested-instructions.ts'
+import type { Rules } from './permissions/types.ts'
 import type {
   ApprovalRequest,
   ChangeScope,
@@ -166,6 +167,8 @@ export type ToolContext = {
   guards?: Guards
   /** Absent: the turn has no plan mode. */
   planMode?: PlanMode
+  /** Permission rules; absent: none. */
+  rules?: Rules
   signal: AbortSignal
   /** Emits live output for the page; the model reads only the result. */
   output: (text: string) => void
@@ -255,6 +258,7 @@ export type AgentRequest = WindowServices & {
   /** As in `ToolContext`. */
   guards?: Guards
   planMode?: PlanMode
+  rules?: Rules
   /** Model calls per turn. At the limit, one last call without tools asks for a summary. */
   maxSteps: number
   /** A message may call only one function of the client. */

@@ -17,6 +17,7 @@ import { createProfiles, type Profiles } from '../profiles/profiles.ts'
 import { redact } from '../redact/redact.ts'
 import { createSkills, type Skills } from '../skills/skills.ts'
 import { createGuards } from '../turn-context/guards.ts'
+import { scriptDenial } from '../turn-context/permission-rules.ts'
 import { createToolsetSettings, type ToolsetSettings } from '../turn-context/toolset-settings.ts'
 import { createImageProxy } from '../turn-context/web-services.ts'
 import { readVersion } from '../version.ts'
@@ -160,7 +161,9 @@ export const createApp = async (
     homes: homes.list,
     start: conversation.turnStarter.unattended,
     stop: turns.cancel,
-    forbids: home => guards.of(home).commands(),
+    forbids: (home, script) =>
+      guards.of(home).commands() ??
+      scriptDenial(home, script, home.settings().approvals.cron_mode !== 'deny'),
     runnerFor: (home, jobId) =>
       engine.runners.runnerFor({ home, workspace: join(home.dir, 'scripts'), owner: jobId }),
     skill: skills.contentIfAny,

@@ -20,7 +20,7 @@ export type CronOptions = {
   stop: RunJobOptions['stop']
   skill: (home: Home, name: string) => string | null
   /** Why the home blocks all commands, or null. */
-  forbids: (home: Home) => string | null
+  forbids: (home: Home, script: string) => string | null
   /** Where the script of a job of this home runs; absent: directly on this computer. */
   runnerFor?: (home: Home, jobId: string) => ReturnType<RunJobOptions['runnerFor']>
   redact: (text: string) => string
@@ -78,7 +78,7 @@ export const createCron = (deps: CronOptions) => {
       start: input => deps.start(home, input),
       stop: deps.stop,
       skill: name => deps.skill(home, name),
-      forbids: () => deps.forbids(home),
+      forbids: script => deps.forbids(home, script),
       runnerFor: jobId => deps.runnerFor?.(home, jobId),
       redact: deps.redact,
       now,

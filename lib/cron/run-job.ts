@@ -29,8 +29,8 @@ export type RunJobOptions = {
   stop: (streamId: string, failure: Failure) => boolean
   /** SKILL.md of a skill; null when there is no such skill. */
   skill: (name: string) => string | null
-  /** Why the home blocks all commands, or null. */
-  forbids: () => string | null
+  /** Why the home blocks this script, or null. */
+  forbids: (script: string) => string | null
   /** Where the script of a job runs; undefined: directly on this computer. */
   runnerFor: (jobId: string) => CommandRunner | undefined
   redact: (text: string) => string
@@ -124,7 +124,7 @@ export const createJobRunner = (deps: RunJobOptions) => {
   }
 
   const compose = async (job: JobPlan, signal: AbortSignal): Promise<string> => {
-    const forbidden = job.script ? deps.forbids() : null
+    const forbidden = job.script ? deps.forbids(job.script) : null
     if (forbidden !== null) throw forbiddenRun(forbidden)
     // A turn reports problems with the shell init files; a script runs without them.
     if (job.script) await home.sourceInitFiles()

@@ -34,6 +34,8 @@ export type GuardedHome = {
   readonly hasProgram: (name: string) => boolean
   /** Whether this is the name of a toolset, a composite toolset or an MCP server. */
   readonly isToolset: (name: string) => boolean
+  /** Why a list of permission rules cannot be read; null when it can. */
+  readonly ruleProblem: (list: unknown) => string | null
   /** Of these names, those that no skill has. */
   readonly unknownSkills: (names: string[]) => string[]
 }
@@ -69,6 +71,7 @@ const isLocal = (value: unknown): boolean =>
   (typeof value === 'string' && LOCAL.includes(value.trim().toLowerCase()))
 
 const COMMANDS: readonly Closed[] = ['commands', 'scripts']
+const EVERYTHING: readonly Closed[] = [...COMMANDS, 'writes', 'tools']
 const NOT_A_MAPPING = 'This should be a mapping, so the service can’t tell what it asks for.'
 const NOT_A_LIST = 'This should be a list of texts, so the service can’t tell what it asks for.'
 const OTHER_PLACE =
@@ -148,6 +151,18 @@ const secretsVariable = (key: string): Rule => ({
   isUnsupported: value => yamlFlag(value) === false,
 })
 
+/** A list of permission rules that cannot be read refuses what it could be about: everything, for `deny` and `ask`. */
+const rules = (key: string, closes: readonly Closed[]): Rule => ({
+  key,
+  closes,
+  why: (value, { ruleProblem }) =>
+    `This list contains something that isn’t a rule. ${ruleProblem(value) ?? ''}`.trim(),
+  isUnsupported: (value, { ruleProblem }) => ruleProblem(value) !== null,
+})
+
+const unknownLists = (value: unknown): string[] =>
+  Object.keys(bag(value)).filter(key => !/^(?:deny|ask|allow)$/.test(key))
+
 /** In display order. */
 export const RULES: readonly Rule[] = [
   section('terminal', COMMANDS),
@@ -180,6 +195,17 @@ export const RULES: readonly Rule[] = [
   section('approvals', COMMANDS),
   list('approvals.deny', COMMANDS),
   list('approvals.command_approval_required', COMMANDS),
+  section('permissions', EVERYTHING),
+  {
+    key: 'permissions',
+    closes: EVERYTHING,
+    why: value =>
+      `It may contain the lists deny, ask, and allow; ${unknownLists(value).join(', ')} is unknown.`,
+    isUnsupported: value => unknownLists(value).length > 0,
+  },
+  rules('permissions.deny', EVERYTHING),
+  rules('permissions.ask', EVERYTHING),
+  rules('permissions.allow', []),
   section('security', [...COMMANDS, 'writes']),
   {
     key: 'security.tirith_fail_open',

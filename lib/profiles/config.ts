@@ -323,6 +323,11 @@ const safety = {
     ),
   }),
   command_allowlist: texts('Kinds of commands that run without asking.'),
+  permissions: section({
+    deny: guard('Rules: what never runs. docs/permissions.md describes them.', 'a list of rules'),
+    ask: guard('Rules: what always needs your approval.', 'a list of rules'),
+    allow: guard('Rules: what runs without asking.', 'a list of rules'),
+  }),
   security: section({
     website_blocklist: raw({
       type: 'a mapping',

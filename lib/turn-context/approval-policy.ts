@@ -45,11 +45,12 @@ export const createApprovalPolicy =
   async (ask: ApprovalRequest): Promise<ApprovalChoice> => {
     const config = deps.config()
     // Commands that are always blocked never get here: the tool refuses them before it asks for approval.
-    if (!ask.isControl && config.approvals.mode === 'off') return 'once'
+    const mustAsk = ask.isControl === true || ask.rule !== undefined
+    if (!mustAsk && config.approvals.mode === 'off') return 'once'
     const allowed = [...config.command_allowlist, ...deps.sessionAllowed()]
     const isCovered =
       ask.patternKeys.length > 0 && ask.patternKeys.every(label => isAllowed(label, allowed))
-    if (!ask.isControl && (isCovered || deps.isGranted(ask))) return 'once'
+    if (!mustAsk && (isCovered || deps.isGranted(ask))) return 'once'
     let rule: Rule | undefined
     const choice = await deps.ask(
       {
@@ -68,8 +69,8 @@ export const createApprovalPolicy =
         rule = given
       },
     )
-    // Control files offer `once` only: any longer grant counts for this call alone.
-    if (ask.isControl) return choice === 'deny' ? 'deny' : 'once'
+    // Control files and rules offer `once` only: any longer grant counts for this call alone.
+    if (mustAsk) return choice === 'deny' ? 'deny' : 'once'
     if (choice === 'session' || choice === 'always') deps.grant(ask, choice, rule)
     return choice
   }

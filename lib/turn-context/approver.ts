@@ -70,6 +70,8 @@ export const createApprover = (
   // Only the user may allow access to control files: unattended, it is denied.
   return async (ask: ApprovalRequest) => {
     if (ask.isControl) return unattended ? 'deny' : policy(ask)
+    // A rule that asks is more specific than auto-approval of a whole chat.
+    if (ask.rule !== undefined) return policy(ask)
     return !unattended && sessions.head(sessionId).meta.yolo === true ? 'once' : policy(ask)
   }
 }

@@ -5,7 +5,7 @@
 import { existsSync, globSync } from 'node:fs'
 import { dirname, join, relative, sep } from 'node:path'
 import { truncateText, type ContextFile } from '../agent/prompt.ts'
-import { readGuard } from '../agent/tools/allowed-paths.ts'
+import { hiddenGuard } from '../agent/tools/allowed-paths.ts'
 import type { DirectoryInstructions } from '../agent/nested-instructions.ts'
 import type { ToolContext } from '../agent/types.ts'
 import { findThreat } from '../prompt-injection.ts'
@@ -90,11 +90,11 @@ const fit = (files: readonly ProjectFile[], { each, total }: Limits): ProjectFil
 }
 
 /** What the agent may read: its environment, of which HOME is `~`, and the paths that are never read. */
-export type ReadScope = Pick<ToolContext, 'env' | 'forbidden'>
+export type ReadScope = Pick<ToolContext, 'env' | 'forbidden' | 'rules'>
 
 /** The bounds of a workspace's project; undefined when the workspace itself may not be read. */
 const boundsOf = (workspace: string, scope: ReadScope): Bounds | undefined => {
-  const isHidden = readGuard(scope)
+  const isHidden = hiddenGuard(scope)
   return isHidden(realPath(workspace)) ? undefined : { root: projectRoot(workspace), isHidden }
 }
 

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs'
 import { arch, release, type as systemType } from 'node:os'
 import { delimiter, join } from 'node:path'
-import { readGuard } from '../agent/tools/allowed-paths.ts'
+import { hiddenGuard } from '../agent/tools/allowed-paths.ts'
 import { findThreat } from '../prompt-injection.ts'
 import { readText } from '../store/read-text.ts'
 import { realPath } from '../store/path-within.ts'
@@ -30,7 +30,7 @@ export const environmentFacts = async (workspace: string, scope: ReadScope): Pro
   const system = [distribution(), `${systemType()} ${release()}`, arch()].filter(Boolean).join(', ')
   const machine = `- System: ${system}; shell: ${shellOf(PATH)}${HOME === '' ? '' : `; home directory: ${HOME}`}`
   const root = realPath(workspace)
-  const isHidden = readGuard(scope)
+  const isHidden = hiddenGuard(scope)
   if (isHidden(root)) return machine
   const repository = projectRoot(root)
   const lines = [

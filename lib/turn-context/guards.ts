@@ -2,6 +2,7 @@
 import { accessSync, constants } from 'node:fs'
 import { basename, delimiter, join } from 'node:path'
 import { deniedBy, matchesGlob } from '../agent/deny-rules.ts'
+import { listProblem } from '../agent/permissions/rule.ts'
 import type { Guards } from '../agent/types.ts'
 import { messageOf, missing } from '../errors.ts'
 import { type AcceptedGuards, valueId } from '../guards/accepted-guards.ts'
@@ -40,6 +41,7 @@ const guardedHome = (home: Home, skillNames: GuardsOptions['skillNames']): Guard
     values,
     env,
     isToolset: name => isKnownName(settings, name),
+    ruleProblem: listProblem,
     unknownSkills(names) {
       const known = skillNames(home)
       return names.filter(name => !known.has(name))

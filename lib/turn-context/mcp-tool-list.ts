@@ -13,6 +13,7 @@ import type { Tool } from '../agent/types.ts'
 import { visibleName } from '../base/visible.ts'
 import { UserError } from '../errors.ts'
 import type { Sessions } from '../sessions/types.ts'
+import { rulesBasis } from './permission-rules.ts'
 import type { PromptCache, StoredTools } from './prompt-cache.ts'
 import type { TurnScope } from './turn-scope.ts'
 
@@ -47,7 +48,9 @@ const basisOf = (
   const toolsets = [platform_toolsets.cli, agent.disabled_toolsets, meta.enabled_toolsets ?? null]
   const spans = sessions.head(sessionId).spans.map(({ n }) => n)
   return createHash('sha256')
-    .update(JSON.stringify([model, mcp_servers ?? null, tools, toolsets, spans]))
+    .update(
+      JSON.stringify([model, mcp_servers ?? null, tools, toolsets, spans, ...rulesBasis(config)]),
+    )
     .digest('hex')
 }
 

@@ -15,6 +15,7 @@ import type { Sessions } from '../sessions/types.ts'
 import { contextFiles } from './context-files.ts'
 import { environmentFacts } from './environment-facts.ts'
 import { dayOf } from '../base/time-zone.ts'
+import { rulesBasis, rulesFor } from './permission-rules.ts'
 import type { TurnScope } from './turn-scope.ts'
 import type { PromptCache } from './prompt-cache.ts'
 import { readText } from '../store/read-text.ts'
@@ -75,11 +76,13 @@ export const createSystemPrompt =
           unattended !== null,
           config.memory,
           spans.map(({ n }) => n),
+          ...rulesBasis(config),
         ]),
       )
       .digest('hex')
     const { text, files } = await promptCache.getOrBuild(sessionId, basis, async () => {
-      const readable = { env: home.childEnv(), forbidden }
+      const env = home.childEnv()
+      const readable = { env, forbidden, rules: rulesFor(home, workspace, env) }
       const context = contextFiles(workspace, readable)
       const built = stablePrompt({
         ...fixed,

@@ -29,6 +29,7 @@ import type { Compressions } from './session-compression.ts'
 import { externalFor } from './external-agent.ts'
 import { createPlanMode, modeTag } from './plan-mode.ts'
 import type { GuardsFor } from './guards.ts'
+import { rulesFor } from './permission-rules.ts'
 import type { SessionWarnings } from './session-warnings.ts'
 import { withCheckpoints, type CheckpointSource } from './with-checkpoints.ts'
 import type { TurnScope } from './turn-scope.ts'
@@ -177,6 +178,7 @@ export const createTurnContextFactory =
           TERMINAL_CWD: workspace,
           AGENT_EXEC_ASK: '1',
         })
+        const rules = rulesFor(home, workspace, env)
         const readable = [deps.toolOutput.dirOf(id)]
         const storeImages = (paths: readonly string[]) =>
           isExternal
@@ -196,7 +198,7 @@ export const createTurnContextFactory =
           ...fitted,
           instructions: {
             inPrompt: promptFiles,
-            of: (file, known) => instructionsFor(workspace, file, known, { env, forbidden }),
+            of: (file, known) => instructionsFor(workspace, file, known, { env, forbidden, rules }),
           },
           secrets: deps.secrets,
           readDocument: deps.readDocument,
@@ -209,6 +211,7 @@ export const createTurnContextFactory =
           ownAddresses: deps.ownPorts(),
           guards: deps.guardsFor(home),
           planMode: createPlanMode(scope, { ...deps, clarify: questions.clarify }),
+          rules,
           maxSteps: config.agent.max_turns,
           ...(client?.oneCall && { oneClientCall: true }),
           nextMessageId: () => sessions.nextMessageId(id),

@@ -4,6 +4,7 @@ import { createToolbox, plain } from '../agent/tools/toolbox.ts'
 import { toolsetOf } from '../agent/toolsets.ts'
 import type { Tool } from '../agent/types.ts'
 import type { McpOffer, McpToolList } from './mcp-tool-list.ts'
+import { rulesFor } from './permission-rules.ts'
 import type { TurnScope } from './turn-scope.ts'
 import { type ToolsetSelection, selectToolsets } from './enabled-toolsets.ts'
 
@@ -48,10 +49,13 @@ export const createTurnTools =
     const selection = selectToolsets(scope.config, scope.meta.enabled_toolsets)
     const { timeout: timeoutS, persistent_shell: isPersistent } = scope.config.terminal
     const toolbox = createToolbox({ timeoutS, isPersistent })
-    const own = [...toolbox, ...bound.flat()].filter(tool => isSelected(tool, selection))
+    const rules = rulesFor(scope.home, scope.workspace, scope.home.childEnv())
+    // A denied tool is not described: that saves its tokens, and a call that can only fail.
+    const isOffered = (tool: Tool) => isSelected(tool, selection) && rules.isOffered(tool)
+    const own = [...toolbox, ...bound.flat()].filter(isOffered)
     const chosen = mcpToolList(scope, {
       ...offer,
-      tools: offer.tools.filter(tool => isSelected(tool, selection)),
+      tools: offer.tools.filter(isOffered),
       missing: offer.missing.filter(selection.mcp),
     })
     // From the first use of plan mode on, so that turning it off and on again changes nothing that is sent before it.

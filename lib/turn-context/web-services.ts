@@ -1,14 +1,16 @@
 /** Web search, page extraction and vision for a home. Libraries are loaded on first use. */
 import type { Dispatcher } from 'undici'
 import { imageType } from '../agent/image-file.ts'
+import { VISION_TOOL } from '../agent/images.ts'
 import type { VisionStore } from '../agent/tools/vision-analyze.ts'
 import type { WebExtractStore } from '../agent/tools/web-extract.ts'
 import type { WebSearchStore } from '../agent/tools/web-search.ts'
 import type { ModelEndpoint, WireMessage } from '../agent/types.ts'
-import { messageOf, UserError, unavailable } from '../errors.ts'
+import { forbidden, messageOf, UserError, unavailable } from '../errors.ts'
 import type { Home } from '../profiles/home.ts'
 import type { Allow } from '../http/public-address.ts'
 import { chooseSearch, searchWeb } from '../web/search.ts'
+import { hostDenial } from './permission-rules.ts'
 import { type Auxiliary, type AuxiliaryFor, auxiliarySettings } from './auxiliary-model.ts'
 
 type Own = ModelEndpoint | UserError | null
@@ -45,11 +47,25 @@ const openWeb = async (home: Home, dispatcher: WebServicesOptions['dispatcher'])
   }
 }
 
-/** Downloads an image under the URL rules of a home. Throws UserError. */
+type Check = (url: URL) => void
+
+/** Adds the permission rules, for the first address and every redirection. */
+const withRules = (check: Check, home: Home, tool: string, asked: string): Check => {
+  const first = URL.canParse(asked) ? new URL(asked).hostname : ''
+  return url => {
+    check(url)
+    const denied = hostDenial(home, tool, url.hostname, first)
+    if (denied !== null) throw forbidden(denied)
+  }
+}
+
+/** Downloads an image under the URL rules of a home. Throws UserError. `tool`: absent for the user's own page. */
 const createImageFetch =
-  (dispatcher: WebServicesOptions['dispatcher']) =>
+  (dispatcher: WebServicesOptions['dispatcher'], tool?: string) =>
   async (home: Home, url: string, maxBytes: number, signal: AbortSignal): Promise<Buffer> => {
-    const { fetch, ...rules } = await openWeb(home, dispatcher)
+    const { fetch, ...opened } = await openWeb(home, dispatcher)
+    const rules =
+      tool === undefined ? opened : { ...opened, check: withRules(opened.check, home, tool, url) }
     const { bytes } = await fetch(url, {
       ...rules,
       signal,
@@ -86,7 +102,7 @@ export const createWebServices = ({ auxiliaryFor, dispatcher }: WebServicesOptio
   }
 
   const open = (home: Home) => openWeb(home, dispatcher)
-  const fetchImage = createImageFetch(dispatcher)
+  const fetchImage = createImageFetch(dispatcher, VISION_TOOL)
 
   const ask = async (
     model: Auxiliary,
@@ -136,7 +152,8 @@ export const createWebServices = ({ auxiliaryFor, dispatcher }: WebServicesOptio
     extract: (home: Home, own: Own): WebExtractStore => ({
       async read(url, signal) {
         const [{ readPage }, opened] = await Promise.all([import('../web/extract.ts'), open(home)])
-        return readPage({ ...opened, summarize: summarizer(home, own, signal) }, url, signal)
+        const check = withRules(opened.check, home, 'web_extract', url)
+        return readPage({ ...opened, check, summarize: summarizer(home, own, signal) }, url, signal)
       },
     }),
 

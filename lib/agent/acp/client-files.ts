@@ -8,6 +8,7 @@ import { replaceFile } from '../tools/replace-file.ts'
 import { asFile, MAX_TEXT_BYTES, textAt } from '../tools/text-file.ts'
 import { imageType } from '../image-file.ts'
 import type { ToolContext } from '../types.ts'
+import { checkFileRequest } from './permission-rules.ts'
 
 const resolveInWorkspace = (ctx: ToolContext, path: string): string => {
   const fullPath = resolvePath(ctx, path)
@@ -51,14 +52,15 @@ const readExactly = (fullPath: string, maxBytes: number): string | null => {
 }
 
 /** `line` counts from 1. A missing file reads as empty, because agents read before they create. */
-export const readForAgent = (
+export const readForAgent = async (
   ctx: ToolContext,
   path: string,
   line: number | null | undefined,
   limit: number | null | undefined,
-): string => {
+): Promise<string> => {
   const fullPath = resolveInWorkspace(ctx, path)
   guardRead(ctx, fullPath)
+  await checkFileRequest(ctx, 'read_file', fullPath)
   const text = readExactly(fullPath, MAX_TEXT_BYTES) ?? ''
   if (line == null && limit == null) return text
   const from = Math.max(0, (line ?? 1) - 1)
@@ -127,6 +129,7 @@ export const writeForAgent = async (
 ): Promise<void> => {
   const fullPath = resolveInWorkspace(ctx, path)
   guardWrite(ctx, fullPath)
+  await checkFileRequest(ctx, 'write_file', fullPath)
   const content = ctx.secrets?.reveal(text, textAt(fullPath)) ?? text
   await ctx.beforeChange?.([fullPath])
   // Resolved again, against a path component swapped for a symlink.

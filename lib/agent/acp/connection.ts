@@ -8,7 +8,7 @@ import { InitializeResponse } from './updates.ts'
 /** Client methods that an agent may call. A thrown message is sent to the agent. */
 export type ClientServices = {
   permission: (request: acp.RequestPermissionRequest) => Promise<acp.RequestPermissionResponse>
-  read: (request: acp.ReadTextFileRequest) => acp.ReadTextFileResponse
+  read: (request: acp.ReadTextFileRequest) => Promise<acp.ReadTextFileResponse>
   write: (request: acp.WriteTextFileRequest) => Promise<acp.WriteTextFileResponse>
   terminal: (request: acp.CreateTerminalRequest) => Promise<acp.CreateTerminalResponse>
   output: (request: acp.TerminalOutputRequest) => acp.TerminalOutputResponse

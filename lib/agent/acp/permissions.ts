@@ -10,7 +10,9 @@ import { CONTROL_APPROVAL, isControlled } from '../tools/allowed-paths.ts'
 import { isInside, realPath } from '../../store/path-within.ts'
 import { assessCommand, forbiddenPathIn } from '../command-risk.ts'
 import type { ApprovalChoice } from '../../schema/question.ts'
-import type { AgentRequest, Guards } from '../types.ts'
+import { denial } from '../permissions/denied-path.ts'
+import type { AgentRequest, ApprovalRequest, Guards } from '../types.ts'
+import { addToApproval, ruledCall } from './permission-rules.ts'
 import { type Call, commandOf, pathsOf, shownPath } from './tool-calls.ts'
 
 export type PermissionContext = {
@@ -27,6 +29,7 @@ export type PermissionContext = {
     | 'tools'
     | 'controlPaths'
     | 'ownAddresses'
+    | 'rules'
   >
   /** Approved commands (`allowedKey`), which need no second approval when the agent runs them in our terminal. */
   allowed: Set<string>
@@ -138,7 +141,12 @@ export const askPermission = async (
   const forbiddenPath =
     (command === '' ? undefined : forbiddenPathIn(command, shell, request.forbidden)) ??
     paths.find(path => request.forbidden.some(closed => isInside(closed, path)))
-  const denied = deniedByHome(request.guards, call, command, shell)
+  const { rules } = request
+  const ruled = ruledCall(call, shell)
+  const verdict = rules?.decide(ruled) ?? null
+  const denied =
+    deniedByHome(request.guards, call, command, shell) ??
+    (rules && verdict?.list === 'deny' ? denial(verdict, rules) : null)
   if (blocked !== undefined || forbiddenPath !== undefined || denied !== null) {
     const why = denied ?? blocked ?? `it touches ${forbiddenPath}`
     const what = command === '' ? 'access' : 'a command'
@@ -157,23 +165,22 @@ export const askPermission = async (
   }
   const act = ACTS[call.kind] ?? 'use a tool'
   const isOnlyPermanent = !options.some(({ kind }) => kind === 'allow_once')
-  const choice = await request.approve(
-    {
-      command: command || namedAct(call, workspace),
-      patternKeys: labels.length > 0 ? labels : [`${name}: ${act}`],
-      description: [
-        `${name} asks to ${act}.`,
-        describeLabels(labels),
-        isOnlyPermanent ? 'It offers no one-time permission: the agent remembers an approval.' : '',
-      ]
-        .filter(sentence => sentence !== '')
-        .join(' '),
-      cwd: workspace,
-      ...(diff !== '' && { diff }),
-      ...(isControl && CONTROL_APPROVAL),
-    },
-    callId,
-  )
+  const description = [
+    `${name} asks to ${act}.`,
+    describeLabels(labels),
+    isOnlyPermanent ? 'It offers no one-time permission: the agent remembers an approval.' : '',
+  ]
+    .filter(sentence => sentence !== '')
+    .join(' ')
+  const ask: ApprovalRequest = {
+    command: command || namedAct(call, workspace),
+    cwd: workspace,
+    ...addToApproval(verdict, labels.length > 0 ? labels : [`${name}: ${act}`], description),
+    ...(diff !== '' && { diff }),
+    ...(isControl && CONTROL_APPROVAL),
+  }
+  const isAllowed = (rules?.covers(ruled, ask) ?? null) !== null
+  const choice = isAllowed ? 'once' : await request.approve(ask, callId)
   if (choice !== 'deny' && command !== '') allowed.add(allowedKey(command, workspace))
   return answerFor(choice, options)
 }

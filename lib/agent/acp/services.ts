@@ -16,6 +16,7 @@ export const toolContextOf = (request: AgentRequest, callId: string): ToolContex
   ownAddresses: request.ownAddresses,
   guards: request.guards,
   planMode: request.planMode,
+  rules: request.rules,
   signal: request.signal,
   output: () => undefined,
   beforeChange: async what => {
@@ -54,9 +55,10 @@ export const createServices = (name: string, find: (id: string) => Session): Cli
       if (!option?.kind.startsWith('allow')) turn.transcript.markDenied(params.toolCall.toolCallId)
       return { outcome: request.signal.aborted ? { outcome: 'cancelled' } : outcome }
     },
-    read({ sessionId, path, line, limit }) {
+    async read({ sessionId, path, line, limit }) {
       const { turn } = requireTurn(sessionId)
-      const content = readForAgent(toolContextOf(turn.request, 'fs'), path, line, limit)
+      const work = readForAgent(toolContextOf(turn.request, 'fs'), path, line, limit)
+      const content = await turn.whileServing(work)
       return { content: turn.request.secrets?.mask(content) ?? content }
     },
     async write({ sessionId, path, content }) {

@@ -8,11 +8,14 @@ import { spawnGroup, terminateGroup, waitForClose } from '../../base/process.ts'
 import { assessCommand, forbiddenPathIn } from '../command-risk.ts'
 import { describeLabels } from '../shell/labels.ts'
 import { shellContextFor } from '../tools/command-gate.ts'
+import { denial } from '../permissions/denied-path.ts'
+import type { RuledCall } from '../permissions/types.ts'
+import { addToApproval } from './permission-rules.ts'
 import { allowedKey } from './permissions.ts'
 import { CONTROL_APPROVAL, resolvePath } from '../tools/allowed-paths.ts'
 import { type Approved, placeCommand } from '../tools/place-command.ts'
 import { messageOf } from '../../errors.ts'
-import type { ToolContext } from '../types.ts'
+import type { ApprovalRequest, ToolContext } from '../types.ts'
 
 const MAX_OPEN = 64
 const MAX_BYTES = 1024 * 1024
@@ -84,19 +87,26 @@ export const createTerminals = () => {
         throw new Error(
           `Access to ${forbiddenPath} is denied: it may hold secrets or the state of this service.`,
         )
+      const call: RuledCall = {
+        tool: 'terminal',
+        accesses: [{ kind: 'command', command: line, shell }],
+      }
+      const verdict = ctx.rules?.decide(call) ?? null
+      if (ctx.rules && verdict?.list === 'deny') throw new Error(denial(verdict, ctx.rules))
       const key = allowedKey(line, cwd)
       const isAllowed = agent.allowed.has(key)
-      // An approval for a control file is valid once.
-      if (isControl) agent.allowed.delete(key)
-      if (labels.length > 0 && !isAllowed) {
-        const description = `${agent.name} asks to run a command. ${describeLabels(labels)}`
-        const choice = await ctx.approve({
+      // An approval for a control file, or one that a rule requires, is valid once.
+      if (isControl || verdict) agent.allowed.delete(key)
+      if ((labels.length > 0 || verdict) && !isAllowed) {
+        const description = `${agent.name} asks to run a command. ${describeLabels(labels)}`.trim()
+        const ask: ApprovalRequest = {
           command: line,
-          patternKeys: labels,
-          description,
           cwd,
+          ...addToApproval(verdict, labels, description),
           ...(isControl && CONTROL_APPROVAL),
-        })
+        }
+        const isCovered = (ctx.rules?.covers(call, ask) ?? null) !== null
+        const choice = isCovered ? 'once' : await ctx.approve(ask)
         if (choice === 'deny')
           throw new Error(`The user denied this command (${labels.join('; ')}).`)
       }

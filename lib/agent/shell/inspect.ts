@@ -8,7 +8,7 @@ import { moduleRuns, type Runs, runsOf } from './interpreters.ts'
 import { classifyCommand } from './classify.ts'
 import { Findings, isSevere } from './findings.ts'
 import { inspectCode } from './inspect-code.ts'
-import { CODE_FLAG, ELSEWHERE, UNCLEAR } from './labels.ts'
+import { CODE_FLAG, ELSEWHERE, UNCLEAR, unrecognizedName } from './labels.ts'
 import {
   hasPackageIn,
   isBuildWrapper,
@@ -33,10 +33,12 @@ import { innerCommands, takesUnknownLines } from './wrappers.ts'
 export type Inspection = {
   findings: Finding[]
   /** Every program of the text itself, in order, without nested ones. */
-  commands: string[][]
+  parts: SimpleCommand[]
   /** True if nothing in it changes anything. */
   isReadOnly: boolean
   isClear: boolean
+  /** Every program that it starts is known, whether or not it is known what that program does. */
+  isFollowed: boolean
   simples: SimpleCommand[]
 }
 
@@ -71,7 +73,7 @@ export const inspect = (text: string, context: ShellContext): Inspection =>
 class Inspector {
   readonly #context: ShellContext
   readonly #findings = new Findings()
-  readonly #commands: string[][] = []
+  readonly #parts: SimpleCommand[] = []
   readonly #simples: SimpleCommand[] = []
   readonly #hasPackage: (program: string) => boolean
   #isReadOnly = true
@@ -100,9 +102,14 @@ class Inspector {
     }
     return {
       findings: findings.list,
-      commands: this.#commands,
+      parts: this.#parts,
       isReadOnly: this.#isReadOnly && findings.list.length === 0 && this.#simples.length > 0,
       isClear,
+      isFollowed:
+        isWhole &&
+        findings.list.every(
+          ({ isUnclear, label }) => !isUnclear || unrecognizedName(label) !== null,
+        ),
       simples: this.#simples,
     }
   }
@@ -245,7 +252,7 @@ class Inspector {
     const inner = innerCommands(simple)
     if (inner.length > 0) simple = { ...simple, wraps: true }
     this.#simples.push(simple)
-    if (this.#nested === 0) this.#commands.push([simple.path, ...simple.args])
+    if (this.#nested === 0) this.#parts.push(simple)
     if (shell.aliases.has(simple.path)) this.#findings.addUnclear()
     const result = classifyCommand(simple, this.#context, {
       hasPackage: this.#hasPackage,

@@ -1,7 +1,11 @@
 /** Labels of reasons for approval, and what each means. Never change a label: they are stored in `command_allowlist`. */
 
 export const UNCLEAR = 'command not understood'
-export const unrecognized = (name: string): string => `program not recognized: ${name}`
+const UNRECOGNIZED = 'program not recognized: '
+export const unrecognized = (name: string): string => `${UNRECOGNIZED}${name}`
+/** The program that such a label names; null for other labels. */
+export const unrecognizedName = (label: string): string | null =>
+  label.startsWith(UNRECOGNIZED) ? label.slice(UNRECOGNIZED.length) : null
 export const OUTSIDE = 'write outside the workspace'
 export const ELSEWHERE = 'program from outside the workspace'
 export const CONTROL = 'change what decides about the agent'
@@ -83,8 +87,8 @@ const STAKES: Readonly<Record<string, string>> = {
 
 export const stakeOf = (label: string): string =>
   STAKES[label] ??
-  (label.startsWith('program not recognized: ')
-    ? `“${label.slice('program not recognized: '.length)}” is not a program known to be harmless.`
+  (unrecognizedName(label) !== null
+    ? `“${unrecognizedName(label)}” is not a program known to be harmless.`
     : `${label.slice(0, 1).toUpperCase()}${label.slice(1)}.`)
 
 const MOST_SENTENCES = 4

@@ -50,6 +50,10 @@ export const absolute = (
   { home }: ShellContext,
 ): string | null => {
   if (path.startsWith(UNKNOWN)) return null
+  // The working directory, and the one before it, which is not tracked.
+  const [stack, sign] = /^~([+-])(?=\/|$)/.exec(path) ?? []
+  if (stack !== undefined)
+    return sign === '-' || cwd === null ? null : resolve(cwd, `.${path.slice(stack.length)}`)
   const full = throughProcess(path.replace(/^~(?=\/|$)/, home), cwd)
   if (/^~[\w.-]+/.test(full)) return resolve('/home', full.slice(1))
   if (full.startsWith('/')) return resolve(full)

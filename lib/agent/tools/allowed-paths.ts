@@ -2,6 +2,7 @@
 import { join, relative, resolve, sep } from 'node:path'
 import { isInside, realPath } from '../../store/path-within.ts'
 import { findHardLink, statIfExists } from '../hard-links.ts'
+import { deniedPath } from '../permissions/denied-path.ts'
 import { CONTROL, describeLabels, OUTSIDE } from '../shell/labels.ts'
 import type { ToolContext } from '../types.ts'
 
@@ -18,7 +19,7 @@ const SYSTEM_SECRET =
 const SYSTEM =
   /^\/(?:private\/)?(?:etc|boot|proc|sys|dev(?!\/shm\/))(?:\/|$)|^\/(?:usr\/)?lib\/systemd(?:\/|$)|^\/(?:var\/)?run\/(?:docker\.sock|systemd)/
 
-type Place = Pick<ToolContext, 'workspace' | 'env' | 'forbidden' | 'readable'>
+type Place = Pick<ToolContext, 'workspace' | 'env' | 'forbidden' | 'readable' | 'rules'>
 
 /** Resolves a path from the model: expands `~` and relative paths, follows symlinks. */
 export const resolvePath = (ctx: Place, path: string): string => {
@@ -66,6 +67,19 @@ export const readGuard = (
     (home !== null && SECRET.test(below(home, fullPath)))
 }
 
+/**
+ * Files that nobody asked for by name must not show: forbidden ones, and those that rules deny or ask about. `root`: the
+ * directory that was asked for and approved.
+ */
+export const hiddenGuard = (
+  ctx: Pick<Place, 'env' | 'forbidden' | 'readable' | 'rules'>,
+  root?: string,
+): ((fullPath: string) => boolean) => {
+  const isForbidden = readGuard(ctx)
+  const isHidden = ctx.rules?.hides(root)
+  return isHidden ? path => isForbidden(path) || isHidden(path) : isForbidden
+}
+
 const below = (home: string, fullPath: string): string =>
   fullPath.startsWith(home + sep) ? fullPath.slice(home.length + 1) : ''
 
@@ -75,11 +89,15 @@ export const guardRead = (ctx: Place, fullPath: string): void => {
     throw new Error(
       `Access to ${fullPath} is denied: it may hold secrets or the state of this service.`,
     )
+  const denied = deniedPath(ctx.rules, 'read', fullPath)
+  if (denied !== null) throw new Error(denied)
 }
 
 /** Throws if writing is denied. */
 export const guardWrite = (ctx: ToolContext, fullPath: string): void => {
-  guardRead({ ...ctx, readable: [] }, fullPath)
+  guardRead({ ...ctx, readable: [], rules: undefined }, fullPath)
+  const denied = deniedPath(ctx.rules, 'write', fullPath)
+  if (denied !== null) throw new Error(denied)
   const home = ctx.env.HOME ? realPath(ctx.env.HOME) : ''
   if (SYSTEM.test(fullPath) || STARTUP.test(below(home, fullPath)))
     throw new Error(

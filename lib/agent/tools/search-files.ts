@@ -4,7 +4,7 @@ import { basename } from 'node:path'
 import { z } from 'zod'
 import type { Tool, ToolContext } from '../types.ts'
 import { globToRegExp } from '../search/gitignore.ts'
-import { guardRead, readGuard, displayPath, resolvePath } from './allowed-paths.ts'
+import { guardRead, hiddenGuard, displayPath, resolvePath } from './allowed-paths.ts'
 import { countAll, filterFor, LARGE_BYTES } from '../search/candidates.ts'
 import { type Pattern, readPattern } from '../search/pattern.ts'
 import { openThreads } from '../search/threads.ts'
@@ -50,7 +50,7 @@ export const searchFiles: Tool<typeof input> = {
     const until = performance.now() + MAX_MS
     const listing: Listing = info.isFile()
       ? { ...NOTHING_LEFT_OUT, files: [{ fullPath: root, relative: basename(root) }] }
-      : await listFiles({ root, denied: readGuard(ctx), signal: ctx.signal, until })
+      : await listFiles({ root, denied: hiddenGuard(ctx, root), signal: ctx.signal, until })
     const search = { ctx, given, root, listing, isFile: info.isFile(), until }
     const result = given.target === 'files' ? await byName(search) : await byContent(search)
     return { content: JSON.stringify(result) }

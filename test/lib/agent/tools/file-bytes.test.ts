@@ -122,9 +122,9 @@ const same = (found: Buffer, wanted: Buffer, name: string): void => {
 // ── Ways to edit ────────────────────────────────────────────────────────────────────────────────────────────────────
 
 /** Where an agent is not given the text, what a person would paste. */
-const textOf = (): string => {
+const textOf = async (): Promise<string> => {
   try {
-    return readForAgent(bench.ctx, 'f', null, null)
+    return await readForAgent(bench.ctx, 'f', null, null)
   } catch {
     return readTextFile(place()).text
   }
@@ -154,7 +154,7 @@ const WAYS: Record<string, Way> = {
       patch: `*** Begin Patch\n*** Update File: f\n@@\n-MARK here\n${fresh.map(line => `+${line}`).join('\n')}\n*** End Patch`,
     }),
   async 'fs/write_text_file'(fresh) {
-    await writeForAgent(bench.ctx, 'f', swap(textOf(), fresh))
+    await writeForAgent(bench.ctx, 'f', swap(await textOf(), fresh))
   },
   'POST /api/file/save': async fresh => {
     if (bytesOf().length > 200_000)
@@ -167,7 +167,7 @@ const WAYS: Record<string, Way> = {
     return saveText(area(), 'f', swap(content, fresh), version)
   },
   'write_file of plain lines': async fresh => {
-    const text = textOf()
+    const text = await textOf()
     return bench.json('write_file', {
       path: 'f',
       content: splitLines(swap(text, fresh))

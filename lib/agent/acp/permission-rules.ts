@@ -1,0 +1,63 @@
+/** Permission rules for the requests of an external agent: what a call reaches, and approvals that a rule requires. */
+import { realPath } from '../../store/path-within.ts'
+import { asObject } from '../../base/json.ts'
+import { reasonFor, ruleApproval } from '../permissions/check-call.ts'
+import { denial } from '../permissions/denied-path.ts'
+import type { Access, RuledCall, Verdict } from '../permissions/types.ts'
+import type { ShellContext } from '../shell/types.ts'
+import type { ToolContext } from '../types.ts'
+import { type Call, commandOf, describe, firstText, pathsOf } from './tool-calls.ts'
+
+const WRITES: ReadonlySet<string> = new Set(['edit', 'delete', 'move'])
+
+/** The call as rules see it, under the name of our corresponding tool. */
+export const ruledCall = (call: Call, shell: ShellContext): RuledCall => {
+  const workspace = shell.workspace ?? shell.cwd
+  const command = commandOf(call)
+  const raw = asObject(call.rawInput)
+  const url = call.kind === 'fetch' ? firstText(raw.url, raw.uri) : ''
+  const kind = WRITES.has(call.kind) ? 'write' : 'read'
+  const reach = call.kind === 'edit' || call.kind === 'read' ? 'file' : 'tree'
+  const accesses: Access[] = [
+    ...(command === '' ? [] : [{ kind: 'command' as const, command, shell }]),
+    ...pathsOf(call, workspace).map(
+      path => ({ kind, path: realPath(path), named: path, reach }) as const,
+    ),
+    ...(url === ''
+      ? []
+      : [{ kind: 'host' as const, host: URL.canParse(url) ? new URL(url).hostname : null }]),
+  ]
+  return { tool: describe(call, workspace).name, accesses }
+}
+
+/** Asks where a rule requires it before the agent's own file request is served. Throws a sentence when that is refused. */
+export const checkFileRequest = async (
+  ctx: ToolContext,
+  tool: 'read_file' | 'write_file',
+  fullPath: string,
+): Promise<void> => {
+  const { rules } = ctx
+  const kind = tool === 'read_file' ? 'read' : 'write'
+  const verdict = rules?.decide({ tool, accesses: [{ kind, path: fullPath, reach: 'file' }] })
+  if (!rules || !verdict) return
+  if (verdict.list === 'deny') throw new Error(denial(verdict, rules))
+  const choice = await ctx.approve({
+    command: `${kind} ${fullPath}`,
+    cwd: ctx.workspace,
+    ...ruleApproval(verdict, []),
+  })
+  if (choice === 'deny') throw new Error(`The user denied access to ${fullPath}.`)
+}
+
+/** What a verdict adds to an approval that is asked for anyway. */
+export const addToApproval = (
+  verdict: Verdict | null,
+  labels: readonly string[],
+  description: string,
+) =>
+  verdict === null
+    ? { patternKeys: [...labels], description }
+    : {
+        ...ruleApproval(verdict, labels),
+        description: `${reasonFor(verdict)} ${description}`,
+      }

@@ -1,0 +1,109 @@
+/** Applies permission rules to one tool call: refuses it, asks first, or answers the approvals it asks for. */
+import { assessCommand, assessScript } from '../command-risk.ts'
+import { describeLabels } from '../shell/labels.ts'
+import type { ApprovalRequest } from '../tool-services.ts'
+import type { Tool, ToolContext } from '../types.ts'
+import { callAccesses } from './call-access.ts'
+import { denial } from './denied-path.ts'
+import type { RuledCall, Rules, Verdict } from './types.ts'
+
+export const ruleKey = (rule: string): string => `rule: ${rule}`
+
+/** For the approval card. */
+export const reasonFor = ({ rule, isUnsure }: Verdict): string =>
+  isUnsure
+    ? `Asked because the rule “${rule}” may apply: what this reaches can’t be known before it runs.`
+    : `Asked because of the rule “${rule}”.`
+
+/** What an approval that a rule requires has in common, whatever is asked. */
+export const ruleApproval = (verdict: Verdict, labels: readonly string[]) => ({
+  patternKeys: [ruleKey(verdict.rule), ...labels],
+  description: [reasonFor(verdict), describeLabels([...labels])]
+    .filter(sentence => sentence !== '')
+    .join(' '),
+  rule: verdict.rule,
+  choices: ['once', 'deny'] as const,
+})
+
+export type CheckedCall = {
+  /** Why it is denied; null when no rule denies it. */
+  denied: string | null
+  /** Asks first where a rule requires that. False: the user said no. */
+  askFirst: () => Promise<boolean>
+  /** `approve` of the call: what `allow` covers, and what was just approved, is not asked about. */
+  approve: ToolContext['approve']
+}
+
+const MAX_SHOWN_CHARS = 4_000
+
+type Shown = Pick<ApprovalRequest, 'command' | 'cwd'> & {
+  labels: string[]
+  /** The tool itself asks about or refuses it, whatever a rule says. */
+  isLeftToTool: boolean
+}
+
+/** What the card shows, with the labels that the tool would ask about. */
+const shownCall = (tool: Tool, input: unknown, call: RuledCall, ctx: ToolContext): Shown => {
+  const [first] = call.accesses
+  if (tool.name !== 'execute_code' && first?.kind === 'command') {
+    const { command, shell } = first
+    const { blocked, labels, isControl } = assessCommand(command, shell)
+    return {
+      command,
+      cwd: shell.cwd,
+      labels,
+      isLeftToTool: blocked !== undefined || isControl === true,
+    }
+  }
+  const cwd = ctx.workspace
+  if (tool.name === 'execute_code') {
+    const { code } = input as { code: string }
+    const { blocked, labels, isControl } = assessScript(code, { home: ctx.env.HOME ?? '', cwd })
+    return { command: code, cwd, labels, isLeftToTool: blocked !== undefined || isControl === true }
+  }
+  const paths = call.accesses.flatMap(access =>
+    'path' in access && access.path ? [access.path] : [],
+  )
+  const what = paths.length > 0 ? [...new Set(paths)].join(' ') : JSON.stringify(input)
+  const command = `${tool.name} ${what}`.slice(0, MAX_SHOWN_CHARS)
+  return { command, cwd, labels: [], isLeftToTool: false }
+}
+
+/** An MCP server may ask for other things during a call; a rule about its tools covers only the call itself. */
+const isAboutCall = ({ server }: Tool, { patternKeys }: ApprovalRequest): boolean =>
+  server === undefined || patternKeys.every(key => key.startsWith('mcp: '))
+
+/** `input`: as validated by the tool. Throws when a path in it is invalid. */
+export const checkCall = (
+  rules: Rules | undefined,
+  tool: Tool,
+  input: unknown,
+  ctx: ToolContext,
+): CheckedCall => {
+  if (!rules) return { denied: null, askFirst: async () => true, approve: ctx.approve }
+  const call: RuledCall = {
+    tool: tool.name,
+    ...(tool.server !== undefined && { server: tool.server }),
+    accesses: callAccesses(tool.name, input, ctx),
+  }
+  const verdict = rules.decide(call)
+  let approved: string | null = null
+  return {
+    denied: verdict?.list === 'deny' ? denial(verdict, rules) : null,
+    async askFirst() {
+      if (verdict === null) return true
+      const { command, cwd, labels, isLeftToTool } = shownCall(tool, input, call, ctx)
+      if (isLeftToTool) return true
+      const choice = await ctx.approve({ command, cwd, ...ruleApproval(verdict, labels) })
+      if (choice !== 'deny') approved = command
+      return choice !== 'deny'
+    },
+    approve: async ask => {
+      const isSame = call.accesses.some(({ kind }) => kind === 'command')
+        ? approved?.trim() === ask.command.trim()
+        : approved !== null
+      const isAnswered = isAboutCall(tool, ask) && (isSame || rules.covers(call, ask) !== null)
+      return isAnswered && !ask.isControl ? 'once' : ctx.approve(ask)
+    },
+  }
+}

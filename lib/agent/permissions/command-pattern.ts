@@ -1,0 +1,96 @@
+/** Command patterns of permission rules: `*` stands for any text, and ` *` at the end for any arguments or none. */
+import { MAX_COMMAND_CHARS, normalizeCommand, UNKNOWN, DATA, hasUnknown } from '../shell/syntax.ts'
+import { assessCommand } from '../command-risk.ts'
+import { matchesGlob } from '../deny-rules.ts'
+import { isLoadedSetting } from '../shell/environment.ts'
+import type { ShellContext, SimpleCommand } from '../shell/types.ts'
+import { innerCommands } from '../shell/wrappers.ts'
+import { linesOf, type ReadCommand } from './command-access.ts'
+
+const oneLine = (text: string): string => text.trim().replace(/\s+/g, ' ')
+
+/** As globs. `npm run:*` is another spelling of `npm run *`. */
+const globsOf = (pattern: string): string[] => {
+  const text = oneLine(pattern.replace(/:\*$/, ' *')).replace(/[?[]/g, '[$&]')
+  return text.endsWith(' *') && text !== ' *' ? [text, text.slice(0, -2)] : [text]
+}
+
+/** Whether a value that is unknown before run time could make the line match. */
+const couldMatch = (glob: string, line: string): boolean => {
+  const known = line.slice(0, line.search(new RegExp(`[${UNKNOWN}${DATA}]`))).toLowerCase()
+  const fixed = (glob.split('*')[0] ?? '').replace(/\[([?[])\]/g, '$1').toLowerCase()
+  return known.startsWith(fixed) || fixed.startsWith(known)
+}
+
+/**
+ * Whether a command, or anything it starts, matches: for `deny` and `ask`. Null when that cannot be known before it runs.
+ */
+export const startsMatch = (
+  pattern: string,
+  command: string,
+  read: ReadCommand,
+): boolean | null => {
+  const globs = globsOf(pattern)
+  const text = normalizeCommand(command)
+  const raw = [command, text, ...text.replace(/\\\r?\n/g, '').split('\n')].map(oneLine)
+  const lines = read.started
+    .flatMap(simple => linesOf(simple, read.unrecognized.has(simple.name)))
+    .map(oneLine)
+  const isMatch = (line: string) => globs.some(glob => matchesGlob(glob, line))
+  if (raw.some(isMatch) || lines.some(isMatch)) return true
+  const isUnsure =
+    !read.isFollowed ||
+    lines.some(line => hasUnknown(line) && globs.some(glob => couldMatch(glob, line)))
+  return isUnsure ? null : false
+}
+
+const quoted = (word: string): string => `'${word.replaceAll("'", `'\\''`)}'`
+
+/** Its redirections read and write only where nothing needs an approval. */
+const isRedirectionHarmless = ({ redirects, cwd }: SimpleCommand, shell: ShellContext): boolean =>
+  redirects
+    .filter(({ op, target }) => (op.includes('>') || op === '<') && !/^&?\d+-?$/.test(target))
+    .every(({ op, target }) => {
+      if (hasUnknown(target)) return false
+      const text = op.includes('>') ? `echo x ${op} ${quoted(target)}` : `cat ${quoted(target)}`
+      return assessCommand(text, { ...shell, cwd: cwd ?? shell.cwd }).labels.length === 0
+    })
+
+/** Certainly changes nothing, so it needs no rule. */
+const isHarmless = (part: SimpleCommand, shell: ShellContext): boolean => {
+  const { path, args, cwd } = part
+  if (path === '' && args.length === 0) return true
+  if ([path, ...args].some(hasUnknown)) return false
+  const text = [path, ...args].map(quoted).join(' ')
+  return assessCommand(text, { ...shell, cwd: cwd ?? shell.cwd }).isReadOnly
+}
+
+/** Run another program without changing what it does. */
+const TRANSPARENT = /^(?:timeout|time|nice|nohup|stdbuf)$/
+
+const isCovered = (part: SimpleCommand, globs: readonly string[], shell: ShellContext): boolean => {
+  if (part.assigns.some(([name, value]) => isLoadedSetting(name, value))) return false
+  if (!isRedirectionHarmless(part, shell)) return false
+  const [inner] = TRANSPARENT.test(part.path) ? innerCommands(part) : []
+  const words = inner && 'words' in inner ? inner.words : [part.path, ...part.args]
+  const isKnown = !words.some(word => word.includes(UNKNOWN)) && !/\s/.test(words[0] ?? '')
+  const line = words.join(' ')
+  return (
+    (isKnown && globs.some(glob => matchesGlob(glob, line, { isExact: true }))) ||
+    isHarmless(part, shell)
+  )
+}
+
+/** Whether `allow` patterns cover every part of a command that they may cover at all. */
+export const isCommandCovered = (
+  patterns: readonly string[],
+  command: string,
+  read: ReadCommand,
+  shell: ShellContext,
+): boolean => {
+  if (patterns.length === 0 || command.length > MAX_COMMAND_CHARS) return false
+  if (!read.isFollowed || read.parts.length === 0 || command !== normalizeCommand(command))
+    return false
+  const globs = patterns.flatMap(globsOf)
+  return read.parts.every(part => isCovered(part, globs, shell))
+}

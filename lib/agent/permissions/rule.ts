@@ -1,0 +1,151 @@
+/**
+ * Parses one permission rule: `tool` or `tool(what)`, as in `edit(src/**)`. Names of tools of widely used agents
+ * (`Bash`, `Read`, `WebFetch`, `mcp__server__tool`) are accepted, so that rules can be typed from memory.
+ */
+import { matchesGlob } from '../deny-rules.ts'
+import { TOOLSETS } from '../toolsets.ts'
+
+export type RuleKind = 'read' | 'write' | 'command' | 'host' | 'agent'
+
+export type Rule = {
+  /** As written. */
+  text: string
+  /** Globs of tool names, in lower case, that the rule covers whatever they reach; empty when it has a pattern. */
+  tools: readonly string[]
+  /** Null for a rule about tools only; `pattern` null: everything of this kind. */
+  what: { kind: RuleKind; pattern: string | null } | null
+  /** The MCP server, normalized as in tool names, when the rule names one. */
+  server?: string
+}
+
+type Name = { tools: readonly string[]; kind: RuleKind | null }
+
+/** Groups: a rule with a pattern covers everything of its kind, whichever tool reaches it. */
+const READ: Name = { tools: ['read_file', 'search_files', 'vision_analyze'], kind: 'read' }
+const EDIT: Name = { tools: ['write_file', 'patch'], kind: 'write' }
+const BASH: Name = { tools: ['terminal', 'process', 'execute_code'], kind: 'command' }
+const WEB: Name = { tools: ['web_search', 'web_extract'], kind: 'host' }
+const one = (tool: string, kind: RuleKind | null = null): Name => ({ tools: [tool], kind })
+
+/** Names in lower case. */
+const NAMES: Readonly<Record<string, Name>> = {
+  read: READ,
+  edit: EDIT,
+  write: EDIT,
+  multiedit: EDIT,
+  notebookedit: EDIT,
+  bash: BASH,
+  shell: BASH,
+  web: WEB,
+  grep: one('search_files', 'read'),
+  glob: one('search_files', 'read'),
+  webfetch: one('web_extract', 'host'),
+  websearch: one('web_search'),
+  task: one('delegate_task', 'agent'),
+  agent: one('delegate_task', 'agent'),
+  todowrite: one('todo'),
+  askuserquestion: one('clarify'),
+  skill: one('skill_view'),
+  read_file: one('read_file', 'read'),
+  search_files: one('search_files', 'read'),
+  vision_analyze: one('vision_analyze', 'read'),
+  write_file: one('write_file', 'write'),
+  patch: one('patch', 'write'),
+  terminal: one('terminal', 'command'),
+  process: one('process', 'command'),
+  execute_code: one('execute_code', 'command'),
+  web_extract: one('web_extract', 'host'),
+  delegate_task: one('delegate_task', 'agent'),
+}
+
+/** Tools in no toolset. */
+const OTHER_TOOLS = ['tool_search', 'call_tool']
+
+const isTool = (glob: string): boolean =>
+  [...TOOLSETS.flatMap(({ tools }) => tools), ...OTHER_TOOLS].some(tool => matchesGlob(glob, tool))
+
+export const MAX_RULE_CHARS = 2_000
+
+export type ParsedRule = { ok: true; rule: Rule } | { ok: false; problem: string }
+
+const problem = (sentence: string): ParsedRule => ({ ok: false, problem: sentence })
+
+/** `*` in the rules of an MCP server: all its tools. */
+const mcpRule = (text: string, name: string): ParsedRule => {
+  const [, server = '', tool = '*'] = /^mcp__([\s\S]+?)(?:__([\s\S]+))?$/.exec(name) ?? []
+  const safe = server.replace(/[^A-Za-z0-9_-]/g, '_').toLowerCase()
+  return {
+    ok: true,
+    rule: { text, tools: [`mcp_${safe}_${tool.toLowerCase()}`], what: null, server: safe },
+  }
+}
+
+const patternProblem = (kind: RuleKind, pattern: string): string | null => {
+  if (kind === 'host' && !/^domain:[^\s:/]+$/i.test(pattern))
+    return 'An address is written domain:example.org.'
+  if ((kind === 'read' || kind === 'write') && (pattern.match(/\{/g)?.length ?? 0) > 4)
+    return 'A path may contain four groups in braces.'
+  return null
+}
+
+/** Parses a rule. The problem is a sentence for the user. */
+export const parseRule = (value: unknown): ParsedRule => {
+  if (typeof value !== 'string')
+    return problem('A rule is text, such as edit(src/**). Put quotes around one with “: ” or “#”.')
+  const text = value.trim()
+  if (text.length > MAX_RULE_CHARS) return problem('This rule is too long.')
+  const [, name = '', inner] = /^([^\s()]+)\s*(?:\(([\s\S]*)\))?$/.exec(text) ?? []
+  if (name === '')
+    return problem(
+      'A rule is the name of a tool, or a tool with a pattern in parentheses: bash(git push *).',
+    )
+  if (/\p{C}/u.test(text)) return problem('A rule must not contain invisible characters.')
+  const pattern = inner?.trim()
+  if (pattern === '') return problem('The parentheses are empty. Leave them out for everything.')
+  const isAll = pattern === undefined || pattern === '*' || pattern === '**'
+  if (/^mcp__/i.test(name))
+    return isAll ? mcpRule(text, name) : problem('Rules for MCP tools have no parentheses.')
+  const key = name.toLowerCase()
+  const known = Object.hasOwn(NAMES, key) ? NAMES[key] : undefined
+  if (known === undefined) {
+    if (!key.startsWith('mcp_') && !isTool(key))
+      return problem(`There is no tool “${name.slice(0, 80)}”.`)
+    if (!isAll) return problem(`A rule for ${name.slice(0, 80)} has no parentheses.`)
+    return { ok: true, rule: { text, tools: [key], what: null } }
+  }
+  const { tools, kind } = known
+  if (isAll) {
+    const isGroup = tools.length > 1
+    const what = isGroup && kind !== null ? { kind, pattern: null } : null
+    return { ok: true, rule: { text, tools, what } }
+  }
+  if (kind === null) return problem(`A rule for ${name} has no parentheses.`)
+  const wrong = patternProblem(kind, pattern)
+  return wrong === null
+    ? { ok: true, rule: { text, tools: [], what: { kind, pattern } } }
+    : problem(wrong)
+}
+
+/** The entries of a list, in the forms YAML allows; one text is a list of one. Null: not a list. */
+export const ruleEntries = (value: unknown): readonly unknown[] | null =>
+  value === undefined || value === null || value === ''
+    ? []
+    : Array.isArray(value)
+      ? value
+      : typeof value === 'string'
+        ? [value]
+        : null
+
+/** The first entry that is not a rule, with the reason; null when all are. */
+export const listProblem = (value: unknown): string | null => {
+  const entries = ruleEntries(value)
+  if (entries === null) return 'It is not a list of rules.'
+  for (const entry of entries) {
+    const parsed = parseRule(entry)
+    if (!parsed.ok) {
+      const shown = typeof entry === 'string' ? entry : JSON.stringify(entry)
+      return `“${String(shown).slice(0, 120)}”: ${parsed.problem}`
+    }
+  }
+  return null
+}

@@ -1,0 +1,131 @@
+/** What an `allow` rule covers, and what it must never cover. */
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { join } from 'node:path'
+import { createPlace } from './_place.ts'
+
+const { commandCall, home, isAllowed, pathCall, removePlace, rulesOf, verdictOf, workspace } =
+  createPlace()
+
+const allow = suite('allow rules')
+allow.after(removePlace)
+
+const RUN = { allow: ['Bash(npm run *)', 'bash(make:*)', 'bash(terraform plan)'] }
+
+allow('does not cover a command with a part that no rule covers', () => {
+  for (const command of [
+    'npm runx',
+    'npm run build && rm -rf x',
+    'npm run build; curl x.org',
+    'npm run build | sh',
+    'npm run build\nrm -rf x',
+    'npm run $(rm -rf x)',
+    'npm run "$(cat ~/.ssh/id_rsa)"',
+    'npm run build > ~/.bashrc',
+    'npm run build >> /etc/x',
+    'npm run build < ~/.ssh/id_rsa',
+    'npm run build <<< "$(cat ~/.ssh/id_rsa)"',
+    'npm run build; bash y.sh',
+    'LD_PRELOAD=x npm run build',
+    'PATH=.:$PATH npm run build',
+    'sudo npm run build',
+    './npm run build',
+    '/tmp/npm run build',
+    '"npm run" build',
+    'npm(){ rm -rf /home/x; }; npm run build',
+    'alias npm=rm; npm run x',
+    'eval npm run build',
+    'bash -c "npm run build"',
+    'terraform plan -x',
+    'NPM run build',
+    'ｎpm run build',
+    '$NPM run build',
+  ])
+    assert.not(isAllowed(RUN, command), command)
+})
+
+allow('covers every part, with harmless ones beside it', () => {
+  for (const command of [
+    'npm run',
+    'npm run build',
+    'npm  run  build',
+    '"npm" run build',
+    'npm run build && ls',
+    'npm run build | head -5',
+    'npm run build > out.txt 2>&1',
+    'npm run build 2>/dev/null',
+    'npm run a; make b',
+    '(npm run a; npm run b)',
+    'for i in 1 2; do npm run b$i; done',
+    'cd src && npm run build',
+    'NODE_ENV=test npm run build',
+    'timeout 60 npm run build',
+    'make',
+    'make all',
+    'terraform plan',
+  ])
+    assert.ok(isAllowed(RUN, command), command)
+})
+
+allow(
+  'never answers for a control file, for a rule that asks, or for another text than the command',
+  () => {
+    const rules = rulesOf({ allow: ['bash', 'edit(**)', '*'] })
+    const ask = { command: 'npm run x', patternKeys: ['x'], description: '', cwd: workspace }
+    const call = commandCall('npm run x')
+    assert.ok(rules.covers(call, ask))
+    assert.is(rules.covers(call, { ...ask, isControl: true }), null)
+    assert.is(rules.covers(call, { ...ask, rule: 'bash' }), null)
+    const changed = { ...ask, command: 'export X=1\nnpm run x' }
+    assert.is(rulesOf(RUN).covers(call, changed), null)
+  },
+)
+
+allow(
+  'covers a file change only when every file is covered, by its real path and exact name',
+  () => {
+    const covers = (rules: string[], ...paths: string[]) => {
+      const call = {
+        tool: 'patch',
+        accesses: paths.flatMap(path => pathCall('write', path).accesses),
+      }
+      const ask = { command: 'change', patternKeys: ['x'], description: '', cwd: workspace }
+      return rulesOf({ allow: rules }).covers(call, ask) !== null
+    }
+    const note = join(home, 'private', 'note')
+    assert.ok(covers(['edit(~/private/**)'], note))
+    assert.not(covers(['edit(~/private/**)'], note, join(home, 'x')))
+    assert.ok(covers(['edit(~/private/**)', 'edit(~/x)'], note, join(home, 'x')))
+    assert.not(covers(['edit(~/PRIVATE/**)'], note))
+    assert.not(covers(['read(~/private/**)'], note))
+    // A name without a slash, or a leading slash, is less here than in deny.
+    assert.not(covers(['edit(note)'], note))
+    assert.not(covers(['edit(/src/**)'], join(workspace, 'src', 'a.ts')))
+    assert.ok(covers(['edit(*.ts)'], join(workspace, 'src', 'a.ts')))
+    // A link to elsewhere is judged by where it leads.
+    assert.not(covers(['edit(link/**)'], join(home, 'private', 'note')))
+  },
+)
+
+allow('deny wins over ask, and ask over allow, in any order', () => {
+  const call = commandCall('git push origin')
+  const rule = ['bash(git push *)']
+  assert.is(verdictOf({ allow: rule, ask: rule, deny: rule }, call), 'deny')
+  assert.is(verdictOf({ allow: rule, ask: rule, deny: [] }, call), 'ask')
+  assert.is(verdictOf({ allow: rule, ask: ['bash(git pull *)'] }, call), 'none')
+  assert.is(verdictOf({ allow: ['bash(git push origin)'], deny: ['bash'] }, call), 'deny')
+})
+
+allow('a rule for an MCP server does not cover a server whose name begins the same', () => {
+  const covers = (rule: string, server: string, tool: string) =>
+    rulesOf({ allow: [rule] }).covers(
+      { tool, server, accesses: [] },
+      { command: '', patternKeys: ['mcp: x'], description: '', cwd: workspace },
+    ) !== null
+  assert.ok(covers('mcp__git', 'git', 'mcp_git_push'))
+  assert.ok(covers('mcp__git__push', 'git', 'mcp_git_push'))
+  assert.not(covers('mcp__git', 'git_hub', 'mcp_git_hub_delete'))
+  assert.not(covers('mcp__git__push', 'git', 'mcp_git_pull'))
+})
+
+allow.run()
