@@ -125,7 +125,7 @@ evasion('a denied file is denied to commands under every name', () => {
     'for f in secret/*; do cat $f; done',
     'cat $(echo secret)/key',
     'cat "$(pwd)/secret/key"',
-    'cat ${PWD}/secret/key',
+    `cat \${PWD}/secret/key`,
     'cat ~+/secret/key',
     'cat /proc/self/cwd/secret/key',
     'cd secret && cat key',
