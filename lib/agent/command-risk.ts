@@ -25,12 +25,15 @@ export type Assessment = {
   isControl?: true
   /** True when it certainly changes nothing. */
   isReadOnly: boolean
+  /** Whether everything in it was understood. */
+  isClear: boolean
 }
 
 const TOO_LONG: Assessment = {
   blocked: 'a command of this length',
   labels: [],
   isReadOnly: false,
+  isClear: false,
 }
 
 /** Severity order of labels; unknown labels come last. */
@@ -70,6 +73,7 @@ export const assessCommand = (command: string, shell: Partial<ShellContext> = {}
     labels,
     ...(findings.some(({ isControl }) => isControl) && { isControl: true as const }),
     isReadOnly: labels.length === 0 && all.every(each => each.isReadOnly),
+    isClear: all.every(each => each.isClear),
   }
 }
 

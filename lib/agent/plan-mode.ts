@@ -21,11 +21,11 @@ const refusal = (ctx: Pick<ToolContext, 'toolNames'>, what: string): string =>
 
 /** Whether plan mode allows a command: it certainly only reads. */
 export const isReadingCommand = (command: string, shell: ShellContext): boolean => {
-  const { blocked, labels, commands } = assessCommand(command, shell)
+  const { blocked, labels, isClear } = assessCommand(command, shell)
   return (
     blocked === undefined &&
     labels.length === 0 &&
-    commands !== null &&
+    isClear &&
     areAllPlainReaders(command, startedPrograms(command, shell), shell)
   )
 }

@@ -9,9 +9,10 @@ import type { Usage } from '../schema/usage.ts'
 import type { Compression } from './compress.ts'
 import type { ExternalAgentSettings, ExternalAgentContext } from './external-agent.ts'
 import type { ProviderFailure } from './failure.ts'
-import type { ImageSource, ImageStore } from './images.ts'
+import type { ImageStore } from './images.ts'
 import type { NestedInstructions } from './nested-instructions.ts'
 import type { Rules } from './permissions/types.ts'
+import type { Providers } from './provider-types.ts'
 import type {
   ApprovalRequest,
   ChangeScope,
@@ -102,52 +103,7 @@ export type LoopMessage = WireMessage & {
   summary?: { from: string; to: string; text: string }
 }
 
-/** What a provider yields. `usage` and `finish` come at most once, at the end. */
-export type ProviderDelta =
-  | { type: 'text'; text: string }
-  | { type: 'reasoning'; text: string }
-  /** A fragment of a tool call; `index` tells parallel calls apart. */
-  | { type: 'tool_call'; index: number; id?: string; name?: string; arguments?: string }
-  | { type: 'refusal'; text: string }
-  /** `inputTokens` is the whole prompt, cached tokens included. */
-  | {
-      type: 'usage'
-      inputTokens: number
-      outputTokens: number
-      cacheReadTokens?: number
-      cacheWriteTokens?: number
-      cost?: number
-    }
-  /** A limitation of the endpoint for the user to know; shown once per run. */
-  | { type: 'notice'; text: string }
-  /** See `ProviderState`. */
-  | { type: 'provider_state'; item: unknown }
-  | { type: 'finish'; reason: 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'other' }
-
-export type ProviderRequest = {
-  endpoint: ModelEndpoint
-  /** `providerState` is present only where this endpoint produced it. */
-  messages: (WireMessage & Pick<LoopMessage, 'providerState' | 'images'>)[]
-  /** How to send the images of messages; absent: without them. */
-  images?: ImageSource
-  /** JSON schemas of the tools on offer; empty when none. */
-  tools: { name: string; description: string; parameters: unknown }[]
-  signal: AbortSignal
-  /** Used by `demo` only. */
-  workspace: string
-  /** Constant per session: providers route calls to the same prompt cache by it. */
-  sessionKey?: string
-}
-
-/**
- * A provider implements one wire format as an async generator of deltas. It throws only `ProviderFailure`
- * (or the signal's reason when aborted), honors `signal` within a second, and never retries.
- */
-export type Provider = (request: ProviderRequest) => AsyncGenerator<ProviderDelta>
-
-/** Providers by wire format. `providerFor` throws for a missing one. */
-export type Providers = Readonly<Partial<Record<ApiMode, Provider>>>
-
+export type { Provider, ProviderDelta, ProviderRequest, Providers } from './provider-types.ts'
 export type { ApprovalRequest, Guards }
 export type { AgentEvent, Emit }
 
