@@ -68,7 +68,7 @@ export const readGuard = (
 }
 
 /**
- * Files that nobody asked for by name must not show: forbidden ones, and those that rules deny or ask about. `root`: the
+ * Files that must not show unless they are asked for by name: forbidden ones, and those that rules deny or ask about. `root`: the
  * directory that was asked for and approved.
  */
 export const hiddenGuard = (
