@@ -191,6 +191,7 @@ const invokeTool = async (entry: Prepared, run: ToolRun): Promise<ToolResult> =>
       return raceAbort(request.clarify(question, choices, call.id), signal)
     },
     secrets: request.secrets,
+    editor: request.editor,
     readDocument: request.readDocument,
     readable: request.readable,
     maxResultChars: resultLimits(run.contextWindow?.tokens() ?? 0).one,

@@ -57,6 +57,14 @@ export type Secrets = {
   commandError: (command: string) => string | null
 }
 
+/** Text files as they are in the person's editor, by real path. Never rejects. */
+export type EditorFiles = {
+  /** The text with unsaved changes; null where the editor does not have the file. */
+  read: (fullPath: string) => Promise<string | null>
+  /** Shows a new text in the editor. The file on the disk has it already. */
+  write: (fullPath: string, text: string) => Promise<void>
+}
+
 export type DocumentKind = 'pdf' | 'docx' | 'xlsx' | 'pptx' | 'odt' | 'ods' | 'odp' | 'epub'
 
 /** One page, sheet, slide, or chapter; a text document is one part without a title. */

@@ -17,6 +17,7 @@ import type {
   ApprovalRequest,
   ChangeScope,
   CommandRunner,
+  EditorFiles,
   Guards,
   PlanMode,
   Processes,
@@ -146,6 +147,8 @@ export type ToolContext = {
   /** Where commands run; absent: directly on this computer. */
   runner?: CommandRunner
   secrets?: Secrets
+  /** Absent: files are those on the disk. */
+  editor?: EditorFiles
   /** Absent: documents such as PDF files cannot be read. */
   readDocument?: ReadDocument
   /** Calls another available tool as the model would: validated, approved, recorded. Never rejects. */
@@ -232,6 +235,7 @@ export type AgentRequest = WindowServices & {
   readable?: readonly string[]
   offload?: (callId: string, text: string) => string | null
   secrets?: Secrets
+  editor?: EditorFiles
   readDocument?: ReadDocument
   /** Saves an image of an external agent with the session and returns its path; null when that failed. */
   saveImage?: (callId: string, bytes: Buffer, ending: string) => string | null

@@ -1,11 +1,12 @@
 /** The command-line arguments of every command except starting the server. */
 
-export const COMMANDS = ['chat', 'doctor', 'export', 'password', 'help', 'version'] as const
+export const COMMANDS = ['chat', 'acp', 'doctor', 'export', 'password', 'help', 'version'] as const
 export type CliCommand = (typeof COMMANDS)[number]
 
 export const HELP = `Usage:
   agent-webui [port] [--host address] [--no-browser]   start the server
   agent-webui chat [message] [options]                 chat with the agent in this directory
+  agent-webui acp [-p profile] [-m model]              serve an editor over the Agent Client Protocol
   agent-webui doctor [--json] [-p profile]             check the setup and suggest fixes
   agent-webui doctor --wait [seconds]                  wait until the server responds (default 30 s); for health checks
   agent-webui export --as json directory [session …]   export sessions in the format of Hermes WebUI
@@ -32,6 +33,8 @@ export type ChatArguments = {
   newest: boolean
   quiet: boolean
 }
+/** Of the commands that serve a program on standard input and output. */
+export type ServeArguments = { profile: string | null; model: string | null }
 export type DoctorArguments = {
   json: boolean
   profile: string | null
@@ -95,6 +98,18 @@ export const parseChat = (argv: readonly string[]): ChatArguments => {
     throw new Error('Use either --continue or --resume, not both.')
   const message = words.join(' ').trim()
   return { ...parsed, message: message === '' || message === '-' ? null : message }
+}
+
+export const parseServe = (command: CliCommand, argv: readonly string[]): ServeArguments => {
+  const parsed: ServeArguments = { profile: null, model: null }
+  const given = splitEquals(argv)
+  for (let at = 0; at < given.length; at++) {
+    const word = given[at] as string
+    if (word === '-p' || word === '--profile') parsed.profile = valueAt(given, ++at, word)
+    else if (word === '-m' || word === '--model') parsed.model = valueAt(given, ++at, word)
+    else throw new Error(`"${word}" is not an option of ${command}. See agent-webui --help.`)
+  }
+  return parsed
 }
 
 export const parseDoctor = (argv: readonly string[]): DoctorArguments => {

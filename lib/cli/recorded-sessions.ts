@@ -11,6 +11,7 @@ import {
 } from '../host-db/session-recorder.ts'
 import { stateDbPath } from '../host-db/state-db.ts'
 import type { Home } from '../profiles/home.ts'
+import { redact } from '../redact/redact.ts'
 import type { Message, NewMessage } from '../schema/message.ts'
 import { provisionalTitle } from '../sessions/title.ts'
 import { makeDir } from '../store/make-dir.ts'
@@ -134,6 +135,9 @@ export const createRecordedSessions = (options: RecordedSessionsOptions) => {
         }),
       }
     },
+
+    /** The title of a session that begins with this message. */
+    titleOf: (text: string): string => redact(provisionalTitle(text)),
 
     /** For the engine's observer. */
     recordPrompt: recorder.prompt,

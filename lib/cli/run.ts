@@ -11,8 +11,10 @@ import {
   parseDoctor,
   parseExport,
   parsePassword,
+  parseServe,
   type CliCommand,
 } from './arguments.ts'
+import { acp } from './acp/acp.ts'
 import { chat } from './chat.ts'
 import { reportBadEnvironment, doctor } from './doctor.ts'
 import { exportSessions } from './export.ts'
@@ -94,6 +96,7 @@ export const runCommand = async (
       return 0
     }
     const asked = command === 'chat' ? parseChat(rest) : null
+    const served = command === 'acp' ? parseServe(command, rest) : null
     const exported = command === 'export' ? parseExport(rest) : null
     if (exported) return await exportSessions(exported, { config, terminal, cwd })
     const addon = given.unpackAddon?.({ ...config, stateDir: cacheOf(config) })
@@ -103,6 +106,14 @@ export const runCommand = async (
       return await chat(asked, {
         ...shared,
         cwd,
+        onInterrupt: given.onInterrupt ?? onSignals,
+      })
+    if (served)
+      return await acp(served, {
+        config,
+        version,
+        addon,
+        log: line => terminal.note(line),
         onInterrupt: given.onInterrupt ?? onSignals,
       })
     return 0

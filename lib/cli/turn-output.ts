@@ -39,7 +39,7 @@ const CAUSES: Readonly<Record<RetryReason, (provider: string) => string>> = {
 type RetryEvent = Extract<AgentEvent, { type: 'retry' }>
 
 /** `Rate limit at OpenAI: Slow down. Retrying in 12 s, attempt 2 of 6.` */
-const describeRetry = (event: RetryEvent): string => {
+export const describeRetry = (event: RetryEvent): string => {
   const { attempt, attempts, delayMs, reason = 'error', provider = 'The provider', owner } = event
   const subject = owner ? 'Subagent: ' : ''
   const words = event.message.trim().replace(/[.!…]+$/, '')

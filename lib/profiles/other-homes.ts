@@ -8,7 +8,6 @@ const BASE_PRIVATE = [
   '.env',
   'auth.json',
   'auth.lock',
-  'mcp-tokens',
   'config.yaml',
   'SOUL.md',
   'memories',

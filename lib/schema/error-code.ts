@@ -61,7 +61,6 @@ export const SPECIFIC_CODES = [
   'project_not_found',
   'mcp_server_not_found',
   'mcp_server_exists',
-  'sign_in_expired',
   'toolset_disabled',
   'guard_changed',
   'job_not_found',

@@ -41,7 +41,6 @@ export const controlFiles = ({
       'config.yaml',
       '.env',
       'auth.json',
-      'mcp-tokens',
       'cron/jobs.json',
       'scripts',
       'hooks',

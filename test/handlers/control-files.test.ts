@@ -22,7 +22,6 @@ type Call = { name: string; arguments: Record<string, unknown> }
 const FILES = [
   'config.yaml',
   'auth.json',
-  'mcp-tokens/agent-webui/p.json',
   'gateway.json',
   'cron/jobs.json',
   'scripts/nightly.sh',

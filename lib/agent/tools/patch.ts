@@ -14,6 +14,7 @@ import { openSource } from './patch-match.ts'
 import { planReplacement } from './patch-replace.ts'
 import { type Operation, parsePatch, planHunks } from './patch-text.ts'
 import { deniedResult, guardWrite, mayWrite, displayPath, resolvePath } from './allowed-paths.ts'
+import { showInEditor, withUnsaved } from './editor-text.ts'
 import { refuseDocument } from './read-document.ts'
 import { applyChanges, type FileChange } from './replace-file.ts'
 import { fileExists, noteSeen, readTextFile, staleWarning } from './text-file.ts'
@@ -40,7 +41,11 @@ const input = z.object({
 type Input = z.output<typeof input>
 
 /** One file before and after; null if it doesn't exist. */
-type Change = FileChange & { path: string }
+type Change = FileChange & {
+  path: string
+  /** With unsaved changes of the editor, which `before` does not have. */
+  edited?: Buffer
+}
 
 export const patch: Tool<typeof input> = {
   name: 'patch',
@@ -51,7 +56,7 @@ export const patch: Tool<typeof input> = {
   preview: given =>
     given.path ?? /^\*\*\* \w+ File: (.+)$/m.exec(given.patch ?? '')?.[1] ?? 'files',
   async run(ctx, given) {
-    const changes = given.mode === 'patch' ? planPatch(ctx, given) : planReplace(ctx, given)
+    const changes = await (given.mode === 'patch' ? planPatch(ctx, given) : planReplace(ctx, given))
     for (const { fullPath } of changes) guardWrite(ctx, fullPath)
     const fullPaths = changes.map(change => change.fullPath)
     if (!(await mayWrite(ctx, fullPaths, 'change'))) return deniedResult('changing these files')
@@ -62,6 +67,8 @@ export const patch: Tool<typeof input> = {
     const warnings = fullPaths.flatMap(fullPath => staleWarning(ctx, fullPath) ?? [])
     applyChanges(changes)
     for (const { fullPath } of changes) noteSeen(ctx, fullPath)
+    for (const { fullPath, after } of changes)
+      if (after !== null) await showInEditor(ctx, fullPath, after)
     const names = (of: (change: Change) => boolean) =>
       changes.filter(of).map(change => displayPath(ctx, change.fullPath))
     return {
@@ -78,32 +85,40 @@ export const patch: Tool<typeof input> = {
   },
 }
 
-type Open = { fullPath: string; file: TextBytes; reveal: (edited: string) => string }
+type Open = {
+  fullPath: string
+  file: TextBytes
+  /** Of the file before the edit. */
+  versions: Pick<Change, 'before' | 'edited'>
+  reveal: (edited: string) => string
+}
 
-const open = (ctx: ToolContext, path: string): Open => {
+const open = async (ctx: ToolContext, path: string): Promise<Open> => {
   const fullPath = resolvePath(ctx, path)
   guardWrite(ctx, fullPath)
   refuseDocument(fullPath, 'Change')
-  const { file, text } = readTextFile(fullPath)
-  return { fullPath, file, reveal: edited => ctx.secrets?.reveal(edited, text) ?? edited }
+  const stored = readTextFile(fullPath)
+  const { file, text } = await withUnsaved(ctx, fullPath, stored)
+  const versions = { before: stored.file.bytes, edited: file.bytes }
+  return { fullPath, file, versions, reveal: edited => ctx.secrets?.reveal(edited, text) ?? edited }
 }
 
-const planReplace = (ctx: ToolContext, given: Input): Change[] => {
+const planReplace = async (ctx: ToolContext, given: Input): Promise<Change[]> => {
   const { path, old_string: old, new_string: fresh, replace_all: all } = given
   if (!path || old === undefined || fresh === undefined)
     throw new Error('mode replace needs path, old_string and new_string.')
   if (old.trim() === '') throw new Error('old_string is blank. Use write_file to create a file.')
-  const { fullPath, file, reveal } = open(ctx, path)
+  const { fullPath, file, versions, reveal } = await open(ctx, path)
   const edits = planReplacement(file.text, {
     old: reveal(old),
     fresh: reveal(fresh),
     all,
     name: displayPath(ctx, fullPath),
   })
-  return [{ path, fullPath, before: file.bytes, after: splice(file, edits) }]
+  return [{ path, fullPath, ...versions, after: splice(file, edits) }]
 }
 
-const planPatch = (ctx: ToolContext, given: Input): Change[] => {
+const planPatch = async (ctx: ToolContext, given: Input): Promise<Change[]> => {
   if (!given.patch) throw new Error('mode patch needs patch.')
   const changes: Change[] = []
   for (const operation of parsePatch(given.patch)) {
@@ -111,14 +126,14 @@ const planPatch = (ctx: ToolContext, given: Input): Change[] => {
     const isNamed = (fullPath: string) => changes.some(change => change.fullPath === fullPath)
     const twice = new Error(`The patch names ${path} twice. Put its hunks together.`)
     if (isNamed(resolvePath(ctx, path))) throw twice
-    const fresh = planOperation(ctx, operation)
+    const fresh = await planOperation(ctx, operation)
     if (fresh.some(({ fullPath }) => isNamed(fullPath))) throw twice
     changes.push(...fresh)
   }
   return changes
 }
 
-const planOperation = (ctx: ToolContext, operation: Operation): Change[] => {
+const planOperation = async (ctx: ToolContext, operation: Operation): Promise<Change[]> => {
   const { kind, path } = operation
   if (kind === 'add') {
     const fullPath = resolvePath(ctx, path)
@@ -129,15 +144,15 @@ const planOperation = (ctx: ToolContext, operation: Operation): Change[] => {
     const text = ctx.secrets?.reveal(operation.text, '') ?? operation.text
     return [{ path, fullPath, before: null, after: encode(text, 'UTF-8') }]
   }
-  const { fullPath, file, reveal } = open(ctx, path)
-  if (kind === 'delete') return [{ path, fullPath, before: file.bytes, after: null }]
+  const { fullPath, file, versions, reveal } = await open(ctx, path)
+  if (kind === 'delete') return [{ path, fullPath, ...versions, after: null }]
   const hunks = operation.hunks.map(hunk => ({
     ...hunk,
     old: hunk.old.map(reveal),
     fresh: hunk.fresh.map(reveal),
   }))
   const edits = planHunks(openSource(file.text), hunks, path)
-  const change = { path, fullPath, before: file.bytes, after: splice(file, edits) }
+  const change = { path, fullPath, ...versions, after: splice(file, edits) }
   return operation.moveTo === null ? [change] : moved(change, operation.moveTo, ctx)
 }
 
@@ -159,12 +174,12 @@ const textOf = (bytes: Buffer | null): string => {
   return file ? displayText(file) : ''
 }
 
-const toDiff = (ctx: ToolContext, { fullPath, before, after }: Change): string => {
+const toDiff = (ctx: ToolContext, { fullPath, before, edited, after }: Change): string => {
   const name = displayPath(ctx, fullPath)
   const diff = createTwoFilesPatch(
     before === null ? '/dev/null' : `a/${name}`,
     after === null ? '/dev/null' : `b/${name}`,
-    textOf(before),
+    textOf(edited ?? before),
     textOf(after),
     undefined,
     undefined,

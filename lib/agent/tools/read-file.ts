@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import type { Tool, ToolContext } from '../types.ts'
 import { guardRead, displayPath, resolvePath } from './allowed-paths.ts'
+import { withUnsaved } from './editor-text.ts'
 import { type ExtractedText, readDocument } from './read-document.ts'
 import { readNotebook } from './read-notebook.ts'
 import { readImage } from './read-image.ts'
@@ -35,7 +36,7 @@ export const readFile: Tool<typeof input> = {
     guardRead(ctx, fullPath)
     if (hasImageName(fullPath)) return readImage(ctx, fullPath)
     const { lines, facts } =
-      (await readDocument(ctx, fullPath, given.pages)) ?? readText(ctx, fullPath)
+      (await readDocument(ctx, fullPath, given.pages)) ?? (await readText(ctx, fullPath))
     return {
       preview: displayPath(ctx, fullPath),
       content: JSON.stringify({ ...pageOf(ctx, lines, given), ...facts }),
@@ -43,13 +44,17 @@ export const readFile: Tool<typeof input> = {
   },
 }
 
-const readText = (ctx: ToolContext, fullPath: string): ExtractedText => {
-  const { text, file, sizeBytes } = readTextFile(fullPath)
+const readText = async (ctx: ToolContext, fullPath: string): Promise<ExtractedText> => {
+  const stored = readTextFile(fullPath)
+  const current = await withUnsaved(ctx, fullPath, stored)
+  const { text, file, sizeBytes } = current
   noteSeen(ctx, fullPath)
   const notebook = fullPath.endsWith('.ipynb') ? readNotebook(text) : null
   const facts = {
     file_size: sizeBytes,
     ...(file.encoding !== 'UTF-8' && { encoding: file.encoding }),
+    // Commands and searches see the file on the disk.
+    ...(current !== stored && { unsaved_changes: true }),
   }
   return notebook
     ? { lines: notebook.lines, facts: { ...facts, ...notebook.facts } }

@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import type { Tool } from '../types.ts'
 import { deniedResult, guardWrite, mayWrite, displayPath, resolvePath } from './allowed-paths.ts'
+import { showInEditor } from './editor-text.ts'
 import { refuseDocument } from './read-document.ts'
 import { replaceFile } from './replace-file.ts'
 import { asFile, noteSeen, staleWarning, textAt } from './text-file.ts'
@@ -35,6 +36,7 @@ export const writeFile: Tool<typeof input> = {
     const { bytes, kept } = asFile(fullPath, content)
     const { createdDirs } = replaceFile(fullPath, bytes)
     noteSeen(ctx, fullPath)
+    await showInEditor(ctx, fullPath, bytes)
     return {
       preview: displayPath(ctx, fullPath),
       content: JSON.stringify({

@@ -1,10 +1,10 @@
 /** MCP servers of the profile: list, configure and test them. */
 import { z } from 'zod'
-import { type Ctx, endpoint } from '../../lib/context.ts'
-import { invalid } from '../../lib/errors.ts'
-import { enableServer, enableTool, removeServer, saveServer } from '../../lib/mcp/edit-config.ts'
-import { McpServerRow, McpTool, McpTestResult } from '../../lib/schema/mcp.ts'
-import { Ok, ok } from '../../lib/schema/ok.ts'
+import { type Ctx, endpoint } from '../lib/context.ts'
+import { invalid } from '../lib/errors.ts'
+import { enableServer, enableTool, removeServer, saveServer } from '../lib/mcp/edit-config.ts'
+import { McpServerRow, McpTool, McpTestResult } from '../lib/schema/mcp.ts'
+import { Ok, ok } from '../lib/schema/ok.ts'
 
 /** A path parameter: percent-encoded, and any name that config.yaml may hold. */
 const Named = z
@@ -81,11 +81,10 @@ export const patch = endpoint({
 })
 
 export const remove = endpoint({
-  summary: 'Remove an MCP server from config.yaml, sign out of it, and stop it',
+  summary: 'Remove an MCP server from config.yaml and stop it',
   input: z.object({ name: Named }),
   output: Ok.extend({ name: z.string() }),
-  async run(ctx, { name }) {
-    await ctx.app.mcp.signIns.signOut(ctx.home, name)
+  run(ctx, { name }) {
     removeServer(ctx.home, name)
     // Listing stops it now instead of with the next turn.
     ctx.app.mcp.list(ctx.home)

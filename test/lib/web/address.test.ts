@@ -7,7 +7,7 @@ import {
   isMetadataHost,
   isPublicAddress,
   allowNone,
-} from '../../../lib/http/public-address.ts'
+} from '../../../lib/web/address.ts'
 
 const test = suite('web addresses')
 

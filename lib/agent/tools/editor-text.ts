@@ -1,0 +1,32 @@
+/** Unsaved changes of the person's editor, for the file tools. Only plain UTF-8: an editor sends and takes text, not bytes. */
+import { displayText, readTextBytes, type TextBytes } from '../../store/text-bytes.ts'
+import { rewriteText } from '../../store/text-rewrite.ts'
+import type { ToolContext } from '../types.ts'
+import type { TextFile } from './text-file.ts'
+
+const isPlain = ({ encoding, bom }: TextBytes): boolean => encoding === 'UTF-8' && bom === 0
+
+/** The file as it is in the editor; the given object when the editor has no unsaved changes. */
+export const withUnsaved = async (
+  { editor }: Pick<ToolContext, 'editor'>,
+  fullPath: string,
+  stored: TextFile,
+): Promise<TextFile> => {
+  if (!editor || !isPlain(stored.file)) return stored
+  const text = await editor.read(fullPath)
+  if (text === null) return stored
+  // Editors have their own line ends; those of the file are kept.
+  const bytes = rewriteText(stored.file.bytes, text)
+  const file = bytes.equals(stored.file.bytes) ? null : readTextBytes(bytes)
+  return file ? { ...stored, file, text: displayText(file), sizeBytes: bytes.length } : stored
+}
+
+/** Call it after the file was written. */
+export const showInEditor = async (
+  { editor }: Pick<ToolContext, 'editor'>,
+  fullPath: string,
+  bytes: Buffer,
+): Promise<void> => {
+  const file = editor ? readTextBytes(bytes) : null
+  if (file && isPlain(file)) await editor?.write(fullPath, file.text)
+}

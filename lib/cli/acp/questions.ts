@@ -1,0 +1,171 @@
+/** Approvals and questions of a turn, asked through the client: permission requests and forms. */
+import { randomUUID } from 'node:crypto'
+import type {
+  AgentContext,
+  ClientCapabilities,
+  PermissionOption,
+  ToolCallContent,
+  ToolKind,
+} from '@agentclientprotocol/sdk'
+import { asObject, asString } from '../../base/json.ts'
+import { isPlanApproval } from '../../base/plan-answers.ts'
+import { messageOf } from '../../errors.ts'
+import { ApprovalChoice } from '../../schema/question.ts'
+import type { Questions } from '../../turns/questions.ts'
+
+/** The protocol has no kind for the session; its name says how long it holds. */
+const OPTIONS: Readonly<Record<ApprovalChoice, Omit<PermissionOption, 'optionId'>>> = {
+  once: { kind: 'allow_once', name: 'Allow once' },
+  session: { kind: 'allow_always', name: 'Allow for this session' },
+  always: { kind: 'allow_always', name: 'Always allow' },
+  deny: { kind: 'reject_once', name: 'Deny' },
+}
+
+export type QuestionsOptions = {
+  client: AgentContext
+  capabilities: ClientCapabilities
+  sessionId: string
+  /** Aborted when the turn is cancelled. */
+  signal: AbortSignal
+  /** The tool call that asks, and what it shows so far. */
+  call: { id: string; content: ToolCallContent[] } | null
+  /** Resolves when all updates are sent: the request refers to them. */
+  sent: () => Promise<void>
+  /** Called when an approval is answered. */
+  onAnswer: () => void
+  log: (line: string) => void
+}
+
+const text = (words: string): ToolCallContent => ({
+  type: 'content',
+  content: { type: 'text', text: words },
+})
+
+const cancellation = (signal: AbortSignal, timeoutMs: number) => ({
+  cancellationSignal:
+    timeoutMs > 0 ? AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]) : signal,
+  stopWaitingOnCancel: true,
+})
+
+const select = async (
+  { client, sessionId, signal, call, sent }: QuestionsOptions,
+  toolCall: { title?: string; kind?: ToolKind; content: ToolCallContent[]; rawInput?: unknown },
+  options: PermissionOption[],
+  timeoutMs: number,
+): Promise<string | null> => {
+  await sent()
+  const toolCallId = call?.id ?? `question-${randomUUID()}`
+  const { outcome } = await client.request(
+    'session/request_permission',
+    {
+      sessionId,
+      toolCall: {
+        toolCallId,
+        status: 'pending',
+        // A client that does not know the call needs a title.
+        ...(!call && { title: 'Approval', kind: 'other' }),
+        ...toolCall,
+        content: [...(call?.content ?? []), ...toolCall.content],
+      },
+      options,
+    },
+    cancellation(signal, timeoutMs),
+  )
+  return outcome.outcome === 'selected' ? asString(asObject(outcome).optionId) : null
+}
+
+/** Denied when the client cannot be asked, does not answer in time, or the turn is cancelled. */
+export const askApproval = async (
+  options: QuestionsOptions,
+  ask: Parameters<Questions['approve']>[0],
+  timeoutMs: number,
+): Promise<ApprovalChoice> => {
+  const choices = ask.choices ?? ApprovalChoice.options
+  const offered = choices.map(choice => ({ optionId: choice, ...OPTIONS[choice] }))
+  const { command, description, cwd, diff } = ask
+  const what = options.call ? '' : `\n\n${command}`
+  const shown = `${description}${what}${diff && !options.call?.content.length ? `\n\n${diff}` : ''}`
+  try {
+    const answer = await select(
+      options,
+      { content: [text(shown)], rawInput: { command, cwd, description } },
+      offered,
+      timeoutMs,
+    )
+    options.onAnswer()
+    return choices.find(choice => choice === answer) ?? 'deny'
+  } catch (error) {
+    if (!options.signal.aborted) options.log(`An approval got no answer: ${messageOf(error)}`)
+    return 'deny'
+  }
+}
+
+const askForm = async (
+  { client, sessionId, signal, call }: QuestionsOptions,
+  question: string,
+  choices: readonly string[],
+  timeoutMs: number,
+): Promise<string | null> => {
+  const answer = await client.request(
+    'elicitation/create',
+    {
+      mode: 'form',
+      sessionId,
+      ...(call && { toolCallId: call.id }),
+      message: question,
+      requestedSchema: {
+        type: 'object',
+        properties:
+          choices.length === 0
+            ? { answer: { type: 'string', title: 'Answer' } }
+            : {
+                choice: { type: 'string', title: 'Answer', enum: [...choices] },
+                answer: { type: 'string', title: 'Another answer' },
+              },
+      },
+    },
+    cancellation(signal, timeoutMs),
+  )
+  if (answer.action !== 'accept') return null
+  const { answer: own, choice } = asObject(asObject(answer).content)
+  return asString(own).trim() || asString(choice) || null
+}
+
+/** Null when there is no answer, or no way to ask. */
+export const askQuestion = async (
+  options: QuestionsOptions,
+  { question, choices_offered: choices, plan }: Parameters<Questions['clarify']>[0],
+  timeoutMs: number,
+): Promise<string | null> => {
+  try {
+    // A form shows a short question; a plan is long Markdown.
+    if (options.capabilities.elicitation?.form && !plan)
+      return await askForm(options, question, choices, timeoutMs)
+    // A client without forms can still select one of several options.
+    if (choices.length === 0) return null
+    const offered = [
+      ...choices.map(
+        (name, at): PermissionOption => ({
+          optionId: String(at),
+          name,
+          kind: plan && !isPlanApproval(name) ? 'reject_once' : 'allow_once',
+        }),
+      ),
+      ...(plan ? [] : [{ optionId: 'none', name: 'No answer', kind: 'reject_once' as const }]),
+    ]
+    const answer = await select(
+      options,
+      {
+        title: plan ? 'Approve the plan' : question,
+        kind: plan ? 'switch_mode' : 'other',
+        content: [text(question)],
+      },
+      offered,
+      timeoutMs,
+    )
+    return answer === null ? null : (choices[Number(answer)] ?? null)
+  } catch (error) {
+    if (!options.signal.aborted) options.log(`A question got no answer: ${messageOf(error)}`)
+    return null
+  }
+}

@@ -1,0 +1,198 @@
+/** Describes tool calls of the engine in the terms of the Agent Client Protocol: kind, title, files, and differences. */
+import { resolve } from 'node:path'
+import type { ToolCallContent, ToolCallLocation, ToolKind } from '@agentclientprotocol/sdk'
+import { guardRead, resolvePath } from '../../agent/tools/allowed-paths.ts'
+import { parsePatch } from '../../agent/tools/patch-text.ts'
+import { textAt } from '../../agent/tools/text-file.ts'
+import type { AgentRequest } from '../../agent/types.ts'
+import { asObject, asString, type JsonObject } from '../../base/json.ts'
+import { visibleName } from '../../base/visible.ts'
+import { redact } from '../../redact/redact.ts'
+
+/** Where paths of a call are resolved, and which of them may be read. */
+export type Place = Pick<AgentRequest, 'workspace' | 'env' | 'forbidden' | 'readable'>
+
+const KINDS: Readonly<Record<string, ToolKind>> = {
+  read_file: 'read',
+  skill_view: 'read',
+  skills_list: 'read',
+  vision_analyze: 'read',
+  write_file: 'edit',
+  patch: 'edit',
+  search_files: 'search',
+  session_search: 'search',
+  tool_search: 'search',
+  web_search: 'fetch',
+  web_extract: 'fetch',
+  terminal: 'execute',
+  execute_code: 'execute',
+  process: 'execute',
+  todo: 'think',
+  exit_plan_mode: 'switch_mode',
+}
+
+export const kindOf = (name: string): ToolKind => KINDS[name] ?? 'other'
+
+const VERBS: Readonly<Record<string, string>> = {
+  read_file: 'Read',
+  write_file: 'Write',
+  patch: 'Edit',
+  search_files: 'Search',
+  web_search: 'Search the web for',
+  web_extract: 'Fetch',
+  execute_code: 'Run a script:',
+  todo: 'To-do list:',
+  delegate_task: 'Delegate',
+  skill_view: 'Read the skill',
+}
+
+/** Editors show the title of a command as the command. */
+export const titleOf = (name: string, preview: string | null): string => {
+  const shown = visibleName(redact(preview ?? ''))
+  if (name === 'terminal' && shown !== '') return shown
+  return `${VERBS[name] ?? name} ${shown}`.trim()
+}
+
+/** One file of an edit; null text: the file does not exist. */
+type FileText = { path: string; oldText: string | null; newText: string }
+
+/** Longer texts would make the client slow; the result names the changed files anyway. */
+const MAX_DIFF_CHARS = 1_000_000
+
+const lines = (parts: readonly string[]): string => parts.join('\n')
+
+/** The text on the disk, if the tools may read it. */
+const readText = (place: Place, path: string): string | null => {
+  try {
+    const fullPath = resolvePath(place, path)
+    guardRead(place, fullPath)
+    return textAt(fullPath)
+  } catch {
+    // Denied or unreadable: the tool itself reports why.
+    return null
+  }
+}
+
+type ReadText = (path: string) => string | null
+
+/** What the call would change, by its arguments: a part of each file, or all of it. */
+const plannedEdits = (name: string, args: JsonObject, read: ReadText): FileText[] => {
+  const path = asString(args.path)
+  if (name === 'write_file' && path !== '')
+    return [{ path, oldText: read(path) || null, newText: asString(args.content) }]
+  if (name !== 'patch') return []
+  if (path !== '' && typeof args.old_string === 'string')
+    return [{ path, oldText: args.old_string, newText: asString(args.new_string) }]
+  try {
+    return parsePatch(asString(args.patch)).map((operation): FileText => {
+      const { kind, path: changed } = operation
+      if (kind === 'add') return { path: changed, oldText: null, newText: operation.text }
+      if (kind === 'delete') return { path: changed, oldText: read(changed), newText: '' }
+      const { hunks, moveTo } = operation
+      return {
+        path: moveTo ?? changed,
+        oldText: lines(hunks.map(({ old }) => lines(old))),
+        newText: lines(hunks.map(({ fresh }) => lines(fresh))),
+      }
+    })
+  } catch {
+    // Not a valid patch: the tool reports why.
+    return []
+  }
+}
+
+const toDiff = (place: Place, { path, oldText, newText }: FileText): ToolCallContent[] =>
+  (oldText?.length ?? 0) + newText.length > MAX_DIFF_CHARS
+    ? []
+    : [
+        {
+          type: 'diff',
+          path: absolute(place, path),
+          oldText: oldText === null ? null : redact(oldText),
+          newText: redact(newText),
+        },
+      ]
+
+const absolute = (place: Place, path: string): string => {
+  const home = place.env.HOME ?? ''
+  return resolve(place.workspace, path.replace(/^~(?=\/|$)/, home))
+}
+
+export type Edit = {
+  /** Before the edit is approved. */
+  planned: ToolCallContent[]
+  /** Once it is done: the whole files. */
+  done: () => ToolCallContent[]
+}
+
+/** Call it before the tool runs. */
+export const editOf = (name: string, args: JsonObject, place: Place): Edit => {
+  const edits = plannedEdits(name, args, path => readText(place, path))
+  const planned = edits.flatMap(edit => toDiff(place, edit))
+  const before = edits.map(({ path }) => ({ path, oldText: readText(place, path) || null }))
+  return {
+    planned,
+    done() {
+      const whole = before.flatMap(({ path, oldText }) => {
+        const newText = readText(place, path) ?? ''
+        return newText === (oldText ?? '') ? [] : toDiff(place, { path, oldText, newText })
+      })
+      return whole.length > 0 ? whole : planned
+    },
+  }
+}
+
+/** The edit of a finished call: the files have changed since. */
+export const pastEdit = (name: string, args: JsonObject, place: Place): ToolCallContent[] =>
+  plannedEdits(name, args, () => null).flatMap(edit => toDiff(place, edit))
+
+export const locationsOf = (name: string, args: JsonObject, place: Place): ToolCallLocation[] => {
+  const path = asString(args.path)
+  if (path !== '') {
+    const line = name === 'read_file' && typeof args.offset === 'number' ? args.offset : null
+    return [{ path: absolute(place, path), ...(line !== null && { line }) }]
+  }
+  if (name !== 'patch') return []
+  return [...asString(args.patch).matchAll(/^\*\*\* \w+ File: (.+)$/gm)].map(([, file = '']) => ({
+    path: absolute(place, file.trim()),
+  }))
+}
+
+const MAX_TEXT_CHARS = 30_000
+
+const shorten = (text: string): string =>
+  text.length <= MAX_TEXT_CHARS
+    ? text
+    : `${text.slice(0, MAX_TEXT_CHARS / 2)}\n[… ${text.length - MAX_TEXT_CHARS} characters left out]\n${text.slice(-MAX_TEXT_CHARS / 2)}`
+
+/** A code block: clients render text as Markdown. */
+export const codeBlock = (text: string): ToolCallContent[] => {
+  const shown = shorten(text.trimEnd())
+  if (shown.trim() === '') return []
+  const longest = Math.max(2, ...[...shown.matchAll(/`+/g)].map(([ticks]) => ticks.length))
+  const fence = '`'.repeat(longest + 1)
+  return [{ type: 'content', content: { type: 'text', text: `${fence}\n${shown}\n${fence}` } }]
+}
+
+export type Result = {
+  /** The JSON value, or the text. */
+  raw: unknown
+  text: string
+  isError: boolean
+}
+
+/** Reads a tool result as the model gets it. */
+export const readResult = (content: string): Result => {
+  let value: unknown = null
+  try {
+    value = JSON.parse(content)
+  } catch {
+    // Results of MCP servers may be plain text.
+    return { raw: content, text: content, isError: false }
+  }
+  const { error, output, content: read } = asObject(value)
+  const said = asString(error)
+  const printed = asString(output) || asString(read)
+  const text = [printed, said].filter(part => part !== '').join('\n')
+  return { raw: value, text: text === '' ? content : text, isError: said !== '' }
+}
