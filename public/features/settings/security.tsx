@@ -1,13 +1,16 @@
-/** Settings → Security: password, sign-out, devices, allowed commands, safeguards. */
+/** Settings → Security: password, sign-out, devices, API access, allowed commands, safeguards. */
 import { useSignal } from '@preact/signals'
 import { useId } from 'preact/hooks'
 import { Button } from '../../parts/button.tsx'
 import { Row } from '../../parts/field.tsx'
+import { lazy } from '../../parts/lazy.tsx'
 import { t } from './strings.ts'
 import { AllowedCommands } from './allowed-commands.tsx'
 import { Devices } from './devices.tsx'
 import { Safety } from './safety.tsx'
 import { useShell, useSettings } from '../../contexts.ts'
+
+const ApiAccess = lazy(async () => (await import('./api-access.tsx')).ApiAccess)
 
 const MIN_PASSWORD_LENGTH = 8
 
@@ -127,6 +130,7 @@ export const Security = () => {
         </div>
       )}
       {password !== 'none' && <Devices />}
+      <ApiAccess />
       <AllowedCommands />
       <Safety />
     </>

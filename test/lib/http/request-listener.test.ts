@@ -2,7 +2,7 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { z } from 'zod'
-import { conflict } from '../../../lib/errors.ts'
+import { conflict, unauthorized } from '../../../lib/errors.ts'
 import {
   bytes,
   empty,
@@ -391,6 +391,52 @@ test('loopback-only endpoints are 404 for other clients', async ({ at }) => {
       (await fetch(`${at.url}/api/inject`, { method: 'PUT', headers: { [name]: 'x' } })).status,
       404,
     )
+  }
+})
+
+test('endpoints for programs need a token, reject pages of other sites and programs of the agent, and word errors their way', async () => {
+  let isChild = false
+  const programs = await openServer(
+    {
+      'GET /v1/word': endpoint({
+        summary: 'word',
+        byToken: true,
+        errorBody: ({ status, body }) => ({
+          body: { wrong: body.error },
+          headers: { 'x-status': String(status) },
+        }),
+        output: z.object({ word: z.string() }),
+        run: ctx => ({ word: ctx.app.word }),
+      }),
+    },
+    {
+      isOwnChild: () => isChild,
+      authenticator: {
+        isRequired: () => true,
+        isAuthenticated: () => true,
+        tokens: {
+          require(headers) {
+            if (headers['x-api-key'] !== 'good') throw unauthorized('No token')
+          },
+          isValid: () => true,
+        },
+      },
+    },
+  )
+  try {
+    const without = await programs.get('/v1/word')
+    assert.equal([without.status, await without.json()], [401, { wrong: 'No token' }])
+    assert.is(without.headers.get('x-status'), '401')
+    const good = { 'x-api-key': 'good' }
+    assert.equal(await (await programs.get('/v1/word', good)).json(), { word: 'hello' })
+    const site = await programs.get('/v1/word', { ...good, Origin: 'https://other.example' })
+    assert.is(site.status, 403)
+    isChild = true
+    const child = await programs.get('/v1/word', good)
+    assert.is(child.status, 403)
+    assert.match((await child.json()).wrong, 'Programs started by the agent')
+  } finally {
+    await programs.close()
   }
 })
 

@@ -70,6 +70,7 @@ const decisions = (session: string): [method: string, path: string, body?: unkno
   ['POST', '/api/session/delete', { session_id: session }],
   ['GET', `/api/chat/cancel?stream_id=${'0'.repeat(32)}`],
   ['POST', '/api/auth/login', { password: 'correct horse' }],
+  ['POST', '/api/tokens/create', { name: 'stolen' }],
 ]
 
 const REFUSED = 'Programs started by the agent cannot change anything here or sign in.'

@@ -1,0 +1,231 @@
+/** API access: the switch, and the tokens of other programs. A token is shown once, when it is made. */
+import { useSignal } from '@preact/signals'
+import { useEffect, useId } from 'preact/hooks'
+import type { Api } from '../../../router.ts'
+import { useShell } from '../../contexts.ts'
+import { Button } from '../../parts/button.tsx'
+import { CopyButton } from '../../parts/copy-button.tsx'
+import { Row, Select, Switch } from '../../parts/field.tsx'
+import { t } from './strings.ts'
+
+type Access = Api['GET /api/tokens']['output']
+type Token = Access['tokens'][number]
+type Made = { name: string; secret: string }
+
+const TIME = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' })
+
+const hintOf = ({ profile, last_used_at: at }: Token): string =>
+  at === null
+    ? t('api.unused', { profile })
+    : t('api.used', { profile, time: TIME.format(at * 1_000) })
+
+const NewToken = ({ onMade, onCancel }: { onMade: (made: Made) => void; onCancel: () => void }) => {
+  const { attempt, api } = useShell()
+  const id = useId()
+  const profiles = useSignal<readonly string[]>([])
+  const name = useSignal('')
+  const profile = useSignal('')
+  const workspace = useSignal('')
+  const approvals = useSignal<Token['approvals']>('ask')
+  const disconnect = useSignal<Token['disconnect']>('stop')
+  const isBusy = useSignal(false)
+  useEffect(() => {
+    void attempt(async () => {
+      const found = await api('GET /api/profiles')
+      profiles.value = found.profiles.map(each => each.name)
+      profile.value = found.active
+    })
+  }, [])
+
+  const submit = async (event: Event) => {
+    event.preventDefault()
+    isBusy.value = true
+    await attempt(async () => {
+      const { secret } = await api('POST /api/tokens/create', {
+        name: name.value,
+        profile: profile.value,
+        workspace: workspace.value,
+        approvals: approvals.value,
+        disconnect: disconnect.value,
+      })
+      onMade({ name: name.value, secret })
+    })
+    isBusy.value = false
+  }
+
+  return (
+    <form class="form form-inset" onSubmit={event => void submit(event)}>
+      <label for={`${id}-name`}>{t('api.name')}</label>
+      <input
+        id={`${id}-name`}
+        class="input"
+        maxlength={100}
+        autocomplete="off"
+        placeholder={t('api.name.hint')}
+        value={name.value}
+        onInput={event => {
+          name.value = event.currentTarget.value
+        }}
+      />
+      {profiles.value.length > 1 && (
+        <>
+          <label for={`${id}-profile`}>{t('api.profile')}</label>
+          <Select
+            id={`${id}-profile`}
+            describedBy={undefined}
+            value={profile.value}
+            options={profiles.value.map(each => [each, each] as const)}
+            onChange={value => {
+              profile.value = value
+            }}
+          />
+        </>
+      )}
+      <label for={`${id}-workspace`}>{t('api.workspace')}</label>
+      <input
+        id={`${id}-workspace`}
+        class="input"
+        dir="ltr"
+        autocomplete="off"
+        placeholder={t('api.workspace.hint')}
+        value={workspace.value}
+        onInput={event => {
+          workspace.value = event.currentTarget.value
+        }}
+      />
+      <label for={`${id}-approvals`}>{t('api.approvals')}</label>
+      <Select
+        id={`${id}-approvals`}
+        describedBy={undefined}
+        value={approvals.value}
+        options={[
+          ['ask', t('api.approvals.ask')],
+          ['deny', t('api.approvals.deny')],
+        ]}
+        onChange={value => {
+          approvals.value = value === 'deny' ? 'deny' : 'ask'
+        }}
+      />
+      <label for={`${id}-disconnect`}>{t('api.disconnect')}</label>
+      <Select
+        id={`${id}-disconnect`}
+        describedBy={undefined}
+        value={disconnect.value}
+        options={[
+          ['stop', t('api.disconnect.stop')],
+          ['continue', t('api.disconnect.continue')],
+        ]}
+        onChange={value => {
+          disconnect.value = value === 'continue' ? 'continue' : 'stop'
+        }}
+      />
+      <div class="form-actions form-actions-start">
+        <Button kind="primary" type="submit" disabled={isBusy.value || name.value.trim() === ''}>
+          {t('api.new')}
+        </Button>
+        <Button onClick={onCancel}>{t('api.cancel')}</Button>
+      </div>
+    </form>
+  )
+}
+
+export const ApiAccess = () => {
+  const { attempt, api, layout } = useShell()
+  const access = useSignal<Access | null>(null)
+  const isAdding = useSignal(false)
+  const made = useSignal<Made | null>(null)
+  const load = () =>
+    attempt(async () => {
+      access.value = await api('GET /api/tokens')
+    })
+  useEffect(() => void load(), [])
+  const shown = access.value
+  if (!shown) return null
+
+  const enable = (enabled: boolean) =>
+    void attempt(async () => {
+      access.value = await api('POST /api/tokens/enable', { enabled })
+    })
+
+  const askRevoke = ({ id, name }: Token) => {
+    layout.confirmation.value = {
+      title: t('api.revoke.title', { name }),
+      text: t('api.revoke.text'),
+      confirm: t('api.revoke'),
+      danger: true,
+      async run() {
+        access.value = await api('POST /api/tokens/revoke', { id })
+      },
+    }
+  }
+
+  return (
+    <section class="rows" aria-label={t('api.title')}>
+      <h3 class="settings-sub">{t('api.title')}</h3>
+      <Row
+        label={t('api.enable')}
+        hint={t('api.enable.hint', { address: new URL('v1', document.baseURI).href })}
+        control={ids => (
+          <Switch
+            id={ids.control}
+            describedBy={ids.hint}
+            checked={shown.enabled}
+            onChange={enable}
+          />
+        )}
+      />
+      {made.value && (
+        <div class="api-secret" role="status">
+          <p>{t('api.secret', { name: made.value.name })}</p>
+          <div class="api-secret-line">
+            <code dir="ltr">{made.value.secret}</code>
+            <CopyButton text={made.value.secret} label={t('api.copy')} />
+          </div>
+          <p class="field-hint">{t('api.secret.hint')}</p>
+        </div>
+      )}
+      {shown.tokens.toReversed().map(token => (
+        <Row
+          key={token.id}
+          label={token.name}
+          hint={hintOf(token)}
+          control={ids => (
+            <Button
+              id={ids.control}
+              kind="danger"
+              aria-label={t('api.revoke.what', { name: token.name })}
+              onClick={() => askRevoke(token)}
+            >
+              {t('api.revoke')}
+            </Button>
+          )}
+        />
+      ))}
+      {isAdding.value ? (
+        <NewToken
+          onMade={value => {
+            made.value = value
+            isAdding.value = false
+            void load()
+          }}
+          onCancel={() => {
+            isAdding.value = false
+          }}
+        />
+      ) : (
+        (shown.enabled || shown.tokens.length > 0) && (
+          <div class="form-actions form-actions-start">
+            <Button
+              onClick={() => {
+                made.value = null
+                isAdding.value = true
+              }}
+            >
+              {t('api.new')}
+            </Button>
+          </div>
+        )
+      )}
+    </section>
+  )
+}
