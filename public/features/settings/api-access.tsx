@@ -160,7 +160,7 @@ export const ApiAccess = () => {
   }
 
   return (
-    <section class="rows" aria-label={t('api.title')}>
+    <section class="rows api-access" aria-label={t('api.title')}>
       <h3 class="settings-sub">{t('api.title')}</h3>
       <Row
         label={t('api.enable')}
