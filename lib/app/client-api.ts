@@ -19,7 +19,7 @@ export type ClientApiServices = {
 
 export const composeClientApi = (
   { config, data, log }: Composition,
-  { models, turns, dispatcher }: Engine,
+  { models, turns, dispatcher, endpointOf }: Engine,
   { turnStarter, edits }: ConversationServices,
   addon: string | undefined,
 ): ClientApiServices => {
@@ -36,6 +36,7 @@ export const composeClientApi = (
     toolOutput,
     conversations: apiConversations,
     modelNames,
+    endpointOf,
     fetchImage: createImageProxy(dispatcher),
     log: log.warn,
   })

@@ -1,8 +1,9 @@
 /** Runs a request of a program as a turn of the agent: session, images, functions, and what happens when a connection closes. */
 import { join } from 'node:path'
 import { readImageFile } from '../agent/image-file.ts'
+import type { ModelEndpoint } from '../agent/types.ts'
 import type { TurnStarter } from '../conversation/start-turn.ts'
-import { tooMany, unauthorized } from '../errors.ts'
+import { tooMany, unauthorized, UserError } from '../errors.ts'
 import type { Home } from '../profiles/home.ts'
 import type { Homes } from '../profiles/homes.ts'
 import type { ApiToken } from '../schema/api-token.ts'
@@ -28,6 +29,8 @@ export type ClientApiOptions = {
   workspaces: { last: (home: Home) => string }
   conversations: Conversations
   modelNames: ModelNames
+  /** Throws a UserError when the model cannot be called; empty: the default model. */
+  endpointOf: (home: Home, model: string | null) => ModelEndpoint
   toolOutput: Pick<ToolOutput, 'saveImage' | 'dirOf'>
   /** Downloads an image under the URL rules of the home. */
   fetchImage: (
@@ -70,6 +73,16 @@ export type RunOptions = {
 export type ClientApi = ReturnType<typeof createClientApi>
 
 const NEVER = new AbortController().signal
+
+/** A model that cannot be called fails the turn later, with its reason. */
+const isExternal = (endpoint: () => ModelEndpoint): boolean => {
+  try {
+    return endpoint().apiMode === 'acp'
+  } catch (error) {
+    if (error instanceof UserError) return false
+    throw error
+  }
+}
 
 const bytesOf = (url: string): Buffer | null => {
   const data = /^data:[\w/+.-]+;base64,([A-Za-z0-9+/=\s]+)$/.exec(url)?.[1]
@@ -116,6 +129,19 @@ export const createClientApi = (options: ClientApiOptions) => {
       images.push({ data, ending: image.ending })
     }
     return images
+  }
+
+  /** An external agent has its own instructions and tools; ours are not passed to it either. */
+  const rejectForExternalAgent = (home: Home, request: ApiRequest, param: string): void => {
+    const { functions, instructions, model } = request
+    if (functions.length === 0 && instructions.trim() === '') return
+    if (!isExternal(() => options.endpointOf(home, model || null))) return
+    throw functions.length > 0
+      ? badParameter(
+          'tools',
+          'This model is an external agent, which cannot call tools of the client.',
+        )
+      : badParameter(param, 'This model is an external agent, which takes no system messages.')
   }
 
   const storeImages = (sessionId: string, images: { data: Buffer; ending: string }[]): string[] =>
@@ -179,6 +205,7 @@ export const createClientApi = (options: ClientApiOptions) => {
         const home = options.homes.open(token.profile)
         const model = await options.modelNames.resolve(home, asked.model)
         const request = { ...asked, model }
+        rejectForExternalAgent(home, request, param)
         const split = splitMessages(request.messages, param)
         const images = await readImages(home, split.images, given)
         if (revoked.aborted) throw unauthorized('The token was revoked.')

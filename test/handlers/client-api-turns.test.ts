@@ -350,7 +350,7 @@ turns(
     const seen = await events.until(({ event }) => event === 'done')
     assert.is(seen.at(-1)?.event, 'done')
     events.close()
-    // The conversation can be continued although nobody read its answer.
+    // The conversation can be continued although its answer was not read.
     push({ text: 'Four' })
     const { choices } = await openai(patient.secret).chat.completions.create({
       model: 'agent',
@@ -382,6 +382,81 @@ turns(
     assert.is(answer.headers['retry-after'], '2')
     open()
     assert.is((await first).choices[0]?.message.content, 'Done.')
+  }),
+)
+
+turns(
+  'a function of the client replaces our tool of that name, and one call at a time is kept where the client asks for it',
+  withApi(
+    async ({ openai, asked }) => {
+      const { choices } = await openai().chat.completions.create({
+        model: 'agent',
+        messages: [user('Read both')],
+        tools: [{ type: 'function', function: { ...WEATHER, name: 'read_file' } }],
+        parallel_tool_calls: false,
+      })
+      assert.equal(
+        choices[0]?.message.tool_calls?.map(({ id }) => id),
+        ['r1'],
+      )
+      const names = asked()[0].tools.map(
+        (tool: { function: { name: string } }) => tool.function.name,
+      )
+      assert.is(names.filter((name: string) => name === 'read_file').length, 1)
+      assert.not.ok(names.includes('clarify'))
+    },
+    {
+      toolCalls: [
+        { id: 'r1', name: 'read_file', arguments: { city: 'one' } },
+        { id: 'r2', name: 'read_file', arguments: { city: 'two' } },
+      ],
+    },
+  ),
+)
+
+turns(
+  'neither scripts nor subagents can call functions of the client',
+  withApi(
+    async ({ openai, asked }) => {
+      const { choices } = await openai().chat.completions.create({
+        model: 'agent',
+        messages: [user('Go')],
+        tools: [{ type: 'function', function: WEATHER }],
+      })
+      assert.is(choices[0]?.message.content, 'Done.')
+      const [, ofSubagent] = asked()
+      const names = ofSubagent.tools.map(
+        (tool: { function: { name: string } }) => tool.function.name,
+      )
+      assert.ok(names.includes('read_file'))
+      assert.not.ok(names.includes('get_weather'))
+    },
+    { toolCalls: [{ id: 'd', name: 'delegate_task', arguments: { goal: 'Weather?' } }] },
+    { text: 'It cannot be found.' },
+    { text: 'Done.' },
+  ),
+)
+
+turns(
+  'rejects functions and instructions for an external agent, which gets neither (400)',
+  withApi(async ({ app, headers, asked }) => {
+    writeFileSync(
+      join(app.home, 'config.yaml'),
+      JSON.stringify({
+        model: { default: '@acp:tester' },
+        providers: { tester: { name: 'Tester', acp_command: process.execPath } },
+      }),
+    )
+    const bodies: [Record<string, unknown>, string][] = [
+      [{ tools: [{ type: 'function', function: WEATHER }] }, 'tools'],
+      [{ messages: [{ role: 'system', content: 'Rhyme.' }, user('Hi')] }, 'messages'],
+    ]
+    for (const [body, param] of bodies) {
+      const given = { model: 'agent', messages: [user('Hi')], ...body }
+      const answer = await app.post('/v1/chat/completions', given, { headers })
+      assert.equal([answer.status, answer.body.error.param], [400, param], answer.text)
+    }
+    assert.is(asked().length, 0)
   }),
 )
 
