@@ -230,6 +230,7 @@ export const routes = {
   'GET /api/config/problems': config.problems,
   'GET /api/guards': guards.list,
   'POST /api/guards/accept': guards.accept,
+  'GET /api/hooks': guards.hooks,
   'GET /api/budgets': budgets.get,
   'POST /api/budgets': budgets.save,
   'GET /api/chat/stream': chat.events,

@@ -1,7 +1,9 @@
-/** Safeguards in the shared home that this server does not support: what they block, and which were accepted. */
+/** Safeguards of a home: those this server does not support, which were accepted, and the hooks that run. */
 import { z } from 'zod'
 import { type Ctx, endpoint } from '../lib/context.ts'
 import { GuardsOut } from '../lib/schema/guard.ts'
+import { HookRow } from '../lib/schema/hook.ts'
+import { hookRows } from '../lib/turn-context/turn-hooks.ts'
 
 const show = (ctx: Ctx): z.output<typeof GuardsOut> => ({
   profile: ctx.home.name,
@@ -26,4 +28,10 @@ export const accept = endpoint({
     ctx.app.guards.accept(ctx.home, key, value_id, accepted)
     return show(ctx)
   },
+})
+
+export const hooks = endpoint({
+  summary: 'Hooks of the profile, and what each has done since the service started',
+  output: z.object({ profile: z.string(), hooks: z.array(HookRow) }),
+  run: ctx => ({ profile: ctx.home.name, hooks: hookRows(ctx.home, ctx.app.hooks) }),
 })

@@ -1,4 +1,5 @@
 /** What a run of the engine emits. */
+import type { HookActivity } from '../schema/hook.ts'
 import type { RetryReason } from '../schema/retry.ts'
 import type { ProviderState, RunMessage, SubagentRef, SubagentStatus } from './types.ts'
 
@@ -42,6 +43,8 @@ export type AgentEvent =
       args: Record<string, unknown>
       durationMs: number
       isError: boolean
+      /** What hooks did about the call. */
+      hooks?: readonly HookActivity[]
       owner?: SubagentRef
     }
   | { type: 'warning'; kind: string; message: string }

@@ -17,7 +17,14 @@ import {
   parseArguments,
   stripCallMarkup,
 } from './tool-calls.ts'
-import type { Agent, LoopMessage, ModelEndpoint, ProviderState, RunMessage } from './types.ts'
+import type {
+  Agent,
+  LoopMessage,
+  ModelEndpoint,
+  Outcome,
+  ProviderState,
+  RunMessage,
+} from './types.ts'
 
 /** Consecutive messages without a single valid call before the turn fails. */
 const MAX_INVALID_BATCHES = 3
@@ -26,16 +33,25 @@ const MAX_INVALID_BATCHES = 3
 export const createAgent = (options: EngineOptions = {}): Agent => {
   const agent: Agent = async (request, emit) => {
     const run = createRun(request, emit, options, agent)
+    const startedAt = run.now()
+    const observed = async (outcome: Outcome): Promise<Outcome> => {
+      const { text, model } = outcome
+      const status = outcome.status === 'finished' ? 'finished' : 'failed'
+      const durationMs = Math.max(0, run.now() - startedAt)
+      await request.hooks?.ended({ status, text, model, durationMs }, run.signal)
+      return outcome
+    }
     try {
       await runLoop(run)
-      return run.outcome('finished')
+      return await observed(run.outcome('finished'))
     } catch (error) {
       if (request.signal.aborted) return run.outcome('stopped')
       const failure =
         error instanceof ProviderFailure
           ? toFailure(error)
           : { type: 'error' as const, message: messageOf(error) }
-      return { ...run.outcome('failed'), failure }
+      const outcome = { ...run.outcome('failed'), failure }
+      return observed(outcome).catch(() => run.outcome('stopped'))
     } finally {
       run.close()
     }
@@ -52,8 +68,8 @@ const runLoop = async (run: Run): Promise<void> => {
     await readSteering(run)
     const calls = await runStep(run, true)
     if (calls.length === 0) {
-      if (!(await readSteering(run))) return
-      continue
+      if ((await readSteering(run)) || (await continueForHook(run))) continue
+      return
     }
     const isAnyValid = calls.some(call => isValidCall(call, run.request.tools))
     invalidBatches = isAnyValid ? 0 : invalidBatches + 1
@@ -63,6 +79,7 @@ const runLoop = async (run: Run): Promise<void> => {
       calls.filter(call => !theirs.includes(call)),
     )
     if (run.signal.aborted) throw run.signal.reason
+    if (isStoppedByHook(run)) return
     if (theirs.length > 0) return
     if (invalidBatches >= MAX_INVALID_BATCHES)
       throw new ProviderFailure('error', 'The model keeps making tool calls that can’t be parsed.')
@@ -72,6 +89,21 @@ const runLoop = async (run: Run): Promise<void> => {
   run.emit({ type: 'warning', kind: 'step_limit', message })
   await runStep(run, false)
 }
+
+/** True when a hook wants the agent to continue: what it said is the next message. */
+const continueForHook = async (run: Run): Promise<boolean> => {
+  const answer = await run.request.hooks?.atEnd(run.text, run.signal)
+  if (!answer || isStoppedByHook(run)) return false
+  const id = run.request.nextMessageId()
+  const content = `[A hook of the user wants you to continue: ${answer.text}]`
+  const message: RunMessage = { id, role: 'user', content, _hooks: answer.activity }
+  run.emit({ type: 'message', message })
+  run.messages.push({ id, role: 'user', content })
+  return true
+}
+
+/** The hook's reason was shown when it was given. */
+const isStoppedByHook = ({ request }: Run): boolean => (request.hooks?.stopped() ?? null) !== null
 
 /** Adds new steering messages to the conversation. False when there are none. */
 const readSteering = async (run: Run): Promise<boolean> => {
@@ -153,7 +185,7 @@ const record = (
     message: reasoning === '' ? message : { ...message, reasoning },
     ...(providerState && { providerState }),
   })
-  const { model: _model, provider: _provider, _output, _images, ...wire } = message
+  const { model: _model, provider: _provider, _output, _images, _hooks, ...wire } = message
   run.messages.push({ ...wire, ...withImages(_images), ...(providerState && { providerState }) })
 }
 
@@ -179,6 +211,7 @@ const runToolCalls = (run: Run, calls: ToolCall[]): Promise<void> =>
       content: result.content,
       ...(result.colored !== undefined && { _output: result.colored }),
       ...(result.images?.length && { _images: [...result.images] }),
+      ...(result.hooks?.length && { _hooks: [...result.hooks] }),
     })
   })
 

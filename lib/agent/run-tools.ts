@@ -4,6 +4,8 @@ import type { ToolCall } from '../schema/message.ts'
 import { checkCall } from './permissions/check-call.ts'
 import { coerceArguments, parseArguments } from './tool-calls.ts'
 import { describeTools } from './tool-schema.ts'
+import { askForHook, type CallNotes, runHooked, withHookTexts } from './hooked-call.ts'
+import type { BeforeCall, Hooks } from './hooks.ts'
 import { resultLimits, truncateResult } from './long-result.ts'
 import { type DirectoryInstructions, withInstructions } from './nested-instructions.ts'
 import { underPlanMode } from './plan-mode.ts'
@@ -47,6 +49,8 @@ type Prepared = {
   rejection: ToolResult | null
   /** Real paths of the files it has read or written so far. */
   files: string[]
+  /** What hooks did and said. */
+  notes: CallNotes
 }
 
 /** True when the call names an available tool and its arguments are a JSON object. */
@@ -77,9 +81,10 @@ export const runTools = async (
       const maxChars = Math.min(limits.one, remainingChars)
       const result = truncateResult(results[at] ?? STOPPED, maxChars, offloadResult)
       const instructions = run.instructionsFor?.(entry.files, limits.one * INSTRUCTION_SHARE) ?? []
-      const content = withInstructions(result.content, instructions)
+      const { texts, activity } = entry.notes
+      const content = withInstructions(withHookTexts(result.content, texts), instructions)
       remainingChars -= content.length
-      onResult(call, { ...result, content })
+      onResult(call, { ...result, content, ...(activity.length > 0 && { hooks: activity }) })
     })
   }
 }
@@ -108,7 +113,15 @@ const prepare = (call: ToolCall, tools: readonly Tool[]): Prepared => {
   const { name, arguments: text } = call.function
   const args = parseArguments(text)
   const tool = tools.find(candidate => candidate.name === name) ?? null
-  const entry = { call, tool, args: args ?? {}, input: undefined, preview: null, files: [] }
+  const entry = {
+    call,
+    tool,
+    args: args ?? {},
+    input: undefined,
+    preview: null,
+    files: [],
+    notes: { texts: [], activity: [] },
+  }
   if (!tool) {
     const names = describeTools(tools)
       .map(candidate => candidate.name)
@@ -131,17 +144,20 @@ const prepare = (call: ToolCall, tools: readonly Tool[]): Prepared => {
 
 const runCall = async (entry: Prepared, run: ToolRun): Promise<ToolResult> => {
   const { emit, now } = run
-  const { call, args } = entry
-  const head = { callId: call.id, name: call.function.name, args }
+  const { call } = entry
+  const head = { callId: call.id, name: call.function.name }
   const startedAt = now()
-  emit({ type: 'tool', ...head, preview: entry.preview })
+  emit({ type: 'tool', ...head, args: entry.args, preview: entry.preview })
   const result = await resultOf(entry, run)
   emit({
     type: 'tool_complete',
     ...head,
+    // A hook may have changed them.
+    args: entry.args,
     preview: result.preview ?? entry.preview,
     durationMs: Math.max(0, now() - startedAt),
     isError: result.isError ?? false,
+    ...(entry.notes.activity.length > 0 && { hooks: entry.notes.activity }),
   })
   return result
 }
@@ -155,8 +171,15 @@ const resultOf = async (entry: Prepared, run: ToolRun): Promise<ToolResult> => {
   return { ...result, content: secrets.mask(result.content), ...(images && { images }) }
 }
 
-/** Errors of tools become results. A tool that ignores the abort signal is abandoned. */
-const invokeTool = async (entry: Prepared, run: ToolRun): Promise<ToolResult> => {
+/**
+ * Errors of tools become results. A tool that ignores the abort signal is abandoned. `before` is what hooks said about the
+ * call; absent: they run now, and the checks are repeated with the arguments they may have changed.
+ */
+const invokeTool = async (
+  entry: Prepared,
+  run: ToolRun,
+  before?: BeforeCall,
+): Promise<ToolResult> => {
   const { request, signal } = run
   const { tool, call } = entry
   if (!tool) return STOPPED
@@ -184,6 +207,7 @@ const invokeTool = async (entry: Prepared, run: ToolRun): Promise<ToolResult> =>
     // No questions once the turn is over.
     approve: async ask => {
       signal.throwIfAborted()
+      if (before?.decision === 'allow' && !ask.isControl && ask.rule === undefined) return 'once'
       return raceAbort(request.approve(ask, call.id), signal)
     },
     clarify: async (question, choices) => {
@@ -205,7 +229,7 @@ const invokeTool = async (entry: Prepared, run: ToolRun): Promise<ToolResult> =>
     processes: request.processes,
     runner: request.runner,
     spawn: spawnerFor(run, call.id),
-    call: (name, args) => callFromTool(name, args, call.id, run),
+    call: (name, args) => callFromTool(name, args, entry, run),
     toolNames: request.tools.filter(({ isClient }) => !isClient).map(({ name }) => name),
     onFile: path => void entry.files.push(path),
     memo: run.memo,
@@ -215,7 +239,10 @@ const invokeTool = async (entry: Prepared, run: ToolRun): Promise<ToolResult> =>
     const planned = await underPlanMode(request.planMode, tool, entry.input, ctx)
     const ruled = checkCall(request.rules, tool, entry.input, planned)
     if (ruled.denied !== null) return errorResult(ruled.denied)
+    if (request.hooks && !before) return await invokeHooked(entry, tool, run, request.hooks)
     if (!(await ruled.askFirst())) return errorResult('The user denied this call.')
+    const denied = before && (await askForHook(before, tool, entry.preview, planned))
+    if (denied) return denied
     const work = Promise.resolve().then(() =>
       tool.run({ ...planned, approve: ruled.approve }, entry.input),
     )
@@ -226,6 +253,39 @@ const invokeTool = async (entry: Prepared, run: ToolRun): Promise<ToolResult> =>
     running = false
   }
 }
+
+/** The call with the hooks of the user around it. They see masked results. */
+const invokeHooked = async (
+  entry: Prepared,
+  tool: Tool,
+  run: ToolRun,
+  hooks: Hooks,
+): Promise<ToolResult> => {
+  const { secrets, tools } = run.request
+  try {
+    return await runHooked(hooks, { callId: entry.call.id, tool, signal: run.signal }, entry, {
+      change(args) {
+        const { name } = entry.call.function
+        const changed = prepare(toCall(entry.call.id, name, args), tools)
+        if (changed.rejection) return changed.rejection
+        const { call, input, preview } = changed
+        Object.assign(entry, { call, args: changed.args, input, preview })
+        return null
+      },
+      run: before => invokeTool(entry, run, before),
+      mask: text => secrets?.mask(text) ?? text,
+      now: run.now,
+    })
+  } catch (error) {
+    return run.signal.aborted ? STOPPED : errorResult(messageOf(error))
+  }
+}
+
+const toCall = (id: string, name: string, args: Record<string, unknown>): ToolCall => ({
+  id,
+  type: 'function',
+  function: { name, arguments: JSON.stringify(args) },
+})
 
 /** Undefined when delegation is off or the maximum depth is reached. */
 const spawnerFor = ({ request, spawn }: ToolRun, callId: string): ToolContext['spawn'] => {
@@ -241,16 +301,12 @@ const spawnerFor = ({ request, spawn }: ToolRun, callId: string): ToolContext['s
 const callFromTool = async (
   name: string,
   args: Record<string, unknown>,
-  callId: string,
+  { call, notes }: Prepared,
   run: ToolRun,
 ): Promise<ToolResult> => {
   if (run.signal.aborted) return STOPPED
-  const call: ToolCall = {
-    id: callId,
-    type: 'function',
-    function: { name, arguments: JSON.stringify(args) },
-  }
-  const entry = prepare(call, run.request.tools)
+  // What hooks add is for the model, which reads the result of the calling tool only.
+  const entry = { ...prepare(toCall(call.id, name, args), run.request.tools), notes }
   return resultOf(entry, { ...run, keepImage: undefined })
 }
 

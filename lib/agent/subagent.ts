@@ -35,6 +35,9 @@ export type ParentRun = {
   now: () => number
 }
 
+/** What hooks see as the kind of a subagent. */
+const SUBAGENT_NAME = 'general-purpose'
+
 export const DELEGATE_TOOL = 'delegate_task'
 
 /** Creates the `spawn` function of a tool call. Tasks beyond `MAX_PARALLEL` wait. */
@@ -127,7 +130,7 @@ const toRequest = (
   prefix: string,
   task: SubagentTask,
 ): AgentRequest => {
-  const { takeSteeringMessages: _, instructions, ...shared } = request
+  const { takeSteeringMessages: _, instructions, hooks, ...shared } = request
   const depth = delegation.depth + 1
   const system = systemOf(task, request.workspace)
   const tools = toolsFor(request.tools, { ...delegation, depth }, task.toolsets)
@@ -162,6 +165,9 @@ const toRequest = (
       counted = total
     },
     delegation: { ...delegation, depth },
+    ...(hooks && {
+      hooks: hooks.ofSubagent({ id: prefix.slice(0, -1), name: SUBAGENT_NAME, goal: task.goal }),
+    }),
     // Its system prompt contains none of them.
     ...(instructions && { instructions: { ...instructions, inPrompt: [] } }),
   }

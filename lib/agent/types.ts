@@ -2,6 +2,7 @@
 import type { z } from 'zod'
 import type { AgentEvent, Emit } from './events.ts'
 import type { FailureType } from '../schema/event.ts'
+import type { HookActivity } from '../schema/hook.ts'
 import type { StoredImage } from '../schema/image.ts'
 import type { ToolCall } from '../schema/message.ts'
 import type { ApprovalChoice } from '../schema/question.ts'
@@ -9,10 +10,12 @@ import type { Usage } from '../schema/usage.ts'
 import type { Compression } from './compress.ts'
 import type { ExternalAgentSettings, ExternalAgentContext } from './external-agent.ts'
 import type { ProviderFailure } from './failure.ts'
+import type { Hooks } from './hooks.ts'
 import type { ImageStore } from './images.ts'
 import type { NestedInstructions } from './nested-instructions.ts'
 import type { Rules } from './permissions/types.ts'
 import type { Providers } from './provider-types.ts'
+import type { Delegation, SubagentResult, SubagentTask } from './subagent-types.ts'
 import type {
   ApprovalRequest,
   ChangeScope,
@@ -106,6 +109,14 @@ export type LoopMessage = WireMessage & {
 
 export type { Provider, ProviderDelta, ProviderRequest, Providers } from './provider-types.ts'
 export type { ApprovalRequest, Guards }
+export type {
+  Delegation,
+  SubagentRef,
+  SubagentResult,
+  SubagentStatus,
+  SubagentTask,
+  TraceEntry,
+} from './subagent-types.ts'
 export type { AgentEvent, Emit }
 
 /** Everything a tool works with. A tool reads no global state. */
@@ -173,6 +184,8 @@ export type ToolResult = {
   colored?: string
   /** Images of the result. `content` names each with its `imageLabel`, for models that cannot see them. */
   images?: readonly StoredImage[]
+  /** What hooks did about the call, for the page. */
+  hooks?: readonly HookActivity[]
 }
 
 /** A tool may throw; the loop turns the error into an error result. */
@@ -277,6 +290,8 @@ export type AgentRequest = WindowServices & {
   delegation?: Delegation
   /** Absent: none besides those in the system prompt. */
   instructions?: NestedInstructions
+  /** Programs of the user that run around tool calls and at the end of the turn; absent: none. */
+  hooks?: Hooks
 }
 
 /** `text` is recorded, `modelText` is sent to the model: they differ when the message calls a skill by name. */
@@ -288,49 +303,6 @@ export type SteeringMessage = {
   images?: readonly StoredImage[]
   attachments: readonly string[]
 }
-
-/** Limits of delegation to subagents. */
-export type Delegation = {
-  /** 0 for the turn itself; a subagent at `maxDepth` delegates no further. */
-  depth: number
-  maxDepth: number
-  /** Model calls of one subagent. */
-  maxSteps: number
-  /** The model of subagents; absent: the caller's current one. Throws a sentence why it cannot be called. */
-  endpoint?: () => ModelEndpoint
-}
-
-export type SubagentTask = {
-  /** Index among the tasks of one call. */
-  index: number
-  goal: string
-  context: string
-  /** Empty: the caller's tools. */
-  toolsets: readonly string[]
-  maxSteps?: number
-}
-
-/** One tool call of a subagent, stored with its result so that a reload can show it. `trace`: calls of nested subagents. */
-export type TraceEntry = {
-  tool: string
-  preview: string
-  status: 'ok' | 'error' | 'unfinished'
-  duration_seconds: number
-  task_index?: number
-  trace?: TraceEntry[]
-}
-
-export type SubagentStatus = 'running' | 'completed' | 'failed' | 'interrupted'
-
-export type SubagentResult = {
-  outcome: Outcome
-  reason: 'completed' | 'max_iterations' | 'interrupted' | 'error'
-  durationMs: number
-  trace: TraceEntry[]
-}
-
-/** Identifies a subagent: the tool call that started it, and the index among its tasks. */
-export type SubagentRef = { parent: string; index: number }
 
 export type Recovery = { endpoint: ModelEndpoint; kind: 'rotated' | 'fallback'; message: string }
 
@@ -345,6 +317,8 @@ export type RunMessage = WireMessage & {
   _output?: string
   /** Images of a tool result. */
   _images?: StoredImage[]
+  /** What hooks did about the call; on a message of the user: a hook sent it. */
+  _hooks?: HookActivity[]
 }
 
 export type Failure = { type: FailureType; message: string; hint?: string }

@@ -45,7 +45,7 @@ type StoredData = Pick<
 
 type EngineServices = Pick<
   Engine,
-  'models' | 'mcp' | 'turns' | 'compressions' | 'grants' | 'spentSince'
+  'models' | 'mcp' | 'turns' | 'compressions' | 'grants' | 'hooks' | 'spentSince'
 >
 
 /** What handlers reach through `ctx.app`. */

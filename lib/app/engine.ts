@@ -13,6 +13,7 @@ import { createCronStore } from '../cron/agent-api.ts'
 import type { Cron } from '../cron/cron.ts'
 import { createDocuments } from '../documents/documents.ts'
 import { UserError } from '../errors.ts'
+import { createHookRecords, type HookRecords } from '../hooks/records.ts'
 import type { Hub } from '../hub.ts'
 import { createMcp, type Mcp, type McpHome } from '../mcp/mcp.ts'
 import { memoryPrompt } from '../memory/memory.ts'
@@ -49,6 +50,7 @@ import { createSessionWarnings } from '../turn-context/session-warnings.ts'
 import { createPrefill } from '../turn-context/prefill-messages.ts'
 import type { PromptCache } from '../turn-context/prompt-cache.ts'
 import { createSystemPrompt } from '../turn-context/system-prompt.ts'
+import { createHooksFor, hookScripts } from '../turn-context/turn-hooks.ts'
 import { createTurns, type Turns, type TurnsOptions } from '../turns/runner.ts'
 import { createSpentSince } from '../turn-context/spending.ts'
 import { createTurnTools } from '../turn-context/turn-tools.ts'
@@ -114,6 +116,7 @@ export type Engine = {
   ) => () => Promise<string | null>
   turns: Turns
   grants: Grants
+  hooks: HookRecords
   runners: CommandRunners
 }
 
@@ -168,6 +171,7 @@ export const createEngine = async (options: EngineOptions): Promise<Engine> => {
   const budgetFor: Engine['budgetFor'] = (scope, ask) =>
     createSpendingLimit(scope, { sessions, ask, spentSince, now })
 
+  const hooks = createHookRecords(now, redact)
   const grants = createGrants({ path: join(config.stateDir, 'grants.json'), now })
   const runners = createCommandRunners()
   const createContext = createTurnContextFactory({
@@ -219,15 +223,21 @@ export const createEngine = async (options: EngineOptions): Promise<Engine> => {
     onQueue: options.onQueue ?? (() => undefined),
     homeOf: homes.of,
     guardsFor: options.guardsFor,
+    hooksFor: createHooksFor({
+      records: hooks,
+      redact,
+      warn: createSessionWarnings('hook', redact, options.onWarning),
+    }),
     placesOfOthers: home => otherHomePaths(homes, home),
     stateDir: config.stateDir,
-    controlOf: home =>
+    controlOf: (home, workspace) =>
       controlFiles({
         home: home.dir,
         baseHome: config.baseHome,
         stateDir: config.stateDir,
         userHome: config.userHome,
         shellInitFiles: initFilePaths(home.lenient.settings().terminal, home.lenient.env().HOME),
+        hookScripts: hookScripts(home, workspace),
         program: process.argv[1] ?? process.execPath,
       }),
     warnShell: createSessionWarnings('shell', redact, options.onWarning),
@@ -273,6 +283,7 @@ export const createEngine = async (options: EngineOptions): Promise<Engine> => {
     budgetFor,
     turns,
     grants,
+    hooks,
     runners,
   }
 }

@@ -9,6 +9,7 @@ import { listProviders } from '../models/provider-keys.ts'
 import { findExposedSecrets } from '../profiles/file-permissions.ts'
 import { guardChecks, homeChecks, listChecks, emptyIfUnreadable } from './check-home.ts'
 import { type Check, fail, type CheckContext, ok, warn } from './check.ts'
+import { hookChecks } from './check-hooks.ts'
 import { shellChecks } from './check-shell.ts'
 import { startChecks } from './check-start.ts'
 
@@ -124,6 +125,7 @@ export const runChecks = async (looked: CheckContext, version: string): Promise<
   ...homeChecks(looked),
   ...listChecks(looked),
   ...guardChecks(looked),
+  ...hookChecks(looked),
   ...secretChecks(looked),
   ...providerChecks(looked),
   await modelCheck(looked),

@@ -38,6 +38,8 @@ export type GuardedHome = {
   readonly ruleProblem: (list: unknown) => string | null
   /** Of these names, those that no skill has. */
   readonly unknownSkills: (names: string[]) => string[]
+  /** Sentences about hooks that do not run: those that may protect something, and those that only observe. */
+  readonly hookProblems: (section: unknown) => { refused: string[]; notes: string[] }
 }
 
 const bag = (value: unknown): Readonly<JsonObject> => (isObject(value) ? value : {})
@@ -189,8 +191,18 @@ export const RULES: readonly Rule[] = [
   {
     key: 'hooks',
     closes: [...COMMANDS, 'writes'],
-    why: 'It names programs to run before and after the agent acts, but this service doesn’t run them.',
-    isUnsupported: value => !isNothing(value),
+    why: (value, { hookProblems }) =>
+      `${hookProblems(value).refused.join(' ')} A hook may protect something, so the others run and this is refused.`,
+    isUnsupported: (value, { hookProblems }) => hookProblems(value).refused.length > 0,
+  },
+  {
+    key: 'hooks',
+    closes: [],
+    why: (value, { hookProblems }) => hookProblems(value).notes.join(' '),
+    isUnsupported: (value, { hookProblems }) => {
+      const { refused, notes } = hookProblems(value)
+      return refused.length === 0 && notes.length > 0
+    },
   },
   section('approvals', COMMANDS),
   list('approvals.deny', COMMANDS),

@@ -343,7 +343,10 @@ const safety = {
     protected_instruction_files: guard('Ask before instruction files change.'),
     protected_instruction_extra_patterns: guard('More names of such files.', 'a list of texts'),
   }),
-  hooks: guard('Programs to run around tool calls, which is not supported.'),
+  hooks: guard(
+    'Programs to run before and after tool calls, with each message, and at the end of a turn: lists of `matcher`, `command`, `timeout`, `fail_closed` by event; see hooks.md.',
+    'a mapping',
+  ),
   toolsets: guard('Older key; use `platform_toolsets.cli`.'),
 }
 

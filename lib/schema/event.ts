@@ -1,5 +1,6 @@
 /** Events of a turn's stream, and of the multiplexed event stream of the page. */
 import { z } from 'zod'
+import { HookActivity } from './hook.ts'
 import { Message } from './message.ts'
 import { Approval, Clarify } from './question.ts'
 import { Queued } from './queue.ts'
@@ -78,6 +79,8 @@ export const TurnEvent = z.discriminatedUnion('type', [
     /** Seconds. */
     duration: z.number().nullable(),
     is_error: z.boolean(),
+    /** What the user's hooks did about the call; absent: nothing. */
+    hooks: z.array(HookActivity).optional(),
   }),
   /** A subagent starts or ends (`status`), or streams; `again`: the reason why its streamed text is discarded; `retry` is when it is streamed again. */
   event('subagent', {

@@ -1,5 +1,6 @@
 /** One message of a transcript, on disk and on the wire. */
 import { z } from 'zod'
+import { HookActivity } from './hook.ts'
 import { StoredImage } from './image.ts'
 
 export const ToolCall = z
@@ -48,6 +49,11 @@ export const Message = z
     _output: z.string().exactOptional(),
     /** Images of a tool result: copies stored with the session, shown, and sent to models that accept images. */
     _images: z.array(StoredImage).exactOptional(),
+    /**
+     * What the user's hooks did about a tool call. On a message of the role `user`: a hook wrote it, to make the agent
+     * continue. Shown, never sent to a provider.
+     */
+    _hooks: z.array(HookActivity).exactOptional(),
   })
   .meta({ id: 'Message' })
 export type Message = z.infer<typeof Message>

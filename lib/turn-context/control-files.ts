@@ -23,6 +23,8 @@ export type ControlPaths = {
   userHome: string
   /** Sourced for the environment of every command, without approval. */
   shellInitFiles: readonly string[]
+  /** The programs of hooks, which run without approval. */
+  hookScripts: readonly string[]
   /** The program of this process. */
   program: string
 }
@@ -34,6 +36,7 @@ export const controlFiles = ({
   stateDir,
   userHome,
   shellInitFiles,
+  hookScripts,
   program,
 }: ControlPaths): string[] => [
   ...[home, baseHome].flatMap(dir => [
@@ -44,6 +47,10 @@ export const controlFiles = ({
       'cron/jobs.json',
       'scripts',
       'hooks',
+      'agent-hooks',
+      'shell-hooks-allowlist.json',
+      'agents',
+      'commands',
       'gateway.json',
     ].map(name => join(dir, name)),
     `${join(dir, 'skills')}/**/scripts`,
@@ -57,6 +64,7 @@ export const controlFiles = ({
     .map(name => join(stateDir, name)),
   join(userHome, '.config', 'systemd', 'user', 'agent-webui.service'),
   ...shellInitFiles,
+  ...hookScripts,
   program,
 ]
 

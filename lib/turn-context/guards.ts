@@ -15,6 +15,7 @@ import {
   unsupportedGuards,
   writeRoots,
 } from '../guards/guard-rules.ts'
+import { parseHooks } from '../hooks/config.ts'
 import type { Home } from '../profiles/home.ts'
 import type { Guard } from '../schema/guard.ts'
 import { isInside, realPath } from '../store/path-within.ts'
@@ -46,6 +47,7 @@ const guardedHome = (home: Home, skillNames: GuardsOptions['skillNames']): Guard
       const known = skillNames(home)
       return names.filter(name => !known.has(name))
     },
+    hookProblems: parseHooks,
     hasProgram: name =>
       name.includes('/')
         ? isRunnable(name)

@@ -12,9 +12,8 @@ import type {
 } from '../agent/types.ts'
 import type { ImageStore } from '../agent/images.ts'
 import type { CommandRunner, Processes, ReadDocument, Secrets } from '../agent/tool-services.ts'
-import { UserError } from '../errors.ts'
+import { invalid, UserError } from '../errors.ts'
 import type { Home } from '../profiles/home.ts'
-import type { StoredImage } from '../schema/image.ts'
 import type { Message, NewMessage } from '../schema/message.ts'
 import type { Sent } from '../sessions/entries.ts'
 import { toConversation } from '../sessions/history.ts'
@@ -23,18 +22,20 @@ import { visibleWords } from '../base/visible.ts'
 import { toStateEntry, withStates } from './provider-states.ts'
 import { createApprover } from './approver.ts'
 import { instructionsFor } from './context-files.ts'
-import { replaySent, annotateMessage, expandSkills, modelText } from './user-content.ts'
+import { createSteeringMessages } from './steering-messages.ts'
+import { replaySent, annotateMessage, expandSkills } from './user-content.ts'
 import { imageMode, storeAttachedImages } from './images.ts'
 import type { Compressions } from './session-compression.ts'
 import { externalFor } from './external-agent.ts'
 import { createPlanMode, modeTag } from './plan-mode.ts'
+import { type HooksFor, withHookAnswer } from './turn-hooks.ts'
 import type { GuardsFor } from './guards.ts'
 import { rulesFor } from './permission-rules.ts'
 import type { SessionWarnings } from './session-warnings.ts'
 import { withCheckpoints, type CheckpointSource } from './with-checkpoints.ts'
 import type { TurnScope } from './turn-scope.ts'
 import type { WindowFit } from './window-fit.ts'
-import { queuedOf, withoutQueued } from '../sessions/queued.ts'
+import { withoutQueued } from '../sessions/queued.ts'
 import type { Grants } from './grants.ts'
 import type { Questions } from '../turns/questions.ts'
 import type { Turn, TurnContext } from '../turns/turn.ts'
@@ -61,11 +62,12 @@ export type TurnContextOptions = {
   compressions: Pick<Compressions, 'forTurn' | 'record'>
   homeOf: (profile: string | null | undefined) => Home
   guardsFor: GuardsFor
+  hooksFor: HooksFor
   /** Paths of other profiles. */
   placesOfOthers: (home: Home) => string[]
   stateDir: string
   /** Control files of a home, and our own ports. */
-  controlOf: (home: Home) => string[]
+  controlOf: (home: Home, workspace: string) => string[]
   ownPorts: () => string[]
   grants: Grants
   /** Records file changes; null when checkpoints are not available. */
@@ -156,7 +158,7 @@ export const createTurnContextFactory =
     }
     /** How steering messages were sent, by their key in the queue. */
     const steered = new Map<string, Omit<Sent, 'id'>>()
-    const annotated = said === null ? null : annotateMessage(said, messageContext)
+    let annotated = said === null ? null : annotateMessage(said, messageContext)
     if (annotated) sessions.append(id, [{ t: 'sent', id: turn.userMessageId, ...annotated }])
     const images: ImageStore = {
       mode: imageMode(config),
@@ -177,14 +179,25 @@ export const createTurnContextFactory =
           AGENT_EXEC_ASK: '1',
         })
         const rules = rulesFor(home, workspace, env)
+        const hooks = deps.hooksFor(scope, { model: fitted.endpoint.model, env })
+        const { signal } = turn.controller
+        const messages = sessions.load(id).messages.filter(({ role }) => role === 'user')
+        if (said !== null && annotated) {
+          const moment = messages.length === 1 ? 'first' : 'later'
+          const answer = await hooks.submitted(said, moment, signal)
+          const answered = withHookAnswer(said, annotated, answer)
+          if (answered !== annotated)
+            sessions.append(id, [{ t: 'sent', id: turn.userMessageId, ...answered }])
+          if (answer.blocked !== null)
+            throw invalid(`A hook blocked this message: ${answer.blocked}`)
+          annotated = answered
+        }
         const readable = [deps.toolOutput.dirOf(id)]
         const storeImages = (paths: readonly string[]) =>
           isExternal
             ? Promise.resolve([])
             : storeAttachedImages(paths, { workspace, env, forbidden, readable }, images)
-        const attachments = annotated
-          ? (sessions.load(id).messages.findLast(({ role }) => role === 'user')?.attachments ?? [])
-          : []
+        const attachments = annotated ? (messages.at(-1)?.attachments ?? []) : []
         const attached = await storeImages(attachments)
         // Later than the message itself: reading the files must not delay the reply to the client.
         if (annotated && attached.length > 0)
@@ -205,11 +218,12 @@ export const createTurnContextFactory =
           sessionKey: id,
           env,
           forbidden,
-          controlPaths: deps.controlOf(home),
+          controlPaths: deps.controlOf(home, workspace),
           ownAddresses: deps.ownPorts(),
           guards: deps.guardsFor(home),
           planMode: createPlanMode(scope, { ...deps, clarify: questions.clarify }),
           rules,
+          hooks,
           maxSteps: config.agent.max_turns,
           ...(client?.oneCall && { oneClientCall: true }),
           nextMessageId: () => sessions.nextMessageId(id),
@@ -236,37 +250,23 @@ export const createTurnContextFactory =
           compression: deps.compressions.forTurn(id, home, fitted.endpoint),
           delegation: deps.delegationFor(scope),
           checkBudget: deps.budgetFor(scope, questions.approve),
-          async takeSteeringMessages() {
-            const waiting = () => queuedOf(sessions.head(id).meta).filter(({ steer }) => steer)
-            const stored = new Map<string, StoredImage[]>()
-            for (const { id: key, attachments: files } of waiting())
-              stored.set(key, await storeImages(files))
-            // As it is in the queue at this moment: it may have been edited while images were stored.
-            return waiting().flatMap(({ id: key, text, attachments: files }) => {
-              const known = stored.get(key)
-              if (!known) return []
-              const how = {
-                ...annotateMessage(text, messageContext),
-                ...(known.length > 0 && { images: known }),
-              }
-              steered.set(key, how)
-              return {
-                key,
-                text,
-                modelText: modelText(text, how),
-                attachments: files,
-                images: known,
-              }
-            })
-          },
+          takeSteeringMessages: createSteeringMessages({
+            queue: () => sessions.head(id).meta,
+            submitted: text => hooks.submitted(text, 'steering', signal),
+            storeImages,
+            annotate: text => annotateMessage(text, messageContext),
+            steered,
+          }),
         }
       },
       history() {
         const folded = sessions.load(id)
         const history = toConversation(folded)
         // External agents know their workspace and get plain text.
-        return endpoint instanceof UserError || isExternal
-          ? expandSkills(history, expand)
+        if (endpoint instanceof UserError) return expandSkills(history, expand)
+        const withoutTag = folded.sent.map(how => ({ ...how, before: '' }))
+        return isExternal
+          ? replaySent(history, withoutTag, expand)
           : withStates(replaySent(history, folded.sent, expand), sessions.providerStates(id))
       },
       recordSummary: event => deps.compressions.record(id, event),

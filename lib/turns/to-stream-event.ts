@@ -130,6 +130,7 @@ export const toTurnEvent = (
           tid: event.callId,
           duration: Math.round(event.durationMs) / 1_000,
           is_error: event.isError,
+          ...(event.hooks && { hooks: event.hooks.map(one => ({ ...one })) }),
         },
       }
     case 'subagent':

@@ -1,0 +1,108 @@
+/** Runs the hooks of the user before and after one tool call. */
+import { isObject } from '../base/json.ts'
+import type { HookActivity } from '../schema/hook.ts'
+import type { BeforeCall, HookedCall, Hooks } from './hooks.ts'
+import { CONTROL_APPROVAL } from './tools/allowed-paths.ts'
+import type { Tool, ToolContext, ToolResult } from './types.ts'
+
+/** What hooks said and did about a call and the calls it makes. */
+export type CallNotes = {
+  /** For the model. */
+  texts: string[]
+  /** For the page. */
+  activity: HookActivity[]
+}
+
+type Steps = {
+  /** Puts validated arguments in place of the old ones; the result of the call when they are invalid. */
+  change: (args: Record<string, unknown>) => ToolResult | null
+  /** Checks and runs the call. */
+  run: (before: BeforeCall) => Promise<ToolResult>
+  mask: (text: string) => string
+  /** In milliseconds. */
+  now: () => number
+}
+
+/** A shown argument is not longer than this. */
+const MAX_SHOWN_CHARS = 2_000
+
+const errorResult = (error: string): ToolResult => ({
+  content: JSON.stringify({ error }),
+  isError: true,
+})
+
+/** `entry.args` are the arguments in force. Rejects with the reason of an aborted signal. */
+export const runHooked = async (
+  hooks: Hooks,
+  call: Omit<HookedCall, 'input'>,
+  entry: { args: Record<string, unknown>; notes: CallNotes },
+  { change, run, mask, now }: Steps,
+): Promise<ToolResult> => {
+  const { texts, activity } = entry.notes
+  const before = await hooks.before({ ...call, input: entry.args })
+  activity.push(...before.activity)
+  if (before.blocked !== null)
+    return errorResult(`A hook of the user blocked this call: ${before.blocked}`)
+  if (before.input) {
+    const invalid = change(before.input)
+    if (invalid) {
+      texts.push('A hook of the user changed the arguments of this call, and they became invalid.')
+      return invalid
+    }
+    const shown = mask(JSON.stringify(before.input)).slice(0, MAX_SHOWN_CHARS)
+    texts.push(`A hook of the user changed the arguments of this call. It ran with: ${shown}`)
+  }
+  texts.push(...before.context)
+  const startedAt = now()
+  const result = await run(before)
+  if (call.signal.aborted) return result
+  const after = await hooks.after(
+    { ...call, input: entry.args },
+    {
+      content: mask(result.content),
+      isError: result.isError ?? false,
+      durationMs: Math.max(0, now() - startedAt),
+    },
+  )
+  texts.push(...after.context)
+  activity.push(...after.activity)
+  if (after.content === null) return result
+  // What the page shows beside the text belongs to the replaced one.
+  const { isError, preview } = result
+  return { content: after.content, ...(isError && { isError }), ...(preview && { preview }) }
+}
+
+/** Asks the user where a hook wants that; the result of the call when it is denied. */
+export const askForHook = async (
+  { decision, reason }: BeforeCall,
+  { name }: Pick<Tool, 'name'>,
+  preview: string | null,
+  ctx: Pick<ToolContext, 'approve' | 'workspace'>,
+): Promise<ToolResult | null> => {
+  if (decision !== 'ask') return null
+  const choice = await ctx.approve({
+    command: preview ? `${name}: ${preview}` : name,
+    patternKeys: [`hook: ${name}`],
+    description: `A hook asks for your approval.${reason === '' ? '' : ` ${reason}`}`,
+    cwd: ctx.workspace,
+    // No setting and no earlier answer applies: the hook asks each time.
+    ...CONTROL_APPROVAL,
+  })
+  return choice === 'deny' ? errorResult('The user denied this call.') : null
+}
+
+/** The field of a result with what hooks said. */
+const FIELD = '_hooks'
+
+/** The result with the texts: as a field of a JSON object, else as its last line. */
+export const withHookTexts = (content: string, texts: readonly string[]): string => {
+  if (texts.length === 0) return content
+  const added = { [FIELD]: texts }
+  try {
+    const value: unknown = JSON.parse(content)
+    if (isObject(value)) return JSON.stringify({ ...value, ...added })
+  } catch {
+    // Results may be plain text.
+  }
+  return `${content}\n${JSON.stringify(added)}`
+}

@@ -1,0 +1,45 @@
+/** Contract of subagents: limits, tasks, results, and what is kept of their calls. */
+import type { ModelEndpoint, Outcome } from './types.ts'
+
+/** Limits of delegation to subagents. */
+export type Delegation = {
+  /** 0 for the turn itself; a subagent at `maxDepth` delegates no further. */
+  depth: number
+  maxDepth: number
+  /** Model calls of one subagent. */
+  maxSteps: number
+  /** The model of subagents; absent: the caller's current one. Throws a sentence why it cannot be called. */
+  endpoint?: () => ModelEndpoint
+}
+
+export type SubagentTask = {
+  /** Index among the tasks of one call. */
+  index: number
+  goal: string
+  context: string
+  /** Empty: the caller's tools. */
+  toolsets: readonly string[]
+  maxSteps?: number
+}
+
+/** One tool call of a subagent, stored with its result so that a reload can show it. `trace`: calls of nested subagents. */
+export type TraceEntry = {
+  tool: string
+  preview: string
+  status: 'ok' | 'error' | 'unfinished'
+  duration_seconds: number
+  task_index?: number
+  trace?: TraceEntry[]
+}
+
+export type SubagentStatus = 'running' | 'completed' | 'failed' | 'interrupted'
+
+export type SubagentResult = {
+  outcome: Outcome
+  reason: 'completed' | 'max_iterations' | 'interrupted' | 'error'
+  durationMs: number
+  trace: TraceEntry[]
+}
+
+/** Identifies a subagent: the tool call that started it, and the index among its tasks. */
+export type SubagentRef = { parent: string; index: number }
