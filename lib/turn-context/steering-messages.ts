@@ -31,7 +31,7 @@ export const createSteeringMessages =
       const images = answer.blocked === null ? await storeImages(attachments) : []
       prepared.set(key, { text, images, answer })
     }
-    // As it is in the queue at this moment: it may have been edited or removed meanwhile.
+    // As it is in the queue at this moment: it may have been edited or removed since.
     return waiting().flatMap(({ id: key, text, attachments }) => {
       const known = prepared.get(key)
       // An edited text is taken before the next step, after hooks have seen it.

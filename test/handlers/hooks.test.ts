@@ -343,7 +343,7 @@ test('a hook that hangs is ended with the turn, and holds up no other chat', asy
   }
 })
 
-test('a kill of the service while a hook runs leaves a session that goes on', async () => {
+test('a kill of the service while a hook runs leaves a session that can continue', async () => {
   const provider = await createProvider(use('terminal', { command: 'true' }))
   const app = await spawnApp()
   try {
