@@ -24,7 +24,10 @@ export const composeClientApi = (
   addon: string | undefined,
 ): ClientApiServices => {
   const { homes, sessions, workspaces, toolOutput } = data
-  const apiConversations = openConversations(join(config.stateDir, 'cache', 'api.db'), { addon })
+  const apiConversations = openConversations(join(config.stateDir, 'cache', 'api.db'), {
+    addon,
+    log: log.warn,
+  })
   const modelNames = createModelNames({ list: models.list, compatible: models.compatible })
   const clientApi = createClientApi({
     sessions,

@@ -182,7 +182,8 @@ export const createTurnStarter = ({
         results: more.results,
         client: more.client,
       })
-      if (profileExists(row.profile)) workspaces.setLast(home, place)
+      // The workspace of a program is not what the user worked in last.
+      if (!more.client && profileExists(row.profile)) workspaces.setLast(home, place)
       return { ...started, effectiveModel: changed ? fitting : undefined }
     },
 

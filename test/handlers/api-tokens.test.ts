@@ -1,5 +1,5 @@
 /** API tokens: off by default, stored as hashes, throttled, revoked at once, and each bound to its profile. */
-import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -208,6 +208,23 @@ tokens(
     { text: 'First.' },
     { text: 'Second.' },
     { text: 'Third.' },
+  ),
+)
+
+tokens(
+  'a token with a workspace runs there, and the page keeps its own last workspace',
+  withApi(
+    async ({ app, makeToken, openai, sessions }) => {
+      const elsewhere = join(app.userHome, 'elsewhere')
+      mkdirSync(elsewhere)
+      const before = (await app.post('/api/session/new', {})).body.session.workspace
+      const { secret } = await makeToken({ workspace: elsewhere })
+      await openai(secret).responses.create({ model: 'agent', input: 'Hello' })
+      const [row] = (await sessions()).filter(({ source_tag }) => source_tag === 'api')
+      assert.is(row?.workspace, elsewhere)
+      assert.is((await app.post('/api/session/new', {})).body.session.workspace, before)
+    },
+    { text: 'Yes.' },
   ),
 )
 
