@@ -93,6 +93,12 @@ export const SLASH_COMMANDS = [
     args_hint: '<text>',
   },
   {
+    name: 'plan',
+    description: 'Turn plan mode on or off: read-only until you approve a plan',
+    category: 'Configuration',
+    args_hint: '[task]',
+  },
+  {
     name: 'yolo',
     description: 'Turn auto-approve on or off for this chat',
     category: 'Configuration',

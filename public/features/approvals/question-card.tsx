@@ -4,13 +4,17 @@ import type { Clarify } from '../../../lib/schema/question.ts'
 import { t } from './strings.ts'
 import { visibleText } from '../../../lib/base/visible.ts'
 import { Icon } from '../../parts/icon.tsx'
+import { PlanCard } from '../plan/plan-card.tsx'
 
 /** After this time without a confirmation the answer can be sent again. */
 const AGAIN_MS = 8000
 
 export type QuestionCardProps = { question: Clarify; onAnswer: (text: string) => void }
 
-export function QuestionCard({ question, onAnswer }: QuestionCardProps) {
+export const QuestionCard = (props: QuestionCardProps) =>
+  props.question.plan ? <PlanCard {...props} /> : <OpenQuestion {...props} />
+
+function OpenQuestion({ question, onAnswer }: QuestionCardProps) {
   const [text, setText] = useState('')
   const [sent, setSent] = useState(false)
   useEffect(() => {

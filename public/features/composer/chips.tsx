@@ -11,6 +11,7 @@ const AgentChip = lazy(
   async () => (await import('../external-agent/agent-chip.tsx')).AgentChip,
   true,
 )
+const PlanChip = lazy(async () => (await import('../plan/plan-chip.tsx')).PlanChip, true)
 
 type ChipProps = {
   picker: Picker
@@ -100,6 +101,7 @@ export const Chips = () => {
         name={t('chip.effort')}
         value={t(`effort.${reasoning.effort.value}`)}
       />
+      <PlanChip />
       {workspace && (
         <Chip
           picker="workspace"

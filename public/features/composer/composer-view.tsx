@@ -93,7 +93,7 @@ export const Composer = () => {
   const suggestions = completion.suggestions.value
   const busy = chat.busy.value
   const { queued } = chat.chat.value
-  const isYolo = sessions.row(route.sessionId.value)?.yolo === true
+  const row = sessions.row(route.sessionId.value)
 
   const take = (index: number) => {
     const offer = suggestions[index]
@@ -150,7 +150,9 @@ export const Composer = () => {
 
   return (
     <div class="composer-place">
-      {(queued.length > 0 || queue.aside.value || isYolo) && <ComposerBanners />}
+      {(queued.length > 0 || queue.aside.value || row?.yolo || row?.mode === 'plan') && (
+        <ComposerBanners />
+      )}
       <DropArea />
       <div class="composer">
         <CompletionList onTake={take} />

@@ -156,6 +156,9 @@ const run: Readonly<Record<SlashCommandName, Run>> = {
     await app.settings.save('show_token_usage', shown)
     return t(shown ? 'command.usage.on' : 'command.usage.off')
   },
+  async plan(app, task) {
+    return (await import('../plan/plan-mode.ts')).planCommand(app, task)
+  },
   yolo: steering('yolo'),
   skills: silent((app, query) => app.route.go({ view: 'skills', skill: null, query })),
   tools: silent(app => app.route.go({ view: 'settings', section: 'tools' })),

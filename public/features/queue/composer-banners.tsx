@@ -7,6 +7,7 @@ import { withoutFiles } from '../composer/composer.ts'
 import type { AsideEvent } from '../chat/chat-reducer.ts'
 import { steeringActions } from './actions.ts'
 import { t } from './strings.ts'
+import { PlanLine } from '../plan/plan-chip.tsx'
 import { useApp } from '../shell/context.ts'
 import { useShell, useChat, useSessions } from '../../contexts.ts'
 
@@ -20,6 +21,7 @@ export const ComposerBanners = () => {
   return (
     <div class="beside">
       {aside && isOpen && <AsideCard aside={aside} />}
+      <PlanLine />
       {sessions.row(id)?.yolo === true && <YoloLine id={id} />}
       {queued.length > 0 && <QueueList id={id} list={queued} />}
     </div>

@@ -91,6 +91,11 @@ const words: Readonly<Record<string, (args: Args) => ToolDescription>> = {
     object: '',
     code: false,
   }),
+  exit_plan_mode: () => ({
+    ...verb('checklist', t('verb.plan'), t('verb.plan')),
+    object: '',
+    code: false,
+  }),
   memory: args => ({
     ...verb('brain', t('verb.memory'), t('verb.memory.now')),
     object: quoted(args.content ?? args.old_text),

@@ -12,7 +12,7 @@ import { textOf } from './content.ts'
 import type { ActivityRow, ReasoningStep, Step, ToolStep } from './rows.ts'
 import { usePerFrame, useTranscript } from './transcript-context.ts'
 
-const Subagents = lazy(async () => (await import('../queue/lazy-queue.ts')).Subagents, true)
+const CallBody = lazy(async () => (await import('../queue/lazy-queue.ts')).CallBody, true)
 
 const ToolImages = lazy(
   async () => (await import('../tool-calls/tool-images.tsx')).ToolImages,
@@ -110,10 +110,10 @@ function Tool({ rowKey, step }: { rowKey: string; step: ToolStep }) {
       images={
         result?._images && <ToolImages session={chat.value.sessionId} images={result._images} />
       }
-      {...(step.name === 'delegate_task' && {
+      {...(/^(?:delegate_task|exit_plan_mode)$/.test(step.name) && {
         body: (
           <div class="tool-body">
-            <Subagents step={step} />
+            <CallBody step={step} />
           </div>
         ),
       })}

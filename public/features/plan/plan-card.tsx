@@ -1,0 +1,77 @@
+/** A plan that waits for approval, and the plan of an earlier call. */
+import { useEffect, useState } from 'preact/hooks'
+import { APPROVE_PLAN, KEEP_PLANNING } from '../../../lib/base/plan-answers.ts'
+import type { Clarify } from '../../../lib/schema/question.ts'
+import { Markdown } from '../../markdown/markdown.tsx'
+import { Icon } from '../../parts/icon.tsx'
+import { ScrollBox } from '../../parts/scroll-box.tsx'
+import { parseArgs } from '../tool-calls/describe-tool-call.ts'
+import { t } from './strings.ts'
+
+/** After this time without a confirmation the answer can be sent again. */
+const AGAIN_MS = 8000
+
+const PlanText = ({ plan, id }: { plan: string; id: string }) => (
+  <ScrollBox class="plan-text" label={t('plan.title')}>
+    <Markdown text={plan} open={false} id={id} />
+  </ScrollBox>
+)
+
+export type PlanCardProps = { question: Clarify; onAnswer: (text: string) => void }
+
+export const PlanCard = ({ question, onAnswer }: PlanCardProps) => {
+  const [comment, setComment] = useState('')
+  const [isSent, setSent] = useState(false)
+  useEffect(() => {
+    if (!isSent) return
+    const timer = setTimeout(() => setSent(false), AGAIN_MS)
+    return () => clearTimeout(timer)
+  }, [isSent])
+  const answer = (text: string) => {
+    if (isSent) return
+    setSent(true)
+    onAnswer(text)
+  }
+  return (
+    <article class="ask" aria-label={t('plan.title')}>
+      <h3 class="ask-title">
+        <Icon name="checklist" /> {t('plan.title')}
+      </h3>
+      <p class="ask-why">{t('plan.text')}</p>
+      <PlanText plan={question.question} id={question.clarify_id} />
+      <form
+        class="ask-form"
+        onSubmit={event => {
+          event.preventDefault()
+          answer(comment.trim() || KEEP_PLANNING)
+        }}
+      >
+        <input
+          class="ask-input"
+          aria-label={t('plan.comment')}
+          placeholder={t('plan.comment.hint')}
+          value={comment}
+          disabled={isSent}
+          onInput={event => setComment(event.currentTarget.value)}
+        />
+        <button type="submit" class="ask-button" disabled={isSent}>
+          {t('plan.keep')}
+        </button>
+        <button
+          type="button"
+          class="ask-button ask-main"
+          disabled={isSent || comment.trim() !== ''}
+          onClick={() => answer(APPROVE_PLAN)}
+        >
+          {t('plan.approve')}
+        </button>
+      </form>
+    </article>
+  )
+}
+
+/** The plan that a call presented. `written`: its arguments as JSON text. */
+export const PresentedPlan = ({ id, written }: { id: string; written: string }) => {
+  const { plan } = parseArgs(written)
+  return typeof plan === 'string' ? <PlanText plan={plan} id={id} /> : null
+}

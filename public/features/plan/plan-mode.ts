@@ -1,0 +1,22 @@
+/** Turns plan mode of the open or the new chat on and off. */
+import type { App } from '../../app.ts'
+import { t } from './strings.ts'
+
+export const setPlanning = async (app: App, isOn: boolean): Promise<void> => {
+  // A new chat begins with it.
+  const id = await app.ensureSession()
+  await app.importIfHostSession(id)
+  await app.api('POST /api/session/mode', { session_id: id, mode: isOn ? 'plan' : 'normal' })
+}
+
+/** `/plan` switches; `/plan <task>` turns plan mode on and sends the task. */
+export const planCommand = async (app: App, task: string): Promise<string | undefined> => {
+  const isOn = app.sessions.row(app.route.sessionId.value)?.mode === 'plan'
+  if (task) {
+    await setPlanning(app, true)
+    await app.sendText(task)
+    return undefined
+  }
+  await setPlanning(app, !isOn)
+  return t(isOn ? 'command.plan.off' : 'command.plan.on')
+}
