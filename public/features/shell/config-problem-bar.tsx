@@ -1,7 +1,7 @@
 /** Bar above every view for unreadable configuration files, unsupported security settings and chats without a profile. */
 import { useEffect } from 'preact/hooks'
 import { Button } from '../../parts/button.tsx'
-import { t } from '../../strings/t.ts'
+import { t } from './config-problem-strings.ts'
 import { useShell, useChat, useProfiles } from '../../contexts.ts'
 
 export const ConfigProblemBar = () => {

@@ -1,4 +1,4 @@
-/** English text of the page frame: navigation, shortcuts, sign-in, connection and configuration problems. */
+/** English text of the page frame: navigation, shortcuts, sign-in and connection. */
 export const enApp = {
   'app.name': 'Agent',
   'app.skip': 'Skip to message input',
@@ -42,15 +42,6 @@ export const enApp = {
   'signin.password': 'Password',
   'signin.submit': 'Sign in',
   'signin.wrong': 'Incorrect password',
-
-  'problems.kept': 'Couldn’t read {file}: {reason}. The last readable version is still in use.',
-  'problems.lost': 'Couldn’t read {file}: {reason}. Nothing runs until you fix it.',
-  'problems.guards':
-    'The agent is restricted because this server doesn’t support these settings: {keys}.',
-  'problems.notes': 'These settings may not work as expected: {keys}.',
-  'problems.look': 'Review',
-  'problems.profile': 'This chat’s profile, “{name}”, no longer exists.',
-  'problems.adopt': 'Continue with {name}',
 
   'updates.available': 'Update available',
   'updates.show': 'View',

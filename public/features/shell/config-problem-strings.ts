@@ -1,0 +1,13 @@
+/** English text of the bar about configuration problems; loaded with it. */
+import { translator } from '../../strings/t.ts'
+
+export const t = translator({
+  'problems.kept': 'Couldn’t read {file}: {reason}. The last readable version is still in use.',
+  'problems.lost': 'Couldn’t read {file}: {reason}. Nothing runs until you fix it.',
+  'problems.guards':
+    'The agent is restricted because this server doesn’t support these settings: {keys}.',
+  'problems.notes': 'These settings may not work as expected: {keys}.',
+  'problems.look': 'Review',
+  'problems.profile': 'This chat’s profile, “{name}”, no longer exists.',
+  'problems.adopt': 'Continue with {name}',
+})
