@@ -2,7 +2,7 @@
 import { useEffect, useMemo } from 'preact/hooks'
 import { IconButton } from '../../parts/button.tsx'
 import { createDictation } from './dictation.ts'
-import { t } from '../../strings/t.ts'
+import { t } from './dictate-strings.ts'
 import { voiceOf } from './voice.ts'
 import { useApp } from '../shell/context.ts'
 

@@ -1,7 +1,7 @@
 /** Dictation: speech recognition of the browser, or a recording transcribed by the server. */
 import { type Signal, signal } from '@preact/signals'
 import type { ApiCall } from '../../api.ts'
-import { t } from '../../strings/t.ts'
+import { t } from './dictate-strings.ts'
 
 export type DictationState = 'idle' | 'listening' | 'busy'
 

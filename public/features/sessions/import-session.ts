@@ -1,6 +1,6 @@
 /** Imports a session from an exported JSON file; loaded on first use. */
 import { isObject } from '../../../lib/base/json.ts'
-import { t } from '../../strings/t.ts'
+import { t } from './import-strings.ts'
 import type { SessionActionsOptions } from './actions.ts'
 import { titleOf } from './sessions.ts'
 

@@ -1,6 +1,5 @@
 /** English text of the page frame: navigation, shortcuts, sign-in and connection. */
 export const enApp = {
-  'app.name': 'Agent',
   'app.skip': 'Skip to message input',
   'app.skip.main': 'Skip to main content',
   'app.sidebar': 'Chats',
@@ -10,7 +9,6 @@ export const enApp = {
   'app.close': 'Close',
   'app.cancel': 'Cancel',
   'app.loading': 'Loading…',
-  'app.more': 'More',
   'app.search': 'Search',
   'app.nothing': 'No results',
 
@@ -41,7 +39,6 @@ export const enApp = {
   'signin.text': 'You’ve been signed out. Your draft is saved.',
   'signin.password': 'Password',
   'signin.submit': 'Sign in',
-  'signin.wrong': 'Incorrect password',
 
   'updates.available': 'Update available',
   'updates.show': 'View',
@@ -65,8 +62,6 @@ export const enApp = {
   'keys.settings': 'Settings',
   'keys.sheet': 'Show shortcuts',
   'keys.focus': 'Focus message input',
-  'keys.send': 'Send the message',
-  'keys.newline': 'New line',
   'keys.find': 'Find in this chat',
   'keys.recall': 'Recall earlier messages',
   'keys.stop': 'Stop the current response',

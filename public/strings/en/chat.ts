@@ -25,8 +25,6 @@ export const enChat = {
   'composer.send': 'Send',
   'composer.queue': 'Queue message',
   'composer.stop': 'Stop',
-  'composer.stopping': 'Stopping…',
-  'composer.attach': 'Attach files from the workspace',
   'composer.commands': 'Commands',
   'composer.files': 'Files',
   'composer.hint.enter': 'Press Enter to send, Shift + Enter for a new line',
@@ -43,12 +41,6 @@ export const enChat = {
   'attach.pasted': '{count} characters pasted',
   'attach.pasted.file': 'Attach as file',
   'attach.pasted.keep': 'Keep as text',
-
-  'dictate.start': 'Dictate',
-  'dictate.stop': 'Stop dictating',
-  'dictate.busy': 'Transcribing…',
-  'dictate.denied': 'Microphone access is blocked',
-  'dictate.nothing': 'No speech detected',
 
   'chip.model': 'Model',
   'chip.model.none': 'Select model',

@@ -52,13 +52,10 @@ export const enSessions = {
   'row.delete': 'Delete',
   'row.delete.permanent': 'Delete permanently',
   'row.deleted': 'Deleted “{title}”',
-  'row.restored': 'Restored “{title}”',
   'row.archived': 'Archived “{title}”',
   'row.undo': 'Undo',
 
   'import.action': 'Import a chat',
-  'import.done': 'Imported “{title}”',
-  'import.failed': '{name} isn’t a chat exported as JSON.',
 
   'delete.permanent.title': 'Delete permanently?',
   'delete.permanent.text':

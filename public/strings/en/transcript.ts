@@ -30,7 +30,6 @@ export const enTranscript = {
   'act.thinking': 'Thinking',
   'act.waiting': 'Waiting for your input',
   'act.waiting.retry': 'Waiting to retry',
-  'act.writing': 'Writing',
   'act.thought': 'Thought',
   'act.thought.for': 'Thought for {time}',
   'act.worked.for': 'Worked for {time}',
