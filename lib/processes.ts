@@ -32,7 +32,7 @@ const WRITE_TIMEOUT_MS = 5_000
 type Entry = {
   id: string
   owner: string
-  given: Pick<ProcessStart, 'command' | 'cwd' | 'notify'>
+  given: Pick<ProcessStart, 'command' | 'cwd' | 'notify' | 'access'>
   /** It was started in the foreground. */
   isAdopted: boolean
   child: ChildProcess
@@ -276,6 +276,7 @@ export const createProcessRegistry = (options: ProcessesOptions) => {
         return ofSession(owner).map(toView)
       },
       view: id => toView(find(owner, id)),
+      accessOf: id => find(owner, id).given.access,
       read: id => outputOf(find(owner, id)),
       poll: id => pollOutput(find(owner, id)),
       pendingInput: id => find(owner, id).typed,

@@ -228,6 +228,7 @@ const invokeTool = async (
     },
     processes: request.processes,
     runner: request.runner,
+    canUndo: request.canUndo,
     spawn: spawnerFor(run, call.id),
     call: (name, args) => callFromTool(name, args, entry, run),
     toolNames: request.tools.filter(({ isClient }) => !isClient).map(({ name }) => name),

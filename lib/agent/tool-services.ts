@@ -19,6 +19,8 @@ export type ApprovalRequest = {
   isControl?: true
   /** The `ask` rule that requires this approval: no setting and no earlier answer applies, except for unattended turns. */
   rule?: string
+  /** It runs outside the sandbox. A mode that asks about nothing does not answer it. */
+  leavesSandbox?: true
 }
 
 /**
@@ -149,7 +151,9 @@ export type CommandRunner = {
   offers: readonly Exclude<CommandAccess, 'confined'>[]
   /** Commands that have network access without being asked about: all, none, or patterns such as `npm install *`. */
   network: boolean | readonly string[]
-  /** A directory with the same path inside, writable on both sides. Created when it is missing. */
+  /** Commands can change folders of this computer besides the workspace. */
+  sharesFolders?: boolean
+  /** A directory with the same path inside, where commands cannot change it. Folders of scripts are created in it. */
   sharedDir: () => string
   /** The path on this computer of a path as commands see it: their /tmp may be another one. */
   hostPath: (path: string) => string
@@ -165,6 +169,7 @@ export type ProcessStart = {
   command: string
   cwd: string
   placed: PlacedProgram
+  access: CommandAccess
   /** Notify the user when it exits. */
   notify: boolean
 }
@@ -173,6 +178,7 @@ export type ProcessStart = {
 export type ProcessHandover = {
   command: string
   cwd: string
+  access: CommandAccess
   child: ChildProcess
   /** Resolves when it has exited and its output has been read. */
   closed: Promise<Exit>
@@ -192,6 +198,8 @@ export type Processes = {
   /** Synchronous, so that no output is lost or read twice. `poll` returns only what it prints from now on. */
   adopt: (running: ProcessHandover) => ProcessView
   list: () => ProcessView[]
+  /** What it can reach, which decides about input typed into it. */
+  accessOf: (id: string) => CommandAccess
   view: (id: string) => ProcessView
   /** The output that is still stored; `left_out`: characters dropped from its start. */
   read: (id: string) => { text: string; left_out: number }

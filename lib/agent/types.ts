@@ -157,6 +157,8 @@ export type ToolContext = {
   processes?: Processes
   /** Where commands run; absent: directly on this computer. */
   runner?: CommandRunner
+  /** Changes of the workspace are recorded, so that they can be undone. */
+  canUndo?: boolean
   secrets?: Secrets
   /** Absent: files are those on the disk. */
   editor?: EditorFiles
@@ -258,6 +260,7 @@ export type AgentRequest = WindowServices & {
   processes?: Processes
   /** As in `ToolContext`. */
   runner?: CommandRunner
+  canUndo?: boolean
   /**
    * Called when an endpoint failed permanently: returns another key, else the next fallback, else null. The choice
    * holds for the rest of the turn (contract, decision 31). `message` is shown as a warning.

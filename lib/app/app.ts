@@ -164,8 +164,7 @@ export const createApp = async (
     forbids: (home, script) =>
       guards.of(home).commands() ??
       scriptDenial(home, script, home.settings().approvals.cron_mode !== 'deny'),
-    runnerFor: (home, jobId) =>
-      engine.runners.runnerFor({ home, workspace: join(home.dir, 'scripts'), owner: jobId }),
+    runnerFor: (home, jobId) => engine.runners.runnerFor({ home, workspace: null, owner: jobId }),
     skill: skills.contentIfAny,
     redact,
     log: log.warn,

@@ -1,12 +1,20 @@
 /** Composition: where the commands of a turn run. */
+import { isAbsolute, join } from 'node:path'
 import type { CommandRunner } from '../agent/tool-services.ts'
+import type { Config } from '../config.ts'
 import type { Home } from '../profiles/home.ts'
+import type { Homes } from '../profiles/homes.ts'
+import type { Availability } from '../sandbox/availability.ts'
+import { createSandboxes } from '../sandbox/sandboxes.ts'
 
 export type RunnerScope = {
   home: Home
-  workspace: string
+  /** The directory that commands may change; null for scripts of scheduled tasks, which have none. */
+  workspace: string | null
   /** The session, or the scheduled task whose script runs: what keeps a place of its own. */
   owner: string
+  /** More paths that commands may read, such as stored results of the session. */
+  readable?: readonly string[]
 }
 
 /**
@@ -17,11 +25,71 @@ export type RunnerFor = (scope: RunnerScope) => CommandRunner | undefined
 
 export type CommandRunners = {
   runnerFor: RunnerFor
+  /** Whether a sandbox works here, whether it is on or not. */
+  sandboxAvailability: () => Promise<Availability>
   /** Ends what still runs and removes what was created. */
   close: () => Promise<void>
 }
 
-export const createCommandRunners = (): CommandRunners => ({
-  runnerFor: () => undefined,
-  close: async () => undefined,
-})
+export type CommandRunnersOptions = {
+  config: Pick<Config, 'env' | 'baseHome' | 'stateDir'>
+  homes: Pick<Homes, 'list'>
+  /** Files that decide about the agent. */
+  controlOf: (home: Home, workspace: string) => string[]
+}
+
+/** A path of config.yaml: `~` is the home directory of commands, a relative path starts at the profile's home. */
+const expandPath = (path: string, home: Home, userHome: string): string => {
+  const expanded = path.replace(/^~(?=$|\/)/, () => userHome)
+  return isAbsolute(expanded) ? expanded : join(home.dir, expanded)
+}
+
+/** The paths of `sandbox.hidden`, which file tools must not access either. Empty while the sandbox is off. */
+export const hiddenBySandbox = (home: Home): string[] => {
+  const { sandbox } = home.settings()
+  const userHome = home.env().HOME ?? ''
+  return sandbox.enabled ? sandbox.hidden.map(path => expandPath(path, home, userHome)) : []
+}
+
+export const createCommandRunners = ({
+  config,
+  homes,
+  controlOf,
+}: CommandRunnersOptions): CommandRunners => {
+  const sandboxes = createSandboxes(config.env)
+
+  const sandboxFor = ({ home, workspace, owner, readable = [] }: RunnerScope): CommandRunner => {
+    const { sandbox, skills } = home.settings()
+    const userHome = home.childEnv().HOME
+    const expand = (path: string) => expandPath(path, home, userHome ?? '')
+    return sandboxes.runnerFor({
+      workspace,
+      owner,
+      home: userHome,
+      network: sandbox.network,
+      hidden: [
+        config.baseHome,
+        config.stateDir,
+        ...homes.list().map(({ dir }) => dir),
+        ...hiddenBySandbox(home),
+      ],
+      // Patterns name the scripts of skills, which are read-only anyway.
+      protected: controlOf(home, workspace ?? join(home.dir, 'scripts')).filter(
+        path => !path.includes('/**/'),
+      ),
+      readable: [
+        join(home.dir, 'skills'),
+        ...skills.external_dirs.map(expand),
+        ...readable,
+        ...sandbox.readable.map(expand),
+      ],
+      writable: sandbox.writable.map(expand),
+    })
+  }
+
+  return {
+    runnerFor: scope => (scope.home.settings().sandbox.enabled ? sandboxFor(scope) : undefined),
+    sandboxAvailability: sandboxes.availability,
+    close: async () => sandboxes.close(),
+  }
+}

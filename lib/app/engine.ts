@@ -8,7 +8,7 @@ import { createProviders, createProxyDispatcher } from '../agent/providers/regis
 import type { Agent, ModelEndpoint, Providers } from '../agent/types.ts'
 import type { HostSessions } from '../host-db/host-sessions.ts'
 import type { Config } from '../config.ts'
-import { type CommandRunners, createCommandRunners } from './command-runners.ts'
+import { type CommandRunners, createCommandRunners, hiddenBySandbox } from './command-runners.ts'
 import { createCronStore } from '../cron/agent-api.ts'
 import type { Cron } from '../cron/cron.ts'
 import { createDocuments } from '../documents/documents.ts'
@@ -173,7 +173,17 @@ export const createEngine = async (options: EngineOptions): Promise<Engine> => {
 
   const hooks = createHookRecords(now, redact)
   const grants = createGrants({ path: join(config.stateDir, 'grants.json'), now })
-  const runners = createCommandRunners()
+  const controlOf = (home: Home, workspace: string) =>
+    controlFiles({
+      home: home.dir,
+      baseHome: config.baseHome,
+      stateDir: config.stateDir,
+      userHome: config.userHome,
+      shellInitFiles: initFilePaths(home.lenient.settings().terminal, home.lenient.env().HOME),
+      hookScripts: hookScripts(home, workspace),
+      program: process.argv[1] ?? process.execPath,
+    })
+  const runners = createCommandRunners({ config, homes, controlOf })
   const createContext = createTurnContextFactory({
     sessions,
     agentFor: endpoint =>
@@ -202,6 +212,7 @@ export const createEngine = async (options: EngineOptions): Promise<Engine> => {
           }),
         ],
         mcp: mcpTools(mcp, redact, options),
+        runnerFor: runners.runnerFor,
         mcpToolList: createMcpToolList({ sessions, promptCache: options.promptCache }),
       }),
       promptFor: wrapPrompt(
@@ -228,18 +239,9 @@ export const createEngine = async (options: EngineOptions): Promise<Engine> => {
       redact,
       warn: createSessionWarnings('hook', redact, options.onWarning),
     }),
-    placesOfOthers: home => otherHomePaths(homes, home),
+    placesOfOthers: home => [...otherHomePaths(homes, home), ...hiddenBySandbox(home)],
     stateDir: config.stateDir,
-    controlOf: (home, workspace) =>
-      controlFiles({
-        home: home.dir,
-        baseHome: config.baseHome,
-        stateDir: config.stateDir,
-        userHome: config.userHome,
-        shellInitFiles: initFilePaths(home.lenient.settings().terminal, home.lenient.env().HOME),
-        hookScripts: hookScripts(home, workspace),
-        program: process.argv[1] ?? process.execPath,
-      }),
+    controlOf,
     warnShell: createSessionWarnings('shell', redact, options.onWarning),
     ownPorts: () => ownPorts(config.stateDir, config.port),
     grants,

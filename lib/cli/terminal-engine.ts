@@ -137,7 +137,7 @@ export const createTerminalEngine = async (
     hub,
     promptCache: createPromptCache({ dir: pathOf('prompts'), log: problem }),
     toolOutput: createToolOutput({ dir: pathOf('tool-output'), log: problem }),
-    checkpoints: { startTurn: () => NO_CHECKPOINTS },
+    checkpoints: { startTurn: () => NO_CHECKPOINTS, canUndo: false },
     guardsFor: guarding.of,
     cron: () => cron,
     liveDir: pathOf('live'),

@@ -189,6 +189,19 @@ export const RULES: readonly Rule[] = [
     isUnsupported: (value, home) => !isLocal(value) && isNothing(bag(home.values.terminal).backend),
   },
   {
+    key: 'sandbox',
+    closes: COMMANDS,
+    why: 'This should be a mapping, or true or false, so the service can’t tell whether commands run in a sandbox.',
+    isUnsupported: value => isNoMapping(value) && yamlFlag(value) === undefined,
+  },
+  {
+    key: 'sandbox.enabled',
+    closes: COMMANDS,
+    why: 'This should be true or false, so the service can’t tell whether commands run in a sandbox.',
+    isUnsupported: value => !isNothing(value) && yamlFlag(value) === undefined,
+  },
+  list('sandbox.hidden', [...COMMANDS, 'tools']),
+  {
     key: 'hooks',
     closes: [...COMMANDS, 'writes'],
     why: (value, { hookProblems }) =>

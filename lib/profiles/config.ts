@@ -22,6 +22,7 @@ import {
   word,
 } from './config-schema-helpers.ts'
 import { modelKeys } from './config-models.ts'
+import { sandboxKeys } from './config-sandbox.ts'
 
 const isTimeZone = (name: string): boolean => {
   try {
@@ -355,6 +356,7 @@ export const ProfileConfigSchema = section({
   ...context,
   ...agent,
   ...tools,
+  ...sandboxKeys,
   ...safety,
 })
 

@@ -46,7 +46,7 @@ export const createApprovalPolicy =
     const config = deps.config()
     // Commands that are always blocked never get here: the tool refuses them before it asks for approval.
     const mustAsk = ask.isControl === true || ask.rule !== undefined
-    if (!mustAsk && config.approvals.mode === 'off') return 'once'
+    if (!mustAsk && !ask.leavesSandbox && config.approvals.mode === 'off') return 'once'
     const allowed = [...config.command_allowlist, ...deps.sessionAllowed()]
     const isCovered =
       ask.patternKeys.length > 0 && ask.patternKeys.every(label => isAllowed(label, allowed))

@@ -63,7 +63,7 @@ export type TurnContextOptions = {
   homeOf: (profile: string | null | undefined) => Home
   guardsFor: GuardsFor
   hooksFor: HooksFor
-  /** Paths of other profiles. */
+  /** Paths of other profiles, and what the sandbox hides. */
   placesOfOthers: (home: Home) => string[]
   stateDir: string
   /** Control files of a home, and our own ports. */
@@ -75,7 +75,12 @@ export type TurnContextOptions = {
   /** Background processes; absent where they are not available. */
   processesOf?: (sessionId: string) => Processes
   /** Where commands run; undefined: directly on this computer. */
-  runnerFor: (scope: { home: Home; workspace: string; owner: string }) => CommandRunner | undefined
+  runnerFor: (scope: {
+    home: Home
+    workspace: string
+    owner: string
+    readable: readonly string[]
+  }) => CommandRunner | undefined
   /** Storage for long tool results of a session. */
   toolOutput: {
     dirOf: (sessionId: string) => string
@@ -238,7 +243,7 @@ export const createTurnContextFactory =
           attachments,
           // Unattended turns get no background processes, since they would never be stopped.
           ...(deps.processesOf && !unattended && { processes: deps.processesOf(id) }),
-          runner: deps.runnerFor({ home, workspace, owner: id }),
+          runner: deps.runnerFor({ home, workspace, owner: id, readable }),
           readable,
           offload: (callId, text) => deps.toolOutput.save(id, callId, deps.redact(text)),
           saveImage: (callId, bytes, ending) =>

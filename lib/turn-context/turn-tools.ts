@@ -2,7 +2,9 @@
 import { exitPlanMode } from '../agent/tools/exit-plan-mode.ts'
 import { createToolbox, plain } from '../agent/tools/toolbox.ts'
 import { toolsetOf } from '../agent/toolsets.ts'
+import type { CommandRunner } from '../agent/tool-services.ts'
 import type { Tool } from '../agent/types.ts'
+import type { Home } from '../profiles/home.ts'
 import type { McpOffer, McpToolList } from './mcp-tool-list.ts'
 import { rulesFor } from './permission-rules.ts'
 import type { TurnScope } from './turn-scope.ts'
@@ -37,10 +39,12 @@ export type TurnToolsOptions = {
   mcp: McpSource
   /** Decides which of those are described to the model. */
   mcpToolList: McpToolList
+  /** Where commands run; undefined: directly on this computer. */
+  runnerFor: (scope: { home: Home; workspace: string; owner: string }) => CommandRunner | undefined
 }
 
 export const createTurnTools =
-  ({ sources, mcp, mcpToolList }: TurnToolsOptions) =>
+  ({ sources, mcp, mcpToolList, runnerFor }: TurnToolsOptions) =>
   async (scope: TurnScope): Promise<readonly Tool[]> => {
     const [offer, ...bound] = await Promise.all([
       mcp(scope),
@@ -48,8 +52,10 @@ export const createTurnTools =
     ])
     const selection = selectToolsets(scope.config, scope.meta.enabled_toolsets)
     const { timeout: timeoutS, persistent_shell: isPersistent } = scope.config.terminal
-    const toolbox = createToolbox({ timeoutS, isPersistent })
-    const rules = rulesFor(scope.home, scope.workspace, scope.home.childEnv())
+    const { home, workspace, sessionId: owner } = scope
+    const runner = runnerFor({ home, workspace, owner })
+    const toolbox = createToolbox({ timeoutS, isPersistent, runner })
+    const rules = rulesFor(home, workspace, home.childEnv())
     // A denied tool is not described: that saves its tokens, and a call that can only fail.
     const isOffered = (tool: Tool) => isSelected(tool, selection) && rules.isOffered(tool)
     const own = [...toolbox, ...bound.flat()].filter(isOffered)

@@ -4,7 +4,11 @@ import type { Agent, LoopMessage } from '../agent/types.ts'
 import type { TurnRecorder, TurnStart } from '../checkpoints/turn-recorder.ts'
 import type { TurnScope } from './turn-scope.ts'
 
-export type CheckpointSource = { startTurn: (start: TurnStart) => TurnRecorder }
+export type CheckpointSource = {
+  startTurn: (start: TurnStart) => TurnRecorder
+  /** False where nothing is recorded. */
+  canUndo?: boolean
+}
 
 const MAX_TITLE_CHARS = 120
 
@@ -41,7 +45,7 @@ export const withCheckpoints = (
     try {
       // An external agent may change files without asking first.
       if (request.endpoint.apiMode === 'acp') await beforeChange('workspace')
-      return await agent({ ...request, beforeChange }, emit)
+      return await agent({ ...request, beforeChange, canUndo: checkpoints.canUndo !== false }, emit)
     } finally {
       // Not awaited: the response is complete. Listing the changes waits for it instead.
       void recorder.end()

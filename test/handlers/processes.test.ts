@@ -159,6 +159,7 @@ test('a command at its time limit: moved in an attended turn, running after a st
 const started = (command: string, notify = false) => ({
   command,
   cwd: '/',
+  access: 'unconfined' as const,
   placed: {
     file: 'sh',
     args: ['-c', command],

@@ -27,6 +27,7 @@ export const toolContextOf = (request: AgentRequest, callId: string): ToolContex
   clarify: (question, choices) => request.clarify(question, choices, callId),
   memo: new Map(),
   runner: request.runner,
+  canUndo: request.canUndo,
   secrets: request.secrets,
   now: request.now ?? Date.now,
 })

@@ -6,6 +6,7 @@ import { stripVTControlCharacters } from 'node:util'
 import type { CreateTerminalRequest, TerminalExitStatus } from '@agentclientprotocol/sdk'
 import { spawnGroup, terminateGroup, waitForClose } from '../../base/process.ts'
 import { assessCommand, forbiddenPathIn } from '../command-risk.ts'
+import { confine } from '../confinement.ts'
 import { describeLabels } from '../shell/labels.ts'
 import { shellContextFor } from '../tools/command-gate.ts'
 import { denial } from '../permissions/denied-path.ts'
@@ -13,7 +14,7 @@ import type { RuledCall } from '../permissions/types.ts'
 import { addToApproval } from './permission-rules.ts'
 import { allowedKey } from './permissions.ts'
 import { CONTROL_APPROVAL, resolvePath } from '../tools/allowed-paths.ts'
-import { type Approved, placeCommand } from '../tools/place-command.ts'
+import { placeCommand } from '../tools/place-command.ts'
 import { messageOf } from '../../errors.ts'
 import type { ApprovalRequest, ToolContext } from '../types.ts'
 
@@ -79,14 +80,18 @@ export const createTerminals = () => {
       if (denied !== null) throw new Error(denied)
       const unavailable = (await ctx.runner?.problem()) ?? null
       if (unavailable !== null) throw new Error(unavailable)
-      const { blocked, labels, isControl } = assessCommand(line, shell)
-      if (blocked !== undefined)
-        throw new Error(`Refused, and no approval can allow it: ${blocked}.`)
+      const assessment = assessCommand(line, shell)
+      if (assessment.blocked !== undefined)
+        throw new Error(`Refused, and no approval can allow it: ${assessment.blocked}.`)
       const forbiddenPath = forbiddenPathIn(line, shell, ctx.forbidden)
       if (forbiddenPath !== undefined)
         throw new Error(
           `Access to ${forbiddenPath} is denied: it may hold secrets or the state of this service.`,
         )
+      const { runner, canUndo = false } = ctx
+      const approved = confine(line, assessment, { runner, canUndo, shell })
+      const { labels, isControl, refusal } = approved
+      if (refusal !== null) throw new Error(refusal)
       const call: RuledCall = {
         tool: 'terminal',
         accesses: [{ kind: 'command', command: line, shell }],
@@ -111,7 +116,6 @@ export const createTerminals = () => {
           throw new Error(`The user denied this command (${labels.join('; ')}).`)
       }
       ctx.signal.throwIfAborted()
-      const approved: Approved = { access: ctx.runner ? 'confined' : 'unconfined' }
       const added = Object.fromEntries((params.env ?? []).map(({ name, value }) => [name, value]))
       // Without arguments, `command` may be a whole command line.
       const [file, ...words] = args.length > 0 ? [command, ...args] : ['sh', '-c', command]

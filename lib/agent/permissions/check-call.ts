@@ -103,7 +103,8 @@ export const checkCall = (
         ? approved?.trim() === ask.command.trim()
         : approved !== null
       const isAnswered = isAboutCall(tool, ask) && (isSame || rules.covers(call, ask) !== null)
-      return isAnswered && !ask.isControl ? 'once' : ctx.approve(ask)
+      // A rule about a command is not one about leaving the sandbox.
+      return isAnswered && !ask.isControl && !ask.leavesSandbox ? 'once' : ctx.approve(ask)
     },
   }
 }

@@ -11,12 +11,17 @@ export const ELSEWHERE = 'program from outside the workspace'
 export const CONTROL = 'change what decides about the agent'
 export const OWN_ADDRESS = 'request to this service'
 export const CODE_FLAG = 'script execution via -e/-c flag'
+/** Of the sandbox: what a command needs beyond it. */
+export const NETWORK = 'network access from the sandbox'
+export const UNCONFINED = 'run outside the sandbox'
 export const SHELL_FLAG = 'shell command via -c/-lc flag'
 
 /** One sentence for the approval card: what is at stake. */
 const STAKES: Readonly<Record<string, string>> = {
   [UNCLEAR]: 'Parts of this command can only be known when it runs.',
   [OUTSIDE]: 'It changes files outside the workspace.',
+  [NETWORK]: 'It runs in the sandbox, with network access.',
+  [UNCONFINED]: 'It runs outside the sandbox, with everything you can do.',
   [ELSEWHERE]: 'It runs a program or a project outside the workspace.',
   [CONTROL]:
     'It touches files that decide what the agent may do, such as its configuration, tasks or keys. Only you should change them.',
@@ -112,6 +117,7 @@ const ARBITRARY = new Set([
   'program starts another command',
   CONTROL,
   OWN_ADDRESS,
+  UNCONFINED,
 ])
 
 /** Other forms of the same label in older or newer lists. */

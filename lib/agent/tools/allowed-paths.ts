@@ -19,14 +19,15 @@ const SYSTEM_SECRET =
 const SYSTEM =
   /^\/(?:private\/)?(?:etc|boot|proc|sys|dev(?!\/shm\/))(?:\/|$)|^\/(?:usr\/)?lib\/systemd(?:\/|$)|^\/(?:var\/)?run\/(?:docker\.sock|systemd)/
 
-type Place = Pick<ToolContext, 'workspace' | 'env' | 'forbidden' | 'readable' | 'rules'>
+type Place = Pick<ToolContext, 'workspace' | 'env' | 'forbidden' | 'readable' | 'rules' | 'runner'>
 
 /** Resolves a path from the model: expands `~` and relative paths, follows symlinks. */
 export const resolvePath = (ctx: Place, path: string): string => {
   if (path.includes('\0')) throw new Error('The path contains a NUL character.')
   const home = ctx.env.HOME ?? ''
   const expanded = /^~(?:\/|$)/.test(path) && home !== '' ? join(home, path.slice(1)) : path
-  return realPath(resolve(ctx.workspace, expanded))
+  const full = resolve(ctx.workspace, expanded)
+  return realPath(ctx.runner?.hostPath(full) ?? full)
 }
 
 /** The path as shown to the model: relative inside the workspace, absolute elsewhere. */

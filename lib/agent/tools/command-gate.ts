@@ -1,7 +1,9 @@
 /** The check of every command before it runs, however it is started: refuse, ask for approval, or run. */
 import { assessCommand, forbiddenPathIn, type ShellContext } from '../command-risk.ts'
-import { describeLabels } from '../shell/labels.ts'
+import { confine } from '../confinement.ts'
+import { describeLabels, UNCONFINED } from '../shell/labels.ts'
 import { CONTROL_APPROVAL } from './allowed-paths.ts'
+import type { CommandAccess } from '../tool-services.ts'
 import type { ToolContext, ToolResult } from '../types.ts'
 import type { Approved } from './place-command.ts'
 
@@ -12,17 +14,15 @@ export const blockedResult = (error: string, hint: string): ToolResult => ({
 
 /** Asks for approval with these labels; null if approved. */
 export const askApproval = async (
-  ctx: ToolContext,
-  command: string,
-  labels: string[],
-  cwd: string,
-  isControl = false,
+  ctx: Pick<ToolContext, 'approve'>,
+  { command, labels, cwd, isControl = false }: Question,
 ): Promise<ToolResult | null> => {
   const choice = await ctx.approve({
     command,
     patternKeys: labels,
     description: describeLabels(labels),
     cwd,
+    ...(labels.includes(UNCONFINED) && { leavesSandbox: true as const }),
     ...(isControl && CONTROL_APPROVAL),
   })
   return choice === 'deny'
@@ -32,6 +32,8 @@ export const askApproval = async (
       )
     : null
 }
+
+export type Question = { command: string; labels: string[]; cwd: string; isControl?: boolean }
 
 /** The shell context of a command in this turn. */
 export const shellContextFor = (
@@ -54,42 +56,45 @@ export const unavailableRunner = async ({
   return problem === null ? null : blockedResult(problem, 'The command was not run.')
 }
 
-/**
- * How the command may run; its checkpoint is recorded then. Otherwise the refusal. `shown` is what an approval shows and
- * remembers, where the command alone does not say what it does.
- */
+export type GateOptions = {
+  cwd: string
+  /** What an approval shows and remembers, where the command alone does not say what it does. */
+  shown?: string
+  /** What the model asked for. */
+  wanted?: CommandAccess
+}
+
+/** How the command may run; its checkpoint is recorded then. Otherwise the refusal. */
 export const approveCommand = async (
   ctx: ToolContext,
   command: string,
-  cwd: string,
-  shown = command,
+  { cwd, shown = command, wanted }: GateOptions,
 ): Promise<Approved | { refused: ToolResult }> => {
+  const refuse = (error: string, hint = 'The command was not run.') => ({
+    refused: blockedResult(error, hint),
+  })
   const here = shellContextFor(ctx, cwd)
   const denied = ctx.guards?.command(command, here) ?? null
-  if (denied !== null)
-    return {
-      refused: blockedResult(denied, 'The command was not run. Do not try it another way.'),
-    }
+  if (denied !== null) return refuse(denied, 'The command was not run. Do not try it another way.')
   const unavailable = await unavailableRunner(ctx)
   if (unavailable) return { refused: unavailable }
-  const { blocked, labels, isReadOnly, isControl } = assessCommand(command, here)
-  if (blocked !== undefined)
-    return {
-      refused: blockedResult(
-        `Refused, and no approval can allow it: ${blocked}.`,
-        'The command was not run.',
-      ),
-    }
+  const assessment = assessCommand(command, here)
+  if (assessment.blocked !== undefined)
+    return refuse(`Refused, and no approval can allow it: ${assessment.blocked}.`)
   const kept = forbiddenPathIn(command, here, ctx.forbidden, ctx.readable)
   if (kept !== undefined)
-    return {
-      refused: blockedResult(
-        `Access to ${kept} is denied: it may hold secrets or the state of this service.`,
-        'The command was not run.',
-      ),
-    }
-  const refused = labels.length > 0 ? await askApproval(ctx, shown, labels, cwd, isControl) : null
+    return refuse(`Access to ${kept} is denied: it may hold secrets or the state of this service.`)
+  const { runner, canUndo = false } = ctx
+  const { access, changesGit, labels, isControl, refusal } = confine(command, assessment, {
+    runner,
+    wanted,
+    canUndo,
+    shell: here,
+  })
+  if (refusal !== null) return refuse(refusal)
+  const refused =
+    labels.length > 0 ? await askApproval(ctx, { command: shown, labels, cwd, isControl }) : null
   if (refused) return { refused }
-  if (!isReadOnly) await ctx.beforeChange?.('workspace')
-  return { access: ctx.runner ? 'confined' : 'unconfined' }
+  if (!assessment.isReadOnly) await ctx.beforeChange?.('workspace')
+  return { access, changesGit }
 }

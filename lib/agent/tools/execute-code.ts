@@ -15,13 +15,13 @@ import {
 import { CALLABLE, type Language } from '../code/languages.ts'
 import { openToolSocket } from '../code/tool-socket.ts'
 import { assessScript, deniedInScript } from '../command-risk.ts'
+import { confine } from '../confinement.ts'
+import { CODE_FLAG } from '../shell/labels.ts'
 import type { Tool, ToolContext, ToolResult } from '../types.ts'
 import { askApproval, blockedResult, shellContextFor, unavailableRunner } from './command-gate.ts'
 import { createOutput } from './command-output.ts'
 import { type Approved, placeCommand } from './place-command.ts'
 
-/** The same label as `python -c` in the terminal. */
-const LABEL = 'script execution via -e/-c flag'
 const KILL_AFTER_MS = 250
 const MAX_ERROR_CHARS = 4_000
 const MAX_CODE_CHARS = 200_000
@@ -66,17 +66,21 @@ export const executeCode = (language: Language, limits: CodeLimits): Tool<typeof
         `Access to ${kept} is denied: it may hold secrets or the state of this service.`,
         'The script was not run.',
       )
-    const { blocked: hardline, labels, isControl } = assessScript(code, here)
-    if (hardline !== undefined)
+    const assessment = assessScript(code, here)
+    if (assessment.blocked !== undefined)
       return blockedResult(
-        `Refused, and no approval can allow it: ${hardline}.`,
+        `Refused, and no approval can allow it: ${assessment.blocked}.`,
         'The script was not run.',
       )
-    const reasons = [...new Set([...labels, LABEL])]
-    const refused = await askApproval(ctx, code, reasons, ctx.workspace, isControl)
+    const { runner, canUndo = false } = ctx
+    const labels = [...new Set([...assessment.labels, CODE_FLAG])]
+    const all = { ...assessment, labels, isReadOnly: false, isClear: false }
+    const approved = confine(code, all, { runner, canUndo })
+    if (approved.refusal !== null) return blockedResult(approved.refusal, 'The script was not run.')
+    const question = { ...approved, command: code, cwd: ctx.workspace }
+    const refused = approved.labels.length > 0 ? await askApproval(ctx, question) : null
     if (refused) return refused
     await ctx.beforeChange?.('workspace')
-    const approved: Approved = { access: ctx.runner ? 'confined' : 'unconfined' }
     const dir = mkdtempSync(join(ctx.runner?.sharedDir() ?? tmpdir(), 'agent-code-'))
     try {
       const tools = Object.keys(CALLABLE).filter(name => ctx.toolNames?.includes(name))
@@ -165,7 +169,12 @@ const start = async (
     AGENT_TOOLS_TOKEN: token,
   }
   const program = { file: language.program, args: language.args(dir) }
-  const placed = await placeCommand(ctx, approved, { program, cwd: ctx.workspace, env })
+  const placed = await placeCommand(ctx, approved, {
+    program,
+    cwd: ctx.workspace,
+    env,
+    readable: [dir],
+  })
   ctx.signal.throwIfAborted()
   const stdio = ['ignore', 'pipe', 'pipe'] as const
   const child = spawnGroup(placed.file, placed.args, { ...placed, stdio })

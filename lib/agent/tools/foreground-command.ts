@@ -10,7 +10,7 @@ import {
   waitForClose,
 } from '../../base/process.ts'
 import { messageOf } from '../../errors.ts'
-import type { PlacedProgram, ProcessView, Program } from '../tool-services.ts'
+import type { CommandAccess, PlacedProgram, ProcessView, Program } from '../tool-services.ts'
 import type { ToolContext, ToolResult } from '../types.ts'
 import { createOutput, type Printed } from './command-output.ts'
 
@@ -38,6 +38,7 @@ export type ForegroundOptions = {
   placed: PlacedProgram
   /** The directory of the command, which may have another path where it runs. */
   cwd: string
+  access: CommandAccess
   timeoutMs: number
   /** Notify the user when it exits, should it move to the background. */
   notify: boolean
@@ -71,7 +72,7 @@ const collectReport = (stream: Readable | null): (() => string) => {
 /** Runs it to its end. At the time limit it moves to the background, or is stopped where there is none. */
 export const runForeground = async (
   ctx: ToolContext,
-  { command, placed, cwd, timeoutMs, notify, hasReport }: ForegroundOptions,
+  { command, placed, cwd, access, timeoutMs, notify, hasReport }: ForegroundOptions,
 ): Promise<ForegroundResult> => {
   const startedAt = performance.now()
   const stdio = ['ignore', 'pipe', 'ignore', hasReport ? 'pipe' : undefined] as const
@@ -98,7 +99,7 @@ export const runForeground = async (
     if (child.exitCode !== null || child.signalCode !== null) return
     if (!ctx.processes || stopped) return stop('timeout')
     const elapsedMs = performance.now() - startedAt
-    const running = { command, cwd, child, closed, elapsedMs, notify }
+    const running = { command, cwd, access, child, closed, elapsedMs, notify }
     try {
       moved.resolve(ctx.processes.adopt({ ...running, ...output.handOver() }))
       stopReading()

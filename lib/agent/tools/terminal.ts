@@ -1,6 +1,8 @@
 /** Tool: runs a shell command in the workspace, in the foreground or in the background. */
 import { statSync } from 'node:fs'
 import { z } from 'zod'
+import { failureHint } from '../confinement.ts'
+import type { CommandRunner } from '../tool-services.ts'
 import type { Tool, ToolContext, ToolResult } from '../types.ts'
 import { resolvePath } from './allowed-paths.ts'
 import { approveCommand } from './command-gate.ts'
@@ -23,11 +25,28 @@ export type TerminalSettings = {
   timeoutS: number
   /** The directory and variables of a command apply to the next one of the run. */
   isPersistent: boolean
+  /** What the model must know about the runner of commands, where there is one. */
+  runner?: Pick<CommandRunner, 'note' | 'offers'>
 }
 
 const DEFAULTS: TerminalSettings = { timeoutS: 180, isPersistent: false }
 
-const inputWith = ({ timeoutS }: TerminalSettings) =>
+const ACCESS_MEANS: Readonly<Record<CommandRunner['offers'][number], string>> = {
+  network: 'network: in the sandbox, with network.',
+  unconfined: 'unconfined: outside the sandbox.',
+}
+
+/** Described only where there is something to choose. */
+const accessField = (offers: CommandRunner['offers']) => ({
+  access: z
+    .enum(offers as ['network', 'unconfined'])
+    .optional()
+    .describe(
+      `Only where the command fails without it; the user is asked. ${offers.map(offer => ACCESS_MEANS[offer]).join(' ')}`,
+    ),
+})
+
+const inputWith = ({ timeoutS, runner }: TerminalSettings) =>
   z.object({
     command: z.string().trim().min(1),
     timeout: z
@@ -45,6 +64,9 @@ const inputWith = ({ timeoutS }: TerminalSettings) =>
       .boolean()
       .default(false)
       .describe('background: notify the user when it exits.'),
+    ...((runner?.offers.length ? accessField(runner.offers) : {}) as ReturnType<
+      typeof accessField
+    >),
   })
 
 const LASTING = {
@@ -59,16 +81,17 @@ export const createTerminal = (
   settings: TerminalSettings = DEFAULTS,
 ): Tool<ReturnType<typeof inputWith>> => ({
   name: 'terminal',
-  summary: `Run a bash command in the workspace. Returns output (stdout and stderr combined) and exit_code. There is no stdin: use non-interactive flags. ${LASTING[`${settings.isPersistent}`]} Start servers and watchers with background=true and control them with process; they run until the chat or the service ends. Prefer read_file, search_files, and patch for files.`,
+  summary: `Run a bash command in the workspace. Returns output (stdout and stderr combined) and exit_code. There is no stdin: use non-interactive flags. ${LASTING[`${settings.isPersistent}`]} Start servers and watchers with background=true and control them with process; they run until the chat or the service ends. Prefer read_file, search_files, and patch for files.${settings.runner ? ` ${settings.runner.note}` : ''}`,
   input: inputWith(settings),
   kind: 'execute',
   preview: ({ command }) => command,
-  async run(ctx, { command, timeout, workdir, background, notify_on_complete: notify }) {
+  async run(ctx, { command, timeout, workdir, background, notify_on_complete: notify, access }) {
     const { workspace, memo } = ctx
     const before: ShellState = settings.isPersistent
       ? shellStateOf(memo, workspace)
       : { cwd: workspace, changes: new Map() }
-    const cwd = workdir === undefined ? before.cwd : resolvePath(ctx, workdir)
+    const current = ctx.runner?.hostPath(before.cwd) ?? before.cwd
+    const cwd = workdir === undefined ? current : resolvePath(ctx, workdir)
     if (!isDirectory(cwd)) {
       if (workdir !== undefined || cwd === workspace)
         throw new Error(`The directory ${cwd} does not exist.`)
@@ -78,12 +101,11 @@ export const createTerminal = (
       )
     }
     const env = environmentAfter(ctx.env, before)
-    const approval = await approveCommand(
-      { ...ctx, env },
-      command,
+    const approval = await approveCommand({ ...ctx, env }, command, {
       cwd,
-      withAssignments(command, before),
-    )
+      shown: withAssignments(command, before),
+      wanted: access,
+    })
     if ('refused' in approval) return approval.refused
     ctx.signal.throwIfAborted()
     if (background) return startInBackground(ctx, approval, { command, cwd, env, notify })
@@ -93,12 +115,20 @@ export const createTerminal = (
       command,
       placed: await placeCommand(ctx, approval, place),
       cwd,
+      access: approval.access,
       timeoutMs: timeout * 1_000,
       notify,
       hasReport: settings.isPersistent,
     })
     const lasting = report === null ? {} : keepState(ctx, before, report, workdir === undefined)
-    return { ...result, content: JSON.stringify({ ...fields, ...lasting }) }
+    const hint =
+      ctx.runner && result.isError
+        ? failureHint(String(fields.output), approval.access, ctx.runner)
+        : null
+    return {
+      ...result,
+      content: JSON.stringify({ ...fields, ...lasting, ...(hint !== null && { hint }) }),
+    }
   },
 })
 
@@ -135,7 +165,8 @@ const startInBackground = async (
   if (!ctx.processes) throw new Error('Commands cannot run in the background here.')
   const program = shellProgram(command, env)
   const placed = await placeCommand(ctx, approved, { program, cwd, env, hasInput: true })
-  const { session_id, pid } = await ctx.processes.start({ command, cwd, placed, notify })
+  const { access } = approved
+  const { session_id, pid } = await ctx.processes.start({ command, cwd, placed, notify, access })
   const output = 'Started in the background. Control it with the process tool.'
   return { content: JSON.stringify({ output, session_id, pid, exit_code: 0, error: null }) }
 }

@@ -1,0 +1,28 @@
+/** The keys of config.yaml for the sandbox of commands. */
+import { yamlFlag } from '../store/yaml-file.ts'
+import { custom, flag, section, texts } from './config-schema-helpers.ts'
+
+export const sandboxKeys = {
+  sandbox: section(
+    {
+      enabled: flag(
+        false,
+        'Run commands in a sandbox (bubblewrap): they can change the workspace only. Commands are refused where it does not work.',
+      ),
+      network: custom<boolean | string[]>({
+        type: 'true, false, or a list of texts',
+        description:
+          'Whether commands in the sandbox have the network: true, false, or the commands that have it without asking, such as `npm install *`.',
+        fallback: false,
+        read: value =>
+          Array.isArray(value)
+            ? value.filter(each => typeof each === 'string').map(each => each.trim())
+            : yamlFlag(value),
+      }),
+      readable: texts('More files and folders that commands may read; `~` is your home directory.'),
+      writable: texts('More files and folders that commands may change.'),
+      hidden: texts('Files and folders that commands and file tools never see.'),
+    },
+    'enabled',
+  ),
+}

@@ -1,0 +1,64 @@
+/** Whether bubblewrap works on this computer, and if not, why and what to do. */
+import { existsSync } from 'node:fs'
+import { findProgram } from '../base/find-program.ts'
+import { run } from '../base/process.ts'
+import { readText } from '../store/read-text.ts'
+import { bubblewrapArguments } from './bubblewrap.ts'
+
+export type Availability =
+  | { problem: null; program: string; canDisableNamespaces: boolean }
+  | { problem: string }
+
+const TIMEOUT_MS = 10_000
+
+const numberIn = (path: string): number | null => {
+  const { text } = readText(path, { maxBytes: 100 })
+  return text === undefined || text === null || text.trim() === '' ? null : Number(text.trim())
+}
+
+const isContainer = (): boolean => existsSync('/.dockerenv') || existsSync('/run/.containerenv')
+
+/** The causes in the order in which they are likely; the first that applies is named. */
+const causeOf = (complaint: string, env: Readonly<Record<string, string | undefined>>): string => {
+  if (numberIn('/proc/sys/kernel/apparmor_restrict_unprivileged_userns') === 1)
+    return 'AppArmor forbids user namespaces (Ubuntu 24.04 and later). Load the profile for bwrap: sudo apt install apparmor-profiles && sudo cp /usr/share/apparmor/extra-profiles/bwrap-userns-restrict /etc/apparmor.d/ && sudo apparmor_parser -r /etc/apparmor.d/bwrap-userns-restrict'
+  if (numberIn('/proc/sys/kernel/unprivileged_userns_clone') === 0)
+    return 'the kernel forbids user namespaces. Allow them: sudo sysctl -w kernel.unprivileged_userns_clone=1'
+  if (numberIn('/proc/sys/user/max_user_namespaces') === 0)
+    return 'the kernel allows no user namespaces. Allow them: sudo sysctl -w user.max_user_namespaces=15000'
+  if (isContainer())
+    return `this container forbids it (${complaint}). Start the container with --security-opt seccomp=unconfined --security-opt apparmor=unconfined --security-opt systempaths=unconfined, or leave sandbox.enabled off: the container is a wall of its own`
+  if (env.INVOCATION_ID)
+    return `the systemd unit forbids it (${complaint}). Install systemd/sandbox.conf as a drop-in of the unit`
+  return complaint
+}
+
+const INSTALL =
+  'Install the package bubblewrap (apt install bubblewrap, dnf install bubblewrap, pacman -S bubblewrap)'
+
+/** Starts a program in the smallest sandbox that has every kind of separation. Never rejects. */
+export const checkBubblewrap = async (
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<Availability> => {
+  if (process.platform !== 'linux')
+    return { problem: 'The sandbox needs bubblewrap, which exists for Linux only.' }
+  const path = env.PATH ?? '/usr/local/bin:/usr/bin:/bin'
+  const program = findProgram(path, 'bwrap')
+  if (!program) return { problem: `The sandbox is on, but bwrap isn't installed. ${INSTALL}.` }
+  let complaint = ''
+  for (const canDisableNamespaces of [true, false]) {
+    const options = { mounts: [], cwd: '/', hasNetwork: false, canDisableNamespaces }
+    try {
+      const { code, stderr } = await run(
+        program,
+        [...bubblewrapArguments(options), '--', '/usr/bin/env', 'true'],
+        { cwd: '/', env: { PATH: path }, timeoutMs: TIMEOUT_MS, killsChildren: true },
+      )
+      if (code === 0) return { problem: null, program, canDisableNamespaces }
+      complaint = stderr.trim().split('\n')[0] ?? ''
+    } catch (error) {
+      complaint = error instanceof Error ? error.message : String(error)
+    }
+  }
+  return { problem: `The sandbox is on, but bwrap can't start: ${causeOf(complaint, env)}.` }
+}

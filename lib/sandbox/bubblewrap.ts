@@ -1,0 +1,96 @@
+/** The arguments of bubblewrap (bwrap) for a list of mounts. */
+import { existsSync, realpathSync, statSync } from 'node:fs'
+import { isInside } from '../store/path-within.ts'
+import { type Mount, systemMounts } from './mounts.ts'
+
+export type BubblewrapOptions = {
+  mounts: readonly Mount[]
+  cwd: string
+  hasNetwork: boolean
+  /** `--disable-userns` exists since version 0.8. */
+  canDisableNamespaces: boolean
+}
+
+/**
+ * Entries of /proc that root could write to although the process is in a namespace of its own: the kernel checks the
+ * user id there, not a capability.
+ */
+const KERNEL_SETTINGS = [
+  '/proc/sys',
+  '/proc/sysrq-trigger',
+  '/proc/irq',
+  '/proc/bus',
+  '/proc/fs',
+  '/proc/acpi',
+  '/proc/scsi',
+  '/proc/driver',
+  '/proc/mtrr',
+  '/proc/pressure',
+] as const
+
+const isDirectory = (path: string): boolean =>
+  statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
+
+/** The file that resolves names may be outside /etc: systemd-resolved has it below /run. */
+const resolverFile = (): string[] => {
+  try {
+    const real = realpathSync('/etc/resolv.conf')
+    return isInside('/etc', real) ? [] : ['--ro-bind', real, real]
+  } catch {
+    // Without one, the system's default applies.
+    return []
+  }
+}
+
+const toArguments = ({ path, access, source = path }: Mount): string[] => {
+  if (access === 'write') return ['--bind', source, path]
+  if (access === 'read') return ['--ro-bind', source, path]
+  // A device cannot be opened below a mount without devices: reading fails instead of returning nothing.
+  return isDirectory(source) ? ['--tmpfs', path] : ['--ro-bind', '/dev/null', path]
+}
+
+/** The arguments without the program, which follows after `--`. */
+export const bubblewrapArguments = ({
+  mounts,
+  cwd,
+  hasNetwork,
+  canDisableNamespaces,
+}: BubblewrapOptions): string[] => [
+  '--unshare-user',
+  '--unshare-ipc',
+  '--unshare-pid',
+  '--unshare-uts',
+  '--unshare-cgroup-try',
+  ...(hasNetwork ? [] : ['--unshare-net']),
+  ...(canDisableNamespaces ? ['--disable-userns'] : []),
+  // The process is the leader of a session without a terminal already (`spawnGroup`), so none can be written to
+  // (TIOCSTI), and it stays in the process group that is signaled.
+  '--die-with-parent',
+  '--cap-drop',
+  'ALL',
+  ...systemMounts().flatMap(({ path, linkTo }) =>
+    linkTo === null ? ['--ro-bind', path, path] : ['--symlink', linkTo, path],
+  ),
+  ...(hasNetwork ? resolverFile() : []),
+  '--proc',
+  '/proc',
+  ...KERNEL_SETTINGS.filter(path => existsSync(path)).flatMap(path => ['--ro-bind', path, path]),
+  '--dev',
+  '/dev',
+  '--tmpfs',
+  '/dev/shm',
+  '--dir',
+  '/var',
+  '--symlink',
+  '../tmp',
+  '/var/tmp',
+  ...mounts.flatMap(toArguments),
+  // Last: mount points inside them had to be created first.
+  ...mounts.flatMap(({ path, access, source = path }) =>
+    access === 'hide' && isDirectory(source) ? ['--remount-ro', path] : [],
+  ),
+  '--remount-ro',
+  '/',
+  '--chdir',
+  cwd,
+]

@@ -1,0 +1,225 @@
+/** What a sandboxed command sees of the file system: a list of paths, of which the most specific one decides. */
+import { existsSync, lstatSync, readlinkSync, realpathSync } from 'node:fs'
+import { delimiter, dirname, join, sep } from 'node:path'
+import { gitDirectories } from './git-directories.ts'
+import {
+  CREDENTIALS,
+  PROTECTED_IN_WORKSPACE,
+  SYSTEM_SECRETS,
+  TOOL_VARIABLES,
+  TOOLS_OF_HOME,
+} from './places.ts'
+
+/** What a command may do with a path and everything below it. */
+export type Access = 'read' | 'write' | 'hide'
+
+/** `source` differs from `path` for directories of the sandbox's own, such as its /tmp. */
+export type Mount = { path: string; access: Access; source?: string }
+
+export type Place = {
+  /** The directory that commands may change; null: none. */
+  workspace: string | null
+  /** The environment of the command: HOME, PATH, and the directories of tools. */
+  env: Readonly<Record<string, string>>
+  /** Never visible: the homes and the state of the service. A workspace below them is. */
+  hidden: readonly string[]
+  /** Read-only even inside the workspace. Only paths that exist can be. */
+  protected: readonly string[]
+  /** More directories and files that commands may read, or change. */
+  readable: readonly string[]
+  writable: readonly string[]
+  /** Private directories that replace the home directory and /tmp. */
+  ownHome: string
+  ownTmp: string
+}
+
+/** Compares the names only: paths here are real ones. */
+const contains = (root: string, path: string): boolean =>
+  root === '/' || path === root || path.startsWith(`${root}/`)
+
+const realOrNull = (path: string): string | null => {
+  try {
+    return realpathSync(path)
+  } catch {
+    // It does not exist, or leads through something that is not accessible.
+    return null
+  }
+}
+
+/** The directory that an entry of PATH belongs to: `…/node/v22/bin` needs `…/node/v22/lib` as well. */
+const prefixOf = (dir: string, home: string): string => {
+  const parent = dirname(dir)
+  const isPrefix = /\/(?:bin|sbin|shims)$/.test(dir) && existsSync(join(parent, 'lib'))
+  return isPrefix && parent !== '/' && !contains(parent, home) ? parent : dir
+}
+
+/** Directories of the programs on PATH and of tool managers that would not be visible otherwise. */
+const toolDirectories = ({ env, workspace, writable }: Place, program: string): string[] => {
+  const home = env.HOME ?? ''
+  const ofProgram = program.startsWith('/') ? [dirname(program)] : []
+  const ofPath = [...(env.PATH ?? '').split(delimiter), ...ofProgram]
+    .map(dir => dir.replace(/\/+$/, ''))
+    .filter(dir => dir.startsWith('/'))
+    .map(dir => prefixOf(dir, home))
+  const ofVariables = TOOL_VARIABLES.flatMap(name => {
+    const value = env[name]
+    return value?.startsWith('/') && value !== '/' ? [value] : []
+  })
+  const ofHome = home === '' ? [] : TOOLS_OF_HOME.map(name => join(home, name))
+  const changeable = [...(workspace === null ? [] : [workspace]), ...writable].map(
+    path => realOrNull(path) ?? path,
+  )
+  const realHome = home === '' ? null : (realOrNull(home) ?? home)
+  return [...new Set([...ofPath, ...ofVariables, ...ofHome])].filter(dir => {
+    const real = realOrNull(dir)
+    return (
+      real !== null &&
+      !isOfSystem(real) &&
+      !changeable.some(root => contains(root, real)) &&
+      // It would show the whole home directory.
+      !(realHome !== null && contains(real, realHome))
+    )
+  })
+}
+
+/** The most specific mount that contains the path. */
+const effective = (mounts: readonly Mount[], path: string): Mount | undefined =>
+  mounts
+    .filter(each => contains(each.path, path))
+    .toSorted((a, b) => b.path.length - a.path.length)[0]
+
+/** It shows a directory of the sandbox's own, and nothing of this computer. */
+const isPrivate = ({ source }: Mount): boolean => source !== undefined
+
+/**
+ * Why this workspace cannot be protected; null when it can. A command could change what it contains: files that run when
+ * the user signs in, or the service itself.
+ */
+export const workspaceProblem = ({ workspace, env, hidden }: Place): string | null => {
+  if (workspace === null) return null
+  const real = realOrNull(workspace) ?? workspace
+  const home = env.HOME ? (realOrNull(env.HOME) ?? env.HOME) : null
+  const contained = [...(home && home !== '/' ? [home] : []), ...hidden].find(path =>
+    contains(real, realOrNull(path) ?? path),
+  )
+  if (contained === undefined && real !== '/') return null
+  const what = contained === home ? 'your home directory' : 'the files of this service'
+  return `The sandbox can't protect the workspace ${workspace}, because it contains ${what}. Choose a folder with only the files of the project, or turn sandbox.enabled off.`
+}
+
+/**
+ * The mounts of one command, sorted so that each comes after those that contain it. `changesGit`: the Git directory may
+ * change, apart from its hooks and configuration. `program` is the one to start.
+ */
+export const planMounts = (
+  place: Place,
+  { changesGit = false, program = '' }: { changesGit?: boolean; program?: string } = {},
+): Mount[] => {
+  const { workspace, env } = place
+  const home = env.HOME && env.HOME !== '/' ? env.HOME : null
+  const mounts = new Map<string, Mount>()
+  /** Other names, through symlinks: alias → real path. */
+  const aliases = new Map<string, string>()
+  const add = (path: string, access: Access, source?: string) => {
+    const real = source === undefined ? realOrNull(path) : (realOrNull(path) ?? path)
+    if (real === null) return
+    mounts.set(real, { path: real, access, ...(source !== undefined && { source }) })
+    if (real !== path) aliases.set(path, real)
+  }
+  add('/tmp', 'write', place.ownTmp)
+  // Under its own name as well: the file tools show that one.
+  add(place.ownTmp, 'write', place.ownTmp)
+  if (home) add(home, 'write', place.ownHome)
+  for (const path of toolDirectories(place, program)) add(path, 'read')
+  for (const path of place.readable) add(path, 'read')
+  const git = workspace === null ? null : gitDirectories(workspace, [...place.hidden, home ?? '/'])
+  if (git?.root) add(git.root, 'read')
+  for (const path of place.writable) add(path, 'write')
+  if (workspace !== null) add(workspace, 'write')
+  for (const path of git?.outside ?? []) add(path, changesGit ? 'write' : 'read')
+
+  /** Applies below mounts that show real files. What is inside a private directory is not there anyway. */
+  const addBelow = (path: string, access: Access) => {
+    const real = realOrNull(path)
+    if (real === null) return
+    const parent = effective([...mounts.values()], real)
+    const isShown = parent ? parent.access !== 'hide' && !isPrivate(parent) : isOfSystem(real)
+    if (isShown && (access === 'hide' || parent?.access === 'write'))
+      mounts.set(real, { path: real, access })
+  }
+  const credentials = home ? CREDENTIALS.map(name => join(home, name)) : []
+  // The configuration may show exactly this path.
+  for (const path of [...place.hidden, ...SYSTEM_SECRETS, ...credentials])
+    if (!mounts.has(realOrNull(path) ?? path)) addBelow(path, 'hide')
+  if (workspace !== null) {
+    const inside = PROTECTED_IN_WORKSPACE.map(name => join(workspace, name))
+    // A symlink in the workspace is not followed: a command could have made it lead to a secret.
+    for (const path of [
+      ...(changesGit ? [] : (git?.inside ?? [])),
+      ...(git?.kept ?? []),
+      ...inside,
+    ])
+      if (!contains(workspace, path) || isReal(path, workspace)) addBelow(path, 'read')
+  }
+  for (const path of place.protected) addBelow(path, 'read')
+  return sorted([...mounts.values(), ...underAliases([...mounts.values()], aliases)])
+}
+
+/** The same mounts under the other names that lead to them, unless the symlinks themselves are visible. */
+const underAliases = (mounts: readonly Mount[], aliases: ReadonlyMap<string, string>): Mount[] =>
+  [...aliases].flatMap(([alias, real]) => {
+    const parent = effective(mounts, alias)
+    if (parent ? !isPrivate(parent) : isOfSystem(alias)) return []
+    return mounts
+      .filter(({ path }) => contains(real, path))
+      .map(({ path, access, source = path }) => ({
+        path: alias + path.slice(real.length),
+        access,
+        source,
+      }))
+  })
+
+/** Each mount comes after those that contain it. */
+const sorted = (mounts: readonly Mount[]): Mount[] =>
+  mounts.toSorted(
+    (a, b) => a.path.split(sep).length - b.path.split(sep).length || (a.path < b.path ? -1 : 1),
+  )
+
+/** Directories of the system that every sandbox shows read-only. */
+export const SYSTEM = [
+  '/usr',
+  '/bin',
+  '/sbin',
+  '/lib',
+  '/lib32',
+  '/lib64',
+  '/libx32',
+  '/etc',
+  '/opt',
+  '/nix',
+  '/gnu',
+  '/snap',
+  '/home/linuxbrew',
+  '/run/current-system',
+  '/sys',
+] as const
+
+const isOfSystem = (path: string): boolean => SYSTEM.some(root => contains(root, path))
+
+/** Whether the path exists below the workspace and no part of the way is a symlink. */
+const isReal = (path: string, workspace: string): boolean => {
+  const root = realOrNull(workspace)
+  if (root === null || !contains(workspace, path)) return false
+  return realOrNull(path) === root + path.slice(workspace.length)
+}
+
+export type SystemMount = { path: string } & ({ linkTo: string } | { linkTo: null })
+
+/** The parts of the system that exist here: directories, and links such as /bin → usr/bin. */
+export const systemMounts = (): SystemMount[] =>
+  SYSTEM.flatMap((path): SystemMount[] => {
+    const stat = lstatSync(path, { throwIfNoEntry: false })
+    if (!stat) return []
+    if (stat.isSymbolicLink()) return [{ path, linkTo: readlinkSync(path) }]
+    return stat.isDirectory() ? [{ path, linkTo: null }] : []
+  })

@@ -1,0 +1,53 @@
+/** Private directories of sandboxes: a home and a /tmp for each owner, kept from one command to the next. */
+import { createHash } from 'node:crypto'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+export type OwnDirectories = {
+  home: string
+  tmp: string
+  /** For scripts; no sandbox can write to it. */
+  shared: string
+}
+
+/** Lines of a Git configuration that may contain a password or run a program with one. */
+const SECRET_LINE = /extraheader|:\/\/[^\s/@]+@|password|token|\bhelper\b|askpass|sslkey/i
+
+const gitConfiguration = (home: string): string | null => {
+  try {
+    const lines = readFileSync(join(home, '.gitconfig'), 'utf8').split('\n')
+    return lines.filter(line => !SECRET_LINE.test(line)).join('\n')
+  } catch {
+    // There is none.
+    return null
+  }
+}
+
+export const createOwnDirectories = () => {
+  let root: string | null = null
+  const made = new Map<string, OwnDirectories>()
+
+  return {
+    /** The directories of an owner. `home` is the real one, whose Git identity is copied. */
+    of(owner: string, home: string | undefined): OwnDirectories {
+      const known = made.get(owner)
+      if (known) return known
+      root ??= mkdtempSync(join(tmpdir(), 'agent-sandbox-'))
+      const name = createHash('sha256').update(owner).digest('hex').slice(0, 12)
+      const dir = join(root, name)
+      const own = { home: join(dir, 'home'), tmp: join(dir, 'tmp'), shared: join(dir, 'shared') }
+      // Before the first command: later, a command could have replaced a directory with a symlink.
+      for (const path of Object.values(own)) mkdirSync(path, { recursive: true, mode: 0o700 })
+      const text = home === undefined ? null : gitConfiguration(home)
+      if (text !== null) writeFileSync(join(own.home, '.gitconfig'), text, { flag: 'wx' })
+      made.set(owner, own)
+      return own
+    },
+    close(): void {
+      if (root !== null) rmSync(root, { recursive: true, force: true })
+      root = null
+      made.clear()
+    },
+  }
+}

@@ -1,0 +1,106 @@
+/** Sandboxes with bubblewrap: one runner for each turn, private directories for each session. */
+import { join, relative } from 'node:path'
+import type { CommandRunner } from '../agent/tool-services.ts'
+import { isInside, realPath } from '../store/path-within.ts'
+import { type Availability, checkBubblewrap } from './availability.ts'
+import { bubblewrapArguments } from './bubblewrap.ts'
+import { type Place, planMounts, workspaceProblem } from './mounts.ts'
+import { createOwnDirectories } from './own-directories.ts'
+import { DROPPED_VARIABLES } from './places.ts'
+import { signalInside } from './signal-children.ts'
+
+export type SandboxScope = Omit<Place, 'ownHome' | 'ownTmp' | 'env'> & {
+  /** Whose private directories it uses: a session, or a scheduled task. */
+  owner: string
+  /** Commands that have network access: all, none, or patterns. */
+  network: boolean | readonly string[]
+  /** HOME of commands. */
+  home: string | undefined
+}
+
+const FAILURE_VALID_MS = 30_000
+
+const NOTE = `Commands run in a sandbox: they can change the workspace and /tmp only, and see neither your home directory nor other processes. The Git directory can be changed only by a command that runs nothing but git.`
+const WITHOUT_NETWORK =
+  'There is no network, and each command has a localhost of its own: start a server and what connects to it in the same command.'
+const ASK =
+  'Where a command needs more, set access; the user is asked. Processes started with & end with the command.'
+
+const noteOf = (network: SandboxScope['network']): string =>
+  [NOTE, ...(network === true ? [] : [WITHOUT_NETWORK]), ASK].join(' ')
+
+const withoutSockets = (env: Readonly<Record<string, string>>): Record<string, string> =>
+  Object.fromEntries(Object.entries(env).filter(([name]) => !DROPPED_VARIABLES.test(name)))
+
+export type Sandboxes = ReturnType<typeof createSandboxes>
+
+export const createSandboxes = (env: Readonly<Record<string, string | undefined>>) => {
+  const directories = createOwnDirectories()
+  let checked: { at: number; result: Promise<Availability> } | null = null
+
+  /** A success is valid for the life of the process, a failure for half a minute. */
+  const availability = async (): Promise<Availability> => {
+    const isStale = (at: number) => performance.now() - at > FAILURE_VALID_MS
+    if (checked && (await checked.result).problem !== null && isStale(checked.at)) checked = null
+    checked ??= { at: performance.now(), result: checkBubblewrap(env) }
+    return checked.result
+  }
+
+  const runnerFor = (scope: SandboxScope): CommandRunner => {
+    const own = () => directories.of(scope.owner, scope.home)
+    const placeOf = (variables: Readonly<Record<string, string>>): Place => {
+      const { home: ownHome, tmp: ownTmp } = own()
+      return { ...scope, env: variables, ownHome, ownTmp }
+    }
+    const problem = async (): Promise<string | null> =>
+      (await availability()).problem ??
+      workspaceProblem({
+        ...scope,
+        env: scope.home ? { HOME: scope.home } : {},
+        ownHome: '',
+        ownTmp: '',
+      })
+    return {
+      kind: 'bubblewrap',
+      problem,
+      note: noteOf(scope.network),
+      offers: scope.network === true ? ['unconfined'] : ['network', 'unconfined'],
+      network: scope.network,
+      sharesFolders: scope.writable.length > 0,
+      sharedDir: () => own().shared,
+      hostPath: path =>
+        isInside('/tmp', path) && !isVisibleInTmp(scope, path)
+          ? join(own().tmp, relative('/tmp', path))
+          : path,
+      async place({ program, cwd, env: given, access, changesGit, readable = [] }) {
+        const found = await availability()
+        const why = found.problem ?? (await problem())
+        if (found.problem !== null || why !== null) throw new Error(why ?? '')
+        const variables = { ...withoutSockets(given), TMPDIR: '/tmp' }
+        const place = placeOf(variables)
+        const mounts = planMounts(
+          { ...place, readable: [...scope.readable, ...readable] },
+          { changesGit, program: program.file },
+        )
+        const { canDisableNamespaces } = found
+        const hasNetwork = access === 'network'
+        const options = { mounts, cwd: realPath(cwd), hasNetwork, canDisableNamespaces }
+        return {
+          file: found.program,
+          args: [...bubblewrapArguments(options), '--', program.file, ...program.args],
+          cwd: '/',
+          env: variables,
+          onSignal: signalInside,
+        }
+      },
+    }
+  }
+
+  return { runnerFor, availability, close: () => directories.close() }
+}
+
+/** The workspace and other visible directories may be below /tmp. */
+const isVisibleInTmp = ({ workspace, readable, writable }: SandboxScope, path: string): boolean =>
+  [...(workspace === null ? [] : [workspace]), ...readable, ...writable].some(root =>
+    isInside(root, path),
+  )
