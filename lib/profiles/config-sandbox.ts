@@ -1,6 +1,6 @@
 /** The keys of config.yaml for the sandbox of commands. */
 import { yamlFlag } from '../store/yaml-file.ts'
-import { custom, flag, section, texts } from './config-schema-helpers.ts'
+import { commaTexts, custom, flag, section } from './config-schema-helpers.ts'
 
 export const sandboxKeys = {
   sandbox: section(
@@ -19,9 +19,11 @@ export const sandboxKeys = {
             ? value.filter(each => typeof each === 'string').map(each => each.trim())
             : yamlFlag(value),
       }),
-      readable: texts('More files and folders that commands may read; `~` is your home directory.'),
-      writable: texts('More files and folders that commands may change.'),
-      hidden: texts('Files and folders that commands and file tools never see.'),
+      readable: commaTexts(
+        'More files and folders that commands may read; `~` is your home directory.',
+      ),
+      writable: commaTexts('More files and folders that commands may change.'),
+      hidden: commaTexts('Files and folders that commands and file tools never see.'),
     },
     'enabled',
   ),

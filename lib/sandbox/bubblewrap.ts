@@ -9,7 +9,15 @@ export type BubblewrapOptions = {
   hasNetwork: boolean
   /** `--disable-userns` exists since version 0.8. */
   canDisableNamespaces: boolean
+  /** Variables for the program inside that bwrap itself must not get; see `LOADER_VARIABLE`. */
+  loaderVariables?: Readonly<Record<string, string>>
 }
+
+/**
+ * Variables by which the dynamic loader and the C library load files into any program. bwrap starts outside the sandbox,
+ * so one that names a file of the workspace would run that file there.
+ */
+export const LOADER_VARIABLE = /^(?:LD_\w+|GLIBC_TUNABLES|GCONV_PATH|LOCPATH|NLSPATH|MALLOC_\w+)$/
 
 /**
  * Entries of /proc that root could write to although the process is in a namespace of its own: the kernel checks the
@@ -55,6 +63,7 @@ export const bubblewrapArguments = ({
   cwd,
   hasNetwork,
   canDisableNamespaces,
+  loaderVariables = {},
 }: BubblewrapOptions): string[] => [
   '--unshare-user',
   '--unshare-ipc',
@@ -90,7 +99,10 @@ export const bubblewrapArguments = ({
     access === 'hide' && isDirectory(source) ? ['--remount-ro', path] : [],
   ),
   '--remount-ro',
+  '/dev',
+  '--remount-ro',
   '/',
+  ...Object.entries(loaderVariables).flatMap(([name, value]) => ['--setenv', name, value]),
   '--chdir',
   cwd,
 ]

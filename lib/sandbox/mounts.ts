@@ -92,19 +92,21 @@ const effective = (mounts: readonly Mount[], path: string): Mount | undefined =>
 const isPrivate = ({ source }: Mount): boolean => source !== undefined
 
 /**
- * Why this workspace cannot be protected; null when it can. A command could change what it contains: files that run when
- * the user signs in, or the service itself.
+ * Why this workspace cannot be protected; null when it can. In a home directory, a command could add files that run when
+ * the user signs in; the home of the service itself is never shown.
  */
-export const workspaceProblem = ({ workspace, env, hidden }: Place): string | null => {
+export const workspaceProblem = ({
+  workspace,
+  env,
+  hidden,
+}: Pick<Place, 'workspace' | 'env' | 'hidden'>): string | null => {
   if (workspace === null) return null
   const real = realOrNull(workspace) ?? workspace
-  const home = env.HOME ? (realOrNull(env.HOME) ?? env.HOME) : null
-  const contained = [...(home && home !== '/' ? [home] : []), ...hidden].find(path =>
-    contains(real, realOrNull(path) ?? path),
-  )
-  if (contained === undefined && real !== '/') return null
-  const what = contained === home ? 'your home directory' : 'the files of this service'
-  return `The sandbox can't protect the workspace ${workspace}, because it contains ${what}. Choose a folder with only the files of the project, or turn sandbox.enabled off.`
+  const home = env.HOME && env.HOME !== '/' ? (realOrNull(env.HOME) ?? env.HOME) : null
+  const isHidden = hidden.some(path => (realOrNull(path) ?? path) === real)
+  if (real !== '/' && !isHidden && (home === null || !contains(real, home))) return null
+  const what = isHidden ? 'is the home of this service' : 'contains your home directory'
+  return `The sandbox can't protect the workspace ${workspace}, because it ${what}. Choose a folder with only the files of the project, or turn sandbox.enabled off.`
 }
 
 /**
@@ -152,14 +154,13 @@ export const planMounts = (
   for (const path of [...place.hidden, ...SYSTEM_SECRETS, ...credentials])
     if (!mounts.has(realOrNull(path) ?? path)) addBelow(path, 'hide')
   if (workspace !== null) {
-    const inside = PROTECTED_IN_WORKSPACE.map(name => join(workspace, name))
     // A symlink in the workspace is not followed: a command could have made it lead to a secret.
-    for (const path of [
-      ...(changesGit ? [] : (git?.inside ?? [])),
-      ...(git?.kept ?? []),
-      ...inside,
-    ])
-      if (!contains(workspace, path) || isReal(path, workspace)) addBelow(path, 'read')
+    const isUsable = (path: string) => !contains(workspace, path) || isReal(path, workspace)
+    // A mount even where it may change: a mount point cannot be renamed, and what is below it stays protected.
+    for (const path of git?.inside ?? [])
+      if (isUsable(path)) mounts.set(path, { path, access: changesGit ? 'write' : 'read' })
+    const inside = PROTECTED_IN_WORKSPACE.map(name => join(workspace, name))
+    for (const path of [...(git?.kept ?? []), ...inside]) if (isUsable(path)) addBelow(path, 'read')
   }
   for (const path of place.protected) addBelow(path, 'read')
   return sorted([...mounts.values(), ...underAliases([...mounts.values()], aliases)])

@@ -3,7 +3,7 @@ import { join, relative } from 'node:path'
 import type { CommandRunner } from '../agent/tool-services.ts'
 import { isInside, realPath } from '../store/path-within.ts'
 import { type Availability, checkBubblewrap } from './availability.ts'
-import { bubblewrapArguments } from './bubblewrap.ts'
+import { bubblewrapArguments, LOADER_VARIABLE } from './bubblewrap.ts'
 import { type Place, planMounts, workspaceProblem } from './mounts.ts'
 import { createOwnDirectories } from './own-directories.ts'
 import { DROPPED_VARIABLES } from './places.ts'
@@ -32,6 +32,17 @@ const noteOf = (network: SandboxScope['network']): string =>
 const withoutSockets = (env: Readonly<Record<string, string>>): Record<string, string> =>
   Object.fromEntries(Object.entries(env).filter(([name]) => !DROPPED_VARIABLES.test(name)))
 
+const splitVariables = (
+  env: Readonly<Record<string, string>>,
+): [loader: Record<string, string>, ordinary: Record<string, string>] => {
+  const isOfLoader = ([name]: [string, string]) => LOADER_VARIABLE.test(name)
+  const all = Object.entries(env)
+  return [
+    Object.fromEntries(all.filter(isOfLoader)),
+    Object.fromEntries(all.filter(entry => !isOfLoader(entry))),
+  ]
+}
+
 export type Sandboxes = ReturnType<typeof createSandboxes>
 
 export const createSandboxes = (env: Readonly<Record<string, string | undefined>>) => {
@@ -54,12 +65,7 @@ export const createSandboxes = (env: Readonly<Record<string, string | undefined>
     }
     const problem = async (): Promise<string | null> =>
       (await availability()).problem ??
-      workspaceProblem({
-        ...scope,
-        env: scope.home ? { HOME: scope.home } : {},
-        ownHome: '',
-        ownTmp: '',
-      })
+      workspaceProblem({ ...scope, env: scope.home ? { HOME: scope.home } : {} })
     return {
       kind: 'bubblewrap',
       problem,
@@ -84,12 +90,19 @@ export const createSandboxes = (env: Readonly<Record<string, string | undefined>
         )
         const { canDisableNamespaces } = found
         const hasNetwork = access === 'network'
-        const options = { mounts, cwd: realPath(cwd), hasNetwork, canDisableNamespaces }
+        const [loaderVariables, ordinary] = splitVariables(variables)
+        const options = {
+          mounts,
+          cwd: realPath(cwd),
+          hasNetwork,
+          canDisableNamespaces,
+          loaderVariables,
+        }
         return {
           file: found.program,
           args: [...bubblewrapArguments(options), '--', program.file, ...program.args],
           cwd: '/',
-          env: variables,
+          env: ordinary,
           onSignal: signalInside,
         }
       },
