@@ -23,7 +23,7 @@ export type Confinement = {
   refusal: string | null
 }
 
-/** Effects outside the workspace. Inside, they fail or change a private copy that nobody sees. */
+/** Effects outside the workspace. Inside, they fail or change a private copy of no use. */
 const LOST = new Set([
   CONTROL,
   OUTSIDE,
@@ -149,7 +149,7 @@ const toPattern = (glob: string): RegExp =>
     's',
   )
 
-/** Programs that a pattern need not name when they stand beside one that it does. */
+/** Programs that a pattern need not name beside those that matter. */
 const BESIDE = new Set([
   'cd',
   'echo',

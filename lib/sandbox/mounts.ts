@@ -158,7 +158,7 @@ export const planMounts = (
     const isUsable = (path: string) => !contains(workspace, path) || isReal(path, workspace)
     // A mount even where it may change: a mount point cannot be renamed, and what is below it stays protected.
     for (const path of git?.inside ?? [])
-      if (isUsable(path)) mounts.set(path, { path, access: changesGit ? 'write' : 'read' })
+      if (isUsable(path)) add(path, changesGit ? 'write' : 'read')
     const inside = PROTECTED_IN_WORKSPACE.map(name => join(workspace, name))
     for (const path of [...(git?.kept ?? []), ...inside]) if (isUsable(path)) addBelow(path, 'read')
   }

@@ -1,8 +1,9 @@
 /** Private directories of sandboxes: a home and a /tmp for each owner, kept from one command to the next. */
 import { createHash } from 'node:crypto'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { readText } from '../store/read-text.ts'
 
 export type OwnDirectories = {
   home: string
@@ -15,13 +16,9 @@ export type OwnDirectories = {
 const SECRET_LINE = /extraheader|:\/\/[^\s/@]+@|password|token|\bhelper\b|askpass|sslkey/i
 
 const gitConfiguration = (home: string): string | null => {
-  try {
-    const lines = readFileSync(join(home, '.gitconfig'), 'utf8').split('\n')
-    return lines.filter(line => !SECRET_LINE.test(line)).join('\n')
-  } catch {
-    // There is none.
-    return null
-  }
+  const { text } = readText(join(home, '.gitconfig'))
+  const lines = text?.split('\n').filter(line => !SECRET_LINE.test(line))
+  return lines?.join('\n') ?? null
 }
 
 export const createOwnDirectories = () => {

@@ -10,6 +10,7 @@ import {
   readlinkSync,
   realpathSync,
   rmSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -55,7 +56,7 @@ export type TreeOptions = Partial<Pick<Tree, 'env'>> & {
   network?: boolean
   writable?: string[]
   /** Another directory as the workspace. */
-  workspaceOf?: 'home' | 'agentHome'
+  workspaceOf?: 'home' | 'agentHome' | 'alias'
 }
 
 export const createTree = (options: TreeOptions = {}): Tree => {
@@ -92,9 +93,11 @@ export const createTree = (options: TreeOptions = {}): Tree => {
     ...options.env,
   }
   const sandboxes = createSandboxes(process.env)
+  const alias = join(root, 'alias')
+  symlinkSync(workspace, alias)
   const runner = sandboxes.runnerFor({
     owner: 'test',
-    workspace: { home, agentHome, demo: workspace }[options.workspaceOf ?? 'demo'],
+    workspace: { home, agentHome, alias, demo: workspace }[options.workspaceOf ?? 'demo'],
     home,
     network: options.network ?? false,
     hidden: [agentHome, join(workspace, 'hidden')],

@@ -1,14 +1,7 @@
 /** The sandbox as a wall: what a command tries from inside changes nothing outside, byte for byte, and reads no secret. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import {
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
@@ -309,16 +302,20 @@ test('/tmp and the home directory are private and kept from one command to the n
   }))
 
 test('the workspace is protected under every name that leads to it', () =>
-  using(async tree => {
-    const alias = join(tree.root, 'alias')
-    symlinkSync(tree.workspace, alias)
-    const before = kept(tree)
-    const { stdout } = await tree.sh(
-      `cd ${alias} 2>/dev/null; echo x >> .git/config; echo x >> ${tree.workspace}/.git/config; mv .git .git2; echo done`,
-    )
-    assert.match(String(stdout), 'done')
-    assert.equal(kept(tree), before)
-  }))
+  using(
+    async tree => {
+      const alias = join(tree.root, 'alias')
+      const before = kept(tree)
+      const { stdout } = await tree.sh(
+        `cd ${alias} || exit; touch inside; echo x >> .git/config; echo x >> ${tree.workspace}/.git/config; mv .git .git2; cat hidden/file.txt; echo done`,
+        { cwd: alias },
+      )
+      assert.is(String(stdout), 'done\n')
+      assert.ok(existsSync(join(tree.workspace, 'inside')))
+      assert.equal(kept(tree), before)
+    },
+    { workspaceOf: 'alias' as const },
+  ))
 
 test('a workspace that contains the home directory, or is the home of the service, is refused', async () => {
   for (const workspaceOf of ['home', 'agentHome'] as const) {
