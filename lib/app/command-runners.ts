@@ -5,7 +5,10 @@ import type { Config } from '../config.ts'
 import type { Home } from '../profiles/home.ts'
 import type { Homes } from '../profiles/homes.ts'
 import type { Availability } from '../sandbox/availability.ts'
+import { initFilePaths } from '../profiles/init-files.ts'
 import { createSandboxes } from '../sandbox/sandboxes.ts'
+import { controlFiles } from '../turn-context/control-files.ts'
+import { hookScripts } from '../turn-context/turn-hooks.ts'
 
 export type RunnerScope = {
   home: Home
@@ -37,6 +40,20 @@ export type CommandRunnersOptions = {
   /** Files that decide about the agent. */
   controlOf: (home: Home, workspace: string) => string[]
 }
+
+/** The files that decide about the agent, for a home and a workspace. */
+export const createControlOf =
+  (config: Pick<Config, 'baseHome' | 'stateDir' | 'userHome'>) =>
+  (home: Home, workspace: string): string[] =>
+    controlFiles({
+      home: home.dir,
+      baseHome: config.baseHome,
+      stateDir: config.stateDir,
+      userHome: config.userHome,
+      shellInitFiles: initFilePaths(home.lenient.settings().terminal, home.lenient.env().HOME),
+      hookScripts: hookScripts(home, workspace),
+      program: process.argv[1] ?? process.execPath,
+    })
 
 /** A path of config.yaml: `~` is the home directory of commands, a relative path starts at the profile's home. */
 const expandPath = (path: string, home: Home, userHome: string): string => {

@@ -8,7 +8,12 @@ import { createProviders, createProxyDispatcher } from '../agent/providers/regis
 import type { Agent, ModelEndpoint, Providers } from '../agent/types.ts'
 import type { HostSessions } from '../host-db/host-sessions.ts'
 import type { Config } from '../config.ts'
-import { type CommandRunners, createCommandRunners, hiddenBySandbox } from './command-runners.ts'
+import {
+  type CommandRunners,
+  createCommandRunners,
+  createControlOf,
+  hiddenBySandbox,
+} from './command-runners.ts'
 import { createCronStore } from '../cron/agent-api.ts'
 import type { Cron } from '../cron/cron.ts'
 import { createDocuments } from '../documents/documents.ts'
@@ -25,7 +30,6 @@ import { personalityPrompt } from '../personalities.ts'
 import { writeEnv } from '../profiles/write-env.ts'
 import type { Home } from '../profiles/home.ts'
 import type { Homes } from '../profiles/homes.ts'
-import { initFilePaths } from '../profiles/init-files.ts'
 import { otherHomePaths } from '../profiles/other-homes.ts'
 import { redact, redactKnown, redactValue, reveal, unusableCommand } from '../redact/redact.ts'
 import type { Sessions } from '../sessions/types.ts'
@@ -40,7 +44,7 @@ import {
 import { codeTools } from '../turn-context/code-tools.ts'
 import { type Compressions, createCompressions } from '../turn-context/session-compression.ts'
 import { createDelegation } from '../turn-context/subagent-settings.ts'
-import { controlFiles, ownPorts } from '../turn-context/control-files.ts'
+import { ownPorts } from '../turn-context/control-files.ts'
 import { createGrants, type Grants } from '../turn-context/grants.ts'
 import { createTurnContextFactory, type TurnContextOptions } from '../turn-context/turn-context.ts'
 import { homeTools } from '../turn-context/home-tools.ts'
@@ -50,7 +54,7 @@ import { createSessionWarnings } from '../turn-context/session-warnings.ts'
 import { createPrefill } from '../turn-context/prefill-messages.ts'
 import type { PromptCache } from '../turn-context/prompt-cache.ts'
 import { createSystemPrompt } from '../turn-context/system-prompt.ts'
-import { createHooksFor, hookScripts } from '../turn-context/turn-hooks.ts'
+import { createHooksFor } from '../turn-context/turn-hooks.ts'
 import { createTurns, type Turns, type TurnsOptions } from '../turns/runner.ts'
 import { createSpentSince } from '../turn-context/spending.ts'
 import { createTurnTools } from '../turn-context/turn-tools.ts'
@@ -173,16 +177,7 @@ export const createEngine = async (options: EngineOptions): Promise<Engine> => {
 
   const hooks = createHookRecords(now, redact)
   const grants = createGrants({ path: join(config.stateDir, 'grants.json'), now })
-  const controlOf = (home: Home, workspace: string) =>
-    controlFiles({
-      home: home.dir,
-      baseHome: config.baseHome,
-      stateDir: config.stateDir,
-      userHome: config.userHome,
-      shellInitFiles: initFilePaths(home.lenient.settings().terminal, home.lenient.env().HOME),
-      hookScripts: hookScripts(home, workspace),
-      program: process.argv[1] ?? process.execPath,
-    })
+  const controlOf = createControlOf(config)
   const runners = createCommandRunners({ config, homes, controlOf })
   const createContext = createTurnContextFactory({
     sessions,
