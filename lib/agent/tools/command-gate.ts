@@ -1,6 +1,6 @@
 /** The check of every command before it runs, however it is started: refuse, ask for approval, or run. */
 import { assessCommand, forbiddenPathIn, type ShellContext } from '../command-risk.ts'
-import { confine } from '../confinement.ts'
+import { confine } from '../permissions/confinement.ts'
 import { describeLabels, UNCONFINED } from '../shell/labels.ts'
 import { CONTROL_APPROVAL } from './allowed-paths.ts'
 import type { CommandAccess } from '../tool-services.ts'

@@ -15,7 +15,7 @@ import {
 import { CALLABLE, type Language } from '../code/languages.ts'
 import { openToolSocket } from '../code/tool-socket.ts'
 import { assessScript, deniedInScript } from '../command-risk.ts'
-import { confine } from '../confinement.ts'
+import { confine } from '../permissions/confinement.ts'
 import { CODE_FLAG } from '../shell/labels.ts'
 import type { Tool, ToolContext, ToolResult } from '../types.ts'
 import { askApproval, blockedResult, shellContextFor, unavailableRunner } from './command-gate.ts'

@@ -1,7 +1,7 @@
 /** Tool: runs a shell command in the workspace, in the foreground or in the background. */
 import { statSync } from 'node:fs'
 import { z } from 'zod'
-import { failureHint } from '../confinement.ts'
+import { failureHint } from '../permissions/confinement.ts'
 import type { CommandRunner } from '../tool-services.ts'
 import type { Tool, ToolContext, ToolResult } from '../types.ts'
 import { resolvePath } from './allowed-paths.ts'

@@ -1,5 +1,5 @@
 /** What a sandbox makes of the assessment of a command: what it can reach, and for which reasons the user is still asked. */
-import { type Assessment, type ShellContext, startedPrograms } from './command-risk.ts'
+import { type Assessment, type ShellContext, startedPrograms } from '../command-risk.ts'
 import {
   CONTROL,
   ELSEWHERE,
@@ -8,8 +8,8 @@ import {
   OWN_ADDRESS,
   UNCLEAR,
   UNCONFINED,
-} from './shell/labels.ts'
-import type { CommandAccess, CommandRunner } from './tool-services.ts'
+} from '../shell/labels.ts'
+import type { CommandAccess, CommandRunner } from '../tool-services.ts'
 
 /** How a command is to run. */
 export type Confinement = {
