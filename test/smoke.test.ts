@@ -7,7 +7,10 @@ import { delimiter, join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createClient } from './_http.ts'
-import { freePort, launch, type Program, startProgram } from '../build/start-program.ts'
+import { Client } from '@modelcontextprotocol/client'
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
+import { freePort, launch, type Program, programEnv, startProgram } from '../build/start-program.ts'
+import { rejection, startEditor } from './lib/cli/_acp-client.ts'
 
 type State = { program: Program; client: ReturnType<typeof createClient> }
 
@@ -56,6 +59,25 @@ test('rejects a second instance on the same state directory', async ({ program }
   assert.match(second.output(), String(program.child.pid))
   assert.is(second.output().trim().split('\n').length, 1, second.output())
   assert.is((await fetch(`${program.url}/health`)).status, 200)
+})
+
+test('serves editors and MCP clients', async () => {
+  const root = home
+  const editor = await startEditor({ root, workspace: cwd }, { program: file })
+  try {
+    assert.is(editor.hello.protocolVersion, 1)
+    // Nothing is set up here.
+    assert.is((await rejection(editor.newSession())).code, -32000)
+  } finally {
+    await editor.close()
+  }
+  const client = new Client({ name: 'tester', version: '1' })
+  const env = programEnv(home, 0)
+  await client.connect(
+    new StdioClientTransport({ command: process.execPath, args: [file, 'mcp'], env }),
+  )
+  assert.is((await client.listTools()).tools.length, 4)
+  await client.close()
 })
 
 test('reports a port in use in one sentence', async () => {

@@ -1,12 +1,22 @@
 /** The command-line arguments of every command except starting the server. */
 
-export const COMMANDS = ['chat', 'acp', 'doctor', 'export', 'password', 'help', 'version'] as const
+export const COMMANDS = [
+  'chat',
+  'acp',
+  'mcp',
+  'doctor',
+  'export',
+  'password',
+  'help',
+  'version',
+] as const
 export type CliCommand = (typeof COMMANDS)[number]
 
 export const HELP = `Usage:
   agent-webui [port] [--host address] [--no-browser]   start the server
   agent-webui chat [message] [options]                 chat with the agent in this directory
   agent-webui acp [-p profile] [-m model]              serve an editor over the Agent Client Protocol
+  agent-webui mcp [-p profile] [-m model]              sessions, search, and the agent as tools of an MCP server
   agent-webui doctor [--json] [-p profile]             check the setup and suggest fixes
   agent-webui doctor --wait [seconds]                  wait until the server responds (default 30 s); for health checks
   agent-webui export --as json directory [session …]   export sessions in the format of Hermes WebUI

@@ -16,6 +16,7 @@ import {
 } from './arguments.ts'
 import { acp } from './acp/acp.ts'
 import { chat } from './chat.ts'
+import { mcp } from './mcp/mcp.ts'
 import { reportBadEnvironment, doctor } from './doctor.ts'
 import { exportSessions } from './export.ts'
 import { changePassword } from './password.ts'
@@ -96,7 +97,7 @@ export const runCommand = async (
       return 0
     }
     const asked = command === 'chat' ? parseChat(rest) : null
-    const served = command === 'acp' ? parseServe(command, rest) : null
+    const served = command === 'acp' || command === 'mcp' ? parseServe(command, rest) : null
     const exported = command === 'export' ? parseExport(rest) : null
     if (exported) return await exportSessions(exported, { config, terminal, cwd })
     const addon = given.unpackAddon?.({ ...config, stateDir: cacheOf(config) })
@@ -109,10 +110,11 @@ export const runCommand = async (
         onInterrupt: given.onInterrupt ?? onSignals,
       })
     if (served)
-      return await acp(served, {
+      return await (command === 'mcp' ? mcp : acp)(served, {
         config,
         version,
         addon,
+        cwd,
         log: line => terminal.note(line),
         onInterrupt: given.onInterrupt ?? onSignals,
       })

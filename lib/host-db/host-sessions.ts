@@ -109,10 +109,12 @@ export const createHostSessions = (options: HostSessionsOptions) => {
       }
     },
 
-    /** Sessions that are not imported and have messages with all the words, newest first. */
-    async find(home: HostHome, query: MessageQuery & { limit: number }) {
+    /** Sessions that have messages with all the words, newest first; imported ones only with `imported`. */
+    async find(home: HostHome, query: MessageQuery & { limit: number; imported?: boolean }) {
       const hits: { row: SessionRow; messages: FoundMessage[] }[] = []
-      const rows = list.get(home).rows.filter(({ session_id }) => !sessions.row(session_id))
+      const rows = list
+        .get(home)
+        .rows.filter(({ session_id }) => query.imported || !sessions.row(session_id))
       for (let at = 0; at < rows.length && hits.length < query.limit; at += SEARCH_BATCH) {
         const batch = rows.slice(at, at + SEARCH_BATCH)
         const found = read(home, db =>

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
 import { messageOf, unavailable } from '../errors.ts'
 import { removeDatabase } from '../store/sqlite.ts'
-import type { IndexHit } from './search-index.ts'
+import type { IndexHit } from './ranked-hits.ts'
 import type { Term } from './search-query.ts'
 
 export type SearchRequest = { ask: number; maxWaitMs: number } & (

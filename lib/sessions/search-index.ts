@@ -6,7 +6,8 @@ import type { Message } from '../schema/message.ts'
 import { messageHead, parseForTranscript } from './entries.ts'
 import { createFiles, foldFile, searchText, withFile } from './files.ts'
 import { isHidden, type Summary } from './fold.ts'
-import { type SnippetPart, type Term, toIndexed, toMatch, toSnippet } from './search-query.ts'
+import { type IndexHit, prepareSearch, rankedHits } from './ranked-hits.ts'
+import { type Term, toIndexed } from './search-query.ts'
 
 /**
  * An external-content table with both kinds of secure delete: with contentless tables, the words of a deleted message
@@ -33,19 +34,17 @@ const PRAGMAS = [
   'journal_size_limit = 4194304',
 ] as const
 
-/** How many of the newest matches are ranked: a common word matches every other message. */
-const RANKED = 500
 /** A secure delete takes 2 ms per message. Beyond this number it is cheaper to rewrite the index once. */
 const SECURE_DELETES = 200
 /** Longer lines are skipped: parsing them could exhaust the worker's memory. */
 const MAX_LINE_BYTES = 4_000_000
 
-export type IndexHit = { session: string; n: number; message_id: string; snippet: SnippetPart[] }
 export type Pending = { id: string; seq: number; stamp: string; epoch: number; summary: string }
 
 export type IndexOptions = { file: string; dir: string; addon?: string | undefined }
 
 const prepareStatements = (db: Database) => ({
+  ...prepareSearch(db),
   addText: db.prepare<[string, number, string, string]>(
     'insert into message (session, n, message_id, text) values (?, ?, ?, ?)',
   ),
@@ -64,17 +63,9 @@ const prepareStatements = (db: Database) => ({
     'insert or replace into indexed values (?, ?, ?, ?)',
   ),
   dropKnown: db.prepare<[string]>('delete from indexed where session = ?'),
-  ranked: db.prepare<[string, number], { id: number; score: number }>(
-    `select rowid as id, bm25(words) as score from words where words match ? order by rowid desc limit ?`,
-  ),
-  text: db.prepare<[number], { session: string; n: number; message_id: string; text: string }>(
-    'select session, n, message_id, text from message where id = ?',
-  ),
-  sessionOf: db.prepare<[number], { session: string }>('select session from message where id = ?'),
   // Not a parameter: better-sqlite3 binds numbers as REAL, which FTS5 rejects here.
   secure: db.prepare<[]>("insert into words (words, rank) values ('secure-delete', 1)"),
   insecure: db.prepare<[]>("insert into words (words, rank) values ('secure-delete', 0)"),
-  about: db.prepare<[string], { value: string }>('select value from about where key = ?'),
   setAbout: db.prepare<[string, string]>('insert or replace into about values (?, ?)'),
 })
 
@@ -207,25 +198,8 @@ export const createSearchIndex = ({ file, dir, addon }: IndexOptions) => {
     about: (key: string): string | undefined => statements.about.get(key)?.value,
     setAbout: (key: string, value: string) => statements.setAbout.run(key, value),
     /** Best first, one hit per session. */
-    search(terms: readonly Term[], limit: number): IndexHit[] {
-      const best = new Map<string, { id: number; score: number }>()
-      for (const hit of statements.ranked.all(toMatch(terms), RANKED)) {
-        const session = statements.sessionOf.get(hit.id)?.session
-        if (session === undefined) continue
-        const other = best.get(session)
-        // bm25 is negative, smaller is better; of equal scores the newest wins.
-        if (!other || hit.score < other.score) best.set(session, hit)
-      }
-      return [...best.values()]
-        .sort((a, b) => a.score - b.score || b.id - a.id)
-        .slice(0, limit)
-        .flatMap(({ id }) => {
-          const row = statements.text.get(id)
-          if (!row) return []
-          const { session, n, message_id } = row
-          return [{ session, n, message_id, snippet: toSnippet(row.text, terms) }]
-        })
-    },
+    search: (terms: readonly Term[], limit: number): IndexHit[] =>
+      rankedHits(statements, terms, limit),
     /** Removes deleted content from the index segments and the write-ahead log. */
     purgeDeleted() {
       if (statements.about.get('unclean')?.value === '1') {

@@ -9,7 +9,7 @@ import { type Files, foldFile, searchText } from './files.ts'
 import { isHidden } from './fold.ts'
 import type { SearchClient } from './search-client.ts'
 import { type Term, toSnippet, toTerms } from './search-query.ts'
-import type { IndexHit } from './search-index.ts'
+import type { IndexHit } from './ranked-hits.ts'
 import type { SearchHit, Sessions, SessionsOptions } from './types.ts'
 
 type SessionSearchOptions = {

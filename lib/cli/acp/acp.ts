@@ -3,9 +3,10 @@ import { Readable, Writable } from 'node:stream'
 import type { ReadableStream } from 'node:stream/web'
 import type * as Sdk from '@agentclientprotocol/sdk'
 import type { Config } from '../../config.ts'
-import { invalid, messageOf, UserError } from '../../errors.ts'
+import { messageOf, UserError } from '../../errors.ts'
 import { redact } from '../../redact/redact.ts'
 import type { ServeArguments } from '../arguments.ts'
+import { openHome } from '../open-home.ts'
 import { createRecordedSessions } from '../recorded-sessions.ts'
 import type { Interrupts } from '../run.ts'
 import { reserveOutput } from '../reserve-output.ts'
@@ -67,18 +68,7 @@ export const acp = async (
     sessionServers: id => sessionOf(id)?.servers,
     problem: line => log(line),
   })
-  const open = () => {
-    const home = engine.homes.open(profile ?? engine.homes.active())
-    const problem = home.config.problem()
-    if (problem) throw invalid(`config.yaml: ${problem}`)
-    return home
-  }
-  const home = await Promise.resolve()
-    .then(open)
-    .catch(async (error: unknown) => {
-      await engine.close()
-      throw error
-    })
+  const home = await openHome(engine, profile)
   const sessions = createRecordedSessions({
     engine,
     home,

@@ -52,7 +52,7 @@ export type EditorOptions = {
 }
 
 export const startEditor = async (
-  desk: Desk,
+  desk: Pick<Desk, 'root' | 'workspace'>,
   { args = [], program = ROUTER, capabilities = {}, env = {} }: EditorOptions = {},
 ): Promise<Editor> => {
   const child = spawn(process.execPath, [program, 'acp', ...args], {
