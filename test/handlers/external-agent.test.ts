@@ -342,4 +342,48 @@ test(
   }),
 )
 
+test('hooks run around what the agent does through us: at permissions, files, terminals, and ends', async () => {
+  const at = await start('', 'approvals:\n  mode: off')
+  const { app } = at
+  const log = join(app.userHome, 'hooks.log')
+  const config = join(app.home, 'config.yaml')
+  const plain = readFileSync(config, 'utf8')
+  const configure = (hooks: Record<string, unknown>) =>
+    writeFileSync(config, `${plain}hooks: ${JSON.stringify(hooks)}\n`)
+  try {
+    const id = await at.newSession()
+    const workspace = String((await at.session(id)).workspace)
+    const mark = join(workspace, 'marked')
+    const block = 'cat >/dev/null; echo "not today" >&2; exit 2'
+    configure({ pre_tool_call: [{ matcher: 'terminal', command: block }] })
+    const seen = await at.turn(id, `run touch ${mark}`)
+    assert.not(existsSync(mark))
+    assert.match(JSON.stringify(seen.filter(({ event }) => event === 'warning')), /not today/)
+    configure({ pre_tool_call: [{ matcher: 'write_file', command: block }] })
+    await at.turn(id, 'work')
+    assert.match(JSON.stringify((await at.session(id)).messages), /not today|refused/)
+    const note = (word: string) => `cat >/dev/null; echo ${word} >>${log}`
+    configure({
+      pre_tool_call: [{ matcher: 'terminal', command: note('before') }],
+      post_tool_call: [{ matcher: 'terminal', command: note('after') }],
+      Stop: [{ command: note('stop') }],
+      on_session_end: [{ command: note('end') }],
+    })
+    await at.turn(id, `run touch ${mark}`)
+    assert.ok(existsSync(mark))
+    // Once, although the command was permitted and then run in our terminal.
+    assert.is(readFileSync(log, 'utf8'), 'before\nafter\nstop\nend\n')
+    configure({
+      UserPromptSubmit: [{ command: 'grep -q secret && { echo no >&2; exit 2; }; echo context' }],
+    })
+    await at.turn(id, 'a secret')
+    await at.turn(id, 'recall all')
+    const answer = await at.last(id)
+    assert.not.match(answer, /a secret/)
+    assert.match(answer, /context/)
+  } finally {
+    await app.close()
+  }
+})
+
 test.run()

@@ -1,6 +1,7 @@
 /** Tracks the tool calls of a turn: shows each call, streams its output, and emits its result with the diff of its edits. */
 import type { Emit } from '../types.ts'
 import { createEdits, type ReadFile } from './edits.ts'
+import type { AgentHooks } from './hooks.ts'
 import type { Images } from './images.ts'
 import type { MessageWriter } from './message-writer.ts'
 import {
@@ -37,6 +38,8 @@ export type CallTrackerOptions = {
   readFile: ReadFile
   /** Called when there are too many calls. */
   onFlood: () => void
+  /** Called with each call that has run, and its result. */
+  onFinished?: AgentHooks['finished']
 }
 
 type Open = {
@@ -94,15 +97,12 @@ export const createCallTracker = (options: CallTrackerOptions) => {
         ? DENIED
         : resultOf(entry.call, diff, ids.length > 0 ? options.terminals(ids) : null)
     const { args, preview } = describe(entry.call, workspace)
-    emit({
-      type: 'tool_complete',
-      callId: entry.id,
-      name: entry.name,
-      preview,
-      args,
-      durationMs: Math.max(0, now() - entry.startedAt),
-      isError,
-    })
+    const durationMs = Math.max(0, now() - entry.startedAt)
+    const { id: callId, name } = entry
+    emit({ type: 'tool_complete', callId, name, preview, args, durationMs, isError })
+    const { kind } = entry.call
+    if (!entry.isDenied)
+      options.onFinished?.({ callId, name, kind, args }, { content, isError, durationMs })
     writer.message({ role: 'tool', tool_call_id: entry.id, name: entry.name, content })
     writer.add('text', images.belowCall(entry.call.content))
   }

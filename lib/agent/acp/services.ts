@@ -1,10 +1,12 @@
 /** Serves an agent's requests during a turn: permissions, files, terminals, and questions. */
+import type { RequestPermissionOutcome } from '@agentclientprotocol/sdk'
 import type { AgentRequest, ToolContext } from '../types.ts'
 import { readForAgent, writeForAgent } from './client-files.ts'
 import type { ClientServices } from './connection.ts'
-import { askPermission } from './permissions.ts'
+import { answerFor, askPermission } from './permissions.ts'
 import { askForm } from './questions.ts'
 import type { Session, ActiveTurn } from './session.ts'
+import { describe } from './tool-calls.ts'
 import { CallUpdate } from './updates.ts'
 
 export const toolContextOf = (request: AgentRequest, callId: string): ToolContext => ({
@@ -47,9 +49,22 @@ export const createServices = (name: string, find: (id: string) => Session): Cli
       if (!turn || turn.request.signal.aborted) return { outcome: { outcome: 'cancelled' } }
       const update = CallUpdate.parse(params.toolCall)
       const { call, id, diff } = turn.transcript.awaitApproval(update)
-      const { request, allowed, warn } = turn
-      const work = askPermission(params, call, id, { name, request, allowed, warn, diff })
-      const outcome = await turn.whileServing(work)
+      const { request, allowed, warn, hooks } = turn
+      const ask = async (): Promise<RequestPermissionOutcome> => {
+        const described = describe(call, request.workspace)
+        const { denied, approve } = await hooks.before({
+          ...described,
+          callId: id,
+          kind: call.kind,
+        })
+        if (denied !== null) {
+          warn(`${name} was refused "${described.preview}": ${denied}.`)
+          return answerFor('deny', params.options)
+        }
+        const own = { ...request, approve }
+        return askPermission(params, call, id, { name, request: own, allowed, warn, diff })
+      }
+      const outcome = await turn.whileServing(ask())
       const option = params.options.find(
         ({ optionId }) => outcome.outcome === 'selected' && optionId === outcome.optionId,
       )
@@ -64,7 +79,13 @@ export const createServices = (name: string, find: (id: string) => Session): Cli
     },
     async write({ sessionId, path, content }) {
       const { turn } = requireTurn(sessionId)
-      await turn.whileServing(writeForAgent(toolContextOf(turn.request, 'fs'), path, content))
+      const write = async (): Promise<void> => {
+        const call = { callId: 'fs', name: 'write_file', kind: 'edit', args: { path, content } }
+        const { denied } = await turn.hooks.before(call)
+        if (denied !== null) throw new Error(`Writing ${path} was refused: ${denied}.`)
+        await writeForAgent(toolContextOf(turn.request, 'fs'), path, content)
+      }
+      await turn.whileServing(write())
       return {}
     },
     async terminal(params) {
@@ -72,6 +93,7 @@ export const createServices = (name: string, find: (id: string) => Session): Cli
       const work = session.terminals.create(toolContextOf(turn.request, 'terminal'), params, {
         name,
         allowed: turn.allowed,
+        hooks: turn.hooks,
       })
       return { terminalId: await turn.whileServing(work) }
     },

@@ -1,5 +1,6 @@
 /** State of an agent's session, and how its updates change it. */
 import type { AgentRequest } from '../types.ts'
+import type { AgentHooks } from './hooks.ts'
 import { createTerminals, type Terminals } from './terminals.ts'
 import type { Replay } from './replay.ts'
 import type { Transcript } from './transcript.ts'
@@ -21,6 +22,7 @@ export type ActiveTurn = {
   warn: (message: string) => void
   /** Commands approved in this turn. */
   allowed: Set<string>
+  hooks: AgentHooks
   /** Resets the silence timer; `whileServing` also suspends it during a request of the agent. */
   noteActivity: () => void
   whileServing: <T>(work: Promise<T>) => Promise<T>

@@ -12,6 +12,7 @@ import { shellContextFor } from '../tools/command-gate.ts'
 import { denial } from '../permissions/denied-path.ts'
 import type { RuledCall } from '../permissions/types.ts'
 import { addToApproval } from './permission-rules.ts'
+import type { AgentHooks } from './hooks.ts'
 import { allowedKey } from './permissions.ts'
 import { CONTROL_APPROVAL, resolvePath } from '../tools/allowed-paths.ts'
 import { placeCommand } from '../tools/place-command.ts'
@@ -68,7 +69,7 @@ export const createTerminals = () => {
     async create(
       ctx: ToolContext,
       params: CreateTerminalRequest,
-      agent: { name: string; allowed: Set<string> },
+      agent: { name: string; allowed: Set<string>; hooks?: Pick<AgentHooks, 'before'> },
     ): Promise<string> {
       if (open.size >= MAX_OPEN)
         throw new Error(`${MAX_OPEN} terminals are open. Release some of them first.`)
@@ -102,6 +103,17 @@ export const createTerminals = () => {
       const isAllowed = agent.allowed.has(key)
       // An approval for a control file, or one that a rule requires, is valid once.
       if (isControl || verdict) agent.allowed.delete(key)
+      const { callId } = ctx
+      const asked = {
+        callId,
+        name: 'terminal',
+        kind: 'execute',
+        args: { command: line, workdir: cwd },
+      }
+      // Hooks have seen a command that the agent asked permission for.
+      const hooked = isAllowed ? null : ((await agent.hooks?.before(asked)) ?? null)
+      if (hooked && hooked.denied !== null)
+        throw new Error(`The command was refused: ${hooked.denied}.`)
       if ((labels.length > 0 || verdict) && !isAllowed) {
         const description = `${agent.name} asks to run a command. ${describeLabels(labels)}`.trim()
         const ask: ApprovalRequest = {
@@ -111,7 +123,8 @@ export const createTerminals = () => {
           ...(isControl && CONTROL_APPROVAL),
         }
         const isCovered = (ctx.rules?.covers(call, ask) ?? null) !== null
-        const choice = isCovered ? 'once' : await ctx.approve(ask)
+        const approve = () => hooked?.approve(ask, callId) ?? ctx.approve(ask)
+        const choice = isCovered ? 'once' : await approve()
         if (choice === 'deny')
           throw new Error(`The user denied this command (${labels.join('; ')}).`)
       }

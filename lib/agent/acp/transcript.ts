@@ -2,6 +2,7 @@
 import type { AgentRequest, Emit } from '../types.ts'
 import { createCallTracker, type TerminalView } from './call-tracker.ts'
 import type { ReadFile } from './edits.ts'
+import type { AgentHooks } from './hooks.ts'
 import { createImages } from './images.ts'
 import { createMessageWriter } from './message-writer.ts'
 import { blockText, planCall } from './tool-calls.ts'
@@ -20,6 +21,8 @@ export type TranscriptOptions = {
   readFile: ReadFile
   /** Called when the turn exceeds its limits. */
   onFlood: () => void
+  /** Called with each call that has run, and its result. */
+  onFinished?: AgentHooks['finished']
 }
 
 export type Transcript = ReturnType<typeof createTranscript>
@@ -38,7 +41,8 @@ const createCallIds = (history: AgentRequest['history']) => {
 }
 
 export const createTranscript = (options: TranscriptOptions) => {
-  const { request, emit, now, served, terminals, onTerminals, readFile, onFlood } = options
+  const { request, emit, now, served, terminals, onTerminals, readFile, onFlood, onFinished } =
+    options
   const images = createImages(request.saveImage)
   const idFor = createCallIds(request.history)
   const writer = createMessageWriter({ request, emit, served, onFlood })
@@ -53,6 +57,7 @@ export const createTranscript = (options: TranscriptOptions) => {
     onTerminals,
     readFile,
     onFlood,
+    onFinished,
   })
   let plan = ''
 

@@ -14,6 +14,7 @@ import type {
 import type { Timing } from './agents.ts'
 import type { RunningAgent } from './running-agent.ts'
 import { historyHash } from './history-hash.ts'
+import { createAgentHooks } from './hooks.ts'
 import { chooseModel } from './options.ts'
 import { type AttachedSession, attachSession, toSavedSession } from './attach-session.ts'
 import type { Session } from './session.ts'
@@ -200,7 +201,10 @@ const promptOnce = async (
   const { signal } = request
   const { graceMs, silenceMs } = options.timing
   const stop = Promise.withResolvers<Failure>()
+  const hooks = createAgentHooks(request, name, warn)
+  const startedAt = performance.now()
   const transcript = createTranscript({
+    onFinished: hooks.finished,
     request,
     emit: turn.emit,
     now: request.now ?? Date.now,
@@ -236,6 +240,7 @@ const promptOnce = async (
     transcript,
     warn,
     allowed: new Set(),
+    hooks,
     noteActivity,
     async whileServing(work) {
       serving++
@@ -300,7 +305,9 @@ const promptOnce = async (
     // By then all updates written before the response have been handled.
     await new Promise(resolve => setImmediate(resolve))
     onSettled({ isAnswered: true, cost: session.usage?.cost ?? cost })
-    return end(turn, session, transcript, first.answer, cost, warn)
+    const outcome = end(turn, session, transcript, first.answer, cost, warn)
+    await hooks.ended(outcome.text, performance.now() - startedAt)
+    return outcome
   } finally {
     clearTimeout(clock)
     transcript.abandon()

@@ -1,0 +1,99 @@
+/** Hooks around what an external agent does: before it acts through us, and after it reports the end of a call. */
+import { askForHook } from '../hooked-call.ts'
+import type { BeforeCall, HookedCall } from '../hooks.ts'
+import type { AgentRequest, ApprovalRequest } from '../types.ts'
+
+export type AgentCall = {
+  callId: string
+  /** Of our tools, as `describe` maps the agent's call. */
+  name: string
+  /** The kind of the call in ACP. */
+  kind: string
+  args: Record<string, unknown>
+}
+
+const KINDS: Readonly<Record<string, HookedCall['tool']['kind']>> = {
+  execute: 'execute',
+  edit: 'write',
+  delete: 'write',
+  move: 'write',
+}
+
+const toHooked = (
+  { callId, name, kind, args }: AgentCall,
+  { signal }: AgentRequest,
+): HookedCall => ({ callId, tool: { name, kind: KINDS[kind] ?? 'read' }, input: args, signal })
+
+type Decision = {
+  /** Why the call must not happen; null: it may. */
+  denied: string | null
+  /** `approve` of the call: what a hook allows is not asked about. */
+  approve: (ask: ApprovalRequest, callId: string) => ReturnType<AgentRequest['approve']>
+}
+
+const decide = async (
+  request: AgentRequest,
+  call: AgentCall,
+  { blocked, input, decision, ...rest }: BeforeCall,
+): Promise<Decision> => {
+  const { approve } = request
+  if (blocked !== null) return { denied: `a hook blocked it: ${blocked}`, approve }
+  // The protocol cannot change the arguments of a call, so it must not run with the old ones.
+  if (input) return { denied: 'a hook wants other arguments, which this agent can’t take', approve }
+  const preview = typeof call.args.command === 'string' ? call.args.command : null
+  const before = { blocked, input, decision, ...rest }
+  const denied = await askForHook(before, call, preview, {
+    approve: ask => approve(ask, call.callId),
+    workspace: request.workspace,
+  })
+  if (denied) return { denied: 'the user denied it', approve }
+  const isFree = (ask: ApprovalRequest) =>
+    decision === 'allow' && !ask.isControl && ask.rule === undefined
+  return {
+    denied: null,
+    approve: async (ask, callId) => (isFree(ask) ? 'once' : approve(ask, callId)),
+  }
+}
+
+export type AgentHooks = ReturnType<typeof createAgentHooks>
+
+/** The hooks of one turn of an agent with this display name. */
+export const createAgentHooks = (
+  request: AgentRequest,
+  name: string,
+  warn: (message: string) => void,
+) => {
+  const { hooks, signal } = request
+  const running = new Set<Promise<void>>()
+  return {
+    async before(call: AgentCall): Promise<Decision> {
+      if (!hooks) return { denied: null, approve: request.approve }
+      return decide(request, call, await hooks.before(toHooked(call, request)))
+    },
+
+    /** Not waited for: the agent has its result already. */
+    finished(call: AgentCall, result: { content: string; isError: boolean; durationMs: number }) {
+      if (!hooks || signal.aborted) return
+      const content = request.secrets?.mask(result.content) ?? result.content
+      const work = hooks
+        .after(toHooked(call, request), { ...result, content })
+        .then(({ context }) => {
+          for (const text of context) warn(`${name} can’t be given what a hook says: ${text}`)
+        })
+        // The turn was stopped.
+        .catch(() => undefined)
+        .finally(() => running.delete(work))
+      running.add(work)
+    },
+
+    /** Waits for hooks of finished calls, then runs those at the end of the turn. */
+    async ended(text: string, durationMs: number): Promise<void> {
+      await Promise.all(running)
+      if (!hooks || signal.aborted) return
+      const answer = await hooks.atEnd(text, signal)
+      if (answer) warn(`${name} can’t be made to continue by a hook, which said: ${answer.text}`)
+      const { model } = request.endpoint
+      await hooks.ended({ status: 'finished', text, model, durationMs }, signal)
+    },
+  }
+}
