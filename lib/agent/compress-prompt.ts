@@ -1,4 +1,6 @@
 /** The prompt for summarizing a conversation, and the format of the summary. */
+import { parseArguments } from './tool-calls.ts'
+import { EXIT_PLAN_MODE } from '../base/plan-answers.ts'
 import { textOf, estimateTextTokens } from './tokens.ts'
 import type { LoopMessage, WireMessage } from './types.ts'
 
@@ -106,21 +108,50 @@ export const summaryPrompt = ({
 ]
 
 /** Sections copied verbatim, so that the model cannot distort them. */
+const PLAN = '\n\n## Approved plan, word for word\n'
 const REQUEST = '\n\n## Latest request, word for word\n'
 const OPEN_STEPS = '\n\n## Open steps\n'
 const REQUEST_CHARS = 8_000
+const PLAN_CHARS = 12_000
 
-/** Splits a summary into the model's notes and the verbatim request. */
-export const splitSummary = (text: string): { notes: string; request: string } => {
-  const [before = '', ...steps] = text.split(OPEN_STEPS)
-  const at = before.lastIndexOf(REQUEST)
-  if (at < 0) return { notes: steps.length > 0 ? before : text, request: '' }
-  return { notes: before.slice(0, at), request: before.slice(at + REQUEST.length) }
+const cutAt = (text: string, mark: string): [before: string, after: string] => {
+  const at = text.lastIndexOf(mark)
+  return at < 0 ? [text, ''] : [text.slice(0, at), text.slice(at + mark.length)]
 }
 
-export const joinSummary = (notes: string, request: string, todos: readonly string[]): string =>
+/** The plan that the user approved last among these messages; undefined when there is none. */
+export const approvedPlan = (messages: readonly LoopMessage[]): string | undefined => {
+  const approved = messages.findLast(
+    ({ role, name, content }) =>
+      role === 'tool' &&
+      name === EXIT_PLAN_MODE &&
+      typeof content === 'string' &&
+      content.startsWith('{"approved":true'),
+  )
+  const call = messages
+    .flatMap(({ tool_calls: calls = [] }) => calls)
+    .find(({ id }) => id === approved?.tool_call_id)
+  const plan = call && parseArguments(call.function.arguments)?.plan
+  return typeof plan === 'string' ? plan : undefined
+}
+
+export type SummaryParts = { notes: string; plan: string; request: string }
+
+/** Splits a summary into the model's notes, the approved plan, and the verbatim request. */
+export const splitSummary = (text: string): SummaryParts => {
+  const [whole = ''] = text.split(OPEN_STEPS)
+  const [beforeRequest, request] = cutAt(whole, REQUEST)
+  const [notes, plan] = cutAt(beforeRequest, PLAN)
+  return { notes, plan, request }
+}
+
+export const joinSummary = (
+  { notes, plan, request }: SummaryParts,
+  todos: readonly string[],
+): string =>
   [
     notes.replace(/^```(?:markdown|md)?\n([\s\S]*)\n```$/, '$1').trim(),
+    plan ? `${PLAN}${cutMiddle(plan, PLAN_CHARS)}` : '',
     request ? `${REQUEST}${cutMiddle(request, REQUEST_CHARS)}` : '',
     todos.length > 0 ? `${OPEN_STEPS}${todos.map(todo => `- ${todo}`).join('\n')}` : '',
   ].join('')

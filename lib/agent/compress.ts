@@ -3,6 +3,7 @@ import { summaryContent } from '../schema/summary.ts'
 import type { Usage } from '../schema/usage.ts'
 import type { CompressionSettings, CompressionPlan } from './compress-plan.ts'
 import {
+  approvedPlan,
   joinSummary,
   splitSummary,
   summaryBudget,
@@ -72,7 +73,9 @@ export const compress = async (
   // While its task is being worked on, a request must not be rephrased.
   const isOpen = !messages.slice(tail).some(({ role }) => role === 'user')
   const request = isOpen ? (lastRequest ? textOf(lastRequest) : before.request) : ''
-  const text = joinSummary(notes, request, options.todos ?? [])
+  // A plan is carried out over many turns, so it outlives the request that it answered.
+  const plan = approvedPlan(newMessages) ?? before.plan
+  const text = joinSummary({ notes, plan, request }, options.todos ?? [])
   const [first, last] = [firstId(covered), lastId(covered)]
   const summaryMessage: LoopMessage = {
     role: 'user',

@@ -1,4 +1,5 @@
 /** Plan mode: until the user approves a plan, only tool calls that certainly change nothing run. No approval lifts it. */
+import { EXIT_PLAN_MODE } from '../base/plan-answers.ts'
 import { assessCommand, type ShellContext, startedPrograms } from './command-risk.ts'
 import { READING_GIT_ENV } from './shell/git-programs.ts'
 import { areAllPlainReaders } from './shell/plain-readers.ts'
@@ -8,8 +9,6 @@ import { shellContextFor } from './tools/command-gate.ts'
 import { environmentAfter, shellStateOf } from './tools/shell-state.ts'
 import type { PlanMode } from './tool-services.ts'
 import type { Tool, ToolContext } from './types.ts'
-
-export const EXIT_PLAN_MODE = 'exit_plan_mode'
 
 const nextStep = ({ toolNames }: Pick<ToolContext, 'toolNames'>): string =>
   toolNames?.includes(EXIT_PLAN_MODE)

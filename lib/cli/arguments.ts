@@ -28,6 +28,7 @@ Options of chat:
   -m, --model model     use this model instead of the profile's
   -c, --continue        continue the newest command-line session
   -r, --resume id       continue this session
+      --plan            plan mode: read-only until you approve a plan
   -q, --quiet           print only the answer, no lines about tools
 
 The answer goes to standard output, everything else to standard error. Without a message,
@@ -41,6 +42,7 @@ export type ChatArguments = {
   model: string | null
   resume: string | null
   newest: boolean
+  plan: boolean
   quiet: boolean
 }
 /** Of the commands that serve a program on standard input and output. */
@@ -85,6 +87,7 @@ export const parseChat = (argv: readonly string[]): ChatArguments => {
     model: null,
     resume: null,
     newest: false,
+    plan: false,
     quiet: false,
   }
   const words: string[] = []
@@ -99,6 +102,7 @@ export const parseChat = (argv: readonly string[]): ChatArguments => {
     else if (word === '-m' || word === '--model') parsed.model = valueAt(given, ++at, word)
     else if (word === '-r' || word === '--resume') parsed.resume = valueAt(given, ++at, word)
     else if (word === '-c' || word === '--continue') parsed.newest = true
+    else if (word === '--plan') parsed.plan = true
     else if (word === '-q' || word === '--quiet') parsed.quiet = true
     else if (word.startsWith('-') && word !== '-')
       throw new Error(`"${word}" is not an option of chat. See agent-webui --help.`)

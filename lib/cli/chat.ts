@@ -2,7 +2,9 @@
 import type { Config } from '../config.ts'
 import { invalid, messageOf, missing } from '../errors.ts'
 import type { Home } from '../profiles/home.ts'
+import type { SessionMode } from '../schema/session.ts'
 import type { Usage } from '../schema/usage.ts'
+import { isPlanning } from '../turn-context/plan-mode.ts'
 import type { ChatArguments } from './arguments.ts'
 import {
   createRecordedSessions,
@@ -25,7 +27,8 @@ export type ChatOptions = {
 
 const [OK, FAILED, MISUSED, INTERRUPTED] = [0, 1, 2, 130]
 
-const HELP = '/new starts a new session, /exit or Ctrl-D quits. Ctrl-C stops the answer.'
+const HELP =
+  '/new starts a new session, /plan turns plan mode on or off, /exit or Ctrl-D quits. Ctrl-C stops the answer.'
 
 const compact = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 })
 
@@ -173,6 +176,7 @@ class Chat {
       const line = (await this.#terminal.ask('> '))?.trim()
       if (line === undefined || line === '/exit' || line === '/quit') return OK
       if (line === '/help') this.#terminal.note(HELP)
+      else if (line === '/plan') this.#setPlanning(!this.#isPlanning())
       else if (line === '/new') {
         this.#endSession()
         this.#arguments = { ...this.#arguments, newest: false, resume: null }
@@ -198,9 +202,31 @@ class Chat {
     const id = newest ? this.#sessions.newest() : (resume ?? undefined)
     if (newest && id === undefined) throw missing('There is no session to continue.')
     const place = { cwd: this.#cwd, model }
-    return id === undefined
-      ? this.#sessions.create(place)
-      : this.#sessions.resume(id, place).session
+    const session =
+      id === undefined ? this.#sessions.create(place) : this.#sessions.resume(id, place).session
+    if (this.#arguments.plan) this.#recordMode(session.id, 'plan')
+    return session
+  }
+
+  #recordMode(id: string, mode: SessionMode): void {
+    this.#engine.sessions.append(id, [{ t: 'meta', patch: { mode } }])
+  }
+
+  /** An approved plan has ended it. */
+  #isPlanning(): boolean {
+    return this.#session
+      ? isPlanning(this.#engine.sessions.head(this.#session.id).meta)
+      : this.#arguments.plan
+  }
+
+  #setPlanning(plan: boolean): void {
+    this.#arguments = { ...this.#arguments, plan }
+    if (this.#session) this.#recordMode(this.#session.id, plan ? 'plan' : 'normal')
+    this.#terminal.note(
+      plan
+        ? 'Plan mode is on: the agent changes nothing until you approve its plan.'
+        : 'Plan mode is off.',
+    )
   }
 }
 

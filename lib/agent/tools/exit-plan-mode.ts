@@ -1,7 +1,6 @@
 /** Tool `exit_plan_mode`: presents a plan to the user, whose approval ends plan mode. */
 import { z } from 'zod'
-import { isPlanApproval, KEEP_PLANNING } from '../../base/plan-answers.ts'
-import { EXIT_PLAN_MODE } from '../plan-mode.ts'
+import { EXIT_PLAN_MODE, isPlanApproval, KEEP_PLANNING } from '../../base/plan-answers.ts'
 import type { Tool } from '../types.ts'
 
 const input = z.object({

@@ -277,6 +277,40 @@ test('truncates long and repeated results in the summary prompt', async () => {
   assert.match(text, 'come again below')
 })
 
+test('keeps the plan that was approved last word for word, also in the next summary', async () => {
+  const planned = (n: number, id: string, plan: string): LoopMessage => ({
+    ...call(n),
+    tool_calls: [
+      {
+        id,
+        type: 'function',
+        function: { name: 'exit_plan_mode', arguments: JSON.stringify({ plan }) },
+      },
+    ],
+  })
+  const answered = (n: number, id: string, isApproved: boolean): LoopMessage => ({
+    ...result(n, `{"approved":${isApproved}}`),
+    tool_call_id: id,
+    name: 'exit_plan_mode',
+  })
+  const filler = 'x'.repeat(8_000)
+  const messages = [
+    ...talk(2),
+    planned(3, 'a', '# Approved'),
+    answered(4, 'a', true),
+    planned(5, 'b', '# Rejected'),
+    answered(6, 'b', false),
+    { ...result(7, filler) },
+    ...talk(4),
+  ]
+  const first = await compress(messages, { head: 2, tail: 7 }, options(asking().callModel))
+  assert.match(first.text, '## Approved plan, word for word\n# Approved')
+  assert.not.match(first.text, '# Rejected')
+  const later = [...first.messages, { ...result(20, filler) }, ...talk(4)]
+  const second = await compress(later, { head: 2, tail: 8 }, options(asking().callModel))
+  assert.is(second.text.split('\n# Approved').length, 2)
+})
+
 test('merges a summary with an adjacent user message, and nothing else', () => {
   const summary = summaryOf('m1', 'm2', 's')
   const roles = (messages: LoopMessage[]) => mergeSummaries(messages).map(({ role }) => role)
@@ -293,10 +327,12 @@ test('merges a summary with an adjacent user message, and nothing else', () => {
 })
 
 test('finds the sections behind the notes again', () => {
-  const text = joinSummary('```markdown\n## Goal\nx\n```', 'do it', ['one'])
-  assert.equal(splitSummary(text), { notes: '## Goal\nx', request: 'do it' })
-  assert.equal(splitSummary('plain'), { notes: 'plain', request: '' })
-  assert.equal(splitSummary(joinSummary('n', '', ['t'])), { notes: 'n', request: '' })
+  const parts = { notes: '```markdown\n## Goal\nx\n```', plan: '1. one', request: 'do it' }
+  const text = joinSummary(parts, ['one'])
+  assert.equal(splitSummary(text), { ...parts, notes: '## Goal\nx' })
+  const plain = { notes: 'plain', plan: '', request: '' }
+  assert.equal(splitSummary('plain'), plain)
+  assert.equal(splitSummary(joinSummary(plain, ['t'])), plain)
 })
 
 test.run()

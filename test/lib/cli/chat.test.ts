@@ -248,6 +248,32 @@ test('reads line by line; /new starts another session', async ({ desk, provider 
   )
 })
 
+test('--plan: nothing changes until the plan is approved at the terminal', async ({
+  desk,
+  provider,
+}) => {
+  const present = { toolCalls: [{ name: 'exit_plan_mode', arguments: { plan: '# The plan' } }] }
+  const write = {
+    toolCalls: [{ name: 'write_file', arguments: { path: 'new.txt', content: 'x' } }],
+  }
+  const isThere = () => existsSync(join(desk.workspace, 'new.txt'))
+  provider.push(write, present, { text: 'Only planned.' })
+  const alone = await desk.talk(['chat', '--plan', 'write it'])
+  assert.equal([alone.code, alone.out, isThere()], [0, 'Only planned.\n', false])
+  provider.push(present, { text: 'Revised.' }, { text: 'Off.' })
+  const answers = ['write it', 'another name', '/plan', 'hi', '/exit']
+  const feedback = await desk.talk(['chat', '--plan'], { answers })
+  assert.match(feedback.err, '# The plan')
+  assert.match(feedback.err, 'Plan mode is off.')
+  const bodies = provider.requests.map(({ body }) => body.messages.at(-1).content)
+  assert.match(bodies.at(-2), 'another name')
+  assert.match(bodies.at(-1), '[Mode: normal]')
+  assert.not.ok(isThere())
+  provider.push(present, write, { text: 'Written.' })
+  const approved = await desk.talk(['chat', '--plan', 'write it'], { answers: ['1'] })
+  assert.equal([approved.code, approved.out, isThere()], [0, 'Written.\n', true])
+})
+
 test('asks again until an approval is answered; "always" is stored for that command', async ({
   desk,
   provider,
