@@ -12,7 +12,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { startApp } from '../../_app.ts'
 import { createProvider, type Scripted, type Step } from '../../_provider.ts'
-import { type Editor, rejection, startEditor } from './_acp-client.ts'
+import { choose, type Editor, rejection, startEditor } from './_acp-client.ts'
 import { createDesk, type Desk } from './_run.ts'
 
 type World = { desk: Desk; provider: Scripted; editor: Editor }
@@ -252,6 +252,39 @@ test('unsaved changes of the editor are read and edited, and edits appear in it'
   // Files that no tool may read are not asked for.
   assert.match(results[3], 'denied')
   assert.not.ok(read.some(each => each.endsWith('.env')))
+})
+
+test('rules of the profile apply: denied tools do not run in auto-approve, an ask rule asks the editor', async ({
+  desk,
+  provider,
+  editor,
+}) => {
+  const config = join(desk.home, 'profiles/work/config.yaml')
+  const before = readFileSync(config, 'utf8')
+  writeFileSync(
+    config,
+    `${before}permissions:\n  deny: ["write_file(secret/**)"]\n  ask: ["terminal(echo *)"]\n`,
+  )
+  const path = join(desk.workspace, 'secret/a.txt')
+  editor.permissions.length = 0
+  editor.permission = () => choose('deny')
+  try {
+    provider.push(
+      { toolCalls: [{ name: 'write_file', arguments: { path, content: 'x' } }] },
+      run('echo hello > said.txt'),
+      { text: 'No.' },
+    )
+    const { sessionId } = await editor.newSession()
+    await editor.agent.request('session/set_mode', { sessionId, modeId: 'auto' })
+    await editor.prompt(sessionId, 'write')
+    assert.not(existsSync(path))
+    assert.not(existsSync(join(desk.workspace, 'said.txt')))
+    assert.is(editor.permissions.length, 1)
+    assert.match(JSON.stringify(editor.permissions[0]?.toolCall), 'echo hello')
+  } finally {
+    writeFileSync(config, before)
+    editor.permission = () => choose('once')
+  }
 })
 
 test('questions of the agent are forms', async ({ provider, editor }) => {

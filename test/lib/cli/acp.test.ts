@@ -17,7 +17,7 @@ test.before(async world => {
   world.desk = createDesk()
   world.provider = await createProvider()
   world.desk.config(
-    `model:\n  provider: custom\n  base_url: ${world.provider.url}\n  default: test-model\n  supports_vision: true\n`,
+    `model:\n  provider: custom\n  base_url: ${world.provider.url}\n  default: test-model\n  supports_vision: true\nagent:\n  max_turns: 6\n`,
   )
   world.editor = await startEditor(world.desk)
 })
@@ -305,6 +305,9 @@ test('stop reasons: the step limit, the length limit, a refusal', async ({ edito
   const cut: Step = { text: 'more ', finish: 'length' }
   provider.push(cut, cut, cut, cut)
   assert.is((await editor.prompt(sessionId, 'write')).stopReason, 'max_tokens')
+  for (let step = 0; step < 6; step++) provider.push(run(`echo ${step}`))
+  provider.push({ text: 'That is as far as I got.' })
+  assert.is((await editor.prompt(sessionId, 'count')).stopReason, 'max_turn_requests')
   provider.push({ refusal: 'I cannot help with that.' })
   assert.is((await editor.prompt(sessionId, 'harm')).stopReason, 'refusal')
 })
