@@ -104,6 +104,7 @@ export const createOpenApiDocument = (
       summary: endpoint.summary,
       operationId: key,
       ...(endpoint.public ? { security: [] } : {}),
+      ...(endpoint.byToken ? { security: [{ token: [] }, { key: [] }] } : {}),
       parameters: parametersOf(method === 'GET' ? input : undefined, open),
       ...(method === 'POST' && endpoint.multipart
         ? { requestBody: content('multipart/form-data', input ?? { type: 'object' }) }
@@ -132,7 +133,11 @@ export const createOpenApiDocument = (
     paths,
     components: {
       schemas,
-      securitySchemes: { session: { type: 'apiKey', in: 'cookie', name: 'agent_session' } },
+      securitySchemes: {
+        session: { type: 'apiKey', in: 'cookie', name: 'agent_session' },
+        token: { type: 'http', scheme: 'bearer' },
+        key: { type: 'apiKey', in: 'header', name: 'x-api-key' },
+      },
     },
   }
 }

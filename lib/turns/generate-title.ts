@@ -52,16 +52,16 @@ const ask = async (
   return text
 }
 
-/** Null when there is no exchange yet. Never rejects: a missing title is not an error. */
+/** Without an endpoint, the title is made locally. Null when there is no exchange yet. Never rejects: a missing title is not an error. */
 export const makeTitle = async (
-  endpoint: ModelEndpoint,
+  endpoint: ModelEndpoint | null,
   providers: Providers,
   messages: Message[],
   signal: AbortSignal,
 ): Promise<{ title: string; status: string } | null> => {
   const exchange = firstExchange(messages)
   if (!exchange.asked || !exchange.answered) return null
-  if (endpoint.apiMode !== 'demo') {
+  if (endpoint && endpoint.apiMode !== 'demo') {
     try {
       const title = cleanTitle(
         await ask(endpoint, providerFor(providers, endpoint.apiMode), exchange, signal),
@@ -98,7 +98,9 @@ export const titleSession = async (
   const { messages } = sessions.load(sessionId)
   if (!isProvisional(before.title, firstExchange(messages).asked)) return
   // Messages to an external agent are not sent to another provider: the title is made locally.
-  const asked = endpoint.apiMode === 'acp' ? endpoint : titleEndpoint(sessionId, endpoint)
+  const local = endpoint.apiMode === 'acp' ? endpoint : null
+  // A program may begin a chat with each request: no further model call for each of them.
+  const asked = turn.client ? null : (local ?? titleEndpoint(sessionId, endpoint))
   const made = await makeTitle(asked, providers, messages, signal)
   // Renamed or deleted in the meantime: keep the user's title.
   if (!made || sessions.row(sessionId)?.title !== before.title) return

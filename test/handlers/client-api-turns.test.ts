@@ -335,6 +335,21 @@ turns(
     assert.is(stopped?.last_turn, 'cancelled')
     first.open()
 
+    const silent = gate()
+    push({ text: 'never', gate: silent.opened })
+    const abort = new AbortController()
+    const plain = openai().chat.completions.create(
+      { model: 'agent', messages: [user('Plain')] },
+      { signal: abort.signal },
+    )
+    const aborted = plain.catch(error => error)
+    const asked = await provider.arrived(2)
+    abort.abort()
+    assert.ok((await aborted) instanceof OpenAI.APIUserAbortError)
+    await asked.closed
+    assert.ok((await chats(service)).every(({ last_turn }) => last_turn === 'cancelled'))
+    silent.open()
+
     const second = gate()
     push({ text: ['One ', 'two ', 'three'], middle: second.opened })
     const patient = await makeToken({ disconnect: 'continue' })
@@ -357,7 +372,7 @@ turns(
       messages: [user('Longer'), assistant('One two three'), user('And?')],
     })
     assert.is(choices[0]?.message.content, 'Four')
-    assert.is((await chats(service)).length, 2)
+    assert.is((await chats(service)).length, 3)
   }),
 )
 

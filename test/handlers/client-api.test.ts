@@ -29,7 +29,7 @@ const USAGE = {
 api(
   'chat completions: answers in the form that the client expects, with usage',
   withApi(
-    async ({ openai, sessions, asked }) => {
+    async ({ openai, sessions, asked, provider }) => {
       const done = await openai().chat.completions.create({
         model: 'agent',
         messages: [
@@ -52,6 +52,9 @@ api(
       const [row] = await sessions()
       assert.is(row?.source_tag, 'api')
       assert.is(row?.message_count, 2)
+      // No model call for the title.
+      assert.is(row?.title, 'Hello')
+      assert.is(provider.requests.length, 1)
     },
     { text: ['Good ', 'day.'], usage: USAGE },
   ),

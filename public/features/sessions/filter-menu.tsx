@@ -3,7 +3,7 @@ import { MenuButton, type MenuItem } from '../../parts/menu.tsx'
 import { t } from '../../strings/t.ts'
 import { useSessions } from '../../contexts.ts'
 
-const ORIGINS = ['', 'any', 'web', 'cli', 'cron'] as const
+const ORIGINS = ['', 'any', 'web', 'cli', 'api', 'cron'] as const
 
 export const FilterMenu = () => {
   const { filters } = useSessions()

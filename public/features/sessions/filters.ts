@@ -3,14 +3,14 @@ import { computed, type ReadonlySignal, signal } from '@preact/signals'
 import type { SessionRow } from '../../../lib/schema/session.ts'
 import type { Platform } from '../../platform.ts'
 
-export type Origin = 'web' | 'cli' | 'cron'
+export type Origin = 'web' | 'cli' | 'api' | 'cron'
 
 /** Empty: everything except scheduled runs, which are listed in the history of their task. */
 export type Choice = Origin | 'any' | ''
 
 /** Where a session was created. Imported host sessions count as CLI. */
 export const originOf = (row: SessionRow): Origin => {
-  if (row.source_tag === 'cron') return 'cron'
+  if (row.source_tag === 'cron' || row.source_tag === 'api') return row.source_tag
   return row.is_cli_session === true || row._cli_origin !== undefined ? 'cli' : 'web'
 }
 

@@ -124,7 +124,7 @@ export const SessionRow = ({ row, top, height, tabStop }: SessionRowProps) => {
                 </span>
               )}
             </span>
-            {row.is_cli_session === true && (
+            {(row.is_cli_session === true || row.source_tag === 'api') && (
               <span class="cli-mark" title={sourceOf(row)}>
                 <Icon name="terminal" size={14} />
                 <span class="sr-only">{`, ${sourceOf(row)}`}</span>

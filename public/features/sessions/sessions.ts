@@ -18,8 +18,12 @@ export const titleOf = (row: Pick<SessionRow, 'title'>): string =>
   row.title && row.title !== 'Untitled' ? visibleName(row.title) : t('chat.untitled')
 
 /** Name of the source of a session. */
-export const sourceOf = (row: SessionRow): string =>
-  typeof row.source_tag === 'string' && row.source_tag !== 'cli' ? row.source_tag : t('row.cli')
+export const sourceOf = (row: SessionRow): string => {
+  if (row.source_tag === 'api') return t('row.api')
+  return typeof row.source_tag === 'string' && row.source_tag !== 'cli'
+    ? row.source_tag
+    : t('row.cli')
+}
 
 /** Newest first; equal times by id, the order of the server's pages. */
 const before = (a: SessionRow, b: SessionRow): boolean =>

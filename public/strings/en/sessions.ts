@@ -25,11 +25,13 @@ export const enSessions = {
   'filter.any': 'All, including scheduled',
   'filter.web': 'Web',
   'filter.cli': 'CLI',
+  'filter.api': 'API',
   'filter.cron': 'Scheduled',
   'filter.own': 'This profile',
   'filter.every': 'All profiles',
 
   'row.cli': 'CLI',
+  'row.api': 'API',
   'row.menu': 'Options for “{title}”',
   'row.streaming': 'running',
   'row.waiting': 'needs input',
