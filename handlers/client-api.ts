@@ -105,7 +105,7 @@ const serve = async <R extends ApiRequest>(
   const revoked = ctx.app.apiTokens.signal(token.id)
   const { events, ...answer } = await ctx.app.clientApi.run(
     request,
-    { token, disconnected: ctx.signal, revoked, param: format.param },
+    { token, disconnected: ctx.disconnected, revoked, param: format.param },
     onEnd?.(request, token.id),
   )
   const requestId = createRequestId()

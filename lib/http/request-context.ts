@@ -92,6 +92,21 @@ export class BaseCtx {
     return stop.signal
   }
 
+  /**
+   * The same, but a client that has only closed its side counts as disconnected: aborted requests of most clients look like
+   * that. For work whose result has no other reader.
+   */
+  get disconnected(): AbortSignal {
+    const { res } = this.#exchange
+    const { socket } = res
+    const ended = new AbortController()
+    const onEnd = () => ended.abort()
+    if (socket?.readableEnded) onEnd()
+    socket?.once('end', onEnd)
+    res.once('close', () => socket?.off('end', onEnd))
+    return AbortSignal.any([this.signal, ended.signal])
+  }
+
   setCookie(text: string): void {
     this.#exchange.headers.push('Set-Cookie', text)
   }
