@@ -4,7 +4,8 @@ import { listCommands } from '../lib/commands.ts'
 import { endpoint } from '../lib/context.ts'
 
 export const list = endpoint({
-  summary: 'Slash commands, and the skills of the profile that can be called like one',
+  summary:
+    'Slash commands, also those of the user, and the skills of the profile that can be called like one',
   output: z.object({
     commands: z.array(
       z.object({
@@ -19,5 +20,7 @@ export const list = endpoint({
       }),
     ),
   }),
-  run: ctx => ({ commands: listCommands(ctx.app.skills.list(ctx.home)) }),
+  run: ctx => ({
+    commands: listCommands(ctx.app.skills.list(ctx.home), ctx.app.skills.commands(ctx.home)),
+  }),
 })

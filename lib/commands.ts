@@ -1,6 +1,6 @@
-/** What `GET /api/commands` lists: the slash commands of the page, and the skills that can be called by name. */
+/** What `GET /api/commands` lists: the slash commands of the page, those of the user, and the skills that can be called by name. */
 import { slashCommands } from './base/slash-commands.ts'
-import type { SkillRow } from './schema/skill.ts'
+import type { OwnCommand, SkillRow } from './schema/skill.ts'
 
 export type Command = {
   name: string
@@ -49,9 +49,17 @@ export const callableSkills = <S extends Pick<SkillRow, 'slug'>>(skills: readonl
       skills.findIndex(other => other.slug === slug) === index,
   )
 
-export const listCommands = (skills: readonly SkillRow[]): Command[] => [
+/** A skill with the name of a command of the user cannot be called by name. */
+export const listCommands = (
+  skills: readonly SkillRow[],
+  own: readonly OwnCommand[],
+): Command[] => [
   ...builtIn,
-  ...callableSkills(skills).map(({ slug, description }) =>
-    toCommand({ name: slug, description, category: 'Skills', args_hint: '[request]' }),
+  ...own.map(({ name, description, argument_hint }) =>
+    toCommand({ name, description, category: 'Your commands', args_hint: argument_hint }),
+  ),
+  ...callableSkills(skills.filter(({ slug }) => !own.some(({ name }) => name === slug))).map(
+    ({ slug, description }) =>
+      toCommand({ name: slug, description, category: 'Skills', args_hint: '[request]' }),
   ),
 ]

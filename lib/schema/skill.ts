@@ -66,3 +66,14 @@ export const LinkedFile = z
   })
   .meta({ id: 'LinkedFile' })
 export type LinkedFile = z.infer<typeof LinkedFile>
+
+/** A slash command of the user, from a Markdown file of the home. */
+export const OwnCommand = z.object({
+  /** Typed after the slash. */
+  name: z.string(),
+  description: z.string(),
+  argument_hint: z.string(),
+  /** Absolute path. */
+  file: z.string(),
+})
+export type OwnCommand = z.infer<typeof OwnCommand>

@@ -1,11 +1,12 @@
 /** The skills of a profile: list, read, write, and expand `/slug` messages. */
 import { join } from 'node:path'
 import { invalid, missing, UserError } from '../errors.ts'
-import type { LinkedFile, Skill, SkillCategory, SkillRow } from '../schema/skill.ts'
+import type { LinkedFile, OwnCommand, Skill, SkillCategory, SkillRow } from '../schema/skill.ts'
 import { createAgentSkills } from './agent-skills.ts'
 import { createFinder, type FoundSkill, type SkillsHome, skillsRoot } from './finder.ts'
 import { descriptionOf, parseFrontMatter } from './front-matter.ts'
 import { readLinkedFile } from './linked-files.ts'
+import { expandOwnCommand, ownCommands } from './own-commands.ts'
 import { type ActiveTools, promptIndex } from './prompt-index.ts'
 import { toSkillRow, toSkill, versionOf } from './view.ts'
 import { createSkillWriter } from './write.ts'
@@ -92,8 +93,14 @@ export const createSkills = ({
       const found = finder.find(home, name)
       return found && isUsable(found) ? instructions(found) : null
     },
-    /** `/slug and words` → the skill's text and the words; any other text as it is. */
+    /** The user's own slash commands. One takes precedence over a skill of the same name. */
+    commands: (home: SkillsHome): OwnCommand[] => ownCommands(home, callable),
+
+    /** `/slug and words` → the text of the command or skill, and the words; any other text as it is. */
     expand(home: SkillsHome, text: string): string {
+      if (!text.trimStart().startsWith('/')) return text
+      const own = expandOwnCommand(home, text, callable)
+      if (own !== null) return own
       const match = /^\/([a-z0-9][a-z0-9-]*)(?:\s+([\s\S]*))?$/i.exec(text.trim())
       const slug = match?.[1]?.toLowerCase()
       if (slug === undefined) return text

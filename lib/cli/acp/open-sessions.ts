@@ -33,6 +33,11 @@ export const createOpenSessions = (context: SessionContext) => {
 
   const commands = (): acp.AvailableCommand[] => [
     COMPACT,
+    ...engine.skills.commands(home).map(({ name, description, argument_hint }) => ({
+      name,
+      description: redact(description) || name,
+      input: { hint: argument_hint || 'request' },
+    })),
     ...callableSkills(engine.skills.list(home)).map(({ slug, description }) => ({
       name: slug,
       description: redact(description) || slug,

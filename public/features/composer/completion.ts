@@ -13,7 +13,7 @@ const MAX_SUGGESTIONS = 40
 /** A `/` triggers only as the first character of the message, an `@` only at the start of a word. */
 export const findTrigger = (text: string, caret: number): Trigger | null => {
   const head = text.slice(0, caret)
-  const command = /^\/([\w-]*)$/.exec(head)
+  const command = /^\/([\w:.-]*)$/.exec(head)
   if (command) return { kind: 'command', query: command[1]!, from: 0, to: caret }
   const file = /(?:^|\s)@([^\s@]*)$/.exec(head)
   if (file) return { kind: 'file', query: file[1]!, from: caret - file[1]!.length - 1, to: caret }

@@ -13,7 +13,7 @@ export const createSkillCommands = ({ api }: Pick<Platform, 'api'>) => {
     async load(): Promise<void> {
       const { commands } = await api('GET /api/commands')
       list.value = commands
-        .filter(({ category }) => category === 'Skills')
+        .filter(({ category }) => category === 'Skills' || category === 'Your commands')
         .map(({ name, description, args_hint }) => ({
           name,
           summary: description,
