@@ -49,7 +49,9 @@ const realOrNull = (path: string): string | null => {
 /** The directory that an entry of PATH belongs to: `…/node/v22/bin` needs `…/node/v22/lib` as well. */
 const prefixOf = (dir: string, home: string): string => {
   const parent = dirname(dir)
-  const isPrefix = /\/(?:bin|sbin|shims)$/.test(dir) && existsSync(join(parent, 'lib'))
+  const isPrefix =
+    /\/(?:bin|sbin|shims)$/.test(dir) &&
+    ['lib', 'libexec'].some(name => existsSync(join(parent, name)))
   return isPrefix && parent !== '/' && !contains(parent, home) ? parent : dir
 }
 

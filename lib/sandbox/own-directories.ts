@@ -8,7 +8,7 @@ import { readText } from '../store/read-text.ts'
 export type OwnDirectories = {
   home: string
   tmp: string
-  /** For scripts; no sandbox can write to it. */
+  /** For scripts of every owner; a sandbox sees only the one it runs, and cannot change it. */
   shared: string
 }
 
@@ -33,7 +33,8 @@ export const createOwnDirectories = () => {
       root ??= mkdtempSync(join(tmpdir(), 'agent-sandbox-'))
       const name = createHash('sha256').update(owner).digest('hex').slice(0, 12)
       const dir = join(root, name)
-      const own = { home: join(dir, 'home'), tmp: join(dir, 'tmp'), shared: join(dir, 'shared') }
+      // A short path: that of a socket has at most 107 characters.
+      const own = { home: join(dir, 'home'), tmp: join(dir, 'tmp'), shared: join(root, 's') }
       // Before the first command: later, a command could have replaced a directory with a symlink.
       for (const path of Object.values(own)) mkdirSync(path, { recursive: true, mode: 0o700 })
       const text = home === undefined ? null : gitConfiguration(home)

@@ -75,7 +75,7 @@ export const createSandboxes = (env: Readonly<Record<string, string | undefined>
       sharesFolders: scope.writable.length > 0,
       sharedDir: () => own().shared,
       hostPath: path =>
-        isInside('/tmp', path) && !isVisibleInTmp(scope, path)
+        isInside('/tmp', path) && !isInside(own().tmp, path) && !isVisibleInTmp(scope, path)
           ? join(own().tmp, relative('/tmp', path))
           : path,
       async place({ program, cwd, env: given, access, changesGit, readable = [] }) {

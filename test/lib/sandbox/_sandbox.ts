@@ -55,12 +55,16 @@ const write = (path: string, text: string): void => {
 export type TreeOptions = Partial<Pick<Tree, 'env'>> & {
   network?: boolean
   writable?: string[]
+  /** Where the tree is created. */
+  parent?: string
   /** Another directory as the workspace. */
   workspaceOf?: 'home' | 'agentHome' | 'alias'
 }
 
 export const createTree = (options: TreeOptions = {}): Tree => {
-  const root = realpathSync(mkdtempSync(join(tmpdir(), 'sandbox-test-')))
+  const parent = options.parent ?? tmpdir()
+  mkdirSync(parent, { recursive: true })
+  const root = realpathSync(mkdtempSync(join(parent, 'sandbox-test-')))
   const home = join(root, 'home')
   const agentHome = join(home, '.agent')
   const shown = join(root, 'shown')

@@ -1,0 +1,256 @@
+/** Commands of the tools inside a sandbox: what runs unasked, what asks, and what is refused. Real bubblewrap. */
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { languageOf } from '../../../../lib/agent/code/languages.ts'
+import { failureHint } from '../../../../lib/agent/permissions/confinement.ts'
+import { executeCode } from '../../../../lib/agent/tools/execute-code.ts'
+import { createTerminal } from '../../../../lib/agent/tools/terminal.ts'
+import type { CommandRunner } from '../../../../lib/agent/tool-services.ts'
+import { createProcessRegistry } from '../../../../lib/processes.ts'
+import { createTree, reason, SECRET, type Tree, type TreeOptions } from '../../sandbox/_sandbox.ts'
+import { type Bench, createBench } from './_context.ts'
+
+const commands = suite('commands in a sandbox')
+const test = reason === null ? commands : commands.skip
+
+const PARENT = join(import.meta.dirname, '../../../../node_modules/.cache/sandbox-tests')
+
+type Given = TreeOptions & { isPersistent?: boolean; runner?: Partial<CommandRunner> }
+
+const using = async (work: (bench: Bench, tree: Tree) => Promise<void>, given: Given = {}) => {
+  const { isPersistent = false, runner: changed, ...options } = given
+  // Outside /tmp, where every change is allowed.
+  const tree = createTree({ parent: PARENT, ...options })
+  const runner = { ...tree.runner, ...changed }
+  const bench = createBench(undefined, { timeoutS: 20, isPersistent, runner })
+  const processes = createProcessRegistry({ now: () => 0 })
+  Object.assign(bench.ctx, {
+    workspace: tree.workspace,
+    env: tree.env,
+    runner,
+    canUndo: true,
+    processes: processes.of('s'),
+  })
+  try {
+    await work(bench, tree)
+  } finally {
+    await processes.close()
+    bench.close()
+    tree.close()
+  }
+}
+
+const labels = (bench: Bench) => bench.asked.map(({ patternKeys }) => patternKeys)
+
+test('refuses every command when the sandbox cannot work, and never runs it directly', () =>
+  using(
+    async (bench, tree) => {
+      const { status, error } = await bench.json('terminal', { command: 'touch made' })
+      assert.equal([status, error], ['blocked', 'No bwrap here.'])
+      assert.not.ok(existsSync(join(tree.workspace, 'made')))
+    },
+    { runner: { problem: async () => 'No bwrap here.' } },
+  ))
+
+test('what cannot leave the sandbox runs unasked: unknown programs, code, deletions, kills', () =>
+  using(async (bench, tree) => {
+    for (const command of [
+      'python3 -c "print(1)" || node -e "1"',
+      'mkdir -p build && rm -rf build',
+      './unknown-program --flag || true',
+      'kill -9 -1 2>/dev/null; pkill node; true',
+      'eval "$(echo echo hidden)"',
+      'printf "%s" "$(date)" > x.sh; bash -n x.sh',
+    ])
+      await bench.json('terminal', { command })
+    assert.equal(labels(bench), [])
+    assert.ok(existsSync(join(tree.workspace, 'x.sh')))
+  }))
+
+test('without checkpoints, a deletion still asks', () =>
+  using(async bench => {
+    bench.ctx.canUndo = false
+    const { status } = await bench.json('terminal', { command: 'rm -rf src' })
+    assert.is(status, 'blocked')
+    assert.equal(labels(bench), [['recursive delete']])
+  }))
+
+test('asks about destructive Git commands; a commit needs no approval', () =>
+  using(async bench => {
+    const commit = await bench.json('terminal', {
+      command: 'git add -A && git commit -qm one && git log --oneline',
+    })
+    assert.match(commit.output, 'one')
+    await bench.json('terminal', { command: 'git reset --hard' })
+    assert.equal(labels(bench), [['destructive git command']])
+  }))
+
+test('the Git directory is read-only for every command that runs another program', () =>
+  using(async (bench, tree) => {
+    for (const command of [
+      'rm -rf .git',
+      'git status; echo x >> .git/hooks/pre-commit',
+      'echo evil > .git/commondir && git status',
+      "git -c alias.x='!echo x > .git/x' x",
+      'true && ./tool; git commit --allow-empty -m x',
+      "git rebase -x 'touch .git/x' HEAD",
+    ])
+      await bench.json('terminal', { command }).catch(() => undefined)
+    assert.equal(
+      ['x', 'commondir'].filter(name => existsSync(join(tree.workspace, '.git', name))),
+      [],
+    )
+    assert.ok(existsSync(join(tree.workspace, '.git', 'HEAD')))
+  }))
+
+test('blocked commands and the guards stay above the sandbox', () =>
+  using(async bench => {
+    const blocked = await bench.json('terminal', { command: 'rm -rf /' })
+    assert.match(blocked.error, 'no approval can allow it')
+    bench.ctx.guards = {
+      commands: () => null,
+      command: () => 'Denied by a rule.',
+      write: () => null,
+      tool: () => null,
+    }
+    const denied = await bench.json('terminal', { command: 'ls' })
+    assert.is(denied.error, 'Denied by a rule.')
+    assert.equal(bench.asked, [])
+  }))
+
+test('a change outside the workspace is refused with what to do, instead of changing a private copy', () =>
+  using(async (bench, tree) => {
+    for (const command of ['echo x >> ~/.bashrc', `rm ${tree.home}/Documents/letter.txt`]) {
+      const { status, error } = await bench.json('terminal', { command })
+      assert.is(status, 'blocked')
+      assert.match(error, 'access "unconfined"')
+    }
+    assert.equal(bench.asked, [])
+  }))
+
+test('network: asked about beforehand where it is certain, on request otherwise, and hinted at after a failure', () =>
+  using(async bench => {
+    const install = await bench.json('terminal', { command: 'npm install left-pad' })
+    assert.is(install.status, 'blocked')
+    assert.equal(bench.asked.at(-1)?.patternKeys[0], 'network access from the sandbox')
+    await bench.json('terminal', { command: './deploy', access: 'network' })
+    assert.equal(bench.asked.at(-1)?.patternKeys[0], 'network access from the sandbox')
+    assert.match(bench.asked.at(-1)?.description ?? '', 'in the sandbox, with network access')
+    const asked = bench.asked.length
+    const failed = await bench.json('terminal', {
+      command: 'echo "getaddrinfo EAI_AGAIN registry.example.org"; exit 1',
+    })
+    assert.match(failed.hint, 'access "network"')
+    assert.is(bench.asked.length, asked)
+  }))
+
+test('outside the sandbox: only with approval, which says so, and then really outside', () =>
+  using(async (bench, tree) => {
+    const command = `cat ${tree.home}/Documents/letter.txt`
+    const inside = await bench.json('terminal', { command })
+    assert.not.match(inside.output, SECRET)
+    const denied = await bench.json('terminal', { command, access: 'unconfined' })
+    assert.is(denied.status, 'blocked')
+    const ask = bench.asked.at(-1)
+    assert.equal([ask?.patternKeys, ask?.leavesSandbox], [['run outside the sandbox'], true])
+    bench.say('once')
+    const allowed = await bench.json('terminal', { command, access: 'unconfined' })
+    assert.match(allowed.output, SECRET)
+  }))
+
+test('patterns of the configuration give network without asking, to the whole command only', () =>
+  using(
+    async bench => {
+      bench.say('deny')
+      await bench.json('terminal', { command: 'cd . && npm view' })
+      assert.equal(bench.asked, [])
+      await bench.json('terminal', { command: 'npm view && ./other' })
+      assert.is(bench.asked.length, 1)
+    },
+    { runner: { network: ['npm view *'] } },
+  ))
+
+test('with network for all commands, code that could send data still asks', () =>
+  using(
+    async bench => {
+      await bench.json('terminal', { command: 'kill -9 999999; true' })
+      assert.equal(bench.asked, [])
+      await bench.json('terminal', { command: 'python3 -c "print(1)"' })
+      assert.is(bench.asked.length, 1)
+    },
+    { network: true },
+  ))
+
+test('background processes, their input, and the persistent shell are inside as well', () =>
+  using(
+    async (bench, tree) => {
+      const { session_id: id } = await bench.json('terminal', {
+        command: `read line; cat ${tree.home}/Documents/letter.txt; echo "got $line"`,
+        background: true,
+      })
+      await bench.json('process', { action: 'submit', session_id: id, data: 'hello' })
+      const { output } = await bench.json('process', { action: 'wait', session_id: id })
+      assert.match(output, 'got hello')
+      assert.not.match(output, SECRET)
+      await bench.json('terminal', {
+        command: 'mkdir -p /tmp/deep && cd /tmp/deep && export X=kept',
+      })
+      const next = await bench.json('terminal', { command: 'pwd; echo $X; touch here; ls' })
+      assert.match(next.output, /deep\nkept\nhere/)
+      const read = await bench.json('write_file', {
+        path: '/tmp/deep/note',
+        content: 'from a tool',
+      })
+      assert.not.ok(read.error)
+      const { output: note } = await bench.json('terminal', { command: 'cat /tmp/deep/note' })
+      assert.match(note, 'from a tool')
+      assert.not.ok(existsSync('/tmp/deep'))
+    },
+    { isPersistent: true },
+  ))
+
+test('scripts run unasked and call tools over their socket', () =>
+  using(async (bench, tree) => {
+    const language = languageOf(tree.env.PATH ?? '')
+    if (!language) return
+    const tool = executeCode(language, { timeoutMs: 20_000, maxCalls: 5 })
+    bench.ctx.toolNames = ['read_file']
+    bench.ctx.call = async (_, args) => ({ content: JSON.stringify({ read: args.path }) })
+    const code =
+      language.name === 'Python'
+        ? `print(read_file("README.md"))\ntry:\n    print(open("${tree.home}/.bashrc").read())\nexcept OSError as error:\n    print("refused")\nopen("made", "w").write("x")`
+        : `console.log(await read_file("README.md")); console.log('refused')`
+    const { content } = await tool.run(bench.ctx, { code })
+    const { output, status, error } = JSON.parse(content)
+    assert.is(status, 'success', error)
+    assert.match(output, 'README.md')
+    assert.match(output, 'refused')
+    assert.not.match(output, SECRET)
+    assert.is(readFileSync(join(tree.workspace, 'made'), 'utf8'), 'x')
+    assert.equal(bench.asked, [])
+  }))
+
+test('the parameter is described only where there is a choice', () => {
+  const settings = { timeoutS: 5, isPersistent: false }
+  const { input, summary } = createTerminal(settings)
+  assert.not.ok('access' in input.shape)
+  assert.not.match(summary, 'sandbox')
+  const inside = createTerminal({
+    ...settings,
+    runner: { note: 'In a sandbox.', offers: ['network'] },
+  })
+  assert.ok('access' in inside.input.shape)
+  assert.match(inside.summary, 'In a sandbox.')
+})
+
+test('hints name what the sandbox forbids', () => {
+  const offers = { offers: ['network', 'unconfined'] as const }
+  assert.match(String(failureHint('x: Read-only file system', 'confined', offers)), 'unconfined')
+  assert.is(failureHint('x: Read-only file system', 'unconfined', offers), null)
+  assert.is(failureHint('all good', 'confined', offers), null)
+  assert.is(failureHint('ENOTFOUND', 'network', offers), null)
+})
+
+commands.run()
