@@ -52,7 +52,7 @@ export const acp = async (
     observer: {
       event: (event, id) => sessionOf(id)?.onEvent(event),
       request: (request, id) => sessionOf(id)?.withClient(request) ?? request,
-      // Without a session: MCP servers and shell files of the profile.
+      // A warning about MCP servers or shell files names no session: all running ones show it.
       warning: message => {
         const running = methods?.sessions.all().filter(session => session.isRunning) ?? []
         if (running.length === 0) log(message)

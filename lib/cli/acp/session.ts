@@ -28,6 +28,9 @@ import { readPrompt } from './prompt-blocks.ts'
 import { askApproval, askQuestion, type QuestionsOptions } from './questions.ts'
 import { createTurnUpdates, type TurnUpdates } from './turn-updates.ts'
 
+/** In the form of `mcp_servers` in config.yaml. */
+type McpServers = Readonly<Record<string, unknown>>
+
 /** What all sessions of a connection share. */
 export type SessionContext = {
   engine: TerminalEngine
@@ -72,13 +75,13 @@ export class EditorSession {
   /** Of the turns before the running one, in dollars. */
   #cost = 0
   #hasTitle: boolean
-  /** In the form of `mcp_servers` in config.yaml. */
+  /** Its own MCP servers; undefined when the client named none. */
   readonly servers: McpHome | undefined
 
   constructor(
     context: SessionContext,
     session: RecordedSession,
-    { servers, hasTitle }: { servers: Record<string, unknown>; hasTitle: boolean },
+    { servers, hasTitle }: { servers: McpServers; hasTitle: boolean },
   ) {
     const { client, home } = context
     this.#context = context

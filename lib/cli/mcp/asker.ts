@@ -96,7 +96,7 @@ export const createAsker = (options: AskerOptions) => {
     timeoutMs: number,
   ): Promise<Record<string, unknown> | null> => {
     const { action, content } = await context.mcpReq.elicitInput(
-      { mode: 'form', message, requestedSchema: { type: 'object', properties } as never },
+      { mode: 'form', message, requestedSchema: { type: 'object', properties } },
       // Zero means no limit; the SDK has no such value.
       { signal, timeout: timeoutMs > 0 ? timeoutMs : 2 ** 31 - 1 },
     )
