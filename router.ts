@@ -18,6 +18,7 @@ import * as gateway from './handlers/host-sessions.ts'
 import * as health from './handlers/health.ts'
 import * as insights from './handlers/insights.ts'
 import * as mcp from './handlers/mcp.ts'
+import * as mcpSignIn from './handlers/mcp-sign-in.ts'
 import * as media from './handlers/media.ts'
 import * as memory from './handlers/memory.ts'
 import * as models from './handlers/models.ts'
@@ -128,6 +129,11 @@ export const routes = {
   'GET /api/mcp/servers': mcp.list,
   'GET /api/mcp/tools': mcp.tools,
   'POST /api/mcp/test': mcp.test,
+  'POST /api/mcp/oauth/start': mcpSignIn.start,
+  'GET /api/mcp/oauth/callback': mcpSignIn.callback,
+  'POST /api/mcp/oauth/finish': mcpSignIn.finish,
+  'POST /api/mcp/oauth/cancel': mcpSignIn.cancel,
+  'POST /api/mcp/oauth/sign-out': mcpSignIn.signOut,
 
   'GET /api/workspaces': workspaces.list,
   'POST /api/workspaces/add': workspaces.add,

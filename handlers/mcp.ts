@@ -81,10 +81,11 @@ export const patch = endpoint({
 })
 
 export const remove = endpoint({
-  summary: 'Remove an MCP server from config.yaml and stop it',
+  summary: 'Remove an MCP server from config.yaml, sign out of it, and stop it',
   input: z.object({ name: Named }),
   output: Ok.extend({ name: z.string() }),
-  run(ctx, { name }) {
+  async run(ctx, { name }) {
+    await ctx.app.mcp.signIns.signOut(ctx.home, name)
     removeServer(ctx.home, name)
     // Listing stops it now instead of with the next turn.
     ctx.app.mcp.list(ctx.home)

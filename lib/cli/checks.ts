@@ -4,7 +4,8 @@ import { findRipgrep } from '../agent/search/ripgrep.ts'
 import { findProgram } from '../base/find-program.ts'
 import { columnsOf, readState, stateDbPath } from '../host-db/state-db.ts'
 import { messageOf, UserError } from '../errors.ts'
-import { isInvalid, parseServers } from '../mcp/config.ts'
+import { type HttpServer, isInvalid, parseServers } from '../mcp/config.ts'
+import { signInState } from '../mcp/oauth/token-source.ts'
 import { listProviders } from '../models/provider-keys.ts'
 import { findExposedSecrets } from '../profiles/file-permissions.ts'
 import { guardChecks, homeChecks, listChecks, emptyIfUnreadable } from './check-home.ts'
@@ -105,12 +106,24 @@ const databaseCheck = ({ home, addon }: CheckContext): Check => {
   }
 }
 
+/** Only the state of the files: nothing is sent. */
+const signInCheck = (
+  about: string,
+  { url }: HttpServer,
+  state: ReturnType<typeof signInState>,
+): Check => {
+  const { origin } = new URL(url)
+  if (state === 'none') return ok(about, origin)
+  if (state === 'signed_in') return ok(about, `${origin}, signed in`)
+  return warn(about, `${origin}: nobody is signed in`, 'Sign in under Settings → MCP servers.')
+}
+
 const mcpChecks = ({ home }: CheckContext): Check[] =>
   emptyIfUnreadable(() => parseServers(home.settings())).map(server => {
     const about = `mcp ${server.name}`
     if (isInvalid(server)) return fail(about, server.problem, 'Fix its entry in mcp_servers.')
     if (!server.enabled) return ok(about, 'disabled')
-    if (server.kind === 'http') return ok(about, new URL(server.url).origin)
+    if (server.kind === 'http') return signInCheck(about, server, signInState(home.dir, server))
     return findProgram(server.env.PATH ?? home.lenient.env().PATH ?? '', server.command)
       ? ok(about, server.command)
       : fail(

@@ -83,7 +83,7 @@ export const createAccess = ({ authenticator, config, isOwnChild, clientOf }: Ac
     checkSource(x: Exchange, endpoint: AnyEndpoint): void {
       const { req } = x
       if (!isReading(x) || endpoint.effects || endpoint.byToken) {
-        checkOrigin(req, clientOf(x), config.allowedOrigins)
+        if (!endpoint.linked) checkOrigin(req, clientOf(x), config.allowedOrigins)
         if (isOwnChild?.(req.socket)) throw forbidden(FROM_CHILD, { code: 'own_program' })
       } else if (isApi(x.path) && isCrossSite(req)) {
         // Pages may be linked to. Replies of the API are for our own pages, with or without a password.

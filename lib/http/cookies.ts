@@ -16,13 +16,13 @@ export const parseCookies = (header: string | undefined): Record<string, string>
   return cookies
 }
 
-/** HttpOnly and SameSite=Lax. Without `maxAge` (seconds) it is a session cookie. */
+/** HttpOnly and SameSite=Lax. Without `maxAge` (seconds) it is a session cookie. `path` is as the browser sees it. */
 export const formatCookie = (
   name: string,
   value: string,
-  { maxAge, secure = false }: { maxAge?: number; secure?: boolean } = {},
+  { maxAge, secure = false, path = '/' }: { maxAge?: number; secure?: boolean; path?: string } = {},
 ): string =>
-  `${name}=${value}; HttpOnly${maxAge === undefined ? '' : `; Max-Age=${maxAge}`}; Path=/; SameSite=Lax${secure ? '; Secure' : ''}`
+  `${name}=${value}; HttpOnly${maxAge === undefined ? '' : `; Max-Age=${maxAge}`}; Path=${path}; SameSite=Lax${secure ? '; Secure' : ''}`
 
 export const clearCookie = (name: string): string => `${name}=""; HttpOnly; Max-Age=0; Path=/`
 

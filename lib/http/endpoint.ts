@@ -31,6 +31,8 @@ export type Endpoint<Ctx, I extends z.ZodType = z.ZodType, O extends z.ZodType =
   multipart?: true
   /** A GET with side effects: HEAD and cross-site requests are rejected. */
   effects?: true
+  /** A GET that a page of another site ends with, as a sign-in does: `run` proves that this browser began it. */
+  linked?: true
   /** Only for loopback peers without a forwarding header; others get a 404. */
   loopback?: true
   /** `Cache-Control` of the reply. Default: `no-cache` with an ETag. */

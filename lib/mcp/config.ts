@@ -35,6 +35,19 @@ export type HttpServer = CommonSettings & {
   headers: Readonly<Record<string, string>>
   /** Use the older SSE transport. Without it, SSE is tried when the server rejects Streamable HTTP. */
   sse: boolean
+  oauth: OAuthSettings
+}
+
+/** How to sign in to a server that requires it. All of it is optional: most servers register clients themselves. */
+export type OAuthSettings = {
+  /** `auth: oauth`: the server is known to offer a sign-in. */
+  isExpected: boolean
+  clientId: string | null
+  clientSecret: string | null
+  clientName: string
+  scope: string | null
+  /** Registered with `clientId`, instead of our own callback. The person pastes the address they are sent to. */
+  redirectUri: string | null
 }
 export type ServerConfig = StdioServer | HttpServer
 
@@ -82,6 +95,18 @@ const Filter = z.preprocess(
   }),
 )
 
+const OAuth = z
+  .object({
+    client_id: z.coerce.string().nullish(),
+    client_secret: z.coerce.string().nullish(),
+    client_name: z.string().trim().nullish(),
+    scope: words.transform(list => list.join(' ')),
+    redirect_uri: z.string().trim().nullish(),
+    redirect_port: z.coerce.number().int().min(1).max(65_535).nullish(),
+    redirect_host: z.enum(['127.0.0.1', 'localhost']).catch('127.0.0.1').default('127.0.0.1'),
+  })
+  .nullish()
+
 const Entry = z.object({
   command: z.string().trim().nullish(),
   args: z
@@ -94,6 +119,8 @@ const Entry = z.object({
   url: z.string().trim().nullish(),
   headers: strings,
   transport: z.string().trim().toLowerCase().nullish(),
+  auth: z.unknown().optional(),
+  oauth: OAuth,
   enabled: flag(true),
   timeout: seconds(CALL_TIMEOUT_S),
   connect_timeout: seconds(CONNECT_TIMEOUT_S),
@@ -102,6 +129,17 @@ const Entry = z.object({
 
 const isWebAddress = (text: string): boolean =>
   URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)
+
+const oauthOf = ({ auth, oauth }: z.output<typeof Entry>): OAuthSettings => ({
+  isExpected: typeof auth === 'string' && auth.trim().toLowerCase() === 'oauth',
+  clientId: oauth?.client_id || null,
+  clientSecret: oauth?.client_secret || null,
+  clientName: oauth?.client_name || 'agent-webui',
+  scope: oauth?.scope || null,
+  redirectUri:
+    oauth?.redirect_uri ||
+    (oauth?.redirect_port ? `http://${oauth.redirect_host}:${oauth.redirect_port}/callback` : null),
+})
 
 const hashOf = (value: unknown): string =>
   createHash('sha256').update(JSON.stringify(value)).digest('hex').slice(0, 16)
@@ -127,7 +165,12 @@ const parseOne = (name: string, value: unknown): ServerConfig | InvalidServer =>
   }
   if (!entry.url) return { name, problem: 'It has neither a command nor a url.' }
   if (!isWebAddress(entry.url)) return { name, problem: 'Its url is not an http address.' }
-  const way = { url: entry.url, headers: entry.headers, sse: entry.transport === 'sse' }
+  const way = {
+    url: entry.url,
+    headers: entry.headers,
+    sse: entry.transport === 'sse',
+    oauth: oauthOf(entry),
+  }
   return { ...shared, ...way, kind: 'http', hash: hashOf([way, entry.connect_timeout]) }
 }
 

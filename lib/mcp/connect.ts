@@ -3,6 +3,7 @@ import type { Client, ClientOptions, Transport } from '@modelcontextprotocol/cli
 import type { Dispatcher } from 'undici'
 import { messageOf } from '../errors.ts'
 import type { HttpServer, ServerConfig } from './config.ts'
+import type { TokenSource } from './oauth/token-source.ts'
 import { createStdioTransport, serverEnvironment } from './stdio-transport.ts'
 
 export type McpTarget = {
@@ -12,6 +13,8 @@ export type McpTarget = {
   dir: string
   version: string
   dispatcher: Dispatcher | undefined
+  /** For a server over HTTP. */
+  tokens?: TokenSource | undefined
 }
 
 export type Connection = {
@@ -55,7 +58,11 @@ const fetchWith = (dispatcher: Dispatcher | undefined) => {
 
 const httpTransports = (library: Library, server: HttpServer, target: McpTarget) => {
   const url = new URL(server.url)
-  const options = { requestInit: { headers: server.headers }, ...fetchWith(target.dispatcher) }
+  const options = {
+    requestInit: { headers: server.headers },
+    ...fetchWith(target.dispatcher),
+    ...(target.tokens && { authProvider: target.tokens }),
+  }
   const streamableHttp = (): Transport => new library.StreamableHTTPClientTransport(url, options)
   const sse = (): Transport => new library.SSEClientTransport(url, options)
   return server.sse ? [sse] : [streamableHttp, sse]

@@ -68,9 +68,12 @@ const unmaskUrl = (next: string, old: unknown): string => {
 const originOf = (url: unknown): string =>
   typeof url === 'string' && URL.canParse(url) ? new URL(url).origin : String(url ?? '')
 
-/** Stored headers may hold keys: they must not be sent to another origin without being entered again. */
+/** Stored headers may hold keys, and the client has one: they must not be sent to another origin without being entered again. */
 const requireWritten = ({ url, headers }: ServerChange, old: JsonObject): void => {
-  if (url === undefined || originOf(url) === originOf(old.url) || !isObject(old.headers)) return
+  if (url === undefined || originOf(url) === originOf(old.url)) return
+  if (url !== '' && isObject(old.oauth) && old.oauth.client_secret)
+    throw invalid('The address has changed: remove oauth.client_secret in config.yaml first.')
+  if (!isObject(old.headers)) return
   const stored = Object.entries(old.headers).map(([key, value]) => [key, String(value ?? '')])
   const kept = headers ?? maskValues(Object.fromEntries(stored))
   if (Object.values(kept).includes(HIDDEN))

@@ -5,8 +5,16 @@ import { invalid, missing } from '../errors.ts'
 import type { Home } from '../profiles/home.ts'
 import type { McpServerRow, McpTestResult } from '../schema/mcp.ts'
 import { createMcpTools } from './create-tools.ts'
-import { type InvalidServer, isInvalid, parseServers, type ServerConfig } from './config.ts'
+import {
+  type HttpServer,
+  type InvalidServer,
+  isInvalid,
+  parseServers,
+  type ServerConfig,
+} from './config.ts'
 import { hideValues } from './mask-config.ts'
+import { createSignInService } from './oauth/sign-in-service.ts'
+import { TokenSource } from './oauth/token-source.ts'
 import { secretsOf, serverRows } from './server-rows.ts'
 import { McpServer } from './server.ts'
 
@@ -57,12 +65,18 @@ export const createMcp = ({
     void gone.finally(() => closing.delete(gone))
   }
 
-  const create = (home: McpHome, config: ServerConfig): McpServer =>
-    new McpServer(config, {
-      target: { env: home.env(), dir: home.dir, version, dispatcher },
+  const create = (home: McpHome, config: ServerConfig): McpServer => {
+    const allowPrivate = () => home.settings().browser.allow_private_urls
+    const tokens =
+      config.kind === 'http'
+        ? new TokenSource(config, { homeDir: home.dir, allowPrivate, dispatcher, now })
+        : undefined
+    return new McpServer(config, {
+      target: { env: home.env(), dir: home.dir, version, dispatcher, tokens },
       now,
       idleMs,
     })
+  }
 
   /** Reads the configuration, and stops servers that were removed or changed in it. */
   const sync = (home: McpHome): { servers: McpServer[]; bad: InvalidServer[] } => {
@@ -90,6 +104,17 @@ export const createMcp = ({
     return server
   }
 
+  /** Null when it was removed, or is no server over HTTP. */
+  const currentHttp = (home: Home, name: string): HttpServer | null => {
+    const found = parseServers(home.settings()).find(each => each.name === name)
+    return found && !isInvalid(found) && found.kind === 'http' ? found : null
+  }
+
+  const signIns = createSignInService({
+    ...{ dispatcher, now, find, current: currentHttp },
+    running: (home, name) => homes.get(home.dir)?.get(name),
+  })
+
   const warningOf = (server: McpServer): string[] => {
     const { name } = server.config
     switch (server.state()) {
@@ -105,6 +130,8 @@ export const createMcp = ({
   }
 
   return {
+    signIns,
+
     /** A failing server is a warning, never a rejection. */
     async tools(home: McpHome, signal: AbortSignal): Promise<HomeTools> {
       if (home.settings().mcp_servers === undefined && !homes.has(home.dir))
@@ -133,7 +160,7 @@ export const createMcp = ({
         config,
         server: servers.find(each => each.config.name === config.name) ?? null,
       }))
-      return serverRows(home, listed)
+      return serverRows(home, listed, signIns)
     },
 
     /** Starts a server and reports the outcome. */

@@ -5,6 +5,7 @@ import type { McpServerRow, McpTool } from '../schema/mcp.ts'
 import { type InvalidServer, isInvalid, isToolEnabled, type ServerConfig } from './config.ts'
 import { hideValues, maskArgs, maskUrl, maskValues } from './mask-config.ts'
 import { toolName } from './tool-names.ts'
+import type { SignInService } from './oauth/sign-in-service.ts'
 import type { McpServer } from './server.ts'
 
 export type ConfiguredServer = { config: ServerConfig | InvalidServer; server: McpServer | null }
@@ -47,7 +48,26 @@ const stateOf = ({ config, server }: ConfiguredServer): McpServerRow['state'] =>
   return server?.state() ?? 'stopped'
 }
 
-const toRow = (home: Home, listed: ConfiguredServer, taken: Set<string>): McpServerRow => {
+const hostOf = (url: string | null): string | null =>
+  url !== null && URL.canParse(url) ? new URL(url).host : null
+
+const signInOf = (
+  home: Home,
+  { config, server }: ConfiguredServer,
+  signIns: Pick<SignInService, 'status'>,
+): McpServerRow['sign_in'] => {
+  const tokens = server?.tokens()
+  const { pending, paste, failure } = signIns.status(home, config.name)
+  const state = pending ? 'pending' : (tokens?.state() ?? 'none')
+  return { state, host: hostOf(tokens?.issuer() ?? null), paste, failure }
+}
+
+const toRow = (
+  home: Home,
+  listed: ConfiguredServer,
+  taken: Set<string>,
+  signIns: Pick<SignInService, 'status'>,
+): McpServerRow => {
   const { config, server } = listed
   const raw = rawOf(home, config.name)
   const secrets = isInvalid(config) ? [] : secretsOf(config)
@@ -72,10 +92,15 @@ const toRow = (home: Home, listed: ConfiguredServer, taken: Set<string>): McpSer
     stderr: hideValues(server?.output() ?? '', secrets).slice(-MAX_STDERR_CHARS),
     version: version ? hideValues(`${version.name} ${version.version}`, secrets) : null,
     tools: toolsOf(listed, taken),
+    sign_in: signInOf(home, listed, signIns),
   }
 }
 
-export const serverRows = (home: Home, servers: readonly ConfiguredServer[]): McpServerRow[] => {
+export const serverRows = (
+  home: Home,
+  servers: readonly ConfiguredServer[],
+  signIns: Pick<SignInService, 'status'>,
+): McpServerRow[] => {
   const taken = new Set<string>()
-  return servers.map(each => toRow(home, each, taken))
+  return servers.map(each => toRow(home, each, taken, signIns))
 }

@@ -5,6 +5,7 @@ import type { ServerConfig } from './config.ts'
 import { type Connection, connect, type McpTarget } from './connect.ts'
 import { type AskUser, answerElicitation } from './elicitation.ts'
 import { type Listing, readListing } from './list-tools.ts'
+import { SignInNeeded, type TokenSource } from './oauth/token-source.ts'
 import { createStartLimit } from './start-limit.ts'
 
 export type ServerState = 'stopped' | 'starting' | 'ready' | 'failed'
@@ -23,6 +24,15 @@ const PING_TIMEOUT_MS = 3_000
 
 const isTimeout = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && error.code === 'REQUEST_TIMEOUT'
+
+/** The server still rejects the token after it was renewed, or asks for permissions that were not granted (RFC 6750 §3.1). */
+const signInNeeded = (error: unknown, tokens: TokenSource | undefined): SignInNeeded | null => {
+  if (!(error instanceof Error) || !tokens) return null
+  if (error instanceof SignInNeeded) return error
+  if (error.name === 'InsufficientScopeError')
+    return tokens.needed('requiredScope' in error ? String(error.requiredScope ?? '') : '')
+  return 'status' in error && error.status === 401 ? tokens.needed() : null
+}
 
 const timeoutMessage = (ms: number): string =>
   `The server did not answer within ${Math.round(ms / 1_000)} seconds.`
@@ -82,6 +92,8 @@ export class McpServer {
   output = (): string => this.#output
   /** The newest list of its tools; kept while the server restarts. */
   listing = (): Listing | null => this.#listing
+  /** The sign-in of a server over HTTP. */
+  tokens = (): TokenSource | null => this.#options.target.tokens ?? null
   version = () => this.#connection?.client.getServerVersion() ?? null
 
   /** Allows the next start at once: the user has asked for one. */
@@ -130,12 +142,25 @@ export class McpServer {
     await this.#stop()
   }
 
+  /** The sign-in has changed: the next use connects with it. */
+  async restart(): Promise<void> {
+    this.tokens()?.reset()
+    await this.#stop()
+    this.#error = null
+    this.resetBackoff()
+  }
+
   #callError(connection: Connection, cause: unknown): unknown {
     const reason = connection.exitReason()
     if (this.#connection !== connection)
       return new Error(
         `The server was lost during the call${reason ? `: ${reason}` : ''}. The next call restarts it.`,
       )
+    const needed = signInNeeded(cause, this.#options.target.tokens)
+    if (needed) {
+      void this.#drop(connection, needed.message)
+      return needed
+    }
     if (!isTimeout(cause)) return cause
     void this.#dropIfStuck(connection)
     return new Error(timeoutMessage(this.config.timeoutMs))
@@ -195,7 +220,8 @@ export class McpServer {
       this.#error = null
       this.#scheduleIdleStop()
     } catch (cause) {
-      const reason: unknown = signal.aborted ? signal.reason : cause
+      const why: unknown = signal.aborted ? signal.reason : cause
+      const reason = signInNeeded(why, this.#options.target.tokens) ?? why
       this.#fail(isTimeout(reason) ? timeoutMessage(connectTimeoutMs) : messageOf(reason))
     } finally {
       clearTimeout(timer)
@@ -254,10 +280,14 @@ export class McpServer {
     try {
       await connection.client.ping({ timeout: PING_TIMEOUT_MS })
     } catch {
-      if (this.#connection !== connection) return
-      this.#connection = null
-      this.#fail('The server stopped answering.')
-      await connection.close()
+      await this.#drop(connection, 'The server stopped answering.')
     }
+  }
+
+  async #drop(connection: Connection, why: string): Promise<void> {
+    if (this.#connection !== connection) return
+    this.#connection = null
+    this.#fail(why)
+    await connection.close()
   }
 }

@@ -206,6 +206,9 @@ const tools = {
       url: 'Address of a server over HTTP.',
       headers: 'Headers sent to it.',
       transport: '`sse` for the older transport.',
+      auth: '`oauth`: offer a sign-in before the server asks for one.',
+      oauth:
+        'For servers that register no clients: `client_id`, `client_secret`, `scope`, `client_name`, `redirect_uri`, or `redirect_port` and `redirect_host`.',
       timeout: 'Seconds a call may take (default 120).',
       connect_timeout: 'Seconds connecting may take (default 60).',
       tools: 'Filter: `include`, `exclude`, `resources`, `prompts`.',

@@ -1,12 +1,16 @@
 /** Collects the secrets of a home, for masking: variables, configuration, credentials and MCP servers. */
+import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { isObject } from '../base/json.ts'
 import { UserError } from '../errors.ts'
-import { jsonFile } from '../store/json-file.ts'
+import { type JsonFile, jsonFile } from '../store/json-file.ts'
 import type { Home } from './home.ts'
 
 /** Credential files of related programs, beside auth.json. */
 const CREDENTIAL_FILES = ['.anthropic_oauth.json', 'google_token.json', 'google_client_secret.json']
+
+/** Sign-ins to MCP servers: one file each. The first directory is the host agent's, the second ours. */
+const TOKEN_DIRS = ['mcp-tokens', join('mcp-tokens', 'agent-webui')]
 
 const NAME =
   /API_?KEY|SECRET|PASSWORD|PASSWD|PASSPHRASE|(?:^|_)(?:KEY|KEY_ID|API|TOKEN|CREDENTIALS?|PAT|PWD|AUTH|AUTHORIZATION|COOKIE|BEARER|WEBHOOK|WEBHOOK_URL)$/
@@ -93,17 +97,34 @@ const orEmpty = (read: () => unknown): unknown => {
   }
 }
 
+const jsonFilesIn = (dir: string): string[] => {
+  try {
+    return readdirSync(dir)
+      .filter(name => name.endsWith('.json'))
+      .map(name => join(dir, name))
+  } catch {
+    // No sign-in yet.
+    return []
+  }
+}
+
 const openHomeSecrets = (home: Home) => {
-  const files = CREDENTIAL_FILES.map(name =>
-    jsonFile<unknown>(join(home.dir, name), value => value ?? {}),
-  )
+  const opened = new Map<string, JsonFile<unknown>>()
+  const fileAt = (path: string): JsonFile<unknown> => {
+    const file = opened.get(path) ?? jsonFile<unknown>(path, value => value ?? {})
+    opened.set(path, file)
+    return file
+  }
   const collect = derived(values => [...new Set(values.flatMap(value => secretsIn(value)))])
   return (): readonly string[] =>
     collect([
       orEmpty(home.env),
       home.peek(),
       orEmpty(home.authJson),
-      ...files.map(file => file.read()),
+      ...[
+        ...CREDENTIAL_FILES.map(name => join(home.dir, name)),
+        ...TOKEN_DIRS.flatMap(dir => jsonFilesIn(join(home.dir, dir))),
+      ].map(path => fileAt(path).read()),
     ])
 }
 

@@ -8,6 +8,7 @@ const BASE_PRIVATE = [
   '.env',
   'auth.json',
   'auth.lock',
+  'mcp-tokens',
   'config.yaml',
   'SOUL.md',
   'memories',

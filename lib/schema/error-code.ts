@@ -61,6 +61,7 @@ export const SPECIFIC_CODES = [
   'project_not_found',
   'mcp_server_not_found',
   'mcp_server_exists',
+  'sign_in_expired',
   'toolset_disabled',
   'guard_changed',
   'job_not_found',

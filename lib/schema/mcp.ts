@@ -36,6 +36,17 @@ export const McpServerRow = z
     /** Name and version that it reports. */
     version: z.string().nullable(),
     tools: z.array(McpTool),
+    /** The sign-in (OAuth) of a server over HTTP. */
+    sign_in: z.object({
+      /** `offered`: configured with `auth: oauth`. `none`: the server has required none so far. */
+      state: z.enum(['none', 'offered', 'needed', 'pending', 'signed_in']),
+      /** Host of the authorization server. */
+      host: z.string().nullable(),
+      /** While `pending`: the person pastes the address the browser was sent to. */
+      paste: z.boolean(),
+      /** Why the last attempt failed. */
+      failure: z.string().nullable(),
+    }),
   })
   .meta({ id: 'McpServer' })
 export type McpServerRow = z.infer<typeof McpServerRow>

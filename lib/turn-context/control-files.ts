@@ -44,6 +44,7 @@ export const controlFiles = ({
       'config.yaml',
       '.env',
       'auth.json',
+      'mcp-tokens',
       'cron/jobs.json',
       'scripts',
       'hooks',

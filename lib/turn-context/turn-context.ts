@@ -120,7 +120,9 @@ const maxAttemptsOf = ({ config, unattended }: TurnScope): number | undefined =>
 /** Paths that no tool may access: the service's own state and the secrets of the home. */
 const forbiddenOf = (home: Home, stateDir: string): string[] => [
   ...protectedPaths(stateDir),
-  ...['.env', 'auth.json', 'auth.lock', 'checkpoints'].map(name => join(home.dir, name)),
+  ...['.env', 'auth.json', 'auth.lock', 'mcp-tokens', 'checkpoints'].map(name =>
+    join(home.dir, name),
+  ),
 ]
 
 /**

@@ -8,7 +8,7 @@ import type { WebSearchStore } from '../agent/tools/web-search.ts'
 import type { ModelEndpoint, WireMessage } from '../agent/types.ts'
 import { forbidden, messageOf, UserError, unavailable } from '../errors.ts'
 import type { Home } from '../profiles/home.ts'
-import type { Allow } from '../web/address.ts'
+import type { Allow } from '../http/public-address.ts'
 import { chooseSearch, searchWeb } from '../web/search.ts'
 import { hostDenial } from './permission-rules.ts'
 import { type Auxiliary, type AuxiliaryFor, auxiliarySettings } from './auxiliary-model.ts'
@@ -30,7 +30,7 @@ const SUMMARIZE_PROMPT =
 
 /** `browser.allow_private_urls` allows private networks, but never cloud metadata addresses. */
 const allowOf = async (home: Home): Promise<Allow> => {
-  const { isMetadataHost, allowNone } = await import('../web/address.ts')
+  const { isMetadataHost, allowNone } = await import('../http/public-address.ts')
   const { allow_private_urls: isAllowed } = home.settings().browser
   return isAllowed ? host => !isMetadataHost(host) : allowNone
 }

@@ -1,6 +1,6 @@
 /** Fetches pages for the model: extracts the readable text and summarizes long ones. */
 import { invalid } from '../errors.ts'
-import type { Allow } from './address.ts'
+import type { Allow } from '../http/public-address.ts'
 import type { WebFetch } from './fetch.ts'
 
 export type Page = { url: string; title: string; content: string }

@@ -1,20 +1,24 @@
 /** Fetches one page of the public internet. Every address is checked on connect, redirects are followed manually, size and time are limited. */
-import type { LookupAddress } from 'node:dns'
-import { lookup } from 'node:dns/promises'
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
 import type { Dispatcher } from 'undici'
-import { messageOf, UserError, unavailable } from '../errors.ts'
+import { messageOf, unavailable } from '../errors.ts'
+import {
+  checkForProxy,
+  createGuardedDispatcher,
+  type Resolve,
+  refusalIn,
+} from '../http/guarded-dispatcher.ts'
 import { describeNetworkError } from '../http/network-error.ts'
-import { type Allow, checkAddresses, checkUrl, allowNone } from './address.ts'
+import { type Allow, checkUrl, allowNone } from '../http/public-address.ts'
 
 export type Fetched = { url: string; type: string; charset: string | null; bytes: Buffer }
 
 export type FetchDeps = {
   /** The proxy, if one is configured. It resolves names itself, so ours are checked as far as possible. */
   dispatcher?: Dispatcher | undefined
-  resolve?: (host: string) => Promise<LookupAddress[]>
+  resolve?: Resolve
 }
 
 export type FetchOptions = {
@@ -41,13 +45,6 @@ const why = (error: unknown): string => {
 
 /** Worded to follow "could not be read:". */
 const because = (text: string): Error => Object.assign(new Error(text), { code: BECAUSE })
-
-/** The UserError inside a connection error. */
-const refusalIn = (error: unknown): UserError | null => {
-  for (let at = error, depth = 0; at instanceof Error && depth < 5; at = at.cause, depth += 1)
-    if (at instanceof UserError) return at
-  return null
-}
 
 const unpackerOf = (encoding: string) => {
   if (/^(?:x-)?gzip$/.test(encoding)) return createGunzip()
@@ -76,47 +73,17 @@ const headerOf = (value: string | string[] | undefined): string =>
   (Array.isArray(value) ? value[0] : value)?.trim() ?? ''
 
 /** Throws a UserError, or the signal's reason. */
-export const createFetch = ({
-  dispatcher,
-  resolve = host => lookup(host, { all: true }),
-}: FetchDeps = {}) => {
-  /** Checks the addresses that are connected to. A second lookup could return others (DNS rebinding). */
-  const guarded = async (allow: Allow): Promise<Dispatcher> => {
-    const { Agent } = await import('undici')
-    return new Agent({
-      connect: {
-        lookup(host, wanted, done) {
-          resolve(host)
-            .then(found => checkAddresses(host, found, allow))
-            .then(
-              found => {
-                const [first] = found
-                if (wanted.all) done(null, [...found])
-                else done(null, first?.address ?? '', first?.family ?? 4)
-              },
-              (error: NodeJS.ErrnoException) => done(error, '', 4),
-            )
-        },
-      },
-    })
-  }
-
-  /** Behind a proxy: a name that resolves to a private network is rejected; one we can't resolve is left to the proxy. */
-  const checkForProxy = async (url: URL, allow: Allow): Promise<void> => {
-    const found = await resolve(url.hostname).catch(() => null)
-    if (found) checkAddresses(url.hostname, found, allow)
-  }
-
+export const createFetch = ({ dispatcher, resolve }: FetchDeps = {}) => {
   return async (address: string, options: FetchOptions): Promise<Fetched> => {
     const { allow = allowNone, check, maxBytes, timeoutMs } = options
     const signal = AbortSignal.any([options.signal, AbortSignal.timeout(timeoutMs)])
-    const own = dispatcher ? null : await guarded(allow)
+    const own = dispatcher ? null : await createGuardedDispatcher(allow, { resolve })
     const { request } = await import('undici')
     let url = checkUrl(address, allow)
     try {
       for (let hops = 0; ; hops += 1) {
         check?.(url)
-        if (dispatcher) await checkForProxy(url, allow)
+        if (dispatcher) await checkForProxy(url, allow, resolve)
         const answer = await request(url, {
           signal,
           dispatcher: (own ?? dispatcher) as Dispatcher,

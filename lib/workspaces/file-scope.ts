@@ -74,6 +74,12 @@ const hardLinks = (places: readonly string[], homes: readonly string[]) => {
   }
 }
 
+/** Sign-ins to MCP servers: the host agent's, and ours. */
+const tokenDirs = (home: string): string[] => [
+  join(home, 'mcp-tokens'),
+  join(home, 'mcp-tokens', 'agent-webui'),
+]
+
 type Hiding = {
   /** Hidden, with everything below them. */
   hidden?: readonly string[]
@@ -90,8 +96,8 @@ export const createFileScope = (
   const root = realDirectory(workspace)
   if (root === undefined)
     throw missing('Directory not found: the workspace is not there', { code: 'workspace_missing' })
-  const [places, exceptions, dirs] = [hidden, shown, homes].map(list =>
-    list.map(place => realPath(place)),
+  const [places, exceptions, dirs] = [[...hidden, ...homes.flatMap(tokenDirs)], shown, homes].map(
+    list => list.map(place => realPath(place)),
   ) as [string[], string[], string[]]
   const lies = (real: string) => (place: string) => isBelow(place, real)
   const isSecret = (real: string) => isSecretName(basename(real)) && dirs.includes(dirname(real))

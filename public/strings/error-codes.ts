@@ -58,6 +58,7 @@ const TEXTS: Readonly<Record<ErrorCode, string | null>> = {
   project_not_found: 'Project not found.',
   mcp_server_not_found: null,
   mcp_server_exists: null,
+  sign_in_expired: null,
   toolset_disabled: null,
   guard_changed: 'This value has changed. Review it again.',
   job_not_found: 'Task not found.',

@@ -22,6 +22,7 @@ type Call = { name: string; arguments: Record<string, unknown> }
 const FILES = [
   'config.yaml',
   'auth.json',
+  'mcp-tokens/agent-webui/p.json',
   'gateway.json',
   'cron/jobs.json',
   'scripts/nightly.sh',

@@ -18,6 +18,7 @@ test('hides a hard link to a secret; a hard link to another file is a file', asy
   const secrets = [
     '.env',
     'auth.json',
+    'mcp-tokens/agent-webui/p.json',
     'config.yaml',
     'state.db',
     'webui/.signing_key',
@@ -26,6 +27,7 @@ test('hides a hard link to a secret; a hard link to another file is a file', asy
   ]
   for (const [i, name] of secrets.entries()) {
     const place = join(app.home, name)
+    mkdirSync(dirname(place), { recursive: true })
     if (!existsSync(place))
       writeFileSync(
         place,

@@ -1,5 +1,5 @@
 /** Settings → MCP servers: their state and tools; adding, testing, editing, and removing them. */
-import { useEffect, useId } from 'preact/hooks'
+import { useEffect, useId, useMemo } from 'preact/hooks'
 import type { McpServerRow, McpTool } from '../../../lib/schema/mcp.ts'
 import { Button } from '../../parts/button.tsx'
 import { Switch } from '../../parts/field.tsx'
@@ -7,17 +7,23 @@ import { type McpState, mcpOf } from './mcp.ts'
 import { t } from './strings.ts'
 import { useApp } from '../shell/context.ts'
 import { McpForm } from './mcp-form.tsx'
+import { returnFromSignIn, SignIn } from './sign-in.tsx'
 import { TestResult } from '../models/models-view.tsx'
 import { useShell } from '../../contexts.ts'
 import { ScrollBox } from '../../parts/scroll-box.tsx'
 
-/** Polled only while a server is starting. */
+/** Polled only while a server is starting or a sign-in waits for the browser. */
 const POLL_MS = 1_500
 
+const needsSignIn = ({ enabled, sign_in: { state } }: McpServerRow): boolean =>
+  enabled && (state === 'needed' || state === 'pending')
+
 const stateWords = (row: McpServerRow): string =>
-  row.state === 'ready'
-    ? t('state.ready', { count: row.tools.filter(tool => tool.enabled).length })
-    : t(`state.${row.state}`)
+  needsSignIn(row)
+    ? t(row.sign_in.state === 'pending' ? 'state.signingIn' : 'state.signIn')
+    : row.state === 'ready'
+      ? t('state.ready', { count: row.tools.filter(tool => tool.enabled).length })
+      : t(`state.${row.state}`)
 
 const addressOf = (row: McpServerRow): string => row.url || [row.command, ...row.args].join(' ')
 
@@ -99,7 +105,9 @@ const Server = ({ row, mcp }: { row: McpServerRow; mcp: McpState }) => {
               {name}
               <span class="sr-only"> – {t('use', { name })}</span>
             </label>
-            <span class={`mcp-state mcp-${row.state}`}>{stateWords(row)}</span>
+            <span class={`mcp-state mcp-${needsSignIn(row) ? 'sign-in-needed' : row.state}`}>
+              {stateWords(row)}
+            </span>
           </p>
           <p class="field-hint mcp-place">{addressOf(row)}</p>
         </div>
@@ -110,6 +118,7 @@ const Server = ({ row, mcp }: { row: McpServerRow; mcp: McpState }) => {
           onChange={on => void attempt(() => mcp.enable(name, on))}
         />
       </div>
+      <SignIn row={row} mcp={mcp} />
       <div class="key-actions mcp-actions">
         <Button
           aria-label={t('test.of', { name })}
@@ -125,17 +134,19 @@ const Server = ({ row, mcp }: { row: McpServerRow; mcp: McpState }) => {
           {t('remove')}
         </Button>
       </div>
-      <TestResult status={status ?? errorOf(row)} />
+      <TestResult status={(needsSignIn(row) ? undefined : status) ?? errorOf(row)} />
       <Details row={row} mcp={mcp} />
     </li>
   )
 }
 
 /** The server's last error, shown until a test replaces it. */
-const errorOf = ({ error, state }: McpServerRow) =>
-  error && state !== 'disabled' && state !== 'starting'
+const errorOf = (row: McpServerRow) => {
+  const { error, state } = row
+  return error && state !== 'disabled' && state !== 'starting' && !needsSignIn(row)
     ? { busy: false as const, ok: state === 'ready', message: error }
     : undefined
+}
 
 const List = ({ mcp }: { mcp: McpState }) => {
   const rows = mcp.rows.value
@@ -172,16 +183,20 @@ export const McpSettings = () => {
   const app = useApp()
   const mcp = mcpOf(app)
   useEffect(() => void mcp.load(), [])
-  const starting = mcp.starting.value
+  const isExpired = useMemo(returnFromSignIn, [])
+  const isWaiting = mcp.waiting.value
   useEffect(() => {
-    if (!starting) return
+    if (!isWaiting) return
     const clock = setInterval(() => void mcp.load(), POLL_MS)
     return () => clearInterval(clock)
-  }, [starting])
+  }, [isWaiting])
   const state = mcp.state.value
   return (
     <>
       <p class="field-hint">{t('lead')}</p>
+      {isExpired && (
+        <TestResult status={{ busy: false, ok: false, message: t('signIn.expired') }} />
+      )}
       {state === 'loading' && <p class="key-none">{t('loading')}</p>}
       {state === 'failed' && (
         <div class="key-none" role="alert">

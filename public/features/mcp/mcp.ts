@@ -95,6 +95,8 @@ const createMcp = ({ api, toasts }: McpOptions) => {
   const state = signal<LoadState>('loading')
   const tests = signal<Readonly<Record<string, TestStatus>>>({})
   const draft = signal<McpDraft | null>(null)
+  /** Pages of authorization servers, by server: of sign-ins that this page has started. */
+  const signInPages = signal<Readonly<Record<string, string>>>({})
 
   const load = (): Promise<void> =>
     runLoad(state, toasts, async () => {
@@ -134,9 +136,30 @@ const createMcp = ({ api, toasts }: McpOptions) => {
     state,
     tests,
     draft,
+    signInPages,
     load,
     test,
-    starting: computed(() => rows.value.some(row => row.state === 'starting')),
+    /** Something that ends by itself: the list is loaded again until then. */
+    waiting: computed(() =>
+      rows.value.some(row => row.state === 'starting' || row.sign_in.state === 'pending'),
+    ),
+    async startSignIn(name: string): Promise<{ url: string; paste: boolean }> {
+      const { [name]: _, ...others } = signInPages.value
+      signInPages.value = others
+      setTest(name, null)
+      const started = await api('POST /api/mcp/oauth/start', { name })
+      signInPages.value = { ...others, [name]: started.url }
+      await load()
+      return started
+    },
+    finishSignIn: (address: string) => change(() => api('POST /api/mcp/oauth/finish', { address })),
+    cancelSignIn: (name: string) => change(() => api('POST /api/mcp/oauth/cancel', { name })),
+    signOut: (name: string) =>
+      change(async () => {
+        const { problem } = await api('POST /api/mcp/oauth/sign-out', { name })
+        setTest(name, null)
+        toasts.show(problem ?? t('signIn.out.done', { name }))
+      }),
     edit: (row: McpServerRow | null): void => {
       draft.value = row ? draftOf(row) : NEW_SERVER
     },

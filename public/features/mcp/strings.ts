@@ -17,6 +17,29 @@ export const enMcp = {
   'state.disabled': 'Disabled',
   'state.invalid': 'Invalid configuration',
 
+  'state.signIn': 'Sign-in needed',
+  'state.signingIn': 'Signing in…',
+
+  signIn: 'Sign in',
+  'signIn.at': 'Sign in to {name}',
+  'signIn.needed': 'This server requires a sign-in. Its page opens in your browser.',
+  'signIn.offered': 'You can sign in to this server. Its page opens in your browser.',
+  'signIn.starting': 'Opening…',
+  'signIn.waiting': 'Finish the sign-in in your browser.',
+  'signIn.waiting.paste':
+    'Sign in, then copy the address of the page you end up on, even if it shows an error, and paste it here.',
+  'signIn.page': 'Open the sign-in page',
+  'signIn.paste': 'The browser didn’t come back?',
+  'signIn.paste.label': 'Address of the page you ended up on',
+  'signIn.finish': 'Continue',
+  'signIn.cancel': 'Cancel sign-in',
+  'signIn.done': 'Signed in at {host}.',
+  'signIn.out': 'Sign out',
+  'signIn.out.of': 'Sign out of {name}',
+  'signIn.out.done': 'Signed out of “{name}”',
+  'signIn.expired':
+    'That sign-in has expired, was already used, or began in another browser. Start it again.',
+
   use: 'Enable {name}',
   test: 'Test',
   'test.of': 'Test {name}',

@@ -7,7 +7,7 @@ import {
   isMetadataHost,
   isPublicAddress,
   allowNone,
-} from '../../../lib/web/address.ts'
+} from '../../../lib/http/public-address.ts'
 
 const test = suite('web addresses')
 

@@ -53,6 +53,13 @@ export const refusePrivate = (host: string) =>
 const LOCAL_NAME =
   /^(?:localhost|.*\.localhost|.*\.local|.*\.internal|.*\.lan|.*\.intranet|.*\.home\.arpa|metadata)$/
 
+/** Whether a host name says that it is this machine or in its network. A name of the internet that resolves to one is not. */
+export const isLocalHost = (host: string): boolean => {
+  const bare = host.replace(/\.$/, '').toLowerCase()
+  const literal = literalOf(bare)
+  return literal === null ? LOCAL_NAME.test(bare) : !isPublicAddress(literal)
+}
+
 /** Parses an http(s) URL; throws for IP addresses of other networks in any notation (the URL parser normalizes them). */
 export const checkUrl = (text: string, allow: Allow): URL => {
   const url = URL.canParse(text.trim()) ? new URL(text.trim()) : null

@@ -1,0 +1,76 @@
+/**
+ * `fetch` for the addresses that an MCP server names for a sign-in. A server on the internet must not make us send requests
+ * to this machine or its network; a server on this network may name others on it, but never a cloud metadata service.
+ */
+import type { FetchLike } from '@modelcontextprotocol/client'
+import type { Dispatcher } from 'undici'
+import { invalid, type UserError } from '../../errors.ts'
+import { checkForProxy, createGuardedDispatcher, refusalIn } from '../../http/guarded-dispatcher.ts'
+import {
+  type Allow,
+  allowNone,
+  checkUrl,
+  isLocalHost,
+  isMetadataHost,
+} from '../../http/public-address.ts'
+
+export type AuthFetchOptions = {
+  /** The address of the MCP server. */
+  serverUrl: string
+  /** `browser.allow_private_urls` of the profile. */
+  allowPrivate: boolean
+  dispatcher: Dispatcher | undefined
+  signal?: AbortSignal
+}
+
+/** Metadata and token responses have a few kilobytes. */
+const MAX_BYTES = 1024 * 1024
+const TIMEOUT_MS = 10_000
+
+const allowOf = ({ serverUrl, allowPrivate }: AuthFetchOptions): Allow =>
+  allowPrivate || isLocalHost(new URL(serverUrl).hostname)
+    ? host => !isMetadataHost(host)
+    : allowNone
+
+/** Tokens and codes are sent over TLS only, except on this machine (RFC 8252 §8.3). */
+export const requireTls = (url: URL): URL => {
+  const isLoopback = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(url.hostname)
+  if (url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback)) return url
+  throw invalid(`${url.origin} is not an https address, so no sign-in is possible there.`)
+}
+
+/** `refusal` is the reason why the last address was not requested; the library reports it as a missing document. */
+export const createAuthFetch = (
+  options: AuthFetchOptions,
+): { fetch: FetchLike; refusal: () => UserError | null } => {
+  const allow = allowOf(options)
+  let refusal: UserError | null = null
+  const send: FetchLike = async (address, init) => {
+    const url = requireTls(checkUrl(String(address), allow))
+    const { dispatcher: proxy } = options
+    if (proxy) await checkForProxy(url, allow)
+    const dispatcher = proxy ?? (await createGuardedDispatcher(allow, { maxBytes: MAX_BYTES }))
+    const { fetch } = await import('undici')
+    type Init = Parameters<typeof fetch>[1]
+    const signals = [init?.signal, options.signal, AbortSignal.timeout(TIMEOUT_MS)]
+    const signal = AbortSignal.any(signals.filter(each => each instanceof AbortSignal))
+    const answer = await fetch(url, { ...(init as object), dispatcher, signal } as Init)
+    const body = await answer.arrayBuffer()
+    // The library looks at the class, and Node's fetch is a copy of undici's: the same class under another name.
+    return new Response(body.byteLength > 0 ? body : null, {
+      status: answer.status,
+      headers: [...answer.headers],
+    })
+  }
+  return {
+    fetch: async (address, init) => {
+      try {
+        return await send(address, init)
+      } catch (error) {
+        refusal = refusalIn(error) ?? refusal
+        throw refusalIn(error) ?? error
+      }
+    },
+    refusal: () => refusal,
+  }
+}

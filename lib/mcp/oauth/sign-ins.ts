@@ -1,0 +1,309 @@
+/**
+ * Signing in to MCP servers: authorization code with PKCE (OAuth 2.1). A sign-in is pending in memory for ten minutes, bound
+ * to the profile, the server with its address, and the browser and login session that began it. Its `state` is used once.
+ */
+import { createHash, randomBytes } from 'node:crypto'
+import type {
+  AuthorizationServerMetadata,
+  OAuthClientInformationMixed,
+} from '@modelcontextprotocol/client'
+import type { Dispatcher } from 'undici'
+import { visibleWords } from '../../base/visible.ts'
+import { invalid, messageOf, unavailable, UserError } from '../../errors.ts'
+import type { Home } from '../../profiles/home.ts'
+import type { HttpServer } from '../config.ts'
+import { type AuthFetchOptions, createAuthFetch } from './auth-fetch.ts'
+import { discover } from './discover.ts'
+import { signInFile } from './stored-sign-in.ts'
+import { type Challenge, reasonOf, toStoredTokens } from './token-source.ts'
+
+/** The browser that begins or ends a sign-in: its cookie for this purpose, and its login session. */
+export type Browser = { cookie: string; session: string }
+
+/** The query of the address that the authorization server sends the browser to (RFC 6749 §4.1.2, RFC 9207). */
+export type SignInReply = {
+  state?: string | undefined
+  code?: string | undefined
+  error?: string | undefined
+  iss?: string | undefined
+}
+
+export type StartedSignIn = {
+  /** The page of the authorization server. */
+  url: string
+  /** The browser will not come back by itself: the person pastes the address it is sent to. */
+  paste: boolean
+}
+
+type Pending = {
+  home: Home
+  server: HttpServer
+  /** Hash of the browser's cookie and login session. */
+  browser: string
+  redirectUri: string
+  metadata: AuthorizationServerMetadata
+  resource: string | null
+  client: OAuthClientInformationMixed
+  codeVerifier: string
+  paste: boolean
+  untilMs: number
+}
+
+export type SignInsOptions = {
+  dispatcher: Dispatcher | undefined
+  /** Milliseconds since 1970. */
+  now: () => number
+  /** The server as it is configured now; null when it was removed. */
+  current: (home: Home, name: string) => HttpServer | null
+}
+
+const LIFETIME_MS = 10 * 60_000
+const MAX_PENDING = 100
+/** What remains when an authorization server accepts only addresses of this machine. Nothing has to listen there. */
+const LOOPBACK_REDIRECT = 'http://127.0.0.1:33418/callback'
+const REVOKE_TIMEOUT_MS = 5_000
+
+const EXPIRED =
+  'This sign-in has expired, was already used, or began in another browser. Start it again.'
+
+const hashOf = ({ cookie, session }: Browser): string =>
+  createHash('sha256')
+    .update(JSON.stringify([cookie, session]))
+    .digest('hex')
+
+const keyOf = (home: Home, name: string): string => JSON.stringify([home.dir, name])
+
+/** Error codes of RFC 6749 §4.1.2.1 in words. The description comes with the address, so anyone could have written it. */
+const sentenceFor = (code: string): string => {
+  if (code === 'access_denied') return 'The sign-in was canceled or denied.'
+  return `The sign-in failed: the authorization server answered “${visibleWords(code.slice(0, 60))}”.`
+}
+
+export class McpSignIns {
+  readonly #options: SignInsOptions
+  /** By `state`. */
+  readonly #pending = new Map<string, Pending>()
+  /** Why the last sign-in to a server failed, by home and server. */
+  readonly #failures = new Map<string, string>()
+
+  constructor(options: SignInsOptions) {
+    this.#options = options
+  }
+
+  /** Whether a sign-in waits for the browser, and why the last one failed. */
+  status(home: Home, name: string): { pending: boolean; paste: boolean; failure: string | null } {
+    const pending = this.#find(home, name)?.[1]
+    const failure = this.#failures.get(keyOf(home, name)) ?? null
+    return { pending: pending !== undefined, paste: pending?.paste ?? false, failure }
+  }
+
+  /** `redirectUri` is our own callback as the browser sees it. Throws a UserError. */
+  async begin(
+    home: Home,
+    server: HttpServer,
+    at: { challenge: Challenge; redirectUri: string; browser: Browser; signal: AbortSignal },
+  ): Promise<StartedSignIn> {
+    const { challenge, browser, signal } = at
+    this.cancel(home, server.name)
+    const options = { ...this.#fetchOptions(home, server), signal }
+    const target = await discover(server, challenge, options)
+    const { metadata, resource, scope } = target
+    const wanted = server.oauth.redirectUri ?? at.redirectUri
+    const { client, redirectUri } = await this.#client(server, metadata, wanted, scope, options)
+    const { startAuthorization } = await import('@modelcontextprotocol/client')
+    const state = randomBytes(32).toString('base64url')
+    const { authorizationUrl, codeVerifier } = await startAuthorization(metadata.issuer, {
+      metadata,
+      clientInformation: client,
+      redirectUrl: redirectUri,
+      state,
+      ...(scope !== undefined && { scope }),
+      ...(resource !== null && { resource }),
+    }).catch((error: unknown) => {
+      throw unavailable(`The sign-in is not possible: ${messageOf(error)}`)
+    })
+    const paste = redirectUri !== at.redirectUri
+    this.#dropExpired()
+    this.#pending.set(state, {
+      ...{ home, server, browser: hashOf(browser), redirectUri, metadata, resource, client },
+      ...{ codeVerifier, paste, untilMs: this.#options.now() + LIFETIME_MS },
+    })
+    return { url: authorizationUrl.href, paste }
+  }
+
+  /**
+   * Ends a sign-in with the reply of the authorization server. Returns the home and server it was for, also when it failed:
+   * `status` has the reason. Throws a UserError for a reply that belongs to no sign-in of `from`: the browser that
+   * began it, or the home in which the person has pasted the address.
+   */
+  async finish(
+    reply: SignInReply,
+    from: { browser: Browser } | { home: Home },
+  ): Promise<{ home: Home; name: string; ok: boolean }> {
+    const state = reply.state ?? ''
+    this.#dropExpired()
+    const pending = this.#pending.get(state)
+    const isOwn =
+      pending &&
+      ('home' in from
+        ? pending.home.dir === from.home.dir
+        : pending.browser === hashOf(from.browser))
+    if (!isOwn) throw invalid(EXPIRED, { code: 'sign_in_expired' })
+    // Before anything is awaited: used once, whatever comes of it.
+    this.#pending.delete(state)
+    const { home, server } = pending
+    const key = keyOf(home, server.name)
+    try {
+      await this.#exchange(pending, reply)
+      this.#failures.delete(key)
+      return { home, name: server.name, ok: true }
+    } catch (error) {
+      this.#failures.set(key, messageOf(error))
+      return { home, name: server.name, ok: false }
+    }
+  }
+
+  /** Ends a sign-in that waits for the browser, and forgets why the last one failed. */
+  cancel(home: Home, name: string): void {
+    const found = this.#find(home, name)
+    if (found) this.#pending.delete(found[0])
+    this.#failures.delete(keyOf(home, name))
+  }
+
+  /** Deletes the tokens, then asks the authorization server to revoke them (RFC 7009). Null, or why it could not. */
+  async signOut(home: Home, server: HttpServer): Promise<string | null> {
+    this.cancel(home, server.name)
+    const file = signInFile(home.dir, server)
+    const stored = file.read()
+    file.remove()
+    const token = stored?.grant?.refresh_token ?? stored?.grant?.access_token
+    if (!stored || token === undefined) return null
+    const { client, metadata } = stored
+    if (metadata.revocation_endpoint === undefined)
+      return 'The authorization server offers no way to revoke tokens; they end by themselves.'
+    const form = new URLSearchParams({ token, client_id: client.client_id })
+    if (client.client_secret !== undefined) form.set('client_secret', client.client_secret)
+    const signal = AbortSignal.timeout(REVOKE_TIMEOUT_MS)
+    const { fetch } = createAuthFetch({ ...this.#fetchOptions(home, server), signal })
+    try {
+      const init = { method: 'POST', body: form, redirect: 'manual' as const }
+      const { status } = await fetch(metadata.revocation_endpoint, init)
+      return status < 300 ? null : `The authorization server did not revoke the tokens (${status}).`
+    } catch (error) {
+      return `The tokens were deleted here but not revoked: ${reasonOf(error)}.`
+    }
+  }
+
+  #find(home: Home, name: string): [string, Pending] | undefined {
+    this.#dropExpired()
+    return [...this.#pending].find(
+      ([, { home: own, server }]) => own.dir === home.dir && server.name === name,
+    )
+  }
+
+  #dropExpired(): void {
+    const nowMs = this.#options.now()
+    for (const [state, { untilMs }] of this.#pending)
+      if (untilMs <= nowMs || this.#pending.size >= MAX_PENDING) this.#pending.delete(state)
+  }
+
+  #fetchOptions(home: Home, { url }: HttpServer): AuthFetchOptions {
+    const { allow_private_urls: allowPrivate } = home.settings().browser
+    return { serverUrl: url, allowPrivate, dispatcher: this.#options.dispatcher }
+  }
+
+  /** The configured client, or one registered for this sign-in (RFC 7591): a server may have forgotten an earlier one. */
+  async #client(
+    { oauth }: HttpServer,
+    metadata: AuthorizationServerMetadata,
+    redirectUri: string,
+    scope: string | undefined,
+    options: AuthFetchOptions,
+  ): Promise<{ client: OAuthClientInformationMixed; redirectUri: string }> {
+    if (oauth.clientId !== null) {
+      const secret = oauth.clientSecret === null ? {} : { client_secret: oauth.clientSecret }
+      return { client: { client_id: oauth.clientId, ...secret }, redirectUri }
+    }
+    if (metadata.registration_endpoint === undefined)
+      throw unavailable(
+        'The authorization server registers no clients. Create one there and set oauth.client_id of this server in config.yaml.',
+      )
+    const { registerClient, RegistrationRejectedError, resolveClientMetadata } = await import(
+      '@modelcontextprotocol/client'
+    )
+    const methods = metadata.token_endpoint_auth_methods_supported ?? ['none']
+    const register = async (uri: string) => {
+      const clientMetadata = resolveClientMetadata({
+        redirectUrl: uri,
+        clientMetadata: {
+          client_name: oauth.clientName,
+          redirect_uris: [uri],
+          response_types: ['code'],
+          token_endpoint_auth_method: methods.includes('none') ? 'none' : methods[0],
+        },
+      } as unknown as Parameters<typeof resolveClientMetadata>[0])
+      const { fetch: fetchFn } = createAuthFetch(options)
+      const known = { metadata, clientMetadata, ...(scope !== undefined && { scope }), fetchFn }
+      return { client: await registerClient(metadata.issuer, known), redirectUri: uri }
+    }
+    try {
+      return await register(redirectUri).catch((error: unknown) => {
+        // Many accept only https and loopback addresses (RFC 8252 §7.3).
+        if (!(error instanceof RegistrationRejectedError) || error.status >= 500) throw error
+        return register(LOOPBACK_REDIRECT)
+      })
+    } catch (error) {
+      if (error instanceof UserError) throw error
+      const reason =
+        error instanceof RegistrationRejectedError ? `it answered ${error.status}` : reasonOf(error)
+      throw unavailable(
+        `The authorization server did not register this client: ${reason}. Set oauth.client_id of this server in config.yaml.`,
+      )
+    }
+  }
+
+  async #exchange(pending: Pending, { code, error, iss }: SignInReply): Promise<void> {
+    const { home, server, metadata, client, resource } = pending
+    if (this.#options.current(home, server.name)?.url !== server.url)
+      throw unavailable('The address of the server has changed during the sign-in. Start it again.')
+    const library = await import('@modelcontextprotocol/client')
+    try {
+      // Also for an error: a reply of another server says nothing about this sign-in (RFC 9207 §2.4).
+      library.validateAuthorizationResponseIssuer({
+        iss,
+        expectedIssuer: metadata.issuer,
+        issParameterSupported: metadata.authorization_response_iss_parameter_supported === true,
+      })
+    } catch {
+      throw unavailable('The reply came from another authorization server, so it was not used.')
+    }
+    if (error !== undefined) throw unavailable(sentenceFor(error))
+    if (!code) throw unavailable('The reply of the authorization server contains no code.')
+    const { fetch: fetchFn } = createAuthFetch(this.#fetchOptions(home, server))
+    const { codeVerifier, redirectUri } = pending
+    const tokens = await library
+      .exchangeAuthorization(metadata.issuer, {
+        ...{ metadata, clientInformation: client, authorizationCode: code, codeVerifier },
+        ...{ redirectUri, fetchFn, ...(iss !== undefined && { iss }) },
+        ...(resource !== null && { resource }),
+      })
+      .catch((cause: unknown) => {
+        throw unavailable(`The sign-in failed: ${reasonOf(cause)}.`)
+      })
+    const { issuer, token_endpoint, token_endpoint_auth_methods_supported } = metadata
+    const revocation_endpoint =
+      'revocation_endpoint' in metadata ? metadata.revocation_endpoint : undefined
+    signInFile(home.dir, server).write({
+      version: 1,
+      url: server.url,
+      metadata: {
+        ...{ issuer, token_endpoint },
+        ...(revocation_endpoint && { revocation_endpoint: String(revocation_endpoint) }),
+        ...(token_endpoint_auth_methods_supported && { token_endpoint_auth_methods_supported }),
+      },
+      resource,
+      client: { ...client },
+      grant: toStoredTokens(tokens, this.#options.now()),
+    })
+  }
+}

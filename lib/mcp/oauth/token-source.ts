@@ -1,0 +1,219 @@
+/**
+ * The access token of one MCP server: renewed before it expires, and once when the server rejects it. A refresh token is used
+ * up by one request, so there is one renewal at a time (also between this service and the command line), the file is read
+ * again under the lock, and the new tokens are written before they are used.
+ */
+import type { AuthorizationServerMetadata, AuthProvider } from '@modelcontextprotocol/client'
+import type { Dispatcher } from 'undici'
+import { messageOf, UserError } from '../../errors.ts'
+import { describeNetworkError } from '../../http/network-error.ts'
+import { withFileLock } from '../../store/flock.ts'
+import { mutex } from '../../store/mutex.ts'
+import type { HttpServer } from '../config.ts'
+import { createAuthFetch } from './auth-fetch.ts'
+import {
+  signInFile,
+  type SignInFile,
+  type StoredSignIn,
+  type StoredTokens,
+} from './stored-sign-in.ts'
+
+/** What a server said when it rejected a request (RFC 6750, RFC 9728). */
+export type Challenge = { resourceMetadataUrl?: URL | undefined; scope?: string | undefined }
+
+export type TokenSourceOptions = {
+  homeDir: string
+  allowPrivate: () => boolean
+  dispatcher: Dispatcher | undefined
+  /** Milliseconds since 1970. */
+  now: () => number
+}
+
+/** The person has to sign in; nothing else helps. */
+export class SignInNeeded extends Error {
+  override name = 'SignInNeeded'
+}
+
+/** Renewed this long before its end, or in the last quarter of a shorter life. */
+const MAX_SKEW_S = 60
+/** The lock is held during one request to the authorization server, which takes 10 s at most. */
+const LOCK_WAIT_MS = 15_000
+/** Pause after a renewal that failed for now, while the token is still valid. */
+const RETRY_MS = 30_000
+/** A token that is rejected this soon after its renewal was sent before it, or is rejected for another reason. */
+const JUST_RENEWED_MS = 5_000
+
+/** The refresh token, or the client it belongs to, is no longer accepted (RFC 6749 §5.2). */
+const REJECTED = new Set(['invalid_grant', 'invalid_client', 'unauthorized_client'])
+
+const codeOf = (error: unknown): string =>
+  error instanceof Error && 'code' in error ? String(error.code) : ''
+
+/** A few words without anything that the other side sent, which could contain a token. */
+export const reasonOf = (error: unknown): string =>
+  error instanceof UserError
+    ? messageOf(error).replace(/\.$/, '')
+    : error instanceof Error && error.name === 'OAuthError'
+      ? `the authorization server answered “${codeOf(error).slice(0, 60)}”`
+      : describeNetworkError(error instanceof Error && error.cause ? error.cause : error)
+
+/** Seconds are what authorization servers count in; a missing or invalid lifetime means that there is none. */
+export const toStoredTokens = (
+  given: { access_token: string; refresh_token?: string; expires_in?: number; scope?: string },
+  nowMs: number,
+): StoredTokens => {
+  const { access_token, refresh_token, expires_in, scope } = given
+  const issued_at = Math.floor(nowMs / 1_000)
+  return {
+    access_token,
+    ...(refresh_token !== undefined && { refresh_token }),
+    ...(scope !== undefined && { scope }),
+    issued_at,
+    expires_at: expires_in === undefined ? null : issued_at + expires_in,
+  }
+}
+
+/** `offered`: the configuration says that there is a sign-in. `none`: the server has never required one. */
+export type SignInState = 'none' | 'offered' | 'needed' | 'signed_in'
+
+/** As the files say; the server may have rejected it since. */
+export const signInState = (homeDir: string, server: HttpServer): SignInState => {
+  const stored = signInFile(homeDir, server).read()
+  if (stored) return stored.grant ? 'signed_in' : 'needed'
+  return server.oauth.isExpected ? 'offered' : 'none'
+}
+
+/** Renewals of one file wait for each other, whichever profile object or server they are for. */
+const inTurn = mutex()
+
+export class TokenSource implements AuthProvider {
+  readonly #server: HttpServer
+  readonly #options: TokenSourceOptions
+  readonly #file: SignInFile
+  #challenge: Challenge = {}
+  /** The server has rejected a request, and only the person can change that. */
+  #isNeeded = false
+  #renewedAtMs = Number.NEGATIVE_INFINITY
+  #retryAtMs = 0
+
+  constructor(server: HttpServer, options: TokenSourceOptions) {
+    this.#server = server
+    this.#options = options
+    this.#file = signInFile(options.homeDir, server)
+  }
+
+  state(): SignInState {
+    return this.#isNeeded ? 'needed' : signInState(this.#options.homeDir, this.#server)
+  }
+
+  /** The authorization server of the stored sign-in. */
+  issuer = (): string | null => this.#file.read()?.metadata.issuer ?? null
+  challenge = (): Challenge => this.#challenge
+
+  /** For a request: renewed if need be. Undefined without a sign-in. */
+  async token(): Promise<string | undefined> {
+    const stored = this.#file.read()
+    if (!stored?.grant) return undefined
+    return this.#isFresh(stored.grant, null) ? stored.grant.access_token : this.#renew(null)
+  }
+
+  /** The server has answered 401. The request is sent once more when this resolves. */
+  async onUnauthorized({ response }: { response: Response }): Promise<void> {
+    const { extractWWWAuthenticateParams } = await import('@modelcontextprotocol/client')
+    const { resourceMetadataUrl, scope } = extractWWWAuthenticateParams(response)
+    this.#challenge = { resourceMetadataUrl, scope }
+    if (this.#options.now() - this.#renewedAtMs < JUST_RENEWED_MS) return
+    const rejected = this.#file.read()?.grant?.access_token
+    if (rejected === undefined) throw this.needed()
+    await this.#renew(rejected)
+  }
+
+  /** The server has rejected a renewed token, or requires permissions that were not granted. */
+  needed(scope?: string): SignInNeeded {
+    this.#isNeeded = true
+    const { name } = this.#server
+    if (scope !== undefined) {
+      const granted = this.#file.read()?.grant?.scope ?? ''
+      const all = new Set(`${granted} ${scope}`.split(' ').filter(Boolean))
+      this.#challenge = { ...this.#challenge, scope: [...all].join(' ') }
+    }
+    const why = scope === undefined ? 'requires a sign-in' : 'requires more permissions'
+    return new SignInNeeded(
+      `The server ${why}. Only the user can do this: Settings → MCP servers → “Sign in” at ${name}.`,
+    )
+  }
+
+  /** There is a new sign-in, or none any more. */
+  reset(): void {
+    this.#isNeeded = false
+    this.#retryAtMs = 0
+  }
+
+  #isFresh(
+    { access_token, issued_at, expires_at }: StoredTokens,
+    rejected: string | null,
+  ): boolean {
+    if (access_token === rejected) return false
+    if (expires_at === null) return true
+    const skewS = Math.min(MAX_SKEW_S, (expires_at - issued_at) / 4)
+    const nowMs = this.#options.now()
+    const isValid = expires_at * 1_000 > nowMs
+    return (expires_at - skewS) * 1_000 > nowMs || (isValid && nowMs < this.#retryAtMs)
+  }
+
+  /** The new access token. `rejected` is the one that the server did not accept. */
+  #renew(rejected: string | null): Promise<string> {
+    const { path } = this.#file
+    return inTurn(path, () =>
+      withFileLock(`${path}.lock`, { timeoutMs: LOCK_WAIT_MS }, async () => {
+        const stored = this.#file.read()
+        if (!stored?.grant) throw this.needed()
+        // Renewed by another request or program while this one waited.
+        if (this.#isFresh(stored.grant, rejected)) return stored.grant.access_token
+        return this.#exchange(stored, stored.grant, rejected)
+      }),
+    )
+  }
+
+  async #exchange(
+    stored: StoredSignIn,
+    tokens: StoredTokens,
+    rejected: string | null,
+  ): Promise<string> {
+    const { refresh_token: refreshToken } = tokens
+    const { now, dispatcher, allowPrivate } = this.#options
+    if (refreshToken === undefined) {
+      if (tokens.access_token !== rejected && (tokens.expires_at ?? Infinity) * 1_000 > now())
+        return tokens.access_token
+      this.#file.write({ ...stored, grant: null })
+      throw this.needed()
+    }
+    const { refreshAuthorization } = await import('@modelcontextprotocol/client')
+    const { url: serverUrl } = stored
+    const { fetch } = createAuthFetch({ serverUrl, allowPrivate: allowPrivate(), dispatcher })
+    // A disk that accepts no writes must be noticed before the refresh token is used up.
+    this.#file.write(stored)
+    try {
+      const renewed = await refreshAuthorization(stored.metadata.issuer, {
+        metadata: stored.metadata as unknown as AuthorizationServerMetadata,
+        clientInformation: stored.client,
+        refreshToken,
+        ...(stored.resource !== null && { resource: stored.resource }),
+        fetchFn: fetch,
+      })
+      const next = { ...toStoredTokens(renewed, now()), scope: renewed.scope ?? tokens.scope }
+      this.#file.write({ ...stored, grant: next })
+      this.#renewedAtMs = now()
+      this.#isNeeded = false
+      return next.access_token
+    } catch (error) {
+      if (REJECTED.has(codeOf(error))) {
+        this.#file.write({ ...stored, grant: null })
+        throw this.needed()
+      }
+      this.#retryAtMs = now() + RETRY_MS
+      if (this.#isFresh(tokens, rejected)) return tokens.access_token
+      throw new Error(`The sign-in could not be renewed: ${reasonOf(error)}.`)
+    }
+  }
+}
