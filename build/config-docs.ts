@@ -61,7 +61,7 @@ const NOT_READ: readonly (readonly [keys: string, why: string])[] = [
     'Summaries are added to the transcript, which is never rewritten.',
   ],
   [
-    'auxiliary.session_search, auxiliary.skills_hub, auxiliary.approval, auxiliary.mcp, auxiliary.flush_memories',
+    'auxiliary.session_search, auxiliary.skills_hub, auxiliary.approval, auxiliary.flush_memories',
     'These tasks use no model here.',
   ],
   [
@@ -71,7 +71,10 @@ const NOT_READ: readonly (readonly [keys: string, why: string])[] = [
   ['delegation.default_toolsets', 'Subagents get tools of their turn.'],
   ['skills.creation_nudge_interval, skills.config.*', 'Settings of the command line.'],
   ['platform_toolsets.<other platforms>', 'Only `cli` is read.'],
-  ['mcp_servers.*.sampling', 'Servers cannot call models.'],
+  [
+    'mcp_servers.*.sampling.max_tool_rounds, mcp_servers.*.sampling.log_level',
+    'The model that answers a server has no tools.',
+  ],
   ['quick_commands', 'Commands of the terminal.'],
   ['security.tirith_timeout', 'tirith is not supported.'],
   ['privacy.redact_pii', 'Secrets are masked; names and addresses of people are not.'],

@@ -1,6 +1,7 @@
 /** Runs the tool calls of one message: validated, in order, abortable, with exactly one result per call. */
 import { messageOf } from '../errors.ts'
 import type { ToolCall } from '../schema/message.ts'
+import type { Usage } from '../schema/usage.ts'
 import { checkCall } from './permissions/check-call.ts'
 import { coerceArguments, parseArguments } from './tool-calls.ts'
 import { describeTools } from './tool-schema.ts'
@@ -32,6 +33,8 @@ export type ToolRun = {
   now: () => number
   /** The model's window limits the length of results; absent: only the general limits apply. */
   contextWindow?: { tokens: () => number }
+  /** Counts model calls of tools. */
+  meter?: { addUsage: (usage: Usage) => void }
   /** As in `ToolContext`; absent where images cannot be stored. */
   keepImage?: ToolContext['keepImage']
   spawn?: (callId: string, delegation: Delegation) => NonNullable<ToolContext['spawn']>
@@ -221,6 +224,7 @@ const invokeTool = async (
     maxResultChars: resultLimits(run.contextWindow?.tokens() ?? 0).one,
     offload: text => request.offload?.(call.id, text) ?? null,
     keepImage: run.keepImage,
+    keepFile: (bytes, ending) => request.saveImage?.(call.id, bytes, ending) ?? null,
     beforeChange: async what => {
       await request.beforeChange?.(what)
       // Recording takes time: do not change files if the turn was stopped during it.
@@ -235,6 +239,8 @@ const invokeTool = async (
     onFile: path => void entry.files.push(path),
     memo: run.memo,
     now: run.now,
+    addUsage: usage => run.meter?.addUsage(usage),
+    checkBudget: request.checkBudget,
   }
   try {
     const planned = await underPlanMode(request.planMode, tool, entry.input, ctx)

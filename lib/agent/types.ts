@@ -151,6 +151,8 @@ export type ToolContext = {
   offload?: (text: string) => string | null
   /** Stores an image for the result, so that a model can see it. Throws the reason when that is not possible; absent: text only. */
   keepImage?: (bytes: Buffer, name: string) => StoredImage
+  /** Stores bytes of another kind with the session and returns the path, which tools may read; null when that failed. */
+  keepFile?: (bytes: Buffer, ending: string) => string | null
   /** Records a checkpoint; await it before changing files. Rejects only when the run was stopped. */
   beforeChange?: (what: ChangeScope) => Promise<void>
   /** Background processes of the session; absent where they are not available. */
@@ -175,6 +177,10 @@ export type ToolContext = {
   /** State of tools for one run, keyed by tool: versions of files that were read, the to-do list, … */
   memo: Map<string, unknown>
   now: () => number
+  /** Counts a model call of the tool in the turn. */
+  addUsage?: (usage: Usage) => void
+  /** As in `AgentRequest`; to be called before a model call of the tool. */
+  checkBudget?: AgentRequest['checkBudget']
 }
 
 /** `content` is what the model reads (JSON text by convention), `preview` one line for the page. */
@@ -252,7 +258,7 @@ export type AgentRequest = WindowServices & {
   secrets?: Secrets
   editor?: EditorFiles
   readDocument?: ReadDocument
-  /** Saves an image of an external agent with the session and returns its path; null when that failed. */
+  /** Saves an image of an external agent, or a file of an MCP server, with the session and returns its path; null when that failed. */
   saveImage?: (callId: string, bytes: Buffer, ending: string) => string | null
   /** Images of the conversation; absent: text only. */
   images?: ImageStore

@@ -206,7 +206,7 @@ export const createEngine = async (options: EngineOptions): Promise<Engine> => {
             cronOf: home => createCronStore(options.cron().of(home)),
           }),
         ],
-        mcp: mcpTools(mcp, redact, options),
+        mcp: mcpTools(mcp, redact, { ...options, auxiliaryFor }),
         runnerFor: runners.runnerFor,
         mcpToolList: createMcpToolList({ sessions, promptCache: options.promptCache }),
       }),

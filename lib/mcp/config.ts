@@ -12,12 +12,28 @@ export type ToolFilter = {
   prompts: boolean
 }
 
+/** What a server may ask of a model (MCP sampling). */
+export type SamplingSettings = {
+  isEnabled: boolean
+  /** Null: `auxiliary.mcp`, else the model of the chat. */
+  model: string | null
+  /** Empty: any. */
+  allowedModels: readonly string[]
+  /** Upper limit of tokens per answer. */
+  maxTokens: number
+  maxPerMinute: number
+  timeoutMs: number
+}
+
 type CommonSettings = {
   name: string
   enabled: boolean
   timeoutMs: number
   connectTimeoutMs: number
   filter: ToolFilter
+  sampling: SamplingSettings
+  /** Whether the server is given the workspaces of the turns that use it. */
+  hasRoots: boolean
   /** Of everything the connection depends on: the server is restarted when it changes. */
   hash: string
 }
@@ -95,6 +111,30 @@ const Filter = z.preprocess(
   }),
 )
 
+const Sampling = z.preprocess(
+  value =>
+    isObject(value) ? value : value === undefined || value === null ? {} : { enabled: value },
+  z
+    .object({
+      enabled: flag(true),
+      model: z.string().trim().nullish().catch(null),
+      allowed_models: words.catch([]),
+      max_tokens_cap: z.coerce.number().int().positive().catch(4_096).default(4_096),
+      max_rpm: z.coerce.number().int().positive().catch(10).default(10),
+      timeout: seconds(30),
+    })
+    .transform(
+      ({ enabled, model, allowed_models, max_tokens_cap, max_rpm, timeout }): SamplingSettings => ({
+        isEnabled: enabled,
+        model: model || null,
+        allowedModels: allowed_models,
+        maxTokens: max_tokens_cap,
+        maxPerMinute: max_rpm,
+        timeoutMs: timeout,
+      }),
+    ),
+)
+
 const OAuth = z
   .object({
     client_id: z.coerce.string().nullish(),
@@ -125,6 +165,8 @@ const Entry = z.object({
   timeout: seconds(CALL_TIMEOUT_S),
   connect_timeout: seconds(CONNECT_TIMEOUT_S),
   tools: Filter,
+  sampling: Sampling,
+  roots: flag(false),
 })
 
 const isWebAddress = (text: string): boolean =>
@@ -157,11 +199,20 @@ const parseOne = (name: string, value: unknown): ServerConfig | InvalidServer =>
     timeoutMs: entry.timeout,
     connectTimeoutMs: entry.connect_timeout,
     filter: entry.tools,
+    sampling: entry.sampling,
+    hasRoots: entry.roots,
   }
+  // Both are announced when the connection is made.
+  const announced = [entry.sampling.isEnabled, entry.roots]
   if (entry.command) {
     const { command, env } = entry
     const way = { command, args: entry.args ?? [], env, cwd: entry.cwd || null }
-    return { ...shared, ...way, kind: 'stdio', hash: hashOf([way, entry.connect_timeout]) }
+    return {
+      ...shared,
+      ...way,
+      kind: 'stdio',
+      hash: hashOf([way, entry.connect_timeout, announced]),
+    }
   }
   if (!entry.url) return { name, problem: 'It has neither a command nor a url.' }
   if (!isWebAddress(entry.url)) return { name, problem: 'Its url is not an http address.' }
@@ -171,7 +222,7 @@ const parseOne = (name: string, value: unknown): ServerConfig | InvalidServer =>
     sse: entry.transport === 'sse',
     oauth: oauthOf(entry),
   }
-  return { ...shared, ...way, kind: 'http', hash: hashOf([way, entry.connect_timeout]) }
+  return { ...shared, ...way, kind: 'http', hash: hashOf([way, entry.connect_timeout, announced]) }
 }
 
 export const isInvalid = (server: ServerConfig | InvalidServer): server is InvalidServer =>

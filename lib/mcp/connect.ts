@@ -31,6 +31,14 @@ export type ConnectHooks = {
   /** The server announces that its list of tools has changed. */
   onChange: () => void
   elicit: (params: unknown) => Promise<unknown>
+  sample: (params: unknown) => Promise<unknown>
+  roots: () => { roots: { uri: string; name: string }[] }
+}
+
+type SamplingResult = {
+  role: 'assistant'
+  model: string
+  content: { type: 'text'; text: string }
 }
 
 const load = () => import('@modelcontextprotocol/client')
@@ -77,8 +85,11 @@ export const connect = async (
   const library = await load()
   const attempt = async (transport: Transport): Promise<Client> => {
     const options: ClientOptions = {
-      // Elicitation only: no sampling (model calls) and no roots.
-      capabilities: { elicitation: { form: {} } },
+      capabilities: {
+        elicitation: { form: {} },
+        ...(server.sampling.isEnabled && { sampling: {} }),
+        ...(server.hasRoots && { roots: { listChanged: true } }),
+      },
       versionNegotiation: { mode: server.kind === 'http' ? 'auto' : 'legacy' },
       listChanged: { tools: { autoRefresh: false, onChanged: hooks.onChange } },
     }
@@ -87,6 +98,12 @@ export const connect = async (
       'elicitation/create',
       async request => (await hooks.elicit(request.params)) as { action: 'decline' },
     )
+    if (server.sampling.isEnabled)
+      client.setRequestHandler(
+        'sampling/createMessage',
+        async request => (await hooks.sample(request.params)) as SamplingResult,
+      )
+    if (server.hasRoots) client.setRequestHandler('roots/list', async () => hooks.roots())
     const { connectTimeoutMs: timeout } = server
     try {
       await client.connect(transport, { timeout, signal: hooks.signal })

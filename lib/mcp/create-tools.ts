@@ -6,11 +6,16 @@ import { coerceArguments } from './coerce-arguments.ts'
 import { isToolEnabled } from './config.ts'
 import type { ListedTool } from './list-tools.ts'
 import { toolName } from './tool-names.ts'
-import { promptText, resourceText, toResult } from './results.ts'
+import { type Keep, promptResult, resourceResult, toResult } from './results.ts'
+import type { Sample } from './sampling.ts'
 import type { McpServer } from './server.ts'
 
-/** The server as it is configured at the time of the call. Throws when it has been removed. */
-export type FindServer = (name: string) => McpServer
+export type ServerSource = {
+  /** The server as it is configured at the time of the call. Throws when it has been removed. */
+  find: (name: string) => McpServer
+  /** Calls a model for a server; absent where no user can approve it. */
+  sampleFor?: ((ctx: ToolContext) => Sample) | undefined
+}
 
 /** How long a call waits for a server that has to be restarted. */
 const RESTART_WAIT_MS = 20_000
@@ -39,18 +44,25 @@ const optionsOf = (server: McpServer, ctx: ToolContext) => ({
 type Progress = { progress: number; total?: number | undefined; message?: string | undefined }
 
 const use = async <T>(
-  find: FindServer,
+  source: ServerSource,
   name: string,
   ctx: ToolContext,
   work: (client: Client, options: ReturnType<typeof optionsOf>) => Promise<T>,
 ): Promise<T> => {
-  const server = find(name)
+  const server = source.find(name)
+  const { clarify: askUser, approve, workspace, output, signal } = ctx
+  const sample = source.sampleFor?.(ctx)
   return server.use(client => work(client, optionsOf(server, ctx)), {
-    askUser: ctx.clarify,
-    signal: ctx.signal,
+    caller: { askUser, approve, sample, workspace, output, signal },
     waitMs: RESTART_WAIT_MS,
   })
 }
+
+const keepOf = ({ keepImage, keepFile }: ToolContext, name: string): Keep => ({
+  name,
+  image: keepImage,
+  file: keepFile,
+})
 
 /** Null when the call may run. Only tools that declare `destructiveHint` need approval; see ARCHITECTURE.md. */
 const requestApproval = async (
@@ -75,7 +87,12 @@ const requestApproval = async (
 /** By name: some servers list their tools in another order each time they start, which would change the prompt. */
 const byName = (a: { name: string }, b: { name: string }): number => (a.name < b.name ? -1 : 1)
 
-const createTool = (find: FindServer, server: string, listed: ListedTool, name: string): Tool => {
+const createTool = (
+  source: ServerSource,
+  server: string,
+  listed: ListedTool,
+  name: string,
+): Tool => {
   const label = `${server}/${listed.name}`
   return {
     name,
@@ -90,15 +107,14 @@ const createTool = (find: FindServer, server: string, listed: ListedTool, name: 
       const denied = listed.destructive ? await requestApproval(ctx, label, args) : null
       if (denied) return denied
       const call = { name: listed.name, arguments: args }
-      return use(find, server, ctx, async (client, options) =>
+      return use(source, server, ctx, async (client, options) =>
         toResult(
           // The newer protocol derives headers from the definition. With the older one the result is parsed here: the
           // library rejects a whole result because of one content type it does not know.
           client.getProtocolEra() === 'modern'
             ? await client.callTool(call, { ...options, toolDefinition: listed.definition })
             : await client.request({ method: 'tools/call', params: call }, anything, options),
-          label,
-          ctx.keepImage,
+          keepOf(ctx, label),
         ),
       )
     },
@@ -111,7 +127,7 @@ const createReadTool = <I extends z.ZodType>(tool: {
   summary: string
   input: I
   label: string
-  run: (ctx: ToolContext, input: z.output<I>) => Promise<string>
+  run: (ctx: ToolContext, input: z.output<I>) => Promise<ToolResult>
 }): Tool => ({
   name: tool.name,
   server: tool.server,
@@ -119,26 +135,51 @@ const createReadTool = <I extends z.ZodType>(tool: {
   input: tool.input,
   kind: 'read',
   preview: args => previewOf(tool.label, args as Record<string, unknown>),
-  run: async (ctx, input) => ({ content: await tool.run(ctx, input as z.output<I>) }),
+  run: (ctx, input) => tool.run(ctx, input as z.output<I>),
 })
 
-const resourceTools = (find: FindServer, server: string, taken: Set<string>): Tool[] => [
+const jsonResult = (value: unknown): ToolResult => ({ content: JSON.stringify(value) })
+
+/** Empty for servers without templates, which are not required to answer. */
+const listTemplates = async (client: Client, options: ReturnType<typeof optionsOf>) => {
+  try {
+    const { resourceTemplates } = await client.listResourceTemplates(undefined, options)
+    return resourceTemplates.map(({ uriTemplate, name, description, mimeType }) => ({
+      uriTemplate,
+      name,
+      description,
+      mimeType,
+    }))
+  } catch (error) {
+    if (options.signal.aborted || !isUnknownMethod(error)) throw error
+    return []
+  }
+}
+
+/** JSON-RPC 2.0 §5.1. */
+const isUnknownMethod = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && error.code === -32601
+
+const resourceTools = (source: ServerSource, server: string, taken: Set<string>): Tool[] => [
   createReadTool({
     name: toolName(server, 'list_resources', taken),
     server,
-    summary: `List the resources of the MCP server "${server}": their uri, name and type.`,
+    // The templates are named because the uri of a templated resource is in no list.
+    summary: `List the resources of the MCP server "${server}": their uri, name and type, and templates of further uris.`,
     input: z.object({}),
     label: `${server}/list_resources`,
     run: ctx =>
-      use(find, server, ctx, async (client, options) => {
+      use(source, server, ctx, async (client, options) => {
         const { resources } = await client.listResources(undefined, options)
-        return JSON.stringify({
+        const templates = await listTemplates(client, options)
+        return jsonResult({
           resources: resources.map(({ uri, name, description, mimeType }) => ({
             uri,
             name,
             description,
             mimeType,
           })),
+          ...(templates.length > 0 && { templates }),
         })
       }),
   }),
@@ -149,13 +190,16 @@ const resourceTools = (find: FindServer, server: string, taken: Set<string>): To
     input: z.object({ uri: z.string().min(1) }),
     label: `${server}/read_resource`,
     run: (ctx, { uri }) =>
-      use(find, server, ctx, async (client, options) =>
-        resourceText(await client.readResource({ uri }, options)),
+      use(source, server, ctx, async (client, options) =>
+        resourceResult(
+          await client.readResource({ uri }, options),
+          keepOf(ctx, `${server}/${uri}`),
+        ),
       ),
   }),
 ]
 
-const promptTools = (find: FindServer, server: string, taken: Set<string>): Tool[] => [
+const promptTools = (source: ServerSource, server: string, taken: Set<string>): Tool[] => [
   createReadTool({
     name: toolName(server, 'list_prompts', taken),
     server,
@@ -163,14 +207,14 @@ const promptTools = (find: FindServer, server: string, taken: Set<string>): Tool
     input: z.object({}),
     label: `${server}/list_prompts`,
     run: ctx =>
-      use(find, server, ctx, async (client, options) => {
+      use(source, server, ctx, async (client, options) => {
         const { prompts } = await client.listPrompts(undefined, options)
         const shown = prompts.map(each => ({
           name: each.name,
           description: each.description,
           arguments: each.arguments,
         }))
-        return JSON.stringify({ prompts: shown })
+        return jsonResult({ prompts: shown })
       }),
   }),
   createReadTool({
@@ -183,14 +227,17 @@ const promptTools = (find: FindServer, server: string, taken: Set<string>): Tool
     }),
     label: `${server}/get_prompt`,
     run: (ctx, { name, arguments: given }) =>
-      use(find, server, ctx, async (client, options) =>
-        promptText(await client.getPrompt({ name, arguments: given }, options)),
+      use(source, server, ctx, async (client, options) =>
+        promptResult(
+          await client.getPrompt({ name, arguments: given }, options),
+          keepOf(ctx, `${server}/${name}`),
+        ),
       ),
   }),
 ]
 
 /** The tools of all servers that have listed them, in the order of the configuration. */
-export const createMcpTools = (servers: readonly McpServer[], find: FindServer): Tool[] => {
+export const createMcpTools = (servers: readonly McpServer[], source: ServerSource): Tool[] => {
   const taken = new Set<string>()
   return servers.flatMap(({ config: { name, filter }, listing }) => {
     const found = listing()
@@ -199,9 +246,9 @@ export const createMcpTools = (servers: readonly McpServer[], find: FindServer):
       ...found.tools
         .filter(tool => isToolEnabled(filter, tool.name))
         .toSorted(byName)
-        .map(tool => createTool(find, name, tool, toolName(name, tool.name, taken))),
-      ...(found.resources && filter.resources ? resourceTools(find, name, taken) : []),
-      ...(found.prompts && filter.prompts ? promptTools(find, name, taken) : []),
+        .map(tool => createTool(source, name, tool, toolName(name, tool.name, taken))),
+      ...(found.resources && filter.resources ? resourceTools(source, name, taken) : []),
+      ...(found.prompts && filter.prompts ? promptTools(source, name, taken) : []),
     ]
   })
 }

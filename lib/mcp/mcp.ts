@@ -4,7 +4,7 @@ import type { Tool } from '../agent/types.ts'
 import { invalid, missing } from '../errors.ts'
 import type { Home } from '../profiles/home.ts'
 import type { McpServerRow, McpTestResult } from '../schema/mcp.ts'
-import { createMcpTools } from './create-tools.ts'
+import { createMcpTools, type ServerSource } from './create-tools.ts'
 import {
   type HttpServer,
   type InvalidServer,
@@ -133,7 +133,11 @@ export const createMcp = ({
     signIns,
 
     /** A failing server is a warning, never a rejection. */
-    async tools(home: McpHome, signal: AbortSignal): Promise<HomeTools> {
+    async tools(
+      home: McpHome,
+      signal: AbortSignal,
+      sampleFor?: ServerSource['sampleFor'],
+    ): Promise<HomeTools> {
       if (home.settings().mcp_servers === undefined && !homes.has(home.dir))
         return { tools: [], warnings: [], missing: [] }
       const { servers, bad } = sync(home)
@@ -141,7 +145,7 @@ export const createMcp = ({
       return {
         tools: createMcpTools(
           servers.filter(server => server.state() === 'ready'),
-          name => find(home, name),
+          { find: name => find(home, name), sampleFor },
         ),
         warnings: [
           ...bad.map(({ name, problem }) => `The MCP server "${name}" cannot be used: ${problem}`),

@@ -1,4 +1,4 @@
-/** Results of MCP servers for a model: images are stored, audio becomes a note, resources their contents. */
+/** Results of MCP servers for a model: images and other binary data are stored, resources become their contents. */
 import { z } from 'zod'
 import type { ToolContext, ToolResult } from '../agent/types.ts'
 import { messageOf } from '../errors.ts'
@@ -25,45 +25,102 @@ const Link = z.looseObject({
 })
 const Block = z.union([Text, Media, Embedded, Link])
 
-const bytesOf = (base64: string): string => `${Math.ceil((base64.length * 3) / 4 / 1_024)} kB`
-
-const contentsText = ({ uri, mimeType, text, blob }: z.output<typeof Contents>): string => {
-  const head = `[${[uri, mimeType].filter(Boolean).join(', ')}]`
-  if (text !== undefined) return `${head}\n${text}`
-  return blob === undefined ? head : `${head} (${bytesOf(blob)} that are no text)`
-}
-
-const blockText = (value: unknown): string => {
-  const parsed = Block.safeParse(value)
-  if (!parsed.success) return JSON.stringify(value) ?? ''
-  const block = parsed.data
-  switch (block.type) {
-    case 'text':
-      return block.text
-    case 'image':
-    case 'audio':
-      return `[${block.type}: ${block.mimeType}, ${bytesOf(block.data)}; it cannot be shown here]`
-    case 'resource':
-      return contentsText(block.resource)
-    case 'resource_link':
-      return `[${[block.name, block.uri, block.description].filter(Boolean).join(', ')}]`
-  }
-}
-
-/** The base64 data of an image; null for any other block. */
-const imageData = (value: unknown): string | null => {
-  const parsed = Block.safeParse(value)
-  if (!parsed.success) return null
-  const block = parsed.data
-  if (block.type === 'image') return block.data
-  const isImage = block.type === 'resource' && block.resource.mimeType?.startsWith('image/')
-  return (isImage && block.resource.blob) || null
+/** Stores what a model cannot read as text. Absent functions, and those that fail, leave a note. */
+export type Keep = {
+  /** What the result is from, as the name of its images. */
+  name?: string
+  image?: ToolContext['keepImage'] | undefined
+  file?: ToolContext['keepFile'] | undefined
 }
 
 /** Longer data is not decoded: no model takes an image of that size. */
-const MAX_IMAGE_CHARS = 16 * 1024 * 1024
+const MAX_BASE64_CHARS = 16 * 1024 * 1024
 /** Per result. A request contains no more, and each one that is stored takes time in which nothing else runs. */
-const MAX_IMAGES = 20
+const MAX_KEPT = 20
+
+/** Extensions of files whose type does not end in it. */
+const ENDINGS: Readonly<Record<string, string>> = {
+  'audio/mpeg': 'mp3',
+  'audio/x-wav': 'wav',
+  'image/svg+xml': 'svg',
+  'text/plain': 'txt',
+  'application/gzip': 'gz',
+  'application/octet-stream': 'bin',
+}
+
+const endingOf = (mimeType: string): string => {
+  const type = mimeType.toLowerCase().replace(/;.*/, '').trim()
+  return ENDINGS[type] ?? /^[a-z]+\/([a-z0-9]{1,8})$/.exec(type)?.[1] ?? 'bin'
+}
+
+const sizeOf = (base64: string): string => `${Math.ceil((base64.length * 3) / 4 / 1_024)} kB`
+
+/** Formats the blocks of one result, and stores their images and files. */
+const createFormatter = ({ name = '', image: keepImage, file: keepFile }: Keep) => {
+  const images: StoredImage[] = []
+  let kept = 0
+
+  /** `about`: what it is and where it is from. */
+  const binary = (about: string, mimeType: string, data: string, isImage: boolean): string => {
+    const note = `${about}, ${sizeOf(data)}`
+    if (kept >= MAX_KEPT || data.length > MAX_BASE64_CHARS)
+      return `[${note}; it cannot be shown here]`
+    const bytes = Buffer.from(data, 'base64')
+    let problem = 'it cannot be shown here'
+    if (isImage && keepImage) {
+      try {
+        const image = keepImage(bytes, name)
+        kept++
+        images.push(image)
+        return imageLabel(image)
+      } catch (error) {
+        // A type that models do not take: it becomes a file.
+        problem = messageOf(error)
+      }
+    }
+    const path = keepFile?.(bytes, endingOf(mimeType)) ?? null
+    if (path === null) return `[${note}; ${problem}]`
+    kept++
+    return `[${note}; stored in ${path}]`
+  }
+
+  const contents = ({ uri, mimeType, text, blob }: z.output<typeof Contents>): string => {
+    const about = [uri, mimeType].filter(Boolean).join(', ')
+    if (text !== undefined) return `[${about}]\n${text}`
+    return blob === undefined
+      ? `[${about}]`
+      : binary(about, mimeType ?? '', blob, mimeType?.startsWith('image/') ?? false)
+  }
+
+  const block = (value: unknown): string => {
+    const parsed = Block.safeParse(value)
+    if (!parsed.success) return JSON.stringify(value) ?? ''
+    const { data } = parsed
+    switch (data.type) {
+      case 'text':
+        return data.text
+      case 'image':
+      case 'audio':
+        return binary(
+          `${data.type}: ${data.mimeType}`,
+          data.mimeType,
+          data.data,
+          data.type === 'image',
+        )
+      case 'resource':
+        return contents(data.resource)
+      case 'resource_link':
+        return `[${[data.name, data.uri, data.description].filter(Boolean).join(', ')}]`
+    }
+  }
+
+  /** The result of a tool. */
+  const result = (text: string): ToolResult => ({
+    content: text,
+    ...(images.length > 0 && { images }),
+  })
+  return { block, contents, result }
+}
 
 const Result = z.looseObject({
   content: z.array(z.unknown()).catch([]),
@@ -71,35 +128,15 @@ const Result = z.looseObject({
   isError: z.unknown().optional(),
 })
 
-/**
- * The result of a tool call; a failure has the shape of our own tools' failures. `keepImage` stores an image of the result
- * under the name; without it, or when it throws, the image becomes a note.
- */
-export const toResult = (
-  value: unknown,
-  name = '',
-  keepImage?: ToolContext['keepImage'],
-): ToolResult => {
+/** The result of a tool call; a failure has the shape of our own tools' failures. */
+export const toResult = (value: unknown, keep: Keep = {}): ToolResult => {
   const { content, structuredContent, isError } = Result.parse(value)
-  const images: StoredImage[] = []
-  const textOf = (block: unknown): string => {
-    const data = keepImage ? imageData(block) : null
-    const isTooMuch = images.length >= MAX_IMAGES || (data?.length ?? 0) > MAX_IMAGE_CHARS
-    if (!keepImage || data === null || isTooMuch) return blockText(block)
-    try {
-      const image = keepImage(Buffer.from(data, 'base64'), name)
-      images.push(image)
-      return imageLabel(image)
-    } catch (error) {
-      return `${blockText(block)} (${messageOf(error)})`
-    }
-  }
-  const joined = content.map(textOf).filter(Boolean).join('\n\n')
+  const format = createFormatter(keep)
+  const joined = content.map(format.block).filter(Boolean).join('\n\n')
   const text = joined || (structuredContent === undefined ? '' : JSON.stringify(structuredContent))
   if (isError === true)
     return { content: JSON.stringify({ error: text || 'The tool failed.' }), isError: true }
-  const shown = images.length > 0 ? { images } : {}
-  return { content: text || '(The tool returned nothing.)', ...shown }
+  return format.result(text || '(The tool returned nothing.)')
 }
 
 const Resource = z.looseObject({ contents: z.array(Contents).catch([]) })
@@ -108,11 +145,15 @@ const Prompt = z.looseObject({
   messages: z.array(z.looseObject({ role: z.string(), content: z.unknown().optional() })).catch([]),
 })
 
-export const resourceText = (value: unknown): string =>
-  Resource.parse(value).contents.map(contentsText).join('\n\n') || '(The resource is empty.)'
+export const resourceResult = (value: unknown, keep: Keep = {}): ToolResult => {
+  const format = createFormatter(keep)
+  const text = Resource.parse(value).contents.map(format.contents).join('\n\n')
+  return format.result(text || '(The resource is empty.)')
+}
 
-export const promptText = (value: unknown): string => {
+export const promptResult = (value: unknown, keep: Keep = {}): ToolResult => {
+  const format = createFormatter(keep)
   const { description, messages } = Prompt.parse(value)
-  const text = messages.map(({ role, content }) => `${role}: ${blockText(content)}`)
-  return [...(description ? [description] : []), ...text].join('\n\n')
+  const text = messages.map(({ role, content }) => `${role}: ${format.block(content)}`)
+  return format.result([...(description ? [description] : []), ...text].join('\n\n'))
 }

@@ -6,6 +6,8 @@ import { type Connection, connect, type McpTarget } from './connect.ts'
 import { type AskUser, answerElicitation } from './elicitation.ts'
 import { type Listing, readListing } from './list-tools.ts'
 import { SignInNeeded, type TokenSource } from './oauth/token-source.ts'
+import { createRoots } from './roots.ts'
+import { createSampling, type SamplingCaller } from './sampling.ts'
 import { createStartLimit } from './start-limit.ts'
 
 export type ServerState = 'stopped' | 'starting' | 'ready' | 'failed'
@@ -21,9 +23,13 @@ export type ServerOptions = {
 const MAX_OUTPUT_CHARS = 16_000
 const LIST_TIMEOUT_MS = 15_000
 const PING_TIMEOUT_MS = 3_000
+const ROOTS_WAIT_MS = 500
 
 const isTimeout = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && error.code === 'REQUEST_TIMEOUT'
+
+/** The call that a request of the server belongs to. `signal` is aborted when its turn ends. */
+export type Caller = SamplingCaller & { askUser: AskUser }
 
 /** The server still rejects the token after it was renewed, or asks for permissions that were not granted (RFC 6750 §3.1). */
 const signInNeeded = (error: unknown, tokens: TokenSource | undefined): SignInNeeded | null => {
@@ -67,13 +73,18 @@ export class McpServer {
   #idleTimer: NodeJS.Timeout | undefined
   #isClosed = false
   /** One for each running call. */
-  readonly #callers = new Set<AskUser>()
+  readonly #callers = new Set<Caller>()
+  readonly #roots = createRoots(() => this.#announceRoots())
+  readonly #sampling: ReturnType<typeof createSampling>
+  /** Called when the server fetches the roots. */
+  #onRootsFetch = () => {}
   #inFlight = 0
 
   constructor(config: ServerConfig, options: ServerOptions) {
     this.config = config
     this.#options = options
     this.#limit = createStartLimit(options.now)
+    this.#sampling = createSampling(config.name, options.now)
   }
 
   /** Applies new timeouts and tool filters without a restart. */
@@ -115,16 +126,18 @@ export class McpServer {
   /** Calls `work` with the running server, started if need be. Rejects with a sentence for the model. */
   async use<T>(
     work: (client: Client) => Promise<T>,
-    { askUser, signal, waitMs }: { askUser: AskUser; signal: AbortSignal; waitMs: number },
+    { caller, waitMs }: { caller: Caller; waitMs: number },
   ): Promise<T> {
+    const { signal } = caller
     await this.ensureStarted(waitMs, signal)
     signal.throwIfAborted()
     const connection = this.#connection
     if (!connection)
       throw new Error(this.#error ?? 'The server is still starting; try again in a moment.')
     this.#inFlight += 1
-    this.#callers.add(askUser)
+    this.#callers.add(caller)
     try {
+      if (this.config.hasRoots) await this.#shareRoot(connection, caller)
       const value = await work(connection.client)
       this.#limit.recordSuccess()
       return value
@@ -132,7 +145,7 @@ export class McpServer {
       throw signal.aborted ? cause : this.#callError(connection, cause)
     } finally {
       this.#inFlight -= 1
-      this.#callers.delete(askUser)
+      this.#callers.delete(caller)
       this.#scheduleIdleStop()
     }
   }
@@ -237,9 +250,12 @@ export class McpServer {
       onChange: () => {
         this.#isStale = true
       },
-      // With several calls running, the question cannot be attributed to one of them.
-      elicit: params =>
-        answerElicitation(params, this.#callers.size === 1 ? [...this.#callers][0] : undefined),
+      elicit: params => answerElicitation(params, this.#onlyCaller()?.askUser),
+      sample: params => this.#sampling.answer(params, this.config.sampling, this.#onlyCaller()),
+      roots: () => {
+        this.#onRootsFetch()
+        return this.#roots.list()
+      },
     })
     try {
       await this.#list(connection.client, signal)
@@ -249,6 +265,29 @@ export class McpServer {
       await connection.close()
       throw reason ? new Error(`The server is gone: ${reason}.`) : cause
     }
+  }
+
+  /** With several calls running, a request of the server cannot be attributed to one of them. */
+  #onlyCaller(): Caller | undefined {
+    return this.#callers.size === 1 ? [...this.#callers][0] : undefined
+  }
+
+  #announceRoots(): void {
+    const client = this.#connection?.client
+    // In the newer protocol, servers ask for the roots when they need them.
+    if (!this.config.hasRoots || !client || client.getProtocolEra() === 'modern') return
+    client.sendRootsListChanged().catch((cause: unknown) => {
+      this.#appendOutput(`\n[Couldn't announce the workspace: ${messageOf(cause)}]\n`)
+    })
+  }
+
+  /** A server that fetches the list of roots after each change has the new one before the call, if it is quick. */
+  async #shareRoot({ client }: Connection, { workspace, signal }: Caller): Promise<void> {
+    const { promise: fetched, resolve } = Promise.withResolvers<void>()
+    this.#onRootsFetch = resolve
+    const isNew = this.#roots.add(workspace, signal)
+    if (isNew && client.getProtocolEra() !== 'modern')
+      await waitAtMost(fetched, ROOTS_WAIT_MS, signal)
   }
 
   #refresh(): Promise<void> {

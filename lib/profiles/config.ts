@@ -52,6 +52,7 @@ const context = {
     vision: auxiliaryTask('describes images', 30),
     web_extract: auxiliaryTask('shortens long web pages', 360),
     title_generation: auxiliaryTask('writes titles of chats', 30),
+    mcp: auxiliaryTask('answers MCP servers (sampling)', 30),
   }),
   compression: section({
     enabled: flag(true, 'Summarize earlier messages when the context window fills up.'),
@@ -211,6 +212,9 @@ const tools = {
         'For servers that register no clients: `client_id`, `client_secret`, `scope`, `client_name`, `redirect_uri`, or `redirect_port` and `redirect_host`.',
       timeout: 'Seconds a call may take (default 120).',
       connect_timeout: 'Seconds connecting may take (default 60).',
+      sampling:
+        'Answers of a model for the server, each approved by you: `enabled` (default `true`), `model`, `allowed_models`, `max_tokens_cap` (4096), `max_rpm` (10), `timeout` (30 seconds).',
+      roots: '`true`: give the server the address of the workspace of each turn that uses it.',
       tools: 'Filter: `include`, `exclude`, `resources`, `prompts`.',
     },
   }),

@@ -14,7 +14,7 @@ import type { ProfileConfig } from '../profiles/config.ts'
 import type { Home } from '../profiles/home.ts'
 import { emptyUsage, type Usage } from '../schema/usage.ts'
 
-export type AuxiliaryTask = 'compression' | 'vision' | 'web_extract' | 'title_generation'
+export type AuxiliaryTask = 'compression' | 'vision' | 'web_extract' | 'title_generation' | 'mcp'
 
 export type AskOptions = {
   signal: AbortSignal
@@ -24,6 +24,8 @@ export type AskOptions = {
   onUsage?: (usage: Usage) => void
   /** Retries with backoff when the provider is busy. */
   retry?: boolean
+  /** No other model answers when `endpoint` fails. */
+  isOnly?: true
 }
 
 export type Auxiliary = {
@@ -44,11 +46,15 @@ export type AuxiliaryOptions = {
   random?: () => number
 }
 
-/** Binds a task to a home and the session's model; `own` is null or a UserError when that cannot be called. */
+/**
+ * Binds a task to a home and the session's model; `own` is null or a UserError when that cannot be called. `model` is one
+ * that was asked for: no other one is tried then.
+ */
 export type AuxiliaryFor = (
   task: AuxiliaryTask,
   home: Home,
   own: ModelEndpoint | UserError | null,
+  model?: string,
 ) => Auxiliary
 
 export type AuxiliarySettings = {
@@ -106,7 +112,7 @@ export const createAuxiliaryModels = (deps: AuxiliaryOptions): AuxiliaryFor => {
     return said.apiKey ? { ...endpoint, apiKey: said.apiKey } : endpoint
   }
 
-  return (task, home, given) => {
+  return (task, home, given, asked) => {
     const own = given instanceof UserError || !given ? null : (deps.apply?.(given) ?? given)
     const said = auxiliarySettings(home.settings(), task)
     /** Usable endpoints, best first: the task's, the session's, the home's default. */
@@ -123,9 +129,12 @@ export const createAuxiliaryModels = (deps: AuxiliaryOptions): AuxiliaryFor => {
         refusal ??= error
       }
     }
-    add(() => named(home, said, own))
-    add(() => own)
-    if (candidates.length === 0) add(() => deps.endpoint(home, ''))
+    if (asked) add(() => deps.endpoint(home, asked))
+    else {
+      add(() => named(home, said, own))
+      add(() => own)
+    }
+    if (!asked && candidates.length === 0) add(() => deps.endpoint(home, ''))
     const [first, second] = candidates
     if (!first) throw refusal ?? unavailable('No model available. Choose one in the model menu.')
 
@@ -135,7 +144,7 @@ export const createAuxiliaryModels = (deps: AuxiliaryOptions): AuxiliaryFor => {
         try {
           return await askOne(deps, first, messages, said.timeoutMs, options)
         } catch (error) {
-          if (options.signal.aborted || !second) throw error
+          if (options.signal.aborted || options.isOnly || !second) throw error
           return askOne(deps, second, messages, said.timeoutMs, options)
         }
       },

@@ -229,4 +229,58 @@ turns('a destructive tool requests approval; "always" applies to its label', asy
   await chat.close()
 })
 
+turns(
+  'an answer for a server is approved, counted, and shown; a budget that is used up refuses it',
+  async () => {
+    const ask = {
+      toolCalls: [{ name: 'mcp_all_trigger-sampling-request', arguments: { prompt: 'Height?' } }],
+    }
+    const usage = { prompt_tokens: 10, completion_tokens: 5 }
+    const chat = await startChat(
+      { ...ask, usage },
+      { text: 'Very tall.', usage: { prompt_tokens: 1_000, completion_tokens: 500 } },
+      { text: 'done', usage },
+      { ...ask, usage },
+      { text: 'no answer', usage },
+    )
+    const everything = '../../node_modules/@modelcontextprotocol/server-everything/dist/index.js'
+    await put(chat.app, 'all', {
+      command: process.execPath,
+      args: [join(import.meta.dirname, everything)],
+    })
+    const session = await chat.newSession()
+    // A title costs a call of its own.
+    await chat.app.post('/api/session/rename', { session_id: session, title: 'Named' })
+    const stream = await chat.send(session, 'measure it')
+    await chat.follow(stream, 'approval')
+    const { pending } = (await chat.app.get(`/api/approval/pending?session_id=${session}`)).body
+    assert.equal(pending.pattern_keys, ['mcp: all/sampling'])
+    assert.match(pending.command, 'Height?')
+    await chat.app.post('/api/approval/respond', { session_id: session, choice: 'session' })
+    const seen = await chat.follow(stream)
+    const shown = seen.filter(({ event }) => event === 'tool_output').map(({ data }) => data.text)
+    assert.match(shown.join(''), 'Answer of test-model to all:\nVery tall.')
+    // The request of the server reaches the model without the conversation and without tools.
+    const { body } = chat.provider.requests[1] as { body: { messages: unknown[]; tools?: unknown } }
+    assert.not.match(JSON.stringify(body.messages), 'measure it')
+    assert.is(body.tools, undefined)
+    const result = (await chat.messages(session)).find(({ role }) => role === 'tool')
+    assert.match(String(result?.content), 'Very tall.')
+    const row = (await chat.app.get(`/api/session?session_id=${session}`)).body.session
+    assert.is(row.input_tokens, 1_020)
+    assert.is(row.output_tokens, 510)
+
+    await chat.app.post('/api/budgets', { turn: { tokens: 12 } })
+    const next = await chat.send(session, 'again')
+    await chat.follow(next, 'approval')
+    const budget = (await chat.app.get(`/api/approval/pending?session_id=${session}`)).body.pending
+    assert.match(budget.pattern_keys[0], /^budget: /)
+    await chat.app.post('/api/approval/respond', { session_id: session, choice: 'deny' })
+    await chat.follow(next)
+    // The turn's own call was the last one: none for the server.
+    assert.is(chat.provider.requests.length, 4)
+    await chat.close()
+  },
+)
+
 turns.run()

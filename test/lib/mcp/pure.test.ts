@@ -3,7 +3,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { coerceArguments } from '../../../lib/mcp/coerce-arguments.ts'
 import { HIDDEN, hideValues, maskArgs, maskUrl, maskValues } from '../../../lib/mcp/mask-config.ts'
-import { promptText, resourceText, toResult } from '../../../lib/mcp/results.ts'
+import { promptResult, resourceResult, toResult } from '../../../lib/mcp/results.ts'
 import { toolName } from '../../../lib/mcp/tool-names.ts'
 
 const test = suite('mcp: pure functions')
@@ -92,30 +92,71 @@ test('images are stored where that is possible; one that is not stays a note wit
     { type: 'image', data: 'AAAA', mimeType: 'image/png' },
   ]
   const image = { file: `image-${'0'.repeat(32)}.png`, width: 2, height: 1, bytes: 8 }
-  const result = toResult({ content }, 'server/shot', (bytes, name) => {
-    if (bytes.toString() !== 'an image') throw new Error('It is damaged.')
-    return { ...image, name }
-  })
+  const result = toResult(
+    { content },
+    {
+      name: 'server/shot',
+      image(bytes, name) {
+        if (bytes.toString() !== 'an image') throw new Error('It is damaged.')
+        return { ...image, name }
+      },
+    },
+  )
   assert.equal(result.images, Array(2).fill({ ...image, name: 'server/shot' }))
   assert.is(
     result.content,
-    'Here:\n\n[image: server/shot, 2×1, 1 kB]\n\n[image: server/shot, 2×1, 1 kB]\n\n[image: image/png, 1 kB; it cannot be shown here] (It is damaged.)',
+    'Here:\n\n[image: server/shot, 2×1, 1 kB]\n\n[image: server/shot, 2×1, 1 kB]\n\n[image: image/png, 1 kB; It is damaged.]',
   )
 })
 
 test('of a result with many images, twenty are stored', () => {
   const content = Array.from({ length: 25 }, () => ({ type: 'image', data: 'AAAA' }))
   const image = { file: `image-${'0'.repeat(32)}.png`, width: 2, height: 1, bytes: 8 }
-  const { images, content: text } = toResult({ content }, 'a/b', (_, name) => ({ ...image, name }))
+  const keep = { name: 'a/b', image: (_: Buffer, name: string) => ({ ...image, name }) }
+  const { images, content: text } = toResult({ content }, keep)
   assert.is(images?.length, 20)
   assert.is(String(text).split('it cannot be shown here').length, 6)
 })
 
+test('audio, documents, and images that no model takes are stored as files', () => {
+  const data = Buffer.from('bytes').toString('base64')
+  const stored: string[] = []
+  const file = (bytes: Buffer, ending: string) => {
+    stored.push(`${bytes.toString()}.${ending}`)
+    return ending === 'bin' ? null : `/out/${stored.length}.${ending}`
+  }
+  const image = () => {
+    throw new Error('No image.')
+  }
+  const contents = ['application/pdf', 'image/svg+xml', 'text/../../x', undefined].map(
+    mimeType => ({
+      uri: 'a:b',
+      mimeType,
+      blob: data,
+    }),
+  )
+  const content = [
+    { type: 'audio', data, mimeType: 'audio/wav' },
+    ...contents.map(resource => ({ type: 'resource', resource })),
+  ]
+  assert.is(
+    toResult({ content }, { file, image }).content,
+    [
+      '[audio: audio/wav, 1 kB; stored in /out/1.wav]',
+      '[a:b, application/pdf, 1 kB; stored in /out/2.pdf]',
+      '[a:b, image/svg+xml, 1 kB; stored in /out/3.svg]',
+      '[a:b, text/../../x, 1 kB; it cannot be shown here]',
+      '[a:b, 1 kB; it cannot be shown here]',
+    ].join('\n\n'),
+  )
+  assert.is(resourceResult({ contents }, { file, image }).content.split('stored in').length, 3)
+})
+
 test('resources and prompts are text', () => {
-  assert.is(resourceText({}), '(The resource is empty.)')
-  assert.is(resourceText({ contents: [{ uri: 'a:b', text: 'x' }] }), '[a:b]\nx')
+  assert.is(resourceResult({}).content, '(The resource is empty.)')
+  assert.is(resourceResult({ contents: [{ uri: 'a:b', text: 'x' }] }).content, '[a:b]\nx')
   const messages = [{ role: 'user', content: { type: 'text', text: 'Hello' } }]
-  assert.is(promptText({ description: 'Greets', messages }), 'Greets\n\nuser: Hello')
+  assert.is(promptResult({ description: 'Greets', messages }).content, 'Greets\n\nuser: Hello')
 })
 
 test.run()
