@@ -45,7 +45,7 @@ type StoredData = Pick<
 
 type EngineServices = Pick<
   Engine,
-  'models' | 'mcp' | 'turns' | 'compressions' | 'grants' | 'hooks' | 'spentSince'
+  'models' | 'mcp' | 'turns' | 'compressions' | 'grants' | 'hooks' | 'spentSince' | 'controlOf'
 >
 
 /** What handlers reach through `ctx.app`. */

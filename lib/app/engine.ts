@@ -122,6 +122,8 @@ export type Engine = {
   grants: Grants
   hooks: HookRecords
   runners: CommandRunners
+  /** Paths that control the agent itself, of a home and a workspace. */
+  controlOf: (home: Home, workspace: string) => string[]
 }
 
 const identity = <T>(value: T): T => value
@@ -282,5 +284,6 @@ export const createEngine = async (options: EngineOptions): Promise<Engine> => {
     grants,
     hooks,
     runners,
+    controlOf,
   }
 }

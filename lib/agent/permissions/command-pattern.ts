@@ -68,29 +68,36 @@ const isHarmless = (part: SimpleCommand, shell: ShellContext): boolean => {
 /** Run another program without changing what it does. */
 const TRANSPARENT = /^(?:timeout|time|nice|nohup|stdbuf)$/
 
-const isCovered = (part: SimpleCommand, globs: readonly string[], shell: ShellContext): boolean => {
-  if (part.assigns.some(([name, value]) => isLoadedSetting(name, value))) return false
-  if (!isRedirectionHarmless(part, shell)) return false
+/** The pattern that covers the part; null: it needs none; undefined: none does. */
+const patternFor = (
+  part: SimpleCommand,
+  patterns: readonly string[],
+  shell: ShellContext,
+): string | null | undefined => {
+  if (part.assigns.some(([name, value]) => isLoadedSetting(name, value))) return undefined
+  if (!isRedirectionHarmless(part, shell)) return undefined
   const [inner] = TRANSPARENT.test(part.path) ? innerCommands(part) : []
   const words = inner && 'words' in inner ? inner.words : [part.path, ...part.args]
   const isKnown = !words.some(word => word.includes(UNKNOWN)) && !/\s/.test(words[0] ?? '')
   const line = words.join(' ')
-  return (
-    (isKnown && globs.some(glob => matchesGlob(glob, line, { isExact: true }))) ||
-    isHarmless(part, shell)
-  )
+  const found = isKnown
+    ? patterns.find(pattern =>
+        globsOf(pattern).some(glob => matchesGlob(glob, line, { isExact: true })),
+      )
+    : undefined
+  return found ?? (isHarmless(part, shell) ? null : undefined)
 }
 
-/** Whether `allow` patterns cover every part of a command that they may cover at all. */
-export const isCommandCovered = (
+/** The `allow` patterns that together cover every part of a command that needs it; null when a part is not covered. */
+export const coveringPatterns = (
   patterns: readonly string[],
   command: string,
   read: ReadCommand,
   shell: ShellContext,
-): boolean => {
-  if (patterns.length === 0 || command.length > MAX_COMMAND_CHARS) return false
-  if (!read.isFollowed || read.parts.length === 0 || command !== normalizeCommand(command))
-    return false
-  const globs = patterns.flatMap(globsOf)
-  return read.parts.every(part => isCovered(part, globs, shell))
+): string[] | null => {
+  if (patterns.length === 0 || command.length > MAX_COMMAND_CHARS) return null
+  if (!read.isFollowed || command !== normalizeCommand(command)) return null
+  const found = read.parts.map(part => patternFor(part, patterns, shell))
+  const used = [...new Set(found.filter(pattern => typeof pattern === 'string'))]
+  return used.length > 0 && !found.includes(undefined) ? used : null
 }

@@ -3,7 +3,7 @@ import { realPath } from '../../store/path-within.ts'
 import { matchesGlob } from '../deny-rules.ts'
 import type { ApprovalRequest } from '../tool-services.ts'
 import { commandAccesses, type ReadCommand, readCommand } from './command-access.ts'
-import { isCommandCovered, startsMatch } from './command-pattern.ts'
+import { coveringPatterns, startsMatch } from './command-pattern.ts'
 import { compilePath, type PathPattern, type Place } from './path-pattern.ts'
 import { parseRule, type Rule, ruleEntries } from './rule.ts'
 import type { Access, RuledCall, RuleList, Rules, Verdict } from './types.ts'
@@ -154,19 +154,17 @@ export const createRules = ({ lists, workspace, homes, source }: CreateRulesOpti
   const coversCommands = (accesses: readonly Access[], ask: ApprovalRequest): string | null => {
     const rules = allow.filter(({ what }) => what?.kind === 'command')
     const patterns = rules.flatMap(({ what }) => what?.pattern ?? [])
-    const isCovered = accesses.some(
-      access =>
-        access.kind === 'command' &&
-        // The approval shows more than the command when an earlier one changed the environment.
-        access.command.trim() === ask.command.trim() &&
-        isCommandCovered(
-          patterns,
-          access.command,
-          readCommand(access.command, access.shell),
-          access.shell,
-        ),
-    )
-    return isCovered ? rules.map(({ text }) => text).join(', ') : null
+    for (const access of accesses) {
+      // The approval shows more than the command when an earlier one changed the environment.
+      if (access.kind !== 'command' || access.command.trim() !== ask.command.trim()) continue
+      const { command, shell } = access
+      const used = coveringPatterns(patterns, command, readCommand(command, shell), shell)
+      if (used)
+        return rules
+          .flatMap(({ what, text }) => (used.includes(what?.pattern ?? '') ? [text] : []))
+          .join(', ')
+    }
+    return null
   }
 
   return {

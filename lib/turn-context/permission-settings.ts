@@ -1,0 +1,161 @@
+/** The permission rules of a profile as the page shows and edits them, and what they would do to one command or path. */
+import { resolve } from 'node:path'
+import { z } from 'zod'
+import { assessCommand, type ShellContext } from '../agent/command-risk.ts'
+import { parseRule, ruleEntries } from '../agent/permissions/rule.ts'
+import {
+  type Access,
+  RULE_LISTS,
+  type RuledCall,
+  type RuleList,
+  type Rules,
+} from '../agent/permissions/types.ts'
+import { asObject } from '../base/json.ts'
+import { visibleText } from '../base/visible.ts'
+import { conflict, invalid, missing } from '../errors.ts'
+import type { Home } from '../profiles/home.ts'
+import { realPath } from '../store/path-within.ts'
+import { rulesFor } from './permission-rules.ts'
+
+const Entry = z.object({
+  /** As written; JSON for what is no text. */
+  rule: z.string(),
+  /** Why it is not a rule; null when it is one. Everything is refused until it is corrected. */
+  problem: z.string().nullable(),
+})
+
+export const PermissionsOut = z.object({
+  profile: z.string(),
+  /** The file that contains the rules. */
+  source: z.string(),
+  lists: z.object({ deny: z.array(Entry), ask: z.array(Entry), allow: z.array(Entry) }),
+})
+
+export const PermissionChange = z.object({
+  list: z.enum(RULE_LISTS),
+  /** The rule to remove or replace, as it was shown. */
+  remove: z.string().max(5_000).optional(),
+  add: z.string().trim().min(1).max(5_000).optional(),
+})
+
+const shownEntry = (entry: unknown): string =>
+  typeof entry === 'string' ? entry.trim() : (JSON.stringify(entry) ?? '')
+
+const sectionOf = (home: Home): Record<string, unknown> => {
+  const { permissions } = home.values()
+  return asObject(permissions)
+}
+
+const entriesOf = (home: Home, list: RuleList): readonly unknown[] => {
+  const value = sectionOf(home)[list]
+  return ruleEntries(value) ?? [value]
+}
+
+export const showPermissions = (home: Home): z.output<typeof PermissionsOut> => {
+  const lists = RULE_LISTS.map(list => [
+    list,
+    entriesOf(home, list).map(entry => {
+      const parsed = parseRule(entry)
+      return { rule: visibleText(shownEntry(entry)), problem: parsed.ok ? null : parsed.problem }
+    }),
+  ])
+  return { profile: home.name, source: home.config.path, lists: Object.fromEntries(lists) }
+}
+
+/** Throws UserError for an invalid rule, and when the one to remove is not there any more. */
+export const changePermissions = (
+  home: Home,
+  { list, remove, add }: z.output<typeof PermissionChange>,
+): void => {
+  const before = entriesOf(home, list)
+  if (ruleEntries(sectionOf(home)[list]) === null)
+    throw conflict(`permissions.${list} in ${home.config.path} is not a list. Correct it there.`)
+  const at = before.findIndex(entry => visibleText(shownEntry(entry)) === remove)
+  if (remove !== undefined && at < 0) throw missing('This rule is not in the list any more.')
+  const parsed = add === undefined ? null : parseRule(add)
+  if (parsed && !parsed.ok) throw invalid(parsed.problem)
+  const isKnown = before.some((entry, index) => index !== at && shownEntry(entry) === add)
+  const fresh = add === undefined || isKnown ? [] : [add]
+  const after =
+    at < 0 ? [...before, ...fresh] : [...before.slice(0, at), ...fresh, ...before.slice(at + 1)]
+  home.config.edit(['permissions', list], after.length > 0 ? after : undefined)
+}
+
+export const PermissionCheck = z.object({
+  kind: z.enum(['command', 'read', 'edit', 'url', 'tool']),
+  value: z.string().trim().min(1).max(10_000),
+  /** The session whose workspace applies; absent: the default workspace. */
+  session_id: z.string().optional(),
+})
+
+export const PermissionOutcome = z.object({
+  /**
+   * `deny`, `ask`, `allow`: a rule decides. `unsure`: asked, because the rule may apply. Without a rule, `refused` and
+   * `approval` are for what the service refuses or asks about anyway, `free` for the rest.
+   */
+  outcome: z.enum(['deny', 'ask', 'unsure', 'allow', 'refused', 'approval', 'free']),
+  rule: z.string().nullable(),
+  /** Labels of the risks of a command. */
+  reasons: z.array(z.string()),
+})
+
+const callFor = (
+  { kind, value }: z.output<typeof PermissionCheck>,
+  shell: ShellContext,
+): RuledCall => {
+  const path = () =>
+    realPath(
+      resolve(
+        shell.cwd,
+        value.replace(/^~(?=\/|$)/, () => shell.home),
+      ),
+    )
+  const of = (tool: string, access: Access): RuledCall => ({ tool, accesses: [access] })
+  switch (kind) {
+    case 'command':
+      return of('terminal', { kind: 'command', command: value, shell })
+    case 'read':
+      return of('read_file', { kind: 'read', path: path(), reach: 'file' })
+    case 'edit':
+      return of('write_file', { kind: 'write', path: path(), reach: 'file' })
+    case 'url': {
+      const address = value.includes('://') ? value : `https://${value}`
+      const host = URL.canParse(address) ? new URL(address).hostname : null
+      return of('web_extract', { kind: 'host', host })
+    }
+    case 'tool':
+      return { tool: value, accesses: [] }
+  }
+}
+
+/** What would happen to a call, without running it. `forbids`: the other guards of the home. */
+export const checkPermission = (
+  home: Home,
+  given: z.output<typeof PermissionCheck>,
+  {
+    workspace,
+    controlPaths,
+    forbids,
+  }: {
+    workspace: string
+    controlPaths: readonly string[]
+    forbids: (command: string, shell: ShellContext) => string | null
+  },
+): z.output<typeof PermissionOutcome> => {
+  const env = home.childEnv()
+  const shell = { home: env.HOME ?? '', cwd: workspace, workspace, env, controlPaths }
+  const rules: Rules = rulesFor(home, workspace, env)
+  const call = callFor(given, shell)
+  const verdict = rules.decide(call)
+  const assessed = given.kind === 'command' ? assessCommand(given.value, shell) : null
+  const reasons = assessed?.labels ?? []
+  if (verdict?.list === 'deny') return { outcome: 'deny', rule: verdict.rule, reasons }
+  const isRefused = given.kind === 'command' && forbids(given.value, shell) !== null
+  if (isRefused || assessed?.blocked !== undefined)
+    return { outcome: 'refused', rule: null, reasons }
+  if (verdict) return { outcome: verdict.isUnsure ? 'unsure' : 'ask', rule: verdict.rule, reasons }
+  const ask = { command: given.value, patternKeys: reasons, description: '', cwd: workspace }
+  const covering = assessed?.isControl ? null : rules.covers(call, ask)
+  if (covering !== null) return { outcome: 'allow', rule: covering, reasons }
+  return { outcome: reasons.length > 0 ? 'approval' : 'free', rule: null, reasons }
+}
