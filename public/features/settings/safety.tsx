@@ -28,11 +28,12 @@ const hintOf = ({ why, closes, accepted }: Guard): string => {
 export const Safety = () => {
   const { attempt, api, configProblems } = useShell()
   const guards = useSignal<Guards>([])
+  const known = configProblems.current.value
   useEffect(() => {
     void attempt(async () => {
       guards.value = (await api('GET /api/guards')).guards
     })
-  }, [])
+  }, [known])
   if (guards.value.length === 0) return null
   const toRow = (guard: Guard) => {
     const { key, value, value_id, accepted } = guard

@@ -10,6 +10,8 @@ import { Devices } from './devices.tsx'
 import { Safety } from './safety.tsx'
 import { useShell, useSettings } from '../../contexts.ts'
 
+const PermissionRules = lazy(async () => (await import('./permission-rules.tsx')).PermissionRules)
+
 const ApiAccess = lazy(async () => (await import('./api-access.tsx')).ApiAccess)
 
 const MIN_PASSWORD_LENGTH = 8
@@ -131,6 +133,7 @@ export const Security = () => {
       )}
       {password !== 'none' && <Devices />}
       <ApiAccess />
+      <PermissionRules />
       <AllowedCommands />
       <Safety />
     </>

@@ -1,0 +1,55 @@
+/** English text of the permission rules, loaded with them. */
+import { translator } from '../../strings/t.ts'
+
+export const enPermissions = {
+  'rules.title': 'Permission rules',
+  'rules.text':
+    'What the agent may do without asking, and what it may never do. A rule is a tool with a pattern in parentheses, such as bash(git push *), edit(src/**), read(~/.ssh/**), web(domain:example.org), or a tool alone, such as web_search or mcp__github. “Never” wins over “Always ask”, which wins over “Without asking”.',
+  'rules.deny': 'Never',
+  'rules.deny.hint': 'Refused. No approval and no setting allows it.',
+  'rules.ask': 'Always ask',
+  'rules.ask.hint': 'Needs your approval each time, also when approvals are off.',
+  'rules.allow': 'Without asking',
+  'rules.allow.hint':
+    'Runs without approval. Never covers blocked commands or files that control the agent.',
+  'rules.placeholder': 'bash(git push *)',
+  'rules.add': 'Add',
+  'rules.add.deny': 'New rule: never',
+  'rules.add.ask': 'New rule: always ask',
+  'rules.add.allow': 'New rule: without asking',
+  'rules.edit': 'Edit',
+  'rules.edit.what': 'Edit {rule}',
+  'rules.save': 'Save',
+  'rules.cancel': 'Cancel',
+  'rules.remove': 'Remove',
+  'rules.remove.what': 'Remove {rule}',
+  'rules.remove.title': 'Remove this rule?',
+  'rules.remove.deny': 'The agent will no longer be refused {rule}.',
+  'rules.remove.ask': 'The agent will no longer need your approval for {rule}.',
+  'rules.empty': 'Enter a rule',
+  'rules.invalid': 'This isn’t a rule. {problem}',
+  'rules.try': 'Try it',
+  'rules.try.hint': 'See what would happen. Nothing runs.',
+  'rules.try.kind': 'Kind',
+  'rules.try.run': 'Check',
+  'rules.kind.command': 'Command',
+  'rules.kind.read': 'Read a file',
+  'rules.kind.edit': 'Change a file',
+  'rules.kind.url': 'Web address',
+  'rules.kind.tool': 'Tool',
+  'rules.example.command': 'git push origin main',
+  'rules.example.read': '~/.ssh/id_ed25519',
+  'rules.example.edit': 'src/app.ts',
+  'rules.example.url': 'https://example.org',
+  'rules.example.tool': 'web_search',
+  'rules.outcome.deny': 'Refused by {rule}.',
+  'rules.outcome.ask': 'Asks, because of {rule}.',
+  'rules.outcome.unsure':
+    'Asks, because {rule} may apply: what this reaches can’t be known before it runs.',
+  'rules.outcome.allow': 'Runs without asking, because of {rule}.',
+  'rules.outcome.refused': 'No rule applies, but this is always refused.',
+  'rules.outcome.approval': 'No rule applies. The agent asks:',
+  'rules.outcome.free': 'No rule applies. Runs without asking.',
+} as const
+
+export const t = translator(enPermissions)
