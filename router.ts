@@ -24,7 +24,6 @@ import * as memory from './handlers/memory.ts'
 import * as models from './handlers/models.ts'
 import * as onboarding from './handlers/onboarding.ts'
 import * as pages from './handlers/pages.ts'
-import * as permissions from './handlers/permissions.ts'
 import * as personalities from './handlers/personalities.ts'
 import * as processes from './handlers/processes.ts'
 import * as profiles from './handlers/profiles.ts'
@@ -238,9 +237,9 @@ export const routes = {
   'GET /api/guards': guards.list,
   'POST /api/guards/accept': guards.accept,
   'GET /api/hooks': guards.hooks,
-  'GET /api/permissions': permissions.list,
-  'POST /api/permissions': permissions.change,
-  'POST /api/permissions/check': permissions.check,
+  'GET /api/permissions': guards.permissions,
+  'POST /api/permissions': guards.changePermission,
+  'POST /api/permissions/check': guards.tryPermissions,
   'GET /api/budgets': budgets.get,
   'POST /api/budgets': budgets.save,
   'GET /api/chat/stream': chat.events,

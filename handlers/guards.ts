@@ -1,9 +1,18 @@
-/** Safeguards of a home: those this server does not support, which were accepted, and the hooks that run. */
+/** Safeguards of a home: those this server does not support, which were accepted, the hooks that run, and permission rules. */
 import { z } from 'zod'
 import { type Ctx, endpoint } from '../lib/context.ts'
 import { GuardsOut } from '../lib/schema/guard.ts'
 import { HookRow } from '../lib/schema/hook.ts'
 import { hookRows } from '../lib/turn-context/turn-hooks.ts'
+import {
+  changePermissions,
+  checkPermission,
+  PermissionChange,
+  PermissionCheck,
+  PermissionOutcome,
+  PermissionsOut,
+  showPermissions,
+} from '../lib/turn-context/permissions/settings.ts'
 
 const show = (ctx: Ctx): z.output<typeof GuardsOut> => ({
   profile: ctx.home.name,
@@ -34,4 +43,40 @@ export const hooks = endpoint({
   summary: 'Hooks of the profile, and what each has done since the service started',
   output: z.object({ profile: z.string(), hooks: z.array(HookRow) }),
   run: ctx => ({ profile: ctx.home.name, hooks: hookRows(ctx.home, ctx.app.hooks) }),
+})
+
+export const permissions = endpoint({
+  summary:
+    'Permission rules of the profile: what never runs, what is asked about, what runs without asking',
+  output: PermissionsOut,
+  run: ctx => showPermissions(ctx.home),
+})
+
+export const changePermission = endpoint({
+  summary: 'Add, replace, or remove one permission rule',
+  input: PermissionChange,
+  output: PermissionsOut,
+  run: (ctx, input) => {
+    changePermissions(ctx.home, input)
+    return showPermissions(ctx.home)
+  },
+})
+
+export const tryPermissions = endpoint({
+  summary:
+    'What the permission rules would do with a command, path, address, or tool; runs nothing',
+  input: PermissionCheck,
+  output: PermissionOutcome,
+  run: (ctx, input) => {
+    const { app, home } = ctx
+    const workspace =
+      input.session_id === undefined
+        ? app.settings.get().default_workspace
+        : app.sessions.require(input.session_id).workspace
+    return checkPermission(home, input, {
+      workspace,
+      controlPaths: app.controlOf(home, workspace),
+      forbids: app.guards.of(home).command,
+    })
+  },
 })

@@ -13,7 +13,7 @@ import type { Tool } from '../agent/types.ts'
 import { visibleName } from '../base/visible.ts'
 import { UserError } from '../errors.ts'
 import type { Sessions } from '../sessions/types.ts'
-import { rulesBasis } from './permission-rules.ts'
+import { rulesBasis } from './permissions/home-rules.ts'
 import type { PromptCache, StoredTools } from './prompt-cache.ts'
 import type { TurnScope } from './turn-scope.ts'
 

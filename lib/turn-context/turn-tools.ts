@@ -6,7 +6,7 @@ import type { CommandRunner } from '../agent/tool-services.ts'
 import type { Tool } from '../agent/types.ts'
 import type { Home } from '../profiles/home.ts'
 import type { McpOffer, McpToolList } from './mcp-tool-list.ts'
-import { rulesFor } from './permission-rules.ts'
+import { rulesFor } from './permissions/home-rules.ts'
 import type { TurnScope } from './turn-scope.ts'
 import { type ToolsetSelection, selectToolsets } from './enabled-toolsets.ts'
 

@@ -10,7 +10,7 @@ import { forbidden, messageOf, UserError, unavailable } from '../errors.ts'
 import type { Home } from '../profiles/home.ts'
 import type { Allow } from '../http/public-address.ts'
 import { chooseSearch, searchWeb } from '../web/search.ts'
-import { hostDenial } from './permission-rules.ts'
+import { hostDenial } from './permissions/home-rules.ts'
 import { type Auxiliary, type AuxiliaryFor, auxiliarySettings } from './auxiliary-model.ts'
 
 type Own = ModelEndpoint | UserError | null

@@ -1,21 +1,21 @@
 /** The permission rules of a profile as the page shows and edits them, and what they would do to one command or path. */
 import { resolve } from 'node:path'
 import { z } from 'zod'
-import { assessCommand, type ShellContext } from '../agent/command-risk.ts'
-import { parseRule, ruleEntries } from '../agent/permissions/rule.ts'
+import { assessCommand, type ShellContext } from '../../agent/command-risk.ts'
+import { parseRule, ruleEntries } from '../../agent/permissions/rule.ts'
 import {
   type Access,
   RULE_LISTS,
   type RuledCall,
   type RuleList,
   type Rules,
-} from '../agent/permissions/types.ts'
-import { asObject } from '../base/json.ts'
-import { visibleText } from '../base/visible.ts'
-import { conflict, invalid, missing } from '../errors.ts'
-import type { Home } from '../profiles/home.ts'
-import { realPath } from '../store/path-within.ts'
-import { rulesFor } from './permission-rules.ts'
+} from '../../agent/permissions/types.ts'
+import { asObject } from '../../base/json.ts'
+import { visibleText } from '../../base/visible.ts'
+import { conflict, invalid, missing } from '../../errors.ts'
+import type { Home } from '../../profiles/home.ts'
+import { realPath } from '../../store/path-within.ts'
+import { rulesFor } from './home-rules.ts'
 
 const Entry = z.object({
   /** As written; JSON for what is no text. */

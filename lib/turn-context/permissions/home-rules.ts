@@ -1,12 +1,12 @@
 /** The permission rules of a home for one workspace, read on each use so that a changed file takes effect immediately. */
 import { join } from 'node:path'
-import { reasonFor } from '../agent/permissions/check-call.ts'
-import { denial } from '../agent/permissions/denied-path.ts'
-import { createRules, parseLists } from '../agent/permissions/rules.ts'
-import { RULE_LISTS, type RuledCall, type Rules } from '../agent/permissions/types.ts'
-import { asObject } from '../base/json.ts'
-import type { ProfileConfig } from '../profiles/config.ts'
-import type { Home } from '../profiles/home.ts'
+import { reasonFor } from '../../agent/permissions/check-call.ts'
+import { denial } from '../../agent/permissions/denied-path.ts'
+import { createRules, parseLists } from '../../agent/permissions/rules.ts'
+import { RULE_LISTS, type RuledCall, type Rules } from '../../agent/permissions/types.ts'
+import { asObject } from '../../base/json.ts'
+import type { ProfileConfig } from '../../profiles/config.ts'
+import type { Home } from '../../profiles/home.ts'
 
 type RulesHome = Pick<Home, 'values' | 'env' | 'config' | 'dir'>
 
