@@ -26,6 +26,8 @@ export type StablePromptParts = {
   /** Notes from earlier conversations. */
   memory: string
   skills: SkillsIndex
+  /** Subagents of the user, which delegate_task can start by name; absent: none. */
+  subagents?: readonly { name: string; description: string }[]
   /** Instruction files of the project, outermost first. */
   context: readonly ContextFile[]
   /** The day the conversation started. */
@@ -134,6 +136,11 @@ const skillsSection = ({ skills: index, contextLength }: StablePromptParts): str
   return `# Skills\nInstructions for kinds of tasks. Before you begin, check whether one fits, even in part; if so, load it with skill_view and follow it.\n\n${list}`
 }
 
+const subagentsSection = ({ subagents = [] }: StablePromptParts): string =>
+  subagents.length === 0
+    ? ''
+    : `# Subagents\nThe user has defined these for delegate_task (agent). Use one when its description fits the task, or when the user names it.\n\n${subagents.map(skillLine).join('\n')}`
+
 const projectSection = (files: readonly ContextFile[]): string =>
   files.length === 0
     ? ''
@@ -166,6 +173,7 @@ export const stablePrompt = (given: StablePromptParts): string => {
     parts.instructions,
     parts.memory,
     parts.tools.includes('skill_view') ? skillsSection(parts) : '',
+    parts.tools.includes('delegate_task') ? subagentsSection(parts) : '',
     projectSection(parts.context),
     environmentSection(parts),
     SURFACES[parts.surface ?? 'page'],

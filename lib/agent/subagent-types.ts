@@ -8,7 +8,20 @@ export type Delegation = {
   maxDepth: number
   /** Model calls of one subagent. */
   maxSteps: number
+  /** Subagents the user has defined, as of now; absent: none. */
+  kinds?: () => readonly SubagentKind[]
   /** The model of subagents; absent: the caller's current one. Throws a sentence why it cannot be called. */
+  endpoint?: () => ModelEndpoint
+}
+
+/** A subagent with a prompt, tools, and a model of its own. */
+export type SubagentKind = {
+  name: string
+  /** In addition to what every subagent is given. */
+  prompt: string
+  /** Of the caller's tools, those it gets; null: all. */
+  tools: readonly string[] | null
+  /** Absent: as for other subagents. Throws a sentence why it cannot be called. */
   endpoint?: () => ModelEndpoint
 }
 
@@ -17,6 +30,8 @@ export type SubagentTask = {
   index: number
   goal: string
   context: string
+  /** The name of a `SubagentKind`; absent or empty: none. */
+  agent?: string
   /** Empty: the caller's tools. */
   toolsets: readonly string[]
   maxSteps?: number

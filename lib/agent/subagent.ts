@@ -11,6 +11,7 @@ import type {
   Delegation,
   Emit,
   ModelEndpoint,
+  SubagentKind,
   SubagentRef,
   Outcome,
   SubagentResult,
@@ -82,7 +83,7 @@ const runSubagent = async (
   const trace = createTrace()
   const prefix = `${from.parent}.${from.index}.`
   const emitStatus = (status: SubagentStatus) =>
-    emit({ type: 'subagent', owner: from, goal: task.goal, status })
+    emit({ type: 'subagent', owner: from, goal: shownGoal(task), status })
   const onEvent = (event: AgentEvent): void => {
     trace.apply(event)
     const passed = toParentEvent(event, from, prefix)
@@ -95,6 +96,20 @@ const runSubagent = async (
   const reason = reasonOf(outcome, stepsOf(delegation, task))
   emitStatus(statusOf(outcome))
   return { outcome, reason, durationMs: Math.max(0, now() - startedAt), trace: trace.entries() }
+}
+
+const shownGoal = ({ agent, goal }: SubagentTask): string => (agent ? `${agent} · ${goal}` : goal)
+
+/** Throws when the task names a subagent that does not exist. */
+const kindOf = ({ kinds }: Delegation, { agent }: SubagentTask): SubagentKind | null => {
+  if (!agent) return null
+  const known = kinds?.() ?? []
+  const found = known.find(({ name }) => name === agent)
+  if (found) return found
+  const names = known.map(({ name }) => name).join(', ')
+  throw new Error(
+    `There is no subagent "${agent}". ${names === '' ? 'Leave agent out.' : `There are: ${names}.`}`,
+  )
 }
 
 const stepsOf = ({ maxSteps }: Delegation, task: SubagentTask): number =>
@@ -132,13 +147,15 @@ const toRequest = (
 ): AgentRequest => {
   const { takeSteeringMessages: _, instructions, hooks, ...shared } = request
   const depth = delegation.depth + 1
-  const system = systemOf(task, request.workspace)
-  const tools = toolsFor(request.tools, { ...delegation, depth }, task.toolsets)
+  const kind = kindOf(delegation, task)
+  const system = systemOf(task, request.workspace, kind)
+  const allowed = toolsFor(request.tools, { ...delegation, depth }, task.toolsets)
+  const tools = allowed.filter(({ name }) => kind?.tools?.includes(name) ?? true)
   let counted: Usage = emptyUsage
   let messages = 0
   return {
     ...shared,
-    endpoint: delegation.endpoint?.() ?? endpoint,
+    endpoint: (kind?.endpoint ?? delegation.endpoint)?.() ?? endpoint,
     system,
     history: [{ role: 'user', content: task.goal }],
     tools,
@@ -166,7 +183,11 @@ const toRequest = (
     },
     delegation: { ...delegation, depth },
     ...(hooks && {
-      hooks: hooks.ofSubagent({ id: prefix.slice(0, -1), name: SUBAGENT_NAME, goal: task.goal }),
+      hooks: hooks.ofSubagent({
+        id: prefix.slice(0, -1),
+        name: kind?.name ?? SUBAGENT_NAME,
+        goal: task.goal,
+      }),
     }),
     // Its system prompt contains none of them.
     ...(instructions && { instructions: { ...instructions, inPrompt: [] } }),
@@ -202,11 +223,16 @@ const shortGoal = (goal: string): string => {
   return line.length > MAX_GOAL_CHARS ? `${line.slice(0, MAX_GOAL_CHARS)}…` : line
 }
 
-const systemOf = ({ context }: SubagentTask, workspace: string): string =>
+const systemOf = (
+  { context }: SubagentTask,
+  workspace: string,
+  kind: SubagentKind | null,
+): string =>
   [
     'You are a subagent: another agent has given you one task. Only that agent reads your messages, and no one can answer questions; where something is unclear, make a sensible decision and say what you decided.',
     `Work in ${workspace} unless the task says otherwise.`,
     'When you are done, answer with a summary and nothing else: what you did, what you found, which files you created or changed, and what went wrong or remains open. The summary is all that is kept of your work.',
+    ...(kind && kind.prompt !== '' ? [`Your instructions:\n${kind.prompt}`] : []),
     ...(context.trim() === '' ? [] : [`What you should know:\n${context.trim()}`]),
   ].join('\n\n')
 

@@ -111,6 +111,7 @@ export type { Provider, ProviderDelta, ProviderRequest, Providers } from './prov
 export type { ApprovalRequest, Guards }
 export type {
   Delegation,
+  SubagentKind,
   SubagentRef,
   SubagentResult,
   SubagentStatus,

@@ -8,6 +8,7 @@ import { descriptionOf, parseFrontMatter } from './front-matter.ts'
 import { readLinkedFile } from './linked-files.ts'
 import { expandOwnCommand, ownCommands } from './own-commands.ts'
 import { type ActiveTools, promptIndex } from './prompt-index.ts'
+import { type SubagentFile, subagentFiles } from './subagent-files.ts'
 import { toSkillRow, toSkill, versionOf } from './view.ts'
 import { createSkillWriter } from './write.ts'
 import { readText, readWholeText } from '../store/read-text.ts'
@@ -93,6 +94,9 @@ export const createSkills = ({
       const found = finder.find(home, name)
       return found && isUsable(found) ? instructions(found) : null
     },
+    /** The user's own subagents. */
+    subagents: (home: SkillsHome): SubagentFile[] => subagentFiles(home),
+
     /** The user's own slash commands. One takes precedence over a skill of the same name. */
     commands: (home: SkillsHome): OwnCommand[] => ownCommands(home, callable),
 

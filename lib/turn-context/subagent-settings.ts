@@ -1,6 +1,7 @@
 /** Delegation to subagents: depth, steps and model, from the section `delegation` of config.yaml. */
 import type { Delegation, ModelEndpoint } from '../agent/types.ts'
 import type { Home } from '../profiles/home.ts'
+import type { SubagentFile } from '../skills/subagent-files.ts'
 import type { TurnScope } from './turn-scope.ts'
 
 const DEEPEST = 5
@@ -8,6 +9,8 @@ const DEEPEST = 5
 export type DelegationOptions = {
   /** Throws UserError when the model cannot be called. */
   endpoint: (home: Home, model: string, baseUrl?: string) => ModelEndpoint
+  /** The subagents of the user. */
+  subagents: (home: Home) => readonly SubagentFile[]
 }
 
 /** Resolved when a subagent starts, so that a wrong model name fails only that subagent. */
@@ -33,5 +36,12 @@ export const createDelegation =
       maxDepth: Math.min(scope.config.delegation.max_depth, DEEPEST),
       maxSteps: scope.config.delegation.max_iterations,
       ...(endpoint && { endpoint }),
+      kinds: () =>
+        deps.subagents(scope.home).map(({ name, prompt, tools, model }) => ({
+          name,
+          prompt,
+          tools,
+          ...(model !== null && { endpoint: () => deps.endpoint(scope.home, model) }),
+        })),
     }
   }

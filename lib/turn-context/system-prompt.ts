@@ -31,6 +31,8 @@ export type SystemPromptOptions = {
   memory: (home: Home) => string
   /** The skills that apply with these tools. */
   skills: (home: Home, active: { tools: string[]; toolsets: string[] }) => SkillsIndex
+  /** The subagents of the user. */
+  subagents: (home: Home) => readonly { name: string; description: string }[]
 }
 
 /** `files`: absolute paths of the instruction files in the text. */
@@ -40,7 +42,15 @@ export type SystemPrompt = { text: string; files: readonly string[] }
 const readIfThere = (path: string): string => readText(path).text ?? ''
 
 export const createSystemPrompt =
-  ({ surface, sessions, promptCache, personality, memory, skills }: SystemPromptOptions) =>
+  ({
+    surface,
+    sessions,
+    promptCache,
+    personality,
+    memory,
+    skills,
+    subagents,
+  }: SystemPromptOptions) =>
   async (
     scope: TurnScope,
     tools: readonly Tool[],
@@ -91,6 +101,7 @@ export const createSystemPrompt =
           tools: tools.map(({ name }) => name),
           toolsets: [...new Set(own.flatMap(name => toolsetOf(name) ?? []))],
         }),
+        subagents: subagents(home),
         context,
         facts: await environmentFacts(workspace, readable),
       })

@@ -1,5 +1,5 @@
 /** Subagents over HTTP: their events for every client, a reload in mid-turn and after it, a stop, a kill, a model of their own. */
-import { readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -141,6 +141,61 @@ test('killed: the same, restored from the turn’s log', async () => {
   } finally {
     await app.close()
     await provider.close()
+  }
+})
+
+test('subagents of the user: listed once, with their own prompt, tools, and model; unknown names are refused', async () => {
+  const chat = await startChat()
+  const { app, provider } = chat
+  const file = (name: string, text: string) => {
+    mkdirSync(join(app.home, 'agents'), { recursive: true })
+    writeFileSync(join(app.home, 'agents', `${name}.md`), text)
+  }
+  try {
+    file(
+      'reviewer',
+      '---\nname: reviewer\ndescription: Reviews code\ntools: Read, Grep, clarify, Bash(git *)\nmodel: other-model\n---\nBe strict.',
+    )
+    file('free', '---\ndescription: Does anything\nmodel: inherit\n---\nBe free.')
+    const id = await named(app)
+    const run = async (agent: string, ...answers: Step[]) => {
+      const from = provider.requests.length
+      const call = { id: `d${from}`, name: 'delegate_task', arguments: { goal: 'look', agent } }
+      provider.push({ toolCalls: [call] }, ...answers, { text: 'Done.' })
+      const seen = await chat.turn(id, 'go')
+      return { seen, bodies: provider.requests.slice(from).map(request => request.body) }
+    }
+    const wrong = await run('none')
+    assert.match(
+      JSON.stringify(wrong.bodies.at(-1).messages.at(-1)),
+      /no subagent .*none.*free, reviewer/,
+    )
+    assert.match(wrong.bodies[0].messages[0].content, /- reviewer: Reviews code/)
+    const { bodies, seen } = await run('reviewer', { text: 'Seen.' })
+    const [, own] = bodies
+    assert.is(own.model, 'other-model')
+    assert.match(own.messages[0].content, /Be strict\./)
+    assert.equal(
+      own.tools.map((tool: { function: { name: string } }) => tool.function.name).sort(),
+      ['read_file', 'search_files'],
+    )
+    assert.match(
+      JSON.stringify(seen.filter(({ event }) => event === 'subagent')),
+      /reviewer · look/,
+    )
+    const result = JSON.parse(String(bodies.at(-1).messages.at(-1).content))
+    assert.equal([result.results[0].agent, result.results[0].summary], ['reviewer', 'Seen.'])
+    // A file that is added later can be used; what was sent does not change.
+    file('late', '---\ndescription: Late\n---\nBe late.')
+    const late = await run('late', { text: 'Seen.' })
+    assert.match(late.bodies[1].messages[0].content, /Be late\./)
+    assert.is(late.bodies[0].messages[0].content, wrong.bodies[0].messages[0].content)
+    assert.equal(late.bodies[0].tools, wrong.bodies[0].tools)
+    const free = await run('free', { text: 'Seen.' })
+    assert.is(free.bodies[1].model, 'test-model')
+    assert.ok(free.bodies[1].tools.length > 5)
+  } finally {
+    await chat.close()
   }
 })
 

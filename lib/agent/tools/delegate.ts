@@ -11,6 +11,7 @@ const Task = z.object({
   goal: z.string().trim().min(1).describe('The task, complete in itself'),
   context: z.string().default('').describe('What the subagent must know: paths, findings, limits'),
   toolsets: z.array(z.string()).default([]).describe('Toolsets it may use; default: all'),
+  agent: z.string().trim().default('').describe('A subagent of the user, by name; default: none'),
 })
 
 const Input = z
@@ -18,6 +19,7 @@ const Input = z
     goal: z.string().default('').describe('The task, if there is only one'),
     context: Task.shape.context,
     toolsets: Task.shape.toolsets,
+    agent: Task.shape.agent,
     tasks: z.array(Task).max(MAX_TASKS).default([]).describe('Up to 3 tasks to run in parallel'),
     max_iterations: z.number().int().positive().optional().describe('Model calls each may use'),
   })
@@ -26,8 +28,8 @@ const Input = z
   })
 type Input = z.output<typeof Input>
 
-const tasksOf = ({ goal, context, toolsets, tasks }: Input): z.output<typeof Task>[] =>
-  tasks.length > 0 ? tasks : [{ goal: goal.trim(), context, toolsets }]
+const tasksOf = ({ goal, context, toolsets, agent, tasks }: Input): z.output<typeof Task>[] =>
+  tasks.length > 0 ? tasks : [{ goal: goal.trim(), context, toolsets, agent }]
 
 const seconds = (ms: number): number => Math.round(ms / 100) / 10
 
@@ -45,7 +47,7 @@ const maskedTrace = (trace: readonly TraceEntry[], mask: (text: string) => strin
 
 /** Masks each field separately: inside JSON text, a secret that was cut in half isn't recognized. */
 const toResult = (
-  goal: string,
+  { goal, agent }: z.output<typeof Task>,
   task_index: number,
   done: SubagentResult,
   mask: (text: string) => string,
@@ -55,6 +57,7 @@ const toResult = (
   return {
     task_index,
     goal,
+    ...(agent !== '' && { agent }),
     status: status === 'finished' ? 'completed' : status === 'stopped' ? 'interrupted' : 'failed',
     summary: bounded(mask(text)),
     ...(failure && { error: mask(failure.message) }),
@@ -76,7 +79,7 @@ const run = async (ctx: ToolContext, input: Input) => {
   const results = await Promise.all(
     tasks.map(async (task, index) =>
       toResult(
-        task.goal,
+        task,
         index,
         await spawn({ index, ...task, ...(limit !== undefined && { maxSteps: limit }) }),
         ctx.secrets?.mask ?? (text => text),
@@ -98,7 +101,7 @@ export const delegate: Tool<typeof Input> = {
   parallel: true,
   preview: input =>
     tasksOf(input)
-      .map(({ goal }) => goal)
+      .map(({ agent, goal }) => (agent === '' ? goal : `${agent}: ${goal}`))
       .join(' · '),
   run,
 }

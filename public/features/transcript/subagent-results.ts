@@ -38,7 +38,7 @@ const toTraced = (said: Readonly<JsonObject>): TraceEntry => ({
 
 const toResult = (said: Readonly<JsonObject>, at: number): Result => ({
   task_index: number(said.task_index) ?? at,
-  goal: asString(said.goal),
+  goal: [said.agent, said.goal].map(asString).filter(Boolean).join(' · '),
   status: statuses.find(one => one === said.status) ?? 'failed',
   summary: asString(said.summary),
   error: asString(said.error),

@@ -51,6 +51,7 @@ const open = ({ dir }: Context) => {
       return world.notes
     },
     skills: () => [],
+    subagents: () => [],
   })
   const tell = async (
     more: { at?: number; tools?: string[]; timezone?: string; unattended?: boolean } = {},

@@ -1,0 +1,47 @@
+/** Subagents of the user: Markdown files in `agents` of the home, with their own prompt, tools, and model. */
+import { join } from 'node:path'
+import { ownToolName } from '../base/common-tool-names.ts'
+import { descriptionOf, textOf, textsOf } from './front-matter.ts'
+import { markdownFiles } from './markdown-files.ts'
+
+export type SubagentFile = {
+  name: string
+  description: string
+  /** Null: all tools of the caller. */
+  tools: string[] | null
+  /** Null: as for other subagents. */
+  model: string | null
+  /** The text after the front matter. */
+  prompt: string
+  path: string
+}
+
+const MAX_SUBAGENTS = 40
+/** Names of models that only another agent knows. */
+const OTHER_MODELS = new Set(['', 'inherit', 'default', 'sonnet', 'opus', 'haiku', 'fable'])
+
+/** A rule such as `Bash(git *)` allows a part of a tool. That is not supported, so the tool is left out. */
+const toolsOf = (value: unknown): string[] | null => {
+  if (value === undefined || value === null || value === '*') return null
+  return textsOf(value)
+    .filter(name => !name.includes('('))
+    .map(ownToolName)
+}
+
+/** Of several files with one name, the first counts. */
+export const subagentFiles = (home: { dir: string }): SubagentFile[] => {
+  const found = markdownFiles(join(home.dir, 'agents')).map((file): SubagentFile => {
+    const model = textOf(file.values.model)
+    return {
+      name: textOf(file.values.name) || file.name,
+      description: descriptionOf(file),
+      tools: toolsOf(file.values.tools),
+      model: OTHER_MODELS.has(model.toLowerCase()) ? null : model,
+      prompt: file.body.trim(),
+      path: file.path,
+    }
+  })
+  return found
+    .filter(({ name }, index) => found.findIndex(other => other.name === name) === index)
+    .slice(0, MAX_SUBAGENTS)
+}
