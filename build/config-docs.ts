@@ -48,8 +48,8 @@ const NOT_READ: readonly (readonly [keys: string, why: string])[] = [
     'There is no long-lived shell, and commands cannot ask for a password.',
   ],
   [
-    'terminal.ssh_*, terminal.docker_*, terminal.container_*, terminal.modal_mode, images of backends',
-    'Commands run on this machine only; see `terminal.backend`.',
+    'terminal.ssh_*, terminal.modal_mode, images of other backends',
+    'Commands run on this machine or in a container on it; see `terminal.backend`.',
   ],
   [
     'browser.inactivity_timeout, browser.command_timeout, browser.record_sessions',

@@ -153,8 +153,14 @@ export type CommandRunner = {
   network: boolean | readonly string[]
   /** Commands can change folders of this computer besides the workspace. */
   sharesFolders?: boolean
+  /** Outside the workspace, commands change a system of their own, as in a container. Absent: such changes are lost. */
+  hasOwnSystem?: boolean
   /** A directory with the same path inside, where commands cannot change it. Folders of scripts are created in it. */
   sharedDir: () => string
+  /**
+   * What commands start with in place of the environment of the turn. Known once `problem` was called; absent: the same.
+   */
+  environment?: (env: Readonly<Record<string, string>>) => Readonly<Record<string, string>>
   /** The path on this computer of a path as commands see it: their /tmp may be another one. */
   hostPath: (path: string) => string
   /**

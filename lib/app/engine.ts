@@ -14,6 +14,7 @@ import {
   createControlOf,
   hiddenBySandbox,
 } from './command-runners.ts'
+import { createContainerRunners, withContainers } from './container-runners.ts'
 import { createCronStore } from '../cron/agent-api.ts'
 import type { Cron } from '../cron/cron.ts'
 import { createDocuments } from '../documents/documents.ts'
@@ -180,7 +181,9 @@ export const createEngine = async (options: EngineOptions): Promise<Engine> => {
   const hooks = createHookRecords(now, redact)
   const grants = createGrants({ path: join(config.stateDir, 'grants.json'), now })
   const controlOf = createControlOf(config)
-  const runners = createCommandRunners({ config, homes, controlOf })
+  const containers = createContainerRunners({ config, log, controlOf })
+  void containers.cleanUp(homes.list())
+  const runners = withContainers(createCommandRunners({ config, homes, controlOf }), containers)
   const createContext = createTurnContextFactory({
     sessions,
     agentFor: endpoint =>

@@ -66,7 +66,8 @@ type Rule = {
   variable?: true
 }
 
-const LOCAL = ['', 'local']
+/** Backends that are supported: this computer, and containers on it. */
+const LOCAL = ['', 'local', 'docker', 'podman']
 const isLocal = (value: unknown): boolean =>
   value === undefined ||
   value === null ||
@@ -77,7 +78,7 @@ const EVERYTHING: readonly Closed[] = [...COMMANDS, 'writes', 'tools']
 const NOT_A_MAPPING = 'This should be a mapping, so the service can’t tell what it asks for.'
 const NOT_A_LIST = 'This should be a list of texts, so the service can’t tell what it asks for.'
 const OTHER_PLACE =
-  'It asks for commands to run elsewhere, but this service runs them on this computer.'
+  'It asks for commands to run elsewhere, but this service runs them on this computer or in a container (docker, podman).'
 
 const isNoMapping = (value: unknown): boolean =>
   value !== undefined && value !== null && !isObject(value)

@@ -21,6 +21,7 @@ import {
   verbatim,
   word,
 } from './config-schema-helpers.ts'
+import { containerKeys } from './config-containers.ts'
 import { modelKeys } from './config-models.ts'
 import { sandboxKeys } from './config-sandbox.ts'
 
@@ -260,8 +261,11 @@ const tools = {
       '',
       '`profile`: programs get the directory `home` of the profile as HOME, where it exists.',
     ),
-    backend: guard('Where commands run; only `local` is supported.'),
+    backend: guard(
+      'Where commands run: `local`, `docker` (or podman, where only that is installed), or `podman`.',
+    ),
     env_type: guard('Older place of `terminal.backend`.'),
+    ...containerKeys,
   }),
   workspace: text('Default workspace.'),
   default_workspace: text('Older place of `workspace`.'),

@@ -52,8 +52,6 @@ const command = async (chat: Chat, before = '', prepare?: (id: string) => Promis
 
 /** Everything that must not run, with the key the sentence has to name. */
 const REFUSED: [yaml: string, names: string, dotenv?: string][] = [
-  ['terminal:\n  backend: docker', 'terminal.backend'],
-  ['terminal:\n  backend: Docker', 'terminal.backend'],
   ['terminal:\n  backend: ssh\n  ssh_host: far', 'terminal.backend'],
   ['terminal:\n  backend: singularity', 'terminal.backend'],
   ['terminal:\n  backend: modal', 'terminal.backend'],
@@ -66,8 +64,8 @@ const REFUSED: [yaml: string, names: string, dotenv?: string][] = [
   ['terminal:\n  backend: true', 'terminal.backend'],
   ['terminal: docker', 'terminal'],
   ['terminal: [docker]', 'terminal'],
-  ['terminal:\n  env_type: docker', 'terminal.env_type'],
-  ['', 'TERMINAL_ENV', 'TERMINAL_ENV=docker\n'],
+  ['terminal:\n  env_type: ssh', 'terminal.env_type'],
+  ['', 'TERMINAL_ENV', 'TERMINAL_ENV=modal\n'],
   ['hooks:\n  PermissionRequest:\n    - command: /bin/false', 'hooks'],
   ['hooks: [a]', 'hooks'],
   ['hooks: yes', 'hooks'],
@@ -183,11 +181,11 @@ guards(
     const chat = await startChat()
     try {
       const list = async () => (await chat.app.get('/api/guards')).body.guards
-      configure(chat, 'terminal:\n  backend: docker')
+      configure(chat, 'terminal:\n  backend: singularity')
       const [shown] = await list()
       assert.equal(
         [shown.key, shown.value, shown.accepted, shown.closes],
-        ['terminal.backend', 'docker', false, ['commands', 'scripts']],
+        ['terminal.backend', 'singularity', false, ['commands', 'scripts']],
       )
       const accept = (value_id: string, accepted = true, key = shown.key) =>
         chat.app.post('/api/guards/accept', { key, value_id, accepted })
@@ -206,9 +204,9 @@ guards(
       configure(chat, 'terminal:\n  backend: ssh')
       assert.is((await list())[0].accepted, false)
       assert.not((await command(chat)).ran, 'another value is another question')
-      configure(chat, 'terminal:\n  backend: docker\nhooks:\n  pre_tool_call: [x]')
+      configure(chat, 'terminal:\n  backend: singularity\nhooks:\n  pre_tool_call: [x]')
       assert.not((await command(chat)).ran, 'another guard is another question')
-      configure(chat, 'terminal:\n  backend: docker')
+      configure(chat, 'terminal:\n  backend: singularity')
       assert.ok((await command(chat)).ran)
       await accept(shown.value_id, false)
       assert.not((await command(chat)).ran)

@@ -230,7 +230,8 @@ export const confine = (
   const commands = shell && assessment.isClear ? programsOf(command, shell) : null
   const changesGit = runsOnlyGit(command, commands, labels)
   const isShared = runner.sharesFolders === true
-  const lost = isShared ? undefined : labels.find(label => LOST.has(label))
+  const keepsNothing = !isShared && runner.hasOwnSystem !== true
+  const lost = keepsNothing ? labels.find(label => LOST.has(label)) : undefined
   const common = { changesGit, refusal: lost === undefined ? null : lostSentence(lost, runner) }
   const isNamedByUser = Array.isArray(runner.network) && isNamed(commands, runner.network)
   const hasNetwork =

@@ -100,7 +100,7 @@ export const createTerminal = (
         `The current directory ${cwd} was deleted. The next command runs in ${workspace}.`,
       )
     }
-    const env = environmentAfter(ctx.env, before)
+    const env = environmentAfter(startEnvironment(ctx), before)
     const approval = await approveCommand({ ...ctx, env }, command, {
       cwd,
       shown: withAssignments(command, before),
@@ -132,13 +132,19 @@ export const createTerminal = (
   },
 })
 
+/** What a command starts with: in a container, the variables of its image. */
+const startEnvironment = ({ runner, env }: ToolContext): Readonly<Record<string, string>> =>
+  runner?.environment?.(env) ?? env
+
 /** Saves the state for the next command. Returns what the model must know about it. */
 const keepState = (
-  { env, workspace, memo }: ToolContext,
+  ctx: ToolContext,
   before: ShellState,
   report: string,
   keepsCwd: boolean,
 ): { cwd?: string; note?: string } => {
+  const { workspace, memo } = ctx
+  const env = startEnvironment(ctx)
   const { state, dropped } = nextState(before, report, { env, workspace, keepsCwd })
   saveShellState(memo, state)
   return {

@@ -1,0 +1,172 @@
+/** Composition: commands in containers, where `terminal.backend` of a home asks for them. */
+import { existsSync, mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import type { CommandRunner } from '../agent/tool-services.ts'
+import { asObject, isObject } from '../base/json.ts'
+import type { Config } from '../config.ts'
+import type { Shown } from '../containers/container-files.ts'
+import { createContainers } from '../containers/containers.ts'
+import { createContainerRunner } from '../containers/runner.ts'
+import {
+  type ContainerSettings,
+  type Engine,
+  engineOf,
+  readContainerSettings,
+} from '../containers/settings.ts'
+import { messageOf } from '../errors.ts'
+import type { Home } from '../profiles/home.ts'
+import { isInside, realPath } from '../store/path-within.ts'
+import { protectedPaths } from '../store/state-files.ts'
+import { yamlFlag } from '../store/yaml-file.ts'
+import type { CommandRunners, RunnerScope } from './command-runners.ts'
+
+/** `terminal.backend`, its older name, or the variable of the command line. */
+export const containerEngine = (home: Home): Engine | null => {
+  const { backend, env_type } = asObject(home.values().terminal)
+  const given = [backend, env_type, home.env().TERMINAL_ENV].find(
+    value => value !== undefined && value !== null && value !== '' && value !== false,
+  )
+  return engineOf(given)
+}
+
+const isSet = (list: unknown): boolean =>
+  Array.isArray(list) ? list.length > 0 : list !== undefined && list !== null && list !== ''
+
+/** Throws a sentence: why no command can run, and what to do. */
+const settingsOf = (home: Home, engine: Engine, userHome: string): ContainerSettings => {
+  const { terminal, sandbox } = home.values()
+  const isSandboxed = yamlFlag(isObject(sandbox) ? sandbox.enabled : sandbox)
+  if (isSandboxed === true)
+    throw new Error(
+      'sandbox.enabled is on, but terminal.backend asks for a container, and only one of them can run commands. Switch one off.',
+    )
+  const variable = Object.keys(home.env()).find(name =>
+    /^TERMINAL_(?:DOCKER|CONTAINER)_/.test(name),
+  )
+  if (variable !== undefined)
+    throw new Error(
+      `${variable} is set as a variable, but this service reads settings of containers from config.yaml only. Write terminal.${variable.replace('TERMINAL_', '').toLowerCase()} there, and remove the variable.`,
+    )
+  return readContainerSettings(asObject(terminal), { dir: home.dir, userHome, engine })
+}
+
+/** In a container, everything in the workspace can change, so it must not contain what other programs trust. */
+const requireProject = (workspace: string, kept: readonly string[]): void => {
+  const contained = kept.find(path => isInside(workspace, path))
+  if (contained !== undefined)
+    throw new Error(
+      `A container can't be given the workspace ${workspace}, because it contains ${contained}. Choose a folder with only the files of the project.`,
+    )
+}
+
+/** The workspace, and what must not change or be read in it. */
+const shownIn = (
+  workspace: string,
+  readable: readonly string[],
+  { control, hidden }: { control: readonly string[]; hidden: readonly string[] },
+): Shown[] => {
+  const same = (path: string): Shown => ({ source: path, target: path })
+  const within = (paths: readonly string[]) =>
+    paths.map(path => realPath(path)).filter(path => existsSync(path) && isInside(workspace, path))
+  return [
+    same(workspace),
+    ...readable.map(path => {
+      // Stored results of the session may not exist yet, and cannot be mounted later.
+      mkdirSync(path, { recursive: true, mode: 0o700 })
+      return { ...same(realPath(path)), isReadOnly: true }
+    }),
+    // What runs outside the container without being started by the user, or with any Git command.
+    ...within([...control, ...KEPT.map(name => join(workspace, name))]).map(path => ({
+      ...same(path),
+      isReadOnly: true,
+    })),
+    ...within(hidden).map(path => ({ ...same(path), isHidden: true })),
+  ]
+}
+
+const KEPT = [
+  '.git/hooks',
+  '.git/config',
+  '.git/info',
+  '.vscode',
+  '.idea',
+  '.envrc',
+  '.devcontainer',
+]
+
+export type ContainerRunnersOptions = {
+  config: Pick<Config, 'userHome' | 'baseHome' | 'stateDir'>
+  log: { warn: (line: string, extra?: Record<string, unknown>) => void }
+  /** Files that decide about the agent. */
+  controlOf: (home: Home, workspace: string) => string[]
+}
+
+export const createContainerRunners = ({ config, log, controlOf }: ContainerRunnersOptions) => {
+  const { userHome, baseHome, stateDir } = config
+  const containers = createContainers({ log: log.warn })
+
+  const runnerFor = (scope: RunnerScope): CommandRunner | undefined => {
+    const { home } = scope
+    const engine = containerEngine(home)
+    if (engine === null) return undefined
+    const scripts = join(home.dir, 'scripts')
+    const workspace = realPath(scope.workspace ?? scripts)
+    const kept = [userHome, baseHome, home.dir, stateDir].map(path => realPath(path))
+    const terminal = asObject(home.values().terminal)
+    const values = (names: readonly string[]) =>
+      Object.fromEntries(Object.entries(home.env()).filter(([name]) => names.includes(name)))
+    return createContainerRunner({
+      containers,
+      home: home.dir,
+      engine,
+      hasNetwork: yamlFlag(terminal.docker_network) !== false,
+      sharesFolders: isSet(terminal.docker_volumes) || isSet(terminal.docker_extra_args),
+      settings() {
+        requireProject(workspace, kept)
+        return settingsOf(home, engine, userHome)
+      },
+      workspace,
+      readable: scope.readable ?? [],
+      shows: readable =>
+        scope.workspace === null
+          ? [{ source: workspace, target: workspace, isReadOnly: true }]
+          : shownIn(workspace, readable, {
+              control: controlOf(home, workspace).filter(path => !path.includes('/**/')),
+              hidden: protectedPaths(stateDir),
+            }),
+      env: home.childEnv(),
+      forwarded: names => values([...names, ...home.settings().terminal.env_passthrough]),
+      log: log.warn,
+    })
+  }
+
+  return {
+    /** Undefined: the home asks for no container. */
+    runnerFor,
+    /** Removes what a killed process has left, for homes that use containers. Never rejects. */
+    async cleanUp(homes: readonly Home[]): Promise<void> {
+      for (const home of homes) {
+        try {
+          const engine = containerEngine(home)
+          if (engine === null) continue
+          await containers.cleanUp(home.dir, settingsOf(home, engine, userHome), home.childEnv())
+        } catch (error) {
+          log.warn('containers of an earlier process', { error: messageOf(error) })
+        }
+      }
+    },
+    close: () => containers.close(),
+  }
+}
+
+/** A container where the home asks for one; otherwise what the other runners say. */
+export const withContainers = (
+  others: CommandRunners,
+  containers: Pick<ReturnType<typeof createContainerRunners>, 'runnerFor' | 'close'>,
+): CommandRunners => ({
+  ...others,
+  runnerFor: scope => containers.runnerFor(scope) ?? others.runnerFor(scope),
+  async close() {
+    await Promise.all([containers.close(), others.close()])
+  },
+})

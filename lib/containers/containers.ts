@@ -1,0 +1,156 @@
+/** The containers of this process: one per profile, workspace, and settings; removed when unused, at the end, and after a crash. */
+import { createHash } from 'node:crypto'
+import { rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { messageOf } from '../errors.ts'
+import { type Container, type ContainerPlan, createContainer, LABEL } from './container.ts'
+import { DIR_PREFIX } from './container-files.ts'
+import { type EngineCli, openEngine } from './engine.ts'
+import { createImages } from './image.ts'
+import type { ContainerSettings, Engine } from './settings.ts'
+
+const CHECK_IDLE_MS = 30_000
+const CLOSE_TIMEOUT_MS = 10_000
+
+export type ContainersOptions = {
+  log: (line: string, extra?: Record<string, unknown>) => void
+  waitForImageMs?: number
+  /** A container is looked at again after this time. */
+  checkValidMs?: number
+}
+
+export type ContainerRequest = Omit<ContainerPlan, 'name' | 'labels'> & {
+  /** The home of the profile. */
+  home: string
+  /** The environment of the docker program. */
+  env: Readonly<Record<string, string>>
+}
+
+const digest = (value: unknown): string =>
+  createHash('sha256').update(JSON.stringify(value)).digest('hex').slice(0, 16)
+
+/** Whether a process with this id runs. */
+const isAlive = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
+
+export type Containers = ReturnType<typeof createContainers>
+
+export const createContainers = (options: ContainersOptions) => {
+  const { log } = options
+  const images = createImages({ log, waitMs: options.waitForImageMs })
+  const open = new Map<string, { container: Container; idleMs: number }>()
+  const cleaned = new Map<string, Promise<void>>()
+  const engines = new Map<string, Promise<EngineCli>>()
+  let isClosed = false
+
+  /** The program is looked for once; whether its service answers is found out with each use. */
+  const engineFor = (env: Readonly<Record<string, string>>, wanted: Engine): Promise<EngineCli> => {
+    const key = JSON.stringify([wanted, env.PATH, env.DOCKER_HOST, env.HERMES_DOCKER_BINARY])
+    const opened = engines.get(key) ?? openEngine(env, wanted)
+    engines.set(key, opened)
+    opened.catch(() => engines.delete(key))
+    return opened
+  }
+
+  const report = (what: string) => (error: unknown) => log(what, { error: messageOf(error) })
+
+  const removeUnused = async (): Promise<void> => {
+    for (const [key, { container, idleMs }] of open) {
+      try {
+        if ((await container.idleMs()) <= idleMs) continue
+        open.delete(key)
+        await container.remove()
+      } catch (error) {
+        report('an unused container was not removed')(error)
+      }
+    }
+  }
+  const timer = setInterval(() => void removeUnused(), CHECK_IDLE_MS)
+  timer.unref()
+
+  /** Removes containers of this home whose process has ended, and their directories. */
+  const removeLeftovers = async (cli: EngineCli, home: string): Promise<void> => {
+    const filter = `label=${LABEL}.home=${digest(home)}`
+    const listed = await cli.run(['ps', '--all', '--quiet', '--filter', filter])
+    const ids = listed.stdout.toString().split('\n').filter(Boolean)
+    if (ids.length === 0) return
+    const format = `{{index .Config.Labels "${LABEL}.owner"}} {{index .Config.Labels "${LABEL}.dir"}}`
+    for (const id of ids) {
+      const found = await cli.run(['container', 'inspect', '--format', format, id])
+      const [, owner, dir = ''] = /^(\d+) (.*)$/.exec(found.stdout.toString().trim()) ?? []
+      // One that outlasts its process has no owner. This runs before the first one of this process is created.
+      if (owner === undefined || (Number(owner) !== process.pid && isAlive(Number(owner)))) continue
+      await cli.run(['rm', '--force', id])
+      log('removed a container that a killed process had left')
+      if (dirname(dir) === tmpdir() && dir.startsWith(join(tmpdir(), DIR_PREFIX)))
+        rmSync(dir, { recursive: true, force: true })
+    }
+  }
+
+  /** Once per home, before its first container. */
+  const cleanUp = (
+    home: string,
+    settings: ContainerSettings,
+    env: Readonly<Record<string, string>>,
+  ): Promise<void> => {
+    if (!settings.removesLeftovers) return Promise.resolve()
+    const known = cleaned.get(home)
+    if (known) return known
+    const done = engineFor(env, settings.engine)
+      .then(cli => removeLeftovers(cli, home))
+      .catch((error: unknown) => {
+        cleaned.delete(home)
+        throw error
+      })
+    cleaned.set(home, done)
+    return done
+  }
+
+  return {
+    cleanUp,
+    removeUnused,
+    /** The container for this request, which may not have been started yet. */
+    of({ home, ...request }: ContainerRequest): Container {
+      const { settings, workspace, readable } = request
+      const owner = settings.outlasts ? null : process.pid
+      const name = `agent-webui-${digest([home, owner, settings, workspace, readable])}`
+      const known = open.get(name)
+      if (known) return known.container
+      const labels = {
+        [`${LABEL}.home`]: digest(home),
+        ...(owner !== null && { [`${LABEL}.owner`]: String(owner) }),
+      }
+      const container = createContainer(
+        { ...request, name, labels },
+        {
+          images,
+          warn: log,
+          engine: () => engineFor(request.env, settings.engine),
+          checkValidMs: options.checkValidMs,
+        },
+      )
+      open.set(name, { container, idleMs: settings.idleMs })
+      return container
+    },
+    /** Removes all. Everything that runs in them ends. */
+    async close(): Promise<void> {
+      if (isClosed) return
+      isClosed = true
+      clearInterval(timer)
+      images.close()
+      const removals = [...open.values()].map(({ container }) =>
+        container.remove().catch(report('a container was not removed')),
+      )
+      open.clear()
+      const late = new Promise(resolve => setTimeout(resolve, CLOSE_TIMEOUT_MS).unref())
+      await Promise.race([Promise.all(removals), late])
+    },
+  }
+}
