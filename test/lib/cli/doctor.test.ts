@@ -72,6 +72,15 @@ test('reports an expired sign-in', async ({ desk }) => {
   assert.not.match(out, tokens.access_token)
 })
 
+test('reports an MCP server with a sign-in that is missing; sends it nothing', async ({ desk }) => {
+  desk.config('mcp_servers:\n  t:\n    url: https://tickets.invalid/mcp\n    auth: oauth\n')
+  const { about, level } = await report(desk)
+  assert.is(level('mcp t'), 'warn')
+  assert.match(about('mcp t')[0]?.advice ?? '', 'Settings')
+  desk.config('mcp_servers:\n  t:\n    url: https://tickets.invalid/mcp\n')
+  assert.is((await report(desk)).level('mcp t'), 'ok')
+})
+
 test('reports which external agents are installed and respond', async ({ desk }) => {
   const agent = join(import.meta.dirname, '../../_acp-agent.ts')
   const start = { acp_command: process.execPath, acp_args: [agent] }
