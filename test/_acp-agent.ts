@@ -61,6 +61,7 @@ const modes = () => ({
   availableModes: [
     { id: 'ask', name: 'Ask first' },
     { id: 'free', name: 'Free hand' },
+    ...(traits.has('plans') ? [{ id: 'plan', name: 'Plan' }] : []),
   ],
 })
 
@@ -270,6 +271,63 @@ const behaviors: Behaviors = {
     await text(await resultOf(client.request('fs/write_text_file', write)))
     const create = { sessionId: id, command: 'rm', args: ['-rf', '/'] }
     await text(await resultOf(client.request('terminal/create', create)))
+    return undefined
+  },
+  /** Tries to change everything, then asks to leave its plan mode. */
+  async plan({ client, cwd, id, text }) {
+    const ask = async (kind: 'edit' | 'execute', rawInput: unknown) => {
+      const { outcome } = await client.request('session/request_permission', {
+        sessionId: id,
+        toolCall: {
+          toolCallId: `${kind}-${JSON.stringify(rawInput)}`,
+          title: kind,
+          kind,
+          rawInput,
+        },
+        options: [
+          { optionId: 'yes', name: 'Yes', kind: 'allow_once' },
+          { optionId: 'no', name: 'No', kind: 'reject_once' },
+        ],
+      })
+      return JSON.stringify(outcome)
+    }
+    const path = `${cwd}/made.txt`
+    const create = (command: string) =>
+      client.request('terminal/create', {
+        sessionId: id,
+        command,
+        env: [{ name: 'X', value: '1' }],
+      })
+    const said = [
+      `mode ${chosen.mode}`,
+      await ask('edit', { path }),
+      await ask('execute', { command: 'touch made.txt' }),
+      await resultOf(client.request('fs/write_text_file', { sessionId: id, path, content: 'x' })),
+      await resultOf(create('touch made.txt')),
+      await resultOf(create('ls')),
+    ]
+    const { outcome } = await client.request('session/request_permission', {
+      sessionId: id,
+      toolCall: {
+        toolCallId: 'leave',
+        title: 'Ready to code?',
+        kind: 'switch_mode',
+        rawInput: { plan: '# My plan' },
+      },
+      options: [
+        { optionId: 'acceptEdits', name: 'Yes, and accept edits', kind: 'allow_always' },
+        { optionId: 'default', name: 'Yes', kind: 'allow_once' },
+        { optionId: 'plan', name: 'No', kind: 'reject_once' },
+      ],
+    })
+    const after = await resultOf(
+      client.request('fs/write_text_file', { sessionId: id, path, content: 'x' }),
+    )
+    await text([...said, JSON.stringify(outcome), after].join('\n'))
+    return undefined
+  },
+  async mode({ text }) {
+    await text(chosen.mode)
     return undefined
   },
   async choose({ client, id, text }) {

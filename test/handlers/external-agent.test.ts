@@ -386,4 +386,45 @@ test('hooks run around what the agent does through us: at permissions, files, te
   }
 })
 
+for (const traits of ['', 'plans'])
+  test(`plan mode: ${traits ? 'the agent’s own mode is used' : 'a warning when the agent has none'}; its requests are refused until its plan is approved`, async () => {
+    const agent = await start(traits)
+    const { app } = agent
+    try {
+      const id = await agent.newSession()
+      await app.post('/api/session/yolo', { session_id: id, enabled: true })
+      await app.post('/api/session/mode', { session_id: id, mode: 'plan' })
+      const stream = await agent.send(id, 'plan')
+      const before = await agent.follow(stream, 'clarify')
+      const plan = before.at(-1)?.data as { plan: boolean; question: string; clarify_id: string }
+      assert.equal([plan.plan, plan.question], [true, '# My plan'])
+      const answer = { session_id: id, clarify_id: plan.clarify_id, response: 'Approve' }
+      await app.post('/api/clarify/respond', answer)
+      const seen = await agent.follow(stream)
+      const { messages } = await agent.session(id)
+      const said: string[] = messages
+        .findLast(({ content }: { content: string }) => content.startsWith('mode '))
+        .content.split('\n')
+      const no = '{"outcome":"selected","optionId":"no"}'
+      assert.equal(said.slice(0, 3), [`mode ${traits ? 'plan' : 'ask'}`, no, no])
+      assert.match(said[3] ?? '', 'Plan mode is on')
+      assert.match(said[4] ?? '', 'Plan mode is on')
+      assert.match(said[5] ?? '', 'terminal_')
+      assert.equal(said[6], '{"outcome":"selected","optionId":"default"}')
+      assert.not.match(said[7] ?? '', 'Plan mode is on')
+      const { workspace, mode } = await agent.session(id)
+      assert.is(mode, 'normal')
+      assert.ok(existsSync(join(workspace, 'made.txt')), 'written after the approval')
+      const warned = seen.some(
+        ({ event, data }) =>
+          event === 'warning' && String(data.message).includes('has no plan mode'),
+      )
+      assert.is(warned, traits === '')
+      await agent.turn(id, 'mode')
+      assert.is(await agent.last(id), 'ask', 'the mode of before')
+    } finally {
+      await app.close()
+    }
+  })
+
 test.run()

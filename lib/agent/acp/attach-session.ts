@@ -209,9 +209,13 @@ export const toSavedSession = (
   mark,
   sent,
   cost,
-  mode: session.modes?.currentModeId ?? null,
+  // The mode that the user chose, not the one that plan mode set.
+  mode: session.modes ? (session.modeBeforePlan ?? session.modes.currentModeId) : null,
   options: Object.fromEntries(
-    session.options.map(({ id, currentValue }) => [id, currentValue] as const),
+    session.options.map(({ id, category, currentValue }) => [
+      id,
+      category === 'mode' ? (session.modeBeforePlan ?? currentValue) : currentValue,
+    ]),
   ),
 })
 

@@ -1,9 +1,12 @@
 /** Serves an agent's requests during a turn: permissions, files, terminals, and questions. */
 import type { RequestPermissionOutcome } from '@agentclientprotocol/sdk'
+import { planRefusal } from '../plan-mode.ts'
+import { shellContextFor } from '../tools/command-gate.ts'
 import type { AgentRequest, ToolContext } from '../types.ts'
 import { readForAgent, writeForAgent } from './client-files.ts'
 import type { ClientServices } from './connection.ts'
 import { answerFor, askPermission } from './permissions.ts'
+import { answerPlan, refusedByPlanMode } from './plan.ts'
 import { askForm } from './questions.ts'
 import type { Session, ActiveTurn } from './session.ts'
 import { describe } from './tool-calls.ts'
@@ -51,6 +54,13 @@ export const createServices = (name: string, find: (id: string) => Session): Cli
       const { call, id, diff } = turn.transcript.awaitApproval(update)
       const { request, allowed, warn, hooks } = turn
       const ask = async (): Promise<RequestPermissionOutcome> => {
+        const plan = await answerPlan(request, call, id, params.options)
+        if (plan) return plan
+        const refused = refusedByPlanMode(request, call)
+        if (refused !== null) {
+          warn(`${name} was refused “${call.title || call.kind}”. ${refused}`)
+          return answerFor('deny', params.options)
+        }
         const described = describe(call, request.workspace)
         const { denied, approve } = await hooks.before({
           ...described,
@@ -80,6 +90,10 @@ export const createServices = (name: string, find: (id: string) => Session): Cli
     async write({ sessionId, path, content }) {
       const { turn } = requireTurn(sessionId)
       const write = async (): Promise<void> => {
+        const { request } = turn
+        const shell = shellContextFor(request, request.workspace)
+        const refused = planRefusal(request.planMode, null, shell)
+        if (refused !== null) throw new Error(refused)
         const call = { callId: 'fs', name: 'write_file', kind: 'edit', args: { path, content } }
         const { denied } = await turn.hooks.before(call)
         if (denied !== null) throw new Error(`Writing ${path} was refused: ${denied}.`)

@@ -34,6 +34,8 @@ export type Session = {
   modes: Modes | null
   options: ConfigOption[]
   models: z.infer<typeof LegacyModels> | null
+  /** The mode to return to when plan mode ends; null: it was not changed. */
+  modeBeforePlan: string | null
   commands: Command[]
   usage: { used: number; size: number; cost: number | null } | null
   /** Called when the agent names the session. */
@@ -56,6 +58,7 @@ export const createSession = (id: string): Session => ({
   modes: null,
   options: [],
   models: null,
+  modeBeforePlan: null,
   commands: [],
   usage: null,
   onTitle: null,

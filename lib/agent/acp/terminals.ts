@@ -17,6 +17,8 @@ import { allowedKey } from './permissions.ts'
 import { CONTROL_APPROVAL, resolvePath } from '../tools/allowed-paths.ts'
 import { placeCommand } from '../tools/place-command.ts'
 import { messageOf } from '../../errors.ts'
+import { planRefusal } from '../plan-mode.ts'
+import { READING_GIT_ENV } from '../shell/git-programs.ts'
 import type { ApprovalRequest, ToolContext } from '../types.ts'
 
 const MAX_OPEN = 64
@@ -79,6 +81,8 @@ export const createTerminals = () => {
       const shell = shellContextFor(ctx, cwd)
       const denied = ctx.guards?.command(line, shell) ?? null
       if (denied !== null) throw new Error(denied)
+      const refused = planRefusal(ctx.planMode, line, shell)
+      if (refused !== null) throw new Error(refused)
       const unavailable = (await ctx.runner?.problem()) ?? null
       if (unavailable !== null) throw new Error(unavailable)
       const assessment = assessCommand(line, shell)
@@ -133,7 +137,8 @@ export const createTerminals = () => {
       // Without arguments, `command` may be a whole command line.
       const [file, ...words] = args.length > 0 ? [command, ...args] : ['sh', '-c', command]
       const program = { file: file ?? '', args: words }
-      const env = { ...ctx.env, ...added }
+      // Variables of the agent could change what a reading command does.
+      const env = { ...ctx.env, ...(ctx.planMode?.isOn() ? READING_GIT_ENV : added) }
       const placed = await placeCommand(ctx, approved, { program, cwd, env })
       const stdio = ['ignore', 'pipe', 'pipe'] as const
       const child = spawnGroup(placed.file, placed.args, { ...placed, stdio })

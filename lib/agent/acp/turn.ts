@@ -16,6 +16,7 @@ import type { RunningAgent } from './running-agent.ts'
 import { historyHash } from './history-hash.ts'
 import { createAgentHooks } from './hooks.ts'
 import { chooseModel } from './options.ts'
+import { syncPlanMode } from './plan.ts'
 import { type AttachedSession, attachSession, toSavedSession } from './attach-session.ts'
 import type { Session } from './session.ts'
 import { waitAtMost } from './timeout.ts'
@@ -133,15 +134,19 @@ const runTurn = async (turn: TurnContext): Promise<Outcome> => {
     )
   const prompt = async (): ReturnType<typeof promptOnce> => {
     const { session, context, mark } = attached
-    await selectModel(turn, session, warn).catch((error: unknown) => {
-      session.isOpening = false
-      throw error
-    })
+    const plan = await selectModel(turn, session, warn)
+      .then(() => untilAborted(() => syncPlanMode(request, running, session, warn), turn))
+      .catch((error: unknown) => {
+        session.isOpening = false
+        throw error
+      })
     // A slash command must be the whole message; missed history is sent with the next one.
-    const isAlone = context !== '' && isSlashCommand(message, session.commands)
+    const isCommand = isSlashCommand(message, session.commands)
+    const isAlone = context !== '' && isCommand
+    const before = isCommand ? '' : `${context}\n\n${plan}`.trim()
     // Until it answers, it is unknown whether it received this message.
     saveState(isAlone ? { mark } : { mark, sent: newest })
-    return promptOnce(turn, isAlone ? { ...attached, context: '' } : attached, history, warn, end =>
+    return promptOnce(turn, { ...attached, context: before }, history, warn, end =>
       saveState(end.isAnswered && !isAlone ? { mark: newest, cost: end.cost } : { mark }),
     )
   }
