@@ -264,6 +264,17 @@ const behaviors: Behaviors = {
     await text('Both.')
     return undefined
   },
+  /** File requests for a path, and a terminal, without a permission request before. */
+  async unasked({ client, id, text }, given) {
+    const [path = '', ...words] = given.split(' ')
+    const read = { sessionId: id, path }
+    await text(`read ${await resultOf(client.request('fs/read_text_file', read))}\n`)
+    const write = { sessionId: id, path, content: 'written' }
+    await text(`write ${await resultOf(client.request('fs/write_text_file', write))}\n`)
+    const create = { sessionId: id, command: words.join(' ') }
+    await text(`terminal ${await resultOf(client.request('terminal/create', create))}`)
+    return undefined
+  },
   async outside({ client, id, text }) {
     const read = { sessionId: id, path: '/etc/hostname' }
     await text(await resultOf(client.request('fs/read_text_file', read)))
