@@ -1,0 +1,85 @@
+/** Plan mode of the engine: tools of MCP servers, the user's answer about them, and calls that began before it. */
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { z } from 'zod'
+import { underPlanMode } from '../../../lib/agent/plan-mode.ts'
+import type { ApprovalRequest } from '../../../lib/agent/tool-services.ts'
+import type { Tool, ToolContext } from '../../../lib/agent/types.ts'
+import type { ApprovalChoice } from '../../../lib/schema/question.ts'
+
+const test = suite('plan mode')
+
+const tool = (name: string, kind: Tool['kind'], server?: string): Tool => ({
+  name,
+  kind,
+  ...(server && { server }),
+  summary: '',
+  input: z.object({}),
+  preview: () => '',
+  run: () => ({ content: '' }),
+})
+
+const begin = (answer: ApprovalChoice = 'once') => {
+  const state = { isOn: true, asked: [] as ApprovalRequest[], changes: 0 }
+  const ctx: ToolContext = {
+    callId: 'c',
+    workspace: '/w',
+    env: {},
+    forbidden: [],
+    signal: new AbortController().signal,
+    output: () => undefined,
+    approve: async ask => {
+      state.asked.push(ask)
+      return answer
+    },
+    clarify: async () => null,
+    beforeChange: async () => void state.changes++,
+    memo: new Map(),
+    now: () => 0,
+  }
+  const mode = { isOn: () => state.isOn, present: async () => null }
+  return { state, ctx, run: (given: Tool) => underPlanMode(mode, given, {}, ctx) }
+}
+
+const rejects = async (work: Promise<unknown>): Promise<void> => {
+  const error = await work.then(
+    () => null,
+    (thrown: Error) => thrown.message,
+  )
+  assert.match(error ?? 'it was allowed', 'Plan mode is on')
+}
+
+test('refuses tools of MCP servers that may write, and unknown kinds of tools, without asking', async () => {
+  const { state, run } = begin()
+  await rejects(run(tool('mcp_notes_add', 'execute', 'notes')))
+  await rejects(run(tool('new_tool', 'write')))
+  await rejects(run(tool('new_tool', 'execute')))
+  assert.equal(state.asked, [])
+})
+
+test('asks the user about a tool that its server calls read-only, once, and no setting can answer', async () => {
+  const { state, run } = begin()
+  const list = tool('mcp_notes_list', 'read', 'notes')
+  await run(list)
+  await run(list)
+  assert.is(state.asked.length, 1)
+  assert.is(state.asked[0]?.isControl, true)
+  assert.match(state.asked[0]?.description ?? '', "can't be checked")
+  await run(tool('mcp_notes_search', 'read', 'notes'))
+  assert.is(state.asked.length, 2, 'another tool')
+  await rejects(begin('deny').run(list))
+})
+
+test('a call that runs outside plan mode changes nothing once it is turned on', async () => {
+  const { state, run } = begin()
+  state.isOn = false
+  const ctx = await run(tool('write_file', 'write'))
+  await ctx.beforeChange?.('workspace')
+  assert.is(state.changes, 1)
+  state.isOn = true
+  await rejects(Promise.resolve(ctx.beforeChange?.('workspace')))
+  await rejects(ctx.approve({ command: 'x', patternKeys: [], description: '', cwd: '/w' }))
+  assert.is(state.changes, 1)
+})
+
+test.run()
