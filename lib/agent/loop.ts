@@ -193,7 +193,10 @@ const record = (
  * The calls that the client has to run. Those it could not run (invalid arguments, or more than it accepts) are left to
  * `runTools`, whose error results let the model correct them.
  */
-const clientCalls = ({ request: { tools, oneClientCall } }: Run, calls: ToolCall[]): ToolCall[] => {
+const clientCalls = ({ request }: Run, calls: ToolCall[]): ToolCall[] => {
+  const { tools, oneClientCall, planMode } = request
+  // What a function of the client changes is unknown here, so plan mode refuses it like any other change.
+  if (planMode?.isOn()) return []
   const theirs = calls.filter(({ function: { name, arguments: text } }) => {
     const tool = tools.find(each => each.name === name)
     return tool?.isClient && tool.input.safeParse(parseArguments(text)).success

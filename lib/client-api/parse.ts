@@ -96,7 +96,7 @@ export const toTools = (functions: readonly FunctionDefinition[]): Tool[] => {
       summary: description,
       input: inputOf(definition),
       parameters: parameters ?? { type: 'object', properties: {} },
-      kind: 'think',
+      kind: 'write',
       isClient: true,
       preview: () => '',
       run() {

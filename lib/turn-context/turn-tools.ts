@@ -1,5 +1,6 @@
 /** The tools of a turn: the engine's own and those of its home, minus the disabled ones. */
 import { exitPlanMode } from '../agent/tools/exit-plan-mode.ts'
+import { clarify } from '../agent/tools/clarify.ts'
 import { createToolbox, plain } from '../agent/tools/toolbox.ts'
 import { toolsetOf } from '../agent/toolsets.ts'
 import type { CommandRunner } from '../agent/tool-services.ts'
@@ -7,6 +8,7 @@ import type { Tool } from '../agent/types.ts'
 import type { Home } from '../profiles/home.ts'
 import type { McpOffer, McpToolList } from './mcp-tool-list.ts'
 import { rulesFor } from './permissions/home-rules.ts'
+import type { TurnClient } from '../turns/turn.ts'
 import type { TurnScope } from './turn-scope.ts'
 import { type ToolsetSelection, selectToolsets } from './enabled-toolsets.ts'
 
@@ -26,9 +28,19 @@ const isSelected = ({ name }: Tool, { toolsets, allowsTool }: ToolsetSelection):
  * A function of the client replaces our tool of that name: it runs on the client's side, so it can do less here, not more.
  * Questions have no card in the client; the model asks in its answer instead.
  */
-const withClientTools = (own: readonly Tool[], theirs: readonly Tool[]): readonly Tool[] => {
+const withClientTools = (
+  own: readonly Tool[],
+  { tools: theirs, approvals }: TurnClient,
+  isOffered: (tool: Tool) => boolean,
+): readonly Tool[] => {
   const taken = new Set(theirs.map(({ name }) => name))
-  return [...own.filter(({ name, kind }) => kind !== 'ask' && !taken.has(name)), ...theirs]
+  // A plan is approved on the page, like a command.
+  const isUnanswered = ({ name, kind }: Tool) =>
+    kind === 'ask' && (name === clarify.name || approvals === 'deny')
+  return [
+    ...own.filter(tool => !isUnanswered(tool) && !taken.has(tool.name)),
+    ...theirs.filter(isOffered),
+  ]
 }
 
 /** The tools of the MCP servers. */
@@ -68,7 +80,7 @@ export const createTurnTools =
     const planning = scope.meta.mode ? [plain(exitPlanMode)] : []
     const all = [...own, ...planning, ...chosen]
     const { client } = scope.turn
-    if (client) return withClientTools(all, client.tools)
+    if (client) return withClientTools(all, client, rules.isOffered)
     if (!scope.unattended) return all
     return all.filter(
       ({ kind, name }) => kind !== 'ask' && !ATTENDED_ONLY.has(toolsetOf(name) ?? ''),

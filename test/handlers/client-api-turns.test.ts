@@ -430,6 +430,53 @@ turns(
 )
 
 turns(
+  'plan mode refuses functions of the client, and a rule removes them; approvals.deny holds whatever the mode',
+  withApi(async service => {
+    const { app, openai, asked, push } = service
+    const path = join(app.home, 'config.yaml')
+    const config = readFileSync(path, 'utf8')
+    const ask = async (content: string) => {
+      const { choices } = await openai().chat.completions.create(
+        {
+          model: 'agent',
+          messages: [user(content)],
+          tools: [WEATHER, { ...WEATHER, name: 'todo' }].map(each => ({
+            type: 'function' as const,
+            function: each,
+          })),
+        },
+        { headers: { 'X-Hermes-Session-Id': 'one' } },
+      )
+      return choices[0]
+    }
+    push({ text: 'Hello.' })
+    await ask('Hi')
+    const [row] = await chats(service)
+    const session_id = String(row?.session_id)
+    await app.post('/api/session/mode', { session_id, mode: 'plan' })
+    push({ toolCalls: [weatherCall('w1', 'Rome')] }, { text: 'It has to wait.' })
+    const planned = await ask('Weather?')
+    assert.is(planned?.message.content, 'It has to wait.')
+    assert.match(JSON.stringify(asked().at(-1).messages.at(-1)), 'Plan mode is on')
+
+    await app.post('/api/session/mode', { session_id, mode: 'build' })
+    writeFileSync(
+      path,
+      `${config}approvals:\n  mode: off\n  deny: ['rm *']\npermissions:\n  deny: [todo]\n`,
+    )
+    mkdirSync(join(String(row?.workspace), 'victim'))
+    push(removes, { text: 'Not possible.' })
+    assert.is((await ask('Delete it'))?.message.content, 'Not possible.')
+    assert.ok(existsSync(join(String(row?.workspace), 'victim')))
+    const names = asked()
+      .at(-1)
+      .tools.map((tool: { function: { name: string } }) => tool.function.name)
+    assert.ok(names.includes('get_weather'))
+    assert.not.ok(names.includes('todo'))
+  }),
+)
+
+turns(
   'neither scripts nor subagents can call functions of the client',
   withApi(
     async ({ openai, asked }) => {
