@@ -63,3 +63,15 @@ export const all = async <T>(stream: AsyncIterable<T>): Promise<T[]> => {
   for await (const item of stream) items.push(item)
   return items
 }
+
+export const user = (content: string) => ({ role: 'user' as const, content })
+export const assistant = (content: string) => ({ role: 'assistant' as const, content })
+
+/** Sessions that turns of the API created. */
+export const chats = async ({ sessions }: Awaited<ReturnType<typeof startApi>>) =>
+  (await sessions()).filter(({ source_tag }) => source_tag === 'api')
+
+/** A command that needs approval. */
+export const removes = {
+  toolCalls: [{ id: 'c1', name: 'terminal', arguments: { command: 'rm -rf victim' } }],
+}
