@@ -33,7 +33,11 @@ const isSet = (list: unknown): boolean =>
   Array.isArray(list) ? list.length > 0 : list !== undefined && list !== null && list !== ''
 
 /** Throws a sentence: why no command can run, and what to do. */
-const settingsOf = (home: Home, engine: Engine, userHome: string): ContainerSettings => {
+export const containerSettings = (
+  home: Home,
+  engine: Engine,
+  userHome: string,
+): ContainerSettings => {
   const { terminal, sandbox } = home.values()
   const isSandboxed = yamlFlag(isObject(sandbox) ? sandbox.enabled : sandbox)
   if (isSandboxed === true)
@@ -123,7 +127,7 @@ export const createContainerRunners = ({ config, log, controlOf }: ContainerRunn
       sharesFolders: isSet(terminal.docker_volumes) || isSet(terminal.docker_extra_args),
       settings() {
         requireProject(workspace, kept)
-        return settingsOf(home, engine, userHome)
+        return containerSettings(home, engine, userHome)
       },
       workspace,
       readable: scope.readable ?? [],
@@ -149,7 +153,11 @@ export const createContainerRunners = ({ config, log, controlOf }: ContainerRunn
         try {
           const engine = containerEngine(home)
           if (engine === null) continue
-          await containers.cleanUp(home.dir, settingsOf(home, engine, userHome), home.childEnv())
+          await containers.cleanUp(
+            home.dir,
+            containerSettings(home, engine, userHome),
+            home.childEnv(),
+          )
         } catch (error) {
           log.warn('containers of an earlier process', { error: messageOf(error) })
         }

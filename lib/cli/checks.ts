@@ -10,6 +10,7 @@ import { listProviders } from '../models/provider-keys.ts'
 import { findExposedSecrets } from '../profiles/file-permissions.ts'
 import { guardChecks, homeChecks, listChecks, emptyIfUnreadable } from './check-home.ts'
 import { type Check, fail, type CheckContext, ok, warn } from './check.ts'
+import { containerChecks } from './check-container.ts'
 import { hookChecks } from './check-hooks.ts'
 import { shellChecks } from './check-shell.ts'
 import { startChecks } from './check-start.ts'
@@ -145,6 +146,7 @@ export const runChecks = async (looked: CheckContext, version: string): Promise<
   ...(await startChecks(looked)),
   ...programChecks(looked),
   ...(await shellChecks(looked)),
+  ...(await containerChecks(looked)),
   await searchCheck(looked),
   databaseCheck(looked),
   ...mcpChecks(looked),

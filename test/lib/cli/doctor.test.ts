@@ -6,6 +6,7 @@ import * as assert from 'uvu/assert'
 import type { Check } from '../../../lib/cli/check.ts'
 import { startApp } from '../../_app.ts'
 import { addConversation, createStateDb } from '../../_state-db.ts'
+import { createFakeDocker } from '../containers/_place.ts'
 import { jwt } from '../models/sign-in/_issuer.ts'
 import { createDesk, type Desk } from './_run.ts'
 
@@ -56,6 +57,34 @@ test('reports a model without a key and missing programs', async ({ desk }) => {
   for (const name of ['git', 'python3', 'flock']) assert.is(level(name), 'warn', name)
   assert.is(level('search'), 'ok')
   assert.ok(about('model')[0]?.said)
+})
+
+test('checks the container that commands run in: program, service, image, settings', async ({
+  desk,
+}) => {
+  const docker = createFakeDocker()
+  const model = 'model:\n  provider: demo\n'
+  const container = 'terminal:\n  backend: docker\n  docker_image: test/image\n'
+  const check = async (more = '', env: Record<string, string> = docker.env) => {
+    desk.config(`${model}${container}${more}`)
+    const [found] = (await report(desk, env)).about('container')
+    return [found?.level, found?.said]
+  }
+  try {
+    desk.config(model)
+    assert.equal((await report(desk, docker.env)).about('container'), [])
+    const [level, said] = await check()
+    assert.is(level, 'ok')
+    assert.match(said ?? '', 'test/image')
+    assert.is((await check('', { PATH: desk.workspace }))[0], 'fail')
+    assert.match((await check('  docker_network: maybe\n'))[1] ?? '', 'terminal.docker_network')
+    docker.state({ images: [] })
+    assert.equal(await check(), ['warn', 'the image test/image is not here'])
+    docker.state({ down: 'Cannot connect to the Docker daemon. Is the docker daemon running?' })
+    assert.match((await check())[1] ?? '', "can't be reached")
+  } finally {
+    docker.close()
+  }
 })
 
 test('reports an expired sign-in', async ({ desk }) => {

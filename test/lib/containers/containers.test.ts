@@ -15,6 +15,12 @@ const IMAGE = { docker_image: 'test/image' }
 const settings = (terminal: Record<string, unknown>) =>
   readContainerSettings(terminal, { dir: '/h', userHome: '/home/ada', engine: 'docker' })
 
+/** What costs most, because each call of the engine is a process. */
+const heavy =
+  process.env.PROOF === 'full'
+    ? (name: string, run: Parameters<typeof test>[1]) => test(name, run)
+    : () => undefined
+
 const test = suite<{ docker: FakeDocker; places: Place[] }>('containers')
 test.before.each(context => {
   context.docker = createFakeDocker()
@@ -168,27 +174,30 @@ test('a long download does not hold the turn; commands run when it is done', asy
   while (processesWith('pull --quiet test/image').length > 0) await new Promise(setImmediate)
 })
 
-test('limits that the system lacks: the defaults are left out, those that the file names are refused', async context => {
-  const { docker } = context
-  const disk = {
-    text: '--storage-opt',
-    error: '--storage-opt is supported only for overlay over xfs',
-  }
-  const memory = { text: '--memory', error: 'cgroup: memory controller is not available' }
-  docker.state({ refuses: [disk, memory] })
-  const place = open(context)
-  assert.is((await place.run('true')).exit_code, 0)
-  assert.match(place.logged.join(), /without limits/)
-  const named = open(context, { ...IMAGE, container_memory: 100 })
-  assert.match((await named.run('true')).error, /container_memory can't be applied/)
-  const bigger = open(context, { ...IMAGE, container_disk: 1_000 })
-  assert.match((await bigger.run('true')).error, /container_disk can't be applied/)
-  docker.state({ refuses: [{ text: '--detach', error: 'something else' }] })
-  const broken = open(context)
-  assert.match((await broken.run('true')).error, /did not start: .*something else/)
-  // What a failed start had created is gone.
-  assert.is(docker.state().containers.filter(({ running }) => !running).length, 0)
-})
+heavy(
+  'limits that the system lacks: the defaults are left out, those that the file names are refused',
+  async context => {
+    const { docker } = context
+    const disk = {
+      text: '--storage-opt',
+      error: '--storage-opt is supported only for overlay over xfs',
+    }
+    const memory = { text: '--memory', error: 'cgroup: memory controller is not available' }
+    docker.state({ refuses: [disk, memory] })
+    const place = open(context)
+    assert.is((await place.run('true')).exit_code, 0)
+    assert.match(place.logged.join(), /without limits/)
+    const named = open(context, { ...IMAGE, container_memory: 100 })
+    assert.match((await named.run('true')).error, /container_memory can't be applied/)
+    const bigger = open(context, { ...IMAGE, container_disk: 1_000 })
+    assert.match((await bigger.run('true')).error, /container_disk can't be applied/)
+    docker.state({ refuses: [{ text: '--detach', error: 'something else' }] })
+    const broken = open(context)
+    assert.match((await broken.run('true')).error, /did not start: .*something else/)
+    // What a failed start had created is gone.
+    assert.is(docker.state().containers.filter(({ running }) => !running).length, 0)
+  },
+)
 
 test('commands get the environment of the container, no secret in an argument, their exit code and bytes', async context => {
   const { docker } = context
@@ -302,54 +311,63 @@ test('the end of the service removes containers and their folders; a killed serv
   assert.ok(existsSync('/etc/passwd'))
 })
 
-test('docker_persist_across_processes: stopped at the end, started again with its files', async context => {
-  const { docker } = context
-  const terminal = { ...IMAGE, docker_persist_across_processes: true }
-  const place = open(context, terminal)
-  await place.run('true')
-  const shared = place.runner.sharedDir()
-  await place.containers.close()
-  assert.equal(
-    docker.state().containers.map(({ running }) => running),
-    [false],
-  )
-  assert.ok(existsSync(shared))
-})
-
-test('persistent shell: directory and variables last; the PATH of the image is no change', async context => {
-  const place = open(context, IMAGE, { shell: { timeoutS: 60, isPersistent: true } })
-  const first = await place.run('mkdir sub; cd sub; export COLOR=red')
-  assert.is(first.cwd, join(place.bench.workspace, 'sub'))
-  assert.is(first.note, undefined)
-  const second = await place.run('echo $COLOR; pwd; unset COLOR')
-  assert.is(second.output, `red\n${place.bench.workspace}/sub\n`)
-  assert.equal(
-    place.bench.asked.map(({ patternKeys }) => patternKeys),
-    [],
-  )
-})
-
-test('a program named docker may be podman; docker falls back to it; podman does not fall back', async context => {
-  const podman = createFakeDocker('podman')
-  try {
-    const place = createPlace(podman.env, 'docker', IMAGE)
-    context.places.push(place)
-    const asDocker = await place.run('echo yes')
-    assert.is(asDocker.output, 'yes\n')
-    const strict = createPlace(
-      { ...context.docker.env, PATH: context.docker.env.PATH?.split(':')[0] ?? '' },
-      'podman',
-      IMAGE,
+heavy(
+  'docker_persist_across_processes: stopped at the end, started again with its files',
+  async context => {
+    const { docker } = context
+    const terminal = { ...IMAGE, docker_persist_across_processes: true }
+    const place = open(context, terminal)
+    await place.run('true')
+    const shared = place.runner.sharedDir()
+    await place.containers.close()
+    assert.equal(
+      docker.state().containers.map(({ running }) => running),
+      [false],
     )
-    context.places.push(strict)
-    assert.match((await strict.run('true')).error, /podman is not installed here/)
-    assert.is(
-      readFileSync(join(podman.env.FAKE_DOCKER ?? '', 'calls.jsonl'), 'utf8').includes('exec'),
-      true,
+    assert.ok(existsSync(shared))
+  },
+)
+
+heavy(
+  'persistent shell: directory and variables last; the PATH of the image is no change',
+  async context => {
+    const place = open(context, IMAGE, { shell: { timeoutS: 60, isPersistent: true } })
+    const first = await place.run('mkdir sub; cd sub; export COLOR=red')
+    assert.is(first.cwd, join(place.bench.workspace, 'sub'))
+    assert.is(first.note, undefined)
+    const second = await place.run('echo $COLOR; pwd; unset COLOR')
+    assert.is(second.output, `red\n${place.bench.workspace}/sub\n`)
+    assert.equal(
+      place.bench.asked.map(({ patternKeys }) => patternKeys),
+      [],
     )
-  } finally {
-    podman.close()
-  }
-})
+  },
+)
+
+heavy(
+  'a program named docker may be podman; docker falls back to it; podman does not fall back',
+  async context => {
+    const podman = createFakeDocker('podman')
+    try {
+      const place = createPlace(podman.env, 'docker', IMAGE)
+      context.places.push(place)
+      const asDocker = await place.run('echo yes')
+      assert.is(asDocker.output, 'yes\n')
+      const strict = createPlace(
+        { ...context.docker.env, PATH: context.docker.env.PATH?.split(':')[0] ?? '' },
+        'podman',
+        IMAGE,
+      )
+      context.places.push(strict)
+      assert.match((await strict.run('true')).error, /podman is not installed here/)
+      assert.is(
+        readFileSync(join(podman.env.FAKE_DOCKER ?? '', 'calls.jsonl'), 'utf8').includes('exec'),
+        true,
+      )
+    } finally {
+      podman.close()
+    }
+  },
+)
 
 test.run()
