@@ -7,6 +7,7 @@ import { lazy } from '../../parts/lazy.tsx'
 import { t } from './strings.ts'
 import { AllowedCommands } from './allowed-commands.tsx'
 import { Devices } from './devices.tsx'
+import { Hooks } from './hooks.tsx'
 import { Safety } from './safety.tsx'
 import { useShell, useSettings } from '../../contexts.ts'
 
@@ -136,6 +137,7 @@ export const Security = () => {
       <PermissionRules />
       <AllowedCommands />
       <Safety />
+      <Hooks />
     </>
   )
 }

@@ -24,6 +24,8 @@ const isTool = (step: Step): step is ToolStep => step.kind === 'tool'
 const hasFailed = (step: ToolStep): boolean =>
   step.finished?.isError === true || (step.result !== null && looksFailed(textOf(step.result)))
 
+const HookNotes = lazy(async () => (await import('../tool-calls/hook-notes.tsx')).HookNotes, true)
+
 export function ActivityRowView({ row }: { row: ActivityRow }) {
   const { toggle, live, chat } = useTranscript()
   const waitsFor = useComputed(() => {
@@ -108,7 +110,10 @@ function Tool({ rowKey, step }: { rowKey: string; step: ToolStep }) {
       isError={step.finished?.isError ?? false}
       running={<Running tid={step.tid} />}
       images={
-        result?._images && <ToolImages session={chat.value.sessionId} images={result._images} />
+        <>
+          {result?._images && <ToolImages session={chat.value.sessionId} images={result._images} />}
+          {result?._hooks && <HookNotes notes={result._hooks} />}
+        </>
       }
       {...(/^(?:delegate_task|exit_plan_mode)$/.test(step.name) && {
         body: (

@@ -11,6 +11,8 @@ import { useTranscript } from './transcript-context.ts'
 
 const UserEditor = lazy(async () => (await import('./user-editor.tsx')).UserEditor, true)
 
+const HookNotes = lazy(async () => (await import('../tool-calls/hook-notes.tsx')).HookNotes, true)
+
 /** Longer messages are collapsed. */
 const isLong = (text: string): boolean => text.length > 1400 || text.split('\n', 18).length > 16
 
@@ -23,6 +25,8 @@ export function UserRowView({ message }: { message: Message }) {
   const text = named ? withoutFiles(textOf(message)) : textOf(message)
   const long = isLong(text)
   const stored = !message.id.startsWith('sent-')
+  // A hook wrote it, to make the agent continue.
+  if (message._hooks) return <HookNotes notes={message._hooks} />
   if (editing) return <UserEditor text={text} id={message.id} onClose={() => setEditing(false)} />
   return (
     <article class="user" aria-label={t('tx.you')}>
