@@ -37,6 +37,29 @@ const said = (desk: Desk) => messageRows(desk).map(({ role, content }) => [role,
 
 // ── Rejections ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
+test('hooks of config.yaml run, block, and their failures are reported', async ({
+  desk,
+  provider,
+}) => {
+  const path = join(desk.home, 'config.yaml')
+  const block = 'cat >/dev/null; echo "not today" >&2; exit 2'
+  const hooks = {
+    pre_tool_call: [{ matcher: 'terminal', command: block }],
+    PostToolUse: [{ command: 'exit 5' }],
+  }
+  writeFileSync(path, `${readFileSync(path, 'utf8')}\nhooks: ${JSON.stringify(hooks)}\n`)
+  const mark = join(desk.home, 'mark')
+  provider.push(
+    { toolCalls: [{ name: 'terminal', arguments: { command: `touch ${mark}` } }] },
+    { toolCalls: [{ name: 'read_file', arguments: { path } }] },
+    { text: 'Done.' },
+  )
+  const { err } = await desk.talk(['chat', 'go'])
+  assert.not(existsSync(mark))
+  assert.match(JSON.stringify(provider.requests[1]?.body.messages.at(-1)), /not today/)
+  assert.match(err, /PostToolUse hook "exit 5" failed/)
+})
+
 test('rejects invalid arguments with a sentence and writes nothing', async ({ desk, provider }) => {
   const cases: [string[], RegExp][] = [
     [['chat', '--nonsense'], /not an option of chat/],
