@@ -59,7 +59,7 @@ const NAMES: Readonly<Record<string, Name>> = {
 }
 
 /** Tools in no toolset. */
-const OTHER_TOOLS = ['tool_search', 'call_tool']
+const OTHER_TOOLS = ['tool_search', 'call_tool', 'exit_plan_mode']
 
 const isTool = (glob: string): boolean =>
   [...TOOLSETS.flatMap(({ tools }) => tools), ...OTHER_TOOLS].some(tool => matchesGlob(glob, tool))

@@ -2,6 +2,7 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { join } from 'node:path'
+import { callAccesses } from '../../../../lib/agent/permissions/call-access.ts'
 import { createPlace } from './_place.ts'
 
 const { commandCall, home, isAllowed, pathCall, removePlace, rulesOf, verdictOf, workspace } =
@@ -126,6 +127,18 @@ allow('a rule for an MCP server does not cover a server whose name begins the sa
   assert.ok(covers('mcp__git__push', 'git', 'mcp_git_push'))
   assert.not(covers('mcp__git', 'git_hub', 'mcp_git_hub_delete'))
   assert.not(covers('mcp__git__push', 'git', 'mcp_git_pull'))
+})
+
+allow('a rule for a subagent covers it by name, alone or among several tasks', () => {
+  const call = (args: object) => {
+    const place = { workspace, env: { HOME: home }, forbidden: [], memo: new Map() }
+    return { tool: 'delegate_task', accesses: callAccesses('delegate_task', args, place) }
+  }
+  const deny = { deny: ['Task(review*)'] }
+  assert.is(verdictOf(deny, call({ goal: 'x', agent: 'Reviewer' })), 'deny')
+  assert.is(verdictOf(deny, call({ tasks: [{ agent: 'other' }, { agent: 'reviewer' }] })), 'deny')
+  assert.is(verdictOf(deny, call({ goal: 'x', agent: '' })), 'none')
+  assert.is(verdictOf(deny, call({ goal: 'review', agent: 'other' })), 'none')
 })
 
 allow.run()
