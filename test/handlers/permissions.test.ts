@@ -154,6 +154,7 @@ permissions(
         () => 'once',
       )
       assert.ok(offered.length >= 15, offered.join(' '))
+      for (const name of offered) assert.ok(parseRule(name).ok, `a rule cannot name ${name}`)
       assert.ok(
         offered.some(name => name.startsWith('mcp_one_')),
         offered.join(' '),
