@@ -161,6 +161,11 @@ export type CommandRunner = {
    * What commands start with in place of the environment of the turn. Known once `problem` was called; absent: the same.
    */
   environment?: (env: Readonly<Record<string, string>>) => Readonly<Record<string, string>>
+  /**
+   * What commands can do with a real path of this computer; null: they cannot see it. File tools ask where they would do
+   * more. Absent: they see what the file tools see.
+   */
+  reach?: (path: string) => 'read' | 'write' | null
   /** The path on this computer of a path as commands see it: their /tmp may be another one. */
   hostPath: (path: string) => string
   /**

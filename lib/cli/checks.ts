@@ -12,6 +12,7 @@ import { guardChecks, homeChecks, listChecks, emptyIfUnreadable } from './check-
 import { type Check, fail, type CheckContext, ok, warn } from './check.ts'
 import { containerChecks } from './check-container.ts'
 import { hookChecks } from './check-hooks.ts'
+import { sandboxChecks } from './check-sandbox.ts'
 import { shellChecks } from './check-shell.ts'
 import { startChecks } from './check-start.ts'
 
@@ -147,6 +148,7 @@ export const runChecks = async (looked: CheckContext, version: string): Promise<
   ...programChecks(looked),
   ...(await shellChecks(looked)),
   ...(await containerChecks(looked)),
+  ...(await sandboxChecks(looked)),
   await searchCheck(looked),
   databaseCheck(looked),
   ...mcpChecks(looked),

@@ -168,6 +168,14 @@ export const planMounts = (
   return sorted([...mounts.values(), ...underAliases([...mounts.values()], aliases)])
 }
 
+/** What commands can do with a real path; null: they do not see it, or only a private file of the same name. */
+export const reachOf = (mounts: readonly Mount[], path: string): 'read' | 'write' | null => {
+  const found = effective(mounts, path)
+  if (found === undefined) return isOfSystem(path) ? 'read' : null
+  const isElsewhere = found.source !== undefined && found.source !== found.path
+  return found.access === 'hide' || isElsewhere ? null : found.access
+}
+
 /** The same mounts under the other names that lead to them, unless the symlinks themselves are visible. */
 const underAliases = (mounts: readonly Mount[], aliases: ReadonlyMap<string, string>): Mount[] =>
   [...aliases].flatMap(([alias, real]) => {

@@ -4,7 +4,7 @@ import type { CommandRunner } from '../agent/tool-services.ts'
 import { isInside, realPath } from '../store/path-within.ts'
 import { type Availability, checkBubblewrap } from './availability.ts'
 import { bubblewrapArguments, LOADER_VARIABLE } from './bubblewrap.ts'
-import { type Place, planMounts, workspaceProblem } from './mounts.ts'
+import { type Place, planMounts, reachOf, workspaceProblem } from './mounts.ts'
 import { createOwnDirectories } from './own-directories.ts'
 import { DROPPED_VARIABLES } from './places.ts'
 import { signalInside } from './signal-children.ts'
@@ -73,6 +73,8 @@ export const createSandboxes = (env: Readonly<Record<string, string | undefined>
       offers: scope.network === true ? ['unconfined'] : ['network', 'unconfined'],
       network: scope.network,
       sharesFolders: scope.writable.length > 0,
+      reach: path =>
+        reachOf(planMounts(placeOf(scope.home === undefined ? {} : { HOME: scope.home })), path),
       sharedDir: () => own().shared,
       hostPath: path =>
         isInside('/tmp', path) && !isInside(own().tmp, path) && !isVisibleInTmp(scope, path)

@@ -14,6 +14,8 @@ export const CODE_FLAG = 'script execution via -e/-c flag'
 /** Of the sandbox: what a command needs beyond it. */
 export const NETWORK = 'network access from the sandbox'
 export const UNCONFINED = 'run outside the sandbox'
+export const UNSEEN = 'read outside the sandbox'
+export const PROTECTED = 'change a file that other programs run'
 export const SHELL_FLAG = 'shell command via -c/-lc flag'
 
 /** One sentence for the approval card: what is at stake. */
@@ -22,6 +24,8 @@ const STAKES: Readonly<Record<string, string>> = {
   [OUTSIDE]: 'It changes files outside the workspace.',
   [NETWORK]: 'It runs in the sandbox, with network access.',
   [UNCONFINED]: 'It runs outside the sandbox, with everything you can do.',
+  [UNSEEN]: 'It reads a file that commands in the sandbox cannot see.',
+  [PROTECTED]: 'It changes a file that Git, an editor, or a shell runs outside the sandbox.',
   [ELSEWHERE]: 'It runs a program or a project outside the workspace.',
   [CONTROL]:
     'It touches files that decide what the agent may do, such as its configuration, tasks or keys. Only you should change them.',

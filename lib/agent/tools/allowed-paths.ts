@@ -3,7 +3,7 @@ import { join, relative, resolve, sep } from 'node:path'
 import { isInside, realPath } from '../../store/path-within.ts'
 import { findHardLink, statIfExists } from '../hard-links.ts'
 import { deniedPath } from '../permissions/denied-path.ts'
-import { CONTROL, describeLabels, OUTSIDE } from '../shell/labels.ts'
+import { CONTROL, describeLabels, OUTSIDE, PROTECTED, UNSEEN } from '../shell/labels.ts'
 import type { ToolContext } from '../types.ts'
 
 /** In the home directory: keys and logins. No reads, no writes. */
@@ -162,13 +162,27 @@ export const mayWrite = async (
       !isInside(ctx.workspace, fullPath) &&
       !isInside('/tmp', fullPath),
   )
-  if (outside.length === 0) return true
-  const choice = await ctx.approve({
-    command: `${verb} ${outside.join(' ')}`,
-    patternKeys: [OUTSIDE],
-    description: describeLabels([OUTSIDE]),
-    cwd: ctx.workspace,
-  })
+  const kept = fullPaths.filter(
+    fullPath =>
+      isInside(ctx.workspace, fullPath) && (ctx.runner?.reach?.(fullPath) ?? 'write') !== 'write',
+  )
+  const labels = [...(outside.length > 0 ? [OUTSIDE] : []), ...(kept.length > 0 ? [PROTECTED] : [])]
+  return labels.length === 0 || askAbout(ctx, `${verb} ${[...outside, ...kept].join(' ')}`, labels)
+}
+
+/** Asks for approval before a file tool shows what commands in the sandbox cannot see. True if approved. */
+export const mayRead = async (ctx: ToolContext, fullPath: string, verb: string): Promise<boolean> =>
+  ctx.runner?.reach === undefined ||
+  ctx.runner.reach(fullPath) !== null ||
+  askAbout(ctx, `${verb} ${fullPath}`, [UNSEEN])
+
+const askAbout = async (
+  ctx: ToolContext,
+  command: string,
+  patternKeys: string[],
+): Promise<boolean> => {
+  const description = describeLabels(patternKeys)
+  const choice = await ctx.approve({ command, patternKeys, description, cwd: ctx.workspace })
   return choice !== 'deny'
 }
 

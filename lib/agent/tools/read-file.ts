@@ -1,7 +1,7 @@
 /** Tool: reads a text file, or the text of a document, in pages with line numbers; shows an image. */
 import { z } from 'zod'
 import type { Tool, ToolContext } from '../types.ts'
-import { guardRead, displayPath, resolvePath } from './allowed-paths.ts'
+import { deniedResult, displayPath, guardRead, mayRead, resolvePath } from './allowed-paths.ts'
 import { withUnsaved } from './editor-text.ts'
 import { type ExtractedText, readDocument } from './read-document.ts'
 import { readNotebook } from './read-notebook.ts'
@@ -34,6 +34,7 @@ export const readFile: Tool<typeof input> = {
   async run(ctx, given) {
     const fullPath = resolvePath(ctx, given.path)
     guardRead(ctx, fullPath)
+    if (!(await mayRead(ctx, fullPath, 'read'))) return deniedResult(`reading ${fullPath}`)
     if (hasImageName(fullPath)) return readImage(ctx, fullPath)
     const { lines, facts } =
       (await readDocument(ctx, fullPath, given.pages)) ?? (await readText(ctx, fullPath))

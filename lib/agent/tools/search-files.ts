@@ -4,7 +4,14 @@ import { basename } from 'node:path'
 import { z } from 'zod'
 import type { Tool, ToolContext } from '../types.ts'
 import { globToRegExp } from '../search/gitignore.ts'
-import { guardRead, hiddenGuard, displayPath, resolvePath } from './allowed-paths.ts'
+import {
+  deniedResult,
+  displayPath,
+  guardRead,
+  hiddenGuard,
+  mayRead,
+  resolvePath,
+} from './allowed-paths.ts'
 import { countAll, filterFor, LARGE_BYTES } from '../search/candidates.ts'
 import { type Pattern, readPattern } from '../search/pattern.ts'
 import { openThreads } from '../search/threads.ts'
@@ -43,6 +50,7 @@ export const searchFiles: Tool<typeof input> = {
   async run(ctx, given) {
     const root = resolvePath(ctx, given.path)
     guardRead(ctx, root)
+    if (!(await mayRead(ctx, root, 'search'))) return deniedResult(`searching ${root}`)
     const info = await stat(root).catch(() => null)
     if (!info) throw new Error(`${given.path} does not exist.`)
     if (!info.isFile() && !info.isDirectory())

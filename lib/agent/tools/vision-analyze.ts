@@ -7,7 +7,7 @@ import { z } from 'zod'
 import { imageType } from '../image-file.ts'
 import { MAX_IMAGE_BYTES as MAX_BYTES, VISION_TOOL } from '../images.ts'
 import type { Tool, ToolContext } from '../types.ts'
-import { guardRead, resolvePath } from './allowed-paths.ts'
+import { guardRead, mayRead, resolvePath } from './allowed-paths.ts'
 import { withUserErrors } from './error-result.ts'
 
 export type VisionStore = {
@@ -28,9 +28,11 @@ const input = z.object({
   question: z.string().trim().min(1).describe('What you want to know about the picture.'),
 })
 
-const readLocal = (ctx: ToolContext, path: string): Buffer => {
+const readLocal = async (ctx: ToolContext, path: string): Promise<Buffer> => {
   const fullPath = resolvePath(ctx, path)
   guardRead(ctx, fullPath)
+  if (!(await mayRead(ctx, fullPath, 'read')))
+    throw new Error(`The user denied reading ${fullPath}.`)
   let fd: number
   try {
     fd = openSync(fullPath, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)

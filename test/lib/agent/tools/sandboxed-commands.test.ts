@@ -232,6 +232,25 @@ test('scripts run unasked and call tools over their socket', () =>
     assert.equal(bench.asked, [])
   }))
 
+test('file tools ask before they show or change what commands cannot', () =>
+  using(async (bench, tree) => {
+    const denied = await bench.json('read_file', { path: join(tree.home, 'Documents/letter.txt') })
+    assert.is(denied.status, 'blocked')
+    await bench.json('search_files', { pattern: 'x', path: join(tree.home, 'Documents') })
+    await bench.json('write_file', { path: '.git/hooks/post-commit', content: 'x' })
+    await bench.json('write_file', { path: '.vscode/tasks.json', content: '{}' })
+    assert.equal(labels(bench), [
+      ['read outside the sandbox'],
+      ['read outside the sandbox'],
+      ['change a file that other programs run'],
+      ['change a file that other programs run'],
+    ])
+    await bench.json('write_file', { path: 'src/new.ts', content: 'x' })
+    await bench.json('read_file', { path: 'README.md' })
+    await bench.json('read_file', { path: join(tree.shown, 'file.txt') })
+    assert.is(bench.asked.length, 4)
+  }))
+
 test('the parameter is described only where there is a choice', () => {
   const settings = { timeoutS: 5, isPersistent: false }
   const { input, summary } = createTerminal(settings)
