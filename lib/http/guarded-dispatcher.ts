@@ -12,11 +12,10 @@ export const resolveAll: Resolve = host => lookup(host, { all: true })
 /** Checks the addresses that are connected to: a second lookup could return others (DNS rebinding). */
 export const createGuardedDispatcher = async (
   allow: Allow,
-  { resolve = resolveAll, maxBytes }: { resolve?: Resolve; maxBytes?: number } = {},
+  { resolve = resolveAll }: { resolve?: Resolve } = {},
 ): Promise<Dispatcher> => {
   const { Agent } = await import('undici')
   return new Agent({
-    ...(maxBytes !== undefined && { maxResponseSize: maxBytes }),
     connect: {
       lookup(host, wanted, done) {
         resolve(host)

@@ -4,7 +4,7 @@
  */
 import type { FetchLike } from '@modelcontextprotocol/client'
 import type { Dispatcher } from 'undici'
-import { invalid, type UserError } from '../../errors.ts'
+import { invalid, unavailable, type UserError } from '../../errors.ts'
 import { checkForProxy, createGuardedDispatcher, refusalIn } from '../../http/guarded-dispatcher.ts'
 import {
   type Allow,
@@ -39,6 +39,21 @@ export const requireTls = (url: URL): URL => {
   throw invalid(`${url.origin} is not an https address, so no sign-in is possible there.`)
 }
 
+/** Limited after decompression: half a kilobyte can unpack to hundreds of megabytes. */
+const readBody = async (
+  chunks: AsyncIterable<Uint8Array> | [],
+): Promise<Uint8Array<ArrayBuffer>> => {
+  const read: Uint8Array[] = []
+  let size = 0
+  for await (const chunk of chunks) {
+    size += chunk.byteLength
+    if (size > MAX_BYTES)
+      throw unavailable('The answer of the authorization server is larger than 1 MB.')
+    read.push(chunk)
+  }
+  return Buffer.concat(read)
+}
+
 /** `refusal` is the reason why the last address was not requested; the library reports it as a missing document. */
 export const createAuthFetch = (
   options: AuthFetchOptions,
@@ -49,18 +64,25 @@ export const createAuthFetch = (
     const url = requireTls(checkUrl(String(address), allow))
     const { dispatcher: proxy } = options
     if (proxy) await checkForProxy(url, allow)
-    const dispatcher = proxy ?? (await createGuardedDispatcher(allow, { maxBytes: MAX_BYTES }))
+    const direct = proxy ? null : await createGuardedDispatcher(allow)
     const { fetch } = await import('undici')
     type Init = Parameters<typeof fetch>[1]
     const signals = [init?.signal, options.signal, AbortSignal.timeout(TIMEOUT_MS)]
     const signal = AbortSignal.any(signals.filter(each => each instanceof AbortSignal))
-    const answer = await fetch(url, { ...(init as object), dispatcher, signal } as Init)
-    const body = await answer.arrayBuffer()
-    // The library looks at the class, and Node's fetch is a copy of undici's: the same class under another name.
-    return new Response(body.byteLength > 0 ? body : null, {
-      status: answer.status,
-      headers: [...answer.headers],
-    })
+    const dispatcher = direct ?? proxy
+    try {
+      // The library follows redirects itself, within one origin, with a request of its own for each.
+      const own = { dispatcher, signal, redirect: 'manual' }
+      const answer = await fetch(url, { ...(init as object), ...own } as Init)
+      const body = await readBody(answer.body ?? [])
+      // The library looks at the class, and Node's fetch is a copy of undici's: the same class under another name.
+      return new Response(body.byteLength > 0 ? body : null, {
+        status: answer.status,
+        headers: [...answer.headers],
+      })
+    } finally {
+      void direct?.destroy()
+    }
   }
   return {
     fetch: async (address, init) => {

@@ -186,8 +186,7 @@ export class McpSignIns {
     const signal = AbortSignal.timeout(REVOKE_TIMEOUT_MS)
     const { fetch } = createAuthFetch({ ...this.#fetchOptions(home, server), signal })
     try {
-      const init = { method: 'POST', body: form, redirect: 'manual' as const }
-      const { status } = await fetch(metadata.revocation_endpoint, init)
+      const { status } = await fetch(metadata.revocation_endpoint, { method: 'POST', body: form })
       return status < 300 ? null : `The authorization server did not revoke the tokens (${status}).`
     } catch (error) {
       return `The tokens were deleted here but not revoked: ${reasonOf(error)}.`

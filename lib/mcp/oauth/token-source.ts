@@ -202,11 +202,13 @@ export class TokenSource implements AuthProvider {
         fetchFn: fetch,
       })
       const next = { ...toStoredTokens(renewed, now()), scope: renewed.scope ?? tokens.scope }
+      if (!this.#isStill(tokens)) return this.#changed()
       this.#file.write({ ...stored, grant: next })
       this.#renewedAtMs = now()
       this.#isNeeded = false
       return next.access_token
     } catch (error) {
+      if (!this.#isStill(tokens)) return this.#changed()
       if (REJECTED.has(codeOf(error))) {
         this.#file.write({ ...stored, grant: null })
         throw this.needed()
@@ -215,5 +217,15 @@ export class TokenSource implements AuthProvider {
       if (this.#isFresh(tokens, rejected)) return tokens.access_token
       throw new Error(`The sign-in could not be renewed: ${reasonOf(error)}.`)
     }
+  }
+
+  /** False when the person has signed out, or in again, during a renewal: that must not be undone. */
+  #isStill = ({ refresh_token: before }: StoredTokens): boolean =>
+    this.#file.read()?.grant?.refresh_token === before
+
+  #changed(): string {
+    const now = this.#file.read()?.grant?.access_token
+    if (now === undefined) throw this.needed()
+    return now
   }
 }

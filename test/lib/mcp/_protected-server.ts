@@ -49,7 +49,13 @@ export const startProtected = async (options: ProtectedOptions = {}) => {
   const { accessTokenTtl = 3_600 } = options
   /** Requests to the MCP server, and token requests. */
   const hits: Hit[] = []
-  const state = { authDown: false, rejectAll: false, denies: options.denies ?? false }
+  const state = {
+    authDown: false,
+    rejectAll: false,
+    denies: options.denies ?? false,
+    /** Called for each token request, which waits for it. */
+    onTokenRequest: async () => {},
+  }
 
   const resourceServer = createServer()
   const origin = await listen(resourceServer)
@@ -121,6 +127,7 @@ export const startProtected = async (options: ProtectedOptions = {}) => {
         return json(res, 400, { error: 'invalid_redirect_uri' })
       Object.assign(req, { body: client })
     }
+    if (path === '/token') await state.onTokenRequest()
     return asProvider(req, res)
   })
 

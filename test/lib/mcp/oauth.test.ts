@@ -360,6 +360,34 @@ test('signing out deletes and revokes the tokens', async world => {
   assert.is(await mcp.signIns.signOut(home, 'none'), null)
 })
 
+test('a renewal that ends after the sign-out, or after a new sign-in, changes nothing', async world => {
+  const { mcp, dir, clock } = world
+  const server = await protectedBy(world)
+  const home = homeOf(dir, 'a', { p: { url: server.url } })
+  await signIn(mcp, home)
+  await callTool(mcp, home)
+  const path = tokenFile(mcp, home)
+  /** What happens while the authorization server renews the token. */
+  const renewing = async (work: () => Promise<unknown>): Promise<string> => {
+    clock.now += 3_590_000
+    server.state.onTokenRequest = async () => {
+      server.state.onTokenRequest = async () => {}
+      await work()
+    }
+    return whyNot(callTool(mcp, home))
+  }
+  let later = ''
+  await renewing(async () => {
+    await signIn(mcp, home)
+    later = readFileSync(path, 'utf8')
+  })
+  assert.is(readFileSync(path, 'utf8'), later)
+  assert.is((await callTool(mcp, home)).content, 'ada')
+  assert.match(await renewing(() => mcp.signIns.signOut(home, 'p')), /sign-in|Sign in|lost/)
+  assert.throws(() => statSync(path))
+  assert.is(rowOf(mcp, home).sign_in.state, 'none')
+})
+
 test('tokens that could not be revoked are deleted all the same', async world => {
   const { mcp, dir } = world
   const server = await protectedBy(world)

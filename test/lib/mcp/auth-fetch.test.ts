@@ -1,0 +1,65 @@
+/** Requests to authorization servers: redirects and the size of responses. */
+import { createServer, type RequestListener, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { brotliCompressSync } from 'node:zlib'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { UserError } from '../../../lib/errors.ts'
+import { createAuthFetch } from '../../../lib/mcp/oauth/auth-fetch.ts'
+
+type World = { servers: Server[] }
+
+const test = suite<World>('requests to authorization servers')
+test.before.each(state => {
+  state.servers = []
+})
+test.after.each(({ servers }) => {
+  for (const server of servers) server.close().closeAllConnections()
+})
+
+const listen = async ({ servers }: World, listener: RequestListener): Promise<string> => {
+  const server = createServer(listener)
+  servers.push(server)
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+}
+
+const authFetch = () =>
+  createAuthFetch({ serverUrl: 'http://127.0.0.1/mcp', allowPrivate: false, dispatcher: undefined })
+
+test('a code or token is not sent on to where a redirect points', async world => {
+  const seen: string[] = []
+  const other = await listen(world, (req, res) => {
+    seen.push(req.url ?? '')
+    res.end('{}')
+  })
+  for (const status of [301, 302, 303, 307, 308]) {
+    const url = await listen(world, (_, res) => res.writeHead(status, { location: other }).end())
+    const { fetch } = authFetch()
+    assert.is((await fetch(url)).status, status)
+    assert.is((await fetch(url, { method: 'POST', body: 'code=secret' })).status, status)
+  }
+  assert.equal(seen, [])
+})
+
+test('an answer is limited after it is decompressed', async world => {
+  const answer = (mb: number) => brotliCompressSync(Buffer.alloc(mb * 1024 * 1024))
+  const small = answer(1)
+  const large = answer(2)
+  const url = await listen(world, (req, res) =>
+    res.writeHead(200, { 'content-encoding': 'br' }).end(req.url === '/large' ? large : small),
+  )
+  const { fetch, refusal } = authFetch()
+  assert.is((await (await fetch(url)).arrayBuffer()).byteLength, 1024 * 1024)
+  assert.is(refusal(), null)
+  try {
+    await fetch(`${url}large`)
+    assert.unreachable('it was read')
+  } catch (error) {
+    assert.instance(error, UserError)
+    assert.match((error as Error).message, 'larger than 1 MB')
+  }
+  assert.instance(refusal(), UserError)
+})
+
+test.run()
