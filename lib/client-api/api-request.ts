@@ -36,6 +36,8 @@ export type ApiResult = {
   sessionId: string
   text: string
   refusal: string
+  /** The text ends at the model's length limit, or where its connection ended. */
+  isCut: boolean
   /** Functions that the client has to run before the answer is complete. */
   calls: ApiCall[]
   usage: Usage

@@ -20,8 +20,8 @@ const toCall = ({ id, name, arguments: text }: ApiCall) => ({
   function: { name, arguments: text },
 })
 
-const finishOf = ({ calls }: ApiResult): 'tool_calls' | 'stop' =>
-  calls.length > 0 ? 'tool_calls' : 'stop'
+const finishOf = ({ calls, isCut }: ApiResult): 'tool_calls' | 'length' | 'stop' =>
+  calls.length > 0 ? 'tool_calls' : isCut ? 'length' : 'stop'
 
 const headOf = ({ id, createdAt }: Answer, { model }: ChatRequest, object: string) => ({
   id: `chatcmpl-${id}`,

@@ -26,7 +26,11 @@ export type ClientApiOptions = {
   turns: Pick<Turns, 'cancel'>
   turnStarter: Pick<TurnStarter, 'turn'>
   homes: Pick<Homes, 'open'>
-  workspaces: { last: (home: Home) => string }
+  workspaces: {
+    last: (home: Home) => string
+    /** Throws a 400 when it cannot be used. */
+    check: (home: Home, path: string) => string
+  }
   conversations: Conversations
   modelNames: ModelNames
   /** Throws a UserError when the model cannot be called; empty: the default model. */
@@ -157,8 +161,6 @@ export const createClientApi = (options: ClientApiOptions) => {
     const answer = { role: 'assistant' as const, text, calls }
     if (request.previous === null && request.conversation === null)
       conversations.save(token.id, historyKey([...request.messages, answer]), head)
-    if (request.conversation !== null)
-      conversations.save(token.id, `conversation:${request.conversation}`, head)
     return head
   }
 
@@ -210,7 +212,15 @@ export const createClientApi = (options: ClientApiOptions) => {
         const images = await readImages(home, split.images, given)
         if (revoked.aborted) throw unauthorized('The token was revoked.')
         const workspace = token.workspace || options.workspaces.last(home)
+        // Before a session is created for it.
+        options.workspaces.check(home, workspace)
         const { sessionId, names } = locate({ request, split, token, workspace, param })
+        // Before the turn: the name also selects this session while it runs, and after it failed.
+        if (request.conversation !== null)
+          conversations.save(token.id, `conversation:${request.conversation}`, {
+            session: sessionId,
+            message: '',
+          })
         const { turn } = await options.turnStarter.turn({
           sessionId,
           text: split.text,

@@ -32,11 +32,14 @@ const SCHEMA = `
   );
 `
 
-/** Programs trim texts and change line breaks, so only the words count. */
+/** Programs trim texts and change line breaks, so only the words count, and the images. */
 const words = (text: string): string => text.replace(/\s+/g, ' ').trim()
 
 const identity = (message: ApiMessage): unknown[] => {
-  if (message.role === 'user') return ['user', words(textOf(message.parts))]
+  if (message.role === 'user') {
+    const images = message.parts.flatMap(part => (part.type === 'image' ? [part.url] : []))
+    return ['user', words(textOf(message.parts)), ...images]
+  }
   if (message.role === 'result') return ['result', message.callId]
   return ['assistant', words(message.text), message.calls.map(({ id }) => id)]
 }

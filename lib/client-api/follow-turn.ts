@@ -68,18 +68,24 @@ export async function* followTurn(log: EventLog, signal: AbortSignal): AsyncGene
   /** Calls without a result. At the end these are the program's. */
   const open = new Map<string, ToolCall>()
   let refusal = ''
+  let isCut = false
   for await (const logged of log.read(0, signal)) {
     const event = logged as TurnEvent
     let piece = ''
     if (event.type === 'token') piece = text.token(event.data.message_id, event.data.text)
     else if (event.type === 'retry') text.retry(event.data.message_id)
+    else if (event.type === 'warning') isCut ||= event.data.type === 'cut'
     else if (event.type === 'message') {
       const { message } = event.data
       if (message.role === 'assistant') {
         piece = text.message(message)
         refusal = message.refusal ?? ''
         for (const call of asArray(message.tool_calls) as ToolCall[]) open.set(call.id, call)
-      } else if (message.tool_call_id !== undefined) open.delete(message.tool_call_id)
+      } else if (message.tool_call_id !== undefined) {
+        // The turn continues after a message that was cut.
+        isCut = false
+        open.delete(message.tool_call_id)
+      }
     } else if (event.type === 'apperror' || event.type === 'cancel') {
       yield toFailed(event)
       return
@@ -90,7 +96,7 @@ export async function* followTurn(log: EventLog, signal: AbortSignal): AsyncGene
         arguments: isJsonObject(args) ? args : JSON.stringify(parseArguments(args) ?? {}),
       }))
       const { usage } = event.data
-      const result = { sessionId: log.session_id, text: text.whole(), refusal, calls, usage }
+      const result = { sessionId: log.session_id, text: text.whole(), refusal, isCut, calls, usage }
       yield { type: 'done', result }
       return
     }

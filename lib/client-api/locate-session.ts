@@ -41,11 +41,20 @@ const openCalls = (messages: readonly Message[]): { id: string; name: string }[]
     .map(({ id, function: { name } }) => ({ id, name }))
 }
 
-/** The first message after the head is the one that is being sent: the request repeats a turn. */
+/** This message is the one that is being sent: the request repeats a turn. */
 const isRepeated = (next: Message, { results, text }: SplitMessages): boolean =>
   next.role === 'tool'
     ? results.some(({ callId }) => callId === next.tool_call_id)
     : next.role === 'user' && text !== null && contentText(next.content) === text
+
+/** Whether a new answer can take the place of these messages: nothing follows their answer, and no id of a response names it. */
+const isReplaceable = (after: readonly Message[], { request, split }: Given): boolean => {
+  const [next] = after
+  if (!next || !isRepeated(next, split)) return false
+  const answer = after.findIndex(({ role }) => role === 'assistant')
+  if (answer < 0) return true
+  return request.previous === null && !after.slice(answer).some(({ role }) => role === 'user')
+}
 
 export const createLocator = ({ sessions, edits, conversations }: LocateOptions) => {
   const isOwn = (session: string, token: ApiToken): boolean => {
@@ -77,14 +86,15 @@ export const createLocator = ({ sessions, edits, conversations }: LocateOptions)
   }
 
   /** The session at this point: itself, without a turn that is repeated, or a branch. Null when the point is gone. */
-  const resume = ({ session, message }: Head, { split, token }: Given): string | null => {
+  const resume = ({ session, message }: Head, given: Given): string | null => {
+    const { token } = given
     if (!isOwn(session, token)) return null
     const { messages } = sessions.load(session)
     const at = messages.findIndex(({ id }) => id === message)
     if (at < 0) return null
-    const next = messages[at + 1]
-    if (!next) return session
-    if (!isRepeated(next, split)) return branch(session, at + 1, token)
+    const after = messages.slice(at + 1)
+    if (after.length === 0) return session
+    if (!isReplaceable(after, given)) return branch(session, at + 1, token)
     edits.truncate(session, at + 1)
     return session
   }

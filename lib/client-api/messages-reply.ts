@@ -25,8 +25,11 @@ const NO_USAGE = {
   output_tokens: 0,
 }
 
-const stopReasonOf = ({ calls, refusal }: ApiResult): string =>
-  calls.length > 0 ? 'tool_use' : refusal === '' ? 'end_turn' : 'refusal'
+const stopReasonOf = ({ calls, refusal, isCut }: ApiResult): string => {
+  if (calls.length > 0) return 'tool_use'
+  if (refusal !== '') return 'refusal'
+  return isCut ? 'max_tokens' : 'end_turn'
+}
 
 const toolUse = ({ id, name }: ApiCall, input: Record<string, unknown>) => ({
   type: 'tool_use' as const,

@@ -15,7 +15,10 @@ const toUsage = ({ input_tokens: input, output_tokens: output, cache_read_tokens
   total_tokens: input + output,
 })
 
-type Status = 'in_progress' | 'completed'
+type Status = 'in_progress' | 'completed' | 'incomplete'
+
+const statusOf = ({ isCut, calls }: ApiResult): 'completed' | 'incomplete' =>
+  isCut && calls.length === 0 ? 'incomplete' : 'completed'
 
 const toPart = (text: string) => ({
   type: 'output_text' as const,
@@ -41,11 +44,11 @@ const toCallItem = ({ id, name, arguments: text }: ApiCall, status: Status) => (
   status,
 })
 
-const outputOf = (id: string, { text, refusal, calls }: ApiResult) => [
+const outputOf = (id: string, { text, refusal, calls }: ApiResult, status: Status) => [
   ...(refusal === ''
     ? text === ''
       ? []
-      : [toMessageItem(id, text, 'completed')]
+      : [toMessageItem(id, text, status)]
     : [
         {
           ...toMessageItem(id, null, 'completed'),
@@ -82,12 +85,19 @@ const toResponse = (
   ...rest,
 })
 
-export const toFinishedResponse = (answer: Answer, result: ApiResult, request: ResponsesRequest) =>
-  toResponse(answer, request, {
-    status: 'completed',
-    output: outputOf(answer.id, result),
+export const toFinishedResponse = (
+  answer: Answer,
+  result: ApiResult,
+  request: ResponsesRequest,
+) => {
+  const status = statusOf(result)
+  return toResponse(answer, request, {
+    status,
+    ...(status === 'incomplete' && { incomplete_details: { reason: 'max_output_tokens' } }),
+    output: outputOf(answer.id, result, status),
     usage: toUsage(result.usage),
   })
+}
 
 export async function* responseFrames(
   answer: Answer,
@@ -123,7 +133,7 @@ export async function* responseFrames(
       if (text !== null) {
         yield send('response.output_text.done', { ...place, text, logprobs: [] })
         yield send('response.content_part.done', { ...place, part: toPart(text) })
-        const item = toMessageItem(answer.id, text, 'completed')
+        const item = toMessageItem(answer.id, text, statusOf(event.result))
         yield send('response.output_item.done', { output_index: 0, item })
       }
       const first = text === null ? 0 : 1
@@ -144,7 +154,7 @@ export async function* responseFrames(
       }
       // What was streamed, so that the items agree: a refusal arrives as text.
       const streamed = { ...event.result, text: text ?? '', refusal: '' }
-      yield send('response.completed', {
+      yield send(`response.${statusOf(event.result)}`, {
         response: toFinishedResponse(answer, streamed, request),
       })
     }
