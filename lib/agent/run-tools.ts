@@ -2,7 +2,7 @@
 import { messageOf } from '../errors.ts'
 import type { ToolCall } from '../schema/message.ts'
 import type { Usage } from '../schema/usage.ts'
-import { checkCall } from './permissions/check-call.ts'
+import { checkCall, isAboutCall } from './permissions/check-call.ts'
 import { coerceArguments, parseArguments } from './tool-calls.ts'
 import { describeTools } from './tool-schema.ts'
 import { askForHook, type CallNotes, runHooked, withHookTexts } from './hooked-call.ts'
@@ -210,7 +210,8 @@ const invokeTool = async (
     // No questions once the turn is over.
     approve: async ask => {
       signal.throwIfAborted()
-      if (before?.decision === 'allow' && !ask.isControl && ask.rule === undefined) return 'once'
+      const isAllowed = before?.decision === 'allow' && isAboutCall(tool, ask)
+      if (isAllowed && !ask.isControl && ask.rule === undefined) return 'once'
       return raceAbort(request.approve(ask, call.id), signal)
     },
     clarify: async (question, choices) => {

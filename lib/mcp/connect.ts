@@ -31,7 +31,8 @@ export type ConnectHooks = {
   /** The server announces that its list of tools has changed. */
   onChange: () => void
   elicit: (params: unknown) => Promise<unknown>
-  sample: (params: unknown) => Promise<unknown>
+  /** `canceled`: the server no longer waits. */
+  sample: (params: unknown, canceled: AbortSignal) => Promise<unknown>
   roots: () => { roots: { uri: string; name: string }[] }
 }
 
@@ -101,7 +102,8 @@ export const connect = async (
     if (server.sampling.isEnabled)
       client.setRequestHandler(
         'sampling/createMessage',
-        async request => (await hooks.sample(request.params)) as SamplingResult,
+        async (request, { mcpReq }) =>
+          (await hooks.sample(request.params, mcpReq.signal)) as SamplingResult,
       )
     if (server.hasRoots) client.setRequestHandler('roots/list', async () => hooks.roots())
     const { connectTimeoutMs: timeout } = server

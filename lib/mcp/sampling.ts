@@ -28,6 +28,7 @@ export type SamplingCaller = {
   sample?: Sample | undefined
   workspace: string
   output: (text: string) => void
+  /** Aborted when the call is over. */
   signal: AbortSignal
 }
 
@@ -99,11 +100,12 @@ export type Sampling = ReturnType<typeof createSampling>
 export const createSampling = (server: string, now: () => number) => {
   let starts: number[] = []
   return {
-    /** The result for the server. Throws a sentence for it when the request is refused. */
+    /** The result for the server, unless it has `canceled` the request. Throws a sentence for it when the request is refused. */
     async answer(
       params: unknown,
       settings: SamplingSettings,
       caller: SamplingCaller | undefined,
+      canceled: AbortSignal,
     ): Promise<Record<string, unknown>> {
       if (!settings.isEnabled) throw new Error('Sampling is turned off for this server.')
       const parsed = Request.safeParse(params)
@@ -119,7 +121,8 @@ export const createSampling = (server: string, now: () => number) => {
         throw new Error(`At most ${settings.maxPerMinute} requests a minute are allowed.`)
       starts.push(now())
       const maxTokens = Math.min(request.maxTokens, settings.maxTokens)
-      const label = `mcp: ${server}/sampling`
+      // Not `mcp: …`: that allows a tool, which could have any name.
+      const label = `sampling: ${server}`
       const choice = await caller.approve({
         command: shownOf(request),
         patternKeys: [label],
@@ -129,7 +132,9 @@ export const createSampling = (server: string, now: () => number) => {
       })
       if (choice === 'deny') throw new Error('The user denied the request.')
       const { model, allowedModels, timeoutMs } = settings
-      const signal = AbortSignal.any([caller.signal, AbortSignal.timeout(timeoutMs)])
+      const signal = AbortSignal.any([caller.signal, canceled, AbortSignal.timeout(timeoutMs)])
+      // The approval may have come after the result was given up.
+      signal.throwIfAborted()
       const options = { model, allowedModels, maxTokens, signal }
       const answer = await caller.sample(toMessages(request), options)
       caller.output(`Answer of ${answer.model} to ${server}:\n${answer.text}\n`)

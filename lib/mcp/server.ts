@@ -31,6 +31,13 @@ const isTimeout = (error: unknown): boolean =>
 /** The call that a request of the server belongs to. `signal` is aborted when its turn ends. */
 export type Caller = SamplingCaller & { askUser: AskUser }
 
+/** After a call that timed out, its turn continues: the server asks nothing more of it. */
+const duringCall = (caller: Caller, over: AbortSignal): Caller => ({
+  ...caller,
+  signal: AbortSignal.any([caller.signal, over]),
+  askUser: async (question, choices) => (over.aborted ? null : caller.askUser(question, choices)),
+})
+
 /** The server still rejects the token after it was renewed, or asks for permissions that were not granted (RFC 6750 §3.1). */
 const signInNeeded = (error: unknown, tokens: TokenSource | undefined): SignInNeeded | null => {
   if (!(error instanceof Error) || !tokens) return null
@@ -134,8 +141,10 @@ export class McpServer {
     const connection = this.#connection
     if (!connection)
       throw new Error(this.#error ?? 'The server is still starting; try again in a moment.')
+    const over = new AbortController()
+    const running = duringCall(caller, over.signal)
     this.#inFlight += 1
-    this.#callers.add(caller)
+    this.#callers.add(running)
     try {
       if (this.config.hasRoots) await this.#shareRoot(connection, caller)
       const value = await work(connection.client)
@@ -144,8 +153,9 @@ export class McpServer {
     } catch (cause) {
       throw signal.aborted ? cause : this.#callError(connection, cause)
     } finally {
+      over.abort()
       this.#inFlight -= 1
-      this.#callers.delete(caller)
+      this.#callers.delete(running)
       this.#scheduleIdleStop()
     }
   }
@@ -251,7 +261,8 @@ export class McpServer {
         this.#isStale = true
       },
       elicit: params => answerElicitation(params, this.#onlyCaller()?.askUser),
-      sample: params => this.#sampling.answer(params, this.config.sampling, this.#onlyCaller()),
+      sample: (params, canceled) =>
+        this.#sampling.answer(params, this.config.sampling, this.#onlyCaller(), canceled),
       roots: () => {
         this.#onRootsFetch()
         return this.#roots.list()

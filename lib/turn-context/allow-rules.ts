@@ -9,7 +9,7 @@ const MARK = ' *'
 export const ruleText = (words: readonly string[]): string => `${words.join(' ')}${MARK}`
 
 /** Keys that name one tool or one limit, not a kind of command. */
-export const isNonCommandKey = (key: string): boolean => /^(?:mcp|budget): /.test(key)
+export const isNonCommandKey = (key: string): boolean => /^(?:mcp|sampling|budget): /.test(key)
 
 const startsWith = (words: readonly string[], first: readonly string[]): boolean =>
   words.length >= first.length && first.every((word, at) => words[at] === word)

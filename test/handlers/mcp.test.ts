@@ -248,13 +248,23 @@ turns(
       command: process.execPath,
       args: [join(import.meta.dirname, everything)],
     })
+    // What allows the call does not allow the server to ask a model.
+    const config = join(chat.app.home, 'config.yaml')
+    const allowing = `echo '{"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "allow"}}'`
+    writeFileSync(
+      config,
+      `${readFileSync(config, 'utf8')}
+permissions: { allow: ["mcp__all__*"] }
+hooks: { PreToolUse: [{ matcher: ".*", command: ${JSON.stringify(allowing)} }] }
+`,
+    )
     const session = await chat.newSession()
     // A title costs a call of its own.
     await chat.app.post('/api/session/rename', { session_id: session, title: 'Named' })
     const stream = await chat.send(session, 'measure it')
     await chat.follow(stream, 'approval')
     const { pending } = (await chat.app.get(`/api/approval/pending?session_id=${session}`)).body
-    assert.equal(pending.pattern_keys, ['mcp: all/sampling'])
+    assert.equal(pending.pattern_keys, ['sampling: all'])
     assert.match(pending.command, 'Height?')
     await chat.app.post('/api/approval/respond', { session_id: session, choice: 'session' })
     const seen = await chat.follow(stream)

@@ -69,8 +69,8 @@ const shownCall = (tool: Tool, input: unknown, call: RuledCall, ctx: ToolContext
   return { command, cwd, labels: [], isLeftToTool: false }
 }
 
-/** An MCP server may ask for other things during a call; a rule about its tools covers only the call itself. */
-const isAboutCall = ({ server }: Tool, { patternKeys }: ApprovalRequest): boolean =>
+/** An MCP server may ask for other things during a call (sampling); what allows the call does not allow these. */
+export const isAboutCall = ({ server }: Tool, { patternKeys }: ApprovalRequest): boolean =>
   server === undefined || patternKeys.every(key => key.startsWith('mcp: '))
 
 /** `input`: as validated by the tool. Throws when a path in it is invalid. */

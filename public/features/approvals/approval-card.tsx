@@ -101,7 +101,7 @@ export function ApprovalCard({ approval: asked, keys, onAnswer }: ApprovalCardPr
   const isBudget = approval.pattern_key.startsWith('budget: ')
   const offers = (choice: ApprovalChoice): boolean =>
     (approval.choices?.includes(choice) ?? true) && !(isBudget && choice === 'always')
-  const isTool = approval.pattern_key.startsWith('mcp: ')
+  const isTool = /^(?:mcp|sampling): /.test(approval.pattern_key)
   const isRule = !isBudget && !isTool
   const button = (choice: ApprovalChoice, key?: string) => (
     <button

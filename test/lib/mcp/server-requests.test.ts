@@ -6,7 +6,8 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { ApprovalRequest, Tool, ToolContext, ToolResult } from '../../../lib/agent/types.ts'
 import { createMcp, type Mcp } from '../../../lib/mcp/mcp.ts'
-import type { Sample } from '../../../lib/mcp/sampling.ts'
+import { parseServers, type ServerConfig } from '../../../lib/mcp/config.ts'
+import { createSampling, type Sample } from '../../../lib/mcp/sampling.ts'
 import { type Home, openHome } from '../../../lib/profiles/home.ts'
 
 const everything = join(
@@ -116,7 +117,7 @@ test('sampling is approved by what is sent, limited, and shown', async world => 
   assert.match(text, 'Very tall.')
   assert.match(text, '"stopReason": "endTurn"')
   const [ask] = asked
-  assert.equal(ask?.patternKeys, ['mcp: e/sampling'])
+  assert.equal(ask?.patternKeys, ['sampling: e'])
   assert.equal(ask?.choices, ['once', 'session', 'deny'])
   assert.match(ask?.command ?? '', 'How tall is it?')
   assert.match(ask?.command ?? '', 'system: You are a helpful test server.')
@@ -128,6 +129,51 @@ test('sampling is approved by what is sent, limited, and shown', async world => 
   )
   assert.equal(options, { model: 'mini', allowedModels: [], maxTokens: 20 })
   assert.match(shown.join(''), 'Answer of mini to e:\nVery tall.')
+})
+
+test('sampling that is approved when the call is over, or the server no longer waits, calls no model', async world => {
+  const asked = Promise.withResolvers<void>()
+  const late = Promise.withResolvers<'once'>()
+  const answered: string[] = []
+  const sample: Sample = async () => {
+    answered.push('too late')
+    return { text: 'Very tall.', model: 'mini' }
+  }
+  const home = homeOf(world.dir, { timeout: 0.5 })
+  const { tools } = await world.mcp.tools(home, never, () => sample)
+  const approve = () => {
+    asked.resolve()
+    return late.promise
+  }
+  const call = run(tools, 'trigger-sampling-request', ASK, { approve })
+  await asked.promise
+  assert.match(
+    await call.then(
+      () => '',
+      (error: Error) => error.message,
+    ),
+    'did not answer',
+  )
+  late.resolve('once')
+  await new Promise(setImmediate)
+  assert.equal(answered, [])
+
+  const canceled = new AbortController()
+  const caller = { ...contextOf(), sample, approve: async () => 'once' as const }
+  const params = {
+    messages: [{ role: 'user', content: { type: 'text', text: 'Hi' } }],
+    maxTokens: 5,
+  }
+  const { sampling: settings } = parseServers({
+    mcp_servers: { e: { command: 'x' } },
+  })[0] as ServerConfig
+  const answer = () =>
+    createSampling('e', Date.now).answer(params, settings, caller, canceled.signal)
+  await answer()
+  assert.equal(answered, ['too late'])
+  canceled.abort(new Error('canceled'))
+  assert.is(await answer().then(String, (error: Error) => error.message), 'canceled')
+  assert.equal(answered, ['too late'])
 })
 
 test('a server gets the workspaces of the turns that use it, where it is configured, and nothing else', async ({
