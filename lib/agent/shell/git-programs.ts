@@ -1,42 +1,54 @@
 /** Programs that reading git commands start because of a repository's configuration, and how plan mode prevents it. */
+import { existsSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { configEnv, localGitEnv } from '../../base/git.ts'
 import { readScript } from './local-programs.ts'
 
-/** Sections and keys of gitconfig(5) that name programs for `status`, `diff`, `log`, and `show`, or other files. */
+/**
+ * Sections and keys of gitconfig(5) that name programs for `status`, `diff`, `log`, and `show`, or other files. `ignore`
+ * can make git look into a submodule, whose own configuration would apply.
+ */
 const NAMES_PROGRAM =
-  /\[\s*(?:filter|include|includeif|gpg|diff\s*["'.])|\b(?:external|textconv|showsignature)\b/i
+  /\[\s*(?:filter|include|includeif|gpg|diff\s*["'.])|\b(?:external|textconv|showsignature)\b|\bignore\s*=/i
 
 const MAX_DEPTH = 64
 
-/** The git directory that applies in a directory; null when there is none. */
-const gitDirOf = (start: string): string | null => {
+/** As git decides it; anything else it passes over. */
+const isGitDir = (dir: string): boolean =>
+  /^(?:ref: refs\/|[0-9a-f]{40})/.test(readScript(join(dir, 'HEAD'))?.text ?? '') &&
+  ['objects', 'refs'].every(name => existsSync(join(dir, name)))
+
+/** Configuration of a repository. A worktree shares that of another directory. */
+const configsOf = (gitDir: string): string[] => {
+  const common = readScript(join(gitDir, 'commondir'))?.text.trim()
+  const dirs = [gitDir, ...(common ? [resolve(gitDir, common)] : [])]
+  return dirs.flatMap(dir => [join(dir, 'config'), join(dir, 'config.worktree')])
+}
+
+/** The configuration files that may apply in a directory, which may also be in a bare repository. */
+const configFiles = (start: string): string[] => {
+  const found: string[] = []
   let dir = start
   for (let depth = 0; depth < MAX_DEPTH; depth++) {
     const path = join(dir, '.git')
-    if (readScript(join(path, 'HEAD'))) return path
+    found.push(join(dir, '.gitmodules'))
     // Of a worktree or a submodule.
     const target = /^gitdir: (.+)$/m.exec(readScript(path)?.text ?? '')?.[1]
-    if (target !== undefined) return resolve(dir, target)
+    if (target !== undefined) return [...found, ...configsOf(resolve(dir, target))]
+    found.push(...configsOf(path), ...configsOf(dir))
     const parent = dirname(dir)
-    if (parent === dir) return null
+    if (isGitDir(path) || isGitDir(dir) || parent === dir) break
     dir = parent
   }
-  return null
+  return found
 }
 
 /** True when the repository's own configuration names programs, or cannot be found out. `paths`: the values of `-C`. */
-export const hasProgramConfig = (cwd: string | null, paths: readonly string[]): boolean => {
-  if (cwd === null) return true
-  const gitDir = gitDirOf(resolve(cwd, ...paths))
-  if (gitDir === null) return false
-  const common = readScript(join(gitDir, 'commondir'))?.text.trim()
-  const dirs = [gitDir, ...(common ? [resolve(gitDir, common)] : [])]
-  return dirs
-    .flatMap(dir => [join(dir, 'config'), join(dir, 'config.worktree')])
+export const hasProgramConfig = (cwd: string | null, paths: readonly string[]): boolean =>
+  cwd === null ||
+  configFiles(resolve(cwd, ...paths))
     .map(readScript)
     .some(file => file !== null && (!file.isWhole || NAMES_PROGRAM.test(file.text)))
-}
 
 const { PATH: _, LC_ALL: __, GIT_LITERAL_PATHSPECS: ___, ...STAYS_HERE } = localGitEnv(undefined)
 
@@ -47,6 +59,10 @@ export const READING_GIT_ENV: Readonly<Record<string, string>> = {
     ['core.fsmonitor', 'false'],
     ['core.hooksPath', '/dev/null'],
     ['core.untrackedCache', 'false'],
+    ['diff.autoRefreshIndex', 'false'],
+    // A submodule has a configuration of its own.
+    ['diff.ignoreSubmodules', 'dirty'],
+    ['diff.submodule', 'short'],
     ['filter.lfs.process', ''],
     ['filter.lfs.clean', ''],
     ['filter.lfs.required', 'false'],

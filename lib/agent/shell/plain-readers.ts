@@ -16,7 +16,7 @@ const set = (names: string): ReadonlySet<string> => new Set(names.trim().split(/
 /** They only read and print, whatever their arguments are. */
 const ANY_ARGUMENTS = set(`
   ls dir vdir cat head tail wc nl tac rev cut tr paste fold fmt od hexdump basename dirname realpath readlink stat du df
-  pwd echo true false : cd pushd popd dirs which type cmp diff diff3 comm join column expand unexpand seq sleep expr
+  pwd echo true false : cd pushd popd dirs which type cmp diff comm join column expand unexpand seq sleep expr
   nproc arch printenv locale whoami logname id groups uname ps pgrep md5sum sha1sum sha224sum sha256sum sha384sum sha512sum
   b2sum cksum sum grep egrep fgrep zgrep zcat bzcat xzcat jq factor exit break continue return shift wait
 `)
@@ -44,11 +44,13 @@ const only =
 
 const GIT_READS = set(`
   status log show diff blame annotate rev-parse rev-list ls-files ls-tree describe shortlog cat-file name-rev merge-base
-  show-ref show-branch for-each-ref whatchanged cherry range-diff diff-tree diff-index diff-files grep count-objects version
+  show-ref show-branch for-each-ref whatchanged cherry range-diff diff-tree grep count-objects version
 `)
 
-/** Options that write a file, start a program, or check signatures with one. */
-const GIT_ACTS = /^--(?:ou|op|ex|te|fi|show-s)|^-\w*O|%G/
+/** Options that write a file, start a program, check signatures with one, or look into submodules. */
+const GIT_ACTS = /^--(?:ou|op|ex|te|fi|show-s|subm|ignore-su)|^-\w*O|%G/
+/** `describe` with them refreshes the index whatever the configuration says. */
+const DESCRIBES_CHANGES = /^--(?:d|b)/
 
 const LISTS =
   /^(?:-[arvl]+|-n\d+|--(?:list|all|remotes|show-current|(?:no-)?contains|(?:no-)?merged|points-at|(?:sort|format)=.*))$/
@@ -76,6 +78,7 @@ const readsGit: Reads = ({ args, cwd }, isOpen) => {
   const own = args.slice(0, args.length - rest.length - 1)
   const isPlain = own.every((arg, at) => /^(?:-C|--no-pager)$/.test(arg) || own[at - 1] === '-C')
   if (!isPlain || args.some(isOpen) || rest.some(arg => GIT_ACTS.test(arg))) return false
+  if (sub === 'describe' && rest.some(arg => DESCRIBES_CHANGES.test(arg))) return false
   if (!GIT_READS.has(sub) && !(Object.hasOwn(GIT_LISTS, sub) && GIT_LISTS[sub]?.(rest)))
     return false
   return !hasProgramConfig(cwd, paths)
@@ -136,8 +139,11 @@ const READERS: Readonly<Record<string, Reads>> = {
   base32: unless(/^-\w*o|^--o/),
   sort: only(/^-(?:[bdfghimnrRsuVcCz]+|[kt].*)$|^--(?:reverse|unique|numeric-sort|version-sort)$/),
   tree: only(/^-(?:[adflpsugDhrtvCAnNQFiS]+|[LIP])$|^--(?:noreport|dirsfirst|du|gitignore|prune)$/),
-  // A second file is the output.
-  uniq: ({ args }, isOpen) => !args.some(isOpen) && operands(args).length <= 1,
+  diff3: unless(/^--d/),
+  // A second file is the output; a wildcard may stand for two.
+  uniq: ({ args }, isOpen) =>
+    !args.some(arg => isOpen(arg) || arg === '--' || /[*?[]/.test(arg)) &&
+    args.filter(arg => arg === '-' || !arg.startsWith('-')).length <= 1,
   date: ({ args }, isOpen) =>
     args.every(
       (arg, at) =>
@@ -145,8 +151,9 @@ const READERS: Readonly<Record<string, Reads>> = {
         (/^(?:\+.*|-[uRd]|--utc|-I\w*|--(?:date|iso-8601|rfc-3339)(?:=.*)?)$/s.test(arg) ||
           args[at - 1] === '-d'),
     ),
-  // `-v` and `read` set a variable, which may decide what runs next.
-  printf: ({ args: [format = ''] }, isOpen) => !format.startsWith('-') && !isOpen(format),
+  // `-v`, `%n`, and `read` set a variable, which may decide what runs next.
+  printf: ({ args: [format = ''] }, isOpen) =>
+    !format.startsWith('-') && !isOpen(format) && !/%[^%a-zA-Z]*[hjlLtz]*n/.test(format),
   read: ({ args }) => args.every(arg => arg === '-r' || isOwnVariable(arg)),
   // What they run is a command of its own in the list.
   timeout: ({ args: [time = '', program = '-'] }) =>

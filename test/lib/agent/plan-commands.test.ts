@@ -1,10 +1,12 @@
 /** Which commands run in plan mode: reading ones that people use, and none that writes, whatever it looks like. */
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { isReadingCommand } from '../../../lib/agent/plan-mode.ts'
+import { READING_GIT_ENV } from '../../../lib/agent/shell/git-programs.ts'
 
 const test = suite('plan mode commands')
 
@@ -72,6 +74,43 @@ test('git does not run where the repository names programs in its configuration'
     assert.not.ok(runs('git -C . status'), text)
   }
   assert.not.ok(runs('cd "$X"; git status'), 'an unknown directory')
+})
+
+test('the configuration of a bare repository counts, and no other directory hides it', () => {
+  const bare = join(WORKSPACE, 'bare')
+  for (const dir of ['', 'objects', 'refs', 'deep/.git'])
+    mkdirSync(join(bare, dir), { recursive: true })
+  writeFileSync(join(bare, 'HEAD'), 'ref: refs/heads/main\n')
+  writeFileSync(join(bare, 'config'), '[core]\n\tbare = true\n')
+  // Git passes over a directory that is no repository.
+  writeFileSync(join(bare, 'deep/.git/HEAD'), 'nothing\n')
+  const commands = ['git -C bare log', 'cd bare; git log', 'git -C bare/deep log']
+  assert.equal(commands.filter(runs), commands)
+  writeFileSync(join(bare, 'config'), '[diff]\n\texternal = touch f\n')
+  assert.equal(commands.filter(runs), [])
+})
+
+test('git changes no index and runs no program of a submodule', () => {
+  const repo = join(WORKSPACE, 'repo')
+  const env = { PATH: '/usr/bin:/bin', HOME: WORKSPACE }
+  const sh = (text: string, more = {}) =>
+    execFileSync('sh', ['-ec', text], { cwd: repo, env: { ...env, ...more } })
+  mkdirSync(join(repo, 'sub'), { recursive: true })
+  sh(`git init -q . && git init -q sub && git config user.name a && git config user.email b
+    echo 1 > a && echo '* filter=x' > sub/.gitattributes && echo 1 > sub/a
+    git -C sub add . && git -C sub -c user.name=a -c user.email=b commit -qm x
+    git -C sub config filter.x.clean 'touch ../ran; cat' && echo 2 > sub/a
+    git add -f . 2>&1 && git commit -qm x && rm -f ran && touch -d 2001-01-01 a`)
+  const index = readFileSync(join(repo, '.git/index'))
+  const at = { ...SHELL, cwd: repo, workspace: repo }
+  for (const command of ['git status', 'git diff', 'git diff HEAD', 'git log -p', 'git show']) {
+    assert.ok(isReadingCommand(command, at), command)
+    sh(command, READING_GIT_ENV)
+    assert.ok(index.equals(readFileSync(join(repo, '.git/index'))), command)
+    assert.not.ok(existsSync(join(repo, 'ran')), command)
+  }
+  writeFileSync(join(repo, '.gitmodules'), '[submodule "sub"]\n\tpath = sub\n\tignore = none\n')
+  assert.not.ok(isReadingCommand('git status', at))
 })
 
 test.after(() => rmSync(WORKSPACE, { recursive: true }))
