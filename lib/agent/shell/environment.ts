@@ -1,13 +1,14 @@
 /** Environment variables that change which code other programs run. */
-import { hasUnknown } from './syntax.ts'
+import { settingsOf } from './assignments.ts'
+import { ANY_VALUE, hasUnknown } from './syntax.ts'
 import type { SimpleCommand } from './types.ts'
 
 /** Variables that decide which program runs or what it does. */
 const LOADED =
-  /^(?:PATH|BASH_ENV|ENV|IFS|CDPATH|PROMPT_COMMAND|PS[0124]|SHELLOPTS|BASHOPTS|SHELL|LD_(?:PRELOAD|LIBRARY_PATH|AUDIT)|DYLD_\w+|GIT_(?:SSH(?:_COMMAND)?|EDITOR|SEQUENCE_EDITOR|PAGER|EXTERNAL_DIFF|ASKPASS|CONFIG\w*|EXEC_PATH|PROXY_COMMAND|TEMPLATE_DIR|DIR|WORK_TREE|ALTERNATE\w*|ALLOW_PROTOCOL)|SSH_ASKPASS|SUDO_ASKPASS|EDITOR|VISUAL|PAGER|MANPAGER|BROWSER|LESSOPEN|LESSCLOSE|LESS|MANROFFOPT|FCEDIT|PERL5(?:LIB|OPT|DB)|PERLLIB|PYTHON(?:STARTUP|PATH|HOME|INSPECT|BREAKPOINT|WARNINGS)|RUBY(?:OPT|LIB)|NODE_(?:OPTIONS|PATH)|JAVA_TOOL_OPTIONS|_JAVA_OPTIONS|JDK_JAVA_OPTIONS|CLASSPATH|BUNDLE_GEMFILE|GEM_(?:HOME|PATH)|ERL_LIBS|DOTNET_(?:STARTUP_HOOKS|ROOT|ADDITIONAL_DEPS|SHARED_STORE)|CORECLR_PROFILER\w*|(?:JAVA|SBT|ANT|KOTLIN|JVM|SCALA|GROOVY)_OPTS|ERL_FLAGS|GO(?:PROXY|INSECURE)|COMPOSER(?:_HOME|_VENDOR_DIR)?|MAVEN_OPTS|GRADLE_OPTS|MAKEFLAGS|MAKEFILES|RUSTC_WRAPPER|RUSTFLAGS|RUSTC|RUSTC_WORKSPACE_WRAPPER|CARGO_(?:BUILD|TARGET|HOME)\w*|GOFLAGS|GOTOOLCHAIN|GOROOT|CC|CXX|AR|LDFLAGS|TAR_OPTIONS|GZIP|RSYNC_\w+|CVS_RSH|npm_config_\w+|NPM_CONFIG_\w+|PIP_\w+|UV_\w+|HTTPS?_PROXY|ALL_PROXY|https?_proxy|all_proxy|RIPGREP_CONFIG_PATH|GIT_TRACE\w*|LUA_\w+|PHPRC|PHP_INI_SCAN_DIR|R_PROFILE|JUPYTER_\w+|DOCKER_HOST|KUBECONFIG|AWS_CONFIG_FILE|HOME|XDG_CONFIG_HOME|TERM_PROGRAM|HISTFILE|INPUTRC|GDBINIT|VIMINIT|EXINIT|MYVIMRC|WGETRC|CURL_HOME|ZDOTDIR|OPENSSL_CONF|GCONV_PATH|HOSTALIASES|LOCALDOMAIN|TZDIR|TMPDIR|PROXYCHAINS\w*|TERMINFO|QT_PLUGIN_PATH|GTK_MODULES|GIO_MODULE_DIR|XDG_DATA_DIRS|AGENT_\w+|HERMES_\w+)$/
+  /^(?:PATH|BASH_(?:ENV|CMDS|ALIASES|LOADABLES_PATH)|ENV|IFS|CDPATH|PROMPT_COMMAND|PS[0124]|SHELLOPTS|BASHOPTS|SHELL|LD_(?:PRELOAD|LIBRARY_PATH|AUDIT)|DYLD_\w+|GIT_(?:SSH(?:_COMMAND)?|EDITOR|SEQUENCE_EDITOR|PAGER|EXTERNAL_DIFF|ASKPASS|CONFIG\w*|EXEC_PATH|PROXY_COMMAND|TEMPLATE_DIR|DIR|WORK_TREE|COMMON_DIR|OBJECT_DIRECTORY|INDEX_FILE|ALTERNATE\w*|ALLOW_PROTOCOL)|SSH_ASKPASS|SUDO_ASKPASS|EDITOR|VISUAL|PAGER|MANPAGER|BROWSER|LESSOPEN|LESSCLOSE|LESS|MANROFFOPT|FCEDIT|PERL5(?:LIB|OPT|DB)|PERLLIB|PYTHON(?:STARTUP|USERBASE|PATH|HOME|INSPECT|BREAKPOINT|WARNINGS)|RUBY(?:OPT|LIB)|NODE_(?:OPTIONS|PATH)|JAVA_TOOL_OPTIONS|_JAVA_OPTIONS|JDK_JAVA_OPTIONS|CLASSPATH|BUNDLE_GEMFILE|GEM_(?:HOME|PATH)|ERL_LIBS|DOTNET_(?:STARTUP_HOOKS|ROOT|ADDITIONAL_DEPS|SHARED_STORE)|CORECLR_PROFILER\w*|(?:JAVA|SBT|ANT|KOTLIN|JVM|SCALA|GROOVY)_OPTS|ERL_FLAGS|GO(?:PROXY|INSECURE)|COMPOSER(?:_HOME|_VENDOR_DIR)?|MAVEN_OPTS|GRADLE_OPTS|MAKEFLAGS|MAKEFILES|RUSTC_WRAPPER|RUSTFLAGS|RUSTC|RUSTC_WORKSPACE_WRAPPER|CARGO_(?:BUILD|TARGET|HOME)\w*|GOFLAGS|GOTOOLCHAIN|GOROOT|CC|CXX|AR|LDFLAGS|TAR_OPTIONS|GZIP|RSYNC_\w+|CVS_RSH|npm_config_\w+|NPM_CONFIG_\w+|PIP_\w+|UV_\w+|HTTPS?_PROXY|ALL_PROXY|https?_proxy|all_proxy|RIPGREP_CONFIG_PATH|GIT_TRACE\w*|LUA_\w+|PHPRC|PHP_INI_SCAN_DIR|R_PROFILE|JUPYTER_\w+|DOCKER_HOST|KUBECONFIG|AWS_CONFIG_FILE|HOME|XDG_CONFIG_HOME|TERM_PROGRAM|HISTFILE|INPUTRC|GDBINIT|VIMINIT|EXINIT|MYVIMRC|WGETRC|CURL_HOME|ZDOTDIR|OPENSSL_CONF|GCONV_PATH|HOSTALIASES|LOCALDOMAIN|TZDIR|TMPDIR|PROXYCHAINS\w*|TERMINFO|QT_PLUGIN_PATH|GTK_MODULES|GIO_MODULE_DIR|XDG_DATA_DIRS|AGENT_\w+|HERMES_\w+)$/
 
 const GOOD_DIRECTORY =
-  /^(?:\$?PATH|[\0\u0001]|\/(?:usr(?:\/local)?|opt\/homebrew|opt\/local)?\/?s?bin|\/usr\/games|\/usr\/local\/(?:go|node|opt\/[\w.@-]+|lib\/[\w.-]+)\/bin|\/usr\/lib\/[\w./-]+|\/snap\/bin|\/opt\/[\w./-]+\/bin|(?:~?.*\/)?(?:\.cargo|\.local|go|\.bun|\.deno|\.nvm\/versions\/node\/[^/]+|\.npm-global|\.pyenv(?:\/shims)?|\.rbenv(?:\/shims)?|\.volta|\.asdf\/shims|\.yarn|\.poetry|\.rustup\/[\w./-]+|\.dotnet(?:\/tools)?|\.sdkman\/[\w./-]+|(?:mini|ana)conda3(?:\/envs\/[\w.-]+)?|node_modules\/\.|\.?v?env|venv\w*)\/?(?:bin|Scripts|shims|tools)?)\/?$/
+  /^(?:\$?PATH|\/(?:usr(?:\/local)?|opt\/homebrew|opt\/local)?\/?s?bin|\/usr\/games|\/usr\/local\/(?:go|node|opt\/[\w.@-]+|lib\/[\w.-]+)\/bin|\/usr\/lib\/[\w./-]+|\/snap\/bin|\/opt\/[\w./-]+\/bin|(?:~?.*\/)?(?:\.cargo|\.local|go|\.bun|\.deno|\.nvm\/versions\/node\/[^/]+|\.npm-global|\.pyenv(?:\/shims)?|\.rbenv(?:\/shims)?|\.volta|\.asdf\/shims|\.yarn|\.poetry|\.rustup\/[\w./-]+|\.dotnet(?:\/tools)?|\.sdkman\/[\w./-]+|(?:mini|ana)conda3(?:\/envs\/[\w.-]+)?|node_modules\/\.|\.?v?env|venv\w*)\/?(?:bin|Scripts|shims|tools)?)\/?$/
 
 const isHarmlessSetting = (name: string, value: string): boolean => {
   if (name === 'PATH') {
@@ -55,19 +56,9 @@ const isHarmlessSetting = (name: string, value: string): boolean => {
 
 /** Whether a variable with this value can change which code other programs run. */
 export const isLoadedSetting = (name: string, value: string): boolean =>
-  LOADED.test(name) && !isHarmlessSetting(name, value)
-
-const settings = (simple: SimpleCommand): [string, string][] => {
-  const { name, args, assigns } = simple
-  const own = /^(?:export|declare|typeset|local|readonly|env|setenv)$/.test(name)
-    ? args.flatMap((arg): [string, string][] => {
-        const found = /^([A-Za-z_]\w*)\+?=([\s\S]*)$/.exec(arg)
-        return found ? [[found[1] ?? '', found[2] ?? '']] : []
-      })
-    : []
-  return [...assigns, ...own]
-}
+  hasUnknown(name) ||
+  (LOADED.test(name) && (value === ANY_VALUE || !isHarmlessSetting(name, value)))
 
 /** Whether it sets such a variable to a value that isn't known to be harmless. */
 export const setsLoadedVariable = (simple: SimpleCommand): boolean =>
-  settings(simple).some(([variable, value]) => isLoadedSetting(variable, value))
+  settingsOf(simple).some(([variable, value]) => isLoadedSetting(variable, value))

@@ -62,7 +62,6 @@ const TROUBLE: Record<Trouble, Finding> = {
   // It could write anything anywhere, so no approval mode may answer.
   'too complex': { label: UNCLEAR, isUnclear: true, isControl: true },
   nameref: { label: UNCLEAR, isUnclear: true },
-  'field separator': { label: UNCLEAR, isUnclear: true },
   'fork bomb': { label: 'fork bomb', blocked: 'a fork bomb' },
 }
 

@@ -1,6 +1,7 @@
 /** The state of a shell while its text is walked: variables, functions, written files, and the working directory. */
 import { basename, resolve } from 'node:path/posix'
 import type { SyntaxNode } from 'unbash'
+import { asBuiltin, namesSetBy } from './assignments.ts'
 import { printed } from './printing.ts'
 import { DATA, UNKNOWN } from './syntax.ts'
 import type { ShellContext, SimpleCommand } from './types.ts'
@@ -12,7 +13,7 @@ export type ShellVisitor = {
   /** Called when something can't be parsed or is dangerous regardless of its programs. */
   report: (what: Trouble) => void
 }
-export type Trouble = 'syntax' | 'too complex' | 'fork bomb' | 'nameref' | 'field separator'
+export type Trouble = 'syntax' | 'too complex' | 'fork bomb' | 'nameref'
 
 /** The state at one point of the text. */
 export type Shell = {
@@ -64,7 +65,7 @@ export const variableOf = (name: string, shell: Shell): Value => {
     return positional === null ? null : [positional[Number(name) - 1] ?? '']
   }
   const { env } = shell.context
-  if (!env) return null
+  if (!env) return name === 'PATH' ? ['/usr/bin:/bin'] : null
   return [env[name] ?? '']
 }
 
@@ -87,7 +88,7 @@ export const knownFile = (path: string | undefined, shell: Shell): string | null
 
 /** Applies a command's effect on the shell itself (cd, export, read, …). */
 export const changeShell = (simple: SimpleCommand, shell: Shell, visitor: ShellVisitor): void => {
-  const { name, args, redirects } = simple
+  const { name, args, redirects } = asBuiltin(simple)
   if (name === 'cd' || name === 'pushd') {
     const target = args.find(arg => !arg.startsWith('-') || arg === '-') ?? shell.context.home
     shell.cwd = resolvePath(target, shell)
@@ -98,16 +99,18 @@ export const changeShell = (simple: SimpleCommand, shell: Shell, visitor: ShellV
     }
   } else if (/^(?:read|mapfile|readarray|getopts)$/.test(name)) {
     const value = name === 'read' ? readValue(simple) : null
-    for (const arg of args) if (/^\w+$/.test(arg)) shell.vars.set(arg, value)
+    for (const each of namesSetBy({ name, args })) shell.vars.set(each, value)
     if (args.every(arg => arg.startsWith('-'))) shell.vars.set('REPLY', null)
-  } else if (name === 'printf' && args[0] === '-v') shell.vars.set(args[1] ?? '', null)
-  else if (name === 'unset') for (const arg of args) shell.vars.set(arg, [''])
+  } else if (name === 'printf' || name === 'wait') {
+    for (const each of namesSetBy({ name, args })) shell.vars.set(each, null)
+    shell.hasWaited ||= name === 'wait'
+  } else if (name === 'unset') for (const arg of args) shell.vars.set(arg, [''])
   else if (name === 'set') {
     const at = args.indexOf('--')
     if (at >= 0) shell.positional = args.slice(at + 1)
   } else if (/^(?:declare|typeset|local)$/.test(name) && args.some(arg => /^-\w*n/.test(arg)))
     visitor.report('nameref')
-  else if (/^(?:sleep|wait|read|inotifywait|watch)$/.test(name)) shell.hasWaited = true
+  else if (/^(?:sleep|inotifywait|watch)$/.test(name)) shell.hasWaited = true
   for (const { op, target } of redirects)
     if (op.includes('>') && !/^&?\d*-?$/.test(target)) {
       const fullPath = resolvePath(target, shell)

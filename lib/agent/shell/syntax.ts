@@ -6,6 +6,8 @@ import { type ParsedScript, parse } from 'unbash'
 export const UNKNOWN = '\0'
 /** Like UNKNOWN, but certainly a name, a number, or a date, never an option or a program. */
 export const DATA = '\u0001'
+/** A value that may be anything. Unlike UNKNOWN, it is harmless for no variable that decides which programs run. */
+export const ANY_VALUE = `${UNKNOWN}=${UNKNOWN}`
 
 /** Limit for a command, in characters; longer ones are blocked because they can't be checked. */
 export const MAX_COMMAND_CHARS = 100_000

@@ -9,6 +9,8 @@ import {
   type Statement,
   type SyntaxNode,
 } from 'unbash'
+import { settingsOfSyntax } from './assignments.ts'
+import { isLoadedSetting } from './environment.ts'
 import { pipedText, substitutionValue } from './printing.ts'
 import { baseName, isForkBomb, runsEmptyVariable, setsVariables } from './tree.ts'
 import {
@@ -121,6 +123,8 @@ class Walk {
   }
 
   script(tree: Script): void {
+    const assigns = settingsOfSyntax(tree).filter(each => isLoadedSetting(...each))
+    if (assigns.length > 0) this.#emit([], { assigns })
     for (const statement of tree.commands) this.#visitStatement(statement)
   }
   #visitStatement(

@@ -5,6 +5,8 @@ import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { assessCommand, type ShellContext } from '../../../lib/agent/command-risk.ts'
+import { readCommand } from '../../../lib/agent/permissions/command-access.ts'
+import { coveringPatterns } from '../../../lib/agent/permissions/command-pattern.ts'
 import { cpuMs } from '../../_cpu.ts'
 
 const test = suite('commands')
@@ -29,6 +31,7 @@ const DANGEROUS = corpus('dangerous')
 const EVERYDAY = corpus('everyday')
 const ELSEWHERE = corpus('elsewhere')
 const IN_WORKSPACE = corpus('workspace')
+const ASSIGNING = corpus('assigning')
 
 const runsUnasked = (command: string, place: ShellContext = PLACE): boolean => {
   const { blocked: hardline, labels } = assessCommand(command, place)
@@ -51,6 +54,36 @@ test('running remote code or sending data in a name needs approval', () => {
     ELSEWHERE.filter(command => runsUnasked(command)),
     [],
   )
+})
+
+test('setting a variable that decides which program runs needs approval, in every way that bash has', () => {
+  assert.ok(ASSIGNING.length >= 90)
+  assert.equal(
+    ASSIGNING.filter(command => runsUnasked(command)),
+    [],
+  )
+})
+
+test('what sets other variables in these ways, or these to harmless values, needs none', () => {
+  assert.equal(
+    [
+      ': ${EDITOR:=vi}; echo $EDITOR',
+      'for CC in gcc clang; do make CC=$CC; done',
+      'n=0; ((n++)); let n+=1; [[ $n -eq 2 ]] && echo yes',
+      'join() { local IFS="$1"; shift; echo "$*"; }; join , a b',
+      'exec {fd}>out.txt; echo x >&$fd',
+      'mapfile -t lines < f; printf -v out %s x; unset http_proxy',
+    ].filter(command => !runsUnasked(command)),
+    [],
+  )
+})
+
+test('an allow pattern for the program does not cover a loop that sets where it is found', () => {
+  const covered = (command: string) =>
+    coveringPatterns(['ls *', 'read *'], command, readCommand(command, PLACE), PLACE) !== null
+  assert.ok(covered('for NAME in /tmp/x; do ls /tmp; done'))
+  assert.not(covered('for PATH in /tmp/x; do ls /tmp; done'))
+  assert.not(covered('echo ${LD_PRELOAD:=/tmp/x.so}; ls /tmp'))
 })
 
 test('the same tools need no approval inside the workspace', () => {
