@@ -7,12 +7,13 @@ import { markdownFiles } from './markdown-files.ts'
 type CommandHome = { dir: string }
 type Filter = <S extends { slug: string }>(commands: readonly S[]) => S[]
 
+/** Not those without text, which would be sent as an empty message. */
 const filesOf = (home: CommandHome, callable: Filter) =>
   callable(
-    markdownFiles(join(home.dir, 'commands')).map(file => ({
-      ...file,
-      slug: file.name.toLowerCase(),
-    })),
+    markdownFiles(join(home.dir, 'commands')).flatMap(file => {
+      const text = file.body.trim()
+      return text === '' ? [] : [{ ...file, text, slug: file.name.toLowerCase() }]
+    }),
   )
 
 /** Those whose name is free. `callable` leaves out the names of built-in commands. */
@@ -25,7 +26,8 @@ export const ownCommands = (home: CommandHome, callable: Filter): OwnCommand[] =
   }))
 
 const CALL = /^\/([\w:.-]+)(?:\s+([\s\S]*))?$/
-const PLACEHOLDER = /\$(ARGUMENTS|[1-9])/g
+/** `$10` is an amount. */
+const PLACEHOLDER = /\$(ARGUMENTS\b|[1-9](?![0-9]))/g
 
 /** Words, or texts in quotes. */
 const argumentsOf = (text: string): string[] =>
@@ -46,7 +48,7 @@ export const expandOwnCommand = (
   if (!found) return null
   const given = match?.[2]?.trim() ?? ''
   const words = argumentsOf(given)
-  const body = found.body.trim()
+  const { text: body } = found
   // One pass: placeholders in the arguments are text.
   const filled = body.replace(PLACEHOLDER, (_, name: string) =>
     name === 'ARGUMENTS' ? given : (words[Number(name) - 1] ?? ''),

@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { ownToolName } from '../base/common-tool-names.ts'
 import { descriptionOf, textOf, textsOf } from './front-matter.ts'
-import { markdownFiles } from './markdown-files.ts'
+import { type MarkdownFile, markdownFiles } from './markdown-files.ts'
 
 export type SubagentFile = {
   name: string
@@ -20,12 +20,20 @@ const MAX_SUBAGENTS = 40
 /** Names of models that only another agent knows. */
 const OTHER_MODELS = new Set(['', 'inherit', 'default', 'sonnet', 'opus', 'haiku', 'fable'])
 
+/** One line, as it is in the list of a prompt. */
+const NAME = /^[\p{L}\p{N}][\p{L}\p{N} ._:-]{0,63}$/u
+
+const nameOf = ({ values, name }: MarkdownFile): string => {
+  const given = textOf(values.name)
+  return NAME.test(given) ? given : name
+}
+
 /** A rule such as `Bash(git *)` allows a part of a tool. That is not supported, so the tool is left out. */
 const toolsOf = (value: unknown): string[] | null => {
-  if (value === undefined || value === null || value === '*') return null
-  return textsOf(value)
-    .filter(name => !name.includes('('))
-    .map(ownToolName)
+  if (value === undefined || value === null) return null
+  const names = textsOf(value)
+  if (names.includes('*')) return null
+  return names.filter(name => !name.includes('(')).map(ownToolName)
 }
 
 /** Of several files with one name, the first counts. */
@@ -33,7 +41,7 @@ export const subagentFiles = (home: { dir: string }): SubagentFile[] => {
   const found = markdownFiles(join(home.dir, 'agents')).map((file): SubagentFile => {
     const model = textOf(file.values.model)
     return {
-      name: textOf(file.values.name) || file.name,
+      name: nameOf(file),
       description: descriptionOf(file),
       tools: toolsOf(file.values.tools),
       model: OTHER_MODELS.has(model.toLowerCase()) ? null : model,

@@ -108,12 +108,15 @@ test('Markdown files of the home are commands: listed, expanded for the model, k
     addCommand(home, 'git/sum.md', 'Sum up the day. !`touch never` @file')
     addCommand(home, 'help.md', 'Never')
     addCommand(home, 'bad name.md', 'Never')
+    addCommand(home, 'empty.md', '---\ndescription: Never\n---\n')
+    addCommand(home, 'git/cost.md', 'Under $10 or $1')
     addCommand(home, 'notes.txt', 'Never')
     addSkill(home, 'review', 'Never')
     const listed = ((await app.get('/api/commands')).body.commands as Command[])
       .filter(({ category }) => category === 'Your commands' || category === 'Skills')
       .map(({ name, description, args_hint }) => [name, description, args_hint])
     assert.equal(listed, [
+      ['git:cost', 'Under $10 or $1', ''],
       ['git:sum', 'Sum up the day. !`touch never` @file', ''],
       ['review', 'Review it', '<file>'],
     ])
@@ -124,6 +127,8 @@ test('Markdown files of the home are commands: listed, expanded for the model, k
       ['/review "a b.ts" $1 x', 'Review a b.ts, then $1. All: "a b.ts" $1 x'],
       ['/REVIEW', 'Review , then . All: '],
       ['/git:sum please', 'Sum up the day. !`touch never` @file\n\nplease'],
+      ['/git:cost 5', 'Under $10 or 5'],
+      ['/empty', '/empty'],
       ['/bad name', '/bad name'],
       ['/git:../x', '/git:../x'],
     ]

@@ -156,7 +156,10 @@ test('subagents of the user: listed once, with their own prompt, tools, and mode
       'reviewer',
       '---\nname: reviewer\ndescription: Reviews code\ntools: Read, Grep, clarify, Bash(git *)\nmodel: other-model\n---\nBe strict.',
     )
-    file('free', '---\ndescription: Does anything\nmodel: inherit\n---\nBe free.')
+    file(
+      'free',
+      '---\nname: "free\\n- x"\ndescription: Does anything\ntools: ["*"]\nmodel: inherit\n---\nBe free.',
+    )
     const id = await named(app)
     const run = async (agent: string, ...answers: Step[]) => {
       const from = provider.requests.length
