@@ -49,12 +49,11 @@ export const callableSkills = <S extends Pick<SkillRow, 'slug'>>(skills: readonl
       skills.findIndex(other => other.slug === slug) === index,
   )
 
-/** A skill with the name of a command of the user cannot be called by name. */
-export const listCommands = (
+/** What the user added: own commands, and skills without a command of the same name. */
+export const calledByName = (
   skills: readonly SkillRow[],
   own: readonly OwnCommand[],
 ): Command[] => [
-  ...builtIn,
   ...own.map(({ name, description, argument_hint }) =>
     toCommand({ name, description, category: 'Your commands', args_hint: argument_hint }),
   ),
@@ -63,3 +62,8 @@ export const listCommands = (
       toCommand({ name: slug, description, category: 'Skills', args_hint: '[request]' }),
   ),
 ]
+
+export const listCommands = (
+  skills: readonly SkillRow[],
+  own: readonly OwnCommand[],
+): Command[] => [...builtIn, ...calledByName(skills, own)]

@@ -1,29 +1,24 @@
 /** The sessions that a client has open: created, loaded from state.db, and closed. */
-import { statSync } from 'node:fs'
-import { isAbsolute } from 'node:path'
 import type * as acp from '@agentclientprotocol/sdk'
-import { callableSkills } from '../../commands.ts'
-import { invalid, missing } from '../../errors.ts'
+import { calledByName } from '../../commands.ts'
+import { conflict, missing } from '../../errors.ts'
 import { redact } from '../../redact/redact.ts'
 import type { Message } from '../../schema/message.ts'
+import { requireDirectory } from '../require-directory.ts'
 import { toServers } from './client-servers.ts'
 import { EditorSession, type SessionContext } from './session.ts'
 
 /** How a session ended, as recorded. */
 const CLOSED = 'acp_close'
 
-/** The command that a client completes; skills follow it. */
+/** The command that a client completes; the user's own and skills follow it. */
 const COMPACT: acp.AvailableCommand = {
   name: 'compact',
   description: 'Summarize earlier messages to free space in the context window',
   input: { hint: 'what the summary should focus on' },
 }
 
-const requireDirectory = (cwd: string): void => {
-  if (!isAbsolute(cwd)) throw invalid(`cwd must be an absolute path, not "${cwd}".`)
-  if (!statSync(cwd, { throwIfNoEntry: false })?.isDirectory())
-    throw invalid(`cwd is not a directory: ${cwd}`)
-}
+type Resumed = { session: EditorSession; messages: readonly Message[] }
 
 export type OpenSessions = ReturnType<typeof createOpenSessions>
 
@@ -31,19 +26,17 @@ export const createOpenSessions = (context: SessionContext) => {
   const { engine, home, sessions } = context
   const open = new Map<string, EditorSession>()
 
-  const commands = (): acp.AvailableCommand[] => [
-    COMPACT,
-    ...engine.skills.commands(home).map(({ name, description, argument_hint }) => ({
-      name,
-      description: redact(description) || name,
-      input: { hint: argument_hint || 'request' },
-    })),
-    ...callableSkills(engine.skills.list(home)).map(({ slug, description }) => ({
-      name: slug,
-      description: redact(description) || slug,
-      input: { hint: 'request' },
-    })),
-  ]
+  const commands = (): acp.AvailableCommand[] => {
+    const called = calledByName(engine.skills.list(home), engine.skills.commands(home))
+    return [
+      COMPACT,
+      ...called.map(({ name, description, args_hint: hint }) => ({
+        name,
+        description: redact(description) || name,
+        input: { hint: hint || 'request' },
+      })),
+    ]
+  }
 
   const add = (session: EditorSession): EditorSession => {
     open.set(session.id, session)
@@ -55,6 +48,26 @@ export const createOpenSessions = (context: SessionContext) => {
     open.delete(session.id)
     if (session.servers) engine.mcp.forget(session.servers.dir)
     sessions.end(session.id, CLOSED)
+  }
+
+  let resuming: Promise<unknown> = Promise.resolve()
+
+  const resume = async (request: acp.ResumeSessionRequest): Promise<Resumed> => {
+    const { sessionId, cwd, mcpServers = [] } = request
+    requireDirectory(cwd, 'cwd')
+    const before = open.get(sessionId)
+    if (before?.isRunning)
+      throw conflict('A prompt is running in this session. Wait for its end, or cancel it.')
+    if (before) close(before)
+    // Everything is in state.db; another program may have continued the session.
+    await sessions.flush()
+    await engine.sessions.erase(sessionId)
+    const { session, messages } = sessions.resume(sessionId, { cwd, model: null })
+    const servers = toServers(mcpServers, cwd)
+    return {
+      session: add(new EditorSession(context, session, { servers, hasTitle: true })),
+      messages,
+    }
   }
 
   return {
@@ -82,31 +95,18 @@ export const createOpenSessions = (context: SessionContext) => {
       { cwd, mcpServers }: acp.NewSessionRequest,
       { id, model }: { id: string; model: string | null },
     ): EditorSession {
-      requireDirectory(cwd)
+      requireDirectory(cwd, 'cwd')
       const servers = toServers(mcpServers, cwd)
       const session = sessions.create({ id, cwd, model })
       return add(new EditorSession(context, session, { servers, hasTitle: false }))
     },
 
     /** Opens a stored session, or again one that is open, with the servers and the directory of this request. */
-    async resume({ sessionId, cwd, mcpServers = [] }: acp.ResumeSessionRequest): Promise<{
-      session: EditorSession
-      messages: readonly Message[]
-    }> {
-      requireDirectory(cwd)
-      const before = open.get(sessionId)
-      if (before?.isRunning)
-        throw invalid('A prompt is running in this session. Wait for its end, or cancel it.')
-      if (before) close(before)
-      // Everything is in state.db; another program may have continued the session.
-      await sessions.flush()
-      await engine.sessions.erase(sessionId)
-      const { session, messages } = sessions.resume(sessionId, { cwd, model: null })
-      const servers = toServers(mcpServers, cwd)
-      return {
-        session: add(new EditorSession(context, session, { servers, hasTitle: true })),
-        messages,
-      }
+    resume(request: acp.ResumeSessionRequest): Promise<Resumed> {
+      // One after the other: two requests for one session would both add it.
+      const resumed = resuming.then(() => resume(request))
+      resuming = resumed.catch(() => undefined)
+      return resumed
     },
   }
 }

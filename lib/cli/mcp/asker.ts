@@ -1,7 +1,5 @@
 /** Runs turns for an MCP client: progress while they run, and approvals as forms of the client. */
 import { randomUUID } from 'node:crypto'
-import { statSync } from 'node:fs'
-import { isAbsolute } from 'node:path'
 import type { ServerContext } from '@modelcontextprotocol/server'
 import type { AgentEvent } from '../../agent/types.ts'
 import { asObject, asString } from '../../base/json.ts'
@@ -11,6 +9,7 @@ import { redact } from '../../redact/redact.ts'
 import { ApprovalChoice } from '../../schema/question.ts'
 import type { Questions } from '../../turns/questions.ts'
 import type { RecordedSession, RecordedSessions } from '../recorded-sessions.ts'
+import { requireDirectory } from '../require-directory.ts'
 import type { TerminalEngine } from '../terminal-engine.ts'
 
 export type Request = {
@@ -50,12 +49,6 @@ const CHOICES: Readonly<Record<ApprovalChoice, string>> = {
   deny: 'Deny',
 }
 
-const requireDirectory = (path: string): string => {
-  if (!isAbsolute(path) || !statSync(path, { throwIfNoEntry: false })?.isDirectory())
-    throw invalid(`workspace must be the absolute path of a directory, not "${path}".`)
-  return path
-}
-
 export type Asker = ReturnType<typeof createAsker>
 
 export const createAsker = (options: AskerOptions) => {
@@ -64,7 +57,7 @@ export const createAsker = (options: AskerOptions) => {
   const running = new Map<string, Running>()
 
   const sessionFor = ({ session_id: id, workspace, model }: Request): RecordedSession => {
-    const place = workspace === undefined ? undefined : requireDirectory(workspace)
+    const place = workspace === undefined ? undefined : requireDirectory(workspace, 'workspace')
     const known = id === undefined ? undefined : open.get(id)
     const session =
       known ??

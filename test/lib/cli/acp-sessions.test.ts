@@ -103,6 +103,51 @@ test('rejects an unknown profile and unknown options with a sentence', async ({ 
   }
 })
 
+test('offers the commands of the user before skills of the same name, and runs them', async ({
+  desk,
+  provider,
+  editor,
+}) => {
+  const home = join(desk.home, 'profiles/work')
+  const files: [string, string][] = [
+    ['commands/review.md', '---\ndescription: Mine\n---\nReview $ARGUMENTS now.'],
+    ['skills/review/SKILL.md', '---\nname: review\ndescription: A skill\n---\nText'],
+  ]
+  for (const [path, text] of files) {
+    mkdirSync(join(home, path, '..'), { recursive: true })
+    writeFileSync(join(home, path), text)
+  }
+  const { sessionId } = await editor.newSession()
+  const update = await editor.seen(each => each.sessionUpdate === 'available_commands_update')
+  const offered = 'availableCommands' in update ? update.availableCommands : []
+  assert.equal(
+    offered.filter(({ name }) => name === 'review').map(({ description }) => description),
+    ['Mine'],
+  )
+  provider.push({ text: 'Good.' })
+  await editor.prompt(sessionId, '/review the code')
+  assert.match(provider.requests[0]?.body.messages.at(-1).content, 'Review the code now.')
+})
+
+test('a session that is loaded several times at once opens each time, and can be continued', async ({
+  desk,
+  provider,
+  editor,
+}) => {
+  const { agent } = editor
+  const { sessionId } = await editor.newSession()
+  provider.push({ text: 'One.' }, { text: 'Two.' })
+  await editor.prompt(sessionId, 'First')
+  const place = { sessionId, cwd: desk.workspace, mcpServers: [] }
+  await Promise.all([1, 2, 3].map(() => agent.request('session/resume', place)))
+  await editor.prompt(sessionId, 'Second')
+  const sent: { role: string }[] = provider.requests.at(-1)?.body.messages
+  assert.equal(
+    sent.map(({ role }) => role),
+    ['system', 'user', 'assistant', 'user'],
+  )
+})
+
 test('sessions are listed, loaded, resumed, and deleted after a restart, and the service lists them', async ({
   desk,
   provider,

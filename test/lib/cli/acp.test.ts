@@ -64,6 +64,16 @@ test('rejects invalid requests with a sentence, and serves the next one', async 
       -32602,
       /not a directory/,
     ],
+    [
+      () => agent.request('session/new', { cwd: '/etc\0', mcpServers: [] }),
+      -32602,
+      /not a directory/,
+    ],
+    [
+      () => agent.request('session/new', { cwd: `/${'x'.repeat(5_000)}`, mcpServers: [] }),
+      -32602,
+      /not a directory/,
+    ],
     [() => editor.prompt('unknown', 'hi'), -32002, /unknown is not open/],
     [
       () => agent.request('session/load', { sessionId: 'x/../y', cwd: desk.root, mcpServers: [] }),
