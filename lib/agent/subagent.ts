@@ -150,7 +150,7 @@ const toRequest = (
   const kind = kindOf(delegation, task)
   const system = systemOf(task, request.workspace, kind)
   const allowed = toolsFor(request.tools, { ...delegation, depth }, task.toolsets)
-  const tools = allowed.filter(({ name }) => kind?.tools?.includes(name) ?? true)
+  const tools = kind?.tools ? namedTools(allowed, kind.tools) : allowed
   let counted: Usage = emptyUsage
   let messages = 0
   return {
@@ -216,6 +216,10 @@ const toolsFor = (
   )
   return allowed.filter(({ name }) => wanted.has(name))
 }
+
+/** Those that a definition names are described: it need not name the tools that find others. */
+const namedTools = (tools: readonly Tool[], names: readonly string[]): Tool[] =>
+  tools.flatMap(({ deferred: _, ...tool }) => (names.includes(tool.name) ? [tool] : []))
 
 const MAX_GOAL_CHARS = 120
 const shortGoal = (goal: string): string => {

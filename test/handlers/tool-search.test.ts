@@ -1,5 +1,5 @@
 /** Many MCP tools are found by search: the same in every wire format, shown and approved as what they are, with a stable prefix. */
-import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -109,6 +109,32 @@ for (const apiMode of FORMATS)
       await chat.close()
     }
   })
+
+test('a subagent of the user is described the tools that its file names', async () => {
+  const chat = await startChat()
+  const { app, provider } = chat
+  try {
+    configure(chat, 'chat_completions', { git: { args: ['wide:60'] } })
+    mkdirSync(join(app.home, 'agents'), { recursive: true })
+    writeFileSync(
+      join(app.home, 'agents', 'brancher.md'),
+      '---\ntools: mcp__git__list_branch\n---\nList.',
+    )
+    const id = await session(chat)
+    provider.push(
+      use('d', 'delegate_task', { goal: 'list', agent: 'brancher' }),
+      use('l', 'mcp_git_list_branch', { owner: 'a', repo: 'b' }),
+      { text: 'Listed.' },
+      { text: 'Done.' },
+    )
+    await chat.turn(id, 'go')
+    const [, own, after] = provider.requests as Recorded[]
+    assert.equal(Object.keys(toolsOf(own as Recorded)), ['mcp_git_list_branch'])
+    assert.is(after?.body.messages.at(-1).content, '{"owner":"a","repo":"b"}')
+  } finally {
+    await chat.close()
+  }
+})
 
 // Anthropic's cache has the tools first: a change of one voids everything.
 for (const apiMode of ['anthropic_messages'] as const)
