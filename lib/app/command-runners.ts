@@ -77,12 +77,12 @@ export const createCommandRunners = ({
 
   const sandboxFor = ({ home, workspace, owner, readable = [] }: RunnerScope): CommandRunner => {
     const { sandbox, skills } = home.settings()
-    const userHome = home.childEnv().HOME
-    const expand = (path: string) => expandPath(path, home, userHome ?? '')
+    const env = home.childEnv()
+    const expand = (path: string) => expandPath(path, home, env.HOME ?? '')
     return sandboxes.runnerFor({
       workspace,
       owner,
-      home: userHome,
+      env,
       network: sandbox.network,
       hidden: [
         config.baseHome,

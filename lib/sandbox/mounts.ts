@@ -19,7 +19,7 @@ export type Mount = { path: string; access: Access; source?: string }
 export type Place = {
   /** The directory that commands may change; null: none. */
   workspace: string | null
-  /** The environment of the command: HOME, PATH, and the directories of tools. */
+  /** HOME, PATH, and the directories of tools. */
   env: Readonly<Record<string, string>>
   /** Never visible: the homes and the state of the service. A workspace below them is. */
   hidden: readonly string[]

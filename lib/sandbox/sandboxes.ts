@@ -9,13 +9,12 @@ import { createOwnDirectories } from './own-directories.ts'
 import { DROPPED_VARIABLES } from './places.ts'
 import { signalInside } from './signal-children.ts'
 
-export type SandboxScope = Omit<Place, 'ownHome' | 'ownTmp' | 'env'> & {
+/** `env` is that of the turn: variables that a command sets for later ones must not show them more of this computer. */
+export type SandboxScope = Omit<Place, 'ownHome' | 'ownTmp'> & {
   /** Whose private directories it uses: a session, or a scheduled task. */
   owner: string
   /** Commands that have network access: all, none, or patterns. */
   network: boolean | readonly string[]
-  /** HOME of commands. */
-  home: string | undefined
 }
 
 const FAILURE_VALID_MS = 30_000
@@ -58,14 +57,13 @@ export const createSandboxes = (env: Readonly<Record<string, string | undefined>
   }
 
   const runnerFor = (scope: SandboxScope): CommandRunner => {
-    const own = () => directories.of(scope.owner, scope.home)
-    const placeOf = (variables: Readonly<Record<string, string>>): Place => {
+    const own = () => directories.of(scope.owner, scope.env.HOME)
+    const place = (): Place => {
       const { home: ownHome, tmp: ownTmp } = own()
-      return { ...scope, env: variables, ownHome, ownTmp }
+      return { ...scope, ownHome, ownTmp }
     }
     const problem = async (): Promise<string | null> =>
-      (await availability()).problem ??
-      workspaceProblem({ ...scope, env: scope.home ? { HOME: scope.home } : {} })
+      (await availability()).problem ?? workspaceProblem(scope)
     return {
       kind: 'bubblewrap',
       problem,
@@ -73,8 +71,7 @@ export const createSandboxes = (env: Readonly<Record<string, string | undefined>
       offers: scope.network === true ? ['unconfined'] : ['network', 'unconfined'],
       network: scope.network,
       sharesFolders: scope.writable.length > 0,
-      reach: path =>
-        reachOf(planMounts(placeOf(scope.home === undefined ? {} : { HOME: scope.home })), path),
+      reach: path => reachOf(planMounts(place()), path),
       sharedDir: () => own().shared,
       hostPath: path =>
         isInside('/tmp', path) && !isInside(own().tmp, path) && !isVisibleInTmp(scope, path)
@@ -85,9 +82,8 @@ export const createSandboxes = (env: Readonly<Record<string, string | undefined>
         const why = found.problem ?? (await problem())
         if (found.problem !== null || why !== null) throw new Error(why ?? '')
         const variables = { ...withoutSockets(given), TMPDIR: '/tmp' }
-        const place = placeOf(variables)
         const mounts = planMounts(
-          { ...place, readable: [...scope.readable, ...readable] },
+          { ...place(), readable: [...scope.readable, ...readable] },
           { changesGit, program: program.file },
         )
         const { canDisableNamespaces } = found

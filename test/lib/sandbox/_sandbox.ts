@@ -102,7 +102,7 @@ export const createTree = (options: TreeOptions = {}): Tree => {
   const runner = sandboxes.runnerFor({
     owner: 'test',
     workspace: { home, agentHome, alias, demo: workspace }[options.workspaceOf ?? 'demo'],
-    home,
+    env,
     network: options.network ?? false,
     hidden: [agentHome, join(workspace, 'hidden')],
     protected: [],

@@ -6,6 +6,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { assessCommand } from '../../../lib/agent/command-risk.ts'
 import { createTree, reason, snapshot, type Tree } from './_sandbox.ts'
 
 const FULL = process.env.PROOF === 'full'
@@ -21,8 +22,12 @@ const corpus = (name: string): string[] =>
     .filter(line => line !== '' && !line.startsWith('#'))
     .map(line => line.replaceAll('⏎', '\n'))
 
-/** They use up the machine, which a sandbox without limits of its own does not prevent. */
-const EXHAUSTS = /:\s*\(\)|bomb|fork|\bwhile\s*(?:true|:|\[)|while\(1\)|\$0\s*[|&]|\byes\b|stress/
+const SHELL = { home: '/home/ada', cwd: '/home/ada/demo', workspace: '/home/ada/demo', env: {} }
+
+/** Never executed: it uses up the machine, which no sandbox prevents where the service runs as root. */
+const exhausts = (command: string): boolean =>
+  /fork|\bwhile\s*(?:true|:|\[|\(?1)|\$0\s*[|&]|\byes\b|stress/.test(command) ||
+  assessCommand(command, SHELL).blocked === 'a fork bomb'
 
 /** Throws unless writing outside, the network, other processes, and kernel settings are out of reach. */
 const requireWall = async (tree: Tree): Promise<void> => {
@@ -45,7 +50,7 @@ const requireWall = async (tree: Tree): Promise<void> => {
  * Before each command, also inside: something to destroy. This process writes nothing to the workspace, where a command
  * may have left a symlink.
  */
-const PREPARE = `ulimit -f 8192 -t 3 -v 4000000 -c 0 2>/dev/null
+const PREPARE = `ulimit -f 8192 -t 1 -v 4000000 -c 0 2>/dev/null
 mkdir -p src build data; for f in src/a.ts build/out data/rows.csv .env file.txt; do echo "{}" > $f; done 2>/dev/null`
 
 const OUTSIDE = [
@@ -99,17 +104,26 @@ const runAll = async (commands: string[]): Promise<number> => {
   return executed
 }
 
+dangerous('fork bombs are recognized under any name, so that none is executed here', () => {
+  const bombs = [':(){ :|:& };:', 'f(){ f & f & }; f', 'b() {\n b | b & }\nb', 'x(){ x&x; };x']
+  assert.equal(
+    bombs.filter(command => !exhausts(command)),
+    [],
+  )
+  assert.not.ok(exhausts('ls(){ rm -rf src; }; ls'))
+})
+
 test('leave everything outside the workspace as it was', async () => {
   const all = [...corpus('dangerous'), ...corpus('floor'), ...corpus('elsewhere')].filter(
-    command => !EXHAUSTS.test(command),
+    command => !exhausts(command),
   )
-  const chosen = FULL ? all : all.filter((_, at) => at % 16 === 0)
+  const chosen = FULL ? all : all.filter((_, at) => at % 24 === 0)
   const count = chosen.length
   const counts = await Promise.all(Array.from({ length: PARALLEL }, () => runAll(chosen)))
   const executed = counts.reduce((sum, each) => sum + each, 0)
   console.log(`  ${executed} of ${all.length} commands executed`)
   assert.is(executed, count)
-  assert.ok(count >= (FULL ? 1_000 : 80))
+  assert.ok(count >= (FULL ? 1_000 : 50))
 })
 
 dangerous.run()

@@ -317,6 +317,24 @@ test('the workspace is protected under every name that leads to it', () =>
     { workspaceOf: 'alias' as const },
   ))
 
+test('variables that a command sets show it no more of this computer', () =>
+  using(async tree => {
+    const { home, root } = tree
+    const tampered: Record<string, string>[] = [
+      { JAVA_HOME: join(home, 'Documents') },
+      { PATH: `${home}/.ssh:${tree.env.PATH}` },
+      { PATH: `${home}:${tree.env.PATH}`, HOME: join(root, 'outside') },
+      { HOME: root },
+    ]
+    for (const given of tampered) {
+      const { stdout } = await tree.sh(
+        `cat ${home}/.ssh/* ${home}/Documents/* ${root}/outside/* ${home}/.bashrc`,
+        { env: { ...tree.env, ...given } },
+      )
+      assert.not.match(String(stdout), SECRET, JSON.stringify(given))
+    }
+  }))
+
 test('a workspace that contains the home directory, or is the home of the service, is refused', async () => {
   for (const workspaceOf of ['home', 'agentHome'] as const) {
     const tree = createTree({ workspaceOf })
