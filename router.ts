@@ -237,6 +237,8 @@ export const routes = {
   'GET /api/guards': guards.list,
   'POST /api/guards/accept': guards.accept,
   'GET /api/hooks': guards.hooks,
+  'GET /api/sandbox': guards.commandPlace,
+  'POST /api/sandbox': guards.changeSandbox,
   'GET /api/permissions': guards.permissions,
   'POST /api/permissions': guards.changePermission,
   'POST /api/permissions/check': guards.tryPermissions,

@@ -1,6 +1,7 @@
-/** Safeguards of a home: those this server does not support, which were accepted, the hooks that run, and permission rules. */
+/** Safeguards of a home: those this server does not support, which were accepted, the hooks that run, permission rules, and the sandbox. */
 import { z } from 'zod'
 import { type Ctx, endpoint } from '../lib/context.ts'
+import { CommandPlace, SandboxChange } from '../lib/schema/command-place.ts'
 import { GuardsOut } from '../lib/schema/guard.ts'
 import { HookRow } from '../lib/schema/hook.ts'
 import { hookRows } from '../lib/turn-context/turn-hooks.ts'
@@ -78,5 +79,23 @@ export const tryPermissions = endpoint({
       controlPaths: app.controlOf(home, workspace),
       forbids: app.guards.of(home).command,
     })
+  },
+})
+
+export const commandPlace = endpoint({
+  summary:
+    'Where commands run: on this computer, in the sandbox, or in a container, and if not, why',
+  cache: 'no-store',
+  output: CommandPlace,
+  run: ctx => ctx.app.commandPlaces.show(ctx.home),
+})
+
+export const changeSandbox = endpoint({
+  summary: 'Turn the sandbox of commands, or its network, on or off in config.yaml',
+  input: SandboxChange,
+  output: CommandPlace,
+  run: async (ctx, input) => {
+    await ctx.app.commandPlaces.change(ctx.home, input)
+    return ctx.app.commandPlaces.show(ctx.home)
   },
 })

@@ -22,6 +22,7 @@ import { createToolsetSettings, type ToolsetSettings } from '../turn-context/too
 import { createImageProxy } from '../turn-context/web-services.ts'
 import { readVersion } from '../version.ts'
 import { type ClientApiServices, composeClientApi } from './client-api.ts'
+import { type CommandPlaces, createCommandPlaces } from './command-place.ts'
 import { composeConversation, type ConversationServices } from './conversation.ts'
 import { type AppData, type Composition, openAppData } from './data.ts'
 import { createEngine, type Engine } from './engine.ts'
@@ -63,6 +64,7 @@ export type App = StoredData &
     assets: () => Promise<AssetTable>
     profiles: Profiles
     guards: ReturnType<typeof createGuards>
+    commandPlaces: CommandPlaces
     fileProblems: FileProblems
     skills: Skills
     toolsets: ToolsetSettings
@@ -185,6 +187,11 @@ export const createApp = async (
     assets,
     profiles,
     guards,
+    commandPlaces: createCommandPlaces({
+      config,
+      checkSandbox: engine.runners.checkSandbox,
+      forbids: home => guards.of(home).commands(),
+    }),
     fileProblems: maintenance.fileProblems,
     skills,
     toolsets: createToolsetSettings({

@@ -28,8 +28,8 @@ export type RunnerFor = (scope: RunnerScope) => CommandRunner | undefined
 
 export type CommandRunners = {
   runnerFor: RunnerFor
-  /** Whether a sandbox works here, whether it is on or not. */
-  sandboxAvailability: () => Promise<Availability>
+  /** Checks whether a sandbox works here now, whether it is on or not. */
+  checkSandbox: () => Promise<Availability>
   /** Ends what still runs and removes what was created. */
   close: () => Promise<void>
 }
@@ -106,7 +106,7 @@ export const createCommandRunners = ({
 
   return {
     runnerFor: scope => (scope.home.settings().sandbox.enabled ? sandboxFor(scope) : undefined),
-    sandboxAvailability: sandboxes.availability,
+    checkSandbox: sandboxes.recheck,
     close: async () => sandboxes.close(),
   }
 }

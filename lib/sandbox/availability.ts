@@ -44,7 +44,8 @@ export const checkBubblewrap = async (
     return { problem: 'The sandbox needs bubblewrap, which exists for Linux only.' }
   const path = env.PATH ?? '/usr/local/bin:/usr/bin:/bin'
   const program = findProgram(path, 'bwrap')
-  if (!program) return { problem: `The sandbox is on, but bwrap isn't installed. ${INSTALL}.` }
+  if (!program)
+    return { problem: `The sandbox doesn't work here: bwrap isn't installed. ${INSTALL}.` }
   let complaint = ''
   for (const canDisableNamespaces of [true, false]) {
     const options = { mounts: [], cwd: '/', hasNetwork: false, canDisableNamespaces }
@@ -60,5 +61,7 @@ export const checkBubblewrap = async (
       complaint = error instanceof Error ? error.message : String(error)
     }
   }
-  return { problem: `The sandbox is on, but bwrap can't start: ${causeOf(complaint, env)}.` }
+  return {
+    problem: `The sandbox doesn't work here: bwrap can't start: ${causeOf(complaint, env)}.`,
+  }
 }

@@ -107,7 +107,16 @@ export const createSandboxes = (env: Readonly<Record<string, string | undefined>
     }
   }
 
-  return { runnerFor, availability, close: () => directories.close() }
+  return {
+    runnerFor,
+    availability,
+    /** The same without an earlier failure, for a person who has just installed what was missing. */
+    recheck(): Promise<Availability> {
+      checked = null
+      return availability()
+    },
+    close: () => directories.close(),
+  }
 }
 
 /** The workspace and other visible directories may be below /tmp. */

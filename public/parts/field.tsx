@@ -38,10 +38,11 @@ export type SwitchProps = {
   id: string
   describedBy: string | undefined
   checked: boolean
+  disabled?: boolean
   onChange: (checked: boolean) => void
 }
 
-export const Switch = ({ id, describedBy, checked, onChange }: SwitchProps) => (
+export const Switch = ({ id, describedBy, checked, disabled, onChange }: SwitchProps) => (
   <input
     id={id}
     type="checkbox"
@@ -50,6 +51,7 @@ export const Switch = ({ id, describedBy, checked, onChange }: SwitchProps) => (
     class="switch"
     aria-describedby={describedBy}
     checked={checked}
+    disabled={disabled}
     onChange={event => onChange(event.currentTarget.checked)}
   />
 )

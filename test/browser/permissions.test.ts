@@ -51,4 +51,45 @@ permissions('rules are added, corrected, tried out, and removed', async () => {
   }
 })
 
+permissions(
+  'where commands run: the sandbox is switched on, and off after a confirmation',
+  async () => {
+    const app = await startApp()
+    const config = join(app.home, 'config.yaml')
+    writeFileSync(config, '# mine\nsandbox:\n  enabled: true\n  network: [npm install *]\n')
+    const at = await openPage(`${app.url}/settings/security`)
+    const { page } = at
+    const text = () => readFileSync(config, 'utf8')
+    const saved = () => page.waitForResponse(each => each.request().method() === 'POST')
+    try {
+      const place = page.getByRole('region', { name: 'Where commands run' })
+      const sandbox = place.getByRole('switch', { name: 'Sandbox', exact: true })
+      const network = place.getByRole('switch', { name: 'Network in the sandbox' })
+      const dialog = page.getByRole('dialog')
+      await place.getByText('Without asking: npm install *').waitFor()
+      await network.click()
+      await dialog.getByText('npm install *').waitFor()
+      await dialog.getByRole('button', { name: 'Cancel' }).click()
+      assert.not(await network.isChecked())
+      assert.match(text(), /npm install/)
+      await network.click()
+      await Promise.all([saved(), dialog.getByRole('button', { name: 'Replace the list' }).click()])
+      await place.getByText('Every command has the network').waitFor()
+      assert.match(text(), /# mine[\s\S]*network: true/)
+      assert.ok(await network.isChecked())
+
+      await sandbox.click()
+      await Promise.all([saved(), dialog.getByRole('button', { name: 'Turn off' }).click()])
+      await place.getByText('Directly on this computer').waitFor()
+      assert.is(await network.count(), 0)
+      assert.match(text(), /enabled: false/)
+      assert.equal(await at.axe(), [])
+      assert.equal(at.problems, [])
+    } finally {
+      await at.close()
+      await app.close()
+    }
+  },
+)
+
 permissions.run()

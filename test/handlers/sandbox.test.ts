@@ -1,9 +1,10 @@
 /** A service with the sandbox on: its commands run inside, unasked, and its own files are not visible. Real bubblewrap. */
-import { appendFileSync, existsSync } from 'node:fs'
+import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { reason } from '../lib/sandbox/_sandbox.ts'
+import { startApp } from '../_app.ts'
 import { startChat } from './_chat.ts'
 
 const sandboxed = suite('sandbox of the service')
@@ -30,5 +31,94 @@ test('commands run inside and unasked; the files of the service are not there', 
     await chat.close()
   }
 })
+
+const place = async (app: Awaited<ReturnType<typeof startApp>>) =>
+  (await app.get('/api/sandbox')).body
+
+sandboxed(
+  'where it does not work, it says why, cannot be switched on, and lets no command run',
+  async () => {
+    const app = await startApp({ env: { PATH: '/nowhere' } })
+    const path = join(app.home, 'config.yaml')
+    try {
+      const off = await place(app)
+      assert.equal([off.place, off.problem, off.sandbox.enabled], ['computer', null, false])
+      assert.match(off.sandbox.problem, /bwrap isn't installed.*apt install bubblewrap/)
+      const refused = await app.post('/api/sandbox', { enabled: true })
+      assert.is(refused.status, 409)
+      assert.match(refused.body.error, /bwrap isn't installed/)
+      assert.not(existsSync(path))
+      writeFileSync(path, 'sandbox: on\n')
+      const on = await place(app)
+      assert.equal([on.place, on.sandbox.enabled], ['sandbox', true])
+      assert.match(on.problem, /bwrap isn't installed/)
+      // Leaving it needs no working sandbox.
+      assert.is((await app.post('/api/sandbox', { enabled: false })).status, 200)
+      assert.equal((await place(app)).place, 'computer')
+    } finally {
+      await app.close()
+    }
+  },
+)
+
+test('the switches keep the comments and other keys of config.yaml', async () => {
+  const app = await startApp()
+  const path = join(app.home, 'config.yaml')
+  try {
+    const text =
+      '# mine\nsandbox: # walls\n  enabled: false # not yet\n  hidden: [secrets]\nmodel: {}\n'
+    writeFileSync(path, text)
+    const on = await app.post('/api/sandbox', { enabled: true })
+    assert.equal([on.status, on.body.place, on.body.problem], [200, 'sandbox', null])
+    assert.is(readFileSync(path, 'utf8'), text.replace('false', 'true'))
+    assert.is((await app.post('/api/sandbox', { network: true })).body.sandbox.network, true)
+    assert.match(
+      readFileSync(path, 'utf8'),
+      /# mine[\s\S]*# walls[\s\S]*# not yet[\s\S]*network: true[\s\S]*model/,
+    )
+
+    writeFileSync(path, '# mine\nsandbox: true\n')
+    const network = await app.post('/api/sandbox', { network: true })
+    assert.equal(network.body.sandbox, { enabled: true, network: true, problem: null })
+    assert.match(readFileSync(path, 'utf8'), /# mine/)
+
+    writeFileSync(path, 'sandbox: [enabled]\n')
+    const unclear = await app.post('/api/sandbox', { enabled: true })
+    assert.is(unclear.status, 409)
+    assert.is(readFileSync(path, 'utf8'), 'sandbox: [enabled]\n')
+  } finally {
+    await app.close()
+  }
+})
+
+sandboxed(
+  'a container is shown with its image and what is wrong with it, and excludes the sandbox',
+  async () => {
+    const app = await startApp({ env: { PATH: '/nowhere' } })
+    const path = join(app.home, 'config.yaml')
+    try {
+      writeFileSync(path, 'terminal:\n  backend: podman\n  docker_image: test/image\n')
+      const shown = await place(app)
+      assert.equal(
+        [shown.place, shown.container],
+        [
+          'container',
+          { engine: 'podman', image: 'test/image', is_downloaded: false, has_network: true },
+        ],
+      )
+      assert.match(shown.problem, /podman is not installed/)
+      const both = await app.post('/api/sandbox', { enabled: true })
+      assert.equal([both.status, /only one of them/.test(both.body.error)], [409, true])
+      writeFileSync(path, 'terminal:\n  backend: docker\n  docker_network: maybe\n')
+      const unclear = await place(app)
+      assert.is(unclear.container.image, null)
+      assert.match(unclear.problem, /docker_network/)
+      writeFileSync(path, 'terminal:\n  backend: ssh\n')
+      assert.match((await place(app)).problem, /terminal\.backend/)
+    } finally {
+      await app.close()
+    }
+  },
+)
 
 sandboxed.run()

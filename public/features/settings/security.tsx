@@ -1,4 +1,4 @@
-/** Settings → Security: password, sign-out, devices, API access, allowed commands, safeguards. */
+/** Settings → Security: password, sign-out, devices, API access, where commands run, allowed commands, safeguards. */
 import { useSignal } from '@preact/signals'
 import { useId } from 'preact/hooks'
 import { Button } from '../../parts/button.tsx'
@@ -12,6 +12,8 @@ import { Safety } from './safety.tsx'
 import { useShell, useSettings } from '../../contexts.ts'
 
 const PermissionRules = lazy(async () => (await import('./permission-rules.tsx')).PermissionRules)
+
+const CommandPlace = lazy(async () => (await import('./command-place.tsx')).CommandPlace)
 
 const ApiAccess = lazy(async () => (await import('./api-access.tsx')).ApiAccess)
 
@@ -134,6 +136,7 @@ export const Security = () => {
       )}
       {password !== 'none' && <Devices />}
       <ApiAccess />
+      <CommandPlace />
       <PermissionRules />
       <AllowedCommands />
       <Safety />

@@ -71,6 +71,7 @@ const decisions = (session: string): [method: string, path: string, body?: unkno
   ['GET', `/api/chat/cancel?stream_id=${'0'.repeat(32)}`],
   ['POST', '/api/auth/login', { password: 'correct horse' }],
   ['POST', '/api/tokens/create', { name: 'stolen' }],
+  ['POST', '/api/sandbox', { enabled: false, network: true }],
 ]
 
 const REFUSED = 'Programs started by the agent cannot change anything here or sign in.'

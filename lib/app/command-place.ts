@@ -1,0 +1,118 @@
+/** Composition: where the commands of a home run and whether that works, for the page and `doctor`, and the switch of the sandbox. */
+import { isObject } from '../base/json.ts'
+import type { Config } from '../config.ts'
+import { type EngineCli, openEngine } from '../containers/engine.ts'
+import type { ContainerSettings } from '../containers/settings.ts'
+import { conflict, messageOf } from '../errors.ts'
+import type { Home } from '../profiles/home.ts'
+import type { CommandPlace, SandboxChange } from '../schema/command-place.ts'
+import { yamlFlag } from '../store/yaml-file.ts'
+import type { CommandRunners } from './command-runners.ts'
+import { containerEngine, containerSettings } from './container-runners.ts'
+
+export type ContainerState = Pick<ContainerSettings, 'image' | 'hasNetwork'> &
+  Pick<EngineCli, 'engine' | 'program'> & { isDownloaded: boolean }
+
+/** Null: the home asks for no container. Rejects with a sentence why none can run. Starts and downloads nothing. */
+export const inspectContainer = async (
+  home: Home,
+  userHome: string,
+): Promise<ContainerState | null> => {
+  const wanted = containerEngine(home)
+  if (wanted === null) return null
+  const { image, hasNetwork } = containerSettings(home, wanted, userHome)
+  const cli = await openEngine(home.childEnv(), wanted)
+  const found = await cli.run(['image', 'inspect', '--format', '{{.Id}}', image])
+  const { engine, program } = cli
+  return { image, hasNetwork, engine, program, isDownloaded: found.code === 0 }
+}
+
+export type CommandPlaces = {
+  /** Rejects while config.yaml cannot be read. */
+  show: (home: Home) => Promise<CommandPlace>
+  /** Rejects with a sentence when that would not work. */
+  change: (home: Home, change: SandboxChange) => Promise<void>
+}
+
+export type CommandPlacesOptions = {
+  config: Pick<Config, 'userHome'>
+  checkSandbox: CommandRunners['checkSandbox']
+  /** Why commands are refused whatever they are; null: they are not. */
+  forbids: (home: Home) => string | null
+}
+
+type ShownContainer = { container: CommandPlace['container']; problem: string | null }
+
+export const createCommandPlaces = ({
+  config: { userHome },
+  checkSandbox,
+  forbids,
+}: CommandPlacesOptions): CommandPlaces => {
+  const showContainer = async (home: Home): Promise<ShownContainer> => {
+    const wanted = containerEngine(home)
+    if (wanted === null) return { container: null, problem: null }
+    const base = { engine: wanted as string, image: null, is_downloaded: false, has_network: false }
+    try {
+      const { image, hasNetwork } = containerSettings(home, wanted, userHome)
+      const container = { ...base, image, has_network: hasNetwork }
+      try {
+        const state = await inspectContainer(home, userHome)
+        return {
+          container: {
+            ...container,
+            engine: state?.engine ?? wanted,
+            is_downloaded: state?.isDownloaded ?? false,
+          },
+          problem: null,
+        }
+      } catch (error) {
+        return { container, problem: messageOf(error) }
+      }
+    } catch (error) {
+      return { container: base, problem: messageOf(error) }
+    }
+  }
+
+  return {
+    async show(home) {
+      const { sandbox } = home.settings()
+      const [found, { container, problem }] = await Promise.all([
+        checkSandbox(),
+        showContainer(home),
+      ])
+      const place = container ? 'container' : sandbox.enabled ? 'sandbox' : 'computer'
+      const ofPlace = { computer: null, sandbox: found.problem, container: problem }[place]
+      return {
+        profile: home.name,
+        source: home.config.path,
+        place,
+        problem: forbids(home) ?? ofPlace,
+        sandbox: { enabled: sandbox.enabled, network: sandbox.network, problem: found.problem },
+        container,
+      }
+    },
+    async change(home, { enabled, network }) {
+      const { sandbox } = home.values()
+      const short = yamlFlag(sandbox)
+      const isEmpty = sandbox === undefined || sandbox === null || sandbox === ''
+      if (!isObject(sandbox) && short === undefined && !isEmpty)
+        throw conflict(`sandbox in ${home.config.path} is not a mapping. Correct it there.`)
+      if (enabled === true && containerEngine(home) !== null)
+        throw conflict(
+          'terminal.backend asks for a container, and only one of them can run commands. Set terminal.backend to local first.',
+        )
+      if (enabled === true) {
+        const { problem } = await checkSandbox()
+        if (problem !== null) throw conflict(problem)
+      }
+      const values = {
+        ...(enabled !== undefined && { enabled }),
+        ...(network !== undefined && { network }),
+      }
+      // `sandbox: true` is short for a mapping with `enabled`.
+      if (short !== undefined) home.config.edit(['sandbox'], { enabled: short, ...values })
+      else
+        home.config.editAll(Object.entries(values).map(([key, value]) => [['sandbox', key], value]))
+    },
+  }
+}

@@ -1,0 +1,37 @@
+/** Where the commands of the agent run, as the page shows it. */
+import { z } from 'zod'
+
+export const CommandPlace = z.object({
+  profile: z.string(),
+  /** The file with these settings. */
+  source: z.string(),
+  /** `computer`: directly, without a wall around them. */
+  place: z.enum(['computer', 'sandbox', 'container']),
+  /** Why no command can run there at the moment, and what to do; null: they run. */
+  problem: z.string().nullable(),
+  sandbox: z.object({
+    enabled: z.boolean(),
+    /** For every command, for none, or for those that match a pattern. Others ask. */
+    network: z.union([z.boolean(), z.array(z.string())]),
+    /** Why the sandbox does not work on this computer, and what to do, whether it is on or not. */
+    problem: z.string().nullable(),
+  }),
+  /** Of `terminal.backend`; null: it asks for none. */
+  container: z
+    .object({
+      engine: z.string(),
+      /** Null when the settings are not understood. */
+      image: z.string().nullable(),
+      /** False: the first command downloads the image. */
+      is_downloaded: z.boolean(),
+      has_network: z.boolean(),
+    })
+    .nullable(),
+})
+export type CommandPlace = z.output<typeof CommandPlace>
+
+export const SandboxChange = z.object({
+  enabled: z.boolean().optional(),
+  network: z.boolean().optional(),
+})
+export type SandboxChange = z.output<typeof SandboxChange>

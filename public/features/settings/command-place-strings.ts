@@ -1,0 +1,34 @@
+/** English text about where commands run, loaded with it. */
+import { translator } from '../../strings/t.ts'
+
+export const enCommandPlace = {
+  'place.title': 'Where commands run',
+  'place.computer':
+    'Directly on this computer, with your rights. Approvals guard against accidents only.',
+  'place.sandbox': 'In a sandbox. Commands can change the workspace and nothing else.',
+  'place.container':
+    'In a {engine} container with the image {image}. Commands can change the workspace and nothing else here.',
+  'place.container.unknown': 'In a {engine} container.',
+  'place.container.download': 'The image isn’t here yet; the first command downloads it.',
+  'place.container.network': 'They have network access.',
+  'place.container.offline': 'They have no network access.',
+  'place.problem': 'No command can run. {problem}',
+  'place.sandbox.label': 'Sandbox',
+  'place.sandbox.hint':
+    'A command sees the workspace and the programs of the system, not your files. Unknown programs run without approval.',
+  'place.sandbox.unavailable': 'The sandbox can’t be used while commands run in a container.',
+  'place.sandbox.off.title': 'Turn the sandbox off?',
+  'place.sandbox.off.text':
+    'Commands will run directly on this computer, with your rights, from the next message on.',
+  'place.sandbox.off': 'Turn off',
+  'place.network.label': 'Network in the sandbox',
+  'place.network.off': 'Commands that need the network ask.',
+  'place.network.on': 'Every command has the network, services on this computer included.',
+  'place.network.list': 'Without asking: {patterns}. Other commands that need the network ask.',
+  'place.network.replace.title': 'Give every command the network?',
+  'place.network.replace.text': 'This replaces the list in config.yaml: {patterns}.',
+  'place.network.replace': 'Replace the list',
+  'place.applies': 'A change applies from the next message on. It’s saved in {source}.',
+} as const
+
+export const t = translator(enCommandPlace)

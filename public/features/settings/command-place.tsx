@@ -1,0 +1,124 @@
+/** Settings → Security: where commands run, whether that works, and the switches of the sandbox and its network. */
+import { useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+import { visibleText } from '../../../lib/base/visible.ts'
+import type { Api } from '../../../router.ts'
+import { useShell } from '../../contexts.ts'
+import { Row, Switch } from '../../parts/field.tsx'
+import { t } from './command-place-strings.ts'
+
+type Place = Api['GET /api/sandbox']['output']
+type Change = Api['POST /api/sandbox']['input']
+
+const LIST = new Intl.ListFormat('en')
+
+const sentences = (...parts: readonly (string | false)[]): string =>
+  parts.filter(part => part !== false).join(' ')
+
+const leadOf = ({ place, problem, container }: Place): string => {
+  if (place !== 'container' || container === null)
+    return t(place === 'sandbox' ? 'place.sandbox' : 'place.computer')
+  const { engine, image } = container
+  if (image === null) return t('place.container.unknown', { engine })
+  return sentences(
+    t('place.container', { engine, image: visibleText(image) }),
+    t(container.has_network ? 'place.container.network' : 'place.container.offline'),
+    !container.is_downloaded && problem === null && t('place.container.download'),
+  )
+}
+
+const patternsOf = ({ sandbox: { network } }: Place): string | null =>
+  typeof network === 'boolean' ? null : LIST.format(network.map(visibleText))
+
+const networkHint = (place: Place): string => {
+  const patterns = patternsOf(place)
+  if (patterns !== null) return t('place.network.list', { patterns })
+  return t(place.sandbox.network === true ? 'place.network.on' : 'place.network.off')
+}
+
+const sandboxHint = ({ place, sandbox: { enabled, problem } }: Place): string => {
+  if (place === 'container' && !enabled) return t('place.sandbox.unavailable')
+  return sentences(t('place.sandbox.hint'), !enabled && problem !== null && problem)
+}
+
+export const CommandPlace = () => {
+  const { api, attempt, layout } = useShell()
+  const loaded = useSignal<Place | null>(null)
+  /** A switch keeps its position until the change is confirmed and saved, so it has to be drawn again. */
+  const changes = useSignal(0)
+  void changes.value
+  useEffect(() => {
+    void attempt(async () => {
+      loaded.value = await api('GET /api/sandbox')
+    })
+  }, [])
+  const { value: place } = loaded
+  if (place === null) return null
+  const { enabled, network, problem } = place.sandbox
+  const save = (change: Change) =>
+    attempt(async () => {
+      loaded.value = await api('POST /api/sandbox', change)
+    })
+  const setEnabled = (on: boolean) => {
+    changes.value += 1
+    if (on) return void save({ enabled: true })
+    layout.confirmation.value = {
+      title: t('place.sandbox.off.title'),
+      text: t('place.sandbox.off.text'),
+      confirm: t('place.sandbox.off'),
+      danger: true,
+      run: () => save({ enabled: false }),
+    }
+  }
+  const setNetwork = (on: boolean) => {
+    changes.value += 1
+    const patterns = patternsOf(place)
+    if (patterns === null) return void save({ network: on })
+    layout.confirmation.value = {
+      title: t('place.network.replace.title'),
+      text: t('place.network.replace.text', { patterns }),
+      confirm: t('place.network.replace'),
+      danger: true,
+      run: () => save({ network: on }),
+    }
+  }
+  return (
+    <section class="rows command-place" aria-label={t('place.title')}>
+      <h3 class="settings-sub">{t('place.title')}</h3>
+      <p class="field-hint">{leadOf(place)}</p>
+      {place.problem !== null && (
+        <p class="form-error" role="alert">
+          {t('place.problem', { problem: visibleText(place.problem) })}
+        </p>
+      )}
+      <Row
+        label={t('place.sandbox.label')}
+        hint={sandboxHint(place)}
+        control={ids => (
+          <Switch
+            id={ids.control}
+            describedBy={ids.hint}
+            checked={enabled}
+            disabled={!enabled && (problem !== null || place.place === 'container')}
+            onChange={setEnabled}
+          />
+        )}
+      />
+      {enabled && (
+        <Row
+          label={t('place.network.label')}
+          hint={networkHint(place)}
+          control={ids => (
+            <Switch
+              id={ids.control}
+              describedBy={ids.hint}
+              checked={network === true}
+              onChange={setNetwork}
+            />
+          )}
+        />
+      )}
+      <p class="field-hint">{t('place.applies', { source: place.source })}</p>
+    </section>
+  )
+}
