@@ -6,10 +6,11 @@ import { startedIn } from '../shell/path-effects.ts'
 import { textsIn } from '../shell/code.ts'
 import { readGit } from '../shell/git.ts'
 import { inspect } from '../shell/inspect.ts'
-import { unrecognizedName } from '../shell/labels.ts'
-import { runsOf } from '../shell/interpreters.ts'
+import { STARTS_OTHER, unrecognizedName } from '../shell/labels.ts'
+import { runsOf, sedScripts } from '../shell/interpreters.ts'
 import { absolute, pathsIn } from '../shell/paths.ts'
 import { DATA, hasUnknown, MAX_COMMAND_CHARS, UNKNOWN, variants } from '../shell/syntax.ts'
+import { readSed } from '../shell/sed.ts'
 import { readsOf, touchedFiles } from '../shell/touched-files.ts'
 import type { ShellContext, SimpleCommand } from '../shell/types.ts'
 import type { Access } from './types.ts'
@@ -23,20 +24,32 @@ export type ReadCommand = {
   isFollowed: boolean
   /** Names of programs of which it is not known what they do. */
   unrecognized: ReadonlySet<string>
+  /** A program starts another one, named in one of its arguments. */
+  startsOthers: boolean
 }
+
+/** A list of words in place of a program: `set -- git push; "$@"`. */
+const RUNS_LIST =
+  /(?:^|[;&|({`\n]|\b(?:do|then|else|exec|command|eval))\s*"?\$(?:[@*]|\{(?:\w+\[)?[@*])/
 
 export const readCommand = (command: string, shell: ShellContext): ReadCommand => {
   if (command.length > MAX_COMMAND_CHARS)
-    return { started: [], parts: [], isFollowed: false, unrecognized: new Set() }
+    return {
+      started: [],
+      parts: [],
+      isFollowed: false,
+      unrecognized: new Set(),
+      startsOthers: false,
+    }
   const context = { ...shell, seen: new Map<string, boolean>() }
   const all = variants(command).map(text => inspect(text, context))
+  const labels = all.flatMap(({ findings }) => findings.map(({ label }) => label))
   return {
     started: all.flatMap(({ simples }) => simples),
     parts: all[0]?.parts ?? [],
-    isFollowed: all.every(({ isFollowed }) => isFollowed),
-    unrecognized: new Set(
-      all.flatMap(({ findings }) => findings.flatMap(({ label }) => unrecognizedName(label) ?? [])),
-    ),
+    isFollowed: all.every(({ isFollowed }) => isFollowed) && !RUNS_LIST.test(command),
+    unrecognized: new Set(labels.flatMap(label => unrecognizedName(label) ?? [])),
+    startsOthers: labels.includes(STARTS_OTHER),
   }
 }
 
@@ -79,7 +92,12 @@ export const linesOf = (
   ]
   const lines = [
     ...names.flatMap(each => forms.map(form => [each, ...form].join(' ').trim())),
-    ...(isUnknown ? args.map((_, at) => args.slice(at).join(' ')) : []),
+    ...(isUnknown
+      ? args.flatMap((arg, at) => [
+          args.slice(at).join(' '),
+          ...(arg.includes('=') ? [arg.slice(arg.lastIndexOf('=') + 1)] : []),
+        ])
+      : []),
   ]
   const redirected = redirects.map(({ op, target }) => `${op} ${target}`).join(' ')
   return [
@@ -196,7 +214,31 @@ const hostsOf = ({ name, args }: SimpleCommand): Access[] => {
   })
 }
 
-const accessesOf = (simple: SimpleCommand, shell: ShellContext): Access[] => {
+/** Files that a script of sed reads, and what may be files in one of awk. */
+const scriptReads = (simple: SimpleCommand, shell: ShellContext): Access[] => {
+  const { name, args, cwd } = simple
+  if (/^g?sed$/.test(name))
+    return sedScripts(args)
+      .flatMap(script => readSed(script).reads)
+      .flatMap(file => pathAccesses('read', file, 'file', cwd, shell))
+  if (!/^[gmn]?awk$/.test(name)) return []
+  return args.filter(arg => /getline/.test(arg)).flatMap(arg => codePaths(arg, cwd, shell))
+}
+
+/** Where it reads and writes: `git -C dir` works in another directory. */
+const directoryOf = ({ name, args, cwd }: SimpleCommand, shell: ShellContext): string | null => {
+  const dirs =
+    name === 'git'
+      ? args.flatMap((arg, at) => (arg === '-C' ? args.slice(at + 1, at + 2) : []))
+      : []
+  return dirs.reduce<string | null>(
+    (dir, next) => (dir === null || hasUnknown(next) ? null : absolute(next, dir, shell)),
+    cwd,
+  )
+}
+
+const accessesOf = (given: SimpleCommand, shell: ShellContext): Access[] => {
+  const simple = { ...given, cwd: directoryOf(given, shell) }
   const { name, args, cwd } = simple
   const { writes, fills, empties, deletes } = touchedFiles(simple)
   const skipsHidden =
@@ -226,6 +268,7 @@ const accessesOf = (simple: SimpleCommand, shell: ShellContext): Access[] => {
     ...runsOf(simple).flatMap(each =>
       each.kind === 'code' ? codePaths(each.text, cwd, shell) : [],
     ),
+    ...scriptReads(simple, shell),
     ...hostsOf(simple),
   ]
 }

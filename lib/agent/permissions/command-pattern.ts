@@ -34,7 +34,7 @@ export const startsMatch = (
   const text = normalizeCommand(command)
   const raw = [command, text, ...text.replace(/\\\r?\n/g, '').split('\n')].map(oneLine)
   const lines = read.started
-    .flatMap(simple => linesOf(simple, read.unrecognized.has(simple.name)))
+    .flatMap(simple => linesOf(simple, read.startsOthers || read.unrecognized.has(simple.name)))
     .map(oneLine)
   const isMatch = (line: string) => globs.some(glob => matchesGlob(glob, line))
   if (raw.some(isMatch) || lines.some(isMatch)) return true
@@ -68,6 +68,21 @@ const isHarmless = (part: SimpleCommand, shell: ShellContext): boolean => {
 /** Run another program without changing what it does. */
 const TRANSPARENT = /^(?:timeout|time|nice|nohup|stdbuf)$/
 
+/** Start other programs somewhere in their arguments. A pattern such as `find *` is not about those. */
+const STARTS_INSIDE = /^(?:g?find|fd|fdfind|xargs|parallel)$/
+
+const areInnerCovered = (
+  part: SimpleCommand,
+  patterns: readonly string[],
+  shell: ShellContext,
+): boolean =>
+  innerCommands(part).every(inner => {
+    if (!('words' in inner)) return false
+    const [path = '', ...args] = inner.words
+    const own = { ...part, path, args, name: path.split('/').at(-1) ?? '', assigns: [] }
+    return patternFor(own, patterns, shell) !== undefined
+  })
+
 /** The pattern that covers the part; null: it needs none; undefined: none does. */
 const patternFor = (
   part: SimpleCommand,
@@ -85,6 +100,8 @@ const patternFor = (
         globsOf(pattern).some(glob => matchesGlob(glob, line, { isExact: true })),
       )
     : undefined
+  if (found && STARTS_INSIDE.test(part.name) && !areInnerCovered(part, patterns, shell))
+    return undefined
   return found ?? (isHarmless(part, shell) ? null : undefined)
 }
 

@@ -16,6 +16,7 @@ export const NETWORK = 'network access from the sandbox'
 export const UNCONFINED = 'run outside the sandbox'
 export const UNSEEN = 'read outside the sandbox'
 export const PROTECTED = 'change a file that other programs run'
+export const STARTS_OTHER = 'program starts another command'
 export const SHELL_FLAG = 'shell command via -c/-lc flag'
 
 /** One sentence for the approval card: what is at stake. */
@@ -88,7 +89,7 @@ const STAKES: Readonly<Record<string, string>> = {
   'cloud or cluster change': 'It changes or deletes resources in a cloud or a cluster.',
   'environment that changes other programs':
     'It sets a variable that makes other programs run something else.',
-  'program starts another command': 'It makes a program start another command.',
+  [STARTS_OTHER]: 'It makes a program start another command.',
   'publish to others': 'It publishes something that others can see.',
   'device or container access': 'It gives a container access to the whole machine.',
   'end a process': 'It ends processes that it did not start.',
@@ -118,7 +119,7 @@ const ARBITRARY = new Set([
   'decoded text piped to shell',
   UNCLEAR,
   'run downloaded code',
-  'program starts another command',
+  STARTS_OTHER,
   CONTROL,
   OWN_ADDRESS,
   UNCONFINED,

@@ -15,6 +15,7 @@ const BUILD_FILES: Readonly<Record<string, readonly string[]>> = {
   yarn: ['package.json', '.yarnrc.yml', '.yarnrc'],
   bun: ['package.json', 'bunfig.toml'],
   npx: ['package.json', '.npmrc'],
+  node: ['package.json'],
   just: ['justfile', 'Justfile'],
   task: ['Taskfile.yml', 'Taskfile.yaml'],
   rake: ['Rakefile'],
@@ -61,16 +62,23 @@ const scriptOf = (text: string, name: string): string[] => {
   }
 }
 
-/** The package.json script that would run. */
-const scriptName = ({ args }: SimpleCommand): string | undefined => {
-  const words = args.filter(arg => !arg.startsWith('-'))
-  const [verb = '', next] = words
-  if (/^(?:run|run-script|rum|urn)$/.test(verb)) return next
-  if (/^(?:test|t|tst)$/.test(verb)) return 'test'
-  if (/^(?:install|i|ci|add)$/.test(verb)) return 'install'
-  return /^(?:start|stop|restart|build|dev|lint|format|prepare|publish|pack)$/.test(verb)
-    ? verb
-    : undefined
+/** Options of package managers with a value in the next word. */
+const TAKES_VALUE = /^(?:-[Cw]|--(?:prefix|cwd|dir|workspace|filter|loglevel|script-shell))$/
+
+/** The package.json scripts that would run. Managers other than npm also take the name of a script as a subcommand. */
+const scriptNames = ({ name, args }: SimpleCommand): string[] => {
+  if (name === 'node') return flag(args, /^--run$/)?.split(' ') ?? []
+  const words = args.filter(
+    (arg, at) => !arg.startsWith('-') && !TAKES_VALUE.test(args[at - 1] ?? ''),
+  )
+  const [verb = '', next = ''] = words
+  if (/^(?:run|run-script|rum|urn)$/.test(verb)) return [next]
+  if (/^(?:test|t|tst)$/.test(verb)) return ['test']
+  if (/^(?:install|i|ci|add)$/.test(verb)) return ['install']
+  return name !== 'npm' ||
+    /^(?:start|stop|restart|build|dev|lint|format|prepare|publish|pack)$/.test(verb)
+    ? [verb]
+    : []
 }
 
 const flag = (args: readonly string[], option: RegExp): string | undefined =>
@@ -88,6 +96,7 @@ export const projectTexts = (simple: SimpleCommand, shell: Shell): (string | nul
   const { name, args, cwd } = simple
   const files = BUILD_FILES[name]
   if (!files || cwd === null) return []
+  if (name === 'node' && !args.some(arg => arg.startsWith('--run'))) return []
   const isMake = name === 'make' || name === 'gmake'
   const dir = flag(args, isMake ? /^(?:-C|--directory)$/ : /^(?:-C|--prefix|--cwd|--dir)$/) ?? '.'
   const base = resolvePath(dir, { cwd, context: shell.context })
@@ -103,10 +112,8 @@ export const projectTexts = (simple: SimpleCommand, shell: Shell): (string | nul
     const text = written ?? readScript(path)?.text
     if (text === undefined) return []
     if (isMake) return [recipes(text, shell.context.home)]
-    if (file === 'package.json') {
-      const script = scriptName(simple)
-      return script === undefined ? [] : scriptOf(text, script)
-    }
+    if (file === 'package.json')
+      return scriptNames(simple).flatMap(script => scriptOf(text, script))
     // Other project files are code: written and run by the same command, they count as an inline script.
     return written === undefined ? [] : [null]
   })

@@ -45,6 +45,14 @@ allow('does not cover a command with a part that no rule covers', () => {
     assert.not(isAllowed(RUN, command), command)
 })
 
+allow('a rule for find or xargs does not cover what they start', () => {
+  const lists = { allow: ['bash(find *)', 'bash(xargs *)', 'bash(prettier *)'] }
+  for (const command of ['find . -exec rm {} +', "find . -exec sh -c 'x' ';'", 'xargs rm'])
+    assert.not(isAllowed(lists, command), command)
+  for (const command of ['find . -delete', 'find . -exec prettier {} +'])
+    assert.ok(isAllowed(lists, command), command)
+})
+
 allow('covers every part, with harmless ones beside it', () => {
   for (const command of [
     'npm run',
