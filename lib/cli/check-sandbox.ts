@@ -1,12 +1,12 @@
 /** Checks whether the sandbox of commands works on this computer. */
 import { UserError } from '../errors.ts'
-import { checkBubblewrap } from '../sandbox/availability.ts'
+import { checkSandbox } from '../sandbox/availability.ts'
 import { type Check, type CheckContext, fail, ok } from './check.ts'
 
 export const sandboxChecks = async ({ config, home }: CheckContext): Promise<Check[]> => {
   try {
     const { enabled, network } = home.settings().sandbox
-    const { problem } = await checkBubblewrap(config.env)
+    const { problem } = await checkSandbox(config.env)
     if (problem === null)
       return [ok('sandbox', enabled ? `on, ${toWords(network)}` : 'off; it would work here')]
     // Not wanted, so there is nothing to do.

@@ -7,7 +7,7 @@ export const sandboxKeys = {
     {
       enabled: flag(
         false,
-        'Run commands in a sandbox (bubblewrap): they can change the workspace only. Commands are refused where it does not work.',
+        'Run commands in a sandbox (bubblewrap, on macOS sandbox-exec): they can change the workspace only. Commands are refused where it does not work.',
       ),
       network: custom<boolean | string[]>({
         type: 'true, false, or a list of texts',

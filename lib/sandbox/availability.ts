@@ -1,13 +1,25 @@
-/** Whether bubblewrap works on this computer, and if not, why and what to do. */
+/** Whether a sandbox works on this computer, and if not, why and what to do. */
 import { existsSync } from 'node:fs'
 import { findProgram } from '../base/find-program.ts'
 import { run } from '../base/process.ts'
 import { readText } from '../store/read-text.ts'
 import { bubblewrapArguments } from './bubblewrap.ts'
+import { seatbeltArguments } from './seatbelt.ts'
 
 export type Availability =
-  | { problem: null; program: string; canDisableNamespaces: boolean }
-  | { problem: string }
+  /** `canDisableNamespaces` concerns bubblewrap. */
+  { problem: null; program: string; canDisableNamespaces: boolean } | { problem: string }
+
+/** What a sandbox is made with: bubblewrap, or the program sandbox-exec of macOS. */
+export type SandboxSystem = { kind: 'bubblewrap' } | { kind: 'seatbelt'; program: string }
+
+/** Not searched on PATH: there could be another program with this name. */
+export const sandboxSystem = (): SandboxSystem =>
+  process.platform === 'darwin'
+    ? { kind: 'seatbelt', program: '/usr/bin/sandbox-exec' }
+    : { kind: 'bubblewrap' }
+
+type Environment = Readonly<Record<string, string | undefined>>
 
 const TIMEOUT_MS = 10_000
 
@@ -19,7 +31,7 @@ const numberIn = (path: string): number | null => {
 const isContainer = (): boolean => existsSync('/.dockerenv') || existsSync('/run/.containerenv')
 
 /** The causes in the order in which they are likely; the first that applies is named. */
-const causeOf = (complaint: string, env: Readonly<Record<string, string | undefined>>): string => {
+const causeOf = (complaint: string, env: Environment): string => {
   if (numberIn('/proc/sys/kernel/apparmor_restrict_unprivileged_userns') === 1)
     return 'AppArmor forbids user namespaces (Ubuntu 24.04 and later). Load the profile for bwrap: sudo apt install apparmor-profiles && sudo cp /usr/share/apparmor/extra-profiles/bwrap-userns-restrict /etc/apparmor.d/ && sudo apparmor_parser -r /etc/apparmor.d/bwrap-userns-restrict'
   if (numberIn('/proc/sys/kernel/unprivileged_userns_clone') === 0)
@@ -37,11 +49,36 @@ const INSTALL =
   'Install the package bubblewrap (apt install bubblewrap, dnf install bubblewrap, pacman -S bubblewrap)'
 
 /** Starts a program in the smallest sandbox that has every kind of separation. Never rejects. */
-export const checkBubblewrap = async (
-  env: Readonly<Record<string, string | undefined>>,
-): Promise<Availability> => {
+export const checkSandbox = (
+  env: Environment,
+  system: SandboxSystem = sandboxSystem(),
+): Promise<Availability> =>
+  system.kind === 'seatbelt' ? checkSeatbelt(system.program) : checkBubblewrap(env)
+
+const checkSeatbelt = async (program: string): Promise<Availability> => {
+  if (!existsSync(program))
+    return { problem: `The sandbox doesn't work here: ${program}, a part of macOS, is missing.` }
+  let complaint = ''
+  try {
+    const { code, stderr } = await run(
+      program,
+      [...seatbeltArguments({ mounts: [], hasNetwork: false }), '--', '/usr/bin/true'],
+      { cwd: '/', env: {}, timeoutMs: TIMEOUT_MS, killsChildren: true },
+    )
+    if (code === 0) return { problem: null, program, canDisableNamespaces: false }
+    complaint = stderr.trim().split('\n')[0] || `exit code ${code}`
+  } catch (error) {
+    complaint = error instanceof Error ? error.message : String(error)
+  }
+  const cause = /sandbox_apply: Operation not permitted/.test(complaint)
+    ? 'this service runs in a sandbox of macOS itself, and sandboxes cannot be nested. Start it outside of that'
+    : complaint
+  return { problem: `The sandbox doesn't work here: sandbox-exec can't start: ${cause}.` }
+}
+
+const checkBubblewrap = async (env: Environment): Promise<Availability> => {
   if (process.platform !== 'linux')
-    return { problem: 'The sandbox needs bubblewrap, which exists for Linux only.' }
+    return { problem: 'The sandbox works on Linux, with bubblewrap, and on macOS only.' }
   const path = env.PATH ?? '/usr/local/bin:/usr/bin:/bin'
   const program = findProgram(path, 'bwrap')
   if (!program)

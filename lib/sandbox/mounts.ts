@@ -39,7 +39,8 @@ const contains = (root: string, path: string): boolean =>
 
 const realOrNull = (path: string): string | null => {
   try {
-    return realpathSync(path)
+    // The native one also returns the spelling of a file system that ignores case.
+    return realpathSync.native(path)
   } catch {
     // It does not exist, or leads through something that is not accessible.
     return null
@@ -56,7 +57,11 @@ const prefixOf = (dir: string, home: string): string => {
 }
 
 /** Directories of the programs on PATH and of tool managers that would not be visible otherwise. */
-const toolDirectories = ({ env, workspace, writable }: Place, program: string): string[] => {
+const toolDirectories = (
+  { env, workspace, writable }: Place,
+  program: string,
+  system: readonly string[],
+): string[] => {
   const home = env.HOME ?? ''
   const ofProgram = program.startsWith('/') ? [dirname(program)] : []
   const ofPath = [...(env.PATH ?? '').split(delimiter), ...ofProgram]
@@ -76,7 +81,7 @@ const toolDirectories = ({ env, workspace, writable }: Place, program: string): 
     const real = realOrNull(dir)
     return (
       real !== null &&
-      !isOfSystem(real) &&
+      !isBelow(system, real) &&
       !changeable.some(root => contains(root, real)) &&
       // It would show the whole home directory.
       !(realHome !== null && contains(real, realHome))
@@ -111,13 +116,19 @@ export const workspaceProblem = ({
   return `The sandbox can't protect the workspace ${workspace}, because it ${what}. Choose a folder with only the files of the project, or turn sandbox.enabled off.`
 }
 
-/**
- * The mounts of one command, sorted so that each comes after those that contain it. `changesGit`: the Git directory may
- * change, apart from its hooks and configuration. `program` is the one to start.
- */
+export type PlanOptions = {
+  /** The Git directory may change, apart from its hooks and configuration. */
+  changesGit?: boolean
+  /** The program to start. */
+  program?: string
+  /** Directories that every command can read. */
+  system?: readonly string[]
+}
+
+/** The mounts of one command, sorted so that each comes after those that contain it. */
 export const planMounts = (
   place: Place,
-  { changesGit = false, program = '' }: { changesGit?: boolean; program?: string } = {},
+  { changesGit = false, program = '', system = SYSTEM }: PlanOptions = {},
 ): Mount[] => {
   const { workspace, env } = place
   const home = env.HOME && env.HOME !== '/' ? env.HOME : null
@@ -131,10 +142,10 @@ export const planMounts = (
     if (real !== path) aliases.set(path, real)
   }
   add('/tmp', 'write', place.ownTmp)
-  // Under its own name as well: the file tools show that one.
-  add(place.ownTmp, 'write', place.ownTmp)
   if (home) add(home, 'write', place.ownHome)
-  for (const path of toolDirectories(place, program)) add(path, 'read')
+  // Under their own names as well: the file tools show these.
+  for (const path of [place.ownTmp, place.ownHome]) add(path, 'write', path)
+  for (const path of toolDirectories(place, program, system)) add(path, 'read')
   for (const path of place.readable) add(path, 'read')
   const git = workspace === null ? null : gitDirectories(workspace, [...place.hidden, home ?? '/'])
   if (git?.root) add(git.root, 'read')
@@ -147,7 +158,7 @@ export const planMounts = (
     const real = realOrNull(path)
     if (real === null) return
     const parent = effective([...mounts.values()], real)
-    const isShown = parent ? parent.access !== 'hide' && !isPrivate(parent) : isOfSystem(real)
+    const isShown = parent ? parent.access !== 'hide' && !isPrivate(parent) : isBelow(system, real)
     if (isShown && (access === 'hide' || parent?.access === 'write'))
       mounts.set(real, { path: real, access })
   }
@@ -165,22 +176,30 @@ export const planMounts = (
     for (const path of [...(git?.kept ?? []), ...inside]) if (isUsable(path)) addBelow(path, 'read')
   }
   for (const path of place.protected) addBelow(path, 'read')
-  return sorted([...mounts.values(), ...underAliases([...mounts.values()], aliases)])
+  return sorted([...mounts.values(), ...underAliases([...mounts.values()], aliases, system)])
 }
 
 /** What commands can do with a real path; null: they do not see it, or only a private file of the same name. */
-export const reachOf = (mounts: readonly Mount[], path: string): 'read' | 'write' | null => {
+export const reachOf = (
+  mounts: readonly Mount[],
+  path: string,
+  system: readonly string[] = SYSTEM,
+): 'read' | 'write' | null => {
   const found = effective(mounts, path)
-  if (found === undefined) return isOfSystem(path) ? 'read' : null
+  if (found === undefined) return isBelow(system, path) ? 'read' : null
   const isElsewhere = found.source !== undefined && found.source !== found.path
   return found.access === 'hide' || isElsewhere ? null : found.access
 }
 
 /** The same mounts under the other names that lead to them, unless the symlinks themselves are visible. */
-const underAliases = (mounts: readonly Mount[], aliases: ReadonlyMap<string, string>): Mount[] =>
+const underAliases = (
+  mounts: readonly Mount[],
+  aliases: ReadonlyMap<string, string>,
+  system: readonly string[],
+): Mount[] =>
   [...aliases].flatMap(([alias, real]) => {
     const parent = effective(mounts, alias)
-    if (parent ? !isPrivate(parent) : isOfSystem(alias)) return []
+    if (parent ? !isPrivate(parent) : isBelow(system, alias)) return []
     return mounts
       .filter(({ path }) => contains(real, path))
       .map(({ path, access, source = path }) => ({
@@ -196,7 +215,7 @@ const sorted = (mounts: readonly Mount[]): Mount[] =>
     (a, b) => a.path.split(sep).length - b.path.split(sep).length || (a.path < b.path ? -1 : 1),
   )
 
-/** Directories of the system that every sandbox shows read-only. */
+/** Directories of a Linux system that every sandbox shows read-only. */
 export const SYSTEM = [
   '/usr',
   '/bin',
@@ -215,7 +234,8 @@ export const SYSTEM = [
   '/sys',
 ] as const
 
-const isOfSystem = (path: string): boolean => SYSTEM.some(root => contains(root, path))
+const isBelow = (roots: readonly string[], path: string): boolean =>
+  roots.some(root => contains(root, path))
 
 /** Whether the path exists below the workspace and no part of the way is a symlink. */
 const isReal = (path: string, workspace: string): boolean => {

@@ -1,9 +1,18 @@
 /** Private directories of sandboxes: a home and a /tmp for each owner, kept from one command to the next. */
 import { createHash } from 'node:crypto'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { readText } from '../store/read-text.ts'
+import { TOOLS_OF_HOME } from './places.ts'
 
 export type OwnDirectories = {
   home: string
@@ -21,7 +30,19 @@ const gitConfiguration = (home: string): string | null => {
   return lines?.join('\n') ?? null
 }
 
-export const createOwnDirectories = () => {
+const linkTools = (home: string, ownHome: string): void => {
+  for (const name of TOOLS_OF_HOME) {
+    if (!existsSync(join(home, name))) continue
+    mkdirSync(dirname(join(ownHome, name)), { recursive: true })
+    symlinkSync(join(home, name), join(ownHome, name))
+  }
+}
+
+/** A short path: that of a socket has at most 107 characters, on macOS 103, where the directory of the user is long. */
+const parentDir = () => (process.platform === 'darwin' ? '/tmp' : tmpdir())
+
+/** `linksTools`: the private home has symlinks to the tools of the real one, because nothing is mounted there. */
+export const createOwnDirectories = (linksTools: boolean) => {
   let root: string | null = null
   const made = new Map<string, OwnDirectories>()
 
@@ -30,15 +51,15 @@ export const createOwnDirectories = () => {
     of(owner: string, home: string | undefined): OwnDirectories {
       const known = made.get(owner)
       if (known) return known
-      root ??= mkdtempSync(join(tmpdir(), 'agent-sandbox-'))
+      root ??= realpathSync(mkdtempSync(join(parentDir(), 'agent-sandbox-')))
       const name = createHash('sha256').update(owner).digest('hex').slice(0, 12)
       const dir = join(root, name)
-      // A short path: that of a socket has at most 107 characters.
       const own = { home: join(dir, 'home'), tmp: join(dir, 'tmp'), shared: join(root, 's') }
       // Before the first command: later, a command could have replaced a directory with a symlink.
       for (const path of Object.values(own)) mkdirSync(path, { recursive: true, mode: 0o700 })
       const text = home === undefined ? null : gitConfiguration(home)
       if (text !== null) writeFileSync(join(own.home, '.gitconfig'), text, { flag: 'wx' })
+      if (linksTools && home !== undefined) linkTools(home, own.home)
       made.set(owner, own)
       return own
     },

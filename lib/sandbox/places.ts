@@ -32,6 +32,7 @@ export const TOOLS_OF_HOME = [
   '.sdkman',
   '.volta',
   '.yarn/bin',
+  'Library/pnpm',
   'anaconda3',
   'miniconda3',
   'miniforge3',
@@ -83,6 +84,14 @@ export const CREDENTIALS = [
   '.cargo/credentials',
   '.cargo/credentials.toml',
   '.Xauthority',
+  'Library/Application Support/BraveSoftware',
+  'Library/Application Support/Firefox',
+  'Library/Application Support/Google/Chrome',
+  'Library/Cookies',
+  'Library/Keychains',
+  'Library/Mail',
+  'Library/Messages',
+  'Library/Safari',
 ] as const
 
 /** Files of the system with secrets, which only matter to a service that runs as root. */

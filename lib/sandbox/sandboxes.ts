@@ -1,12 +1,19 @@
-/** Sandboxes with bubblewrap: one runner for each turn, private directories for each session. */
+/** Sandboxes with bubblewrap or Seatbelt: one runner for each turn, private directories for each session. */
 import { join, relative } from 'node:path'
-import type { CommandRunner } from '../agent/tool-services.ts'
+import type { CommandPlacement, CommandRunner, PlacedProgram } from '../agent/tool-services.ts'
 import { isInside, realPath } from '../store/path-within.ts'
-import { type Availability, checkBubblewrap } from './availability.ts'
+import {
+  type Availability,
+  checkSandbox,
+  type SandboxSystem,
+  sandboxSystem,
+} from './availability.ts'
 import { bubblewrapArguments, LOADER_VARIABLE } from './bubblewrap.ts'
-import { type Place, planMounts, reachOf, workspaceProblem } from './mounts.ts'
+import { MACOS_SYSTEM } from './macos.ts'
+import { type Mount, type Place, planMounts, reachOf, workspaceProblem } from './mounts.ts'
 import { createOwnDirectories } from './own-directories.ts'
 import { DROPPED_VARIABLES } from './places.ts'
+import { seatbeltArguments } from './seatbelt.ts'
 import { signalInside } from './signal-children.ts'
 
 /** `env` is that of the turn: variables that a command sets for later ones must not show them more of this computer. */
@@ -19,14 +26,26 @@ export type SandboxScope = Omit<Place, 'ownHome' | 'ownTmp'> & {
 
 const FAILURE_VALID_MS = 30_000
 
-const NOTE = `Commands run in a sandbox: they can change the workspace and /tmp only, and see neither your home directory nor other processes. The Git directory can be changed only by a command that runs nothing but git.`
-const WITHOUT_NETWORK =
-  'There is no network, and each command has a localhost of its own: start a server and what connects to it in the same command.'
-const ASK =
-  'Where a command needs more, set access; the user is asked. Processes started with & end with the command.'
+const GIT = 'The Git directory can be changed only by a command that runs nothing but git.'
+const ASK = 'Where a command needs more, set access; the user is asked.'
+const NOTES = {
+  bubblewrap: {
+    files: `Commands run in a sandbox: they can change the workspace and /tmp only, and see neither your home directory nor other processes. ${GIT}`,
+    withoutNetwork:
+      'There is no network, and each command has a localhost of its own: start a server and what connects to it in the same command.',
+    ask: `${ASK} Processes started with & end with the command.`,
+  },
+  seatbelt: {
+    files: `Commands run in a sandbox: they can change the workspace, $TMPDIR, and a private $HOME only, not /tmp, and cannot read other files of the user. Hard links are not possible. ${GIT}`,
+    withoutNetwork: 'There is no network, localhost included.',
+    ask: ASK,
+  },
+} as const
 
-const noteOf = (network: SandboxScope['network']): string =>
-  [NOTE, ...(network === true ? [] : [WITHOUT_NETWORK]), ASK].join(' ')
+const noteOf = (kind: SandboxSystem['kind'], network: SandboxScope['network']): string => {
+  const { files, withoutNetwork, ask } = NOTES[kind]
+  return [files, ...(network === true ? [] : [withoutNetwork]), ask].join(' ')
+}
 
 const withoutSockets = (env: Readonly<Record<string, string>>): Record<string, string> =>
   Object.fromEntries(Object.entries(env).filter(([name]) => !DROPPED_VARIABLES.test(name)))
@@ -44,15 +63,20 @@ const splitVariables = (
 
 export type Sandboxes = ReturnType<typeof createSandboxes>
 
-export const createSandboxes = (env: Readonly<Record<string, string | undefined>>) => {
-  const directories = createOwnDirectories()
+export const createSandboxes = (
+  env: Readonly<Record<string, string | undefined>>,
+  system: SandboxSystem = sandboxSystem(),
+) => {
+  const isSeatbelt = system.kind === 'seatbelt'
+  const directories = createOwnDirectories(isSeatbelt)
+  const plan = isSeatbelt ? { system: MACOS_SYSTEM } : {}
   let checked: { at: number; result: Promise<Availability> } | null = null
 
   /** A success is valid for the life of the process, a failure for half a minute. */
   const availability = async (): Promise<Availability> => {
     const isStale = (at: number) => performance.now() - at > FAILURE_VALID_MS
     if (checked && (await checked.result).problem !== null && isStale(checked.at)) checked = null
-    checked ??= { at: performance.now(), result: checkBubblewrap(env) }
+    checked ??= { at: performance.now(), result: checkSandbox(env, system) }
     return checked.result
   }
 
@@ -65,44 +89,35 @@ export const createSandboxes = (env: Readonly<Record<string, string | undefined>
     const problem = async (): Promise<string | null> =>
       (await availability()).problem ?? workspaceProblem(scope)
     return {
-      kind: 'bubblewrap',
+      kind: system.kind,
       problem,
-      note: noteOf(scope.network),
+      note: noteOf(system.kind, scope.network),
       offers: scope.network === true ? ['unconfined'] : ['network', 'unconfined'],
       network: scope.network,
       sharesFolders: scope.writable.length > 0,
-      reach: path => reachOf(planMounts(place()), path),
+      reach: path => reachOf(planMounts(place(), plan), path, plan.system),
       sharedDir: () => own().shared,
       hostPath: path =>
-        isInside('/tmp', path) && !isInside(own().tmp, path) && !isVisibleInTmp(scope, path)
+        !isSeatbelt &&
+        isInside('/tmp', path) &&
+        !isInside(own().tmp, path) &&
+        !isVisibleInTmp(scope, path)
           ? join(own().tmp, relative('/tmp', path))
           : path,
       async place({ program, cwd, env: given, access, changesGit, readable = [] }) {
         const found = await availability()
         const why = found.problem ?? (await problem())
         if (found.problem !== null || why !== null) throw new Error(why ?? '')
-        const variables = { ...withoutSockets(given), TMPDIR: '/tmp' }
+        const variables = withoutSockets(given)
+        const more = [...readable, ...(isSeatbelt ? [XCODE] : [])]
         const mounts = planMounts(
-          { ...place(), readable: [...scope.readable, ...readable] },
-          { changesGit, program: program.file },
+          { ...place(), readable: [...scope.readable, ...more] },
+          { ...plan, changesGit, program: program.file },
         )
-        const { canDisableNamespaces } = found
-        const hasNetwork = access === 'network'
-        const [loaderVariables, ordinary] = splitVariables(variables)
-        const options = {
-          mounts,
-          cwd: realPath(cwd),
-          hasNetwork,
-          canDisableNamespaces,
-          loaderVariables,
-        }
-        return {
-          file: found.program,
-          args: [...bubblewrapArguments(options), '--', program.file, ...program.args],
-          cwd: '/',
-          env: ordinary,
-          onSignal: signalInside,
-        }
+        const placement = { program, cwd, env: variables, access, mounts }
+        return isSeatbelt
+          ? underSeatbelt(placement, found, place())
+          : underBubblewrap(placement, found)
       },
     }
   }
@@ -118,6 +133,56 @@ export const createSandboxes = (env: Readonly<Record<string, string | undefined>
     close: () => directories.close(),
   }
 }
+
+type Planned = Pick<CommandPlacement, 'program' | 'cwd' | 'env' | 'access'> & {
+  mounts: readonly Mount[]
+}
+type Available = Extract<Availability, { problem: null }>
+
+const underBubblewrap = (
+  { program, cwd, env, access, mounts }: Planned,
+  { program: bwrap, canDisableNamespaces }: Available,
+): PlacedProgram => {
+  const [loaderVariables, ordinary] = splitVariables({ ...env, TMPDIR: '/tmp' })
+  const hasNetwork = access === 'network'
+  const options = { mounts, cwd: realPath(cwd), hasNetwork, canDisableNamespaces, loaderVariables }
+  return {
+    file: bwrap,
+    args: [...bubblewrapArguments(options), '--', program.file, ...program.args],
+    cwd: '/',
+    env: ordinary,
+    onSignal: signalInside,
+  }
+}
+
+/** Where the selected Xcode is, which may have another name than usual. */
+const XCODE = '/private/var/db/xcode_select_link'
+
+/**
+ * Nothing can be shown under another name, so variables lead to the private directories. sandbox-exec becomes the
+ * program, so signals need no help. Variables of the dynamic loader are left out: sandbox-exec starts outside the sandbox,
+ * and macOS removes them for programs of the system anyway.
+ */
+const underSeatbelt = (
+  { program, cwd, env, access, mounts }: Planned,
+  { program: sandboxExec }: Available,
+  { env: { HOME: home }, ownHome, ownTmp }: Place,
+): PlacedProgram => ({
+  file: sandboxExec,
+  args: [
+    ...seatbeltArguments({ mounts, hasNetwork: access === 'network' }),
+    '--',
+    program.file,
+    ...program.args,
+  ],
+  cwd: realPath(cwd),
+  env: {
+    ...Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('DYLD_'))),
+    // A command before this one may have changed it.
+    ...((env.HOME === undefined || env.HOME === home) && { HOME: ownHome }),
+    TMPDIR: ownTmp,
+  },
+})
 
 /** The workspace and other visible directories may be below /tmp. */
 const isVisibleInTmp = ({ workspace, readable, writable }: SandboxScope, path: string): boolean =>

@@ -17,6 +17,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { CommandPlacement, CommandRunner } from '../../../lib/agent/tool-services.ts'
 import { run, type RunResult } from '../../../lib/base/process.ts'
+import type { SandboxSystem } from '../../../lib/sandbox/availability.ts'
 import { createSandboxes } from '../../../lib/sandbox/sandboxes.ts'
 import { git } from '../../_git.ts'
 
@@ -59,6 +60,40 @@ export type TreeOptions = Partial<Pick<Tree, 'env'>> & {
   parent?: string
   /** Another directory as the workspace. */
   workspaceOf?: 'home' | 'agentHome' | 'alias'
+  /** Absent: what this computer has. */
+  system?: SandboxSystem
+}
+
+/** What a command can do with files of a tree, whatever the sandbox is made with. */
+export const reachTable = (
+  { home, agentHome, root, shown, workspace }: Tree,
+  changesGit: boolean,
+): { path: string; read: boolean; write: boolean }[] => {
+  const none = [
+    join(home, '.ssh', 'id_ed25519'),
+    join(home, '.bashrc'),
+    join(home, '.aws', 'credentials'),
+    join(home, '.config', 'gh', 'hosts.yml'),
+    join(home, 'Documents', 'letter.txt'),
+    join(agentHome, '.env'),
+    join(agentHome, 'auth.json'),
+    join(agentHome, 'config.yaml'),
+    join(agentHome, 'webui', 'settings.json'),
+    join(root, 'outside', 'file.txt'),
+    join(workspace, 'hidden', 'file.txt'),
+  ]
+  const read = [
+    join(shown, 'file.txt'),
+    join(workspace, '.git', 'hooks', 'pre-commit'),
+    join(workspace, '.git', 'config'),
+    join(workspace, '.vscode', 'tasks.json'),
+  ]
+  return [
+    ...none.map(path => ({ path, read: false, write: false })),
+    ...read.map(path => ({ path, read: true, write: false })),
+    { path: join(workspace, '.git', 'HEAD'), read: true, write: changesGit },
+    { path: join(workspace, 'README.md'), read: true, write: true },
+  ]
 }
 
 export const createTree = (options: TreeOptions = {}): Tree => {
@@ -96,7 +131,7 @@ export const createTree = (options: TreeOptions = {}): Tree => {
     LANG: 'C.UTF-8',
     ...options.env,
   }
-  const sandboxes = createSandboxes(process.env)
+  const sandboxes = createSandboxes(process.env, options.system)
   const alias = join(root, 'alias')
   symlinkSync(workspace, alias)
   const runner = sandboxes.runnerFor({

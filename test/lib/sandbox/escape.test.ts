@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { killGroup, spawnGroup, waitForClose } from '../../../lib/base/process.ts'
-import { createTree, reason, SECRET, snapshot, type Tree } from './_sandbox.ts'
+import { createTree, reachTable, reason, SECRET, snapshot, type Tree } from './_sandbox.ts'
 
 const FULL = process.env.PROOF === 'full'
 const ESCAPE = join(import.meta.dirname, '_escape.mjs')
@@ -96,6 +96,31 @@ test('without permission to change the Git directory, git can read and not write
     assert.match(write.stderr, 'Read-only file system')
   }))
 
+for (const changesGit of [false, true])
+  test(`reaches what the table says${changesGit ? ', as a command that may change the Git directory' : ''}`, () =>
+    using(async tree => {
+      const table = reachTable(tree, changesGit)
+      const texts = table.map(({ path }) => readFileSync(path, 'utf8'))
+      const script = `
+        const fs = require('node:fs'), { spawnSync } = require('node:child_process')
+        const read = path => { try { return fs.readFileSync(path, 'utf8') } catch { return null } }
+        const paths = JSON.parse(process.argv[1])
+        const found = paths.map(read)
+        for (const path of paths) spawnSync('sh', ['-c', 'printf "#" >> "$0"', path])
+        console.log(JSON.stringify(found))`
+      const paths = JSON.stringify(table.map(({ path }) => path))
+      const { stdout, stderr } = await tree.exec(process.execPath, ['-e', script, paths], {
+        changesGit,
+      })
+      const found: (string | null)[] = JSON.parse(String(stdout) || stderr)
+      const reached = table.map(({ path }, at) => ({
+        path,
+        read: found[at] === texts[at],
+        write: readFileSync(path, 'utf8') !== texts[at],
+      }))
+      assert.equal(reached, table)
+    }))
+
 test('symlinks that a command makes are not followed by the next one', () =>
   using(async tree => {
     await tree.sh(
@@ -170,8 +195,10 @@ test('no network: neither TCP to this machine, nor DNS, nor raw, abstract, and p
       await once(server, 'listening')
       return server
     }
+    // Abstract names are shared by everything that runs on this computer.
+    const abstractName = `sandbox-test-${process.pid}`
     const tcp = await listen({ port: 0, host: '0.0.0.0' })
-    const abstract = await listen({ path: '\0sandbox-test-abstract' })
+    const abstract = await listen({ path: `\0${abstractName}` })
     const file = join(tree.agentHome, 'webui', 'service.sock')
     const path = await listen({ path: file })
     const { port } = tcp.address() as { port: number }
@@ -180,7 +207,7 @@ test('no network: neither TCP to this machine, nor DNS, nor raw, abstract, and p
         const net = require('node:net'), dns = require('node:dns'), dgram = require('node:dgram')
         const tries = [
           { port: ${port}, host: '127.0.0.1' }, { port: ${port}, host: '::1' }, { port: ${port}, host: ${JSON.stringify(hostname())} },
-          { path: '\\0sandbox-test-abstract' }, { path: ${JSON.stringify(file)} }, { path: '/run/docker.sock' },
+          { path: '\\0${abstractName}' }, { path: ${JSON.stringify(file)} }, { path: '/run/docker.sock' },
           { path: '/var/run/docker.sock' }, { path: '/run/dbus/system_bus_socket' }, { path: '/tmp/.X11-unix/X0' },
         ]
         for (const one of tries) net.connect(one).on('connect', () => console.log('connected', JSON.stringify(one))).on('error', () => {})
