@@ -38,11 +38,14 @@ const duringCall = (caller: Caller, over: AbortSignal): Caller => ({
   askUser: async (question, choices) => (over.aborted ? null : caller.askUser(question, choices)),
 })
 
+const isScopeError = (error: unknown): boolean =>
+  error instanceof Error && error.name === 'InsufficientScopeError'
+
 /** The server still rejects the token after it was renewed, or asks for permissions that were not granted (RFC 6750 §3.1). */
 const signInNeeded = (error: unknown, tokens: TokenSource | undefined): SignInNeeded | null => {
   if (!(error instanceof Error) || !tokens) return null
   if (error instanceof SignInNeeded) return error
-  if (error.name === 'InsufficientScopeError')
+  if (isScopeError(error))
     return tokens.needed('requiredScope' in error ? String(error.requiredScope ?? '') : '')
   return 'status' in error && error.status === 401 ? tokens.needed() : null
 }
@@ -181,7 +184,8 @@ export class McpServer {
       )
     const needed = signInNeeded(cause, this.#options.target.tokens)
     if (needed) {
-      void this.#drop(connection, needed.message)
+      // Without a permission for one tool, the others still work.
+      if (!isScopeError(cause)) void this.#drop(connection, needed.message)
       return needed
     }
     if (!isTimeout(cause)) return cause

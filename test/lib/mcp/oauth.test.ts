@@ -335,6 +335,8 @@ test('a call that needs more permissions asks for a sign-in with them', async wo
   await signIn(mcp, home)
   assert.match(await whyNot(callTool(mcp, home)), 'more permissions')
   assert.is(rowOf(mcp, home).sign_in.state, 'needed')
+  // Its other tools, and calls that run at the same time, are not affected.
+  assert.is(rowOf(mcp, home).state, 'ready')
   const { url } = await start(mcp, home)
   const scope = new URL(url).searchParams.get('scope')?.split(' ') ?? []
   assert.ok(scope.includes('mcp') && scope.includes('mcp:write'), scope.join(' '))
