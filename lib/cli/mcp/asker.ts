@@ -4,7 +4,7 @@ import type { ServerContext } from '@modelcontextprotocol/server'
 import type { AgentEvent } from '../../agent/types.ts'
 import { asObject, asString } from '../../base/json.ts'
 import { conflict, invalid, messageOf } from '../../errors.ts'
-import { listRecorded } from '../../host-db/recorded-list.ts'
+import type { RecordedEntry } from '../../host-db/recorded-list.ts'
 import { redact } from '../../redact/redact.ts'
 import { ApprovalChoice } from '../../schema/question.ts'
 import type { Questions } from '../../turns/questions.ts'
@@ -29,7 +29,8 @@ export type Answer = {
 export type AskerOptions = {
   engine: TerminalEngine
   sessions: RecordedSessions
-  addon: string | undefined
+  /** Those of command-line programs in state.db, with the directory of each. */
+  recorded: () => RecordedEntry[]
   /** Whether the session belongs to the server, which alone may continue it. */
   isOfServer: (id: string) => boolean
   /** Of new sessions; null: that of the profile. */
@@ -52,7 +53,7 @@ const CHOICES: Readonly<Record<ApprovalChoice, string>> = {
 export type Asker = ReturnType<typeof createAsker>
 
 export const createAsker = (options: AskerOptions) => {
-  const { engine, sessions, addon, isOfServer, cwd, hasForms, log } = options
+  const { engine, sessions, recorded, isOfServer, cwd, hasForms, log } = options
   const open = new Map<string, RecordedSession>()
   const running = new Map<string, Running>()
 
@@ -76,9 +77,8 @@ export const createAsker = (options: AskerOptions) => {
       throw invalid(
         `The session ${id} belongs to the server, which alone continues it: open it in the page. read_session returns its messages.`,
       )
-    const stored = listRecorded(sessions.file, addon, ['cli', 'acp', 'mcp'])
-    const recorded = stored.find(entry => entry.id === id)?.cwd
-    return sessions.resume(id, { cwd: place ?? (recorded || cwd), model: null }).session
+    const known = recorded().find(entry => entry.id === id)?.cwd
+    return sessions.resume(id, { cwd: place ?? (known || cwd), model: null }).session
   }
 
   /** Null when the client cannot be asked, or declines. */

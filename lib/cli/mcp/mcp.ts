@@ -3,6 +3,7 @@ import type { CallToolResult, ServerContext } from '@modelcontextprotocol/server
 import { z } from 'zod'
 import type { Config } from '../../config.ts'
 import { messageOf } from '../../errors.ts'
+import { listRecorded } from '../../host-db/recorded-list.ts'
 import { redact } from '../../redact/redact.ts'
 import { createStoredSessions } from '../../sessions/stored-sessions.ts'
 import type { ServeArguments } from '../arguments.ts'
@@ -31,7 +32,7 @@ const Session = z.object({
   updated_at: z.string(),
   messages: z.number(),
   model: z.string().nullable(),
-  workspace: z.string(),
+  workspace: z.string().nullable(),
   source: z.string(),
 })
 
@@ -88,7 +89,13 @@ export const mcp = async (
     onError: (error, file) => log(`Couldn't save this session in ${file}: ${messageOf(error)}`),
   })
   const stored = createStoredSessions({ stateDir: config.stateDir, addon })
-  const library = createSessionLibrary({ home, stored, hostSessions: engine.hostSessions })
+  const recorded = () => listRecorded(sessions.file, addon, ['cli', 'acp', 'mcp'])
+  const library = createSessionLibrary({
+    home,
+    stored,
+    hostSessions: engine.hostSessions,
+    recordedPlaces: () => new Map(recorded().map(({ id, cwd: place }) => [id, place])),
+  })
   const server = new McpServer(
     { name: 'agent-webui', title: 'Agent Web UI', version },
     { instructions: INSTRUCTIONS },
@@ -96,7 +103,7 @@ export const mcp = async (
   const own = createAsker({
     engine,
     sessions,
-    addon,
+    recorded,
     isOfServer: id => stored.session(id, home.name) !== undefined,
     model,
     cwd,

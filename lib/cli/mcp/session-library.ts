@@ -13,6 +13,8 @@ export type SessionLibraryOptions = {
   stored: StoredSessions
   /** Those in state.db. */
   hostSessions: HostSessions
+  /** Where sessions of command-line programs worked, by id. */
+  recordedPlaces: () => ReadonlyMap<string, string>
 }
 
 export type SessionEntry = {
@@ -22,7 +24,8 @@ export type SessionEntry = {
   updated_at: string
   messages: number
   model: string | null
-  workspace: string
+  /** Null when it is not recorded. */
+  workspace: string | null
   /** Which program the session belongs to. */
   source: string
 }
@@ -44,7 +47,7 @@ const toEntry = (row: SessionRow): SessionEntry => ({
   updated_at: isoTime(row.updated_at),
   messages: row.message_count,
   model: row.model,
-  workspace: row.workspace,
+  workspace: row.workspace || null,
   source: typeof row.source_tag === 'string' && row.source_tag ? row.source_tag : 'webui',
 })
 
@@ -72,13 +75,27 @@ const toMessage = (message: Message): MessageEntry => ({
 
 export type SessionLibrary = ReturnType<typeof createSessionLibrary>
 
-export const createSessionLibrary = ({ home, stored, hostSessions }: SessionLibraryOptions) => {
+export const createSessionLibrary = ({
+  home,
+  stored,
+  hostSessions,
+  recordedPlaces,
+}: SessionLibraryOptions) => {
+  /** Rows of state.db have the workspace in which the page would continue, not the one of the program. */
+  const withPlaces = () => {
+    const places = recordedPlaces()
+    return (row: SessionRow): SessionRow => ({
+      ...row,
+      workspace: places.get(row.session_id) ?? '',
+    })
+  }
+
   /** A session that the server imported from state.db is one of the server's. */
   const rows = (): SessionRow[] => {
     const own = stored.rows(home.name)
     const known = new Set(own.map(({ session_id }) => session_id))
     const others = hostSessions.rows(home).filter(({ session_id }) => !known.has(session_id))
-    return [...own, ...others].sort((a, b) => b.updated_at - a.updated_at)
+    return [...own, ...others.map(withPlaces())].sort((a, b) => b.updated_at - a.updated_at)
   }
 
   return {
@@ -89,12 +106,13 @@ export const createSessionLibrary = ({ home, stored, hostSessions }: SessionLibr
 
     /** The last messages before the index `before`, oldest first. Throws a 404. */
     read(id: string, limit: number, before: number | undefined) {
-      const found = stored.session(id, home.name) ?? hostSessions.session(home, id)
+      const own = stored.session(id, home.name)
+      const found = own ?? hostSessions.session(home, id)
       if (!found) throw missing(`There is no session "${id}".`)
       const end = Math.min(before ?? found.messages.length, found.messages.length)
       const from = Math.max(0, end - limit)
       return {
-        session: toEntry(found.row),
+        session: toEntry(own ? own.row : withPlaces()(found.row)),
         messages: found.messages.slice(from, end).map(toMessage),
         /** Pass it as `before` for older messages; null: there are none. */
         older: from > 0 ? from : null,
@@ -112,6 +130,7 @@ export const createSessionLibrary = ({ home, stored, hostSessions }: SessionLibr
       // Those that ask_agent continues are in the transcripts of the engine, too.
       const options = { words, roles: [], maxMessages: 1, limit, imported: true }
       const found = await hostSessions.find(home, options)
+      const placed = withPlaces()
       const hits = [
         ...own.map(({ row, snippet }) => ({
           ...toEntry(row),
@@ -120,7 +139,7 @@ export const createSessionLibrary = ({ home, stored, hostSessions }: SessionLibr
         ...found
           .filter(({ row }) => !known.has(row.session_id))
           .map(({ row, messages }) => ({
-            ...toEntry(row),
+            ...toEntry(placed(row)),
             snippet: shorten(redact(messages[0]?.text ?? '')).slice(0, 300),
           })),
       ]

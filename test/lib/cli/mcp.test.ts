@@ -180,7 +180,12 @@ test('asks: progress, an approval by form, the answer; continues the session', a
   const listed = await call(world, 'list_sessions', { limit: 1 })
   assert.equal([listed.sessions[0].session_id, listed.sessions[0].source], [session_id, 'mcp'])
   const { hits } = await call(world, 'search_sessions', { query: 'a.txt' })
-  assert.ok(hits.some((hit: { session_id: string }) => hit.session_id === session_id))
+  const hit = hits.find((each: { session_id: string }) => each.session_id === session_id)
+  const { session } = await call(world, 'read_session', { session_id })
+  assert.equal(
+    [listed.sessions[0], hit, session].map(each => each?.workspace),
+    [workspace, workspace, workspace],
+  )
 })
 
 test('a denied command does not run; a failed turn is an error with the reason', async world => {
