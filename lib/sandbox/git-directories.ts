@@ -1,7 +1,7 @@
 /** Where the Git directory of a workspace is. It may be outside: of a worktree, or of a repository that contains the workspace. */
 import { existsSync, lstatSync, readdirSync, realpathSync } from 'node:fs'
-import { dirname, isAbsolute, join, resolve } from 'node:path'
-import { isInside } from '../store/path-within.ts'
+import { dirname, join, resolve } from 'node:path'
+import { isInside, realPath } from '../store/path-within.ts'
 import { readText } from '../store/read-text.ts'
 
 export type GitDirectories = {
@@ -40,19 +40,25 @@ const same = (a: string, b: string): boolean => {
 }
 
 /**
- * The directories of a worktree whose `.git` file is this one. The file could have been written by a command, so the
- * directory must name it in turn: its own file `gitdir` is outside the workspace. Null: it does not.
+ * The directories of a worktree whose `.git` file is this one, as real paths. The file could have been written by a
+ * command, so the directory must name it in turn, and be where commands change nothing. Null: it does not.
  */
-const worktreeOf = (file: string): { own: string; common: string } | null => {
+const worktreeOf = (
+  file: string,
+  changeable: readonly string[],
+): { own: string; common: string } | null => {
   const named = /^gitdir: (.+)$/.exec(lineOf(file) ?? '')?.[1]
   if (!named) return null
-  const own = isAbsolute(named) ? named : resolve(dirname(file), named)
+  const own = realPath(resolve(dirname(file), named))
   const back = lineOf(join(own, 'gitdir'))
-  if (isInside(dirname(file), own) || back === null || !same(resolve(own, back), file)) return null
-  const common = lineOf(join(own, 'commondir'))
-  if (common === null) return null
-  const found = resolve(own, common)
-  return isInside(join(found, 'worktrees'), own) ? { own, common: found } : null
+  if (back === null || !same(resolve(own, back), file)) return null
+  const line = lineOf(join(own, 'commondir'))
+  if (line === null) return null
+  const common = realPath(resolve(own, line))
+  const isFixed = ![dirname(file), ...changeable].some(
+    root => isInside(root, own) || isInside(root, common),
+  )
+  return isFixed && isInside(join(common, 'worktrees'), own) ? { own, common } : null
 }
 
 /** Linked worktrees have configuration and hooks of their own. */
@@ -61,11 +67,14 @@ const worktreesIn = (common: string): string[] => {
   return isDirectory(dir) ? readdirSync(dir).map(name => join(dir, name)) : []
 }
 
-const inspect = (at: string): Omit<GitDirectories, 'root'> | null => {
+const inspect = (
+  at: string,
+  changeable: readonly string[],
+): Omit<GitDirectories, 'root'> | null => {
   const path = join(at, '.git')
   const stat = lstatSync(path, { throwIfNoEntry: false })
   if (stat?.isDirectory()) return { inside: [path], outside: [], kept: keptIn(path) }
-  const worktree = stat?.isFile() ? worktreeOf(path) : null
+  const worktree = stat?.isFile() ? worktreeOf(path, changeable) : null
   if (!worktree) return null
   const { own, common } = worktree
   const others = worktreesIn(common).filter(dir => !same(dir, own))
@@ -76,17 +85,21 @@ const inspect = (at: string): Omit<GitDirectories, 'root'> | null => {
   }
 }
 
-/** `private` are directories whose repository is never shown, because it contains more than a project. Null: no repository. */
+/**
+ * `privateDirs`: their repositories are never shown, because they contain more than a project. `changeable`: directories
+ * besides the workspace that commands may change. Null: no repository.
+ */
 export const gitDirectories = (
   workspace: string,
   privateDirs: readonly string[],
+  changeable: readonly string[],
 ): GitDirectories | null => {
-  const own = inspect(workspace)
+  const own = inspect(workspace, changeable)
   if (own || existsSync(join(workspace, '.git'))) return own && { root: null, ...own }
   for (let dir = dirname(workspace); dir !== dirname(dir); dir = dirname(dir)) {
     if (privateDirs.some(each => isInside(dir, each))) return null
     if (!existsSync(join(dir, '.git'))) continue
-    const found = inspect(dir)
+    const found = inspect(dir, [workspace, ...changeable])
     if (!found) return null
     return { root: dir, inside: [], outside: [...found.inside, ...found.outside], kept: found.kept }
   }

@@ -98,6 +98,9 @@ const effective = (mounts: readonly Mount[], path: string): Mount | undefined =>
 /** It shows a directory of the sandbox's own, and nothing of this computer. */
 const isPrivate = ({ source }: Mount): boolean => source !== undefined
 
+/** Sockets of terminals, displays, and agents are there, and programs that others run. */
+const OF_EVERY_PROGRAM = ['/tmp', '/var/tmp', '/run', '/dev', '/proc', '/etc', '/usr'] as const
+
 /**
  * Why this workspace cannot be protected; null when it can. In a home directory, a command could add files that run when
  * the user signs in; the home of the service itself is never shown.
@@ -110,9 +113,14 @@ export const workspaceProblem = ({
   if (workspace === null) return null
   const real = realOrNull(workspace) ?? workspace
   const home = env.HOME && env.HOME !== '/' ? (realOrNull(env.HOME) ?? env.HOME) : null
-  const isHidden = hidden.some(path => (realOrNull(path) ?? path) === real)
-  if (real !== '/' && !isHidden && (home === null || !contains(real, home))) return null
-  const what = isHidden ? 'is the home of this service' : 'contains your home directory'
+  const what = hidden.some(path => (realOrNull(path) ?? path) === real)
+    ? 'is the home of this service'
+    : real === '/' || (home !== null && contains(real, home))
+      ? 'contains your home directory'
+      : OF_EVERY_PROGRAM.some(path => contains(real, realOrNull(path) ?? path))
+        ? 'contains files of other programs'
+        : null
+  if (what === null) return null
   return `The sandbox can't protect the workspace ${workspace}, because it ${what}. Choose a folder with only the files of the project, or turn sandbox.enabled off.`
 }
 
@@ -147,7 +155,11 @@ export const planMounts = (
   for (const path of [place.ownTmp, place.ownHome]) add(path, 'write', path)
   for (const path of toolDirectories(place, program, system)) add(path, 'read')
   for (const path of place.readable) add(path, 'read')
-  const git = workspace === null ? null : gitDirectories(workspace, [...place.hidden, home ?? '/'])
+  const changeable = [place.ownHome, place.ownTmp, ...place.writable]
+  const git =
+    workspace === null
+      ? null
+      : gitDirectories(workspace, [...place.hidden, home ?? '/'], changeable)
   if (git?.root) add(git.root, 'read')
   for (const path of place.writable) add(path, 'write')
   if (workspace !== null) add(workspace, 'write')

@@ -15,6 +15,8 @@ import { readText } from '../store/read-text.ts'
 import { TOOLS_OF_HOME } from './places.ts'
 
 export type OwnDirectories = {
+  /** Contains those of every owner. */
+  root: string
   home: string
   tmp: string
   /** For scripts of every owner; a sandbox sees only the one it runs, and cannot change it. */
@@ -54,7 +56,7 @@ export const createOwnDirectories = (linksTools: boolean) => {
       root ??= realpathSync(mkdtempSync(join(parentDir(), 'agent-sandbox-')))
       const name = createHash('sha256').update(owner).digest('hex').slice(0, 12)
       const dir = join(root, name)
-      const own = { home: join(dir, 'home'), tmp: join(dir, 'tmp'), shared: join(root, 's') }
+      const own = { root, home: join(dir, 'home'), tmp: join(dir, 'tmp'), shared: join(root, 's') }
       // Before the first command: later, a command could have replaced a directory with a symlink.
       for (const path of Object.values(own)) mkdirSync(path, { recursive: true, mode: 0o700 })
       const text = home === undefined ? null : gitConfiguration(home)

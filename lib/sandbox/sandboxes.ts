@@ -83,8 +83,9 @@ export const createSandboxes = (
   const runnerFor = (scope: SandboxScope): CommandRunner => {
     const own = () => directories.of(scope.owner, scope.env.HOME)
     const place = (): Place => {
-      const { home: ownHome, tmp: ownTmp } = own()
-      return { ...scope, ownHome, ownTmp }
+      const { root, home: ownHome, tmp: ownTmp } = own()
+      // Where /tmp is visible, a command could replace the directories of the next one with symlinks.
+      return { ...scope, hidden: [...scope.hidden, root], ownHome, ownTmp }
     }
     const problem = async (): Promise<string | null> =>
       (await availability()).problem ?? workspaceProblem(scope)

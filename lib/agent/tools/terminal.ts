@@ -33,7 +33,8 @@ const DEFAULTS: TerminalSettings = { timeoutS: 180, isPersistent: false }
 
 const ACCESS_MEANS: Readonly<Record<CommandRunner['offers'][number], string>> = {
   network: 'network: in the sandbox, with network.',
-  unconfined: 'unconfined: outside the sandbox.',
+  unconfined:
+    'unconfined: outside the sandbox; variables that other commands have set do not apply.',
 }
 
 /** Described only where there is something to choose. */
@@ -87,15 +88,18 @@ export const createTerminal = (
   preview: ({ command }) => command,
   async run(ctx, { command, timeout, workdir, background, notify_on_complete: notify, access }) {
     const { workspace, memo } = ctx
-    const before: ShellState = settings.isPersistent
+    const isOutside = ctx.runner !== undefined && access === 'unconfined'
+    const kept: ShellState = settings.isPersistent
       ? shellStateOf(memo, workspace)
       : { cwd: workspace, changes: new Map() }
+    // Variables that a command of the sandbox has set could make an approved program run another one outside.
+    const before = isOutside ? { ...kept, changes: new Map() } : kept
     const current = ctx.runner?.hostPath(before.cwd) ?? before.cwd
     const cwd = workdir === undefined ? current : resolvePath(ctx, workdir)
     if (!isDirectory(cwd)) {
       if (workdir !== undefined || cwd === workspace)
         throw new Error(`The directory ${cwd} does not exist.`)
-      saveShellState(memo, { ...before, cwd: workspace })
+      saveShellState(memo, { ...kept, cwd: workspace })
       throw new Error(
         `The current directory ${cwd} was deleted. The next command runs in ${workspace}.`,
       )
@@ -109,8 +113,9 @@ export const createTerminal = (
     if ('refused' in approval) return approval.refused
     ctx.signal.throwIfAborted()
     if (background) return startInBackground(ctx, approval, { command, cwd, env, notify })
-    const program = shellProgram(command, env, settings.isPersistent ? REPORTING_SHELL : undefined)
-    const place = { program, cwd, env, hasReport: settings.isPersistent }
+    const hasReport = settings.isPersistent && !isOutside
+    const program = shellProgram(command, env, hasReport ? REPORTING_SHELL : undefined)
+    const place = { program, cwd, env, hasReport }
     const { report, fields, ...result } = await runForeground(ctx, {
       command,
       placed: await placeCommand(ctx, approval, place),
@@ -118,7 +123,7 @@ export const createTerminal = (
       access: approval.access,
       timeoutMs: timeout * 1_000,
       notify,
-      hasReport: settings.isPersistent,
+      hasReport,
     })
     const lasting = report === null ? {} : keepState(ctx, before, report, workdir === undefined)
     const hint =

@@ -59,7 +59,7 @@ export type TreeOptions = Partial<Pick<Tree, 'env'>> & {
   /** Where the tree is created. */
   parent?: string
   /** Another directory as the workspace. */
-  workspaceOf?: 'home' | 'agentHome' | 'alias'
+  workspaceOf?: 'home' | 'agentHome' | 'alias' | 'tmp'
   /** Absent: what this computer has. */
   system?: SandboxSystem
 }
@@ -136,7 +136,9 @@ export const createTree = (options: TreeOptions = {}): Tree => {
   symlinkSync(workspace, alias)
   const runner = sandboxes.runnerFor({
     owner: 'test',
-    workspace: { home, agentHome, alias, demo: workspace }[options.workspaceOf ?? 'demo'],
+    workspace: { home, agentHome, alias, tmp: '/tmp', demo: workspace }[
+      options.workspaceOf ?? 'demo'
+    ],
     env,
     network: options.network ?? false,
     hidden: [agentHome, join(workspace, 'hidden')],

@@ -4,11 +4,20 @@ import { once } from 'node:events'
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { hostname } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { killGroup, spawnGroup, waitForClose } from '../../../lib/base/process.ts'
-import { createTree, reachTable, reason, SECRET, snapshot, type Tree } from './_sandbox.ts'
+import { gitDirectories } from '../../../lib/sandbox/git-directories.ts'
+import {
+  createTree,
+  reachTable,
+  reason,
+  SECRET,
+  snapshot,
+  type Tree,
+  type TreeOptions,
+} from './_sandbox.ts'
 
 const FULL = process.env.PROOF === 'full'
 const ESCAPE = join(import.meta.dirname, '_escape.mjs')
@@ -362,16 +371,45 @@ test('variables that a command sets show it no more of this computer', () =>
     }
   }))
 
-test('a workspace that contains the home directory, or is the home of the service, is refused', async () => {
-  for (const workspaceOf of ['home', 'agentHome'] as const) {
-    const tree = createTree({ workspaceOf })
+test('a workspace that no sandbox protects is refused', async () => {
+  const problemOf = async (workspaceOf: TreeOptions['workspaceOf']) => {
+    const tree = createTree({ workspaceOf, parent: '/var/tmp' })
     try {
-      assert.match(String(await tree.runner.problem()), "The sandbox can't protect the workspace")
       assert.match(await tree.sh('true').catch(error => error.message), "can't protect")
+      return String(await tree.runner.problem())
     } finally {
       tree.close()
     }
   }
+  assert.match(await problemOf('home'), 'contains your home directory')
+  assert.match(await problemOf('agentHome'), 'is the home of this service')
+  // Sockets of terminals, displays, and agents are there.
+  assert.match(await problemOf('tmp'), 'contains files of other programs')
 })
+
+test('private directories cannot be replaced, even where the configuration makes /tmp writable', () =>
+  using(
+    async tree => {
+      const own = dirname(tree.runner.sharedDir())
+      const before = outside(tree)
+      await tree.sh(
+        `for d in ${own}/*/; do mv $d ${own}/x && mkdir -p $d && ln -s ${tree.home} $d/home && ln -s ${tree.home} $d/tmp; done`,
+      )
+      await tree.sh('echo x > ~/Documents/letter.txt')
+      assert.equal([...outside(tree)], [...before])
+    },
+    { writable: ['/tmp'], parent: '/var/tmp' },
+  ))
+
+test('a worktree that is in a private directory of commands is none: they could replace it at any moment', () =>
+  using(async tree => {
+    const own = dirname(tree.runner.hostPath('/tmp/x'))
+    await tree.sh(
+      `mkdir -p /tmp/r/worktrees/w; echo ${tree.workspace}/sub/.git > /tmp/r/worktrees/w/gitdir; echo ../.. > /tmp/r/worktrees/w/commondir; mkdir sub; echo 'gitdir: ${own}/r/worktrees/w' > sub/.git`,
+    )
+    const sub = join(tree.workspace, 'sub')
+    assert.is.not(gitDirectories(sub, [], []), null)
+    assert.is(gitDirectories(sub, [], [own]), null)
+  }))
 
 wall.run()

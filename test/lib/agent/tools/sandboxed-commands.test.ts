@@ -160,6 +160,23 @@ test('outside the sandbox: only with approval, which says so, and then really ou
     assert.match(allowed.output, SECRET)
   }))
 
+test('variables that commands of the sandbox set do not last outside it', () =>
+  using(
+    async bench => {
+      bench.say('once')
+      await bench.json('terminal', { command: 'mkdir sub && cd sub && export MARK=planted' })
+      const inside = await bench.json('terminal', { command: 'echo "mark $MARK"' })
+      assert.match(inside.output, 'mark planted')
+      const command = 'echo "mark $MARK"; pwd; export FROM_OUTSIDE=1'
+      const outside = await bench.json('terminal', { command, access: 'unconfined' })
+      assert.match(outside.output, /mark \n.*\/sub/)
+      assert.is(bench.asked.at(-1)?.command, command)
+      const again = await bench.json('terminal', { command: 'echo "mark $MARK $FROM_OUTSIDE."' })
+      assert.match(again.output, 'mark planted .')
+    },
+    { isPersistent: true },
+  ))
+
 test('patterns of the configuration give network without asking, to the whole command only', () =>
   using(
     async bench => {
