@@ -123,7 +123,8 @@ export class McpSignIns {
       throw unavailable(`The sign-in is not possible: ${messageOf(error)}`)
     })
     const paste = redirectUri !== at.redirectUri
-    this.#dropExpired()
+    // Again: another start, from another device, may have passed this one.
+    this.cancel(home, server.name)
     this.#pending.set(state, {
       ...{ home, server, browser: hashOf(browser), redirectUri, metadata, resource, client },
       ...{ codeVerifier, paste, untilMs: this.#options.now() + LIFETIME_MS },

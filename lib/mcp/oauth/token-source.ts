@@ -5,6 +5,7 @@
  */
 import type { AuthorizationServerMetadata, AuthProvider } from '@modelcontextprotocol/client'
 import type { Dispatcher } from 'undici'
+import { visibleWords } from '../../base/visible.ts'
 import { messageOf, UserError } from '../../errors.ts'
 import { describeNetworkError } from '../../http/network-error.ts'
 import { withFileLock } from '../../store/flock.ts'
@@ -54,7 +55,7 @@ export const reasonOf = (error: unknown): string =>
   error instanceof UserError
     ? messageOf(error).replace(/\.$/, '')
     : error instanceof Error && error.name === 'OAuthError'
-      ? `the authorization server answered “${codeOf(error).slice(0, 60)}”`
+      ? `the authorization server answered “${visibleWords(codeOf(error).slice(0, 60))}”`
       : describeNetworkError(error instanceof Error && error.cause ? error.cause : error)
 
 /** Seconds are what authorization servers count in; a missing or invalid lifetime means that there is none. */

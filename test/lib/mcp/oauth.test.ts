@@ -177,8 +177,15 @@ test('a second start voids the first', async world => {
   const server = await protectedBy(world)
   const home = homeOf(dir, 'a', { p: { url: server.url } })
   const first = await replyOf((await start(mcp, home)).url)
-  await start(mcp, home)
+  // Two at the same time, as from two devices: the later one counts.
+  const [one, two] = await Promise.all([start(mcp, home), start(mcp, home)])
   assert.is((await reject(mcp.signIns.finish(first, { browser: BROWSER }))).code, 'sign_in_expired')
+  const ended = await Promise.allSettled(
+    [one, two].map(async ({ url }) => mcp.signIns.finish(await replyOf(url), { browser: BROWSER })),
+  )
+  assert.equal(ended.map(({ status }) => status).sort(), ['fulfilled', 'rejected'])
+  await mcp.signIns.signOut(home, 'p')
+  await start(mcp, home)
   mcp.signIns.cancel(home, 'p')
   assert.is(rowOf(mcp, home).sign_in.state, 'needed')
 })
