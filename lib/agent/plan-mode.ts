@@ -38,18 +38,23 @@ const READING_ACTIONS: Readonly<Record<string, readonly string[]>> = {
 const isReadingAction = ({ name }: Tool, { action }: { action?: unknown }): boolean =>
   Object.hasOwn(READING_ACTIONS, name) && READING_ACTIONS[name]?.includes(String(action)) === true
 
-type Terminal = { command: string; workdir?: string; background?: boolean }
+type Terminal = { command: string; workdir?: string; background?: boolean; access?: string }
 
-/** Runs a reading command: git refreshes no index, and nothing continues in the background. */
+/**
+ * Runs a reading command, or any command where a sandbox prevents all changes. Git refreshes no index, and nothing
+ * continues in the background.
+ */
 const terminalContext = (ctx: ToolContext, input: Terminal): ToolContext | null => {
-  const { command, workdir, background } = input
+  const { command, workdir, background, access } = input
+  if (background) return null
+  const reading = { ...ctx, env: { ...ctx.env, ...READING_GIT_ENV }, processes: undefined }
+  const runner = ctx.runner?.readOnly?.()
+  if (runner) return access === undefined ? { ...reading, runner } : null
   const state = shellStateOf(ctx.memo, ctx.workspace)
   const cwd = workdir === undefined ? state.cwd : resolvePath(ctx, workdir)
   const env = { ...environmentAfter(ctx.env, state), ...READING_GIT_ENV }
   const isReading = isReadingCommand(command, shellContextFor({ ...ctx, env }, cwd))
-  return isReading && !background
-    ? { ...ctx, env: { ...ctx.env, ...READING_GIT_ENV }, processes: undefined }
-    : null
+  return isReading ? reading : null
 }
 
 /** That a server calls its tool read-only is no proof, so the user decides, once per turn and tool. */
@@ -122,7 +127,9 @@ export const underPlanMode = async (
       refusal(
         ctx,
         tool.name === 'terminal'
-          ? 'Only plain reading commands run (ls, cat, grep, rg, find, git log, git diff, …), not in the background; this one'
+          ? ctx.runner?.readOnly
+            ? 'Commands run read-only, not in the background and without access; this one'
+            : 'Only plain reading commands run (ls, cat, grep, rg, find, git log, git diff, …), not in the background; this one'
           : `The tool ${tool.name}`,
       ),
     )

@@ -153,6 +153,13 @@ export type CommandRunner = {
   network: boolean | readonly string[]
   /** Commands can change folders of this computer besides the workspace. */
   sharesFolders?: boolean
+  /**
+   * The same place for commands that may change nothing but a private /tmp, without network: for plan mode. Absent: it has
+   * no such place.
+   */
+  readOnly?: () => CommandRunner
+  /** It is such a place. */
+  isReadOnly?: true
   /** Outside the workspace, commands change a system of their own, as in a container. Absent: such changes are lost. */
   hasOwnSystem?: boolean
   /** A directory with the same path inside, where commands cannot change it. Folders of scripts are created in it. */

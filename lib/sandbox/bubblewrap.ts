@@ -95,8 +95,8 @@ export const bubblewrapArguments = ({
   '/var/tmp',
   ...mounts.flatMap(toArguments),
   // Last: mount points inside them had to be created first.
-  ...mounts.flatMap(({ path, access, source = path }) =>
-    access === 'hide' && isDirectory(source) ? ['--remount-ro', path] : [],
+  ...mounts.flatMap(({ path, access, source = path, closes }) =>
+    closes || (access === 'hide' && isDirectory(source)) ? ['--remount-ro', path] : [],
   ),
   '--remount-ro',
   '/dev',

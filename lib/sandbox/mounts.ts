@@ -13,8 +13,11 @@ import {
 /** What a command may do with a path and everything below it. */
 export type Access = 'read' | 'write' | 'hide'
 
-/** `source` differs from `path` for directories of the sandbox's own, such as its /tmp. */
-export type Mount = { path: string; access: Access; source?: string }
+/**
+ * `source` differs from `path` for directories of the sandbox's own, such as its /tmp. `closes`: it becomes read-only once
+ * the mount points in it exist.
+ */
+export type Mount = { path: string; access: Access; source?: string; closes?: true }
 
 export type Place = {
   /** The directory that commands may change; null: none. */
@@ -131,12 +134,14 @@ export type PlanOptions = {
   program?: string
   /** Directories that every command can read. */
   system?: readonly string[]
+  /** Only the private /tmp may change. */
+  isReadOnly?: boolean
 }
 
 /** The mounts of one command, sorted so that each comes after those that contain it. */
 export const planMounts = (
   place: Place,
-  { changesGit = false, program = '', system = SYSTEM }: PlanOptions = {},
+  { changesGit = false, program = '', system = SYSTEM, isReadOnly = false }: PlanOptions = {},
 ): Mount[] => {
   const { workspace, env } = place
   const home = env.HOME && env.HOME !== '/' ? env.HOME : null
@@ -188,7 +193,17 @@ export const planMounts = (
     for (const path of [...(git?.kept ?? []), ...inside]) if (isUsable(path)) addBelow(path, 'read')
   }
   for (const path of place.protected) addBelow(path, 'read')
-  return sorted([...mounts.values(), ...underAliases([...mounts.values()], aliases, system)])
+  const all = sorted([...mounts.values(), ...underAliases([...mounts.values()], aliases, system)])
+  return isReadOnly ? all.map(mount => withoutWriting(mount, place)) : all
+}
+
+/**
+ * What is mounted inside the workspace exists there, but mount points in the private home have to be created. The bind of
+ * a directory of this computer is read-only from the start, because only that includes file systems mounted below it.
+ */
+const withoutWriting = (mount: Mount, { ownHome, ownTmp }: Place): Mount => {
+  if (mount.access !== 'write' || mount.source === ownTmp) return mount
+  return mount.source === ownHome ? { ...mount, closes: true } : { ...mount, access: 'read' }
 }
 
 /** What commands can do with a real path; null: they do not see it, or only a private file of the same name. */

@@ -42,6 +42,9 @@ const NOTES = {
   },
 } as const
 
+const READ_ONLY_NOTE =
+  'Commands run in a sandbox: they can change only a private /tmp, and there is no network.'
+
 const noteOf = (kind: SandboxSystem['kind'], network: SandboxScope['network']): string => {
   const { files, withoutNetwork, ask } = NOTES[kind]
   return [files, ...(network === true ? [] : [withoutNetwork]), ask].join(' ')
@@ -80,7 +83,7 @@ export const createSandboxes = (
     return checked.result
   }
 
-  const runnerFor = (scope: SandboxScope): CommandRunner => {
+  const createRunner = (scope: SandboxScope, isReadOnly: boolean): CommandRunner => {
     const own = () => directories.of(scope.owner, scope.env.HOME)
     const place = (): Place => {
       const { root, home: ownHome, tmp: ownTmp } = own()
@@ -92,11 +95,16 @@ export const createSandboxes = (
     return {
       kind: system.kind,
       problem,
-      note: noteOf(system.kind, scope.network),
-      offers: scope.network === true ? ['unconfined'] : ['network', 'unconfined'],
-      network: scope.network,
-      sharesFolders: scope.writable.length > 0,
-      reach: path => reachOf(planMounts(place(), plan), path, plan.system),
+      ...(isReadOnly
+        ? { note: READ_ONLY_NOTE, offers: [], network: false, isReadOnly }
+        : {
+            note: noteOf(system.kind, scope.network),
+            offers: scope.network === true ? ['unconfined'] : ['network', 'unconfined'],
+            network: scope.network,
+            sharesFolders: scope.writable.length > 0,
+            ...(!isSeatbelt && { readOnly: () => createRunner(scope, true) }),
+          }),
+      reach: path => reachOf(planMounts(place(), { ...plan, isReadOnly }), path, plan.system),
       sharedDir: () => own().shared,
       hostPath: path =>
         !isSeatbelt &&
@@ -113,9 +121,10 @@ export const createSandboxes = (
         const more = [...readable, ...(isSeatbelt ? [XCODE] : [])]
         const mounts = planMounts(
           { ...place(), readable: [...scope.readable, ...more] },
-          { ...plan, changesGit, program: program.file },
+          { ...plan, changesGit, program: program.file, isReadOnly },
         )
-        const placement = { program, cwd, env: variables, access, mounts }
+        const reached = isReadOnly ? 'confined' : access
+        const placement = { program, cwd, env: variables, access: reached, mounts } as const
         return isSeatbelt
           ? underSeatbelt(placement, found, place())
           : underBubblewrap(placement, found)
@@ -124,7 +133,7 @@ export const createSandboxes = (
   }
 
   return {
-    runnerFor,
+    runnerFor: (scope: SandboxScope) => createRunner(scope, false),
     availability,
     /** The same without an earlier failure, for a person who has just installed what was missing. */
     recheck(): Promise<Availability> {

@@ -160,7 +160,7 @@ export const createTurnContextFactory =
       at: turn.startedAt,
       createdAt,
       zone: config.timezone,
-      mode: () => modeTag(sessions.head(id).meta.mode, unattended === null),
+      mode: () => modeTag(sessions.head(id).meta.mode, scope, deps.runnerFor),
       expand,
     }
     /** How steering messages were sent, by their key in the queue. */

@@ -1,11 +1,11 @@
 /** Plan mode over HTTP: nothing changes before a plan is approved, whatever runs; an approval continues, also after a kill. */
-import { createHash } from 'node:crypto'
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { spawnApp, startApp } from '../_app.ts'
 import { createProvider, type ScriptedCall, type Step } from '../_provider.ts'
+import { snapshot } from '../_snapshot.ts'
 import { startChat } from './_chat.ts'
 
 const test = suite('plan mode')
@@ -48,22 +48,6 @@ const withChat =
       await given.chat.close()
     }
   }
-
-/** Every file below a directory with its content, except the service's own state. */
-const snapshot = (dir: string, except: readonly string[] = []): Record<string, string> =>
-  Object.fromEntries(
-    readdirSync(dir, { recursive: true, withFileTypes: true })
-      .map(entry => [join(entry.parentPath, entry.name), entry] as const)
-      .filter(([path]) => !except.some(root => path === root || path.startsWith(`${root}/`)))
-      .map(([path, entry]) => [
-        path,
-        entry.isFile()
-          ? createHash('sha256').update(readFileSync(path)).digest('hex')
-          : entry.isSymbolicLink()
-            ? 'link'
-            : 'folder',
-      ]),
-  )
 
 const sessionOf = async (app: Pick<Chat['app'], 'get'>, id: string) =>
   (await app.get(`/api/session?session_id=${id}`)).body.session

@@ -225,8 +225,9 @@ export const confine = (
   const { labels, isControl = false } = assessment
   const direct = { changesGit: true, isControl, refusal: null }
   if (!runner) return { ...direct, access: 'unconfined', labels }
-  if (wanted === 'unconfined')
+  if (wanted === 'unconfined' && !runner.isReadOnly)
     return { ...direct, access: 'unconfined', labels: [UNCONFINED, ...labels] }
+  if (runner.isReadOnly) return confineReading(labels, runner)
   const commands = shell && assessment.isClear ? programsOf(command, shell) : null
   const changesGit = runsOnlyGit(command, commands, labels)
   const isShared = runner.sharesFolders === true
@@ -261,6 +262,18 @@ export const confine = (
   }
 }
 
+/** Nothing can change, so only what it reads may need the user. */
+const confineReading = (labels: readonly string[], runner: CommandRunner): Confinement => {
+  const lost = labels.find(label => LOST.has(label))
+  return {
+    access: 'confined',
+    changesGit: false,
+    labels: labels.filter(label => label === 'credential file read' || label === 'fork bomb'),
+    isControl: false,
+    refusal: lost === undefined ? null : lostSentence(lost, runner),
+  }
+}
+
 const lostSentence = (label: string, { offers }: CommandRunner): string =>
   `Not run: it changes something outside the workspace (${label}), which the sandbox does not allow.${offers.includes('unconfined') ? ' Where the task needs it, repeat it with access "unconfined"; the user is asked.' : ''}`
 
@@ -272,8 +285,12 @@ const NO_WRITE = /Read-only file system|EROFS|could not lock config file|Device 
 export const failureHint = (
   output: string,
   access: CommandAccess,
-  { offers }: Pick<CommandRunner, 'offers'>,
+  { offers, isReadOnly }: Pick<CommandRunner, 'offers' | 'isReadOnly'>,
 ): string | null => {
+  if (isReadOnly)
+    return NO_WRITE.test(output) || NO_NETWORK.test(output)
+      ? 'Plan mode is on: commands can change only /tmp, and there is no network.'
+      : null
   if (access === 'confined' && offers.includes('network') && NO_NETWORK.test(output))
     return 'The sandbox has no network. Where the command needs one, repeat it with access "network"; the user is asked.'
   if (access !== 'unconfined' && NO_WRITE.test(output))

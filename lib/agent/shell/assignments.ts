@@ -127,6 +127,9 @@ export const namesSetBy = (simple: Pick<SimpleCommand, 'name' | 'args'>): string
     if (options.names.includes(letters[option] ?? '')) found.push(value)
   }
   const rest = args.slice(args[at] === '--' ? at + 1 : at)
+  // `%n` sets the variable that an argument names.
+  if (name === 'printf' && /%[^A-Za-z%]*[hlLjzt]*n/.test(rest[0] ?? ''))
+    found.push(...rest.slice(1))
   if (name === 'getopts') found.push(...rest.slice(1, 2))
   else if (!/^(?:printf|wait)$/.test(name)) found.push(...rest)
   return found.map(each => (hasUnknown(each) ? UNKNOWN : each.replace(/\[[\s\S]*/, '')))

@@ -95,6 +95,6 @@ export const approveCommand = async (
   const refused =
     labels.length > 0 ? await askApproval(ctx, { command: shown, labels, cwd, isControl }) : null
   if (refused) return { refused }
-  if (!assessment.isReadOnly) await ctx.beforeChange?.('workspace')
+  if (!assessment.isReadOnly && !runner?.isReadOnly) await ctx.beforeChange?.('workspace')
   return { access, changesGit }
 }
