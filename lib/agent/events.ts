@@ -1,4 +1,5 @@
 /** What a run of the engine emits. */
+import type { RunsIn } from '../schema/command-place.ts'
 import type { HookActivity } from '../schema/hook.ts'
 import type { RetryReason } from '../schema/retry.ts'
 import type { ProviderState, RunMessage, SubagentRef, SubagentStatus } from './types.ts'
@@ -45,6 +46,8 @@ export type AgentEvent =
       isError: boolean
       /** What hooks did about the call. */
       hooks?: readonly HookActivity[]
+      /** Where its command ran. */
+      ranIn?: RunsIn
       owner?: SubagentRef
     }
   | { type: 'warning'; kind: string; message: string }

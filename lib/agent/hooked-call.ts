@@ -1,5 +1,6 @@
 /** Runs the hooks of the user before and after one tool call. */
 import { isObject } from '../base/json.ts'
+import type { RunsIn } from '../schema/command-place.ts'
 import type { HookActivity } from '../schema/hook.ts'
 import type { BeforeCall, HookedCall, Hooks } from './hooks.ts'
 import { CONTROL_APPROVAL } from './tools/allowed-paths.ts'
@@ -11,6 +12,8 @@ export type CallNotes = {
   texts: string[]
   /** For the page. */
   activity: HookActivity[]
+  /** Where its commands ran, those of a script included. */
+  ranIn?: RunsIn
 }
 
 type Steps = {

@@ -185,7 +185,7 @@ const record = (
     message: reasoning === '' ? message : { ...message, reasoning },
     ...(providerState && { providerState }),
   })
-  const { model: _model, provider: _provider, _output, _images, _hooks, ...wire } = message
+  const { model: _model, provider: _provider, _output, _images, _hooks, _ran_in, ...wire } = message
   run.messages.push({ ...wire, ...withImages(_images), ...(providerState && { providerState }) })
 }
 
@@ -215,6 +215,7 @@ const runToolCalls = (run: Run, calls: ToolCall[]): Promise<void> =>
       ...(result.colored !== undefined && { _output: result.colored }),
       ...(result.images?.length && { _images: [...result.images] }),
       ...(result.hooks?.length && { _hooks: [...result.hooks] }),
+      ...(result.ranIn && { _ran_in: result.ranIn }),
     })
   })
 

@@ -11,6 +11,7 @@ import { resultLimits, truncateResult } from './long-result.ts'
 import { type DirectoryInstructions, withInstructions } from './nested-instructions.ts'
 import { underPlanMode } from './plan-mode.ts'
 import { raceAbort } from './retry.ts'
+import { widest } from './tools/place-command.ts'
 import type { AgentRequest, Delegation, Emit, Tool, ToolContext, ToolResult } from './types.ts'
 
 const MAX_PARALLEL = 8
@@ -84,10 +85,15 @@ export const runTools = async (
       const maxChars = Math.min(limits.one, remainingChars)
       const result = truncateResult(results[at] ?? STOPPED, maxChars, offloadResult)
       const instructions = run.instructionsFor?.(entry.files, limits.one * INSTRUCTION_SHARE) ?? []
-      const { texts, activity } = entry.notes
+      const { texts, activity, ranIn } = entry.notes
       const content = withInstructions(withHookTexts(result.content, texts), instructions)
       remainingChars -= content.length
-      onResult(call, { ...result, content, ...(activity.length > 0 && { hooks: activity }) })
+      onResult(call, {
+        ...result,
+        content,
+        ...(activity.length > 0 && { hooks: activity }),
+        ...(ranIn && { ranIn }),
+      })
     })
   }
 }
@@ -161,6 +167,7 @@ const runCall = async (entry: Prepared, run: ToolRun): Promise<ToolResult> => {
     durationMs: Math.max(0, now() - startedAt),
     isError: result.isError ?? false,
     ...(entry.notes.activity.length > 0 && { hooks: entry.notes.activity }),
+    ...(entry.notes.ranIn && { ranIn: entry.notes.ranIn }),
   })
   return result
 }
@@ -237,6 +244,9 @@ const invokeTool = async (
     spawn: spawnerFor(run, call.id),
     call: (name, args) => callFromTool(name, args, entry, run),
     toolNames: request.tools.filter(({ isClient }) => !isClient).map(({ name }) => name),
+    onCommand: ranIn => {
+      entry.notes.ranIn = widest(entry.notes.ranIn, ranIn)
+    },
     onFile: path => void entry.files.push(path),
     memo: run.memo,
     now: run.now,

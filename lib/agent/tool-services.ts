@@ -2,6 +2,7 @@
 import type { ChildProcess } from 'node:child_process'
 import type { StringDecoder } from 'node:string_decoder'
 import type { Exit, OnSignal } from '../base/process.ts'
+import type { RunsIn } from '../schema/command-place.ts'
 import type { ApprovalChoice } from '../schema/question.ts'
 
 /** Asks the user before something risky runs. */
@@ -11,6 +12,8 @@ export type ApprovalRequest = {
   patternKeys: string[]
   description: string
   cwd: string
+  /** Where the command would run; absent where commands have no runner. */
+  runsIn?: RunsIn
   /** Unified diff of the edit, for file changes. */
   diff?: string
   /** The answers on offer; all four when absent. */

@@ -2,6 +2,7 @@
 import type { z } from 'zod'
 import type { AgentEvent, Emit } from './events.ts'
 import type { FailureType } from '../schema/event.ts'
+import type { RunsIn } from '../schema/command-place.ts'
 import type { HookActivity } from '../schema/hook.ts'
 import type { StoredImage } from '../schema/image.ts'
 import type { ToolCall } from '../schema/message.ts'
@@ -175,6 +176,8 @@ export type ToolContext = {
   spawn?: (task: SubagentTask) => Promise<SubagentResult>
   /** Called for every file that was read or written, by real path. */
   onFile?: (fullPath: string) => void
+  /** Called for every command that starts, where commands have a runner. */
+  onCommand?: (ranIn: RunsIn) => void
   /** State of tools for one run, keyed by tool: versions of files that were read, the to-do list, … */
   memo: Map<string, unknown>
   now: () => number
@@ -195,6 +198,8 @@ export type ToolResult = {
   images?: readonly StoredImage[]
   /** What hooks did about the call, for the page. */
   hooks?: readonly HookActivity[]
+  /** Where its command ran, for the page. */
+  ranIn?: RunsIn
 }
 
 /** A tool may throw; the loop turns the error into an error result. */
@@ -329,6 +334,8 @@ export type RunMessage = WireMessage & {
   _images?: StoredImage[]
   /** What hooks did about the call; on a message of the user: a hook sent it. */
   _hooks?: HookActivity[]
+  /** Where the command of the call ran. */
+  _ran_in?: RunsIn
 }
 
 export type Failure = { type: FailureType; message: string; hint?: string }

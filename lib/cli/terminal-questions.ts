@@ -1,4 +1,5 @@
 /** Approvals and questions of the agent at a terminal, one at a time, and Enter to retry a failed call now. */
+import type { RunsIn } from '../schema/command-place.ts'
 import type { ApprovalChoice } from '../schema/question.ts'
 import type { Questions } from '../turns/questions.ts'
 import type { Terminal } from './terminal.ts'
@@ -8,6 +9,14 @@ const CHOICES: Readonly<Record<string, ApprovalChoice>> = {
   s: 'session',
   a: 'always',
   d: 'deny',
+}
+
+const PLACES: Readonly<Record<RunsIn, string>> = {
+  sandbox: 'in the sandbox',
+  sandbox_network: 'in the sandbox, with network access',
+  container: 'in the container',
+  container_network: 'in the container, with network access',
+  outside: 'OUTSIDE THE SANDBOX',
 }
 
 export type TerminalQuestions = {
@@ -73,14 +82,14 @@ export const createTerminalQuestions = ({
     },
     endRetryOffer,
 
-    approve: ({ command, description, cwd }) =>
+    approve: ({ command, description, cwd, runs_in: place }) =>
       oneAtATime(async () => {
         if (!terminal.interactive) {
           note(`! Denied: approvals need an interactive terminal. ${description}\n  ${command}`)
           return 'deny'
         }
         note(
-          `\nThe agent wants to run${cwd ? ` in ${cwd}` : ''}:\n\n  ${command}\n\n(${description})`,
+          `\nThe agent wants to run${place ? ` ${PLACES[place]}` : ''}${cwd ? `${place ? ',' : ''} in ${cwd}` : ''}:\n\n  ${command}\n\n(${description})`,
         )
         for (;;) {
           const line = await askWithin(

@@ -1,6 +1,19 @@
 /** Where the commands of the agent run, as the page shows it. */
 import { z } from 'zod'
 
+/**
+ * Where a command runs, in a home that asks for a sandbox or a container: `outside` is directly on this computer. Where a home
+ * asks for neither, commands have no such mark.
+ */
+export const RunsIn = z.enum([
+  'sandbox',
+  'sandbox_network',
+  'container',
+  'container_network',
+  'outside',
+])
+export type RunsIn = z.output<typeof RunsIn>
+
 export const CommandPlace = z.object({
   profile: z.string(),
   /** The file with these settings. */

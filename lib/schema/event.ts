@@ -1,5 +1,6 @@
 /** Events of a turn's stream, and of the multiplexed event stream of the page. */
 import { z } from 'zod'
+import { RunsIn } from './command-place.ts'
 import { HookActivity } from './hook.ts'
 import { Message } from './message.ts'
 import { Approval, Clarify } from './question.ts'
@@ -81,6 +82,8 @@ export const TurnEvent = z.discriminatedUnion('type', [
     is_error: z.boolean(),
     /** What the user's hooks did about the call; absent: nothing. */
     hooks: z.array(HookActivity).optional(),
+    /** Where its command ran; absent: there was none, or commands run directly on this computer. */
+    ran_in: RunsIn.optional(),
   }),
   /** A subagent starts or ends (`status`), or streams; `again`: the reason why its streamed text is discarded; `retry` is when it is streamed again. */
   event('subagent', {

@@ -1,5 +1,6 @@
 /** One message of a transcript, on disk and on the wire. */
 import { z } from 'zod'
+import { RunsIn } from './command-place.ts'
 import { HookActivity } from './hook.ts'
 import { StoredImage } from './image.ts'
 
@@ -54,6 +55,8 @@ export const Message = z
      * continue. Shown, never sent to a provider.
      */
     _hooks: z.array(HookActivity).exactOptional(),
+    /** Where the command of a tool call ran; of several, the one with the widest reach. Shown, never sent to a provider. */
+    _ran_in: RunsIn.exactOptional(),
   })
   .meta({ id: 'Message' })
 export type Message = z.infer<typeof Message>

@@ -1,5 +1,6 @@
 /** Approvals of commands, and questions of the agent. */
 import { z } from 'zod'
+import { RunsIn } from './command-place.ts'
 
 export const ApprovalChoice = z.enum(['once', 'session', 'always', 'deny'])
 export type ApprovalChoice = z.infer<typeof ApprovalChoice>
@@ -22,6 +23,8 @@ export const Approval = z
     description: z.string(),
     /** Working directory of the command. */
     cwd: z.string().optional(),
+    /** Where the command would run; absent: directly on this computer, as all commands of this home. */
+    runs_in: RunsIn.optional(),
     /** Unified diff of the edit. */
     diff: z.string().optional(),
     /** Allowed answers, always with `deny`. Default: all four. */

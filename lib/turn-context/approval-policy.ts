@@ -60,6 +60,7 @@ export const createApprovalPolicy =
         pattern_keys: ask.patternKeys,
         description: deps.shown(ask.description),
         cwd: deps.shown(ask.cwd),
+        ...(ask.runsIn && { runs_in: ask.runsIn }),
         ...(ask.diff !== undefined && { diff: deps.shown(ask.diff) }),
         ...(ask.choices && { choices: [...ask.choices] }),
         ...suggestion(ask, deps.shown),

@@ -131,6 +131,7 @@ export const toTurnEvent = (
           duration: Math.round(event.durationMs) / 1_000,
           is_error: event.isError,
           ...(event.hooks && { hooks: event.hooks.map(one => ({ ...one })) }),
+          ...(event.ranIn && { ran_in: event.ranIn }),
         },
       }
     case 'subagent':

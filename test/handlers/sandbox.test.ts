@@ -32,6 +32,64 @@ test('commands run inside and unasked; the files of the service are not there', 
   }
 })
 
+test('a card says where its command ran, and an approval where it would run', async () => {
+  const chat = await startChat()
+  const { app, provider } = chat
+  try {
+    appendFileSync(join(app.home, 'config.yaml'), 'sandbox: true\n')
+    const id = await chat.newSession()
+    const run = (id: string, args: object, name = 'terminal') => ({
+      id,
+      name,
+      arguments: { ...args },
+    })
+    const code = 'print(terminal("echo x", access="network"))'
+    provider.push(
+      {
+        toolCalls: [
+          run('inside', { command: 'echo x' }),
+          run('network', { command: 'echo x', access: 'network' }),
+          run('outside', { command: 'echo x', access: 'unconfined' }),
+          run('script', { code }, 'execute_code'),
+          run('denied', { command: 'echo y', access: 'unconfined' }),
+          run('file', { path: 'none' }, 'read_file'),
+        ],
+      },
+      { text: 'ok' },
+    )
+    const asked: unknown[] = []
+    const stream = await chat.send(id, 'go')
+    for await (const { event, data } of app.events(
+      `/api/chat/stream?stream_id=${stream}&after=0`,
+    )) {
+      if (event === 'approval') {
+        const { approval_id, runs_in, command } = data as Record<string, string>
+        asked.push(runs_in)
+        const choice = command === 'echo y' ? 'deny' : 'once'
+        await app.post('/api/approval/respond', { session_id: id, approval_id, choice })
+      }
+      if (event === 'stream_end') break
+    }
+    assert.equal(asked, ['sandbox_network', 'outside', 'sandbox_network', 'outside'])
+    const results = (await chat.messages(id)).filter(({ role }) => role === 'tool')
+    assert.equal(
+      Object.fromEntries(results.map(each => [each.tool_call_id, each._ran_in ?? null])),
+      {
+        inside: 'sandbox',
+        network: 'sandbox_network',
+        outside: 'outside',
+        // The widest reach of the script and its commands.
+        script: 'sandbox_network',
+        denied: null,
+        file: null,
+      },
+    )
+    assert.not.match(JSON.stringify(provider.requests.at(-1)?.body.messages), '_ran_in')
+  } finally {
+    await chat.close()
+  }
+})
+
 const place = async (app: Awaited<ReturnType<typeof startApp>>) =>
   (await app.get('/api/sandbox')).body
 

@@ -15,7 +15,7 @@ import { addToApproval } from './permission-rules.ts'
 import type { AgentHooks } from './hooks.ts'
 import { allowedKey } from './permissions.ts'
 import { CONTROL_APPROVAL, resolvePath } from '../tools/allowed-paths.ts'
-import { placeCommand } from '../tools/place-command.ts'
+import { placeCommand, runsIn } from '../tools/place-command.ts'
 import { messageOf } from '../../errors.ts'
 import { planRefusal } from '../plan-mode.ts'
 import { READING_GIT_ENV } from '../shell/git-programs.ts'
@@ -120,9 +120,11 @@ export const createTerminals = () => {
         throw new Error(`The command was refused: ${hooked.denied}.`)
       if ((labels.length > 0 || verdict) && !isAllowed) {
         const description = `${agent.name} asks to run a command. ${describeLabels(labels)}`.trim()
+        const where = runsIn(ctx.runner, approved.access)
         const ask: ApprovalRequest = {
           command: line,
           cwd,
+          ...(where && { runsIn: where }),
           ...addToApproval(verdict, labels, description),
           ...(isControl && CONTROL_APPROVAL),
         }

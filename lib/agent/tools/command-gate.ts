@@ -3,9 +3,10 @@ import { assessCommand, forbiddenPathIn, type ShellContext } from '../command-ri
 import { confine } from '../permissions/confinement.ts'
 import { describeLabels, UNCONFINED } from '../shell/labels.ts'
 import { CONTROL_APPROVAL } from './allowed-paths.ts'
+import type { RunsIn } from '../../schema/command-place.ts'
 import type { CommandAccess } from '../tool-services.ts'
 import type { ToolContext, ToolResult } from '../types.ts'
-import type { Approved } from './place-command.ts'
+import { type Approved, runsIn } from './place-command.ts'
 
 export const blockedResult = (error: string, hint: string): ToolResult => ({
   content: JSON.stringify({ status: 'blocked', output: '', exit_code: -1, error, hint }),
@@ -15,13 +16,14 @@ export const blockedResult = (error: string, hint: string): ToolResult => ({
 /** Asks for approval with these labels; null if approved. */
 export const askApproval = async (
   ctx: Pick<ToolContext, 'approve'>,
-  { command, labels, cwd, isControl = false }: Question,
+  { command, labels, cwd, isControl = false, runsIn: where }: Question,
 ): Promise<ToolResult | null> => {
   const choice = await ctx.approve({
     command,
     patternKeys: labels,
     description: describeLabels(labels),
     cwd,
+    ...(where && { runsIn: where }),
     ...(labels.includes(UNCONFINED) && { leavesSandbox: true as const }),
     ...(isControl && CONTROL_APPROVAL),
   })
@@ -33,7 +35,13 @@ export const askApproval = async (
     : null
 }
 
-export type Question = { command: string; labels: string[]; cwd: string; isControl?: boolean }
+export type Question = {
+  command: string
+  labels: string[]
+  cwd: string
+  isControl?: boolean
+  runsIn?: RunsIn | undefined
+}
 
 /** The shell context of a command in this turn. */
 export const shellContextFor = (
@@ -93,7 +101,15 @@ export const approveCommand = async (
   })
   if (refusal !== null) return refuse(refusal)
   const refused =
-    labels.length > 0 ? await askApproval(ctx, { command: shown, labels, cwd, isControl }) : null
+    labels.length > 0
+      ? await askApproval(ctx, {
+          command: shown,
+          labels,
+          cwd,
+          isControl,
+          runsIn: runsIn(runner, access),
+        })
+      : null
   if (refused) return { refused }
   if (!assessment.isReadOnly && !runner?.isReadOnly) await ctx.beforeChange?.('workspace')
   return { access, changesGit }

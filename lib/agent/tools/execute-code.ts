@@ -20,7 +20,7 @@ import { CODE_FLAG } from '../shell/labels.ts'
 import type { Tool, ToolContext, ToolResult } from '../types.ts'
 import { askApproval, blockedResult, shellContextFor, unavailableRunner } from './command-gate.ts'
 import { createOutput } from './command-output.ts'
-import { type Approved, placeCommand } from './place-command.ts'
+import { type Approved, placeCommand, runsIn } from './place-command.ts'
 
 const KILL_AFTER_MS = 250
 const MAX_ERROR_CHARS = 4_000
@@ -77,7 +77,12 @@ export const executeCode = (language: Language, limits: CodeLimits): Tool<typeof
     const all = { ...assessment, labels, isReadOnly: false, isClear: false }
     const approved = confine(code, all, { runner, canUndo })
     if (approved.refusal !== null) return blockedResult(approved.refusal, 'The script was not run.')
-    const question = { ...approved, command: code, cwd: ctx.workspace }
+    const question = {
+      ...approved,
+      command: code,
+      cwd: ctx.workspace,
+      runsIn: runsIn(runner, approved.access),
+    }
     const refused = approved.labels.length > 0 ? await askApproval(ctx, question) : null
     if (refused) return refused
     await ctx.beforeChange?.('workspace')

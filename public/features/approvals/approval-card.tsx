@@ -125,6 +125,11 @@ export function ApprovalCard({ approval: asked, keys, onAnswer }: ApprovalCardPr
       <h3 class="ask-title">
         <Icon name="shield" /> {t('ask.approval')}
       </h3>
+      {approval.runs_in && (
+        <p class={`ask-place${approval.runs_in === 'outside' ? ' ask-outside' : ''}`}>
+          {t(`ask.in.${approval.runs_in}`)}
+        </p>
+      )}
       <p class="ask-why">{visibleText(approval.description) || t('ask.approval.text')}</p>
       <ReadToEndBox whole={whole} more={t('ask.more')} keys={keys && offers('once') && !isRuling}>
         <ScrollBox class="ask-command" label={t('ask.command')}>

@@ -1,4 +1,5 @@
 /** Tool card: a one-line description, and its arguments and result. */
+import type { RunsIn } from '../../../lib/schema/command-place.ts'
 import { visibleText } from '../../../lib/base/visible.ts'
 import { useMemo, useState } from 'preact/hooks'
 import type { ComponentChild } from 'preact'
@@ -37,6 +38,8 @@ export type ToolCardProps = {
   startedAt: number | null
   duration: number | null
   isError: boolean
+  /** Where the command ran, if that is not the same for all. */
+  ranIn?: RunsIn | undefined
   /** Live output; a component, so that only it re-renders. */
   running: ComponentChild
   /** Images of the result, shown whether the card is open or not. */
@@ -107,13 +110,13 @@ export function ToolCard(props: ToolCardProps) {
   )
 }
 
-type OutcomeProps = Pick<ToolCardProps, 'state' | 'startedAt' | 'duration'> & {
+type OutcomeProps = Pick<ToolCardProps, 'state' | 'startedAt' | 'duration' | 'ranIn'> & {
   result: ToolResult | null
   failed: boolean
 }
 
 /** Status for screen readers, icon, and duration if known. */
-function Outcome({ state, startedAt, duration, result, failed }: OutcomeProps) {
+function Outcome({ state, startedAt, duration, ranIn, result, failed }: OutcomeProps) {
   if (state !== 'ended') {
     return (
       <span class="tool-outcome">
@@ -128,6 +131,7 @@ function Outcome({ state, startedAt, duration, result, failed }: OutcomeProps) {
   const isInBackground = !failed && result?.isInBackground === true
   return (
     <span class="tool-outcome">
+      {ranIn && <span class={`tool-in tool-in-${ranIn}`}>{t(`tool.in.${ranIn}`)}</span>}
       {body?.kind === 'matches' && <span>{t('tool.matches', { count: body.total })}</span>}
       {failed && typeof exit === 'number' && exit !== 0 && (
         <span>{t('tool.exit', { code: `${exit}` })}</span>

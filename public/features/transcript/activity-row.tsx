@@ -108,6 +108,7 @@ function Tool({ rowKey, step }: { rowKey: string; step: ToolStep }) {
       startedAt={step.startedAt}
       duration={step.finished?.duration ?? null}
       isError={step.finished?.isError ?? false}
+      ranIn={result?._ran_in}
       running={<Running tid={step.tid} />}
       images={
         <>

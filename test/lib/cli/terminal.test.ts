@@ -62,4 +62,36 @@ test('the offer to retry now ends with the wait, and does not stop the turn', as
   assert.equal(called, ['retry', 'stop'])
 })
 
+test('an approval says where the command would run', async () => {
+  const { terminal, input } = streams()
+  const notes: string[] = []
+  const questions = createTerminalQuestions({
+    terminal: { ...terminal, interactive: true },
+    note: line => void notes.push(line),
+    approvalTimeoutMs: () => 0,
+    stop: () => undefined,
+  })
+  const ask = async (runs_in?: 'outside' | 'sandbox_network') => {
+    const answer = questions.approve(
+      {
+        session_id: 's',
+        command: 'make',
+        pattern_key: 'x',
+        pattern_keys: ['x'],
+        description: 'Why.',
+        cwd: '/work',
+        ...(runs_in && { runs_in }),
+      },
+      0,
+    )
+    await setImmediate()
+    input.write('d\n')
+    assert.is(await answer, 'deny')
+    return (notes.at(-1) ?? '').trim().split('\n')[0] ?? ''
+  }
+  assert.is(await ask(), 'The agent wants to run in /work:')
+  assert.is(await ask('outside'), 'The agent wants to run OUTSIDE THE SANDBOX, in /work:')
+  assert.match(await ask('sandbox_network'), 'in the sandbox, with network access, in /work:')
+})
+
 test.run()
