@@ -16,6 +16,9 @@ import type { ContainerSettings } from './settings.ts'
 /** Name of a directory in the temporary directory that belongs to a container. */
 export const DIR_PREFIX = 'agent-webui-container-'
 
+/** Has the number of the process that uses the container. */
+export const USER_FILE = 'process'
+
 export type Shown = Mount & { isHidden?: boolean }
 
 /** Of one container, on this computer. */
@@ -89,6 +92,11 @@ export const createContainerFiles = ({
     base(): string {
       dirs()
       return base
+    },
+    /** Notes which process uses a container that outlasts it, because its labels cannot change. */
+    claim(): void {
+      dirs()
+      writeFileSync(join(base, USER_FILE), String(process.pid))
     },
     remove(): void {
       if (base !== '' && !settings.outlasts) rmSync(base, { recursive: true, force: true })

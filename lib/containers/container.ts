@@ -19,7 +19,10 @@ import type { ContainerSettings } from './settings.ts'
 const CHECK_VALID_MS = 2_000
 const START_TIMEOUT_MS = 120_000
 const SIGNAL_TIMEOUT_MS = 15_000
-/** The host agent's default, which most file systems cannot apply. Only another value refuses commands there. */
+/**
+ * The host agent writes this value into every new config.yaml, and most storage drivers cannot apply it. So it is no wish
+ * of the user: only another value refuses commands there.
+ */
 const USUAL_DISK_MB = 51_200
 
 export const LABEL = 'agent-webui'
@@ -101,6 +104,8 @@ export const createContainer = (
       if (limits.hasDiskLimit && isDiskLimitUnsupported(stderr)) {
         if (named.has('container_disk') && settings.diskMb !== USUAL_DISK_MB)
           throw refusal('terminal.container_disk', stderr)
+        if (named.has('container_disk'))
+          warn(`the container runs without the limit terminal.container_disk: ${reasonIn(stderr)}`)
         limits.hasDiskLimit = false
       } else if (limits.hasLimits && isLimitUnsupported(stderr)) {
         if (named.has('container_cpu') || named.has('container_memory'))
@@ -152,6 +157,7 @@ export const createContainer = (
         `The workspace ${workspace} can't be used in a container, because every image has its own. Choose another one.`,
       )
     await images.require(cli, settings.image)
+    if (settings.outlasts) files.claim()
     if (state !== null && settings.outlasts) {
       const started = state ? null : await cli.run(['start', name], START_TIMEOUT_MS)
       if (started && started.code !== 0) {

@@ -4,8 +4,9 @@ import { rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { messageOf } from '../errors.ts'
+import { readText } from '../store/read-text.ts'
 import { type Container, type ContainerPlan, createContainer, LABEL } from './container.ts'
-import { DIR_PREFIX } from './container-files.ts'
+import { DIR_PREFIX, USER_FILE } from './container-files.ts'
 import { type EngineCli, openEngine } from './engine.ts'
 import { createImages } from './image.ts'
 import type { ContainerSettings, Engine } from './settings.ts'
@@ -30,8 +31,28 @@ export type ContainerRequest = Omit<ContainerPlan, 'name' | 'labels'> & {
 const digest = (value: unknown): string =>
   createHash('sha256').update(JSON.stringify(value)).digest('hex').slice(0, 16)
 
+/** Which home, settings, and process a container belongs to. `owner` is null for one that outlasts its process. */
+export const containerLabels = ({
+  home,
+  owner,
+  settings,
+}: {
+  home: string
+  owner: number | null
+  settings: ContainerSettings
+}): Record<string, string> => ({
+  [`${LABEL}.home`]: digest(home),
+  [`${LABEL}.settings`]: digest(settings),
+  ...(owner !== null && { [`${LABEL}.owner`]: String(owner) }),
+})
+
+/** The process that used a container that outlasts it; 0: unknown. */
+const userOf = (dir: string): number =>
+  Number(readText(join(dir, USER_FILE), { maxBytes: 20 }).text ?? 0) || 0
+
 /** Whether a process with this id runs. */
 const isAlive = (pid: number): boolean => {
+  if (pid === 0) return false
   try {
     process.kill(pid, 0)
     return true
@@ -75,22 +96,46 @@ export const createContainers = (options: ContainersOptions) => {
   const timer = setInterval(() => void removeUnused(), CHECK_IDLE_MS)
   timer.unref()
 
-  /** Removes containers of this home whose process has ended, and their directories. */
-  const removeLeftovers = async (cli: EngineCli, home: string): Promise<void> => {
+  /**
+   * Removes containers of this home whose process has ended, and their directories. Of those that outlast it, ends what a
+   * killed process left running, and removes the ones that these settings would never start again.
+   */
+  const removeLeftovers = async (
+    cli: EngineCli,
+    home: string,
+    settings: ContainerSettings,
+  ): Promise<void> => {
     const filter = `label=${LABEL}.home=${digest(home)}`
     const listed = await cli.run(['ps', '--all', '--quiet', '--filter', filter])
     const ids = listed.stdout.toString().split('\n').filter(Boolean)
     if (ids.length === 0) return
-    const format = `{{index .Config.Labels "${LABEL}.owner"}} {{index .Config.Labels "${LABEL}.dir"}}`
+    const names = ['owner', 'settings', 'dir'].map(
+      each => `{{index .Config.Labels "${LABEL}.${each}"}}`,
+    )
+    const format = `{{.State.Running}} ${names.join(' ')}`
     for (const id of ids) {
       const found = await cli.run(['container', 'inspect', '--format', format, id])
-      const [, owner, dir = ''] = /^(\d+) (.*)$/.exec(found.stdout.toString().trim()) ?? []
-      // One that outlasts its process has no owner. This runs before the first one of this process is created.
-      if (owner === undefined || (Number(owner) !== process.pid && isAlive(Number(owner)))) continue
+      const [, isRunning, owner = '', made = '', dir = ''] =
+        /^(true|false) (\d*) (\w*) (.*)$/.exec(found.stdout.toString().trim()) ?? []
+      if (isRunning === undefined) continue
+      const outlasts = owner === ''
+      const user = Number(outlasts ? userOf(dir) : owner)
+      // This runs before the first one of this process is created.
+      if (user !== process.pid && isAlive(user)) continue
+      if (outlasts && settings.outlasts && made === digest(settings)) {
+        if (isRunning === 'true') await cli.run(['stop', '--time', '1', id])
+        continue
+      }
       await cli.run(['rm', '--force', id])
-      log('removed a container that a killed process had left')
-      if (dirname(dir) === tmpdir() && dir.startsWith(join(tmpdir(), DIR_PREFIX)))
-        rmSync(dir, { recursive: true, force: true })
+      log(
+        outlasts
+          ? 'removed a container of earlier settings'
+          : 'removed a container that a killed process had left',
+      )
+      const isOurs = outlasts
+        ? dirname(dir) === settings.dir
+        : dirname(dir) === tmpdir() && dir.startsWith(join(tmpdir(), DIR_PREFIX))
+      if (isOurs) rmSync(dir, { recursive: true, force: true })
     }
   }
 
@@ -104,7 +149,7 @@ export const createContainers = (options: ContainersOptions) => {
     const known = cleaned.get(home)
     if (known) return known
     const done = engineFor(env, settings.engine)
-      .then(cli => removeLeftovers(cli, home))
+      .then(cli => removeLeftovers(cli, home, settings))
       .catch((error: unknown) => {
         cleaned.delete(home)
         throw error
@@ -123,10 +168,7 @@ export const createContainers = (options: ContainersOptions) => {
       const name = `agent-webui-${digest([home, owner, settings, workspace, readable])}`
       const known = open.get(name)
       if (known) return known.container
-      const labels = {
-        [`${LABEL}.home`]: digest(home),
-        ...(owner !== null && { [`${LABEL}.owner`]: String(owner) }),
-      }
+      const labels = containerLabels({ home, owner, settings })
       const container = createContainer(
         { ...request, name, labels },
         {

@@ -16,7 +16,7 @@ export const containerKeys = {
   container_disk: key(
     'a number',
     '51200',
-    'Disk space of the container in MB, where the storage driver can limit it; 0: no limit.',
+    'Disk space of the container in MB; 0: no limit. Where the storage driver cannot limit it, commands are refused, except with this default.',
   ),
   container_persistent: key(
     'true or false, strictly',
@@ -48,12 +48,12 @@ export const containerKeys = {
   docker_persist_across_processes: key(
     'true or false, strictly',
     'false',
-    'Stop the container at the end of the service instead of removing it, and start it again.',
+    'Stop the container at the end of the service instead of removing it, and start it again. Other settings mean another container.',
   ),
   docker_orphan_reaper: key(
     'true or false, strictly',
     'true',
-    'Remove containers that a killed service has left.',
+    'At the start, remove containers that a killed service has left, and stopped ones of earlier settings.',
   ),
   docker_shm_size: key('text', '1g', 'Size of /dev/shm in the container; 0: that of the engine.'),
   docker_extra_args: key(

@@ -171,7 +171,7 @@ const commands: Record<string, (args: string[]) => void> = {
 
 const setRunning = (name: string, running: boolean): void => {
   const state = load()
-  const found = state.containers.find(each => each.name === name)
+  const found = state.containers.find(each => [each.name, `id-${each.name}`].includes(name))
   if (!found) throw noContainer(name)
   found.running = running
   save(state)

@@ -32,9 +32,11 @@ export const createPlace = (
     shell?: TerminalSettings
     waitForImageMs?: number
     checkValidMs?: number
+    /** Home and workspace of another place, as after a restart of the service. */
+    bench?: Bench
   } = {},
 ): Place => {
-  const bench = createBench('/var/tmp', options.shell)
+  const bench = options.bench ?? createBench('/var/tmp', options.shell)
   const logged: string[] = []
   const log = (line: string, extra?: unknown) =>
     void logged.push(`${line} ${JSON.stringify(extra ?? '')}`)
@@ -71,7 +73,7 @@ export const createPlace = (
     async close() {
       await processes.close()
       await containers.close()
-      bench.close()
+      if (bench !== options.bench) bench.close()
     },
   }
 }

@@ -1,12 +1,13 @@
 /** Commands in containers, with a program that behaves like docker: settings, refusals, lifetime, signals. */
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { spawn } from 'node:child_process'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { messageOf } from '../../../lib/errors.ts'
-import { readContainerSettings } from '../../../lib/containers/settings.ts'
+import { containerLabels, createContainers } from '../../../lib/containers/containers.ts'
+import { type ContainerSettings, readContainerSettings } from '../../../lib/containers/settings.ts'
 import { runArguments } from '../../../lib/containers/run-arguments.ts'
 import { createFakeDocker, createPlace, type FakeDocker, type Place } from './_place.ts'
 import { processesWith } from './_podman.ts'
@@ -187,6 +188,13 @@ heavy(
     const place = open(context)
     assert.is((await place.run('true')).exit_code, 0)
     assert.match(place.logged.join(), /without limits/)
+    assert.not.match(place.logged.join(), /container_disk/)
+    const usual = open(context, { ...IMAGE, container_disk: 51_200 })
+    assert.is((await usual.run('true')).exit_code, 0)
+    assert.match(
+      usual.logged.join(),
+      /without the limit terminal.container_disk: .*overlay over xfs/,
+    )
     const named = open(context, { ...IMAGE, container_memory: 100 })
     assert.match((await named.run('true')).error, /container_memory can't be applied/)
     const bigger = open(context, { ...IMAGE, container_disk: 1_000 })
@@ -316,15 +324,63 @@ heavy(
   async context => {
     const { docker } = context
     const terminal = { ...IMAGE, docker_persist_across_processes: true }
+    const states = () => docker.state().containers.map(({ running }) => running)
     const place = open(context, terminal)
     await place.run('true')
     const shared = place.runner.sharedDir()
     await place.containers.close()
-    assert.equal(
-      docker.state().containers.map(({ running }) => running),
-      [false],
-    )
+    assert.equal(states(), [false])
     assert.ok(existsSync(shared))
+    const again = open(context, terminal, { bench: place.bench })
+    assert.is((await again.run('echo again')).output, 'again\n')
+    assert.equal(states(), [true])
+    assert.is(again.runner.sharedDir(), shared)
+    const ran = docker.calls().map(([command]) => command)
+    assert.is(ran.filter(command => command === 'run').length, 1)
+    assert.is(ran.filter(command => command === 'start').length, 1)
+    await again.containers.close()
+  },
+)
+
+heavy(
+  'a container that outlasts the service: what a killed one left is stopped, one of other settings is removed',
+  async context => {
+    const { docker } = context
+    const { home } = open(context).bench
+    const read = (more: Record<string, unknown>) =>
+      readContainerSettings({ ...IMAGE, ...more }, { dir: home, userHome: home, engine: 'docker' })
+    const kept = read({ docker_persist_across_processes: true })
+    const ended = spawn('true')
+    await once(ended, 'exit')
+    const add = (name: string, settings: ContainerSettings, user: number) => {
+      const dir = join(settings.dir, name)
+      mkdirSync(dir, { recursive: true })
+      writeFileSync(join(dir, 'process'), String(user))
+      const labels = {
+        ...containerLabels({ home, owner: null, settings }),
+        'agent-webui.dir': dir,
+      }
+      return { name, running: true, labels }
+    }
+    const other = read({ docker_persist_across_processes: true, container_cpu: 2 })
+    const containers = [
+      add('killed', kept, Number(ended.pid)),
+      add('used', other, process.ppid),
+      add('earlier', other, Number(ended.pid)),
+    ]
+    const found = () => docker.state().containers.map(({ name, running }) => ({ name, running }))
+    docker.state({ containers })
+    await createContainers({ log: () => undefined }).cleanUp(home, kept, docker.env)
+    assert.equal(found(), [
+      { name: 'killed', running: false },
+      { name: 'used', running: true },
+    ])
+    const dirs = () => ['killed', 'used', 'earlier'].map(name => existsSync(join(kept.dir, name)))
+    assert.equal(dirs(), [true, true, false])
+    // Nothing starts it any more once the key is off.
+    await createContainers({ log: () => undefined }).cleanUp(home, read({}), docker.env)
+    assert.equal(found(), [{ name: 'used', running: true }])
+    assert.equal(dirs(), [false, true, false])
   },
 )
 
