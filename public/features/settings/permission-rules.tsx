@@ -21,13 +21,14 @@ type Save = (change: Change) => Promise<string | null>
 
 type RuleFormProps = {
   label: string
+  placeholder?: string
   initial: string
   confirm: string
   save: (rule: string) => Promise<string | null>
   cancel?: () => void
 }
 
-const RuleForm = ({ label, initial, confirm, save, cancel }: RuleFormProps) => {
+const RuleForm = ({ label, placeholder, initial, confirm, save, cancel }: RuleFormProps) => {
   const id = useId()
   const text = useSignal(initial)
   const error = useSignal('')
@@ -47,7 +48,7 @@ const RuleForm = ({ label, initial, confirm, save, cancel }: RuleFormProps) => {
         class="input rule-input"
         dir="ltr"
         aria-label={label}
-        placeholder={t('rules.placeholder')}
+        placeholder={placeholder}
         autocapitalize="off"
         autocomplete="off"
         spellcheck={false}
@@ -143,6 +144,7 @@ const RuleList = ({ list, entries, save }: RuleListProps) => {
       </ul>
       <RuleForm
         label={t(`rules.add.${list}`)}
+        placeholder={t(`rules.placeholder.${list}`)}
         initial=""
         confirm={t('rules.add')}
         save={rule => save({ list, add: rule })}

@@ -11,8 +11,10 @@ export const enPermissions = {
   'rules.ask.hint': 'Needs your approval each time, also when approvals are off.',
   'rules.allow': 'Without asking',
   'rules.allow.hint':
-    'Runs without approval. Never covers blocked commands or files that control the agent.',
-  'rules.placeholder': 'bash(git push *)',
+    'Runs without approval. Never covers blocked commands, approvals.deny, or files that control the agent. Your “always allow” answers and command_allowlist apply as well.',
+  'rules.placeholder.deny': 'bash(git push *)',
+  'rules.placeholder.ask': 'edit(*.lock)',
+  'rules.placeholder.allow': 'bash(npm run *)',
   'rules.add': 'Add',
   'rules.add.deny': 'New rule: never',
   'rules.add.ask': 'New rule: always ask',

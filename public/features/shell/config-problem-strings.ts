@@ -5,7 +5,7 @@ export const t = translator({
   'problems.kept': 'Couldn’t read {file}: {reason}. The last readable version is still in use.',
   'problems.lost': 'Couldn’t read {file}: {reason}. Nothing runs until you fix it.',
   'problems.guards':
-    'The agent is restricted because this server doesn’t support these settings: {keys}.',
+    'The agent is restricted because this server can’t apply these settings: {keys}.',
   'problems.notes': 'These settings may not work as expected: {keys}.',
   'problems.look': 'Review',
   'problems.profile': 'This chat’s profile, “{name}”, no longer exists.',
