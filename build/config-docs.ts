@@ -55,6 +55,10 @@ const NOT_READ: readonly (readonly [keys: string, why: string])[] = [
     'browser.inactivity_timeout, browser.command_timeout, browser.record_sessions',
     'There is no browser tool.',
   ],
+  [
+    'lsp.wait_mode, lsp.install_strategy, lsp.package_manager',
+    'Only language servers that are installed are used, and only edited files are checked.',
+  ],
   ['file_read_max_chars', 'Files are read in pages.'],
   [
     'compression.in_place, compression.tail_mode, compression.abort_on_summary_failure',

@@ -228,6 +228,7 @@ const invokeTool = async (
     secrets: request.secrets,
     editor: request.editor,
     readDocument: request.readDocument,
+    checkEdits: request.checkEdits,
     readable: request.readable,
     maxResultChars: resultLimits(run.contextWindow?.tokens() ?? 0).one,
     offload: text => request.offload?.(call.id, text) ?? null,

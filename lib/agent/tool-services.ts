@@ -70,6 +70,23 @@ export type EditorFiles = {
   write: (fullPath: string, text: string) => Promise<void>
 }
 
+/** A changed text file by real path. Null: it does not exist. */
+export type EditedFile = { fullPath: string; before: string | null; after: string | null }
+
+/** Fields of the result of an edit. */
+export type EditDiagnostics = {
+  /** Errors and warnings that the edit caused, one per line. Empty: there are none; absent: they are not known. */
+  diagnostics?: string[]
+  /** Why a language server is not asked any more. */
+  diagnostics_note?: string
+}
+
+/** Asks language servers about files that were just written. Bounded in time; never rejects. */
+export type CheckEdits = (
+  edits: readonly EditedFile[],
+  signal: AbortSignal,
+) => Promise<EditDiagnostics>
+
 export type DocumentKind = 'pdf' | 'docx' | 'xlsx' | 'pptx' | 'odt' | 'ods' | 'odp' | 'epub'
 
 /** One page, sheet, slide, or chapter; a text document is one part without a title. */

@@ -20,6 +20,7 @@ import type { Delegation, SubagentResult, SubagentTask } from './subagent-types.
 import type {
   ApprovalRequest,
   ChangeScope,
+  CheckEdits,
   CommandRunner,
   EditorFiles,
   Guards,
@@ -168,6 +169,8 @@ export type ToolContext = {
   editor?: EditorFiles
   /** Absent: documents such as PDF files cannot be read. */
   readDocument?: ReadDocument
+  /** Absent: edits are not checked. */
+  checkEdits?: CheckEdits
   /** Calls another available tool as the model would: validated, approved, recorded. Never rejects. */
   call?: (name: string, args: Record<string, unknown>) => Promise<ToolResult>
   /** Names of the available tools. */
@@ -264,6 +267,8 @@ export type AgentRequest = WindowServices & {
   secrets?: Secrets
   editor?: EditorFiles
   readDocument?: ReadDocument
+  /** As in `ToolContext`. */
+  checkEdits?: CheckEdits
   /** Saves an image of an external agent, or a file of an MCP server, with the session and returns its path; null when that failed. */
   saveImage?: (callId: string, bytes: Buffer, ending: string) => string | null
   /** Images of the conversation; absent: text only. */

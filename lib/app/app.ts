@@ -217,6 +217,7 @@ export const createApp = async (
           Promise.all([models.flush(), checkpoints.close(), processes.close()]),
         ),
       )
+      engine.languageServers.close()
       await engine.runners.close()
       await mcp.close()
       hub.close()

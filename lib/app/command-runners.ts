@@ -4,9 +4,11 @@ import type { CommandRunner } from '../agent/tool-services.ts'
 import type { Config } from '../config.ts'
 import type { Home } from '../profiles/home.ts'
 import type { Homes } from '../profiles/homes.ts'
+import type { LanguageServers } from '../diagnostics/diagnostics.ts'
 import type { Availability } from '../sandbox/availability.ts'
 import { initFilePaths } from '../profiles/init-files.ts'
 import { createSandboxes } from '../sandbox/sandboxes.ts'
+import type { TurnContextOptions } from '../turn-context/turn-context.ts'
 import { controlFiles } from '../turn-context/control-files.ts'
 import { hookScripts } from '../turn-context/turn-hooks.ts'
 
@@ -110,3 +112,18 @@ export const createCommandRunners = ({
     close: async () => sandboxes.close(),
   }
 }
+
+/** Where the commands of a turn run, and the language servers that check its edits, in the same place. */
+export const commandsOf = (
+  { runnerFor }: Pick<CommandRunners, 'runnerFor'>,
+  { checkFor }: LanguageServers,
+): Pick<TurnContextOptions, 'runnerFor' | 'commandsFor'> => ({
+  runnerFor,
+  commandsFor({ env, ...scope }) {
+    const { home, workspace, owner } = scope
+    const runner = runnerFor(scope)
+    const { lsp } = home.settings()
+    const checkEdits = checkFor({ workspace, owner, env, runner, settings: lsp })
+    return { runner, ...(lsp.enabled && { checkEdits }) }
+  },
+})

@@ -10,6 +10,7 @@ import type { HostSessions } from '../host-db/host-sessions.ts'
 import type { Config } from '../config.ts'
 import {
   type CommandRunners,
+  commandsOf,
   createCommandRunners,
   createControlOf,
   hiddenBySandbox,
@@ -17,6 +18,7 @@ import {
 import { createContainerRunners, withContainers } from './container-runners.ts'
 import { createCronStore } from '../cron/agent-api.ts'
 import type { Cron } from '../cron/cron.ts'
+import { createLanguageServers, type LanguageServers } from '../diagnostics/diagnostics.ts'
 import { createDocuments } from '../documents/documents.ts'
 import { UserError } from '../errors.ts'
 import { createHookRecords, type HookRecords } from '../hooks/records.ts'
@@ -123,6 +125,7 @@ export type Engine = {
   grants: Grants
   hooks: HookRecords
   runners: CommandRunners
+  languageServers: LanguageServers
   /** Paths that control the agent itself, of a home and a workspace. */
   controlOf: (home: Home, workspace: string) => string[]
 }
@@ -184,6 +187,7 @@ export const createEngine = async (options: EngineOptions): Promise<Engine> => {
   const containers = createContainerRunners({ config, log, controlOf })
   void containers.cleanUp(homes.list())
   const runners = withContainers(createCommandRunners({ config, homes, controlOf }), containers)
+  const languageServers = createLanguageServers({ warn: log.warn })
   const createContext = createTurnContextFactory({
     sessions,
     agentFor: endpoint =>
@@ -248,7 +252,7 @@ export const createEngine = async (options: EngineOptions): Promise<Engine> => {
     grants,
     checkpoints: options.checkpoints,
     processesOf: options.processesOf,
-    runnerFor: runners.runnerFor,
+    ...commandsOf(runners, languageServers),
     toolOutput: options.toolOutput,
     redact,
     redactKnown,
@@ -288,6 +292,7 @@ export const createEngine = async (options: EngineOptions): Promise<Engine> => {
     grants,
     hooks,
     runners,
+    languageServers,
     controlOf,
   }
 }

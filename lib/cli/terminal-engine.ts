@@ -127,7 +127,7 @@ export const createTerminalEngine = async (
     log: problem,
     ticker: noScheduler,
   })
-  const { models, turns, mcp, compressions, runners } = await createEngine({
+  const { models, turns, mcp, compressions, runners, languageServers } = await createEngine({
     config,
     version,
     homes,
@@ -189,6 +189,7 @@ export const createTerminalEngine = async (
     async close(): Promise<void> {
       const late = new Promise(resolve => setTimeout(resolve, CLOSE_TIMEOUT_MS).unref())
       await Promise.race([turns.close(), late])
+      languageServers.close()
       await Promise.all([cron.close(), mcp.close(), sessions.close(), runners.close()])
       rmSync(dir, { recursive: true, force: true })
     },

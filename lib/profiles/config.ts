@@ -23,6 +23,7 @@ import {
 } from './config-schema-helpers.ts'
 import { containerKeys } from './config-containers.ts'
 import { modelKeys } from './config-models.ts'
+import { lspKeys } from './config-lsp.ts'
 import { sandboxKeys } from './config-sandbox.ts'
 
 const isTimeZone = (name: string): boolean => {
@@ -368,6 +369,7 @@ export const ProfileConfigSchema = section({
   ...agent,
   ...tools,
   ...sandboxKeys,
+  ...lspKeys,
   ...safety,
 })
 

@@ -45,7 +45,7 @@ export const createPlanMode = (
 }
 
 type ModeScope = Pick<TurnScope, 'turn' | 'home' | 'workspace' | 'sessionId' | 'unattended'>
-type RunnerFor = (scope: {
+export type RunnerFor = (scope: {
   home: Home
   workspace: string
   owner: string

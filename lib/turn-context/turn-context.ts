@@ -11,7 +11,7 @@ import type {
   WireMessage,
 } from '../agent/types.ts'
 import type { ImageStore } from '../agent/images.ts'
-import type { CommandRunner, Processes, ReadDocument, Secrets } from '../agent/tool-services.ts'
+import type { Processes, ReadDocument, Secrets } from '../agent/tool-services.ts'
 import { invalid, UserError } from '../errors.ts'
 import type { Home } from '../profiles/home.ts'
 import type { Message, NewMessage } from '../schema/message.ts'
@@ -27,7 +27,7 @@ import { replaySent, annotateMessage, expandSkills } from './user-content.ts'
 import { imageMode, storeAttachedImages } from './images.ts'
 import type { Compressions } from './session-compression.ts'
 import { externalFor } from './external-agent.ts'
-import { createPlanMode, modeTag } from './plan-mode.ts'
+import { createPlanMode, modeTag, type RunnerFor } from './plan-mode.ts'
 import { type HooksFor, withHookAnswer } from './turn-hooks.ts'
 import type { GuardsFor } from './guards.ts'
 import { rulesFor } from './permissions/home-rules.ts'
@@ -75,12 +75,11 @@ export type TurnContextOptions = {
   /** Background processes; absent where they are not available. */
   processesOf?: (sessionId: string) => Processes
   /** Where commands run; undefined: directly on this computer. */
-  runnerFor: (scope: {
-    home: Home
-    workspace: string
-    owner: string
-    readable: readonly string[]
-  }) => CommandRunner | undefined
+  runnerFor: RunnerFor
+  /** The same, and what checks edits. */
+  commandsFor: (
+    scope: Parameters<RunnerFor>[0] & { env: Readonly<Record<string, string>> },
+  ) => Pick<AgentRequest, 'runner' | 'checkEdits'>
   /** Storage for long tool results of a session. */
   toolOutput: {
     dirOf: (sessionId: string) => string
@@ -245,7 +244,7 @@ export const createTurnContextFactory =
           attachments,
           // Unattended turns get no background processes, since they would never be stopped.
           ...(deps.processesOf && !unattended && { processes: deps.processesOf(id) }),
-          runner: deps.runnerFor({ home, workspace, owner: id, readable }),
+          ...deps.commandsFor({ home, workspace, owner: id, readable, env }),
           readable,
           offload: (callId, text) => deps.toolOutput.save(id, callId, deps.redact(text)),
           saveImage: (callId, bytes, ending) =>

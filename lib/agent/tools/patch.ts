@@ -13,6 +13,7 @@ import type { Tool, ToolContext } from '../types.ts'
 import { openSource } from './patch-match.ts'
 import { planReplacement } from './patch-replace.ts'
 import { type Operation, parsePatch, planHunks } from './patch-text.ts'
+import { checkEdits } from './check-edits.ts'
 import { deniedResult, guardWrite, mayWrite, displayPath, resolvePath } from './allowed-paths.ts'
 import { showInEditor, withUnsaved } from './editor-text.ts'
 import { refuseDocument } from './read-document.ts'
@@ -69,6 +70,7 @@ export const patch: Tool<typeof input> = {
     for (const { fullPath } of changes) noteSeen(ctx, fullPath)
     for (const { fullPath, after } of changes)
       if (after !== null) await showInEditor(ctx, fullPath, after)
+    const found = await checkEdits(ctx, changes)
     const names = (of: (change: Change) => boolean) =>
       changes.filter(of).map(change => displayPath(ctx, change.fullPath))
     return {
@@ -80,6 +82,7 @@ export const patch: Tool<typeof input> = {
         files_created: names(({ before }) => before === null),
         files_deleted: names(({ after }) => after === null),
         ...(warnings.length > 0 && { warning: warnings[0] }),
+        ...found,
       }),
     }
   },

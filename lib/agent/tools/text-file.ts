@@ -132,6 +132,13 @@ export const textAt = (fullPath: string): string => {
   return file ? displayText(file) : ''
 }
 
+/** Null: there is no such file. Undefined: it is too large to read. */
+export const bytesAt = (fullPath: string): Buffer | null | undefined => {
+  const old = statOf(fullPath)
+  if (!old?.isFile()) return null
+  return old.size > MAX_TEXT_BYTES ? undefined : readPlain(fullPath)
+}
+
 export const fileExists = (fullPath: string): boolean => statOf(fullPath) !== null
 
 /** The version of each file that the model has read in this run, to detect changes by others. */

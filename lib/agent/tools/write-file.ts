@@ -1,11 +1,12 @@
 /** Tool: writes a whole file, creating directories as needed. */
 import { z } from 'zod'
 import type { Tool } from '../types.ts'
+import { checkEdits } from './check-edits.ts'
 import { deniedResult, guardWrite, mayWrite, displayPath, resolvePath } from './allowed-paths.ts'
 import { showInEditor } from './editor-text.ts'
 import { refuseDocument } from './read-document.ts'
 import { replaceFile } from './replace-file.ts'
-import { asFile, noteSeen, staleWarning, textAt } from './text-file.ts'
+import { asFile, bytesAt, noteSeen, staleWarning, textAt } from './text-file.ts'
 
 const input = z.object({
   path: z
@@ -34,9 +35,11 @@ export const writeFile: Tool<typeof input> = {
       throw new Error(`${path} now leads to a different file.`)
     const warning = staleWarning(ctx, fullPath)
     const { bytes, kept } = asFile(fullPath, content)
+    const before = ctx.checkEdits ? bytesAt(fullPath) : null
     const { createdDirs } = replaceFile(fullPath, bytes)
     noteSeen(ctx, fullPath)
     await showInEditor(ctx, fullPath, bytes)
+    const found = await checkEdits(ctx, [{ fullPath, before, after: bytes }])
     return {
       preview: displayPath(ctx, fullPath),
       content: JSON.stringify({
@@ -44,6 +47,7 @@ export const writeFile: Tool<typeof input> = {
         dirs_created: createdDirs,
         ...(kept && { kept }),
         ...(warning && { warning }),
+        ...found,
       }),
     }
   },
