@@ -7,8 +7,15 @@ import { bubblewrapArguments } from './bubblewrap.ts'
 import { seatbeltArguments } from './seatbelt.ts'
 
 export type Availability =
-  /** `canDisableNamespaces` concerns bubblewrap. */
-  { problem: null; program: string; canDisableNamespaces: boolean } | { problem: string }
+  | {
+      problem: null
+      program: string
+      /** Of bubblewrap, like the next one. */
+      canDisableNamespaces: boolean
+      /** Starts a program with a limit of processes, as the first words of a command line. */
+      limiter: readonly string[]
+    }
+  | { problem: string }
 
 /** What a sandbox is made with: bubblewrap, or the program sandbox-exec of macOS. */
 export type SandboxSystem = { kind: 'bubblewrap' } | { kind: 'seatbelt'; program: string }
@@ -65,7 +72,7 @@ const checkSeatbelt = async (program: string): Promise<Availability> => {
       [...seatbeltArguments({ mounts: [], hasNetwork: false }), '--', '/usr/bin/true'],
       { cwd: '/', env: {}, timeoutMs: TIMEOUT_MS, killsChildren: true },
     )
-    if (code === 0) return { problem: null, program, canDisableNamespaces: false }
+    if (code === 0) return { problem: null, program, canDisableNamespaces: false, limiter: [] }
     complaint = stderr.trim().split('\n')[0] || `exit code ${code}`
   } catch (error) {
     complaint = error instanceof Error ? error.message : String(error)
@@ -76,6 +83,19 @@ const checkSeatbelt = async (program: string): Promise<Availability> => {
   return { problem: `The sandbox doesn't work here: sandbox-exec can't start: ${cause}.` }
 }
 
+/** Threads included. The kernel counts them for each sandbox, and not at all where the service runs as root. */
+const MAX_PROCESSES = 4_096
+/** Part of util-linux. Visible in every sandbox. */
+const PRLIMIT = '/usr/bin/prlimit'
+
+/** A limit below the present one; a higher one could not be set. */
+const processLimiter = (): string[] => {
+  const { text } = readText('/proc/self/limits', { maxBytes: 10_000 })
+  const present = /^Max processes +\d+ +(\d+)/m.exec(text ?? '')?.[1]
+  const isLower = present !== undefined && Number(present) <= MAX_PROCESSES
+  return isLower || !existsSync(PRLIMIT) ? [] : [PRLIMIT, `--nproc=${MAX_PROCESSES}`, '--']
+}
+
 const checkBubblewrap = async (env: Environment): Promise<Availability> => {
   if (process.platform !== 'linux')
     return { problem: 'The sandbox works on Linux, with bubblewrap, and on macOS only.' }
@@ -83,16 +103,17 @@ const checkBubblewrap = async (env: Environment): Promise<Availability> => {
   const program = findProgram(path, 'bwrap')
   if (!program)
     return { problem: `The sandbox doesn't work here: bwrap isn't installed. ${INSTALL}.` }
+  const limiter = processLimiter()
   let complaint = ''
   for (const canDisableNamespaces of [true, false]) {
     const options = { mounts: [], cwd: '/', hasNetwork: false, canDisableNamespaces }
     try {
       const { code, stderr } = await run(
         program,
-        [...bubblewrapArguments(options), '--', '/usr/bin/env', 'true'],
+        [...bubblewrapArguments(options), '--', ...limiter, '/usr/bin/env', 'true'],
         { cwd: '/', env: { PATH: path }, timeoutMs: TIMEOUT_MS, killsChildren: true },
       )
-      if (code === 0) return { problem: null, program, canDisableNamespaces }
+      if (code === 0) return { problem: null, program, canDisableNamespaces, limiter }
       complaint = stderr.trim().split('\n')[0] ?? ''
     } catch (error) {
       complaint = error instanceof Error ? error.message : String(error)

@@ -151,14 +151,14 @@ type Available = Extract<Availability, { problem: null }>
 
 const underBubblewrap = (
   { program, cwd, env, access, mounts }: Planned,
-  { program: bwrap, canDisableNamespaces }: Available,
+  { program: bwrap, canDisableNamespaces, limiter }: Available,
 ): PlacedProgram => {
   const [loaderVariables, ordinary] = splitVariables({ ...env, TMPDIR: '/tmp' })
   const hasNetwork = access === 'network'
   const options = { mounts, cwd: realPath(cwd), hasNetwork, canDisableNamespaces, loaderVariables }
   return {
     file: bwrap,
-    args: [...bubblewrapArguments(options), '--', program.file, ...program.args],
+    args: [...bubblewrapArguments(options), '--', ...limiter, program.file, ...program.args],
     cwd: '/',
     env: ordinary,
     onSignal: signalInside,

@@ -1,6 +1,5 @@
 /** Binds the approval policy to a turn: its session, home, grants and questions. */
 import type { AgentRequest, ApprovalRequest } from '../agent/types.ts'
-import { UNCONFINED } from '../agent/shell/labels.ts'
 import { visibleText } from '../base/visible.ts'
 import type { Sessions } from '../sessions/types.ts'
 import { coveringIds, grantId, type Grants, ruleId } from './grants.ts'
@@ -59,25 +58,22 @@ export const createApprover = (
     },
     ask: unattended
       ? async question =>
-          // No one is there to decide about it.
-          question.pattern_keys.includes(UNCONFINED)
-            ? 'deny'
-            : unattended.ask({
-                command: question.command,
-                patternKeys: question.pattern_keys,
-                description: question.description,
-                cwd: question.cwd ?? workspace,
-              })
+          unattended.ask({
+            command: question.command,
+            patternKeys: question.pattern_keys,
+            description: question.description,
+            cwd: question.cwd ?? workspace,
+          })
       : ask,
     shown,
   })
   // Only the user may allow access to control files: unattended, it is denied.
   return async (ask: ApprovalRequest) => {
     if (ask.isControl) return unattended ? 'deny' : policy(ask)
+    // Auto-approval is for commands where they run, not for leaving that place. Unattended, no earlier answer is either.
+    if (ask.leavesSandbox) return unattended ? 'deny' : policy(ask)
     // A rule that asks is more specific than auto-approval of a whole chat.
     if (ask.rule !== undefined) return policy(ask)
-    // Auto-approval is for commands where they run, not for leaving that place.
-    if (ask.leavesSandbox) return policy(ask)
     return !unattended && sessions.head(sessionId).meta.yolo === true ? 'once' : policy(ask)
   }
 }

@@ -313,6 +313,12 @@ test('nothing stays behind: neither after the end of a command, nor after it is 
     }
   }))
 
+test('a command has a limit of processes of its own', () =>
+  using(async tree => {
+    const { stdout } = await tree.sh('ulimit -u')
+    assert.ok(Number(stdout) <= 4_096, String(stdout))
+  }))
+
 test('a polite stop reaches the program inside, which may end by itself', () =>
   using(async tree => {
     const child = await startInside(

@@ -1,0 +1,41 @@
+/** Approvals of unattended turns: what no earlier answer covers. */
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import type { ApprovalRequest } from '../../../lib/agent/tool-services.ts'
+import { createApprover } from '../../../lib/turn-context/approver.ts'
+
+const test = suite('approver')
+
+const COMMAND: ApprovalRequest = {
+  command: './deploy',
+  patternKeys: ['run outside the sandbox'],
+  description: '',
+  cwd: '/work',
+}
+
+/** Everything was approved for good before, and the task approves everything else. */
+const approver = (isUnattended: boolean) => {
+  const unattended = isUnattended ? { ask: async () => 'once' as const } : undefined
+  const settings = () => ({ approvals: { mode: 'off', gateway_timeout: 0 }, command_allowlist: [] })
+  const scope = {
+    sessionId: 's',
+    home: { name: 'default', settings },
+    workspace: '/work',
+    meta: {},
+    unattended,
+  }
+  return createApprover(scope as never, {
+    sessions: { head: () => ({ meta: { yolo: true } }) } as never,
+    redactKnown: text => text,
+    grants: { has: () => true } as never,
+    ask: async () => 'deny',
+  })
+}
+
+test('a scheduled task never leaves the sandbox, even where the user allowed the command for good', async () => {
+  assert.is(await approver(true)({ ...COMMAND, leavesSandbox: true }, 'c1'), 'deny')
+  assert.is(await approver(false)({ ...COMMAND, leavesSandbox: true }, 'c1'), 'once')
+  assert.is(await approver(true)({ ...COMMAND, patternKeys: ['recursive delete'] }, 'c1'), 'once')
+})
+
+test.run()
