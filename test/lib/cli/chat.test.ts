@@ -7,6 +7,7 @@ import { openDatabase } from '../../../lib/store/sqlite.ts'
 import { startApp } from '../../_app.ts'
 import { createProvider, gate, type Scripted, type Step } from '../../_provider.ts'
 import { createStateDb, SCHEMAS } from '../../_state-db.ts'
+import { reason } from '../sandbox/_sandbox.ts'
 import { createDesk, type Desk } from './_run.ts'
 
 type World = { desk: Desk; provider: Scripted }
@@ -58,6 +59,17 @@ test('hooks of config.yaml run, block, and their failures are reported', async (
   assert.not(existsSync(mark))
   assert.match(JSON.stringify(provider.requests[1]?.body.messages.at(-1)), /not today/)
   assert.match(err, /PostToolUse hook "exit 5" failed/)
+})
+
+const sandboxed = reason === null ? test : test.skip
+sandboxed('commands run in the sandbox where it is on', async ({ desk, provider }) => {
+  const path = join(desk.home, 'config.yaml')
+  writeFileSync(path, `${readFileSync(path, 'utf8')}\nsandbox: true\n`)
+  const command = `node -e "require('fs').writeFileSync('${desk.home}/' + 'made', '')"; echo ended`
+  provider.push({ toolCalls: [{ name: 'terminal', arguments: { command } }] }, { text: 'Done.' })
+  await desk.talk(['chat', 'go'])
+  assert.match(JSON.stringify(provider.requests[1]?.body.messages.at(-1)), /ENOENT.*ended/)
+  assert.not(existsSync(join(desk.home, 'made')))
 })
 
 test('rejects invalid arguments with a sentence and writes nothing', async ({ desk, provider }) => {
