@@ -29,6 +29,7 @@ export const rankedHits = (
   statements: SearchStatements,
   terms: readonly Term[],
   limit: number,
+  mask: (text: string) => string = text => text,
 ): IndexHit[] => {
   const best = new Map<string, { id: number; score: number }>()
   for (const hit of statements.ranked.all(toMatch(terms), RANKED)) {
@@ -45,19 +46,20 @@ export const rankedHits = (
       const row = statements.text.get(id)
       if (!row) return []
       const { session, n, message_id } = row
-      return [{ session, n, message_id, snippet: toSnippet(row.text, terms) }]
+      return [{ session, n, message_id, snippet: toSnippet(mask(row.text), terms) }]
     })
 }
 
-/** Searches an index that another process keeps up to date. `seq`: up to which change of the catalog it is complete. */
+/** Searches an index that another process keeps up to date. `mask` applies before texts are cut: half a secret is not recognized. `seq`: up to which change of the catalog it is complete. */
 export const searchStored = (
   db: Database,
   terms: readonly Term[],
   limit: number,
+  mask: (text: string) => string,
 ): { hits: IndexHit[]; seq: number } => {
   const statements = prepareSearch(db)
   return {
-    hits: rankedHits(statements, terms, limit),
+    hits: rankedHits(statements, terms, limit, mask),
     seq: Number(statements.about.get('seq')?.value ?? 0),
   }
 }

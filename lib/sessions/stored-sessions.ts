@@ -2,6 +2,7 @@
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
+import { redact } from '../redact/redact.ts'
 import { SESSION_ID } from '../schema/ids.ts'
 import type { Message } from '../schema/message.ts'
 import type { SessionRow } from '../schema/session.ts'
@@ -100,7 +101,7 @@ export const createStoredSessions = ({
           session: id,
           n: 0,
           message_id: message.id,
-          snippet: toSnippet(searchText(message), terms),
+          snippet: toSnippet(redact(searchText(message)), terms),
         })
       await setImmediate()
     }
@@ -108,7 +109,7 @@ export const createStoredSessions = ({
   }
 
   const hitsOf = async (terms: readonly Term[]): Promise<IndexHit[]> => {
-    const indexed = read('search.db', db => searchStored(db, terms, MAX_CANDIDATES))
+    const indexed = read('search.db', db => searchStored(db, terms, MAX_CANDIDATES, redact))
     const pending = indexed
       ? read('catalog.db', db =>
           db
@@ -127,7 +128,7 @@ export const createStoredSessions = ({
   return {
     rows,
 
-    /** Title matches first, then the best message of each session, best first. */
+    /** Title matches first, then the best message of each session, best first. Masked. */
     async search(query: string, profile: string, limit: number): Promise<StoredHit[]> {
       const terms = toTerms(query)
       if (terms.length === 0) return []
@@ -135,7 +136,7 @@ export const createStoredSessions = ({
       const known = new Map(rows(profile).map(row => [row.session_id, row]))
       const hits: StoredHit[] = [...known.values()]
         .filter(({ title }) => words.every(word => foldText(title).includes(word)))
-        .map(row => ({ row, snippet: toSnippet(row.title, terms) }))
+        .map(row => ({ row, snippet: toSnippet(redact(row.title), terms) }))
       const seen = new Set(hits.map(({ row }) => row.session_id))
       if (hits.length < limit)
         for (const { session, snippet } of await hitsOf(terms)) {

@@ -163,9 +163,10 @@ export const acp = async (
     })
   })
 
+  const output = reserveOutput()
   const connection = app.connect(
     sdk.ndJsonStream(
-      Writable.toWeb(reserveOutput()) as WritableStream<Uint8Array>,
+      Writable.toWeb(output) as WritableStream<Uint8Array>,
       Readable.toWeb(process.stdin) as ReadableStream as globalThis.ReadableStream<Uint8Array>,
       { maxMessageBytes: MAX_MESSAGE_BYTES },
     ),
@@ -175,6 +176,8 @@ export const acp = async (
   }
   const interrupted = Promise.withResolvers<number>()
   const removeListener = onInterrupt(interrupted.resolve)
+  // A client that reads nothing any more is gone, although it keeps the input open.
+  output.once('close', () => interrupted.resolve(OK))
   try {
     return await Promise.race([connection.closed.then(() => OK), interrupted.promise])
   } finally {

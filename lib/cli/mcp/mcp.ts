@@ -107,7 +107,10 @@ export const mcp = async (
     isOfServer: id => stored.session(id, home.name) !== undefined,
     model,
     cwd,
-    hasForms: () => server.server.getClientCapabilities()?.elicitation !== undefined,
+    hasForms: () => {
+      const offered = server.server.getClientCapabilities()?.elicitation
+      return offered !== undefined && (offered.form !== undefined || offered.url === undefined)
+    },
     log,
   })
   asker = own
@@ -202,7 +205,10 @@ export const mcp = async (
     server.server.onerror = error => log(messageOf(error))
     process.stdin.once('close', () => interrupted.resolve(OK))
     process.stdin.once('end', () => interrupted.resolve(OK))
-    await server.connect(new StdioServerTransport(process.stdin, reserveOutput()))
+    const output = reserveOutput()
+    // A client that reads nothing any more is gone, although it keeps the input open.
+    output.once('close', () => interrupted.resolve(OK))
+    await server.connect(new StdioServerTransport(process.stdin, output))
     return await interrupted.promise
   } finally {
     removeListener()

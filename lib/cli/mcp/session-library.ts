@@ -134,7 +134,7 @@ export const createSessionLibrary = ({
       const hits = [
         ...own.map(({ row, snippet }) => ({
           ...toEntry(row),
-          snippet: redact(snippet.map(({ text }) => text).join('')),
+          snippet: snippet.map(({ text }) => text).join(''),
         })),
         ...found
           .filter(({ row }) => !known.has(row.session_id))

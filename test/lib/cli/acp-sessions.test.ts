@@ -344,7 +344,7 @@ test('questions of the agent are forms', async ({ provider, editor }) => {
   assert.match(provider.requests.at(-1)?.body.messages.at(-1).content, 'blue')
 })
 
-for (const how of ['SIGTERM', 'a client that disappears'] as const)
+for (const how of ['SIGTERM', 'a client that disappears', 'a client that reads nothing'] as const)
   test(`${how}: the turn and its commands end within a second`, async ({ desk, provider }) => {
     const editor = await startEditor(desk)
     const pidFile = join(desk.workspace, 'pid')
@@ -356,7 +356,10 @@ for (const how of ['SIGTERM', 'a client that disappears'] as const)
     assert.ok(isAlive(pid))
     const startedAt = performance.now()
     if (how === 'SIGTERM') editor.child.kill('SIGTERM')
-    else {
+    else if (how === 'a client that reads nothing') {
+      editor.child.stdout?.destroy()
+      editor.child.stdin?.write('{"jsonrpc":"2.0","id":99,"method":"session/list","params":{}}\n')
+    } else {
       // A killed client closes both pipes.
       editor.child.stdout?.destroy()
       editor.child.stdin?.end()

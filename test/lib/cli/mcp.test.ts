@@ -1,4 +1,6 @@
 /** `agent-webui mcp` as a process beside a running service, driven by the SDK's client: lists, reads, searches, asks, approves, cancels. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Client } from '@modelcontextprotocol/client'
@@ -32,6 +34,19 @@ const connect = async (userHome: string, client: Client): Promise<StdioClientTra
   })
   await client.connect(transport)
   return transport
+}
+
+/** The server without the SDK's client, which closes both pipes together. */
+const startPlain = (userHome: string) => {
+  const child = spawn(process.execPath, [ROUTER, 'mcp'], {
+    env: programEnv(userHome, 0, { TMPDIR: userHome }),
+    stdio: ['pipe', 'pipe', 'ignore'],
+  })
+  let id = 0
+  const said = (method: string, params: object): void => {
+    child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', id: ++id, method, params })}\n`)
+  }
+  return { child, said }
 }
 
 test.before(async world => {
@@ -122,7 +137,9 @@ test('rejects unknown sessions, empty prompts, and bad directories with a senten
 
 test('lists, reads from the end, and searches the sessions of the running service, masked', async world => {
   const { provider } = world
-  provider.push({ text: 'The zebra sleeps. tok-1234567890abcdef' }, { text: 'A title' })
+  // The snippet of a search ends in the middle of the secret.
+  const text = `The zebra sleeps. ${'z '.repeat(86)}tok-1234567890abcdef`
+  provider.push({ text }, { text: 'A title' })
   const id = await chat(world, 'Tell me about zebras')
   provider.push({ text: 'Paris.' }, { text: 'Capital' })
   const other = await chat(world, 'Capital of France?')
@@ -150,7 +167,7 @@ test('lists, reads from the end, and searches the sessions of the running servic
       [id],
     )
     assert.match(hits[0].snippet, 'zebra')
-    assert.not.match(JSON.stringify(hits), 'tok-1234567890abcdef')
+    assert.not.match(JSON.stringify(hits), 'tok-1234')
   }
   const refused = await call(world, 'ask_agent', { prompt: 'more', session_id: id })
   assert.match(refused.said, 'belongs to the server')
@@ -238,6 +255,27 @@ test('cancelling the request stops the turn and its command', async world => {
   }
   provider.push({ text: 'Still here.' })
   assert.is((await call(world, 'ask_agent', { prompt: 'hi', workspace })).said, 'Still here.')
+})
+
+test('a client that reads nothing any more ends the process and its commands', async ({
+  app,
+  provider,
+  workspace,
+}) => {
+  const { child, said } = startPlain(app.userHome)
+  provider.push(run('echo $$ > pid; sleep 30'))
+  said('initialize', {
+    protocolVersion: '2025-06-18',
+    capabilities: {},
+    clientInfo: { name: 'gone', version: '1' },
+  })
+  await once(child.stdout, 'data')
+  const arrived = provider.requests.length + 1
+  said('tools/call', { name: 'ask_agent', arguments: { prompt: 'wait', workspace } })
+  await provider.arrived(arrived)
+  child.stdout.destroy()
+  said('tools/call', { name: 'list_sessions', arguments: {} })
+  assert.equal(await once(child, 'close'), [0, null])
 })
 
 test('a client without forms: approvals are denied, and the answer says so; a cut connection ends the process', async ({
