@@ -153,7 +153,9 @@ const READERS: Readonly<Record<string, Reads>> = {
     ),
   // `-v`, `%n`, and `read` set a variable, which may decide what runs next.
   printf: ({ args: [format = ''] }, isOpen) =>
-    !format.startsWith('-') && !isOpen(format) && !/%[^%a-zA-Z]*[hjlLtz]*n/.test(format),
+    !format.startsWith('-') &&
+    !isOpen(format) &&
+    !/%[^%a-zA-Z]*[hjlLtz]*n/.test(format.replaceAll('%%', '')),
   read: ({ args }) => args.every(arg => arg === '-r' || isOwnVariable(arg)),
   // What they run is a command of its own in the list.
   timeout: ({ args: [time = '', program = '-'] }) =>
