@@ -41,12 +41,16 @@ export const isLimitUnsupported = (stderr: string): boolean =>
 export const isDiskLimitUnsupported = (stderr: string): boolean =>
   /storage-?opt|storage option|pquota|quota/i.test(stderr)
 
-/** The line of an error that says what is wrong, without what only a terminal user can use. */
+/** The line of an error that says what is wrong, without what only a terminal user can use, and without a full stop. */
 export const reasonIn = (stderr: string): string => {
   const lines = stderr.split('\n').map(line => line.trim())
   const said = lines.filter(line => line !== '' && !/^(?:Run|See) '/.test(line))
   const found = said.findLast(line => /error|denied|cannot|failed/i.test(line)) ?? said.at(-1) ?? ''
-  return found.replace(/^(?:docker: |Error: )+/i, '').slice(0, 400) || 'no reason was given'
+  const sentence = found.replace(/^(?:docker: |Error: )+/i, '').slice(0, 400)
+  return (
+    sentence.replace(/[.\s]*(?:Is the docker daemon running\?)?[.\s]*$/, '') ||
+    'no reason was given'
+  )
 }
 
 const unreachable = (engine: Engine, reason: string) =>

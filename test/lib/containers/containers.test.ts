@@ -153,7 +153,10 @@ test('nothing runs without a program, a service, an image, or valid settings; th
     down: 'Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?',
   })
   const place = open(context)
-  assert.match(await refused(place), /Docker can't be reached: Cannot connect/)
+  assert.match(
+    await refused(place),
+    /Docker can't be reached: Cannot connect .*docker\.sock\. terminal\.backend asks/,
+  )
   docker.state({ down: undefined, images: [], pull: 'Error: pull access denied for test/image' })
   assert.match(await refused(place), /test\/image .* can't be downloaded: pull access denied/)
   docker.state({ pull: '' })
