@@ -1,11 +1,13 @@
-/** Requests to authorization servers: redirects and the size of responses. */
+/** Requests to authorization servers: redirects, the size of responses, and https. */
 import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { brotliCompressSync } from 'node:zlib'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { UserError } from '../../../lib/errors.ts'
+import { type HttpServer, parseServers } from '../../../lib/mcp/config.ts'
 import { createAuthFetch } from '../../../lib/mcp/oauth/auth-fetch.ts'
+import { discover } from '../../../lib/mcp/oauth/discover.ts'
 
 type World = { servers: Server[] }
 
@@ -60,6 +62,36 @@ test('an answer is limited after it is decompressed', async world => {
     assert.match((error as Error).message, 'larger than 1 MB')
   }
   assert.instance(refusal(), UserError)
+})
+
+test('a sign-in needs https: at the server, and at the page that the browser is sent to', async world => {
+  const discoverAt = (url: string) => {
+    const [server] = parseServers({ mcp_servers: { p: { url } } }) as HttpServer[]
+    const options = { serverUrl: url, allowPrivate: false, dispatcher: undefined }
+    return discover(server as HttpServer, {}, options).then(
+      () => 'found',
+      (error: Error) => error.message,
+    )
+  }
+  assert.match(await discoverAt('http://mcp.example/mcp'), 'http://mcp.example is not an https')
+  let page = ''
+  const origin = await listen(world, (req, res) => {
+    const issuer = `http://${req.headers.host}`
+    const isServer = req.url?.includes('protected-resource')
+    const about = isServer
+      ? { resource: `${issuer}/mcp`, authorization_servers: [issuer] }
+      : {
+          issuer,
+          authorization_endpoint: page,
+          token_endpoint: `${issuer}/token`,
+          response_types_supported: ['code'],
+        }
+    res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(about))
+  })
+  page = 'http://evil.example/authorize'
+  assert.match(await discoverAt(`${origin}mcp`), 'http://evil.example is not an https')
+  page = 'https://good.example/authorize'
+  assert.is(await discoverAt(`${origin}mcp`), 'found')
 })
 
 test.run()
