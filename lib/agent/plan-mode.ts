@@ -128,7 +128,7 @@ export const underPlanMode = async (
         ctx,
         tool.name === 'terminal'
           ? ctx.runner?.readOnly
-            ? 'Commands run read-only, not in the background and without access; this one'
+            ? 'Commands run read-only, not in the background, and without the argument access; this one'
             : 'Only plain reading commands run (ls, cat, grep, rg, find, git log, git diff, …), not in the background; this one'
           : `The tool ${tool.name}`,
       ),
