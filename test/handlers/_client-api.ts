@@ -22,6 +22,8 @@ export const startApi = async (...script: Step[]) => {
     return { secret: body.secret as string, id: body.tokens.at(-1).id as string }
   }
   const token = await makeToken()
+  const sessions = async (): Promise<Record<string, unknown>[]> =>
+    (await app.get('/api/sessions')).body.sessions
 
   return {
     ...chat,
@@ -35,8 +37,20 @@ export const startApi = async (...script: Step[]) => {
     anthropic: (key = token.secret) =>
       new Anthropic({ apiKey: key, baseURL: app.url, maxRetries: 0 }),
     headers: { authorization: `Bearer ${token.secret}` },
-    sessions: async (): Promise<Record<string, unknown>[]> =>
-      (await app.get('/api/sessions')).body.sessions,
+    sessions,
+    /** Ends the wait before the next attempt of the turn that runs, as the user can. */
+    async retryNow() {
+      for (const { session_id } of await sessions()) {
+        const { live } = (await app.get(`/api/session?session_id=${session_id}`)).body.session
+        if (!live) continue
+        const { stream_id } = live
+        await chat.follow(stream_id, 'retry')
+        const { body } = await app.post('/api/chat/retry', { stream_id })
+        if (!body.retried) throw new Error(body.message)
+        return
+      }
+      throw new Error('No turn runs.')
+    },
   }
 }
 

@@ -409,7 +409,7 @@ const FAILURES: [step: Step, status: number, code: string][] = [
 
 turns(
   'a failed turn is an error in the form of the API, which clients do not repeat by themselves',
-  withApi(async ({ app, headers, push, openai }) => {
+  withApi(async ({ app, headers, push, openai, retryNow }) => {
     for (const [step, status, code] of FAILURES) {
       for (const stream of [false, true]) {
         push(step)
@@ -427,6 +427,7 @@ turns(
       messages: [user('Hello')],
       stream: true,
     })
+    await retryNow()
     await all(stream).then(
       () => assert.unreachable(),
       error => assert.ok(error instanceof OpenAI.APIError),
@@ -437,12 +438,13 @@ turns(
 turns(
   'text that a retry repeats is sent once',
   withApi(
-    async ({ openai }) => {
+    async ({ openai, retryNow }) => {
       const stream = await openai().chat.completions.create({
         model: 'agent',
         messages: [user('Hello')],
         stream: true,
       })
+      await retryNow()
       const chunks = await all(stream)
       assert.is(
         chunks.map(chunk => chunk.choices[0]?.delta.content ?? '').join(''),

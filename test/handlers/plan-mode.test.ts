@@ -68,6 +68,8 @@ const WRITING = readFileSync(
 )
   .split('\n')
   .filter(line => line !== '' && !line.startsWith('#'))
+  // All of them are in plan-commands.test.ts; here, what is refused is really not run.
+  .filter((_, at) => process.env.PROOF === 'full' || at % 4 === 0)
 
 /** One call of every tool, as harmful as it can be. */
 const HARMFUL: readonly ScriptedCall[] = [
