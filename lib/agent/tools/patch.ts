@@ -77,12 +77,13 @@ export const patch: Tool<typeof input> = {
       preview: fullPaths.map(fullPath => displayPath(ctx, fullPath)).join(', '),
       content: JSON.stringify({
         success: true,
+        // First, so that the page has it where a long result is cut.
+        ...found,
         diff: clip(changes.map(change => toDiff(ctx, change)).join('')),
         files_modified: names(({ before, after }) => before !== null && after !== null),
         files_created: names(({ before }) => before === null),
         files_deleted: names(({ after }) => after === null),
         ...(warnings.length > 0 && { warning: warnings[0] }),
-        ...found,
       }),
     }
   },

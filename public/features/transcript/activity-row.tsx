@@ -24,6 +24,10 @@ const isTool = (step: Step): step is ToolStep => step.kind === 'tool'
 const hasFailed = (step: ToolStep): boolean =>
   step.finished?.isError === true || (step.result !== null && looksFailed(textOf(step.result)))
 
+const EditDiagnostics = lazy(
+  async () => (await import('../tool-calls/edit-diagnostics.tsx')).EditDiagnostics,
+  true,
+)
 const HookNotes = lazy(async () => (await import('../tool-calls/hook-notes.tsx')).HookNotes, true)
 
 export function ActivityRowView({ row }: { row: ActivityRow }) {
@@ -88,6 +92,8 @@ const cutOf = (result: ToolStep['result']) =>
     ? null
     : { chars: result._content_length, lines: result._content_lines ?? 1 }
 
+const edits = /^(?:write_file|patch)$/
+
 function Tool({ rowKey, step }: { rowKey: string; step: ToolStep }) {
   const { opened, toggle, actions, chat } = useTranscript()
   const open = useComputed(() => opened.value.has(rowKey))
@@ -113,6 +119,9 @@ function Tool({ rowKey, step }: { rowKey: string; step: ToolStep }) {
       images={
         <>
           {result?._images && <ToolImages session={chat.value.sessionId} images={result._images} />}
+          {result && edits.test(step.name) && textOf(result).includes('"diagnostics') && (
+            <EditDiagnostics content={textOf(result)} openFile={actions.openFile} />
+          )}
           {result?._hooks && <HookNotes notes={result._hooks} />}
         </>
       }
