@@ -37,7 +37,7 @@ export type Place = {
 }
 
 /** Compares the names only: paths here are real ones. */
-const contains = (root: string, path: string): boolean =>
+export const contains = (root: string, path: string): boolean =>
   root === '/' || path === root || path.startsWith(`${root}/`)
 
 const realOrNull = (path: string): string | null => {

@@ -11,6 +11,7 @@ import {
 import { bubblewrapArguments, LOADER_VARIABLE } from './bubblewrap.ts'
 import { MACOS_SYSTEM } from './macos.ts'
 import { type Mount, type Place, planMounts, reachOf, workspaceProblem } from './mounts.ts'
+import { createMountCheck } from './running-sandboxes.ts'
 import { createOwnDirectories } from './own-directories.ts'
 import { DROPPED_VARIABLES } from './places.ts'
 import { seatbeltArguments } from './seatbelt.ts'
@@ -73,6 +74,7 @@ export const createSandboxes = (
   const isSeatbelt = system.kind === 'seatbelt'
   const directories = createOwnDirectories(isSeatbelt)
   const plan = isSeatbelt ? { system: MACOS_SYSTEM } : {}
+  const withoutReplaceable = createMountCheck()
   let checked: { at: number; result: Promise<Availability> } | null = null
 
   /** A success is valid for the life of the process, a failure for half a minute. */
@@ -127,7 +129,7 @@ export const createSandboxes = (
         const placement = { program, cwd, env: variables, access: reached, mounts } as const
         return isSeatbelt
           ? underSeatbelt(placement, found, place())
-          : underBubblewrap(placement, found)
+          : underBubblewrap({ ...placement, mounts: withoutReplaceable(mounts) }, found)
       },
     }
   }

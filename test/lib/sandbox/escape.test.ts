@@ -1,10 +1,18 @@
 /** The sandbox as a wall: what a command tries from inside changes nothing outside, byte for byte, and reads no secret. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer } from 'node:net'
 import { hostname } from 'node:os'
 import { dirname, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { killGroup, spawnGroup, waitForClose } from '../../../lib/base/process.ts'
@@ -330,6 +338,36 @@ test('a polite stop reaches the program inside, which may end by itself', () =>
     killGroup(child, 'SIGTERM')
     assert.equal((await closed).code, 3)
     assert.is(readFileSync(join(tree.workspace, 'saved.txt'), 'utf8'), 'saved\n')
+  }))
+
+test('what became a repository after the start of a running command is no mount, which that could redirect', () =>
+  using(async tree => {
+    const [git, saved] = [join(tree.workspace, '.git'), join(tree.root, 'saved')]
+    const isMounted = async () => {
+      const program = { file: 'true', args: [] }
+      const { workspace: cwd, env } = tree
+      const { args } = await tree.runner.place({ program, cwd, env, access: 'confined' })
+      return args.includes(git)
+    }
+    renameSync(git, saved)
+    const child = await startInside(
+      tree,
+      `echo on; while :; do mv -T .git .old; ln -s ${tree.home}/.ssh .git; rm .git; mv -T .old .git; done 2>/dev/null`,
+    )
+    const closed = waitForClose(child)
+    await once(child.stdout ?? child, 'data')
+    renameSync(saved, git)
+    const before = outside(tree)
+    assert.not(await isMounted())
+    const command = 'cat .git/id_ed25519; echo x > .git/id_ed25519'
+    const { stdout, stderr } = await tree.sh(command, { changesGit: true })
+    assert.not.match(`${stdout}${stderr}`, SECRET)
+    killGroup(child, 'SIGKILL')
+    await closed
+    if (!existsSync(git)) renameSync(join(tree.workspace, '.old'), git)
+    // A command that was placed a moment ago counts as running.
+    while (!(await isMounted())) await sleep(150)
+    assert.equal([...outside(tree)], [...before])
   }))
 
 test('/tmp and the home directory are private and kept from one command to the next', () =>
