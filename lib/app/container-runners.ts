@@ -15,6 +15,8 @@ import {
 } from '../containers/settings.ts'
 import { messageOf } from '../errors.ts'
 import type { Home } from '../profiles/home.ts'
+import { gitDirectories } from '../sandbox/git-directories.ts'
+import { PROTECTED_IN_WORKSPACE } from '../sandbox/places.ts'
 import { isInside, realPath } from '../store/path-within.ts'
 import { protectedPaths } from '../store/state-files.ts'
 import { yamlFlag } from '../store/yaml-file.ts'
@@ -64,7 +66,7 @@ const requireProject = (workspace: string, kept: readonly string[]): void => {
 }
 
 /** The workspace, and what must not change or be read in it. */
-const shownIn = (
+export const shownIn = (
   workspace: string,
   readable: readonly string[],
   { control, hidden }: { control: readonly string[]; hidden: readonly string[] },
@@ -72,6 +74,7 @@ const shownIn = (
   const same = (path: string): Shown => ({ source: path, target: path })
   const within = (paths: readonly string[]) =>
     paths.map(path => realPath(path)).filter(path => existsSync(path) && isInside(workspace, path))
+  const git = gitDirectories(workspace, [], [])
   return [
     same(workspace),
     ...readable.map(path => {
@@ -79,24 +82,17 @@ const shownIn = (
       mkdirSync(path, { recursive: true, mode: 0o700 })
       return { ...same(realPath(path)), isReadOnly: true }
     }),
+    // A directory that is a mount point cannot be renamed and replaced, so what is read-only in it stays that.
+    ...within(git?.inside ?? []).map(same),
     // What runs outside the container without being started by the user, or with any Git command.
-    ...within([...control, ...KEPT.map(name => join(workspace, name))]).map(path => ({
-      ...same(path),
-      isReadOnly: true,
-    })),
+    ...within([
+      ...control,
+      ...PROTECTED_IN_WORKSPACE.map(name => join(workspace, name)),
+      ...(git?.kept ?? []),
+    ]).map(path => ({ ...same(path), isReadOnly: true })),
     ...within(hidden).map(path => ({ ...same(path), isHidden: true })),
   ]
 }
-
-const KEPT = [
-  '.git/hooks',
-  '.git/config',
-  '.git/info',
-  '.vscode',
-  '.idea',
-  '.envrc',
-  '.devcontainer',
-]
 
 export type ContainerRunnersOptions = {
   config: Pick<Config, 'userHome' | 'baseHome' | 'stateDir'>

@@ -1,7 +1,7 @@
 /** The containers of this process: one per profile, workspace, and settings; removed when unused, at the end, and after a crash. */
 import { createHash } from 'node:crypto'
 import { rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { hostname, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { messageOf } from '../errors.ts'
 import { readText } from '../store/read-text.ts'
@@ -43,7 +43,10 @@ export const containerLabels = ({
 }): Record<string, string> => ({
   [`${LABEL}.home`]: digest(home),
   [`${LABEL}.settings`]: digest(settings),
-  ...(owner !== null && { [`${LABEL}.owner`]: String(owner) }),
+  ...(owner !== null && {
+    [`${LABEL}.owner`]: String(owner),
+    [`${LABEL}.computer`]: digest(hostname()),
+  }),
 })
 
 /** The process that used a container that outlasts it; 0: unknown. */
@@ -109,15 +112,16 @@ export const createContainers = (options: ContainersOptions) => {
     const listed = await cli.run(['ps', '--all', '--quiet', '--filter', filter])
     const ids = listed.stdout.toString().split('\n').filter(Boolean)
     if (ids.length === 0) return
-    const names = ['owner', 'settings', 'dir'].map(
+    const names = ['owner', 'computer', 'settings', 'dir'].map(
       each => `{{index .Config.Labels "${LABEL}.${each}"}}`,
     )
     const format = `{{.State.Running}} ${names.join(' ')}`
     for (const id of ids) {
       const found = await cli.run(['container', 'inspect', '--format', format, id])
-      const [, isRunning, owner = '', made = '', dir = ''] =
-        /^(true|false) (\d*) (\w*) (.*)$/.exec(found.stdout.toString().trim()) ?? []
-      if (isRunning === undefined) continue
+      const [, isRunning, owner = '', computer = '', made = '', dir = ''] =
+        /^(true|false) (\d*) (\w*) (\w*) (.*)$/.exec(found.stdout.toString().trim()) ?? []
+      // Process ids of another computer, such as the container of another service, say nothing here.
+      if (isRunning === undefined || (computer !== '' && computer !== digest(hostname()))) continue
       const outlasts = owner === ''
       const user = Number(outlasts ? userOf(dir) : owner)
       // This runs before the first one of this process is created.
@@ -165,7 +169,9 @@ export const createContainers = (options: ContainersOptions) => {
     of({ home, ...request }: ContainerRequest): Container {
       const { settings, workspace, readable } = request
       const owner = settings.outlasts ? null : process.pid
-      const name = `agent-webui-${digest([home, owner, settings, workspace, readable])}`
+      // Services in containers may share one docker service, and have the same home and process id.
+      const place = owner === null ? home : [hostname(), home]
+      const name = `agent-webui-${digest([place, owner, settings, workspace, readable])}`
       const known = open.get(name)
       if (known) return known.container
       const labels = containerLabels({ home, owner, settings })

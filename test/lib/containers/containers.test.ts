@@ -298,17 +298,24 @@ test('the end of the service removes containers and their folders; a killed serv
   const [own] = docker.state().containers
   const ended = spawn('true')
   await once(ended, 'exit')
-  const left = (name: string, owner: string) => ({
+  const left = (name: string, owner: string, more: Record<string, string> = {}) => ({
     name,
     running: true,
-    labels: { ...own?.labels, 'agent-webui.owner': owner, 'agent-webui.dir': '/etc' },
+    labels: { ...own?.labels, 'agent-webui.owner': owner, 'agent-webui.dir': '/etc', ...more },
   })
   const other = { name: 'theirs', running: true, labels: {} }
+  // Of a service in a container that shares the docker service: this process id is one of its own.
+  const foreign = left('foreign', String(ended.pid), { 'agent-webui.computer': 'another' })
   await place.containers.close()
   assert.not(existsSync(shared))
   assert.equal(docker.state().containers, [])
   docker.state({
-    containers: [left('dead', String(ended.pid)), left('alive', String(process.ppid)), other],
+    containers: [
+      left('dead', String(ended.pid)),
+      left('alive', String(process.ppid)),
+      other,
+      foreign,
+    ],
   })
   const next = open(context)
   // The same home: leftovers are found by it.
@@ -317,7 +324,7 @@ test('the end of the service removes containers and their folders; a killed serv
   await next.containers.cleanUp(place.bench.home, settled, docker.env)
   assert.equal(
     docker.state().containers.map(({ name }) => name),
-    ['alive', 'theirs'],
+    ['alive', 'theirs', 'foreign'],
   )
   assert.ok(existsSync('/etc/passwd'))
 })
