@@ -1,10 +1,13 @@
 /** Private directories of sandboxes: a home and a /tmp for each owner, kept from one command to the next. */
-import { createHash } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import {
   existsSync,
+  lstatSync,
   mkdirSync,
   mkdtempSync,
   realpathSync,
+  renameSync,
+  statSync,
   rmSync,
   symlinkSync,
   writeFileSync,
@@ -44,6 +47,20 @@ const linkTools = (home: string, ownHome: string): void => {
 const parentDir = () => (process.platform === 'darwin' ? '/tmp' : tmpdir())
 
 /** `linksTools`: the private home has symlinks to the tools of the real one, because nothing is mounted there. */
+/** Whether bwrap can create mount points in it, at the top and where tools of the real home are shown. */
+const isUsable = (own: string, home: string | undefined): boolean => {
+  const tools = TOOLS_OF_HOME.filter(
+    name =>
+      home !== undefined &&
+      statSync(join(home, name), { throwIfNoEntry: false })?.isDirectory() === true,
+  )
+  const parts = ['', ...tools.flatMap(name => [dirname(name), name])]
+  return parts.every(name => {
+    const stat = lstatSync(join(own, name), { throwIfNoEntry: false })
+    return !stat || (stat.isDirectory() && (stat.mode & 0o700) === 0o700)
+  })
+}
+
 export const createOwnDirectories = (linksTools: boolean) => {
   let root: string | null = null
   const made = new Map<string, OwnDirectories>()
@@ -52,7 +69,9 @@ export const createOwnDirectories = (linksTools: boolean) => {
     /** The directories of an owner. `home` is the real one, whose Git identity is copied. */
     of(owner: string, home: string | undefined): OwnDirectories {
       const known = made.get(owner)
-      if (known) return known
+      if (known && (linksTools || isUsable(known.home, home))) return known
+      // A command made it unusable: the next one gets a new home. The old one may still be mounted, so it is only renamed.
+      if (known) renameSync(known.home, `${known.home}-${randomUUID()}`)
       root ??= realpathSync(mkdtempSync(join(parentDir(), 'agent-sandbox-')))
       const name = createHash('sha256').update(owner).digest('hex').slice(0, 12)
       const dir = join(root, name)

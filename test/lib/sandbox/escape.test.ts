@@ -370,6 +370,21 @@ test('what became a repository after the start of a running command is no mount,
     assert.equal([...outside(tree)], [...before])
   }))
 
+test('a private home that a command made unusable is replaced', () =>
+  using(async tree => {
+    mkdirSync(join(tree.home, '.cargo'))
+    for (const damage of ['chmod 500 ~', 'chmod 000 ~', 'touch ~/.pyenv', 'ln -s / ~/.volta']) {
+      assert.is((await tree.sh(damage)).code, 0, damage)
+      // Installed in the meantime, so it is shown from now on.
+      const [tool] = /\.\w+$/.exec(damage) ?? []
+      if (tool) mkdirSync(join(tree.home, tool))
+      const { stdout, stderr } = await tree.sh(
+        'touch ~/new && ls -d ~/.cargo && git config user.name',
+      )
+      assert.match(String(stdout), 'Ada', `${damage}: ${stderr}`)
+    }
+  }))
+
 test('/tmp and the home directory are private and kept from one command to the next', () =>
   using(async tree => {
     await tree.sh('echo one > /tmp/note; echo two > ~/note; mkdir -p ~/.cache/x')
