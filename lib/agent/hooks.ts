@@ -15,7 +15,7 @@ export type BeforeCall = {
   blocked: string | null
   /** The arguments to use instead. They must be validated, and pass rules and approvals like any others. */
   input: Record<string, unknown> | null
-  /** `ask`: only the user can allow the call. `allow`: approvals the call asks for are given, except those for control files and those that a rule requires. */
+  /** `ask`: only the user can allow the call. `allow`: approvals the call asks for are given, except those for control files, for leaving the sandbox, and those that a rule requires. */
   decision: 'ask' | 'allow' | null
   reason: string
   /** Texts for the model, to add to the result. */

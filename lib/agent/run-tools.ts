@@ -218,7 +218,8 @@ const invokeTool = async (
     approve: async ask => {
       signal.throwIfAborted()
       const isAllowed = before?.decision === 'allow' && isAboutCall(tool, ask)
-      if (isAllowed && !ask.isControl && ask.rule === undefined) return 'once'
+      const isLeftToUser = ask.isControl || ask.leavesSandbox || ask.rule !== undefined
+      if (isAllowed && !isLeftToUser) return 'once'
       return raceAbort(request.approve(ask, call.id), signal)
     },
     clarify: async (question, choices) => {

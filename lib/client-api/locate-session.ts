@@ -30,7 +30,7 @@ type Given = {
 }
 
 /** Sessions that a program started carry the id of its token in their record. */
-export const TOKEN_KEY = 'api_token'
+export const OWNER_FIELD = 'api_token'
 
 /** Calls of the last answer that have no result. */
 const openCalls = (messages: readonly Message[]): { id: string; name: string }[] => {
@@ -59,7 +59,7 @@ const isReplaceable = (after: readonly Message[], { request, split }: Given): bo
 export const createLocator = ({ sessions, edits, conversations }: LocateOptions) => {
   const isOwn = (session: string, token: ApiToken): boolean => {
     const row = sessions.row(session)
-    return row?.profile === token.profile && sessions.head(session).meta[TOKEN_KEY] === token.id
+    return row?.profile === token.profile && sessions.head(session).meta[OWNER_FIELD] === token.id
   }
 
   const create = ({ request, split, token, workspace }: Given): string => {
@@ -70,7 +70,7 @@ export const createLocator = ({ sessions, edits, conversations }: LocateOptions)
       model: request.model || null,
       profile: token.profile,
       source_tag: 'api',
-      [TOKEN_KEY]: token.id,
+      [OWNER_FIELD]: token.id,
       ...(first && { title: provisionalTitle(textOf(first.parts)) }),
     }
     return history.length === 0
@@ -80,7 +80,7 @@ export const createLocator = ({ sessions, edits, conversations }: LocateOptions)
 
   const branch = (session: string, count: number, token: ApiToken): string => {
     const { session_id: id } = sessions.branch(session, { keep_count: count })
-    const patch = { source_tag: 'api', [TOKEN_KEY]: token.id }
+    const patch = { source_tag: 'api', [OWNER_FIELD]: token.id }
     sessions.append(id, [{ t: 'meta', patch }])
     return id
   }

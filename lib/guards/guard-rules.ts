@@ -143,6 +143,10 @@ const skillNames = (key: string): Rule => ({
     !isNoList(value) && !isNothing(value) && home.unknownSkills(textsOf(value)).length > 0,
 })
 
+const SANDBOX_KEYS = ['enabled', 'network', 'readable', 'writable', 'hidden']
+const unknownSandboxKeys = (value: unknown): string[] =>
+  Object.keys(bag(value)).filter(key => !SANDBOX_KEYS.includes(key))
+
 const MASKING_STAYS = 'It asks to show secrets, but this service always masks them.'
 
 /** The variable the command line reads. */
@@ -200,6 +204,13 @@ export const RULES: readonly Rule[] = [
     closes: COMMANDS,
     why: 'This should be true or false, so the service can’t tell whether commands run in a sandbox.',
     isUnsupported: value => !isNothing(value) && yamlFlag(value) === undefined,
+  },
+  {
+    key: 'sandbox',
+    closes: COMMANDS,
+    why: value =>
+      `It has no key ${unknownSandboxKeys(value).join(', ')}, so the service can’t tell what is wanted. Its keys are ${SANDBOX_KEYS.join(', ')}.`,
+    isUnsupported: value => unknownSandboxKeys(value).length > 0,
   },
   list('sandbox.hidden', [...COMMANDS, 'tools']),
   {

@@ -38,13 +38,13 @@ trouble(
 trouble('an unsupported security setting is listed, accepted and revoked', async () => {
   const app = await startApp()
   try {
-    writeFileSync(join(app.home, 'config.yaml'), 'terminal:\n  backend: docker\n')
+    writeFileSync(join(app.home, 'config.yaml'), 'terminal:\n  backend: modal\n')
     const at = await openPage(app.url, { viewport: { width: 390, height: 844 } })
     const { page } = at
     const bar = page.locator('.trouble')
     await bar.getByRole('link', { name: 'Review' }).click()
     const list = page.getByRole('region', { name: 'Safety' })
-    await list.getByText('terminal.backend: docker').waitFor()
+    await list.getByText('terminal.backend: modal').waitFor()
     assert.match((await list.textContent()) ?? '', 'Blocked: commands and scripts.')
     assert.equal(await at.axe(), [])
     await list.getByRole('button', { name: 'Accept value: terminal.backend' }).click()

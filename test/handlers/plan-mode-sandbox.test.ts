@@ -70,7 +70,7 @@ test('refuses the background, more access, and what no approval allows', async (
       `touch ${app.userHome}/shared/x`,
     ]
     const all = await run(given)
-    for (const text of all.slice(0, 3)) assert.match(text, 'not in the background and without')
+    for (const text of all.slice(0, 3)) assert.match(text, 'not in the background, and without')
     for (const text of all.slice(3, 6)) assert.match(text, '"status":"blocked"')
     assert.match(all[6] ?? '', '"exit_code":1')
     assert.equal(snapshot(app.userHome, [app.state]), before)

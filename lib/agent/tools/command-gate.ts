@@ -13,6 +13,9 @@ export const blockedResult = (error: string, hint: string): ToolResult => ({
   isError: true,
 })
 
+/** Not for good: in the sandbox, the agent may change the files that the same command runs later. */
+const OUTSIDE = { leavesSandbox: true, choices: ['once', 'session', 'deny'] } as const
+
 /** Asks for approval with these labels; null if approved. */
 export const askApproval = async (
   ctx: Pick<ToolContext, 'approve'>,
@@ -24,7 +27,7 @@ export const askApproval = async (
     description: describeLabels(labels),
     cwd,
     ...(where && { runsIn: where }),
-    ...(labels.includes(UNCONFINED) && { leavesSandbox: true as const }),
+    ...(labels.includes(UNCONFINED) && OUTSIDE),
     ...(isControl && CONTROL_APPROVAL),
   })
   return choice === 'deny'

@@ -1,4 +1,4 @@
-/** What a hook that allows a call does not allow: control files, what a rule asks about, and other requests of an MCP server. */
+/** What a hook that allows a call does not allow: control files, leaving the sandbox, what a rule asks about, and other requests of an MCP server. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { z } from 'zod'
@@ -66,6 +66,7 @@ const answerTo = async (ask: Partial<ApprovalRequest>, server?: string): Promise
 
 test('are still asked about where the hook has no say', async () => {
   assert.is(await answerTo({ isControl: true }), 'deny')
+  assert.is(await answerTo({ leavesSandbox: true }), 'deny')
   assert.is(await answerTo({ rule: 'bash(x)' }), 'deny')
   assert.is(await answerTo({ patternKeys: ['sampling: s'] }, 's'), 'deny')
 })

@@ -16,6 +16,11 @@ const commands = suite('commands in a sandbox')
 const test = reason === null ? commands : commands.skip
 
 const PARENT = join(import.meta.dirname, '../../../../node_modules/.cache/sandbox-tests')
+/** In a checkout below /tmp, the home of a tree is in the sandbox's own /tmp, where commands may change everything. */
+const isPrivate = PARENT.startsWith('/tmp/')
+if (isPrivate)
+  console.log('  skipped: changes outside the workspace, because the checkout is below /tmp')
+const outsideTest = isPrivate ? commands.skip : test
 
 type Given = TreeOptions & { isPersistent?: boolean; runner?: Partial<CommandRunner> }
 
@@ -120,15 +125,18 @@ test('blocked commands and the guards stay above the sandbox', () =>
     assert.equal(bench.asked, [])
   }))
 
-test('a change outside the workspace is refused with what to do, instead of changing a private copy', () =>
-  using(async (bench, tree) => {
-    for (const command of ['echo x >> ~/.bashrc', `rm ${tree.home}/Documents/letter.txt`]) {
-      const { status, error } = await bench.json('terminal', { command })
-      assert.is(status, 'blocked')
-      assert.match(error, 'access "unconfined"')
-    }
-    assert.equal(bench.asked, [])
-  }))
+outsideTest(
+  'a change outside the workspace is refused with what to do, instead of changing a private copy',
+  () =>
+    using(async (bench, tree) => {
+      for (const command of ['echo x >> ~/.bashrc', `rm ${tree.home}/Documents/letter.txt`]) {
+        const { status, error } = await bench.json('terminal', { command })
+        assert.is(status, 'blocked')
+        assert.match(error, 'access "unconfined"')
+      }
+      assert.equal(bench.asked, [])
+    }),
+)
 
 test('network: asked about beforehand where it is certain, on request otherwise, and hinted at after a failure', () =>
   using(async bench => {
@@ -249,7 +257,7 @@ test('scripts run unasked and call tools over their socket', () =>
     assert.equal(bench.asked, [])
   }))
 
-test('file tools ask before they show or change what commands cannot', () =>
+outsideTest('file tools ask before they show or change what commands cannot', () =>
   using(async (bench, tree) => {
     const denied = await bench.json('read_file', { path: join(tree.home, 'Documents/letter.txt') })
     assert.is(denied.status, 'blocked')
@@ -266,7 +274,8 @@ test('file tools ask before they show or change what commands cannot', () =>
     await bench.json('read_file', { path: 'README.md' })
     await bench.json('read_file', { path: join(tree.shown, 'file.txt') })
     assert.is(bench.asked.length, 4)
-  }))
+  }),
+)
 
 test('the parameter is described only where there is a choice', () => {
   const settings = { timeoutS: 5, isPersistent: false }
