@@ -7,7 +7,7 @@ import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import type { Socket } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import ipaddr from 'ipaddr.js'
-import { peerOf } from './tcp-table.ts'
+import { type Endpoint, peerOf } from './tcp-table.ts'
 
 export type OwnProcesses = {
   /** Whether the peer of this connection is one of them, or was and has closed it. False when unknown. */
@@ -61,7 +61,8 @@ const childrenOf = (pid: number): number[] => {
   )
 }
 
-const holds = (pid: number, inode: number): boolean => {
+/** Undefined when the descriptors of the process are not readable: another user, a program that forbids it, or it has exited. */
+const holds = (pid: number, inode: number): boolean | undefined => {
   const wanted = `socket:[${inode}]`
   try {
     return readdirSync(`/proc/${pid}/fd`).some(fd => {
@@ -73,7 +74,24 @@ const holds = (pid: number, inode: number): boolean => {
       }
     })
   } catch {
-    // It has exited, or belongs to another user.
+    return undefined
+  }
+}
+
+/** By effective user. False when it has exited. */
+const isOfUser = (pid: number, uid: number): boolean =>
+  Number(/^Uid:\s+\d+\s+(\d+)/m.exec(readProc(`${pid}/status`) ?? '')?.[1]) === uid
+
+/**
+ * The owner of a socket, as far as it can be found: `hidden` when a process that could hold it does not show its descriptors.
+ */
+type Owner = 'ours' | 'other' | 'hidden' | 'none'
+
+/** PID_INIT_INO of the kernel: no process of this machine is invisible, unlike in a container. */
+const seesAllProcesses = (): boolean => {
+  try {
+    return readlinkSync('/proc/self/ns/pid') === `pid:[${0xeffffffc}]`
+  } catch {
     return false
   }
 }
@@ -134,9 +152,50 @@ export const markOwnProcesses = ({
     return found
   }
 
-  const isOurs = (inode: number): boolean =>
-    descendants().some(pid => holds(pid, inode)) ||
-    pids().some(pid => isMarked(pid) && holds(pid, inode))
+  /** Processes found before that are none of them: browsers and proxies. Their next connection is found at once. */
+  const outsiders = new Set<number>()
+
+  const ownerOf = ({ inode, uid }: { inode: number; uid: number }): Owner => {
+    if (descendants().some(pid => holds(pid, inode))) return 'ours'
+    const all = pids()
+    const marked = all.filter(isMarked)
+    const unreadable: number[] = []
+    for (const pid of marked) {
+      const isHeld = holds(pid, inode)
+      if (isHeld) return 'ours'
+      if (isHeld === undefined && isOfUser(pid, uid)) unreadable.push(pid)
+    }
+    if (process.getuid?.() !== 0 && process.getuid?.() !== uid) return 'hidden'
+    const others = new Set(all).difference(new Set(marked))
+    const known = outsiders.intersection(others)
+    let isHidden = false
+    for (const pid of [...known, ...others.difference(known)]) {
+      const isHeld = holds(pid, inode)
+      if (isHeld) {
+        outsiders.add(pid)
+        return 'other'
+      }
+      isHidden ||= isHeld === undefined && isOfUser(pid, uid)
+    }
+    // A program of the agent can make its own descriptors unreadable, like sshd for a forwarded port.
+    if (unreadable.length > 0) return 'ours'
+    return isHidden ? 'hidden' : 'none'
+  }
+
+  /** Whether the peer is, or was, one of them. */
+  const isOurs = (own: Endpoint, remote: Endpoint): boolean => {
+    let peer = peerOf(own, remote)
+    // The kernel returns its table in parts: a socket can be missing while it changes its state.
+    if (peer.kind === 'unknown') peer = peerOf(own, remote)
+    // A browser waits for the response. A process that closes its side first could no longer be identified.
+    if (peer.kind !== 'socket') return peer.kind === 'closed'
+    const owner = ownerOf(peer)
+    if (owner === 'ours' || owner === 'other') return owner === 'ours'
+    // It was closed during the search ...
+    if (peerOf(own, remote).kind === 'closed') return true
+    // ... or sent to another process, which has not received it. A process of another user may be invisible.
+    return owner === 'none' && seesAllProcesses()
+  }
 
   /** Connections whose peer is none of them: checked once. */
   const cleared = new WeakSet<Socket>()
@@ -146,13 +205,9 @@ export const markOwnProcesses = ({
       const { localAddress, localPort, remoteAddress, remotePort } = socket
       if (cleared.has(socket)) return false
       if (!localAddress || !localPort || !remoteAddress || !remotePort) return socket.destroyed
-      if (isOfThisMachine(remoteAddress)) {
-        const own = { address: localAddress, port: localPort }
-        const peer = peerOf(own, { address: remoteAddress, port: remotePort })
-        // A browser waits for the response. A process that closes its side first could no longer be identified.
-        if (peer.kind === 'closed') return true
-        if (peer.kind === 'socket' && isOurs(peer.inode)) return true
-      }
+      const own = { address: localAddress, port: localPort }
+      const remote = { address: remoteAddress, port: remotePort }
+      if (isOfThisMachine(remoteAddress) && isOurs(own, remote)) return true
       cleared.add(socket)
       return false
     },

@@ -27,18 +27,22 @@ const formsOf = ({ address, port }: Endpoint): [v4: string | undefined, v6: stri
   ]
 }
 
-/** The inode of the socket; 0 when it has been closed, undefined when the table does not list it. */
-const inodeIn = (table: string, local: string, remote: string): number | undefined => {
+/** The inode is 0 when the socket has been closed. */
+type Row = { inode: number; uid: number }
+
+/** Undefined when the table does not list the socket. */
+const rowIn = (table: string, local: string, remote: string): Row | undefined => {
   const at = table.indexOf(` ${local} ${remote} `)
   if (at < 0) return undefined
   const line = table.slice(at + 1, table.indexOf('\n', at))
   // local remote st tx:rx tr:when retrnsmt uid timeout inode
-  return Number(line.trim().split(/\s+/)[8])
+  const fields = line.trim().split(/\s+/)
+  return { uid: Number(fields[6]), inode: Number(fields[8]) }
 }
 
 export type Peer =
-  /** Held by a process on this machine. */
-  | { kind: 'socket'; inode: number }
+  /** Open on this machine. `uid` is the user who created it. */
+  | { kind: 'socket'; inode: number; uid: number }
   /** It was on this machine and has been closed. */
   | { kind: 'closed' }
   /** On another machine, or the system does not tell. */
@@ -63,15 +67,15 @@ export const peerOf = (own: Endpoint, peer: Endpoint): Peer => {
   ) => {
     for (const [i, table] of tables.entries()) {
       const [from, to] = [local[i], remote[i]]
-      const inode = from !== undefined && to !== undefined ? inodeIn(table, from, to) : undefined
-      if (inode !== undefined) return inode
+      const row = from !== undefined && to !== undefined ? rowIn(table, from, to) : undefined
+      if (row) return row
     }
     return undefined
   }
-  const inode = find(theirs, ours)
-  if (inode !== undefined) return inode === 0 ? { kind: 'closed' } : { kind: 'socket', inode }
+  const row = find(theirs, ours)
+  if (row) return row.inode === 0 ? { kind: 'closed' } : { kind: 'socket', ...row }
   // Not on this machine although it has a local address (the host of a virtual machine, for example) ...
-  if (find(ours, theirs) !== undefined) return { kind: 'unknown' }
+  if (find(ours, theirs)) return { kind: 'unknown' }
   // ... or both ends are closed. Without our listening socket the tables are incomplete.
   const port = `:${own.port.toString(16).padStart(4, '0').toUpperCase()} `
   const isListed = tables.some(table =>

@@ -1,5 +1,5 @@
 /** What the agent's programs may do with the service that runs them: read, and nothing that is for the person to decide. */
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs'
 import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
 import { suite } from 'uvu'
@@ -221,18 +221,17 @@ test('by whatever address of this machine, with the password and with a stolen c
   }
 })
 
-test('a program that closes its connection at once is refused, too', async () => {
+/** Runs one command of the agent to its end and returns the theme afterwards: `dark` unless the command could change it. */
+const themeAfter = async (commandFor: (app: SpawnedApp, request: string) => string) => {
   const provider = await createProvider()
   const app = await spawnApp()
   try {
     configure(app, provider.url)
     const { session_id } = (await app.post('/api/session/new', {})).body.session
-    const { port } = new URL(app.url)
     const body = JSON.stringify({ theme: 'stolen' })
-    const request = `POST /api/settings HTTP/1.1\\r\\nHost: localhost:${port}\\r\\nContent-Length: ${body.length}\\r\\n\\r\\n${body}`
-    // Many times: the service may look before or after the connection is closed.
-    const once = `exec 3<>/dev/tcp/127.0.0.1/${port}; printf '${request}' >&3; exec 3>&-`
-    const command = `bash -c ${quote(`for i in $(seq 15); do (${once}); done`)}; touch ${quote(join(app.userHome, 'done'))}`
+    const request = `POST /api/settings HTTP/1.1\\r\\nHost: localhost:${new URL(app.url).port}\\r\\nContent-Length: ${body.length}\\r\\n\\r\\n${body}`
+    const done = join(app.userHome, 'done')
+    const command = `${commandFor(app, request)} && touch ${quote(done)}`
     provider.push(
       { toolCalls: [{ name: 'terminal', arguments: { command } }] },
       { text: 'done' },
@@ -243,12 +242,50 @@ test('a program that closes its connection at once is refused, too', async () =>
     for await (const { event } of app.events(`/api/chat/stream?stream_id=${stream_id}`))
       if (event === 'done') break
     stopAnswering()
-    assert.ok(existsSync(join(app.userHome, 'done')))
-    assert.is((await app.get('/api/settings')).body.theme, 'dark')
+    assert.ok(existsSync(done))
+    return (await app.get('/api/settings')).body.theme
   } finally {
     await app.close()
     await provider.close()
   }
+}
+
+test('a program that closes its connection at once is refused, too', async () => {
+  const theme = await themeAfter((app, request) => {
+    // Many times: the service may look before, while, or after the connection is closed.
+    const once = `exec 3<>/dev/tcp/127.0.0.1/${new URL(app.url).port}; printf '${request}' >&3; exec 3>&-`
+    return `bash -c ${quote(`for i in $(seq 15); do (${once}); done`)}`
+  })
+  assert.is(theme, 'dark')
+})
+
+/** The descriptor is in the buffer of a Unix socket when the request arrives: no process has the connection open. */
+const SEND_THE_CONNECTION_AWAY = `
+import array, socket, sys, time
+for _ in range(5):
+    connection = socket.create_connection(('127.0.0.1', int(sys.argv[1])))
+    sender, receiver = socket.socketpair()
+    request = sys.argv[2].encode().decode('unicode_escape').encode()
+    connection.sendall(request[:-1])
+    sender.sendmsg([b'x'], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array('i', [connection.fileno()]))])
+    # The last byte is sent by a process that ends before the service can look.
+    connection.send(request[-1:])
+    connection.close()
+    time.sleep(0.05)
+`
+
+const python = ['/usr/bin/python3', '/usr/local/bin/python3'].find(path => existsSync(path))
+/** Processes of other PID namespaces are invisible: there, an unknown owner can be a browser. */
+const seesAllProcesses =
+  process.platform === 'linux' && readlinkSync('/proc/self/ns/pid') === 'pid:[4026531836]'
+
+const withPython = python && seesAllProcesses ? test : programs.skip
+withPython('nor is a program accepted that has sent its connection away', async () => {
+  const theme = await themeAfter(
+    (app, request) =>
+      `${python} -c ${quote(SEND_THE_CONNECTION_AWAY)} ${new URL(app.url).port} ${quote(request)}`,
+  )
+  assert.is(theme, 'dark')
 })
 
 test('once it runs, nothing of its environment that is a secret can be read', async () => {
