@@ -163,11 +163,16 @@ const isView = (href: string): boolean =>
     new URL(href).pathname.slice(new URL(base).pathname.length),
   )
 
+document.addEventListener('pointerdown', () => delete document.documentElement.dataset.keyboard, {
+  capture: true,
+})
 document.addEventListener('keydown', event => {
-  if (event.defaultPrevented || event.isComposing) return
   const typing = (event.target as Element | null)?.closest?.(
     'input, textarea, select, [contenteditable]',
   )
+  // Typing is no navigation: a field that was clicked stays without a focus ring.
+  if (!typing || event.key === 'Tab') document.documentElement.dataset.keyboard = ''
+  if (event.defaultPrevented || event.isComposing) return
   const blocked = document.querySelector('dialog[open]:not(.drawer):not(.dialog-palette)')
   if (
     !blocked &&
@@ -182,7 +187,7 @@ effect(() => {
 })
 effect(() => {
   document.documentElement.dataset.theme = app.settings.theme.value
-  const background = getComputedStyle(document.documentElement).getPropertyValue('--bg-sunken')
+  const background = getComputedStyle(document.documentElement).getPropertyValue('--bg')
   document.querySelector('meta[name="theme-color"]')?.setAttribute('content', background.trim())
 })
 

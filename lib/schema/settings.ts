@@ -21,7 +21,7 @@ export const Settings = z
     show_cli_sessions: z.boolean(),
     sync_to_insights: z.boolean(),
     check_for_updates: z.boolean(),
-    /** Any name. The page supports dark, light, solarized, monokai, nord and system. */
+    /** Any name. The page supports dark, light, mist, solarized, monokai, nord, contrast and system. */
     theme: z.string(),
     skin: z.enum(SKINS),
     /** For example `en` or `pt-BR`. */

@@ -126,7 +126,7 @@ safety(
       await app.post('/api/approval/inject_test', { session_id })
       const found: string[] = []
       const at = await openPage(app.url)
-      for (const theme of ['dark', 'light', 'solarized', 'monokai', 'nord']) {
+      for (const theme of ['dark', 'light', 'solarized', 'monokai', 'nord', 'mist', 'contrast']) {
         await app.post('/api/settings', { theme })
         // Widths change the layout, themes the colors: at full size each width in both of the usual themes.
         const isWhole = theme === 'dark' || (theme === 'light' && process.env.PROOF === 'full')

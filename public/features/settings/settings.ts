@@ -19,7 +19,16 @@ export type Settings = Pick<
 >
 export type SaveStatus = 'saving' | 'saved' | 'failed'
 
-export const THEMES = ['dark', 'light', 'solarized', 'monokai', 'nord', 'system'] as const
+export const THEMES = [
+  'system',
+  'dark',
+  'light',
+  'mist',
+  'solarized',
+  'monokai',
+  'nord',
+  'contrast',
+] as const
 export type Theme = (typeof THEMES)[number]
 export const isTheme = (name: string): name is Theme => THEMES.includes(name as Theme)
 

@@ -77,6 +77,8 @@ export const enApp = {
   'theme.solarized': 'Solarized',
   'theme.monokai': 'Monokai',
   'theme.nord': 'Nord',
+  'theme.mist': 'Mist',
+  'theme.contrast': 'High contrast',
   'theme.system': 'System',
 
   'settings.title': 'Settings',

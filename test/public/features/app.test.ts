@@ -363,7 +363,7 @@ test('runs every slash command', async () => {
   }
   await says('/usage', 'Token usage on')
   await says('/theme nord', 'Theme: nord')
-  await says('/theme', 'Themes: dark, light, solarized, monokai, nord, system')
+  await says('/theme', 'Themes: system, dark, light, mist, solarized, monokai, nord, contrast')
   await says('/reasoning', 'Reasoning is shown, effort: Low')
   await says('/reasoning HIDE', 'Reasoning is hidden, effort: Low')
   await says('/reasoning high', 'Reasoning is shown, effort: High')
