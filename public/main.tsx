@@ -12,6 +12,7 @@ import { createStream } from './stream/stream.ts'
 import { createTabLeader } from './stream/tab-leader.ts'
 import { createUpload } from './upload.ts'
 import { t } from './strings/t.ts'
+import { preloadTranscript } from './features/transcript/load-transcript.ts'
 import { FeaturesProvider } from './features-provider.tsx'
 import { Page } from './features/shell/shell.tsx'
 
@@ -197,7 +198,9 @@ render(
   </FeaturesProvider>,
   document.getElementById('page')!,
 )
-void app.start()
+// Beside the requests for an open session; for a new chat after everything else.
+if (app.route.sessionId.value) preloadTranscript()
+void app.start().then(preloadTranscript)
 effect(() => {
   const id = app.route.sessionId.value
   untracked(() => void app.openSession(id))

@@ -6,8 +6,11 @@ import { Composer } from '../composer/composer-view.tsx'
 import { useApp } from '../shell/context.ts'
 import { Header } from './header.tsx'
 import { lazy } from '../../parts/lazy.tsx'
-import { Transcript, type TranscriptActions } from '../transcript/transcript.tsx'
+import { loadTranscript } from '../transcript/load-transcript.ts'
+import type { TranscriptActions } from '../transcript/transcript.tsx'
 import { useChat, useWorkspace, useModels, useSettings, useShell } from '../../contexts.ts'
+
+const Transcript = lazy(async () => (await loadTranscript()).Transcript, true, false)
 
 const FindBar = lazy(async () => (await import('../find/find-bar.tsx')).FindBar, true)
 
