@@ -256,9 +256,10 @@ const invokeTool = async (
     checkBudget: request.checkBudget,
   }
   try {
+    const checked = checkCall(request.rules, tool, entry.input, ctx)
+    if (checked.denied !== null) return errorResult(checked.denied)
     const planned = await underPlanMode(request.planMode, tool, entry.input, ctx)
-    const ruled = checkCall(request.rules, tool, entry.input, planned)
-    if (ruled.denied !== null) return errorResult(ruled.denied)
+    const ruled = checked.within(planned)
     if (request.hooks && !before) return await invokeHooked(entry, tool, run, request.hooks)
     if (!(await ruled.askFirst())) return errorResult('The user denied this call.')
     const denied = before && (await askForHook(before, tool, entry.preview, planned))

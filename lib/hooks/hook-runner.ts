@@ -58,9 +58,9 @@ export const createHookRunner = (scope: HookScope) => {
 
     activity: (hook: Hook, action: HookActivity['action'], text = ''): HookActivity => ({
       event: hook.name,
-      hook: redact(shownCommand(hook)),
+      hook: shorten(redact(hook.command), SHOWN_COMMAND_CHARS),
       action,
-      ...(text !== '' && { text: redact(shorten(text)) }),
+      ...(text !== '' && { text: shorten(redact(text)) }),
     }),
 
     /** Rejects only with the signal's reason. An asynchronous hook is not waited for, and what it answers is ignored. */

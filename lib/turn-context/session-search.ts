@@ -86,13 +86,13 @@ export const createSessionSearch = ({ sessions, hostSessions, redact }: SessionS
   })
   const toFound = (row: SessionRow, messages: readonly FoundMessage[], words: string[]) => {
     const neighborText = (text: string | null) =>
-      text === null ? null : redact(clip(text.trim(), NEIGHBOR_CHARS))
+      text === null ? null : clip(redact(text.trim()), NEIGHBOR_CHARS)
     return {
       ...head(row),
       matches: messages.map(({ role, text, timestamp, before, after }) => ({
         role,
         when: timestamp === null ? null : toIso(timestamp),
-        text: redact(excerpt(text, words)),
+        text: excerpt(redact(text), words),
         before: neighborText(before),
         after: neighborText(after),
       })),

@@ -28,10 +28,13 @@ export const ruleApproval = (verdict: Verdict, labels: readonly string[]) => ({
 export type CheckedCall = {
   /** Why it is denied; null when no rule denies it. */
   denied: string | null
-  /** Asks first where a rule requires that. False: the user said no. */
-  askFirst: () => Promise<boolean>
-  /** `approve` of the call: what `allow` covers, and what was just approved, is not asked about. */
-  approve: ToolContext['approve']
+  /** The rules that ask and allow, for the context in which the call runs. */
+  within: (ctx: ToolContext) => {
+    /** Asks first where a rule requires that. False: the user said no. */
+    askFirst: () => Promise<boolean>
+    /** `approve` of the call: what `allow` covers, and what was just approved, is not asked about. */
+    approve: ToolContext['approve']
+  }
 }
 
 const MAX_SHOWN_CHARS = 4_000
@@ -80,31 +83,37 @@ export const checkCall = (
   input: unknown,
   ctx: ToolContext,
 ): CheckedCall => {
-  if (!rules) return { denied: null, askFirst: async () => true, approve: ctx.approve }
+  if (!rules)
+    return {
+      denied: null,
+      within: ({ approve }) => ({ askFirst: async () => true, approve }),
+    }
   const call: RuledCall = {
     tool: tool.name,
     ...(tool.server !== undefined && { server: tool.server }),
     accesses: callAccesses(tool.name, input, ctx),
   }
   const verdict = rules.decide(call)
-  let approved: string | null = null
-  return {
-    denied: verdict?.list === 'deny' ? denial(verdict, rules) : null,
-    async askFirst() {
-      if (verdict === null) return true
-      const { command, cwd, labels, isLeftToTool } = shownCall(tool, input, call, ctx)
-      if (isLeftToTool) return true
-      const choice = await ctx.approve({ command, cwd, ...ruleApproval(verdict, labels) })
-      if (choice !== 'deny') approved = command
-      return choice !== 'deny'
-    },
-    approve: async ask => {
-      const isSame = call.accesses.some(({ kind }) => kind === 'command')
-        ? approved?.trim() === ask.command.trim()
-        : approved !== null
-      const isAnswered = isAboutCall(tool, ask) && (isSame || rules.covers(call, ask) !== null)
-      // A rule about a command is not one about leaving the sandbox.
-      return isAnswered && !ask.isControl && !ask.leavesSandbox ? 'once' : ctx.approve(ask)
-    },
+  const within = (running: ToolContext) => {
+    let approved: string | null = null
+    return {
+      async askFirst() {
+        if (verdict === null) return true
+        const { command, cwd, labels, isLeftToTool } = shownCall(tool, input, call, running)
+        if (isLeftToTool) return true
+        const choice = await running.approve({ command, cwd, ...ruleApproval(verdict, labels) })
+        if (choice !== 'deny') approved = command
+        return choice !== 'deny'
+      },
+      async approve(ask: ApprovalRequest) {
+        const isSame = call.accesses.some(({ kind }) => kind === 'command')
+          ? approved?.trim() === ask.command.trim()
+          : approved !== null
+        const isAnswered = isAboutCall(tool, ask) && (isSame || rules.covers(call, ask) !== null)
+        // A rule about a command is not one about leaving the sandbox.
+        return isAnswered && !ask.isControl && !ask.leavesSandbox ? 'once' : running.approve(ask)
+      },
+    }
   }
+  return { denied: verdict?.list === 'deny' ? denial(verdict, rules) : null, within }
 }

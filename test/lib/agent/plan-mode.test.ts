@@ -2,9 +2,11 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { z } from 'zod'
+import { createRules, parseLists } from '../../../lib/agent/permissions/rules.ts'
 import { underPlanMode } from '../../../lib/agent/plan-mode.ts'
+import { runTools } from '../../../lib/agent/run-tools.ts'
 import type { ApprovalRequest } from '../../../lib/agent/tool-services.ts'
-import type { Tool, ToolContext } from '../../../lib/agent/types.ts'
+import type { AgentRequest, Tool, ToolContext } from '../../../lib/agent/types.ts'
 import type { ApprovalChoice } from '../../../lib/schema/question.ts'
 
 const test = suite('plan mode')
@@ -68,6 +70,42 @@ test('asks the user about a tool that its server calls read-only, once, and no s
   await run(tool('mcp_notes_search', 'read', 'notes'))
   assert.is(state.asked.length, 2, 'another tool')
   await rejects(begin('deny').run(list))
+})
+
+test('does not ask about a call that a rule denies', async () => {
+  const asked: string[] = []
+  const request: Partial<AgentRequest> = {
+    tools: [tool('mcp_notes_list', 'read', 'notes')],
+    workspace: '/w',
+    env: {},
+    planMode: { isOn: () => true, present: async () => null },
+    rules: createRules({
+      lists: parseLists({ deny: ['mcp_notes_list'] }),
+      workspace: '/w',
+      homes: [],
+      source: 'config.yaml',
+    }),
+    approve: async ask => {
+      asked.push(ask.command)
+      return 'once'
+    },
+  }
+  const contents: string[] = []
+  const call = { name: 'mcp_notes_list', arguments: '{}' }
+  await runTools(
+    [{ id: 'c', type: 'function', function: call }],
+    {
+      request: request as AgentRequest,
+      emit: () => undefined,
+      signal: new AbortController().signal,
+      memo: new Map(),
+      now: () => 0,
+    },
+    (_, { content }) => void contents.push(content),
+  )
+  assert.match(contents[0] ?? '', 'mcp_notes_list')
+  assert.match(contents[0] ?? '', 'error')
+  assert.equal(asked, [])
 })
 
 test('a call that runs outside plan mode changes nothing once it is turned on', async () => {

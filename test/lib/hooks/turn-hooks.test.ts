@@ -77,6 +77,15 @@ hooks('every form of refusal blocks, with its reason', async () => {
     }
 })
 
+hooks('a secret is masked before the text is shortened', async () => {
+  for (const at of [180, 190, 195]) {
+    const { activity } = await before({
+      command: print({ decision: 'block', reason: `${'x'.repeat(at)}${SECRET} and more` }),
+    })
+    assert.not.match(activity.at(-1)?.text ?? '', 'sk-s', `${at}`)
+  }
+})
+
 hooks(
   'a hook that fails lets the call pass with a warning, and blocks it when it is to fail closed',
   async () => {
