@@ -3,7 +3,6 @@ import { EXIT_PLAN_MODE } from '../base/plan-answers.ts'
 import { assessCommand, type ShellContext, startedPrograms } from './command-risk.ts'
 import { READING_GIT_ENV } from './shell/git-programs.ts'
 import { areAllPlainReaders } from './shell/plain-readers.ts'
-import { DELEGATE_TOOL } from './subagent.ts'
 import { CONTROL_APPROVAL, resolvePath } from './tools/allowed-paths.ts'
 import { shellContextFor } from './tools/command-gate.ts'
 import { environmentAfter, shellStateOf } from './tools/shell-state.ts'
@@ -28,15 +27,6 @@ export const isReadingCommand = (command: string, shell: ShellContext): boolean 
     areAllPlainReaders(command, startedPrograms(command, shell), shell)
   )
 }
-
-/** The actions of tools that do more than read, but not with these. */
-const READING_ACTIONS: Readonly<Record<string, readonly string[]>> = {
-  process: ['list', 'poll', 'log', 'wait'],
-  cronjob: ['list'],
-}
-
-const isReadingAction = ({ name }: Tool, { action }: { action?: unknown }): boolean =>
-  Object.hasOwn(READING_ACTIONS, name) && READING_ACTIONS[name]?.includes(String(action)) === true
 
 type Terminal = { command: string; workdir?: string; background?: boolean; access?: string }
 
@@ -98,17 +88,14 @@ const allowedContext = async (
   input: unknown,
   ctx: ToolContext,
 ): Promise<ToolContext | null> => {
-  const given = (input ?? {}) as Record<string, unknown>
-  if (tool.name === 'terminal') return terminalContext(ctx, given as Terminal)
+  if (tool.name === 'terminal') return terminalContext(ctx, input as Terminal)
   if (tool.server !== undefined)
     return tool.kind === 'read' && (await askAboutServerTool(tool, input, ctx)) ? ctx : null
   const isReading =
     tool.kind === 'read' ||
     tool.kind === 'think' ||
     tool.kind === 'ask' ||
-    // Subagents are in plan mode, too.
-    tool.name === DELEGATE_TOOL ||
-    isReadingAction(tool, given)
+    tool.onlyReads?.(input) === true
   return isReading ? ctx : null
 }
 

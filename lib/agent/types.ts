@@ -225,6 +225,8 @@ export type Tool<I extends z.ZodType = z.ZodType> = {
   parallel?: boolean
   /** One line about the call for the page: a path, a command, a pattern. */
   preview: (input: z.output<I>) => string
+  /** For tools of other kinds than `read`: whether a call with this input changes nothing. Plan mode allows such calls. */
+  onlyReads?: (input: z.output<I>) => boolean
   run: (ctx: ToolContext, input: z.output<I>) => Promise<ToolResult> | ToolResult
 }
 

@@ -99,6 +99,7 @@ export const cronjobTool = (store: CronStore): Tool<typeof input> => {
     kind: 'write',
     preview: ({ action, name, job_id, schedule }) =>
       [action, name || job_id, schedule].filter(Boolean).join(' · '),
+    onlyReads: ({ action }) => action === 'list',
     run: withUserErrors(async (_ctx, given) => {
       const needsId = given.action !== 'create' && given.action !== 'list'
       if (needsId && !given.job_id) throw new Error(`job_id is required for ${given.action}.`)

@@ -99,6 +99,8 @@ export const delegate: Tool<typeof Input> = {
   input: Input,
   kind: 'execute',
   parallel: true,
+  // Plan mode applies to subagents, too.
+  onlyReads: () => true,
   preview: input =>
     tasksOf(input)
       .map(({ agent, goal }) => (agent === '' ? goal : `${agent}: ${goal}`))

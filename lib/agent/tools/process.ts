@@ -115,6 +115,7 @@ export const processTool: Tool<typeof input> = {
   input,
   kind: 'execute',
   preview: ({ action, session_id }) => (session_id ? `${action} ${session_id}` : action),
+  onlyReads: ({ action }) => ['list', 'poll', 'log', 'wait'].includes(action),
   run(ctx, given) {
     const { processes } = ctx
     if (!processes) throw new Error('Programs cannot run in the background here.')
