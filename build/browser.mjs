@@ -4,10 +4,12 @@ import { basename, extname, join, relative, sep } from 'node:path'
 import * as esbuild from 'esbuild'
 import { createAsset } from '../lib/http/static.ts'
 import { root } from './files.mjs'
+import { joinFirstLoad } from './first-load.mjs'
 
 const CODE = new Set(['.ts', '.tsx', '.css'])
 
-const ENTRIES = ['public/main.tsx', 'public/style/main.css', 'public/style/lazy.css']
+const MAIN = 'public/main.tsx'
+const SHEETS = ['public/style/main.css', 'public/style/lazy.css']
 
 /** KaTeX ships each font in three formats; every supported browser reads woff2. */
 const onlyWoff2 = {
@@ -37,11 +39,11 @@ const withoutElk = {
   },
 }
 
-/** Bundles public/ in memory. `index.html` names `static/main.js`; here the names get their hashes. */
+/** Bundles public/ in memory. `index.html` names `static/main.js`; the built names have hashes. */
 export const bundleBrowser = ({ minify = true } = {}) =>
   esbuild.build({
     absWorkingDir: root,
-    entryPoints: ENTRIES,
+    entryPoints: [MAIN, ...SHEETS],
     bundle: true,
     splitting: true,
     format: 'esm',
@@ -65,42 +67,36 @@ const readTree = directory =>
     .filter(entry => entry.isFile())
     .map(entry => join(entry.parentPath, entry.name))
 
-/** Static imports of an output, transitively; lazy chunks are excluded. */
-const staticImports = (path, outputs) =>
-  outputs[path].imports
-    .filter(({ kind, external }) => kind === 'import-statement' && !external)
-    .flatMap(({ path: next }) => [next, ...staticImports(next, outputs)])
-
-/** `static/main.js` → `static/main-4F2AQX7B.js` in the page, with preload links for all chunks it imports. */
-const hashNames = (html, outputs) =>
-  Object.entries(outputs)
-    .filter(([, output]) => ENTRIES.includes(output.entryPoint))
-    .reduce((text, [path, { entryPoint }]) => {
-      const plain = `static/${basename(entryPoint, extname(entryPoint))}${extname(path)}`
-      const preloads = [...new Set(staticImports(path, outputs))]
-        .map(chunk => `<link rel="modulepreload" href="${chunk}">\n    `)
-        .join('')
-      return text
-        .replace(`<script type="module" src="${plain}">`, found => preloads + found)
-        .replaceAll(plain, path)
-    }, html)
+/** `static/main.js` → `static/main-4F2AQX7B.js` in the page. */
+const hashNames = (html, names) =>
+  [...names].reduce(
+    (text, [plain, name]) => text.replaceAll(`static/${plain}`, `static/${name}`),
+    html,
+  )
 
 const toEntry = (path, bytes, immutable) => [path, createAsset(path, bytes, { immutable })]
 
 /** Every file the service serves to a browser, uncompressed: `[path, asset]`. */
 export const listAssets = async options => {
   const built = await bundleBrowser(options)
-  const { outputs } = built.metafile
+  const { mainFile, files } = await joinFirstLoad(built, MAIN, options)
+  const sheets = Object.entries(built.metafile.outputs).filter(([, { entryPoint }]) =>
+    SHEETS.includes(entryPoint),
+  )
+  const names = new Map([
+    ['main.js', mainFile],
+    ...sheets.map(([path, { entryPoint }]) => [basename(entryPoint), basename(path)]),
+  ])
   const publicDir = join(root, 'public')
-  const assets = built.outputFiles.map(file =>
-    toEntry(`/static/${basename(file.path)}`, Buffer.from(file.contents), true),
+  const assets = [...files].map(([name, contents]) =>
+    toEntry(`/static/${name}`, Buffer.from(contents), true),
   )
   for (const path of readTree(publicDir)) {
     const name = relative(publicDir, path).split(sep).join('/')
     if (CODE.has(extname(name))) continue
     const bytes = readFileSync(path)
     if (extname(name) === '.html') {
-      assets.push(toEntry(name, Buffer.from(hashNames(bytes.toString(), outputs)), false))
+      assets.push(toEntry(name, Buffer.from(hashNames(bytes.toString(), names)), false))
     } else {
       // Flat like the bundles: images and the manifest have folders in the sources only.
       assets.push(toEntry(`/static/${basename(name)}`, bytes, false))

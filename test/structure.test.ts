@@ -4,6 +4,7 @@ import { posix, sep } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { bundleBrowser } from '../build/browser.mjs'
+import { joinFirstLoad } from '../build/first-load.mjs'
 import { importsOf, reachable, violation } from './_layers.ts'
 import { violations, codeOf, rules, type Source } from './_rules.ts'
 import { wordRule } from './_words.ts'
@@ -115,8 +116,35 @@ test('no full-text statement on the main thread', () => {
   assert.equal(fullTextOf('router.ts', tree).toSorted(), COMMAND_LINE)
 })
 
+/** Built once for all tests below. */
+const bundle = async () => (bundle.built ??= await bundleBrowser())
+bundle.built = undefined as Awaited<ReturnType<typeof bundleBrowser>> | undefined
+
+test('what the page needs at once is one file, and every chunk imports what it exports', async () => {
+  const { mainFile, files } = await joinFirstLoad(await bundle(), 'public/main.tsx')
+  const texts = new Map([...files].map(([name, contents]) => [name, contents.toString()]))
+  const main = texts.get(mainFile)!
+  assert.not.match(main, /\bimport\s*(?:\{|")/)
+  const exported = new Set(
+    /\bexport\{([^}]*)\}/
+      .exec(main)![1]!
+      .split(',')
+      .map(each => each.split(' as ').at(-1)),
+  )
+  const scripts = [...texts].filter(([name]) => name.endsWith('.js'))
+  for (const [name, text] of scripts) {
+    for (const [, from] of text.matchAll(/(?:from|import|import\()"\.\/([\w-]+\.js)"/g))
+      assert.ok(texts.has(from!), `${name} imports ${from}`)
+    for (const [, list, from] of text.matchAll(/import\{([^}]*)\}from"\.\/([\w-]+\.js)"/g)) {
+      const wanted = from === mainFile ? list!.split(',').map(each => each.split(' as ')[0]!) : []
+      for (const each of wanted) assert.ok(exported.has(each), `${name} imports ${each}`)
+    }
+  }
+  assert.ok(scripts.filter(([, text]) => text.includes(`from"./${mainFile}"`)).length > 10)
+})
+
 test('the browser bundle contains files of public/, lib/base and packages only', async () => {
-  const { metafile } = await bundleBrowser()
+  const { metafile } = await bundle()
   const foreign = Object.keys(metafile.inputs).filter(
     path => !/^(public\/|lib\/base\/|node_modules\/|<|without-elk:)/.test(path),
   )
@@ -130,7 +158,7 @@ const licenseText = (path: string): string => {
 }
 
 test('the browser bundle contains only code under permissive licenses', async () => {
-  const { metafile } = await bundleBrowser()
+  const { metafile } = await bundle()
   const packages = new Set(
     Object.keys(metafile.inputs).flatMap(
       path => /^(node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1] ?? [],
