@@ -4,6 +4,8 @@ import { toCheckpoint } from '../lib/checkpoints/to-checkpoint.ts'
 import { endpoint } from '../lib/context.ts'
 import { Checkpoint, CheckpointDiff, Restored } from '../lib/schema/checkpoint.ts'
 import { SessionId } from '../lib/schema/ids.ts'
+import type { Sessions } from '../lib/sessions/types.ts'
+import { type UndoneChange, undonePatch } from '../lib/sessions/undone.ts'
 
 const OneSession = z.object({ session_id: SessionId })
 const CheckpointId = z.string().regex(/^[0-9a-f]{16,64}$/, 'Invalid checkpoint')
@@ -33,19 +35,40 @@ export const diff = endpoint({
   },
 })
 
+/** The model reads about it with the next message of the chat that had made the changes. */
+const recordUndone = (sessions: Sessions, id: string, change: UndoneChange): void => {
+  const { session_id } = sessions.require(id)
+  const patch = undonePatch(sessions.head(session_id).meta, change)
+  sessions.append(session_id, [{ t: 'meta', patch }])
+}
+
 export const restore = endpoint({
   summary: 'Restore files to their state before a turn; this creates a checkpoint as well',
   input: OneSession.extend({
     checkpoint: CheckpointId,
     /** Default: all files of the turn. */
     paths: z.array(z.string().min(1)).min(1).max(10_000).optional(),
+    /** Parts of the one file in `paths`: header lines of its diff (`@@ -1,4 +1,5 @@`). Default: the whole file. */
+    hunks: z.array(z.string().min(1).max(100)).min(1).max(10_000).optional(),
     /** Overwrite files that have changed since. */
     force: z.boolean().default(false),
   }),
   output: Restored,
   run: async ({ app, home }, { session_id, ...what }) => {
     const owner = app.files.sessionOf(home, session_id).home
-    const done = await app.checkpoints.restore(owner, session_id, what)
+    const { undo_of, isRedo, isPartial, ...done } = await app.checkpoints.restore(
+      owner,
+      session_id,
+      what,
+    )
+    if (done.checkpoint !== null)
+      recordUndone(app.sessions, session_id, {
+        checkpoint: done.checkpoint,
+        undo_of,
+        paths: done.restored,
+        partial: isPartial,
+        redone: isRedo,
+      })
     const [first] = done.failed
     return {
       ok: !first,

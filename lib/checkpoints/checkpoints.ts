@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { conflict, messageOf, missing } from '../errors.ts'
+import { conflict, invalid, messageOf, missing } from '../errors.ts'
 import {
   deleteOpenRecord,
   listOpenIds,
@@ -17,7 +17,7 @@ import {
   type TurnRecorder,
   type TurnStart,
 } from './turn-recorder.ts'
-import { type ChangeDiff, diffOf, type RestoreResult, undoTurn } from './undo.ts'
+import { type ChangeDiff, diffOf, type RestoreResult, undoHunks, undoTurn } from './undo.ts'
 import {
   type CheckpointHome,
   createCheckpointWorkspaces,
@@ -35,6 +35,8 @@ export type RestoreOptions = {
   checkpoint: string
   /** All files of the turn when absent. */
   paths?: readonly string[] | undefined
+  /** Headers of hunks in the diff of the one file in `paths`; the whole file when absent. */
+  hunks?: readonly string[] | undefined
   /** Also overwrites files that changed since. */
   force: boolean
 }
@@ -46,8 +48,28 @@ const storeDirs = (home: CheckpointHome): string[] => {
   return existsSync(dir) ? readdirSync(dir).map(name => join(dir, name)) : []
 }
 
+/** What a restore did, and whether it brought back what an earlier one had undone. */
+export type Restored = RestoreResult & { undo_of: string; isRedo: boolean; isPartial: boolean }
+
 /** The turns of all workspaces. */
 const recordsOf = (home: CheckpointHome): TurnRecord[] => storeDirs(home).flatMap(readTurnRecords)
+
+type Part = { path: string; hunks: readonly string[] | 'all' }
+
+/** Null: whole files are restored. Undoing the undo of a hunk keeps what else has changed in the file. */
+const partOf = (
+  { is_partial, changes: [first] }: TurnRecord,
+  { path, hunks, force }: { path: string | undefined } & Pick<RestoreOptions, 'hunks' | 'force'>,
+): Part | null => {
+  if (hunks && path !== undefined) return { path, hunks }
+  return is_partial && first && !force ? { path: first.path, hunks: 'all' } : null
+}
+
+/** Whether a record is an undo of changes, so that undoing it brings them back. */
+const isUndo = (turn: TurnRecord, records: ReadonlyMap<string, TurnRecord>): boolean => {
+  const undone = turn.undo_of === null ? undefined : records.get(turn.undo_of)
+  return turn.undo_of !== null && !(undone && isUndo(undone, records))
+}
 
 export const createCheckpoints = (options: CheckpointsOptions) => {
   const { now, log, resolve } = options
@@ -131,20 +153,30 @@ export const createCheckpoints = (options: CheckpointsOptions) => {
     async restore(
       home: CheckpointHome,
       sessionId: string,
-      { checkpoint, paths, force }: RestoreOptions,
-    ): Promise<RestoreResult> {
+      { checkpoint, paths, hunks, force }: RestoreOptions,
+    ): Promise<Restored> {
       const turn = find(home, sessionId, checkpoint)
       const { root } = workspaces.boundsOf(home, turn.workspace)
       const requireIdle = () => {
-        if (workspaces.turnCount(root) > 0)
-          throw conflict('A turn is running in this folder. Stop it or wait until it ends.')
+        const busy = workspaces.busyFolder(root)
+        if (busy === undefined) return
+        const folder = busy === root ? 'this folder' : busy
+        throw conflict(`A turn is running in ${folder}. Stop it or wait until it ends.`)
       }
+      const [path, ...others] = paths ?? []
+      if (hunks && (path === undefined || others.length > 0))
+        throw invalid('Parts can be restored of one file only: name it in "paths".')
       requireIdle()
       return workspaces.exclusive(home, root, async () => {
         requireIdle()
         const context = await workspaces.contextOf(home, turn.workspace)
         const id = randomBytes(16).toString('hex')
-        return undoTurn(context, turn, { paths, force, id, now: now() })
+        const part = partOf(turn, { path, hunks, force })
+        const done = part
+          ? await undoHunks(context, turn, { ...part, id, now: now() })
+          : await undoTurn(context, turn, { paths, force, id, now: now() })
+        const isRedo = isUndo(turn, new Map(recordsOf(home).map(each => [each.id, each])))
+        return { ...done, undo_of: turn.id, isRedo, isPartial: part !== null }
       })
     },
 

@@ -46,6 +46,8 @@ export const TurnRecord = RecordHeader.extend({
   notes: z.array(z.string()),
   /** The process was killed while the turn was running. */
   interrupted: z.boolean(),
+  /** Only hunks of its one file were restored; absent: whole files. */
+  is_partial: z.boolean().optional(),
 })
 export type TurnRecord = z.infer<typeof TurnRecord>
 

@@ -1,7 +1,7 @@
 /** Restores the files of a turn: byte for byte, only where they have not changed since, and recorded as an undoable change. */
 import { isUtf8 } from 'node:buffer'
 import { createTwoFilesPatch, FILE_HEADERS_ONLY } from 'diff'
-import { conflict, messageOf, missing, UserError } from '../errors.ts'
+import { conflict, invalid, messageOf, missing, UserError } from '../errors.ts'
 import { toUserError } from '../store/file-error.ts'
 import {
   type ReadResult,
@@ -15,9 +15,9 @@ import type { CheckpointStore } from './checkpoint-store.ts'
 import { resolvePath, type CheckpointContext, toChanges } from './record-changes.ts'
 import { type Change, sameVersion, type TurnRecord, type Version } from './records.ts'
 import { blobId } from './shadow-git.ts'
+import { DIFF_OPTIONS, withoutHunks } from './hunks.ts'
 
 const MAX_DIFF_BYTES = 400_000
-const DIFF_MS = 500
 
 export type RestoreResult = {
   restored: string[]
@@ -132,6 +132,7 @@ export const undoTurn = async (
     folders_gone: isWhole ? turn.folders_made : [],
     notes: [],
     interrupted: false,
+    is_partial: turn.is_partial,
   }
   store.writeTurn(record)
   const restored: string[] = []
@@ -165,6 +166,69 @@ export const undoTurn = async (
   return { restored, unchanged, failed, checkpoint: restored.length > 0 ? input.id : null }
 }
 
+/** Undefined for files that have no diff by lines: binary, in another encoding, or too large. */
+const toText = (...contents: readonly Buffer[]): string[] | undefined => {
+  const size = contents.reduce((total, { length }) => total + length, 0)
+  const isText = (bytes: Buffer) => !bytes.includes(0) && isUtf8(bytes)
+  return size <= MAX_DIFF_BYTES * 2 && contents.every(isText)
+    ? contents.map(bytes => bytes.toString())
+    : undefined
+}
+
+export type HunksInput = Omit<UndoInput, 'paths' | 'force'> & {
+  path: string
+  /** Headers of hunks in the diff of the file. */
+  hunks: readonly string[] | 'all'
+}
+
+/**
+ * Restores parts of one file. Lines that changed since elsewhere in the file are kept; where the lines themselves have
+ * changed it throws a conflict. A file that was created, deleted, or is a link has one part: it is restored as a whole.
+ */
+export const undoHunks = async (
+  context: CheckpointContext,
+  turn: TurnRecord,
+  { path, hunks, ...input }: HunksInput,
+): Promise<RestoreResult> => {
+  const { store, bounds } = context
+  const change = turn.changes.find(each => each.path === path)
+  if (!change) throw missing('Change not found')
+  const { before, after } = change
+  const whole = { ...input, paths: [path], force: false }
+  if (before?.kind !== 'file' || after?.kind !== 'file') return undoTurn(context, turn, whole)
+  const found = readContent(...resolvePath(bounds, path))
+  if (matchesVersion(found, before))
+    return { restored: [], unchanged: [path], failed: [], checkpoint: null }
+  const changed = (): UserError =>
+    conflict(`These lines of ${path} have changed since. Nothing was restored.`, {
+      code: 'restore_conflict',
+      conflicts: [path],
+    })
+  if ('problem' in found || found.content?.kind !== 'file') throw changed()
+  const { content } = found
+  const texts = toText(await store.get(before), await store.get(after), content.bytes)
+  if (!texts) throw invalid(`${path} can only be restored as a whole.`)
+  const [old = '', current = '', now = ''] = texts
+  const result = withoutHunks({ before: old, after: current, now }, hunks)
+  if (result === 'unknown') throw missing('Change not found')
+  if (result === 'conflict') throw changed()
+  const bytes = Buffer.from(result.text)
+  const perm = blobId(bytes) === before.id ? before.perm : content.perm
+  const part: TurnRecord = {
+    ...turn,
+    is_partial: true,
+    changes: [
+      {
+        ...change,
+        before: await store.put({ kind: 'file', perm, bytes }),
+        // Compared again before it is written: the file may change until then.
+        after: await store.put(content),
+      },
+    ],
+  }
+  return undoTurn(context, part, whole)
+}
+
 export type ChangeDiff = { path: string; diff: string; binary: boolean; truncated: boolean }
 
 /** The unified diff of one change, from the stored versions. */
@@ -190,7 +254,7 @@ export const diffOf = async (store: CheckpointStore, change: Change): Promise<Ch
           current.toString(),
           undefined,
           undefined,
-          { context: 3, timeout: DIFF_MS, headerOptions: FILE_HEADERS_ONLY },
+          { ...DIFF_OPTIONS, headerOptions: FILE_HEADERS_ONLY },
         )
   return {
     path,

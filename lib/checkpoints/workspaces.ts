@@ -23,6 +23,9 @@ export type WorkspacesOptions = {
 /** A workspace that exceeds the scan limits. `at`: seconds since 1970 of the scan. `warned`: session ids. */
 export type Oversized = { reason: string; at: number; warned: Set<string> }
 
+const isWithin = (path: string, root: string): boolean =>
+  path === root || path.startsWith(root === '/' ? root : `${root}/`)
+
 export type CheckpointWorkspaces = ReturnType<typeof createCheckpointWorkspaces>
 
 export const createCheckpointWorkspaces = (options: WorkspacesOptions) => {
@@ -81,6 +84,9 @@ export const createCheckpointWorkspaces = (options: WorkspacesOptions) => {
 
     /** How many turns run in this workspace. */
     turnCount: (root: string): number => running.get(root)?.size ?? 0,
+    /** A folder in which a turn runs that can change files of this workspace: the same, one above it, or one below it. */
+    busyFolder: (root: string): string | undefined =>
+      [...running.keys()].find(each => isWithin(each, root) || isWithin(root, each)),
     isRunning: (streamId: string): boolean =>
       [...running.values()].some(turns => turns.has(streamId)),
 

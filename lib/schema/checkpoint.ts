@@ -28,6 +28,8 @@ export const Checkpoint = z
     undo_of: z.string().nullable(),
     /** The server was stopped during the turn. */
     interrupted: z.boolean(),
+    /** Only parts (hunks) of its one file were restored. */
+    is_partial: z.boolean().optional(),
     /** What could not be recorded. */
     notes: z.array(z.string()),
     files: z.array(CheckpointFile),

@@ -179,6 +179,7 @@ const NOT_IMPORTED = new Set([
   'yolo',
   'approved_patterns',
   'queued',
+  'undone',
   'background',
   'background_of',
   'budget_granted',

@@ -15,7 +15,7 @@ import type { Processes, ReadDocument, Secrets } from '../agent/tool-services.ts
 import { invalid, UserError } from '../errors.ts'
 import type { Home } from '../profiles/home.ts'
 import type { Message, NewMessage } from '../schema/message.ts'
-import type { Sent } from '../sessions/entries.ts'
+import type { Meta, Sent } from '../sessions/entries.ts'
 import { toConversation } from '../sessions/history.ts'
 import type { Sessions } from '../sessions/types.ts'
 import { visibleWords } from '../base/visible.ts'
@@ -23,7 +23,7 @@ import { toStateEntry, withStates } from './provider-states.ts'
 import { createApprover } from './approver.ts'
 import { instructionsFor } from './context-files.ts'
 import { createSteeringMessages } from './steering-messages.ts'
-import { replaySent, annotateMessage, expandSkills } from './user-content.ts'
+import { annotateMessage, expandSkills, type MessageContext, replaySent } from './user-content.ts'
 import { imageMode, storeAttachedImages } from './images.ts'
 import type { Compressions } from './session-compression.ts'
 import { externalFor } from './external-agent.ts'
@@ -36,6 +36,7 @@ import { withCheckpoints, type CheckpointSource } from './with-checkpoints.ts'
 import type { TurnScope } from './turn-scope.ts'
 import type { WindowFit } from './window-fit.ts'
 import { withoutQueued } from '../sessions/queued.ts'
+import { reportedPatch, type UndoneChange, unreportedOf } from '../sessions/undone.ts'
 import type { Grants } from './grants.ts'
 import type { Questions } from '../turns/questions.ts'
 import type { Turn, TurnContext } from '../turns/turn.ts'
@@ -164,8 +165,7 @@ export const createTurnContextFactory =
     }
     /** How steering messages were sent, by their key in the queue. */
     const steered = new Map<string, Omit<Sent, 'id'>>()
-    let annotated = said === null ? null : annotateMessage(said, messageContext)
-    if (annotated) sessions.append(id, [{ t: 'sent', id: turn.userMessageId, ...annotated }])
+    let annotated = said === null ? null : recordMessage(sessions, turn, said, messageContext)
     const images: ImageStore = {
       mode: imageMode(config),
       save: (bytes, ending) => deps.toolOutput.saveImage(id, bytes, ending),
@@ -304,6 +304,29 @@ export const createTurnContextFactory =
       redact: deps.redact,
     }
   }
+
+/** Records how the user's message is sent to the model, with the file changes undone since the last one. */
+const recordMessage = (
+  sessions: Sessions,
+  { sessionId: id, userMessageId }: Turn,
+  said: string,
+  context: MessageContext,
+): Omit<Sent, 'id'> => {
+  const { meta } = sessions.head(id)
+  const undone = meta.undone ? unreportedChanges(sessions, id, meta) : []
+  const annotated = annotateMessage(said, { ...context, undone })
+  const patch = reportedPatch(meta, undone, userMessageId)
+  sessions.append(id, [
+    { t: 'sent', id: userMessageId, ...annotated },
+    ...(undone.length > 0 ? [{ t: 'meta' as const, patch }] : []),
+  ])
+  return annotated
+}
+
+const unreportedChanges = (sessions: Sessions, id: string, meta: Meta): UndoneChange[] => {
+  const ids = new Set(sessions.load(id).messages.map(message => message.id))
+  return unreportedOf(meta, message => ids.has(message))
+}
 
 /** Asks the user. MCP servers ask too (elicitation), not only the tool: unattended, the answer is none. */
 const clarifyFor =

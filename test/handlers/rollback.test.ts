@@ -207,4 +207,61 @@ test('a turn interrupted by a kill can be undone after the restart', async () =>
   await provider.close()
 })
 
+test('the next message reports to the model what was undone, once, and again when that message is deleted', async () => {
+  const chat = await startChat()
+  chat.enableCheckpoints()
+  const { app, provider } = chat
+  const { dir, id } = await place(chat)
+  const lines = (word: string) =>
+    Array.from({ length: 20 }, (_, at) => `${at === 2 || at === 18 ? word : at}\n`).join('')
+  writeFileSync(join(dir, 'a.txt'), lines('old'))
+  provider.push(
+    { toolCalls: [call('write_file', { path: 'a.txt', content: lines('new') })] },
+    { text: 'done' },
+  )
+  await chat.turn(id, 'change it')
+  const [turn] = (await app.get(`/api/rollback/list?session_id=${id}`)).body.checkpoints
+  const { checkpoint } = turn
+  const { body } = await app.get(
+    `/api/rollback/diff?session_id=${id}&checkpoint=${checkpoint}&path=a.txt`,
+  )
+  const [first, second] = String(body.diff).match(/^@@ .*$/gm) ?? []
+  const restore = (more: object) => app.post('/api/rollback/restore', { session_id: id, ...more })
+  const part = (hunk?: string) => restore({ checkpoint, paths: ['a.txt'], hunks: [hunk] })
+  assert.is((await restore({ checkpoint, hunks: [first] })).status, 400)
+  assert.is((await part('@@ -1,1 +1,1 @@')).status, 404)
+
+  // What is brought back before the next message is not worth a word.
+  await restore({ checkpoint: (await part(first)).body.checkpoint })
+  const sent = () => JSON.stringify(provider.requests.at(-1)?.body.messages)
+  const say = async (text: string) => {
+    provider.push({ text: 'ok' })
+    const stream = await chat.send(id, text)
+    await chat.follow(stream)
+    return sent()
+  }
+  assert.not.match(await say('first question'), 'The user undid')
+  const undone = await part(second)
+  assert.is(readFileSync(join(dir, 'a.txt'), 'utf8').split('\n')[18], 'old')
+  const reported = await say('second question')
+  assert.match(
+    reported,
+    '[The user undid file changes: a.txt (in part). Read them again before you edit them.]\\nsecond question',
+  )
+  assert.is((await chat.messages(id)).at(-2)?.content, 'second question')
+  const later = await say('third question')
+  assert.is(later.split('The user undid').length, 2)
+  assert.ok(later.startsWith(reported.slice(0, -1)), 'the bytes sent before stay as they were')
+
+  const { messages } = (await app.get(`/api/session?session_id=${id}`)).body.session
+  const keep = messages.findIndex(
+    (each: { content: unknown }) => each.content === 'second question',
+  )
+  await app.post('/api/session/truncate', { session_id: id, keep_count: keep })
+  assert.match(await say('another question'), 'The user undid')
+  await restore({ checkpoint: undone.body.checkpoint })
+  assert.match(await say('last question'), 'restored file changes that were undone before: a.txt')
+  await chat.close()
+})
+
 test.run()

@@ -101,8 +101,10 @@ export const createTurns = (options: Partial<CheckpointsOptions> = {}) => {
       return { id: streamId, notes }
     },
     list: (session = 'aaaaaaaaaaaa') => service.now.list(home, session),
-    restore: (checkpoint: string, more: { paths?: string[]; force?: boolean } = {}) =>
-      service.now.restore(home, 'aaaaaaaaaaaa', { checkpoint, force: false, ...more }),
+    restore: (
+      checkpoint: string,
+      more: { paths?: string[]; hunks?: string[]; force?: boolean } = {},
+    ) => service.now.restore(home, 'aaaaaaaaaaaa', { checkpoint, force: false, ...more }),
     diff: (checkpoint: string, path: string) =>
       service.now.diff(home, 'aaaaaaaaaaaa', checkpoint, path),
     async close() {

@@ -1,0 +1,56 @@
+/** The undone file changes in a session's record: the next message reports them to the model. Pure. */
+import { z } from 'zod'
+import type { Meta, MetaPatch } from './entries.ts'
+
+const UndoneChange = z.object({
+  /** The checkpoint of the undo, and the one it restored. */
+  checkpoint: z.string(),
+  undo_of: z.string(),
+  /** Relative to the workspace, or absolute for a file outside it. */
+  paths: z.array(z.string()),
+  /** Only parts of the file. */
+  partial: z.boolean(),
+  /** Changes that had been undone were brought back. */
+  redone: z.boolean(),
+  /** The user message that reported it to the model; absent: none has yet. */
+  message_id: z.string().optional(),
+})
+export type UndoneChange = z.infer<typeof UndoneChange>
+
+const MAX_UNDONE = 50
+
+const undoneOf = ({ undone }: Meta): UndoneChange[] =>
+  Array.isArray(undone) ? undone.flatMap(item => UndoneChange.safeParse(item).data ?? []) : []
+
+const patch = (list: readonly UndoneChange[]): MetaPatch => ({
+  undone: list.length > 0 ? list.slice(-MAX_UNDONE) : null,
+})
+
+/** Adds a change. Bringing back what the model does not know to be undone removes that instead. */
+export const undonePatch = (meta: Meta, change: UndoneChange): MetaPatch => {
+  const list = undoneOf(meta)
+  const cancels = ({ checkpoint, paths, message_id }: UndoneChange): boolean =>
+    checkpoint === change.undo_of &&
+    message_id === undefined &&
+    paths.every(path => change.paths.includes(path))
+  const left = list.filter(each => !cancels(each))
+  return patch(left.length < list.length ? left : [...list, change])
+}
+
+/** What no message has reported to the model: not yet, or in a message that was deleted since. */
+export const unreportedOf = (meta: Meta, hasMessage: (id: string) => boolean): UndoneChange[] =>
+  undoneOf(meta).filter(({ message_id: id }) => id === undefined || !hasMessage(id))
+
+/** This message reports these changes. */
+export const reportedPatch = (
+  meta: Meta,
+  reported: readonly UndoneChange[],
+  messageId: string,
+): MetaPatch => {
+  const ids = new Set(reported.map(({ checkpoint }) => checkpoint))
+  return patch(
+    undoneOf(meta).map(each =>
+      ids.has(each.checkpoint) ? { ...each, message_id: messageId } : each,
+    ),
+  )
+}
