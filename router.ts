@@ -143,6 +143,7 @@ export const routes = {
   'GET /api/workspaces/suggest': workspaces.suggest,
   'GET /api/list': files.list,
   'GET /api/file': files.read,
+  'POST /api/file/named': files.named,
   'GET /api/file/raw': files.raw,
   'POST /api/file/save': files.save,
   'POST /api/file/create': files.create,
@@ -158,6 +159,7 @@ export const routes = {
   'GET /api/git-info': gitState.info,
   'GET /api/git/status': gitState.status,
   'GET /api/git/diff': gitState.diff,
+  'GET /api/git/commit': gitState.commit,
 
   'GET /api/processes': processes.list,
   'GET /api/process/log': processes.log,

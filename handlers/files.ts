@@ -5,11 +5,13 @@ import { contentDisposition } from '../lib/http/content-disposition.ts'
 import { file, byteStream } from '../lib/http/reply.ts'
 import { SessionId } from '../lib/schema/ids.ts'
 import { Ok, ok } from '../lib/schema/ok.ts'
-import { FileEntry } from '../lib/schema/workspace.ts'
+import { CommitId, NamedCommit } from '../lib/schema/git.ts'
+import { FileEntry, NamedEntry } from '../lib/schema/workspace.ts'
 import { createDirectory, moveEntry, renameEntry } from '../lib/workspaces/move-entries.ts'
 import { fileType, SANDBOX } from '../lib/workspaces/file-type.ts'
 import { listDirectory } from '../lib/workspaces/list-directory.ts'
 import { rawFile } from '../lib/workspaces/media.ts'
+import { resolveNames } from '../lib/workspaces/resolve-names.ts'
 import { createText, readText, saveText } from '../lib/workspaces/text-files.ts'
 import { zipFolder } from '../lib/workspaces/zip.ts'
 
@@ -25,6 +27,20 @@ export const list = endpoint({
   output: z.object({ entries: z.array(FileEntry), path: z.string(), total: z.number() }),
   run: ({ app, home }, { session_id, path }) =>
     listDirectory(app.files.areas.of(home, session_id), path),
+})
+
+export const named = endpoint({
+  summary: 'Which of the names in a text are files, directories or commits of the workspace',
+  input: z.object({
+    session_id: SessionId,
+    paths: z.array(z.string().min(1).max(1000)).max(200).default([]),
+    commits: z.array(CommitId).max(50).default([]),
+  }),
+  output: z.object({ entries: z.array(NamedEntry), commits: z.array(NamedCommit) }),
+  async run({ app, home }, { session_id, paths, commits }) {
+    const entries = resolveNames(app.files.areas.of(home, session_id), paths)
+    return { entries, commits: await app.files.git.commits(home, session_id, commits) }
+  },
 })
 
 export const read = endpoint({

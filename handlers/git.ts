@@ -1,7 +1,7 @@
 /** Git status and diffs of a session's workspace. Read-only. */
 import { z } from 'zod'
 import { endpoint } from '../lib/context.ts'
-import { GitDiff, GitInfo, GitStatus } from '../lib/schema/git.ts'
+import { CommitId, GitCommit, GitDiff, GitInfo, GitStatus } from '../lib/schema/git.ts'
 import { SessionId } from '../lib/schema/ids.ts'
 import type { DiffKind } from '../lib/workspaces/git-diff.ts'
 
@@ -39,5 +39,15 @@ export const diff = endpoint({
       KINDS[kind] ?? (kind as DiffKind),
     )
     return { ...found, diff: app.redact(found.diff) }
+  },
+})
+
+export const commit = endpoint({
+  summary: 'A commit with its diff; of a merge, the diff against its first parent',
+  input: OneSession.extend({ commit: CommitId }),
+  output: GitCommit,
+  run: async ({ app, home }, { session_id, commit: id }) => {
+    const found = await app.files.git.commit(home, session_id, id)
+    return { ...found, message: app.redact(found.message), diff: app.redact(found.diff) }
   },
 })

@@ -62,3 +62,28 @@ export const GitDiff = z
   .object({ path: z.string(), diff: z.string(), binary: z.boolean(), truncated: z.boolean() })
   .meta({ id: 'GitDiff' })
 export type GitDiff = z.infer<typeof GitDiff>
+
+/** As people write it: abbreviated to no fewer than seven digits. */
+export const CommitId = z.string().regex(/^[0-9a-f]{7,40}$/)
+
+/** A commit that a text names by its id, which may be abbreviated. */
+export const NamedCommit = z
+  .object({ asked: z.string(), id: z.string(), subject: z.string() })
+  .meta({ id: 'NamedCommit' })
+export type NamedCommit = z.infer<typeof NamedCommit>
+
+export const GitCommit = z
+  .object({
+    id: z.string(),
+    author: z.string(),
+    email: z.string(),
+    /** Author date in seconds. */
+    time: z.number(),
+    message: z.string(),
+    /** How many files it changed. */
+    files: z.number(),
+    diff: z.string(),
+    truncated: z.boolean(),
+  })
+  .meta({ id: 'GitCommit' })
+export type GitCommit = z.infer<typeof GitCommit>

@@ -18,3 +18,15 @@ export const FileEntry = z
   })
   .meta({ id: 'FileEntry' })
 export type FileEntry = z.infer<typeof FileEntry>
+
+/** An entry of the workspace that a text names. */
+export const NamedEntry = z
+  .object({
+    /** As the text writes it. */
+    asked: z.string(),
+    /** Relative to the workspace; empty for the workspace itself. */
+    path: z.string(),
+    type: z.enum(['dir', 'file']),
+  })
+  .meta({ id: 'NamedEntry' })
+export type NamedEntry = z.infer<typeof NamedEntry>
