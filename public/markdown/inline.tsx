@@ -3,8 +3,9 @@ import { useState } from 'preact/hooks'
 import type { ComponentChild } from 'preact'
 import { Icon } from '../parts/icon.tsx'
 import { t } from '../strings/t.ts'
-import type { Token } from './lexer.ts'
-import { decodeEntities, safeImage, safeLink } from './links.ts'
+import type { Token, Tokens } from './lexer.ts'
+import { LinkedPath, LinkedText } from './linked-text.tsx'
+import { decodeEntities, hiddenHost, safeImage, safeLink } from './links.ts'
 import { Formula } from './math.tsx'
 import { isRemote, Media } from './media.tsx'
 import type { RenderContext } from './markdown.tsx'
@@ -15,7 +16,7 @@ export const inline = (tokens: Token[] | undefined, place: RenderContext): Compo
 const node = (token: Token, place: RenderContext): ComponentChild => {
   switch (token.type) {
     case 'text':
-      return token.tokens ? inline(token.tokens, place) : decodeEntities(token.text)
+      return token.tokens ? inline(token.tokens, place) : text(decodeEntities(token.text), place)
     case 'escape':
       return token.text
     case 'strong':
@@ -25,11 +26,11 @@ const node = (token: Token, place: RenderContext): ComponentChild => {
     case 'del':
       return <del>{inline(token.tokens, place)}</del>
     case 'codespan':
-      return <code dir="ltr">{token.text}</code>
+      return <code dir="ltr">{text(token.text, place, true)}</code>
     case 'br':
       return <br />
     case 'link':
-      return link(token.href, inline(token.tokens, place))
+      return link(token as Tokens.Link, place)
     case 'image':
       return <Picture key={token.href} src={token.href} text={decodeEntities(token.text)} />
     case 'mathInline':
@@ -49,13 +50,27 @@ const node = (token: Token, place: RenderContext): ComponentChild => {
   }
 }
 
-const link = (href: string, children: ComponentChild): ComponentChild => {
+/** While streaming, a name is incomplete: its links come with the end of the block. */
+const text = (value: string, place: RenderContext, code = false): ComponentChild =>
+  place.open || place.isLink ? value : <LinkedText text={value} code={code} />
+
+const link = ({ href, text: label, tokens }: Tokens.Link, place: RenderContext): ComponentChild => {
+  const children = inline(tokens, { ...place, isLink: true })
   const safe = safeLink(href)
-  if (!safe) return <span class="md-dead">{children}</span>
+  if (!safe)
+    return (
+      <LinkedPath target={href} directory={place.directory}>
+        {children}
+      </LinkedPath>
+    )
+  const host = hiddenHost(decodeEntities(label), safe)
   return (
-    <a href={safe} target="_blank" rel="noopener noreferrer">
-      {children}
-    </a>
+    <>
+      <a href={safe} title={safe} target="_blank" rel="noopener noreferrer">
+        {children}
+      </a>
+      {host && <bdi class="md-host">({host})</bdi>}
+    </>
   )
 }
 
@@ -79,7 +94,12 @@ function Picture({ src, text }: { src: string; text: string }) {
 /** Fetched by the server, so that other hosts learn nothing about this browser. */
 function Fetched({ src, text }: { src: string; text: string }) {
   const [broken, setBroken] = useState(false)
-  if (broken) return link(src, text || t('md.image.broken'))
+  if (broken)
+    return (
+      <a href={src} target="_blank" rel="noopener noreferrer">
+        {text || t('md.image.broken')}
+      </a>
+    )
   return (
     <img
       class="md-image md-image-box"

@@ -10,6 +10,19 @@ export const safeLink = (href: string): string | null => {
   return url && linkProtocols.has(url.protocol) ? url.href : null
 }
 
+/**
+ * The host of a link whose text shows another one: look-alike letters, a user name before the host (`https://bank.example@evil.example`),
+ * or the address of another site. Null when the text names the host, or no host at all.
+ */
+export const hiddenHost = (text: string, href: string): string | null => {
+  const shown = /^\s*(?:https?:\/\/([^/?#\s]*)|([^\s/@:]+\.\p{L}{2,})(?=[/?#:\s]|$))/iu.exec(text)
+  const host = URL.parse(href)?.host
+  if (!shown || !host) return null
+  return (shown[1] ?? shown[2])!.toLowerCase().replace(/^www\./, '') === host.replace(/^www\./, '')
+    ? null
+    : host
+}
+
 /** Raster images only, because SVG may contain scripts. Anything that needs a request is `remote`. */
 export const safeImage = (src: string): { kind: 'data' | 'remote'; src: string } | null => {
   const text = decodeEntities(src).trim()

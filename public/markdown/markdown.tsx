@@ -12,13 +12,23 @@ import { Formula } from './math.tsx'
 import { useShowMore } from './show-more.tsx'
 
 /** Context of the tokens being rendered. */
-export type RenderContext = { id: string; footnotes: Footnotes; open: boolean }
+export type RenderContext = {
+  id: string
+  footnotes: Footnotes
+  open: boolean
+  /** Of the document, relative to the workspace: its links and images are relative to it. */
+  directory: string
+  /** Inside a link, which cannot contain another one. */
+  isLink?: boolean
+}
 
 /** Longer lists and tables show more on demand, to limit DOM nodes. */
 const MAX_ROWS = 60
 const MAX_ITEMS = 120
 
-export function Markdown({ text, open = false, id }: { text: string; open?: boolean; id: string }) {
+type MarkdownProps = { text: string; open?: boolean; id: string; directory?: string }
+
+export function Markdown({ text, open = false, id, directory = '' }: MarkdownProps) {
   const blocks = useRef<ReturnType<typeof createBlocks>>(null)
   blocks.current ??= createBlocks()
   const shown = blocks.current.update(text, open)
@@ -27,10 +37,14 @@ export function Markdown({ text, open = false, id }: { text: string; open?: bool
   return (
     <div class="md" dir="auto">
       {shown.map(({ key, token }, index) => (
-        <Block key={key} token={token} place={{ id, footnotes, open: open && index === last }} />
+        <Block
+          key={key}
+          token={token}
+          place={{ id, footnotes, directory, open: open && index === last }}
+        />
       ))}
       {/* While streaming, footnotes would be pushed down by every new line. */}
-      {!open && footnotes.size > 0 && <Notes place={{ id, footnotes, open }} />}
+      {!open && footnotes.size > 0 && <Notes place={{ id, footnotes, directory, open }} />}
     </div>
   )
 }
@@ -38,7 +52,7 @@ export function Markdown({ text, open = false, id }: { text: string; open?: bool
 /** Memoized: a closed block is not diffed again. */
 function Block({ token, place }: { token: Token; place: RenderContext }) {
   const notes = [...place.footnotes.keys()].join()
-  return useMemo(() => block(token, place), [token, place.open, notes])
+  return useMemo(() => block(token, place), [token, place.open, place.directory, notes])
 }
 
 const blocksOf = (tokens: Token[] | undefined, place: RenderContext): ComponentChild[] =>

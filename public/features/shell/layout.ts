@@ -1,5 +1,6 @@
 /** Open state of the sidebar, drawer, palette, dialogs and pickers. */
 import { computed, signal } from '@preact/signals'
+import type { VNode } from 'preact'
 import type { Platform } from '../../platform.ts'
 
 export type Confirmation = {
@@ -44,6 +45,8 @@ export const createLayout = ({ device }: Pick<Platform, 'device'>, mac = false) 
     shortcutsOpen: signal(false),
     /** Whether the find bar is open. */
     findOpen: signal(false),
+    /** A dialog of a lazily loaded feature. */
+    overlay: signal<VNode | null>(null),
     picker: signal<Picker | null>(null),
     confirmation: signal<Confirmation | null>(null),
     /** Session whose title is being edited in the list. */

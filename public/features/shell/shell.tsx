@@ -76,6 +76,7 @@ const Overlays = () => {
       {layout.shortcutsOpen.value && <Shortcuts />}
       {onboarding.open.value && <ConnectDialog />}
       {projects.dialog.value && <ProjectDialogs dialog={projects.dialog.value} />}
+      {layout.overlay.value}
       {ask && <Confirm key={ask.title} ask={ask} />}
       {auth.open.value && <SignIn />}
     </>

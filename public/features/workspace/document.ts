@@ -14,6 +14,8 @@ export type Doc = {
   /** The server's version of the content; sent back with a save to detect conflicts. */
   version: string
   line: number | null
+  /** The last line of a marked range. */
+  endLine: number | null
   mode: 'view' | 'source' | 'edit'
   /** The editor's text; null outside of edit mode. */
   draft: string | null
@@ -42,10 +44,11 @@ export const canEdit = (doc: Doc): boolean =>
 export const hasSourceView = (kind: FileKind): boolean =>
   kind === 'markdown' || kind === 'csv' || kind === 'html'
 
-export const newDoc = (sessionId: string, { path, line }: Target): Doc => ({
+export const newDoc = (sessionId: string, { path, line, endLine = null }: Target): Doc => ({
   sessionId,
   path,
   line,
+  endLine,
   kind: kindOf(path),
   state: 'loading',
   error: '',

@@ -72,9 +72,9 @@ export const createFileTree = ({ platform, toasts, onMoved, onChanged }: FileTre
       naming.value = null
       if (session) await load('')
     },
-    /** Expands every directory above a file and makes the file's row active. */
-    async reveal(path: string): Promise<void> {
-      const parts = directoryOf(path).split('/').filter(Boolean)
+    /** Expands every directory above an entry, and the entry itself if it is one, and makes its row active. */
+    async reveal(path: string, isDirectory = false): Promise<void> {
+      const parts = (isDirectory ? path : directoryOf(path)).split('/').filter(Boolean)
       const above = parts.map((_, index) => parts.slice(0, index + 1).join('/'))
       opened.value = new Set([...opened.value, ...above])
       await Promise.all(above.filter(one => !directories.value.has(one)).map(load))

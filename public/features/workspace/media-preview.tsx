@@ -1,7 +1,7 @@
 /** Previews of images, audio, video, PDF, CSV, Markdown, and HTML. */
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import { parseCsv } from './csv.ts'
-import { nameOf } from './file-kind.ts'
+import { directoryOf, nameOf } from './file-kind.ts'
 import { Markdown } from '../../markdown/markdown.tsx'
 import { useShowMore } from '../../markdown/show-more.tsx'
 import { Button } from '../../parts/button.tsx'
@@ -61,7 +61,11 @@ export const CsvView = ({ doc }: { doc: Doc }) => {
 
 export const MarkdownView = ({ doc }: { doc: Doc }) => (
   <ScrollBox class="md-view" label={t('preview.contents', { name: nameOf(doc.path) })}>
-    <Markdown text={doc.content.replace(/^---\n[\s\S]*?\n---\n/, '')} id={`file-${doc.path}`} />
+    <Markdown
+      text={doc.content.replace(/^---\n[\s\S]*?\n---\n/, '')}
+      id={`file-${doc.path}`}
+      directory={directoryOf(doc.path)}
+    />
   </ScrollBox>
 )
 

@@ -64,7 +64,8 @@ export const createOpenFile = (options: OpenFileOptions) => {
       const now = doc.value
       if (now && now.path === target.path && now.state !== 'failed') {
         const source = target.line !== null && hasSourceView(now.kind) && now.mode === 'view'
-        doc.value = { ...now, line: target.line, mode: source ? 'source' : now.mode }
+        const { line, endLine = null } = target
+        doc.value = { ...now, line, endLine, mode: source ? 'source' : now.mode }
         return
       }
       unlessDirty(() => {
@@ -90,7 +91,7 @@ export const createOpenFile = (options: OpenFileOptions) => {
       void load(now)
     },
     select(line: number | null): void {
-      if (doc.value) doc.value = { ...doc.value, line }
+      if (doc.value) doc.value = { ...doc.value, line, endLine: null }
     },
     setMode(mode: Doc['mode']): void {
       const now = doc.value

@@ -4,8 +4,14 @@ import type { Platform } from '../../platform.ts'
 import type { WorkspacePanel } from './workspace-panel.ts'
 
 export type Tab = 'files' | 'changes'
-/** A path in the workspace, and a line. */
-export type Target = { path: string; line: number | null }
+/** A path in the workspace, and a line or lines to mark. */
+export type Target = {
+  path: string
+  line: number | null
+  endLine?: number | null
+  /** It is shown in the tree. */
+  isDirectory?: boolean
+}
 
 export const PANEL_MIN = 280
 export const PANEL_MAX = 960
@@ -13,13 +19,16 @@ const PANEL_DEFAULT = 360
 
 const clamp = (px: number): number => Math.round(Math.min(PANEL_MAX, Math.max(PANEL_MIN, px)))
 
-/** Parses `src/app.ts:12`, also with a column. */
+/** Parses `src/app.ts:12` and `src/app.ts:12-20`, also with a column. */
 export const parseTarget = (text: string): Target => {
-  const match = /^(.+?):(\d{1,7})(?::\d+)?$/.exec(text)
-  return match ? { path: match[1]!, line: Number(match[2]) } : { path: text, line: null }
+  const match = /^(.+?):(\d{1,7})(?:-(\d{1,7})|:\d+)?$/.exec(text)
+  if (!match) return { path: text, line: null }
+  const place = { path: match[1]!, line: Number(match[2]) }
+  return match[3] === undefined ? place : { ...place, endLine: Number(match[3]) }
 }
 
-export const formatTarget = ({ path, line }: Target): string => (line ? `${path}:${line}` : path)
+export const formatTarget = ({ path, line, endLine }: Target): string =>
+  line ? `${path}:${line}${endLine ? `-${endLine}` : ''}` : path
 
 /** The file named by a URL of the page: `…/session/<id>?file=src/app.ts:12`. */
 export const targetOf = (href: string): Target | null => {
@@ -68,6 +77,11 @@ export const createPanel = ({ device }: Pick<Platform, 'device'>, href: string) 
     tab.value = wanted
     device.write('panel-tab', wanted)
   }
+  const openTarget = (wanted: Target): void => {
+    target.value = wanted
+    choose('files')
+    show()
+  }
   const shown = computed(() => (overlay.value ? sheet.value : open.value))
 
   return {
@@ -85,11 +99,8 @@ export const createPanel = ({ device }: Pick<Platform, 'device'>, href: string) 
     hide,
     choose,
     toggle: (): void => (shown.value ? hide() : show()),
-    openFile(path: string, line: number | null = null): void {
-      target.value = { path, line }
-      choose('files')
-      show()
-    },
+    openFile: (path: string, line: number | null = null): void => openTarget({ path, line }),
+    openTarget,
     /** On back or forward. */
     arrive(at: string): void {
       const found = targetOf(at)

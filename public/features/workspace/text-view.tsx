@@ -16,7 +16,7 @@ const numbersOf = (count: number): string =>
 
 export const TextView = ({ doc }: { doc: Doc }) => {
   const { openFile: preview } = useWorkspacePanel()
-  const { content, path, line } = doc
+  const { content, path, line, endLine } = doc
   const box = useRef<HTMLDivElement>(null)
   const count = useMemo(() => content.replace(/\n$/, '').split('\n').length, [content])
   const numbers = useMemo(() => numbersOf(count), [count])
@@ -35,7 +35,13 @@ export const TextView = ({ doc }: { doc: Doc }) => {
     <ScrollBox class="text-view" label={t('preview.contents', { name: nameOf(path) })}>
       <div ref={box} class="text-lines" dir="ltr">
         {line !== null && line <= count && (
-          <div class="text-mark" style={{ top: `${(line - 1) * LINE_PX}px` }} />
+          <div
+            class="text-mark"
+            style={{
+              top: `${(line - 1) * LINE_PX}px`,
+              height: `${(Math.min(count, endLine ?? line) - line + 1) * LINE_PX}px`,
+            }}
+          />
         )}
         <pre
           class="text-numbers"

@@ -84,8 +84,9 @@ const syncWithPage = (app: WorkspacePanelOptions, parts: Parts): (() => void)[] 
         panel.target.value = null
         const path = insideWorkspace(chat.details.value?.workspace ?? '', target.path)
         if (path === null) toasts.show(t('files.outside', { path: target.path }), { kind: 'error' })
+        else if (target.isDirectory) void files.reveal(path, true)
         else if (path) {
-          openFile.open({ path, line: target.line })
+          openFile.open({ ...target, path })
           void files.reveal(path)
         }
       })

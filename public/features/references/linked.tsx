@@ -1,0 +1,172 @@
+/** Text with links to what it names: files open in the panel, commits in a dialog, URLs in a new tab. */
+import type { ComponentChildren } from 'preact'
+import { useContext, useMemo } from 'preact/hooks'
+import type { App } from '../../app.ts'
+import type { LinkedPathProps, LinkedTextProps } from '../../markdown/linked-text.tsx'
+import { decodeEntities, hiddenHost } from '../../markdown/links.ts'
+import { AppContext } from '../shell/context.ts'
+import { fileQuery } from '../shell/route.ts'
+import { formatTarget } from '../workspace/panel.ts'
+import { CommitDialog } from './commit-dialog.tsx'
+import { findReferences, type Reference, wholeReference } from './find-references.ts'
+import { createKnownNames, type KnownName, type KnownNames } from './known-names.ts'
+import { t } from './strings.ts'
+
+const created = new WeakMap<App, KnownNames>()
+
+const knownNamesOf = (app: App): KnownNames => {
+  const known = created.get(app)
+  if (known) return known
+  const names = createKnownNames({ platform: app.platform, busy: app.chat.busy })
+  created.set(app, names)
+  return names
+}
+
+type Place = { line: number | null; endLine: number | null }
+
+/** What is known of a name in the open chat. Null outside of a chat: then only URLs are links. */
+const useName = (kind: 'path' | 'commit', name: string | null): KnownName | null => {
+  const app = useContext(AppContext)
+  const session = app?.chat.chat.value.sessionId
+  if (!app || !session || name === null) return null
+  const names = knownNamesOf(app)
+  // Missing names are asked for again after each turn.
+  void names.round.value
+  return names.look(session, kind, name).value ?? null
+}
+
+type LinkProps = { known: KnownName; place: Place; children: ComponentChildren }
+
+const KnownLink = ({ known, place, children }: LinkProps) => {
+  const app = useContext(AppContext)!
+  const session = app.chat.chat.value.sessionId
+  const isDirectory = known.type === 'dir'
+  const target = known.type === 'commit' ? null : { path: known.path, ...place, isDirectory }
+  const at = app.route.hrefOf({ view: 'chat', sessionId: session })
+  const href = target && !isDirectory ? at + fileQuery(formatTarget(target)) : at
+  const open = (event: MouseEvent) => {
+    // With a modifier, the browser opens the address in a new tab or window.
+    if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return
+    event.preventDefault()
+    // A link in the dialog of a commit leads out of it.
+    app.layout.overlay.value = null
+    if (target) app.panel.openTarget(target)
+    else if (known.type === 'commit')
+      app.layout.overlay.value = (
+        <CommitDialog
+          session={session}
+          id={known.id}
+          onClose={() => {
+            app.layout.overlay.value = null
+          }}
+        />
+      )
+  }
+  const title =
+    known.type === 'commit'
+      ? t('ref.commit', { subject: known.subject })
+      : t(isDirectory ? 'ref.folder' : 'ref.file', { path: known.path || '.' })
+  return (
+    <a class="ref" href={href} title={title} onClick={open}>
+      {children}
+    </a>
+  )
+}
+
+const none: Place = { line: null, endLine: null }
+
+/** One reference: plain text until it is known to exist, and the same text afterward. */
+const One = ({ reference, text }: { reference: Reference; text: string }) => {
+  const { kind } = reference
+  const name = kind === 'path' ? reference.path : kind === 'commit' ? reference.id : null
+  const known = useName(kind === 'commit' ? 'commit' : 'path', name)
+  if (kind === 'url') {
+    const host = hiddenHost(text, reference.href)
+    return (
+      <>
+        <a href={reference.href} title={reference.href} target="_blank" rel="noopener noreferrer">
+          {text}
+        </a>
+        {host && <bdi class="md-host">({host})</bdi>}
+      </>
+    )
+  }
+  if (!known) return <>{text}</>
+  return (
+    <KnownLink known={known} place={kind === 'path' ? reference : none}>
+      {text}
+    </KnownLink>
+  )
+}
+
+export function ReferenceText({ text, code = false }: LinkedTextProps) {
+  const found = useMemo(() => {
+    const whole = code ? wholeReference(text) : null
+    return whole ? [whole] : findReferences(text)
+  }, [text, code])
+  if (found.length === 0) return <>{text}</>
+  const parts: ComponentChildren[] = []
+  let at = 0
+  for (const reference of found) {
+    if (reference.start > at) parts.push(text.slice(at, reference.start))
+    const named = text.slice(reference.start, reference.end)
+    parts.push(<One key={reference.start} reference={reference} text={named} />)
+    at = reference.end
+  }
+  if (at < text.length) parts.push(text.slice(at))
+  return <>{parts}</>
+}
+
+/** `../img/a.png` in `docs/guide/start.md` is `docs/img/a.png`; null for what leaves the workspace. */
+export const resolveRelative = (directory: string, target: string): string | null => {
+  if (target.startsWith('/')) return target
+  const names: string[] = []
+  for (const name of `${directory}/${target}`.split('/')) {
+    if (name === '..' && names.length === 0) return null
+    if (name === '..') names.pop()
+    else if (name !== '' && name !== '.') names.push(name)
+  }
+  return names.join('/')
+}
+
+/** A target of a link may be percent-encoded; a lone `%` is a part of the name. */
+const decoded = (text: string): string => {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
+/** The workspace file that a Markdown link or image names; null for anything else, such as an anchor. */
+export const fileTarget = (
+  target: string,
+  directory: string,
+): (Place & { path: string }) | null => {
+  const text = decodeEntities(target).trim()
+  const local = /^file:\/\/(?:localhost)?(?=\/)/i.exec(text)?.[0] ?? ''
+  const rest = text.slice(local.length)
+  if (rest === '' || /^(?:#|\/\/|[a-z][a-z\d+.-]*:(?!\d))/i.test(rest)) return null
+  const [, path = rest, line, end] =
+    /^(.+?)(?:#L(\d{1,7})(?:-L?(\d{1,7}))?|:(\d{1,7})(?::\d{1,7})?|[#?].*)?$/.exec(rest) ?? []
+  const column = /:(\d{1,7})(?::\d{1,7})?$/.exec(rest.slice(path.length))?.[1]
+  const resolved = resolveRelative(local ? '' : directory, decoded(path))
+  if (!resolved || /[\0\\]/.test(resolved)) return null
+  const start = Number(line ?? column ?? 0)
+  return {
+    path: resolved,
+    line: start || null,
+    endLine: end && Number(end) > start ? Number(end) : null,
+  }
+}
+
+export function PathLink({ target, directory, children }: LinkedPathProps) {
+  const place = useMemo(() => fileTarget(target, directory), [target, directory])
+  const known = useName('path', place?.path ?? null)
+  if (!known || !place) return <span class="md-dead">{children}</span>
+  return (
+    <KnownLink known={known} place={place}>
+      {children}
+    </KnownLink>
+  )
+}

@@ -1,0 +1,54 @@
+/** Text in which names of files, URLs and commit ids become links, once the code that finds them is loaded. */
+import { type Signal, signal } from '@preact/signals'
+import type { ComponentChildren, ComponentType } from 'preact'
+import { useEffect } from 'preact/hooks'
+import { loadLazyCss } from '../parts/lazy-css.ts'
+
+export type LinkedTextProps = {
+  text: string
+  /** The text of inline code may be one name, with spaces. */
+  code?: boolean
+}
+
+export type LinkedPathProps = {
+  /** As written in a Markdown link or image. */
+  target: string
+  /** The directory of the document that contains the link, relative to the workspace. */
+  directory: string
+  children: ComponentChildren
+}
+
+type Linked = { Text: ComponentType<LinkedTextProps>; Path: ComponentType<LinkedPathProps> }
+
+const linked: Signal<Linked | 'loading' | null> = signal(null)
+
+const load = (): void => {
+  if (linked.peek() !== null) return
+  linked.value = 'loading'
+  Promise.all([import('../features/references/linked.tsx'), loadLazyCss()]).then(
+    ([{ ReferenceText, PathLink }]) => {
+      linked.value = { Text: ReferenceText, Path: PathLink }
+    },
+    // Offline: text without links; the next text tries again.
+    () => {
+      linked.value = null
+    },
+  )
+}
+
+const useLinked = (): Linked | null => {
+  useEffect(load, [])
+  const { value } = linked
+  return value === 'loading' ? null : value
+}
+
+export function LinkedText(props: LinkedTextProps) {
+  const views = useLinked()
+  return views ? <views.Text {...props} /> : <>{props.text}</>
+}
+
+/** The text of a link whose target may be a file of the workspace. */
+export function LinkedPath(props: LinkedPathProps) {
+  const views = useLinked()
+  return views ? <views.Path {...props} /> : <span class="md-dead">{props.children}</span>
+}
