@@ -6,6 +6,7 @@ import { t } from '../strings/t.ts'
 import { createBlocks } from './blocks.ts'
 import type { Footnotes } from './blocks.ts'
 import { CodeBlock } from './code.tsx'
+import { directionOf } from './direction.ts'
 import { inline } from './inline.tsx'
 import type { Token, Tokens } from './lexer.ts'
 import { Formula } from './math.tsx'
@@ -35,7 +36,7 @@ export function Markdown({ text, open = false, id, directory = '' }: MarkdownPro
   const footnotes = blocks.current.footnotes()
   const last = shown.length - 1
   return (
-    <div class="md" dir="auto">
+    <div class="md">
       {shown.map(({ key, token }, index) => (
         <Block
           key={key}
@@ -61,7 +62,7 @@ const blocksOf = (tokens: Token[] | undefined, place: RenderContext): ComponentC
 const block = (token: Token, place: RenderContext): ComponentChild => {
   switch (token.type) {
     case 'paragraph':
-      return <p>{inline(token.tokens, place)}</p>
+      return <p dir="auto">{inline(token.tokens, place)}</p>
     case 'text':
       return token.tokens ? inline(token.tokens, place) : inline([token], place)
     case 'heading':
@@ -75,7 +76,7 @@ const block = (token: Token, place: RenderContext): ComponentChild => {
         />
       )
     case 'blockquote':
-      return <blockquote>{blocksOf(token.tokens, place)}</blockquote>
+      return <blockquote dir={directionOf(token.raw)}>{blocksOf(token.tokens, place)}</blockquote>
     case 'list':
       return <List token={token as Tokens.List} place={place} />
     case 'table':
@@ -85,7 +86,11 @@ const block = (token: Token, place: RenderContext): ComponentChild => {
     case 'mathBlock':
       return <Formula text={token.text} display />
     case 'html':
-      return <p class="md-html">{token.raw.trimEnd()}</p>
+      return (
+        <p class="md-html" dir="auto">
+          {token.raw.trimEnd()}
+        </p>
+      )
     case 'checkbox':
     case 'footnote':
     case 'def':
@@ -99,7 +104,11 @@ const block = (token: Token, place: RenderContext): ComponentChild => {
 /** Headings start at level 3, below those of the page. */
 const heading = (token: Tokens.Heading, place: RenderContext): ComponentChild => {
   const Tag = `h${Math.min(6, token.depth + 2)}` as 'h3'
-  return <Tag class={`md-h${token.depth}`}>{inline(token.tokens, place)}</Tag>
+  return (
+    <Tag class={`md-h${token.depth}`} dir="auto">
+      {inline(token.tokens, place)}
+    </Tag>
+  )
 }
 
 function List({ token, place }: { token: Tokens.List; place: RenderContext }) {
@@ -108,7 +117,7 @@ function List({ token, place }: { token: Tokens.List; place: RenderContext }) {
   const more = useShowMore(token.items, MAX_ITEMS)
   return (
     <>
-      <Tag {...(start === undefined ? {} : { start })}>
+      <Tag dir={directionOf(token.raw)} {...(start === undefined ? {} : { start })}>
         {more.shown.map((item, index) => (
           <li key={index} class={item.task ? 'md-task' : undefined}>
             {item.task && (
@@ -137,7 +146,7 @@ function Table({ token, place }: { token: Tokens.Table; place: RenderContext }) 
   return (
     <>
       <ScrollBox class="md-table" label={t('md.table')}>
-        <table>
+        <table dir={directionOf(token.raw)}>
           <thead>
             <tr>{token.header.map(cell('th'))}</tr>
           </thead>

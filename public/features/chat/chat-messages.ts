@@ -5,6 +5,8 @@ import type { ApiCall } from '../../api.ts'
 import { type Chat, withEarlier } from './chat-reducer.ts'
 
 const PAGE_SIZE = 60
+/** The server's maximum. */
+const MAX_PAGE_SIZE = 500
 
 export type ChatMessagesOptions = {
   api: ApiCall
@@ -14,6 +16,8 @@ export type ChatMessagesOptions = {
 
 export type ChatMessages = {
   loadBefore: (limit?: number) => Promise<void>
+  /** Loads earlier messages up to this one; false when the chat has no such message. */
+  loadUntil: (id: string) => Promise<boolean>
   loadMessage: (id: string) => Promise<Message>
   /** Number of messages before this one in the whole chat. */
   countBefore: (id: string) => number
@@ -27,20 +31,32 @@ export const createChatMessages = (options: ChatMessagesOptions): ChatMessages =
   const { api, chat, reload } = options
   const indexOf = (id: string): number => chat.value.messages.findIndex(one => one.id === id)
 
+  const loadBefore = async (limit = PAGE_SIZE): Promise<void> => {
+    const { sessionId, messages, before } = chat.value
+    const first = messages[0]
+    if (!first || before === 0) return
+    const input = { session_id: sessionId, limit, before: first.id }
+    const { session } = await api('GET /api/session', input)
+    // The chat may have been switched or reloaded during the request.
+    if (chat.value.sessionId !== sessionId || chat.value.messages[0]?.id !== first.id) return
+    chat.value = withEarlier(chat.value, {
+      messages: session.messages,
+      before: session._messages_offset,
+      turnUsage: session.turn_usage ?? [],
+    })
+  }
+
   return {
-    async loadBefore(limit = PAGE_SIZE) {
-      const { sessionId, messages, before } = chat.value
-      const first = messages[0]
-      if (!first || before === 0) return
-      const input = { session_id: sessionId, limit, before: first.id }
-      const { session } = await api('GET /api/session', input)
-      // The chat may have been switched or reloaded during the request.
-      if (chat.value.sessionId !== sessionId || chat.value.messages[0]?.id !== first.id) return
-      chat.value = withEarlier(chat.value, {
-        messages: session.messages,
-        before: session._messages_offset,
-        turnUsage: session.turn_usage ?? [],
-      })
+    loadBefore,
+    async loadUntil(id) {
+      const { sessionId } = chat.value
+      while (indexOf(id) < 0 && chat.value.before > 0) {
+        const { before } = chat.value
+        await loadBefore(MAX_PAGE_SIZE)
+        // Another chat was opened, or the page brought nothing new.
+        if (chat.value.sessionId !== sessionId || chat.value.before === before) return false
+      }
+      return indexOf(id) >= 0
     },
     loadMessage: async id =>
       (await api('GET /api/session/message', { session_id: chat.value.sessionId, id })).message,

@@ -71,6 +71,11 @@ const useActions = (): TranscriptActions => {
       answerApproval: (id, choice, given) =>
         void app.attempt(() => app.chat.answerApproval(id, choice, given)),
       answerClarify: (id, text) => void app.attempt(() => app.chat.answerClarify(id, text)),
+      place: app.route.place,
+      hrefOfPlace: row => app.route.hrefOfPlace(row),
+      jumpTo: row => app.route.jumpTo(row),
+      loadUntil: id => app.chat.loadUntil(id),
+      placeMissing: () => app.toasts.show(t('tx.place.missing')),
       openFile: (path, line) => app.panel.openFile(path, line),
       switchModel: () => {
         app.layout.picker.value = 'model'

@@ -74,12 +74,32 @@ export const pathOf = (route: Route): string => {
 export const fileQuery = (target: string): string =>
   `?file=${encodeURIComponent(target).replace(/%2F/g, '/').replace(/%3A/g, ':')}`
 
+/** A row of the transcript, such as `m12` or `m12:a0/call`, and a heading in it. `focus`: also moves the focus there. */
+export type Place = { row: string; heading: number | null; focus: boolean }
+
+/** The place of `?at=m14:0~2`: row `m14:0`, its third heading. */
+const placeOf = (href: string): Place | null => {
+  const at = URL.parse(href)?.searchParams.get('at')
+  const match = at && /^(.+?)(?:~(\d{1,4}))?$/.exec(at)
+  return match
+    ? { row: match[1]!, heading: match[2] ? Number(match[2]) : null, focus: false }
+    : null
+}
+const placeQuery = ({ row, heading }: Place): string => {
+  const target = heading === null ? row : `${row}~${heading}`
+  return `at=${encodeURIComponent(target).replace(/%2F/g, '/').replace(/%3A/g, ':')}`
+}
+
 export const createRoute = (base: string, href: string, history: HistoryLike) => {
   const current = signal<Route>(parseRoute(base, href))
   /** Closing another view returns to this chat. */
   const lastChat = signal<string | null>(
     current.value.view === 'chat' ? current.value.sessionId : null,
   )
+
+  /** The row of the open chat to show; a new object for each request. */
+  const place = signal<Place | null>(placeOf(href))
+  let file: string | null = null
 
   const set = (route: Route): void => {
     if (route.view === 'chat') lastChat.value = route.sessionId
@@ -90,7 +110,18 @@ export const createRoute = (base: string, href: string, history: HistoryLike) =>
     const url = urlOf(base, pathOf(route))
     if (replace) history.replaceState(null, '', url)
     else if (pathOf(route) !== pathOf(current.value)) history.pushState(null, '', url)
+    place.value = null
+    file = null
     set(route)
+  }
+
+  const writeQuery = (): void => {
+    const parts = [
+      ...(file === null ? [] : [fileQuery(file).slice(1)]),
+      ...(place.value === null ? [] : [placeQuery(place.value)]),
+    ]
+    const url = urlOf(base, pathOf(current.value))
+    history.replaceState(null, '', parts.length > 0 ? `${url}?${parts.join('&')}` : url)
   }
 
   return {
@@ -104,12 +135,23 @@ export const createRoute = (base: string, href: string, history: HistoryLike) =>
       go({ view: 'chat', sessionId: id }, options),
     backToChat: () => go({ view: 'chat', sessionId: lastChat.value }),
     /** Writes the open workspace file into the address, for reloads and links. */
-    replaceFile(file: string | null): void {
-      const url = urlOf(base, pathOf(current.value)) + (file === null ? '' : fileQuery(file))
-      history.replaceState(null, '', url)
+    replaceFile(name: string | null): void {
+      file = name
+      writeQuery()
+    },
+    place,
+    hrefOfPlace: (row: string): string =>
+      `${urlOf(base, pathOf(current.value))}?${placeQuery({ row, heading: null, focus: false })}`,
+    /** Shows a row of the open chat and writes it into the address. */
+    jumpTo(row: string, { heading = null, focus = false }: Partial<Omit<Place, 'row'>> = {}): void {
+      place.value = { row, heading, focus }
+      writeQuery()
     },
     /** Reads the address after back or forward. */
-    readLocation: (at: string): void => set(parseRoute(base, at)),
+    readLocation(at: string): void {
+      set(parseRoute(base, at))
+      place.value = placeOf(at)
+    },
   }
 }
 

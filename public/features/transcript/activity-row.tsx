@@ -4,12 +4,12 @@ import { Markdown } from '../../markdown/markdown.tsx'
 import { ActivityLine } from './activity.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { RunningOutput, ToolCard } from '../tool-calls/tool-card.tsx'
-import { looksFailed } from '../tool-calls/tool-result.ts'
 import { parseArgs, describeToolCall } from '../tool-calls/describe-tool-call.ts'
 import { t } from '../../strings/t.ts'
 import { lazy } from '../../parts/lazy.tsx'
 import { textOf } from './content.ts'
 import type { ActivityRow, ReasoningStep, Step, ToolStep } from './rows.ts'
+import { hasFailed } from './spine.ts'
 import { usePerFrame, useTranscript } from './transcript-context.ts'
 
 const CallBody = lazy(async () => (await import('../queue/lazy-queue.ts')).CallBody, true)
@@ -20,9 +20,6 @@ const ToolImages = lazy(
 )
 
 const isTool = (step: Step): step is ToolStep => step.kind === 'tool'
-
-const hasFailed = (step: ToolStep): boolean =>
-  step.finished?.isError === true || (step.result !== null && looksFailed(textOf(step.result)))
 
 const EditDiagnostics = lazy(
   async () => (await import('../tool-calls/edit-diagnostics.tsx')).EditDiagnostics,

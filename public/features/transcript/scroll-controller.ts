@@ -1,5 +1,6 @@
 /** Scroll behavior of the virtualized transcript: visible range, following the end, and a stable reading position. */
 import { type ReadonlySignal, signal } from '@preact/signals'
+import type { Place } from '../shell/route.ts'
 import type { Row } from './rows.ts'
 import {
   covers,
@@ -18,12 +19,14 @@ const NEAR_END_PX = 32
 const NEAR_TOP_PX = 900
 /** Re-renders after measuring stop after this many rounds. */
 const MAX_ROUNDS = 4
+/** Space above a row that was jumped to. */
+const JUMP_TOP_PX = 16
 /** Width assumed before the first measurement. */
 const DEFAULT_WIDTH_PX = 720
 const DEFAULT_HEIGHT_PX = 900
 
 /** A row and the distance of its top from the top of the viewport, in pixels. */
-type Anchor = { key: string; top: number }
+type Anchor = { key: string; top: number; heading?: number | null }
 
 const rowElements = (column: HTMLElement | null): HTMLElement[] =>
   column ? [...column.querySelectorAll<HTMLElement>(':scope > [data-key]')] : []
@@ -70,6 +73,8 @@ export class ScrollController {
   #rendered: Range | null = null
   /** Reading position before this render. */
   #anchor: Anchor | null = null
+  /** A row that was jumped to, until its position is stable. */
+  #target: (Anchor & { focus: boolean }) | null = null
   /** Last known reading position, for when the browser moves the viewport by itself. */
   #lastAnchor: Anchor | null = null
 
@@ -89,7 +94,9 @@ export class ScrollController {
     const scroller = this.scroller.current
     this.#anchor =
       scroller && !this.#atEnd
-        ? (this.#pushedFrom(scroller) ?? firstVisible(scroller, this.column.current))
+        ? (this.#target ??
+          this.#pushedFrom(scroller) ??
+          firstVisible(scroller, this.column.current))
         : null
     this.#rendered = this.#wantedRange()
     return this.#rendered
@@ -111,7 +118,10 @@ export class ScrollController {
     if (isOutdated) {
       this.#rounds++
       this.#render()
-    } else this.#rounds = 0
+    } else {
+      this.#rounds = 0
+      this.#arrive()
+    }
     if (scroller.scrollTop < NEAR_TOP_PX) this.#onNearTop()
   }
 
@@ -135,6 +145,15 @@ export class ScrollController {
   jumpToEnd(): void {
     this.#follow(true)
     this.#render()
+  }
+
+  /** Places a row at the top of the viewport; false when there is no such row. */
+  jumpTo({ row: key, heading, focus }: Place): boolean {
+    if (!this.#source?.peek().some(row => row.key === key)) return false
+    this.#target = { key, top: JUMP_TOP_PX, heading, focus }
+    this.#follow(false)
+    this.#render()
+    return true
   }
 
   readonly onScroll = (): void => {
@@ -223,15 +242,31 @@ export class ScrollController {
   }
 
   #restore(scroller: HTMLElement, anchor: Anchor): void {
-    const { key, top } = anchor
-    const element = rowElements(this.column.current).find(row => row.dataset.key === key)
+    const { key, top, heading } = anchor
+    const element = this.#rowElement(key)
     if (!element) return
     const edge = scroller.getBoundingClientRect().top
-    const moved = element.getBoundingClientRect().top - edge - top
+    const headings = heading == null ? [] : element.querySelectorAll('.md > :is(h3, h4, h5, h6)')
+    const place = headings[heading ?? 0] ?? element
+    const moved = place.getBoundingClientRect().top - edge - top
     if (Math.abs(moved) >= 0.5) scroller.scrollTop += moved
     this.#scrollTop = scroller.scrollTop
     this.#scrollHeight = scroller.scrollHeight
-    this.#lastAnchor = { key, top }
+    this.#lastAnchor = { key, top: element.getBoundingClientRect().top - edge }
+  }
+
+  #rowElement(key: string): HTMLElement | undefined {
+    return rowElements(this.column.current).find(row => row.dataset.key === key)
+  }
+
+  /** The jump has ended. */
+  #arrive(): void {
+    const target = this.#target
+    this.#target = null
+    if (!target?.focus) return
+    this.#rowElement(target.key)?.querySelector<HTMLElement>('.node')?.focus({
+      preventScroll: true,
+    })
   }
 
   /** Measures and observes rows that are new in the DOM; true when a height was new. */

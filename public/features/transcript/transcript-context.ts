@@ -5,6 +5,7 @@ import type { ReadonlySignal, Signal } from '@preact/signals'
 import type { ApprovalChoice } from '../../../lib/schema/question.ts'
 import type { GivenRule } from '../approvals/approval-card.tsx'
 import type { Message } from '../../../lib/schema/message.ts'
+import type { Place } from '../shell/route.ts'
 import type { LiveTurn } from '../../../lib/schema/session.ts'
 import type { Chat } from '../chat/chat-reducer.ts'
 
@@ -21,6 +22,14 @@ export type TranscriptActions = {
   answerApproval(id: string, choice: ApprovalChoice, given?: GivenRule): void
   answerClarify(id: string, text: string): void
   openFile?(path: string, line?: number): void
+  /** The row that the address names. */
+  place?: ReadonlySignal<Place | null>
+  hrefOfPlace?(row: string): string
+  jumpTo?(row: string): void
+  /** Loads earlier messages up to this one; false when the chat has no such message. */
+  loadUntil?(id: string): Promise<boolean>
+  /** The row that the address names does not exist. */
+  placeMissing?(): void
   switchModel(): void
   addKey(): void
   compact(): void

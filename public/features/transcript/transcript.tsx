@@ -1,7 +1,8 @@
 /** Transcript of a chat: message rows, the running turn, and pending questions. */
 import { computed, signal } from '@preact/signals'
 import type { ReadonlySignal, Signal } from '@preact/signals'
-import { useMemo, useState } from 'preact/hooks'
+import type { ComponentChildren } from 'preact'
+import { useMemo, useRef, useState } from 'preact/hooks'
 import { AnsweredLine } from '../approvals/answered-line.tsx'
 import { shownRetryOf } from './pending-retry.ts'
 import { Icon } from '../../parts/icon.tsx'
@@ -13,6 +14,8 @@ import { reuseRows, toRows } from './rows.ts'
 import type { LiveShape, Row } from './rows.ts'
 import { TranscriptProvider, useTranscript } from './transcript-context.ts'
 import type { Scope, TranscriptActions } from './transcript-context.ts'
+import type { ScrollController } from './scroll-controller.ts'
+import { useJumps } from './use-jumps.ts'
 import { VirtualList } from './virtual-list.tsx'
 
 /** Loaded when they are needed. */
@@ -49,6 +52,8 @@ function Conversation({ chat, showThinking, showUsage, actions, botName }: Trans
     () => ({ chat, ...model, actions, showUsage, botName }),
     [chat, model, actions, showUsage, botName],
   )
+  const controller = useRef<ScrollController>(null)
+  useJumps(scope, model.rows, controller)
   const [stuck, setStuck] = useState<'idle' | 'loading' | 'failed'>('idle')
   const loadBefore = () => {
     const first = chat.peek().messages[0]?.id
@@ -71,6 +76,7 @@ function Conversation({ chat, showThinking, showUsage, actions, botName }: Trans
         rows={model.rows}
         running={model.running}
         onNearTop={onNearTop}
+        controller={controller}
         head={<Head before={model.before} failed={stuck === 'failed'} onAgain={loadBefore} />}
         tail={<Tail />}
       />
@@ -175,20 +181,22 @@ function Tail() {
       ))}
       {parts.questions.value.map((question, index) =>
         question.kind === 'approval' ? (
-          <ApprovalCard
-            key={question.approval_id}
-            approval={question}
-            keys={index === keyed}
-            onAnswer={(choice, given) =>
-              actions.answerApproval(question.approval_id, choice, given)
-            }
-          />
+          <Asked key={question.approval_id}>
+            <ApprovalCard
+              approval={question}
+              keys={index === keyed}
+              onAnswer={(choice, given) =>
+                actions.answerApproval(question.approval_id, choice, given)
+              }
+            />
+          </Asked>
         ) : (
-          <QuestionCard
-            key={question.clarify_id}
-            question={question}
-            onAnswer={text => actions.answerClarify(question.clarify_id, text)}
-          />
+          <Asked key={question.clarify_id}>
+            <QuestionCard
+              question={question}
+              onAnswer={text => actions.answerClarify(question.clarify_id, text)}
+            />
+          </Asked>
         ),
       )}
       {parts.notices.value.map(({ id, text }) => (
@@ -209,6 +217,14 @@ function Tail() {
     </div>
   )
 }
+
+/** An approval or a question on the spine. */
+const Asked = ({ children }: { children: ComponentChildren }) => (
+  <div class="tx-ask">
+    <span class="node node-waiting" aria-hidden="true" />
+    {children}
+  </div>
+)
 
 const choices = ['once', 'session', 'always', 'deny'] as const
 

@@ -13,6 +13,9 @@ const UserEditor = lazy(async () => (await import('./user-editor.tsx')).UserEdit
 
 const HookNotes = lazy(async () => (await import('../tool-calls/hook-notes.tsx')).HookNotes, true)
 
+/** Longer messages are not bold: a page of bold text is hard to read. */
+const BOLD_CHARS = 320
+
 /** Longer messages are collapsed. */
 const isLong = (text: string): boolean => text.length > 1400 || text.split('\n', 18).length > 16
 
@@ -30,9 +33,11 @@ export function UserRowView({ message }: { message: Message }) {
   if (editing) return <UserEditor text={text} id={message.id} onClose={() => setEditing(false)} />
   return (
     <article class="user" aria-label={t('tx.you')}>
-      <div class="user-bubble">
+      <div class="user-entry">
         <h3 class="tx-sr">{t('tx.you')}</h3>
-        <div class={long && !whole ? 'user-text user-cut' : 'user-text'} dir="auto">
+        <div
+          class={`user-text${long && !whole ? ' user-cut' : ''}${text.length > BOLD_CHARS ? ' user-long' : ''}`}
+        >
           {text}
         </div>
         {long && (

@@ -7,6 +7,7 @@ import { t } from '../../strings/t.ts'
 import { RowView } from './row-view.tsx'
 import type { Row } from './rows.ts'
 import { ScrollController } from './scroll-controller.ts'
+import { SpineNode } from './spine-node.tsx'
 
 export type VirtualListProps = {
   rows: ReadonlySignal<readonly Row[]>
@@ -17,14 +18,24 @@ export type VirtualListProps = {
   /** Shown below all rows. */
   tail: ComponentChildren
   onNearTop: () => void
+  /** The controller of this list, so that its owner can jump to a row. */
+  controller: { current: ScrollController | null }
 }
 
-export function VirtualList({ rows, running, head, tail, onNearTop }: VirtualListProps) {
+export function VirtualList({
+  rows,
+  running,
+  head,
+  tail,
+  onNearTop,
+  controller,
+}: VirtualListProps) {
   const [, setTick] = useState(0)
   const scroll = useMemo(
     () => new ScrollController({ render: () => setTick(tick => tick + 1) }),
     [],
   )
+  controller.current = scroll
   const list = rows.value
   const range = scroll.beginRender(rows, onNearTop)
   useLayoutEffect(() => scroll.endRender())
@@ -71,7 +82,15 @@ export function VirtualList({ rows, running, head, tail, onNearTop }: VirtualLis
 
 /** Memoized: an unchanged row object is not rendered again. */
 function RowBox({ row }: { row: Row }) {
-  const body = useMemo(() => <RowView row={row} />, [row])
+  const body = useMemo(
+    () => (
+      <>
+        <SpineNode row={row} />
+        <RowView row={row} />
+      </>
+    ),
+    [row],
+  )
   return (
     <div class={`tx-row tx-row-${row.kind}`} data-key={row.key}>
       {body}

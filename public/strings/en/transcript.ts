@@ -27,6 +27,20 @@ export const enTranscript = {
   'tx.less': 'Show less',
   'tx.file.open': 'Open {name}',
 
+  'tx.place.missing': 'That message isn’t in this chat anymore',
+
+  'node.label': '{kind}: {state}',
+  'node.request': 'Request',
+  'node.work': 'Work',
+  'node.step': 'Step',
+  'node.result': 'Answer',
+  'node.end': 'End of the turn',
+  'node.state.ended': 'done',
+  'node.state.running': 'running',
+  'node.state.waiting': 'needs your input',
+  'node.state.failed': 'a step failed',
+  'node.state.broken': 'failed',
+
   'act.thinking': 'Thinking',
   'act.waiting': 'Waiting for your input',
   'act.waiting.retry': 'Waiting to retry',

@@ -1,0 +1,50 @@
+/** The spine of the transcript: which rows have a node on its line, and in which state. */
+import { looksFailed } from '../tool-calls/tool-result.ts'
+import { textOf } from './content.ts'
+import type { Row, Step, ToolStep } from './rows.ts'
+
+export type NodeKind = 'request' | 'work' | 'step' | 'result' | 'end'
+/** `failed` is a step (amber), `broken` the turn (red). A turn that waits for the user is amber as well. */
+export type NodeState = 'ended' | 'running' | 'waiting' | 'failed' | 'broken'
+export type SpineNode = { kind: NodeKind; state: NodeState }
+
+const isTool = (step: Step): step is ToolStep => step.kind === 'tool'
+
+export const hasFailed = (step: ToolStep): boolean =>
+  step.finished?.isError === true || (step.result !== null && looksFailed(textOf(step.result)))
+
+const stateOf = (step: Step): NodeState => {
+  if (!isTool(step)) return step.live ? 'running' : 'ended'
+  if (step.state === 'running') return 'running'
+  return hasFailed(step) ? 'failed' : 'ended'
+}
+
+/** Null for rows without a node: footers, and pieces of an answer after its first one. `isWaiting`: a question is open. */
+export const nodeOf = (row: Row, isWaiting: boolean): SpineNode | null => {
+  const running = isWaiting ? 'waiting' : 'running'
+  switch (row.kind) {
+    case 'user':
+      return { kind: 'request', state: 'ended' }
+    case 'activity': {
+      const failed = row.steps.some(step => stateOf(step) === 'failed')
+      return { kind: 'work', state: row.live ? running : failed ? 'failed' : 'ended' }
+    }
+    case 'step': {
+      const state = stateOf(row.step)
+      return { kind: 'step', state: state === 'running' ? running : state }
+    }
+    case 'text':
+      if (!row.key.endsWith(':0')) return null
+      return { kind: 'result', state: row.live ? running : 'ended' }
+    case 'error':
+      return { kind: 'end', state: 'broken' }
+    case 'cancelled':
+      return { kind: 'end', state: 'ended' }
+    case 'foot':
+    case 'compaction':
+      return null
+  }
+}
+
+/** The message of a row key such as `m12`, `m12:a0/call` or `m14:0`. */
+export const messageIdOf = (key: string): string => /^[^:]*/.exec(key)![0]
