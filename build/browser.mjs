@@ -5,6 +5,7 @@ import * as esbuild from 'esbuild'
 import { createAsset } from '../lib/http/static.ts'
 import { root } from './files.mjs'
 import { joinFirstLoad } from './first-load.mjs'
+import { fontLicenses, fontNames, fonts } from './fonts.mjs'
 
 const CODE = new Set(['.ts', '.tsx', '.css'])
 
@@ -58,7 +59,7 @@ export const bundleBrowser = ({ minify = true } = {}) =>
     legalComments: 'linked',
     define: { 'process.env.NODE_ENV': minify ? '"production"' : '"development"' },
     loader: { '.woff2': 'file', '.svg': 'file', '.png': 'file' },
-    plugins: [onlyWoff2, withoutElk],
+    plugins: [onlyWoff2, withoutElk, fonts],
     logLevel: 'silent',
   })
 
@@ -86,11 +87,13 @@ export const listAssets = async options => {
   const names = new Map([
     ['main.js', mainFile],
     ...sheets.map(([path, { entryPoint }]) => [basename(entryPoint), basename(path)]),
+    ...fontNames(built.metafile.outputs),
   ])
   const publicDir = join(root, 'public')
   const assets = [...files].map(([name, contents]) =>
     toEntry(`/static/${name}`, Buffer.from(contents), true),
   )
+  assets.push(toEntry('/static/fonts-license.txt', Buffer.from(fontLicenses()), false))
   for (const path of readTree(publicDir)) {
     const name = relative(publicDir, path).split(sep).join('/')
     if (CODE.has(extname(name))) continue

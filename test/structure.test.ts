@@ -146,7 +146,7 @@ test('what the page needs at once is one file, and every chunk imports what it e
 test('the browser bundle contains files of public/, lib/base and packages only', async () => {
   const { metafile } = await bundle()
   const foreign = Object.keys(metafile.inputs).filter(
-    path => !/^(public\/|lib\/base\/|node_modules\/|<|without-elk:)/.test(path),
+    path => !/^(public\/|lib\/base\/|node_modules\/|<|without-elk:|font:)/.test(path),
   )
   assert.equal(foreign, [])
 })
