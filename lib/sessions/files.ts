@@ -10,6 +10,7 @@ import { contentText, type Entry, type Meta, messageHead, parseEntry } from './e
 import { foldBackward } from './fold-backward.ts'
 import { foldForward, isHidden, type Summary, toPreview } from './fold.ts'
 import { toEntries, toLines } from './legacy.ts'
+import { redact } from '../redact/redact.ts'
 import { openFile, readWhole } from '../store/read-text.ts'
 
 export type Format = 'jsonl' | 'json'
@@ -198,10 +199,31 @@ const idOf = ({ bytes }: Line): string | undefined => {
   return entry && entry !== 'unknown' && entry.t === 'message' ? entry.message.id : undefined
 }
 
-/** The text of a message to search: tool output is truncated, system messages are excluded. */
 const TOOL_CHARS = 2_000
+/** A secret that begins in the indexed part of an output is masked before the output is cut. */
+const SECRET_CHARS = 2_000
+
+/** The strings of a tool result, without its keys: a person searches for what the tool returned. */
+const resultText = (content: string): string => {
+  if (!content.startsWith('{') && !content.startsWith('[')) return content
+  try {
+    const strings: string[] = []
+    JSON.parse(content, (_, value: unknown) => {
+      if (typeof value === 'string') strings.push(value)
+    })
+    return strings.join('\n')
+  } catch {
+    // Text that begins like JSON.
+    return content
+  }
+}
+
+/** The text of a message to search: tool output is truncated, system messages are excluded. */
 export const searchText = (message: Message): string => {
   if (message.role === 'system') return ''
   const text = contentText(message.content)
-  return message.role === 'tool' ? text.slice(0, TOOL_CHARS) : text
+  if (message.role !== 'tool') return text
+  const result = resultText(text)
+  if (result.length <= TOOL_CHARS) return result
+  return redact(result.slice(0, TOOL_CHARS + SECRET_CHARS)).slice(0, TOOL_CHARS)
 }

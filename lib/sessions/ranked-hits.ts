@@ -3,12 +3,18 @@
  * command-line process may run it as well.
  */
 import type { Database } from '../store/sqlite.ts'
-import { type SnippetPart, type Term, toMatch, toSnippet } from './search-query.ts'
+import { excerptOf, type Term, toMatch } from './search-query.ts'
 
 /** How many of the newest matches are ranked: a common word matches every other message. */
 const RANKED = 500
 
-export type IndexHit = { session: string; n: number; message_id: string; snippet: SnippetPart[] }
+export type IndexHit = {
+  session: string
+  n: number
+  message_id: string
+  /** The text around the match. Not masked: the search worker does not know the secrets of the process. */
+  excerpt: string
+}
 
 /** Only reads. */
 export const prepareSearch = (db: Database) => ({
@@ -29,7 +35,6 @@ export const rankedHits = (
   statements: SearchStatements,
   terms: readonly Term[],
   limit: number,
-  mask: (text: string) => string = text => text,
 ): IndexHit[] => {
   const best = new Map<string, { id: number; score: number }>()
   for (const hit of statements.ranked.all(toMatch(terms), RANKED)) {
@@ -46,20 +51,19 @@ export const rankedHits = (
       const row = statements.text.get(id)
       if (!row) return []
       const { session, n, message_id } = row
-      return [{ session, n, message_id, snippet: toSnippet(mask(row.text), terms) }]
+      return [{ session, n, message_id, excerpt: excerptOf(row.text, terms) }]
     })
 }
 
-/** Searches an index that another process keeps up to date. `mask` applies before texts are cut: half a secret is not recognized. `seq`: up to which change of the catalog it is complete. */
+/** Searches an index that another process keeps up to date. `seq`: up to which change of the catalog it is complete. */
 export const searchStored = (
   db: Database,
   terms: readonly Term[],
   limit: number,
-  mask: (text: string) => string,
 ): { hits: IndexHit[]; seq: number } => {
   const statements = prepareSearch(db)
   return {
-    hits: rankedHits(statements, terms, limit, mask),
+    hits: rankedHits(statements, terms, limit),
     seq: Number(statements.about.get('seq')?.value ?? 0),
   }
 }

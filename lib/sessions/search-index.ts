@@ -24,6 +24,14 @@ const MIGRATIONS = [
   create virtual table words using fts5(text, content='message', content_rowid='id',
     tokenize='unicode61 remove_diacritics 2', prefix='2 3');
   `,
+  // Version 1 indexed the JSON of tool results, and cut them before secrets were masked. Everything is indexed again.
+  `
+  delete from indexed;
+  delete from message;
+  delete from about;
+  insert into words (words) values ('delete-all');
+  insert into about values ('unclean', '1');
+  `,
 ] as const
 
 const PRAGMAS = [

@@ -106,7 +106,16 @@ const whole = (text: string, at: number): number => {
   return code >= 0xdc00 && code <= 0xdfff ? at - 1 : at
 }
 
-/** The text around the first match, in parts to concatenate. Matches are flagged parts, never markup. */
+/** Longer than any secret, so that a snippet contains no secret that `excerptOf` cut. */
+const EXCERPT_CHARS = 2_000
+
+/** The text around the first match: as much as must be masked before a snippet is cut from it. */
+export const excerptOf = (text: string, terms: readonly Term[]): string => {
+  const first = findMarks(text, terms)[0]?.[0] ?? 0
+  return text.slice(whole(text, Math.max(0, first - EXCERPT_CHARS)), first + EXCERPT_CHARS)
+}
+
+/** The text around the first match, in parts to concatenate. Matches are flagged parts, never markup. Mask the text before: neither half a secret nor one that a mark divides is recognized. */
 export const toSnippet = (text: string, terms: readonly Term[]): SnippetPart[] => {
   const marks = findMarks(text, terms)
   const first = marks[0]?.[0] ?? 0

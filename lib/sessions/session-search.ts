@@ -8,7 +8,7 @@ import { foldText } from './catalog-schema.ts'
 import { type Files, foldFile, searchText } from './files.ts'
 import { isHidden } from './fold.ts'
 import type { SearchClient } from './search-client.ts'
-import { type Term, toSnippet, toTerms } from './search-query.ts'
+import { excerptOf, type Term, toSnippet, toTerms } from './search-query.ts'
 import type { IndexHit } from './ranked-hits.ts'
 import type { SearchHit, Sessions, SessionsOptions } from './types.ts'
 
@@ -45,8 +45,8 @@ const createScan =
       })
       const message = at === undefined ? undefined : folded?.messages[at]
       if (folded && message && at !== undefined) {
-        const snippet = toSnippet(searchText(message), terms)
-        hits.push({ session: id, n: folded.numbers[at] ?? 0, message_id: message.id, snippet })
+        const excerpt = excerptOf(searchText(message), terms)
+        hits.push({ session: id, n: folded.numbers[at] ?? 0, message_id: message.id, excerpt })
       }
       await setImmediate()
     }
@@ -70,7 +70,7 @@ export const createSessionSearch = ({ files, catalog, search, row, log }: Sessio
     return catalog.titles(words, limit, profile).map(text => {
       const found = JSON.parse(text) as SessionRow
       const snippet = toSnippet(
-        found.title,
+        redact(found.title),
         terms.map(({ text }) => ({ text, prefix: true })),
       )
       return { ...found, match_type: 'title', snippet, message_id: null }
@@ -116,7 +116,7 @@ export const createSessionSearch = ({ files, catalog, search, row, log }: Sessio
       if (!found || (profile && found.profile !== profile)) continue
       if (!stored || isHidden(stored.summary.cuts, hit.n)) continue
       seen.add(found.session_id)
-      const snippet = hit.snippet.map(part => ({ ...part, text: redact(part.text) }))
+      const snippet = toSnippet(redact(hit.excerpt), terms)
       hits.push({ ...found, match_type: 'content', snippet, message_id: hit.message_id })
     }
     return hits.slice(0, limit)

@@ -101,7 +101,7 @@ export const createStoredSessions = ({
           session: id,
           n: 0,
           message_id: message.id,
-          snippet: toSnippet(redact(searchText(message)), terms),
+          excerpt: searchText(message),
         })
       await setImmediate()
     }
@@ -109,7 +109,7 @@ export const createStoredSessions = ({
   }
 
   const hitsOf = async (terms: readonly Term[]): Promise<IndexHit[]> => {
-    const indexed = read('search.db', db => searchStored(db, terms, MAX_CANDIDATES, redact))
+    const indexed = read('search.db', db => searchStored(db, terms, MAX_CANDIDATES))
     const pending = indexed
       ? read('catalog.db', db =>
           db
@@ -139,9 +139,10 @@ export const createStoredSessions = ({
         .map(row => ({ row, snippet: toSnippet(redact(row.title), terms) }))
       const seen = new Set(hits.map(({ row }) => row.session_id))
       if (hits.length < limit)
-        for (const { session, snippet } of await hitsOf(terms)) {
+        for (const { session, excerpt } of await hitsOf(terms)) {
           const row = known.get(session)
-          if (row && !seen.has(session)) hits.push({ row, snippet })
+          if (row && !seen.has(session))
+            hits.push({ row, snippet: toSnippet(redact(excerpt), terms) })
           seen.add(session)
         }
       return hits.slice(0, limit)

@@ -84,6 +84,7 @@ export const createSessionSearch = ({ sessions, hostSessions, redact }: SessionS
     model: row.model,
     last_active: toIso(row.updated_at),
   })
+  /** Masked before it is cut: half a secret is not recognized. */
   const toFound = (row: SessionRow, messages: readonly FoundMessage[], words: string[]) => {
     const neighborText = (text: string | null) =>
       text === null ? null : clip(redact(text.trim()), NEIGHBOR_CHARS)

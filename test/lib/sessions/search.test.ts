@@ -4,8 +4,10 @@ import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { refreshSecrets, watchSecrets } from '../../../lib/redact/redact.ts'
 import { createSearchClient } from '../../../lib/sessions/search-client.ts'
 import { toIndexed, toMatch, toSnippet, toTerms } from '../../../lib/sessions/search-query.ts'
+import type { NewEntry } from '../../../lib/sessions/entries.ts'
 import type { Sessions } from '../../../lib/sessions/types.ts'
 import { NEW, say, withBench } from './_sessions.ts'
 
@@ -19,6 +21,10 @@ const start = (sessions: Sessions, title: string, ...said: string[]): string => 
   )
   return id
 }
+const result = (content: Record<string, unknown>): NewEntry => ({
+  t: 'message',
+  message: { role: 'tool', content: JSON.stringify(content) },
+})
 const find = (sessions: Sessions, q: string, content = true) =>
   sessions.search({ q, content, limit: 50 })
 const ids = async (sessions: Sessions, q: string, content = true) =>
@@ -225,6 +231,42 @@ test(
     const [hit] = await find(sessions, 'deploy')
     assert.not.match(JSON.stringify(hit), /abcdefghijkl/)
     assert.equal(await ids(sessions, 'sk-abcdefghijklmnopqrstuvwxyz'), [])
+  }),
+)
+
+test(
+  'a snippet contains no part of a secret, wherever it is cut or marked',
+  withBench(async ({ sessions }) => {
+    const key = 'blue-harbor-77-lantern-staircase'
+    const keys = [key]
+    const stop = watchSecrets(() => keys)
+    refreshSecrets()
+    const pieces = /harbor|lantern|stair/
+    try {
+      start(sessions, 'T', `needle ${'x'.repeat(170)} ${key} end`)
+      start(sessions, 'T', `${'x '.repeat(60)} ${key} thimble ${'y '.repeat(200)}`)
+      start(sessions, 'T', `the word ${key} inside`)
+      const id = start(sessions, 'T', 'run it')
+      sessions.append(id, [result({ output: `${'z '.repeat(990)}basket ${key}` })])
+      for (const word of ['needle', 'thimble', 'harbor', 'basket']) {
+        const hits = await find(sessions, word)
+        assert.not.match(JSON.stringify(hits.map(hit => hit.snippet)), pieces, word)
+      }
+      assert.is((await find(sessions, 'basket')).length, 1)
+    } finally {
+      stop()
+    }
+  }),
+)
+
+test(
+  'a snippet of a tool result shows its text, not its JSON',
+  withBench(async ({ sessions }) => {
+    const id = start(sessions, 'T', 'run it')
+    sessions.append(id, [result({ output: 'compiled "main"\nwith gooseberry', exit_code: 0 })])
+    const [hit] = await find(sessions, 'gooseberry')
+    assert.is(hit?.snippet.map(({ text }) => text).join(''), 'compiled "main" with gooseberry')
+    assert.equal(await ids(sessions, 'exit_code'), [])
   }),
 )
 
