@@ -142,6 +142,7 @@ export const routes = {
   'POST /api/workspaces/reorder': workspaces.reorder,
   'GET /api/workspaces/suggest': workspaces.suggest,
   'GET /api/list': files.list,
+  'GET /api/files/search': files.search,
   'GET /api/file': files.read,
   'POST /api/file/named': files.named,
   'GET /api/file/raw': files.raw,

@@ -6,7 +6,7 @@ import { file, byteStream } from '../lib/http/reply.ts'
 import { SessionId } from '../lib/schema/ids.ts'
 import { Ok, ok } from '../lib/schema/ok.ts'
 import { CommitId, NamedCommit } from '../lib/schema/git.ts'
-import { FileEntry, NamedEntry } from '../lib/schema/workspace.ts'
+import { FileEntry, FoundFile, NamedEntry } from '../lib/schema/workspace.ts'
 import { createDirectory, moveEntry, renameEntry } from '../lib/workspaces/move-entries.ts'
 import { fileType, SANDBOX } from '../lib/workspaces/file-type.ts'
 import { listDirectory } from '../lib/workspaces/list-directory.ts'
@@ -40,6 +40,26 @@ export const named = endpoint({
   async run({ app, home }, { session_id, paths, commits }) {
     const entries = resolveNames(app.files.areas.of(home, session_id), paths)
     return { entries, commits: await app.files.git.commits(home, session_id, commits) }
+  },
+})
+
+export const search = endpoint({
+  summary:
+    'Files and folders of the workspace by parts of their path, best first; without ignored ones',
+  input: z.object({
+    session_id: SessionId,
+    q: z.string().max(1_000).default(''),
+    limit: z.coerce.number().int().min(1).max(100).default(30),
+  }),
+  output: z.object({
+    files: z.array(FoundFile),
+    /** The workspace has more files than were searched. */
+    partial: z.boolean(),
+  }),
+  async run({ app, home }, { session_id, q, limit }) {
+    const area = app.files.areas.of(home, session_id)
+    const { files, isPartial } = await app.fileSearch(home.name, area, { query: q, limit })
+    return { files, partial: isPartial }
   },
 })
 

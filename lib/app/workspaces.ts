@@ -1,15 +1,18 @@
 /** Composition: the files a session works on, their checkpoints, and the processes it leaves running. */
+import { listFiles } from '../agent/search/list-files.ts'
 import { type Checkpoints, createCheckpoints } from '../checkpoints/checkpoints.ts'
 import { missing } from '../errors.ts'
 import type { HostSessions } from '../host-db/host-sessions.ts'
 import { createProcessRegistry, type ProcessRegistry } from '../processes.ts'
 import { otherHomePaths } from '../profiles/other-homes.ts'
 import { redact } from '../redact/redact.ts'
+import { createFileSearch, type FileSearch } from '../workspaces/file-search.ts'
 import { createSessionFiles, type SessionFiles } from '../workspaces/session-files.ts'
 import type { Composition } from './data.ts'
 
 export type WorkspaceServices = {
   files: SessionFiles
+  fileSearch: FileSearch
   checkpoints: Checkpoints
   processes: ProcessRegistry
 }
@@ -51,5 +54,6 @@ export const composeWorkspaces = (
         },
       }),
   })
-  return { files, checkpoints, processes }
+  const fileSearch = createFileSearch(listFiles)
+  return { files, fileSearch, checkpoints, processes }
 }

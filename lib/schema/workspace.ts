@@ -30,3 +30,14 @@ export const NamedEntry = z
   })
   .meta({ id: 'NamedEntry' })
 export type NamedEntry = z.infer<typeof NamedEntry>
+
+export const FoundFile = z
+  .object({
+    /** Relative to the workspace, with forward slashes. */
+    path: z.string(),
+    type: z.enum(['dir', 'file']),
+    /** Offsets of the matched characters in `path`: start and end in turn. */
+    ranges: z.array(z.number()),
+  })
+  .meta({ id: 'FoundFile' })
+export type FoundFile = z.infer<typeof FoundFile>

@@ -1,0 +1,44 @@
+/** Fuzzy matching of short texts: names, titles, and paths. */
+import uFuzzy from '@leeoniya/ufuzzy'
+
+export type FuzzyMatch = {
+  /** Index into the texts. */
+  at: number
+  /** Offsets of the matched characters: start and end in turn. */
+  ranges: number[]
+}
+
+/** Letters of every script; characters may be left out within a word. */
+const matcher = new uFuzzy({
+  unicode: true,
+  interSplit: "[^\\p{L}\\d']+",
+  intraSplit: '\\p{Ll}\\p{Lu}',
+  intraBound: '\\p{L}\\d|\\d\\p{L}|\\p{Ll}\\p{Lu}',
+  intraChars: '[\\p{L}\\d]',
+  intraContr: "'\\p{L}{1,2}\\b",
+  intraIns: 6,
+})
+
+/** With more matches than this, only the first ones by length are ranked: ranking is what takes time. */
+const MAX_RANKED = 3_000
+const MAX_QUERY_CHARS = 200
+/** Words in any order, for as many words; the number of attempts is its factorial. */
+const MAX_PERMUTED = 3
+
+/** The texts that match `query`, best first. A query without letters and digits matches nothing. */
+export const fuzzyMatches = (texts: readonly string[], query: string): FuzzyMatch[] => {
+  const needle = query.slice(0, MAX_QUERY_CHARS)
+  const haystack = texts as string[]
+  const [found] = matcher.search(haystack, needle, MAX_PERMUTED, 0)
+  if (!found) return []
+  const ranked =
+    found.length <= MAX_RANKED
+      ? found
+      : found
+          .sort((a, b) => haystack[a]!.length - haystack[b]!.length)
+          .slice(0, MAX_RANKED)
+          .sort((a, b) => a - b)
+  const [, info, order] = matcher.search(haystack, needle, MAX_PERMUTED, MAX_RANKED, ranked)
+  if (!info || !order) return []
+  return order.map(index => ({ at: info.idx[index]!, ranges: info.ranges[index] ?? [] }))
+}

@@ -1,0 +1,83 @@
+/** Finds files and folders of a workspace by parts of their path. */
+import type { FoundFile } from '../schema/workspace.ts'
+import { fuzzyMatches } from '../base/fuzzy.ts'
+import type { FileScope } from './file-scope.ts'
+
+type Listing = { files: readonly { relative: string }[]; isPartial: boolean }
+type ListFiles = (walk: {
+  root: string
+  denied: (fullPath: string) => boolean
+  signal: AbortSignal
+  until: number
+}) => Promise<Listing>
+
+/** A listing is kept this long, so that a query that grows letter by letter reads the disk once. */
+const KEPT_MS = 5_000
+const LISTING_MS = 2_000
+const MAX_FILES = 100_000
+
+type Paths = { texts: string[]; isPartial: boolean }
+
+/** Files and the folders that contain them; folders end with a slash. */
+const pathsOf = ({ files, isPartial }: Listing): Paths => {
+  const folders = new Set<string>()
+  const kept = files.slice(0, MAX_FILES)
+  for (const { relative } of kept)
+    for (let at = relative.lastIndexOf('/'); at > 0; at = relative.lastIndexOf('/', at - 1)) {
+      const folder = relative.slice(0, at + 1)
+      if (folders.has(folder)) break
+      folders.add(folder)
+    }
+  return {
+    texts: [...kept.map(({ relative }) => relative), ...folders],
+    isPartial: isPartial || kept.length < files.length,
+  }
+}
+
+const toFound = (text: string, ranges: number[]): FoundFile => {
+  const isFolder = text.endsWith('/')
+  return { path: isFolder ? text.slice(0, -1) : text, type: isFolder ? 'dir' : 'file', ranges }
+}
+
+/** Where the name begins that a path ends with. */
+const nameStart = (path: string): number => path.lastIndexOf('/', path.length - 2) + 1
+
+export const createFileSearch = (listFiles: ListFiles) => {
+  const kept = new Map<string, Promise<Paths>>()
+
+  /** Hidden paths differ between homes, so they are part of the key. */
+  const list = (key: string, { root, isHidden }: FileScope): Promise<Paths> => {
+    const known = kept.get(key)
+    if (known) return known
+    const started = listFiles({
+      root,
+      denied: isHidden,
+      signal: AbortSignal.timeout(LISTING_MS * 5),
+      until: performance.now() + LISTING_MS,
+    }).then(pathsOf)
+    kept.set(key, started)
+    const forget = () => void kept.delete(key)
+    started.then(() => setTimeout(forget, KEPT_MS).unref(), forget)
+    return started
+  }
+
+  /** Best first: matches in the name before matches in the folders above it. `isPartial`: the workspace has more files than were listed. */
+  return async (
+    home: string,
+    area: FileScope,
+    { query, limit }: { query: string; limit: number },
+  ): Promise<{ files: FoundFile[]; isPartial: boolean }> => {
+    const { texts, isPartial } = await list(`${home}\0${area.root}`, area)
+    const matches = fuzzyMatches(texts, query)
+    const inName = Map.groupBy(
+      matches,
+      ({ at, ranges }) => (ranges[0] ?? 0) >= nameStart(texts[at]!),
+    )
+    const files = [...(inName.get(true) ?? []), ...(inName.get(false) ?? [])]
+      .slice(0, limit)
+      .map(({ at, ranges }) => toFound(texts[at]!, ranges))
+    return { files, isPartial }
+  }
+}
+
+export type FileSearch = ReturnType<typeof createFileSearch>
