@@ -20,6 +20,8 @@ export type ProviderRow = {
   key_name: string | null
   /** The variable a new key is saved to. */
   env_var: string | null
+  /** Where a key is created. */
+  key_page: string | null
   /** The provider's sign-in has expired, and there is no other key. */
   needs_sign_in: boolean
   /** Set on aliases, which share the provider's keys. */
@@ -74,6 +76,7 @@ const rowOf = (setup: ModelSetup, id: string): ProviderRow => {
     key_source: key?.source ?? 'none',
     key_name: key?.name ?? null,
     env_var,
+    key_page: env_var === null ? null : (PROVIDERS.get(provider)?.keyPage ?? null),
     needs_sign_in: needsSignIn(setup, provider),
     alias_of: provider === id ? null : provider,
     models: listOf(setup, provider),

@@ -18,6 +18,8 @@ export type ProviderFacts = {
   readonly oauth?: true
   /** Needs no key. */
   readonly keyless?: true
+  /** The page of the provider where a key is created. */
+  readonly keyPage?: string
 }
 
 const FACTS: Readonly<Record<string, ProviderFacts>> = {
@@ -26,11 +28,13 @@ const FACTS: Readonly<Record<string, ProviderFacts>> = {
     baseUrl: 'https://api.openai.com/v1',
     baseUrlEnv: 'OPENAI_BASE_URL',
     hosts: ['openai.com', 'openai.azure.com'],
+    keyPage: 'https://platform.openai.com/api-keys',
   },
   openrouter: {
     keys: ['OPENROUTER_API_KEY'],
     baseUrl: 'https://openrouter.ai/api/v1',
     baseUrlEnv: 'OPENROUTER_BASE_URL',
+    keyPage: 'https://openrouter.ai/settings/keys',
   },
   nous: {
     keys: [],
@@ -57,80 +61,113 @@ const FACTS: Readonly<Record<string, ProviderFacts>> = {
     keys: ['GOOGLE_API_KEY', 'GEMINI_API_KEY'],
     baseUrl: 'https://generativelanguage.googleapis.com/v1beta/openai',
     baseUrlEnv: 'GEMINI_BASE_URL',
+    keyPage: 'https://aistudio.google.com/apikey',
   },
   zai: {
     keys: ['GLM_API_KEY', 'ZAI_API_KEY', 'Z_AI_API_KEY'],
     baseUrl: 'https://api.z.ai/api/paas/v4',
     baseUrlEnv: 'GLM_BASE_URL',
     hosts: ['z.ai', 'bigmodel.cn'],
+    keyPage: 'https://z.ai/manage-apikey/apikey-list',
   },
   'kimi-coding': {
     keys: ['KIMI_API_KEY'],
     baseUrl: 'https://api.moonshot.ai/v1',
     baseUrlEnv: 'KIMI_BASE_URL',
     hosts: ['moonshot.ai', 'moonshot.cn', 'api.kimi.com'],
+    keyPage: 'https://platform.moonshot.ai/console/api-keys',
   },
   minimax: {
     keys: ['MINIMAX_API_KEY'],
     baseUrl: 'https://api.minimax.io/anthropic',
     baseUrlEnv: 'MINIMAX_BASE_URL',
     hosts: ['minimax.io', 'minimax.chat'],
+    keyPage: 'https://platform.minimax.io/user-center/basic-information/interface-key',
   },
   'minimax-cn': {
     keys: ['MINIMAX_CN_API_KEY'],
     baseUrl: 'https://api.minimaxi.com/anthropic',
     baseUrlEnv: 'MINIMAX_CN_BASE_URL',
     hosts: ['minimaxi.com'],
+    keyPage: 'https://platform.minimaxi.com/user-center/basic-information/interface-key',
   },
   anthropic: {
     keys: ['ANTHROPIC_API_KEY', 'ANTHROPIC_TOKEN', 'CLAUDE_CODE_OAUTH_TOKEN'],
     baseUrl: 'https://api.anthropic.com',
     wire: 'anthropic_messages',
+    keyPage: 'https://console.anthropic.com/settings/keys',
   },
   alibaba: {
     keys: ['DASHSCOPE_API_KEY'],
     baseUrl: 'https://dashscope-intl.aliyuncs.com/compatible-mode/v1',
     baseUrlEnv: 'DASHSCOPE_BASE_URL',
     hosts: ['dashscope.aliyuncs.com', 'dashscope-us.aliyuncs.com'],
+    keyPage: 'https://modelstudio.console.alibabacloud.com',
   },
   deepseek: {
     keys: ['DEEPSEEK_API_KEY'],
     baseUrl: 'https://api.deepseek.com/v1',
     baseUrlEnv: 'DEEPSEEK_BASE_URL',
+    keyPage: 'https://platform.deepseek.com/api_keys',
   },
   'ai-gateway': {
     keys: ['AI_GATEWAY_API_KEY'],
     baseUrl: 'https://ai-gateway.vercel.sh/v1',
     baseUrlEnv: 'AI_GATEWAY_BASE_URL',
+    keyPage: 'https://vercel.com/docs/ai-gateway/authentication',
   },
   'opencode-zen': {
     keys: ['OPENCODE_ZEN_API_KEY'],
     baseUrl: 'https://opencode.ai/zen/v1',
     baseUrlEnv: 'OPENCODE_ZEN_BASE_URL',
     wire: 'per_model',
+    keyPage: 'https://opencode.ai/auth',
   },
   'opencode-go': {
     keys: ['OPENCODE_GO_API_KEY'],
     baseUrl: 'https://opencode.ai/zen/go/v1',
     baseUrlEnv: 'OPENCODE_GO_BASE_URL',
     wire: 'per_model',
+    keyPage: 'https://opencode.ai/auth',
   },
   kilocode: {
     keys: ['KILOCODE_API_KEY'],
     baseUrl: 'https://api.kilo.ai/api/gateway',
     baseUrlEnv: 'KILOCODE_BASE_URL',
+    keyPage: 'https://app.kilo.ai/profile',
   },
   huggingface: {
     keys: ['HF_TOKEN'],
     baseUrl: 'https://router.huggingface.co/v1',
     baseUrlEnv: 'HF_BASE_URL',
+    keyPage: 'https://huggingface.co/settings/tokens',
   },
-  mistralai: { keys: ['MISTRAL_API_KEY'], baseUrl: 'https://api.mistral.ai/v1' },
-  xai: { keys: ['XAI_API_KEY'], baseUrl: 'https://api.x.ai/v1' },
-  nvidia: { keys: ['NVIDIA_API_KEY'], baseUrl: 'https://integrate.api.nvidia.com/v1' },
-  xiaomi: { keys: ['XIAOMI_API_KEY'], baseUrl: 'https://api.xiaomimimo.com/v1' },
-  neuralwatt: { keys: ['NEURALWATT_API_KEY'], baseUrl: 'https://api.neuralwatt.com/v1' },
-  'ollama-cloud': { keys: ['OLLAMA_API_KEY'], baseUrl: 'https://ollama.com/v1' },
+  mistralai: {
+    keys: ['MISTRAL_API_KEY'],
+    baseUrl: 'https://api.mistral.ai/v1',
+    keyPage: 'https://console.mistral.ai/api-keys',
+  },
+  xai: { keys: ['XAI_API_KEY'], baseUrl: 'https://api.x.ai/v1', keyPage: 'https://console.x.ai' },
+  nvidia: {
+    keys: ['NVIDIA_API_KEY'],
+    baseUrl: 'https://integrate.api.nvidia.com/v1',
+    keyPage: 'https://build.nvidia.com/settings/api-keys',
+  },
+  xiaomi: {
+    keys: ['XIAOMI_API_KEY'],
+    baseUrl: 'https://api.xiaomimimo.com/v1',
+    keyPage: 'https://platform.xiaomimimo.com',
+  },
+  neuralwatt: {
+    keys: ['NEURALWATT_API_KEY'],
+    baseUrl: 'https://api.neuralwatt.com/v1',
+    keyPage: 'https://portal.neuralwatt.com',
+  },
+  'ollama-cloud': {
+    keys: ['OLLAMA_API_KEY'],
+    baseUrl: 'https://ollama.com/v1',
+    keyPage: 'https://ollama.com/settings/keys',
+  },
   ollama: {
     keys: ['OLLAMA_API_KEY'],
     baseUrl: 'http://127.0.0.1:11434/v1',

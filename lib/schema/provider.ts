@@ -14,6 +14,8 @@ export const ProviderRow = z
     key_name: z.string().nullable(),
     /** The variable that a new key is written to. */
     env_var: z.string().nullable(),
+    /** The provider's page where a key is created. */
+    key_page: z.string().nullable(),
     /** The provider's sign-in has expired, and there is no other key. */
     needs_sign_in: z.boolean(),
     /** The provider that this one is an alias of. */

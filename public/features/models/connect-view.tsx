@@ -1,6 +1,6 @@
 /** The dialog that connects the first model: sources found, sources to add, a test call. */
 import { useSignal } from '@preact/signals'
-import { useEffect, useId } from 'preact/hooks'
+import { useEffect, useId, useRef } from 'preact/hooks'
 import { Button } from '../../parts/button.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { type Connect, connectOf, type ModelSource } from './connect.ts'
@@ -25,6 +25,9 @@ const Choice = ({ source, connect }: { source: ModelSource; connect: Connect }) 
   </label>
 )
 
+const Choices = ({ list, connect }: { list: readonly ModelSource[]; connect: Connect }) =>
+  list.map(source => <Choice key={source.id} source={source} connect={connect} />)
+
 const Sources = ({
   title,
   list,
@@ -37,16 +40,45 @@ const Sources = ({
   list.length === 0 ? null : (
     <fieldset class="sources">
       <legend>{title}</legend>
-      {list.map(source => (
-        <Choice key={source.id} source={source} connect={connect} />
-      ))}
+      <Choices list={list} connect={connect} />
     </fieldset>
   )
 
-const Fields = ({ source, connect }: { source: ModelSource; connect: Connect }) => {
-  const id = useId()
+/** Local servers come first: they need no key, and nothing leaves the machine. */
+const NoLocalServer = ({ scan }: { scan: () => void }) => (
+  <div class="connect-local">
+    <p class="field-hint">{t('setup.local.none')}</p>
+    <Button icon="refresh" onClick={scan}>
+      {t('setup.local.scan')}
+    </Button>
+  </div>
+)
+
+const More = ({ connect }: { connect: Connect }) => {
+  const list = connect.more.value
+  if (list.length === 0) return null
   return (
-    <div class="form key-form">
+    <details class="connect-more" open={list.some(({ id }) => id === connect.chosen.value)}>
+      <summary>{t('setup.more', { count: list.length })}</summary>
+      <fieldset class="sources" aria-label={t('setup.more', { count: list.length })}>
+        <Choices list={list} connect={connect} />
+      </fieldset>
+    </details>
+  )
+}
+
+const Fields = ({ source, connect }: { source: ModelSource; connect: Connect }) => {
+  const app = useApp()
+  const id = useId()
+  const models = connect.offered.value
+  const list = () => void app.attempt(() => connect.listModels())
+  const form = useRef<HTMLDivElement>(null)
+  // The fields of a provider chosen from the long list would be out of view.
+  useEffect(() => {
+    if (source.group === 'more') form.current?.scrollIntoView({ block: 'nearest' })
+  }, [])
+  return (
+    <div ref={form} class="form key-form">
       {source.needsAddress && (
         <>
           <label for={`${id}-url`}>{t('setup.base_url')}</label>
@@ -58,6 +90,7 @@ const Fields = ({ source, connect }: { source: ModelSource; connect: Connect }) 
             placeholder={t('setup.base_url.hint')}
             value={connect.address.value}
             onInput={event => connect.type('address', event.currentTarget.value)}
+            onChange={list}
           />
         </>
       )}
@@ -70,26 +103,31 @@ const Fields = ({ source, connect }: { source: ModelSource; connect: Connect }) 
             type="password"
             autocomplete="off"
             spellcheck={false}
-            aria-describedby={source.hasKey ? `${id}-hint` : undefined}
+            aria-describedby={`${id}-hint`}
             value={connect.key.value}
             onInput={event => connect.type('key', event.currentTarget.value)}
+            onChange={list}
           />
-          {source.hasKey && (
-            <p id={`${id}-hint`} class="field-hint">
-              {t('setup.key.there')}
-            </p>
-          )}
+          <p id={`${id}-hint`} class="field-hint">
+            {source.hasKey ? (
+              t('setup.key.there')
+            ) : source.keyPage ? (
+              <a href={source.keyPage} target="_blank" rel="noopener noreferrer">
+                {t('setup.key.page', { name: source.name })}
+              </a>
+            ) : null}
+          </p>
         </>
       )}
       <label for={`${id}-model`}>{t('setup.model')}</label>
-      {source.models.length > 0 ? (
+      {models.length > 0 ? (
         <select
           id={`${id}-model`}
           class="select"
           value={connect.model.value}
           onChange={event => connect.type('model', event.currentTarget.value)}
         >
-          {source.models.map(model => (
+          {models.map(model => (
             <option key={model.id} value={model.id} selected={model.id === connect.model.value}>
               {model.label}
             </option>
@@ -133,8 +171,12 @@ export const ConnectDialog = () => {
         <p class="settings-lead">{t('setup.lead')}</p>
         {connect.loaded.value ? (
           <>
+            {!connect.found.value.some(({ server }) => server) && (
+              <NoLocalServer scan={() => void app.attempt(() => connect.load())} />
+            )}
             <Sources title={t('setup.found')} list={connect.found.value} connect={connect} />
-            <Sources title={t('setup.other')} list={connect.others.value} connect={connect} />
+            <Sources title={t('setup.popular')} list={connect.popular.value} connect={connect} />
+            <More connect={connect} />
             {source && <Fields key={source.id} source={source} connect={connect} />}
           </>
         ) : (

@@ -1,10 +1,10 @@
 /** Connecting the first model: the sources, the form, the test, and saving. */
 import { batch, computed, signal } from '@preact/signals'
 import type { ModelOption } from '../../../lib/schema/model.ts'
-import type { LocalServer } from '../../../lib/schema/provider.ts'
+import type { LocalServer, ProviderRow } from '../../../lib/schema/provider.ts'
 import type { App } from '../../app.ts'
 import { t } from './strings.ts'
-import { providersOf } from './providers.ts'
+import { type Providers, providersOf } from './providers.ts'
 import { lazyState } from '../../parts/lazy-state.ts'
 
 export type ModelSource = {
@@ -16,9 +16,13 @@ export type ModelSource = {
   model: string
   needsAddress: boolean
   hasKey: boolean
-  /** A key or a running server was found. */
-  isFound: boolean
+  /** `found`: a key or a running server. `popular`: offered before `more`. */
+  group: 'found' | 'popular' | 'more'
+  /** The page where a key is created. */
+  keyPage: string | null
   server: LocalServer | null
+  /** Saved by the setup request, which asks before it changes an existing config.yaml. */
+  isQuick: boolean
 }
 
 type SetupProvider = {
@@ -38,13 +42,27 @@ const sourceOfServer = (server: LocalServer): ModelSource => ({
   model: server.models[0]?.id ?? '',
   needsAddress: false,
   hasKey: true,
-  isFound: true,
+  group: 'found',
+  keyPage: null,
   server,
+  isQuick: false,
 })
 
-const textOf = (quick: SetupProvider): string => {
-  if (quick.id === 'openrouter') return t('setup.openrouter.text')
-  return quick.id === 'custom' ? t('setup.custom.text') : quick.env_var
+/** In this order; all others are listed by name. */
+const POPULAR = ['openrouter', 'anthropic', 'openai', 'gemini', 'custom']
+
+const ABOUT = new Map(
+  (['openrouter', 'anthropic', 'openai', 'gemini', 'custom'] as const).map(
+    id => [id as string, `setup.about.${id}`] as const,
+  ),
+)
+
+/** What one gets there, in words. */
+const aboutOf = (id: string, models: readonly ModelOption[]): string => {
+  const about = ABOUT.get(id)
+  if (about !== undefined) return t(about)
+  const names = models.slice(0, 2).map(({ label }) => label)
+  return names.length > 0 ? t('setup.about.models', { models: names.join(', ') }) : ''
 }
 
 /** The default model is always selectable, even if the list lacks it; a custom endpoint has no default. */
@@ -52,6 +70,51 @@ const withDefault = ({ id, models, default_model }: SetupProvider): readonly Mod
   id === 'custom' || models.some(model => model.id === default_model)
     ? models
     : [{ id: default_model, label: default_model }, ...models]
+
+const sourceOf = (row: ProviderRow | undefined, quick: SetupProvider | undefined): ModelSource => {
+  const id = quick?.id ?? row?.id ?? ''
+  const isCustom = id === 'custom'
+  const isFound = row?.has_key === true && !isCustom
+  const models = quick ? withDefault(quick) : (row?.models ?? [])
+  return {
+    id,
+    name: isCustom ? t('setup.custom') : (row?.display_name ?? quick?.label ?? id),
+    text: isFound
+      ? t('setup.found.key', { source: row.key_name ?? row.env_var ?? '' })
+      : aboutOf(id, models),
+    models,
+    model: isCustom ? '' : (quick?.default_model ?? models[0]?.id ?? ''),
+    needsAddress: quick?.requires_base_url ?? false,
+    hasKey: isFound,
+    group: isFound ? 'found' : POPULAR.includes(id) ? 'popular' : 'more',
+    keyPage: row?.key_page ?? null,
+    server: null,
+    isQuick: quick !== undefined,
+  }
+}
+
+/** Every provider that can get a key here, and those of the setup request. */
+const providerSources = (
+  { rows, addable }: Providers,
+  setup: readonly SetupProvider[],
+): ModelSource[] => {
+  // Local servers need no key: they are found by scanning, or connected as another server.
+  const others = addable.value.filter(
+    ({ id, key_page, has_key }) =>
+      (key_page !== null || has_key) && !setup.some(quick => quick.id === id),
+  )
+  const rank = ({ id }: ModelSource) =>
+    POPULAR.includes(id) ? POPULAR.indexOf(id) : POPULAR.length
+  return [
+    ...setup.map(quick =>
+      sourceOf(
+        rows.value.find(({ id }) => id === quick.id),
+        quick,
+      ),
+    ),
+    ...others.map(row => sourceOf(row, undefined)),
+  ].toSorted((a, b) => rank(a) - rank(b))
+}
 
 const createConnect = (app: App) => {
   const { api, models, onboarding, toasts } = app
@@ -62,25 +125,12 @@ const createConnect = (app: App) => {
   const typed = { key: signal(''), model: signal(''), address: signal('') }
   /** config.yaml exists; saving needs a confirmation. */
   const needsConfirmation = signal(false)
+  /** Of the chosen source, fetched with the typed key; null: none yet. */
+  const listed = signal<readonly ModelOption[] | null>(null)
   const source = computed(() => sources.value.find(({ id }) => id === chosen.value))
 
-  const sourceOfProvider = (quick: SetupProvider): ModelSource => {
-    const row = providers.rows.value.find(({ id }) => id === quick.id)
-    const isFound = row?.has_key === true && quick.id !== 'custom'
-    return {
-      id: quick.id,
-      name: quick.id === 'custom' ? t('setup.custom') : quick.label,
-      text: isFound
-        ? t('setup.found.key', { source: row.key_name ?? quick.env_var })
-        : textOf(quick),
-      models: withDefault(quick),
-      model: quick.id === 'custom' ? '' : quick.default_model,
-      needsAddress: quick.requires_base_url,
-      hasKey: isFound,
-      isFound,
-      server: null,
-    }
-  }
+  const inGroup = (group: ModelSource['group']) =>
+    computed(() => sources.value.filter(each => each.group === group))
 
   const clearTest = (): void => {
     providers.setTest('connect', null)
@@ -94,6 +144,7 @@ const createConnect = (app: App) => {
       typed.key.value = ''
       typed.address.value = ''
       typed.model.value = next?.model ?? ''
+      listed.value = null
       clearTest()
     })
   }
@@ -110,8 +161,11 @@ const createConnect = (app: App) => {
     source,
     loaded,
     needsConfirmation,
-    found: computed(() => sources.value.filter(({ isFound }) => isFound)),
-    others: computed(() => sources.value.filter(({ isFound }) => !isFound)),
+    found: inGroup('found'),
+    popular: inGroup('popular'),
+    more: inGroup('more'),
+    /** The models that the chosen source offers: those it listed for the typed key, else the known ones. */
+    offered: computed(() => listed.value ?? source.value?.models ?? []),
     /** All required fields are filled. */
     ready: computed(() => {
       const at = source.value
@@ -132,11 +186,32 @@ const createConnect = (app: App) => {
       ])
       sources.value = [
         ...servers.filter(server => server.models.length > 0).map(sourceOfServer),
-        ...setup.providers.map(sourceOfProvider),
+        ...providerSources(providers, setup.providers),
       ]
       loaded.value = true
-      const first = sources.value.find(({ isFound }) => isFound) ?? sources.value[0]
+      const first = sources.value.find(({ group }) => group === 'found') ?? sources.value[0]
       if (!source.value && first) choose(first.id)
+    },
+    /** Fetches the models that the typed key or address gives access to. The known ones stay when that fails. */
+    async listModels(): Promise<void> {
+      const at = source.value
+      const [key, address] = [typed.key.value.trim(), typed.address.value.trim()]
+      if (!at || at.server || (at.needsAddress ? address === '' : key === '')) return
+      const reply = await api('POST /api/onboarding/probe', {
+        provider: at.id,
+        ...(key && { api_key: key }),
+        ...(address && { base_url: address }),
+      })
+      // The fields may have changed since.
+      if (source.value !== at || typed.key.value.trim() !== key) return
+      if (!reply.ok) {
+        providers.setTest('connect', { busy: false, ok: false, message: reply.message })
+        return
+      }
+      batch(() => {
+        listed.value = reply.models
+        if (typed.model.value === '') typed.model.value = reply.models[0]?.id ?? ''
+      })
     },
     async test(): Promise<void> {
       const at = source.value
@@ -154,6 +229,13 @@ const createConnect = (app: App) => {
       const model = typed.model.value.trim()
       if (at.server) {
         await providers.use(at.server, model)
+        await api('POST /api/onboarding/complete')
+        return finish()
+      }
+      if (!at.isQuick) {
+        const key = typed.key.value.trim()
+        if (key) await api('POST /api/providers', { provider: at.id, api_key: key })
+        await api('POST /api/default-model', { model: `@${at.id}:${model}` })
         await api('POST /api/onboarding/complete')
         return finish()
       }

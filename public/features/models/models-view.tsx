@@ -146,7 +146,12 @@ const AddKey = ({ providers }: { providers: Providers }) => {
       />
       <p id={`${id}-hint`} class="field-hint">
         {row?.env_var && t('add.hint', { variable: row.env_var })}{' '}
-        {row?.has_key && t('add.replaces')}
+        {row?.has_key && t('add.replaces')}{' '}
+        {row?.key_page && (
+          <a href={row.key_page} target="_blank" rel="noopener noreferrer">
+            {t('add.page')}
+          </a>
+        )}
       </p>
       <TestResult status={status} />
       <div class="form-actions form-actions-start">

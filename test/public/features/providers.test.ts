@@ -29,6 +29,7 @@ const row = (id: string, patch: Record<string, unknown> = {}) => ({
   key_source: 'none',
   key_name: null,
   env_var: `${id}_KEY`,
+  key_page: `https://${id}.example/keys`,
   needs_sign_in: false,
   alias_of: null,
   models: [],
@@ -195,7 +196,7 @@ test('lists found sources first and selects one; a running server needs no key',
   await providers.load()
   assert.equal(
     providers.found.value.map(({ id }) => id),
-    ['local:ollama', 'openai'],
+    ['local:ollama', 'openai', 'gemini'],
   )
   assert.equal(
     [providers.chosen.value, providers.model.value, providers.ready.value],
@@ -207,6 +208,58 @@ test('lists found sources first and selects one; a running server needs no key',
     { name: 'Ollama', base_url: server.base_url, model: 'a:1b', use: true },
   ])
   assert.is(onboarding.open.value, false)
+})
+
+test('offers every provider that takes a key: the popular ones first, each with its key page', async () => {
+  const { app, service } = build({
+    'POST /api/providers': () => ({ display_name: 'ZAI' }),
+    'POST /api/default-model': () => ({ ok: true, model: 'glm-5' }),
+    'POST /api/onboarding/probe': ({ api_key }) =>
+      api_key === 'right-key'
+        ? { ok: true, models: [{ id: 'glm-5', label: 'GLM 5' }], message: '1 models' }
+        : { ok: false, models: [], message: 'The key was rejected.' },
+  })
+  const connect = connectOf(app)
+  await connect.load()
+  assert.equal(
+    [connect.popular.value, connect.more.value].map(list => list.map(({ id }) => id)),
+    [['openrouter', 'custom'], ['zai']],
+  )
+  connect.choose('zai')
+  assert.is(connect.source.value?.keyPage, 'https://zai.example/keys')
+  connect.type('key', 'wrong')
+  await connect.listModels()
+  assert.equal(providersOf(app).tests.value.connect, {
+    busy: false,
+    ok: false,
+    message: 'The key was rejected.',
+  })
+  assert.equal(connect.offered.value, [])
+  connect.type('key', 'right-key')
+  await connect.listModels()
+  assert.equal([connect.model.value, connect.ready.value], ['glm-5', true])
+  await connect.start({ overwrite: false })
+  assert.equal(service.of('POST /api/providers'), [{ provider: 'zai', api_key: 'right-key' }])
+  assert.equal(service.of('POST /api/default-model'), [{ model: '@zai:glm-5' }])
+  assert.is(service.of('POST /api/onboarding/setup').length, 0)
+})
+
+test('a model list that arrives after another provider was chosen is ignored', async () => {
+  const late = Promise.withResolvers<unknown>()
+  const { app } = build({ 'POST /api/onboarding/probe': () => late.promise })
+  const connect = connectOf(app)
+  await connect.load()
+  connect.choose('zai')
+  connect.type('key', 'a-key')
+  const listing = connect.listModels()
+  connect.choose('openrouter')
+  late.resolve({ ok: true, models: [{ id: 'glm-5', label: 'GLM 5' }], message: '' })
+  await listing
+  assert.is(connect.model.value, 'openrouter-model')
+  assert.equal(
+    connect.offered.value.map(({ id }) => id),
+    ['openrouter-model'],
+  )
 })
 
 test('requires a key, and a base URL where needed', async () => {
