@@ -19,7 +19,6 @@ export type Whole = { content: string; colored: string | null }
 export type Cut = { chars: number; lines: number }
 
 export type CardBodyProps = {
-  session: string
   name: string
   args: Args
   /** Text of the result; null while there is none. */
@@ -29,7 +28,11 @@ export type CardBodyProps = {
   /** Stored size when `content` is truncated. */
   cut: Cut | null
   loadWhole: () => Promise<Whole>
+  /** The whole text of a result that was too long for the model. */
+  loadStored: (path: string) => Promise<string>
   exitCode: number | null
+  /** False when the line of the call says why it did not run. */
+  isErrorShown: boolean
   /** Live output; absent when the call has ended. */
   running?: ComponentChild
   path: string | undefined
@@ -61,7 +64,7 @@ export function CardBody(props: CardBodyProps) {
       {!props.running && !result && <p class="tool-note">{t('tool.waiting')}</p>}
       {result && (
         <>
-          {result.error && (
+          {result.error && props.isErrorShown && (
             <p class="tool-error" dir="auto">
               {visibleText(result.error)}
             </p>
@@ -86,7 +89,7 @@ export function CardBody(props: CardBodyProps) {
             <LoadButton
               label={t('output.stored')}
               failed={t('output.stored.gone')}
-              load={async () => setStored(await loadStored(props.session, place))}
+              load={async () => setStored(await props.loadStored(place))}
             />
           )}
         </>
@@ -96,14 +99,6 @@ export function CardBody(props: CardBodyProps) {
 }
 
 const extensionOf = (path = ''): string => path.split('.').at(-1) ?? ''
-
-/** The whole text of a result that was too long for the model. */
-const loadStored = async (session: string, path: string): Promise<string> => {
-  const query = new URLSearchParams({ session_id: session, path })
-  const reply = await fetch(`api/media?${query}`)
-  if (!reply.ok) throw new Error(`The stored output was answered with status ${reply.status}`)
-  return reply.text()
-}
 
 /** Diff of the changed files, from the result or else from the arguments. */
 const editOf = (name: string, args: Args, result: ParsedResult): FileDiff[] => {
@@ -122,13 +117,16 @@ const IN_DIFF = new Set(['mode', 'path', 'patch', 'old_string', 'new_string'])
 /** Arguments that the line of the call or the result says. */
 const IMPLIED: Readonly<Record<string, readonly string[]>> = {
   read_file: ['offset', 'limit'],
+  search_files: ['pattern'],
   web_search: ['query'],
   web_extract: ['urls'],
   session_search: ['query'],
   tool_search: ['query'],
-  memory: ['content'],
+  memory: ['action', 'target', 'content'],
   skill_view: ['name'],
-  vision_analyze: [],
+  skill_manage: ['action', 'name'],
+  cronjob: ['action', 'job_id', 'name', 'schedule', 'prompt'],
+  process: ['action', 'session_id', 'timeout'],
 }
 
 type InputProps = {

@@ -28,7 +28,10 @@ export const t = translator({
 
   'note.background': 'Runs in the background as {id}.',
   'note.cwd': 'The next command starts in {cwd}.',
-  'note.calls': { one: 'The script called {count} tool.', other: 'The script called {count} tools.' },
+  'note.calls': {
+    one: 'The script called {count} tool.',
+    other: 'The script called {count} tools.',
+  },
   'note.created': 'Created {names}',
   'note.deleted': 'Deleted {names}',
   'note.folder': 'Created the folder for it',
@@ -44,7 +47,10 @@ export const t = translator({
   'note.process.sent': { one: 'Sent {count} character', other: 'Sent {count} characters' },
   'note.process.wait': 'It had not ended when the wait was over.',
   'note.processes.none': 'No background processes',
-  'note.read': { one: 'The file has {count} line, {size}', other: 'The file has {count} lines, {size}' },
+  'note.read': {
+    one: 'The file has {count} line, {size}',
+    other: 'The file has {count} lines, {size}',
+  },
   'note.search.count': { one: '{count} match', other: '{count} matches' },
   'note.search.more': 'There are more matches than shown.',
   'note.search.partial': 'The search stopped early, so there may be more matches.',

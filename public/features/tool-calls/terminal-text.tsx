@@ -52,7 +52,7 @@ export function TerminalText({ text, label, rest = null, exitCode = null }: Prop
   const shown = Math.min(limit, total)
   return (
     <div class="term">
-      {(isLong || exitCode !== null) && (
+      {(isLong || (exitCode ?? 0) !== 0) && (
         <div class="term-bar">
           <Summary
             exitCode={exitCode}
@@ -76,19 +76,17 @@ export function TerminalText({ text, label, rest = null, exitCode = null }: Prop
             />
           )}
           {(left > 0 || rest) && !query && (
-            <button
-              type="button"
-              class="tx-more"
-              onClick={showMore}
-              disabled={state === 'loading'}
-            >
+            <button type="button" class="tx-more" onClick={showMore} disabled={state === 'loading'}>
               {state === 'failed'
                 ? t('tool.fetch.failed')
                 : state === 'loading'
                   ? t('tx.loading')
                   : total > PART_LINES
                     ? t('output.earlier', {
-                        count: Math.min(PART_LINES - (count === FIRST_LINES ? FIRST_LINES : 0), total - shown),
+                        count: Math.min(
+                          PART_LINES - (count === FIRST_LINES ? FIRST_LINES : 0),
+                          total - shown,
+                        ),
                       })
                     : t('output.all')}
             </button>
@@ -103,7 +101,10 @@ export function TerminalText({ text, label, rest = null, exitCode = null }: Prop
       {query ? (
         <Found lines={lines} query={query} label={label} />
       ) : (
-        <ScrollBox class={limit > FIRST_LINES + SLACK_LINES ? 'term-box term-whole' : 'term-box'} label={label}>
+        <ScrollBox
+          class={limit > FIRST_LINES + SLACK_LINES ? 'term-box term-whole' : 'term-box'}
+          label={label}
+        >
           <Colored text={left > 0 ? lines.slice(left).join('\n') : lines.join('\n')} />
         </ScrollBox>
       )}
@@ -134,7 +135,15 @@ function Colored({ text }: { text: string }) {
 }
 
 /** The lines that contain the query, with their numbers. */
-function Found({ lines, query, label }: { lines: readonly string[]; query: string; label: string }) {
+function Found({
+  lines,
+  query,
+  label,
+}: {
+  lines: readonly string[]
+  query: string
+  label: string
+}) {
   const found = useMemo(() => findLines(lines, query), [lines, query])
   const shown = found.slice(0, MAX_FOUND)
   return (

@@ -177,6 +177,7 @@ const LONG_TEXT = 300
 
 function Items({ items }: { items: readonly Item[] }) {
   const more = useShowMore(items, 12)
+  if (items.length === 0) return null
   return (
     <>
       <ul class="result-list">

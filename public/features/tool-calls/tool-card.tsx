@@ -18,7 +18,6 @@ const RunningOutput = lazy(async () => (await import('./card-body.tsx')).Running
 export type Whole = { content: string; colored: string | null }
 
 export type ToolCardProps = {
-  session: string
   name: string
   /** Arguments as JSON text. */
   written: string
@@ -30,6 +29,7 @@ export type ToolCardProps = {
   /** Stored size when `content` is truncated. */
   cut: { chars: number; lines: number } | null
   loadWhole: () => Promise<Whole>
+  loadStored: (path: string) => Promise<string>
   state: 'running' | 'queued' | 'ended'
   startedAt: number | null
   duration: number | null
@@ -77,14 +77,15 @@ export function ToolCard(props: ToolCardProps) {
       {open && props.body}
       {open && !props.body && (
         <CardBody
-          session={props.session}
           name={name}
           args={args}
           content={content}
           colored={props.colored}
           cut={props.cut}
           loadWhole={props.loadWhole}
+          loadStored={props.loadStored}
           exitCode={busy ? null : (outcome?.exitCode ?? null)}
+          isErrorShown={outcome?.by !== 'user'}
           running={busy && <RunningOutput output={props.output} />}
           path={said.path}
           openFile={props.openFile}
@@ -127,9 +128,7 @@ function OutcomeMark({ state, startedAt, duration, ranIn, outcome, outcomeState 
       {failed && exit !== 0 && <span>{t('tool.exit', { code: `${exit}` })}</span>}
       {isInBackground && <span>{t('tool.background')}</span>}
       {isRefused && <span>{t(`tool.refused.${outcome?.by ?? 'checks'}`)}</span>}
-      {duration !== null && duration >= 0.1 && !isRefused && (
-        <span>{formatSeconds(duration)}</span>
-      )}
+      {duration !== null && duration >= 0.1 && !isRefused && <span>{formatSeconds(duration)}</span>}
       {!isInBackground && !isRefused && (
         <span class="tx-sr">
           {failed ? t('tool.failed') : outcome ? t('tool.ok') : t('tool.waiting')}

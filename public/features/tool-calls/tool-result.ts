@@ -89,8 +89,7 @@ export const outcomeOf = (content: string, isError = false): Outcome => {
     by,
     isInBackground: typeof fields.session_id === 'string' && typeof fields.pid === 'number',
     exitCode: by ? null : exitCode,
-    matches:
-      typeof fields.total_count === 'number' ? fields.total_count : (found?.length ?? null),
+    matches: typeof fields.total_count === 'number' ? fields.total_count : (found?.length ?? null),
     edit: typeof fields.diff === 'string' && fields.diff ? countChanges(fields.diff) : null,
   }
 }

@@ -101,7 +101,6 @@ function Tool({ rowKey, step }: { rowKey: string; step: ToolStep }) {
   const { result } = step
   return (
     <ToolCard
-      session={chat.value.sessionId}
       name={step.name}
       written={step.written}
       short={step.short}
@@ -112,6 +111,7 @@ function Tool({ rowKey, step }: { rowKey: string; step: ToolStep }) {
         const message = await actions.loadMessage(result?.id ?? '')
         return { content: textOf(message), colored: message._output ?? null }
       }}
+      loadStored={actions.loadStored}
       state={step.state}
       startedAt={step.startedAt}
       duration={step.finished?.duration ?? null}
