@@ -40,6 +40,7 @@ import * as sideQuestions from './handlers/side-questions.ts'
 import * as steering from './handlers/steering.ts'
 import * as backgroundPrompts from './handlers/background-prompts.ts'
 import * as sessionMode from './handlers/session-mode.ts'
+import * as terminals from './handlers/terminals.ts'
 import * as tools from './handlers/tools.ts'
 import * as transcribe from './handlers/transcribe.ts'
 import * as updates from './handlers/updates.ts'
@@ -165,6 +166,13 @@ export const routes = {
   'GET /api/processes': processes.list,
   'GET /api/process/log': processes.log,
   'POST /api/process/kill': processes.kill,
+  'GET /api/terminals': terminals.list,
+  'POST /api/terminal/open': terminals.open,
+  'POST /api/terminal/read': terminals.read,
+  'POST /api/terminal/input': terminals.input,
+  'POST /api/terminal/resize': terminals.resize,
+  'POST /api/terminal/close': terminals.close,
+
   'GET /api/rollback/list': rollback.list,
   'GET /api/rollback/diff': rollback.diff,
   'POST /api/rollback/restore': rollback.restore,

@@ -26,6 +26,32 @@ const onlyWoff2 = {
 }
 
 /**
+ * xterm.js creates style elements and style attributes, which our Content-Security-Policy blocks: the elements get the
+ * page's nonce, and the attributes are set through the object model. Fails when a new version does it in another way.
+ */
+const xtermUnderPolicy = {
+  name: 'xterm-under-policy',
+  setup: build =>
+    build.onLoad({ filter: /@xterm[/\\]xterm[/\\]lib[/\\]xterm\.mjs$/ }, ({ path }) => {
+      const nonce = 'document.querySelector("link[nonce],style[nonce],script[nonce]")?.nonce??""'
+      let count = 0
+      const counted = text => {
+        count += 1
+        return text
+      }
+      const contents = readFileSync(path, 'utf8')
+        .replace(/[\w.]+\.createElement\("style"\)/g, made =>
+          counted(`Object.assign(${made},{nonce:${nonce}})`),
+        )
+        .replace(/\.setAttribute\("style",(`[^`]*`)\)/g, (_, value) =>
+          counted(`.style.cssText=${value}`),
+        )
+      if (count !== 4) throw new Error(`xterm.js sets styles in ${count} places, expected 4`)
+      return { contents, loader: 'js' }
+    }),
+}
+
+/**
  * mermaid's optional ELK layout is under the Eclipse Public License, which requires more of distributors than the MIT
  * license of this program: it is left out, and a diagram that needs it is shown as source.
  */
@@ -59,7 +85,7 @@ export const bundleBrowser = ({ minify = true } = {}) =>
     legalComments: 'linked',
     define: { 'process.env.NODE_ENV': minify ? '"production"' : '"development"' },
     loader: { '.woff2': 'file', '.svg': 'file', '.png': 'file' },
-    plugins: [onlyWoff2, withoutElk, fonts],
+    plugins: [onlyWoff2, xtermUnderPolicy, withoutElk, fonts],
     logLevel: 'silent',
   })
 

@@ -3,7 +3,6 @@ import { z } from 'zod'
 import { toWireJob } from '../lib/cron/job.ts'
 import { nextRuns } from '../lib/cron/next-run.ts'
 import { inWords, parseSchedule } from '../lib/cron/parse-schedule.ts'
-import { toExactSchedule } from '../lib/cron/schedule-words.ts'
 import { isZone, toIso } from '../lib/base/time-zone.ts'
 import { type Ctx, endpoint } from '../lib/context.ts'
 import { invalid } from '../lib/errors.ts'
@@ -147,13 +146,12 @@ export const preview = endpoint({
     next: z.array(z.string()),
     timezone: z.string(),
   }),
-  run: async (ctx, { schedule: given, timezone }) => {
+  run: (ctx, { schedule: given, timezone }) => {
     if (timezone && !isZone(timezone))
       throw invalid(`"${timezone.slice(0, 60)}" is not a time zone; write one like Europe/Berlin.`)
     const { now, zone: own } = cronOf(ctx)
     const zone = timezone || own()
-    const exact = await toExactSchedule(given, now(), zone)
-    const schedule = parseSchedule(exact, now(), zone)
+    const schedule = parseSchedule(given, now(), zone)
     const next = nextRuns(schedule, now(), zone).map(at => toIso(at, zone))
     const { kind, display } = schedule
     return { ...ok, kind, display, words: inWords(schedule, zone), next, timezone: zone }

@@ -30,6 +30,8 @@ export type Config = Readonly<{
   trustedProxies: readonly string[]
   /** AGENT_WEBUI_TRUSTED_PROXIES was set, so an administrator trusts these proxies' headers. */
   hasTrustedProxies: boolean
+  /** The page may open terminals (AGENT_WEBUI_TERMINAL). */
+  hasTerminal: boolean
   skipOnboarding: boolean
   onboardingOpen: boolean
   autoInstall: boolean
@@ -60,6 +62,7 @@ const KNOWN_VARIABLES = [
   'ONBOARDING_OPEN',
   'SKIP_ONBOARDING',
   'AUTO_INSTALL',
+  'TERMINAL',
   'AGENT_DIR',
   'TLS_CERT',
   'TLS_KEY',
@@ -167,6 +170,13 @@ const isLoopback = (host: string): boolean => {
   return bare === 'localhost' || bare === '::1' || (isIP(bare) === 4 && bare.startsWith('127.'))
 }
 
+/** For what protects something: any other word stops the start. */
+const parseSwitch = (text: string, name: string): boolean => {
+  if (/^(?:on|1|true|yes)$/i.test(text)) return true
+  if (/^(?:off|0|false|no)$/i.test(text)) return false
+  throw new Error(`${name} must be on or off, not "${text}"`)
+}
+
 const isOn = (text: string): boolean => ['1', 'true', 'yes'].includes(text.toLowerCase())
 
 /** Throws an Error with one sentence for the user who starts the program. */
@@ -217,6 +227,7 @@ export const readConfig = (
     allowedOrigins: Object.freeze(parseOrigins(get('AGENT_WEBUI_ALLOWED_ORIGINS'), warnings)),
     trustedProxies: Object.freeze(proxies === '' ? ['127.0.0.0/8', '::1'] : parseProxies(proxies)),
     hasTrustedProxies: proxies !== '',
+    hasTerminal: parseSwitch(get('AGENT_WEBUI_TERMINAL') || 'on', 'AGENT_WEBUI_TERMINAL'),
     skipOnboarding: isOn(get('SKIP_ONBOARDING')) || isOn(get('AGENT_WEBUI_SKIP_ONBOARDING')),
     onboardingOpen: get('AGENT_WEBUI_ONBOARDING_OPEN') !== '',
     autoInstall: isOn(get('AGENT_WEBUI_AUTO_INSTALL')),

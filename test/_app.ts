@@ -11,7 +11,6 @@ import { createServer } from '../lib/http/server.ts'
 import { createLog } from '../lib/log.ts'
 import { redact } from '../lib/redact/redact.ts'
 import { acquireLock } from '../lib/store/instance-lock.ts'
-import { readVersion } from '../lib/version.ts'
 import { routes, patternRoutes } from '../router.ts'
 import { type Client, createClient } from './_http.ts'
 import { freePort, type Program, startUnbuilt } from '../build/start-program.ts'
@@ -67,8 +66,6 @@ export type SpawnedApp = Base & {
 
 /** Built once for all services of a test process. */
 const assets = createAssets(undefined)
-/** Read once: asking git takes as long as the rest of a start. */
-const version = readVersion({ root: join(import.meta.dirname, '..'), path: process.env.PATH })
 
 /** Created before the service starts, so that a test can add files. */
 const createHome = () => {
@@ -105,10 +102,9 @@ export const startApp = async (options: AppOptions = {}): Promise<TestApp> => {
     const app = await createApp(config, log, {
       assets,
       checkout: options.checkout ?? null,
-      version: await version,
       restart: async () => void restarts.push(Date.now()),
     })
-    const { authenticator, makeCtx } = app
+    const { authenticator, makeCtx, version } = app
     const server = createServer(
       createRequestListener(routes, {
         patternRoutes,
@@ -116,10 +112,10 @@ export const startApp = async (options: AppOptions = {}): Promise<TestApp> => {
         makeCtx,
         config,
         log,
-        version: app.version,
+        version,
         checkOutput: true,
       }),
-      { version: app.version },
+      { version },
     )
     await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
     const down = async () => {

@@ -85,8 +85,6 @@ export type AppOptions = {
   assets?: () => Promise<AssetTable>
   /** The checkout that updates apply to; null for none, detected when absent. */
   checkout?: string | null
-  /** Read from git or the build when absent. */
-  version?: string
   /** Replaces the process by the program that is in the checkout now. */
   restart?: (() => Promise<unknown>) | undefined
 }
@@ -109,9 +107,7 @@ export const createApp = async (
   const packed = openPacked()
   const { stateDir } = config
   const root = packed ? import.meta.dirname : join(import.meta.dirname, '..', '..')
-  const version =
-    options.version ??
-    (await readVersion({ root, builtIn: packed?.version, path: config.env.PATH }))
+  const version = await readVersion({ root, builtIn: packed?.version, path: config.env.PATH })
   const assets = options.assets ?? createAssets(packed)
   const now = monotonicNow
   const data = openAppData(config, { log, now, addon: options.addon })
@@ -136,7 +132,7 @@ export const createApp = async (
   })
   const { hostSessions } = host.services
   const workspaceServices = composeWorkspaces(composition, { hostSessions })
-  const { files, checkpoints, processes } = workspaceServices
+  const { files, checkpoints, processes, terminals } = workspaceServices
 
   const engine: Engine = await createEngine({
     ...data,
@@ -218,7 +214,7 @@ export const createApp = async (
         CLOSE_TIMEOUT_MS,
         // Scheduled tasks end their own turns and record that they were interrupted.
         Promise.all([cron.close(), turns.close(), external.close()]).then(() =>
-          Promise.all([models.flush(), checkpoints.close(), processes.close()]),
+          Promise.all([models.flush(), checkpoints.close(), processes.close(), terminals.close()]),
         ),
       )
       engine.languageServers.close()

@@ -1,13 +1,16 @@
-/** Composition: the files a session works on, their checkpoints, and the processes it leaves running. */
+/** Composition: the files a session works on, their checkpoints, the processes it leaves running, and the person's terminals. */
 import { listFiles } from '../agent/search/list-files.ts'
 import { type Checkpoints, createCheckpoints } from '../checkpoints/checkpoints.ts'
 import { missing } from '../errors.ts'
 import type { HostSessions } from '../host-db/host-sessions.ts'
 import { createProcessRegistry, type ProcessRegistry } from '../processes.ts'
+import type { Home } from '../profiles/home.ts'
 import { otherHomePaths } from '../profiles/other-homes.ts'
 import { redact } from '../redact/redact.ts'
 import { createFileSearch, type FileSearch } from '../workspaces/file-search.ts'
 import { createSessionFiles, type SessionFiles } from '../workspaces/session-files.ts'
+import { personShell, type PersonShell } from '../terminals/person-shell.ts'
+import { createTerminals, type Terminals } from '../terminals/terminals.ts'
 import type { Composition } from './data.ts'
 
 export type WorkspaceServices = {
@@ -15,6 +18,9 @@ export type WorkspaceServices = {
   fileSearch: FileSearch
   checkpoints: Checkpoints
   processes: ProcessRegistry
+  terminals: Terminals
+  /** What a terminal of the person runs. */
+  personShell: (home: Home) => PersonShell
 }
 
 export const composeWorkspaces = (
@@ -55,5 +61,18 @@ export const composeWorkspaces = (
       }),
   })
   const fileSearch = createFileSearch(listFiles)
-  return { files, fileSearch, checkpoints, processes }
+  const terminals = createTerminals({
+    now,
+    path: config.env.PATH,
+    isEnabled: config.hasTerminal,
+    resolve: sessions.resolve,
+  })
+  return {
+    files,
+    fileSearch,
+    checkpoints,
+    processes,
+    terminals,
+    personShell: home => personShell(home.childEnv(), config.userHome),
+  }
 }

@@ -57,6 +57,16 @@ export const killGroup = (child: Pick<ChildProcess, 'pid'>, signal: NodeJS.Signa
   }
 }
 
+/** Signals one process; 0 only checks it. False when it has ended or belongs to another user. */
+export const signalProcess = (pid: number, signal: NodeJS.Signals | 0): boolean => {
+  try {
+    return process.kill(pid, signal)
+  } catch {
+    // ESRCH or EPERM.
+    return false
+  }
+}
+
 /** SIGTERM to the group, and SIGKILL `graceMs` later. Returns a function that cancels the SIGKILL. */
 export const terminateGroup = (child: Pick<ChildProcess, 'pid'>, graceMs: number): (() => void) => {
   killGroup(child, 'SIGTERM')

@@ -67,6 +67,10 @@ export const SPECIFIC_CODES = [
   'job_not_found',
   'too_many_jobs_running',
   'process_not_found',
+  // Terminals
+  'terminal_not_found',
+  'terminal_ended',
+  'terminal_unavailable',
   // Files
   'file_not_found',
   'file_exists',

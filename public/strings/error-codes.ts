@@ -65,6 +65,10 @@ const TEXTS: Readonly<Record<ErrorCode, string | null>> = {
   too_many_jobs_running: 'Too many tasks are running. Wait for one to finish.',
   process_not_found: 'That process no longer exists.',
 
+  terminal_not_found: 'That terminal no longer exists.',
+  terminal_ended: 'That terminal has ended.',
+  terminal_unavailable: null,
+
   file_not_found: null,
   file_exists: null,
   file_changed: 'This file was modified after you opened it.',

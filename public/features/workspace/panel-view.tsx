@@ -1,6 +1,7 @@
 /** The workspace panel: the Files and Changes tabs and the background processes. */
 import { useEffect, useRef } from 'preact/hooks'
 import { Button, IconButton } from '../../parts/button.tsx'
+import { lazy } from '../../parts/lazy.tsx'
 import { formatKeys } from '../shell/keys.ts'
 import type { Tab } from './panel.ts'
 import { createWorkspacePanel } from './workspace-panel.ts'
@@ -12,7 +13,9 @@ import { FilesView } from './files-view.tsx'
 import { WorkspacePanelContext, useWorkspacePanel } from './context.ts'
 import { useWorkspace, useChat, useShell } from '../../contexts.ts'
 
-const TABS: readonly Tab[] = ['files', 'changes']
+const TABS: readonly Tab[] = ['files', 'changes', 'terminal']
+
+const Terminals = lazy(async () => (await import('../terminal/terminal-view.tsx')).TerminalView)
 
 const Tabs = () => {
   const { panel } = useWorkspace()
@@ -73,6 +76,7 @@ const Body = () => {
   const { panel } = useWorkspace()
   const id = route.sessionId.value
   if (!id) return <NoSession />
+  if (panel.tab.value === 'terminal') return <Terminals />
   return panel.tab.value === 'files' ? <FilesView /> : <ChangesView />
 }
 

@@ -5,6 +5,7 @@ export const enPanel = {
   'panel.tabs': 'Workspace views',
   'panel.files': 'Files',
   'panel.changes': 'Changes',
+  'panel.terminal': 'Terminal',
   'panel.none.title': 'No chat open',
   'panel.none.text': 'Start a chat to see the files in {workspace}.',
   'panel.none.begin': 'Show files',

@@ -1,0 +1,272 @@
+/** The screen of one terminal: xterm.js, connected to the server. */
+import { FitAddon } from '@xterm/addon-fit'
+import { Terminal as Screen } from '@xterm/xterm'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { Button } from '../../parts/button.tsx'
+import { useComposer, useShell } from '../../contexts.ts'
+import { useApp } from '../shell/context.ts'
+import { type Arrow, arrowKey, isCopy, isForPage, withCtrl } from './keys.ts'
+import { addLinks } from './links.ts'
+import { fontOf, onThemeChange, themeOf } from './screen-theme.ts'
+import { t } from './strings.ts'
+import { createTerminalClient, type TerminalLink } from './terminal-client.ts'
+import type { Terminal, Terminals } from './terminals.ts'
+
+const SCROLLBACK_LINES = 10_000
+const RESIZE_MS = 80
+
+/** Not crypto.randomUUID: it is missing where the page is served without TLS. */
+const randomName = (): string =>
+  [...crypto.getRandomValues(new Uint32Array(3))].map(part => part.toString(36)).join('')
+
+const copy = (text: string): void => {
+  // Blocked or missing without TLS: the browser's own Copy still works.
+  void navigator.clipboard?.writeText(text).catch(() => undefined)
+}
+
+/** As a block of code, fenced with more backticks than it contains. */
+const quote = (text: string): string => {
+  const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([run]) => run.length))
+  const fence = '`'.repeat(longest + 1)
+  return `${fence}\n${text.trimEnd()}\n${fence}\n`
+}
+
+type Keys = {
+  type: (data: string) => void
+  arrow: (arrow: Arrow) => void
+  ctrl: boolean
+  setCtrl: (on: boolean) => void
+}
+
+/** For keyboards on a touch screen, which have no such keys. The terminal keeps the focus. */
+const KeyRow = ({ type, arrow, ctrl, setCtrl }: Keys) => {
+  const key = (label: string, press: () => void, name?: string) => (
+    <button
+      type="button"
+      class="terminal-key"
+      {...(name ? { 'aria-label': name } : {})}
+      onPointerDown={event => event.preventDefault()}
+      onClick={press}
+    >
+      {label}
+    </button>
+  )
+  return (
+    <fieldset class="terminal-keys" aria-label={t('terminal.keys')}>
+      {key('Esc', () => type('\x1b'))}
+      {key('Tab', () => type('\t'))}
+      <button
+        type="button"
+        class="terminal-key"
+        aria-pressed={ctrl}
+        onPointerDown={event => event.preventDefault()}
+        onClick={() => setCtrl(!ctrl)}
+      >
+        Ctrl
+      </button>
+      {key('←', () => arrow('left'), t('terminal.key.left'))}
+      {key('↑', () => arrow('up'), t('terminal.key.up'))}
+      {key('↓', () => arrow('down'), t('terminal.key.down'))}
+      {key('→', () => arrow('right'), t('terminal.key.right'))}
+      {key('|', () => type('|'))}
+      {key('~', () => type('~'))}
+    </fieldset>
+  )
+}
+
+type Connection = { screen: Screen; type: (data: string) => void }
+
+/** Opens a screen in `box` and connects it. Returns the connection and a function that ends it. */
+const connect = (
+  box: HTMLElement,
+  terminal: Terminal,
+  given: {
+    api: Parameters<typeof createTerminalClient>[0]['api']
+    terminals: Terminals
+    sessionId: string
+    takeCtrl: () => boolean
+    onLink: (link: TerminalLink, code: number | null) => void
+    onSelection: (text: string) => void
+  },
+): { connection: Connection; end: () => void } => {
+  const { api, terminals, sessionId, takeCtrl, onLink, onSelection } = given
+  const { terminal_id: id } = terminal
+  const styles = getComputedStyle(document.documentElement)
+  const screen = new Screen({
+    fontFamily: fontOf(styles),
+    fontSize: 13,
+    scrollback: SCROLLBACK_LINES,
+    cursorBlink: !matchMedia('(prefers-reduced-motion: reduce)').matches,
+    minimumContrastRatio: 4.5,
+    theme: themeOf(styles),
+    screenReaderMode: false,
+    macOptionIsMeta: true,
+  })
+  const fit = new FitAddon()
+  screen.loadAddon(fit)
+  screen.open(box)
+  addLinks(screen)
+  const input = screen.textarea
+  input?.setAttribute('aria-label', t('terminal.screen'))
+
+  const client = createTerminalClient({
+    api,
+    sessionId,
+    terminalId: id,
+    name: randomName(),
+    write: (text, reset) =>
+      new Promise(resolve => {
+        if (reset) screen.reset()
+        screen.write(text, resolve)
+      }),
+    onLink(link, code) {
+      onLink(link, code)
+      if (link !== 'exited' && link !== 'gone') return
+      screen.options.disableStdin = true
+      if (terminal.status === 'running' && link === 'exited') terminals.ended(id, code)
+    },
+    wait: ms => new Promise(resolve => setTimeout(resolve, ms)),
+  })
+
+  screen.attachCustomKeyEventHandler(event => {
+    if (isCopy(event) && screen.hasSelection()) {
+      copy(screen.getSelection())
+      event.preventDefault()
+    }
+    return !isForPage(event)
+  })
+  // Answers of the terminal to programs come here as well: only the page in use gives them, and only to new questions.
+  const isInUse = () => client.isCaughtUp() && document.activeElement === input
+  const subscriptions = [
+    screen.onData(data => {
+      const isAnswer = /^\x1b(?:\[[?>]?[\d;]*[cRny]|\]\d+;|P)/.test(data)
+      if (!isAnswer || isInUse()) client.type(takeCtrl() ? withCtrl(data) : data)
+    }),
+    screen.onBinary(data => client.type(data)),
+    screen.onBell(() => {
+      if (client.isCaughtUp() && document.activeElement !== input) terminals.ring(id)
+    }),
+    screen.onSelectionChange(() => onSelection(screen.getSelection())),
+  ]
+  const focused = () => terminals.seen(id)
+  input?.addEventListener('focus', focused)
+
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const resize = () => {
+    fit.fit()
+    clearTimeout(timer)
+    const { cols, rows } = screen
+    timer = setTimeout(() => terminals.resize(id, { cols, rows }), RESIZE_MS)
+  }
+  const observer = new ResizeObserver(resize)
+  observer.observe(box)
+  const unwatch = onThemeChange(() => {
+    const now = getComputedStyle(document.documentElement)
+    screen.options.theme = themeOf(now)
+    screen.options.fontFamily = fontOf(now)
+  })
+  // A hidden tab gives its connection to others; it continues at the same position.
+  const visibility = () => (document.hidden ? client.stop() : client.start())
+  document.addEventListener('visibilitychange', visibility)
+  resize()
+  client.start()
+
+  return {
+    connection: { screen, type: data => client.type(data) },
+    end() {
+      client.stop()
+      clearTimeout(timer)
+      observer.disconnect()
+      unwatch()
+      document.removeEventListener('visibilitychange', visibility)
+      for (const subscription of subscriptions) subscription.dispose()
+      screen.dispose()
+    },
+  }
+}
+
+export const TerminalScreen = ({
+  terminal,
+  terminals,
+}: {
+  terminal: Terminal
+  terminals: Terminals
+}) => {
+  const { platform } = useApp()
+  const { composer } = useComposer()
+  const { layout } = useShell()
+  const box = useRef<HTMLDivElement>(null)
+  const connection = useRef<Connection | null>(null)
+  const [selection, setSelection] = useState('')
+  const [status, setStatus] = useState<{ link: TerminalLink; code: number | null }>({
+    link: 'live',
+    code: null,
+  })
+  const [ctrl, setCtrl] = useState(false)
+  const armed = useRef(false)
+  armed.current = ctrl
+
+  useEffect(() => {
+    const made = connect(box.current!, terminal, {
+      api: platform.api,
+      terminals,
+      sessionId: terminals.sessionId.value,
+      takeCtrl() {
+        const was = armed.current
+        if (was) setCtrl(false)
+        return was
+      },
+      onLink: (link, code) =>
+        setStatus(old => (old.link === link && old.code === code ? old : { link, code })),
+      onSelection: setSelection,
+    })
+    connection.current = made.connection
+    // Not on a touch screen, where the keyboard would cover what is to be read.
+    if (!matchMedia('(pointer: coarse)').matches) made.connection.screen.focus()
+    return made.end
+  }, [terminal.terminal_id])
+
+  const addToMessage = (): void => {
+    const text = composer.text.value
+    composer.edit(`${text}${text && !text.endsWith('\n') ? '\n' : ''}${quote(selection)}`)
+    connection.current?.screen.clearSelection()
+    layout.composerFocus.value += 1
+  }
+  const type = (data: string) => {
+    connection.current?.type(data)
+    connection.current?.screen.focus()
+  }
+  const { link, code } = status
+  return (
+    <div class="terminal">
+      <div class="terminal-box">
+        <div class="terminal-screen" ref={box} dir="ltr" />
+        {selection.trim() && (
+          <div class="terminal-bar">
+            <Button kind="quiet" icon="copy" onClick={() => copy(selection)}>
+              {t('terminal.copy')}
+            </Button>
+            <Button kind="quiet" icon="arrow-up" onClick={addToMessage}>
+              {t('terminal.quote')}
+            </Button>
+          </div>
+        )}
+      </div>
+      {link !== 'live' && (
+        <p class="terminal-note" role="status">
+          {link === 'exited'
+            ? t('terminal.exited', { code: `${code ?? '?'}` })
+            : t(link === 'gone' ? 'terminal.gone' : 'terminal.waiting')}
+        </p>
+      )}
+      <KeyRow
+        ctrl={ctrl}
+        setCtrl={setCtrl}
+        type={type}
+        arrow={arrow =>
+          type(arrowKey(arrow, connection.current?.screen.modes.applicationCursorKeysMode ?? false))
+        }
+      />
+    </div>
+  )
+}

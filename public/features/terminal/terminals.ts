@@ -1,0 +1,132 @@
+/** The terminals of the open session: which there are, and which is shown. */
+import { computed, signal } from '@preact/signals'
+import type { Api } from '../../../router.ts'
+import type { LoadState } from '../../parts/load-state.ts'
+import type { Platform } from '../../platform.ts'
+import type { Confirmation } from '../shell/layout.ts'
+import type { Toasts } from '../shell/toast.ts'
+import { t } from './strings.ts'
+
+export type Terminal = Api['GET /api/terminals']['output']['terminals'][number]
+type Size = { cols: number; rows: number }
+
+/** Until the screen is measured. */
+const FIRST_SIZE: Size = { cols: 80, rows: 24 }
+
+export type TerminalsOptions = {
+  platform: Pick<Platform, 'api'>
+  toasts: Toasts
+  ask: (question: Confirmation) => void
+}
+
+export const createTerminals = ({ platform, toasts, ask }: TerminalsOptions) => {
+  const { api } = platform
+  const sessionId = signal('')
+  const list = signal<readonly Terminal[]>([])
+  const problem = signal('')
+  const state = signal<LoadState>('loading')
+  const isOpening = signal(false)
+  const chosen = signal('')
+  /** Terminals with a bell since they were last looked at. */
+  const bells = signal<ReadonlySet<string>>(new Set())
+  const size = { ...FIRST_SIZE }
+
+  const load = async (): Promise<void> => {
+    const session = sessionId.value
+    try {
+      const found = await api('GET /api/terminals', { session_id: session })
+      if (session !== sessionId.value) return
+      list.value = found.terminals
+      problem.value = found.problem ?? ''
+      state.value = 'ready'
+    } catch {
+      // Shown in place of the list, with a button.
+      if (session === sessionId.value && state.value !== 'ready') state.value = 'failed'
+    }
+  }
+
+  const open = async (): Promise<void> => {
+    if (isOpening.value) return
+    const session = sessionId.value
+    isOpening.value = true
+    try {
+      const { terminal } = await api('POST /api/terminal/open', { session_id: session, ...size })
+      if (session !== sessionId.value) return
+      list.value = [...list.value, terminal]
+      chosen.value = terminal.terminal_id
+    } catch (error) {
+      toasts.showError(error)
+    } finally {
+      isOpening.value = false
+    }
+  }
+
+  const shown = computed(
+    () => list.value.find(({ terminal_id }) => terminal_id === chosen.value) ?? list.value.at(-1),
+  )
+
+  const remove = async ({ terminal_id }: Terminal): Promise<void> => {
+    try {
+      await api('POST /api/terminal/close', { session_id: sessionId.value, terminal_id })
+    } catch (error) {
+      toasts.showError(error)
+    }
+    await load()
+  }
+
+  return {
+    sessionId,
+    list,
+    problem,
+    state,
+    isOpening,
+    shown,
+    bells,
+    size,
+    load,
+    open,
+    async show(session: string): Promise<void> {
+      if (session === sessionId.value) return
+      sessionId.value = session
+      list.value = []
+      state.value = 'loading'
+      await load()
+      // The tab was opened for one.
+      const isReady = (state.value as LoadState) === 'ready' && !problem.value
+      if (isReady && session === sessionId.value && list.value.length === 0) await open()
+    },
+    choose({ terminal_id }: Terminal): void {
+      chosen.value = terminal_id
+      bells.value = new Set([...bells.value].filter(id => id !== terminal_id))
+    },
+    ring(id: string): void {
+      bells.value = new Set(bells.value).add(id)
+    },
+    seen(id: string): void {
+      if (bells.value.has(id)) bells.value = new Set([...bells.value].filter(each => each !== id))
+    },
+    ended(id: string, exitCode: number | null): void {
+      list.value = list.value.map(each =>
+        each.terminal_id === id ? { ...each, status: 'exited', exit_code: exitCode } : each,
+      )
+    },
+    close(terminal: Terminal): void {
+      if (terminal.status === 'exited') return void remove(terminal)
+      ask({
+        title: t('terminal.close.title'),
+        text: t('terminal.close.text'),
+        confirm: t('terminal.close.run'),
+        danger: true,
+        run: () => void remove(terminal),
+      })
+    },
+    resize(id: string, next: Size): void {
+      Object.assign(size, next)
+      const input = { session_id: sessionId.value, terminal_id: id, ...next }
+      // The next change of the size tries again; an ended terminal needs none.
+      api('POST /api/terminal/resize', input).catch(() => undefined)
+    },
+  }
+}
+
+export type Terminals = ReturnType<typeof createTerminals>
