@@ -122,7 +122,6 @@ export const loginPage = (
     base,
     theme,
     bot_name: botName,
-    logo: (Array.from(botName)[0] ?? '').toUpperCase(),
   })
   // Hashes of the template: it has no placeholders inside these elements, and values cannot add elements.
   const [style, script] = [inlineHashes(template, 'style'), inlineHashes(template, 'script')]
@@ -131,6 +130,7 @@ export const loginPage = (
     `style-src ${style.join(' ')}`,
     `script-src ${script.join(' ')}`,
     "img-src 'self' data:",
+    "font-src 'self'",
     "connect-src 'self'",
     "base-uri 'self'",
     "form-action 'self'",

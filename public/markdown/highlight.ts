@@ -161,6 +161,8 @@ export const spansOf = async (text: string, grammar: string): Promise<Span[]> =>
 /** Highlights the spans in `element`; returns a function that removes the highlights. */
 export const paint = (element: HTMLElement, spans: readonly Span[]): (() => void) => {
   if (typeof Highlight === 'undefined' || !CSS.highlights) return () => {}
+  // Forced colors paint every highlight like selected text.
+  if (matchMedia('(forced-colors: active)').matches) return () => {}
   const added: [Highlight, Range][] = []
   const texts = textNodes(element)
   for (const { from, to, scope } of spans) {

@@ -1,6 +1,7 @@
 /** Chat view: header, transcript or placeholder, composer. */
 import { useMemo } from 'preact/hooks'
 import { Button } from '../../parts/button.tsx'
+import { Mark } from '../../parts/mark.tsx'
 import { t } from '../../strings/t.ts'
 import { Composer } from '../composer/composer-view.tsx'
 import { useApp } from '../shell/context.ts'
@@ -22,6 +23,7 @@ const Welcome = () => {
   const model = chat.details.value?.model || choice.value.model
   return (
     <div class="welcome">
+      <Mark />
       <h2>{t('chat.empty.title')}</h2>
       <p class="welcome-place">{path ? t('chat.empty.text', { workspace: path }) : '\u00a0'}</p>
       {models.isDemo.value && !models.isExternalAgent(model) && <DemoIntroduction />}

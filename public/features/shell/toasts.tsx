@@ -1,4 +1,5 @@
 /** List of toasts. */
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { visibleWords } from '../../../lib/base/visible.ts'
 import { Button, IconButton } from '../../parts/button.tsx'
 import { Icon } from '../../parts/icon.tsx'
@@ -19,11 +20,41 @@ export type ToastsProps = {
   onResume: () => void
 }
 
+/** Pixels by which `box` has to move down to leave what was pressed visible. */
+const clearanceOf = (box: DOMRect, pressed: DOMRect | null): number => {
+  const isCovered =
+    pressed !== null &&
+    pressed.bottom > box.top &&
+    pressed.top < box.bottom &&
+    pressed.right > box.left &&
+    pressed.left < box.right
+  return isCovered ? pressed.bottom + 8 - box.top : 0
+}
+
 export const ToastList = (props: ToastsProps) => {
   const { label, dismissLabel, list, onDismiss, onPause, onResume } = props
+  const place = useRef<HTMLElement>(null)
+  /** Where the last press was, in the viewport: its element may be gone when the toast appears. */
+  const pressed = useRef<DOMRect | null>(null)
+  const [clearance, setClearance] = useState(0)
+  useEffect(() => {
+    const remember = ({ target }: Event) => {
+      const control = (target as Element).closest('button, a, input, label, [role]')
+      pressed.current = control?.getBoundingClientRect() ?? null
+    }
+    document.addEventListener('pointerdown', remember, true)
+    return () => document.removeEventListener('pointerdown', remember, true)
+  }, [])
+  const isEmpty = list.length === 0
+  useLayoutEffect(() => {
+    const box = place.current?.getBoundingClientRect()
+    setClearance(box && !isEmpty ? clearanceOf(box, pressed.current) : 0)
+  }, [isEmpty])
   return (
     <section
+      ref={place}
       class="toasts"
+      style={{ paddingBlockStart: `${clearance}px` }}
       aria-label={label}
       aria-live="polite"
       onMouseEnter={onPause}
