@@ -58,3 +58,16 @@ export const listRecorded = (
     updatedAt: at,
   }))
 }
+
+/** Whether the session comes from one of these programs. */
+export const isFrom = (
+  file: string,
+  addon: string | undefined,
+  id: string,
+  sources: readonly SessionSource[],
+): boolean => {
+  const source = readState(file, addon, db =>
+    db.prepare<[string], { source: string }>('select source from sessions where id = ?').get(id),
+  )?.source
+  return sources.some(each => each === source)
+}

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import type * as acp from '@agentclientprotocol/sdk'
 import { z } from 'zod'
 import { invalid, UserError } from '../../errors.ts'
-import { listRecorded } from '../../host-db/recorded-list.ts'
+import { isFrom, listRecorded } from '../../host-db/recorded-list.ts'
 import { redact } from '../../redact/redact.ts'
 import { DEFAULT_EFFORT, isEffort, isMode, modeState } from './options.ts'
 import { createOpenSessions } from './open-sessions.ts'
@@ -13,6 +13,8 @@ import type { EditorSession, SessionContext } from './session.ts'
 /** The supported protocol version. */
 export const PROTOCOL = 1
 /** Sessions per page of a list. */
+/** Sources of the sessions that an editor sees. */
+const LISTED = ['acp', 'cli'] as const
 const PAGE = 50
 const SETUP = 'setup'
 
@@ -130,7 +132,7 @@ export const createMethods = (options: MethodsOptions) => {
     list({ cwd, cursor }: acp.ListSessionsRequest): acp.ListSessionsResponse {
       const from = Number(cursor ?? 0)
       if (!Number.isSafeInteger(from) || from < 0) throw invalid('The cursor is not valid.')
-      const all = listRecorded(sessions.file, addon, ['acp', 'cli']).filter(
+      const all = listRecorded(sessions.file, addon, LISTED).filter(
         entry => entry.cwd !== '' && (cwd == null || entry.cwd === cwd),
       )
       const more = all.length > from + PAGE
@@ -154,7 +156,8 @@ export const createMethods = (options: MethodsOptions) => {
       const session = open.get(sessionId)
       if (session) open.close(session)
       await sessions.flush()
-      // Deleting what does not exist has the same result.
+      // Deleting what does not exist has the same result. A client cannot delete what it does not see in the list.
+      if (!isFrom(sessions.file, addon, sessionId, LISTED)) return {}
       await engine.hostSessions.remove(home, sessionId, { permanent: true })
       return {}
     },

@@ -11,6 +11,7 @@ import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { startApp } from '../../_app.ts'
+import { openDatabase } from '../../../lib/store/sqlite.ts'
 import { createProvider, type Scripted, type Step } from '../../_provider.ts'
 import { choose, type Editor, rejection, startEditor } from './_acp-client.ts'
 import { createDesk, type Desk } from './_run.ts'
@@ -236,6 +237,18 @@ test('sessions are listed, loaded, resumed, and deleted after a restart, and the
     await agent.request('session/delete', { sessionId })
     await agent.request('session/delete', { sessionId })
     assert.equal((await agent.request('session/list', {})).sessions, [])
+
+    const state = openDatabase(join(desk.home, 'state.db'))
+    state
+      .prepare(
+        "insert into sessions (id, source, started_at) values ('tele1', 'telegram', 1), ('acp1', 'acp', 1)",
+      )
+      .run()
+    const ids = () => state.prepare('select id from sessions').pluck().all()
+    for (const other of ['tele1', 'acp1'])
+      await agent.request('session/delete', { sessionId: other })
+    assert.equal(ids(), ['tele1'], 'a session that the editor does not list stays')
+    state.close()
   } finally {
     await editor.close()
   }
