@@ -1,10 +1,13 @@
 /** Searchable list of grouped options, fully usable by keyboard. */
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
 import { Icon, type IconName } from './icon.tsx'
+import { Marked } from './marked.tsx'
 
 export type PickerOption = {
   id: string
   label: string
+  /** Offsets of the matched characters of `label`: start and end in turn. */
+  ranges?: readonly number[]
   hint?: string
   /** A value at the end of the line that is never truncated, and its tooltip. */
   note?: string
@@ -20,6 +23,8 @@ export type PickerProps = {
   groups: readonly PickerGroup[]
   selected?: string
   empty: string
+  /** Status below the list, such as a search that is running. */
+  note?: string
   query: string
   /** Absent for a short list without a search field. */
   onQuery?: ((query: string) => void) | undefined
@@ -27,7 +32,7 @@ export type PickerProps = {
 }
 
 export const Picker = (props: PickerProps) => {
-  const { label, placeholder, groups, selected, empty, query, onQuery, onPick } = props
+  const { label, placeholder, groups, selected, empty, note, query, onQuery, onPick } = props
   const listId = useId()
   const field = useRef<HTMLInputElement>(null)
   const list = useRef<HTMLDivElement>(null)
@@ -126,7 +131,9 @@ export const Picker = (props: PickerProps) => {
                     onClick={() => onPick(option.id)}
                   >
                     {option.icon && <Icon name={option.icon} size={16} />}
-                    <span class="picker-label">{option.label}</span>
+                    <span class="picker-label">
+                      <Marked text={option.label} ranges={option.ranges} />
+                    </span>
                     {option.hint && <span class="picker-hint">{option.hint}</span>}
                     {option.note && (
                       <span class="picker-note" title={option.noteTitle}>
@@ -140,8 +147,13 @@ export const Picker = (props: PickerProps) => {
               })}
             </div>
           ))}
-        {options.length === 0 && <p class="picker-empty">{empty}</p>}
+        {options.length === 0 && empty && <p class="picker-empty">{empty}</p>}
       </div>
+      {onQuery && (
+        <p class="picker-status" role="status">
+          {note}
+        </p>
+      )}
     </div>
   )
 }

@@ -1,6 +1,7 @@
 /** What the composer suggestions above itself: commands, or files of the workspace. */
 import { useEffect } from 'preact/hooks'
 import { Icon } from '../../parts/icon.tsx'
+import { Marked } from '../../parts/marked.tsx'
 import type { Suggestion } from './completion.ts'
 import { t } from '../../strings/t.ts'
 import { useComposer } from '../../contexts.ts'
@@ -18,7 +19,9 @@ const OfferLine = ({ offer }: { offer: Suggestion }) =>
   ) : (
     <>
       <Icon name={offer.directory ? 'folder' : 'file'} size={16} />
-      <span class="offer-path">{offer.path}</span>
+      <span class="offer-path">
+        <Marked text={offer.path} ranges={offer.ranges} />
+      </span>
     </>
   )
 

@@ -1,12 +1,12 @@
 /** What the composer suggestions while one types: commands after `/`, files of the workspace after `@`. */
 import { signal } from '@preact/signals'
-import type { FileEntry } from '../../../lib/schema/workspace.ts'
+import type { FileEntry, FoundFile } from '../../../lib/schema/workspace.ts'
 import type { Platform } from '../../platform.ts'
 
 export type Trigger = { kind: 'command' | 'file'; query: string; from: number; to: number }
 export type Suggestion =
   | { kind: 'command'; name: string; argument: string; summary: string }
-  | { kind: 'file'; path: string; directory: boolean }
+  | { kind: 'file'; path: string; directory: boolean; ranges?: readonly number[] }
 
 const MAX_SUGGESTIONS = 40
 
@@ -38,9 +38,11 @@ export type CompletionOptions = {
   commands: () => readonly { name: string; argument: string; summary: string }[]
   /** Entries of a workspace directory. */
   entries: (directory: string) => Promise<FileEntry[]>
+  /** Files and folders of the workspace at any depth, best first. */
+  search: (query: string) => Promise<readonly FoundFile[]>
 }
 
-export const createCompletion = ({ platform, commands, entries }: CompletionOptions) => {
+export const createCompletion = ({ platform, commands, entries, search }: CompletionOptions) => {
   const suggestions = signal<readonly Suggestion[]>([])
   const active = signal(0)
   const trigger = signal<Trigger | null>(null)
@@ -53,20 +55,32 @@ export const createCompletion = ({ platform, commands, entries }: CompletionOpti
     active.value = 0
   }
 
+  /** A name is searched at any depth. A path that ends with a slash is listed, and so is what the search leaves out: ignored files. */
+  const findFiles = async ({ query }: Trigger): Promise<Suggestion[]> => {
+    const { directory, name } = splitPath(query)
+    const found = /[\p{L}\d]/u.test(name) ? await search(query) : []
+    if (found.length > 0)
+      return found.map(({ path, type, ranges }) => ({
+        kind: 'file',
+        path,
+        directory: type === 'dir',
+        ranges,
+      }))
+    const visible = (await entries(directory)).filter(
+      entry => name.startsWith('.') || !entry.name.startsWith('.'),
+    )
+    return prefixFirst(visible, entry => entry.name, name).map(({ path, type }) => ({
+      kind: 'file',
+      path,
+      directory: type === 'dir',
+    }))
+  }
+
   const listFiles = async (wanted: Trigger): Promise<void> => {
-    const { directory, name } = splitPath(wanted.query)
     try {
-      const found = await entries(directory)
-      // The caret may have moved while the directory was read.
-      if (trigger.value !== wanted) return
-      const visible = found.filter(entry => name.startsWith('.') || !entry.name.startsWith('.'))
-      show(
-        prefixFirst(visible, entry => entry.name, name).map(({ path, type }) => ({
-          kind: 'file',
-          path,
-          directory: type === 'dir',
-        })),
-      )
+      const found = await findFiles(wanted)
+      // The caret may have moved while the server searched.
+      if (trigger.value === wanted) show(found)
     } catch {
       // No such directory, or not yet.
       if (trigger.value === wanted) show([])

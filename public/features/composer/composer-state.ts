@@ -62,6 +62,7 @@ export const createComposerState = (options: ComposerOptions): ComposerFeature =
       ...skillCommands.more.value,
     ],
     entries: async directory => workspaces.entries(await ensureSession(), directory),
+    search: async query => workspaces.search(await ensureSession(), query),
   })
 
   return {

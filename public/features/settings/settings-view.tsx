@@ -3,6 +3,7 @@ import type { ComponentType } from 'preact'
 import { SECTIONS, type Section } from '../shell/route.ts'
 import { t } from './strings.ts'
 import { lazy } from '../../parts/lazy.tsx'
+import { SettingsSearch } from './settings-search.tsx'
 import { About } from './about.tsx'
 import { Appearance } from './appearance.tsx'
 import { General } from './general.tsx'
@@ -31,18 +32,21 @@ export const SettingsView = ({ section }: { section: Section }) => {
       <ViewHead title={t('settings.title')} />
       <ScrollBox class="settings-scroll" label={t('settings.title')}>
         <div class="settings">
-          <nav class="settings-nav" aria-label={t('settings.sections')}>
-            {SECTIONS.map(name => (
-              <a
-                key={name}
-                class="settings-link"
-                href={route.hrefOf({ view: 'settings', section: name })}
-                aria-current={name === section ? 'page' : undefined}
-              >
-                {t(`settings.${name}`)}
-              </a>
-            ))}
-          </nav>
+          <div class="settings-side">
+            <SettingsSearch />
+            <nav class="settings-nav" aria-label={t('settings.sections')}>
+              {SECTIONS.map(name => (
+                <a
+                  key={name}
+                  class="settings-link"
+                  href={route.hrefOf({ view: 'settings', section: name })}
+                  aria-current={name === section ? 'page' : undefined}
+                >
+                  {t(`settings.${name}`)}
+                </a>
+              ))}
+            </nav>
+          </div>
           <section class="settings-body" aria-labelledby="settings-section">
             <h2 id="settings-section">{t(`settings.${section}`)}</h2>
             <View />

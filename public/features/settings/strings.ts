@@ -3,6 +3,7 @@ import { translator } from '../../strings/t.ts'
 
 export const enSettings = {
   'settings.sections': 'Settings sections',
+  'settings.search': 'Search settings',
   'settings.saved': 'Saved',
   'settings.saving': 'Saving…',
   'settings.failed': 'Couldn’t save',

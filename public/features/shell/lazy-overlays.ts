@@ -1,5 +1,4 @@
 /** Lazily loaded dialogs and pickers, in one chunk. */
-export { Palette } from './palette.tsx'
 export { ChipPopover } from '../composer/pickers.tsx'
 export { ProjectDialogs } from '../projects/project-dialogs.tsx'
 export { Shortcuts } from './shortcuts.tsx'

@@ -110,7 +110,7 @@ const ProfilesView = lazy(async () => (await import('../profiles/profiles-view.t
 const UsageView = lazy(async () => (await import('../usage/usage-view.tsx')).UsageView)
 
 const ConnectDialog = lazy(async () => (await import('../models/connect-view.tsx')).ConnectDialog)
-const Palette = lazy(async () => (await import('./lazy-overlays.ts')).Palette, true)
+const Palette = lazy(async () => (await import('../palette/palette.tsx')).Palette, true)
 const Shortcuts = lazy(async () => (await import('./lazy-overlays.ts')).Shortcuts, true)
 const ProjectDialogs = lazy(async () => (await import('./lazy-overlays.ts')).ProjectDialogs, true)
 

@@ -1,6 +1,6 @@
 /** The saved workspaces, and path suggestions. */
 import { signal } from '@preact/signals'
-import type { FileEntry, Workspace } from '../../../lib/schema/workspace.ts'
+import type { FileEntry, FoundFile, Workspace } from '../../../lib/schema/workspace.ts'
 import type { Platform } from '../../platform.ts'
 
 export const createWorkspaces = ({ api }: Pick<Platform, 'api'>) => {
@@ -27,6 +27,9 @@ export const createWorkspaces = ({ api }: Pick<Platform, 'api'>) => {
       if (list.value.some(workspace => workspace.path === path)) return
       list.value = (await api('POST /api/workspaces/add', { path })).workspaces
     },
+    /** Files and folders at any depth, by parts of their path. */
+    search: async (sessionId: string, query: string): Promise<FoundFile[]> =>
+      (await api('GET /api/files/search', { session_id: sessionId, q: query })).files,
     entries: async (sessionId: string, path: string): Promise<FileEntry[]> =>
       (await api('GET /api/list', { session_id: sessionId, path: path || '.' })).entries,
   }

@@ -44,12 +44,6 @@ export const enApp = {
   'updates.show': 'View',
 
   'palette.label': 'Command palette',
-  'palette.placeholder': 'Search chats, actions, models…',
-  'palette.actions': 'Actions',
-  'palette.sessions': 'Chats',
-  'palette.models': 'Models',
-  'palette.settings': 'Open settings',
-  'palette.theme': 'Theme: {name}',
 
   'keys.panel': 'Show or hide the workspace',
   'keys.title': 'Keyboard shortcuts',

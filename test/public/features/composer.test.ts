@@ -2,6 +2,7 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { ApiError } from '../../../public/api.ts'
+import type { FoundFile } from '../../../lib/schema/workspace.ts'
 import { createCompletion, findTrigger } from '../../../public/features/composer/completion.ts'
 import {
   createComposer,
@@ -109,11 +110,12 @@ test('what opens a menu, and what does not', () => {
   assert.equal(findTrigger('see @src/a', 10), { kind: 'file', query: 'src/a', from: 4, to: 10 })
 })
 
-const offered = () => {
+const offered = (search: (query: string) => Promise<FoundFile[]> = async () => []) => {
   const fake = fakePlatform()
   const asked: string[] = []
   const completion = createCompletion({
     platform: fake.platform,
+    search,
     commands: () => [
       { name: 'remodel', argument: '', summary: '' },
       { name: 'model', argument: '[search]', summary: '' },
@@ -158,6 +160,21 @@ test('files: a directory continues, a file becomes a chip, hidden files need a d
   assert.equal(await type('@.g'), ['.git'])
   assert.equal(await type('@none/x'), [])
   assert.equal(asked, ['', 'src', '', 'none'])
+})
+
+test('files: a name is searched at any depth; a late answer never replaces a newer one', async () => {
+  const deep: FoundFile = { path: 'src/deep/retry.ts', type: 'file', ranges: [9, 14] }
+  let answer = (_: FoundFile[]) => {}
+  const { completion, type } = offered(query =>
+    query === 'slow' ? new Promise(resolve => (answer = resolve)) : Promise.resolve([deep]),
+  )
+  assert.equal(await type('@slow'), [])
+  assert.equal(await type('@retry'), ['src/deep/retry.ts'])
+  answer([{ ...deep, path: 'late.ts' }])
+  await settle()
+  const [first] = completion.suggestions.value
+  assert.equal(first?.kind === 'file' && [first.path, first.ranges], ['src/deep/retry.ts', [9, 14]])
+  assert.is(completion.apply('@retry', first!).text, 'src/deep/retry.ts ')
 })
 
 test('Escape dismisses completion until the query changes', async () => {

@@ -1,0 +1,116 @@
+/** What the palette asks the server for: once when it opens, and for each query. */
+import type { App } from '../../app.ts'
+import { titleOf } from '../sessions/sessions.ts'
+import type { SearchHit } from '../sessions/search.ts'
+import type { Entry } from './search-palette.ts'
+import { t } from './strings.ts'
+
+const MAX_CHATS = 10
+const MAX_FILES = 8
+const MAX_HINT_CHARS = 120
+
+/** Tasks, skills, notes and profiles: few enough to be fetched at once. A part that fails is left out. */
+export const loadEntries = async (app: App): Promise<Entry[]> => {
+  const { api, route, profiles } = app
+  const [tasks, skills, , memory] = await Promise.all([
+    api('GET /api/crons').catch(() => null),
+    api('GET /api/skills', {}).catch(() => null),
+    profiles.refresh().catch(() => null),
+    api('GET /api/memory').catch(() => null),
+  ])
+  return [
+    ...(tasks?.jobs ?? []).map(
+      (job): Entry => ({
+        id: `task:${job.id}`,
+        section: t('palette.tasks'),
+        icon: 'clock',
+        label: job.name,
+        hint: t('palette.task'),
+        words: job.prompt.slice(0, 200),
+        searchOnly: true,
+        run: () => route.go({ view: 'tasks', task: job.id }),
+      }),
+    ),
+    ...(skills?.skills ?? []).map(
+      (skill): Entry => ({
+        id: `skill:${skill.name}`,
+        section: t('palette.skills'),
+        icon: 'skill',
+        label: skill.name,
+        hint: skill.description,
+        words: skill.description,
+        searchOnly: true,
+        run: () => route.go({ view: 'skills', skill: skill.name, query: '' }),
+      }),
+    ),
+    ...(['memory', 'user', 'soul'] as const).map(
+      (name): Entry => ({
+        id: `memory:${name}`,
+        section: t('palette.memory'),
+        icon: 'brain',
+        label: t(`palette.memory.${name}`),
+        words: memory?.[name] ?? '',
+        searchOnly: true,
+        run: () => route.go({ view: 'memory' }),
+      }),
+    ),
+    ...profiles.list.value
+      .filter(({ name }) => name !== profiles.active.value)
+      .map(
+        ({ name }): Entry => ({
+          id: `profile:${name}`,
+          section: t('palette.profiles'),
+          icon: 'user',
+          label: name,
+          hint: t('palette.profile'),
+          searchOnly: true,
+          run: () => app.switchProfile(name),
+        }),
+      ),
+  ]
+}
+
+const chatsFound = async (app: App, q: string, signal: AbortSignal): Promise<Entry[]> => {
+  const profile = app.profiles.active.value
+  const input = { q, content: '1', limit: MAX_CHATS, ...(profile ? { profile } : {}) }
+  const { sessions } = await app.api('GET /api/sessions/search', input, { signal })
+  return (sessions as unknown as SearchHit[]).map(hit => ({
+    id: `chat:${hit.session_id}`,
+    section: t('palette.found'),
+    label: titleOf(hit),
+    hint:
+      hit.match_type === 'content'
+        ? (hit.snippet ?? [])
+            .map(({ text }) => text)
+            .join('')
+            .slice(0, MAX_HINT_CHARS)
+        : '',
+    run: () => app.route.openSession(hit.session_id),
+  }))
+}
+
+const filesFound = async (app: App, q: string, signal: AbortSignal): Promise<Entry[]> => {
+  const id = app.route.sessionId.value
+  if (!id) return []
+  const input = { session_id: id, q, limit: MAX_FILES }
+  const { files } = await app.api('GET /api/files/search', input, { signal })
+  return files.map(({ path, type, ranges }) => ({
+    id: `file:${path}`,
+    section: t('palette.files'),
+    icon: type === 'dir' ? 'folder' : 'file',
+    label: path,
+    ranges,
+    run() {
+      app.route.backToChat()
+      app.panel.openTarget({ path, line: null })
+    },
+  }))
+}
+
+/** Fails only when both searches fail. */
+export const searchServer = async (app: App, q: string, signal: AbortSignal): Promise<Entry[]> => {
+  const found = await Promise.allSettled([filesFound(app, q, signal), chatsFound(app, q, signal)])
+  if (found.every(one => one.status === 'rejected'))
+    throw (found[0] as PromiseRejectedResult).reason
+  return found.flatMap(one => (one.status === 'fulfilled' ? one.value : []))
+}

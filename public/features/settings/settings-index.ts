@@ -1,0 +1,80 @@
+/** Every setting by name, for the palette and the search field of the settings. */
+import type { Section } from '../shell/route.ts'
+import { t as inPlace } from './command-place-strings.ts'
+import { t as inRules } from './permission-strings.ts'
+import { t } from './strings.ts'
+
+export type SettingEntry = {
+  section: Section
+  /** The label or heading of the setting on its page. */
+  label: string
+  /** What it does, if the page explains it. */
+  hint: string
+}
+
+const entry = (section: Section, label: string, hint = ''): SettingEntry => ({
+  section,
+  label,
+  hint,
+})
+
+export const settingEntries = (): SettingEntry[] => [
+  entry('general', t('settings.bot_name'), t('settings.bot_name.hint')),
+  entry('general', t('settings.send_key')),
+  entry('general', t('settings.density'), t('settings.density.hint')),
+  entry('general', t('settings.usage'), t('settings.usage.hint')),
+  entry('general', t('settings.thinking'), t('settings.thinking.hint')),
+  entry('general', t('settings.cli'), t('settings.cli.hint')),
+  entry('general', t('settings.insights'), t('settings.insights.hint')),
+  entry('models', t('settings.default_model'), t('settings.default_model.hint')),
+  entry('security', t('settings.password.disable'), t('settings.password.disable.hint')),
+  entry('security', t('settings.password.new')),
+  entry('security', t('devices.title')),
+  entry('security', t('devices.others')),
+  entry('security', t('settings.signout'), t('settings.signout.hint')),
+  entry('security', t('api.title'), t('api.enable')),
+  entry('security', t('hooks.title'), t('hooks.text')),
+  entry('security', t('allowed.title'), t('allowed.text')),
+  entry('security', inRules('rules.title')),
+  entry('security', inPlace('place.title')),
+  entry('security', inPlace('place.sandbox.label')),
+  entry('security', inPlace('place.network.label')),
+  entry('budgets', t('budget.turn'), t('budget.turn.hint')),
+  entry('budgets', t('budget.session'), t('budget.session.hint')),
+  entry('budgets', t('budget.day')),
+]
+
+const WAIT_MS = 3_000
+
+/**
+ * Scrolls to a setting and focuses its control. Settings are found by their label, because most sections load later; gives up
+ * after three seconds, for a setting that this server does not show.
+ */
+export const revealSetting = (label: string): void => {
+  const find = (): HTMLElement | undefined =>
+    [
+      ...document.querySelectorAll<HTMLElement>(
+        '.settings-body label, .settings-body h3, .settings-body button, .settings-body legend',
+      ),
+    ].find(element => element.textContent?.trim() === label)
+  const show = (): boolean => {
+    const element = find()
+    if (!element) return false
+    const row = element.closest<HTMLElement>('.field') ?? element
+    row.scrollIntoView({ block: 'center' })
+    row.classList.add('field-found')
+    const control =
+      element instanceof HTMLLabelElement ? document.getElementById(element.htmlFor) : null
+    const target = control ?? element
+    if (!control && !(element instanceof HTMLButtonElement)) element.tabIndex = -1
+    target.focus({ preventScroll: true })
+    return true
+  }
+  if (show()) return
+  const observer = new MutationObserver(() => show() && observer.disconnect())
+  observer.observe(document.getElementById('main') ?? document.body, {
+    childList: true,
+    subtree: true,
+  })
+  setTimeout(() => observer.disconnect(), WAIT_MS)
+}

@@ -1,0 +1,104 @@
+/** What the palette lists: recent entries, sections, server results, late and failed answers. */
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { createPaletteSearch, type Entry } from '../../../public/features/palette/search-palette.ts'
+import { settingEntries } from '../../../public/features/settings/settings-index.ts'
+import { fakePlatform, settle } from '../_page.ts'
+
+const test = suite('page: palette')
+
+const entry = (section: string, label: string, more: Partial<Entry> = {}): Entry => ({
+  id: `${section}:${label}`,
+  section,
+  label,
+  run: () => label,
+  ...more,
+})
+const LOCAL = [
+  entry('Chats', 'Unify the retry logic'),
+  entry('Actions', 'New chat'),
+  entry('Actions', 'Theme: nord', { searchOnly: true }),
+  entry('Settings', 'Assistant name', { words: 'header', searchOnly: true }),
+]
+
+const opened = (
+  remote: (query: string) => Promise<readonly Entry[]> = async () => [],
+  fake = fakePlatform(),
+) => {
+  const search = createPaletteSearch({
+    platform: fake.platform,
+    local: () => LOCAL,
+    remote,
+    recentLabel: 'Recent',
+  })
+  const shown = () =>
+    search.sections.value.map(({ label, entries }) => [label, ...entries.map(one => one.label)])
+  const type = async (text: string) => {
+    search.set(text)
+    fake.clock.pass(120)
+    await settle()
+    return shown()
+  }
+  return { search, shown, type, fake }
+}
+
+test('a failed search of the server keeps the results of the page and says so', async () => {
+  const { search, type } = opened(async () => {
+    throw new Error('offline')
+  })
+  assert.equal(await type('retry'), [['Chats', 'Unify the retry logic']])
+  assert.equal([search.failed.value, search.busy.value], [true, false])
+  await type('')
+  assert.is(search.failed.value, false)
+})
+
+test('without a query: what was picked last, then chats and actions', async () => {
+  const { search, shown, fake } = opened()
+  assert.equal(shown(), [
+    ['Chats', 'Unify the retry logic'],
+    ['Actions', 'New chat'],
+  ])
+  await search.set('nord')
+  assert.is(search.pick('Actions:Theme: nord'), 'Theme: nord')
+  assert.is(search.pick('gone'), undefined)
+  assert.equal(opened(undefined, fake).shown(), [
+    ['Recent', 'Theme: nord'],
+    ['Chats', 'Unify the retry logic'],
+    ['Actions', 'New chat'],
+  ])
+})
+
+test('marks the matched letters, finds settings by their explanation, never marks beyond the label', async () => {
+  const { search, type } = opened()
+  await type('chat')
+  assert.equal(search.sections.value[0]?.entries[0]?.ranges, [4, 8])
+  assert.equal(await type('header'), [['Settings', 'Assistant name']])
+  assert.equal(search.sections.value[0]?.entries[0]?.ranges, [])
+})
+
+test('results of the server follow those of the page, without repeats; a late answer is dropped', async () => {
+  const answers = new Map<string, (entries: readonly Entry[]) => void>()
+  const { search, shown, type } = opened(
+    query => new Promise(resolve => answers.set(query, resolve)),
+  )
+  await type('ret')
+  assert.is(search.busy.value, true)
+  await type('retry')
+  answers.get('retry')!([LOCAL[0]!, entry('Files', 'src/retry.ts')])
+  await settle()
+  const expected = [
+    ['Chats', 'Unify the retry logic'],
+    ['Files', 'src/retry.ts'],
+  ]
+  assert.equal(shown(), expected)
+  answers.get('ret')!([entry('Files', 'late.ts')])
+  await settle()
+  assert.equal([shown(), search.busy.value], [expected, false])
+})
+
+test('every setting is listed once', () => {
+  const labels = settingEntries().map(({ section, label }) => `${section} ${label}`)
+  assert.is(new Set(labels).size, labels.length)
+})
+
+test.run()
