@@ -4,6 +4,7 @@ import { randomInt } from 'node:crypto'
 import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 
 export type ProgramOptions = {
   /** User home, which contains base home and state. Created when missing. */
@@ -13,6 +14,8 @@ export type ProgramOptions = {
   port?: number
   /** Output goes to this file instead of a pipe: reading a pipe would take CPU time from a measurement. */
   outputPath?: string
+  /** What the program prints once it listens; it is not polled before, because that takes CPU time from its start. */
+  ready?: string
   /** How long to wait for the first answer of /health. */
   startTimeoutMs?: number
 }
@@ -120,6 +123,15 @@ export const startProgram = async (
   void exited.then(() => {
     ended.value = true
   })
+  if (options.ready !== undefined) {
+    const timeout = new AbortController()
+    await Promise.race([
+      // A program that ends without it is reported below.
+      waitForOutput(options.ready).catch(() => undefined),
+      setTimeout(deadline - performance.now(), undefined, timeout).catch(() => undefined),
+    ])
+    timeout.abort()
+  }
   for (;;) {
     if (ended.value) throw new Error(`The program ended:\n${output()}`)
     if (performance.now() > deadline) {
@@ -132,7 +144,7 @@ export const startProgram = async (
       if (answer.ok) break
     } catch {
       // Not listening yet. A short pause, because starts are measured in milliseconds.
-      await new Promise(resolve => setTimeout(resolve, 3))
+      await setTimeout(3)
     }
   }
   const startedMs = performance.now() - startedAt
@@ -148,4 +160,7 @@ export const startUnbuilt = ({
   args = [],
   ...options
 }: ProgramOptions & { args?: readonly string[] }): Promise<Program> =>
-  startProgram(process.execPath, [join(import.meta.dirname, '..', 'router.ts'), ...args], options)
+  startProgram(process.execPath, [join(import.meta.dirname, '..', 'router.ts'), ...args], {
+    ready: ' answers at ',
+    ...options,
+  })

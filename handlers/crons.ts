@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { toWireJob } from '../lib/cron/job.ts'
 import { nextRuns } from '../lib/cron/next-run.ts'
 import { inWords, parseSchedule } from '../lib/cron/parse-schedule.ts'
+import { toExactSchedule } from '../lib/cron/schedule-words.ts'
 import { isZone, toIso } from '../lib/base/time-zone.ts'
 import { type Ctx, endpoint } from '../lib/context.ts'
 import { invalid } from '../lib/errors.ts'
@@ -146,12 +147,13 @@ export const preview = endpoint({
     next: z.array(z.string()),
     timezone: z.string(),
   }),
-  run: (ctx, { schedule: given, timezone }) => {
+  run: async (ctx, { schedule: given, timezone }) => {
     if (timezone && !isZone(timezone))
       throw invalid(`"${timezone.slice(0, 60)}" is not a time zone; write one like Europe/Berlin.`)
     const { now, zone: own } = cronOf(ctx)
     const zone = timezone || own()
-    const schedule = parseSchedule(given, now(), zone)
+    const exact = await toExactSchedule(given, now(), zone)
+    const schedule = parseSchedule(exact, now(), zone)
     const next = nextRuns(schedule, now(), zone).map(at => toIso(at, zone))
     const { kind, display } = schedule
     return { ...ok, kind, display, words: inWords(schedule, zone), next, timezone: zone }

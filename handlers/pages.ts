@@ -26,8 +26,10 @@ export const shell = endpoint({
   raw: 'text/html',
   async run(ctx) {
     const template = await templateOf(ctx, 'index.html')
-    const { theme, language, bot_name } = ctx.app.settings.get()
-    const values = { base: `${ctx.client.prefix}/`, theme, lang: language, bot_name }
+    const { theme, accent, font_size, density, reading_font, language, bot_name } =
+      ctx.app.settings.get()
+    const look = { theme, accent, font_size, density, reading_font }
+    const values = { base: `${ctx.client.prefix}/`, ...look, lang: language, bot_name }
     const tag = createHash('sha1')
       .update(template.etag)
       .update(JSON.stringify(values))

@@ -1,5 +1,6 @@
 /** Stores settings.json: validated, written key by key from an allow-list. */
 import { isObject, isObjectOrArray } from './base/json.ts'
+import { ACCENTS, DENSITIES, FONT_SIZES, READING_FONTS } from './base/appearance.ts'
 import { Settings, SKINS } from './schema/settings.ts'
 import { jsonFile } from './store/json-file.ts'
 
@@ -97,6 +98,10 @@ const accepts = ({ botName, usableWorkspace }: SettingsOptions): Accept => ({
   notifications_enabled: flag,
   show_thinking: flag,
   sidebar_density: oneOf('compact', 'detailed'),
+  accent: oneOf(...ACCENTS),
+  font_size: oneOf(...FONT_SIZES),
+  density: oneOf(...DENSITIES),
+  reading_font: oneOf(...READING_FONTS),
 })
 
 const DEFAULTS: Omit<Settings, 'bot_name' | 'default_workspace'> = {
@@ -113,6 +118,10 @@ const DEFAULTS: Omit<Settings, 'bot_name' | 'default_workspace'> = {
   notifications_enabled: false,
   show_thinking: true,
   sidebar_density: 'compact',
+  accent: 'theme',
+  font_size: 'default',
+  density: 'comfortable',
+  reading_font: 'sans',
 }
 
 const parseStored = (value: unknown): Stored => {

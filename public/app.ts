@@ -16,7 +16,7 @@ import { createQueue } from './features/queue/queue.ts'
 import { createSessionActions } from './features/sessions/actions.ts'
 import { createSessionsState } from './features/sessions/sessions-state.ts'
 import { isHostSession } from './features/sessions/host-session.ts'
-import { createSettings } from './features/settings/settings.ts'
+import { createSettings, type Look } from './features/settings/settings.ts'
 import { pathOf } from './features/shell/route.ts'
 import { createShell, type Shell, type ShellOptions } from './features/shell/shell-state.ts'
 import { checkForUpdatesOnce } from './features/updates/update-check.ts'
@@ -42,7 +42,7 @@ export type StreamListener = {
 }
 
 export type AppOptions = ShellOptions & {
-  theme: string
+  look: Partial<Look>
   /** Connects this tab to the event stream. */
   tabs: (listener: StreamListener) => TabLeader
 }
@@ -78,7 +78,7 @@ export const createApp = (options: AppOptions): App => {
   const { api } = platform
   const base = createShell(options, () => sidebar.sessions.load())
   const { toasts, route, layout, attempt } = base
-  const settings = createSettings(platform, toasts, options.theme)
+  const settings = createSettings(platform, toasts, options.look)
   const profiles = createProfiles(platform)
   const sidebar = createSessionsState({
     shell: base,

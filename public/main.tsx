@@ -7,6 +7,7 @@ import { runShortcut } from './features/shell/keys.ts'
 import { createSignInGate } from './features/sign-in/auth.ts'
 import { jsonStorage, type Platform } from './platform.ts'
 import { PROFILE_KEY } from './features/profiles/profiles.ts'
+import { readLook, writeLook } from './features/settings/settings.ts'
 import { serverClock } from './parts/server-clock.ts'
 import { createStream } from './stream/stream.ts'
 import { createTabLeader } from './stream/tab-leader.ts'
@@ -71,7 +72,7 @@ const app = createApp({
   gate,
   history,
   href: location.href,
-  theme: document.documentElement.dataset.theme ?? 'dark',
+  look: readLook(document.documentElement),
   mac,
   navigate: (url, options) => (options?.download ? download(url) : location.assign(url)),
   copy: text => navigator.clipboard.writeText(text),
@@ -187,7 +188,7 @@ effect(() => {
   document.title = app.title.value
 })
 effect(() => {
-  document.documentElement.dataset.theme = app.settings.theme.value
+  writeLook(document.documentElement, app.settings.current.value)
   const background = getComputedStyle(document.documentElement).getPropertyValue('--bg')
   document.querySelector('meta[name="theme-color"]')?.setAttribute('content', background.trim())
 })

@@ -11,6 +11,7 @@ import { createServer } from '../lib/http/server.ts'
 import { createLog } from '../lib/log.ts'
 import { redact } from '../lib/redact/redact.ts'
 import { acquireLock } from '../lib/store/instance-lock.ts'
+import { readVersion } from '../lib/version.ts'
 import { routes, patternRoutes } from '../router.ts'
 import { type Client, createClient } from './_http.ts'
 import { freePort, type Program, startUnbuilt } from '../build/start-program.ts'
@@ -66,6 +67,8 @@ export type SpawnedApp = Base & {
 
 /** Built once for all services of a test process. */
 const assets = createAssets(undefined)
+/** Read once: asking git takes as long as the rest of a start. */
+const version = readVersion({ root: join(import.meta.dirname, '..'), path: process.env.PATH })
 
 /** Created before the service starts, so that a test can add files. */
 const createHome = () => {
@@ -102,9 +105,10 @@ export const startApp = async (options: AppOptions = {}): Promise<TestApp> => {
     const app = await createApp(config, log, {
       assets,
       checkout: options.checkout ?? null,
+      version: await version,
       restart: async () => void restarts.push(Date.now()),
     })
-    const { authenticator, makeCtx, version } = app
+    const { authenticator, makeCtx } = app
     const server = createServer(
       createRequestListener(routes, {
         patternRoutes,
@@ -112,10 +116,10 @@ export const startApp = async (options: AppOptions = {}): Promise<TestApp> => {
         makeCtx,
         config,
         log,
-        version,
+        version: app.version,
         checkOutput: true,
       }),
-      { version },
+      { version: app.version },
     )
     await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
     const down = async () => {

@@ -85,6 +85,8 @@ export type AppOptions = {
   assets?: () => Promise<AssetTable>
   /** The checkout that updates apply to; null for none, detected when absent. */
   checkout?: string | null
+  /** Read from git or the build when absent. */
+  version?: string
   /** Replaces the process by the program that is in the checkout now. */
   restart?: (() => Promise<unknown>) | undefined
 }
@@ -107,7 +109,9 @@ export const createApp = async (
   const packed = openPacked()
   const { stateDir } = config
   const root = packed ? import.meta.dirname : join(import.meta.dirname, '..', '..')
-  const version = await readVersion({ root, builtIn: packed?.version, path: config.env.PATH })
+  const version =
+    options.version ??
+    (await readVersion({ root, builtIn: packed?.version, path: config.env.PATH }))
   const assets = options.assets ?? createAssets(packed)
   const now = monotonicNow
   const data = openAppData(config, { log, now, addon: options.addon })

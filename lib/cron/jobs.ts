@@ -7,6 +7,7 @@ import { defaultName, type JobPlan, toJobPlan } from './job.ts'
 import { isJob, type JobsFile, type RawJob } from './jobs-file.ts'
 import { nextRun } from './next-run.ts'
 import { parseSchedule } from './parse-schedule.ts'
+import { toExactSchedule } from './schedule-words.ts'
 import { findScript } from './job-script.ts'
 import { toIso } from '../base/time-zone.ts'
 
@@ -150,7 +151,7 @@ export const createJobs = ({ file, home, now, zone }: JobsOptions) => {
       const skills = given.skills ?? []
       if (!prompt.trim() && skills.length === 0)
         throw invalid('prompt is required', { code: 'missing_fields' })
-      const plan = scheduled(given.schedule)
+      const plan = scheduled(await toExactSchedule(given.schedule, now(), zone()))
       const once = plan.schedule.kind === 'once' ? 1 : null
       const job = {
         id: randomBytes(6).toString('hex'),
@@ -184,12 +185,14 @@ export const createJobs = ({ file, home, now, zone }: JobsOptions) => {
       })
     },
 
-    update(
+    async update(
       id: string,
       masked: JobFields & { enabled?: boolean | undefined },
       /** The client read masked text: masks in what it sends back are replaced by the stored text. */
       restore: (edited: string, stored: string) => string = unredact,
     ): Promise<RawJob & { id: string }> {
+      const schedule =
+        masked.schedule?.trim() && (await toExactSchedule(masked.schedule, now(), zone()))
       return editJob(id, (job, before) => {
         const given = unmask(masked, job, restore)
         const { name, ...fields } = toRecord(home, given)
@@ -197,7 +200,7 @@ export const createJobs = ({ file, home, now, zone }: JobsOptions) => {
         const after = toJobPlan(job, now(), zone())
         if (!after.prompt.trim() && after.skills.length === 0)
           throw invalid('prompt is required', { code: 'missing_fields' })
-        if (given.schedule?.trim()) replan(job, before, given.schedule)
+        if (schedule) replan(job, before, schedule)
         if (given.repeat !== undefined)
           job.repeat = {
             times: given.repeat > 0 ? given.repeat : null,

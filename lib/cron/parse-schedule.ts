@@ -7,7 +7,7 @@ import type { Schedule } from '../schema/cron.ts'
 import { parseInstant, toIso, toMinute } from '../base/time-zone.ts'
 
 const FORMS =
-  'Enter an interval ("every 30m", "every 2h", "every 1d"), a cron expression ("0 9 * * 1-5"), a date and time ("2026-02-03T14:00"), or a delay ("30m", "2h", "1d").'
+  'Enter an interval ("every 30m", "every 2h", "every 1d"), a cron expression ("0 9 * * 1-5"), a date and time ("2026-02-03T14:00"), a delay ("30m", "2h", "1d"), or plain words ("weekdays at 9", "tomorrow at 18:30").'
 
 const UNITS: Readonly<Record<string, number>> = { m: 1, h: 60, d: 1_440 }
 const DURATION = /^(\d{1,9})\s*(m|min|mins|minutes?|h|hrs?|hours?|d|days?)$/i

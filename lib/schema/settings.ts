@@ -1,5 +1,6 @@
 /** Settings of the server, shared by all profiles and stored in settings.json. */
 import { z } from 'zod'
+import { ACCENTS, DENSITIES, FONT_SIZES, READING_FONTS } from '../base/appearance.ts'
 
 export const SKINS = [
   'default',
@@ -32,6 +33,14 @@ export const Settings = z
     show_thinking: z.boolean(),
     /** Session list: one line per session, or with message count and model. */
     sidebar_density: z.enum(['compact', 'detailed']),
+    /** The color of the agent and of the primary action; `theme` is the theme's own. */
+    accent: z.enum(ACCENTS),
+    /** Scales all text and everything measured in it: 15, 16, 18, or 20 px for 1 rem. */
+    font_size: z.enum(FONT_SIZES),
+    /** Height of rows and controls. */
+    density: z.enum(DENSITIES),
+    /** The font of responses; `system` is the system's own font everywhere. */
+    reading_font: z.enum(READING_FONTS),
   })
   .meta({ id: 'Settings' })
 export type Settings = z.infer<typeof Settings>

@@ -7,17 +7,25 @@ export type RowProps = {
   hint?: string | undefined
   status?: string | undefined
   failed?: boolean
-  /** Receives the ids for the label and description. */
-  control: (ids: { control: string; hint: string | undefined }) => ComponentChildren
+  /** The control is several radio buttons: the label names the group. */
+  group?: boolean
+  /** Receives the ids for the control, its label, and its description. */
+  control: (ids: { control: string; label: string; hint: string | undefined }) => ComponentChildren
 }
 
-export const Row = ({ label, hint, status, failed, control }: RowProps) => {
+export const Row = ({ label, hint, status, failed, group, control }: RowProps) => {
   const id = useId()
   const hintId = hint ? `${id}-hint` : undefined
   return (
     <div class="field">
       <div class="field-text">
-        <label for={id}>{label}</label>
+        {group ? (
+          <span id={`${id}-label`} class="field-label">
+            {label}
+          </span>
+        ) : (
+          <label for={id}>{label}</label>
+        )}
         {hint && (
           <p id={hintId} class="field-hint">
             {hint}
@@ -28,7 +36,7 @@ export const Row = ({ label, hint, status, failed, control }: RowProps) => {
         <span class={`field-status${failed ? ' field-failed' : ''}`} role="status">
           {status}
         </span>
-        {control({ control: id, hint: hintId })}
+        {control({ control: id, label: `${id}-label`, hint: hintId })}
       </div>
     </div>
   )

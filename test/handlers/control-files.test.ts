@@ -48,6 +48,7 @@ const begin = async (folder?: (app: Chat['app']) => string) => {
     [
       `model:\n  provider: custom\n  base_url: ${provider.url}\n  default: test-model`,
       'approvals:\n  mode: off',
+      'checkpoints:\n  enabled: false',
       'command_allowlist:',
       ...[
         'change what decides about the agent',

@@ -22,6 +22,8 @@ const start = async (traits = '', config = '') => {
   writeFileSync(
     join(app.home, 'config.yaml'),
     `${config}
+checkpoints:
+  enabled: false
 providers:
   tester:
     name: Tester

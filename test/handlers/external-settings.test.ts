@@ -23,6 +23,7 @@ const start = async (traits = '', entry: Record<string, unknown> = {}) => {
   writeFileSync(
     join(app.home, 'config.yaml'),
     JSON.stringify({
+      checkpoints: { enabled: false },
       mcp_servers: {
         notes: { command: 'notes', args: ['--all'], env: { WORD: '${FIRST_KEY}' }, cwd: '/srv' },
         part: { command: 'part', tools: { include: ['one'] } },

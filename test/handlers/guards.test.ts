@@ -9,9 +9,9 @@ const guards = suite('guards')
 
 type Chat = Awaited<ReturnType<typeof startChat>>
 
-/** A home with this configuration beside its model, and these variables in its .env. */
+/** A home with this configuration beside its model, and these variables in its .env. Without checkpoints, which cost each command six git calls. */
 const configure = ({ app, provider }: Chat, yaml: string, dotenv = ''): void => {
-  const model = `model:\n  provider: custom\n  base_url: ${provider.url}\n  default: test-model\n`
+  const model = `model:\n  provider: custom\n  base_url: ${provider.url}\n  default: test-model\ncheckpoints:\n  enabled: false\n`
   writeFileSync(join(app.home, 'config.yaml'), `${model}${yaml}\n`)
   writeFileSync(join(app.home, '.env'), dotenv)
 }

@@ -3,7 +3,8 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createOutput } from '../../lib/agent/tools/command-output.ts'
 import { countResultLines, MAX_SHOWN_CHARS, shortenResult } from '../../lib/turns/result-preview.ts'
-import { parseResult } from '../../public/features/tool-calls/tool-result.ts'
+import { parseResult } from '../../public/features/tool-calls/result-body.ts'
+import { outcomeOf } from '../../public/features/tool-calls/tool-result.ts'
 import { startChat } from './_chat.ts'
 
 const test = suite('long output')
@@ -31,8 +32,9 @@ test('the end, exit code, line count and colors of long output reach the page, n
   const paged = page.find(({ role }: { role: string }) => role === 'tool')
   for (const message of [sent, paged]) {
     assert.ok(message.content.length <= MAX_SHOWN_CHARS)
-    const result = parseResult(message.content, message._output)
-    assert.equal([result.exitCode, result.failed, message._content_lines], [3, true, 401])
+    const result = parseResult('terminal', message.content, message._output)
+    const { exitCode, state } = outcomeOf(message.content)
+    assert.equal([exitCode, state, message._content_lines], [3, 'failed', 401])
     if (result.body.kind !== 'output') throw new Error(result.body.kind)
     assert.match(result.body.text, /^\x1b\[32mstep 1\x1b\[0m of/)
     assert.match(result.body.text, /characters left out/)

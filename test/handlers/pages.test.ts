@@ -54,12 +54,15 @@ pages(
   async () => {
     const app = await startApp()
     try {
-      await app.post('/api/settings', { theme: 'nord' })
+      await app.post('/api/settings', { theme: 'nord', accent: 'blue', font_size: 'large' })
       const { text } = await app.request('GET', '/settings', {
         headers: { 'x-forwarded-prefix': '/any/path', 'x-forwarded-for': '203.0.113.9' },
       })
       assert.match(text, '<base href="/any/path/">')
-      assert.match(text, 'data-theme="nord"')
+      assert.match(
+        text,
+        'data-theme="nord" data-accent="blue" data-font-size="large" data-density=',
+      )
       const hostile = await app.request('GET', '/', {
         headers: { 'x-forwarded-prefix': '"><script>', 'x-forwarded-for': '203.0.113.9' },
       })

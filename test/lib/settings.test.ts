@@ -79,6 +79,10 @@ test('the defaults are those of the contract', ({ dir }) => {
     notifications_enabled: false,
     show_thinking: true,
     sidebar_density: 'compact',
+    accent: 'theme',
+    font_size: 'default',
+    density: 'comfortable',
+    reading_font: 'sans',
   })
 })
 
@@ -129,6 +133,14 @@ const COERCED: Row[] = [
   ['send_key', 1, X],
   ['sidebar_density', 'detailed', 'detailed'],
   ['sidebar_density', 'wide', X],
+  ['accent', 'blue', 'blue'],
+  ['accent', '#ff0000', X],
+  ['font_size', 'larger', 'larger'],
+  ['font_size', 18, X],
+  ['density', 'compact', 'compact'],
+  ['density', 'detailed', X],
+  ['reading_font', 'serif', 'serif'],
+  ['reading_font', 'Comic Sans MS', X],
   ['theme', ' my-own theme ', 'my-own theme'],
   ['theme', 'system', 'system'],
   ['theme', '', X],

@@ -41,7 +41,7 @@ proof(
     try {
       writeFileSync(
         join(app.home, 'config.yaml'),
-        `model:\n  provider: custom\n  base_url: ${provider.url}\n  default: test-model\ndelegation:\n  max_depth: 3\n`,
+        `model:\n  provider: custom\n  base_url: ${provider.url}\n  default: test-model\ndelegation:\n  max_depth: 3\ncheckpoints:\n  enabled: false\n`,
       )
       const places = new Map<string, string>()
       const start = async (index: number): Promise<string> => {

@@ -2,7 +2,6 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { compareWords, diffOfEdit, parseDiff } from '../../public/parts/diff.ts'
-import { looksFailed, parseResult } from '../../public/features/tool-calls/tool-result.ts'
 
 const diff = suite('diff')
 
@@ -67,34 +66,6 @@ diff('only what changed inside a line is marked', () => {
 diff('an edit whose tool returned no diff', () => {
   const file = diffOfEdit('a.ts', 'one\ntwo\n', 'one\n2\n')
   assert.equal([file.removed, file.added], [2, 2])
-})
-
-diff('results: JSON, cut JSON, text', () => {
-  assert.is(parseResult('').body.kind, 'nothing')
-  assert.is(parseResult('{').body.kind, 'text')
-  assert.is(parseResult('Error: no such tool').failed, true)
-  assert.is(parseResult('{"success":false,"error":"nope"}').error, 'nope')
-  const run = parseResult('{"output":"a\\nb","exit_code":2}')
-  assert.equal([run.failed, run.exitCode, run.body], [true, 2, { kind: 'output', text: 'a\nb' }])
-  const moved = parseResult(
-    '{"output":"a","session_id":"proc_1","pid":7,"exit_code":null,"error":null}',
-  )
-  assert.equal([moved.failed, moved.isInBackground, run.isInBackground], [false, true, false])
-  const cut = parseResult('{"exit_code":0,"output":"line one\\nline tw\\u00')
-  assert.equal(cut.body, { kind: 'output', text: 'line one\nline tw' })
-  assert.is(parseResult(JSON.stringify({ success: true, diff: sample })).body.kind, 'diff')
-  assert.is(parseResult('{"todos":[{"content":"x","status":"odd"}]}').body.kind, 'todo')
-  assert.is(
-    parseResult('{"matches":[{"path":"a","line":1},null,3],"total_count":9}').body.kind,
-    'matches',
-  )
-})
-
-diff('failure is seen without parsing', () => {
-  assert.is(looksFailed('{"output":"x","exit_code":1}'), true)
-  assert.is(looksFailed('{"output":"x","exit_code":0}'), false)
-  assert.is(looksFailed('{"success":false,"error":"x"}'), true)
-  assert.is(looksFailed('{"success": true}'), false)
 })
 
 diff.run()

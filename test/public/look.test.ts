@@ -2,6 +2,8 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { ACCENTS } from '../../lib/base/appearance.ts'
+import { THEMES } from '../../public/features/settings/settings.ts'
 import { chordOf, formatKeys, shortcuts } from '../../public/features/shell/keys.ts'
 import { en } from '../../public/strings/en.ts'
 import { enApp } from '../../public/strings/en/app.ts'
@@ -31,11 +33,16 @@ const contrast = (a: string, b: string): number => {
 
 const test = suite('themes and formats')
 
-for (const file of readdirSync(new URL('themes/', style))) {
+const themes = readdirSync(new URL('themes/', style)).filter(file => file !== 'accents.css')
+const pairsOf = (css: string) =>
+  new Map(
+    [...css.matchAll(/--([\w-]+): (#[0-9a-f]{6});/g)].map(([, name, value]) => [name!, value!]),
+  )
+
+for (const file of themes) {
   test(`${file}: sets the roles and nothing else; contrast of text 4.5:1, of lines 3:1`, () => {
     const css = readFileSync(new URL(`themes/${file}`, style), 'utf8')
-    const pairs = [...css.matchAll(/--([\w-]+): (#[0-9a-f]{6});/g)]
-    const colors = new Map(pairs.map(([, name, value]) => [name!, value!]))
+    const colors = pairsOf(css)
     assert.equal([...colors.keys()].join(' '), ROLES)
     assert.not.match(css.replace(/--[\w-]+: #[0-9a-f]{6};/g, ''), /;/)
     const of = (name: string) => colors.get(name)!
@@ -53,6 +60,50 @@ for (const file of readdirSync(new URL('themes/', style))) {
     least('text', 'sel', 4.5)
   })
 }
+
+const LIGHT = ['light', 'mist']
+
+/** The values that an accent sets under a theme. */
+const accentOf = (css: string, accent: string, theme: string) => {
+  const selector = LIGHT.includes(theme)
+    ? `[data-accent="${accent}"]:is([data-theme="light"], [data-theme="mist"])`
+    : `[data-accent="${accent}"]`
+  return pairsOf(css.split(`\n${selector} {`)[1]!.split('}')[0]!)
+}
+
+test('each accent has contrast in every theme', () => {
+  const css = readFileSync(new URL('themes/accents.css', style), 'utf8')
+  // `ink` is the text color on the background, which the themes themselves prove.
+  const accents = ACCENTS.filter(accent => accent !== 'theme' && accent !== 'ink')
+  assert.is(css.split('[data-theme="system"] {').length - 1, accents.length)
+  for (const file of themes) {
+    const theme = file.replace('.css', '')
+    const ground = pairsOf(readFileSync(new URL(`themes/${file}`, style), 'utf8'))
+    for (const accent of accents) {
+      const values = accentOf(css, accent, theme)
+      const color = values.get('accent')!
+      assert.is(values.get('focus'), color)
+      for (const name of ['bg', 'bg-raised', 'bg-sunken']) {
+        const is = contrast(color, ground.get(name)!)
+        assert.ok(is >= 4.5, `${accent} on ${name} of ${theme}: ${is.toFixed(2)}`)
+      }
+      const is = contrast(values.get('accent-text')!, color)
+      assert.ok(is >= 4.5, `text on ${accent} in ${theme}: ${is.toFixed(2)}`)
+    }
+  }
+})
+
+test('every theme and accent that can be chosen has its colors, and the light ones the light scheme', () => {
+  assert.equal(
+    themes.map(file => file.replace('.css', '')).toSorted(),
+    THEMES.filter(name => name !== 'system').toSorted(),
+  )
+  for (const file of themes) {
+    const colors = pairsOf(readFileSync(new URL(`themes/${file}`, style), 'utf8'))
+    const isLight = luminance(colors.get('bg')!) > 0.5
+    assert.is(isLight, LIGHT.includes(file.replace('.css', '')), file)
+  }
+})
 
 test('the light values of `system` are those of light', () => {
   const css = readFileSync(new URL('themes/light.css', style), 'utf8')

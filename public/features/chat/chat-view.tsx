@@ -64,6 +64,10 @@ const useActions = (): TranscriptActions => {
     () => ({
       loadBefore: () => app.attempt(() => app.chat.loadBefore()),
       loadMessage: id => app.chat.loadMessage(id),
+      loadStored: async path => {
+        const { sessionId } = app.chat.chat.peek()
+        return (await app.platform.fetchBlob('api/media', { session_id: sessionId, path })).text()
+      },
       edit: (id, text) => void app.edit(id, text),
       retry: id => void app.retry(id),
       retryNow: () => app.retryNow(),

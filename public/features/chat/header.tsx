@@ -8,6 +8,7 @@ import { MenuButton } from '../../parts/menu.tsx'
 import { titleOf } from '../sessions/sessions.ts'
 import { t } from '../../strings/t.ts'
 import { useApp } from '../shell/context.ts'
+import { openOutline } from '../outline/open-outline.ts'
 import { ProjectDot } from '../projects/project-list.tsx'
 import { sessionMenu } from '../sessions/session-menu.ts'
 
@@ -100,6 +101,14 @@ export const Header = () => {
           label={t('chat.new')}
           keys={formatKeys('mod+shift+o', layout.mac)}
           onClick={() => app.newChat()}
+        />
+      )}
+      {chat.messages.length > 0 && (
+        <IconButton
+          icon="list"
+          label={t('keys.outline')}
+          keys={formatKeys('mod+j', layout.mac)}
+          onClick={() => openOutline(app)}
         />
       )}
       <IconButton

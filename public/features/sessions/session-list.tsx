@@ -7,15 +7,21 @@ import { t } from '../../strings/t.ts'
 import { toOffsets, visibleRange } from './visible-range.ts'
 import { SessionRow } from './session-row.tsx'
 import { useSessions, useShell, useSettings } from '../../contexts.ts'
+import type { Settings } from '../settings/settings.ts'
 
 const HEADING_PX = 36
 const OVERSCAN_PX = 300
 /** Distance to the end, in pixels, at which the next page is fetched. */
 const LOAD_MORE_PX = 800
 
-const rowHeight = (detailed: boolean): number => {
-  if (detailed) return 52
-  return matchMedia('(pointer: coarse)').matches ? 44 : 36
+const SCALE = { small: 1, default: 1, large: 1.125, larger: 1.25 }
+
+/** Pixels, growing with the size of the text. */
+const rowHeight = ({ sidebar_density, density, font_size }: Settings): number => {
+  const comfortable = matchMedia('(pointer: coarse)').matches ? 44 : 36
+  const row = sidebar_density === 'detailed' ? 52 : comfortable
+  const saved = density === 'compact' && row < 44 ? 6 : 0
+  return Math.round((row - saved) * SCALE[font_size])
 }
 
 const Empty = () => {
@@ -64,7 +70,7 @@ export const SessionList = () => {
   const height = useSignal(600)
   const cursor = useSignal<string | null>(null)
   const moving = useRef(false)
-  const row = rowHeight(settings.detailed.value)
+  const row = rowHeight(settings.current.value)
   const offsets = useMemo(
     () => toOffsets(items.map(item => (item.kind === 'head' ? HEADING_PX : row))),
     [items, row],

@@ -81,16 +81,16 @@ export const General = () => {
       />
       <SavedRow
         name="sidebar_density"
-        label={t('settings.density')}
-        hint={t('settings.density.hint')}
+        label={t('settings.list')}
+        hint={t('settings.list.hint')}
         control={ids => (
           <Select
             id={ids.control}
             describedBy={ids.hint}
             value={current.sidebar_density}
             options={[
-              ['compact', t('settings.density.compact')],
-              ['detailed', t('settings.density.detailed')],
+              ['compact', t('settings.list.compact')],
+              ['detailed', t('settings.list.detailed')],
             ]}
             onChange={value =>
               void settings.save('sidebar_density', value === 'detailed' ? 'detailed' : 'compact')

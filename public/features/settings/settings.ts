@@ -16,6 +16,10 @@ export type Settings = Pick<
   | 'show_thinking'
   | 'theme'
   | 'sidebar_density'
+  | 'accent'
+  | 'font_size'
+  | 'density'
+  | 'reading_font'
 >
 export type SaveStatus = 'saving' | 'saved' | 'failed'
 
@@ -42,16 +46,38 @@ export const DEFAULTS: Settings = {
   show_thinking: true,
   theme: 'dark',
   sidebar_density: 'compact',
+  accent: 'theme',
+  font_size: 'default',
+  density: 'comfortable',
+  reading_font: 'sans',
 }
 const MARK_MS = 2_000
+
+/** The settings that are attributes of the page. */
+const LOOK = ['theme', 'accent', 'font_size', 'density', 'reading_font'] as const
+export type Look = Pick<Settings, (typeof LOOK)[number]>
+
+const attributeOf = (key: keyof Look): string => `data-${key.replace('_', '-')}`
+
+export const readLook = (page: Element): Partial<Look> =>
+  Object.fromEntries(
+    LOOK.flatMap(key => {
+      const value = page.getAttribute(attributeOf(key))
+      return value ? [[key, value]] : []
+    }),
+  )
+
+export const writeLook = (page: Element, settings: Look): void => {
+  for (const key of LOOK) page.setAttribute(attributeOf(key), settings[key])
+}
 
 export const createSettings = (
   { api, schedule }: Pick<Platform, 'api' | 'schedule'>,
   toasts: Toasts,
-  /** The theme the server put into the page, used by the first paint. */
-  theme = 'dark',
+  /** What the server put into the page, used by the first paint. */
+  look: Partial<Look> = {},
 ) => {
-  const current = signal<Settings>({ ...DEFAULTS, theme })
+  const current = signal<Settings>({ ...DEFAULTS, ...look })
   const version = signal<string | null>(null)
   /** Where the password comes from; null until loaded. */
   const password = signal<'none' | 'stored' | 'environment' | 'missing' | null>(null)

@@ -1,5 +1,6 @@
 /** Global keyboard shortcuts. The shortcut sheet renders the same table. */
 import type { App } from '../../app.ts'
+import { openOutline, stepRequest } from '../outline/open-outline.ts'
 import { type PlainKey, t } from '../../strings/t.ts'
 
 export type Shortcut = {
@@ -48,6 +49,9 @@ export const shortcuts: readonly ShortcutGroup[] = [
       },
       { keys: 'mod+.', label: 'keys.stop', run: app => void app.stop() },
       { keys: 'mod+f', label: 'keys.find', run: app => find(app) },
+      { keys: 'mod+j', label: 'keys.outline', run: app => openOutline(app) },
+      { keys: 'alt+arrowup', label: 'keys.previous', run: app => stepRequest(app, -1) },
+      { keys: 'alt+arrowdown', label: 'keys.next', run: app => stepRequest(app, 1) },
       { keys: 'up', label: 'keys.recall' },
       { keys: '/', label: 'keys.commands' },
       { keys: '@', label: 'keys.mention' },
@@ -78,6 +82,8 @@ export const chordOf = (event: KeyLike, mac: boolean): string => {
 const KEY_LABELS: Record<string, string> = {
   up: '↑',
   down: '↓',
+  arrowup: '↑',
+  arrowdown: '↓',
   enter: '↵',
   escape: 'Esc',
   delete: 'Del',

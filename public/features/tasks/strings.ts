@@ -89,7 +89,7 @@ export const enTasks = {
     'The agent can’t ask questions during a task. Say what to report, and when to report nothing.',
   'form.schedule': 'Schedule',
   'form.examples': 'Examples',
-  'form.preview.empty': 'Enter an interval, a cron expression, a date and time, or a delay.',
+  'form.preview.empty': 'Say when in plain English, or enter a cron expression.',
   'form.preview.next': 'Next runs: {runs}',
   'form.more': 'Advanced',
   save: 'Save',

@@ -8,7 +8,7 @@ import { t } from './strings.ts'
 import { formatMoment, secondsOf } from './times.ts'
 import { useSessions, useModels, useShell } from '../../contexts.ts'
 
-const EXAMPLES = ['every 30m', '0 9 * * 1-5', '0 18 * * 5', '2h'] as const
+const EXAMPLES = ['weekdays at 9:00', 'every 30m', 'tomorrow at 18:00', '0 9 1 * *'] as const
 
 type FieldProps = {
   label: string

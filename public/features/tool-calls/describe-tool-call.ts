@@ -47,6 +47,46 @@ const patched = (args: Args): ToolDescription => {
   return file(verb('edit', t('verb.edited'), t('verb.editing')), { path })
 }
 
+type Verbs = [did: string, does: string]
+
+const processVerbs = (action: string): Verbs => {
+  switch (action) {
+    case 'list':
+      return [t('verb.process.list'), t('verb.process.list.now')]
+    case 'wait':
+      return [t('verb.process.wait'), t('verb.process.wait.now')]
+    case 'kill':
+      return [t('verb.process.kill'), t('verb.process.kill.now')]
+    case 'write':
+    case 'submit':
+      return [t('verb.process.send'), t('verb.process.send.now')]
+    default:
+      return [t('verb.process.read'), t('verb.process.read.now')]
+  }
+}
+
+const skillVerbs = (action: string): Verbs =>
+  action === 'create'
+    ? [t('verb.skill.created'), t('verb.skill.creating')]
+    : action === 'delete'
+      ? [t('verb.skill.deleted'), t('verb.skill.deleting')]
+      : [t('verb.skill.changed'), t('verb.skill.changing')]
+
+const taskVerbs = (action: string): Verbs => {
+  switch (action) {
+    case 'create':
+      return [t('verb.task.created'), t('verb.task.creating')]
+    case 'list':
+      return [t('verb.task.list'), t('verb.task.list.now')]
+    case 'remove':
+      return [t('verb.task.removed'), t('verb.task.removing')]
+    case 'run':
+      return [t('verb.task.ran'), t('verb.task.running')]
+    default:
+      return [t('verb.task.changed'), t('verb.task.changing')]
+  }
+}
+
 const words: Readonly<Record<string, (args: Args) => ToolDescription>> = {
   terminal: args => ({
     ...verb('terminal', t('verb.ran'), t('verb.running')),
@@ -54,8 +94,8 @@ const words: Readonly<Record<string, (args: Args) => ToolDescription>> = {
     code: true,
   }),
   process: args => ({
-    ...verb('terminal', t('verb.process'), t('verb.process')),
-    object: oneLine(`${text(args.action)} ${text(args.session_id)}`),
+    ...verb('terminal', ...processVerbs(text(args.action))),
+    object: args.action === 'list' ? '' : text(args.session_id),
     code: true,
   }),
   execute_code: () => ({
@@ -117,8 +157,28 @@ const words: Readonly<Record<string, (args: Args) => ToolDescription>> = {
     code: false,
   }),
   skill_manage: args => ({
-    ...verb('star', t('verb.skill.changed'), t('verb.skill.changing')),
+    ...verb('star', ...skillVerbs(text(args.action))),
     object: text(args.name),
+    code: false,
+  }),
+  skills_list: args => ({
+    ...verb('star', t('verb.skills'), t('verb.skills.now')),
+    object: text(args.category),
+    code: false,
+  }),
+  cronjob: args => ({
+    ...verb('clock', ...taskVerbs(text(args.action))),
+    object: oneLine(text(args.name) || text(args.job_id)),
+    code: false,
+  }),
+  vision_analyze: args => ({
+    ...verb('image', t('verb.image'), t('verb.image.now')),
+    object: host(shortPath(text(args.image_url ?? args.image ?? args.path))),
+    code: false,
+  }),
+  clarify: args => ({
+    ...verb('question', t('verb.question'), t('verb.question.now')),
+    object: quoted(args.question),
     code: false,
   }),
   delegate_task: args => ({
@@ -150,6 +210,9 @@ const generic = (name: string, args: Args): ToolDescription => {
   const said = plain[0]!.toUpperCase() + plain.slice(1)
   return { ...verb('wrench', said, said), object: oneLine(text(first)), code: false }
 }
+
+/** Whether a tool has words of its own. */
+export const isDescribed = (name: string): boolean => Object.hasOwn(words, name)
 
 export const describeToolCall = (name: string, args: Args): ToolDescription => {
   const known = synonyms[name] ?? name

@@ -1,66 +1,187 @@
-/** Terminal output: the last lines in color, the rest on demand. */
+/** Terminal output in color: the last lines first, earlier ones on demand, and a search over all of it. */
 import { useMemo, useState } from 'preact/hooks'
-import { t } from '../../strings/t.ts'
+import { ScrollBox } from '../../parts/scroll-box.tsx'
 import { parseAnsi, stripAnsi } from './ansi.ts'
 import type { Piece } from './ansi.ts'
-import { ScrollBox } from '../../parts/scroll-box.tsx'
+import { t } from './strings.ts'
 
 const FIRST_LINES = 12
+/** This many more are shown rather than a button for them. */
+const SLACK_LINES = 3
+/** Lines that a press of the button adds: all of a usual output, one part of a huge one. */
+const PART_LINES = 1_000
 /** Output with more pieces is shown without color, to limit the number of DOM nodes. */
 const MAX_PIECES = 2_000
-
-const lastLines = (text: string, count: number): string => {
-  let at = text.length
-  for (let line = 0; line < count; line++) {
-    at = text.lastIndexOf('\n', at - 1)
-    if (at < 0) return text
-  }
-  return text.slice(at + 1)
-}
+const MAX_FOUND = 200
 
 /** The part of the output that is not loaded. */
 export type Rest = { lines: number; load: () => Promise<void> }
 
-type Props = { text: string; label: string; rest?: Rest | null }
+type Props = {
+  text: string
+  label: string
+  rest?: Rest | null
+  /** Shown with the number of lines; null: unknown, or none. */
+  exitCode?: number | null
+}
 
-export function TerminalText({ text, label, rest = null }: Props) {
-  const [whole, setWhole] = useState(false)
-  const [state, setState] = useState<'idle' | 'loading' | 'failed'>('idle')
-  const trimmed = text.replace(/\s+$/, '')
-  const shown = whole && !rest ? trimmed : lastLines(trimmed, FIRST_LINES)
-  const pieces = useMemo(() => {
-    const found = parseAnsi(shown)
-    return found.length > MAX_PIECES ? [{ text: stripAnsi(shown), style: {} }] : found
-  }, [shown])
-  const lines = rest ? rest.lines : shown === trimmed ? 0 : trimmed.split('\n').length
-  const showAll = () => {
-    setWhole(true)
-    if (!rest) return
+type Loading = 'idle' | 'loading' | 'failed'
+
+export function TerminalText({ text, label, rest = null, exitCode = null }: Props) {
+  const [count, setCount] = useState(FIRST_LINES)
+  const [state, setState] = useState<Loading>('idle')
+  const [query, setQuery] = useState('')
+  const lines = useMemo(() => text.trimEnd().split('\n'), [text])
+  const total = rest ? rest.lines : lines.length
+  const limit = lines.length - count <= SLACK_LINES && !rest ? lines.length : count
+  const left = lines.length - limit
+  const load = () => {
+    if (!rest || state === 'loading') return
     setState('loading')
-    rest.load().catch(() => setState('failed'))
+    rest.load().then(
+      () => setState('idle'),
+      () => setState('failed'),
+    )
   }
-  if (!trimmed) return <p class="tool-note">{t('tool.empty')}</p>
+  const showMore = () => {
+    setCount(count === FIRST_LINES ? PART_LINES : count + PART_LINES)
+    load()
+  }
+  if (!text.trim()) return <Summary exitCode={exitCode} text={t('tool.empty')} />
+  const isLong = total > FIRST_LINES + SLACK_LINES
+  const shown = Math.min(limit, total)
   return (
     <div class="term">
-      {lines > 0 && (
-        <button
-          type="button"
-          class="tx-more"
-          onClick={showAll}
-          disabled={rest !== null && state === 'loading'}
-        >
-          {rest && state === 'failed'
-            ? t('tool.fetch.failed')
-            : rest && state === 'loading'
-              ? t('tx.loading')
-              : t('tool.lines', { count: lines })}
-        </button>
+      {(isLong || (exitCode ?? 0) !== 0) && (
+        <div class="term-bar">
+          <Summary
+            exitCode={exitCode}
+            text={
+              shown < total
+                ? t('output.last', { count: total, shown })
+                : t('output.whole', { count: total })
+            }
+          />
+          {isLong && (
+            <input
+              type="search"
+              class="term-find"
+              placeholder={t('output.find')}
+              aria-label={t('output.find')}
+              value={query}
+              onInput={event => {
+                setQuery(event.currentTarget.value)
+                load()
+              }}
+            />
+          )}
+          {(left > 0 || rest) && !query && (
+            <button type="button" class="tx-more" onClick={showMore} disabled={state === 'loading'}>
+              {state === 'failed'
+                ? t('tool.fetch.failed')
+                : state === 'loading'
+                  ? t('tx.loading')
+                  : total > PART_LINES
+                    ? t('output.earlier', {
+                        count: Math.min(
+                          PART_LINES - (count === FIRST_LINES ? FIRST_LINES : 0),
+                          total - shown,
+                        ),
+                      })
+                    : t('output.all')}
+            </button>
+          )}
+          {count > FIRST_LINES && isLong && left === 0 && !query && (
+            <button type="button" class="tx-more" onClick={() => setCount(FIRST_LINES)}>
+              {t('output.less')}
+            </button>
+          )}
+        </div>
       )}
-      <ScrollBox class={whole && !rest ? 'term-box term-whole' : 'term-box'} label={label}>
-        <pre dir="ltr">{pieces.map(colored)}</pre>
-      </ScrollBox>
+      {query ? (
+        <Found lines={lines} query={query} label={label} />
+      ) : (
+        <ScrollBox
+          class={limit > FIRST_LINES + SLACK_LINES ? 'term-box term-whole' : 'term-box'}
+          label={label}
+        >
+          <Colored text={left > 0 ? lines.slice(left).join('\n') : lines.join('\n')} />
+        </ScrollBox>
+      )}
     </div>
   )
+}
+
+const Summary = ({ exitCode, text }: { exitCode: number | null; text: string }) => (
+  <p class="term-sum">
+    {exitCode !== null && (
+      <>
+        <span class={exitCode === 0 ? '' : 'term-bad'}>
+          {t('output.exit', { code: `${exitCode}` })}
+        </span>
+        {' · '}
+      </>
+    )}
+    {text}
+  </p>
+)
+
+function Colored({ text }: { text: string }) {
+  const pieces = useMemo(() => {
+    const found = parseAnsi(text)
+    return found.length > MAX_PIECES ? [{ text: stripAnsi(text), style: {} }] : found
+  }, [text])
+  return <pre dir="ltr">{pieces.map(colored)}</pre>
+}
+
+/** The lines that contain the query, with their numbers. */
+function Found({
+  lines,
+  query,
+  label,
+}: {
+  lines: readonly string[]
+  query: string
+  label: string
+}) {
+  const found = useMemo(() => findLines(lines, query), [lines, query])
+  const shown = found.slice(0, MAX_FOUND)
+  return (
+    <>
+      <p class="tool-note" role="status">
+        {found.length === 0
+          ? t('output.found.none')
+          : found.length > shown.length
+            ? t('output.found.first', { shown: shown.length, count: found.length })
+            : t('output.found', { count: found.length })}
+      </p>
+      {shown.length > 0 && (
+        <ScrollBox class="term-box term-whole" label={label}>
+          <pre dir="ltr" class="numbered">
+            {shown.map(({ number, parts }) => (
+              <div key={number} data-n={number}>
+                {parts.map((part, at) => (at % 2 === 1 ? <mark key={at}>{part}</mark> : part))}
+                {'\n'}
+              </div>
+            ))}
+          </pre>
+        </ScrollBox>
+      )}
+    </>
+  )
+}
+
+/** Matching lines as parts, of which every second one matches. Case counts only when the query has capitals. */
+export const findLines = (
+  lines: readonly string[],
+  query: string,
+): { number: number; parts: string[] }[] => {
+  const escaped = query.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
+  const pattern = new RegExp(`(${escaped})`, /\p{Lu}/u.test(query) ? 'gu' : 'giu')
+  return lines.flatMap((line, at) => {
+    const parts = stripAnsi(line).split(pattern)
+    return parts.length > 1 ? [{ number: at + 1, parts }] : []
+  })
 }
 
 /** Programs choose colors for a black screen; mixing them with the theme's text color keeps them readable. */

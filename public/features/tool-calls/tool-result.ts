@@ -1,102 +1,39 @@
-/** Parses a tool result: JSON, or what can be recovered from truncated JSON. */
-import { parseDiff } from '../../parts/diff.ts'
-import type { FileDiff } from '../../parts/diff.ts'
+/** What the line of a tool call says about its result; the opened card parses the rest (`result-body.ts`). */
+import { isObject } from '../../../lib/base/json.ts'
 
-export type Todo = {
-  content: string
-  status: 'pending' | 'in_progress' | 'completed' | 'cancelled'
-}
-export type Match = { path: string; line: number | null; text: string }
+export type Fields = Readonly<Record<string, unknown>>
 
-export type ToolResult = {
-  failed: boolean
+/** Who refused a call: the user, one of their hooks or rules, plan mode, or the checks of the service. */
+export type Refuser = 'user' | 'hook' | 'rule' | 'plan' | 'checks'
+
+export type Outcome = {
+  state: 'ok' | 'failed' | 'refused'
+  /** Of a refused call. */
+  by: Refuser | null
   /** The command was started in, or moved to, the background. */
   isInBackground: boolean
   exitCode: number | null
-  body:
-    | { kind: 'output'; text: string }
-    | { kind: 'diff'; files: FileDiff[] }
-    | { kind: 'todo'; todos: Todo[] }
-    | { kind: 'matches'; matches: Match[]; total: number }
-    | { kind: 'json'; text: string }
-    | { kind: 'text'; text: string }
-    | { kind: 'nothing' }
-  error: string
+  /** Number of matches of a search. */
+  matches: number | null
+  /** Lines of an edit. */
+  edit: { added: number; removed: number } | null
 }
 
-type Fields = Readonly<Record<string, unknown>>
-
-/** `colored`: the output with color sequences, which replaces the plain one. */
-export const parseResult = (content: string, colored: string | null = null): ToolResult => {
-  const result = parsePlain(content)
-  const { body } = result
-  return colored !== null && body.kind === 'output'
-    ? { ...result, body: { kind: 'output', text: colored } }
-    : result
-}
-
-const parsePlain = (content: string): ToolResult => {
-  const trimmed = content.trim()
-  if (!trimmed.startsWith('{')) return plain(trimmed)
-  let fields: Fields
+/** The fields of a JSON result; of a truncated one, what can be recovered. Null for other text. */
+export const parseFields = (content: string): Fields | null => {
+  const text = content.trim()
+  if (!text.startsWith('{')) return null
   try {
-    fields = JSON.parse(trimmed) as Fields
+    const value: unknown = JSON.parse(text)
+    return isObject(value) ? value : null
   } catch {
-    // Truncated, as long outputs are: recover the main fields one by one.
-    fields = parseTruncatedJson(trimmed)
-    if (Object.keys(fields).length === 0) return plain(trimmed)
+    const found = recoverFields(text)
+    return Object.keys(found).length > 0 ? found : null
   }
-  const exitCode = typeof fields.exit_code === 'number' ? fields.exit_code : null
-  const error = typeof fields.error === 'string' ? fields.error.trim() : ''
-  const failed = (exitCode !== null && exitCode !== 0) || fields.success === false || error !== ''
-  const isInBackground = typeof fields.session_id === 'string' && typeof fields.pid === 'number'
-  return { failed, isInBackground, exitCode, error, body: bodyOf(fields, error) }
-}
-
-const plain = (text: string): ToolResult => ({
-  failed: /^(error|failed|traceback)\b/i.test(text),
-  isInBackground: false,
-  exitCode: null,
-  error: '',
-  body: text ? { kind: 'text', text } : { kind: 'nothing' },
-})
-
-const bodyOf = (fields: Fields, error: string): ToolResult['body'] => {
-  if (typeof fields.diff === 'string' && fields.diff) {
-    return { kind: 'diff', files: parseDiff(fields.diff) }
-  }
-  if (Array.isArray(fields.todos)) return { kind: 'todo', todos: fields.todos.flatMap(toTodo) }
-  if (typeof fields.output === 'string') return { kind: 'output', text: fields.output }
-  if (Array.isArray(fields.matches) || Array.isArray(fields.files)) {
-    const matches = [fields.matches ?? fields.files].flat().flatMap(toMatch)
-    const total = typeof fields.total_count === 'number' ? fields.total_count : matches.length
-    return { kind: 'matches', matches, total }
-  }
-  if (typeof fields.content === 'string') return { kind: 'text', text: fields.content }
-  const { error: _, success: __, ...rest } = fields
-  if (Object.keys(rest).length === 0) return { kind: 'nothing' }
-  return error && Object.keys(rest).length < 2
-    ? { kind: 'nothing' }
-    : { kind: 'json', text: JSON.stringify(rest, null, 2) }
-}
-
-const states = new Set(['pending', 'in_progress', 'completed', 'cancelled'])
-
-export const toTodo = (value: unknown): Todo[] => {
-  const { content, status } = (value ?? {}) as Fields
-  if (typeof content !== 'string') return []
-  return [{ content, status: (states.has(`${status}`) ? status : 'pending') as Todo['status'] }]
-}
-
-const toMatch = (value: unknown): Match[] => {
-  if (typeof value === 'string') return [{ path: value, line: null, text: '' }]
-  const { path, line, content } = (value ?? {}) as Fields
-  if (typeof path !== 'string') return []
-  return [{ path, line: typeof line === 'number' ? line : null, text: `${content ?? ''}`.trim() }]
 }
 
 /** Recovers string fields of truncated JSON; the last one may be incomplete. */
-const parseTruncatedJson = (text: string): Record<string, unknown> => {
+const recoverFields = (text: string): Record<string, unknown> => {
   const found: Record<string, unknown> = {}
   for (const key of ['output', 'diff', 'content', 'error']) {
     const start = new RegExp(`"${key}"\\s*:\\s*"`).exec(text)
@@ -115,13 +52,74 @@ const parseTruncatedJson = (text: string): Record<string, unknown> => {
   return found
 }
 
-/** Whether a result looks like a failure, without parsing it; used to count failures. */
+export const errorIn = (fields: Fields): string =>
+  typeof fields.error === 'string' ? fields.error.trim() : ''
+
+/** The sentences of `lib/agent` for calls that did not run because someone decided so. */
+const REFUSALS: readonly [Refuser, RegExp][] = [
+  ['user', /^The user denied/],
+  ['hook', /^A hook of the user blocked/],
+  ['plan', /^Plan mode is on/],
+  ['rule', /^Refused, and no approval can allow it: the rule /],
+  ['checks', /^Refused, and no approval can allow it/],
+]
+
+const refuserOf = (fields: Fields): Refuser | null => {
+  const error = errorIn(fields)
+  const known = REFUSALS.find(([, pattern]) => pattern.test(error))?.[0]
+  return known ?? (fields.status === 'blocked' ? 'checks' : null)
+}
+
+const isFailure = (text: string): boolean => /^(error|failed|traceback)\b/i.test(text)
+
+export const outcomeOf = (content: string, isError = false): Outcome => {
+  const fields = parseFields(content) ?? {}
+  const code = fields.exit_code
+  const exitCode = typeof code === 'number' ? code : null
+  const by = refuserOf(fields)
+  const failed =
+    isError ||
+    (exitCode !== null && exitCode !== 0) ||
+    fields.success === false ||
+    errorIn(fields) !== '' ||
+    isFailure(content.trim())
+  const found = [fields.matches, fields.files].find(Array.isArray)
+  return {
+    state: by ? 'refused' : failed ? 'failed' : 'ok',
+    by,
+    isInBackground: typeof fields.session_id === 'string' && typeof fields.pid === 'number',
+    exitCode: by ? null : exitCode,
+    matches: typeof fields.total_count === 'number' ? fields.total_count : (found?.length ?? null),
+    edit: typeof fields.diff === 'string' && fields.diff ? countChanges(fields.diff) : null,
+  }
+}
+
+/** Counts the lines of a unified diff, without those of its headers. */
+const countChanges = (diff: string): { added: number; removed: number } => {
+  const lines = diff.split('\n')
+  const isHeader = (at: number): boolean =>
+    /^--- /.test(lines[at] ?? '') && /^\+\+\+ /.test(lines[at + 1] ?? '')
+  const count = (mark: string, header: (at: number) => boolean): number =>
+    lines.filter((line, at) => line.startsWith(mark) && !header(at)).length
+  return { added: count('+', at => isHeader(at - 1)), removed: count('-', isHeader) }
+}
+
+/** Whether a result looks like a failure, without parsing it; used to count failures. A refused call has not failed. */
 export const looksFailed = (content: string): boolean => {
-  const head = content.slice(0, 80)
+  const head = content.slice(0, 120)
   const tail = content.slice(-400)
+  if (looksRefused(head)) return false
   return (
     /"exit_code"\s*:\s*-?[1-9]/.test(tail) ||
     /^\s*\{\s*"(?:success"\s*:\s*false|error"\s*:\s*"[^"])/.test(head) ||
-    /^(error|failed|traceback)\b/i.test(head)
+    isFailure(head)
   )
+}
+
+/** Whether someone refused the call, without parsing its result. */
+export const looksRefused = (content: string): boolean => {
+  const head = content.slice(0, 120)
+  if (/^\s*\{\s*"status"\s*:\s*"blocked"/.test(head)) return true
+  const error = /^\s*\{\s*(?:"success"\s*:\s*false\s*,\s*)?"error"\s*:\s*"(.*)$/s.exec(head)?.[1]
+  return error !== undefined && REFUSALS.some(([, pattern]) => pattern.test(error))
 }

@@ -3,7 +3,7 @@ import { useComputed } from '@preact/signals'
 import { Markdown } from '../../markdown/markdown.tsx'
 import { ActivityLine } from './activity.tsx'
 import { Icon } from '../../parts/icon.tsx'
-import { RunningOutput, ToolCard } from '../tool-calls/tool-card.tsx'
+import { ToolCard } from '../tool-calls/tool-card.tsx'
 import { parseArgs, describeToolCall } from '../tool-calls/describe-tool-call.ts'
 import { t } from '../../strings/t.ts'
 import { lazy } from '../../parts/lazy.tsx'
@@ -92,8 +92,12 @@ const cutOf = (result: ToolStep['result']) =>
 const edits = /^(?:write_file|patch)$/
 
 function Tool({ rowKey, step }: { rowKey: string; step: ToolStep }) {
-  const { opened, toggle, actions, chat } = useTranscript()
+  const { opened, toggle, actions, chat, live } = useTranscript()
   const open = useComputed(() => opened.value.has(rowKey))
+  // Read by the opened card only, so that only its output is drawn again.
+  const output = useComputed(
+    () => live.value?.tools.find(tool => tool.tid === step.tid)?.output ?? '',
+  )
   const { result } = step
   return (
     <ToolCard
@@ -107,12 +111,13 @@ function Tool({ rowKey, step }: { rowKey: string; step: ToolStep }) {
         const message = await actions.loadMessage(result?.id ?? '')
         return { content: textOf(message), colored: message._output ?? null }
       }}
+      loadStored={actions.loadStored}
       state={step.state}
       startedAt={step.startedAt}
       duration={step.finished?.duration ?? null}
       isError={step.finished?.isError ?? false}
       ranIn={result?._ran_in}
-      running={<Running tid={step.tid} />}
+      output={output}
       images={
         <>
           {result?._images && <ToolImages session={chat.value.sessionId} images={result._images} />}
@@ -134,10 +139,4 @@ function Tool({ rowKey, step }: { rowKey: string; step: ToolStep }) {
       openFile={actions.openFile}
     />
   )
-}
-
-function Running({ tid }: { tid: string }) {
-  const { live } = useTranscript()
-  const output = useComputed(() => live.value?.tools.find(tool => tool.tid === tid)?.output ?? '')
-  return <RunningOutput text={usePerFrame(output, '')} />
 }

@@ -1,9 +1,10 @@
-/** Footer of a turn: copy, retry, branch, tokens, cost and time. */
+/** Footer of a turn: its summary; copy, retry, branch, tokens, cost and time. */
 import { useComputed } from '@preact/signals'
 import type { TurnUsage, Usage } from '../../../lib/schema/usage.ts'
 import { cachedPercent, formatCost, formatTokens } from '../../parts/amounts.ts'
 import { toPlainText } from '../../markdown/plain-text.ts'
 import { Icon } from '../../parts/icon.tsx'
+import { lazy } from '../../parts/lazy.tsx'
 import type { IconName } from '../../parts/icon.tsx'
 import { t } from '../../strings/t.ts'
 import { secondsOf, textOf } from './content.ts'
@@ -26,12 +27,33 @@ const describeUsage = (usage: TurnUsage | Usage): string => {
   return usage.estimated_cost > 0 ? `${tokens}, ${formatCost(usage.estimated_cost)}` : tokens
 }
 
+const TurnSummary = lazy(
+  async () => (await import('../turn-summary/turn-summary.tsx')).TurnSummary,
+  true,
+)
+
+/** Whether the turn called tools, so that it may have changed something. */
+const hasSteps = ({ turn }: FootRow): boolean => turn.some(message => message.tool_calls?.length)
+
 export function FootRowView({ row }: { row: FootRow }) {
+  return (
+    <>
+      {hasSteps(row) && (
+        <div class="tx-summary">
+          <TurnSummary row={row} />
+        </div>
+      )}
+      <Tools row={row} />
+    </>
+  )
+}
+
+function Tools({ row }: { row: FootRow }) {
   const { actions, showUsage } = useTranscript()
   const last = row.messages.at(-1)
   // The line reserves the space of the buttons while the turn runs.
   if (row.live) return <div class="tx-tools tx-tools-last">{showUsage && <LiveUsage />}</div>
-  if (!last) return <div class="tx-tools" />
+  if (!last) return null
   const markdown = () => row.messages.map(textOf).join('\n\n')
   // Zeros: the provider reported nothing.
   const usage = showUsage && row.usage && row.usage.input_tokens > 0 ? row.usage : null

@@ -54,7 +54,12 @@ export type TextRow = {
 export type FootRow = {
   kind: 'foot'
   key: string
+  /** The answers. */
   messages: readonly Message[]
+  /** The user's message and everything that followed it. */
+  turn: readonly Message[]
+  /** Ids of the user messages whose turn ends here: more than one when the turn was steered. */
+  asked: readonly string[]
   usage: TurnUsage | null
   live: boolean
   last: boolean
@@ -89,10 +94,16 @@ export const toRows = (input: RowsInput): Row[] => {
   }
   const rows: Row[] = []
   const turns = toTurns(input.messages)
+  let asked: string[] = []
   for (const [index, turn] of turns.entries()) {
     const last = index === turns.length - 1
     const usage = usageOf(turn, turns[index + 1], input.turnUsage)
-    addTurn(rows, turn, { ...input, results, live: last ? input.live : null, last, usage })
+    if (turn.user) asked.push(turn.user.id)
+    const continues = last ? input.live !== null : !usage && endsLater(turn, input)
+    const ended = continues ? [] : asked
+    if (!continues) asked = []
+    const live = last ? input.live : null
+    addTurn(rows, turn, { ...input, results, live, last, usage, asked: ended })
   }
   return rows
 }
@@ -122,8 +133,13 @@ const usageOf = (turn: Turn, next: Turn | undefined, all: readonly TurnUsage[] =
   return all.find(({ n }) => n > from && (to === 0 || n < to)) ?? null
 }
 
+/** Whether the turn that this message belongs to ends below the next user message, which steered it. */
+const endsLater = (turn: Turn, { turnUsage = [], live }: RowsInput): boolean =>
+  live !== null || turnUsage.some(({ n }) => n > lineOf(turn.user))
+
 type TurnInput = RowsInput & {
   results: ReadonlyMap<string, Message>
+  asked: readonly string[]
   last: boolean
   usage: TurnUsage | null
 }
@@ -209,9 +225,10 @@ const addTurn = (rows: Row[], { user, replies }: Turn, input: TurnInput) => {
     divide(above)
     addLive(rows, live, { steps, flush, first, input })
   } else flush(false)
-  if (spoken.length > 0 || live) {
-    const { usage } = input
-    const foot = { messages: spoken, usage, live: live !== null, last }
+  if (spoken.length > 0 || live || replies.some(({ tool_calls }) => tool_calls?.length)) {
+    const { usage, asked } = input
+    const turn = user ? [user, ...replies] : replies
+    const foot = { messages: spoken, turn, asked, usage, live: live !== null, last }
     rows.push({ kind: 'foot', key: `${name}:foot`, ...foot })
   }
   if (!live) divide(above)

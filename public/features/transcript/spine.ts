@@ -1,5 +1,5 @@
 /** The spine of the transcript: which rows have a node on its line, and in which state. */
-import { looksFailed } from '../tool-calls/tool-result.ts'
+import { looksFailed, looksRefused } from '../tool-calls/tool-result.ts'
 import { textOf } from './content.ts'
 import type { Row, Step, ToolStep } from './rows.ts'
 
@@ -10,8 +10,11 @@ export type SpineNode = { kind: NodeKind; state: NodeState }
 
 const isTool = (step: Step): step is ToolStep => step.kind === 'tool'
 
-export const hasFailed = (step: ToolStep): boolean =>
-  step.finished?.isError === true || (step.result !== null && looksFailed(textOf(step.result)))
+/** A call that was refused has not failed. */
+export const hasFailed = ({ finished, result }: ToolStep): boolean =>
+  result === null
+    ? finished?.isError === true
+    : looksFailed(textOf(result)) || (finished?.isError === true && !looksRefused(textOf(result)))
 
 const stateOf = (step: Step): NodeState => {
   if (!isTool(step)) return step.live ? 'running' : 'ended'

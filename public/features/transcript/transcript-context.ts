@@ -12,6 +12,8 @@ import type { Chat } from '../chat/chat-reducer.ts'
 export type TranscriptActions = {
   loadBefore(): Promise<void>
   loadMessage(id: string): Promise<Message>
+  /** Text of a long tool result that the service stored at this path. */
+  loadStored(path: string): Promise<string>
   edit(id: string, text: string): void
   retry(id: string): void
   /** Repeats a failed model call of the running turn now. Rejects when the request failed. */

@@ -1,6 +1,7 @@
 /** The layout of the workspace panel: visibility, width, tab, and the file requested by a link or the URL. */
 import { computed, signal } from '@preact/signals'
 import type { Platform } from '../../platform.ts'
+import type { TurnChanges } from './turn-changes.ts'
 import type { WorkspacePanel } from './workspace-panel.ts'
 
 export type Tab = 'files' | 'changes' | 'terminal'
@@ -93,6 +94,8 @@ export const createPanel = ({ device }: Pick<Platform, 'device'>, href: string) 
     rollback: signal(0),
     /** Set by a link, consumed by the panel's contents. */
     target,
+    /** Created when it is first needed, by the panel or by a summary in the transcript. */
+    turns: signal<TurnChanges | null>(null),
     /** Created on first render and kept, so that closing the panel does not lose unsaved edits. */
     contents: signal<WorkspacePanel | null>(null),
     show,

@@ -18,7 +18,12 @@ export type TurnChangesOptions = {
   ask: (question: Confirmation) => void
   /** Files were restored. */
   onRestored: () => void
+  /** Shows a file beside the chat. */
+  openFile?: (path: string) => void
 }
+
+/** Whole files, or parts of one file, by the headers of its hunks. */
+type Wanted = { paths?: string[]; hunks?: string[] }
 
 const MAX_NAMED_PATHS = 4
 const nothing = { diff: '', binary: false, truncated: false }
@@ -34,13 +39,17 @@ const formatPaths = (paths: readonly string[]): string => {
   return more > 0 ? t('conflict.more', { paths: shown, count: more }) : shown
 }
 
-export const createTurnChanges = ({ platform, toasts, ask, onRestored }: TurnChangesOptions) => {
+export const createTurnChanges = (options: TurnChangesOptions) => {
+  const { platform, toasts, ask, onRestored, openFile } = options
   const { api, schedule } = platform
   const sessionId = signal('')
   const list = signal<readonly TurnChange[]>([])
   const state = signal<'none' | 'loading' | 'ready' | 'failed'>('none')
   const openTurns = signal<ReadonlySet<string>>(new Set())
   const diffs = signal<ReadonlyMap<string, LoadedDiff>>(new Map())
+  /** The file to scroll to once it is drawn. */
+  const target = signal<string | null>(null)
+  let followed = ''
 
   const keyOf = (turn: TurnChange, { path }: TurnFile): string => `${turn.checkpoint} ${path}`
 
@@ -66,11 +75,21 @@ export const createTurnChanges = ({ platform, toasts, ask, onRestored }: TurnCha
     diffs.value = next
   }
 
-  const restore = async (
-    turn: TurnChange,
-    paths: string[] | undefined,
-    force = false,
-  ): Promise<void> => {
+  const loadDiff = async (turn: TurnChange, file: TurnFile): Promise<void> => {
+    const key = keyOf(turn, file)
+    put(key, { state: 'loading', ...nothing })
+    const { checkpoint } = turn
+    const query = { session_id: sessionId.value, checkpoint, path: file.path }
+    try {
+      const { diff, binary, truncated } = await api('GET /api/rollback/diff', query)
+      put(key, { state: 'ready', diff, binary, truncated })
+    } catch {
+      // Shown in place of the diff; expanding it again retries.
+      put(key, { state: 'failed', ...nothing })
+    }
+  }
+
+  const restore = async (turn: TurnChange, wanted: Wanted, force = false): Promise<void> => {
     const { session_id } = turn
     const { checkpoint } = turn
     try {
@@ -78,7 +97,7 @@ export const createTurnChanges = ({ platform, toasts, ask, onRestored }: TurnCha
         session_id: sessionId.value || session_id,
         checkpoint,
         force,
-        ...(paths && { paths }),
+        ...wanted,
       })
       if (done.error) toasts.show(done.error, { kind: 'error' })
       await load()
@@ -90,17 +109,24 @@ export const createTurnChanges = ({ platform, toasts, ask, onRestored }: TurnCha
       const back = list.value.find(each => each.checkpoint === done.checkpoint)
       // A moved file counts as one, but restores two paths.
       const count = Math.min(done.restored.length, turn.file_count)
-      toasts.show(t('said.restored', { count }), {
+      toasts.show(wanted.hunks ? t('said.part') : t('said.restored', { count }), {
         action: back
           ? {
               label: t('said.back'),
-              run: () => void restore(back, undefined).catch(toasts.showError),
+              run: () => void restore(back, {}).catch(toasts.showError),
             }
           : null,
       })
     } catch (error) {
       const conflicts = error instanceof ApiError && error.body.conflicts
       if (!Array.isArray(conflicts)) throw error
+      const [path] = conflicts.map(String)
+      // Lines that have changed cannot be overwritten without those around them.
+      if (wanted.hunks && path !== undefined) {
+        const action = openFile && { label: t('conflict.show'), run: () => openFile(path) }
+        toasts.show(t('conflict.part', { path }), { kind: 'error', action: action ?? null })
+        return
+      }
       // Deferred: the confirmation that led here has to close first.
       schedule(
         () =>
@@ -109,7 +135,7 @@ export const createTurnChanges = ({ platform, toasts, ask, onRestored }: TurnCha
             text: t('conflict.text', { paths: formatPaths(conflicts.map(String)) }),
             confirm: t('conflict.yes'),
             danger: true,
-            run: () => restore(turn, paths, true),
+            run: () => restore(turn, wanted, true),
           }),
         0,
       )
@@ -121,6 +147,7 @@ export const createTurnChanges = ({ platform, toasts, ask, onRestored }: TurnCha
     state,
     openTurns,
     diffs,
+    target,
     keyOf,
     load,
     async show(session: string): Promise<void> {
@@ -132,6 +159,13 @@ export const createTurnChanges = ({ platform, toasts, ask, onRestored }: TurnCha
       diffs.value = new Map()
       await load()
     },
+    /** Shows this chat, and reads its changes again when `newest`, the last message of a turn that ended, is another one. */
+    async follow(session: string, newest: string): Promise<void> {
+      const known = session === sessionId.value
+      if (known && (newest === '' || newest === followed)) return
+      followed = newest
+      await (known ? load() : this.show(session))
+    },
     toggleTurn({ checkpoint }: TurnChange): void {
       const next = new Set(openTurns.value)
       if (!next.delete(checkpoint)) next.add(checkpoint)
@@ -139,17 +173,15 @@ export const createTurnChanges = ({ platform, toasts, ask, onRestored }: TurnCha
     },
     async toggleFile(turn: TurnChange, file: TurnFile): Promise<void> {
       const key = keyOf(turn, file)
-      if (diffs.value.has(key)) return put(key, null)
-      put(key, { state: 'loading', ...nothing })
-      const { checkpoint } = turn
-      const query = { session_id: sessionId.value, checkpoint, path: file.path }
-      try {
-        const { diff, binary, truncated } = await api('GET /api/rollback/diff', query)
-        put(key, { state: 'ready', diff, binary, truncated })
-      } catch {
-        // Shown in place of the diff; expanding it again retries.
-        put(key, { state: 'failed', ...nothing })
-      }
+      if (diffs.value.has(key)) put(key, null)
+      else await loadDiff(turn, file)
+    },
+    /** Opens the diff of a file in the list of turns. */
+    async reveal(turn: TurnChange, file: TurnFile): Promise<void> {
+      openTurns.value = new Set(openTurns.value).add(turn.checkpoint)
+      const key = keyOf(turn, file)
+      target.value = key
+      if (diffs.value.get(key)?.state !== 'ready') await loadDiff(turn, file)
     },
     undo(turn: TurnChange): void {
       const isRedo = turn.undo_of !== null
@@ -157,7 +189,7 @@ export const createTurnChanges = ({ platform, toasts, ask, onRestored }: TurnCha
         title: t(isRedo ? 'ask.redo.title' : 'ask.title'),
         text: t('ask.text', { count: turn.file_count, title: titleOf(turn) }),
         confirm: t(isRedo ? 'ask.redo.yes' : 'ask.yes'),
-        run: () => restore(turn, undefined),
+        run: () => restore(turn, {}),
       })
     },
     undoFile(turn: TurnChange, { path, old_path }: TurnFile): void {
@@ -165,9 +197,15 @@ export const createTurnChanges = ({ platform, toasts, ask, onRestored }: TurnCha
         title: t('ask.file.title', { path }),
         text: t('ask.file.text'),
         confirm: t('ask.file.yes'),
-        run: () => restore(turn, old_path === undefined ? [path] : [path, old_path]),
+        run: () => restore(turn, { paths: old_path === undefined ? [path] : [path, old_path] }),
       })
     },
+    /** Without a question: a few lines that are on the screen, and the notice offers to take it back. */
+    undoHunk: (turn: TurnChange, { path }: TurnFile, header: string): Promise<void> =>
+      restore(turn, { paths: [path], hunks: [header] }).catch(toasts.showError),
+    /** Brings back what an undo has undone: all of it, or one file. */
+    redo: (undo: TurnChange, paths?: string[]): Promise<void> =>
+      restore(undo, paths ? { paths } : {}).catch(toasts.showError),
     /** Undoes the n-th newest turn, from 1, not counting undos. */
     undoNumber(n: number): void {
       const turn = list.value.filter(({ undo_of }) => undo_of === null)[n - 1]
@@ -178,3 +216,27 @@ export const createTurnChanges = ({ platform, toasts, ask, onRestored }: TurnCha
 }
 
 export type TurnChanges = ReturnType<typeof createTurnChanges>
+
+type Page = Pick<TurnChangesOptions, 'toasts'> & {
+  platform: TurnChangesOptions['platform']
+  layout: { confirmation: { value: Confirmation | null } }
+  panel: {
+    turns: { value: TurnChanges | null }
+    contents: { value: { refresh: () => void } | null }
+    openFile: (path: string) => void
+  }
+}
+
+/** The changes of the open chat, shared by the workspace panel and the summaries in the transcript. */
+export const turnChangesOf = ({ platform, toasts, layout, panel }: Page): TurnChanges => {
+  panel.turns.value ??= createTurnChanges({
+    platform,
+    toasts,
+    ask: question => {
+      layout.confirmation.value = question
+    },
+    onRestored: () => panel.contents.value?.refresh(),
+    openFile: path => panel.openFile(path),
+  })
+  return panel.turns.value
+}

@@ -13,7 +13,7 @@ import type { Platform } from '../../platform.ts'
 import { createOpenFile, type OpenFile } from './open-file.ts'
 import { fileQuery, type RouteState } from '../shell/route.ts'
 import type { Toasts } from '../shell/toast.ts'
-import { createTurnChanges, type TurnChanges } from './turn-changes.ts'
+import { type TurnChanges, turnChangesOf } from './turn-changes.ts'
 import { t } from './strings.ts'
 
 export type WorkspacePanelOptions = {
@@ -24,6 +24,9 @@ export type WorkspacePanelOptions = {
     target: Signal<Target | null>
     shown: ReadonlySignal<boolean>
     rollback: Signal<number>
+    turns: Signal<TurnChanges | null>
+    contents: Signal<{ refresh: () => void } | null>
+    openFile: (path: string) => void
   }
   route: RouteState
   toasts: Toasts
@@ -152,14 +155,7 @@ export const createWorkspacePanel = (app: WorkspacePanelOptions) => {
     },
   })
 
-  const turns = createTurnChanges({
-    platform,
-    toasts,
-    ask: question => {
-      layout.confirmation.value = question
-    },
-    onRestored: () => refresh(),
-  })
+  const turns = turnChangesOf(app)
   const processes = createProcesses({
     platform,
     toasts,

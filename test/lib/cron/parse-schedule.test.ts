@@ -3,6 +3,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { dueTimes, graceMs, nextRun, nextRuns } from '../../../lib/cron/next-run.ts'
 import { inWords, parseSchedule, readSchedule } from '../../../lib/cron/parse-schedule.ts'
+import { toExactSchedule } from '../../../lib/cron/schedule-words.ts'
 import { toIso, zoneOf } from '../../../lib/base/time-zone.ts'
 
 const BERLIN = 'Europe/Berlin'
@@ -96,6 +97,69 @@ grammar('reads every schedule format found in files; an unparsable one is no sch
   assert.is(read('every 30m'), 'interval')
   for (const value of [null, 7, {}, [], 'x', { kind: 'interval' }, { kind: 'cron', expr: 'x' }])
     assert.is(read(value), undefined)
+})
+
+// NOW is a Monday, 10:20 in UTC.
+const plain: [text: string, exact: string | RegExp][] = [
+  ['weekdays at 9', '0 9 * * 1-5'],
+  ['Every weekday at 9:30 am', '30 9 * * 1-5'],
+  ['at 9 on weekdays', '0 9 * * 1-5'],
+  ['daily at noon', '0 12 * * *'],
+  ['every day at 12am', '0 0 * * *'],
+  ['every day at 12 pm', '0 12 * * *'],
+  ['every day at 8 and 20', '0 8,20 * * *'],
+  ['at midnight every day', '0 0 * * *'],
+  ['Mondays, Wednesdays and Fridays at 18:15', '15 18 * * 1,3,5'],
+  ['every tuesday at seven', '0 7 * * 2'],
+  ['mon-fri at 6:05', '5 6 * * 1-5'],
+  ['friday to monday at 8', '0 8 * * 5-6,0-1'],
+  ['saturday through sunday at 8', '0 8 * * 6-7'],
+  ['weekends at 10', '0 10 * * 0,6'],
+  ['the 1st of every month at 9', '0 9 1 * *'],
+  ['monthly on the 15th and 1st at half past nine', '30 9 1,15 * *'],
+  ['every hour', 'every 1h'],
+  ['tomorrow 9:00', '2026-02-03T09:00'],
+  ['tomorrow at nine', '2026-02-03T09:00'],
+  ['at 9', '2026-02-03T09:00'],
+  ['today at 11:00', '2026-02-02T11:00'],
+  ['on friday at 5pm', '2026-02-06T17:00'],
+  ['friday at 17:00', '2026-02-06T17:00'],
+  ['next monday at 8', '2026-02-09T08:00'],
+  ['December 24 at 18:00', '2026-12-24T18:00'],
+  ['in 2 hours', '2026-02-02T12:20:30+00:00'],
+  ['every 30m', 'every 30m'],
+  ['tomorrow', /Add a time/],
+  ['weekdays', /Add a time/],
+  ['every monday', /Add a time/],
+  ['weekly', /Say on which day/],
+  ['every month at 9', /Say on which day/],
+  ['every other day at 9', /every 2d/],
+  ['every day at 8:00 and 9:30', /same minute/],
+  ['every day at 25', /is not an interval/],
+  ['weekdays at 9:75', /is not a schedule/],
+  ['the 32nd of every month at 9', /is not a schedule/],
+  ['today at 9:00', /has passed/],
+  ['yesterday at 9', /has passed/],
+  ['tomorrow at 9 or so', /is not a schedule/],
+  ['tomorrow at 9 and friday at 10', /is not a schedule/],
+  ['tomorrow from 9 to 10', /is not a schedule/],
+  ['rm -rf at 9', /is not a schedule/],
+]
+for (const [text, exact] of plain)
+  grammar(`plain English: ${text}`, async () => {
+    const found = await toExactSchedule(text, NOW, 'UTC').catch((error: Error) => error)
+    if (typeof exact === 'string') assert.is(found, exact)
+    else assert.match(found instanceof Error ? found.message : `accepted as ${found}`, exact)
+  })
+
+grammar('plain English means the time of the zone, also after a change of the clock', async () => {
+  const exact = (text: string) => toExactSchedule(text, at('2026-03-28T20:00:00Z'), BERLIN)
+  assert.is(await exact('tomorrow at 9'), '2026-03-29T09:00')
+  assert.is(await exact('in 12 hours'), '2026-03-29T10:00:00+02:00')
+  assert.is(
+    await toExactSchedule('today at 23:30', at('2026-02-02T23:10:00Z'), 'Asia/Tokyo'),
+    '2026-02-03T23:30',
+  )
 })
 
 grammar('describes schedules in words', () => {

@@ -67,7 +67,7 @@ const page = async (href = '', answers: Parameters<typeof fakePlatform>[0] = {})
     gate: createSignInGate(),
     history: { pushState: () => {}, replaceState: () => {} },
     href: `http://host/any/path/${href}`,
-    theme: 'dark',
+    look: { theme: 'dark' },
     mac: false,
     navigate: url => left.push(url),
     copy: async () => {},

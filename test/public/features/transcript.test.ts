@@ -267,6 +267,7 @@ transcript('only rows around the reader are drawn', () => {
 const actions = {
   loadBefore: async () => {},
   loadMessage: async () => say('m1', 'user', ''),
+  loadStored: async () => '',
   edit() {},
   retry() {},
   retryNow: async () => {},

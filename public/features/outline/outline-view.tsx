@@ -1,0 +1,162 @@
+/** The outline of the open chat: its requests and headings, with a filter; only the visible ones are in the DOM. */
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { useChat, useSessions, useShell } from '../../contexts.ts'
+import { Dialog } from '../../parts/dialog.tsx'
+import { Icon } from '../../parts/icon.tsx'
+import { formatAgo, formatFull } from '../sessions/relative-time.ts'
+import { topRow } from './open-outline.ts'
+import { currentEntry, filterOutline, outlineOf } from './outline.ts'
+import { t } from './strings.ts'
+
+const OVERSCAN = 8
+
+export const Outline = () => {
+  const { chat } = useChat()
+  const { route, layout } = useShell()
+  const { sessions } = useSessions()
+  const [query, setQuery] = useState('')
+  const [active, setActive] = useState<number | null>(null)
+  const [failed, setFailed] = useState(false)
+  const [top, setTop] = useState(0)
+  const list = useRef<HTMLDivElement>(null)
+  /** Where the reader was when the outline was opened. */
+  const reading = useMemo(() => topRow()?.split(':')[0] ?? null, [])
+  const { messages, before } = chat.chat.value
+
+  const load = () => {
+    setFailed(false)
+    chat.loadUntil('').catch(() => setFailed(true))
+  }
+  useEffect(load, [])
+
+  const all = useMemo(() => outlineOf(messages), [messages])
+  const entries = useMemo(() => filterOutline(all, query), [all, query])
+  const here = all[currentEntry(all, messages, reading)]
+  const start = here ? entries.indexOf(here) : -1
+  const at = Math.min(active ?? Math.max(0, start), entries.length - 1)
+  // The heights of `.outline-option`.
+  const height = useMemo(
+    () => (matchMedia('(pointer: coarse), (max-width: 719px)').matches ? 44 : 32),
+    [],
+  )
+
+  // The active entry is always in view. Entries that were loaded above it move it.
+  useLayoutEffect(() => {
+    const box = list.current
+    if (!box || at < 0) return
+    const y = at * height
+    if (y < box.scrollTop) box.scrollTop = y - (active === null ? box.clientHeight / 3 : 0)
+    else if (y + height > box.scrollTop + box.clientHeight)
+      box.scrollTop = y + height - box.clientHeight + (active === null ? box.clientHeight / 3 : 0)
+    setTop(box.scrollTop)
+  }, [at, entries])
+
+  const onClose = () => {
+    layout.overlay.value = null
+  }
+  const pick = (index: number) => {
+    const entry = entries[index]
+    if (!entry) return
+    onClose()
+    // After the dialog has given the focus back.
+    setTimeout(() => route.jumpTo(entry.row, { heading: entry.heading, focus: true }))
+  }
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.isComposing) return
+    const page = Math.max(1, Math.floor((list.current?.clientHeight ?? 0) / height) - 1)
+    const steps: Record<string, number> = {
+      ArrowDown: 1,
+      ArrowUp: -1,
+      PageDown: page,
+      PageUp: -page,
+    }
+    const step = steps[event.key]
+    if (event.key === 'Enter') pick(at)
+    else if (step) setActive(Math.max(0, Math.min(entries.length - 1, at + step)))
+    else return
+    event.preventDefault()
+  }
+
+  const from = Math.max(0, Math.floor(top / height) - OVERSCAN)
+  const shown = Math.ceil((list.current?.clientHeight ?? 480) / height) + 2 * OVERSCAN
+  const visible = entries.slice(from, from + shown)
+  const optionId = (index: number) => `outline-${index}`
+  return (
+    <Dialog title={t('title')} kind="palette" bare onClose={onClose}>
+      {/* biome-ignore lint/a11y/noStaticElementInteractions: the keys belong to the field and the list inside */}
+      <div class="picker outline" onKeyDown={onKeyDown}>
+        <div class="picker-field">
+          <Icon name="search" size={16} />
+          <input
+            type="text"
+            role="combobox"
+            aria-label={t('filter')}
+            aria-expanded="true"
+            aria-controls="outline-list"
+            aria-activedescendant={entries.length > 0 ? optionId(at) : undefined}
+            aria-autocomplete="list"
+            autocomplete="off"
+            spellcheck={false}
+            placeholder={t('filter')}
+            value={query}
+            onInput={event => {
+              setActive(0)
+              setQuery(event.currentTarget.value)
+            }}
+          />
+        </div>
+        {before > 0 && (
+          <p class="outline-state" role="status">
+            {t(failed ? 'failed' : 'loading')}
+            {failed && (
+              <button type="button" class="tx-link" onClick={load}>
+                {t('retry')}
+              </button>
+            )}
+          </p>
+        )}
+        <div
+          ref={list}
+          id="outline-list"
+          class="picker-list"
+          role="listbox"
+          aria-label={t('list')}
+          tabIndex={-1}
+          onScroll={event => setTop(event.currentTarget.scrollTop)}
+        >
+          <div class="outline-space" style={{ height: `${entries.length * height}px` }}>
+            {visible.map((entry, index) => {
+              const own = from + index
+              return (
+                // biome-ignore lint/a11y/useKeyWithClickEvents: keys are handled above, by active descendant
+                <div
+                  key={`${entry.row}~${entry.heading}`}
+                  id={optionId(own)}
+                  role="option"
+                  tabIndex={-1}
+                  aria-selected={own === at}
+                  aria-current={entry === here ? 'location' : undefined}
+                  aria-setsize={entries.length}
+                  aria-posinset={own + 1}
+                  class={`picker-option outline-option outline-${Math.min(3, entry.level)}`}
+                  style={{ top: `${own * height}px` }}
+                  onClick={() => pick(own)}
+                >
+                  <span class="picker-label" dir="auto">
+                    {entry.text || t('blank')}
+                  </span>
+                  {entry.at !== null && (
+                    <time class="picker-hint" title={formatFull(entry.at)}>
+                      {formatAgo(entry.at, sessions.now.value)}
+                    </time>
+                  )}
+                </div>
+              )
+            })}
+          </div>
+          {entries.length === 0 && <p class="picker-empty">{t(query ? 'none' : 'empty')}</p>}
+        </div>
+      </div>
+    </Dialog>
+  )
+}

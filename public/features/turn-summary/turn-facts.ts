@@ -1,0 +1,88 @@
+/** What a turn did, derived from its messages: steps, commands that failed, calls that were denied. */
+import type { Message } from '../../../lib/schema/message.ts'
+import { isObject } from '../../../lib/base/json.ts'
+import { secondsOf, textOf } from '../transcript/content.ts'
+
+/** Who denied a call: the user, one of the user's hooks or rules, plan mode, or the checks of the service. */
+export type Denier = 'user' | 'hook' | 'rule' | 'plan' | 'checks'
+
+export type FailedCommand = { id: string; command: string; exitCode: number }
+export type DeniedCall = { id: string; name: string; written: string; by: Denier }
+
+export type TurnFacts = {
+  steps: number
+  /** From the user's message to the last reply; null when the times are unknown. */
+  seconds: number | null
+  /** Commands whose last run in the turn failed. */
+  failed: readonly FailedCommand[]
+  denied: readonly DeniedCall[]
+}
+
+/** The sentences of the engine (`lib/agent`) for calls that did not run. Stored chats contain them, so they stay. */
+const DENIALS: readonly [Denier, RegExp][] = [
+  ['user', /^The user denied/],
+  ['hook', /^A hook of the user blocked/],
+  ['plan', /^Plan mode is on/],
+  ['rule', /^Refused, and no approval can allow it: the rule /],
+  ['checks', /^Refused, and no approval can allow it/],
+]
+
+/** A long result is cut in its middle, so its fields may not be valid JSON any more. */
+const fieldsOf = (content: string): Record<string, unknown> => {
+  if (!content.trimStart().startsWith('{')) return {}
+  try {
+    const value: unknown = JSON.parse(content)
+    return isObject(value) ? value : {}
+  } catch {
+    const code = /"exit_code"\s*:\s*(-?\d+)/.exec(content.slice(-400))
+    return code ? { exit_code: Number(code[1]) } : {}
+  }
+}
+
+const denierOf = ({ error, status }: Record<string, unknown>): Denier | null => {
+  const known = DENIALS.find(([, sentence]) => sentence.test(String(error ?? '')))
+  return known?.[0] ?? (status === 'blocked' ? 'checks' : null)
+}
+
+const commandOf = (written: string): string => {
+  try {
+    const value: unknown = JSON.parse(written)
+    return isObject(value) && typeof value.command === 'string' ? value.command : ''
+  } catch {
+    // The model wrote something else; such a call ran no command.
+    return ''
+  }
+}
+
+export const factsOf = (turn: readonly Message[]): TurnFacts => {
+  const results = new Map<string, Message>()
+  for (const message of turn)
+    if (message.role === 'tool' && message.tool_call_id) results.set(message.tool_call_id, message)
+  const failed = new Map<string, FailedCommand>()
+  const denied: DeniedCall[] = []
+  let steps = 0
+  for (const call of turn.flatMap(message => message.tool_calls ?? [])) {
+    const { name, arguments: written } = call.function
+    // A question to the user is no step.
+    if (name === 'clarify') continue
+    steps++
+    const result = results.get(call.id)
+    if (!result) continue
+    const fields = fieldsOf(textOf(result))
+    const by = denierOf(fields)
+    if (by) {
+      denied.push({ id: call.id, name, written, by })
+      continue
+    }
+    const command = commandOf(written)
+    const exitCode = fields.exit_code
+    if (!command || typeof exitCode !== 'number') continue
+    // Run again, it counts with its last result only.
+    failed.delete(command)
+    if (exitCode !== 0) failed.set(command, { id: call.id, command, exitCode })
+  }
+  const [first, last] = [turn[0], turn.findLast(message => secondsOf(message) !== null)]
+  const [from, to] = [first && secondsOf(first), last && secondsOf(last)]
+  const seconds = first?.role === 'user' && from && to && to > from ? to - from : null
+  return { steps, seconds, failed: [...failed.values()], denied }
+}

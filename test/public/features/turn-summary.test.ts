@@ -1,0 +1,139 @@
+/** The summary of a turn: what failed and was denied, and which changes are undone. */
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import type { Message } from '../../../lib/schema/message.ts'
+import { factsOf } from '../../../public/features/turn-summary/turn-facts.ts'
+import { undoStateOf } from '../../../public/features/turn-summary/undo-state.ts'
+import { type Row, toRows } from '../../../public/features/transcript/rows.ts'
+import type { TurnChange } from '../../../public/features/workspace/turn-changes.ts'
+
+const test = suite('page: turn summary')
+
+const user = (id: string, at = 100): Message => ({ id, role: 'user', content: 'Go', timestamp: at })
+const say = (id: string): Message => ({ id, role: 'assistant', content: 'Done', timestamp: 112 })
+
+/** A call and its result. */
+const ran = (n: number, name: string, args: object, result: object | string): Message[] => [
+  {
+    id: `m${n}`,
+    role: 'assistant',
+    content: '',
+    tool_calls: [
+      { id: `c${n}`, type: 'function', function: { name, arguments: JSON.stringify(args) } },
+    ],
+  },
+  {
+    id: `m${n + 1}`,
+    role: 'tool',
+    tool_call_id: `c${n}`,
+    content: typeof result === 'string' ? result : JSON.stringify(result),
+  },
+]
+const command = (n: number, text: string, result: object | string) =>
+  ran(n, 'terminal', { command: text }, result)
+
+test('a denied call has not failed; the summary says who denied it', () => {
+  const blocked = (error: string) => ({ status: 'blocked', output: '', exit_code: -1, error })
+  const facts = factsOf([
+    user('m1'),
+    ...command(2, 'rm -rf x', blocked('The user denied this command (recursive delete).')),
+    ...command(4, 'make', { error: 'A hook of the user blocked this call: no make' }),
+    ...ran(6, 'write_file', { path: 'a' }, { error: 'Plan mode is on, so nothing may change.' }),
+    ...command(8, 'curl x', {
+      error: 'Refused, and no approval can allow it: the rule "Bash(curl)" of permissions.deny.',
+    }),
+    ...command(10, 'mkfs', blocked('Refused, and no approval can allow it: formats a disk.')),
+    ...command(12, 'cat .env', blocked('Access to .env is denied: it may hold secrets.')),
+  ])
+  assert.equal(facts.failed, [])
+  assert.equal(
+    facts.denied.map(({ by }) => by),
+    ['user', 'hook', 'plan', 'rule', 'checks', 'checks'],
+  )
+  assert.is(facts.steps, 6)
+})
+
+test('a command counts with its last run; results cut in the middle still have their exit code', () => {
+  const facts = factsOf([
+    user('m1'),
+    ...command(2, 'npm test', { output: 'not ok', exit_code: 1 }),
+    ...command(4, 'npm run lint', `{"output":"${'x'.repeat(500)} … cut", broken "exit_code":2}`),
+    ...ran(6, 'read_file', { path: 'none' }, { error: 'There is no file "none".' }),
+    ...ran(8, 'clarify', { question: 'Which?' }, { answer: 'b' }),
+    ...command(10, 'npm test', { output: 'ok', exit_code: 0 }),
+    ...command(12, 'sleep 9', { output: '', exit_code: -15 }),
+    say('m14'),
+  ])
+  assert.equal(
+    facts.failed.map(({ command: text, exitCode }) => [text, exitCode]),
+    [
+      ['npm run lint', 2],
+      ['sleep 9', -15],
+    ],
+  )
+  assert.equal([facts.steps, facts.seconds], [5, 12])
+  assert.equal(factsOf([{ ...user('m1'), timestamp: 0 }, say('m2')]).seconds, null)
+})
+
+const usage = (n: number) => ({
+  n,
+  input_tokens: 1,
+  output_tokens: 1,
+  estimated_cost: 0,
+  cache_read_tokens: 0,
+  cache_write_tokens: 0,
+})
+const asked = (rows: readonly Row[]) =>
+  rows.flatMap(row => (row.kind === 'foot' ? [row.asked] : []))
+
+test('the changes of a steered turn belong to its last answer, those of a failed turn to its steps', () => {
+  const input = { live: null, finished: {}, open: new Set<string>(), showThinking: false }
+  const messages = [user('m1'), say('m2'), user('m3'), say('m4'), user('m6'), say('m7')]
+  const rows = toRows({ ...input, messages, turnUsage: [usage(5), usage(8)] })
+  assert.equal(asked(rows), [[], ['m1', 'm3'], ['m6']])
+  const running = { messageId: null, hasText: false, hasReasoning: false, tools: [] }
+  const live = toRows({ ...input, messages: messages.slice(0, 4), live: running })
+  assert.equal(asked(live), [[], []])
+  // Without recorded ends, as in imported chats, each message has a turn of its own.
+  assert.equal(asked(toRows({ ...input, messages })), [['m1'], ['m3'], ['m6']])
+  const failed = [user('m1'), ...command(2, 'make', { exit_code: 2 })]
+  assert.equal(asked(toRows({ ...input, messages: failed, turnUsage: [usage(5)] })), [['m1']])
+})
+
+const record = (checkpoint: string, at: number, paths: string[], more: object = {}) =>
+  ({
+    checkpoint,
+    at,
+    undo_of: null,
+    files: paths.map(path => ({ path, status: 'modified', added: 1, removed: 0 })),
+    file_count: paths.length,
+    ...more,
+  }) as TurnChange
+
+test('undone and brought back changes are counted over chains of undos', () => {
+  const turn = record('t', 1, ['a', 'b'])
+  const other = record('o', 2, ['a'])
+  const state = (...records: TurnChange[]) => {
+    const found = undoStateOf(turn, [turn, other, ...records])
+    return [found.undone, found.last?.checkpoint ?? null, [...found.files.keys()]]
+  }
+  const part = record('p', 3, ['a'], { undo_of: 't', is_partial: true })
+  const all = record('u', 4, ['a', 'b'], { undo_of: 't' })
+  assert.equal(state(record('x', 3, ['a'], { undo_of: 'o' })), ['none', null, []])
+  assert.equal(state(part), ['some', null, []])
+  assert.equal(state(part, record('q', 5, ['a'], { undo_of: 'p', is_partial: true })), [
+    'none',
+    null,
+    [],
+  ])
+  assert.equal(state(all), ['all', 'u', ['a', 'b']])
+  assert.equal(state(all, record('r', 5, ['b'], { undo_of: 'u' })), ['some', null, ['a']])
+  const again = record('s', 6, ['a', 'b'], { undo_of: 'v' })
+  const back = record('v', 5, ['a', 'b'], { undo_of: 'u' })
+  assert.equal(state(all, back), ['none', null, []])
+  assert.equal(state(again, back, all), ['all', 's', ['a', 'b']])
+  const files = [record('1', 3, ['a'], { undo_of: 't' }), record('2', 4, ['b'], { undo_of: 't' })]
+  assert.equal(state(...files), ['all', null, ['a', 'b']])
+})
+
+test.run()
