@@ -3,7 +3,7 @@ import type { ChildProcess } from 'node:child_process'
 import type { StringDecoder } from 'node:string_decoder'
 import type { Exit, OnSignal } from '../base/process.ts'
 import type { RunsIn } from '../schema/command-place.ts'
-import type { ApprovalChoice } from '../schema/question.ts'
+import type { ApprovalChoice, TextSpan } from '../schema/question.ts'
 
 /** Asks the user before something risky runs. */
 export type ApprovalRequest = {
@@ -11,6 +11,8 @@ export type ApprovalRequest = {
   /** Labels of the matching risk rules, most severe first. */
   patternKeys: string[]
   description: string
+  /** The parts of `command` that lead to the labels. */
+  marks?: readonly TextSpan[]
   cwd: string
   /** Where the command would run; absent where commands have no runner. */
   runsIn?: RunsIn

@@ -11,6 +11,10 @@ export type RuleScope = z.infer<typeof RuleScope>
 /** A lasting permission for commands; `words` is null for the exact command. */
 export type Rule = { scope: RuleScope; words: string[] | null }
 
+/** A part of a text, in UTF-16 code units; `end` is behind it. */
+export const TextSpan = z.object({ start: z.number(), end: z.number() })
+export type TextSpan = z.infer<typeof TextSpan>
+
 export const Approval = z
   .object({
     kind: z.literal('approval'),
@@ -21,6 +25,8 @@ export const Approval = z
     pattern_key: z.string(),
     pattern_keys: z.array(z.string()),
     description: z.string(),
+    /** The parts of `command` that it is asked about. Absent when they are not known. */
+    marks: z.array(TextSpan).optional(),
     /** Working directory of the command. */
     cwd: z.string().optional(),
     /** Where the command would run; absent: directly on this computer, as all commands of this home. */
@@ -32,6 +38,8 @@ export const Approval = z
     /** The shortest allowed rule: first words followed by ` *`. Absent when only the exact command can be allowed. */
     suggested_rule: z.string().optional(),
     requested_at: z.number(),
+    /** When it is denied without an answer, in seconds since 1970. Absent: it waits without a limit. */
+    expires_at: z.number().optional(),
   })
   .meta({ id: 'Approval' })
 export type Approval = z.infer<typeof Approval>
@@ -46,6 +54,8 @@ export const Clarify = z
     /** The question is a plan (Markdown) to approve; see `lib/base/plan-answers.ts`. */
     plan: z.literal(true).optional(),
     requested_at: z.number(),
+    /** When the agent continues without an answer, in seconds since 1970. Absent: it waits without a limit. */
+    expires_at: z.number().optional(),
   })
   .meta({ id: 'Clarify' })
 export type Clarify = z.infer<typeof Clarify>

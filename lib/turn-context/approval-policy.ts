@@ -1,5 +1,6 @@
 /** The approval policy: allows what the configuration, the session or a grant covers, and asks about the rest. */
 import { isAllowed } from '../agent/shell/labels.ts'
+import { spansIn } from '../agent/risky-parts.ts'
 import { suggestedPrefix } from '../agent/shell/prefix.ts'
 import type { ApprovalRequest } from '../agent/types.ts'
 import type { Approval, ApprovalChoice } from '../schema/question.ts'
@@ -51,6 +52,7 @@ export const createApprovalPolicy =
     const isCovered =
       ask.patternKeys.length > 0 && ask.patternKeys.every(label => isAllowed(label, allowed))
     if (!mustAsk && (isCovered || deps.isGranted(ask))) return 'once'
+    const marks = spansIn(ask.command, ask.marks ?? [], deps.shown)
     let rule: Rule | undefined
     const choice = await deps.ask(
       {
@@ -59,6 +61,7 @@ export const createApprovalPolicy =
         pattern_key: ask.patternKeys[0] ?? '',
         pattern_keys: ask.patternKeys,
         description: deps.shown(ask.description),
+        ...(marks.length > 0 && { marks }),
         cwd: deps.shown(ask.cwd),
         ...(ask.runsIn && { runs_in: ask.runsIn }),
         ...(ask.diff !== undefined && { diff: deps.shown(ask.diff) }),

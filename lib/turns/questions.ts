@@ -132,8 +132,10 @@ export const createQuestions = (deps: QuestionsOptions) => {
     }
   }
 
-  const register = (question: Question, timeoutMs: number): Promise<Resolution> => {
-    const id = idOf(question)
+  const register = (asked: Question, timeoutMs: number): Promise<Resolution> => {
+    const id = idOf(asked)
+    const question: Question =
+      timeoutMs > 0 ? { ...asked, expires_at: asked.requested_at + timeoutMs / 1_000 } : asked
     deps.append(question.session_id, [{ t: 'asked', question }])
     const { promise, resolve } = Promise.withResolvers<Resolution>()
     const timer = timeoutMs > 0 ? setTimeout(() => expire(id), timeoutMs) : undefined

@@ -1,6 +1,7 @@
 /** The check of every command before it runs, however it is started: refuse, ask for approval, or run. */
 import { assessCommand, forbiddenPathIn, type ShellContext } from '../command-risk.ts'
 import { confine } from '../permissions/confinement.ts'
+import { riskyParts } from '../risky-parts.ts'
 import { describeLabels, UNCONFINED } from '../shell/labels.ts'
 import { CONTROL_APPROVAL } from './allowed-paths.ts'
 import type { RunsIn } from '../../schema/command-place.ts'
@@ -19,12 +20,14 @@ const OUTSIDE = { leavesSandbox: true, choices: ['once', 'session', 'deny'] } as
 /** Asks for approval with these labels; null if approved. */
 export const askApproval = async (
   ctx: Pick<ToolContext, 'approve'>,
-  { command, labels, cwd, isControl = false, runsIn: where }: Question,
+  { command, labels, cwd, isControl = false, runsIn: where, shell }: Question,
 ): Promise<ToolResult | null> => {
+  const marks = shell ? riskyParts(command, labels, shell) : []
   const choice = await ctx.approve({
     command,
     patternKeys: labels,
     description: describeLabels(labels),
+    ...(marks.length > 0 && { marks }),
     cwd,
     ...(where && { runsIn: where }),
     ...(labels.includes(UNCONFINED) && OUTSIDE),
@@ -44,6 +47,8 @@ export type Question = {
   cwd: string
   isControl?: boolean
   runsIn?: RunsIn | undefined
+  /** To find the parts that lead to the labels; absent: nothing is marked. */
+  shell?: ShellContext
 }
 
 /** The shell context of a command in this turn. */
@@ -111,6 +116,7 @@ export const approveCommand = async (
           cwd,
           isControl,
           runsIn: runsIn(runner, access),
+          shell: here,
         })
       : null
   if (refused) return { refused }

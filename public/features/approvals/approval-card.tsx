@@ -5,15 +5,14 @@ import type { Approval, ApprovalChoice } from '../../../lib/schema/question.ts'
 import { CodeText } from '../../markdown/code.tsx'
 import { t } from './strings.ts'
 import { BidiSafeCode, hasRtlText } from './bidi-safe-code.tsx'
+import { Countdown } from './countdown.tsx'
 import { type FileDiff, parseDiff } from '../../parts/diff.ts'
 import { Diff, DiffCounts } from '../../parts/diff-view.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { RuleForm } from './rule-form.tsx'
 import { ScrollBox } from '../../parts/scroll-box.tsx'
 import { useReadToEnd, ReadToEndBox } from './read-to-end.tsx'
-
-/** After this time without a confirmation the answer can be sent again. */
-const AGAIN_MS = 8000
+import { useAnswer } from './use-answer.ts'
 
 /** Keys are ignored for this long after the card appears, so that a keystroke meant for something else doesn't answer it. */
 const GRACE_MS = 600
@@ -57,27 +56,24 @@ export function ApprovalCard({ approval: asked, keys, onAnswer }: ApprovalCardPr
   const command = visibleText(asked.command)
   const approval = { ...asked, command }
   const whole = useReadToEnd(command)
-  const [sent, setSent] = useState<ApprovalChoice | null>(null)
+  const { isSent, send } = useAnswer()
+  const unread = useUnread()
+  const endSeen = whole.endSeen && unread.first === null
   const [isRuling, setRuling] = useState(false)
   const card = useRef<HTMLElement>(null)
   const always = useRef<HTMLButtonElement>(null)
   const answer = (choice: ApprovalChoice, given?: GivenRule) => {
-    setSent(choice)
-    onAnswer(choice, given)
+    send(() => onAnswer(choice, given))
   }
   const wasRuling = useRef(false)
   useEffect(() => {
     if (wasRuling.current && !isRuling) always.current?.focus()
     wasRuling.current = isRuling
   }, [isRuling])
-  useEffect(() => {
-    if (sent === null) return
-    const timer = setTimeout(() => setSent(null), AGAIN_MS)
-    return () => clearTimeout(timer)
-  }, [sent])
   const onKey = useRef<(event: KeyboardEvent) => void>(undefined)
   onKey.current = event => {
-    if (sent || event.repeat || event.isComposing || event.defaultPrevented || !card.current) return
+    if (isSent || event.repeat || event.isComposing || event.defaultPrevented || !card.current)
+      return
     if (event.key !== 'Enter' && event.key !== 'Escape') return
     if (event.shiftKey || event.altKey || event.ctrlKey || event.metaKey) return
     // While the rule form is open its keys neither allow nor deny.
@@ -85,8 +81,9 @@ export function ApprovalCard({ approval: asked, keys, onAnswer }: ApprovalCardPr
     event.preventDefault()
     event.stopPropagation()
     const choice = event.key === 'Enter' ? 'once' : 'deny'
-    // Enter allows a command only after its end was on screen.
+    // Enter allows only what was on screen to its end: the command, then each change.
     if (choice === 'once' && !whole.endSeen) return whole.advance()
+    if (choice === 'once' && unread.first) return unread.first()
     if (choice === 'deny' || (approval.choices?.includes('once') ?? true)) answer(choice)
   }
   useEffect(() => {
@@ -98,6 +95,7 @@ export function ApprovalCard({ approval: asked, keys, onAnswer }: ApprovalCardPr
       removeEventListener('keydown', listen, true)
     }
   }, [keys])
+  const marks = command === asked.command ? approval.marks : undefined
   const isBudget = approval.pattern_key.startsWith('budget: ')
   const offers = (choice: ApprovalChoice): boolean =>
     (approval.choices?.includes(choice) ?? true) && !(isBudget && choice === 'always')
@@ -107,7 +105,7 @@ export function ApprovalCard({ approval: asked, keys, onAnswer }: ApprovalCardPr
     <button
       type="button"
       class={choice === 'once' ? 'ask-button ask-main' : 'ask-button'}
-      disabled={sent !== null}
+      disabled={isSent}
       ref={choice === 'always' ? always : null}
       onClick={() => (choice === 'always' && isRule ? setRuling(true) : answer(choice))}
       aria-keyshortcuts={key}
@@ -134,31 +132,34 @@ export function ApprovalCard({ approval: asked, keys, onAnswer }: ApprovalCardPr
       <ReadToEndBox whole={whole} more={t('ask.more')} keys={keys && offers('once') && !isRuling}>
         <ScrollBox class="ask-command" label={t('ask.command')}>
           <pre dir="ltr">
-            {hasRtlText(command) ? (
-              <BidiSafeCode text={command} />
+            {marks?.length || hasRtlText(command) ? (
+              <BidiSafeCode text={command} {...(marks && { marks })} />
             ) : (
               <CodeText text={command} grammar="bash" />
             )}
           </pre>
         </ScrollBox>
       </ReadToEndBox>
-      {approval.diff && <AskedDiff text={approval.diff} />}
+      {approval.diff && <AskedDiff text={approval.diff} onSeen={unread.report} />}
       {approval.cwd && <p class="ask-where">{t('ask.where', { cwd: approval.cwd })}</p>}
       {isRuling ? (
         <RuleForm
           approval={approval}
-          disabled={sent !== null}
+          disabled={isSent}
           onAllow={given => answer('always', given)}
           onBack={() => setRuling(false)}
         />
       ) : (
         <div class="ask-buttons">
-          {offers('once') && button('once', keys && whole.endSeen ? 'Enter' : undefined)}
+          {offers('once') && button('once', keys && endSeen ? 'Enter' : undefined)}
           {offers('session') && button('session')}
           {offers('always') && button('always')}
           <span class="ask-gap" />
           {button('deny', keys ? 'Escape' : undefined)}
         </div>
+      )}
+      {approval.expires_at !== undefined && (
+        <Countdown until={approval.expires_at} text={time => t('ask.expires', { time })} />
       )}
       {!isBudget && !isRuling && (
         <p class="ask-covers">
@@ -175,8 +176,30 @@ export function ApprovalCard({ approval: asked, keys, onAnswer }: ApprovalCardPr
   )
 }
 
+type Unread = {
+  /** Leads on in the first change whose end was not on screen; null: all were. */
+  first: (() => void) | null
+  /** `advance` is null for a change whose end was on screen. */
+  report: (at: number, advance: (() => void) | null) => void
+}
+
+/** The changes of the card that were not on screen to their end. */
+const useUnread = (): Unread => {
+  const [unread, setUnread] = useState<ReadonlyMap<number, () => void>>(new Map())
+  const [first] = [...unread.keys()].sort((a, b) => a - b)
+  const report = useRef<Unread['report']>((at, advance) =>
+    setUnread(before => {
+      const next = new Map(before)
+      if (advance) next.set(at, advance)
+      else next.delete(at)
+      return next
+    }),
+  )
+  return { first: first === undefined ? null : unread.get(first)!, report: report.current }
+}
+
 /** Proposed changes by file, with notes on omitted parts. */
-function AskedDiff({ text }: { text: string }) {
+function AskedDiff({ text, onSeen }: { text: string; onSeen: Unread['report'] }) {
   const files = useMemo(() => parseDiff(text), [text])
   const notes = text
     .split('\n')
@@ -189,7 +212,7 @@ function AskedDiff({ text }: { text: string }) {
             <code dir="ltr">{visibleText(file.path)}</code>
             <DiffCounts added={file.added} removed={file.removed} />
           </p>
-          <Change file={file} />
+          <Change file={file} at={at} onSeen={onSeen} />
         </section>
       ))}
       {notes.map((note, at) => (
@@ -201,8 +224,14 @@ function AskedDiff({ text }: { text: string }) {
   )
 }
 
-function Change({ file }: { file: FileDiff }) {
+function Change({ file, at, onSeen }: { file: FileDiff; at: number; onSeen: Unread['report'] }) {
   const whole = useReadToEnd(file)
+  const advance = useRef(whole.advance)
+  advance.current = whole.advance
+  useEffect(() => {
+    onSeen(at, whole.endSeen ? null : () => advance.current())
+    return () => onSeen(at, null)
+  }, [at, whole.endSeen])
   return (
     <ReadToEndBox whole={whole} more={t('ask.more.change')}>
       <Diff file={file} />

@@ -1,13 +1,12 @@
 /** Question card: the agent's choices as buttons, and a field for another answer. */
-import { useEffect, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import type { Clarify } from '../../../lib/schema/question.ts'
 import { t } from './strings.ts'
 import { visibleText } from '../../../lib/base/visible.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { PlanCard } from '../plan/plan-card.tsx'
-
-/** After this time without a confirmation the answer can be sent again. */
-const AGAIN_MS = 8000
+import { Countdown } from './countdown.tsx'
+import { useAnswer } from './use-answer.ts'
 
 export type QuestionCardProps = { question: Clarify; onAnswer: (text: string) => void }
 
@@ -16,16 +15,9 @@ export const QuestionCard = (props: QuestionCardProps) =>
 
 function OpenQuestion({ question, onAnswer }: QuestionCardProps) {
   const [text, setText] = useState('')
-  const [sent, setSent] = useState(false)
-  useEffect(() => {
-    if (!sent) return
-    const timer = setTimeout(() => setSent(false), AGAIN_MS)
-    return () => clearTimeout(timer)
-  }, [sent])
+  const { isSent: sent, send } = useAnswer()
   const answer = (given: string) => {
-    if (sent || !given.trim()) return
-    setSent(true)
-    onAnswer(given.trim())
+    if (given.trim()) send(() => onAnswer(given.trim()))
   }
   const submit = (event: Event) => {
     event.preventDefault()
@@ -65,6 +57,9 @@ function OpenQuestion({ question, onAnswer }: QuestionCardProps) {
           {t('ask.answer.send')}
         </button>
       </form>
+      {question.expires_at !== undefined && (
+        <Countdown until={question.expires_at} text={time => t('ask.question.expires', { time })} />
+      )}
     </article>
   )
 }

@@ -8,12 +8,14 @@ const SLACK_PX = 4
 
 export type ReadToEnd = {
   frame: RefObject<HTMLDivElement | null>
+  /** An element behind the content. */
+  edge: RefObject<HTMLSpanElement | null>
   /** Part of the content is below the edge. */
   hasMore: boolean
   isOpen: boolean
   /** The end of the content was on screen. */
   endSeen: boolean
-  /** Expands the box; if it is expanded already, scrolls to its end. */
+  /** Brings the box onto the screen, expands it, loads what is left, and scrolls to its end: one of these at a time. */
   advance: () => void
   close: () => void
 }
@@ -21,9 +23,15 @@ export type ReadToEnd = {
 /** The scrolling box inside the frame. */
 const scrollerIn = (frame: HTMLElement | null) => frame?.querySelector('[role="group"]')
 
+/** The button for lines that are not drawn yet. */
+const moreIn = (frame: HTMLElement | null) =>
+  frame?.querySelector<HTMLButtonElement>('.tx-more') ?? null
+
 /** `shown` identifies the content; new content counts as unread. */
 export const useReadToEnd = (shown: unknown): ReadToEnd => {
   const frame = useRef<HTMLDivElement>(null)
+  const edge = useRef<HTMLSpanElement>(null)
+  const isOnScreen = useRef(false)
   const [hasMore, setCut] = useState(false)
   const [isOpen, setOpen] = useState(false)
   const [endSeen, setSeen] = useState(false)
@@ -33,7 +41,9 @@ export const useReadToEnd = (shown: unknown): ReadToEnd => {
     if (!scroller) return
     const { scrollHeight, clientHeight, scrollTop } = scroller
     setCut(scrollHeight - clientHeight > SLACK_PX)
-    setSeen(seen => seen || scrollHeight - clientHeight - scrollTop <= SLACK_PX)
+    const isAtEnd = scrollHeight - clientHeight - scrollTop <= SLACK_PX
+    const isWhole = isAtEnd && isOnScreen.current && !moreIn(frame.current)
+    setSeen(seen => seen || isWhole)
   }
   useLayoutEffect(() => {
     setSeen(false)
@@ -48,20 +58,31 @@ export const useReadToEnd = (shown: unknown): ReadToEnd => {
     const sizes = new ResizeObserver(listen)
     for (const element of [scroller, ...scroller.children]) sizes.observe(element)
     scroller.addEventListener('scroll', listen, { passive: true })
+    const screen = new IntersectionObserver(entries => {
+      isOnScreen.current = entries.at(-1)?.isIntersecting ?? false
+      listen()
+    })
+    if (edge.current) screen.observe(edge.current)
     return () => {
       sizes.disconnect()
+      screen.disconnect()
       scroller.removeEventListener('scroll', listen)
     }
   }, [])
   return {
     frame,
+    edge,
     hasMore,
     isOpen,
     endSeen,
     advance() {
       const scroller = scrollerIn(frame.current)
-      if (isOpen) scroller?.scrollTo({ top: scroller.scrollHeight })
-      else setOpen(true)
+      if (!isOnScreen.current) edge.current?.scrollIntoView({ block: 'center' })
+      else if (hasMore && !isOpen) setOpen(true)
+      else {
+        moreIn(frame.current)?.click()
+        scroller?.scrollTo({ top: scroller.scrollHeight })
+      }
     },
     close: () => setOpen(false),
   }
@@ -78,12 +99,13 @@ type Props = {
 }
 
 export function ReadToEndBox({ whole, more, keys = false, children }: Props) {
-  const { frame, hasMore, isOpen, endSeen, advance, close } = whole
+  const { frame, edge, hasMore, isOpen, endSeen, advance, close } = whole
   const isDone = isOpen && endSeen
   const isKey = keys && !endSeen
   return (
     <div class="whole" ref={frame} data-open={isOpen} data-more={hasMore && !endSeen}>
       {children}
+      <span class="whole-edge" ref={edge} />
       {(hasMore || isOpen) && (
         <button
           type="button"

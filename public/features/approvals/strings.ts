@@ -15,6 +15,8 @@ export const t = translator({
   'ask.in.container': 'In the container',
   'ask.in.container_network': 'In the container, with network',
   'ask.in.outside': 'Outside the sandbox',
+  'ask.expires': 'Denied automatically in {time}',
+  'ask.question.expires': 'The agent continues without an answer in {time}',
   'ask.once': 'Allow once',
   'ask.again': 'Add the same amount again',
   'ask.session': 'Allow for this chat',

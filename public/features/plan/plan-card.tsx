@@ -1,15 +1,13 @@
 /** A plan that waits for approval, and the plan of an earlier call. */
-import { useEffect, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import { APPROVE_PLAN, KEEP_PLANNING } from '../../../lib/base/plan-answers.ts'
 import type { Clarify } from '../../../lib/schema/question.ts'
 import { Markdown } from '../../markdown/markdown.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { ScrollBox } from '../../parts/scroll-box.tsx'
+import { useAnswer } from '../approvals/use-answer.ts'
 import { parseArgs } from '../tool-calls/describe-tool-call.ts'
 import { t } from './strings.ts'
-
-/** After this time without a confirmation the answer can be sent again. */
-const AGAIN_MS = 8000
 
 const PlanText = ({ plan, id }: { plan: string; id: string }) => (
   <ScrollBox class="plan-text" label={t('plan.title')}>
@@ -21,17 +19,8 @@ export type PlanCardProps = { question: Clarify; onAnswer: (text: string) => voi
 
 export const PlanCard = ({ question, onAnswer }: PlanCardProps) => {
   const [comment, setComment] = useState('')
-  const [isSent, setSent] = useState(false)
-  useEffect(() => {
-    if (!isSent) return
-    const timer = setTimeout(() => setSent(false), AGAIN_MS)
-    return () => clearTimeout(timer)
-  }, [isSent])
-  const answer = (text: string) => {
-    if (isSent) return
-    setSent(true)
-    onAnswer(text)
-  }
+  const { isSent, send } = useAnswer()
+  const answer = (text: string) => send(() => onAnswer(text))
   return (
     <article class="ask" aria-label={t('plan.title')}>
       <h3 class="ask-title">
