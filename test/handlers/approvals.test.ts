@@ -218,6 +218,12 @@ approvals(
       const first = await chat.newSession()
       const one = await asked(first)
       assert.is(one.data.suggested_rule, 'git push --force *')
+      const { command, marks, requested_at, expires_at } = one.data
+      assert.equal(
+        marks.map(({ start, end }: { start: number; end: number }) => command.slice(start, end)),
+        ['git push --force'],
+      )
+      assert.is(Math.round(expires_at - requested_at), 300)
       for (const rule of ['*', '', 'git push *', 'rm *', 'git push --force origin two']) {
         const { status, body } = await one.respond({ choice: 'always', rule })
         assert.is(status, 400, rule)
