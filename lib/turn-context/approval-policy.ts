@@ -1,6 +1,6 @@
 /** The approval policy: allows what the configuration, the session or a grant covers, and asks about the rest. */
 import { isAllowed } from '../agent/shell/labels.ts'
-import { spansIn } from '../agent/risky-parts.ts'
+import { spansIn } from '../agent/permissions/risky-parts.ts'
 import { suggestedPrefix } from '../agent/shell/prefix.ts'
 import type { ApprovalRequest } from '../agent/types.ts'
 import type { Approval, ApprovalChoice } from '../schema/question.ts'

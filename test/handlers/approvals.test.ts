@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import type { Approval } from '../../lib/schema/question.ts'
 import { spawnApp, startApp } from '../_app.ts'
 import { createProvider } from '../_provider.ts'
 import { startChat, types } from './_chat.ts'
@@ -218,9 +219,9 @@ approvals(
       const first = await chat.newSession()
       const one = await asked(first)
       assert.is(one.data.suggested_rule, 'git push --force *')
-      const { command, marks, requested_at, expires_at } = one.data
+      const { command, marks = [], requested_at, expires_at = 0 } = one.data as Approval
       assert.equal(
-        marks.map(({ start, end }: { start: number; end: number }) => command.slice(start, end)),
+        marks.map(({ start, end }) => command.slice(start, end)),
         ['git push --force'],
       )
       assert.is(Math.round(expires_at - requested_at), 300)

@@ -1,7 +1,7 @@
 /** The check of every command before it runs, however it is started: refuse, ask for approval, or run. */
 import { assessCommand, forbiddenPathIn, type ShellContext } from '../command-risk.ts'
 import { confine } from '../permissions/confinement.ts'
-import { riskyParts } from '../risky-parts.ts'
+import { riskyParts } from '../permissions/risky-parts.ts'
 import { describeLabels, UNCONFINED } from '../shell/labels.ts'
 import { CONTROL_APPROVAL } from './allowed-paths.ts'
 import type { RunsIn } from '../../schema/command-place.ts'

@@ -4,9 +4,9 @@
  * missing were its own.
  */
 import { forEachChild, type SyntaxNode } from 'unbash'
-import type { TextSpan } from '../schema/question.ts'
-import { assessCommand, type ShellContext } from './command-risk.ts'
-import { parseShell } from './shell/syntax.ts'
+import type { TextSpan } from '../../schema/question.ts'
+import { assessCommand, type ShellContext } from '../command-risk.ts'
+import { parseShell } from '../shell/syntax.ts'
 
 /** In longer commands nothing is marked: each word costs up to two assessments. */
 const MAX_CHARS = 2_000

@@ -1,10 +1,10 @@
 /** Marks of risky commands: commands without any first, then the words that lead to a reason. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { assessCommand } from '../../../lib/agent/command-risk.ts'
-import { riskyParts, spansIn } from '../../../lib/agent/risky-parts.ts'
-import { describeLabels, stakeOf } from '../../../lib/agent/shell/labels.ts'
-import { RULES } from '../../../lib/agent/shell/rules.ts'
+import { assessCommand } from '../../../../lib/agent/command-risk.ts'
+import { riskyParts, spansIn } from '../../../../lib/agent/permissions/risky-parts.ts'
+import { describeLabels, stakeOf } from '../../../../lib/agent/shell/labels.ts'
+import { RULES } from '../../../../lib/agent/shell/rules.ts'
 
 const test = suite('risky parts')
 
