@@ -60,6 +60,7 @@ export const routes = {
   'GET /skills': pages.shell,
   'GET /memory': pages.shell,
   'GET /usage': pages.shell,
+  'GET /artifact': pages.artifact,
   'GET /login': pages.login,
   'GET /favicon.ico': pages.favicon,
 

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { loginPage } from '../lib/auth/login-page.ts'
 import { type Ctx, endpoint } from '../lib/context.ts'
 import { missing } from '../lib/errors.ts'
+import { ARTIFACT_FRAME, ARTIFACT_POLICY } from '../lib/http/artifact-frame.ts'
 import { isNotModified } from '../lib/http/etag.ts'
 import { fillTemplate } from '../lib/http/html-template.ts'
 import { empty, html } from '../lib/http/reply.ts'
@@ -61,6 +62,18 @@ export const login = endpoint({
     })
     return html(document, { policy })
   },
+})
+
+export const artifact = endpoint({
+  summary: 'An empty sandboxed document, in which the page shows HTML with its scripts',
+  raw: 'text/html',
+  cache: 'no-store',
+  run: () =>
+    html(ARTIFACT_FRAME, {
+      policy: ARTIFACT_POLICY,
+      // A name that is looked up could carry data.
+      headers: { 'X-DNS-Prefetch-Control': 'off' },
+    }),
 })
 
 export const favicon = endpoint({

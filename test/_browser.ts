@@ -27,6 +27,9 @@ const findChromium = async (): Promise<string> => {
 // No page uses WebGL, and a software GPU doubles the duration of each test.
 chromium.setGraphicsMode = false
 
+const UNWANTED =
+  /^--(single-process|headless|no-zygote|window-size|start-maximized|disable-web-security|disable-site-isolation|disable-features|allow-running-insecure|no-pings)/
+
 const launched: Promise<Browser>[] = []
 
 /** Shared by all callers; exits with the process. */
@@ -34,9 +37,9 @@ export const openBrowser = (): Promise<Browser> => {
   launched[0] ??= findChromium().then(executablePath =>
     driver.launch({
       executablePath,
-      // Flags of the package, without the sandbox because tests may run as root.
+      // Flags of the package, without the sandbox because tests may run as root, but with the same-origin policy.
       args: [...new Set([...chromium.args, '--no-sandbox', '--lang=en'])].filter(
-        flag => !/^--(single-process|headless|no-zygote|window-size|start-maximized)/.test(flag),
+        flag => !UNWANTED.test(flag),
       ),
       headless: true,
     }),

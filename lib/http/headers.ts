@@ -9,7 +9,8 @@ export const contentPolicy = (styleNonce?: string): string =>
     styleNonce === undefined ? "style-src 'self'" : `style-src 'self' 'nonce-${styleNonce}'`,
     "img-src 'self' data: blob:",
     "connect-src 'self'",
-    'frame-src blob:',
+    // PDF files by blob: URLs, and the document for artifacts; all other responses refuse to be framed.
+    "frame-src 'self' blob:",
     "object-src 'none'",
     "base-uri 'self'",
     "form-action 'self'",
