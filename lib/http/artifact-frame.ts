@@ -18,8 +18,6 @@ export const ARTIFACT_POLICY = [
   "worker-src 'none'",
   "form-action 'none'",
   "base-uri 'none'",
-  // Connections of WebRTC are subject to no other directive. Few browsers know this one: see below.
-  "webrtc 'block'",
   "require-trusted-types-for 'script'",
   'trusted-types default',
   // Browsers that know this directive ignore X-Frame-Options, which stays DENY.
@@ -27,7 +25,7 @@ export const ARTIFACT_POLICY = [
 ].join('; ')
 
 /**
- * No policy of most browsers covers WebRTC, so its constructors are removed, and what could make a fresh global object that has
+ * No policy that browsers know covers WebRTC, so its constructors are removed, and what could make a fresh global object that has
  * them again: frames by `srcdoc`, documents by `javascript:` and `blob:` URLs. Trusted Types guard the ways in which a script
  * makes markup; without them nothing is shown. The guards compare characters themselves, because the document may replace
  * methods of strings. `document.write`, XML entities and XSLT could assemble an attribute name from pieces.

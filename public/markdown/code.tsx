@@ -1,5 +1,6 @@
 /** Code block: language label, copy button and highlighting; long blocks grow without a full relayout. */
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useContext, useEffect, useRef, useState } from 'preact/hooks'
+import { AppContext } from '../features/shell/context.ts'
 import { CopyButton } from '../parts/copy-button.tsx'
 import { lazy } from '../parts/lazy.tsx'
 import { ScrollBox } from '../parts/scroll-box.tsx'
@@ -55,22 +56,61 @@ export function CodeText({ text, grammar }: { text: string; grammar: string | nu
 
 const Diagram = lazy(async () => (await import('./diagram.tsx')).Diagram, true, false)
 
-export function CodeBlock({ text, lang, open }: { text: string; lang: string; open: boolean }) {
-  const [drawn, setDrawn] = useState(false)
-  const diagram = lang.toLowerCase() === 'mermaid' && !open
+/** Languages of documents that the artifact pane shows, with the name of the document. */
+const DOCUMENTS: Readonly<Record<string, string>> = {
+  html: 'page.html',
+  svg: 'image.svg',
+  mermaid: 'diagram.mmd',
+  markdown: 'document.md',
+  md: 'document.md',
+  csv: 'table.csv',
+}
+
+/** Opens the text beside the chat. Absent outside of a chat, where there is no such place. */
+const OpenButton = ({ text, lang }: { text: string; lang: string }) => {
+  const app = useContext(AppContext)
+  const name = DOCUMENTS[lang]
+  if (!app || !name || app.route.current.value.view !== 'chat') return null
+  if (!app.route.sessionId.value) return null
+  return (
+    <button
+      type="button"
+      class="tx-link"
+      onClick={() => app.panel.openTarget({ path: name, line: null, text })}
+    >
+      {t('code.open')}
+    </button>
+  )
+}
+
+/** A diagram with more is drawn on demand only. */
+const MAX_DRAWN_CHARS = 20_000
+
+type CodeBlockProps = { text: string; lang: string; open: boolean }
+
+export function CodeBlock({ text, lang, open }: CodeBlockProps) {
+  const kind = lang.toLowerCase()
+  const isDiagram = kind === 'mermaid'
+  const [wanted, setWanted] = useState<boolean | null>(null)
+  const [failed, setFailed] = useState('')
+  const isDrawn = isDiagram && failed !== text && (wanted ?? text.length <= MAX_DRAWN_CHARS)
   return (
     <figure class="md-code">
       <figcaption class="md-code-head">
         <span class="md-code-lang">{lang || t('code.plain')}</span>
-        {diagram && (
-          <button type="button" class="tx-link" onClick={() => setDrawn(!drawn)}>
-            {drawn ? t('code.source') : t('code.diagram')}
+        {isDiagram && failed === text && <span class="md-code-note">{t('code.failed')}</span>}
+        {isDiagram && failed !== text && (
+          <button type="button" class="tx-link" onClick={() => setWanted(!isDrawn)}>
+            {isDrawn ? t('code.source') : t('code.diagram')}
           </button>
         )}
+        {!open && failed !== text && <OpenButton text={text} lang={kind} />}
         <CopyButton text={text} label={t('code.copy')} />
       </figcaption>
-      {drawn ? (
-        <Diagram text={text} onFail={() => setDrawn(false)} />
+      {isDrawn ? (
+        <div class="md-diagram-box">
+          {!open && <Diagram text={text} onFail={() => setFailed(text)} />}
+        </div>
       ) : (
         <ScrollBox class="md-pre" label={t('code.label', { lang: lang || t('code.plain') })}>
           <pre>

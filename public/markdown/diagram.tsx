@@ -99,7 +99,16 @@ const colors = (element: Element) => {
   }
 }
 
-const draw = async (text: string, place: Element) => {
+/** One diagram at a time: while one is drawn, prototypes of the page are changed. */
+const queue = { last: Promise.resolve() as Promise<unknown> }
+
+const draw = (text: string, place: Element) => {
+  const drawing = queue.last.then(() => drawNow(text, place))
+  queue.last = drawing.catch(() => undefined)
+  return drawing
+}
+
+const drawNow = async (text: string, place: Element) => {
   const { default: mermaid } = await import('mermaid')
   mermaid.initialize({
     startOnLoad: false,
@@ -117,45 +126,63 @@ const draw = async (text: string, place: Element) => {
   return withTrust(() => withStyles(async () => (await mermaid.render(id, text)).svg))
 }
 
+/** Increases when the theme changes, because a diagram contains the theme's colors. */
+const useTheme = (): number => {
+  const [count, setCount] = useState(0)
+  useEffect(() => {
+    const seen = new MutationObserver(() => setCount(before => before + 1))
+    seen.observe(document.documentElement, { attributeFilter: ['data-theme'] })
+    return () => seen.disconnect()
+  }, [])
+  return count
+}
+
+const STYLE = 'svg{display:block;inline-size:100%;block-size:100%;margin:auto}'
+
+/** Drawn when it is near the visible part. It fits into its box, whose size does not change. */
 export function Diagram({ text, onFail }: { text: string; onFail: () => void }) {
   const place = useRef<HTMLDivElement>(null)
-  const [state, setState] = useState<'drawing' | 'drawn' | 'failed'>('drawing')
+  const [isNear, setNear] = useState(false)
+  const [isDrawn, setDrawn] = useState(false)
+  const theme = useTheme()
+  useEffect(() => {
+    const element = place.current
+    if (!element) return
+    const seen = new IntersectionObserver(
+      entries => {
+        if (entries.some(entry => entry.isIntersecting)) setNear(true)
+      },
+      { rootMargin: '400px' },
+    )
+    seen.observe(element)
+    return () => seen.disconnect()
+  }, [])
   useEffect(() => {
     let current = true
     const element = place.current
-    if (!element) return
+    if (!element || !isNear) return
     draw(text, element).then(
       ({ svg, css }) => {
         const clean = current ? cleanSvg(svg) : null
         if (!clean) return
         const shadow = element.shadowRoot ?? element.attachShadow({ mode: 'open' })
         const sheet = new CSSStyleSheet()
-        sheet.replaceSync(
-          `${css}${clean.css}\nsvg{max-width:100%;height:auto;display:block;margin:auto}`,
-        )
+        sheet.replaceSync(`${css}${clean.css}\n${STYLE}`)
         shadow.adoptedStyleSheets = [sheet]
         shadow.replaceChildren(clean.root)
-        setState('drawn')
+        setDrawn(true)
       },
-      // Invalid diagrams are common; the message offers the source.
-      () => current && setState('failed'),
+      // Invalid diagrams are common: the source is shown instead.
+      () => current && onFail(),
     )
     return () => {
       current = false
     }
-  }, [text])
+  }, [text, isNear, theme])
   return (
     <div class="md-diagram">
-      {state === 'drawing' && <p class="md-diagram-note">{t('code.rendering')}</p>}
-      {state === 'failed' && (
-        <p class="md-diagram-note">
-          {t('code.failed')}{' '}
-          <button type="button" class="tx-link" onClick={onFail}>
-            {t('code.source')}
-          </button>
-        </p>
-      )}
-      <div ref={place} role="img" aria-label={t('code.diagram.label')} />
+      {!isDrawn && <p class="md-diagram-note">{t('code.rendering')}</p>}
+      <div ref={place} class="md-diagram-drawn" role="img" aria-label={t('code.diagram.label')} />
     </div>
   )
 }

@@ -1,6 +1,6 @@
 /** File shown by `MEDIA:<path>` in an answer: image, audio or video inline, others as a download. */
 import { useState } from 'preact/hooks'
-import { kindOf, nameOf } from '../features/workspace/file-kind.ts'
+import { isImagePath, kindOf, nameOf } from '../features/workspace/file-kind.ts'
 import { Icon } from '../parts/icon.tsx'
 import { t } from '../strings/t.ts'
 
@@ -20,7 +20,7 @@ export function Media({ path }: { path: string }) {
   const name = nameOf(path)
   const kind = broken ? 'binary' : kindOf(path)
   const onError = () => setBroken(true)
-  if (kind === 'image') {
+  if (!broken && isImagePath(path)) {
     return (
       <a class="md-media" href={src} target="_blank" rel="noopener noreferrer">
         <img

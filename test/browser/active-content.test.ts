@@ -37,10 +37,6 @@ active('renders a diagram and HTML files without requests to other hosts', async
       ],
     })
     const drawn = await openPage(`${app.url}/session/${imported.body.session.session_id}`)
-    await drawn.page
-      .getByRole('button', { name: /diagram/i })
-      .first()
-      .click()
     const diagram = drawn.page.getByRole('img', { name: 'Diagram' })
     await drawn.page.waitForFunction(
       () => document.querySelector('.md-diagram > div')?.shadowRoot?.querySelector('svg') != null,

@@ -2,7 +2,7 @@
 import { visibleName } from '../../../lib/base/visible.ts'
 import { useState } from 'preact/hooks'
 import { urlOf } from '../../api.ts'
-import { formatBytes, kindOf, nameOf } from '../workspace/file-kind.ts'
+import { formatBytes, isImagePath, nameOf } from '../workspace/file-kind.ts'
 import { IconButton } from '../../parts/button.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import type { Attachment } from './attachments.ts'
@@ -27,7 +27,7 @@ const Chip = ({ path }: { path: string }) => {
   const { attachments, composer } = useComposer()
   const { base } = useShell()
   const known = attachments.arrived.value.get(path)
-  const isPicture = kindOf(path) === 'image' && composer.sessionId.value !== ''
+  const isPicture = isImagePath(path) && composer.sessionId.value !== ''
   const query = { session_id: composer.sessionId.value, path }
   const src = known?.picture ?? (isPicture ? urlOf(base, 'api/file/raw', query) : null)
   return (

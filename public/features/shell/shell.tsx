@@ -153,7 +153,10 @@ const SkipLink = () => {
 const Shell = () => {
   const { panel } = useWorkspace()
   const { route } = useShell()
-  const covered = panel.overlay.value && panel.shown.value && route.current.value.view === 'chat'
+  const covered =
+    (panel.overlay.value || panel.full.value) &&
+    panel.shown.value &&
+    route.current.value.view === 'chat'
   return (
     <div class="shell">
       <div class="shell-page" inert={covered}>

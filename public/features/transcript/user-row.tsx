@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks'
 import type { Message } from '../../../lib/schema/message.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { lazy } from '../../parts/lazy.tsx'
-import { kindOf, nameOf } from '../workspace/file-kind.ts'
+import { isImagePath, nameOf } from '../workspace/file-kind.ts'
 import { withoutFiles } from '../composer/composer.ts'
 import { t } from '../../strings/t.ts'
 import { textOf } from './content.ts'
@@ -90,7 +90,7 @@ function Attachments({ names }: { names: readonly string[] }) {
   const session = chat.value.sessionId
   if (names.length === 0) return null
   const isPicture = (name: string): boolean =>
-    session !== '' && kindOf(name) === 'image' && !broken.includes(name)
+    session !== '' && isImagePath(name) && !broken.includes(name)
   const pictures = names.filter(isPicture)
   const files = names.filter(name => !isPicture(name))
   return (

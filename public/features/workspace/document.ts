@@ -26,33 +26,36 @@ export type Doc = {
   theirs: string | null
   /** Increases when the content is replaced: images and the editor are then created again. */
   generation: number
+  /** Text of an answer: it has no path in the workspace. */
+  isAnswer: boolean
+  /** Whether the scripts of an HTML document run. Never restored: a reload of the page stops them. */
+  isRunning: boolean
   /** A `blob:` URL, for kinds that must not be framed by their own URL. */
   blob: string | null
 }
 
-export const isTextKind = (kind: FileKind): boolean =>
-  kind === 'text' || kind === 'markdown' || kind === 'csv' || kind === 'html'
+export const isTextKind = (kind: FileKind): boolean => kind === 'text' || hasSourceView(kind)
 
 export const isDirty = (doc: Doc | null): boolean =>
   doc !== null && doc.draft !== null && doc.draft !== doc.content
 
 /** Replacement characters mean the file is not UTF-8: saving it would damage it. */
 export const canEdit = (doc: Doc): boolean =>
-  doc.state === 'ready' && isTextKind(doc.kind) && !doc.content.includes('\ufffd')
+  doc.state === 'ready' && !doc.isAnswer && isTextKind(doc.kind) && !doc.content.includes('\ufffd')
 
 /** Rendered by default, so it has a source view as well. */
 export const hasSourceView = (kind: FileKind): boolean =>
-  kind === 'markdown' || kind === 'csv' || kind === 'html'
+  ['markdown', 'csv', 'html', 'svg', 'mermaid'].includes(kind)
 
-export const newDoc = (sessionId: string, { path, line, endLine = null }: Target): Doc => ({
+export const newDoc = (sessionId: string, { path, line, endLine = null, text }: Target): Doc => ({
   sessionId,
   path,
   line,
   endLine,
   kind: kindOf(path),
-  state: 'loading',
+  state: text === undefined ? 'loading' : 'ready',
   error: '',
-  content: '',
+  content: text ?? '',
   sizeBytes: null,
   version: '',
   mode: line !== null && hasSourceView(kindOf(path)) ? 'source' : 'view',
@@ -61,6 +64,9 @@ export const newDoc = (sessionId: string, { path, line, endLine = null }: Target
   conflict: null,
   theirs: null,
   generation: 0,
+  isAnswer: text !== undefined,
+  // Opened from an answer to see it live.
+  isRunning: text !== undefined && kindOf(path) === 'html',
   blob: null,
 })
 

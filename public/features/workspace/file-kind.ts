@@ -5,6 +5,8 @@ export type FileKind =
   | 'markdown'
   | 'csv'
   | 'html'
+  | 'svg'
+  | 'mermaid'
   | 'image'
   | 'pdf'
   | 'audio'
@@ -15,7 +17,9 @@ const kinds: Readonly<Record<string, FileKind>> = {
   ...of('markdown', 'md markdown mdx'),
   ...of('csv', 'csv tsv'),
   ...of('html', 'html htm xhtml'),
-  ...of('image', 'png jpg jpeg gif webp avif bmp ico svg'),
+  ...of('image', 'png jpg jpeg gif webp avif bmp ico'),
+  ...of('svg', 'svg'),
+  ...of('mermaid', 'mmd mermaid'),
   ...of('pdf', 'pdf'),
   ...of('audio', 'mp3 wav ogg oga opus m4a flac aac'),
   ...of('video', 'mp4 webm ogv mov m4v'),
@@ -48,6 +52,9 @@ export const kindOf = (path: string): FileKind => {
   const extension = extensionOf(path)
   return Object.hasOwn(kinds, extension) ? kinds[extension]! : 'text'
 }
+
+/** Shown by an `<img>` element, in which an SVG runs no script. */
+export const isImagePath = (path: string): boolean => ['image', 'svg'].includes(kindOf(path))
 
 /** The language label for `highlight.ts`. */
 export const languageOf = (path: string): string => {

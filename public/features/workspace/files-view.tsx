@@ -121,7 +121,7 @@ export const FilesView = () => {
   const open = preview.doc.value !== null
   return (
     <div class={open ? 'files-view files-open' : 'files-view'}>
-      {!(open && alone.value) && (
+      {!(open && (alone.value || preview.doc.value?.isAnswer)) && (
         <div class="files-top">
           <Bar />
           <TreeOrStatus />

@@ -72,7 +72,7 @@ export const createDocLoader = ({ platform, state, urls }: DocLoaderOptions) => 
     /** Reloads what changed on disk. Unsaved edits are never replaced: they get a conflict instead. */
     async refresh(): Promise<void> {
       const now = doc.value
-      if (!now || now.state === 'loading' || now.saving) return
+      if (!now || now.isAnswer || now.state === 'loading' || now.saving) return
       if (isTextKind(now.kind) && now.state === 'ready') return refreshText(now)
       const next = { ...now, generation: now.generation + 1 }
       if (now.blob) urls.revoke(now.blob)

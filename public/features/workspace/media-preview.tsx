@@ -2,6 +2,8 @@
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import { parseCsv } from './csv.ts'
 import { directoryOf, nameOf } from './file-kind.ts'
+import { lazy } from '../../parts/lazy.tsx'
+import { LiveFrame } from './live-frame.tsx'
 import { Markdown } from '../../markdown/markdown.tsx'
 import { useShowMore } from '../../markdown/show-more.tsx'
 import { Button } from '../../parts/button.tsx'
@@ -11,6 +13,8 @@ import { t } from './strings.ts'
 import { trustedHtml } from '../../markdown/trusted-types.ts'
 import { pageNonce } from './nonce.ts'
 import { useWorkspacePanel } from './context.ts'
+
+const Diagram = lazy(async () => (await import('../../markdown/diagram.tsx')).Diagram)
 
 const ROWS = 200
 const COLUMNS = 60
@@ -69,8 +73,15 @@ export const MarkdownView = ({ doc }: { doc: Doc }) => (
   </ScrollBox>
 )
 
-/** The HTML parser is loaded on first use. */
-export const HtmlView = ({ doc }: { doc: Doc }) => {
+export const HtmlView = ({ doc }: { doc: Doc }) =>
+  doc.isRunning ? (
+    <LiveFrame html={doc.content} name={nameOf(doc.path)} />
+  ) : (
+    <StaticHtml doc={doc} />
+  )
+
+/** Without scripts. The HTML parser is loaded on first use. */
+const StaticHtml = ({ doc }: { doc: Doc }) => {
   const [framed, setFramed] = useState('')
   useEffect(() => {
     let current = true
@@ -96,6 +107,34 @@ export const HtmlView = ({ doc }: { doc: Doc }) => {
 /** Framed by a `blob:` URL: no URL of the server may be framed. */
 export const PdfView = ({ doc }: { doc: Doc }) =>
   doc.blob ? <iframe class="frame-view" title={nameOf(doc.path)} src={doc.blob} /> : null
+
+/** As an image: a browser runs no script of an SVG image, and loads nothing for it. */
+export const SvgView = ({ doc }: { doc: Doc }) => {
+  const [url, setUrl] = useState('')
+  const [broken, setBroken] = useState(false)
+  useEffect(() => {
+    const made = URL.createObjectURL(new Blob([doc.content], { type: 'image/svg+xml' }))
+    setUrl(made)
+    setBroken(false)
+    return () => URL.revokeObjectURL(made)
+  }, [doc.content])
+  if (broken) return <p class="panel-note">{t('preview.svg.broken')}</p>
+  return (
+    <div class="media-view media-image">
+      {url && <img src={url} alt={nameOf(doc.path)} onError={() => setBroken(true)} />}
+    </div>
+  )
+}
+
+export const MermaidView = ({ doc }: { doc: Doc }) => {
+  const [failed, setFailed] = useState('')
+  if (failed === doc.content) return <p class="panel-note">{t('code.failed')}</p>
+  return (
+    <div class="media-view media-diagram">
+      <Diagram text={doc.content} onFail={() => setFailed(doc.content)} />
+    </div>
+  )
+}
 
 export const MediaView = ({ doc }: { doc: Doc }) => {
   const { rawUrl } = useWorkspacePanel()

@@ -62,7 +62,8 @@ export const createOpenFile = (options: OpenFileOptions) => {
     refresh,
     open(target: Target): void {
       const now = doc.value
-      if (now && now.path === target.path && now.state !== 'failed') {
+      const isText = target.text !== undefined
+      if (now && !now.isAnswer && !isText && now.path === target.path && now.state !== 'failed') {
         const source = target.line !== null && hasSourceView(now.kind) && now.mode === 'view'
         const { line, endLine = null } = target
         doc.value = { ...now, line, endLine, mode: source ? 'source' : now.mode }
@@ -72,7 +73,7 @@ export const createOpenFile = (options: OpenFileOptions) => {
         close()
         const next = newDoc(sessionId.value, target)
         doc.value = next
-        void load(next)
+        if (!next.isAnswer) void load(next)
       })
     },
     close: (): void => unlessDirty(close),
@@ -90,6 +91,9 @@ export const createOpenFile = (options: OpenFileOptions) => {
       patch(now, { state: 'loading', error: '' })
       void load(now)
     },
+    setRunning(isRunning: boolean): void {
+      if (doc.value) doc.value = { ...doc.value, isRunning }
+    },
     select(line: number | null): void {
       if (doc.value) doc.value = { ...doc.value, line, endLine: null }
     },
@@ -105,7 +109,7 @@ export const createOpenFile = (options: OpenFileOptions) => {
     /** Follows a rename or move (`to`) or a deletion (`to` is null) in the tree. */
     moved(from: string, to: string | null): void {
       const now = doc.value
-      if (!now || (now.path !== from && !now.path.startsWith(`${from}/`))) return
+      if (!now || now.isAnswer || (now.path !== from && !now.path.startsWith(`${from}/`))) return
       if (to !== null) doc.value = { ...now, path: to + now.path.slice(from.length) }
       else if (!isDirty(now)) close()
     },

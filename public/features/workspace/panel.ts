@@ -12,6 +12,8 @@ export type Target = {
   endLine?: number | null
   /** It is shown in the tree. */
   isDirectory?: boolean
+  /** Text of an answer to show under this name, instead of a file. */
+  text?: string
 }
 
 export const PANEL_MIN = 280
@@ -104,6 +106,8 @@ export const createPanel = ({ device }: Pick<Platform, 'device'>, href: string) 
     toggle: (): void => (shown.value ? hide() : show()),
     openFile: (path: string, line: number | null = null): void => openTarget({ path, line }),
     openTarget,
+    /** The open file covers the page. */
+    full: signal(false),
     /** On back or forward. */
     arrive(at: string): void {
       const found = targetOf(at)
@@ -113,6 +117,11 @@ export const createPanel = ({ device }: Pick<Platform, 'device'>, href: string) 
     resize(px: number): void {
       width.value = clamp(px)
       device.write('panel-width', width.value)
+    },
+    /** Half of the window, or the usual width again. Not remembered. */
+    widen(windowPx: number): void {
+      const wide = clamp(windowPx / 2)
+      width.value = width.value < wide ? wide : clamp(device.read('panel-width', PANEL_DEFAULT))
     },
     resetWidth(): void {
       width.value = PANEL_DEFAULT

@@ -1,18 +1,30 @@
 /** The open file: its header, preview or source, and the editor. */
 import { visibleName } from '../../../lib/base/visible.ts'
 import type { Signal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
 import { directoryOf, formatBytes, nameOf } from './file-kind.ts'
 import { formatKeys } from '../shell/keys.ts'
 import { Button, IconButton } from '../../parts/button.tsx'
+import { Icon } from '../../parts/icon.tsx'
 import { MenuButton, type MenuItem } from '../../parts/menu.tsx'
 import { canEdit, type Doc, hasSourceView, isDirty } from './document.ts'
 import { t } from './strings.ts'
 import { lazy } from '../../parts/lazy.tsx'
 import { Conflict } from './conflict-view.tsx'
 import { useWorkspacePanel } from './context.ts'
-import { CsvView, Download, HtmlView, MarkdownView, MediaView, PdfView } from './media-preview.tsx'
+import {
+  CsvView,
+  Download,
+  HtmlView,
+  MarkdownView,
+  MediaView,
+  MermaidView,
+  PdfView,
+  SvgView,
+} from './media-preview.tsx'
+import { canRun } from './live-frame.tsx'
 import { TextView } from './text-view.tsx'
-import { useShell, useComposer } from '../../contexts.ts'
+import { useShell, useComposer, useWorkspace } from '../../contexts.ts'
 
 /** CodeMirror and its languages are several hundred kB, needed only for editing. */
 const Editor = lazy(async () => (await import('./editor.tsx')).Editor)
@@ -42,6 +54,9 @@ const Contents = ({ doc }: { doc: Doc }) => {
     )
   }
   if (doc.state === 'binary') return <Download doc={doc} why={t('preview.binary')} />
+  // Too large to be read as text, but an image all the same.
+  if (doc.state === 'large' && doc.kind === 'svg')
+    return <MediaView key={doc.generation} doc={{ ...doc, kind: 'image' }} />
   if (doc.state === 'large') return <Download doc={doc} why={t('preview.large')} />
   if (doc.state === 'failed') {
     return (
@@ -62,6 +77,10 @@ const Contents = ({ doc }: { doc: Doc }) => {
       return <CsvView doc={doc} />
     case 'html':
       return <HtmlView doc={doc} />
+    case 'svg':
+      return <SvgView doc={doc} />
+    case 'mermaid':
+      return <MermaidView doc={doc} />
     case 'pdf':
       return <PdfView doc={doc} />
     case 'image':
@@ -123,11 +142,85 @@ const EditActions = ({ doc }: { doc: Doc }) => {
   )
 }
 
+/** Downloads text that is not a file of the workspace. */
+const saveText = (name: string, text: string): void => {
+  const url = URL.createObjectURL(new Blob([text], { type: 'application/octet-stream' }))
+  const link = document.createElement('a')
+  link.href = url
+  link.download = name
+  link.click()
+  URL.revokeObjectURL(url)
+}
+
+/** Kinds that a browser shows in a tab of its own without running anything. */
+const opensInTab = (doc: Doc): boolean => doc.kind === 'pdf' || doc.kind === 'image'
+
+/** Runs the scripts of an HTML document, or stops them. */
+const RunButton = ({ doc }: { doc: Doc }) => {
+  const { openFile: preview } = useWorkspacePanel()
+  return (
+    <button
+      type="button"
+      class="button button-small"
+      disabled={!canRun()}
+      title={canRun() ? t('live.hint') : t('live.unsupported')}
+      onClick={() => preview.setRunning(!doc.isRunning)}
+    >
+      <Icon name={doc.isRunning ? 'stop' : 'play'} size={14} />
+      {t(doc.isRunning ? 'live.stop' : 'live.run')}
+    </button>
+  )
+}
+
+const SizeButtons = ({ doc, alone }: { doc: Doc; alone: Signal<boolean> }) => {
+  const { panel } = useWorkspace()
+  const { full } = panel
+  return (
+    <>
+      {!doc.isAnswer && !full.value && (
+        <IconButton
+          icon={alone.value ? 'chevron-down' : 'chevron-up'}
+          size={16}
+          label={t(alone.value ? 'preview.shrink' : 'preview.grow')}
+          onClick={() => {
+            alone.value = !alone.value
+          }}
+        />
+      )}
+      {!panel.overlay.value && !full.value && (
+        <IconButton
+          icon="widen"
+          size={16}
+          label={t('preview.widen')}
+          onClick={() => panel.widen(window.innerWidth)}
+        />
+      )}
+      <IconButton
+        icon={full.value ? 'shrink' : 'expand'}
+        size={16}
+        label={t(full.value ? 'preview.full.end' : 'preview.full')}
+        onClick={() => {
+          full.value = !full.value
+        }}
+      />
+    </>
+  )
+}
+
 const useMenu = (doc: Doc): (() => MenuItem[]) => {
   const { copy } = useShell()
   const { composer } = useComposer()
-  const { linkTo, download } = useWorkspacePanel()
+  const { linkTo, download, rawUrl } = useWorkspacePanel()
   const { path, line } = doc
+  if (doc.isAnswer)
+    return () => [
+      {
+        label: t('preview.copy.text'),
+        icon: 'copy',
+        run: () => void copy(doc.content),
+      },
+      { label: t('files.download'), icon: 'download', run: () => saveText(path, doc.content) },
+    ]
   return () => [
     {
       label: line === null ? t('preview.copy.link') : t('preview.copy.link.line', { line }),
@@ -146,11 +239,21 @@ const useMenu = (doc: Doc): (() => MenuItem[]) => {
       : []),
     { label: t('files.attach'), icon: 'paperclip', run: () => composer.addFile(path) },
     { label: t('files.download'), icon: 'download', run: () => download(path, 'file') },
+    ...(opensInTab(doc)
+      ? [
+          {
+            label: t('preview.tab'),
+            icon: 'link' as const,
+            run: () => void window.open(doc.blob ?? rawUrl(path), '_blank', 'noopener'),
+          },
+        ]
+      : []),
   ]
 }
 
 const Head = ({ doc, alone }: { doc: Doc; alone: Signal<boolean> }) => {
   const { openFile: preview } = useWorkspacePanel()
+  const { panel } = useWorkspace()
   const menu = useMenu(doc)
   const lines = doc.content ? doc.content.replace(/\n$/, '').split('\n').length : null
   return (
@@ -162,19 +265,15 @@ const Head = ({ doc, alone }: { doc: Doc; alone: Signal<boolean> }) => {
           <span class="preview-dir">{visibleName(directoryOf(doc.path))}</span>
         </h3>
         <MenuButton label={t('files.menu', { name: nameOf(doc.path) })} items={menu} />
-        <IconButton
-          icon={alone.value ? 'chevron-down' : 'chevron-up'}
-          size={16}
-          label={t(alone.value ? 'preview.shrink' : 'preview.grow')}
-          onClick={() => {
-            alone.value = !alone.value
-          }}
-        />
+        <SizeButtons doc={doc} alone={alone} />
         <IconButton
           icon="close"
           size={16}
           label={t('preview.close')}
-          onClick={() => preview.close()}
+          onClick={() => {
+            panel.full.value = false
+            preview.close()
+          }}
         />
       </div>
       {doc.state === 'ready' && (
@@ -184,13 +283,16 @@ const Head = ({ doc, alone }: { doc: Doc; alone: Signal<boolean> }) => {
           ) : (
             <>
               <span class="preview-state">
-                {[
-                  lines !== null && t('preview.lines', { count: lines }),
-                  doc.sizeBytes !== null && formatBytes(doc.sizeBytes),
-                ]
-                  .filter(Boolean)
-                  .join(' · ')}
+                {doc.isRunning && doc.mode === 'view' && t('live.isolated')}
+                {!doc.isRunning &&
+                  [
+                    lines !== null && t('preview.lines', { count: lines }),
+                    doc.sizeBytes !== null && formatBytes(doc.sizeBytes),
+                  ]
+                    .filter(Boolean)
+                    .join(' · ')}
               </span>
+              {doc.kind === 'html' && doc.mode === 'view' && <RunButton doc={doc} />}
               {hasSourceView(doc.kind) && <ViewModes doc={doc} />}
               {canEdit(doc) && (
                 <button
@@ -211,10 +313,26 @@ const Head = ({ doc, alone }: { doc: Doc; alone: Signal<boolean> }) => {
 
 export const FilePreview = ({ alone }: { alone: Signal<boolean> }) => {
   const { openFile: preview } = useWorkspacePanel()
+  const { panel } = useWorkspace()
   const doc = preview.doc.value
+  // A closed file leaves no full screen to the next one.
+  useEffect(
+    () => () => {
+      panel.full.value = false
+    },
+    [panel],
+  )
   if (!doc) return null
   return (
-    <section class="preview" aria-label={t('preview.label', { name: nameOf(doc.path) })}>
+    <section
+      class={panel.full.value ? 'preview preview-full' : 'preview'}
+      aria-label={t('preview.label', { name: nameOf(doc.path) })}
+      onKeyDown={event => {
+        if (event.key !== 'Escape' || event.defaultPrevented || !panel.full.value) return
+        event.preventDefault()
+        panel.full.value = false
+      }}
+    >
       <Head doc={doc} alone={alone} />
       {doc.conflict !== null && <Conflict doc={doc} />}
       <Contents doc={doc} />

@@ -85,6 +85,7 @@ const syncWithPage = (app: WorkspacePanelOptions, parts: Parts): (() => void)[] 
       if (!target || !session || session !== route.sessionId.value) return
       untracked(() => {
         panel.target.value = null
+        if (target.text !== undefined) return openFile.open(target)
         const path = insideWorkspace(chat.details.value?.workspace ?? '', target.path)
         if (path === null) toasts.show(t('files.outside', { path: target.path }), { kind: 'error' })
         else if (target.isDirectory) void files.reveal(path, true)
@@ -121,8 +122,8 @@ const syncWithPage = (app: WorkspacePanelOptions, parts: Parts): (() => void)[] 
       const doc = openFile.doc.value
       const { value: at } = route.current
       if (at.view !== 'chat' || !at.sessionId) return
-      const shown = panel.shown.value && doc?.sessionId === at.sessionId ? doc : null
-      route.replaceFile(shown ? formatTarget(shown) : null)
+      const isShown = panel.shown.value && doc?.sessionId === at.sessionId && !doc.isAnswer
+      route.replaceFile(isShown ? formatTarget(doc) : null)
     }),
   ]
 }

@@ -157,6 +157,7 @@ export const enTranscript = {
   'code.copy': 'Copy code',
   'code.label': 'Code, {lang}',
   'code.diagram': 'Render diagram',
+  'code.open': 'Open',
   'code.source': 'Show source',
   'code.rendering': 'Rendering diagram…',
   'code.failed': 'Couldn’t render this diagram (syntax error).',
