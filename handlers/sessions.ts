@@ -361,9 +361,10 @@ export const draft = endpoint({
     session_id: SessionId,
     text: z.string().max(50_000).optional(),
     files: z.array(z.string()).max(50).optional(),
+    comments: Draft.shape.comments,
   }),
   output: z.object({ ok: z.literal(true), draft: Draft, unchanged: z.boolean().optional() }),
-  run: (ctx, { session_id, text, files }) => ctx.app.edits.draft(session_id, text, files),
+  run: (ctx, { session_id, ...draft }) => ctx.app.edits.draft(session_id, draft),
 })
 
 const cleanupEndpoint = (anyTitle: boolean, summary: string) =>

@@ -37,7 +37,10 @@ export const toCheckpoint = (record: TurnRecord): Checkpoint => {
   const files = changes
     .filter(change => !left.has(change))
     .map(change => {
-      const { path, added, removed } = change
+      const { path, before, after } = change
+      // Only its permissions changed: no line did.
+      const isSame = before !== null && before.id === after?.id
+      const { added, removed } = isSame ? { added: 0, removed: 0 } : change
       const from = moved.get(change)
       return from
         ? { path, old_path: from.path, status: 'renamed' as const, added: 0, removed: 0 }

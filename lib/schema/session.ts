@@ -60,8 +60,27 @@ export const SessionRow = z
   .meta({ id: 'SessionRow' })
 export type SessionRow = z.infer<typeof SessionRow>
 
+/** A comment on lines of a diff; see `lib/base/comment-text.ts`. */
+export const DraftComment = z
+  .object({
+    path: z.string().min(1).max(4_096),
+    /** The numbers are those of before the change, because all lines are removed ones. */
+    removed: z.boolean(),
+    from: z.number().int().min(1),
+    to: z.number().int().min(1),
+    /** The lines as in a diff: each begins with a space, `+`, or `-`. */
+    quote: z.string().max(20_000),
+    text: z.string().min(1).max(10_000),
+  })
+  .meta({ id: 'DraftComment' })
+
 export const Draft = z
-  .object({ text: z.string().max(50_000), files: z.array(z.string()).max(50) })
+  .object({
+    text: z.string().max(50_000),
+    files: z.array(z.string()).max(50),
+    /** Comments on lines of diffs, sent with the message; absent when there are none. */
+    comments: z.array(DraftComment).max(50).optional(),
+  })
   .meta({ id: 'Draft' })
 export type Draft = z.infer<typeof Draft>
 

@@ -53,10 +53,15 @@ export const createEdits = (sessions: Sessions, requireIdle: (id: string) => voi
     },
 
     /** Saves the draft; absent parts stay as they are. An unchanged draft writes nothing. */
-    draft(id: string, text: string | undefined, files: string[] | undefined) {
+    draft(id: string, { text, files, comments }: Partial<Draft>) {
       const { session_id } = sessions.require(id)
       const before: Draft = sessions.load(session_id).meta.composer_draft ?? { text: '', files: [] }
-      const draft = { text: text ?? before.text, files: files ?? before.files }
+      const said = comments ?? before.comments ?? []
+      const draft: Draft = {
+        text: text ?? before.text,
+        files: files ?? before.files,
+        ...(said.length > 0 && { comments: said }),
+      }
       if (JSON.stringify(draft) === JSON.stringify(before)) return { ...ok, draft, unchanged: true }
       sessions.append(session_id, [{ t: 'meta', patch: { composer_draft: draft } }])
       return { ...ok, draft }

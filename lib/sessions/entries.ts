@@ -31,7 +31,7 @@ import { isObject, type JsonObject } from '../base/json.ts'
 import { readImages, type StoredImage } from '../schema/image.ts'
 import type { Message, NewMessage } from '../schema/message.ts'
 import type { Question } from '../schema/question.ts'
-import type { SessionMode } from '../schema/session.ts'
+import type { Draft, SessionMode } from '../schema/session.ts'
 import type { Usage } from '../schema/usage.ts'
 import { isValidMessage, toMessage } from './import-messages.ts'
 import { toMeta } from './import-record.ts'
@@ -51,7 +51,7 @@ export type Meta = {
   estimated_cost?: number
   cache_read_tokens?: number
   cache_write_tokens?: number
-  composer_draft?: { text: string; files: string[] }
+  composer_draft?: Draft
   /** As in `SessionRow`. */
   mode?: SessionMode
   /** What prompt and tools of this chat were reduced to, and for which model and window; see `window-fit.ts`. */

@@ -130,7 +130,8 @@ const PREVIEW_CHARS = 120
 export const toPreview = (message: Message): string =>
   contentText(message.content).slice(0, 2_000).replace(/\s+/g, ' ').trim().slice(0, PREVIEW_CHARS)
 
-const isDraft = (draft: unknown): boolean => isObject(draft) && 'text' in draft && draft.text !== ''
+const isDraft = (draft: unknown): boolean =>
+  isObject(draft) && 'text' in draft && (draft.text !== '' || draft.comments !== undefined)
 
 export const applyPatch = (meta: Meta, patch: MetaPatch): Meta =>
   Object.fromEntries(

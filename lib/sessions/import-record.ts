@@ -2,6 +2,7 @@
 import type { Meta } from './entries.ts'
 import { toTime } from './import-messages.ts'
 import { isObject } from '../base/json.ts'
+import { Draft } from '../schema/session.ts'
 import { Usage } from '../schema/usage.ts'
 
 type Read = (value: unknown) => unknown
@@ -21,8 +22,13 @@ const bag: Read = value => (isObject(value) ? value : undefined)
 
 const draft: Read = value => {
   if (!isObject(value) || typeof value.text !== 'string') return undefined
-  const { text, files } = value
-  return { text, files: Array.isArray(files) ? files.filter(file => typeof file === 'string') : [] }
+  const { text, files, comments } = value
+  const valid = Draft.shape.comments.safeParse(comments).data
+  return {
+    text,
+    files: Array.isArray(files) ? files.filter(file => typeof file === 'string') : [],
+    ...(valid && { comments: valid }),
+  }
 }
 
 const smallWindow: Read = value =>

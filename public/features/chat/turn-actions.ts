@@ -1,6 +1,7 @@
 /** Starting, stopping, queueing and repeating turns of the open chat. */
 import { type ApiCall, ApiError } from '../../api.ts'
 import { t } from '../../strings/t.ts'
+import { splitComments, withComments } from '../../../lib/base/comment-text.ts'
 import { withFiles, withoutFiles } from '../composer/composer.ts'
 import type { Queue } from '../queue/queue.ts'
 import type { Sessions } from '../sessions/sessions.ts'
@@ -88,8 +89,10 @@ export const createTurnActions = (options: TurnActionsOptions): TurnActions => {
       await choices.importIfHostSession(chat.chat.value.sessionId)
       await chat.truncate(keep)
       const files = prompt.attachments ?? []
-      const message = text ?? textOf(prompt)
-      await startTurn(files.length > 0 ? withFiles(withoutFiles(message), files) : message, files)
+      const before = files.length > 0 ? withoutFiles(textOf(prompt)) : textOf(prompt)
+      // An edited text replaces the text only: comments and files stay.
+      const message = text === null ? before : withComments(text, splitComments(before).comments)
+      await startTurn(withFiles(message, files), files)
     })
   }
 

@@ -10,7 +10,8 @@ import type { Toasts } from '../shell/toast.ts'
 import type { Workspaces } from '../workspace/workspaces.ts'
 import { type Attachments, createAttachments, MAX_ATTACHMENTS } from './attachments.ts'
 import { type Completion, createCompletion } from './completion.ts'
-import { type Composer, withFiles, withoutFiles } from './composer.ts'
+import { splitComments } from '../../../lib/base/comment-text.ts'
+import { type Composer, messageOf, withoutFiles } from './composer.ts'
 import { createSlashCommands } from './lazy-slash-commands.ts'
 import type { Personalities } from './personalities.ts'
 import { createReasoning, type ReasoningState } from './reasoning.ts'
@@ -89,7 +90,8 @@ export const createComposerState = (options: ComposerOptions): ComposerFeature =
       const draft = composer.takeDraft()
       try {
         const isCommand =
-          draft.files.length === 0 && (await options.runCommand(slashCommands.run, draft.text))
+          draft.files.length + (draft.comments?.length ?? 0) === 0 &&
+          (await options.runCommand(slashCommands.run, draft.text))
         if (isCommand) return
       } catch (error) {
         // The commands could not be loaded, so nothing has run.
@@ -97,7 +99,7 @@ export const createComposerState = (options: ComposerOptions): ComposerFeature =
         composer.restoreDraft(draft)
         return
       }
-      const text = withFiles(draft.text.trim(), draft.files)
+      const text = messageOf(draft)
       const id = route.sessionId.value
       const sent =
         id && chat.busy.value
@@ -108,7 +110,8 @@ export const createComposerState = (options: ComposerOptions): ComposerFeature =
     prompts: () =>
       chat.chat.value.messages
         .filter(({ role }) => role === 'user')
-        .map(message => withoutFiles(textOf(message))),
+        .map(message => splitComments(withoutFiles(textOf(message))).text)
+        .filter(Boolean),
     async showThinking(shown) {
       await settings.save('show_thinking', shown)
       await reasoning.setShown(shown)

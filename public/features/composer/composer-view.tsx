@@ -18,6 +18,10 @@ const ContextMeter = lazy(
   async () => (await import('../compaction/context-meter.tsx')).ContextMeter,
   true,
 )
+const CommentChips = lazy(
+  async () => (await import('../review/comment-chips.tsx')).CommentChips,
+  true,
+)
 const ComposerBanners = lazy(
   async () => (await import('../queue/lazy-queue.ts')).ComposerBanners,
   true,
@@ -157,6 +161,7 @@ export const Composer = () => {
       <div class="composer">
         <CompletionList onTake={take} />
         <PasteOffer />
+        {composer.comments.value.length > 0 && <CommentChips />}
         <AttachmentChips />
         <textarea
           ref={ref}

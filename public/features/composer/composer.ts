@@ -1,4 +1,5 @@
-/** Draft of the composer: text and files, saved per session on the server. */
+/** Draft of the composer: text, files, and comments on diffs, saved per session on the server. */
+import { type DiffComment, withComments } from '../../../lib/base/comment-text.ts'
 import { computed, signal } from '@preact/signals'
 import type { Draft } from '../../../lib/schema/session.ts'
 import type { Platform } from '../../platform.ts'
@@ -6,7 +7,13 @@ import type { Platform } from '../../platform.ts'
 const PAUSE_MS = 600
 const noDraft: Draft = { text: '', files: [] }
 const isSame = (a: Draft, b: Draft): boolean =>
-  a.text === b.text && a.files.join('\n') === b.files.join('\n')
+  a.text === b.text &&
+  a.files.join('\n') === b.files.join('\n') &&
+  JSON.stringify(a.comments ?? []) === JSON.stringify(b.comments ?? [])
+
+/** The message to send: text, comments, and attached files. */
+export const messageOf = ({ text, files, comments = [] }: Draft): string =>
+  withFiles(withComments(text, comments), files)
 
 /** The text sent to the agent: attached files are listed below it. */
 export const withFiles = (text: string, files: readonly string[]): string =>
@@ -23,6 +30,7 @@ export const createComposer = (
 ) => {
   const text = signal('')
   const files = signal<readonly string[]>([])
+  const comments = signal<readonly DiffComment[]>([])
   /** Empty for a new chat, whose draft is stored in this browser. */
   const sessionId = signal('')
   let saved: Draft = noDraft
@@ -31,24 +39,30 @@ export const createComposer = (
   let recallAt = -1
   let cancel = () => {}
 
-  const now = (): Draft => ({ text: text.value, files: [...files.value] })
+  const now = (): Draft => ({
+    text: text.value,
+    files: [...files.value],
+    ...(comments.value.length > 0 && { comments: [...comments.value] }),
+  })
 
   const save = async (): Promise<void> => {
     cancel()
     const draft = now()
     if (isSame(draft, saved) || !savesDraft(sessionId.value)) return
+    // Absent comments stay as they are on the server, so removed ones are named.
+    const comments = draft.comments ?? (saved.comments && [])
     saved = draft
     if (!sessionId.value) {
       device.write('draft', draft)
       return
     }
     try {
-      const input = { session_id: sessionId.value, ...draft }
+      const input = { session_id: sessionId.value, ...draft, ...(comments && { comments }) }
       // `keepalive` sends the draft even while the tab closes.
       await api('POST /api/session/draft', input, { keepalive: true })
     } catch {
       // The text is still on the page; the next change saves again.
-      saved = { text: '\0', files: [] }
+      saved = { text: '\0', files: [], comments: [] }
     }
   }
 
@@ -61,6 +75,7 @@ export const createComposer = (
   const put = (draft: Draft): void => {
     text.value = draft.text
     files.value = draft.files
+    comments.value = draft.comments ?? []
     saved = draft
     recallAt = -1
   }
@@ -68,8 +83,11 @@ export const createComposer = (
   return {
     text,
     files,
+    comments,
     sessionId,
-    empty: computed(() => text.value.trim() === '' && files.value.length === 0),
+    empty: computed(
+      () => text.value.trim() === '' && files.value.length + comments.value.length === 0,
+    ),
     /** Switches to another chat; its draft is applied when it has been fetched. */
     open(id: string): void {
       if (id === sessionId.value) return
@@ -100,6 +118,14 @@ export const createComposer = (
       files.value = files.value.filter(file => file !== path)
       changed()
     },
+    addComment(comment: DiffComment): void {
+      comments.value = [...comments.value, comment]
+      changed()
+    },
+    removeComment(comment: DiffComment): void {
+      comments.value = comments.value.filter(each => each !== comment)
+      changed()
+    },
     /** Earlier prompts, newest last; `back` is +1 for older, −1 for newer. False when there is none. */
     recall(prompts: readonly string[], back: 1 | -1): boolean {
       const at = recallAt + back
@@ -115,6 +141,7 @@ export const createComposer = (
       const draft = now()
       text.value = ''
       files.value = []
+      comments.value = []
       recallAt = -1
       touched = true
       void save()
@@ -124,6 +151,7 @@ export const createComposer = (
     restoreDraft(draft: Draft): void {
       text.value = [draft.text, text.value].filter(Boolean).join('\n\n')
       files.value = [...new Set([...draft.files, ...files.value])]
+      comments.value = [...(draft.comments ?? []), ...comments.value]
       changed()
     },
     save,

@@ -1,5 +1,6 @@
 /** Queue, steering, side questions and auto-approve; loaded on first use. */
 import type { App } from '../../app.ts'
+import { splitComments } from '../../../lib/base/comment-text.ts'
 import { withoutFiles } from '../composer/composer.ts'
 import { t } from './strings.ts'
 
@@ -50,7 +51,8 @@ export const steeringActions = {
   /** Moves a queued message back into the composer. */
   async editQueued(app: App, id: string, item: string): Promise<void> {
     const { removed } = await app.api('POST /api/queue/remove', { session_id: id, id: item })
-    app.composer.restoreDraft({ text: withoutFiles(removed.text), files: removed.attachments })
+    const { text, comments } = splitComments(withoutFiles(removed.text))
+    app.composer.restoreDraft({ text, comments, files: removed.attachments })
     app.layout.composerFocus.value += 1
   },
   removeQueued: (app: App, id: string, item: string) =>

@@ -1,5 +1,6 @@
 /** Banners above the composer: side question, queued messages, auto-approve. */
 import type { Queued } from '../../../lib/schema/queue.ts'
+import { splitComments } from '../../../lib/base/comment-text.ts'
 import { Markdown } from '../../markdown/markdown.tsx'
 import { IconButton } from '../../parts/button.tsx'
 import { Icon } from '../../parts/icon.tsx'
@@ -59,13 +60,17 @@ const Item = ({ id, item, index, list }: ItemProps) => {
   const app = useApp()
   const busy = app.chat.busy.value
   const isRead = busy && item.steer
+  const { text, comments } = splitComments(withoutFiles(item.text))
   const act = (verb: () => Promise<unknown>) => () => void app.attempt(verb)
   return (
     <li class="queued">
       <Icon name={isRead ? 'chevron-right' : 'clock'} size={14} />
       <span class="queued-text">
         {isRead && <span class="queued-mark">{t('queue.steering')}</span>}
-        {withoutFiles(item.text)}
+        {text}
+        {comments.length > 0 && (
+          <span class="queued-mark">{t('queue.comments', { count: comments.length })}</span>
+        )}
       </span>
       {busy && !item.steer && (
         <IconButton

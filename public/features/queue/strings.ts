@@ -8,6 +8,7 @@ export const t = translator({
   'queue.send': 'Send now',
   'queue.up': 'Move up',
   'queue.steer': 'Send now as guidance',
+  'queue.comments': { one: '{count} comment', other: '{count} comments' },
   'queue.steering': 'Sending at next step: ',
 
   'aside.label': 'Side question',

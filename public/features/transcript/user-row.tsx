@@ -1,5 +1,6 @@
 /** User message: can be copied or edited in place. */
 import { useState } from 'preact/hooks'
+import { splitComments } from '../../../lib/base/comment-text.ts'
 import type { Message } from '../../../lib/schema/message.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { lazy } from '../../parts/lazy.tsx'
@@ -13,6 +14,11 @@ const UserEditor = lazy(async () => (await import('./user-editor.tsx')).UserEdit
 
 const HookNotes = lazy(async () => (await import('../tool-calls/hook-notes.tsx')).HookNotes, true)
 
+const SentComments = lazy(
+  async () => (await import('../review/sent-comments.tsx')).SentComments,
+  true,
+)
+
 /** Longer messages are not bold: a page of bold text is hard to read. */
 const BOLD_CHARS = 320
 
@@ -25,7 +31,7 @@ export function UserRowView({ message }: { message: Message }) {
   const [whole, setWhole] = useState(false)
   const named = (message.attachments?.length ?? 0) > 0
   // Files are listed below as links, so their names are removed from the text.
-  const text = named ? withoutFiles(textOf(message)) : textOf(message)
+  const { text, comments } = splitComments(named ? withoutFiles(textOf(message)) : textOf(message))
   const long = isLong(text)
   const stored = !message.id.startsWith('sent-')
   // A hook wrote it, to make the agent continue.
@@ -50,6 +56,7 @@ export function UserRowView({ message }: { message: Message }) {
             {t(whole ? 'tx.less' : 'tx.more')}
           </button>
         )}
+        {comments.length > 0 && <SentComments comments={comments} openFile={actions.openFile} />}
         <Attachments names={message.attachments ?? []} />
       </div>
       <div class="tx-tools user-tools">

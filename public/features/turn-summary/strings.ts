@@ -22,7 +22,7 @@ export const t = translator({
   'file.undone': 'undone',
   'files.more': { one: 'and {count} more file', other: 'and {count} more files' },
   'files.label': 'Changed files',
-  uncounted: 'not text',
+  uncounted: 'binary',
   added: 'Created',
   modified: 'Changed',
   deleted: 'Deleted',

@@ -231,8 +231,7 @@ const FileLine = ({ change, file, state }: FileProps) => {
       <button
         type="button"
         class={undo ? 'turn-sum-file turn-sum-gone' : 'turn-sum-file'}
-        title={visibleName(path)}
-        aria-label={t('open', { path })}
+        title={t('open', { path })}
         onClick={show}
       >
         <bdi>{visibleName(nameOf(path))}</bdi>

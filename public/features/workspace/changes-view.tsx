@@ -71,7 +71,7 @@ const ChangeView = ({ change }: { change: Change }) => {
           />
         )}
       </div>
-      {open && <LoadedDiffView loaded={changes.diffs.value.get(key)} />}
+      {open && <LoadedDiffView path={path} loaded={changes.diffs.value.get(key)} />}
     </li>
   )
 }

@@ -1,11 +1,19 @@
 /** A loaded diff, or its loading or error message. */
 import { useMemo } from 'preact/hooks'
 import { parseDiff } from '../../parts/diff.ts'
-import { Diff, DiffCounts } from '../../parts/diff-view.tsx'
+import { DiffCounts } from '../../parts/diff-view.tsx'
+import { DiffHunks } from '../review/diff-hunks.tsx'
 import type { LoadedDiff } from './git-changes.ts'
 import { t } from './strings.ts'
 
-export const LoadedDiffView = ({ loaded }: { loaded: LoadedDiff | undefined }) => {
+type LoadedDiffProps = {
+  path: string
+  loaded: LoadedDiff | undefined
+  /** Undoes the part with this header. */
+  onUndo?: (header: string) => void
+}
+
+export const LoadedDiffView = ({ path, loaded, onUndo }: LoadedDiffProps) => {
   const files = useMemo(() => parseDiff(loaded?.diff ?? ''), [loaded?.diff])
   if (!loaded || loaded.state === 'loading') {
     return <p class="panel-note panel-late">{t('git.diff.loading')}</p>
@@ -15,16 +23,13 @@ export const LoadedDiffView = ({ loaded }: { loaded: LoadedDiff | undefined }) =
   const shown = files.filter(({ lines }) => lines.length > 0)
   if (shown.length === 0)
     return <p class="panel-note">{t(loaded.truncated ? 'git.diff.cut' : 'git.diff.none')}</p>
+  const sum = (side: 'added' | 'removed') => shown.reduce((total, file) => total + file[side], 0)
   return (
     <>
-      {shown.map((file, index) => (
-        <div key={index}>
-          <p class="change-counts">
-            <DiffCounts added={file.added} removed={file.removed} />
-          </p>
-          <Diff file={file} />
-        </div>
-      ))}
+      <p class="change-counts">
+        <DiffCounts added={sum('added')} removed={sum('removed')} />
+      </p>
+      <DiffHunks path={path} diff={loaded.diff} onUndo={onUndo ?? null} />
       {loaded.truncated && <p class="panel-note">{t('git.diff.cut')}</p>}
     </>
   )

@@ -1,4 +1,5 @@
 /** Changes by turn: the files with their diffs, and undo. */
+import { useEffect, useRef } from 'preact/hooks'
 import { visibleName } from '../../../lib/base/visible.ts'
 import { directoryOf, nameOf } from './file-kind.ts'
 import { IconButton } from '../../parts/button.tsx'
@@ -24,9 +25,17 @@ const MARKS: Readonly<Record<TurnFile['status'], Mark>> = {
 const FileView = ({ turn, file }: { turn: TurnChange; file: TurnFile }) => {
   const { turns } = useWorkspacePanel()
   const { path, old_path, status } = file
-  const loaded = turns.diffs.value.get(turns.keyOf(turn, file))
+  const key = turns.keyOf(turn, file)
+  const loaded = turns.diffs.value.get(key)
+  const place = useRef<HTMLLIElement>(null)
+  const isTarget = turns.target.value === key && loaded?.state === 'ready'
+  useEffect(() => {
+    if (!isTarget) return
+    turns.target.value = null
+    place.current?.scrollIntoView({ block: 'start' })
+  }, [isTarget])
   return (
-    <li class="change">
+    <li class="change" ref={place}>
       <div class="change-line">
         <button
           type="button"
@@ -54,7 +63,15 @@ const FileView = ({ turn, file }: { turn: TurnChange; file: TurnFile }) => {
           onClick={() => turns.undoFile(turn, file)}
         />
       </div>
-      {loaded && <LoadedDiffView loaded={loaded} />}
+      {loaded && (
+        <LoadedDiffView
+          path={path}
+          loaded={loaded}
+          {...(status === 'modified' && {
+            onUndo: header => void turns.undoHunk(turn, file, header),
+          })}
+        />
+      )}
     </li>
   )
 }
