@@ -1,13 +1,11 @@
 /** What a turn did, derived from its messages: steps, commands that failed, calls that were denied. */
 import type { Message } from '../../../lib/schema/message.ts'
 import { isObject } from '../../../lib/base/json.ts'
+import { outcomeOf, type Refuser } from '../tool-calls/tool-result.ts'
 import { secondsOf, textOf } from '../transcript/content.ts'
 
-/** Who denied a call: the user, one of the user's hooks or rules, plan mode, or the checks of the service. */
-export type Denier = 'user' | 'hook' | 'rule' | 'plan' | 'checks'
-
 export type FailedCommand = { id: string; command: string; exitCode: number }
-export type DeniedCall = { id: string; name: string; written: string; by: Denier }
+export type DeniedCall = { id: string; name: string; written: string; by: Refuser }
 
 export type TurnFacts = {
   steps: number
@@ -16,32 +14,6 @@ export type TurnFacts = {
   /** Commands whose last run in the turn failed. */
   failed: readonly FailedCommand[]
   denied: readonly DeniedCall[]
-}
-
-/** The sentences of the engine (`lib/agent`) for calls that did not run. Stored chats contain them, so they stay. */
-const DENIALS: readonly [Denier, RegExp][] = [
-  ['user', /^The user denied/],
-  ['hook', /^A hook of the user blocked/],
-  ['plan', /^Plan mode is on/],
-  ['rule', /^Refused, and no approval can allow it: the rule /],
-  ['checks', /^Refused, and no approval can allow it/],
-]
-
-/** A long result is cut in its middle, so its fields may not be valid JSON any more. */
-const fieldsOf = (content: string): Record<string, unknown> => {
-  if (!content.trimStart().startsWith('{')) return {}
-  try {
-    const value: unknown = JSON.parse(content)
-    return isObject(value) ? value : {}
-  } catch {
-    const code = /"exit_code"\s*:\s*(-?\d+)/.exec(content.slice(-400))
-    return code ? { exit_code: Number(code[1]) } : {}
-  }
-}
-
-const denierOf = ({ error, status }: Record<string, unknown>): Denier | null => {
-  const known = DENIALS.find(([, sentence]) => sentence.test(String(error ?? '')))
-  return known?.[0] ?? (status === 'blocked' ? 'checks' : null)
 }
 
 const commandOf = (written: string): string => {
@@ -68,15 +40,13 @@ export const factsOf = (turn: readonly Message[]): TurnFacts => {
     steps++
     const result = results.get(call.id)
     if (!result) continue
-    const fields = fieldsOf(textOf(result))
-    const by = denierOf(fields)
+    const { by, exitCode } = outcomeOf(textOf(result))
     if (by) {
       denied.push({ id: call.id, name, written, by })
       continue
     }
     const command = commandOf(written)
-    const exitCode = fields.exit_code
-    if (!command || typeof exitCode !== 'number') continue
+    if (!command || exitCode === null) continue
     // Run again, it counts with its last result only.
     failed.delete(command)
     if (exitCode !== 0) failed.set(command, { id: call.id, command, exitCode })
