@@ -6,6 +6,8 @@ import { BudgetChanges, BudgetsOut, measures, scopes } from '../lib/turn-context
 const Answer = z.object({
   budgets: BudgetsOut,
   /** Since midnight in the server's time zone. */
+  /** Model calls in one turn (`agent.max_turns`). */
+  steps: z.number(),
   today: z.object({ tokens: z.number(), usd: z.number() }),
 })
 
@@ -15,6 +17,7 @@ const show = (ctx: Ctx): z.output<typeof Answer> => {
   const spent = ctx.app.spentSince(ctx.home.name, midnight.getTime() / 1_000)
   return {
     budgets: ctx.home.settings().budgets,
+    steps: ctx.home.settings().agent.max_turns,
     today: { tokens: spent.input_tokens + spent.output_tokens, usd: spent.estimated_cost },
   }
 }
@@ -30,14 +33,16 @@ export const save = endpoint({
   input: BudgetChanges,
   output: Answer,
   run: (ctx, changes) => {
-    const edits = scopes.flatMap(scope =>
+    const edits: [string[], number | undefined][] = scopes.flatMap(scope =>
       measures.flatMap(measure => {
         const value = changes[scope]?.[measure]
         return value === undefined
           ? []
-          : [[['budgets', scope, measure], value ?? undefined] as const]
+          : [[['budgets', scope, measure], value ?? undefined] satisfies [string[], unknown]]
       }),
     )
+    if (changes.steps !== undefined)
+      edits.push([['agent', 'max_turns'], changes.steps ?? undefined])
     if (edits.length > 0) ctx.home.config.editAll(edits)
     return show(ctx)
   },

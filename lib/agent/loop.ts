@@ -144,6 +144,8 @@ const runStep = async (run: Run, withTools: boolean): Promise<ToolCall[]> => {
   const calls = normalized.map(({ call }) => call)
   run.text = reply.text
   const message = toMessage(run, messageId, reply, calls)
+  // The last call of a turn that used all its steps has no tools.
+  if (!withTools) message._step_limit = request.maxSteps
   record(run, message, reply.reasoning, toProviderState(run.endpoint, reply, normalized))
   return calls
 }

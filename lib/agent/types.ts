@@ -343,6 +343,8 @@ export type RunMessage = WireMessage & {
   _hooks?: HookActivity[]
   /** Where the command of the call ran. */
   _ran_in?: RunsIn
+  /** The turn ended with this message because it had used all its steps: their number. */
+  _step_limit?: number
 }
 
 export type Failure = { type: FailureType; message: string; hint?: string }

@@ -39,6 +39,8 @@ export const Message = z
     _error: z.boolean().exactOptional(),
     /** What had streamed when the turn was stopped. */
     _partial: z.boolean().exactOptional(),
+    /** The turn ended with this message because it had used all its steps: their number. Shown, never sent to a provider. */
+    _step_limit: z.number().exactOptional(),
     /** The model and provider that produced this assistant message. */
     model: z.string().exactOptional(),
     provider: z.string().exactOptional(),

@@ -18,6 +18,8 @@ export const BudgetChanges = z.object({
   turn: Change.optional(),
   session: Change.optional(),
   day: Change.optional(),
+  /** Model calls in one turn; null restores the default. */
+  steps: z.number().int().positive().max(10_000).nullable().optional(),
 })
 export type BudgetChanges = z.infer<typeof BudgetChanges>
 

@@ -210,4 +210,28 @@ test('subagents share the budget of their turn: one approval for all of them, an
   }
 })
 
+test(
+  'a turn that used all its steps says so in its last message, also after a reload; the next one has steps again',
+  withBudgets(
+    { steps: 1 },
+    [plan('c1'), { text: 'Half of it.', ...used(1) }, { text: 'The rest.', ...used(1) }],
+    async chat => {
+      assert.is((await chat.app.get('/api/budgets')).body.steps, 1)
+      const id = await named(chat)
+      await chat.follow(await chat.send(id, 'do all'))
+      const messages = await chat.messages(id)
+      assert.equal(
+        messages.map(({ _step_limit }) => _step_limit),
+        [undefined, undefined, undefined, 1],
+      )
+      await chat.follow(await chat.send(id, 'Continue.'))
+      assert.is((await chat.messages(id)).at(-1)?._step_limit, undefined)
+      const sent = JSON.stringify(chat.provider.requests.at(-1))
+      assert.not.match(sent, /_step_limit/)
+      assert.is((await chat.app.post('/api/budgets', { steps: 0 })).status, 400)
+      assert.is((await chat.app.post('/api/budgets', { steps: null })).body.steps, 90)
+    },
+  ),
+)
+
 test.run()

@@ -9,7 +9,12 @@ const measures = ['tokens', 'usd'] as const
 type Scope = (typeof scopes)[number]
 type Measure = (typeof measures)[number]
 type Limit = { tokens?: number | undefined; usd?: number | undefined }
-type Shown = { budgets: Record<Scope, Limit>; today: { tokens: number; usd: number } }
+type Shown = {
+  budgets: Record<Scope, Limit>
+  /** Model calls in one turn. */
+  steps: number
+  today: { tokens: number; usd: number }
+}
 
 export const BudgetSettings = () => {
   const { attempt, api, toasts } = useShell()
@@ -22,6 +27,11 @@ export const BudgetSettings = () => {
   const save = (scope: Scope, measure: Measure, value: number | null) =>
     attempt(async () => {
       shown.value = await api('POST /api/budgets', { [scope]: { [measure]: value } })
+      toasts.show(t('budget.saved'))
+    })
+  const saveSteps = (steps: number | null) =>
+    void attempt(async () => {
+      shown.value = await api('POST /api/budgets', { steps })
       toasts.show(t('budget.saved'))
     })
   const { value } = shown
@@ -51,7 +61,44 @@ export const BudgetSettings = () => {
         </fieldset>
       ))}
       <p class="budget-hint">{t('budget.prices')}</p>
+      <StepLimit steps={value.steps} onSave={saveSteps} />
     </>
+  )
+}
+
+type StepLimitProps = { steps: number; onSave: (steps: number | null) => void }
+
+/** Empty restores the default. */
+const StepLimit = ({ steps, onSave }: StepLimitProps) => {
+  const id = useId()
+  return (
+    <fieldset class="budget">
+      <legend>{t('budget.steps')}</legend>
+      <p class="budget-hint" id={`${id}-hint`}>
+        {t('budget.steps.hint')}
+      </p>
+      <div class="budget-fields">
+        <div class="budget-field">
+          <label for={id}>{t('budget.steps.label')}</label>
+          <input
+            id={id}
+            key={steps}
+            class="input"
+            type="number"
+            inputMode="numeric"
+            min="1"
+            max="10000"
+            step="1"
+            defaultValue={String(steps)}
+            aria-describedby={`${id}-hint`}
+            onChange={event => {
+              const { value, validity } = event.currentTarget
+              if (validity.valid) onSave(value === '' ? null : Number(value))
+            }}
+          />
+        </div>
+      </div>
+    </fieldset>
   )
 }
 

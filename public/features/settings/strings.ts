@@ -155,6 +155,10 @@ export const enSettings = {
   'settings.insights': 'Include in agent usage reports',
   'settings.insights.hint': 'Also record each turn’s tokens and cost in the agent’s own database',
   'settings.models': 'Models & keys',
+  'budget.steps': 'Steps per message',
+  'budget.steps.hint':
+    'A step is one call of the model. At the limit, the agent stops and you can continue.',
+  'budget.steps.label': 'Steps',
   'budget.text':
     'The agent pauses and asks before it goes over budget. Subagents share the budget. Scheduled tasks stop instead of asking.',
   'budget.turn': 'Per message',

@@ -2,6 +2,11 @@
 import { translator } from '../../strings/t.ts'
 
 export const t = translator({
+  'limit.title': { one: 'Stopped after {count} step', other: 'Stopped after {count} steps' },
+  'limit.text': 'The agent reached the limit for one message. It may not be done.',
+  'limit.message': 'Continue.',
+  'limit.continue': 'Continue',
+  'limit.change': 'Change the limit',
   'error.quota_exhausted': 'Out of credits',
   'error.rate_limit': 'Rate limit reached',
   'error.auth_mismatch': 'API key rejected',

@@ -11,6 +11,7 @@ import { TextRowView } from './text-row.tsx'
 import { UserRowView } from './user-row.tsx'
 
 const ErrorCard = lazy(async () => (await import('./error-card.tsx')).ErrorCard, true)
+const StepLimitCard = lazy(async () => (await import('./step-limit-card.tsx')).StepLimitCard, true)
 const SummaryRow = lazy(async () => (await import('./summary-row.tsx')).SummaryRow, true)
 
 export function RowView({ row }: { row: Row }) {
@@ -27,6 +28,8 @@ export function RowView({ row }: { row: Row }) {
       return <FootRowView row={row} />
     case 'error':
       return <ErrorRow row={row} />
+    case 'limit':
+      return <StepLimitCard steps={row.steps} last={row.last} />
     case 'cancelled':
       return (
         <p class="tx-mark">

@@ -72,6 +72,8 @@ export type Row =
   | FootRow
   | { kind: 'error'; key: string; message: Message; last: boolean }
   | { kind: 'cancelled'; key: string }
+  /** The turn ended because it had used all its steps. */
+  | { kind: 'limit'; key: string; steps: number; last: boolean }
   /** A compaction summary: a message written by another program, or number `n` of ours. */
   | { kind: 'compaction'; key: string; message: Message | null; n: number }
 
@@ -225,6 +227,8 @@ const addTurn = (rows: Row[], { user, replies }: Turn, input: TurnInput) => {
     divide(above)
     addLive(rows, live, { steps, flush, first, input })
   } else flush(false)
+  const limit = live ? undefined : replies.find(message => message._step_limit)?._step_limit
+  if (limit !== undefined) rows.push({ kind: 'limit', key: `${name}:limit`, steps: limit, last })
   if (spoken.length > 0 || live || replies.some(({ tool_calls }) => tool_calls?.length)) {
     const { usage, asked } = input
     const turn = user ? [user, ...replies] : replies

@@ -41,6 +41,8 @@ export const nodeOf = (row: Row, isWaiting: boolean): SpineNode | null => {
       return { kind: 'result', state: row.live ? running : 'ended' }
     case 'error':
       return { kind: 'end', state: 'broken' }
+    case 'limit':
+      return { kind: 'end', state: row.last ? 'waiting' : 'ended' }
     case 'cancelled':
       return { kind: 'end', state: 'ended' }
     case 'foot':

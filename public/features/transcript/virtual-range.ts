@@ -25,6 +25,8 @@ export const guessHeight = (row: Row, width: number): number => {
       return 34
     case 'foot':
       return 44
+    case 'limit':
+      return 96
     case 'error':
       return 130
     case 'cancelled':

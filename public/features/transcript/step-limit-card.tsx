@@ -1,0 +1,37 @@
+/** Card at the end of a turn that used all its steps: continue, or change the limit. */
+import { useChat, useShell } from '../../contexts.ts'
+import { Icon } from '../../parts/icon.tsx'
+import { t } from './error-strings.ts'
+
+export const StepLimitCard = ({ steps, last }: { steps: number; last: boolean }) => {
+  const { sendText, chat } = useChat()
+  const { route } = useShell()
+  return (
+    <article class="fail fail-limit" aria-label={t('limit.title', { count: steps })}>
+      <Icon name="alert" size={18} />
+      <div class="fail-text">
+        <p class="fail-title">{t('limit.title', { count: steps })}</p>
+        <p class="fail-why">{t('limit.text')}</p>
+      </div>
+      {last && (
+        <div class="fail-steps">
+          <button
+            type="button"
+            class="ask-button ask-main"
+            disabled={chat.busy.value}
+            onClick={() => void sendText(t('limit.message'))}
+          >
+            {t('limit.continue')}
+          </button>
+          <button
+            type="button"
+            class="ask-button"
+            onClick={() => route.go({ view: 'settings', section: 'budgets' })}
+          >
+            {t('limit.change')}
+          </button>
+        </div>
+      )}
+    </article>
+  )
+}
