@@ -142,6 +142,7 @@ export const routes = {
   'POST /api/workspaces/remove': workspaces.remove,
   'POST /api/workspaces/rename': workspaces.rename,
   'POST /api/workspaces/reorder': workspaces.reorder,
+  'GET /api/workspaces/facts': workspaces.facts,
   'GET /api/workspaces/suggest': workspaces.suggest,
   'GET /api/list': files.list,
   'GET /api/files/search': files.search,

@@ -54,6 +54,22 @@ export const reorder = endpoint({
   run: ({ app, home }, { paths }) => ({ ...ok, workspaces: app.workspaces.reorder(home, paths) }),
 })
 
+export const facts = endpoint({
+  summary: 'What a directory contains that can be worked on: changes, TODO marks, tests',
+  input: z.object({ path: z.string().max(4096).default('') }),
+  output: z.object({
+    empty: z.boolean(),
+    readme: z.boolean(),
+    /** The command that runs the tests, where a file names it. */
+    test_command: z.string().nullable(),
+    /** Uncommitted files; null when unknown. */
+    changed_files: z.number().nullable(),
+    /** TODO and FIXME marks; null when unknown. */
+    todos: z.number().nullable(),
+  }),
+  run: ({ app, home }, { path }) => app.startingFacts(home, app.workspaces.check(home, path)),
+})
+
 export const suggest = endpoint({
   summary: 'Directories with this prefix, inside trusted directories',
   input: z.object({ prefix: z.string().default('') }),

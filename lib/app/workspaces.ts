@@ -7,6 +7,7 @@ import { createProcessRegistry, type ProcessRegistry } from '../processes.ts'
 import type { Home } from '../profiles/home.ts'
 import { otherHomePaths } from '../profiles/other-homes.ts'
 import { redact } from '../redact/redact.ts'
+import { createStartingFacts, type StartingFacts } from '../turn-context/starting-facts.ts'
 import { createFileSearch, type FileSearch } from '../workspaces/file-search.ts'
 import { createSessionFiles, type SessionFiles } from '../workspaces/session-files.ts'
 import { personShell, type PersonShell } from '../terminals/person-shell.ts'
@@ -19,6 +20,7 @@ export type WorkspaceServices = {
   checkpoints: Checkpoints
   processes: ProcessRegistry
   terminals: Terminals
+  startingFacts: (home: Home, workspace: string) => Promise<StartingFacts>
   /** What a terminal of the person runs. */
   personShell: (home: Home) => PersonShell
 }
@@ -67,8 +69,14 @@ export const composeWorkspaces = (
     isEnabled: config.hasTerminal,
     resolve: sessions.resolve,
   })
+  const startingFacts = createStartingFacts({
+    path: config.env.PATH,
+    userHome: config.userHome,
+    now,
+  })
   return {
     files,
+    startingFacts: (home, workspace) => startingFacts(files.areas.scopeFor(home, workspace)),
     fileSearch,
     checkpoints,
     processes,

@@ -29,7 +29,7 @@ const read = async (git: Git, args: readonly string[]): Promise<string | null> =
 }
 
 /** The paths in `git status --porcelain -z`. A renamed entry is followed by its old path. */
-const changedFiles = (status: string): string[] => {
+export const changedFiles = (status: string): string[] => {
   const entries = status.split('\0').filter(Boolean)
   const files: string[] = []
   for (let at = 0; at < entries.length; at++) {

@@ -138,3 +138,13 @@ export const projectFacts = (bounds: Bounds, workspace: string): string[] => {
     ...(tests.length > 0 ? [`- Tests${where}: ${tests.join(', ')}`] : []),
   ]
 }
+
+/** What the page suggests from the files of a workspace. */
+export const startingProject = (bounds: Bounds) => {
+  const names = readEntries(bounds.root)?.names ?? new Set<string>()
+  return {
+    empty: names.size === 0,
+    readme: [...names].some(name => /^readme(?:\.|$)/i.test(name)),
+    test_command: projectIn(bounds, bounds.root, names).tests[0] ?? null,
+  }
+}

@@ -1,0 +1,58 @@
+/** Facts of a workspace for suggestions: read, never executed. */
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { startApp } from '../_app.ts'
+
+const test = suite('starting facts')
+
+test('rejects directories that are not trusted; tells an empty one from a repository with changes and marks', async () => {
+  const app = await startApp()
+  try {
+    const facts = async (path: string) =>
+      app.get(`/api/workspaces/facts?path=${encodeURIComponent(path)}`)
+    assert.is((await facts('/etc')).status, 400)
+
+    const plain = join(app.userHome, 'plain')
+    mkdirSync(plain)
+    assert.equal((await facts(plain)).body, {
+      empty: true,
+      readme: false,
+      test_command: null,
+      changed_files: null,
+      todos: null,
+    })
+
+    const shop = join(app.userHome, 'shop')
+    mkdirSync(shop)
+    const git = (...args: string[]) =>
+      execFileSync('git', ['-c', 'user.name=A', '-c', 'user.email=a@b.c', ...args], { cwd: shop })
+    writeFileSync(join(shop, 'a.ts'), '// TODO: one\n// FIXME two\n// TODOS is another word\n')
+    writeFileSync(join(shop, 'README.md'), '# Shop\n')
+    writeFileSync(join(shop, 'package.json'), '{"scripts":{"test":"touch ran"}}')
+    git('init', '-q')
+    git('add', '.')
+    git('commit', '-qm', 'First')
+    // Programs that git would start in this repository.
+    git('config', 'core.fsmonitor', 'touch ran; false')
+    writeFileSync(join(shop, 'b.ts'), '// TODO is not tracked\n')
+    const { body } = await facts(shop)
+    assert.equal(body, {
+      empty: false,
+      readme: true,
+      test_command: 'npm test',
+      changed_files: 1,
+      todos: 2,
+    })
+    assert.not.ok(existsSync(join(shop, 'ran')))
+    // Kept for half a minute.
+    writeFileSync(join(shop, 'c.ts'), '')
+    assert.equal((await facts(shop)).body, body)
+  } finally {
+    await app.close()
+  }
+})
+
+test.run()
