@@ -1,10 +1,11 @@
 /** Renders inline tokens: emphasis, code, safe links, click-to-load images, formulas, footnotes. */
 import { useState } from 'preact/hooks'
 import type { ComponentChild } from 'preact'
+import { useLightbox } from '../features/lightbox/use-lightbox.ts'
 import { Icon } from '../parts/icon.tsx'
 import { t } from '../strings/t.ts'
 import type { Token, Tokens } from './lexer.ts'
-import { LinkedPath, LinkedText } from './linked-text.tsx'
+import { LinkedImage, LinkedPath, LinkedText } from './linked-text.tsx'
 import { decodeEntities, hiddenHost, safeImage, safeLink } from './links.ts'
 import { Formula } from './math.tsx'
 import { isRemote, Media } from './media.tsx'
@@ -32,7 +33,14 @@ const node = (token: Token, place: RenderContext): ComponentChild => {
     case 'link':
       return link(token as Tokens.Link, place)
     case 'image':
-      return <Picture key={token.href} src={token.href} text={decodeEntities(token.text)} />
+      return (
+        <Picture
+          key={token.href}
+          src={token.href}
+          text={decodeEntities(token.text)}
+          directory={place.open ? null : place.directory}
+        />
+      )
     case 'mathInline':
       return <Formula text={token.text} display={false} />
     case 'footnoteRef':
@@ -41,7 +49,7 @@ const node = (token: Token, place: RenderContext): ComponentChild => {
       // While streaming the path is incomplete, and each partial path would be fetched.
       if (place.open) return token.raw
       if (!isRemote(token.text)) return <Media key={token.text} path={token.text} />
-      return <Picture key={token.text} src={token.text} text="" />
+      return <Picture key={token.text} src={token.text} text="" directory={null} />
     case 'checkbox':
       return null
     default:
@@ -74,12 +82,22 @@ const link = ({ href, text: label, tokens }: Tokens.Link, place: RenderContext):
   )
 }
 
-function Picture({ src, text }: { src: string; text: string }) {
+type PictureProps = { src: string; text: string; directory: string | null }
+
+/** `directory` is null while a name may be incomplete. */
+function Picture({ src, text, directory }: PictureProps) {
   const [wanted, setWanted] = useState(false)
+  const show = useLightbox()
   const safe = safeImage(src)
+  if (!safe && directory !== null)
+    return <LinkedImage target={src} directory={directory} text={text || t('md.image')} />
   if (!safe) return <span class="md-dead">{text || t('md.image')}</span>
   if (safe.kind === 'data')
-    return <img class="md-image" src={safe.src} alt={text} decoding="async" />
+    return (
+      <button type="button" class="picture" data-picture onClick={show}>
+        <img class="md-image" src={safe.src} alt={text || t('md.image')} decoding="async" />
+      </button>
+    )
   if (wanted) return <Fetched src={safe.src} text={text} />
   const host = new URL(safe.src).host
   return (
@@ -93,6 +111,7 @@ function Picture({ src, text }: { src: string; text: string }) {
 
 /** Fetched by the server, so that other hosts learn nothing about this browser. */
 function Fetched({ src, text }: { src: string; text: string }) {
+  const show = useLightbox()
   const [broken, setBroken] = useState(false)
   if (broken)
     return (
@@ -101,12 +120,14 @@ function Fetched({ src, text }: { src: string; text: string }) {
       </a>
     )
   return (
-    <img
-      class="md-image md-image-box"
-      src={`api/media/remote?url=${encodeURIComponent(src)}`}
-      alt={text}
-      onError={() => setBroken(true)}
-    />
+    <button type="button" class="picture" data-picture onClick={show}>
+      <img
+        class="md-image md-image-box"
+        src={`api/media/remote?url=${encodeURIComponent(src)}`}
+        alt={text || t('md.image')}
+        onError={() => setBroken(true)}
+      />
+    </button>
   )
 }
 

@@ -18,7 +18,13 @@ export type LinkedPathProps = {
   children: ComponentChildren
 }
 
-type Linked = { Text: ComponentType<LinkedTextProps>; Path: ComponentType<LinkedPathProps> }
+export type LinkedImageProps = Omit<LinkedPathProps, 'children'> & { text: string }
+
+type Linked = {
+  Text: ComponentType<LinkedTextProps>
+  Path: ComponentType<LinkedPathProps>
+  Image: ComponentType<LinkedImageProps>
+}
 
 const linked: Signal<Linked | 'loading' | null> = signal(null)
 
@@ -26,8 +32,8 @@ const load = (): void => {
   if (linked.peek() !== null) return
   linked.value = 'loading'
   Promise.all([import('../features/references/linked.tsx'), loadLazyCss()]).then(
-    ([{ ReferenceText, PathLink }]) => {
-      linked.value = { Text: ReferenceText, Path: PathLink }
+    ([{ ReferenceText, PathLink, WorkspaceImage }]) => {
+      linked.value = { Text: ReferenceText, Path: PathLink, Image: WorkspaceImage }
     },
     // Offline: text without links; the next text tries again.
     () => {
@@ -51,4 +57,10 @@ export function LinkedText(props: LinkedTextProps) {
 export function LinkedPath(props: LinkedPathProps) {
   const views = useLinked()
   return views ? <views.Path {...props} /> : <span class="md-dead">{props.children}</span>
+}
+
+/** An image of the workspace; its text when there is no such file. */
+export function LinkedImage(props: LinkedImageProps) {
+  const views = useLinked()
+  return views ? <views.Image {...props} /> : <span class="md-dead">{props.text}</span>
 }

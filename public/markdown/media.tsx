@@ -1,6 +1,7 @@
 /** File shown by `MEDIA:<path>` in an answer: image, audio or video inline, others as a download. */
 import { useState } from 'preact/hooks'
 import { isImagePath, kindOf, nameOf } from '../features/workspace/file-kind.ts'
+import { useLightbox } from '../features/lightbox/use-lightbox.ts'
 import { Icon } from '../parts/icon.tsx'
 import { t } from '../strings/t.ts'
 
@@ -16,13 +17,21 @@ const sourceOf = (path: string): string =>
 
 export function Media({ path }: { path: string }) {
   const [broken, setBroken] = useState(false)
+  const show = useLightbox()
   const src = sourceOf(path)
   const name = nameOf(path)
   const kind = broken ? 'binary' : kindOf(path)
   const onError = () => setBroken(true)
   if (!broken && isImagePath(path)) {
     return (
-      <a class="md-media" href={src} target="_blank" rel="noopener noreferrer">
+      <a
+        class="md-media"
+        data-picture
+        onClick={show}
+        href={src}
+        target="_blank"
+        rel="noopener noreferrer"
+      >
         <img
           class="md-image md-image-box"
           src={src}

@@ -101,6 +101,8 @@ test('links what an answer names, draws its diagrams, and isolates its scripts',
     const workspace = join(app.userHome, 'project')
     mkdirSync(join(workspace, 'src'), { recursive: true })
     writeFileSync(join(workspace, 'src', 'a.ts'), 'one\n'.repeat(60))
+    const svg = '<svg xmlns="http://www.w3.org/2000/svg" width="20" height="10"/>'
+    writeFileSync(join(workspace, 'one.svg'), svg)
     const attacks = attacksOn(app.url, outside.url, outside.udpPort)
     writeFileSync(join(workspace, 'attack.html'), attackPage(attacks))
     const git = (...args: string[]) =>
@@ -119,7 +121,7 @@ test('links what an answer names, draws its diagrams, and isolates its scripts',
         { role: 'user', content: 'go' },
         {
           role: 'assistant',
-          content: `See \`src/a.ts:40-42\`, \`src/missing.ts\`, ${commit}, [bank.example](https://evil.example/).\n\n\`\`\`mermaid\nflowchart LR\n  A[Begin] --> B[End]\n\`\`\`\n\n\`\`\`html\n<p id=out>off</p><button onclick="out.textContent='pressed'">Press</button>\n\`\`\``,
+          content: `See \`src/a.ts:40-42\`, \`src/missing.ts\`, ${commit}, [bank.example](https://evil.example/).\n\n![first](one.svg) ![second](one.svg) ![gone](two.svg)\n\n\`\`\`mermaid\nflowchart LR\n  A[Begin] --> B[End]\n\`\`\`\n\n\`\`\`html\n<p id=out>off</p><button onclick="out.textContent='pressed'">Press</button>\n\`\`\``,
         },
       ],
     })
@@ -137,6 +139,19 @@ test('links what an answer names, draws its diagrams, and isolates its scripts',
     await page.getByRole('dialog').getByText('Begin').waitFor()
     await page.keyboard.press('Escape')
     await page.getByRole('dialog').waitFor({ state: 'detached' })
+
+    // Images of the workspace open in full size, by keyboard, and the focus returns.
+    await page.getByRole('button', { name: 'first' }).focus()
+    await page.keyboard.press('Enter')
+    const box = page.getByRole('dialog', { name: 'Image 1 of 2' })
+    await box.getByRole('img', { name: 'first' }).waitFor()
+    await page.keyboard.press('ArrowRight')
+    await page.getByRole('dialog', { name: 'Image 2 of 2' }).waitFor()
+    await page.keyboard.press('Escape')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    const focused = await page.evaluate(() => document.activeElement?.querySelector('img')?.alt)
+    assert.is(focused, 'first')
+    assert.is(await page.getByRole('img', { name: 'gone' }).count(), 0)
 
     // A diagram is drawn without being asked for.
     await page.waitForFunction(

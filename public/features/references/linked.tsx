@@ -1,11 +1,17 @@
 /** Text with links to what it names: files open in the panel, commits in a dialog, URLs in a new tab. */
 import type { ComponentChildren } from 'preact'
-import { useContext, useMemo } from 'preact/hooks'
+import { useContext, useMemo, useState } from 'preact/hooks'
 import type { App } from '../../app.ts'
-import type { LinkedPathProps, LinkedTextProps } from '../../markdown/linked-text.tsx'
+import type {
+  LinkedImageProps,
+  LinkedPathProps,
+  LinkedTextProps,
+} from '../../markdown/linked-text.tsx'
 import { decodeEntities, hiddenHost } from '../../markdown/links.ts'
+import { useLightbox } from '../lightbox/use-lightbox.ts'
 import { AppContext } from '../shell/context.ts'
 import { fileQuery } from '../shell/route.ts'
+import { isImagePath } from '../workspace/file-kind.ts'
 import { formatTarget } from '../workspace/panel.ts'
 import { CommitDialog } from './commit-dialog.tsx'
 import { findReferences, type Reference, wholeReference } from './find-references.ts'
@@ -168,5 +174,33 @@ export function PathLink({ target, directory, children }: LinkedPathProps) {
     <KnownLink known={known} place={place}>
       {children}
     </KnownLink>
+  )
+}
+
+/** Images and SVG only, by an `<img>` element, in which nothing runs. Other files are links. */
+export function WorkspaceImage({ target, directory, text }: LinkedImageProps) {
+  const app = useContext(AppContext)
+  const show = useLightbox()
+  const [broken, setBroken] = useState(false)
+  const place = useMemo(() => fileTarget(target, directory), [target, directory])
+  const known = useName('path', place?.path ?? null)
+  if (!app || known?.type !== 'file' || broken || !isImagePath(known.path))
+    return (
+      <PathLink target={target} directory={directory}>
+        {text}
+      </PathLink>
+    )
+  const session = app.chat.chat.value.sessionId
+  return (
+    <button type="button" class="picture" data-picture onClick={show}>
+      <img
+        class="md-image md-image-box"
+        src={`api/file/raw?session_id=${encodeURIComponent(session)}&path=${encodeURIComponent(known.path)}`}
+        alt={text}
+        loading="lazy"
+        decoding="async"
+        onError={() => setBroken(true)}
+      />
+    </button>
   )
 }

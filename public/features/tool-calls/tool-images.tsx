@@ -1,6 +1,7 @@
 /** Images of a tool result: small, below the line of the call; a click opens the whole image. */
 import { useState } from 'preact/hooks'
 import type { StoredImage } from '../../../lib/schema/image.ts'
+import { useLightbox } from '../lightbox/use-lightbox.ts'
 import { visibleName } from '../../../lib/base/visible.ts'
 import { translator } from '../../strings/t.ts'
 
@@ -24,6 +25,7 @@ const sourceOf = (session: string, { file }: StoredImage): string =>
   `api/media?session_id=${encodeURIComponent(session)}&path=${encodeURIComponent(file)}`
 
 export function ToolImages(props: { session: string; images: readonly StoredImage[] }) {
+  const show = useLightbox()
   const [removed, setRemoved] = useState<readonly string[]>([])
   // Copies are removed when their space is needed.
   const images = props.images.filter(({ file }) => !removed.includes(file))
@@ -35,7 +37,14 @@ export function ToolImages(props: { session: string; images: readonly StoredImag
         const name = visibleName(image.name)
         return (
           <li key={index}>
-            <a href={src} target="_blank" rel="noopener noreferrer" title={name}>
+            <a
+              data-picture
+              onClick={show}
+              href={src}
+              target="_blank"
+              rel="noopener noreferrer"
+              title={name}
+            >
               <img
                 src={src}
                 alt={t('media.image', { name })}

@@ -4,6 +4,7 @@ import { splitComments } from '../../../lib/base/comment-text.ts'
 import type { Message } from '../../../lib/schema/message.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { lazy } from '../../parts/lazy.tsx'
+import { useLightbox } from '../lightbox/use-lightbox.ts'
 import { isImagePath, nameOf } from '../workspace/file-kind.ts'
 import { withoutFiles } from '../composer/composer.ts'
 import { t } from '../../strings/t.ts'
@@ -92,6 +93,7 @@ const rawUrl = (session: string, path: string): string =>
 /** Images as thumbnails, other files by name. */
 function Attachments({ names }: { names: readonly string[] }) {
   const [broken, setBroken] = useState<readonly string[]>([])
+  const show = useLightbox()
   const { chat, actions } = useTranscript()
   const { openFile } = actions
   const session = chat.value.sessionId
@@ -110,12 +112,12 @@ function Attachments({ names }: { names: readonly string[] }) {
                 type="button"
                 title={name}
                 aria-label={t('tx.file.open', { name })}
-                disabled={!openFile}
-                onClick={() => openFile?.(name)}
+                data-picture
+                onClick={show}
               >
                 <img
                   src={rawUrl(session, name)}
-                  alt=""
+                  alt={nameOf(name)}
                   loading="lazy"
                   onError={() => setBroken([...broken, name])}
                 />
