@@ -22,6 +22,7 @@ const CommentChips = lazy(
   async () => (await import('../review/comment-chips.tsx')).CommentChips,
   true,
 )
+const LivePlan = lazy(async () => (await import('../plan/live-plan.tsx')).LivePlan, true)
 const ComposerBanners = lazy(
   async () => (await import('../queue/lazy-queue.ts')).ComposerBanners,
   true,
@@ -154,6 +155,7 @@ export const Composer = () => {
 
   return (
     <div class="composer-place">
+      {chat.busy.value && <LivePlan />}
       {(queued.length > 0 || queue.aside.value || row?.yolo || row?.mode === 'plan') && (
         <ComposerBanners />
       )}

@@ -1,6 +1,7 @@
 /** The composer's switch for plan mode, and the line above the composer while it is on. */
+import { useComputed } from '@preact/signals'
 import { Icon } from '../../parts/icon.tsx'
-import { useSessions, useShell } from '../../contexts.ts'
+import { useChat, useSessions, useShell } from '../../contexts.ts'
 import { useApp } from '../shell/context.ts'
 import { setPlanning } from './plan-mode.ts'
 import { t } from './strings.ts'
@@ -15,15 +16,25 @@ const usePlanning = (): [isOn: boolean, set: (isOn: boolean) => void] => {
   ]
 }
 
+/** A plan waits for an answer. Turning plan mode off would approve it, so that is left to its card. */
+const usePlanOpen = (): boolean => {
+  const { chat } = useChat()
+  return useComputed(() =>
+    chat.chat.value.questions.some(question => question.kind === 'clarify' && question.plan),
+  ).value
+}
+
 export const PlanChip = () => {
   const [isOn, set] = usePlanning()
+  const isPlanOpen = usePlanOpen()
   return (
     <button
       type="button"
       class="chip chip-plan"
       aria-label={t('plan.chip')}
       aria-pressed={isOn}
-      title={t(isOn ? 'plan.chip.on' : 'plan.chip')}
+      disabled={isOn && isPlanOpen}
+      title={t(isOn ? (isPlanOpen ? 'plan.open' : 'plan.chip.on') : 'plan.chip')}
       onClick={() => set(!isOn)}
     >
       <Icon name="checklist" size={14} />
@@ -34,13 +45,16 @@ export const PlanChip = () => {
 
 export const PlanLine = () => {
   const [isOn, set] = usePlanning()
+  const isPlanOpen = usePlanOpen()
   return isOn ? (
     <p class="plan-line" role="status">
       <Icon name="checklist" size={14} />
-      <span>{t('plan.on')}</span>
-      <button type="button" class="tx-link" onClick={() => set(false)}>
-        {t('plan.off')}
-      </button>
+      <span>{t(isPlanOpen ? 'plan.open' : 'plan.on')}</span>
+      {!isPlanOpen && (
+        <button type="button" class="tx-link" onClick={() => set(false)}>
+          {t('plan.off')}
+        </button>
+      )}
     </p>
   ) : null
 }
