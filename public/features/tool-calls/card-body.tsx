@@ -2,6 +2,7 @@
 import { useMemo, useState } from 'preact/hooks'
 import type { ReadonlySignal } from '@preact/signals'
 import type { ComponentChild } from 'preact'
+import type { RunsIn } from '../../../lib/schema/command-place.ts'
 import { visibleText } from '../../../lib/base/visible.ts'
 import { CodeText } from '../../markdown/code.tsx'
 import { grammarOf } from '../../markdown/highlight.ts'
@@ -31,6 +32,8 @@ export type CardBodyProps = {
   /** The whole text of a result that was too long for the model. */
   loadStored: (path: string) => Promise<string>
   exitCode: number | null
+  /** Where the command ran; on a narrow screen the line of the call has no space for it. */
+  ranIn: RunsIn | undefined
   /** False when the line of the call says why it did not run. */
   isErrorShown: boolean
   /** Live output; absent when the call has ended. */
@@ -60,6 +63,7 @@ export function CardBody(props: CardBodyProps) {
         <FileName path={path} line={firstLine(args)} openFile={openFile} />
       )}
       <Input name={name} args={args} shown={files.length > 0} named={path !== undefined} />
+      {props.ranIn && <p class="tool-note tool-place">{t(`tool.in.${props.ranIn}`)}</p>}
       {props.running}
       {!props.running && !result && <p class="tool-note">{t('tool.waiting')}</p>}
       {result && (

@@ -85,6 +85,7 @@ export function ToolCard(props: ToolCardProps) {
           loadWhole={props.loadWhole}
           loadStored={props.loadStored}
           exitCode={busy ? null : (outcome?.exitCode ?? null)}
+          ranIn={props.ranIn}
           isErrorShown={outcome?.by !== 'user'}
           running={busy && <RunningOutput output={props.output} />}
           path={said.path}
