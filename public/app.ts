@@ -162,7 +162,8 @@ export const createApp = (options: AppOptions): App => {
       title: computed(() => {
         const name = route.sessionId.value ? titleOfSession(route.sessionId.value) : t('chat.new')
         const waiting = sessions.waiting.value
-        return `${waiting > 0 ? `(${waiting}) ` : ''}${name} · ${settings.current.value.bot_name}`
+        const mark = waiting > 0 ? `(${waiting}) ` : sidebar.anyFinished.value ? '• ' : ''
+        return `${mark}${name} · ${settings.current.value.bot_name}`
       }),
     },
     sessions: {

@@ -8,13 +8,13 @@ export type FuzzyMatch = {
   ranges: number[]
 }
 
-/** Letters of every script; characters may be left out within a word. */
+/** Letters of every script; characters may be left out within a word, or within a name of a path. */
 const matcher = new uFuzzy({
   unicode: true,
   interSplit: "[^\\p{L}\\d']+",
   intraSplit: '\\p{Ll}\\p{Lu}',
   intraBound: '\\p{L}\\d|\\d\\p{L}|\\p{Ll}\\p{Lu}',
-  intraChars: '[\\p{L}\\d]',
+  intraChars: '[^\\s/]',
   intraContr: "'\\p{L}{1,2}\\b",
   intraIns: 6,
 })

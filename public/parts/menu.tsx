@@ -16,6 +16,12 @@ export type MenuItem =
       checked?: boolean
       run: () => void
     }
+  | {
+      label: string
+      icon?: IconName
+      /** Replaces the menu by these, with a way back. */
+      items: readonly MenuItem[]
+    }
 
 const itemsOf = (menu: HTMLElement | null): HTMLElement[] => [
   ...(menu?.querySelectorAll<HTMLElement>('[role^="menuitem"]') ?? []),
@@ -32,6 +38,9 @@ const nextIndex = (key: string, at: number, labels: readonly string[]): number =
   return order.find(index => labels[index]!.toLowerCase().startsWith(key.toLowerCase())) ?? -1
 }
 
+const isRtl = (element: Element | null): boolean =>
+  element !== null && getComputedStyle(element).direction === 'rtl'
+
 export type MenuProps = {
   anchor: RefObject<HTMLElement | null>
   label: string
@@ -40,9 +49,22 @@ export type MenuProps = {
   onClose: () => void
 }
 
-export const Menu = ({ anchor, label, items, align = 'end', onClose }: MenuProps) => {
+export const Menu = ({ anchor, label, items: top, align = 'end', onClose }: MenuProps) => {
   const ref = useRef<HTMLDivElement>(null)
-  useEffect(() => itemsOf(ref.current)[0]?.focus(), [])
+  const [open, setOpen] = useState<string | null>(null)
+  const left = useRef<string | null>(null)
+  const inner = top.find(item => item !== 'line' && 'items' in item && item.label === open)
+  const items = inner && inner !== 'line' && 'items' in inner ? inner.items : top
+  const leave = () => {
+    left.current = open
+    setOpen(null)
+  }
+  useEffect(() => {
+    const all = itemsOf(ref.current)
+    // Back in the menu, the focus returns to the entry that was opened.
+    const at = open ? 1 : all.findIndex(item => item.dataset.label === left.current)
+    all[Math.max(0, at)]?.focus()
+  }, [open])
 
   return (
     <Popover anchor={anchor} onClose={onClose} align={align} class="menu">
@@ -56,14 +78,47 @@ export const Menu = ({ anchor, label, items, align = 'end', onClose }: MenuProps
           const labels = all.map(item => item.textContent ?? '')
           const to = event.ctrlKey || event.metaKey ? -1 : nextIndex(event.key, at, labels)
           if (event.key === 'Tab') onClose()
+          const opens = all[at]?.ariaHasPopup === 'menu'
+          const [into, back] = isRtl(ref.current)
+            ? ['ArrowLeft', 'ArrowRight']
+            : ['ArrowRight', 'ArrowLeft']
+          if (event.key === into && opens) all[at]?.click()
+          if (event.key === back && open) leave()
           if (to < 0) return
           event.preventDefault()
           all[to]?.focus()
         }}
       >
+        {open && (
+          <button
+            type="button"
+            role="menuitem"
+            tabIndex={-1}
+            class="menu-item menu-back"
+            onClick={leave}
+          >
+            <Icon name="chevron-right" size={16} />
+            <span>{open}</span>
+          </button>
+        )}
         {items.map((item, index) =>
           item === 'line' ? (
             <hr key={`line-${index}`} />
+          ) : 'items' in item ? (
+            <button
+              key={item.label}
+              type="button"
+              role="menuitem"
+              aria-haspopup="menu"
+              data-label={item.label}
+              tabIndex={-1}
+              class="menu-item menu-more"
+              onClick={() => setOpen(item.label)}
+            >
+              {item.icon && <Icon name={item.icon} size={16} />}
+              <span>{item.label}</span>
+              <Icon name="chevron-right" size={16} />
+            </button>
           ) : (
             <button
               key={item.label}

@@ -32,11 +32,16 @@ export type PaletteOptions = {
 /** The best entries by section; the section of the best match is first. */
 const matching = (entries: readonly Entry[], query: string): Section[] => {
   const texts = entries.map(({ label, words }) => (words ? `${label} ${words}` : label))
-  const found = fuzzyMatches(texts, query).map(({ at, ranges }) => {
+  const matches = fuzzyMatches(texts, query).map(({ at, ranges }) => {
     const entry = entries[at]!
     const inLabel = ranges.filter((_, index) => (ranges[index | 1] ?? 0) <= entry.label.length)
     return { ...entry, ranges: inLabel }
   })
+  // What is found by its name comes before what is found by other words.
+  const found = [
+    ...matches.filter(({ ranges }) => ranges.length > 0),
+    ...matches.filter(({ ranges }) => ranges.length === 0),
+  ]
   return [...Map.groupBy(found, ({ section }) => section)].map(([label, of]) => ({
     label,
     entries: of.slice(0, MAX_PER_SECTION),

@@ -8,6 +8,16 @@ export const SearchResults = () => {
   const { route, layout } = useShell()
   const { hits, query, busy } = search
   const count = hits.value.length
+  const onKeyDown = (event: KeyboardEvent) => {
+    const links = [...document.querySelectorAll<HTMLElement>('.result')]
+    const at = links.indexOf(event.target as HTMLElement)
+    const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: links.length - 1 }[event.key]
+    if (to === undefined || at < 0) return
+    event.preventDefault()
+    // Above the first result is the search field.
+    if (to < 0) layout.focusSearch()
+    else links[to]?.focus()
+  }
   return (
     <nav class="session-scroll" aria-label={t('list.search')}>
       <p class="list-count" role="status">
@@ -17,7 +27,7 @@ export const SearchResults = () => {
             ? t('app.loading')
             : t('list.results', { count })}
       </p>
-      <ul class="results">
+      <ul class="results" onKeyDown={onKeyDown}>
         {hits.value.map(hit => (
           <li key={`${hit.session_id}-${hit.message_id ?? ''}`}>
             <a

@@ -61,7 +61,7 @@ const Empty = () => {
 }
 
 export const SessionList = () => {
-  const { sessions, remove } = useSessions()
+  const { sessions, remove, selection } = useSessions()
   const { settings } = useSettings()
   const { route, layout } = useShell()
   const items = sessions.items.value
@@ -128,11 +128,26 @@ export const SessionList = () => {
     const id = (event.target as HTMLElement).closest<HTMLElement>('[data-id]')?.dataset.id
     if (!id || event.ctrlKey || event.metaKey || event.altKey) return
     const at = keys.indexOf(id)
+    const select = (next: string | undefined) => {
+      if (!next) return
+      selection.extendTo(id, keys)
+      selection.extendTo(next, keys)
+      moveTo(next)
+    }
+    if (event.shiftKey && (event.key === 'ArrowDown' || event.key === 'ArrowUp')) {
+      event.preventDefault()
+      return select(keys[at + (event.key === 'ArrowDown' ? 1 : -1)])
+    }
+    if (event.key === 'Escape' && selection.ids.value.size > 0) {
+      event.stopPropagation()
+      return selection.clear()
+    }
     const verbs: Record<string, () => void> = {
       ArrowDown: () => moveTo(keys[at + 1]),
       ArrowUp: () => moveTo(keys[at - 1]),
       Home: () => moveTo(keys[0]),
       End: () => moveTo(keys.at(-1)),
+      ' ': () => selection.toggle(id),
       F2: () => {
         layout.renamingRow.value = id
       },
@@ -176,6 +191,7 @@ export const SessionList = () => {
                 top={offsets[from + index]!}
                 height={row}
                 tabStop={item.key === stop}
+                keys={keys}
               />
             ),
           )}

@@ -24,12 +24,27 @@ const tools = (app: App): MenuItem => ({
 
 export const sessionMenu = (app: App, row: SessionRow, rename: () => void): MenuItem[] => {
   const id = row.session_id
-  const own: MenuItem[] = [
-    { label: t('row.export.md'), icon: 'download', run: () => app.exportAs(id, 'md') },
-    { label: t('row.export.json'), icon: 'download', run: () => app.exportAs(id, 'json') },
-    { label: t('row.export.html'), icon: 'download', run: () => app.exportAs(id, 'html') },
+  const isOpen = id === app.route.sessionId.value
+  // Host sessions can't be exported or cleared before they are imported.
+  const isOurs = !isHostSession(row)
+  const formats: MenuItem[] = (['md', 'json', 'html'] as const).map(format => ({
+    label: t(`row.export.${format}`),
+    icon: 'download',
+    run: () => app.exportAs(id, format),
+  }))
+  const clear: MenuItem = { label: t('row.clear'), icon: 'undo', run: () => app.confirmClear(id) }
+  const more: MenuItem[] = [
+    { label: t('row.duplicate'), icon: 'duplicate', run: () => void app.duplicate(id) },
+    { label: t('row.branch'), icon: 'branch', run: () => void app.branch(id) },
+    ...(isOpen ? [tools(app)] : []),
     'line',
-    { label: t('row.clear'), icon: 'undo', run: () => app.confirmClear(id) },
+    ...(isOurs ? [clear] : []),
+    {
+      label: t('row.delete.permanent'),
+      icon: 'trash',
+      danger: true,
+      run: () => app.confirmDeletePermanently(id),
+    },
   ]
   return [
     { label: t('row.rename'), icon: 'edit', keys: 'F2', run: rename },
@@ -38,24 +53,17 @@ export const sessionMenu = (app: App, row: SessionRow, rename: () => void): Menu
       icon: 'pin',
       run: () => void app.sessions.pin(id, !row.pinned),
     },
+    { label: t('projects.move'), icon: 'folder', run: () => app.openMoveDialog(id) },
     {
       label: t(row.archived ? 'row.unarchive' : 'row.archive'),
       icon: 'archive',
       run: () => void app.archive(id, !row.archived),
     },
-    { label: t('projects.move'), icon: 'folder', run: () => app.openMoveDialog(id) },
-    { label: t('row.duplicate'), icon: 'duplicate', run: () => void app.duplicate(id) },
-    { label: t('row.branch'), icon: 'branch', run: () => void app.branch(id) },
-    ...(id === app.route.sessionId.value ? [find(app), tools(app)] : []),
+    ...(isOpen ? [find(app)] : []),
     'line',
-    // Host sessions can't be exported or cleared before they are imported.
-    ...(isHostSession(row) ? [] : own),
+    ...(isOurs ? [{ label: t('row.export'), icon: 'download' as const, items: formats }] : []),
+    { label: t('row.more'), icon: 'more', items: more },
+    'line',
     { label: t('row.delete'), icon: 'trash', keys: 'Del', run: () => void app.remove(id) },
-    {
-      label: t('row.delete.permanent'),
-      icon: 'trash',
-      danger: true,
-      run: () => app.confirmDeletePermanently(id),
-    },
   ]
 }

@@ -1,5 +1,5 @@
 /** Row of the session list. */
-import { useLayoutEffect, useRef } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import type { SessionRow as Row } from '../../../lib/schema/session.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { MenuButton } from '../../parts/menu.tsx'
@@ -64,27 +64,63 @@ const RenameField = ({ row, onDone }: { row: Row; onDone: () => void }) => {
   )
 }
 
+const LONG_PRESS_MS = 500
+
+/** A long touch runs `run`; the click that follows it is to be ignored. */
+const useLongPress = (run: () => void) => {
+  const state = useRef({ timer: 0, long: false })
+  const cancel = () => clearTimeout(state.current.timer)
+  useEffect(() => cancel, [])
+  return {
+    wasLong: () => state.current.long,
+    handlers: {
+      onPointerDown({ pointerType }: PointerEvent) {
+        cancel()
+        state.current.long = false
+        if (pointerType !== 'touch') return
+        state.current.timer = window.setTimeout(() => {
+          state.current.long = true
+          run()
+        }, LONG_PRESS_MS)
+      },
+      onPointerUp: cancel,
+      onPointerCancel: cancel,
+      // The menu of the browser would cover the list.
+      onContextMenu: (event: Event) => state.current.long && event.preventDefault(),
+    },
+  }
+}
+
 export type SessionRowProps = {
   row: Row
   /** Offset in the list, in pixels. */
   top: number
   height: number
   tabStop: boolean
+  /** The ids of all rows in the order of the list. */
+  keys: readonly string[]
 }
 
-export const SessionRow = ({ row, top, height, tabStop }: SessionRowProps) => {
+export const SessionRow = ({ row, top, height, tabStop, keys }: SessionRowProps) => {
   const app = useApp()
   const id = row.session_id
   const open = app.route.sessionId.value === id
   const title = titleOf(row)
   const now = app.sessions.now.value
   const detailed = app.settings.detailed.value
+  const { selection } = app
+  const selected = selection.ids.value.has(id)
+  const press = useLongPress(() => selection.toggle(id))
   const renaming = app.layout.renamingRow.value === id
   const mark = statusOf(row, { unread: app.unread.isUnread(row), open })
   const style = { transform: `translateY(${top}px)`, height: `${height}px` }
 
   return (
-    <li class={`session${open ? ' session-open' : ''}`} style={style} data-id={id}>
+    <li
+      class={`session${open ? ' session-open' : ''}${selected ? ' session-selected' : ''}`}
+      style={style}
+      data-id={id}
+    >
       {renaming ? (
         <RenameField
           row={row}
@@ -103,8 +139,14 @@ export const SessionRow = ({ row, top, height, tabStop }: SessionRowProps) => {
             title={app.filters.mixed.value ? `${title} · ${row.profile}` : title}
             draggable
             onDragStart={event => event.dataTransfer?.setData(DRAGGED_SESSION, id)}
-            onClick={() => {
-              app.layout.drawer.value = false
+            {...press.handlers}
+            onClick={event => {
+              if (press.wasLong()) return event.preventDefault()
+              const isMany = event.ctrlKey || event.metaKey || selection.ids.value.size > 0
+              if (event.shiftKey) selection.extendTo(id, keys)
+              else if (isMany) selection.toggle(id)
+              else app.layout.drawer.value = false
+              if (event.shiftKey || isMany) event.preventDefault()
             }}
             onDblClick={() => {
               app.layout.renamingRow.value = id
@@ -130,6 +172,7 @@ export const SessionRow = ({ row, top, height, tabStop }: SessionRowProps) => {
                 <span class="sr-only">{`, ${sourceOf(row)}`}</span>
               </span>
             )}
+            {selected && <span class="sr-only">{`, ${t('row.selected')}`}</span>}
             <StateMark mark={mark} />
             <time
               class="session-time"

@@ -1,4 +1,5 @@
 /** State of the sidebar: the session list with its filters, projects, search, unread marks and pending questions. */
+import { computed, type ReadonlySignal } from '@preact/signals'
 import { t } from '../../strings/t.ts'
 import { createInbox, type Inbox } from '../chat/inbox.ts'
 import type { Profiles } from '../profiles/profiles.ts'
@@ -8,6 +9,7 @@ import type { SettingsState } from '../settings/settings.ts'
 import type { ShellBase } from '../shell/shell-state.ts'
 import { createFilters, type Filters } from './filters.ts'
 import { createHostSessions, type HostSessions } from './host-sessions.ts'
+import { createSelection, type Selection } from './selection.ts'
 import { createSearch, type Search } from './search.ts'
 import { createSessions, type Sessions, titleOf } from './sessions.ts'
 import { createUnread, type Unread } from './unread.ts'
@@ -17,9 +19,12 @@ export type SessionsBase = ProjectActions & {
   filters: Filters
   projects: Projects
   search: Search
+  selection: Selection
   unread: Unread
   inbox: Inbox
   hostSessions: HostSessions
+  /** Another session finished since the page was loaded, and was not opened yet. */
+  anyFinished: ReadonlySignal<boolean>
   titleOfSession: (id: string) => string
 }
 
@@ -46,6 +51,8 @@ export const createSessionsState = (options: SessionsOptions): SessionsBase => {
   )
   const filters = createFilters(platform, sessions.rows, profiles.active, reloadList)
   const projects = createProjects(platform, sessions.profileRows)
+  const unread = createUnread(platform)
+  const loadedAt = platform.nowMs() / 1000
   const titleOfSession = (id: string): string => titleOf(sessions.row(id) ?? { title: '' })
   return {
     sessions,
@@ -56,7 +63,16 @@ export const createSessionsState = (options: SessionsOptions): SessionsBase => {
       () => sessions.profileRows.value,
       () => (filters.everyProfile.value ? '' : profiles.active.value),
     ),
-    unread: createUnread(platform),
+    selection: createSelection(),
+    unread,
+    anyFinished: computed(() =>
+      sessions.profileRows.value.some(
+        row =>
+          row.updated_at > loadedAt &&
+          row.session_id !== route.sessionId.value &&
+          unread.isUnread(row),
+      ),
+    ),
     inbox: createInbox(platform, ({ session_id: id }) => {
       const message = t('chat.waiting', { title: titleOfSession(id) })
       announcement.value = message

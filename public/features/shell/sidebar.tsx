@@ -32,6 +32,10 @@ const SearchField = () => {
         value={search.query.value}
         onInput={event => search.set(event.currentTarget.value)}
         onKeyDown={event => {
+          if (event.key === 'ArrowDown') {
+            event.preventDefault()
+            document.querySelector<HTMLElement>('.result, .session-link[tabindex="0"]')?.focus()
+          }
           if (event.key !== 'Escape') return
           event.stopPropagation()
           search.clear()
@@ -54,6 +58,11 @@ const SearchField = () => {
 
 const Results = lazy(
   async () => (await import('../sessions/search-results.tsx')).SearchResults,
+  true,
+)
+
+const SelectionBar = lazy(
+  async () => (await import('../sessions/selection-bar.tsx')).SelectionBar,
   true,
 )
 
@@ -155,7 +164,7 @@ export const Sidebar = () => {
   const { layout, route } = useShell()
   const { settings } = useSettings()
   const { newChat } = useChat()
-  const { search } = useSessions()
+  const { search, selection } = useSessions()
   const { mac } = layout
   return (
     <>
@@ -194,6 +203,7 @@ export const Sidebar = () => {
       ) : (
         <>
           <ProjectList />
+          {selection.ids.value.size > 0 && <SelectionBar />}
           <SessionList />
         </>
       )}

@@ -18,7 +18,7 @@ const LOCAL = [
   entry('Chats', 'Unify the retry logic'),
   entry('Actions', 'New chat'),
   entry('Actions', 'Theme: nord', { searchOnly: true }),
-  entry('Settings', 'Assistant name', { words: 'header', searchOnly: true }),
+  entry('Settings', 'Assistant name', { words: 'header of the retry', searchOnly: true }),
 ]
 
 const opened = (
@@ -46,7 +46,7 @@ test('a failed search of the server keeps the results of the page and says so', 
   const { search, type } = opened(async () => {
     throw new Error('offline')
   })
-  assert.equal(await type('retry'), [['Chats', 'Unify the retry logic']])
+  assert.equal(await type('retry logic'), [['Chats', 'Unify the retry logic']])
   assert.equal([search.failed.value, search.busy.value], [true, false])
   await type('')
   assert.is(search.failed.value, false)
@@ -88,6 +88,7 @@ test('results of the server follow those of the page, without repeats; a late an
   await settle()
   const expected = [
     ['Chats', 'Unify the retry logic'],
+    ['Settings', 'Assistant name'],
     ['Files', 'src/retry.ts'],
   ]
   assert.equal(shown(), expected)

@@ -1,0 +1,65 @@
+/** What can be done with the selected sessions, above the list. */
+import { IconButton } from '../../parts/button.tsx'
+import { MenuButton } from '../../parts/menu.tsx'
+import { useApp } from '../shell/context.ts'
+import { archiveAll, deleteAll, exportAll, moveAll, pinAll } from './bulk-actions.ts'
+import { isHostSession } from './host-session.ts'
+import { t } from './selection-strings.ts'
+
+export const SelectionBar = () => {
+  const app = useApp()
+  const { selection, sessions, projects } = app
+  const ids = [...selection.ids.value].filter(id => sessions.row(id))
+  const rows = ids.flatMap(id => sessions.row(id) ?? [])
+  const pinned = rows.every(row => row.pinned)
+  // Host sessions can't be exported before they are imported.
+  const exportable = rows.filter(row => !isHostSession(row)).map(row => row.session_id)
+  const act = (run: (chosen: string[]) => unknown) => () => {
+    selection.clear()
+    void app.attempt(async () => run(ids))
+  }
+  return (
+    <div class="selection-bar" role="toolbar" aria-label={t('selection.label')}>
+      <IconButton icon="close" label={t('selection.clear')} onClick={() => selection.clear()} />
+      <span class="selection-count" role="status">
+        {t('selection.count', { count: ids.length })}
+      </span>
+      <IconButton
+        icon="pin"
+        label={t(pinned ? 'row.unpin' : 'row.pin')}
+        onClick={act(chosen => pinAll(app, chosen, !pinned))}
+      />
+      <IconButton
+        icon="archive"
+        label={t('row.archive')}
+        onClick={act(chosen => archiveAll(app, chosen))}
+      />
+      <MenuButton
+        icon="folder"
+        label={t('selection.move')}
+        items={() => [
+          ...projects.list.value.map(project => ({
+            label: project.name,
+            run: act(chosen => moveAll(app, chosen, project.project_id)),
+          })),
+          ...(projects.list.value.length > 0 ? (['line'] as const) : []),
+          {
+            label: t('selection.move.out'),
+            run: act(chosen => moveAll(app, chosen, null)),
+          },
+        ]}
+      />
+      <IconButton
+        icon="download"
+        label={t('selection.export')}
+        disabled={exportable.length === 0}
+        onClick={act(() => exportAll(app, exportable))}
+      />
+      <IconButton
+        icon="trash"
+        label={t('row.delete')}
+        onClick={act(chosen => deleteAll(app, chosen))}
+      />
+    </div>
+  )
+}
