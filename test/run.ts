@@ -124,7 +124,7 @@ const checks = [
 ]
 
 /** Slow tests first, tests of the build last. */
-const needsBuild = (file: string) => file.includes('smoke')
+const needsBuild = (file: string) => /smoke|lighthouse/.test(file)
 const weight = (file: string) =>
   needsBuild(file) ? 2 : /browser|contract|proof/.test(file) ? 0 : 1
 

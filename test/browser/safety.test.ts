@@ -104,8 +104,29 @@ safety('an XSS corpus runs no script and makes no request', async () => {
   }
 })
 
+const THEMES = ['dark', 'light', 'mist', 'solarized', 'monokai', 'nord', 'contrast']
+const SECTIONS = 'general models tools mcp appearance security budgets updates about'.split(' ')
+const isFull = process.env.PROOF === 'full'
+
+/** Views with the text that says they are drawn. At full size every view. */
+const viewsOf = (session: string): [path: string, shown: string][] => [
+  [`/session/${session}`, 'Approval needed'],
+  ['/settings/appearance', 'Text size'],
+  ['/login', 'Password'],
+  ...(isFull
+    ? ([
+        ['/', 'What should we work on?'],
+        ...['tasks', 'skills', 'memory', 'profiles', 'usage'].map(name => [`/${name}`, name]),
+        ...SECTIONS.filter(name => name !== 'appearance').map(name => [
+          `/settings/${name}`,
+          'Settings',
+        ]),
+      ] as [string, string][])
+    : []),
+]
+
 safety(
-  'axe finds nothing: chat, approval, settings, login, in every theme, at 1440, 390 and 320 (all of it with PROOF=full)',
+  'axe finds nothing: views in every theme, at 1440, 390 and 320, and with forced colors (all of it with PROOF=full)',
   async () => {
     const app = await startApp()
     try {
@@ -126,29 +147,31 @@ safety(
       await app.post('/api/approval/inject_test', { session_id })
       const found: string[] = []
       const at = await openPage(app.url)
-      for (const theme of ['dark', 'light', 'solarized', 'monokai', 'nord', 'mist', 'contrast']) {
+      const look = async (where: string, width: number, view: [string, string]) => {
+        const [path, shown] = view
+        await at.page.setViewportSize({ width, height: 800 })
+        await at.page.goto(`${app.url}${path}`)
+        await at.page.locator('#page, main').getByText(new RegExp(shown, 'i')).first().waitFor()
+        // With forced colors the system chooses them; axe reads those of the style sheet.
+        const rules = where === 'forced' ? ['color-contrast'] : []
+        for (const violation of await at.axe(...rules))
+          found.push(`${where} ${width} ${path} ${violation}`)
+        const sideways = await at.page.evaluate(
+          () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+        )
+        if (sideways > 0) found.push(`${where} ${width} ${path} scrolls sideways by ${sideways}`)
+      }
+      const views = viewsOf(session_id)
+      for (const theme of THEMES) {
         await app.post('/api/settings', { theme })
         // Widths change the layout, themes the colors: at full size each width in both of the usual themes.
-        const isWhole = theme === 'dark' || (theme === 'light' && process.env.PROOF === 'full')
-        for (const width of isWhole ? [1_440, 390, 320] : [1_440]) {
-          const isUsual = theme === 'dark' || theme === 'light' || process.env.PROOF === 'full'
-          const others = isUsual ? ['/settings/appearance', '/login'] : []
-          for (const path of [`/session/${session_id}`, ...others]) {
-            await at.page.setViewportSize({ width, height: 800 })
-            await at.page.goto(`${app.url}${path}`)
-            if (path.startsWith('/session')) await at.page.getByText('Approval needed').waitFor()
-            if (path.startsWith('/settings'))
-              await at.page.getByRole('heading', { name: 'Appearance' }).waitFor()
-            for (const violation of await at.axe())
-              found.push(`${theme} ${width} ${path} ${violation}`)
-            const sideways = await at.page.evaluate(
-              () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
-            )
-            if (sideways > 0)
-              found.push(`${theme} ${width} ${path} scrolls sideways by ${sideways}`)
-          }
-        }
+        const isWhole = theme === 'dark' || (theme === 'light' && isFull)
+        const isUsual = theme === 'dark' || theme === 'light' || isFull
+        for (const width of isWhole ? [1_440, 390, 320] : [1_440])
+          for (const view of isUsual ? views : views.slice(0, 1)) await look(theme, width, view)
       }
+      await at.page.emulateMedia({ forcedColors: 'active' })
+      for (const view of isFull ? views : views.slice(0, 1)) await look('forced', 1_440, view)
       found.push(...at.problems)
       await at.close()
       assert.equal(found, [])
