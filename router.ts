@@ -12,6 +12,7 @@ import * as config from './handlers/config.ts'
 import * as events from './handlers/events.ts'
 import * as externalAgent from './handlers/external-agent.ts'
 import * as files from './handlers/files.ts'
+import * as gitChanges from './handlers/git/changes.ts'
 import * as gitState from './handlers/git.ts'
 import * as guards from './handlers/guards.ts'
 import * as gateway from './handlers/host-sessions.ts'
@@ -163,6 +164,21 @@ export const routes = {
   'GET /api/git-info': gitState.info,
   'GET /api/git/status': gitState.status,
   'GET /api/git/diff': gitState.diff,
+  'GET /api/git/overview': gitChanges.overview,
+  'GET /api/git/log': gitChanges.log,
+  'POST /api/git/stage': gitChanges.stage,
+  'POST /api/git/unstage': gitChanges.unstage,
+  'POST /api/git/discard': gitChanges.discard,
+  'POST /api/git/undo-discard': gitChanges.undoDiscard,
+  'POST /api/git/commit': gitChanges.commit,
+  'POST /api/git/switch': gitChanges.switchBranch,
+  'POST /api/git/stash': gitChanges.stash,
+  'POST /api/git/stash/pop': gitChanges.popStash,
+  'POST /api/git/stash/drop': gitChanges.dropStash,
+  'POST /api/git/fetch': gitChanges.fetchRemotes,
+  'POST /api/git/pull': gitChanges.pull,
+  'POST /api/git/push': gitChanges.push,
+  'POST /api/git/abort': gitChanges.abort,
   'GET /api/git/commit': gitState.commit,
 
   'GET /api/processes': processes.list,

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { endpoint } from '../lib/context.ts'
 import { CommitId, GitCommit, GitDiff, GitInfo, GitStatus } from '../lib/schema/git.ts'
 import { SessionId } from '../lib/schema/ids.ts'
+import { describeDiff } from '../lib/workspaces/git-changes.ts'
 import type { DiffKind } from '../lib/workspaces/git-diff.ts'
 
 const OneSession = z.object({ session_id: SessionId })
@@ -38,7 +39,17 @@ export const diff = endpoint({
       path,
       KINDS[kind] ?? (kind as DiffKind),
     )
-    return { ...found, diff: app.redact(found.diff) }
+    const shown = { ...found, diff: app.redact(found.diff) }
+    if (kind === 'untracked') return shown
+    const { root } = app.files.areas.of(home, session_id)
+    const { id, divisible } = await describeDiff(
+      await app.personGit(home, root),
+      path,
+      kind === 'index' || kind === 'staged' ? 'staged' : 'unstaged',
+    )
+    // A masked secret of several lines changes their numbers.
+    const isWhole = !found.truncated && shown.diff === found.diff
+    return { ...shown, id, divisible: divisible && isWhole }
   },
 })
 

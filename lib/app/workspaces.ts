@@ -9,6 +9,7 @@ import { otherHomePaths } from '../profiles/other-homes.ts'
 import { redact } from '../redact/redact.ts'
 import { createStartingFacts, type StartingFacts } from '../turn-context/starting-facts.ts'
 import { createFileSearch, type FileSearch } from '../workspaces/file-search.ts'
+import { openPersonGit, type PersonGit } from '../workspaces/git-person.ts'
 import { createSessionFiles, type SessionFiles } from '../workspaces/session-files.ts'
 import { personShell, type PersonShell } from '../terminals/person-shell.ts'
 import { createTerminals, type Terminals } from '../terminals/terminals.ts'
@@ -23,6 +24,8 @@ export type WorkspaceServices = {
   startingFacts: (home: Home, workspace: string) => Promise<StartingFacts>
   /** What a terminal of the person runs. */
   personShell: (home: Home) => PersonShell
+  /** Git as the person runs it, in a workspace. */
+  personGit: (home: Home, root: string) => Promise<PersonGit>
 }
 
 export const composeWorkspaces = (
@@ -74,6 +77,7 @@ export const composeWorkspaces = (
     userHome: config.userHome,
     now,
   })
+  const shellOf = (home: Home) => personShell(home.childEnv(), config.userHome)
   return {
     files,
     startingFacts: (home, workspace) => startingFacts(files.areas.scopeFor(home, workspace)),
@@ -81,6 +85,7 @@ export const composeWorkspaces = (
     checkpoints,
     processes,
     terminals,
-    personShell: home => personShell(home.childEnv(), config.userHome),
+    personShell: shellOf,
+    personGit: (home, root) => openPersonGit(root, { env: shellOf(home).env }),
   }
 }

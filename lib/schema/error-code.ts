@@ -71,6 +71,11 @@ export const SPECIFIC_CODES = [
   'terminal_not_found',
   'terminal_ended',
   'terminal_unavailable',
+  // Git
+  'git_diff_changed',
+  'git_failed',
+  'git_hooks',
+  'git_needs_terminal',
   // Files
   'file_not_found',
   'file_exists',

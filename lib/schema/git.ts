@@ -59,7 +59,16 @@ export const GitStatus = z
 export type GitStatus = z.infer<typeof GitStatus>
 
 export const GitDiff = z
-  .object({ path: z.string(), diff: z.string(), binary: z.boolean(), truncated: z.boolean() })
+  .object({
+    path: z.string(),
+    diff: z.string(),
+    binary: z.boolean(),
+    truncated: z.boolean(),
+    /** Names exactly this change: staging with it is refused when the file has changed since. Absent for new files. */
+    id: z.string().optional(),
+    /** Single lines of it can be staged. */
+    divisible: z.boolean().optional(),
+  })
   .meta({ id: 'GitDiff' })
 export type GitDiff = z.infer<typeof GitDiff>
 
@@ -87,3 +96,43 @@ export const GitCommit = z
   })
   .meta({ id: 'GitCommit' })
 export type GitCommit = z.infer<typeof GitCommit>
+
+export const GitOperation = z.enum(['merge', 'rebase', 'cherry-pick', 'revert'])
+export type GitOperation = z.infer<typeof GitOperation>
+
+export const GitBranch = z
+  .object({
+    /** With the name of the remote for a branch of one. */
+    name: z.string(),
+    remote: z.boolean(),
+    current: z.boolean(),
+    upstream: z.string().optional(),
+    ahead: z.number(),
+    behind: z.number(),
+    /** Seconds since 1970, like all times here. */
+    committed_at: z.number(),
+  })
+  .meta({ id: 'GitBranch' })
+export type GitBranch = z.infer<typeof GitBranch>
+
+export const GitStash = z
+  .object({ id: z.string(), message: z.string(), created_at: z.number() })
+  .meta({ id: 'GitStash' })
+export type GitStash = z.infer<typeof GitStash>
+
+export const GitLogEntry = z
+  .object({
+    id: z.string(),
+    author: z.string(),
+    committed_at: z.number(),
+    /** Branches and tags at this commit, as `git log` names them. */
+    refs: z.string(),
+    message: z.string(),
+  })
+  .meta({ id: 'GitLogEntry' })
+export type GitLogEntry = z.infer<typeof GitLogEntry>
+
+/** What a discard replaced, to undo it: blobs of the file before and after; empty for a file that was not there. */
+export const GitDiscarded = z
+  .object({ path: z.string(), before: z.string(), after: z.string() })
+  .meta({ id: 'GitDiscarded' })

@@ -70,7 +70,7 @@ const run = async (given: Run): Promise<GitOutput> => {
 }
 
 /** Only a repository in the workspace itself; one further up is not used. */
-const hasRepository = (root: string): boolean =>
+export const hasRepository = (root: string): boolean =>
   lstatSync(join(root, '.git'), { throwIfNoEntry: false }) !== undefined
 
 /** Undefined without a usable repository. */

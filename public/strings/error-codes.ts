@@ -69,6 +69,11 @@ const TEXTS: Readonly<Record<ErrorCode, string | null>> = {
   terminal_ended: 'That terminal has ended.',
   terminal_unavailable: null,
 
+  git_diff_changed: 'The file changed in the meantime. Check the new diff, then try again.',
+  git_failed: null,
+  git_hooks: null,
+  git_needs_terminal: null,
+
   file_not_found: null,
   file_exists: null,
   file_changed: 'This file was modified after you opened it.',

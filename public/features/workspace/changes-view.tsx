@@ -6,6 +6,10 @@ import { Icon } from '../../parts/icon.tsx'
 import type { Change, GitStatus } from './git-changes.ts'
 import { t } from './strings.ts'
 import { LoadedDiffView } from './loaded-diff.tsx'
+import { useGitActions } from '../git/context.ts'
+import { BranchName, BranchTools, GitMore, GitTools } from '../git/git-tools.tsx'
+import { HunkDiff } from '../git/hunk-diff.tsx'
+import { t as gitText } from '../git/strings.ts'
 import { useWorkspacePanel } from './context.ts'
 import { MarkView } from './tree-row.tsx'
 import { TurnChangesView } from './turn-changes-view.tsx'
@@ -16,9 +20,11 @@ const Branch = ({ status }: { status: GitStatus }) => {
   return (
     <div class="branch">
       <Icon name="branch" size={14} />
-      <span class="branch-name">
-        {status.detached ? t('git.detached', { commit: branch ?? '' }) : branch}
-      </span>
+      {status.detached ? (
+        <span class="branch-name">{t('git.detached', { commit: branch ?? '' })}</span>
+      ) : (
+        <BranchName status={status} />
+      )}
       {upstream && (ahead > 0 || behind > 0) && (
         <span class="branch-away" title={t('git.upstream', { name: upstream })}>
           {ahead > 0 && (
@@ -35,6 +41,7 @@ const Branch = ({ status }: { status: GitStatus }) => {
           )}
         </span>
       )}
+      <BranchTools status={status} />
     </div>
   )
 }
@@ -42,7 +49,11 @@ const Branch = ({ status }: { status: GitStatus }) => {
 const ChangeView = ({ change }: { change: Change }) => {
   const { panel } = useWorkspace()
   const { changes } = useWorkspacePanel()
-  const { key, path, from, mark } = change
+  const actions = useGitActions()
+  const { key, path, from, kind, mark } = change
+  const loaded = changes.diffs.value.get(key)
+  const isBusy = actions.busy.value !== ''
+  const name = visibleName(path)
   const open = changes.opened.value.has(key)
   return (
     <li class="change">
@@ -70,18 +81,52 @@ const ChangeView = ({ change }: { change: Change }) => {
             onClick={() => panel.openFile(path)}
           />
         )}
+        {kind === 'unstaged' && mark !== 'conflict' && (
+          <IconButton
+            class="change-open"
+            icon="undo"
+            size={14}
+            label={gitText('git.discard', { name })}
+            disabled={isBusy}
+            onClick={() => void actions.discard(change)}
+          />
+        )}
+        <IconButton
+          class="change-open change-stage"
+          icon={kind === 'staged' ? 'close' : 'plus'}
+          size={14}
+          label={gitText(kind === 'staged' ? 'git.unstage' : 'git.stage', { name })}
+          disabled={isBusy}
+          onClick={() => void actions.move(change)}
+        />
       </div>
-      {open && <LoadedDiffView path={path} loaded={changes.diffs.value.get(key)} />}
+      {open &&
+        (loaded?.divisible && mark !== 'conflict' ? (
+          <HunkDiff change={change} loaded={loaded} />
+        ) : (
+          <LoadedDiffView path={path} loaded={loaded} />
+        ))}
     </li>
   )
 }
 
-const Group = ({ title, list }: { title: string; list: readonly Change[] }) =>
-  list.length === 0 ? null : (
+const Group = ({ title, list }: { title: string; list: readonly Change[] }) => {
+  const actions = useGitActions()
+  if (list.length === 0) return null
+  return (
     <section class="change-group">
-      <h3>
-        {title} <span class="panel-count">{list.length}</span>
-      </h3>
+      <div class="change-group-head">
+        <h3>
+          {title} <span class="panel-count">{list.length}</span>
+        </h3>
+        <Button
+          kind="quiet"
+          disabled={actions.busy.value !== ''}
+          onClick={() => void actions.moveAll(list)}
+        >
+          {gitText(list[0]?.kind === 'staged' ? 'git.unstage.all' : 'git.stage.all')}
+        </Button>
+      </div>
       <ul>
         {list.map(change => (
           <ChangeView key={change.key} change={change} />
@@ -89,6 +134,7 @@ const Group = ({ title, list }: { title: string; list: readonly Change[] }) =>
       </ul>
     </section>
   )
+}
 
 const Blank = ({ title, text }: { title: string; text: string }) => (
   <div class="panel-blank">
@@ -136,10 +182,12 @@ const GitChanges = () => {
   return (
     <>
       <Branch status={status} />
+      <GitTools staged={staged.length} />
       <Group title={t('git.staged')} list={staged} />
       <Group title={t('git.unstaged')} list={unstaged} />
       {status.truncated && <p class="panel-note">{t('git.cut')}</p>}
       {changes.count.value === 0 && <Blank title={t('git.clean')} text={t('git.clean.hint')} />}
+      <GitMore />
     </>
   )
 }

@@ -16,6 +16,10 @@ export type LoadedDiff = {
   diff: string
   binary: boolean
   truncated: boolean
+  /** Absent for a new file. */
+  id?: string
+  /** Single lines can be staged. */
+  divisible?: boolean
 }
 
 const letters: Readonly<Record<string, Mark>> = {
@@ -95,9 +99,10 @@ export const createGitChanges = ({ api }: Pick<Platform, 'api'>) => {
     const isNewest = newest(key)
     try {
       const found = await api('GET /api/git/diff', { session_id: session, path, kind })
-      const { diff, binary, truncated } = found
+      const { diff, binary, truncated, id, divisible } = found
+      const part = { ...(id ? { id } : {}), divisible: divisible === true }
       if (session === sessionId.value && isNewest())
-        put(key, { state: 'ready', diff, binary, truncated })
+        put(key, { state: 'ready', diff, binary, truncated, ...part })
     } catch {
       // Shown in place of the diff; expanding it again retries.
       if (session === sessionId.value && isNewest()) put(key, { state: 'failed', ...nothing })
@@ -127,6 +132,7 @@ export const createGitChanges = ({ api }: Pick<Platform, 'api'>) => {
   }
 
   return {
+    sessionId,
     status,
     state,
     error,

@@ -1,0 +1,159 @@
+/** Branches, stashes and remotes, as the person changes them in the Changes tab. */
+import { conflict, invalid, missing } from '../errors.ts'
+import type { GitBranch, GitStash } from '../schema/git.ts'
+import { decideHooks, type HookChoice } from './git-changes.ts'
+import type { PersonGit } from './git-person.ts'
+
+const BRANCH_FIELDS = [
+  '%(refname)',
+  '%(HEAD)',
+  '%(upstream:short)',
+  '%(upstream:track,nobracket)',
+  '%(committerdate:unix)',
+]
+
+export const branches = async (git: PersonGit): Promise<GitBranch[]> => {
+  const { text } = await git.run([
+    'for-each-ref',
+    '--sort=-committerdate',
+    '--count=500',
+    `--format=${BRANCH_FIELDS.join('%09')}`,
+    'refs/heads',
+    'refs/remotes',
+  ])
+  return text.split('\n').flatMap(line => {
+    const [ref = '', head, upstream = '', track = '', date = ''] = line.split('\t')
+    if (!ref || ref.endsWith('/HEAD')) return []
+    const remote = ref.startsWith('refs/remotes/')
+    const count = (word: string) => Number(new RegExp(`${word} (\\d+)`).exec(track)?.[1] ?? 0)
+    return {
+      name: ref.replace(/^refs\/(?:heads|remotes)\//, ''),
+      remote,
+      current: head === '*',
+      ...(upstream ? { upstream } : {}),
+      ahead: count('ahead'),
+      behind: count('behind'),
+      committed_at: Number(date),
+    }
+  })
+}
+
+const requireBranchName = async (git: PersonGit, name: string): Promise<void> => {
+  const { code } = await git.try(['check-ref-format', '--branch', name])
+  if (code !== 0 || name.startsWith('-')) throw invalid(`“${name}” cannot be the name of a branch.`)
+}
+
+/** git refuses when local changes would be lost. A branch of a remote is switched to as a new local one that follows it. */
+export const switchBranch = async (
+  git: PersonGit,
+  { name, create, remote }: { name: string; create: boolean; remote: boolean },
+): Promise<void> => {
+  git.requireOwnFilters()
+  if (remote) {
+    await requireBranchName(git, name)
+    await git.run(['switch', '--quiet', '--track', name])
+    return
+  }
+  await requireBranchName(git, name)
+  await git.run(['switch', '--quiet', '--no-guess', ...(create ? ['--create'] : []), name])
+}
+
+export const stashes = async (git: PersonGit): Promise<GitStash[]> => {
+  const { text } = await git.run(['stash', 'list', '--max-count=100', '--format=%H%x09%ct%x09%gs'])
+  return text.split('\n').flatMap(line => {
+    const [id = '', date = '', ...words] = line.split('\t')
+    return id ? { id, message: words.join('\t'), created_at: Number(date) } : []
+  })
+}
+
+/** Stashes are numbered by age: the number is looked up, or a new one would be taken for it. */
+const stashNumber = async (git: PersonGit, id: string): Promise<string> => {
+  const at = (await stashes(git)).findIndex(each => each.id === id)
+  if (at < 0) throw missing('That stash no longer exists')
+  return `stash@{${at}}`
+}
+
+export const stash = async (git: PersonGit, message: string): Promise<void> => {
+  git.requireOwnFilters()
+  const { text } = await git.run([
+    'stash',
+    'push',
+    '--include-untracked',
+    ...(message ? [`--message=${message}`] : []),
+  ])
+  if (/No local changes/.test(text))
+    throw conflict('There is nothing to stash.', { code: 'git_failed' })
+}
+
+/** With conflicts git keeps the stash, and the command fails with their names. */
+export const popStash = async (git: PersonGit, id: string): Promise<void> => {
+  git.requireOwnFilters()
+  await git.run(['stash', 'pop', '--index', await stashNumber(git, id)])
+}
+
+export const dropStash = async (git: PersonGit, id: string): Promise<void> =>
+  void (await git.run(['stash', 'drop', '--quiet', await stashNumber(git, id)]))
+
+const currentBranch = async (git: PersonGit): Promise<string> => {
+  const { text, code } = await git.try(['symbolic-ref', '--quiet', '--short', 'HEAD'])
+  if (code !== 0) throw conflict('You are on no branch. Create one first.', { code: 'git_failed' })
+  return text.trim()
+}
+
+const upstreamOf = async (
+  git: PersonGit,
+  branch: string,
+): Promise<{ remote: string; ref: string } | null> => {
+  const read = async (key: string) =>
+    (await git.try(['config', `branch.${branch}.${key}`])).text.trim()
+  const [remote, ref] = [await read('remote'), await read('merge')]
+  return remote && ref ? { remote, ref } : null
+}
+
+export const fetchRemotes = async (git: PersonGit): Promise<void> => {
+  git.requireOwnConnection()
+  await git.run(['fetch', '--quiet', '--all', '--prune', '--no-recurse-submodules'], {
+    isRemote: true,
+  })
+}
+
+/** Fast-forward only: it never makes a commit and never leaves conflicts. */
+export const pull = async (git: PersonGit): Promise<void> => {
+  git.requireOwnConnection()
+  git.requireOwnFilters()
+  const branch = await currentBranch(git)
+  if (!(await upstreamOf(git, branch)))
+    throw conflict(`The branch “${branch}” follows no branch of a remote. Push it first.`, {
+      code: 'git_failed',
+    })
+  await git.run(['pull', '--quiet', '--ff-only', '--no-rebase', '--no-recurse-submodules'], {
+    isRemote: true,
+  })
+}
+
+/** Never by force. A branch that follows none gets one of its name on `origin`, or on the only remote. */
+export const push = async (git: PersonGit, { hooks }: { hooks?: HookChoice }): Promise<void> => {
+  git.requireOwnConnection()
+  const hasHooks = decideHooks(await git.hooks(['pre-push']), hooks)
+  const branch = await currentBranch(git)
+  const upstream = await upstreamOf(git, branch)
+  const remotes = (await git.run(['remote'])).text.split('\n').filter(Boolean)
+  const remote =
+    upstream?.remote ??
+    (remotes.includes('origin') ? 'origin' : remotes.length === 1 ? remotes[0] : undefined)
+  if (!remote)
+    throw conflict(
+      remotes.length
+        ? 'Which remote to push to is not clear. Push once in the terminal.'
+        : 'This repository has no remote.',
+      { code: 'git_failed' },
+    )
+  const target = `refs/heads/${branch}:${upstream?.ref ?? `refs/heads/${branch}`}`
+  await git.run(
+    ['push', '--quiet', ...(upstream ? [] : ['--set-upstream']), '--', remote, target],
+    {
+      isRemote: true,
+      hasHooks,
+    },
+  )
+}

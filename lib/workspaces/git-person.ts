@@ -1,0 +1,239 @@
+/**
+ * Runs git for the person who uses the page: it changes the index, branches and files, and reaches remotes with the
+ * person's own credentials. Programs that the person's own configuration names run; those that the repository's
+ * configuration names never do, and its hooks only after the person has said so.
+ */
+import { createHash } from 'node:crypto'
+import { readdirSync, statSync } from 'node:fs'
+import { dirname, isAbsolute, join, resolve } from 'node:path'
+import { configEnv, type GitConfig, runGit, safePath } from '../base/git.ts'
+import { conflict, invalid, messageOf, unavailable } from '../errors.ts'
+import { redact } from '../redact/redact.ts'
+import { errorCode } from '../store/file-error.ts'
+import { readWhole } from '../store/read-text.ts'
+import { hasRepository } from './git.ts'
+
+const TIMEOUT_MS = 15_000
+/** Of fetch, pull and push, and of hooks, which may run tests. */
+const LONG_TIMEOUT_MS = 180_000
+const MAX_BYTES = 16 * 1024 * 1024
+
+export type PersonGitOptions = {
+  /** The environment of the person's programs: search path, HOME, the socket of the SSH agent; no secrets of the service. */
+  env: Readonly<Record<string, string>>
+}
+
+export type PersonOutput = { bytes: Buffer; text: string; code: number; error: string }
+export type RunOptions = {
+  input?: string | Uint8Array
+  /** Also with these settings. */
+  config?: GitConfig
+  isLong?: boolean
+  /** Local hooks run. */
+  hasHooks?: boolean
+  /** A remote is reached. */
+  isRemote?: boolean
+}
+
+export type PersonGit = {
+  /** Rejects with git's own words when it fails. */
+  run(args: readonly string[], options?: RunOptions): Promise<PersonOutput>
+  /** The exit code is for the caller. */
+  try(args: readonly string[], options?: RunOptions): Promise<PersonOutput>
+  /** Throws when files would pass through filters that the repository's configuration names: contents would be wrong without them. */
+  requireOwnFilters(): void
+  /** Throws when the repository's configuration names programs for the connection. */
+  requireOwnConnection(): void
+  hooks(names: readonly string[]): Promise<HookSet>
+}
+
+/** Hooks that an action would run. `id` changes with their contents. */
+export type HookSet = { names: string[]; id: string }
+
+const QUIET: GitConfig = [
+  ['core.fsmonitor', 'false'],
+  ['core.quotePath', 'false'],
+  ['core.untrackedCache', 'false'],
+  ['core.editor', 'true'],
+  ['advice.detachedHead', 'false'],
+  ['commit.verbose', 'false'],
+  ['commit.template', ''],
+  ['diff.external', ''],
+  ['color.ui', 'false'],
+  ['gc.auto', '0'],
+  ['maintenance.auto', 'false'],
+  ['submodule.recurse', 'false'],
+]
+const NO_HOOKS: GitConfig = [['core.hooksPath', '/dev/null']]
+
+const FILTER = /^filter\..*\.(?:clean|smudge|process)$/s
+const FILTER_REQUIRED = /^filter\..*\.required$/s
+const CONNECTION =
+  /^(?:core\.(?:sshcommand|gitproxy|askpass)|credential\.(?:.*\.)?helper|remote\..*\.(?:uploadpack|receivepack|vcs)|url\..*\.(?:pushinsteadof|insteadof))$/s
+/** Blanked where the repository sets them. */
+const OTHER =
+  /^(?:diff\..*\.(?:command|textconv)|merge\..*\.driver|gpg\..*program|core\.alternaterefscommand)$/s
+
+/** Names of settings in the repository's own files. */
+const localNames = (listing: string): string[] => {
+  const parts = listing.split('\0')
+  const names: string[] = []
+  for (let n = 0; n + 1 < parts.length; n += 2)
+    if (parts[n] === 'local' || parts[n] === 'worktree') names.push(parts[n + 1]!)
+  return names
+}
+
+/** git's own words in one paragraph, without credentials in addresses. */
+export const gitReason = (error: string): string => {
+  const text = error
+    .replace(/(\b[a-z+]+:\/\/)[^/@\s]*@/gi, '$1')
+    .split('\n')
+    .filter(line => !/^(?:hint|warning):|^\s*$/.test(line))
+    .map(line => line.replace(/^(?:error|fatal): /, '').trim())
+    .join(' ')
+  return redact(text).slice(0, 600) || 'git gave no reason'
+}
+
+const explain = (error: string): string => {
+  if (
+    /terminal prompts disabled|could not read (?:Username|Password)|Permission denied \(|Authentication failed|Host key verification failed/.test(
+      error,
+    )
+  )
+    return `The remote did not accept your sign-in: ${gitReason(error)} Sign in with a credential helper or an SSH agent, or use the terminal.`
+  if (/tell me who you are|empty ident|unable to auto-detect email/i.test(error))
+    return 'Git does not know your name and email. Set user.name and user.email with git config, then try again.'
+  return gitReason(error)
+}
+
+const isExecutable = (path: string): boolean => {
+  try {
+    const stat = statSync(path)
+    return stat.isFile() && (stat.mode & 0o111) !== 0
+  } catch {
+    return false
+  }
+}
+
+const hookSet = (dir: string, wanted: readonly string[]): HookSet => {
+  const names = wanted.filter(name => isExecutable(join(dir, name)))
+  if (names.length === 0) return { names, id: '' }
+  const hash = createHash('sha256')
+  // Hooks often run files beside them.
+  for (const entry of readdirSync(dir, { withFileTypes: true }).toSorted((a, b) =>
+    a.name < b.name ? -1 : 1,
+  )) {
+    // A link to a hook counts by what it leads to.
+    if (!names.includes(entry.name) && (!entry.isFile() || entry.name.endsWith('.sample'))) continue
+    hash
+      .update(`${entry.name}\0`)
+      .update(readWhole(join(dir, entry.name)))
+      .update('\0')
+  }
+  return { names, id: hash.digest('hex').slice(0, 32) }
+}
+
+const environment = (root: string, { env }: PersonGitOptions): Record<string, string> => ({
+  ...env,
+  PATH: safePath(env.PATH),
+  LC_ALL: 'C.UTF-8',
+  GIT_WORK_TREE: root,
+  GIT_CEILING_DIRECTORIES: dirname(root),
+  GIT_LITERAL_PATHSPECS: '1',
+  GIT_PAGER: 'cat',
+  GIT_EDITOR: 'true',
+  GIT_MERGE_AUTOEDIT: 'no',
+  // No window and no prompt: it would never be answered.
+  GIT_ASKPASS: '',
+  SSH_ASKPASS_REQUIRE: 'never',
+  GCM_INTERACTIVE: 'never',
+})
+
+export const openPersonGit = async (
+  root: string,
+  options: PersonGitOptions,
+): Promise<PersonGit> => {
+  if (!hasRepository(root)) throw invalid('This workspace is not a Git repository.')
+  const base = environment(root, options)
+  const start = async (
+    args: readonly string[],
+    config: GitConfig,
+    { input, isLong, isRemote }: RunOptions,
+    ssh: string,
+  ): Promise<PersonOutput> => {
+    const done = await runGit(['--no-pager', ...args], {
+      cwd: root,
+      env: {
+        ...base,
+        ...configEnv(config),
+        ...(isRemote
+          ? { GIT_SSH_COMMAND: ssh }
+          : { GIT_ALLOW_PROTOCOL: 'none', GIT_NO_LAZY_FETCH: '1' }),
+      },
+      timeoutMs: isLong || isRemote ? LONG_TIMEOUT_MS : TIMEOUT_MS,
+      maxBytes: MAX_BYTES,
+      ...(input === undefined ? {} : { input }),
+    }).catch((error: unknown) => {
+      throw unavailable(`git could not be started: ${errorCode(error) || messageOf(error)}`)
+    })
+    if (done.stopped === 'timeout')
+      throw unavailable(
+        `git ${args[0]} was stopped: it took longer than ${isLong || isRemote ? '3 minutes' : '15 seconds'}.`,
+      )
+    if (done.stopped === 'limit') throw unavailable(`git ${args[0]} printed more than 16 MB.`)
+    const { stdout, code, stderr } = done
+    return { bytes: stdout, text: stdout.toString(), code: code ?? 1, error: stderr }
+  }
+  const listed = await start(
+    ['config', '--null', '--name-only', '--show-scope', '--list'],
+    [...QUIET, ...NO_HOOKS],
+    {},
+    '',
+  )
+  if (listed.code !== 0)
+    throw unavailable(`Git cannot use this repository: ${gitReason(listed.error)}`)
+  const local = localNames(listed.text)
+  const blanked: GitConfig = local
+    .filter(name => OTHER.test(name) || FILTER.test(name) || FILTER_REQUIRED.test(name))
+    .map(name => [name, FILTER_REQUIRED.test(name) ? 'false' : ''] as const)
+  /** A command of the person's own configuration decides how to connect; without a passphrase prompt. */
+  const sshCommand = async (): Promise<string> => {
+    const own = await start(['config', '--global', 'core.sshCommand'], QUIET, {}, '')
+    return `${own.text.trim() || 'ssh'} -oBatchMode=yes`
+  }
+
+  const attempt = async (args: readonly string[], given: RunOptions = {}) =>
+    start(
+      args,
+      [...QUIET, ...blanked, ...(given.hasHooks ? [] : NO_HOOKS), ...(given.config ?? [])],
+      given,
+      given.isRemote ? await sshCommand() : '',
+    )
+  const refuse = (pattern: RegExp, what: string) => {
+    const found = local.find(name => pattern.test(name))
+    if (found)
+      throw conflict(
+        `This repository’s own configuration names a program (${found}) that ${what}. Use the terminal, where Git runs it.`,
+        { code: 'git_needs_terminal' },
+      )
+  }
+  return {
+    try: attempt,
+    async run(args, given = {}) {
+      const done = await attempt(args, given)
+      if (done.code !== 0)
+        throw conflict(explain(`${done.error}\n${done.code === 1 ? done.text : ''}`), {
+          code: 'git_failed',
+        })
+      return done
+    },
+    requireOwnFilters: () => refuse(FILTER, 'changes file contents'),
+    requireOwnConnection: () => refuse(CONNECTION, 'takes part in connections'),
+    async hooks(names) {
+      // With the hooks' own setting: husky and others set core.hooksPath.
+      const { text } = await start(['rev-parse', '--git-path', 'hooks'], QUIET, {}, '')
+      const dir = text.trim()
+      return hookSet(isAbsolute(dir) ? dir : resolve(root, dir), names)
+    },
+  }
+}

@@ -1,0 +1,208 @@
+/** What the person does with the repository: stage, commit, branches, stashes, remotes; and the history. */
+import { signal } from '@preact/signals'
+import { ApiError } from '../../api.ts'
+import type { Api } from '../../../router.ts'
+import type { Platform } from '../../platform.ts'
+import type { Confirmation } from '../shell/layout.ts'
+import type { Toasts } from '../shell/toast.ts'
+import type { Change, GitChanges, LoadedDiff } from '../workspace/git-changes.ts'
+import { nameOf } from '../workspace/file-kind.ts'
+import { createHistory } from './git-history.ts'
+import { t } from './strings.ts'
+
+export type Overview = Api['GET /api/git/overview']['output']
+/** Hooks that wait for the person's decision, and what continues with it. */
+export type HookQuestion = { names: readonly string[]; go: (choice: string) => void }
+
+export type GitActionsOptions = {
+  platform: Pick<Platform, 'api'>
+  toasts: Toasts
+  ask: (question: Confirmation) => void
+  changes: GitChanges
+}
+
+type Hooks = { names: string[]; id: string }
+
+export const createGitActions = ({ platform, toasts, ask, changes }: GitActionsOptions) => {
+  const { api } = platform
+  const overview = signal<Overview | null>(null)
+  const busy = signal('')
+  const message = signal('')
+  const amend = signal(false)
+  const hookQuestion = signal<HookQuestion | null>(null)
+  const session = () => ({ session_id: changes.sessionId.value })
+  const history = createHistory({ api, toasts, session })
+
+  const load = async (): Promise<void> => {
+    const { session_id } = session()
+    if (!session_id || !changes.status.value?.is_git) {
+      overview.value = null
+      return
+    }
+    try {
+      const found = await api('GET /api/git/overview', { session_id })
+      if (session_id === changes.sessionId.value) overview.value = found
+    } catch {
+      // The list of changes reports that Git cannot be used; without this the tools are not shown.
+      if (session_id === changes.sessionId.value) overview.value = null
+    }
+  }
+
+  const reload = async (): Promise<void> => {
+    await Promise.all([changes.load(), load()])
+    if (history.list.value) await history.load(true)
+  }
+
+  /** One at a time: git locks the index. False when it failed, which is shown. */
+  const run = async (name: string, work: () => Promise<unknown>, done = ''): Promise<boolean> => {
+    if (busy.value) return false
+    busy.value = name
+    try {
+      await work()
+      if (done) toasts.show(done)
+      return true
+    } catch (error) {
+      const hooks =
+        error instanceof ApiError && error.code === 'git_hooks' ? error.body.hooks : null
+      if (!hooks) toasts.showError(error)
+      else throw error
+      return false
+    } finally {
+      busy.value = ''
+      await reload()
+    }
+  }
+
+  /** Repeats the work with the person's decision when hooks would run. */
+  const withHooks = async (
+    name: string,
+    work: (hooks: string | undefined) => Promise<unknown>,
+    done: string,
+    choice?: string,
+  ): Promise<boolean> => {
+    try {
+      return await run(name, () => work(choice), done)
+    } catch (error) {
+      const { names, id } = (error as ApiError).body.hooks as Hooks
+      return new Promise(resolve => {
+        hookQuestion.value = {
+          names,
+          go(answer) {
+            hookQuestion.value = null
+            resolve(
+              answer === 'cancel'
+                ? false
+                : withHooks(name, work, done, answer === 'run' ? id : 'skip'),
+            )
+          },
+        }
+      })
+    }
+  }
+
+  const selection = (
+    { path }: Change,
+    loaded: LoadedDiff | undefined,
+    lines?: readonly number[],
+  ) => ({
+    ...session(),
+    path,
+    ...(loaded?.id ? { id: loaded.id } : {}),
+    ...(lines ? { lines: [...lines] } : {}),
+  })
+  const stageOne = (change: Change, loaded?: LoadedDiff, lines?: readonly number[]) =>
+    change.kind === 'staged'
+      ? api('POST /api/git/unstage', {
+          ...selection(change, loaded, lines),
+          ...(change.from ? { old_path: change.from } : {}),
+        })
+      : api('POST /api/git/stage', { ...selection(change, loaded, lines), kind: change.kind })
+
+  return {
+    overview,
+    busy,
+    message,
+    amend,
+    hookQuestion,
+    load,
+    /** For another session. */
+    reset(): void {
+      overview.value = null
+      history.reset()
+      amend.value = false
+    },
+    /** Stages a change, or unstages a staged one; only these lines of its diff when given. */
+    move: (change: Change, loaded?: LoadedDiff, lines?: readonly number[]) =>
+      run('stage', () => stageOne(change, loaded, lines)),
+    moveAll: (list: readonly Change[]) =>
+      run('stage', async () => {
+        for (const change of list) await stageOne(change)
+      }),
+    async discard(change: Change, loaded?: LoadedDiff, lines?: readonly number[]): Promise<void> {
+      await run('discard', async () => {
+        const found = await api('POST /api/git/discard', selection(change, loaded, lines))
+        const input = { ...session(), ...found }
+        toasts.show(t('git.discarded', { name: nameOf(change.path) }), {
+          action: {
+            label: t('git.undo'),
+            run: () => void run('undo', () => api('POST /api/git/undo-discard', input)),
+          },
+        })
+      })
+    },
+    async commit(): Promise<void> {
+      const input = { ...session(), message: message.value, amend: amend.value }
+      const isDone = await withHooks(
+        'commit',
+        hooks => api('POST /api/git/commit', { ...input, ...(hooks ? { hooks } : {}) }),
+        t('git.committed'),
+      )
+      if (!isDone) return
+      message.value = ''
+      amend.value = false
+    },
+    setAmend(on: boolean): void {
+      amend.value = on
+      const last = overview.value?.last?.message ?? ''
+      if (on && !message.value.trim()) message.value = last
+      else if (!on && message.value === last) message.value = ''
+    },
+    switchTo: (name: string, remote: boolean) =>
+      run('branch', () => api('POST /api/git/switch', { ...session(), name, remote })),
+    createBranch: (name: string) =>
+      run('branch', () => api('POST /api/git/switch', { ...session(), name, create: true })),
+    fetch: () => run('fetch', () => api('POST /api/git/fetch', session()), t('git.fetched')),
+    pull: (name: string) =>
+      run('pull', () => api('POST /api/git/pull', session()), t('git.pulled', { name })),
+    push: () =>
+      withHooks(
+        'push',
+        hooks => api('POST /api/git/push', { ...session(), ...(hooks ? { hooks } : {}) }),
+        t('git.pushed'),
+      ),
+    stash: () => run('stash', () => api('POST /api/git/stash', session()), t('git.stashed')),
+    popStash: (id: string) =>
+      run('stash', () => api('POST /api/git/stash/pop', { ...session(), id }), t('git.popped')),
+    dropStash(id: string, name: string): void {
+      ask({
+        title: t('git.stash.drop.title'),
+        text: t('git.stash.drop.text', { name }),
+        confirm: t('git.stash.drop'),
+        danger: true,
+        run: () => void run('stash', () => api('POST /api/git/stash/drop', { ...session(), id })),
+      })
+    },
+    abort(name: string): void {
+      ask({
+        title: t('git.abort.title', { name }),
+        text: t('git.abort.text'),
+        confirm: t('git.abort', { name }),
+        danger: true,
+        run: () => void run('abort', () => api('POST /api/git/abort', session())),
+      })
+    },
+    history,
+  }
+}
+
+export type GitActions = ReturnType<typeof createGitActions>

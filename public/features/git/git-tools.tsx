@@ -1,0 +1,358 @@
+/** The Git tools of the Changes tab: branch and remotes, stashes, commit, history. */
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { visibleName } from '../../../lib/base/visible.ts'
+import { Button, IconButton } from '../../parts/button.tsx'
+import { Dialog } from '../../parts/dialog.tsx'
+import { parseDiff } from '../../parts/diff.ts'
+import { Diff } from '../../parts/diff-view.tsx'
+import { Icon } from '../../parts/icon.tsx'
+import { Menu, MenuButton, type MenuItem } from '../../parts/menu.tsx'
+import type { GitStatus } from '../workspace/git-changes.ts'
+import { useWorkspacePanel } from '../workspace/context.ts'
+import { useGitActions } from './context.ts'
+import type { LogEntry } from './git-history.ts'
+import { t } from './strings.ts'
+
+/** More are found with the terminal. */
+const MAX_BRANCHES = 40
+const SUBJECT_CHARS = 72
+
+const NewBranch = ({ onClose }: { onClose: () => void }) => {
+  const actions = useGitActions()
+  const [name, setName] = useState('')
+  return (
+    <Dialog title={t('git.branch.new')} onClose={onClose} closeLabel={t('git.hooks.cancel')}>
+      <form
+        class="git-form"
+        onSubmit={event => {
+          event.preventDefault()
+          onClose()
+          void actions.createBranch(name.trim())
+        }}
+      >
+        <label class="git-field">
+          {t('git.branch.name')}
+          <input
+            class="input"
+            dir="ltr"
+            autocapitalize="off"
+            spellcheck={false}
+            value={name}
+            onInput={event => setName(event.currentTarget.value)}
+          />
+        </label>
+        <Button kind="primary" type="submit" disabled={!name.trim()}>
+          {t('git.branch.create')}
+        </Button>
+      </form>
+    </Dialog>
+  )
+}
+
+const HookDialog = () => {
+  const { hookQuestion } = useGitActions()
+  const question = hookQuestion.value
+  if (!question) return null
+  return (
+    <Dialog
+      title={t('git.hooks.title')}
+      onClose={() => question.go('cancel')}
+      closeLabel={t('git.hooks.cancel')}
+    >
+      <p>{t('git.hooks.text', { names: question.names.join(', ') })}</p>
+      <div class="dialog-actions">
+        <Button onClick={() => question.go('skip')}>{t('git.hooks.skip')}</Button>
+        <Button kind="primary" onClick={() => question.go('run')}>
+          {t('git.hooks.run')}
+        </Button>
+      </div>
+    </Dialog>
+  )
+}
+
+const BranchMenu = ({ name }: { name: string }) => {
+  const actions = useGitActions()
+  const anchor = useRef<HTMLButtonElement>(null)
+  const [isOpen, setOpen] = useState(false)
+  const [isNaming, setNaming] = useState(false)
+  const all = actions.overview.value?.branches ?? []
+  const followed = new Set(all.map(({ upstream }) => upstream))
+  const shown = all
+    .filter(branch => !branch.remote || !followed.has(branch.name))
+    .slice(0, MAX_BRANCHES)
+  const items: MenuItem[] = [
+    { label: t('git.branch.new'), icon: 'plus', run: () => setNaming(true) },
+    'line',
+    ...shown.map(branch => ({
+      label: visibleName(branch.name),
+      checked: branch.current,
+      run: () => {
+        if (!branch.current) void actions.switchTo(branch.name, branch.remote)
+      },
+    })),
+  ]
+  return (
+    <>
+      <button
+        ref={anchor}
+        type="button"
+        class="branch-name branch-button"
+        aria-haspopup="menu"
+        aria-expanded={isOpen}
+        aria-label={t('git.branch.menu', { name })}
+        onClick={() => setOpen(!isOpen)}
+      >
+        <bdi>{visibleName(name)}</bdi>
+        <Icon name="chevron-down" size={14} />
+      </button>
+      {isOpen && (
+        <Menu
+          anchor={anchor}
+          label={t('git.branch.menu', { name })}
+          items={items}
+          align="start"
+          onClose={() => setOpen(false)}
+        />
+      )}
+      {isNaming && <NewBranch onClose={() => setNaming(false)} />}
+    </>
+  )
+}
+
+/** Beside the branch's name and its distance from the remote. */
+export const BranchTools = ({ status }: { status: GitStatus }) => {
+  const actions = useGitActions()
+  const { upstream, ahead, behind } = status
+  const items = (): MenuItem[] => [
+    { label: t('git.fetch'), icon: 'refresh', run: () => void actions.fetch() },
+    ...(upstream
+      ? [
+          {
+            label: t('git.pull'),
+            icon: 'download' as const,
+            run: () => void actions.pull(upstream),
+          },
+        ]
+      : []),
+    { label: t('git.push'), icon: 'upload', run: () => void actions.push() },
+    'line',
+    { label: t('git.stash'), icon: 'archive', run: () => void actions.stash() },
+    { label: t('git.log'), icon: 'clock', run: () => void actions.history.load(true) },
+  ]
+  const isBusy = actions.busy.value !== ''
+  return (
+    <span class="branch-tools">
+      {upstream && behind > 0 && (
+        <IconButton
+          icon="download"
+          size={16}
+          label={t('git.pull')}
+          disabled={isBusy}
+          onClick={() => void actions.pull(upstream)}
+        />
+      )}
+      {(ahead > 0 || !upstream) && (
+        <IconButton
+          icon="upload"
+          size={16}
+          label={t('git.push')}
+          disabled={isBusy}
+          onClick={() => void actions.push()}
+        />
+      )}
+      <MenuButton label={t('git.more')} items={items} />
+    </span>
+  )
+}
+
+export const BranchName = ({ status }: { status: GitStatus }) => (
+  <BranchMenu name={status.branch ?? ''} />
+)
+
+const Operation = () => {
+  const actions = useGitActions()
+  const name = actions.overview.value?.operation
+  if (!name) return null
+  return (
+    <div class="git-operation" role="status">
+      <p>{t('git.operation', { name })}</p>
+      <Button onClick={() => actions.abort(name)}>{t('git.abort', { name })}</Button>
+    </div>
+  )
+}
+
+const CommitBox = ({ staged }: { staged: number }) => {
+  const actions = useGitActions()
+  const { message, amend, busy, overview } = actions
+  const subject = message.value.split('\n', 1)[0]!.length
+  const isReady =
+    message.value.trim() !== '' && (staged > 0 || amend.value || Boolean(overview.value?.operation))
+  return (
+    <form
+      class="git-commit"
+      onSubmit={event => {
+        event.preventDefault()
+        void actions.commit()
+      }}
+    >
+      <textarea
+        class="input git-message"
+        dir="auto"
+        rows={message.value.includes('\n') ? 4 : 1}
+        aria-label={t('git.message')}
+        placeholder={t('git.message.hint')}
+        value={message.value}
+        onInput={event => {
+          message.value = event.currentTarget.value
+        }}
+        onKeyDown={event => {
+          if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return
+          event.preventDefault()
+          if (isReady) void actions.commit()
+        }}
+      />
+      <div class="git-commit-row">
+        <label class="git-amend">
+          <input
+            type="checkbox"
+            checked={amend.value}
+            disabled={!overview.value?.last}
+            onChange={event => actions.setAmend(event.currentTarget.checked)}
+          />
+          {t('git.amend')}
+        </label>
+        {message.value && (
+          <span
+            class={subject > SUBJECT_CHARS ? 'git-count git-count-long' : 'git-count'}
+            title={subject > SUBJECT_CHARS ? t('git.subject.long', { count: subject }) : undefined}
+          >
+            {t('git.subject', { count: subject })}
+          </span>
+        )}
+        <Button kind="primary" type="submit" disabled={!isReady || busy.value !== ''}>
+          {staged > 0 && !amend.value ? t('git.commit.staged', { count: staged }) : t('git.commit')}
+        </Button>
+      </div>
+    </form>
+  )
+}
+
+const Stashes = () => {
+  const actions = useGitActions()
+  const stashes = actions.overview.value?.stashes ?? []
+  if (stashes.length === 0) return null
+  return (
+    <section class="change-group">
+      <h3>
+        {t('git.stashes')} <span class="panel-count">{stashes.length}</span>
+      </h3>
+      <ul>
+        {stashes.map(({ id, message }) => (
+          <li key={id} class="git-row">
+            <span class="git-row-text">
+              <bdi>{visibleName(message)}</bdi>
+            </span>
+            <Button kind="quiet" onClick={() => void actions.popStash(id)}>
+              {t('git.stash.pop')}
+            </Button>
+            <Button kind="quiet" onClick={() => actions.dropStash(id, message)}>
+              {t('git.stash.drop')}
+            </Button>
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+}
+
+const CommitRow = ({ commit }: { commit: LogEntry }) => {
+  const actions = useGitActions()
+  const { id, author, message, committed_at } = commit
+  const loaded = actions.history.diffs.value.get(id)
+  const when = new Date(committed_at * 1_000)
+  const [subject = ''] = message.split('\n', 1)
+  return (
+    <li class="change">
+      <button
+        type="button"
+        class="change-head"
+        aria-expanded={loaded !== undefined}
+        onClick={() => void actions.history.toggle(id)}
+      >
+        <Icon name={loaded === undefined ? 'chevron-right' : 'chevron-down'} size={14} />
+        <span class="change-name">
+          <bdi>{visibleName(subject)}</bdi>
+        </span>
+        <span class="change-dir" title={when.toLocaleString()}>
+          {id.slice(0, 7)} · {visibleName(author)} · {when.toLocaleDateString()}
+        </span>
+      </button>
+      {loaded !== undefined && typeof loaded === 'object' && (
+        <div class="git-commit-diff">
+          {message.includes('\n') && <p class="git-body">{message.slice(subject.length).trim()}</p>}
+          {parseDiff(loaded.diff).map((file, index) => (
+            <div key={index}>
+              <p class="change-counts">{visibleName(file.path)}</p>
+              {file.lines.length > 0 && <Diff file={file} />}
+            </div>
+          ))}
+        </div>
+      )}
+    </li>
+  )
+}
+
+const History = () => {
+  const actions = useGitActions()
+  const found = actions.history.list.value
+  if (!found) return null
+  return (
+    <section class="change-group">
+      <h3 class="git-head">
+        {t('git.log')}
+        <IconButton
+          icon="close"
+          size={14}
+          label={t('git.log.close')}
+          onClick={() => actions.history.reset()}
+        />
+      </h3>
+      {found.commits.length === 0 && <p class="panel-note">{t('git.log.none')}</p>}
+      <ul>
+        {found.commits.map(commit => (
+          <CommitRow key={commit.id} commit={commit} />
+        ))}
+      </ul>
+      {found.more && (
+        <Button kind="quiet" onClick={() => void actions.history.load()}>
+          {t('git.log.more')}
+        </Button>
+      )}
+    </section>
+  )
+}
+
+/** Loads the overview with the status, and again whenever that changes. */
+export const GitTools = ({ staged }: { staged: number }) => {
+  const actions = useGitActions()
+  const { changes } = useWorkspacePanel()
+  const session = changes.sessionId.value
+  const status = changes.status.value
+  useEffect(() => actions.reset(), [session])
+  useEffect(() => void actions.load(), [session, status])
+  return (
+    <>
+      <Operation />
+      <CommitBox staged={staged} />
+      <HookDialog />
+    </>
+  )
+}
+
+/** Below the changed files. */
+export const GitMore = () => (
+  <>
+    <Stashes />
+    <History />
+  </>
+)
