@@ -49,7 +49,7 @@ export const diff = endpoint({
     )
     // A masked secret of several lines changes their numbers.
     const isWhole = !found.truncated && shown.diff === found.diff
-    return { ...shown, id, divisible: divisible && isWhole }
+    return divisible && isWhole ? { ...shown, id } : shown
   },
 })
 

@@ -64,10 +64,8 @@ export const GitDiff = z
     diff: z.string(),
     binary: z.boolean(),
     truncated: z.boolean(),
-    /** Names exactly this change: staging with it is refused when the file has changed since. Absent for new files. */
+    /** Names exactly this change: staging lines of it is refused when the file has changed since. Absent when it can only be staged as a whole. */
     id: z.string().optional(),
-    /** Single lines of it can be staged. */
-    divisible: z.boolean().optional(),
   })
   .meta({ id: 'GitDiff' })
 export type GitDiff = z.infer<typeof GitDiff>

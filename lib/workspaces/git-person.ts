@@ -134,7 +134,8 @@ const hookSet = (dir: string, wanted: readonly string[]): HookSet => {
 }
 
 const environment = (root: string, { env }: PersonGitOptions): Record<string, string> => ({
-  ...env,
+  // Those of the service are of whatever started it.
+  ...Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('GIT_'))),
   PATH: safePath(env.PATH),
   LC_ALL: 'C.UTF-8',
   GIT_WORK_TREE: root,

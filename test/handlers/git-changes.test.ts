@@ -19,16 +19,11 @@ const world = { repositories: [] } as unknown as World
 const test = suite('git changes')
 
 test.before(async () => {
-  world.app = await startApp({
-    env: {
-      GIT_CONFIG_GLOBAL: '/dev/null',
-      GIT_CONFIG_SYSTEM: '/dev/null',
-      GIT_AUTHOR_NAME: 'a',
-      GIT_AUTHOR_EMAIL: 'a@example.invalid',
-      GIT_COMMITTER_NAME: 'a',
-      GIT_COMMITTER_EMAIL: 'a@example.invalid',
-    },
-  })
+  world.app = await startApp()
+  writeFileSync(
+    join(world.app.userHome, '.gitconfig'),
+    '[user]\n\tname = a\n\temail = a@example.invalid\n',
+  )
 })
 test.after(async () => {
   await world.app.close()
@@ -115,7 +110,7 @@ test('stages and unstages a hunk, a line, and a file', async () => {
   const work = await open()
   work.write({ 'a.txt': changed({ 2: 'TWO\n', 3: '', 25: 'line 25\nadded\n' }) })
   const first = await work.diff('a.txt', 'unstaged')
-  assert.ok(first.divisible)
+  assert.ok(first.id)
   // Lines of the diff: -2 -3 +TWO, +added.
   await work.ok('stage', { path: 'a.txt', kind: 'unstaged', id: first.id, lines: [3] })
   assert.is(work.staged('a.txt'), changed({ 25: 'line 25\nadded\n' }).trim())
@@ -166,7 +161,7 @@ test('takes hostile names, deleted and new files, modes, and renames as a whole'
   runIn(work.checkout, 'rm', '-q', '--cached', 'end.txt')
   await work.ok('unstage', { path: 'end.txt' })
   runIn(work.checkout, 'mv', 'a.txt', 'b.txt')
-  assert.not.ok((await work.diff('b.txt', 'staged')).divisible)
+  assert.is((await work.diff('b.txt', 'staged')).id, undefined)
   await work.ok('unstage', { path: 'b.txt', old_path: 'a.txt' })
   assert.equal(staged(), [])
   chmodSync(work.at('crlf.txt'), 0o755)

@@ -101,7 +101,7 @@ const ChangeView = ({ change }: { change: Change }) => {
         />
       </div>
       {open &&
-        (loaded?.divisible && mark !== 'conflict' ? (
+        (loaded?.id && mark !== 'conflict' ? (
           <HunkDiff change={change} loaded={loaded} />
         ) : (
           <LoadedDiffView path={path} loaded={loaded} />

@@ -16,10 +16,8 @@ export type LoadedDiff = {
   diff: string
   binary: boolean
   truncated: boolean
-  /** Absent for a new file. */
+  /** Absent when it can only be staged as a whole. */
   id?: string
-  /** Single lines can be staged. */
-  divisible?: boolean
 }
 
 const letters: Readonly<Record<string, Mark>> = {
@@ -99,8 +97,8 @@ export const createGitChanges = ({ api }: Pick<Platform, 'api'>) => {
     const isNewest = newest(key)
     try {
       const found = await api('GET /api/git/diff', { session_id: session, path, kind })
-      const { diff, binary, truncated, id, divisible } = found
-      const part = { ...(id ? { id } : {}), divisible: divisible === true }
+      const { diff, binary, truncated, id } = found
+      const part = id ? { id } : {}
       if (session === sessionId.value && isNewest())
         put(key, { state: 'ready', diff, binary, truncated, ...part })
     } catch {
