@@ -50,7 +50,7 @@ test('stages a hunk and a line, discards with undo, and commits', async () => {
   writeFileSync(join(world.work, 'app.ts'), `${text.join('\n')}\n`)
   const { page, problems, axe } = await show()
   await page.getByRole('button', { name: 'app.ts', expanded: false }).click()
-  const hunks = page.locator('.hunk')
+  const hunks = page.locator('.hunk-head')
   await hunks.nth(1).getByRole('button', { name: 'Stage hunk' }).click()
   await page.getByRole('heading', { name: 'Staged' }).waitFor()
   await hunks.nth(1).waitFor({ state: 'detached' })

@@ -1,4 +1,5 @@
 /** The diff of a file by hunks. Lines can be picked for a comment in the next message; a hunk can be undone where that is offered. */
+import type { ComponentChildren } from 'preact'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { useComposer, useShell, useWorkspace } from '../../contexts.ts'
 import { Button } from '../../parts/button.tsx'
@@ -12,18 +13,31 @@ export type DiffHunksProps = {
   diff: string
   /** Undoes the hunk with this header; null where that is not possible. */
   onUndo: ((header: string) => void) | null
+  /** More buttons in the head of a hunk, and its lines drawn in another way. */
+  slots?: HunkSlots | undefined
 }
+
+export type HunkSlots = (
+  at: number,
+  file: Hunk['file'],
+) => { head: ComponentChildren; body: ComponentChildren }
 
 const MAX_COMMENTS = 50
 /** Width of the line numbers: a press there picks a line, elsewhere it starts to select text. */
 const GUTTER_PX = 48
 
-export function DiffHunks({ path, diff, onUndo }: DiffHunksProps) {
+export function DiffHunks({ path, diff, onUndo, slots }: DiffHunksProps) {
   const hunks = useMemo(() => hunksOf(diff), [diff])
   return (
     <div class="hunks">
-      {hunks.map(hunk => (
-        <HunkView key={hunk.header} path={path} hunk={hunk} onUndo={onUndo} />
+      {hunks.map((hunk, at) => (
+        <HunkView
+          key={hunk.header}
+          path={path}
+          hunk={hunk}
+          onUndo={onUndo}
+          slot={slots?.(at, hunk.file)}
+        />
       ))}
     </div>
   )
@@ -47,9 +61,14 @@ const selectedLines = (place: HTMLElement): LineRange | null => {
   return { from, to: endOffset === 0 && end > from ? end - 1 : end }
 }
 
-type HunkProps = { path: string; hunk: Hunk; onUndo: DiffHunksProps['onUndo'] }
+type HunkProps = {
+  path: string
+  hunk: Hunk
+  onUndo: DiffHunksProps['onUndo']
+  slot: ReturnType<HunkSlots> | undefined
+}
 
-const HunkView = ({ path, hunk: { header, file }, onUndo }: HunkProps) => {
+const HunkView = ({ path, hunk: { header, file }, onUndo, slot }: HunkProps) => {
   const place = useRef<HTMLDivElement>(null)
   const opener = useRef<HTMLButtonElement>(null)
   const [picked, setPicked] = useState<LineRange | null>(null)
@@ -95,6 +114,7 @@ const HunkView = ({ path, hunk: { header, file }, onUndo }: HunkProps) => {
           <Icon name="edit" size={14} />
           {t('comment')}
         </button>
+        {slot?.head}
         {onUndo && header && (
           <button
             type="button"
@@ -109,7 +129,7 @@ const HunkView = ({ path, hunk: { header, file }, onUndo }: HunkProps) => {
       {/* biome-ignore lint/a11y/noStaticElementInteractions: the Comment button and its line fields do the same by keyboard */}
       {/* biome-ignore lint/a11y/useKeyWithClickEvents: the Comment button and its line fields do the same by keyboard */}
       <div ref={place} class="hunk-lines" onClick={pick}>
-        <Diff file={file} />
+        {slot?.body ?? <Diff file={file} />}
       </div>
       {picked && (
         <CommentForm

@@ -2,7 +2,7 @@
 import { useMemo } from 'preact/hooks'
 import { parseDiff } from '../../parts/diff.ts'
 import { DiffCounts } from '../../parts/diff-view.tsx'
-import { DiffHunks } from '../review/diff-hunks.tsx'
+import { DiffHunks, type HunkSlots } from '../review/diff-hunks.tsx'
 import type { LoadedDiff } from './git-changes.ts'
 import { t } from './strings.ts'
 
@@ -11,9 +11,10 @@ type LoadedDiffProps = {
   loaded: LoadedDiff | undefined
   /** Undoes the part with this header. */
   onUndo?: (header: string) => void
+  slots?: HunkSlots
 }
 
-export const LoadedDiffView = ({ path, loaded, onUndo }: LoadedDiffProps) => {
+export const LoadedDiffView = ({ path, loaded, onUndo, slots }: LoadedDiffProps) => {
   const files = useMemo(() => parseDiff(loaded?.diff ?? ''), [loaded?.diff])
   if (!loaded || loaded.state === 'loading') {
     return <p class="panel-note panel-late">{t('git.diff.loading')}</p>
@@ -29,7 +30,7 @@ export const LoadedDiffView = ({ path, loaded, onUndo }: LoadedDiffProps) => {
       <p class="change-counts">
         <DiffCounts added={sum('added')} removed={sum('removed')} />
       </p>
-      <DiffHunks path={path} diff={loaded.diff} onUndo={onUndo ?? null} />
+      <DiffHunks path={path} diff={loaded.diff} onUndo={onUndo ?? null} slots={slots} />
       {loaded.truncated && <p class="panel-note">{t('git.diff.cut')}</p>}
     </>
   )
