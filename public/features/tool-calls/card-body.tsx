@@ -207,5 +207,5 @@ function LoadButton({ label, failed = t('tool.fetch.failed'), load }: LoadProps)
 /** Output of a running call. */
 export function RunningOutput({ output }: { output: ReadonlySignal<string> }) {
   const text = usePerFrame(output, '')
-  return text ? <TerminalText text={text} label={t('tool.output.label')} /> : null
+  return text ? <TerminalText text={text} label={t('tool.output.label')} live /> : null
 }

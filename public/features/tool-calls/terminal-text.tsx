@@ -1,5 +1,6 @@
 /** Terminal output in color: the last lines first, earlier ones on demand, and a search over all of it. */
 import { useMemo, useState } from 'preact/hooks'
+import { LinkedText } from '../../markdown/linked-text.tsx'
 import { ScrollBox } from '../../parts/scroll-box.tsx'
 import { parseAnsi, stripAnsi } from './ansi.ts'
 import type { Piece } from './ansi.ts'
@@ -23,11 +24,14 @@ type Props = {
   rest?: Rest | null
   /** Shown with the number of lines; null: unknown, or none. */
   exitCode?: number | null
+  /** Output that still grows: the last name in it may be incomplete, so it has no links. */
+  live?: boolean
 }
 
 type Loading = 'idle' | 'loading' | 'failed'
 
-export function TerminalText({ text, label, rest = null, exitCode = null }: Props) {
+export function TerminalText(props: Props) {
+  const { text, label, rest = null, exitCode = null, live = false } = props
   const [count, setCount] = useState(FIRST_LINES)
   const [state, setState] = useState<Loading>('idle')
   const [query, setQuery] = useState('')
@@ -105,7 +109,7 @@ export function TerminalText({ text, label, rest = null, exitCode = null }: Prop
           class={limit > FIRST_LINES + SLACK_LINES ? 'term-box term-whole' : 'term-box'}
           label={label}
         >
-          <Colored text={left > 0 ? lines.slice(left).join('\n') : lines.join('\n')} />
+          <Colored text={left > 0 ? lines.slice(left).join('\n') : lines.join('\n')} live={live} />
         </ScrollBox>
       )}
     </div>
@@ -126,12 +130,12 @@ const Summary = ({ exitCode, text }: { exitCode: number | null; text: string }) 
   </p>
 )
 
-function Colored({ text }: { text: string }) {
+function Colored({ text, live }: { text: string; live: boolean }) {
   const pieces = useMemo(() => {
     const found = parseAnsi(text)
     return found.length > MAX_PIECES ? [{ text: stripAnsi(text), style: {} }] : found
   }, [text])
-  return <pre dir="ltr">{pieces.map(colored)}</pre>
+  return <pre dir="ltr">{pieces.map((piece, index) => colored(piece, index, live))}</pre>
 }
 
 /** The lines that contain the query, with their numbers. */
@@ -188,17 +192,18 @@ export const findLines = (
 const legible = (color: string): string => `color-mix(in oklab, ${color} 55%, var(--text))`
 const muted = (color: string): string => `color-mix(in oklab, ${color} 25%, transparent)`
 
-const colored = ({ text, style }: Piece, index: number) => {
+const colored = ({ text, style }: Piece, index: number, live: boolean) => {
+  const content = live ? text : <LinkedText key={index} text={text} />
   const names = classes(style)
   const own = {
     ...(typeof style.color === 'string' && { color: legible(style.color) }),
     ...(typeof style.background === 'string' && { backgroundColor: muted(style.background) }),
   }
-  if (!names && Object.keys(own).length === 0) return text
+  if (!names && Object.keys(own).length === 0) return content
   // A style object is set through the CSSOM, which the Content-Security-Policy allows.
   return (
     <span key={index} class={names} style={own}>
-      {text}
+      {content}
     </span>
   )
 }

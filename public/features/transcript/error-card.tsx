@@ -1,6 +1,7 @@
 /** Error card: a title by cause, the provider's message, and the action that helps. */
 import type { ComponentChild } from 'preact'
 import type { FailureType } from '../../../lib/schema/event.ts'
+import { LinkedText } from '../../markdown/linked-text.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { t } from './error-strings.ts'
 
@@ -107,12 +108,18 @@ export function ErrorCard(props: ErrorCardProps) {
       <Icon name="alert" size={18} />
       <div class="fail-text">
         <p class="fail-title">{t(`error.${type}`)}</p>
-        {message && !long && <p class="fail-why">{message}</p>}
+        {message && !long && (
+          <p class="fail-why">
+            <LinkedText text={message} />
+          </p>
+        )}
         {hint && <p class="fail-why">{hint}</p>}
         {long && (
           <details>
             <summary>{t('error.details')}</summary>
-            <pre>{message}</pre>
+            <pre>
+              <LinkedText text={message} />
+            </pre>
           </details>
         )}
       </div>

@@ -63,7 +63,7 @@ function LiveStep({ step, all }: { step: SubagentStep; all: readonly LiveSubagen
         seconds={step.duration}
       />
       {isRunning && step.output && (
-        <TerminalText text={step.output} label={t('tool.output.label')} />
+        <TerminalText text={step.output} label={t('tool.output.label')} live />
       )}
       {inner.length > 0 && <Running agents={inner} all={all} />}
     </li>

@@ -1,11 +1,9 @@
 /** Previews of images, audio, video, PDF, CSV, Markdown, and HTML. */
-import { useEffect, useMemo, useState } from 'preact/hooks'
-import { parseCsv } from './csv.ts'
+import { useEffect, useState } from 'preact/hooks'
 import { directoryOf, nameOf } from './file-kind.ts'
 import { lazy } from '../../parts/lazy.tsx'
 import { LiveFrame } from './live-frame.tsx'
 import { Markdown } from '../../markdown/markdown.tsx'
-import { useShowMore } from '../../markdown/show-more.tsx'
 import { Button } from '../../parts/button.tsx'
 import { ScrollBox } from '../../parts/scroll-box.tsx'
 import type { Doc } from './document.ts'
@@ -16,9 +14,6 @@ import { useWorkspacePanel } from './context.ts'
 
 const Diagram = lazy(async () => (await import('../../markdown/diagram.tsx')).Diagram)
 
-const ROWS = 200
-const COLUMNS = 60
-
 export const Download = ({ doc, why }: { doc: Doc; why: string }) => {
   const { download } = useWorkspacePanel()
   return (
@@ -28,38 +23,6 @@ export const Download = ({ doc, why }: { doc: Doc; why: string }) => {
         {t('files.download')}
       </Button>
     </div>
-  )
-}
-
-export const CsvView = ({ doc }: { doc: Doc }) => {
-  const [head = [], ...rows] = useMemo(() => parseCsv(doc.content), [doc.content])
-  const more = useShowMore(rows, ROWS)
-  return (
-    <ScrollBox class="csv-view" label={t('preview.table', { rows: rows.length })}>
-      <table>
-        <thead>
-          <tr>
-            {head.slice(0, COLUMNS).map((cell, index) => (
-              <th key={index} scope="col">
-                {cell}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {more.shown.map((row, at) => (
-            <tr key={at}>
-              {row.slice(0, COLUMNS).map((cell, index) => (
-                <td key={index} class={/^[-+]?[\d.,]+ ?%?$/.test(cell) ? 'csv-number' : undefined}>
-                  {cell}
-                </td>
-              ))}
-            </tr>
-          ))}
-        </tbody>
-      </table>
-      {more.button}
-    </ScrollBox>
   )
 }
 

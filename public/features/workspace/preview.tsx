@@ -13,7 +13,6 @@ import { lazy } from '../../parts/lazy.tsx'
 import { Conflict } from './conflict-view.tsx'
 import { useWorkspacePanel } from './context.ts'
 import {
-  CsvView,
   Download,
   HtmlView,
   MarkdownView,
@@ -22,6 +21,7 @@ import {
   PdfView,
   SvgView,
 } from './media-preview.tsx'
+import { CsvView } from './csv-view.tsx'
 import { canRun } from './live-frame.tsx'
 import { TextView } from './text-view.tsx'
 import { useShell, useComposer, useWorkspace } from '../../contexts.ts'

@@ -15,7 +15,9 @@ const ProcessOutput = ({ process }: { process: Process }) => {
   if (!log || log.state === 'loading') return null
   if (log.state === 'failed') return <p class="panel-note">{t('program.failed')}</p>
   if (!log.text.trim()) return <p class="panel-note">{t('program.quiet')}</p>
-  return <TerminalText text={log.text} label={t('program.log', { command: process.command })} />
+  return (
+    <TerminalText text={log.text} label={t('program.log', { command: process.command })} live />
+  )
 }
 
 const ProcessView = ({ process }: { process: Process }) => {

@@ -70,6 +70,8 @@ export const enPanel = {
   'preview.copy.text': 'Copy contents',
   'preview.view': 'Preview',
   'preview.source': 'Source',
+  'csv.sort': 'Sort by {column}',
+  'csv.column': 'Column {number}',
   'preview.widen': 'Widen or narrow the panel',
   'preview.full': 'Full screen',
   'preview.full.end': 'Exit full screen',
