@@ -26,6 +26,8 @@ export type Doc = {
   theirs: string | null
   /** Increases when the content is replaced: images and the editor are then created again. */
   generation: number
+  /** A table beyond the limit for texts: it has no source view and cannot be edited. */
+  isLarge: boolean
   /** Text of an answer: it has no path in the workspace. */
   isAnswer: boolean
   /** Whether the scripts of an HTML document run. Never restored: a reload of the page stops them. */
@@ -41,7 +43,11 @@ export const isDirty = (doc: Doc | null): boolean =>
 
 /** Replacement characters mean the file is not UTF-8: saving it would damage it. */
 export const canEdit = (doc: Doc): boolean =>
-  doc.state === 'ready' && !doc.isAnswer && isTextKind(doc.kind) && !doc.content.includes('\ufffd')
+  doc.state === 'ready' &&
+  !doc.isAnswer &&
+  !doc.isLarge &&
+  isTextKind(doc.kind) &&
+  !doc.content.includes('\ufffd')
 
 /** Rendered by default, so it has a source view as well. */
 export const hasSourceView = (kind: FileKind): boolean =>
@@ -64,6 +70,7 @@ export const newDoc = (sessionId: string, { path, line, endLine = null, text }: 
   conflict: null,
   theirs: null,
   generation: 0,
+  isLarge: false,
   isAnswer: text !== undefined,
   // Opened from an answer to see it live.
   isRunning: text !== undefined && kindOf(path) === 'html',

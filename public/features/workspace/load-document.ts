@@ -11,13 +11,19 @@ export type DocLoaderOptions = {
   urls: BlobUrls
 }
 
+/** A table of 200,000 rows, which parses in about a second. */
+const MAX_TABLE_BYTES = 10_000_000
+
+const messageOf = (error: unknown): string =>
+  error instanceof Error ? error.message : String(error)
+const isTooLarge = (error: unknown): boolean => /too large/i.test(messageOf(error))
+
 export const createDocLoader = ({ platform, state, urls }: DocLoaderOptions) => {
   const { api, fetchBlob } = platform
   const { doc, isOpen, patch } = state
 
   const fail = (one: Doc, error: unknown): void => {
-    const message = error instanceof Error ? error.message : String(error)
-    patch(one, { state: /too large/i.test(message) ? 'large' : 'failed', error: message })
+    patch(one, { state: isTooLarge(error) ? 'large' : 'failed', error: messageOf(error) })
   }
 
   const readText = ({ sessionId, path }: Doc) =>
@@ -32,6 +38,14 @@ export const createDocLoader = ({ platform, state, urls }: DocLoaderOptions) => 
     else urls.revoke(url)
   }
 
+  /** Tables are longer than other texts, and the page shows only the rows in view. */
+  const loadLargeTable = async (one: Doc): Promise<void> => {
+    const blob = await fetchBlob('api/file/raw', { session_id: one.sessionId, path: one.path })
+    if (blob.size > MAX_TABLE_BYTES) throw new Error('too large')
+    const content = await blob.text()
+    patch(one, { state: 'ready', mode: 'view', isLarge: true, content, sizeBytes: blob.size })
+  }
+
   const load = async (one: Doc): Promise<void> => {
     try {
       if (isTextKind(one.kind)) {
@@ -41,7 +55,9 @@ export const createDocLoader = ({ platform, state, urls }: DocLoaderOptions) => 
       } else if (one.kind === 'pdf') await loadPdf(one)
       else patch(one, { state: one.kind === 'binary' ? 'binary' : 'ready' })
     } catch (error) {
-      fail(one, error)
+      if (one.kind === 'csv' && isTooLarge(error))
+        await loadLargeTable(one).catch((reason: unknown) => fail(one, reason))
+      else fail(one, error)
     }
   }
 
@@ -73,7 +89,7 @@ export const createDocLoader = ({ platform, state, urls }: DocLoaderOptions) => 
     async refresh(): Promise<void> {
       const now = doc.value
       if (!now || now.isAnswer || now.state === 'loading' || now.saving) return
-      if (isTextKind(now.kind) && now.state === 'ready') return refreshText(now)
+      if (isTextKind(now.kind) && now.state === 'ready' && !now.isLarge) return refreshText(now)
       const next = { ...now, generation: now.generation + 1 }
       if (now.blob) urls.revoke(now.blob)
       patch(now, next)

@@ -293,7 +293,7 @@ const Head = ({ doc, alone }: { doc: Doc; alone: Signal<boolean> }) => {
                     .join(' · ')}
               </span>
               {doc.kind === 'html' && doc.mode === 'view' && <RunButton doc={doc} />}
-              {hasSourceView(doc.kind) && <ViewModes doc={doc} />}
+              {hasSourceView(doc.kind) && !doc.isLarge && <ViewModes doc={doc} />}
               {canEdit(doc) && (
                 <button
                   type="button"
