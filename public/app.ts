@@ -120,7 +120,10 @@ export const createApp = (options: AppOptions): App => {
   const tabs = options.tabs({
     subscriptions: events.subscriptions,
     onFrame: events.cursors.receive,
-    onState: base.connection.set,
+    onState(state) {
+      base.connection.set(state)
+      if (state.kind === 'live') toasts.dismissText(t('error.server'))
+    },
   })
 
   const composer = createComposer(platform, id => !isHostSession(sessions.row(id)))

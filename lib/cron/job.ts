@@ -56,9 +56,14 @@ export const repeatOf = (job: RawJob): { times: number | null; completed: number
 
 const NAMING_CHARS = 2_000
 
-/** The start of the prompt, masked because a name is shown in more places, or the first skill. */
+const NAME_CHARS = 50
+
+const shorten = (text: string): string =>
+  text.length <= NAME_CHARS ? text : `${text.slice(0, NAME_CHARS).replace(/\s+\S*$/, '')}…`
+
+/** The first words of the prompt, masked because a name is shown in more places, or the first skill. */
 export const defaultName = (prompt: string, skills: readonly string[]): string =>
-  redact(prompt.trim().slice(0, NAMING_CHARS)).replace(/\s+/g, ' ').slice(0, 50).trim() ||
+  shorten(redact(prompt.trim().slice(0, NAMING_CHARS)).replace(/\s+/g, ' ')) ||
   skills[0] ||
   'cron job'
 

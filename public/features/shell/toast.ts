@@ -49,6 +49,10 @@ export const createToasts = ({ schedule }: Pick<Platform, 'schedule'>) => {
     list,
     show,
     dismiss,
+    /** Removes messages whose cause is gone. */
+    dismissText(text: string): void {
+      for (const shown of list.value.filter(toast => toast.text === text)) dismiss(shown.id)
+    },
     showError: (error: unknown): void => {
       show(error instanceof Error ? error.message : String(error), { kind: 'error' })
     },

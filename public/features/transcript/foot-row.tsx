@@ -32,6 +32,12 @@ const TurnSummary = lazy(
   true,
 )
 
+const SpeakButton = lazy(
+  async () => (await import('../speech/speak-button.tsx')).SpeakButton,
+  true,
+  false,
+)
+
 /** Whether the turn called tools, so that it may have changed something. */
 const hasSteps = ({ turn }: FootRow): boolean => turn.some(message => message.tool_calls?.length)
 
@@ -67,6 +73,7 @@ function Tools({ row }: { row: FootRow }) {
     <div class={row.last ? 'tx-tools tx-tools-last' : 'tx-tools'}>
       {tool('copy', t('tx.copy.text'), () => actions.copy(toPlainText(markdown())))}
       {tool('markdown', t('tx.copy.markdown'), () => actions.copy(markdown()))}
+      <SpeakButton id={last.id} markdown={markdown} />
       {tool('refresh', t('tx.retry'), () => actions.retry(last.id))}
       {tool('branch', t('tx.branch'), () => actions.branch(last.id))}
       <span class="tx-facts">

@@ -104,6 +104,8 @@ test('toasts leave, unless they are held or newer ones push them out', () => {
   assert.is(toasts.list.value.length, 0)
   for (const text of 'bcdefg') toasts.show(text)
   assert.equal(toasts.list.value.map(({ text }) => text).join(''), 'defg')
+  toasts.dismissText('e')
+  assert.equal(toasts.list.value.map(({ text }) => text).join(''), 'dfg')
 })
 
 test('hides a short disconnect; counts down and polls during a long one', async () => {
