@@ -4,7 +4,6 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createApp } from '../lib/app/app.ts'
-import { createAssets } from '../lib/assets.ts'
 import { readConfig } from '../lib/config.ts'
 import { createRequestListener } from '../lib/http/request-listener.ts'
 import { createServer } from '../lib/http/server.ts'
@@ -13,6 +12,7 @@ import { redact } from '../lib/redact/redact.ts'
 import { acquireLock } from '../lib/store/instance-lock.ts'
 import { readVersion } from '../lib/version.ts'
 import { routes, patternRoutes } from '../router.ts'
+import { loadAssets } from './_assets.ts'
 import { type Client, createClient } from './_http.ts'
 import { freePort, type Program, startUnbuilt } from '../build/start-program.ts'
 
@@ -65,8 +65,6 @@ export type SpawnedApp = Base & {
   start(): Promise<void>
 }
 
-/** Built once for all services of a test process. */
-const assets = createAssets(undefined)
 /** Read once: asking git takes as long as the rest of a start. */
 const version = readVersion({ root: join(import.meta.dirname, '..'), path: process.env.PATH })
 
@@ -103,7 +101,7 @@ export const startApp = async (options: AppOptions = {}): Promise<TestApp> => {
     mkdirSync(config.stateDir, { recursive: true, mode: 0o700 })
     const lock = acquireLock(config.stateDir, { pid: process.pid, address: '', started_at: 0 })
     const app = await createApp(config, log, {
-      assets,
+      assets: loadAssets,
       checkout: options.checkout ?? null,
       version: await version,
       restart: async () => void restarts.push(Date.now()),

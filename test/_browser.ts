@@ -1,4 +1,4 @@
-/** Chromium for tests: from a package or installed; launched once per process. */
+/** Chromium for tests: from a package or installed; launched once per process, and closed when the process ends. */
 import { existsSync } from 'node:fs'
 import AxeBuilder from '@axe-core/playwright'
 import chromium from '@sparticuz/chromium'
@@ -43,7 +43,7 @@ export const launchBrowser = async (...flags: string[]): Promise<Browser> =>
     headless: true,
   })
 
-/** Shared by all callers; exits with the process. */
+/** Shared by all test files of a process: a launch takes as long as two pages. Exits with the process. */
 export const openBrowser = (): Promise<Browser> => {
   launched[0] ??= launchBrowser()
   return launched[0]
@@ -95,6 +95,7 @@ export const openPage = async (
   }
 }
 
+/** For programs that end by themselves. */
 export const closeBrowser = async (): Promise<void> => {
   const [browser] = launched.splice(0)
   await (await browser)?.close()

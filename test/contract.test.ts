@@ -7,6 +7,7 @@ import { z } from 'zod'
 import type { AnyEndpoint } from '../lib/http/endpoint.ts'
 import { routes, patternRoutes } from '../router.ts'
 import { startApp, type TestApp, tokenHeaders } from './_app.ts'
+import { loadAssets } from './_assets.ts'
 import {
   CANARY,
   hostileBodies,
@@ -207,6 +208,8 @@ const check = (answer: Answer, what: string) => {
 const hostile = suite<{ app: TestApp; known: Record<string, unknown> }>('contract: hostile input')
 
 const startHostile = async (state: { app: TestApp; known: Record<string, unknown> }) => {
+  // Before requests with a time limit wait for them.
+  await loadAssets()
   // `full`: 503 and unexpected errors are looked at here, answer by answer.
   const app = await startApp({ allowErrors: true })
   state.app = app
@@ -269,7 +272,7 @@ const bodyAttempts = (route: Route, known: Record<string, unknown>): Attempt[] =
   const bodies: unknown[] = [
     '',
     {},
-    ...hostileBodies,
+    ...shareOf(hostileBodies, all.indexOf(route)),
     ...keys.flatMap((key, at) =>
       shareOf(hostileValues, at).map(value => ({ ...base, [key]: value })),
     ),
@@ -284,7 +287,10 @@ const bodyAttempts = (route: Route, known: Record<string, unknown>): Attempt[] =
   }))
 }
 
-/** At full size each value meets each key alone and all keys of a route at once; else every eighth does, other ones for each. */
+/**
+ * At full size each value meets each key alone and all keys of a route at once, and each body every route; else every
+ * eighth does, other ones for each.
+ */
 const shareOf = <T>(values: readonly T[], key: number): readonly T[] =>
   process.env.PROOF === 'full' ? values : values.filter((_, at) => at % 8 === key % 8)
 

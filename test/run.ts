@@ -8,8 +8,9 @@ import type { FileResult } from './_lane.ts'
 
 /** More than the CPUs, because many tests wait for programs and the file system. */
 const LANES = 4
-/** A lane above this many bytes is replaced: tests fork programs, and forking a large process is slow. */
+/** A lane above this many bytes is replaced: tests fork programs, and forking a large process is slow. Browser tests fork few. */
 const LANE_GROWN = 420e6
+const BROWSER_LANE_GROWN = 800e6
 const bin = (name: string) => join('node_modules', '.bin', name)
 
 type Job = { name: string; timeoutMs: number; run: (lane: Lane) => Promise<FileResult> }
@@ -38,10 +39,14 @@ const cleanEnv = (tmp: string): NodeJS.ProcessEnv => ({
   // Returns freed memory to the system sooner.
   MALLOC_ARENA_MAX: '2',
   TZ: 'UTC',
+  TEST_ASSETS: join(home, 'assets'),
   // Halves the start time of the services that tests spawn.
   NODE_COMPILE_CACHE: join(home, 'compile-cache'),
   ...(values.full ? { PROOF: 'full' } : {}),
 })
+
+/** All run in one lane: two browsers at once are too slow. */
+const isBrowserTest = (file: string) => file.includes('browser')
 
 /** A process that runs many files; it is replaced when it hangs, crashes or uses too much memory. */
 const createLane = () => {
@@ -78,7 +83,7 @@ const createLane = () => {
       // Output is in the pipe before the message is sent, but the message may be read first.
       const onMessage = (result: FileResult) =>
         setTimeout(() => {
-          if ((result.rss ?? 0) > LANE_GROWN) stop()
+          if ((result.rss ?? 0) > (isBrowserTest(file) ? BROWSER_LANE_GROWN : LANE_GROWN)) stop()
           const output = result.failed > 0 && state.output ? `  output:\n${state.output}` : ''
           finish({ ...result, report: result.report + output })
         }, 5)
@@ -148,11 +153,8 @@ const waiting = [...jobs]
 /** Resolves when the build has ended, successful or not. */
 const built = Promise.withResolvers<void>()
 
-/** Browser tests all run in one lane: two browsers at once are too slow. */
-const isHeavy = (job: Job) => job.name.includes('browser')
-
 const takeJob = (index: number): Job | undefined => {
-  const at = waiting.findIndex(job => index === 0 || !isHeavy(job))
+  const at = waiting.findIndex(job => index === 0 || !isBrowserTest(job.name))
   return at < 0 ? undefined : waiting.splice(at, 1)[0]
 }
 

@@ -20,7 +20,11 @@ export const lazy = <P extends object>(
     const [state, setState] = useState<State<P>>({ view: kept.view })
     const [attempt, setAttempt] = useState(0)
     useEffect(() => {
-      if (kept.view) return
+      // Another instance may have loaded it since this one was rendered.
+      if (kept.view) {
+        if (kept.view !== state.view) setState({ view: kept.view })
+        return
+      }
       Promise.all([load(), styled ? loadLazyCss() : null]).then(
         ([view]) => {
           kept.view = view

@@ -4,10 +4,9 @@ import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { startApp } from '../_app.ts'
-import { closeBrowser, openPage } from '../_browser.ts'
+import { openPage } from '../_browser.ts'
 
 const active = suite('page: active content')
-active.after(closeBrowser)
 
 const FAR = 'https://far.example'
 

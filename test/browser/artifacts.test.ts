@@ -8,10 +8,9 @@ import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { startApp } from '../_app.ts'
-import { closeBrowser, openPage } from '../_browser.ts'
+import { openPage } from '../_browser.ts'
 
 const test = suite('page: artifacts')
-test.after(closeBrowser)
 
 /** Counts every connection and datagram that reaches it. */
 const openOutside = async () => {

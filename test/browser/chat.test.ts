@@ -4,10 +4,9 @@ import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { spawnApp, startApp, type TestApp } from '../_app.ts'
-import { closeBrowser, openPage, type TestPage } from '../_browser.ts'
+import { openPage, type TestPage } from '../_browser.ts'
 
 const chat = suite('page')
-chat.after(closeBrowser)
 
 const say = async ({ page }: TestPage, text: string) => {
   await page.locator('textarea').first().fill(text)

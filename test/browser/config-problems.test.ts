@@ -4,10 +4,9 @@ import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { startApp } from '../_app.ts'
-import { closeBrowser, openPage } from '../_browser.ts'
+import { openPage } from '../_browser.ts'
 
 const trouble = suite('page: configuration problems')
-trouble.after(closeBrowser)
 
 trouble(
   'a chat of a deleted profile shows a bar and is moved to the active profile with one click',

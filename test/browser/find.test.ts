@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { closeBrowser, openPage } from '../_browser.ts'
+import { openPage } from '../_browser.ts'
 import { startApp } from '../_app.ts'
 
 const test = suite('browser: find')
@@ -79,7 +79,6 @@ test('by keyboard: palette, files at any depth, search results, settings; then s
     assert.equal(opened.problems, [])
   } finally {
     await opened.close()
-    await closeBrowser()
     await app.close()
   }
 })

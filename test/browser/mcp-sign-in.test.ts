@@ -4,11 +4,10 @@ import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { startApp } from '../_app.ts'
-import { closeBrowser, openPage } from '../_browser.ts'
+import { openPage } from '../_browser.ts'
 import { startProtected } from '../lib/mcp/_protected-server.ts'
 
 const test = suite('mcp sign-in on the page')
-test.after(closeBrowser)
 
 test('signs in and out in a second tab, and returns to the settings on a phone', async () => {
   const server = await startProtected()

@@ -4,10 +4,9 @@ import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { startApp } from '../_app.ts'
-import { closeBrowser, openPage } from '../_browser.ts'
+import { openPage } from '../_browser.ts'
 
 const permissions = suite('permission rules on the page')
-permissions.after(closeBrowser)
 
 permissions('rules are added, corrected, tried out, and removed', async () => {
   const app = await startApp()

@@ -1,11 +1,10 @@
 /** The wait before a retry in a real browser: two devices, one of them with a wrong clock, a reload, and Retry now. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { closeBrowser, openPage } from '../_browser.ts'
+import { openPage } from '../_browser.ts'
 import { startChat } from '../handlers/_chat.ts'
 
 const test = suite('retry in the page')
-test.after(closeBrowser)
 
 test('the countdown is right on every device, and a press on one ends it on all', async () => {
   const chat = await startChat()

@@ -2,10 +2,9 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { startApp } from '../_app.ts'
-import { closeBrowser, openPage, type TestPage } from '../_browser.ts'
+import { openPage, type TestPage } from '../_browser.ts'
 
 const rules = suite('page: rules')
-rules.after(closeBrowser)
 
 const say = async ({ page }: TestPage, text: string) => {
   const composer = page.locator('textarea').first()

@@ -2,10 +2,9 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { startApp } from '../_app.ts'
-import { closeBrowser, openPage } from '../_browser.ts'
+import { openPage } from '../_browser.ts'
 
 const safety = suite('page: safety')
-safety.after(closeBrowser)
 
 const RUN = 'window.__ran=1'
 const FAR = 'https://evil.example/x'

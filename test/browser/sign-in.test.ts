@@ -4,10 +4,9 @@ import type { AddressInfo } from 'node:net'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { startApp, type TestApp } from '../_app.ts'
-import { closeBrowser, openPage, type TestPage } from '../_browser.ts'
+import { openPage, type TestPage } from '../_browser.ts'
 
 const test = suite('login page')
-test.after(closeBrowser)
 
 const PASSWORD = 'correct horse'
 

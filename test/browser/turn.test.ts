@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { closeBrowser, openPage, type TestPage } from '../_browser.ts'
+import { openPage, type TestPage } from '../_browser.ts'
 import { startChat } from '../handlers/_chat.ts'
 
 type World = { chat: Awaited<ReturnType<typeof startChat>>; dir: string; session: string }
@@ -55,7 +55,6 @@ test.before(async () => {
 
 test.after(async () => {
   for (const page of opened) await page.close()
-  await closeBrowser()
   await world.chat.close()
 })
 

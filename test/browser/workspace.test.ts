@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { closeBrowser, openPage, type TestPage } from '../_browser.ts'
+import { openPage, type TestPage } from '../_browser.ts'
 import { startChat } from '../handlers/_chat.ts'
 
 const PNG = Buffer.from(
@@ -82,7 +82,6 @@ test.before(async () => {
 })
 
 test.after(async () => {
-  await closeBrowser()
   await world.chat.close()
 })
 
