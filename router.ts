@@ -13,6 +13,7 @@ import * as events from './handlers/events.ts'
 import * as externalAgent from './handlers/external-agent.ts'
 import * as files from './handlers/files.ts'
 import * as gitChanges from './handlers/git/changes.ts'
+import * as worktrees from './handlers/git/worktrees.ts'
 import * as gitState from './handlers/git.ts'
 import * as guards from './handlers/guards.ts'
 import * as gateway from './handlers/host-sessions.ts'
@@ -166,6 +167,11 @@ export const routes = {
   'GET /api/git/diff': gitState.diff,
   'GET /api/git/overview': gitChanges.overview,
   'GET /api/git/log': gitChanges.log,
+  'GET /api/git/worktrees': worktrees.list,
+  'POST /api/git/worktree/create': worktrees.create,
+  'POST /api/git/worktree/update': worktrees.update,
+  'POST /api/git/worktree/merge': worktrees.merge,
+  'POST /api/git/worktree/remove': worktrees.remove,
   'POST /api/git/stage': gitChanges.stage,
   'POST /api/git/unstage': gitChanges.unstage,
   'POST /api/git/discard': gitChanges.discard,

@@ -76,6 +76,7 @@ export const SPECIFIC_CODES = [
   'git_failed',
   'git_hooks',
   'git_needs_terminal',
+  'git_unmerged',
   // Files
   'file_not_found',
   'file_exists',

@@ -134,3 +134,20 @@ export type GitLogEntry = z.infer<typeof GitLogEntry>
 export const GitDiscarded = z
   .object({ path: z.string(), before: z.string(), after: z.string() })
   .meta({ id: 'GitDiscarded' })
+
+/** A worktree in which a chat works on a branch of its own. */
+export const GitWorktree = z
+  .object({
+    path: z.string(),
+    branch: z.string(),
+    /** It is the workspace of this session. */
+    current: z.boolean(),
+    /** The checkout that it is merged into, and the branch there. */
+    main: z.string(),
+    base: z.string(),
+    /** Commits that only the worktree has, and that only the base has. */
+    ahead: z.number(),
+    behind: z.number(),
+  })
+  .meta({ id: 'GitWorktree' })
+export type GitWorktree = z.infer<typeof GitWorktree>

@@ -38,7 +38,7 @@ export const branches = async (git: PersonGit): Promise<GitBranch[]> => {
   })
 }
 
-const requireBranchName = async (git: PersonGit, name: string): Promise<void> => {
+export const requireBranchName = async (git: PersonGit, name: string): Promise<void> => {
   const { code } = await git.try(['check-ref-format', '--branch', name])
   if (code !== 0 || name.startsWith('-')) throw invalid(`“${name}” cannot be the name of a branch.`)
 }

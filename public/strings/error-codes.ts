@@ -73,6 +73,7 @@ const TEXTS: Readonly<Record<ErrorCode, string | null>> = {
   git_failed: null,
   git_hooks: null,
   git_needs_terminal: null,
+  git_unmerged: null,
 
   file_not_found: null,
   file_exists: null,

@@ -12,6 +12,7 @@ const actionsOf = lazyState(app =>
       app.layout.confirmation.value = question
     },
     changes: app.panel.contents.value!.changes,
+    chooseWorkspace: path => app.chooseWorkspace(path),
   }),
 )
 

@@ -8,6 +8,7 @@ import type { Toasts } from '../shell/toast.ts'
 import type { Change, GitChanges, LoadedDiff } from '../workspace/git-changes.ts'
 import { nameOf } from '../workspace/file-kind.ts'
 import { createHistory } from './git-history.ts'
+import { createWorktrees } from './git-worktrees.ts'
 import { t } from './strings.ts'
 
 export type Overview = Api['GET /api/git/overview']['output']
@@ -19,11 +20,34 @@ export type GitActionsOptions = {
   toasts: Toasts
   ask: (question: Confirmation) => void
   changes: GitChanges
+  chooseWorkspace: (path: string) => Promise<void>
 }
 
 type Hooks = { names: string[]; id: string }
 
-export const createGitActions = ({ platform, toasts, ask, changes }: GitActionsOptions) => {
+type Run = (name: string, work: () => Promise<unknown>, done?: string) => Promise<boolean>
+type StashesOptions = Pick<GitActionsOptions, 'platform' | 'ask'> & {
+  session: () => { session_id: string }
+  run: Run
+}
+
+const createStashes = ({ platform: { api }, ask, session, run }: StashesOptions) => ({
+  stash: () => run('stash', () => api('POST /api/git/stash', session()), t('git.stashed')),
+  popStash: (id: string) =>
+    run('stash', () => api('POST /api/git/stash/pop', { ...session(), id }), t('git.popped')),
+  dropStash(id: string, name: string): void {
+    ask({
+      title: t('git.stash.drop.title'),
+      text: t('git.stash.drop.text', { name }),
+      confirm: t('git.stash.drop'),
+      danger: true,
+      run: () => void run('stash', () => api('POST /api/git/stash/drop', { ...session(), id })),
+    })
+  },
+})
+
+export const createGitActions = (options: GitActionsOptions) => {
+  const { platform, toasts, ask, changes } = options
   const { api } = platform
   const overview = signal<Overview | null>(null)
   const busy = signal('')
@@ -49,7 +73,7 @@ export const createGitActions = ({ platform, toasts, ask, changes }: GitActionsO
   }
 
   const reload = async (): Promise<void> => {
-    await Promise.all([changes.load(), load()])
+    await Promise.all([changes.load(), load(), worktrees.load()])
     if (history.list.value) await history.load(true)
   }
 
@@ -62,10 +86,10 @@ export const createGitActions = ({ platform, toasts, ask, changes }: GitActionsO
       if (done) toasts.show(done)
       return true
     } catch (error) {
-      const hooks =
-        error instanceof ApiError && error.code === 'git_hooks' ? error.body.hooks : null
-      if (!hooks) toasts.showError(error)
-      else throw error
+      // The caller asks the person.
+      if (error instanceof ApiError && /^git_(?:hooks|unmerged)$/.test(error.code ?? ''))
+        throw error
+      toasts.showError(error)
       return false
     } finally {
       busy.value = ''
@@ -99,6 +123,8 @@ export const createGitActions = ({ platform, toasts, ask, changes }: GitActionsO
       })
     }
   }
+
+  const worktrees = createWorktrees({ ...options, api, session, run })
 
   const selection = (
     { path }: Change,
@@ -180,18 +206,7 @@ export const createGitActions = ({ platform, toasts, ask, changes }: GitActionsO
         hooks => api('POST /api/git/push', { ...session(), ...(hooks ? { hooks } : {}) }),
         t('git.pushed'),
       ),
-    stash: () => run('stash', () => api('POST /api/git/stash', session()), t('git.stashed')),
-    popStash: (id: string) =>
-      run('stash', () => api('POST /api/git/stash/pop', { ...session(), id }), t('git.popped')),
-    dropStash(id: string, name: string): void {
-      ask({
-        title: t('git.stash.drop.title'),
-        text: t('git.stash.drop.text', { name }),
-        confirm: t('git.stash.drop'),
-        danger: true,
-        run: () => void run('stash', () => api('POST /api/git/stash/drop', { ...session(), id })),
-      })
-    },
+    ...createStashes({ ...options, session, run }),
     abort(name: string): void {
       ask({
         title: t('git.abort.title', { name }),
@@ -202,6 +217,7 @@ export const createGitActions = ({ platform, toasts, ask, changes }: GitActionsO
       })
     },
     history,
+    worktrees,
   }
 }
 

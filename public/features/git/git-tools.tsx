@@ -12,6 +12,7 @@ import { useWorkspacePanel } from '../workspace/context.ts'
 import { useGitActions } from './context.ts'
 import type { LogEntry } from './git-history.ts'
 import { t } from './strings.ts'
+import { NewWorktree, WorktreeBar, WorktreeList } from './worktree-tools.tsx'
 
 /** More are found with the terminal. */
 const MAX_BRANCHES = 40
@@ -123,6 +124,7 @@ const BranchMenu = ({ name }: { name: string }) => {
 export const BranchTools = ({ status }: { status: GitStatus }) => {
   const actions = useGitActions()
   const { upstream, ahead, behind } = status
+  const [isNewTree, setNewTree] = useState(false)
   const items = (): MenuItem[] => [
     { label: t('git.fetch'), icon: 'refresh', run: () => void actions.fetch() },
     ...(upstream
@@ -137,6 +139,7 @@ export const BranchTools = ({ status }: { status: GitStatus }) => {
     { label: t('git.push'), icon: 'upload', run: () => void actions.push() },
     'line',
     { label: t('git.stash'), icon: 'archive', run: () => void actions.stash() },
+    { label: t('git.tree.menu'), icon: 'branch', run: () => setNewTree(true) },
     { label: t('git.log'), icon: 'clock', run: () => void actions.history.load(true) },
   ]
   const isBusy = actions.busy.value !== ''
@@ -161,6 +164,9 @@ export const BranchTools = ({ status }: { status: GitStatus }) => {
         />
       )}
       <MenuButton label={t('git.more')} items={items} />
+      {isNewTree && (
+        <NewWorktree isDirty={status.files.length > 0} onClose={() => setNewTree(false)} />
+      )}
     </span>
   )
 }
@@ -339,9 +345,13 @@ export const GitTools = ({ staged }: { staged: number }) => {
   const session = changes.sessionId.value
   const status = changes.status.value
   useEffect(() => actions.reset(), [session])
-  useEffect(() => void actions.load(), [session, status])
+  useEffect(() => {
+    void actions.load()
+    if (status?.is_git) void actions.worktrees.load()
+  }, [session, status])
   return (
     <>
+      <WorktreeBar />
       <Operation />
       <CommitBox staged={staged} />
       <HookDialog />
@@ -353,6 +363,7 @@ export const GitTools = ({ staged }: { staged: number }) => {
 export const GitMore = () => (
   <>
     <Stashes />
+    <WorktreeList />
     <History />
   </>
 )

@@ -1,0 +1,164 @@
+/**
+ * Worktrees of a repository in which a chat works on a branch of its own. Git itself knows them, so nothing else has to be
+ * kept: a restart, a deleted chat, and other programs find them with `git worktree list`.
+ */
+import { randomBytes } from 'node:crypto'
+import { existsSync, realpathSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { conflict, invalid, missing } from '../errors.ts'
+import type { GitWorktree } from '../schema/git.ts'
+import { makeDir } from '../store/make-dir.ts'
+import { isInside } from '../store/path-within.ts'
+import { requireBranchName } from './git-branches.ts'
+import type { PersonGit } from './git-person.ts'
+
+type Listed = { path: string; branch: string | null; head: string }
+
+const failed = (message: string, more: Record<string, unknown> = {}) =>
+  conflict(message, { code: 'git_failed', ...more })
+
+/** All of the repository, the main one first. */
+const list = async (git: PersonGit): Promise<Listed[]> => {
+  const { text } = await git.run(['worktree', 'list', '--porcelain', '-z'])
+  return text.split('\0\0').flatMap(record => {
+    const fields = new Map(
+      record.split('\0').map(line => {
+        const at = line.indexOf(' ')
+        return at < 0 ? ([line, ''] as const) : ([line.slice(0, at), line.slice(at + 1)] as const)
+      }),
+    )
+    const path = fields.get('worktree')
+    if (!path || fields.has('bare')) return []
+    const branch = fields.get('branch')?.replace(/^refs\/heads\//, '') ?? null
+    return [{ path, branch, head: fields.get('HEAD') ?? '' }]
+  })
+}
+
+const real = (path: string): string => (existsSync(path) ? realpathSync(path) : path)
+
+const countCommits = async (git: PersonGit, range: string): Promise<number> =>
+  Number((await git.try(['rev-list', '--count', range, '--'])).text.trim() || 0)
+
+/** Those in `dir`, with what their branches have that the main checkout does not, and the reverse. */
+export const worktrees = async (
+  git: PersonGit,
+  dir: string,
+  root: string,
+): Promise<GitWorktree[]> => {
+  const [main, ...others] = await list(git)
+  if (!main) return []
+  const own = others.filter(({ path, branch }) => branch && isInside(real(dir), real(path)))
+  return Promise.all(
+    own.map(async ({ path, branch, head }) => ({
+      path,
+      branch: branch ?? '',
+      current: real(path) === real(root),
+      main: main.path,
+      base: main.branch ?? main.head.slice(0, 7),
+      ahead: await countCommits(git, `${main.head}..${head}`),
+      behind: await countCommits(git, `${head}..${main.head}`),
+    })),
+  )
+}
+
+/** The worktree that a workspace is. Throws when it is none of `dir`. */
+export const currentWorktree = async (
+  git: PersonGit,
+  dir: string,
+  root: string,
+): Promise<GitWorktree> => {
+  const found = (await worktrees(git, dir, root)).find(({ current }) => current)
+  if (!found) throw invalid('This workspace is not a worktree of a chat.')
+  return found
+}
+
+const slug = (branch: string): string => branch.replace(/[^\p{L}\p{N}._-]+/gu, '-').slice(0, 60)
+
+/**
+ * Creates a branch at the current commit and a directory for it below `dir`. With `carry`, changes of tracked files are
+ * copied; they stay in the first checkout as well.
+ */
+export const createWorktree = async (
+  git: PersonGit,
+  openAt: (path: string) => Promise<PersonGit>,
+  given: { dir: string; root: string; branch: string; carry: boolean },
+): Promise<{ path: string }> => {
+  const { dir, root, branch, carry } = given
+  git.requireOwnFilters()
+  await requireBranchName(git, branch)
+  if ((await git.try(['rev-parse', '--verify', '--quiet', 'HEAD'])).code !== 0)
+    throw failed('A worktree needs a commit to begin with. Commit something first.')
+  const path = join(
+    dir,
+    `${slug(basename(root))}-${slug(branch)}-${randomBytes(2).toString('hex')}`,
+  )
+  makeDir(dir)
+  // Before the branch: its changes must not be lost if they cannot be taken.
+  const changes = carry ? (await git.run(['stash', 'create'])).text.trim() : ''
+  await git.run(['worktree', 'add', '--quiet', '-b', branch, '--', path, 'HEAD'], { isLong: true })
+  if (changes) await (await openAt(path)).run(['stash', 'apply', '--quiet', '--index', changes])
+  return { path }
+}
+
+const requireClean = async (git: PersonGit, where: string): Promise<void> => {
+  const { text } = await git.run([
+    'status',
+    '--porcelain',
+    '--ignore-submodules=dirty',
+    '--untracked-files=no',
+  ])
+  if (text) throw failed(`${where} has changes that are not committed. Commit or stash them first.`)
+}
+
+/** Merges the main checkout's commit into the worktree, where conflicts can be resolved or the merge aborted. */
+export const updateWorktree = async (git: PersonGit, { base }: GitWorktree): Promise<void> => {
+  git.requireOwnFilters()
+  await requireClean(git, 'This worktree')
+  await git.run(['merge', '--no-edit', base])
+}
+
+/**
+ * Merges the worktree's branch into the main checkout: a fast-forward where that is possible. With conflicts nothing is
+ * changed there.
+ */
+export const mergeWorktree = async (
+  git: PersonGit,
+  main: PersonGit,
+  { branch, base }: GitWorktree,
+): Promise<void> => {
+  main.requireOwnFilters()
+  await requireClean(git, 'This worktree')
+  await requireClean(main, `The checkout of ${base}`)
+  const { code, text, error } = await main.try(['merge', '--no-edit', branch])
+  if (code === 0) return
+  const names = (await main.try(['diff', '--name-only', '--diff-filter=U'])).text.trim()
+  await main.try(['merge', '--abort'])
+  throw failed(
+    names
+      ? `${base} and ${branch} changed the same lines of ${names.split('\n').join(', ')}. Update this worktree from ${base} and resolve the conflicts here first.`
+      : `The merge failed: ${(error || text).trim().slice(0, 400)}`,
+  )
+}
+
+/** Removes directory and branch. Without `force` only when nothing would be lost. */
+export const removeWorktree = async (
+  main: PersonGit,
+  openAt: (path: string) => Promise<PersonGit>,
+  found: GitWorktree | undefined,
+  force: boolean,
+): Promise<void> => {
+  if (!found) throw missing('That worktree no longer exists')
+  const { path, branch, ahead } = found
+  if (!force) {
+    const git = await openAt(path)
+    const { text } = await git.run(['status', '--porcelain', '--ignore-submodules=none'])
+    if (text || ahead > 0)
+      throw conflict(`The worktree “${branch}” has work that is merged nowhere.`, {
+        code: 'git_unmerged',
+        commits: ahead,
+        changed: text.split('\n').filter(Boolean).length,
+      })
+  }
+  await main.run(['worktree', 'remove', ...(force ? ['--force', '--force'] : []), '--', path])
+  await main.run(['branch', '--quiet', '-D', '--', branch])
+}

@@ -1,0 +1,82 @@
+/** The worktrees of the open repository, and the chat's move into one and back. */
+import { signal } from '@preact/signals'
+import type { ApiError, ApiCall } from '../../api.ts'
+import type { Api } from '../../../router.ts'
+import type { Confirmation } from '../shell/layout.ts'
+import { t } from './strings.ts'
+
+export type Worktree = Api['GET /api/git/worktrees']['output']['worktrees'][number]
+
+export type WorktreesOptions = {
+  api: ApiCall
+  session: () => { session_id: string }
+  ask: (question: Confirmation) => void
+  /** One action at a time; false when it failed, which is shown. */
+  run: (name: string, work: () => Promise<unknown>, done?: string) => Promise<boolean>
+  /** Moves the chat to another workspace. */
+  chooseWorkspace: (path: string) => Promise<void>
+}
+
+export const createWorktrees = ({ api, session, ask, run, chooseWorkspace }: WorktreesOptions) => {
+  const list = signal<readonly Worktree[]>([])
+
+  const removeNow = (tree: Worktree, force: boolean) =>
+    run(
+      'worktree',
+      async () => {
+        await api('POST /api/git/worktree/remove', { ...session(), path: tree.path, force })
+        if (tree.current) await chooseWorkspace(tree.main)
+      },
+      t('git.tree.removed'),
+    )
+
+  return {
+    list,
+    async load(): Promise<void> {
+      const input = session()
+      try {
+        const { worktrees } = await api('GET /api/git/worktrees', input)
+        if (input.session_id === session().session_id) list.value = worktrees
+      } catch {
+        // The list of changes reports that Git cannot be used.
+        list.value = []
+      }
+    },
+    create: (branch: string, carry: boolean) =>
+      run('worktree', async () => {
+        const { path } = await api('POST /api/git/worktree/create', { ...session(), branch, carry })
+        await chooseWorkspace(path)
+      }),
+    open: (path: string) => run('worktree', () => chooseWorkspace(path)),
+    update: (base: string) =>
+      run(
+        'worktree',
+        () => api('POST /api/git/worktree/update', session()),
+        t('git.tree.updated', { base }),
+      ),
+    merge: ({ base }: Worktree) =>
+      run(
+        'worktree',
+        () => api('POST /api/git/worktree/merge', session()),
+        t('git.tree.merged', { base }),
+      ),
+    async remove(tree: Worktree): Promise<void> {
+      try {
+        await removeNow(tree, false)
+      } catch (error) {
+        const { commits, changed } = (error as ApiError).body
+        ask({
+          title: t('git.tree.lose.title'),
+          text: t('git.tree.lose.text', {
+            branch: tree.branch,
+            commits: Number(commits),
+            changed: Number(changed),
+          }),
+          confirm: t('git.tree.lose.run'),
+          danger: true,
+          run: () => void removeNow(tree, true),
+        })
+      }
+    },
+  }
+}
