@@ -21,15 +21,19 @@ const Welcome = () => {
   const { models } = useModels()
   const path = chat.details.value?.workspace || choice.value.workspace || workspaces.last.value
   const model = chat.details.value?.model || choice.value.model
+  const isDemo = models.isDemo.value && !models.isExternalAgent(model)
   return (
     <div class="welcome">
       <Mark />
       <h2>{t('chat.empty.title')}</h2>
       <p class="welcome-place">{path ? t('chat.empty.text', { workspace: path }) : '\u00a0'}</p>
-      {models.isDemo.value && !models.isExternalAgent(model) && <DemoIntroduction />}
+      {isDemo && <DemoIntroduction />}
+      {path && <HomeView path={path} suggests={!isDemo} />}
     </div>
   )
 }
+
+const HomeView = lazy(async () => (await import('../home/home-view.tsx')).HomeView, true)
 
 const DemoIntroduction = lazy(async () => (await import('../demo/demo.tsx')).DemoIntroduction, true)
 

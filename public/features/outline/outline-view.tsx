@@ -5,7 +5,7 @@ import { Dialog } from '../../parts/dialog.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { formatAgo, formatFull } from '../sessions/relative-time.ts'
 import { topRow } from './open-outline.ts'
-import { currentEntry, filterOutline, outlineOf } from './outline.ts'
+import { currentEntry, filterOutline, outlineOf, type OutlineEntry } from './outline.ts'
 import { t } from './strings.ts'
 
 const OVERSCAN = 8
@@ -19,6 +19,16 @@ export const Outline = () => {
   const [failed, setFailed] = useState(false)
   const [top, setTop] = useState(0)
   const list = useRef<HTMLDivElement>(null)
+  const picked = useRef<OutlineEntry>(null)
+  // After the dialog has given the focus back.
+  useEffect(
+    () => () => {
+      const entry = picked.current
+      if (!entry) return
+      setTimeout(() => route.jumpTo(entry.row, { heading: entry.heading, focus: true }))
+    },
+    [],
+  )
   /** Where the reader was when the outline was opened. */
   const reading = useMemo(() => topRow()?.split(':')[0] ?? null, [])
   const { messages, before } = chat.chat.value
@@ -57,9 +67,8 @@ export const Outline = () => {
   const pick = (index: number) => {
     const entry = entries[index]
     if (!entry) return
+    picked.current = entry
     onClose()
-    // After the dialog has given the focus back.
-    setTimeout(() => route.jumpTo(entry.row, { heading: entry.heading, focus: true }))
   }
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.isComposing) return

@@ -1,0 +1,206 @@
+/** The first page: what waits for the person, what runs, recent chats, and suggestions for the workspace. */
+import { useSignal } from '@preact/signals'
+import type { ComponentChildren } from 'preact'
+import { useEffect } from 'preact/hooks'
+import type { Question } from '../../../lib/schema/question.ts'
+import type { SessionRow } from '../../../lib/schema/session.ts'
+import { useChat, useComposer, useSessions, useShell } from '../../contexts.ts'
+import { Button } from '../../parts/button.tsx'
+import { Icon } from '../../parts/icon.tsx'
+import { BidiSafeCode } from '../approvals/bidi-safe-code.tsx'
+import { questionId } from '../chat/chat-reducer.ts'
+import { formatAgo } from '../sessions/relative-time.ts'
+import { titleOf } from '../sessions/sessions.ts'
+import { t } from './strings.ts'
+import { type Facts, type Suggestion, suggestionsFor } from './suggestions.ts'
+
+const MAX_WAITING = 3
+const MAX_RUNNING = 3
+const MAX_RECENT = 4
+/** A longer command, or an edit, is reviewed in its chat, where all of it is shown. */
+const MAX_COMMAND_CHARS = 300
+
+type SectionProps = { title: string; class?: string; children: ComponentChildren }
+
+const Section = ({ title, class: name = '', children }: SectionProps) => (
+  <section class={`home-section ${name}`} aria-label={title}>
+    <h3>{title}</h3>
+    {children}
+  </section>
+)
+
+const Waiting = ({ question }: { question: Question }) => {
+  const { api, attempt, route } = useShell()
+  const { titleOfSession } = useSessions()
+  const isSent = useSignal(false)
+  const session_id = question.session_id
+  const open = () => route.openSession(session_id)
+  const answer = (choice: 'once' | 'deny') => {
+    if (question.kind !== 'approval') return
+    isSent.value = true
+    const input = { session_id, choice, approval_id: question.approval_id }
+    // The event that follows removes the entry, on every device.
+    void attempt(() => api('POST /api/approval/respond', input)).then(() => {
+      isSent.value = false
+    })
+  }
+  const isShort =
+    question.kind === 'approval' &&
+    !question.diff &&
+    question.command.length <= MAX_COMMAND_CHARS &&
+    (question.choices?.includes('once') ?? true)
+  return (
+    <li class="home-waiting">
+      <p class="home-in">{t('waiting.in', { title: titleOfSession(session_id) })}</p>
+      {question.kind === 'approval' ? (
+        <>
+          <p>{question.description}</p>
+          {isShort && (
+            <pre class="home-command" dir="ltr">
+              <BidiSafeCode text={question.command} />
+            </pre>
+          )}
+        </>
+      ) : (
+        <p class="home-question" dir="auto">
+          {question.question}
+        </p>
+      )}
+      <div class="home-buttons">
+        {isShort && (
+          <>
+            <Button kind="primary" disabled={isSent.value} onClick={() => answer('once')}>
+              {t('waiting.once')}
+            </Button>
+            <Button disabled={isSent.value} onClick={() => answer('deny')}>
+              {t('waiting.deny')}
+            </Button>
+          </>
+        )}
+        <Button kind={isShort ? 'quiet' : 'primary'} onClick={open}>
+          {t(question.kind === 'approval' ? 'waiting.review' : 'waiting.answer')}
+        </Button>
+      </div>
+    </li>
+  )
+}
+
+const Row = ({ row, state }: { row: SessionRow; state: ComponentChildren }) => {
+  const { route } = useShell()
+  const { sessions } = useSessions()
+  return (
+    <li>
+      <a class="home-row" href={route.hrefOf({ view: 'chat', sessionId: row.session_id })}>
+        <span class="home-title" dir="auto">
+          {titleOf(row)}
+        </span>
+        {row.preview && (
+          <span class="home-preview" dir="auto">
+            {row.preview}
+          </span>
+        )}
+        <span class="home-state">{state ?? formatAgo(row.updated_at, sessions.now.value)}</span>
+      </a>
+    </li>
+  )
+}
+
+const stateOf = ({ last_turn }: SessionRow): ComponentChildren => {
+  if (last_turn === 'failed') return <span class="home-bad">{t('recent.failed')}</span>
+  if (last_turn === 'interrupted') return <span class="home-warn">{t('recent.interrupted')}</span>
+  return null
+}
+
+const Suggested = ({ suggestion }: { suggestion: Suggestion }) => {
+  const { route, layout } = useShell()
+  const { composer } = useComposer()
+  const { icon, label, hint } = suggestion
+  const use = () => {
+    if ('session' in suggestion) return route.openSession(suggestion.session)
+    // Written into the composer, so that it can be changed first. A draft is not overwritten.
+    const { value } = composer.text
+    composer.edit(value.trim() ? `${value.trimEnd()}\n\n${suggestion.prompt}` : suggestion.prompt)
+    layout.composerFocus.value += 1
+  }
+  return (
+    <li>
+      <button type="button" class="home-suggestion" onClick={use}>
+        <Icon name={icon} size={18} />
+        <span class="home-title">{label}</span>
+        <span class="home-preview">{hint}</span>
+      </button>
+    </li>
+  )
+}
+
+/** `path`: the workspace of the new chat. `suggests`: there is a model that can follow suggestions. */
+export const HomeView = ({ path, suggests }: { path: string; suggests: boolean }) => {
+  const { sessions, inbox } = useSessions()
+  const { api } = useShell()
+  const { chat } = useChat()
+  const facts = useSignal<Facts | null>(null)
+  useEffect(() => {
+    let isCurrent = true
+    facts.value = null
+    api('GET /api/workspaces/facts', { path }).then(
+      found => {
+        if (isCurrent) facts.value = found
+      },
+      // Suggestions only: a directory that cannot be read is reported where it is used.
+      () => undefined,
+    )
+    return () => {
+      isCurrent = false
+    }
+  }, [path])
+  const questions = [...inbox.open.value.values()].sort((a, b) => a.requested_at - b.requested_at)
+  const rows = sessions.profileRows.value.filter(
+    row => !row.archived && row.message_count > 0 && row.session_id !== chat.chat.value.sessionId,
+  )
+  const running = rows.filter(row => row.is_streaming && row.waiting === 0)
+  const recent = rows.filter(row => !row.is_streaming && row.waiting === 0)
+  const suggestions = suggests ? suggestionsFor(facts.value, recent) : []
+  return (
+    <div class="home">
+      {questions.length > 0 && (
+        <Section title={t('waiting.head')} class="home-needed">
+          <ul>
+            {questions.slice(0, MAX_WAITING).map(question => (
+              <Waiting key={questionId(question)} question={question} />
+            ))}
+          </ul>
+          {questions.length > MAX_WAITING && (
+            <p class="home-in">{t('waiting.more', { count: questions.length - MAX_WAITING })}</p>
+          )}
+        </Section>
+      )}
+      {running.length > 0 && (
+        <Section title={t('running.head')}>
+          <ul>
+            {running.slice(0, MAX_RUNNING).map(row => (
+              <Row key={row.session_id} row={row} state={<Icon name="spinner" />} />
+            ))}
+          </ul>
+        </Section>
+      )}
+      {suggestions.length > 0 && (
+        <Section title={t('suggest.head')}>
+          <ul class="home-suggestions">
+            {suggestions.map(suggestion => (
+              <Suggested key={suggestion.label} suggestion={suggestion} />
+            ))}
+          </ul>
+        </Section>
+      )}
+      {recent.length > 0 && (
+        <Section title={t('recent.head')}>
+          <ul>
+            {recent.slice(0, MAX_RECENT).map(row => (
+              <Row key={row.session_id} row={row} state={stateOf(row)} />
+            ))}
+          </ul>
+        </Section>
+      )}
+    </div>
+  )
+}

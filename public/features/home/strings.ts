@@ -1,0 +1,39 @@
+/** English text of the first page: what waits, what runs, recent chats, suggestions. */
+import { translator } from '../../strings/t.ts'
+
+export const t = translator({
+  'waiting.head': 'Needs your input',
+  'waiting.in': 'In {title}',
+  'waiting.review': 'Review',
+  'waiting.answer': 'Answer',
+  'waiting.once': 'Allow once',
+  'waiting.deny': 'Deny',
+  'waiting.more': { one: '{count} more', other: '{count} more' },
+  'running.head': 'Running',
+  'recent.head': 'Recent',
+  'recent.failed': 'Failed',
+  'recent.interrupted': 'Interrupted',
+  'suggest.head': 'Suggestions',
+  'suggest.resume': 'Continue “{title}”',
+  'suggest.resume.hint': 'Its last turn didn’t finish',
+  'suggest.changes': 'Review my changes',
+  'suggest.changes.hint': { one: '{count} uncommitted file', other: '{count} uncommitted files' },
+  'suggest.changes.prompt':
+    'Review my uncommitted changes. Point out bugs and risks first, then smaller things. Don’t change anything yet.',
+  'suggest.todos': 'Work through the TODOs',
+  'suggest.todos.hint': { one: '{count} TODO or FIXME', other: '{count} TODOs and FIXMEs' },
+  'suggest.todos.prompt':
+    'List the TODO and FIXME comments of this project by importance, and suggest which one to do first.',
+  'suggest.tests': 'Run the tests',
+  'suggest.tests.prompt': 'Run `{command}`. If something fails, find the cause and fix it.',
+  'suggest.explain': 'Explain this project',
+  'suggest.explain.hint': 'Starting with its README',
+  'suggest.explain.prompt':
+    'Explain this project: what it does, how it is organized, and where to start reading.',
+  'suggest.readme': 'Write a README',
+  'suggest.readme.hint': 'There is none yet',
+  'suggest.readme.prompt': 'Read this project and write a short README.md for it.',
+  'suggest.start': 'Start something new',
+  'suggest.start.hint': 'This folder is empty',
+  'suggest.start.prompt': 'Set up a new project in this folder. Ask me what it should be.',
+})

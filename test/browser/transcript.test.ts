@@ -1,0 +1,84 @@
+/** The chat as a document, in a real browser: the first page, the spine, the outline, the step limit. */
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { closeBrowser, openPage } from '../_browser.ts'
+import { startChat } from '../handlers/_chat.ts'
+
+const test = suite('the chat as a document')
+test.after(closeBrowser)
+
+const call = (id: string, name: string, args: Record<string, unknown>) => ({
+  toolCalls: [{ id, name, arguments: args }],
+})
+const long = Array.from({ length: 60 }, (_, n) => `Line ${n} of the answer.`).join('\n\n')
+
+test('an approval is answered from the first page; the outline, arrow keys and the address lead to a place; a limit continues', async () => {
+  const chat = await startChat()
+  try {
+    const { app, provider } = chat
+    const session_id = await chat.newSession()
+    await app.post('/api/session/rename', { session_id, title: 'Named' })
+    provider.push({ text: `${long}\n\n## The heart of it\n\n${long}` })
+    await chat.follow(await chat.send(session_id, 'First request'))
+    provider.push({ text: `${long}\n\nسلام\n\n- سلام` })
+    await chat.follow(await chat.send(session_id, 'Second request'))
+    await app.post('/api/budgets', { steps: 2 })
+    provider.push(
+      call('c1', 'terminal', { command: 'rm -rf build' }),
+      call('c2', 'terminal', { command: 'exit 3' }),
+      { text: 'Half of it.' },
+      { text: 'All of it.' },
+    )
+    const stream = await chat.send(session_id, 'Third request')
+    await chat.follow(stream, 'approval')
+
+    const desktop = await openPage(`${app.url}/`)
+    const { page } = desktop
+    await page.locator('.home-command', { hasText: 'rm -rf build' }).waitFor()
+    assert.equal(await desktop.axe(), [])
+    await page.getByRole('button', { name: 'Allow once' }).click()
+    await chat.follow(stream)
+    await page.getByText('Needs your input').waitFor({ state: 'detached' })
+    await page.locator('.home-row', { hasText: 'Named' }).click()
+
+    await page.getByText('Stopped after 2 steps').waitFor()
+    assert.ok((await page.locator('.node-failed').count()) > 0)
+    assert.is(await page.locator('.md ul[dir="rtl"]').count(), 1)
+    assert.equal(await desktop.axe(), [])
+    const edge = (await page.locator('.tx-scroll').boundingBox())!.y
+    const isOnTop = async (text: string) => {
+      const box = await page.getByText(text, { exact: true }).first().boundingBox()
+      return box !== null && box.y >= edge && box.y < edge + 60
+    }
+    await page.keyboard.press('Control+j')
+    await page.getByRole('combobox', { name: 'Go to a request or heading' }).fill('heart')
+    await page.keyboard.press('ArrowDown')
+    await page.keyboard.press('Enter')
+    await page.waitForURL(/at=.*~0$/)
+    await page.waitForFunction(() => document.activeElement?.classList.contains('node'))
+    assert.ok(await isOnTop('The heart of it'))
+    await page.keyboard.press('Alt+ArrowUp')
+    await page.waitForFunction(() => document.activeElement?.classList.contains('node-request'))
+    assert.ok(await isOnTop('First request'))
+
+    // The same address on a phone.
+    const phone = await openPage(page.url(), { viewport: { width: 390, height: 844 } })
+    await phone.page.getByText('First request', { exact: true }).waitFor()
+    await phone.page.locator('.node[aria-current="location"]').waitFor()
+    const width = await phone.page.evaluate(() => document.documentElement.scrollWidth)
+    assert.is(width, 390)
+
+    await page.keyboard.press('End')
+    await page.locator('.tx-scroll').focus()
+    await page.keyboard.press('End')
+    await page.getByRole('button', { name: 'Continue', exact: true }).click()
+    await page.getByText('All of it.').waitFor()
+    assert.equal([...desktop.problems, ...phone.problems], [])
+    await desktop.close()
+    await phone.close()
+  } finally {
+    await chat.close()
+  }
+})
+
+test.run()
