@@ -22,8 +22,13 @@ const call = (id: string, name: string, args: Record<string, unknown>) => ({
   arguments: args,
 })
 const at = (path: string) => join(world.dir, path)
+/** Wider than the screen of a phone. */
+const WIDE = ` // ${'wide '.repeat(16)}.`
 const lines = (changed: Readonly<Record<number, string>>): string =>
-  Array.from({ length: 30 }, (_, n) => `const v${n + 1} = ${changed[n + 1] ?? 0}\n`).join('')
+  Array.from(
+    { length: 30 },
+    (_, n) => `const v${n + 1} = ${changed[n + 1] ?? 0}${n === 2 ? WIDE : ''}\n`,
+  ).join('')
 const summary = (page: Page) => page.getByRole('region', { name: 'Summary of this response' })
 const hunk = (page: Page, name: string) => page.getByRole('region', { name })
 
@@ -107,15 +112,19 @@ test('comments on lines are kept in the draft, and become the next message, by k
   const [{ page }] = opened as [TestPage]
   const first = hunk(page, 'Lines 1–6')
   await first.getByRole('button', { name: /^Comment/ }).press('Enter')
+  const field = page.locator('.review-form textarea:focus')
+  await field.waitFor()
   await page.keyboard.type('Nothing')
   await page.keyboard.press('Escape')
-  assert.is(await page.locator('.review-form').count(), 0)
+  await page.locator('.review-form').waitFor({ state: 'detached' })
   await first.getByRole('button', { name: /^Comment/ }).press('Enter')
+  await field.waitFor()
   await page.keyboard.type('Read it from the settings')
   await page.getByLabel('From line').selectOption({ label: '2' })
   await page.getByLabel('To line').press('Control+Enter')
   const second = hunk(page, 'Lines 22–28')
   await second.locator('.diff-added').click({ position: { x: 16, y: 8 } })
+  await field.waitFor()
   await page.keyboard.type('Why 2?')
   const drafted = page.waitForResponse(
     reply =>
@@ -138,8 +147,8 @@ test('comments on lines are kept in the draft, and become the next message, by k
     sent,
     `[Comment on src/a.ts, lines 2-3]
 >  const v2 = 0
-> -const v3 = 0
-> +const v3 = 1
+> -const v3 = 0${WIDE}
+> +const v3 = 1${WIDE}
 
 Read it from the settings
 [End of comment]
@@ -153,7 +162,7 @@ Why 2?
   const shown = page.getByRole('list', { name: 'Comments' })
   assert.match((await shown.textContent()) ?? '', 'Read it from the settings')
   assert.not.match((await page.locator('main').textContent()) ?? '', 'End of comment')
-  assert.is(await chips.count(), 0)
+  await chips.first().waitFor({ state: 'detached' })
 })
 
 test('on a phone the diff opens in a sheet, a tap picks a line, and a comment can be removed', async () => {
@@ -162,6 +171,10 @@ test('on a phone the diff opens in a sheet, a tap picks a line, and a comment ca
     hasTouch: true,
     isMobile: true,
   })
+  const quote = page.locator('.review-quote').first()
+  await quote.waitFor()
+  const { x, width: wide } = (await quote.boundingBox())!
+  assert.ok(x + wide <= 390)
   const line = summary(page).getByRole('button', { expanded: false })
   await line.getByText('3 files changed').waitFor()
   await line.tap()

@@ -1,6 +1,6 @@
 /** The diff of a file by hunks. Lines can be picked for a comment in the next message; a hunk can be undone where that is offered. */
 import type { ComponentChildren } from 'preact'
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { useComposer, useShell, useWorkspace } from '../../contexts.ts'
 import { Button } from '../../parts/button.tsx'
 import { Diff } from '../../parts/diff-view.tsx'
@@ -163,7 +163,7 @@ function CommentForm({ path, file, range, onRange, onClose }: FormProps) {
   const { panel } = useWorkspace()
   const [text, setText] = useState('')
   const field = useRef<HTMLTextAreaElement>(null)
-  useEffect(() => {
+  useLayoutEffect(() => {
     field.current?.focus({ preventScroll: true })
     field.current?.form?.scrollIntoView({ block: 'nearest' })
   }, [])

@@ -1,6 +1,7 @@
 /** The comments on diffs in a message of the user. */
 import type { DiffComment } from '../../../lib/base/comment-text.ts'
 import { visibleName, visibleText, visibleWords } from '../../../lib/base/visible.ts'
+import { ScrollBox } from '../../parts/scroll-box.tsx'
 import { linesText, t } from './strings.ts'
 
 const KINDS: Readonly<Record<string, string>> = { '+': 'diff-added', '-': 'diff-removed' }
@@ -34,14 +35,16 @@ export function SentComments({ comments, openFile }: Props) {
               )}{' '}
               <span>{lines}</span>
             </p>
-            <pre class="review-quote" dir="ltr">
-              {quote.split('\n').map((line, at) => (
-                <div key={at} class={KINDS[line[0] ?? '']}>
-                  {visibleText(line.slice(1))}
-                  {'\n'}
-                </div>
-              ))}
-            </pre>
+            <ScrollBox class="review-quote" label={place}>
+              <pre dir="ltr">
+                {quote.split('\n').map((line, at) => (
+                  <div key={at} class={KINDS[line[0] ?? '']}>
+                    {visibleText(line.slice(1))}
+                    {'\n'}
+                  </div>
+                ))}
+              </pre>
+            </ScrollBox>
             <p class="review-text" dir="auto">
               {visibleWords(text)}
             </p>
