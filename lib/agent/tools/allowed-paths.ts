@@ -1,4 +1,5 @@
 /** Path rules of the file tools: resolves paths, denies secrets and system files. */
+import { diffToApprove } from './edit-diff.ts'
 import { join, relative, resolve, sep } from 'node:path'
 import { isInside, realPath } from '../../store/path-within.ts'
 import { findHardLink, statIfExists } from '../hard-links.ts'
@@ -136,6 +137,7 @@ export const mayControl = async (
   ctx: ToolContext,
   fullPaths: string[],
   verb: string,
+  diff: EditDiff = () => '',
 ): Promise<boolean> => {
   const controlled = fullPaths.filter(fullPath => isControlled(ctx, fullPath))
   if (controlled.length === 0) return true
@@ -144,18 +146,26 @@ export const mayControl = async (
     patternKeys: [CONTROL],
     description: describeLabels([CONTROL]),
     cwd: ctx.workspace,
+    ...shownDiff(diff(controlled)),
     ...CONTROL_APPROVAL,
   })
   return choice !== 'deny'
 }
+
+/** The change of these files as a unified diff, to be shown for approval; empty: unknown. */
+export type EditDiff = (fullPaths: readonly string[]) => string
+
+const shownDiff = (diff: string): { diff?: string } =>
+  diff === '' ? {} : { diff: diffToApprove(diff) }
 
 /** Asks for approval before a file outside the workspace and the temporary directory is changed. True if approved. */
 export const mayWrite = async (
   ctx: ToolContext,
   fullPaths: string[],
   verb: string,
+  diff: EditDiff = () => '',
 ): Promise<boolean> => {
-  if (!(await mayControl(ctx, fullPaths, verb))) return false
+  if (!(await mayControl(ctx, fullPaths, verb, diff))) return false
   const outside = fullPaths.filter(
     fullPath =>
       !isControlled(ctx, fullPath) &&
@@ -167,7 +177,9 @@ export const mayWrite = async (
       isInside(ctx.workspace, fullPath) && (ctx.runner?.reach?.(fullPath) ?? 'write') !== 'write',
   )
   const labels = [...(outside.length > 0 ? [OUTSIDE] : []), ...(kept.length > 0 ? [PROTECTED] : [])]
-  return labels.length === 0 || askAbout(ctx, `${verb} ${[...outside, ...kept].join(' ')}`, labels)
+  const asked = [...outside, ...kept]
+  if (labels.length === 0) return true
+  return askAbout(ctx, `${verb} ${asked.join(' ')}`, labels, diff(asked))
 }
 
 /** Asks for approval before a file tool shows what commands in the sandbox cannot see. True if approved. */
@@ -180,9 +192,15 @@ const askAbout = async (
   ctx: ToolContext,
   command: string,
   patternKeys: string[],
+  diff = '',
 ): Promise<boolean> => {
-  const description = describeLabels(patternKeys)
-  const choice = await ctx.approve({ command, patternKeys, description, cwd: ctx.workspace })
+  const choice = await ctx.approve({
+    command,
+    patternKeys,
+    description: describeLabels(patternKeys),
+    cwd: ctx.workspace,
+    ...shownDiff(diff),
+  })
   return choice !== 'deny'
 }
 

@@ -1,6 +1,5 @@
 /** Tool: edits files by replacing text or by a patch over several files. All or nothing. */
 import { lstatSync } from 'node:fs'
-import { createTwoFilesPatch, FILE_HEADERS_ONLY } from 'diff'
 import { z } from 'zod'
 import {
   encode,
@@ -15,13 +14,11 @@ import { planReplacement } from './patch-replace.ts'
 import { type Operation, parsePatch, planHunks } from './patch-text.ts'
 import { checkEdits } from './check-edits.ts'
 import { deniedResult, guardWrite, mayWrite, displayPath, resolvePath } from './allowed-paths.ts'
+import { clipDiff, diffOfFile } from './edit-diff.ts'
 import { showInEditor, withUnsaved } from './editor-text.ts'
 import { refuseDocument } from './read-document.ts'
 import { applyChanges, type FileChange } from './replace-file.ts'
 import { fileExists, noteSeen, readTextFile, staleWarning } from './text-file.ts'
-
-const MAX_DIFF_CHARS = 50_000
-const DIFF_MS = 500
 
 const input = z.object({
   mode: z.enum(['replace', 'patch']).default('replace'),
@@ -60,7 +57,11 @@ export const patch: Tool<typeof input> = {
     const changes = await (given.mode === 'patch' ? planPatch(ctx, given) : planReplace(ctx, given))
     for (const { fullPath } of changes) guardWrite(ctx, fullPath)
     const fullPaths = changes.map(change => change.fullPath)
-    if (!(await mayWrite(ctx, fullPaths, 'change'))) return deniedResult('changing these files')
+    const diffOf = (shown: readonly Change[]) => shown.map(change => toDiff(ctx, change)).join('')
+    const diff = (asked: readonly string[]) =>
+      diffOf(changes.filter(({ fullPath }) => asked.includes(fullPath)))
+    if (!(await mayWrite(ctx, fullPaths, 'change', diff)))
+      return deniedResult('changing these files')
     await ctx.beforeChange?.(fullPaths)
     for (const change of changes)
       if (resolvePath(ctx, change.path) !== change.fullPath)
@@ -79,7 +80,7 @@ export const patch: Tool<typeof input> = {
         success: true,
         // First, so that the page has it where a long result is cut.
         ...found,
-        diff: clip(changes.map(change => toDiff(ctx, change)).join('')),
+        diff: clipDiff(diffOf(changes)),
         files_modified: names(({ before, after }) => before !== null && after !== null),
         files_created: names(({ before }) => before === null),
         files_deleted: names(({ after }) => after === null),
@@ -178,19 +179,9 @@ const textOf = (bytes: Buffer | null): string => {
   return file ? displayText(file) : ''
 }
 
-const toDiff = (ctx: ToolContext, { fullPath, before, edited, after }: Change): string => {
-  const name = displayPath(ctx, fullPath)
-  const diff = createTwoFilesPatch(
-    before === null ? '/dev/null' : `a/${name}`,
-    after === null ? '/dev/null' : `b/${name}`,
-    textOf(edited ?? before),
-    textOf(after),
-    undefined,
-    undefined,
-    { context: 3, timeout: DIFF_MS, headerOptions: FILE_HEADERS_ONLY },
+const toDiff = (ctx: ToolContext, { fullPath, before, edited, after }: Change): string =>
+  diffOfFile(
+    displayPath(ctx, fullPath),
+    before === null ? null : textOf(edited ?? before),
+    after === null ? null : textOf(after),
   )
-  return diff === undefined ? `--- a/${name}\n+++ b/${name}\n(too many changes to show)\n` : diff
-}
-
-const clip = (diff: string): string =>
-  diff.length > MAX_DIFF_CHARS ? `${diff.slice(0, MAX_DIFF_CHARS)}\n[… cut …]\n` : diff

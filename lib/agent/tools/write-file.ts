@@ -3,10 +3,11 @@ import { z } from 'zod'
 import type { Tool } from '../types.ts'
 import { checkEdits } from './check-edits.ts'
 import { deniedResult, guardWrite, mayWrite, displayPath, resolvePath } from './allowed-paths.ts'
+import { diffOfFile } from './edit-diff.ts'
 import { showInEditor } from './editor-text.ts'
 import { refuseDocument } from './read-document.ts'
 import { replaceFile } from './replace-file.ts'
-import { asFile, bytesAt, noteSeen, staleWarning, textAt } from './text-file.ts'
+import { asFile, bytesAt, fileExists, noteSeen, staleWarning, textAt } from './text-file.ts'
 
 const input = z.object({
   path: z
@@ -28,7 +29,13 @@ export const writeFile: Tool<typeof input> = {
     guardWrite(ctx, fullPath)
     if (!given.startsWith('%PDF-')) refuseDocument(fullPath, 'Write')
     const content = ctx.secrets?.reveal(given, textAt(fullPath)) ?? given
-    if (!(await mayWrite(ctx, [fullPath], 'write'))) return deniedResult('writing this file')
+    const diff = () =>
+      diffOfFile(
+        displayPath(ctx, fullPath),
+        fileExists(fullPath) ? textAt(fullPath) : null,
+        content,
+      )
+    if (!(await mayWrite(ctx, [fullPath], 'write', diff))) return deniedResult('writing this file')
     await ctx.beforeChange?.([fullPath])
     // Resolved again: the path may have become a symlink while the approval was open.
     if (resolvePath(ctx, path) !== fullPath)

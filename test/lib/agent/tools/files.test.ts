@@ -100,6 +100,10 @@ test('a write outside of the workspace requests approval', async () => {
   assert.is(denied.status, 'blocked')
   assert.not(existsSync(path))
   assert.equal(bench.asked[0]?.patternKeys, ['write outside the workspace'])
+  assert.match(
+    bench.asked[0]?.diff ?? '',
+    /^--- \/dev\/null\n\+\+\+ [^\n]*outside\.txt\n@@.*\n\+x\n/,
+  )
   bench.say('once')
   assert.is((await bench.json('write_file', { path, content: 'x' })).bytes_written, 1)
   symlinkSync(path, join(bench.workspace, 'link'))
@@ -108,6 +112,7 @@ test('a write outside of the workspace requests approval', async () => {
     (await bench.json('write_file', { path: 'link', content: 'changed' })).status,
     'blocked',
   )
+  assert.match(bench.asked.at(-1)?.diff ?? '', /\n-x\n[^+]*\n\+changed\n/)
   assert.is(readFileSync(path, 'utf8'), 'x')
 })
 
