@@ -1,4 +1,5 @@
 /** The opened part of a tool card: its arguments, its result in words, and output on demand. */
+import { LinkedText } from '../../markdown/linked-text.tsx'
 import { useMemo, useState } from 'preact/hooks'
 import type { ReadonlySignal } from '@preact/signals'
 import type { ComponentChild } from 'preact'
@@ -70,7 +71,7 @@ export function CardBody(props: CardBodyProps) {
         <>
           {result.error && props.isErrorShown && (
             <p class="tool-error" dir="auto">
-              {visibleText(result.error)}
+              <LinkedText text={visibleText(result.error)} />
             </p>
           )}
           {result.notes.map(note => (

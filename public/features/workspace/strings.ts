@@ -80,7 +80,7 @@ export const enPanel = {
   'live.run': 'Run',
   'live.stop': 'Stop',
   'live.hint': 'Scripts run isolated, without network, storage or access to your chats',
-  'live.isolated': 'Running isolated: no network or storage',
+  'live.isolated': 'Running isolated',
   'live.unsupported': 'Update your browser to run scripts isolated',
   'preview.mode': 'View mode',
   'preview.loading': 'Loading…',
