@@ -22,7 +22,9 @@ export const SelectionBar = () => {
     <div class="selection-bar" role="toolbar" aria-label={t('selection.label')}>
       <IconButton icon="close" label={t('selection.clear')} onClick={() => selection.clear()} />
       <span class="selection-count" role="status">
-        {t('selection.count', { count: ids.length })}
+        {/* The words do not fit beside the buttons of a phone. */}
+        <span aria-hidden="true">{ids.length}</span>
+        <span class="sr-only">{t('selection.count', { count: ids.length })}</span>
       </span>
       <IconButton
         icon="pin"
