@@ -54,6 +54,20 @@ export const startApi = async (...script: Step[]) => {
   }
 }
 
+export type Api = Awaited<ReturnType<typeof startApi>>
+
+/** A test with a service of its own, which answers turns with this script. */
+export const withApi =
+  (run: (service: Api) => Promise<void>, ...script: Step[]) =>
+  async () => {
+    const service = await startApi(...script)
+    try {
+      await run(service)
+    } finally {
+      await service.close()
+    }
+  }
+
 /** The function that the tests offer to the model, in the form of each API. */
 export const WEATHER = {
   name: 'get_weather',

@@ -6,23 +6,11 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { png } from '../_images.ts'
 import type { Step } from '../_provider.ts'
-import { all, startApi } from './_client-api.ts'
+import { type Api, all, withApi } from './_client-api.ts'
 
 const chats = suite('client API: which chat')
 
-type Api = Awaited<ReturnType<typeof startApi>>
 type Messages = OpenAI.ChatCompletionMessageParam[]
-
-const withApi =
-  (run: (service: Api) => Promise<void>, ...script: Step[]) =>
-  async () => {
-    const service = await startApi(...script)
-    try {
-      await run(service)
-    } finally {
-      await service.close()
-    }
-  }
 
 const user = (content: string) => ({ role: 'user' as const, content })
 const assistant = (content: string) => ({ role: 'assistant' as const, content })

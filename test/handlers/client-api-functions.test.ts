@@ -3,21 +3,9 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import type { Step } from '../_provider.ts'
-import { chats, removes, startApi, user, WEATHER, weatherCall } from './_client-api.ts'
+import { chats, removes, withApi, user, WEATHER, weatherCall } from './_client-api.ts'
 
 const turns = suite('client API: functions')
-
-const withApi =
-  (run: (service: Awaited<ReturnType<typeof startApi>>) => Promise<void>, ...script: Step[]) =>
-  async () => {
-    const service = await startApi(...script)
-    try {
-      await run(service)
-    } finally {
-      await service.close()
-    }
-  }
 
 turns(
   'a function of the client replaces our tool of that name, and one call at a time is kept where the client asks for it',

@@ -7,30 +7,18 @@ import * as assert from 'uvu/assert'
 import { png } from '../_images.ts'
 import { gate, type Step } from '../_provider.ts'
 import {
+  type Api,
   all,
   assistant,
   chats,
   removes,
-  startApi,
+  withApi,
   user,
   WEATHER,
   weatherCall,
 } from './_client-api.ts'
 
 const turns = suite('client API: turns')
-
-type Api = Awaited<ReturnType<typeof startApi>>
-
-const withApi =
-  (run: (service: Api) => Promise<void>, ...script: Step[]) =>
-  async () => {
-    const service = await startApi(...script)
-    try {
-      await run(service)
-    } finally {
-      await service.close()
-    }
-  }
 
 type Messages = OpenAI.ChatCompletionMessageParam[]
 

@@ -2,23 +2,9 @@
 import OpenAI from 'openai'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import type { Step } from '../_provider.ts'
-import { all, startApi, WEATHER, weatherCall } from './_client-api.ts'
+import { all, withApi, WEATHER, weatherCall } from './_client-api.ts'
 
 const api = suite('client API')
-
-type Api = Awaited<ReturnType<typeof startApi>>
-
-const withApi =
-  (run: (service: Api) => Promise<void>, ...script: Step[]) =>
-  async () => {
-    const service = await startApi(...script)
-    try {
-      await run(service)
-    } finally {
-      await service.close()
-    }
-  }
 
 const USAGE = {
   prompt_tokens: 100,
