@@ -14,6 +14,26 @@ const FILES = {
   'end.txt': 'first\nlast',
 }
 
+const PATHS: Readonly<Record<string, string>> = {
+  stage: '/api/git/stage',
+  unstage: '/api/git/unstage',
+  discard: '/api/git/discard',
+  'undo-discard': '/api/git/undo-discard',
+  commit: '/api/git/commit',
+  switch: '/api/git/switch',
+  stash: '/api/git/stash',
+  'stash/pop': '/api/git/stash/pop',
+  'stash/drop': '/api/git/stash/drop',
+  fetch: '/api/git/fetch',
+  pull: '/api/git/pull',
+  push: '/api/git/push',
+  abort: '/api/git/abort',
+  overview: '/api/git/overview',
+  log: '/api/git/log',
+  diff: '/api/git/diff',
+  status: '/api/git/status',
+}
+
 type World = { app: TestApp; repositories: Repositories[] }
 const world = { repositories: [] } as unknown as World
 const test = suite('git changes')
@@ -39,9 +59,9 @@ const open = async () => {
   const made = await world.app.post('/api/session/new', { workspace: checkout })
   const { session_id } = made.body.session
   const post = (name: string, input: Record<string, unknown> = {}) =>
-    world.app.post(`/api/git/${name}`, { session_id, ...input })
+    world.app.post(PATHS[name]!, { session_id, ...input })
   const get = async (name: string, query: Record<string, string> = {}) =>
-    (await world.app.get(`/api/git/${name}?${new URLSearchParams({ session_id, ...query })}`)).body
+    (await world.app.get(`${PATHS[name]}?${new URLSearchParams({ session_id, ...query })}`)).body
   return {
     ...repositories,
     checkout,

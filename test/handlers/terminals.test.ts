@@ -10,6 +10,14 @@ import { startApp, type TestApp } from '../_app.ts'
 const world = {} as { app: TestApp; session: string }
 const SIZE = { cols: 100, rows: 30 }
 
+const PATHS: Readonly<Record<string, string>> = {
+  open: '/api/terminal/open',
+  read: '/api/terminal/read',
+  input: '/api/terminal/input',
+  resize: '/api/terminal/resize',
+  close: '/api/terminal/close',
+}
+
 const test = suite('terminals')
 
 test.before(async () => {
@@ -24,7 +32,7 @@ test.before(async () => {
 test.after(() => world.app.close())
 
 const call = (name: string, input: Record<string, unknown> = {}) =>
-  world.app.post(`/api/terminal/${name}`, { session_id: world.session, ...input })
+  world.app.post(PATHS[name]!, { session_id: world.session, ...input })
 
 /** A client that reads one terminal from the start. */
 const openTerminal = async (given: Record<string, unknown> = {}) => {

@@ -7,6 +7,13 @@ import { startApp, type TestApp } from '../_app.ts'
 import { createRepositories, git as runIn, type Repositories } from '../_git.ts'
 
 const world = { repositories: [] } as unknown as { app: TestApp; repositories: Repositories[] }
+const PATHS: Readonly<Record<string, string>> = {
+  create: '/api/git/worktree/create',
+  update: '/api/git/worktree/update',
+  merge: '/api/git/worktree/merge',
+  remove: '/api/git/worktree/remove',
+}
+
 const test = suite('worktrees of chats')
 
 test.before(async () => {
@@ -32,7 +39,7 @@ const open = async () => {
   const { checkout } = repositories
   const session_id = await sessionIn(checkout)
   const post = (id: string, name: string, input = {}) =>
-    world.app.post(`/api/git/worktree/${name}`, { session_id: id, ...input })
+    world.app.post(PATHS[name]!, { session_id: id, ...input })
   const list = async (id = session_id) =>
     (await world.app.get(`/api/git/worktrees?session_id=${id}`)).body.worktrees
   return { checkout, session_id, post, list }

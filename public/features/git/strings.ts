@@ -57,7 +57,7 @@ export const enGit = {
   'git.tree.new': 'Work in a new worktree',
   'git.tree.menu': 'Work in a new worktree…',
   'git.tree.text':
-    'This chat moves to a separate copy of the repository on its own branch. Your checkout stays as it is until you merge. Submodules and ignored files aren’t copied.',
+    'This chat moves to a separate copy of the repository on its own branch. Your checkout stays as it is until you merge. Untracked files, ignored files, and submodules aren’t copied.',
   'git.tree.carry': 'Copy uncommitted changes of tracked files',
   'git.tree.create': 'Create worktree',
   'git.tree.here': 'This chat works in its own worktree, based on {base}.',
