@@ -45,6 +45,8 @@ cards(
       const allowed = card.locator('[aria-keyshortcuts="Enter"]', { hasText: 'Allow once' })
       const presses = 0
       while ((await allowed.count()) === 0) {
+        assert.ok(++presses < 150, 'the end of the change is never reached')
+        await page.keyboard.press('Enter')
         await page.evaluate(
           () => new Promise(resolve => requestAnimationFrame(() => requestAnimationFrame(resolve))),
         )
