@@ -43,7 +43,7 @@ cards(
       )
       const end = card.getByText('# the end')
       const allowed = card.locator('[aria-keyshortcuts="Enter"]', { hasText: 'Allow once' })
-      const presses = 0
+      let presses = 0
       while ((await allowed.count()) === 0) {
         assert.ok(++presses < 150, 'the end of the change is never reached')
         await page.keyboard.press('Enter')
