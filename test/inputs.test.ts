@@ -46,6 +46,7 @@ const NULL_SAYS = [
   'POST /api/budgets day usd',
   'POST /api/budgets session tokens',
   'POST /api/budgets session usd',
+  'POST /api/budgets steps',
   'POST /api/budgets turn tokens',
   'POST /api/budgets turn usd',
   'POST /api/memory/write expected_mtime',

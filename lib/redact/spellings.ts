@@ -76,7 +76,9 @@ const urlEncoded = (text: string): string[] => {
 
 const lower = (text: string): string => text.replace(/%[0-9A-F]{2}/g, found => found.toLowerCase())
 
-/** As is, JSON-escaped, URL-encoded, in base64 at every offset, and in hexadecimal. */
+const jsonEscaped = (text: string): string => JSON.stringify(text).slice(1, -1)
+
+/** As is, JSON-escaped up to three times (a file of JSON in a tool result in an event), URL-encoded, in base64 at every offset, and in hexadecimal. */
 export const spellingsOf = (secret: string): string[] => {
   const bytes = Buffer.from(secret)
   const base64 = [0, 1, 2].map(offset => base64At(bytes, offset))
@@ -84,7 +86,9 @@ export const spellingsOf = (secret: string): string[] => {
   return [
     ...new Set([
       secret,
-      JSON.stringify(secret).slice(1, -1),
+      jsonEscaped(secret),
+      jsonEscaped(jsonEscaped(secret)),
+      jsonEscaped(jsonEscaped(jsonEscaped(secret))),
       // Journals are searched as bytes.
       bytes.toString('latin1'),
       ...urlEncoded(secret),
