@@ -38,9 +38,7 @@ export const DemoIntroduction = () => {
       <ul class="demo-samples" aria-label={t('samples')}>
         {SAMPLES.map(key => (
           <li key={key}>
-            <Button kind="quiet" onClick={() => void sendText(t(key))}>
-              {t(key)}
-            </Button>
+            <Button onClick={() => void sendText(t(key))}>{t(key)}</Button>
           </li>
         ))}
       </ul>

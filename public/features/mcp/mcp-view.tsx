@@ -11,6 +11,7 @@ import { returnFromSignIn, SignIn } from './sign-in.tsx'
 import { TestResult } from '../models/models-view.tsx'
 import { useShell } from '../../contexts.ts'
 import { ScrollBox } from '../../parts/scroll-box.tsx'
+import { EmptyNote, LoadNote } from '../../parts/view-state.tsx'
 
 /** Polled only while a server is starting or a sign-in waits for the browser. */
 const POLL_MS = 1_500
@@ -154,11 +155,11 @@ const List = ({ mcp }: { mcp: McpState }) => {
   return (
     <>
       {mcp.problem.value !== null && (
-        <p class="key-none" role="alert">
+        <p class="view-note" role="alert">
           {t('problem', { problem: mcp.problem.value })}
         </p>
       )}
-      {rows.length === 0 && !draft && <p class="key-none">{t('none')}</p>}
+      {rows.length === 0 && !draft && <EmptyNote title={t('none')} text={t('none.text')} />}
       {rows.length > 0 && (
         <ul class="key-list">
           {rows.map(row => (
@@ -193,20 +194,15 @@ export const McpSettings = () => {
   const state = mcp.state.value
   return (
     <>
-      <p class="field-hint">{t('lead')}</p>
+      <p class="view-lead">{t('lead')}</p>
       {isExpired && (
         <TestResult status={{ busy: false, ok: false, message: t('signIn.expired') }} />
       )}
-      {state === 'loading' && <p class="key-none">{t('loading')}</p>}
-      {state === 'failed' && (
-        <div class="key-none" role="alert">
-          <p>{t('failed')}</p>
-          <Button icon="refresh" onClick={() => void mcp.load()}>
-            {t('retry')}
-          </Button>
-        </div>
+      {state === 'ready' ? (
+        <List mcp={mcp} />
+      ) : (
+        <LoadNote state={state} failed={t('failed')} onRetry={() => void mcp.load()} />
       )}
-      {state === 'ready' && <List mcp={mcp} />}
     </>
   )
 }

@@ -2,12 +2,11 @@
 import { translator } from '../../strings/t.ts'
 
 export const enMcp = {
-  loading: 'Loading…',
   failed: 'Couldn’t load MCP servers.',
-  retry: 'Retry',
   lead: 'Programs and services that give the agent more tools through the Model Context Protocol. Saved in this profile’s config.yaml; started on first use.',
   problem: 'Couldn’t read config.yaml, so nothing can be changed here: {problem}',
   none: 'No servers yet',
+  'none.text': 'Add one to give the agent its tools.',
   add: 'Add server',
 
   'state.ready': { one: 'Running · 1 tool', other: 'Running · {count} tools' },

@@ -15,8 +15,8 @@ import {
 import { t } from './strings.ts'
 import { ConflictNote } from '../../parts/conflict-note.tsx'
 import { useApp } from '../shell/context.ts'
-import { ViewHead } from '../shell/view-head.tsx'
-import { ScrollBox } from '../../parts/scroll-box.tsx'
+import { View } from '../shell/view.tsx'
+import { EmptyNote, LoadNote } from '../../parts/view-state.tsx'
 
 const Meter = ({ text, limit, label }: { text: string; limit: number; label: string }) => {
   const count = countOf(text)
@@ -46,7 +46,7 @@ const Meter = ({ text, limit, label }: { text: string; limit: number; label: str
 
 const Reading = ({ name, text }: { name: NoteName; text: string }) => {
   const entries = name === 'soul' ? [text.trim()].filter(Boolean) : entriesOf(text)
-  if (entries.length === 0) return <p class="note-empty">{t('memory.empty')}</p>
+  if (entries.length === 0) return <EmptyNote title={t('memory.empty')} />
   if (name === 'soul') return <Markdown text={text} id="soul" />
   return (
     <ul class="entries">
@@ -149,25 +149,16 @@ export const MemoryView = () => {
   const notes = memory.notes.value
   useEffect(() => void memory.load(), [profile])
   return (
-    <>
-      <ViewHead title={t('memory.title')} />
-      <ScrollBox class="view-scroll" label={t('memory.title')}>
-        <div class="view-column">
-          <p class="view-lead">{t('memory.lead')}</p>
-          {notes ? (
-            NOTES.map(name => <Card key={name} memory={memory} name={name} note={notes[name]} />)
-          ) : memory.state.value === 'failed' ? (
-            <div class="view-note" role="alert">
-              <p>{t('app.failed')}</p>
-              <Button icon="refresh" onClick={() => void memory.load()}>
-                {t('app.retry')}
-              </Button>
-            </div>
-          ) : (
-            <p class="view-note">{t('app.loading')}</p>
-          )}
-        </div>
-      </ScrollBox>
-    </>
+    <View title={t('memory.title')} lead={t('memory.lead')}>
+      {notes ? (
+        NOTES.map(name => <Card key={name} memory={memory} name={name} note={notes[name]} />)
+      ) : (
+        <LoadNote
+          state={memory.state.value}
+          failed={t('memory.failed')}
+          onRetry={() => void memory.load()}
+        />
+      )}
+    </View>
   )
 }

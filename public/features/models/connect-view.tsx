@@ -8,6 +8,7 @@ import { providersOf } from './providers.ts'
 import { t } from './strings.ts'
 import { useApp } from '../shell/context.ts'
 import { TestResult } from './models-view.tsx'
+import { LoadingNote } from '../../parts/view-state.tsx'
 
 const Choice = ({ source, connect }: { source: ModelSource; connect: Connect }) => (
   <label class="source">
@@ -168,7 +169,7 @@ export const ConnectDialog = () => {
   return (
     <Dialog title={t('setup.title')} closeLabel={t('setup.close')} onClose={close}>
       <form class="connect" onSubmit={event => void start(event)}>
-        <p class="settings-lead">{t('setup.lead')}</p>
+        <p class="view-lead">{t('setup.lead')}</p>
         {connect.loaded.value ? (
           <>
             {!connect.found.value.some(({ server }) => server) && (
@@ -180,7 +181,7 @@ export const ConnectDialog = () => {
             {source && <Fields key={source.id} source={source} connect={connect} />}
           </>
         ) : (
-          <p class="view-note">{t('loading')}</p>
+          <LoadingNote />
         )}
         <TestResult status={status} />
         {connect.needsConfirmation.value && (

@@ -9,6 +9,7 @@ import { t } from './strings.ts'
 import { useApp } from '../shell/context.ts'
 import { DefaultModel } from '../settings/default-model.tsx'
 import { useShell } from '../../contexts.ts'
+import { EmptyNote, LoadNote } from '../../parts/view-state.tsx'
 
 /** The result of a test call, as a live region. */
 export const TestResult = ({ status }: { status: TestStatus | undefined }) => (
@@ -239,7 +240,7 @@ const LocalServers = ({ providers }: { providers: Providers }) => {
       </div>
       <div role="status">
         {Array.isArray(servers) && servers.length === 0 && (
-          <p class="key-none">{t('local.none')}</p>
+          <EmptyNote title={t('local.none')} text={t('local.none.text')} />
         )}
       </div>
       {Array.isArray(servers) && servers.length > 0 && (
@@ -261,7 +262,7 @@ const Keys = ({ providers }: { providers: Providers }) => {
         <h3 id="keys-title">{t('keys.title')}</h3>
         <p class="field-hint">{t('keys.lead')}</p>
         {connected.length === 0 ? (
-          <p class="key-none">{t('keys.none')}</p>
+          <EmptyNote title={t('keys.none')} text={t('keys.none.text')} />
         ) : (
           <ul class="key-list">
             {connected.map(row => (
@@ -291,15 +292,12 @@ export const ModelSettings = () => {
       </div>
       {providers.state.value === 'ready' ? (
         <Keys providers={providers} />
-      ) : providers.state.value === 'failed' ? (
-        <div class="view-note" role="alert">
-          <p>{t('failed')}</p>
-          <Button icon="refresh" onClick={() => void providers.load()}>
-            {t('retry')}
-          </Button>
-        </div>
       ) : (
-        <p class="view-note">{t('loading')}</p>
+        <LoadNote
+          state={providers.state.value}
+          failed={t('failed')}
+          onRetry={() => void providers.load()}
+        />
       )}
     </>
   )

@@ -2,13 +2,12 @@
 import { translator } from '../../strings/t.ts'
 
 export const enProviders = {
-  loading: 'Loading…',
   failed: 'Couldn’t load providers.',
-  retry: 'Retry',
 
   'keys.title': 'API keys',
   'keys.lead': 'Stored in this profile’s .env file. Values are never displayed.',
-  'keys.none': 'No API keys yet. The demo model is used until you add one.',
+  'keys.none': 'No API keys yet',
+  'keys.none.text': 'The demo model is used until you add one.',
   'keys.active': 'In use',
   'source.env_file': '{name} in .env',
   'source.env_var': '{name} in the environment',
@@ -42,6 +41,7 @@ export const enProviders = {
   'local.find': 'Scan',
   'local.finding': 'Scanning…',
   'local.none': 'No local model servers found',
+  'local.none.text': 'Start one, then search again.',
   'local.model': 'Model on {name}',
   'local.models': { one: '{count} model', other: '{count} models' },
   'local.empty': 'Running, but no models installed',

@@ -4,12 +4,12 @@ import { useEffect } from 'preact/hooks'
 import type { Profile } from '../../../lib/schema/profile.ts'
 import { Button } from '../../parts/button.tsx'
 import { t } from './strings.ts'
-import { ViewHead } from '../shell/view-head.tsx'
+import { View } from '../shell/view.tsx'
 import { ProfileCard } from './profile-card.tsx'
 import { DeleteProfile } from './delete-profile.tsx'
 import { ProfileForm } from './profile-form.tsx'
 import { useProfiles, useShell } from '../../contexts.ts'
-import { ScrollBox } from '../../parts/scroll-box.tsx'
+import { LoadNote } from '../../parts/view-state.tsx'
 
 type Open = { what: 'new' | 'clone' | 'delete'; profile: Profile | null }
 
@@ -17,21 +17,13 @@ const Cards = ({ onOpen }: { onOpen: (open: Open) => void }) => {
   const { profiles, switchProfile } = useProfiles()
   const { attempt } = useShell()
   const { list, state, active } = profiles
-  if (state.value === 'failed') {
+  if (state.value === 'failed' || list.value.length === 0) {
     return (
-      <div class="profiles-note" role="alert">
-        <p>{t('profiles.failed')}</p>
-        <Button icon="refresh" onClick={() => void attempt(() => profiles.refresh())}>
-          {t('list.retry')}
-        </Button>
-      </div>
-    )
-  }
-  if (list.value.length === 0) {
-    return (
-      <p class="profiles-note" role="status">
-        {t('app.loading')}
-      </p>
+      <LoadNote
+        state={state.value}
+        failed={t('profiles.failed')}
+        onRetry={() => void attempt(() => profiles.refresh())}
+      />
     )
   }
   return (
@@ -61,26 +53,26 @@ export const ProfilesView = () => {
   const { what, profile } = open.value ?? {}
   return (
     <>
-      <ViewHead title={t('profiles.title')}>
-        <Button
-          icon="plus"
-          onClick={() => {
-            open.value = { what: 'new', profile: null }
-          }}
-        >
-          {t('profiles.new')}
-        </Button>
-      </ViewHead>
-      <ScrollBox class="settings-scroll" label={t('profiles.title')}>
-        <div class="profiles">
-          <p class="settings-lead">{t('profiles.lead')}</p>
-          <Cards
-            onOpen={wanted => {
-              open.value = wanted
+      <View
+        title={t('profiles.title')}
+        lead={t('profiles.lead')}
+        actions={
+          <Button
+            icon="plus"
+            onClick={() => {
+              open.value = { what: 'new', profile: null }
             }}
-          />
-        </div>
-      </ScrollBox>
+          >
+            {t('profiles.new')}
+          </Button>
+        }
+      >
+        <Cards
+          onOpen={wanted => {
+            open.value = wanted
+          }}
+        />
+      </View>
       {(what === 'new' || what === 'clone') && (
         <ProfileForm source={profile ?? null} onClose={close} />
       )}

@@ -10,6 +10,7 @@ import { Devices } from './devices.tsx'
 import { Hooks } from './hooks.tsx'
 import { Safety } from './safety.tsx'
 import { useShell, useSettings } from '../../contexts.ts'
+import { LoadingNote } from '../../parts/view-state.tsx'
 
 const PermissionRules = lazy(async () => (await import('./permission-rules.tsx')).PermissionRules)
 
@@ -87,7 +88,7 @@ export const Security = () => {
   const { settings } = useSettings()
   const { layout, toasts, attempt, auth } = useShell()
   const password = settings.password.value
-  if (password === null) return <p role="status">{t('app.loading')}</p>
+  if (password === null) return <LoadingNote />
 
   const askDisable = () => {
     layout.confirmation.value = {
@@ -104,7 +105,7 @@ export const Security = () => {
 
   return (
     <>
-      <p class="settings-lead">{t(`settings.password.${password}`)}</p>
+      <p class="view-lead">{t(`settings.password.${password}`)}</p>
       {password !== 'environment' && <PasswordForm change={password === 'stored'} />}
       {password !== 'none' && (
         <div class="rows">

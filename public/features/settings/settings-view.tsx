@@ -1,6 +1,6 @@
 /** The settings view: the list of sections and the open one. Every change is saved at once. */
 import type { ComponentType } from 'preact'
-import { SECTIONS, type Section } from '../shell/route.ts'
+import { SECTIONS, type Section as SectionName } from '../shell/route.ts'
 import { t } from './strings.ts'
 import { lazy } from '../../parts/lazy.tsx'
 import { SettingsSearch } from './settings-search.tsx'
@@ -9,10 +9,9 @@ import { Appearance } from './appearance.tsx'
 import { General } from './general.tsx'
 import { Security } from './security.tsx'
 import { useShell } from '../../contexts.ts'
-import { ViewHead } from '../shell/view-head.tsx'
-import { ScrollBox } from '../../parts/scroll-box.tsx'
+import { View } from '../shell/view.tsx'
 
-const views: Record<Section, ComponentType> = {
+const sections: Record<SectionName, ComponentType> = {
   general: General,
   models: lazy(async () => (await import('../models/models-view.tsx')).ModelSettings),
   tools: lazy(async () => (await import('../tools/tools-view.tsx')).ToolSettings),
@@ -24,35 +23,36 @@ const views: Record<Section, ComponentType> = {
   about: About,
 }
 
-export const SettingsView = ({ section }: { section: Section }) => {
+export const SettingsView = ({ section }: { section: SectionName }) => {
   const { route } = useShell()
-  const View = views[section]
+  const Section = sections[section]
   return (
-    <>
-      <ViewHead title={t('settings.title')} />
-      <ScrollBox class="settings-scroll" label={t('settings.title')}>
-        <div class="settings">
-          <div class="settings-side">
-            <SettingsSearch />
-            <nav class="settings-nav" aria-label={t('settings.sections')}>
-              {SECTIONS.map(name => (
-                <a
-                  key={name}
-                  class="settings-link"
-                  href={route.hrefOf({ view: 'settings', section: name })}
-                  aria-current={name === section ? 'page' : undefined}
-                >
-                  {t(`settings.${name}`)}
-                </a>
-              ))}
-            </nav>
-          </div>
-          <section class="settings-body" aria-labelledby="settings-section">
-            <h2 id="settings-section">{t(`settings.${section}`)}</h2>
-            <View />
-          </section>
+    <View
+      title={t('settings.title')}
+      side={
+        <div class="settings-side">
+          <SettingsSearch />
+          <nav class="settings-nav" aria-label={t('settings.sections')}>
+            {SECTIONS.map(name => (
+              <a
+                key={name}
+                class="settings-link"
+                href={route.hrefOf({ view: 'settings', section: name })}
+                aria-current={name === section ? 'page' : undefined}
+              >
+                {t(`settings.${name}`)}
+              </a>
+            ))}
+          </nav>
         </div>
-      </ScrollBox>
-    </>
+      }
+    >
+      <section aria-labelledby="settings-section">
+        <h2 id="settings-section" class="view-title">
+          {t(`settings.${section}`)}
+        </h2>
+        <Section />
+      </section>
+    </View>
   )
 }

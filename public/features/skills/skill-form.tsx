@@ -80,7 +80,9 @@ export const SkillForm = ({ skills, draft }: { skills: SkillsState; draft: Skill
         if (!incomplete) void save()
       }}
     >
-      <h2>{isNew ? t('skills.form.new') : t('skills.form.edit', { name: draft.of })}</h2>
+      <h2 class="view-title">
+        {isNew ? t('skills.form.new') : t('skills.form.edit', { name: draft.of })}
+      </h2>
       <div class="skill-fields">
         {isNew && (
           <TextField

@@ -10,7 +10,7 @@ import { bodyOf, type SkillsState } from './skills.ts'
 import { enSkills, t } from './strings.ts'
 import { LinkedFile } from './skill-file.tsx'
 import { useShell } from '../../contexts.ts'
-import { ScrollBox } from '../../parts/scroll-box.tsx'
+import { LoadNote } from '../../parts/view-state.tsx'
 
 const kindName = (kind: string): string => {
   const key = `kind.${kind}` as keyof typeof enSkills & `kind.${string}`
@@ -96,7 +96,7 @@ const Body = ({ skill, skills }: { skill: Skill; skills: SkillsState }) => {
     <article class="skill">
       <header class="skill-head">
         <div class="skill-title">
-          <h2>{skill.name}</h2>
+          <h2 class="view-title">{skill.name}</h2>
           <p class="skill-place">
             {skill.category && <span>{skill.category}</span>}
             {skill.enabled && skill.compatible && (
@@ -141,21 +141,14 @@ const Body = ({ skill, skills }: { skill: Skill; skills: SkillsState }) => {
 }
 
 export const SkillPage = ({ skills, name }: { skills: SkillsState; name: string }) => {
-  const { route } = useShell()
   const skill = skills.open.value
-  return (
-    <ScrollBox class="pair-scroll" label={name}>
-      <a class="pair-back" href={route.hrefOf({ view: 'skills', skill: null, query: '' })}>
-        <Icon name="chevron-right" size={16} />
-        {t('skills.back')}
-      </a>
-      {skill ? (
-        <Body skill={skill} skills={skills} />
-      ) : (
-        <p class="view-blank" role="status">
-          {skills.opening.value === 'failed' ? t('skills.missing', { name }) : t('app.loading')}
-        </p>
-      )}
-    </ScrollBox>
+  return skill ? (
+    <Body skill={skill} skills={skills} />
+  ) : (
+    <LoadNote
+      state={skills.opening.value}
+      failed={t('skills.missing', { name })}
+      onRetry={() => void skills.read(name)}
+    />
   )
 }

@@ -1,15 +1,15 @@
 /** The skills view: the list by category, and the open skill or form. */
 import { useEffect } from 'preact/hooks'
-import { Button, IconButton } from '../../parts/button.tsx'
+import { Button } from '../../parts/button.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { type SkillGroup, type SkillsState, skillsOf } from './skills.ts'
 import { t } from './strings.ts'
 import { useApp } from '../shell/context.ts'
-import { ViewHead } from '../shell/view-head.tsx'
+import { ListView } from '../shell/view.tsx'
 import { SkillForm } from './skill-form.tsx'
 import { SkillPage } from './skill-page.tsx'
 import { useShell } from '../../contexts.ts'
-import { ScrollBox } from '../../parts/scroll-box.tsx'
+import { EmptyNote, LoadNote } from '../../parts/view-state.tsx'
 
 type Chosen = { skill: string | null; query: string }
 
@@ -34,31 +34,15 @@ const Row = ({ row, chosen }: { row: SkillGroup['skills'][number]; chosen: Chose
 const List = ({ skills, chosen }: { skills: SkillsState; chosen: Chosen }) => {
   const groups = skills.groups.value
   const hasOthers = groups.some(({ category }) => category !== null)
-  if (skills.state.value === 'loading') return <p class="view-note">{t('app.loading')}</p>
-  if (skills.state.value === 'failed') {
-    return (
-      <div class="view-note" role="alert">
-        <p>{t('app.failed')}</p>
-        <Button icon="refresh" onClick={() => void skills.load()}>
-          {t('app.retry')}
-        </Button>
-      </div>
-    )
+  const state = skills.state.value
+  if (state !== 'ready') {
+    return <LoadNote state={state} failed={t('skills.failed')} onRetry={() => void skills.load()} />
   }
   if (skills.rows.value.length === 0) {
-    return (
-      <div class="view-note">
-        <h2>{t('skills.empty')}</h2>
-        <p>{t('skills.empty.text')}</p>
-      </div>
-    )
+    return <EmptyNote title={t('skills.empty')} text={t('skills.empty.text')} />
   }
   if (groups.length === 0) {
-    return (
-      <p class="view-note" role="status">
-        {t('skills.none', { query: skills.query.value.trim() })}
-      </p>
-    )
+    return <EmptyNote title={t('skills.none', { query: skills.query.value.trim() })} />
   }
   return (
     <>
@@ -104,6 +88,7 @@ const Finder = ({ skills }: { skills: SkillsState }) => (
 export const SkillsView = ({ skill, query }: Chosen) => {
   const app = useApp()
   const skills = skillsOf(app)
+  const { route } = app
   const profile = app.profiles.active.value
   const draft = skills.draft.value
 
@@ -113,35 +98,40 @@ export const SkillsView = ({ skill, query }: Chosen) => {
     if (query) skills.query.value = query
   }, [query])
 
-  const shown = draft !== null || skill !== null
   return (
-    <>
-      <ViewHead title={t('skills.title')}>
-        <IconButton
+    <ListView
+      title={t('skills.title')}
+      actions={
+        <Button
           icon="plus"
-          label={t('skills.new')}
           onClick={() => {
             if (!draft) skills.create()
           }}
-        />
-      </ViewHead>
-      <div class={`pair${shown ? ' pair-shown' : ''}`}>
-        <nav class="pair-list" aria-label={t('skills.list')}>
-          <Finder skills={skills} />
-          <ScrollBox class="pair-scroll" label={t('skills.list')}>
-            <List skills={skills} chosen={{ skill, query }} />
-          </ScrollBox>
-        </nav>
-        <div class="pair-main">
-          {draft ? (
-            <SkillForm skills={skills} draft={draft} />
-          ) : skill === null ? (
-            skills.rows.value.length > 0 && <p class="view-blank">{t('skills.choose')}</p>
-          ) : (
-            <SkillPage skills={skills} name={skill} />
-          )}
-        </div>
-      </div>
-    </>
+        >
+          {t('skills.new')}
+        </Button>
+      }
+      listLabel={t('skills.list')}
+      finder={<Finder skills={skills} />}
+      list={<List skills={skills} chosen={{ skill, query }} />}
+      open={draft !== null || skill !== null}
+      // A form is left with its own buttons.
+      back={
+        draft
+          ? null
+          : {
+              href: route.hrefOf({ view: 'skills', skill: null, query: '' }),
+              label: t('skills.back'),
+            }
+      }
+    >
+      {draft ? (
+        <SkillForm skills={skills} draft={draft} />
+      ) : skill !== null ? (
+        <SkillPage skills={skills} name={skill} />
+      ) : (
+        skills.rows.value.length > 0 && <EmptyNote title={t('skills.choose')} />
+      )}
+    </ListView>
   )
 }

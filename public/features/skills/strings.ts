@@ -9,6 +9,7 @@ export const enSkills = {
   'skills.list': 'Skills',
   'skills.search': 'Search skills',
   'skills.none': 'No results for “{query}”',
+  'skills.failed': 'Couldn’t load skills.',
   'skills.empty': 'No skills yet',
   'skills.empty.text':
     'Skills are instructions the agent loads when a task needs them. Run one with /name.',

@@ -10,6 +10,7 @@ import { t } from './strings.ts'
 import { formatFull } from '../sessions/relative-time.ts'
 import { formatDuration } from './times.ts'
 import { useShell } from '../../contexts.ts'
+import { EmptyNote, LoadingNote } from '../../parts/view-state.tsx'
 
 const saying = (run: JobRun): { icon: IconName; kind: string; words: string } => {
   const { count } = run
@@ -104,8 +105,8 @@ const Run = ({ run, content, named }: { run: JobRun; content?: string; named: bo
 
 export const RunList = ({ tasks, of }: { tasks: TasksState; of: string }) => {
   const { rows, total, of: shown } = tasks.runs.value
-  if (shown !== of) return <p class="faint">{t('loading')}</p>
-  if (rows.length === 0) return <p class="faint">{t(of ? 'history.empty' : 'history.all.empty')}</p>
+  if (shown !== of) return <LoadingNote />
+  if (rows.length === 0) return <EmptyNote title={t('history.empty')} />
   return (
     <>
       <ul class="run-list">

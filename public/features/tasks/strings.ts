@@ -5,9 +5,7 @@ export const enTasks = {
   title: 'Tasks',
   new: 'New task',
   list: 'Scheduled tasks',
-  loading: 'Loading…',
   failed: 'Couldn’t load tasks.',
-  retry: 'Retry',
   empty: 'No tasks yet',
   'empty.text':
     'A task is a prompt that runs on a schedule. Each run is saved as a chat and a file.',
@@ -62,7 +60,6 @@ export const enTasks = {
 
   history: 'Runs',
   'history.empty': 'No runs yet',
-  'history.all.empty': 'No runs yet',
   'history.more': 'Show earlier runs',
   'history.table': 'Runs',
   'how.ok': 'Done',

@@ -180,14 +180,14 @@ export const TaskForm = ({ tasks, draft }: { tasks: TasksState; draft: TaskDraft
   }
   return (
     <form
-      class="task task-form"
+      class="task-form"
       aria-labelledby="task-form-title"
       onSubmit={event => {
         event.preventDefault()
         if (!incomplete) void save()
       }}
     >
-      <h2 class="task-title" id="task-form-title">
+      <h2 class="view-title" id="task-form-title">
         {isNew ? t('form.new') : t('form.edit', { name: draft.name })}
       </h2>
       <Field label={t('form.prompt')} hint={t('form.prompt.hint')}>

@@ -90,8 +90,8 @@ export const TaskPage = ({ tasks, job }: { tasks: TasksState; job: Job }) => {
   const now = sessions.now.value
   const { times, completed } = job.repeat
   return (
-    <article class="task" aria-labelledby="task-title">
-      <h2 class="task-title" id="task-title">
+    <article aria-labelledby="task-title">
+      <h2 class="view-title" id="task-title">
         {job.name}
       </h2>
       <Actions tasks={tasks} job={job} />

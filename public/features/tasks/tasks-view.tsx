@@ -1,18 +1,18 @@
 /** The tasks view: the list of tasks, and the open task or all runs. */
 import { useEffect } from 'preact/hooks'
 import type { Job } from '../../../lib/schema/cron.ts'
-import { Button, IconButton } from '../../parts/button.tsx'
+import { Button } from '../../parts/button.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { type TasksState, tasksOf } from './tasks.ts'
 import { t } from './strings.ts'
 import { useApp } from '../shell/context.ts'
-import { ViewHead } from '../shell/view-head.tsx'
+import { ListView } from '../shell/view.tsx'
 import { TaskForm } from './task-form.tsx'
 import { RunList } from './runs.tsx'
 import { TaskPage } from './task-page.tsx'
 import { formatDistance, formatMoment, secondsOf } from './times.ts'
 import { useSessions, useShell } from '../../contexts.ts'
-import { ScrollBox } from '../../parts/scroll-box.tsx'
+import { EmptyNote, LoadNote } from '../../parts/view-state.tsx'
 
 /** In the URL, instead of a task's id. */
 const NEW = 'new'
@@ -63,18 +63,10 @@ const Row = ({ job, chosen }: { job: Job; chosen: boolean }) => {
 }
 
 const List = ({ tasks, chosen }: { tasks: TasksState; chosen: string | null }) => {
-  const { route } = useShell()
   const list = tasks.jobs.value
-  if (tasks.state.value === 'loading') return <p class="view-note">{t('loading')}</p>
-  if (tasks.state.value === 'failed') {
-    return (
-      <div class="view-note" role="alert">
-        <p>{t('failed')}</p>
-        <Button icon="refresh" onClick={() => void tasks.refresh()}>
-          {t('retry')}
-        </Button>
-      </div>
-    )
+  const state = tasks.state.value
+  if (state !== 'ready') {
+    return <LoadNote state={state} failed={t('failed')} onRetry={() => void tasks.refresh()} />
   }
   if (tasks.problem.value !== null) {
     return (
@@ -84,17 +76,7 @@ const List = ({ tasks, chosen }: { tasks: TasksState; chosen: string | null }) =
       </div>
     )
   }
-  if (list.length === 0) {
-    return (
-      <div class="view-note">
-        <h2>{t('empty')}</h2>
-        <p>{t('empty.text')}</p>
-        <Button kind="primary" icon="plus" onClick={() => route.go({ view: 'tasks', task: NEW })}>
-          {t('new')}
-        </Button>
-      </div>
-    )
-  }
+  if (list.length === 0) return <EmptyNote title={t('empty')} text={t('empty.text')} />
   return (
     <ul class="task-list">
       {list.map(job => (
@@ -106,19 +88,19 @@ const List = ({ tasks, chosen }: { tasks: TasksState; chosen: string | null }) =
 
 /** All runs, shown when no task is selected. */
 const Everything = ({ tasks }: { tasks: TasksState }) => (
-  <div class="task">
-    <h2 class="task-title">{t('choose')}</h2>
+  <>
+    <h2 class="view-title">{t('choose')}</h2>
     <p class="view-lead">{t('choose.text')}</p>
     <RunList tasks={tasks} of="" />
-  </div>
+  </>
 )
 
 const Gone = ({ tasks, id }: { tasks: TasksState; id: string }) => (
-  <div class="task">
-    <h2 class="task-title">{t('gone')}</h2>
+  <>
+    <h2 class="view-title">{t('gone')}</h2>
     <p class="view-lead">{t('gone.text')}</p>
     <RunList tasks={tasks} of={id} />
-  </div>
+  </>
 )
 
 /** An existing draft of a new task is kept when the view is opened again. */
@@ -166,31 +148,24 @@ export const TasksView = ({ task }: { task: string | null }) => {
   const zone = tasks.timezone.value
   const here = Intl.DateTimeFormat().resolvedOptions().timeZone
   return (
-    <>
-      <ViewHead title={t('title')}>
-        <IconButton
-          icon="plus"
-          label={t('new')}
-          onClick={() => app.route.go({ view: 'tasks', task: NEW })}
-        />
-      </ViewHead>
-      <div class={`pair${task === null ? '' : ' pair-shown'}`}>
-        <section class="pair-list" aria-label={t('list')}>
-          <ScrollBox class="pair-scroll" label={t('list')}>
-            <List tasks={tasks} chosen={task} />
-            {zone && zone !== here && <p class="task-zone">{t('zone', { zone })}</p>}
-          </ScrollBox>
-        </section>
-        <div class="pair-main">
-          <a class="pair-back" href={app.route.hrefOf({ view: 'tasks', task: null })}>
-            <Icon name="chevron-right" size={16} />
-            {t('back')}
-          </a>
-          <ScrollBox class="pair-scroll" label={t('title')}>
-            <Main tasks={tasks} id={task} />
-          </ScrollBox>
-        </div>
-      </div>
-    </>
+    <ListView
+      title={t('title')}
+      actions={
+        <Button icon="plus" onClick={() => app.route.go({ view: 'tasks', task: NEW })}>
+          {t('new')}
+        </Button>
+      }
+      listLabel={t('list')}
+      list={
+        <>
+          <List tasks={tasks} chosen={task} />
+          {zone && zone !== here && <p class="task-zone">{t('zone', { zone })}</p>}
+        </>
+      }
+      open={task !== null}
+      back={{ href: app.route.hrefOf({ view: 'tasks', task: null }), label: t('back') }}
+    >
+      <Main tasks={tasks} id={task} />
+    </ListView>
   )
 }

@@ -2,9 +2,7 @@
 import { translator } from '../../strings/t.ts'
 
 export const enTools = {
-  loading: 'Loading…',
   failed: 'Couldn’t load tools.',
-  retry: 'Retry',
   lead: 'Tools the agent can use. Shared with the CLI (platform_toolsets.cli in config.yaml).',
   profile: 'Profile “{name}”',
   session: 'This chat',
@@ -12,7 +10,8 @@ export const enTools = {
   'session.own.hint':
     'Applies to “{title}” from its next message. Otherwise the profile’s tools are used.',
   instructions: 'Instruction files',
-  'instructions.none': 'None yet. AGENTS.md and CLAUDE.md are read when the chat starts.',
+  'instructions.none': 'No instruction files yet',
+  'instructions.none.text': 'AGENTS.md and CLAUDE.md are read when the chat starts.',
   forbidden: 'Disabled by agent.disabled_toolsets in config.yaml.',
 
   terminal: 'Terminal',

@@ -2,12 +2,12 @@
 import { useEffect } from 'preact/hooks'
 import { visibleName } from '../../../lib/base/visible.ts'
 import type { Toolsets, ToolsetRow } from '../../../lib/schema/toolset.ts'
-import { Button } from '../../parts/button.tsx'
 import { Row } from '../../parts/field.tsx'
 import { titleOf } from '../sessions/sessions.ts'
 import { toolsOf } from './tools.ts'
 import { enTools, t } from './strings.ts'
 import { useApp } from '../shell/context.ts'
+import { EmptyNote, LoadNote } from '../../parts/view-state.tsx'
 
 type Known = keyof typeof enTools
 const isKnown = (name: string): name is Extract<Known, 'terminal'> => name in enTools
@@ -82,7 +82,7 @@ const SessionTools = ({ own }: { own: Toolsets }) => {
       {has && <List rows={own.toolsets} toggle={tools.toggleForSession} />}
       <h4 class="settings-sub">{t('instructions')}</h4>
       {own.instruction_files.length === 0 ? (
-        <p class="field-hint">{t('instructions.none')}</p>
+        <EmptyNote title={t('instructions.none')} text={t('instructions.none.text')} />
       ) : (
         <ul class="instruction-files">
           {own.instruction_files.map(path => (
@@ -104,17 +104,10 @@ export const ToolSettings = () => {
   useEffect(() => void tools.load(), [name, id])
   const profile = tools.profile.value
   const own = tools.session.value
-  if (tools.state.value === 'failed') {
-    return (
-      <div class="view-note" role="alert">
-        <p>{t('failed')}</p>
-        <Button icon="refresh" onClick={() => void tools.load()}>
-          {t('retry')}
-        </Button>
-      </div>
-    )
+  const state = tools.state.value
+  if (!profile || state === 'failed') {
+    return <LoadNote state={state} failed={t('failed')} onRetry={() => void tools.load()} />
   }
-  if (!profile) return <p class="view-note">{t('loading')}</p>
   return (
     <>
       {own?.session_id === id && own && <SessionTools own={own} />}

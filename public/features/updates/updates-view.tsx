@@ -125,7 +125,7 @@ export const UpdateSettings = () => {
   const { kind } = updates.applying.value
   return (
     <>
-      <p class="settings-lead">{t('lead')}</p>
+      <p class="view-lead">{t('lead')}</p>
       <div class="rows">
         <AutoCheck />
       </div>

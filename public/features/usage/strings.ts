@@ -1,10 +1,9 @@
 /** English text of the usage view, loaded with it. */
-import { enEditing } from '../../strings/editing.ts'
 import { translator } from '../../strings/t.ts'
 
 export const enUsage = {
-  ...enEditing,
   'usage.title': 'Usage',
+  'usage.lead': 'Tokens and estimated cost of responses, by day, model, profile, and source.',
   'usage.range': 'Range',
   'usage.days': { one: '{count} day', other: '{count} days' },
   'usage.csv': 'Export CSV',
@@ -26,6 +25,7 @@ export const enUsage = {
   'usage.profiles': 'By profile',
   'usage.sources': 'By source',
   'usage.table': 'Daily breakdown',
+  'usage.failed': 'Couldn’t load usage.',
   'usage.empty': 'No usage in this period',
   'usage.empty.text': 'Tokens and cost of finished responses appear here.',
   'usage.unknown': 'unknown',

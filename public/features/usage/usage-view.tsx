@@ -1,14 +1,15 @@
 /** The usage view: totals, the chart by day, and tables by model, profile, and source. */
 import { useEffect } from 'preact/hooks'
 import type { ComponentChildren } from 'preact'
-import { Button, IconButton } from '../../parts/button.tsx'
+import { Button } from '../../parts/button.tsx'
 import { cachedPercent, formatCost, formatTokens } from '../../parts/amounts.ts'
 import { ScrollBox } from '../../parts/scroll-box.tsx'
+import { EmptyNote, LoadNote } from '../../parts/view-state.tsx'
 import { USAGE_DAYS, type UsageDays } from '../shell/route.ts'
 import { type DailyUsage, formatDay, type Measure, type Report, usageOf } from './usage.ts'
 import { enUsage, t } from './strings.ts'
 import { useApp } from '../shell/context.ts'
-import { ViewHead } from '../shell/view-head.tsx'
+import { View } from '../shell/view.tsx'
 import { DayChart } from './day-chart.tsx'
 
 const Sum = ({ label, children }: { label: string; children: ComponentChildren }) => (
@@ -132,12 +133,7 @@ const ReportView = ({ report }: { report: Report }) => {
   const usage = usageOf(app)
   const measure = usage.measure.value
   if (report.totals.turns + report.totals.total_tokens === 0) {
-    return (
-      <div class="view-note">
-        <h2>{t('usage.empty')}</h2>
-        <p>{t('usage.empty.text')}</p>
-      </div>
-    )
+    return <EmptyNote title={t('usage.empty')} text={t('usage.empty.text')} />
   }
   return (
     <>
@@ -207,38 +203,36 @@ export const UsageView = ({ days }: { days: UsageDays }) => {
   const report = usage.report.value
   useEffect(() => void usage.load(days), [days])
   return (
-    <>
-      <ViewHead title={t('usage.title')}>
-        <IconButton icon="download" label={t('usage.csv')} onClick={() => usage.exportCsv(days)} />
-      </ViewHead>
-      <ScrollBox class="view-scroll" label={t('usage.title')}>
-        <div class="view-column view-wide">
-          <nav class="segments" aria-label={t('usage.range')}>
-            {USAGE_DAYS.map(count => (
-              <a
-                key={count}
-                class="segment"
-                href={app.route.hrefOf({ view: 'usage', days: count })}
-                aria-current={count === days ? 'page' : undefined}
-              >
-                {t('usage.days', { count })}
-              </a>
-            ))}
-          </nav>
-          {report ? (
-            <ReportView report={report} />
-          ) : usage.state.value === 'failed' ? (
-            <div class="view-note" role="alert">
-              <p>{t('app.failed')}</p>
-              <Button icon="refresh" onClick={() => void usage.load(days)}>
-                {t('app.retry')}
-              </Button>
-            </div>
-          ) : (
-            <p class="view-note">{t('app.loading')}</p>
-          )}
-        </div>
-      </ScrollBox>
-    </>
+    <View
+      title={t('usage.title')}
+      lead={t('usage.lead')}
+      actions={
+        <Button icon="download" onClick={() => usage.exportCsv(days)}>
+          {t('usage.csv')}
+        </Button>
+      }
+    >
+      <nav class="segments" aria-label={t('usage.range')}>
+        {USAGE_DAYS.map(count => (
+          <a
+            key={count}
+            class="segment"
+            href={app.route.hrefOf({ view: 'usage', days: count })}
+            aria-current={count === days ? 'page' : undefined}
+          >
+            {t('usage.days', { count })}
+          </a>
+        ))}
+      </nav>
+      {report ? (
+        <ReportView report={report} />
+      ) : (
+        <LoadNote
+          state={usage.state.value}
+          failed={t('usage.failed')}
+          onRetry={() => void usage.load(days)}
+        />
+      )}
+    </View>
   )
 }
