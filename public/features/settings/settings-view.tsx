@@ -47,7 +47,7 @@ export const SettingsView = ({ section }: { section: SectionName }) => {
         </div>
       }
     >
-      <section aria-labelledby="settings-section">
+      <section class="settings-body" aria-labelledby="settings-section">
         <h2 id="settings-section" class="view-title">
           {t(`settings.${section}`)}
         </h2>
