@@ -199,6 +199,8 @@ export const routes = {
 
   'GET /api/rollback/list': rollback.list,
   'GET /api/rollback/diff': rollback.diff,
+  'GET /api/rollback/files': rollback.files,
+  'GET /api/rollback/file': rollback.file,
   'POST /api/rollback/restore': rollback.restore,
 
   'GET /api/crons': crons.list,

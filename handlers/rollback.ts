@@ -2,7 +2,13 @@
 import { z } from 'zod'
 import { toCheckpoint } from '../lib/checkpoints/to-checkpoint.ts'
 import { endpoint } from '../lib/context.ts'
-import { Checkpoint, CheckpointDiff, Restored } from '../lib/schema/checkpoint.ts'
+import {
+  Checkpoint,
+  CheckpointDiff,
+  PastFile,
+  PastFiles,
+  Restored,
+} from '../lib/schema/checkpoint.ts'
 import { SessionId } from '../lib/schema/ids.ts'
 import type { Sessions } from '../lib/sessions/types.ts'
 import { type UndoneChange, undonePatch } from '../lib/sessions/undone.ts'
@@ -32,6 +38,41 @@ export const diff = endpoint({
     const owner = app.files.sessionOf(home, session_id).home
     const found = await app.checkpoints.diff(owner, session_id, checkpoint, path)
     return { ...found, diff: app.redact(found.diff) }
+  },
+})
+
+const OnePoint = OneSession.extend({
+  checkpoint: CheckpointId,
+  /** Before or after the whole turn. */
+  point: z.enum(['before', 'after']).default('after'),
+  /** Instead of `point`: after this tool call, which one of the turn's `steps` names. */
+  call: z.string().min(1).max(500).optional(),
+})
+
+const toPoint = ({ point, call }: z.infer<typeof OnePoint>) =>
+  call === undefined ? point : { call }
+
+export const files = endpoint({
+  summary: 'The files of the workspace before or after a turn, or after one of its steps',
+  input: OnePoint,
+  output: PastFiles,
+  run: async ({ app, home }, input) => {
+    const { session_id, checkpoint } = input
+    const owner = app.files.sessionOf(home, session_id).home
+    return app.checkpoints.filesAt(owner, session_id, checkpoint, toPoint(input))
+  },
+})
+
+export const file = endpoint({
+  summary: 'One of these files, with its difference to now',
+  input: OnePoint.extend({ path: z.string().min(1).max(4_096) }),
+  output: PastFile,
+  run: async ({ app, home }, { path, ...input }) => {
+    const { session_id, checkpoint } = input
+    const owner = app.files.sessionOf(home, session_id).home
+    const found = await app.checkpoints.fileAt(owner, session_id, checkpoint, toPoint(input), path)
+    const text = found.text === null ? null : app.redact(found.text)
+    return { ...found, text, diff: app.redact(found.diff) }
   },
 })
 

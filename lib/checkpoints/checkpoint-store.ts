@@ -67,13 +67,16 @@ export const openCheckpointStore = async (dir: string, root: string, gitOptions:
   }
 
   const deleteUnusedFiles = (): void => {
+    const turns = readTurnRecords(dir)
+    const running = listOpenIds(dir).flatMap(id => readOpenRecord(dir, id) ?? [])
+    const steps = [...turns, ...running].flatMap(each => each.steps ?? [])
     const used = new Set(
-      readTurnRecords(dir)
-        .flatMap(({ changes }) => changes.flatMap(({ before, after }) => [before, after]))
-        .map(version => version?.id),
+      [
+        ...turns.flatMap(({ changes }) => changes.flatMap(({ before, after }) => [before, after])),
+        ...running.flatMap(({ touched }) => touched.map(([, version]) => version)),
+        ...steps.flatMap(({ files }) => (files ?? []).map(([, version]) => version)),
+      ].map(version => version?.id),
     )
-    for (const { touched } of listOpenIds(dir).flatMap(id => readOpenRecord(dir, id) ?? []))
-      for (const [, version] of touched) used.add(version?.id)
     for (const name of readdirSync(own('files')))
       if (!used.has(name)) rmSync(own('files', name), { force: true })
   }

@@ -9,6 +9,8 @@ import {
   readOpenRecord,
   readTurnRecords,
 } from './checkpoint-store.ts'
+import { listPast, readPast } from './past-files.ts'
+import { pastStateOf, type Point } from './past-state.ts'
 import type { TurnRecord } from './records.ts'
 import { saveTurn } from './record-changes.ts'
 import {
@@ -87,6 +89,17 @@ export const createCheckpoints = (options: CheckpointsOptions) => {
     return found
   }
 
+  const pastOf = async (
+    home: CheckpointHome,
+    sessionId: string,
+    checkpoint: string,
+    point: Point,
+  ) => {
+    const turn = find(home, sessionId, checkpoint)
+    const context = await workspaces.contextOf(home, turn.workspace)
+    return { turn, context, past: pastStateOf(context.store.turns(), turn, point) }
+  }
+
   const recoverOne = async (home: CheckpointHome, dir: string, id: string): Promise<void> => {
     const found = readOpenRecord(dir, id)
     if (!found || workspaces.isRunning(id)) return
@@ -147,6 +160,24 @@ export const createCheckpoints = (options: CheckpointsOptions) => {
       if (!change) throw missing('Change not found')
       const { store } = await workspaces.contextOf(home, turn.workspace)
       return diffOf(store, change)
+    },
+
+    /** The files of the workspace at a point of a turn. */
+    async filesAt(home: CheckpointHome, sessionId: string, checkpoint: string, point: Point) {
+      const { context, past, turn } = await pastOf(home, sessionId, checkpoint, point)
+      return { at: past.at, notes: turn.notes, ...(await listPast(context, past)) }
+    },
+
+    /** One of them, with its difference to now. */
+    async fileAt(
+      home: CheckpointHome,
+      sessionId: string,
+      checkpoint: string,
+      point: Point,
+      path: string,
+    ) {
+      const { context, past } = await pastOf(home, sessionId, checkpoint, point)
+      return readPast(context, past, path)
     },
 
     /** Restores the files of a turn. Throws a conflict while a turn runs in the same folder, because it could change the same files. */

@@ -10,12 +10,13 @@ import {
   type Change,
   type OpenRecord,
   sameVersion,
+  type StepRecord,
   type TurnRecord,
   type Version,
 } from './records.ts'
 import { DEFAULT_LIMITS, type Scan, type ScanLimits, scanWorkspace } from './scan-workspace.ts'
 
-const MAX_TOUCHED_BYTES = 50 * 1024 * 1024
+export const MAX_TOUCHED_BYTES = 50 * 1024 * 1024
 /** How many names one note lists. */
 const MAX_LISTED_NAMES = 5
 
@@ -31,7 +32,7 @@ export const resolvePath = (bounds: Bounds, path: string): [Bounds, string] =>
   path.startsWith('/') ? [{ ...bounds, root: '/' }, path.slice(1)] : [bounds, path]
 
 /** The path to record: relative to the workspace, or absolute for a file outside it. */
-const recordedPath = (root: string, real: string): string => {
+export const recordedPath = (root: string, real: string): string => {
   const path = relative(root, real)
   return path !== '' && path !== '..' && !path.startsWith('../') ? path : real
 }
@@ -72,7 +73,7 @@ export const captureFiles = async (
 /** Folders are recorded inside the workspace only. */
 const isTop = (folder: string) => folder === '.' || folder.startsWith('/')
 
-const takeScan = async ({ store, bounds, limits = DEFAULT_LIMITS }: CheckpointContext) => {
+export const takeScan = async ({ store, bounds, limits = DEFAULT_LIMITS }: CheckpointContext) => {
   const { git } = store
   if (!git) return null
   const { root, isHidden } = bounds
@@ -92,7 +93,7 @@ const takeScan = async ({ store, bounds, limits = DEFAULT_LIMITS }: CheckpointCo
 }
 
 /** Permissions that git does not store. */
-const permsOf = (scan: Scan): Record<string, number> =>
+export const permsOf = (scan: Scan): Record<string, number> =>
   Object.fromEntries([...scan.files].filter(([, perm]) => perm !== 0o644 && perm !== 0o755))
 
 const notesOf = ({ large, unreadable, withoutBuildFolders: withoutProducts }: Scan): string[] => [
@@ -129,7 +130,7 @@ export const captureWorkspace = async (
 
 type Pair = { before: Version | null; after: Version | null }
 
-const toVersion = (mode: string, id: string, perm: number | undefined): Version | null => {
+export const toVersion = (mode: string, id: string, perm: number | undefined): Version | null => {
   if (/^0+$/.test(mode)) return null
   if (mode === '120000') return { kind: 'link', perm: 0, id, store: 'git' }
   return { kind: 'file', perm: perm ?? (mode === '100755' ? 0o755 : 0o644), id, store: 'git' }
@@ -250,6 +251,25 @@ const finishRecord = async (
   }
 }
 
+/** Protects the versions of the steps. False when one no longer exists; the steps are of no use then. */
+const keepVersions = async (
+  { git }: CheckpointStore,
+  name: string,
+  steps: readonly StepRecord[],
+): Promise<boolean> => {
+  const ids = steps.flatMap(({ files }) =>
+    (files ?? []).flatMap(([, version]) => version?.id ?? []),
+  )
+  if (!git || ids.length === 0) return true
+  try {
+    await git.storeSteps(name, [...new Set(ids)])
+    return true
+  } catch {
+    // Another turn collected garbage while this one ran for more than an hour.
+    return false
+  }
+}
+
 /** Completes and saves the record of a turn, if it changed anything, and deletes the oldest beyond `maxTurns`. */
 export const saveTurn = async (
   context: CheckpointContext,
@@ -258,6 +278,7 @@ export const saveTurn = async (
 ): Promise<void> => {
   const { store } = context
   const record = await finishRecord(context, open, { now, interrupted })
+  if (record.steps && !(await keepVersions(store, record.id, record.steps))) delete record.steps
   const { changes, folders_gone, folders_made } = record
   if (changes.length + folders_gone.length + folders_made.length > 0) store.writeTurn(record)
   deleteOpenRecord(store.dir, open.id)

@@ -37,6 +37,16 @@ const RecordHeader = z.object({
 })
 export type RecordHeader = z.infer<typeof RecordHeader>
 
+const StepRecord = z.object({
+  /** Ids of the tool calls; more than one when they ran at the same time. */
+  calls: z.array(z.string()),
+  /** When they had ended, in seconds since 1970. */
+  at: z.number(),
+  /** The files they changed, as they left them; a null version: deleted. Null: what they changed is not recorded. */
+  files: z.array(z.tuple([z.string(), Version.nullable()])).nullable(),
+})
+export type StepRecord = z.infer<typeof StepRecord>
+
 export const TurnRecord = RecordHeader.extend({
   ended_at: z.number(),
   changes: z.array(Change),
@@ -48,6 +58,8 @@ export const TurnRecord = RecordHeader.extend({
   interrupted: z.boolean(),
   /** Only hunks of its one file were restored; absent: whole files. */
   is_partial: z.boolean().optional(),
+  /** In order, those calls that changed files. Absent in older records and for external agents. */
+  steps: z.array(StepRecord).optional(),
 })
 export type TurnRecord = z.infer<typeof TurnRecord>
 
@@ -69,6 +81,7 @@ export const OpenRecord = RecordHeader.extend({
     })
     .nullable(),
   notes: z.array(z.string()),
+  steps: z.array(StepRecord).optional(),
 })
 export type OpenRecord = z.infer<typeof OpenRecord>
 

@@ -176,8 +176,14 @@ export const openShadowGit = async (dir: string, root: string, gitOptions: GitOp
       }
       return counts
     },
+    /** Protects the versions between before and after from garbage collection. Rejects when one is gone. */
+    async storeSteps(name: string, ids: readonly string[]): Promise<void> {
+      const input = ids.map((id, n) => `100644 blob ${id}\t${n}\0`).join('')
+      const tree = await text(['mktree', '-z'], { input })
+      await call(['update-ref', `refs/webui/turns/${name}/steps`, tree])
+    },
     async deleteTurn(name: string): Promise<void> {
-      for (const side of ['before', 'after'])
+      for (const side of ['before', 'after', 'steps'])
         await call(['update-ref', '-d', `refs/webui/turns/${name}/${side}`])
     },
     /** Packs loose objects when there are many, and deletes unreferenced ones older than an hour. */

@@ -1,6 +1,6 @@
 /** Converts a turn record to its wire form: one entry per file, renames detected. */
-import type { Checkpoint, CheckpointFile } from '../schema/checkpoint.ts'
-import type { Change, TurnRecord } from './records.ts'
+import type { Checkpoint, CheckpointFile, CheckpointStep } from '../schema/checkpoint.ts'
+import type { Change, StepRecord, TurnRecord } from './records.ts'
 
 const MAX_FILES = 500
 
@@ -30,8 +30,16 @@ const EMPTY_BLOB_ID = 'e69de29bb2d1d6434b8b29ae775ad8c2e48c5391'
 /** Renames are not detected in larger changes: the search is quadratic. */
 const MAX_PAIRED = 1_000
 
+const MAX_STEP_FILES = 100
+
+const toStep = ({ calls, at, files }: StepRecord): CheckpointStep => ({
+  calls,
+  at,
+  files: files && files.slice(0, MAX_STEP_FILES).map(([path]) => path),
+})
+
 export const toCheckpoint = (record: TurnRecord): Checkpoint => {
-  const { id, changes, folders_made: _made, folders_gone: _gone, ...rest } = record
+  const { id, changes, folders_made: _made, folders_gone: _gone, steps, ...rest } = record
   const moved = changes.length > MAX_PAIRED ? new Map<Change, Change>() : moves(changes)
   const left = new Set(moved.values())
   const files = changes
@@ -52,6 +60,7 @@ export const toCheckpoint = (record: TurnRecord): Checkpoint => {
     checkpoint: id,
     ...rest,
     files: files.slice(0, MAX_FILES),
+    ...(steps && { steps: steps.map(toStep) }),
     truncated: files.length > MAX_FILES,
     file_count: files.length,
     added: sum('added'),

@@ -2,6 +2,7 @@
 import { messageOf, unavailable } from '../errors.ts'
 import type { OpenRecord } from './records.ts'
 import { captureFiles, captureWorkspace, saveTurn } from './record-changes.ts'
+import { createStepCapture, type MayChange } from './record-steps.ts'
 import { WorkspaceTooLargeError } from './scan-workspace.ts'
 import type { CheckpointHome, CheckpointWorkspaces } from './workspaces.ts'
 
@@ -32,6 +33,9 @@ type Target = readonly string[] | 'workspace'
 export type TurnRecorder = {
   /** Call before these files, or anything in the workspace, may change. Resolves to sentences about what is not recorded. */
   beforeChange: (target: Target) => Promise<string[]>
+  /** Call when a tool call starts and when it has ended. What it changed is recorded before the next change is allowed. */
+  callStarted: (callId: string) => void
+  callEnded: (callId: string) => void
   /** Call when the turn is being stopped: its end is near, so `list` waits briefly for it. */
   stopping: () => void
   /** Call when no code of the turn runs any more. */
@@ -73,6 +77,35 @@ const withTimeout = async <T>(work: Promise<T>): Promise<T> => {
     throw error
   } finally {
     clearTimeout(timer)
+  }
+}
+
+/** Follows the tool calls of a turn, and what those that run at the same time may have changed. */
+const createCallTracker = (onStep: (calls: string[], may: MayChange) => void) => {
+  const running = new Set<string>()
+  let calls: string[] = []
+  let paths = new Set<string>()
+  const flags = { workspace: false, isLost: false }
+  return {
+    mayChange(target: Target): void {
+      if (target === 'workspace') flags.workspace = true
+      else for (const path of target) paths.add(path)
+    },
+    lost(): void {
+      flags.isLost = true
+    },
+    started: (callId: string): void => void running.add(callId),
+    ended(callId: string): void {
+      running.delete(callId)
+      calls.push(callId)
+      if (running.size > 0) return
+      const step = { calls, may: { paths, ...flags } }
+      calls = []
+      if (paths.size === 0 && !flags.workspace && !flags.isLost) return
+      paths = new Set()
+      Object.assign(flags, { workspace: false, isLost: false })
+      onStep(step.calls, step.may)
+    },
   }
 }
 
@@ -129,6 +162,24 @@ export const createTurnRecorder = (
     return isNew
   }
 
+  const captureStep = createStepCapture()
+  const tracker = createCallTracker((calls, may) => {
+    if (!root) return
+    // Before the work waits: what changes later must count as changed after this step.
+    const at = now()
+    const work = workspaces.exclusive(home, root, async () => {
+      if (!open) return
+      try {
+        await captureStep(await workspaces.contextOf(home, workspace), open, { calls, at, may })
+      } catch (error) {
+        log('could not record the files of a step', { error: messageOf(error) })
+        open.steps = [...(open.steps ?? []), { calls, at, files: null }]
+      }
+    })
+    workspaces.track(work)
+    work.catch(() => undefined)
+  })
+
   const giveUp = (target: Target, error: unknown): string[] => {
     if (target === 'workspace') gaveUp = true
     const reason = messageOf(error)
@@ -143,13 +194,21 @@ export const createTurnRecorder = (
 
   return {
     async beforeChange(target) {
-      if (!root || (gaveUp && target === 'workspace')) return []
+      if (!root) return []
+      if (gaveUp && target === 'workspace') {
+        tracker.lost()
+        return []
+      }
       try {
+        tracker.mayChange(target)
         return await withTimeout(workspaces.exclusive(home, root, () => capture(target)))
       } catch (error) {
+        tracker.lost()
         return giveUp(target, error)
       }
     },
+    callStarted: tracker.started,
+    callEnded: tracker.ended,
     stopping() {
       const timer = setTimeout(ended.resolve, WIND_DOWN_MS)
       timer.unref()

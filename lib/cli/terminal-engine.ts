@@ -51,6 +51,8 @@ const CLOSE_TIMEOUT_MS = 2_000
 /** Checkpoints are for the page's undo; the terminal has none. */
 const NO_CHECKPOINTS: TurnRecorder = {
   beforeChange: async () => [],
+  callStarted: () => undefined,
+  callEnded: () => undefined,
   stopping: () => undefined,
   end: async () => undefined,
 }

@@ -1,4 +1,5 @@
 /** Wraps an agent so that the file changes of a turn are recorded: before the first change and after the last. */
+import type { AgentEvent, Emit } from '../agent/events.ts'
 import type { ChangeScope } from '../agent/tool-services.ts'
 import type { Agent, LoopMessage } from '../agent/types.ts'
 import type { TurnRecorder, TurnStart } from '../checkpoints/turn-recorder.ts'
@@ -17,6 +18,12 @@ const titleOf = (history: readonly LoopMessage[]): string => {
   const last = history.findLast(({ role }) => role === 'user')?.content
   const text = typeof last === 'string' ? last.replace(/^\[Workspace: [^\n]*\]\n/, '') : ''
   return (text.trim().split('\n')[0] ?? '').slice(0, MAX_TITLE_CHARS)
+}
+
+/** Calls of subagents belong to the call that started them. */
+const followCalls = (recorder: TurnRecorder, event: AgentEvent): void => {
+  if (event.type === 'tool' && !event.owner) recorder.callStarted(event.callId)
+  if (event.type === 'tool_complete' && !event.owner) recorder.callEnded(event.callId)
 }
 
 /** A failure to record produces a warning and does not fail the turn. */
@@ -41,11 +48,18 @@ export const withCheckpoints = (
       const notes = await recorder.beforeChange(what)
       if (notes.length > 0) emit({ type: 'warning', kind: 'checkpoint', message: notes.join(' ') })
     }
+    const isExternal = request.endpoint.apiMode === 'acp'
+    const followed: Emit = event => {
+      // An external agent does not wait until a step is recorded.
+      if (!isExternal) followCalls(recorder, event)
+      emit(event)
+    }
     request.signal.addEventListener('abort', recorder.stopping, { once: true })
     try {
       // An external agent may change files without asking first.
-      if (request.endpoint.apiMode === 'acp') await beforeChange('workspace')
-      return await agent({ ...request, beforeChange, canUndo: checkpoints.canUndo !== false }, emit)
+      if (isExternal) await beforeChange('workspace')
+      const canUndo = checkpoints.canUndo !== false
+      return await agent({ ...request, beforeChange, canUndo }, followed)
     } finally {
       // Not awaited: the response is complete. Listing the changes waits for it instead.
       void recorder.end()

@@ -62,6 +62,25 @@ test('lists, diffs, undoes and redoes a turn with tools and commands', async () 
   assert.is((await diff('nothing')).status, 404)
   assert.is((await diff('../../.env')).status, 404)
 
+  const past = (query: string, session = id) =>
+    app.get(`/api/rollback/files?session_id=${session}&checkpoint=${checkpoint}&${query}`)
+  const pastFile = (path: string, query: string) =>
+    app.get(`/api/rollback/file?session_id=${id}&checkpoint=${checkpoint}&path=${path}&${query}`)
+  assert.is((await past('call=nothing')).status, 404)
+  assert.is((await past('point=during')).status, 400)
+  assert.is((await past('point=before', await chat.newSession())).status, 404)
+  assert.is((await pastFile('../../.env', 'point=after')).status, 404)
+  const steps = (turn.steps as { calls: string[]; files: string[] }[]).map(step => step.files)
+  assert.equal(steps, [['a.txt'], ['b.txt', 'new.txt', 'old.txt'], ['a.txt']])
+  const states = (await past('call=call_write_file')).body.files
+  assert.equal(states, [
+    { path: 'a.txt', state: 'changed' },
+    { path: 'b.txt', state: 'later' },
+    { path: 'new.txt', state: 'later' },
+    { path: 'old.txt', state: 'gone' },
+  ])
+  assert.is((await pastFile('a.txt', 'call=call_write_file')).body.text, 'two\n')
+
   const restore = (more: object = {}) =>
     app.post('/api/rollback/restore', { session_id: id, checkpoint, ...more })
   assert.is((await restore({ checkpoint: 'f'.repeat(32) })).status, 404)
