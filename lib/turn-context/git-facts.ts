@@ -17,6 +17,15 @@ export const clip = (text: string, max: number): string => {
   return characters.length > max ? `${characters.slice(0, max - 1).join('')}…` : text
 }
 
+/** Without the submodules' own changes: their configuration could name filters. */
+export const STATUS = [
+  'status',
+  '--porcelain',
+  '-z',
+  '--untracked-files=normal',
+  '--ignore-submodules=dirty',
+]
+
 /** The output of a command; null when it failed, took too long, or printed too much. */
 const read = async (git: Git, args: readonly string[]): Promise<string | null> => {
   try {
@@ -68,7 +77,7 @@ export const gitFacts = async (root: string, options: WorkspaceGitOptions): Prom
   const [branch, main, status, log] = await Promise.all([
     read(git, ['symbolic-ref', '--short', '-q', 'HEAD']),
     read(git, ['symbolic-ref', '--short', '-q', 'refs/remotes/origin/HEAD']),
-    read(git, ['status', '--porcelain', '-z', '--untracked-files=normal']),
+    read(git, STATUS),
     read(git, ['log', `-${COMMITS}`, '--no-show-signature', '--no-decorate', '--format=%s']),
   ])
   // Damaged.

@@ -2,7 +2,7 @@
 import type { Bounds } from '../store/dir-handle.ts'
 import { openGit, type WorkspaceGitOptions } from '../workspaces/git.ts'
 import { projectRoot } from './context-files.ts'
-import { changedFiles } from './git-facts.ts'
+import { changedFiles, STATUS } from './git-facts.ts'
 import { startingProject } from './project-facts.ts'
 
 export type StartingFacts = {
@@ -37,7 +37,7 @@ const countChanges = async (root: string, options: WorkspaceGitOptions) => {
     }
   }
   const [status, marks] = await Promise.all([
-    read(['status', '--porcelain', '-z', '--untracked-files=normal']),
+    read(STATUS),
     read(['grep', '-I', '-c', '-w', '--no-color', '-e', 'TODO', '-e', 'FIXME']),
   ])
   const counts = marks?.split('\n').map(line => Number(/:(\d+)$/.exec(line)?.[1] ?? 0))

@@ -1,6 +1,8 @@
 /** Branches, stashes and remotes, as the person changes them in the Changes tab. */
+import { dirname, resolve } from 'node:path'
 import { conflict, invalid, missing } from '../errors.ts'
 import type { GitBranch, GitStash } from '../schema/git.ts'
+import { isInside } from '../store/path-within.ts'
 import { decideHooks, type HookChoice } from './git-changes.ts'
 import type { PersonGit } from './git-person.ts'
 
@@ -131,10 +133,42 @@ export const pull = async (git: PersonGit): Promise<void> => {
   })
 }
 
+/** The path of an address on this computer, by git's own rule (url_is_local_not_ssh); null for other hosts. */
+const localPath = (address: string): string | null => {
+  const file = /^file:\/\/[^/]*(\/.*)$/.exec(address)
+  if (file) return file[1]!
+  return /^[^/:]*:/.test(address) ? null : address
+}
+
+/** A push to a repository on this computer runs its hooks, and a workspace may bring one. */
+const requireForeignRemote = async (git: PersonGit, remote: string): Promise<void> => {
+  const asked = await git.try(['remote', 'get-url', '--push', '--all', '--', remote])
+  // A branch can follow an address, or `.`, instead of a remote.
+  const addresses = asked.code === 0 ? asked.text.split('\n').filter(Boolean) : [remote]
+  const { text } = await git.run([
+    'rev-parse',
+    '--path-format=absolute',
+    '--show-toplevel',
+    '--git-common-dir',
+  ])
+  const [root = '', common = ''] = text.split('\n')
+  for (const path of addresses.map(localPath)) {
+    if (path === null) continue
+    // git expands a home directory, and decodes file: addresses.
+    const isUnclear = /^~|%/.test(path)
+    const place = resolve(root, path)
+    if (isUnclear || [root, dirname(common)].some(each => isInside(each, place)))
+      throw conflict(
+        'The remote may be a repository in this workspace, and a push runs its hooks. Push in the terminal.',
+        { code: 'git_needs_terminal' },
+      )
+  }
+}
+
 /** Never by force. A branch that follows none gets one of its name on `origin`, or on the only remote. */
 export const push = async (git: PersonGit, { hooks }: { hooks?: HookChoice }): Promise<void> => {
   git.requireOwnConnection()
-  const hasHooks = decideHooks(await git.hooks(['pre-push']), hooks)
+  const hasHooks = decideHooks(await git.hooks(['pre-push', 'reference-transaction']), hooks)
   const branch = await currentBranch(git)
   const upstream = await upstreamOf(git, branch)
   const remotes = (await git.run(['remote'])).text.split('\n').filter(Boolean)
@@ -148,6 +182,7 @@ export const push = async (git: PersonGit, { hooks }: { hooks?: HookChoice }): P
         : 'This repository has no remote.',
       { code: 'git_failed' },
     )
+  await requireForeignRemote(git, remote)
   const target = `refs/heads/${branch}:${upstream?.ref ?? `refs/heads/${branch}`}`
   await git.run(
     ['push', '--quiet', ...(upstream ? [] : ['--set-upstream']), '--', remote, target],

@@ -196,6 +196,8 @@ const COMMIT_HOOKS = [
   'commit-msg',
   'post-commit',
   'post-rewrite',
+  'post-index-change',
+  'reference-transaction',
 ]
 
 export const commit = async (

@@ -50,6 +50,8 @@ export const readCommit = async (
   const hidden = paths.filter(isHidden)
   const { text, code, isCut } = await git(
     [
+      // Literal ones, as everywhere else, cannot exclude.
+      '--no-literal-pathspecs',
       ...SHOW,
       FORMAT,
       '--find-renames',

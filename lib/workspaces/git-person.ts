@@ -42,7 +42,7 @@ export type PersonGit = {
   try(args: readonly string[], options?: RunOptions): Promise<PersonOutput>
   /** Throws when files would pass through filters that the repository's configuration names: contents would be wrong without them. */
   requireOwnFilters(): void
-  /** Throws when the repository's configuration names programs for the connection. */
+  /** Throws when the repository's configuration decides which programs, proxies and certificates a connection uses. */
   requireOwnConnection(): void
   hooks(names: readonly string[]): Promise<HookSet>
 }
@@ -58,6 +58,8 @@ const QUIET: GitConfig = [
   ['advice.detachedHead', 'false'],
   ['commit.verbose', 'false'],
   ['commit.template', ''],
+  // It would print between the commits.
+  ['log.showSignature', 'false'],
   ['diff.external', ''],
   ['color.ui', 'false'],
   ['gc.auto', '0'],
@@ -69,10 +71,10 @@ const NO_HOOKS: GitConfig = [['core.hooksPath', '/dev/null']]
 const FILTER = /^filter\..*\.(?:clean|smudge|process)$/s
 const FILTER_REQUIRED = /^filter\..*\.required$/s
 const CONNECTION =
-  /^(?:core\.(?:sshcommand|gitproxy|askpass)|credential\.(?:.*\.)?helper|remote\..*\.(?:uploadpack|receivepack|vcs)|url\..*\.(?:pushinsteadof|insteadof))$/s
+  /^(?:core\.(?:sshcommand|gitproxy|askpass)|credential\.(?:.*\.)?helper|remote\..*\.(?:uploadpack|receivepack|vcs)|url\..*\.(?:pushinsteadof|insteadof)|protocol\.(?:.*\.)?allow|(?:http|remote)\.(?:.*\.)?proxy|http\.(?:.*\.)?(?:sslverify|sslca.*|curloptresolve))$/s
 /** Blanked where the repository sets them. */
 const OTHER =
-  /^(?:diff\..*\.(?:command|textconv)|merge\..*\.driver|gpg\..*program|core\.alternaterefscommand)$/s
+  /^(?:diff\..*\.(?:command|textconv)|merge\..*\.driver|gpg\..*(?:program|command)|core\.alternaterefscommand)$/s
 
 /** Names of settings in the repository's own files. */
 const localNames = (listing: string): string[] => {
@@ -214,7 +216,7 @@ export const openPersonGit = async (
     const found = local.find(name => pattern.test(name))
     if (found)
       throw conflict(
-        `This repository’s own configuration names a program (${found}) that ${what}. Use the terminal, where Git runs it.`,
+        `This repository’s own configuration sets ${found}, which ${what}. Use the terminal, where Git follows it.`,
         { code: 'git_needs_terminal' },
       )
   }
@@ -229,7 +231,7 @@ export const openPersonGit = async (
       return done
     },
     requireOwnFilters: () => refuse(FILTER, 'changes file contents'),
-    requireOwnConnection: () => refuse(CONNECTION, 'takes part in connections'),
+    requireOwnConnection: () => refuse(CONNECTION, 'decides how Git connects'),
     async hooks(names) {
       // With the hooks' own setting: husky and others set core.hooksPath.
       const { text } = await start(['rev-parse', '--git-path', 'hooks'], QUIET, {}, '')

@@ -26,6 +26,8 @@ const SAFE_CONFIG: GitConfig = [
   ['core.quotePath', 'false'],
   ['core.untrackedCache', 'false'],
   ['diff.ignoreSubmodules', 'dirty'],
+  // Signatures are checked by `gpg.program`.
+  ['log.showSignature', 'false'],
   ['status.submoduleSummary', 'false'],
 ]
 

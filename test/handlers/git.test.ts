@@ -427,6 +427,13 @@ test('omits secrets and state files from status and diffs', async ({ app }) => {
     const answer = await app.get(`/api/git/diff?session_id=${id}&path=${path}&kind=untracked`)
     assert.is(answer.status, 404, path)
   }
+  // The person may have committed one.
+  run(app.home, 'add', '--force', '.env', 'SOUL.md')
+  run(app.home, 'commit', '-qm', 'all')
+  const commit = run(app.home, 'rev-parse', 'HEAD').trim()
+  const shown = await app.get(`/api/git/commit?session_id=${id}&commit=${commit}`)
+  assert.match(shown.body.diff, '+soul')
+  assert.not.match(shown.body.diff, /\.env|A=1/)
 })
 
 test.run()
