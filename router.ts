@@ -313,7 +313,7 @@ export const routes = {
 
 /** Routes that end in one parameter, and the static files. */
 export const patternRoutes = {
-  'GET /session/:id': pages.shell,
+  'GET /session/:id': pages.chatShell,
   'GET /settings/:section': pages.shell,
   'PUT /api/mcp/servers/:name': mcp.save,
   'PATCH /api/mcp/servers/:name': mcp.patch,

@@ -10,6 +10,7 @@ import { fontLicenses, fontNames, fonts } from './fonts.mjs'
 const CODE = new Set(['.ts', '.tsx', '.css'])
 
 const MAIN = 'public/main.tsx'
+const TRANSCRIPT = 'public/features/transcript/transcript.tsx'
 const SHEETS = ['public/style/main.css', 'public/style/lazy.css']
 
 /** KaTeX ships each font in three formats; every supported browser reads woff2. */
@@ -101,12 +102,20 @@ const hashNames = (html, names) =>
     html,
   )
 
+/** The page of a chat needs the transcript at once; main.js would request it only when it runs. */
+const withPreloads = (html, chunks) =>
+  html.replace(
+    /^ *<script type="module"/m,
+    line =>
+      chunks.map(name => `    <link rel="modulepreload" href="static/${name}">\n`).join('') + line,
+  )
+
 const toEntry = (path, bytes, immutable) => [path, createAsset(path, bytes, { immutable })]
 
 /** Every file the service serves to a browser, uncompressed: `[path, asset]`. */
 export const listAssets = async options => {
   const built = await bundleBrowser(options)
-  const { mainFile, files } = await joinFirstLoad(built, MAIN, options)
+  const { mainFile, files, chunksOf } = await joinFirstLoad(built, MAIN, options)
   const sheets = Object.entries(built.metafile.outputs).filter(([, { entryPoint }]) =>
     SHEETS.includes(entryPoint),
   )
@@ -125,7 +134,12 @@ export const listAssets = async options => {
     if (CODE.has(extname(name))) continue
     const bytes = readFileSync(path)
     if (extname(name) === '.html') {
-      assets.push(toEntry(name, Buffer.from(hashNames(bytes.toString(), names)), false))
+      const html = hashNames(bytes.toString(), names)
+      assets.push(toEntry(name, Buffer.from(html), false))
+      if (name === 'index.html') {
+        const chat = withPreloads(html, chunksOf(TRANSCRIPT))
+        assets.push(toEntry('chat.html', Buffer.from(chat), false))
+      }
     } else {
       // Flat like the bundles: images and the manifest have folders in the sources only.
       assets.push(toEntry(`/static/${basename(name)}`, bytes, false))

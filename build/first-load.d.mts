@@ -5,4 +5,8 @@ export function joinFirstLoad(
   built: BuildResult<{ write: false; metafile: true }>,
   entry: string,
   options?: { minify?: boolean },
-): Promise<{ mainFile: string; files: Map<string, string | Uint8Array> }>
+): Promise<{
+  mainFile: string
+  files: Map<string, string | Uint8Array>
+  chunksOf(module: string): string[]
+}>

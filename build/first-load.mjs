@@ -30,7 +30,7 @@ const importers = (start, outputs) => {
 const shortHash = text => createHash('sha256').update(text).digest('hex').slice(0, 8).toUpperCase()
 
 /**
- * The files of a build by their names, and the name of the first load.
+ * The files of a build by their names, the name of the first load, and `chunksOf`: what a lazy module needs beside the first load.
  * A build with splitting has a chunk for each set of lazy chunks that share code. Those that `entry` needs at once become one file;
  * the lazy chunks import from it. A name has a hash of everything that the file imports, because browsers keep files by their names.
  */
@@ -130,5 +130,13 @@ export const joinFirstLoad = async (built, entry, { minify = true } = {}) => {
     if (left) throw new Error(`${name} still imports ${left}`)
     files.set(rename(name), text)
   }
-  return { mainFile, files }
+
+  const chunksOf = module => {
+    const start = Object.keys(outputs).find(path => outputs[path].entryPoint === module)
+    if (!start) throw new Error(`${module} is not a chunk of its own`)
+    return [...staticImports(start, outputs)]
+      .filter(path => !first.has(path))
+      .map(path => rename(basename(path)))
+  }
+  return { mainFile, files, chunksOf }
 }

@@ -21,29 +21,38 @@ const cachedNonce = (asked: string | undefined, tag: string): string | undefined
   return match?.[1] === tag ? match[2] : undefined
 }
 
-export const shell = endpoint({
-  summary: 'The app shell; the browser renders the view of the path',
-  page: true,
-  raw: 'text/html',
-  async run(ctx) {
-    const template = await templateOf(ctx, 'index.html')
-    const { theme, accent, font_size, density, reading_font, language, bot_name } =
-      ctx.app.settings.get()
-    const look = { theme, accent, font_size, density, reading_font }
-    const values = { base: `${ctx.client.prefix}/`, ...look, lang: language, bot_name }
-    const tag = createHash('sha1')
-      .update(template.etag)
-      .update(JSON.stringify(values))
-      .digest('base64url')
-    // A 304 brings new headers to a cached copy, so they must name the nonce that the copy contains.
-    const cached = cachedNonce(ctx.req.headers['if-none-match'], tag)
-    const nonce = ctx.nonce(cached)
-    const etag = `"${tag}.${nonce}"`
-    if (cached && isNotModified(ctx.req.headers['if-none-match'], etag))
-      return empty({ status: 304, etag })
-    return html(fillTemplate(template.raw.toString(), { ...values, nonce }), { etag })
-  },
-})
+const shellOf = (name: string, summary: string) =>
+  endpoint({
+    summary,
+    page: true,
+    raw: 'text/html',
+    async run(ctx) {
+      const template = await templateOf(ctx, name)
+      const { theme, accent, font_size, density, reading_font, language, bot_name } =
+        ctx.app.settings.get()
+      const look = { theme, accent, font_size, density, reading_font }
+      const values = { base: `${ctx.client.prefix}/`, ...look, lang: language, bot_name }
+      const tag = createHash('sha1')
+        .update(template.etag)
+        .update(JSON.stringify(values))
+        .digest('base64url')
+      // A 304 brings new headers to a cached copy, so they must name the nonce that the copy contains.
+      const cached = cachedNonce(ctx.req.headers['if-none-match'], tag)
+      const nonce = ctx.nonce(cached)
+      const etag = `"${tag}.${nonce}"`
+      if (cached && isNotModified(ctx.req.headers['if-none-match'], etag))
+        return empty({ status: 304, etag })
+      return html(fillTemplate(template.raw.toString(), { ...values, nonce }), { etag })
+    },
+  })
+
+export const shell = shellOf(
+  'index.html',
+  'The app shell; the browser renders the view of the path',
+)
+
+/** Made from index.html by build/browser.mjs. */
+export const chatShell = shellOf('chat.html', 'The app shell, with the transcript loaded at once')
 
 export const login = endpoint({
   summary: 'The login page: one self-contained document',

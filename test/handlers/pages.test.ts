@@ -34,15 +34,40 @@ pages('the shell is served for its views only', async () => {
 pages('the document has no inline script or style, and every file it names exists', async () => {
   const app = await startApp()
   try {
-    const { text, headers } = await app.get('/')
-    assert.not.match(text, /<script(?![^>]*\ssrc=)/)
-    assert.not.match(text, /<style|\sstyle=|\son\w+=/)
-    assert.not.match(String(headers['content-security-policy']), 'unsafe-inline')
-    const names = [...text.matchAll(/(?:src|href)="(static\/[^"]+)"/g)].map(match => match[1])
-    assert.ok(names.length >= 2)
+    for (const path of ['/', '/session/abcdef012345']) {
+      const { text, headers } = await app.get(path)
+      assert.not.match(text, /<script(?![^>]*\ssrc=)/)
+      assert.not.match(text, /<style|\sstyle=|\son\w+=/)
+      assert.not.match(String(headers['content-security-policy']), 'unsafe-inline')
+      const names = [...text.matchAll(/(?:src|href)="(static\/[^"]+)"/g)].map(match => match[1])
+      assert.ok(names.length >= 2)
+      for (const name of names) {
+        const asset = await app.request('GET', `/${name}`, { headers: { 'accept-encoding': 'br' } })
+        assert.equal([name, asset.status], [name, 200])
+      }
+    }
+  } finally {
+    await app.close()
+  }
+})
+
+pages('only the page of a chat asks for the transcript at once', async () => {
+  const app = await startApp()
+  try {
+    const preloads = async (path: string) =>
+      [...(await app.get(path)).text.matchAll(/rel="modulepreload" href="([^"]+)"/g)].map(
+        ([, name]) => name!,
+      )
+    assert.equal(await preloads('/'), [])
+    assert.equal(await preloads('/settings/general'), [])
+    const names = await preloads('/session/abcdef012345')
+    assert.match(names.join(' '), /static\/transcript-\w+\.js/)
+    // A chunk that only the transcript imports would otherwise be requested after it.
     for (const name of names) {
-      const asset = await app.request('GET', `/${name}`, { headers: { 'accept-encoding': 'br' } })
-      assert.equal([name, asset.status], [name, 200])
+      const { text } = await app.get(`/${name}`)
+      const imports = [...text.matchAll(/(?:from|import)\s*"\.\/([\w-]+\.js)"/g)]
+      for (const [, from] of imports)
+        assert.ok(/^main-/.test(from!) || names.includes(`static/${from}`), `${name}: ${from}`)
     }
   } finally {
     await app.close()
