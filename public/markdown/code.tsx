@@ -5,6 +5,7 @@ import { CopyButton } from '../parts/copy-button.tsx'
 import { lazy } from '../parts/lazy.tsx'
 import { ScrollBox } from '../parts/scroll-box.tsx'
 import { t } from '../strings/t.ts'
+import { diagramSize } from './diagram-size.ts'
 import { grammarOf, paint, spansOf } from './highlight.ts'
 
 /** Lines per piece: a new token then changes one small element. */
@@ -108,7 +109,7 @@ export function CodeBlock({ text, lang, open }: CodeBlockProps) {
         <CopyButton text={text} label={t('code.copy')} />
       </figcaption>
       {isDrawn ? (
-        <div class="md-diagram-box">
+        <div class={`md-diagram-box is-${diagramSize(text)}`}>
           {!open && <Diagram text={text} onFail={() => setFailed(text)} />}
         </div>
       ) : (

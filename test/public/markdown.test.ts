@@ -7,6 +7,7 @@ import { renderToString } from 'preact-render-to-string'
 import { createBlocks } from '../../public/markdown/blocks.ts'
 import { completePartial } from '../../public/markdown/complete-partial.ts'
 import { lex } from '../../public/markdown/lexer.ts'
+import { diagramSize } from '../../public/markdown/diagram-size.ts'
 import { decodeEntities, safeImage, safeLink } from '../../public/markdown/links.ts'
 import { toPlainText } from '../../public/markdown/plain-text.ts'
 import { cpuMs } from '../_cpu.ts'
@@ -156,6 +157,22 @@ markdown('no attack becomes a script, a handler, a request or an address', () =>
       }
     }
   }
+})
+
+markdown('the box of a diagram is as high as its source suggests', () => {
+  const sizes: Record<string, string> = {
+    'graph LR; A-->B; B-->C': 'low',
+    '---\ntitle: x\n---\n%% a comment\nflowchart RL\n  a[One] --> b\n  b --> c & d': 'low',
+    'graph LR; A-->B; A-->C': 'medium',
+    'graph LR\n A-->B\n A-->C\n B-->D\n C-->D': 'high',
+    'graph TD; A-->B; B-->C': 'medium',
+    'sequenceDiagram\n A->>B: one\n B->>A: two\n A->>B: three\n B->>A: four': 'high',
+    [`graph TD\n${Array.from({ length: 17 }, (_, i) => `n${i} --> n${i + 1}`).join('\n')}`]:
+      'highest',
+    '': 'medium',
+  }
+  for (const [source, size] of Object.entries(sizes))
+    assert.equal([source, diagramSize(source)], [source, size])
 })
 
 markdown('addresses', () => {
