@@ -19,6 +19,8 @@ export type RenderContext = {
   open: boolean
   /** Of the document, relative to the workspace: its links and images are relative to it. */
   directory: string
+  /** Level of the heading above, to skip none: an answer may begin with `###`. */
+  above: number
   /** Inside a link, which cannot contain another one. */
   isLink?: boolean
 }
@@ -35,17 +37,24 @@ export function Markdown({ text, open = false, id, directory = '' }: MarkdownPro
   const shown = blocks.current.update(text, open)
   const footnotes = blocks.current.footnotes()
   const last = shown.length - 1
+  let level = PAGE_LEVEL
   return (
     <div class="md">
-      {shown.map(({ key, token }, index) => (
-        <Block
-          key={key}
-          token={token}
-          place={{ id, footnotes, directory, open: open && index === last }}
-        />
-      ))}
+      {shown.map(({ key, token }, index) => {
+        const above = level
+        if (token.type === 'heading') level = levelOf(token as Tokens.Heading, above)
+        return (
+          <Block
+            key={key}
+            token={token}
+            place={{ id, footnotes, directory, above, open: open && index === last }}
+          />
+        )
+      })}
       {/* While streaming, footnotes would be pushed down by every new line. */}
-      {!open && footnotes.size > 0 && <Notes place={{ id, footnotes, directory, open }} />}
+      {!open && footnotes.size > 0 && (
+        <Notes place={{ id, footnotes, directory, above: level, open }} />
+      )}
     </div>
   )
 }
@@ -53,7 +62,10 @@ export function Markdown({ text, open = false, id, directory = '' }: MarkdownPro
 /** Memoized: a closed block is not diffed again. */
 function Block({ token, place }: { token: Token; place: RenderContext }) {
   const notes = [...place.footnotes.keys()].join()
-  return useMemo(() => block(token, place), [token, place.open, place.directory, notes])
+  return useMemo(
+    () => block(token, place),
+    [token, place.open, place.directory, place.above, notes],
+  )
 }
 
 const blocksOf = (tokens: Token[] | undefined, place: RenderContext): ComponentChild[] =>
@@ -101,9 +113,14 @@ const block = (token: Token, place: RenderContext): ComponentChild => {
   }
 }
 
-/** Headings start at level 3, below those of the page. */
+/** Of the headings of the page. */
+const PAGE_LEVEL = 2
+
+const levelOf = ({ depth }: Tokens.Heading, above: number): number =>
+  Math.min(6, depth + PAGE_LEVEL, above + 1)
+
 const heading = (token: Tokens.Heading, place: RenderContext): ComponentChild => {
-  const Tag = `h${Math.min(6, token.depth + 2)}` as 'h3'
+  const Tag = `h${levelOf(token, place.above)}` as 'h3'
   return (
     <Tag class={`md-h${token.depth}`} dir="auto">
       {inline(token.tokens, place)}

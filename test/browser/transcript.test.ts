@@ -24,9 +24,9 @@ test('an approval is answered from the first page; the outline, arrow keys and t
     await chat.follow(await chat.send(session_id, 'Second request'))
     await app.post('/api/budgets', { steps: 2 })
     provider.push(
-      call('c1', 'terminal', { command: 'rm -rf build' }),
+      call('c1', 'terminal', { command: 'echo one two three four five && rm -rf build' }),
       call('c2', 'terminal', { command: 'exit 3' }),
-      { text: 'Half of it.' },
+      { text: '### Half of it' },
       { text: 'All of it.' },
     )
     const stream = await chat.send(session_id, 'Third request')
@@ -36,6 +36,26 @@ test('an approval is answered from the first page; the outline, arrow keys and t
     const { page } = desktop
     await page.locator('.home-command', { hasText: 'rm -rf build' }).waitFor()
     assert.equal(await desktop.axe(), [])
+    assert.is((await page.locator('.session .mark-waiting').boundingBox())!.width, 8)
+
+    // On a phone: the card follows the line that waits for it, and a marked word is in one line.
+    const phone = await openPage(`${app.url}/session/${session_id}`, {
+      viewport: { width: 390, height: 844 },
+    })
+    await phone.page.locator('.ask-risk').waitFor()
+    const [waits, card] = await Promise.all(
+      ['.act-live', '.ask'].map(name => phone.page.locator(name).boundingBox()),
+    )
+    const gap = card!.y - waits!.y - waits!.height
+    assert.ok(gap >= 0 && gap < 24, `${gap}`)
+    const rects = (element: Element) => element.getClientRects().length
+    assert.is(await phone.page.locator('.ask-risk').evaluate(rects), 1)
+    const middle = (box: { y: number; height: number } | null | undefined) =>
+      box!.y + box!.height / 2
+    const node = await phone.page.locator('.tx-row-activity:has(.act-live) > .node').boundingBox()
+    assert.ok(Math.abs(middle(node) - middle(waits)) <= 1)
+    assert.equal(await phone.axe(), [])
+
     await page.getByRole('button', { name: 'Allow once' }).click()
     await chat.follow(stream)
     await page.getByText('Needs your input').waitFor({ state: 'detached' })
@@ -43,6 +63,12 @@ test('an approval is answered from the first page; the outline, arrow keys and t
 
     await page.getByText('Stopped after 2 steps').waitFor()
     assert.ok((await page.locator('.node-failed').count()) > 0)
+    // What opens at the end of the chat opens below the pointer.
+    const opener = page.locator('.turn-sum-head').last()
+    const place = (await opener.boundingBox())!.y
+    await opener.click()
+    await page.locator('.turn-sum-body').waitFor()
+    assert.is((await opener.boundingBox())!.y, place)
     assert.is(await page.locator('.md ul[dir="rtl"]').count(), 1)
     assert.equal(await desktop.axe(), [])
     const edge = (await page.locator('.tx-scroll').boundingBox())!.y
@@ -62,7 +88,7 @@ test('an approval is answered from the first page; the outline, arrow keys and t
     assert.ok(await isOnTop('First request'))
 
     // The same address on a phone.
-    const phone = await openPage(page.url(), { viewport: { width: 390, height: 844 } })
+    await phone.page.goto(page.url())
     await phone.page.getByText('First request', { exact: true }).waitFor()
     await phone.page.locator('.node[aria-current="location"]').waitFor()
     const width = await phone.page.evaluate(() => document.documentElement.scrollWidth)

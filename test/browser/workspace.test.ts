@@ -266,7 +266,7 @@ test('changes: branch, staged and unstaged files, diffs with marks in the tree',
   git('add', 'staged.txt')
   const page = await show(`session/${world.session}`)
   await page.keyboard.press('Control+Shift+E')
-  await row(page, 'README.md').locator('.mark-modified').waitFor()
+  await row(page, 'README.md').locator('.file-mark-modified').waitFor()
   await page.getByRole('tab', { name: /Changes/ }).click()
   await page.locator('.branch-name', { hasText: 'main' }).waitFor()
   await page

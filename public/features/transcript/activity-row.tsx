@@ -51,11 +51,12 @@ export function ActivityRowView({ row }: { row: ActivityRow }) {
 
 /** The current activity: waiting for input or for a retry, the running call, or thinking. */
 const happening = (steps: readonly Step[], waitsFor: string | null) => {
-  if (waitsFor !== null) return { verb: waitsFor, object: '', code: false }
+  if (waitsFor !== null) return { verb: waitsFor, object: '', code: false, waits: true }
   const step = steps.findLast(one => isTool(one) && one.state === 'running')
-  if (!step || !isTool(step)) return { verb: t('act.thinking'), object: '', code: false }
+  if (!step || !isTool(step))
+    return { verb: t('act.thinking'), object: '', code: false, waits: false }
   const { does, object, code } = describeToolCall(step.name, step.short ?? parseArgs(step.written))
-  return { verb: does, object, code }
+  return { verb: does, object, code, waits: false }
 }
 
 export function StepRowView(props: { rowKey: string; step: Step; last: boolean }) {

@@ -5,7 +5,7 @@ import { t } from '../../strings/t.ts'
 
 export type ActivityProps = {
   /** Current activity; null when the turn has ended. */
-  now: { verb: string; object: string; code: boolean } | null
+  now: { verb: string; object: string; code: boolean; waits: boolean } | null
   since: number | null
   seconds: number | null
   thought: boolean
@@ -34,7 +34,9 @@ export function ActivityLine(props: ActivityProps) {
       onClick={empty ? undefined : props.onToggle}
     >
       <span class="act-icon">
-        {now ? <Icon name="spinner" /> : <Icon name={open ? 'chevron-down' : 'chevron-right'} />}
+        <Icon
+          name={now ? (now.waits ? 'clock' : 'spinner') : open ? 'chevron-down' : 'chevron-right'}
+        />
       </span>
       {now ? (
         <span class="act-now">

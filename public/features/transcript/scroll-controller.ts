@@ -65,6 +65,8 @@ export class ScrollController {
   #source: ReadonlySignal<readonly Row[]> | null = null
   #onNearTop = () => {}
   #atEnd = true
+  /** A click may be expanding something: being at the end does not mean following it. */
+  #isHeld = false
   #scrollTop = 0
   #scrollHeight = 0
   #width = DEFAULT_WIDTH_PX
@@ -111,7 +113,7 @@ export class ScrollController {
     else {
       if (this.#anchor) this.#restore(scroller, this.#anchor)
       // Content was collapsed, so that the end came into view.
-      if (this.#distanceToEnd() <= 0.5) this.#follow(true)
+      this.#followWithin(0.5)
     }
     const isOutdated =
       hasNewHeights && this.#rounds < MAX_ROUNDS && !sameRange(this.#wantedRange(), this.#rendered!)
@@ -162,8 +164,8 @@ export class ScrollController {
     const anchor = this.#pushedFrom(scroller)
     if (anchor) this.#restore(scroller, anchor)
     else {
-      if (this.#distanceToEnd() <= NEAR_END_PX) this.#follow(true)
-      else if (scroller.scrollTop < this.#scrollTop - 1) this.#follow(false)
+      const isNear = this.#followWithin(NEAR_END_PX)
+      if (!isNear && scroller.scrollTop < this.#scrollTop - 1) this.#follow(false)
       this.#scrollTop = scroller.scrollTop
       this.#scrollHeight = scroller.scrollHeight
       this.#lastAnchor = this.#atEnd ? null : firstVisible(scroller, this.column.current)
@@ -180,11 +182,14 @@ export class ScrollController {
   readonly onClick = ({ target }: Event): void => {
     if (!(target instanceof Element) || !this.#atEnd) return
     if (!target.closest('.tx-row :is(button, summary)')) return
+    // The browser renders between this handler and that of the button, when nothing has expanded yet.
+    this.#isHeld = true
     this.#follow(false)
     // After the next render; a click that expanded nothing, such as Copy, changes nothing.
     requestAnimationFrame(() =>
       requestAnimationFrame(() => {
-        if (this.#distanceToEnd() <= NEAR_END_PX) this.#follow(true)
+        this.#isHeld = false
+        this.#followWithin(NEAR_END_PX)
       }),
     )
   }
@@ -239,6 +244,13 @@ export class ScrollController {
     if (this.#atEnd === atEnd) return
     this.#atEnd = atEnd
     this.leftAt.value = atEnd ? null : (this.#source?.peek().at(-1)?.key ?? '')
+  }
+
+  /** Follows the end when it is this close; whether it is. */
+  #followWithin(distance: number): boolean {
+    const isNear = this.#distanceToEnd() <= distance
+    if (isNear && !this.#isHeld) this.#follow(true)
+    return isNear
   }
 
   #restore(scroller: HTMLElement, anchor: Anchor): void {
@@ -309,7 +321,7 @@ export class ScrollController {
     if (this.#atEnd) this.#scrollToEnd()
     else if (anchor) this.#restore(scroller, anchor)
     else if (shift) scroller.scrollTop += shift
-    else if (this.#distanceToEnd() <= 0.5) this.#follow(true)
+    else this.#followWithin(0.5)
     this.#scrollHeight = scroller.scrollHeight
   }
 

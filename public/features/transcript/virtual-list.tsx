@@ -41,6 +41,10 @@ export function VirtualList({
   useLayoutEffect(() => scroll.endRender())
   useEffect(() => scroll.mount(), [])
 
+  // The foot of a running turn only reserves space. Questions, which belong to its last step, are above it.
+  const end = list[range.end - 1]
+  const foot = end?.kind === 'foot' && end.live ? end : null
+  const drawn = list.slice(range.start, foot ? range.end - 1 : range.end)
   const leftAt = scroll.leftAt.value
   const hasNew = running.value || leftAt !== list.at(-1)?.key
   return (
@@ -58,11 +62,12 @@ export function VirtualList({
         <div class="tx-column" ref={scroll.column}>
           {head}
           <div class="tx-space" ref={scroll.space} style={{ height: `${range.above}px` }} />
-          {list.slice(range.start, range.end).map(row => (
+          {drawn.map(row => (
             <RowBox key={row.key} row={row} />
           ))}
           <div class="tx-space" style={{ height: `${range.below}px` }} />
           {tail}
+          {foot && <RowBox row={foot} />}
         </div>
       </section>
       {leftAt !== null && (

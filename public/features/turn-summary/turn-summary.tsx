@@ -2,6 +2,7 @@
 import { useEffect, useMemo } from 'preact/hooks'
 import { visibleName, visibleText } from '../../../lib/base/visible.ts'
 import { formatCost, formatTokens } from '../../parts/amounts.ts'
+import { useShowMore } from '../../markdown/show-more.tsx'
 import { IconButton } from '../../parts/button.tsx'
 import { DiffCounts } from '../../parts/diff-view.tsx'
 import { formatSeconds } from '../../parts/elapsed.tsx'
@@ -20,6 +21,9 @@ import {
 import { t } from './strings.ts'
 import { factsOf, type TurnFacts } from './turn-facts.ts'
 import { type UndoState, undoStateOf } from './undo-state.ts'
+
+/** More are shown on demand. */
+const FILES_AT_ONCE = 50
 
 /** Longer commands are cut in the line; the opened summary has them whole. */
 const SHORT_CHARS = 32
@@ -139,13 +143,7 @@ const Details = ({ row, change, facts, state }: Shown & { row: FootRow }) => {
   const { usage } = row
   return (
     <div class="turn-sum-body">
-      {change && state && (
-        <ul aria-label={t('files.label')}>
-          {change.files.map(file => (
-            <FileLine key={file.path} change={change} file={file} state={state} />
-          ))}
-        </ul>
-      )}
+      {change && state && <Files change={change} state={state} />}
       {change?.truncated && (
         <p class="turn-sum-note">
           {t('files.more', { count: change.file_count - change.files.length })}
@@ -200,6 +198,22 @@ const Details = ({ row, change, facts, state }: Shown & { row: FootRow }) => {
   )
 }
 
+type FilesProps = { change: TurnChange; state: UndoState }
+
+const Files = ({ change, state }: FilesProps) => {
+  const { shown, button } = useShowMore(change.files, FILES_AT_ONCE)
+  return (
+    <div>
+      <ul aria-label={t('files.label')}>
+        {shown.map(file => (
+          <FileLine key={file.path} change={change} file={file} state={state} />
+        ))}
+      </ul>
+      {button}
+    </div>
+  )
+}
+
 const KINDS = { added: 'A', modified: 'M', typechange: 'M', deleted: 'D', renamed: 'R' } as const
 
 const kindOf = ({ status, old_path }: TurnFile): string =>
@@ -222,7 +236,7 @@ const FileLine = ({ change, file, state }: FileProps) => {
   return (
     <li class="turn-sum-item">
       <span
-        class={`mark mark-${status === 'typechange' ? 'modified' : status}`}
+        class={`file-mark file-mark-${status === 'typechange' ? 'modified' : status}`}
         title={kindOf(file)}
       >
         <span aria-hidden="true">{KINDS[status]}</span>

@@ -24,7 +24,7 @@ const letters: Readonly<Record<Mark, string>> = {
 }
 
 export const MarkView = ({ mark }: { mark: Mark }) => (
-  <span class={`mark mark-${mark}`} title={t(`mark.${mark}`)}>
+  <span class={`file-mark file-mark-${mark}`} title={t(`mark.${mark}`)}>
     <span aria-hidden="true">{letters[mark]}</span>
     <span class="sr-only">{t(`mark.${mark}`)}</span>
   </span>
@@ -221,7 +221,7 @@ export const RowView = ({ row, active, over, onUse, after }: RowProps) => {
         <span class="tree-name" title={visibleName(path)}>
           <bdi>{visibleName(name)}</bdi>
         </span>
-        {inside && <span class="mark-dot" role="img" aria-label={t('mark.inside')} />}
+        {inside && <span class="file-mark-dot" role="img" aria-label={t('mark.inside')} />}
         {mark && <MarkView mark={mark} />}
         <MenuButton
           class="tree-menu"
