@@ -34,6 +34,8 @@ import * as projects from './handlers/projects.ts'
 import * as transfer from './handlers/session-transfer.ts'
 import * as rollback from './handlers/rollback.ts'
 import * as sessions from './handlers/sessions.ts'
+import * as shares from './handlers/shares/links.ts'
+import * as sharedPage from './handlers/shares/page.ts'
 import * as settings from './handlers/settings.ts'
 import * as skills from './handlers/skills.ts'
 import * as queue from './handlers/queue.ts'
@@ -79,6 +81,12 @@ export const routes = {
   'POST /api/tokens/enable': apiTokens.enable,
   'POST /api/tokens/create': apiTokens.create,
   'POST /api/tokens/revoke': apiTokens.revoke,
+
+  'GET /api/shares': shares.list,
+  'POST /api/shares/enable': shares.enable,
+  'POST /api/shares/create': shares.create,
+  'POST /api/shares/revoke': shares.revoke,
+  'GET /api/shares/preview': shares.preview,
 
   'GET /v1/models': clientApi.models,
   'POST /v1/chat/completions': clientApi.chatCompletions,
@@ -315,6 +323,7 @@ export const routes = {
 export const patternRoutes = {
   'GET /session/:id': pages.chatShell,
   'GET /settings/:section': pages.shell,
+  'GET /share/:token': sharedPage.open,
   'PUT /api/mcp/servers/:name': mcp.save,
   'PATCH /api/mcp/servers/:name': mcp.patch,
   'DELETE /api/mcp/servers/:name': mcp.remove,

@@ -39,6 +39,8 @@ const PUBLIC = [
   'GET /health',
   'GET /favicon.ico',
   'GET /static/*',
+  // Admits by an unguessable token and shows one chat, read-only.
+  'GET /share/:token',
   'POST /api/auth/login',
   'GET /api/auth/status',
 ]

@@ -29,6 +29,7 @@ import { createEngine, type Engine } from './engine.ts'
 import { composeHost, type HostServices } from './host.ts'
 import { startMaintenance } from './maintenance.ts'
 import { composeOnboarding } from './onboarding.ts'
+import { composeShares, type ShareServices } from './shares.ts'
 import { composeWorkspaces, type WorkspaceServices } from './workspaces.ts'
 
 type StoredData = Pick<
@@ -55,7 +56,8 @@ export type App = StoredData &
   HostServices &
   WorkspaceServices &
   ConversationServices &
-  ClientApiServices & {
+  ClientApiServices &
+  ShareServices & {
     config: Config
     log: Log
     version: string
@@ -118,6 +120,7 @@ export const createApp = async (
   const { homes, hub, sessions, settings } = data
   const composition: Composition = { config, log, now, data }
 
+  const shareServices = composeShares(composition)
   const skills = createSkills({ userHome: config.userHome, callable: callableSkills })
   const guards = createGuards({ accepted: data.acceptedGuards, redact, skillNames: skills.names })
   const profiles = createProfiles({
@@ -126,6 +129,7 @@ export const createApp = async (
     log: log.warn,
     onDeleted: name => {
       engine.mcp.forget(join(homes.dir, name))
+      shareServices.shares.endProfile(name)
       data.notify('info', `Profile '${name}' was deleted.`)
     },
   })
@@ -184,6 +188,7 @@ export const createApp = async (
     ...workspaceServices,
     ...conversation,
     ...clientApi,
+    ...shareServices,
     config,
     log,
     version,

@@ -27,13 +27,17 @@ export const serverName = (version: string): string =>
   version === 'unknown' ? 'agent-webui' : `agent-webui/${version.replace(/^v/, '')}`
 
 /** Flat list of names and values, the form that `writeHead` takes without building an object. */
-export const securityHeaders = (version: string, policy = CONTENT_POLICY): readonly string[] => [
+export const securityHeaders = (
+  version: string,
+  policy = CONTENT_POLICY,
+  referrer = 'same-origin',
+): readonly string[] => [
   'X-Content-Type-Options',
   'nosniff',
   'X-Frame-Options',
   'DENY',
   'Referrer-Policy',
-  'same-origin',
+  referrer,
   // Other sites must not embed our responses, for example an image of the workspace.
   'Cross-Origin-Resource-Policy',
   'same-origin',

@@ -22,6 +22,8 @@ export type ReplyOptions = {
   cache?: string
   /** Content-Security-Policy, instead of the default. */
   policy?: string
+  /** Referrer-Policy, instead of `same-origin`. For replies with a policy of their own. */
+  referrer?: 'no-referrer'
 }
 
 export type DescribedReply = Reply & ReplyOptions & { readonly body: Body; readonly type?: string }

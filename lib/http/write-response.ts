@@ -31,6 +31,9 @@ const byteLength = (data: Data): number => {
   return isChunk(data) ? data.length : data.reduce((sum, chunk) => sum + chunk.length, 0)
 }
 
+/** Anyone who knows the address of a shared chat can read it, so the log does not contain it. */
+const loggedPath = (path: string): string => path.replace(/\/share\/.*/s, '/share/…')
+
 const hasUnreadBody = ({ req }: Exchange): boolean =>
   !req.complete &&
   hasBody(req) &&
@@ -84,7 +87,7 @@ export class ResponseWriter {
       return void res.destroy()
     }
     if (res.headersSent) {
-      this.#log.error(`${x.method} ${x.path}`, error)
+      this.#log.error(`${x.method} ${loggedPath(x.path)}`, error)
       this.#logRequest(x, 500)
       // Flush what was written, then cut the connection, so that no client takes the response for complete.
       return void setImmediate(() => res.destroy())
@@ -93,7 +96,7 @@ export class ResponseWriter {
     x.headers = []
     x.nonce = undefined
     const { status, body } = toErrorReply(error)
-    if (!(error instanceof UserError)) this.#log.error(`${x.method} ${x.path}`, error)
+    if (!(error instanceof UserError)) this.#log.error(`${x.method} ${loggedPath(x.path)}`, error)
     const own = x.endpoint?.errorBody?.({ status, body }, x.req.headers)
     this.#sendJson(x, own?.body ?? body, {
       cache: 'no-store',
@@ -103,14 +106,14 @@ export class ResponseWriter {
   }
 
   #logRequest(x: Exchange, status: number): void {
-    this.#log.request(x.method, x.path, status, performance.now() - x.startedMs)
+    this.#log.request(x.method, loggedPath(x.path), status, performance.now() - x.startedMs)
   }
 
-  #head(x: Exchange, { type, etag, cache, policy, headers }: Head): string[] {
+  #head(x: Exchange, { type, etag, cache, policy, referrer, headers }: Head): string[] {
     const head = [
       ...(policy === undefined && x.nonce === undefined
         ? this.#securityHeaders
-        : securityHeaders(this.#version, policy ?? contentPolicy(x.nonce))),
+        : securityHeaders(this.#version, policy ?? contentPolicy(x.nonce), referrer)),
       'Cache-Control',
       cache,
       ...x.headers,

@@ -14,6 +14,7 @@ const OWN = [
   'grants.json',
   'auth-sessions.json',
   'api-tokens.json',
+  'shares.json',
   '.signing_key',
   'instance.lock',
   'instance.json',

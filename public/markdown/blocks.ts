@@ -1,7 +1,7 @@
 /** Splits streamed Markdown into blocks; only the last, open block is parsed again when text arrives. */
 import { completePartial } from './complete-partial.ts'
-import { lex } from './lexer.ts'
-import type { Links, Token } from './lexer.ts'
+import { lex } from '../../lib/base/markdown/lexer.ts'
+import type { Links, Token } from '../../lib/base/markdown/lexer.ts'
 
 export type Block = { key: number; token: Token }
 export type Footnote = Token & { type: 'footnote'; label: string; tokens: Token[] }

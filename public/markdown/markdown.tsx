@@ -8,7 +8,7 @@ import type { Footnotes } from './blocks.ts'
 import { CodeBlock } from './code.tsx'
 import { directionOf } from './direction.ts'
 import { inline } from './inline.tsx'
-import type { Token, Tokens } from './lexer.ts'
+import type { Token, Tokens } from '../../lib/base/markdown/lexer.ts'
 import { Formula } from './math.tsx'
 import { useShowMore } from './show-more.tsx'
 

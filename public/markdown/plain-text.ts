@@ -1,7 +1,7 @@
 /** Converts Markdown to plain text, for the clipboard and find. */
-import { lex } from './lexer.ts'
-import type { Token, Tokens } from './lexer.ts'
-import { decodeEntities } from './links.ts'
+import { lex } from '../../lib/base/markdown/lexer.ts'
+import type { Token, Tokens } from '../../lib/base/markdown/lexer.ts'
+import { decodeEntities } from '../../lib/base/markdown/links.ts'
 
 /** Fields common to all tokens. */
 type Loose = { type: string; raw: string; text?: string; tokens?: Token[] }

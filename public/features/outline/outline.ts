@@ -1,5 +1,5 @@
 /** The outline of a chat: its requests, and the headings of their answers. */
-import { lex, type Token, type Tokens } from '../../markdown/lexer.ts'
+import { lex, type Token, type Tokens } from '../../../lib/base/markdown/lexer.ts'
 import { toPlainText } from '../../markdown/plain-text.ts'
 import type { Message } from '../../../lib/schema/message.ts'
 import { withoutFiles } from '../composer/composer.ts'

@@ -7,7 +7,7 @@ import type {
   LinkedPathProps,
   LinkedTextProps,
 } from '../../markdown/linked-text.tsx'
-import { decodeEntities, hiddenHost } from '../../markdown/links.ts'
+import { decodeEntities, hiddenHost } from '../../../lib/base/markdown/links.ts'
 import { useLightbox } from '../lightbox/use-lightbox.ts'
 import { AppContext } from '../shell/context.ts'
 import { fileQuery } from '../shell/route.ts'

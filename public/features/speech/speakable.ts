@@ -1,5 +1,5 @@
 /** The text of an answer as it is read aloud: no code, no addresses, in parts of a few sentences. */
-import { lex } from '../../markdown/lexer.ts'
+import { lex } from '../../../lib/base/markdown/lexer.ts'
 import { toPlainText } from '../../markdown/plain-text.ts'
 
 /** Some browsers stop in the middle of a longer utterance. */

@@ -1,4 +1,4 @@
-/** Markdown lexer: `marked` with footnotes, math and media added; never throws. */
+/** Markdown lexer of the page and of shared chats: `marked` with footnotes, math and media added; never throws. */
 import { Lexer, Marked } from 'marked'
 import type { Token, Tokens, TokenizerExtension } from 'marked'
 
