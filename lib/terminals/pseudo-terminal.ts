@@ -53,6 +53,13 @@ const bootstrap = ({ command, env }: PseudoTerminalOptions, { cols, rows }: Term
     `exec ${command.map(quote).join(' ')}`,
   ].join('; ')
 
+/**
+ * Starts script so that the kernel ends it, and with it the terminal, when this process is killed: a program in the
+ * foreground would run on. Without a setpriv that can do this (busybox, macOS), script is started alone.
+ */
+const START = `setpriv --pdeathsig KILL true 2>/dev/null && exec setpriv --pdeathsig KILL script "$@"
+exec script "$@"`
+
 const FIRST_LINE = /^(\d+) (\/dev\/\S+)\r*\n/
 
 const MISSING =
@@ -108,7 +115,7 @@ export const openPseudoTerminal = async (
   const args = isLinux
     ? ['-q', '-e', '-f', '-c', text, '/dev/null']
     : ['-q', '/dev/null', '/bin/sh', '-c', text]
-  const child = spawnGroup('script', args, {
+  const child = spawnGroup('/bin/sh', ['-c', START, 'sh', ...args], {
     cwd,
     env: { ...env, SHELL: '/bin/sh' },
     stdio: ['pipe', 'pipe', 'pipe'],

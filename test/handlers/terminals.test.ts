@@ -1,6 +1,9 @@
 /** Terminals: a real shell on a pseudo-terminal, typed into and read by numbered requests, ended with all it started. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { routes } from '../../router.ts'
@@ -144,6 +147,8 @@ test('writes a repeated input once and passes control characters and wide charac
   // cat has read it.
   await terminal.until(/M-CM-\)/)
   await terminal.type('\x03')
+  // An interrupt discards input that has not been read yet.
+  await terminal.until(/\^C.*\?2004h/s)
   await terminal.type('echo done-$((40+2))\r')
   const text = await terminal.until(/done-42/)
   assert.is(text.split('漢字 👩‍💻 é').length - 1, 1)
@@ -199,6 +204,29 @@ test('keeps memory and the service usable while a program prints without end', a
   await terminal.type('echo over-$((6*7))\r')
   await terminal.until(/over-42/)
   await terminal.close()
+})
+
+test('ends with a service that was killed', async () => {
+  const source = new URL('../../lib/terminals/pseudo-terminal.ts', import.meta.url)
+  const service = spawn(process.execPath, [
+    '--input-type=module',
+    '-e',
+    `import { openPseudoTerminal } from ${JSON.stringify(source.href)}
+    await openPseudoTerminal({
+      command: ['/bin/sh', '-c', 'echo pid-$$-; sleep 600'],
+      cwd: '/',
+      env: { PATH: process.env.PATH },
+      size: { cols: 80, rows: 24 },
+      onOutput: text => process.stdout.write(text),
+    })`,
+  ])
+  const [text] = await once(service.stdout, 'data')
+  const [, pid] = /pid-(\d+)-/.exec(String(text)) ?? []
+  assert.ok(isAlive(Number(pid)))
+  service.kill('SIGKILL')
+  const end = performance.now() + 5_000
+  while (isAlive(Number(pid)) && performance.now() < end) await nextTurn()
+  assert.not.ok(isAlive(Number(pid)))
 })
 
 test('ends with its session', async () => {
