@@ -16,10 +16,21 @@ export type Answers = {
   answerClarify: (id: string, text: string) => Promise<void>
 }
 
+const choices = ['once', 'session', 'always', 'deny'] as const
+
+/** `Allowed once` */
+const wordsOf = (answer: string): string => {
+  const choice = choices.find(one => one === answer)
+  return choice ? t(`ask.was.${choice}`) : answer
+}
+
 export const createAnswers = ({ api, chat, toasts }: AnswersOptions): Answers => {
-  const notifyIfAnswered = (reply: { accepted: boolean; answer: string | null }): void => {
+  const notifyIfAnswered = (
+    reply: { accepted: boolean; answer: string | null },
+    words: (answer: string) => string,
+  ): void => {
     if (!reply.accepted && reply.answer) {
-      toasts.show(t('chat.answered', { answer: reply.answer }))
+      toasts.show(t('chat.answered', { answer: words(reply.answer) }))
     }
   }
 
@@ -33,7 +44,7 @@ export const createAnswers = ({ api, chat, toasts }: AnswersOptions): Answers =>
         approval_id: id,
         ...given,
       })
-      notifyIfAnswered(reply)
+      notifyIfAnswered(reply, wordsOf)
     },
     async answerClarify(id, text) {
       const { sessionId, questions } = chat.value
@@ -43,7 +54,7 @@ export const createAnswers = ({ api, chat, toasts }: AnswersOptions): Answers =>
         response: text,
         clarify_id: id,
       })
-      notifyIfAnswered(reply)
+      notifyIfAnswered(reply, answer => answer)
     },
   }
 }

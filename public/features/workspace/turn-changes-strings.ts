@@ -27,8 +27,8 @@ const enTurnChanges = {
   'ask.file.text':
     'The file will be restored to its state before this response. You can undo this.',
   'ask.file.yes': 'Restore',
-  'conflict.title': 'Files changed since',
-  'conflict.text': 'These files changed since: {paths}. Overwrite anyway?',
+  'conflict.title': 'Overwrite newer changes?',
+  'conflict.text': 'This would overwrite newer changes in {paths}.',
   'conflict.more': '{paths} and {count} more',
   'conflict.yes': 'Overwrite',
   'conflict.part': 'These lines of {path} have changed since. Nothing was undone.',
