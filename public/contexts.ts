@@ -27,6 +27,10 @@ export type ChatFeature = TurnActions &
     queue: Queue
     /** Shows the session that the address names; null for a new chat. */
     openSession: (id: string | null) => Promise<void>
+    /** Marks the open chat as read. */
+    markRead: () => void
+    /** Leaves the session, which was deleted. */
+    leave: () => void
   }
 export type ModelsFeature = { models: Models; onboarding: Onboarding }
 export type ProfilesFeature = ProfileActions & { profiles: Profiles }

@@ -1,7 +1,6 @@
 /** Routes frames of the event stream to the features they concern, and fetches a source again when it cannot be resumed. */
 import type { Frame } from '../lib/schema/event.ts'
 import type { Inbox } from './features/chat/inbox.ts'
-import type { OpenChat } from './features/chat/open-chat.ts'
 import type { ProfileActions } from './features/profiles/actions.ts'
 import type { SessionsBase } from './features/sessions/sessions-state.ts'
 import type { ShellBase } from './features/shell/shell-state.ts'
@@ -9,17 +8,17 @@ import { createEventCursors, type EventCursors } from './stream/event-cursors.ts
 import type { Source } from './stream/stream.ts'
 import type { Subscriptions } from './stream/tab-leader.ts'
 import { t } from './strings/t.ts'
+import type { ChatFeature } from './contexts.ts'
 
 export type EventRoutingOptions = {
   shell: ShellBase
   sidebar: Pick<SessionsBase, 'sessions' | 'hostSessions'> & { inbox: Inbox }
-  /** Resolved late: the open chat needs the cursors. */
-  chat: () => OpenChat
+  /** The open chats. Filled later: a chat needs the cursors. */
+  panes: readonly Pane[]
   profiles: () => Pick<ProfileActions, 'reloadIfProfileChanged'>
-  newChat: () => void
-  /** Marks the open chat as read. */
-  markRead: () => void
 }
+
+type Pane = Pick<ChatFeature, 'chat' | 'leave' | 'markRead'>
 
 export type EventRouting = {
   cursors: EventCursors
@@ -31,6 +30,7 @@ export type EventRouting = {
 export const createEventRouting = (options: EventRoutingOptions): EventRouting => {
   const { shell, sidebar } = options
   const { sessions, hostSessions, inbox } = sidebar
+  const paneOf = (id: string) => options.panes.find(({ chat }) => chat.chat.value.sessionId === id)
 
   const load = async (source: Source, snapshot = cursors.beginSnapshot(source)): Promise<void> => {
     let cursor: string | undefined
@@ -47,11 +47,11 @@ export const createEventRouting = (options: EventRoutingOptions): EventRouting =
 
   const receiveRow = (frame: Frame): void => {
     sessions.receive(frame)
-    if (frame.type === 'gone' && frame.data.session_id === shell.route.sessionId.value) {
-      options.newChat()
-    }
-    if (frame.type !== 'row') return
-    if (frame.data.row.session_id === options.chat().chat.value.sessionId) options.markRead()
+    if (frame.type !== 'row' && frame.type !== 'gone') return
+    const id = frame.type === 'row' ? frame.data.row.session_id : frame.data.session_id
+    const pane = paneOf(id)
+    if (frame.type === 'row') pane?.markRead()
+    else pane?.leave()
   }
 
   const receiveNotice = (frame: Frame): void => {
@@ -71,13 +71,15 @@ export const createEventRouting = (options: EventRoutingOptions): EventRouting =
 
   const cursors = createEventCursors({
     deliver(frame) {
-      if (frame.source.startsWith('session:')) options.chat().receive(frame)
+      if (frame.source.startsWith('session:'))
+        paneOf(frame.source.slice('session:'.length))?.chat.receive(frame)
       else if (frame.source === 'list') receiveRow(frame)
       else if (frame.source === 'inbox') inbox.receive(frame)
       else receiveNotice(frame)
     },
     refetch(source, snapshot) {
-      if (source.startsWith('session:')) void options.chat().reload(snapshot)
+      if (source.startsWith('session:'))
+        void paneOf(source.slice('session:'.length))?.chat.reload(snapshot)
       else void load(source, snapshot)
     },
   })

@@ -2,7 +2,7 @@
 import { effect, untracked } from '@preact/signals'
 import { render } from 'preact'
 import { createApi, createFetchBlob, urlOf } from './api.ts'
-import { createApp } from './app.ts'
+import { type App, createApp } from './app.ts'
 import { runShortcut } from './features/shell/keys.ts'
 import { createSignInGate } from './features/sign-in/auth.ts'
 import { jsonStorage, type Platform } from './platform.ts'
@@ -106,25 +106,26 @@ const narrow = matchMedia('(max-width: 719px)')
 /** Below this width the workspace panel covers the chat. */
 const tight = matchMedia('(max-width: 1099px)')
 const measure = (): void => {
-  app.panel.overlay.value = tight.matches
+  app.panel.overlay.value = tight.matches || app.route.beside.value !== null
+  app.layout.tight.value = tight.matches
   app.layout.narrow.value = narrow.matches
   app.layout.drawer.value = false
 }
 narrow.addEventListener('change', measure)
 tight.addEventListener('change', measure)
-measure()
+effect(measure)
 
 window.addEventListener('popstate', () => {
   app.route.readLocation(location.href)
   app.panel.arrive(location.href)
 })
 window.addEventListener('beforeunload', event => {
-  if (app.panel.contents.value?.openFile.isAnyDirty() || app.layout.unsaved.size > 0)
-    event.preventDefault()
+  const isDirty = ({ panel }: App) => panel.contents.value?.openFile.isAnyDirty()
+  if (app.panes.some(isDirty) || app.layout.unsaved.size > 0) event.preventDefault()
 })
 window.addEventListener('online', () => app.tabs.retryNow())
 window.addEventListener('pagehide', () => {
-  void app.composer.save()
+  for (const { composer } of app.panes) void composer.save()
   app.tabs.close()
 })
 window.addEventListener('pageshow', event => {
@@ -155,8 +156,7 @@ document.addEventListener('click', event => {
     document.getElementById(link.hash.slice(1))?.focus()
   } else if (plain && link.href.startsWith(base) && isView(link.href)) {
     event.preventDefault()
-    history.pushState(null, '', link.href)
-    app.route.readLocation(link.href)
+    app.active.value.route.follow(link.href)
   }
 })
 
@@ -178,14 +178,14 @@ document.addEventListener('keydown', event => {
   const blocked = document.querySelector('dialog[open]:not(.drawer):not(.dialog-palette)')
   if (
     !blocked &&
-    runShortcut(app, event, { mac, typing: typing !== null && typing !== undefined })
+    runShortcut(app.active.value, event, { mac, typing: typing !== null && typing !== undefined })
   ) {
     event.preventDefault()
   }
 })
 
 effect(() => {
-  document.title = app.title.value
+  document.title = app.active.value.title.value
 })
 effect(() => {
   writeLook(document.documentElement, app.settings.current.value)
@@ -193,12 +193,14 @@ effect(() => {
   document.querySelector('meta[name="theme-color"]')?.setAttribute('content', background.trim())
 })
 
-render(
-  <FeaturesProvider app={app}>
-    <Page />
-  </FeaturesProvider>,
-  document.getElementById('page')!,
+/** Everything outside a chat acts on the active one. */
+const Root = () => (
+  <FeaturesProvider app={app.active.value}>
+    <Page app={app} />
+  </FeaturesProvider>
 )
+
+render(<Root />, document.getElementById('page')!)
 // Beside the requests for an open session; for a new chat after everything else.
 if (app.route.sessionId.value) preloadTranscript()
 void app.start().then(preloadTranscript)

@@ -1,12 +1,16 @@
 /** State of a lazily loaded view: created on first render and kept until the page is left. */
 import type { App } from '../app.ts'
 
-/** One instance per app, so that edits survive a switch to another view. */
-export const lazyState = <T>(create: (app: App) => T): ((app: App) => T) => {
-  const states = new WeakMap<App, { state: T }>()
+/** One instance per chat on the page, or for all of them if `isShared`, so that edits survive a switch to another view. */
+export const lazyState = <T>(
+  create: (app: App) => T,
+  { isShared = false } = {},
+): ((app: App) => T) => {
+  const states = new WeakMap<object, { state: T }>()
   return app => {
-    const entry = states.get(app) ?? { state: create(app) }
-    states.set(app, entry)
+    const key = isShared ? app.platform : app
+    const entry = states.get(key) ?? { state: create(app) }
+    states.set(key, entry)
     return entry.state
   }
 }

@@ -28,7 +28,8 @@ export type PickerProps = {
   query: string
   /** Absent for a short list without a search field. */
   onQuery?: ((query: string) => void) | undefined
-  onPick: (id: string) => void
+  /** `isAside`: with Alt+Enter, or a click with ⌘ or Ctrl. */
+  onPick: (id: string, isAside: boolean) => void
 }
 
 export const Picker = (props: PickerProps) => {
@@ -61,7 +62,7 @@ export const Picker = (props: PickerProps) => {
     const to = moves[event.key]
     if (event.key === 'Enter' && options[at] && !event.isComposing) {
       event.preventDefault()
-      onPick(options[at].id)
+      onPick(options[at].id, event.altKey)
     } else if (to !== undefined && count > 0) {
       event.preventDefault()
       setActive(to)
@@ -128,7 +129,7 @@ export const Picker = (props: PickerProps) => {
                     aria-selected={own === at}
                     class="picker-option"
                     onMouseMove={() => own !== at && setActive(own)}
-                    onClick={() => onPick(option.id)}
+                    onClick={event => onPick(option.id, event.ctrlKey || event.metaKey)}
                   >
                     {option.icon && <Icon name={option.icon} size={16} />}
                     <span class="picker-label">

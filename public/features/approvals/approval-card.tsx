@@ -25,6 +25,8 @@ const isTyping = (element: Element | null): boolean =>
 const isFree = (card: HTMLElement): boolean => {
   const active = document.activeElement
   if (document.querySelector('dialog[open], :popover-open')) return false
+  // Of two chats side by side, the keys answer the active one.
+  if (card.closest('.side:not(.side-active)')) return false
   if (active && card.contains(active)) return !(active instanceof HTMLButtonElement)
   return (
     !active ||

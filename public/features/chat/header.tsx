@@ -128,6 +128,9 @@ export const Header = () => {
           }
         />
       )}
+      {layout.closeSide.value && (
+        <IconButton icon="close" label={t('chat.side.close')} onClick={layout.closeSide.value} />
+      )}
     </header>
   )
 }

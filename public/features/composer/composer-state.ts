@@ -12,10 +12,10 @@ import { type Attachments, createAttachments, MAX_ATTACHMENTS } from './attachme
 import { type Completion, createCompletion } from './completion.ts'
 import { splitComments } from '../../../lib/base/comment-text.ts'
 import { type Composer, messageOf, withoutFiles } from './composer.ts'
-import { createSlashCommands } from './lazy-slash-commands.ts'
+import type { createSlashCommands } from './lazy-slash-commands.ts'
 import type { Personalities } from './personalities.ts'
-import { createReasoning, type ReasoningState } from './reasoning.ts'
-import { createSkillCommands, type SkillCommands } from './skill-commands.ts'
+import type { ReasoningState } from './reasoning.ts'
+import type { SkillCommands } from './skill-commands.ts'
 
 export type ComposerOptions = {
   platform: Platform
@@ -23,13 +23,21 @@ export type ComposerOptions = {
   route: RouteState
   settings: SettingsState
   composer: Composer
-  personalities: Personalities
   workspaces: Workspaces
   chat: OpenChat
   choices: Pick<SessionChoices, 'ensureSession'>
   turns: Pick<TurnActions, 'startTurn' | 'enqueue'>
-  /** Runs a slash command with the state of the whole page. */
-  runCommand: (run: ReturnType<typeof createSlashCommands>['run'], text: string) => Promise<boolean>
+  shared: ComposerShared
+  /** Runs a slash command; false for other text. */
+  runCommand: (text: string) => Promise<boolean>
+}
+
+/** What the composers of two chats have in common. */
+export type ComposerShared = {
+  personalities: Personalities
+  reasoning: ReasoningState
+  skillCommands: SkillCommands
+  slashCommands: ReturnType<typeof createSlashCommands>
 }
 
 export type ComposerFeature = {
@@ -50,11 +58,9 @@ export type ComposerFeature = {
 
 export const createComposerState = (options: ComposerOptions): ComposerFeature => {
   const { platform, toasts, route, settings, composer, workspaces, chat, choices, turns } = options
+  const { personalities, reasoning, skillCommands, slashCommands } = options.shared
   const { ensureSession } = choices
   const attachments = createAttachments({ platform, composer, ensureSession })
-  const reasoning = createReasoning(platform)
-  const skillCommands = createSkillCommands(platform)
-  const slashCommands = createSlashCommands(toasts)
   const completion = createCompletion({
     platform,
     commands: () => [
@@ -70,7 +76,7 @@ export const createComposerState = (options: ComposerOptions): ComposerFeature =
     composer,
     attachments,
     completion,
-    personalities: options.personalities,
+    personalities,
     reasoning,
     skillCommands,
     loadCommands: slashCommands.load,
@@ -91,7 +97,7 @@ export const createComposerState = (options: ComposerOptions): ComposerFeature =
       try {
         const isCommand =
           draft.files.length + (draft.comments?.length ?? 0) === 0 &&
-          (await options.runCommand(slashCommands.run, draft.text))
+          (await options.runCommand(draft.text))
         if (isCommand) return
       } catch (error) {
         // The commands could not be loaded, so nothing has run.

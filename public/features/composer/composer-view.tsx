@@ -167,7 +167,7 @@ export const Composer = () => {
         <AttachmentChips />
         <textarea
           ref={ref}
-          id="composer"
+          id={layout.composerId}
           rows={1}
           aria-label={t('composer.label')}
           aria-autocomplete="list"

@@ -27,6 +27,8 @@ export const createComposer = (
   { api, device, schedule }: Pick<Platform, 'api' | 'device' | 'schedule'>,
   /** Whether the server stores drafts of this session. */
   savesDraft: (id: string) => boolean = () => true,
+  /** Key of the draft of a new chat in this browser. */
+  draftKey = 'draft',
 ) => {
   const text = signal('')
   const files = signal<readonly string[]>([])
@@ -53,7 +55,7 @@ export const createComposer = (
     const comments = draft.comments ?? (saved.comments && [])
     saved = draft
     if (!sessionId.value) {
-      device.write('draft', draft)
+      device.write(draftKey, draft)
       return
     }
     try {
@@ -94,11 +96,11 @@ export const createComposer = (
       void save()
       sessionId.value = id
       touched = false
-      put(id ? noDraft : device.read('draft', noDraft))
+      put(id ? noDraft : device.read(draftKey, noDraft))
     },
     /** Assigns the current draft to a newly created session. */
     assignSession(id: string): void {
-      device.write('draft', noDraft)
+      device.write(draftKey, noDraft)
       sessionId.value = id
     },
     /** Applies the server's draft unless the text has been edited since. */

@@ -16,7 +16,8 @@ const isAbove = (element: Element, edge: number): boolean =>
 
 /** Key of the row at the top of the viewport. */
 export const topRow = (): string | null => {
-  const scroller = document.querySelector('.tx-scroll')
+  const scroller =
+    document.querySelector('.side-active .tx-scroll') ?? document.querySelector('.tx-scroll')
   if (!scroller) return null
   // A row that was jumped to begins a little below the edge.
   const edge = scroller.getBoundingClientRect().top + 24

@@ -40,6 +40,9 @@ const actions = (app: App): Entry[] => {
   const id = row?.session_id ?? ''
   return [
     action('new', 'plus', ta('chat.new'), app.newChat, { keys: keys('mod+shift+o') }),
+    action('new-beside', 'panel', t('palette.beside.new'), () => route.openBeside(''), {
+      searchOnly: true,
+    }),
     ...(row
       ? [
           action('rename', 'edit', ta('row.rename'), () => {
@@ -135,6 +138,7 @@ const chats = (app: App): Entry[] =>
     hint: formatAgo(row.updated_at, app.sessions.now.value),
     searchOnly: row.archived,
     run: () => app.route.openSession(row.session_id),
+    runAside: () => app.route.openBeside(row.session_id),
   }))
 
 /** Written into the message box, where the arguments follow. */

@@ -39,9 +39,9 @@ export const Palette = () => {
         note={note ? t(note) : ''}
         query={query}
         onQuery={search.set}
-        onPick={id => {
+        onPick={(id, isAside) => {
           close()
-          void app.attempt(async () => search.pick(id))
+          void app.attempt(async () => search.pick(id, isAside))
         }}
       />
     </Dialog>

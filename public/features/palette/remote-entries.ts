@@ -86,6 +86,7 @@ const chatsFound = async (app: App, q: string, signal: AbortSignal): Promise<Ent
             .slice(0, MAX_HINT_CHARS)
         : '',
     run: () => app.route.openSession(hit.session_id),
+    runAside: () => app.route.openBeside(hit.session_id),
   }))
 }
 

@@ -11,6 +11,8 @@ export type Entry = PickerOption & {
   /** Listed only for a query. */
   searchOnly?: boolean
   run: () => unknown
+  /** With Alt+Enter, or a click with ⌘ or Ctrl. */
+  runAside?: () => unknown
 }
 
 export type Section = { label: string; entries: readonly Entry[] }
@@ -114,12 +116,12 @@ export const createPaletteSearch = (options: PaletteOptions) => {
       else found.value = []
     },
     /** Runs an entry, which is listed first the next time. */
-    pick(id: string): unknown {
+    pick(id: string, isAside = false): unknown {
       const entry = sections.value.flatMap(({ entries }) => entries).find(one => one.id === id)
       if (!entry) return undefined
       const recent = [id, ...recentIds.filter(one => one !== id)].slice(0, MAX_RECENT)
       platform.device.write(RECENT_KEY, recent)
-      return entry.run()
+      return (isAside && entry.runAside ? entry.runAside : entry.run)()
     },
     close(): void {
       cancel()

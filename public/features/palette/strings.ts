@@ -3,6 +3,7 @@ import { translator } from '../../strings/t.ts'
 
 export const t = translator({
   'palette.placeholder': 'Search chats, files, settings, actions…',
+  'palette.beside.new': 'New chat beside this one',
   'palette.recent': 'Recent',
   'palette.actions': 'Actions',
   'palette.sessions': 'Chats',

@@ -46,7 +46,13 @@ export const sessionMenu = (app: App, row: SessionRow, rename: () => void): Menu
       run: () => app.confirmDeletePermanently(id),
     },
   ]
+  const beside: MenuItem = {
+    label: t('row.beside'),
+    icon: 'panel',
+    run: () => app.route.openBeside(id),
+  }
   return [
+    ...(app.route.isOpen(id) ? [] : [beside]),
     { label: t('row.rename'), icon: 'edit', keys: 'F2', run: rename },
     {
       label: t(row.pinned ? 'row.unpin' : 'row.pin'),

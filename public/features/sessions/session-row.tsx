@@ -117,7 +117,7 @@ export const SessionRow = ({ row, top, height, tabStop, keys }: SessionRowProps)
 
   return (
     <li
-      class={`session${open ? ' session-open' : ''}${selected ? ' session-selected' : ''}`}
+      class={`session${app.route.isOpen(id) ? ' session-open' : ''}${selected ? ' session-selected' : ''}`}
       style={style}
       data-id={id}
     >

@@ -67,16 +67,13 @@ export const createSessionsState = (options: SessionsOptions): SessionsBase => {
     unread,
     anyFinished: computed(() =>
       sessions.profileRows.value.some(
-        row =>
-          row.updated_at > loadedAt &&
-          row.session_id !== route.sessionId.value &&
-          unread.isUnread(row),
+        row => row.updated_at > loadedAt && !route.isOpen(row.session_id) && unread.isUnread(row),
       ),
     ),
     inbox: createInbox(platform, ({ session_id: id }) => {
       const message = t('chat.waiting', { title: titleOfSession(id) })
       announcement.value = message
-      if (id === route.sessionId.value) return
+      if (route.isOpen(id)) return
       const run = () => route.openSession(id)
       toasts.show(message, { action: { label: t('row.open'), run } })
     }),

@@ -92,8 +92,8 @@ export const createSessions = (
   /** Current time in seconds, for the day headings; advanced by the page's clock. */
   const now = signal(nowMs() / 1000)
   let fetchingMore = false
-  /** Id of the open session, which may be missing from the loaded pages. */
-  let kept = ''
+  /** Ids of the sessions opened last, which may be missing from the loaded pages; two can be side by side. */
+  let kept: string[] = []
   /** Number of requests for the first page. */
   let asked = 0
   const scheduled = () => (withScheduled() ? {} : { scheduled: '0' })
@@ -116,7 +116,7 @@ export const createSessions = (
     rows.value = insertRow(rows.value, row as SessionRow)
   }
   const drop = (id: string): void => {
-    if (id === kept) kept = ''
+    kept = kept.filter(other => other !== id)
     rows.value = rows.value.filter(row => row.session_id !== id)
   }
   const row = (id: string | null | undefined) => (id ? byId.value.get(id) : undefined)
@@ -132,8 +132,9 @@ export const createSessions = (
     drop,
     /** Keeps the row of the open session, even if no loaded page contains it. */
     keep(session: SessionRow): void {
-      kept = session.session_id
-      if (!row(kept)) upsert(session)
+      const id = session.session_id
+      kept = [id, ...kept.filter(other => other !== id)].slice(0, 2)
+      if (!row(id)) upsert(session)
     },
     /** Sessions of this profile, or of all profiles if that filter is on. */
     profileRows,
@@ -151,9 +152,9 @@ export const createSessions = (
         // A later request, perhaps with another filter, supersedes this one.
         if (order !== asked) return reply.cursor
         // The reply contains pinned sessions of all pages, because they are listed first.
-        const open = row(kept)
+        const open = kept.flatMap(id => row(id) ?? [])
         rows.value = [...reply.sessions, ...(reply.pinned ?? [])]
-        if (open && !row(kept)) upsert(open)
+        for (const one of open) if (!row(one.session_id)) upsert(one)
         next.value = reply.next ?? null
         state.value = 'ready'
         return reply.cursor

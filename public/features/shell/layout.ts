@@ -23,6 +23,7 @@ export const createLayout = ({ device }: Pick<Platform, 'device'>, mac = false) 
   const width = signal(clamp(device.read('sidebar-width', SIDEBAR_DEFAULT)))
   const drawer = signal(false)
   const narrow = signal(false)
+  const tight = signal(false)
 
   const open = (): void => {
     if (narrow.value) drawer.value = true
@@ -39,6 +40,8 @@ export const createLayout = ({ device }: Pick<Platform, 'device'>, mac = false) 
     /** Whether the sidebar of a narrow page covers the chat. */
     drawer,
     narrow,
+    /** The page is too narrow for two chats side by side. */
+    tight,
     /** Whether the sidebar, or the drawer of a narrow page, is shown. */
     sidebarShown: computed(() => (narrow.value ? drawer.value : sidebar.value)),
     paletteOpen: signal(false),
@@ -55,6 +58,9 @@ export const createLayout = ({ device }: Pick<Platform, 'device'>, mac = false) 
     refocusRow: signal<string | null>(null),
     /** Views with unsaved changes, which leaving the page would discard. */
     unsaved: new Set<string>(),
+    composerId: 'composer',
+    /** Closes this chat while another one is beside it. */
+    closeSide: signal<(() => void) | null>(null),
     /** Incremented to focus the composer. */
     composerFocus: signal(0),
     searchFocus,

@@ -78,7 +78,7 @@ export const fileQuery = (target: string): string =>
 export type Place = { row: string; heading: number | null; focus: boolean }
 
 /** The place of `?at=m14:0~2`: row `m14:0`, its third heading. */
-const placeOf = (href: string): Place | null => {
+export const placeOf = (href: string): Place | null => {
   const at = URL.parse(href)?.searchParams.get('at')
   const match = at && /^(.+?)(?:~(\d{1,4}))?$/.exec(at)
   return match
@@ -90,12 +90,19 @@ const placeQuery = ({ row, heading }: Place): string => {
   return `at=${encodeURIComponent(target).replace(/%2F/g, '/').replace(/%3A/g, ':')}`
 }
 
+/** The session beside the first one, in `?beside=`; an empty text for a new chat, null for none. */
+const besideOf = (href: string): string | null =>
+  URL.parse(href)?.searchParams.get('beside') ?? null
+
 export const createRoute = (base: string, href: string, history: HistoryLike) => {
   const current = signal<Route>(parseRoute(base, href))
   /** Closing another view returns to this chat. */
   const lastChat = signal<string | null>(
     current.value.view === 'chat' ? current.value.sessionId : null,
   )
+  const beside = signal<string | null>(null)
+  /** The chat beside the first one had the focus last. */
+  const isBesideChosen = signal(false)
 
   /** The row of the open chat to show; a new object for each request. */
   const place = signal<Place | null>(placeOf(href))
@@ -105,11 +112,28 @@ export const createRoute = (base: string, href: string, history: HistoryLike) =>
     if (route.view === 'chat') lastChat.value = route.sessionId
     current.value = route
   }
+  const readBeside = (at: string): void => {
+    if (current.value.view !== 'chat') return
+    const id = besideOf(at)
+    beside.value = id === current.value.sessionId ? null : id
+  }
+  readBeside(href)
+
+  /** The address of a view, with the chat beside it. */
+  const address = (route: Route, more: readonly string[] = []): string => {
+    const parts = [...more]
+    if (route.view === 'chat' && beside.value !== null)
+      parts.unshift(`beside=${encodeURIComponent(beside.value)}`)
+    const url = urlOf(base, pathOf(route))
+    return parts.length > 0 ? `${url}?${parts.join('&')}` : url
+  }
+  let shown = address(current.value)
 
   const go = (route: Route, { replace = false } = {}): void => {
-    const url = urlOf(base, pathOf(route))
+    const url = address(route)
     if (replace) history.replaceState(null, '', url)
-    else if (pathOf(route) !== pathOf(current.value)) history.pushState(null, '', url)
+    else if (url !== shown) history.pushState(null, '', url)
+    shown = url
     place.value = null
     file = null
     set(route)
@@ -120,8 +144,13 @@ export const createRoute = (base: string, href: string, history: HistoryLike) =>
       ...(file === null ? [] : [fileQuery(file).slice(1)]),
       ...(place.value === null ? [] : [placeQuery(place.value)]),
     ]
-    const url = urlOf(base, pathOf(current.value))
-    history.replaceState(null, '', parts.length > 0 ? `${url}?${parts.join('&')}` : url)
+    history.replaceState(null, '', address(current.value, parts))
+  }
+  const readLocation = (at: string): void => {
+    set(parseRoute(base, at))
+    readBeside(at)
+    shown = address(current.value)
+    place.value = placeOf(at)
   }
 
   return {
@@ -129,10 +158,26 @@ export const createRoute = (base: string, href: string, history: HistoryLike) =>
     sessionId: computed(() =>
       current.value.view === 'chat' ? current.value.sessionId : lastChat.value,
     ),
+    beside,
+    isBesideChosen,
+    /** The chat beside the first one is shown, and had the focus last. */
+    besideActive: computed(
+      () => isBesideChosen.value && beside.value !== null && current.value.view === 'chat',
+    ),
+    /** Shows a session beside the first one; an empty id for a new chat, null to show only the first. */
+    openBeside(id: string | null, options?: { replace?: boolean }): void {
+      beside.value = id
+      if (!options?.replace) isBesideChosen.value = id !== null
+      go({ view: 'chat', sessionId: lastChat.value }, options)
+    },
+    /** Whether a session is shown, on either side. */
+    isOpen: (id: string): boolean => id === lastChat.value || id === beside.value,
     hrefOf: (route: Route): string => urlOf(base, pathOf(route)),
     go,
-    openSession: (id: string | null, options?: { replace?: boolean }) =>
-      go({ view: 'chat', sessionId: id }, options),
+    openSession(id: string | null, options?: { replace?: boolean }): void {
+      if (id && id === beside.value) isBesideChosen.value = true
+      else go({ view: 'chat', sessionId: id }, options)
+    },
     backToChat: () => go({ view: 'chat', sessionId: lastChat.value }),
     /** Writes the open workspace file into the address, for reloads and links. */
     replaceFile(name: string | null): void {
@@ -141,16 +186,22 @@ export const createRoute = (base: string, href: string, history: HistoryLike) =>
     },
     place,
     hrefOfPlace: (row: string): string =>
-      `${urlOf(base, pathOf(current.value))}?${placeQuery({ row, heading: null, focus: false })}`,
+      address(current.value, [placeQuery({ row, heading: null, focus: false })]),
     /** Shows a row of the open chat and writes it into the address. */
     jumpTo(row: string, { heading = null, focus = false }: Partial<Omit<Place, 'row'>> = {}): void {
       place.value = { row, heading, focus }
       writeQuery()
     },
     /** Reads the address after back or forward. */
-    readLocation(at: string): void {
-      set(parseRoute(base, at))
-      place.value = placeOf(at)
+    readLocation,
+    /** Goes to the address of a link on the page; a chat beside the first one stays. */
+    follow(at: string): void {
+      const url = new URL(at)
+      const to = parseRoute(base, at)
+      if (to.view === 'chat' && beside.value !== null && beside.value !== to.sessionId)
+        url.searchParams.set('beside', beside.value)
+      history.pushState(null, '', url.href)
+      readLocation(url.href)
     },
   }
 }

@@ -4,6 +4,8 @@ import { Divider } from '../../parts/divider.tsx'
 import { ToastList } from './toasts.tsx'
 import { SIDEBAR_MAX, SIDEBAR_MIN } from './layout.ts'
 import { t } from '../../strings/t.ts'
+import type { PageApp } from '../../app.ts'
+import { FeaturesProvider } from '../../features-provider.tsx'
 import { ChatView } from '../chat/chat-view.tsx'
 import { Confirm } from './confirm.tsx'
 import { ConnectionPill } from './connection-pill.tsx'
@@ -114,7 +116,25 @@ const Palette = lazy(async () => (await import('../palette/palette.tsx')).Palett
 const Shortcuts = lazy(async () => (await import('./lazy-overlays.ts')).Shortcuts, true)
 const ProjectDialogs = lazy(async () => (await import('./lazy-overlays.ts')).ProjectDialogs, true)
 
-const View = () => {
+const Second = lazy(async () => (await import('../split/second-side.tsx')).SecondSide)
+
+/** The chat, and another one beside it. */
+const Chats = ({ app }: { app: PageApp }) => {
+  const { beside, besideActive } = app.route
+  const isSplit = beside.value !== null
+  return (
+    <div class="shell-page">
+      <div class={`main${isSplit ? ` side${besideActive.value ? '' : ' side-active'}` : ''}`}>
+        <FeaturesProvider app={app}>
+          <ChatView />
+        </FeaturesProvider>
+      </div>
+      {isSplit && <Second app={app} />}
+    </div>
+  )
+}
+
+const View = ({ app }: { app: PageApp }) => {
   const route = useShell().route.current.value
   switch (route.view) {
     case 'settings':
@@ -130,7 +150,7 @@ const View = () => {
     case 'usage':
       return <UsageView days={route.days} />
     default:
-      return <ChatView />
+      return <Chats app={app} />
   }
 }
 
@@ -150,7 +170,7 @@ const SkipLink = () => {
 }
 
 /** Content covered by the workspace sheet is inert while the sheet is open. */
-const Shell = () => {
+const Shell = ({ app }: { app: PageApp }) => {
   const { panel } = useWorkspace()
   const { route } = useShell()
   const covered =
@@ -163,7 +183,7 @@ const Shell = () => {
         <Side />
         <main class="main" id="main" tabIndex={-1}>
           <TroubleBar />
-          <View />
+          <View app={app} />
         </main>
       </div>
       <PanelSlot />
@@ -171,10 +191,10 @@ const Shell = () => {
   )
 }
 
-export const Page = () => (
+export const Page = ({ app }: { app: PageApp }) => (
   <>
     <SkipLink />
-    <Shell />
+    <Shell app={app} />
     <div class="corner">
       <ConnectionPill />
       <Toasts />

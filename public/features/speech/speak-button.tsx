@@ -7,16 +7,19 @@ import { toSpeech } from './speakable.ts'
 import { createSpeech } from './speech.ts'
 import { t } from './strings.ts'
 
-const speechOf = lazyState(app => {
-  const speech = createSpeech({
-    voices: window.speechSynthesis,
-    utterance: text => new SpeechSynthesisUtterance(text),
-    onFailure: () => app.toasts.show(t('speech.failed'), { kind: 'error' }),
-  })
-  // The browser keeps speaking after the page is left.
-  window.addEventListener('pagehide', speech.stop)
-  return speech
-})
+const speechOf = lazyState(
+  app => {
+    const speech = createSpeech({
+      voices: window.speechSynthesis,
+      utterance: text => new SpeechSynthesisUtterance(text),
+      onFailure: () => app.toasts.show(t('speech.failed'), { kind: 'error' }),
+    })
+    // The browser keeps speaking after the page is left.
+    window.addEventListener('pagehide', speech.stop)
+    return speech
+  },
+  { isShared: true },
+)
 
 const Speak = ({ id, markdown }: SpeakButtonProps) => {
   const speech = speechOf(useApp())

@@ -73,6 +73,8 @@ function Conversation({ chat, showThinking, showUsage, actions, botName }: Trans
   return (
     <TranscriptProvider value={scope}>
       <VirtualList
+        // With its title, because two chats can be side by side.
+        label={`${t('tx.region')}: ${chat.peek().title}`}
         rows={model.rows}
         running={model.running}
         onNearTop={onNearTop}

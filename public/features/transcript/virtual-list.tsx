@@ -10,6 +10,7 @@ import { ScrollController } from './scroll-controller.ts'
 import { SpineNode } from './spine-node.tsx'
 
 export type VirtualListProps = {
+  label: string
   rows: ReadonlySignal<readonly Row[]>
   /** A turn is running, so content below the viewport is new. */
   running: ReadonlySignal<boolean>
@@ -23,6 +24,7 @@ export type VirtualListProps = {
 }
 
 export function VirtualList({
+  label,
   rows,
   running,
   head,
@@ -57,7 +59,7 @@ export function VirtualList({
         onKeyDown={scroll.onKey}
         // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, and must do so by keyboard
         tabIndex={0}
-        aria-label={t('tx.region')}
+        aria-label={label}
       >
         <div class="tx-column" ref={scroll.column}>
           {head}

@@ -4,6 +4,7 @@ export const enChat = {
   'chat.untitled': 'New chat',
   'chat.title.edit': 'Rename “{title}”',
   'chat.title.label': 'Title',
+  'chat.side.close': 'Close this chat',
   'chat.menu': 'Chat options',
   'chat.region': 'Chat',
   'chat.loading': 'Loading chat…',

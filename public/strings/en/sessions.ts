@@ -41,6 +41,7 @@ export const enSessions = {
   'row.pinned': 'pinned',
   'row.open': 'Open',
   'row.rename': 'Rename',
+  'row.beside': 'Open beside',
   'row.pin': 'Pin',
   'row.unpin': 'Unpin',
   'row.archive': 'Archive',

@@ -1,0 +1,81 @@
+/** The chat beside the first one; in a window too narrow for both, tabs that switch between them. */
+import { useEffect, useMemo, useRef } from 'preact/hooks'
+import type { App, PageApp } from '../../app.ts'
+import { FeaturesProvider } from '../../features-provider.tsx'
+import { t } from './strings.ts'
+import { ChatView } from '../chat/chat-view.tsx'
+import { openSecond } from './second-app.ts'
+
+const nameOf = ({ route, titleOfSession }: App): string => {
+  const id = route.sessionId.value
+  return id ? titleOfSession(id) : t('chat.new')
+}
+
+const Tabs = ({ page, second }: { page: PageApp; second: App }) => {
+  const { isBesideChosen } = page.route
+  const tabs = useRef<HTMLDivElement>(null)
+  const choose = (isBeside: boolean) => {
+    isBesideChosen.value = isBeside
+  }
+  return (
+    <div ref={tabs} class="side-tabs" role="tablist" aria-label={t('split.sides')}>
+      {[page, second].map((app, at) => {
+        const isOn = isBesideChosen.value === (at === 1)
+        return (
+          <button
+            key={at}
+            type="button"
+            role="tab"
+            aria-selected={isOn}
+            tabIndex={isOn ? 0 : -1}
+            onClick={() => choose(at === 1)}
+            onKeyDown={event => {
+              if (event.key !== 'ArrowLeft' && event.key !== 'ArrowRight') return
+              event.preventDefault()
+              choose(at === 0)
+              tabs.current?.querySelectorAll<HTMLElement>('[role="tab"]')[1 - at]?.focus()
+            }}
+          >
+            {nameOf(app)}
+          </button>
+        )
+      })}
+    </div>
+  )
+}
+
+/** The side that was clicked or has the focus is the active one. */
+const useActiveSide = (page: PageApp) => {
+  const { isBesideChosen } = page.route
+  useEffect(() => {
+    const notice = ({ target }: Event) => {
+      const side = (target as Element | null)?.closest?.('.side')
+      if (side) isBesideChosen.value = side.classList.contains('side-second')
+    }
+    document.addEventListener('focusin', notice)
+    document.addEventListener('pointerdown', notice, true)
+    return () => {
+      document.removeEventListener('focusin', notice)
+      document.removeEventListener('pointerdown', notice, true)
+    }
+  }, [])
+}
+
+export const SecondSide = ({ app: page }: { app: PageApp }) => {
+  const second = useMemo(() => openSecond(page), [])
+  useActiveSide(page)
+  const isActive = page.route.besideActive.value
+  return (
+    <>
+      <section
+        class={`main side side-second${isActive ? ' side-active' : ''}`}
+        aria-label={nameOf(second)}
+      >
+        <FeaturesProvider app={second}>
+          <ChatView />
+        </FeaturesProvider>
+      </section>
+      {page.layout.tight.value && <Tabs page={page} second={second} />}
+    </>
+  )
+}
