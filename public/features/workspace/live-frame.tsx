@@ -5,8 +5,12 @@ import { t } from './strings.ts'
 /** The frame's own guard against fresh global objects is made of Trusted Types. */
 export const canRun = (): boolean => 'trustedTypes' in window
 
-/** Nested frames are not run; the guard of the frame rejects the attribute that makes them. */
-const withoutNestedFrames = (html: string): string => html.replace(/srcdoc/gi, 'data-src-doc')
+/**
+ * Without what the guard of the frame rejects: the attribute that makes nested frames, and links to other files, which could
+ * load nothing. `meta` is as empty as they are and may be where they may be.
+ */
+const prepared = (html: string): string =>
+  html.replace(/srcdoc/gi, 'data-src-doc').replace(/<link/gi, '<meta data-')
 
 const TYPING = 'input, textarea, select, [contenteditable]'
 
@@ -56,11 +60,9 @@ const Frame = ({ html, name }: { html: string; name: string }) => {
     if (!frame) return
     const release = guardFocus(frame)
     // The first document only: the frame may load another one, which gets nothing.
-    frame.addEventListener(
-      'load',
-      () => frame.contentWindow?.postMessage(withoutNestedFrames(html), '*'),
-      { once: true },
-    )
+    frame.addEventListener('load', () => frame.contentWindow?.postMessage(prepared(html), '*'), {
+      once: true,
+    })
     frame.src = 'artifact'
     return release
   }, [html])
