@@ -19,7 +19,7 @@ export const ConflictNote = ({ onDiscardMine, onOverwrite, text }: ConflictProps
     <div class="note-text">
       <strong>{t('conflict.title')}</strong>
       <p>{text ?? t('conflict.text')}</p>
-      <div class="form-actions form-actions-start">
+      <div class="button-row">
         {onDiscardMine && <Button onClick={onDiscardMine}>{t('conflict.theirs')}</Button>}
         <Button kind="danger" onClick={onOverwrite}>
           {t('conflict.mine')}

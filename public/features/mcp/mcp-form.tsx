@@ -2,11 +2,13 @@
 import { useSignal } from '@preact/signals'
 import { useEffect, useId, useRef } from 'preact/hooks'
 import { Button } from '../../parts/button.tsx'
+import { Select } from '../../parts/field.tsx'
+import { Field, FormActions, TextField } from '../../parts/form.tsx'
 import type { McpDraft, McpState } from './mcp.ts'
 import { t } from './strings.ts'
 import { useShell } from '../../contexts.ts'
 
-type Field = 'name' | 'line' | 'env' | 'url' | 'headers'
+type Name = 'name' | 'line' | 'env' | 'url' | 'headers'
 
 const HINTS = {
   name: 'form.name.hint',
@@ -19,44 +21,38 @@ const HINTS = {
 /** The syntax of a variable reference in config.yaml. */
 const REFERENCE = `\${NAME}`
 
-type FieldProps = { mcp: McpState; draft: McpDraft; field: Field; lines?: boolean }
+type FieldProps = { mcp: McpState; draft: McpDraft; field: Name; lines?: boolean }
 
 const FormField = ({ mcp, draft, field, lines = false }: FieldProps) => {
-  const id = useId()
   const hint = HINTS[field]
+  const isSecret = field === 'env' || field === 'headers'
+  const set = (text: string) => mcp.set({ [field]: text })
   const shared = {
-    id,
-    spellcheck: false,
-    autocomplete: 'off' as const,
-    autocapitalize: 'off' as const,
-    value: draft[field],
-    ...(hint ? { 'aria-describedby': `${id}-hint` } : {}),
+    label: t(`form.${field}`),
+    hint:
+      hint &&
+      [t(hint, { reference: REFERENCE }), !draft.isNew && isSecret && t('form.hidden')]
+        .filter(Boolean)
+        .join(' '),
   }
+  if (!lines) return <TextField {...shared} value={draft[field]} onInput={set} />
   return (
-    <>
-      <label for={id}>{t(`form.${field}`)}</label>
-      {lines ? (
+    <Field
+      {...shared}
+      control={({ id, describedBy }) => (
         <textarea
-          {...shared}
-          class="input mcp-lines"
+          id={id}
+          class="mono-area"
           rows={3}
-          onInput={event => mcp.set({ [field]: event.currentTarget.value })}
-        />
-      ) : (
-        <input
-          {...shared}
-          class="input"
-          disabled={field === 'name' && !draft.isNew}
-          onInput={event => mcp.set({ [field]: event.currentTarget.value })}
+          spellcheck={false}
+          autocomplete="off"
+          autocapitalize="off"
+          aria-describedby={describedBy}
+          value={draft[field]}
+          onInput={event => set(event.currentTarget.value)}
         />
       )}
-      {hint && (
-        <p id={`${id}-hint`} class="field-hint">
-          {t(hint, { reference: REFERENCE })}
-          {!draft.isNew && (field === 'env' || field === 'headers') && ` ${t('form.hidden')}`}
-        </p>
-      )}
-    </>
+    />
   )
 }
 
@@ -82,7 +78,7 @@ export const McpForm = ({ mcp, draft }: { mcp: McpState; draft: McpDraft }) => {
   return (
     <form
       ref={form}
-      class="form key-form mcp-form"
+      class="form mcp-form"
       aria-labelledby={`${id}-title`}
       onSubmit={event => void save(event)}
     >
@@ -90,21 +86,20 @@ export const McpForm = ({ mcp, draft }: { mcp: McpState; draft: McpDraft }) => {
         {draft.isNew ? t('form.new') : t('form.edit', { name: draft.name })}
       </h3>
       {draft.isNew && <FormField mcp={mcp} draft={draft} field="name" />}
-      <label for={`${id}-kind`}>{t('form.kind')}</label>
-      <select
-        id={`${id}-kind`}
-        class="select"
-        value={draft.kind}
-        onChange={event =>
-          mcp.set({ kind: event.currentTarget.value === 'http' ? 'http' : 'stdio' })
-        }
-      >
-        {(['stdio', 'http'] as const).map(kind => (
-          <option key={kind} value={kind} selected={kind === draft.kind}>
-            {t(`form.kind.${kind}`)}
-          </option>
-        ))}
-      </select>
+      <Field
+        label={t('form.kind')}
+        control={ids => (
+          <Select
+            id={ids.id}
+            describedBy={undefined}
+            value={draft.kind}
+            options={(['stdio', 'http'] as const).map(
+              kind => [kind, t(`form.kind.${kind}`)] as const,
+            )}
+            onChange={value => mcp.set({ kind: value === 'http' ? 'http' : 'stdio' })}
+          />
+        )}
+      />
       {isProgram ? (
         <>
           <FormField mcp={mcp} draft={draft} field="line" />
@@ -116,10 +111,7 @@ export const McpForm = ({ mcp, draft }: { mcp: McpState; draft: McpDraft }) => {
           <FormField mcp={mcp} draft={draft} field="headers" lines />
         </>
       )}
-      <div class="form-actions form-actions-start">
-        <Button kind="primary" type="submit" disabled={blank || busy.value}>
-          {t(busy.value ? 'form.saving' : 'form.save')}
-        </Button>
+      <FormActions>
         <Button
           onClick={() => {
             mcp.draft.value = null
@@ -127,7 +119,10 @@ export const McpForm = ({ mcp, draft }: { mcp: McpState; draft: McpDraft }) => {
         >
           {t('form.cancel')}
         </Button>
-      </div>
+        <Button kind="primary" type="submit" disabled={blank || busy.value}>
+          {t(busy.value ? 'form.saving' : 'form.save')}
+        </Button>
+      </FormActions>
     </form>
   )
 }

@@ -170,7 +170,7 @@ const List = ({ mcp }: { mcp: McpState }) => {
       {draft ? (
         <McpForm key={draft.isNew ? '' : draft.name} mcp={mcp} draft={draft} />
       ) : (
-        <div class="form-actions form-actions-start">
+        <div class="button-row">
           <Button icon="plus" disabled={mcp.problem.value !== null} onClick={() => mcp.edit(null)}>
             {t('add')}
           </Button>

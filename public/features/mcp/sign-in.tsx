@@ -1,9 +1,9 @@
 /** The sign-in (OAuth) of one MCP server: start, wait for the browser, paste an address, sign out. */
 import { useSignal } from '@preact/signals'
-import { useId } from 'preact/hooks'
 import type { McpServerRow } from '../../../lib/schema/mcp.ts'
 import { useShell } from '../../contexts.ts'
 import { Button } from '../../parts/button.tsx'
+import { FormActions, TextField } from '../../parts/form.tsx'
 import { TestResult } from '../models/models-view.tsx'
 import type { McpState } from './mcp.ts'
 import { t } from './strings.ts'
@@ -41,7 +41,6 @@ type Props = { row: McpServerRow; mcp: McpState }
 const Waiting = ({ row: { name, sign_in: signIn }, mcp }: Props) => {
   const { attempt } = useShell()
   const address = useSignal('')
-  const id = useId()
   const url = mcp.signInPages.value[name]
   const finish = (event: Event) => {
     event.preventDefault()
@@ -61,23 +60,19 @@ const Waiting = ({ row: { name, sign_in: signIn }, mcp }: Props) => {
       )}
       <details class="mcp-more" open={signIn.paste}>
         <summary>{t('signIn.paste')}</summary>
-        <form class="mcp-paste" onSubmit={finish}>
-          <label for={id} class="field-hint">
-            {t('signIn.paste.label')}
-          </label>
-          <input
-            id={id}
-            class="input"
-            autocomplete="off"
-            spellcheck={false}
+        <form class="form" onSubmit={finish}>
+          <TextField
+            label={t('signIn.paste.label')}
             value={address.value}
-            onInput={event => {
-              address.value = event.currentTarget.value
+            onInput={text => {
+              address.value = text
             }}
           />
-          <Button type="submit" disabled={address.value.trim() === ''}>
-            {t('signIn.finish')}
-          </Button>
+          <FormActions>
+            <Button type="submit" disabled={address.value.trim() === ''}>
+              {t('signIn.finish')}
+            </Button>
+          </FormActions>
         </form>
       </details>
       <Button onClick={() => void attempt(() => mcp.cancelSignIn(name))}>

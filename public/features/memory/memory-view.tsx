@@ -1,7 +1,8 @@
 /** The memory view: the agent's notes with their size limits, edited in place. */
-import { useEffect, useId, useRef } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import { Markdown } from '../../markdown/markdown.tsx'
 import { Button } from '../../parts/button.tsx'
+import { Field, FormActions } from '../../parts/form.tsx'
 import {
   countOf,
   entriesOf,
@@ -60,7 +61,6 @@ const Reading = ({ name, text }: { name: NoteName; text: string }) => {
 }
 
 const Editing = ({ memory, name }: { memory: MemoryState; name: NoteName }) => {
-  const id = useId()
   const area = useRef<HTMLTextAreaElement>(null)
   const draft = memory.drafts.value[name]
   const conflict = memory.conflicts.value[name]
@@ -69,7 +69,7 @@ const Editing = ({ memory, name }: { memory: MemoryState; name: NoteName }) => {
   const save = (overwrite = false) => void memory.save(name, { overwrite })
   return (
     <form
-      class="note-form"
+      class="form form-wide"
       onSubmit={event => {
         event.preventDefault()
         save()
@@ -86,32 +86,28 @@ const Editing = ({ memory, name }: { memory: MemoryState; name: NoteName }) => {
           onOverwrite={() => save(true)}
         />
       )}
-      <textarea
-        ref={area}
-        id={id}
-        class="mono-area"
-        rows={Math.min(24, Math.max(6, draft.text.split('\n').length + 1))}
-        aria-label={t(`memory.${name}`)}
-        aria-describedby={name === 'soul' ? undefined : `${id}-hint`}
-        value={draft.text}
-        onInput={event => memory.change(name, event.currentTarget.value)}
-      />
-      <div class="form-foot">
-        {name !== 'soul' && (
-          <p id={`${id}-hint`} class="field-hint">
-            {t('memory.separator')}
-          </p>
+      <Field
+        label={t(`memory.${name}`)}
+        bare
+        hint={name === 'soul' ? undefined : t('memory.separator')}
+        control={({ id, describedBy }) => (
+          <textarea
+            ref={area}
+            id={id}
+            class="mono-area"
+            rows={Math.min(24, Math.max(6, draft.text.split('\n').length + 1))}
+            aria-describedby={describedBy}
+            value={draft.text}
+            onInput={event => memory.change(name, event.currentTarget.value)}
+          />
         )}
-        <p class="form-error" role="alert">
-          {draft.problem}
-        </p>
-        <div class="form-actions">
-          <Button onClick={() => memory.cancel(name)}>{t('app.cancel')}</Button>
-          <Button kind="primary" type="submit" disabled={draft.busy}>
-            {draft.busy ? t('app.saving') : t('app.save')}
-          </Button>
-        </div>
-      </div>
+      />
+      <FormActions error={draft.problem}>
+        <Button onClick={() => memory.cancel(name)}>{t('app.cancel')}</Button>
+        <Button kind="primary" type="submit" disabled={draft.busy}>
+          {draft.busy ? t('app.saving') : t('app.save')}
+        </Button>
+      </FormActions>
     </form>
   )
 }

@@ -1,8 +1,10 @@
 /** The dialog that connects the first model: sources found, sources to add, a test call. */
 import { useSignal } from '@preact/signals'
-import { useEffect, useId, useRef } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import { Button } from '../../parts/button.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
+import { Select } from '../../parts/field.tsx'
+import { Field, FormActions, TextField } from '../../parts/form.tsx'
 import { type Connect, connectOf, type ModelSource } from './connect.ts'
 import { providersOf } from './providers.ts'
 import { t } from './strings.ts'
@@ -70,7 +72,6 @@ const More = ({ connect }: { connect: Connect }) => {
 
 const Fields = ({ source, connect }: { source: ModelSource; connect: Connect }) => {
   const app = useApp()
-  const id = useId()
   const models = connect.offered.value
   const list = () => void app.attempt(() => connect.listModels())
   const form = useRef<HTMLDivElement>(null)
@@ -81,67 +82,51 @@ const Fields = ({ source, connect }: { source: ModelSource; connect: Connect }) 
   return (
     <div ref={form} class="form key-form">
       {source.needsAddress && (
-        <>
-          <label for={`${id}-url`}>{t('setup.base_url')}</label>
-          <input
-            id={`${id}-url`}
-            class="input"
-            type="url"
-            autocomplete="off"
-            placeholder={t('setup.base_url.hint')}
-            value={connect.address.value}
-            onInput={event => connect.type('address', event.currentTarget.value)}
-            onChange={list}
-          />
-        </>
+        <TextField
+          label={t('setup.base_url')}
+          type="url"
+          placeholder={t('setup.base_url.hint')}
+          value={connect.address.value}
+          onInput={text => connect.type('address', text)}
+          onChange={list}
+        />
       )}
       {!source.server && (
-        <>
-          <label for={`${id}-key`}>{t('add.key')}</label>
-          <input
-            id={`${id}-key`}
-            class="input"
-            type="password"
-            autocomplete="off"
-            spellcheck={false}
-            aria-describedby={`${id}-hint`}
-            value={connect.key.value}
-            onInput={event => connect.type('key', event.currentTarget.value)}
-            onChange={list}
-          />
-          <p id={`${id}-hint`} class="field-hint">
-            {source.hasKey ? (
-              t('setup.key.there')
-            ) : source.keyPage ? (
-              <a href={source.keyPage} target="_blank" rel="noopener noreferrer">
-                {t('setup.key.page', { name: source.name })}
-              </a>
-            ) : null}
-          </p>
-        </>
+        <TextField
+          label={t('add.key')}
+          hint={
+            source.hasKey
+              ? t('setup.key.there')
+              : source.keyPage && (
+                  <a href={source.keyPage} target="_blank" rel="noopener noreferrer">
+                    {t('setup.key.page', { name: source.name })}
+                  </a>
+                )
+          }
+          type="password"
+          value={connect.key.value}
+          onInput={text => connect.type('key', text)}
+          onChange={list}
+        />
       )}
-      <label for={`${id}-model`}>{t('setup.model')}</label>
       {models.length > 0 ? (
-        <select
-          id={`${id}-model`}
-          class="select"
-          value={connect.model.value}
-          onChange={event => connect.type('model', event.currentTarget.value)}
-        >
-          {models.map(model => (
-            <option key={model.id} value={model.id} selected={model.id === connect.model.value}>
-              {model.label}
-            </option>
-          ))}
-        </select>
+        <Field
+          label={t('setup.model')}
+          control={({ id }) => (
+            <Select
+              id={id}
+              describedBy={undefined}
+              value={connect.model.value}
+              options={models.map(model => [model.id, model.label] as const)}
+              onChange={value => connect.type('model', value)}
+            />
+          )}
+        />
       ) : (
-        <input
-          id={`${id}-model`}
-          class="input"
-          autocomplete="off"
-          spellcheck={false}
+        <TextField
+          label={t('setup.model')}
           value={connect.model.value}
-          onInput={event => connect.type('model', event.currentTarget.value)}
+          onInput={text => connect.type('model', text)}
         />
       )}
     </div>
@@ -190,7 +175,7 @@ export const ConnectDialog = () => {
             <Button onClick={event => void start(event, true)}>{t('setup.confirm.yes')}</Button>
           </div>
         )}
-        <div class="form-actions">
+        <FormActions>
           <Button kind="quiet" onClick={() => void app.attempt(() => app.onboarding.skip())}>
             {t('setup.skip')}
           </Button>
@@ -203,7 +188,7 @@ export const ConnectDialog = () => {
           <Button kind="primary" type="submit" disabled={!connect.ready.value || busy.value}>
             {t(busy.value ? 'setup.starting' : 'setup.start')}
           </Button>
-        </div>
+        </FormActions>
       </form>
     </Dialog>
   )

@@ -1,8 +1,10 @@
 /** Settings → Models & keys: the default model, API keys and their sources, local model servers. */
 import { useSignal } from '@preact/signals'
-import { useEffect, useId } from 'preact/hooks'
+import { useEffect } from 'preact/hooks'
 import type { LocalServer, ProviderRow } from '../../../lib/schema/provider.ts'
 import { Button } from '../../parts/button.tsx'
+import { Select } from '../../parts/field.tsx'
+import { Field, FormActions, TextField } from '../../parts/form.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { type Providers, providersOf, type TestStatus } from './providers.ts'
 import { t } from './strings.ts'
@@ -94,7 +96,6 @@ const KeyRow = ({ row, providers }: { row: ProviderRow; providers: Providers }) 
 
 const AddKey = ({ providers }: { providers: Providers }) => {
   const { attempt } = useShell()
-  const id = useId()
   const provider = useSignal('openrouter')
   const key = useSignal('')
   const busy = useSignal(false)
@@ -114,58 +115,54 @@ const AddKey = ({ providers }: { providers: Providers }) => {
   }
   const clearTest = () => providers.setTest('new', null)
   return (
-    <form class="form key-form" onSubmit={event => void save(event)}>
-      <label for={`${id}-provider`}>{t('add.provider')}</label>
-      <select
-        id={`${id}-provider`}
-        class="select"
-        value={provider.value}
-        onChange={event => {
-          provider.value = event.currentTarget.value
-          clearTest()
-        }}
-      >
-        {providers.addable.value.map(each => (
-          <option key={each.id} value={each.id} selected={each.id === provider.value}>
-            {each.display_name}
-          </option>
-        ))}
-      </select>
-      <label for={`${id}-key`}>{t('add.key')}</label>
-      <input
-        id={`${id}-key`}
-        class="input"
+    <form class="form" onSubmit={event => void save(event)}>
+      <Field
+        label={t('add.provider')}
+        control={({ id }) => (
+          <Select
+            id={id}
+            describedBy={undefined}
+            value={provider.value}
+            options={providers.addable.value.map(each => [each.id, each.display_name] as const)}
+            onChange={value => {
+              provider.value = value
+              clearTest()
+            }}
+          />
+        )}
+      />
+      <TextField
+        label={t('add.key')}
+        hint={
+          <>
+            {row?.env_var && t('add.hint', { variable: row.env_var })}{' '}
+            {row?.has_key && t('add.replaces')}{' '}
+            {row?.key_page && (
+              <a href={row.key_page} target="_blank" rel="noopener noreferrer">
+                {t('add.page')}
+              </a>
+            )}
+          </>
+        }
         type="password"
-        autocomplete="off"
-        spellcheck={false}
-        aria-describedby={`${id}-hint`}
         value={key.value}
-        onInput={event => {
-          key.value = event.currentTarget.value
+        onInput={text => {
+          key.value = text
           clearTest()
         }}
       />
-      <p id={`${id}-hint`} class="field-hint">
-        {row?.env_var && t('add.hint', { variable: row.env_var })}{' '}
-        {row?.has_key && t('add.replaces')}{' '}
-        {row?.key_page && (
-          <a href={row.key_page} target="_blank" rel="noopener noreferrer">
-            {t('add.page')}
-          </a>
-        )}
-      </p>
       <TestResult status={status} />
-      <div class="form-actions form-actions-start">
-        <Button kind="primary" type="submit" disabled={blank || busy.value}>
-          {t(busy.value ? 'add.saving' : 'add.save')}
-        </Button>
+      <FormActions>
         <Button
           disabled={blank || status?.busy === true}
           onClick={() => void providers.test('new', { provider: provider.value, key: key.value })}
         >
           {t('add.test')}
         </Button>
-      </div>
+        <Button kind="primary" type="submit" disabled={blank || busy.value}>
+          {t(busy.value ? 'add.saving' : 'add.save')}
+        </Button>
+      </FormActions>
     </form>
   )
 }

@@ -1,15 +1,14 @@
 /** Deleting a profile is permanent, so its name has to be typed. */
 import { useSignal } from '@preact/signals'
-import { useId } from 'preact/hooks'
 import type { Profile } from '../../../lib/schema/profile.ts'
 import { Button } from '../../parts/button.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
+import { FormActions, TextField } from '../../parts/form.tsx'
 import { t } from './strings.ts'
 import { useProfiles } from '../../contexts.ts'
 
 export const DeleteProfile = ({ profile, onClose }: { profile: Profile; onClose: () => void }) => {
   const { deleteProfile } = useProfiles()
-  const id = useId()
   const typed = useSignal('')
   const error = useSignal('')
   const busy = useSignal(false)
@@ -36,30 +35,20 @@ export const DeleteProfile = ({ profile, onClose }: { profile: Profile; onClose:
     >
       <form class="form" onSubmit={event => void submit(event)}>
         <p class="dialog-text">{t('profiles.delete.text')}</p>
-        <label for={`${id}-typed`}>{t('profiles.delete.type', { name })}</label>
-        <input
-          id={`${id}-typed`}
-          class="input"
-          type="text"
-          autocomplete="off"
-          autocapitalize="off"
-          spellcheck={false}
+        <TextField
+          label={t('profiles.delete.type', { name })}
           autofocus
-          aria-describedby={`${id}-error`}
           value={typed.value}
-          onInput={event => {
-            typed.value = event.currentTarget.value
+          onInput={text => {
+            typed.value = text
           }}
         />
-        <p id={`${id}-error`} class="form-error" role="alert">
-          {error.value}
-        </p>
-        <div class="form-actions">
+        <FormActions error={error.value}>
           <Button onClick={onClose}>{t('app.cancel')}</Button>
           <Button kind="danger" type="submit" disabled={busy.value || typed.value !== name}>
             {t('profiles.delete.confirm')}
           </Button>
-        </div>
+        </FormActions>
       </form>
     </Dialog>
   )

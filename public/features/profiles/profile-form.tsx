@@ -1,63 +1,13 @@
 /** The form for a new or cloned profile. */
-import { type Signal, useSignal } from '@preact/signals'
-import type { TargetedInputEvent } from 'preact'
-import { useId } from 'preact/hooks'
+import { useSignal } from '@preact/signals'
 import type { Profile } from '../../../lib/schema/profile.ts'
 import { Button } from '../../parts/button.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Select } from '../../parts/field.tsx'
+import { Field, FormActions, TextField } from '../../parts/form.tsx'
 import { isProfileName } from './profiles.ts'
 import { t } from './strings.ts'
 import { useProfiles, useShell } from '../../contexts.ts'
-
-type TextFieldProps = {
-  label: string
-  hint?: string
-  value: Signal<string>
-  error?: string | undefined
-  secret?: boolean
-  autofocus?: boolean
-  maxLength?: number
-}
-
-const TextField = ({
-  label,
-  hint,
-  value,
-  error,
-  secret,
-  autofocus = false,
-  maxLength = 500,
-}: TextFieldProps) => {
-  const id = useId()
-  const shared = {
-    id,
-    autofocus,
-    maxLength,
-    class: 'input',
-    autocapitalize: 'off' as const,
-    spellcheck: false,
-    'aria-invalid': Boolean(error),
-    'aria-describedby': `${id}-hint`,
-    value: value.value,
-    onInput(event: TargetedInputEvent<HTMLInputElement>) {
-      value.value = event.currentTarget.value
-    },
-  }
-  return (
-    <div class="form-line">
-      <label for={id}>{label}</label>
-      {secret ? (
-        <input {...shared} type="password" autocomplete="new-password" />
-      ) : (
-        <input {...shared} type="text" autocomplete="off" />
-      )}
-      <p id={`${id}-hint`} class={error ? 'form-error' : 'field-hint'}>
-        {error || hint}
-      </p>
-    </div>
-  )
-}
 
 /** An empty name is not reported as an error. */
 const nameProblem = (name: string, taken: readonly Profile[]): string | undefined => {
@@ -75,7 +25,6 @@ export const ProfileForm = ({
 }) => {
   const { profiles, switchProfile } = useProfiles()
   const { toasts } = useShell()
-  const id = useId()
   const list = profiles.list.value
   const name = useSignal('')
   const from = useSignal(source?.name ?? '')
@@ -120,53 +69,65 @@ export const ProfileForm = ({
         <TextField
           label={t('profiles.form.name')}
           hint={t('profiles.form.name.hint')}
-          value={name}
+          value={name.value}
+          onInput={text => {
+            name.value = text
+          }}
           error={problem}
           maxLength={64}
           autofocus
         />
-        <div class="form-line">
-          <label for={`${id}-from`}>{t('profiles.form.source')}</label>
-          <Select
-            id={`${id}-from`}
-            describedBy={undefined}
-            value={from.value}
-            options={[
-              ['', t('profiles.form.source.empty')],
-              ...list.map(
-                profile =>
-                  [profile.name, t('profiles.form.source.of', { name: profile.name })] as const,
-              ),
-            ]}
-            onChange={value => {
-              from.value = value
-            }}
-          />
-        </div>
+        <Field
+          label={t('profiles.form.source')}
+          control={({ id, describedBy }) => (
+            <Select
+              id={id}
+              describedBy={describedBy}
+              value={from.value}
+              options={[
+                ['', t('profiles.form.source.empty')],
+                ...list.map(
+                  profile =>
+                    [profile.name, t('profiles.form.source.of', { name: profile.name })] as const,
+                ),
+              ]}
+              onChange={value => {
+                from.value = value
+              }}
+            />
+          )}
+        />
         <details class="profile-own">
           <summary>{t('profiles.form.own')}</summary>
           <TextField
             label={t('profiles.form.model')}
             hint={t('profiles.form.model.hint')}
-            value={model}
+            value={model.value}
+            onInput={text => {
+              model.value = text
+            }}
           />
           <TextField
             label={t('profiles.form.url')}
             hint={t('profiles.form.url.hint')}
-            value={url}
+            value={url.value}
+            onInput={text => {
+              url.value = text
+            }}
             error={badUrl ? t('profiles.form.url.bad') : undefined}
           />
           <TextField
             label={t('profiles.form.key')}
             hint={t('profiles.form.key.hint')}
-            value={key}
-            secret
+            value={key.value}
+            onInput={text => {
+              key.value = text
+            }}
+            type="password"
+            autocomplete="new-password"
           />
         </details>
-        <p class="form-error" role="alert">
-          {error.value}
-        </p>
-        <div class="form-actions">
+        <FormActions error={error.value}>
           <Button onClick={onClose}>{t('app.cancel')}</Button>
           <Button
             kind="primary"
@@ -175,7 +136,7 @@ export const ProfileForm = ({
           >
             {t('profiles.form.create')}
           </Button>
-        </div>
+        </FormActions>
       </form>
     </Dialog>
   )

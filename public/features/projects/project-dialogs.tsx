@@ -4,6 +4,7 @@ import { useId } from 'preact/hooks'
 import type { Project } from '../../../lib/schema/project.ts'
 import { Button } from '../../parts/button.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
+import { Field, FormActions, TextField } from '../../parts/form.tsx'
 import { Picker } from '../../parts/picker.tsx'
 import type { ProjectDialog } from './projects.ts'
 import { titleOf } from '../sessions/sessions.ts'
@@ -33,30 +34,34 @@ const Swatches = ({ value, onChange }: { value: string; onChange: (color: string
     ...(value && !known ? [[value, t('projects.color.own')] as [string, string]] : []),
   ]
   return (
-    <fieldset class="swatches">
-      <legend>{t('projects.color')}</legend>
-      {options.map(([color, label]) => (
-        <label key={color} class="swatch" title={label}>
-          <input
-            type="radio"
-            name={name}
-            checked={color === value}
-            aria-label={label}
-            onChange={() => onChange(color)}
-          />
-          <span
-            class={`dot${color ? '' : ' dot-none'}`}
-            style={color ? { backgroundColor: color } : {}}
-          />
-        </label>
-      ))}
-    </fieldset>
+    <Field
+      label={t('projects.color')}
+      group
+      control={() => (
+        <div class="swatches">
+          {options.map(([color, label]) => (
+            <label key={color} class="swatch" title={label}>
+              <input
+                type="radio"
+                name={name}
+                checked={color === value}
+                aria-label={label}
+                onChange={() => onChange(color)}
+              />
+              <span
+                class={`dot${color ? '' : ' dot-none'}`}
+                style={color ? { backgroundColor: color } : {}}
+              />
+            </label>
+          ))}
+        </div>
+      )}
+    />
   )
 }
 
 const EditProject = ({ project, sessionId, onClose }: EditProps) => {
   const { saveProject } = useSessions()
-  const id = useId()
   const name = useSignal(project?.name ?? '')
   const color = useSignal(project?.color ?? '')
   const error = useSignal('')
@@ -82,19 +87,13 @@ const EditProject = ({ project, sessionId, onClose }: EditProps) => {
       onClose={onClose}
     >
       <form class="form" onSubmit={event => void submit(event)}>
-        <label for={`${id}-name`}>{t('projects.name')}</label>
-        <input
-          id={`${id}-name`}
-          class="input"
-          type="text"
-          autocomplete="off"
+        <TextField
+          label={t('projects.name')}
           maxLength={128}
           autofocus
-          aria-invalid={error.value !== ''}
-          aria-describedby={`${id}-error`}
           value={name.value}
-          onInput={event => {
-            name.value = event.currentTarget.value
+          onInput={text => {
+            name.value = text
           }}
         />
         <Swatches
@@ -103,15 +102,12 @@ const EditProject = ({ project, sessionId, onClose }: EditProps) => {
             color.value = chosen
           }}
         />
-        <p id={`${id}-error`} class="form-error" role="alert">
-          {error.value}
-        </p>
-        <div class="form-actions">
+        <FormActions error={error.value}>
           <Button onClick={onClose}>{t('app.cancel')}</Button>
           <Button kind="primary" type="submit" disabled={busy.value || name.value.trim() === ''}>
             {t(project ? 'projects.save' : 'projects.create')}
           </Button>
-        </div>
+        </FormActions>
       </form>
     </Dialog>
   )

@@ -1,11 +1,12 @@
 /** API access: the switch, and the tokens of other programs. A token is shown once, when it is made. */
 import { useSignal } from '@preact/signals'
-import { useEffect, useId } from 'preact/hooks'
+import { useEffect } from 'preact/hooks'
 import type { Api } from '../../../router.ts'
 import { useShell } from '../../contexts.ts'
 import { Button } from '../../parts/button.tsx'
 import { CopyButton } from '../../parts/copy-button.tsx'
 import { Row, Select, Switch } from '../../parts/field.tsx'
+import { Field, FormActions, TextField } from '../../parts/form.tsx'
 import { t } from './strings.ts'
 
 type Access = Api['GET /api/tokens']['output']
@@ -21,7 +22,6 @@ const hintOf = ({ profile, last_used_at: at }: Token): string =>
 
 const NewToken = ({ onMade, onCancel }: { onMade: (made: Made) => void; onCancel: () => void }) => {
   const { attempt, api } = useShell()
-  const id = useId()
   const profiles = useSignal<readonly string[]>([])
   const name = useSignal('')
   const profile = useSignal('')
@@ -54,77 +54,81 @@ const NewToken = ({ onMade, onCancel }: { onMade: (made: Made) => void; onCancel
   }
 
   return (
-    <form class="form form-inset" onSubmit={event => void submit(event)}>
-      <label for={`${id}-name`}>{t('api.name')}</label>
-      <input
-        id={`${id}-name`}
-        class="input"
-        maxlength={100}
-        autocomplete="off"
+    <form class="form" onSubmit={event => void submit(event)}>
+      <TextField
+        label={t('api.name')}
+        maxLength={100}
         placeholder={t('api.name.hint')}
         value={name.value}
-        onInput={event => {
-          name.value = event.currentTarget.value
+        onInput={text => {
+          name.value = text
         }}
       />
       {profiles.value.length > 1 && (
-        <>
-          <label for={`${id}-profile`}>{t('api.profile')}</label>
+        <Field
+          label={t('api.profile')}
+          control={({ id, describedBy }) => (
+            <Select
+              id={id}
+              describedBy={describedBy}
+              value={profile.value}
+              options={profiles.value.map(each => [each, each] as const)}
+              onChange={value => {
+                profile.value = value
+              }}
+            />
+          )}
+        />
+      )}
+      <TextField
+        label={t('api.workspace')}
+        hint={t('api.workspace.hint')}
+        dir="ltr"
+        value={workspace.value}
+        onInput={text => {
+          workspace.value = text
+        }}
+      />
+      <Field
+        label={t('api.approvals')}
+        control={({ id, describedBy }) => (
           <Select
-            id={`${id}-profile`}
-            describedBy={undefined}
-            value={profile.value}
-            options={profiles.value.map(each => [each, each] as const)}
+            id={id}
+            describedBy={describedBy}
+            value={approvals.value}
+            options={[
+              ['ask', t('api.approvals.ask')],
+              ['deny', t('api.approvals.deny')],
+            ]}
             onChange={value => {
-              profile.value = value
+              approvals.value = value === 'deny' ? 'deny' : 'ask'
             }}
           />
-        </>
-      )}
-      <label for={`${id}-workspace`}>{t('api.workspace')}</label>
-      <input
-        id={`${id}-workspace`}
-        class="input"
-        dir="ltr"
-        autocomplete="off"
-        placeholder={t('api.workspace.hint')}
-        value={workspace.value}
-        onInput={event => {
-          workspace.value = event.currentTarget.value
-        }}
+        )}
       />
-      <label for={`${id}-approvals`}>{t('api.approvals')}</label>
-      <Select
-        id={`${id}-approvals`}
-        describedBy={undefined}
-        value={approvals.value}
-        options={[
-          ['ask', t('api.approvals.ask')],
-          ['deny', t('api.approvals.deny')],
-        ]}
-        onChange={value => {
-          approvals.value = value === 'deny' ? 'deny' : 'ask'
-        }}
+      <Field
+        label={t('api.disconnect')}
+        control={({ id, describedBy }) => (
+          <Select
+            id={id}
+            describedBy={describedBy}
+            value={disconnect.value}
+            options={[
+              ['stop', t('api.disconnect.stop')],
+              ['continue', t('api.disconnect.continue')],
+            ]}
+            onChange={value => {
+              disconnect.value = value === 'continue' ? 'continue' : 'stop'
+            }}
+          />
+        )}
       />
-      <label for={`${id}-disconnect`}>{t('api.disconnect')}</label>
-      <Select
-        id={`${id}-disconnect`}
-        describedBy={undefined}
-        value={disconnect.value}
-        options={[
-          ['stop', t('api.disconnect.stop')],
-          ['continue', t('api.disconnect.continue')],
-        ]}
-        onChange={value => {
-          disconnect.value = value === 'continue' ? 'continue' : 'stop'
-        }}
-      />
-      <div class="form-actions form-actions-start">
+      <FormActions>
+        <Button onClick={onCancel}>{t('api.cancel')}</Button>
         <Button kind="primary" type="submit" disabled={isBusy.value || name.value.trim() === ''}>
           {t('api.new')}
         </Button>
-        <Button onClick={onCancel}>{t('api.cancel')}</Button>
-      </div>
+      </FormActions>
     </form>
   )
 }
@@ -214,7 +218,7 @@ export const ApiAccess = () => {
         />
       ) : (
         (shown.enabled || shown.tokens.length > 0) && (
-          <div class="form-actions form-actions-start">
+          <div class="button-row">
             <Button
               onClick={() => {
                 made.value = null

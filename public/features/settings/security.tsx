@@ -1,8 +1,8 @@
 /** Settings → Security: password, sign-out, devices, API access, where commands run, allowed commands, safeguards. */
 import { useSignal } from '@preact/signals'
-import { useId } from 'preact/hooks'
 import { Button } from '../../parts/button.tsx'
 import { Row } from '../../parts/field.tsx'
+import { FormActions, TextField } from '../../parts/form.tsx'
 import { lazy } from '../../parts/lazy.tsx'
 import { t } from './strings.ts'
 import { AllowedCommands } from './allowed-commands.tsx'
@@ -23,7 +23,6 @@ const MIN_PASSWORD_LENGTH = 8
 const PasswordForm = ({ change }: { change: boolean }) => {
   const { attempt, toasts } = useShell()
   const { settings } = useSettings()
-  const id = useId()
   const first = useSignal('')
   const second = useSignal('')
   const error = useSignal('')
@@ -47,39 +46,31 @@ const PasswordForm = ({ change }: { change: boolean }) => {
   }
 
   return (
-    <form class="form form-inset" onSubmit={event => void submit(event)}>
-      <label for={`${id}-first`}>{t('settings.password.new')}</label>
-      <input
-        id={`${id}-first`}
-        class="input"
+    <form class="form" onSubmit={event => void submit(event)}>
+      <TextField
+        label={t('settings.password.new')}
+        error={error.value}
         type="password"
         autocomplete="new-password"
-        aria-describedby={`${id}-error`}
-        aria-invalid={error.value !== ''}
         value={first.value}
-        onInput={event => {
-          first.value = event.currentTarget.value
+        onInput={text => {
+          first.value = text
         }}
       />
-      <label for={`${id}-second`}>{t('settings.password.again')}</label>
-      <input
-        id={`${id}-second`}
-        class="input"
+      <TextField
+        label={t('settings.password.again')}
         type="password"
         autocomplete="new-password"
         value={second.value}
-        onInput={event => {
-          second.value = event.currentTarget.value
+        onInput={text => {
+          second.value = text
         }}
       />
-      <p id={`${id}-error`} class="form-error" role="alert">
-        {error.value}
-      </p>
-      <div class="form-actions form-actions-start">
+      <FormActions>
         <Button kind="primary" type="submit" disabled={busy.value || first.value === ''}>
           {t(change ? 'settings.password.change' : 'settings.password.set')}
         </Button>
-      </div>
+      </FormActions>
     </form>
   )
 }

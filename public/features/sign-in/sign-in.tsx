@@ -18,20 +18,22 @@ export const SignIn = () => {
     <Dialog title={t('signin.title')}>
       <form class="form" onSubmit={event => void submit(event)}>
         <p>{t('signin.text')}</p>
-        <label for={id}>{t('signin.password')}</label>
-        <input
-          ref={field}
-          id={id}
-          class="input"
-          type="password"
-          autocomplete="current-password"
-          required
-          aria-invalid={auth.error.value !== null}
-          aria-describedby={`${id}-error`}
-        />
-        <p id={`${id}-error`} class="form-error" role="alert">
-          {auth.error.value}
-        </p>
+        <div class="form-field">
+          <label for={id}>{t('signin.password')}</label>
+          <input
+            ref={field}
+            id={id}
+            class="input"
+            type="password"
+            autocomplete="current-password"
+            required
+            aria-invalid={auth.error.value !== null}
+            aria-describedby={`${id}-error`}
+          />
+          <p id={`${id}-error`} class="form-error" role="alert">
+            {auth.error.value}
+          </p>
+        </div>
         <div class="form-actions">
           <Button kind="primary" type="submit" disabled={auth.busy.value}>
             {t('signin.submit')}

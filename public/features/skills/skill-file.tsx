@@ -2,6 +2,7 @@
 import { useId } from 'preact/hooks'
 import { Markdown } from '../../markdown/markdown.tsx'
 import { Button, IconButton } from '../../parts/button.tsx'
+import { FormActions } from '../../parts/form.tsx'
 import { ScrollBox } from '../../parts/scroll-box.tsx'
 import type { FileDraft, SkillFile } from './open-skill-file.ts'
 import { t } from './strings.ts'
@@ -16,7 +17,7 @@ const Form = ({ file, draft }: { file: SkillFile; draft: FileDraft }) => {
   const blocked = draft.content === '' || isTooLong || file.busy.value
   return (
     <form
-      class="skill-file-form"
+      class="form form-wide skill-file-form"
       aria-label={t('skills.form.edit', { name: draft.path })}
       onSubmit={event => {
         event.preventDefault()
@@ -45,17 +46,12 @@ const Form = ({ file, draft }: { file: SkillFile; draft: FileDraft }) => {
         value={draft.content}
         onInput={event => file.change(event.currentTarget.value)}
       />
-      <div class="form-foot">
-        <p class="form-error" role="alert">
-          {isTooLong ? t('skills.file.long') : file.problem.value}
-        </p>
-        <div class="form-actions">
-          <Button onClick={file.cancel}>{t('app.cancel')}</Button>
-          <Button kind="primary" type="submit" disabled={blocked}>
-            {file.busy.value ? t('app.saving') : t('app.save')}
-          </Button>
-        </div>
-      </div>
+      <FormActions error={isTooLong ? t('skills.file.long') : file.problem.value}>
+        <Button onClick={file.cancel}>{t('app.cancel')}</Button>
+        <Button kind="primary" type="submit" disabled={blocked}>
+          {file.busy.value ? t('app.saving') : t('app.save')}
+        </Button>
+      </FormActions>
     </form>
   )
 }

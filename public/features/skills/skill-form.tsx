@@ -1,6 +1,7 @@
 /** The form of a skill: name and category, the text of SKILL.md, and conflicts. */
-import { useEffect, useId, useRef } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import { Button } from '../../parts/button.tsx'
+import { Field, FormActions, TextField } from '../../parts/form.tsx'
 import type { SkillDraft } from './skill-draft.ts'
 import type { SkillsState } from './skills.ts'
 import { t } from './strings.ts'
@@ -9,56 +10,14 @@ import { useShell } from '../../contexts.ts'
 
 const MAX_CHARS = 100_000
 
-type FieldProps = {
-  label: string
-  hint: string
-  value: string
-  list?: readonly string[]
-  focus?: boolean
-  onInput: (text: string) => void
-}
-
-const TextField = ({ label, hint, value, list, focus, onInput }: FieldProps) => {
-  const id = useId()
-  const ref = useRef<HTMLInputElement>(null)
-  useEffect(() => {
-    if (focus) ref.current?.focus()
-  }, [])
-  return (
-    <div class="skill-field">
-      <label for={id}>{label}</label>
-      <input
-        ref={ref}
-        id={id}
-        class="input"
-        maxLength={64}
-        autocomplete="off"
-        spellcheck={false}
-        aria-describedby={`${id}-hint`}
-        list={list ? `${id}-list` : undefined}
-        value={value}
-        onInput={event => onInput(event.currentTarget.value)}
-      />
-      <p id={`${id}-hint`} class="field-hint">
-        {hint}
-      </p>
-      {list && (
-        <datalist id={`${id}-list`}>
-          {list.map(name => (
-            <option key={name} value={name} />
-          ))}
-        </datalist>
-      )}
-    </div>
-  )
-}
-
 export const SkillForm = ({ skills, draft }: { skills: SkillsState; draft: SkillDraft }) => {
   const { route } = useShell()
-  const id = useId()
   const isNew = draft.of === ''
+  const first = useRef<HTMLInputElement>(null)
+  useEffect(() => first.current?.focus(), [])
   const { value: conflict } = skills.conflict
   const length = [...draft.content].length
+  const count = t('app.limit', { count: length, limit: MAX_CHARS })
   const save = async (options?: { overwrite: boolean }) => {
     const name = await skills.save(options)
     if (name === null) return
@@ -68,7 +27,7 @@ export const SkillForm = ({ skills, draft }: { skills: SkillsState; draft: Skill
   const incomplete = (isNew && !draft.name.trim()) || !draft.content.trim() || length > MAX_CHARS
   return (
     <form
-      class="skill-form"
+      class="form form-wide"
       aria-label={isNew ? t('skills.form.new') : t('skills.form.edit', { name: draft.of })}
       onSubmit={event => {
         event.preventDefault()
@@ -88,16 +47,18 @@ export const SkillForm = ({ skills, draft }: { skills: SkillsState; draft: Skill
           <TextField
             label={t('skills.name')}
             hint={t('skills.name.hint')}
+            maxLength={64}
+            inputRef={first}
             value={draft.name}
-            focus
             onInput={name => skills.change({ name })}
           />
         )}
         <TextField
           label={t('skills.category')}
           hint={t(isNew ? 'skills.category.hint' : 'skills.category.move')}
+          maxLength={64}
           value={draft.category}
-          list={skills.categories.value.map(({ name }) => name)}
+          options={skills.categories.value.map(({ name }) => name)}
           onInput={category => skills.change({ category })}
         />
       </div>
@@ -108,32 +69,28 @@ export const SkillForm = ({ skills, draft }: { skills: SkillsState; draft: Skill
           onOverwrite={() => void save({ overwrite: true })}
         />
       )}
-      <div class="skill-text">
-        <label for={id}>{t('skills.text')}</label>
-        <textarea
-          id={id}
-          class="mono-area"
-          spellcheck={false}
-          aria-describedby={`${id}-count`}
-          aria-invalid={length > MAX_CHARS}
-          value={draft.content}
-          onInput={event => skills.change({ content: event.currentTarget.value })}
-        />
-      </div>
-      <div class="form-foot">
-        <p id={`${id}-count`} class={`field-hint${length > MAX_CHARS ? ' field-failed' : ''}`}>
-          {t('app.limit', { count: length, limit: MAX_CHARS })}
-        </p>
-        <p class="form-error" role="alert">
-          {skills.problem.value}
-        </p>
-        <div class="form-actions">
-          <Button onClick={() => skills.cancel()}>{t('app.cancel')}</Button>
-          <Button kind="primary" type="submit" disabled={incomplete || skills.busy.value}>
-            {skills.busy.value ? t('app.saving') : t('app.save')}
-          </Button>
-        </div>
-      </div>
+      <Field
+        label={t('skills.text')}
+        hint={count}
+        error={length > MAX_CHARS ? count : undefined}
+        control={({ id, describedBy, isInvalid }) => (
+          <textarea
+            id={id}
+            class="mono-area skill-area"
+            spellcheck={false}
+            aria-describedby={describedBy}
+            aria-invalid={isInvalid}
+            value={draft.content}
+            onInput={event => skills.change({ content: event.currentTarget.value })}
+          />
+        )}
+      />
+      <FormActions error={skills.problem.value}>
+        <Button onClick={() => skills.cancel()}>{t('app.cancel')}</Button>
+        <Button kind="primary" type="submit" disabled={incomplete || skills.busy.value}>
+          {skills.busy.value ? t('app.saving') : t('app.save')}
+        </Button>
+      </FormActions>
     </form>
   )
 }

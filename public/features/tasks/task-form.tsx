@@ -1,7 +1,7 @@
 /** The form of a task, with a live preview of its schedule. */
-import type { ComponentChildren } from 'preact'
-import { useEffect, useId, useRef } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import { Button } from '../../parts/button.tsx'
+import { Field, FormActions, TextField } from '../../parts/form.tsx'
 import type { TaskDraft } from './task-draft.ts'
 import type { TasksState } from './tasks.ts'
 import { t } from './strings.ts'
@@ -9,28 +9,6 @@ import { formatMoment, secondsOf } from './times.ts'
 import { useSessions, useModels, useShell } from '../../contexts.ts'
 
 const EXAMPLES = ['weekdays at 9:00', 'every 30m', 'tomorrow at 18:00', '0 9 1 * *'] as const
-
-type FieldProps = {
-  label: string
-  hint?: string
-  children: (ids: { id: string; hint: string | undefined }) => ComponentChildren
-}
-
-const Field = ({ label, hint, children }: FieldProps) => {
-  const id = useId()
-  const hintId = hint ? `${id}-hint` : undefined
-  return (
-    <div class="task-field">
-      <label for={id}>{label}</label>
-      {children({ id, hint: hintId })}
-      {hint && (
-        <p id={hintId} class="field-hint">
-          {hint}
-        </p>
-      )}
-    </div>
-  )
-}
 
 /** A live region: it answers what is being typed. */
 const PreviewText = ({
@@ -63,51 +41,52 @@ const PreviewText = ({
   )
 }
 
-const ScheduleField = ({ tasks, draft }: { tasks: TasksState; draft: TaskDraft }) => {
-  const id = useId()
-  const isInvalid = tasks.preview.value.kind === 'invalid'
-  return (
-    <div class="task-field">
-      <label for={id}>{t('form.schedule')}</label>
-      <input
-        id={id}
-        class="input task-when"
-        autocomplete="off"
-        spellcheck={false}
-        placeholder={EXAMPLES[0]}
-        aria-describedby={`${id}-said`}
-        aria-invalid={isInvalid}
-        value={draft.schedule}
-        onInput={event => tasks.change({ schedule: event.currentTarget.value })}
-      />
-      <fieldset class="task-examples">
-        <legend class="sr-only">{t('form.examples')}</legend>
-        {EXAMPLES.map(text => (
-          <button
-            key={text}
-            type="button"
-            class="task-example"
-            onClick={() => tasks.change({ schedule: text })}
-          >
-            {text}
-          </button>
-        ))}
-      </fieldset>
-      <PreviewText
-        tasks={tasks}
-        id={`${id}-said`}
-        isUnchanged={draft.id !== '' && draft.schedule === draft.scheduleBefore}
-      />
-    </div>
-  )
-}
+const ScheduleField = ({ tasks, draft }: { tasks: TasksState; draft: TaskDraft }) => (
+  <Field
+    label={t('form.schedule')}
+    control={({ id }) => (
+      <>
+        <input
+          id={id}
+          class="input task-when"
+          autocomplete="off"
+          spellcheck={false}
+          placeholder={EXAMPLES[0]}
+          aria-describedby={`${id}-said`}
+          aria-invalid={tasks.preview.value.kind === 'invalid'}
+          value={draft.schedule}
+          onInput={event => tasks.change({ schedule: event.currentTarget.value })}
+        />
+        <fieldset class="task-examples">
+          <legend class="sr-only">{t('form.examples')}</legend>
+          {EXAMPLES.map(text => (
+            <button
+              key={text}
+              type="button"
+              class="task-example"
+              onClick={() => tasks.change({ schedule: text })}
+            >
+              {text}
+            </button>
+          ))}
+        </fieldset>
+        <PreviewText
+          tasks={tasks}
+          id={`${id}-said`}
+          isUnchanged={draft.id !== '' && draft.schedule === draft.scheduleBefore}
+        />
+      </>
+    )}
+  />
+)
 
 const ModelField = ({ tasks, draft }: { tasks: TasksState; draft: TaskDraft }) => {
   const { models } = useModels()
   const known = models.all.value.some(({ id }) => id === draft.model)
   return (
-    <Field label={t('model')}>
-      {({ id }) => (
+    <Field
+      label={t('model')}
+      control={({ id }) => (
         <select
           id={id}
           class="select"
@@ -127,7 +106,7 @@ const ModelField = ({ tasks, draft }: { tasks: TasksState; draft: TaskDraft }) =
           ))}
         </select>
       )}
-    </Field>
+    />
   )
 }
 
@@ -141,23 +120,26 @@ const SkillsField = ({ tasks, draft }: { tasks: TasksState; draft: TaskDraft }) 
         : [...draft.skills, name],
     })
   return (
-    <fieldset class="task-field">
-      <legend>{t('skills')}</legend>
-      {all.length === 0 && <p class="field-hint">{t('skills.none')}</p>}
-      <div class="task-chips">
-        {all.map(name => (
-          <button
-            key={name}
-            type="button"
-            class="task-chip"
-            aria-pressed={draft.skills.includes(name)}
-            onClick={() => toggle(name)}
-          >
-            {name}
-          </button>
-        ))}
-      </div>
-    </fieldset>
+    <Field
+      label={t('skills')}
+      hint={all.length === 0 && t('skills.none')}
+      group
+      control={() => (
+        <div class="task-chips">
+          {all.map(name => (
+            <button
+              key={name}
+              type="button"
+              class="task-chip"
+              aria-pressed={draft.skills.includes(name)}
+              onClick={() => toggle(name)}
+            >
+              {name}
+            </button>
+          ))}
+        </div>
+      )}
+    />
   )
 }
 
@@ -180,7 +162,7 @@ export const TaskForm = ({ tasks, draft }: { tasks: TasksState; draft: TaskDraft
   }
   return (
     <form
-      class="task-form"
+      class="form form-wide"
       aria-labelledby="task-form-title"
       onSubmit={event => {
         event.preventDefault()
@@ -190,60 +172,46 @@ export const TaskForm = ({ tasks, draft }: { tasks: TasksState; draft: TaskDraft
       <h2 class="view-title" id="task-form-title">
         {isNew ? t('form.new') : t('form.edit', { name: draft.name })}
       </h2>
-      <Field label={t('form.prompt')} hint={t('form.prompt.hint')}>
-        {({ id, hint }) => (
+      <Field
+        label={t('form.prompt')}
+        hint={t('form.prompt.hint')}
+        control={({ id, describedBy }) => (
           <textarea
             ref={first}
             id={id}
             class="mono-area task-area"
             rows={6}
-            aria-describedby={hint}
+            aria-describedby={describedBy}
             value={draft.prompt}
             onInput={event => tasks.change({ prompt: event.currentTarget.value })}
           />
         )}
-      </Field>
+      />
       <ScheduleField tasks={tasks} draft={draft} />
-      <Field label={t('form.name')} hint={t('form.name.hint')}>
-        {({ id, hint }) => (
-          <input
-            id={id}
-            class="input"
-            maxLength={200}
-            autocomplete="off"
-            aria-describedby={hint}
-            value={draft.name}
-            onInput={event => tasks.change({ name: event.currentTarget.value })}
-          />
-        )}
-      </Field>
+      <TextField
+        label={t('form.name')}
+        hint={t('form.name.hint')}
+        maxLength={200}
+        value={draft.name}
+        onInput={name => tasks.change({ name })}
+      />
       <ModelField tasks={tasks} draft={draft} />
       <SkillsField tasks={tasks} draft={draft} />
       <details class="task-more" open={draft.script !== ''}>
         <summary>{t('form.more')}</summary>
-        <Field label={t('script')} hint={t('script.hint')}>
-          {({ id, hint }) => (
-            <input
-              id={id}
-              class="input"
-              autocomplete="off"
-              spellcheck={false}
-              aria-describedby={hint}
-              value={draft.script}
-              onInput={event => tasks.change({ script: event.currentTarget.value })}
-            />
-          )}
-        </Field>
+        <TextField
+          label={t('script')}
+          hint={t('script.hint')}
+          value={draft.script}
+          onInput={script => tasks.change({ script })}
+        />
       </details>
-      <p class="form-error" role="alert">
-        {draft.problem}
-      </p>
-      <div class="form-actions">
+      <FormActions error={draft.problem}>
         <Button onClick={cancel}>{t('cancel')}</Button>
         <Button kind="primary" type="submit" disabled={draft.busy || incomplete}>
           {draft.busy ? t('saving') : t(isNew ? 'create' : 'save')}
         </Button>
-      </div>
+      </FormActions>
     </form>
   )
 }
