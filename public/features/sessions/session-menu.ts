@@ -32,6 +32,12 @@ export const sessionMenu = (app: App, row: SessionRow, rename: () => void): Menu
     icon: 'download',
     run: () => app.exportAs(id, format),
   }))
+  const share: MenuItem = {
+    label: t('row.share'),
+    icon: 'link',
+    run: () =>
+      void app.attempt(async () => (await import('../shares/share-dialog.tsx')).openShare(app, id)),
+  }
   const clear: MenuItem = { label: t('row.clear'), icon: 'undo', run: () => app.confirmClear(id) }
   const more: MenuItem[] = [
     { label: t('row.duplicate'), icon: 'duplicate', run: () => void app.duplicate(id) },
@@ -67,7 +73,9 @@ export const sessionMenu = (app: App, row: SessionRow, rename: () => void): Menu
     },
     ...(isOpen ? [find(app)] : []),
     'line',
-    ...(isOurs ? [{ label: t('row.export'), icon: 'download' as const, items: formats }] : []),
+    ...(isOurs
+      ? [share, { label: t('row.export'), icon: 'download' as const, items: formats }]
+      : []),
     { label: t('row.more'), icon: 'more', items: more },
     'line',
     { label: t('row.delete'), icon: 'trash', keys: 'Del', run: () => void app.remove(id) },

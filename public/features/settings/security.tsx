@@ -18,6 +18,8 @@ const CommandPlace = lazy(async () => (await import('./command-place.tsx')).Comm
 
 const ApiAccess = lazy(async () => (await import('./api-access.tsx')).ApiAccess)
 
+const ShareSettings = lazy(async () => (await import('../shares/share-settings.tsx')).ShareSettings)
+
 const MIN_PASSWORD_LENGTH = 8
 
 const PasswordForm = ({ change }: { change: boolean }) => {
@@ -128,6 +130,7 @@ export const Security = () => {
       )}
       {password !== 'none' && <Devices />}
       <ApiAccess />
+      <ShareSettings />
       <CommandPlace />
       <PermissionRules />
       <AllowedCommands />

@@ -1,6 +1,7 @@
 /** Every setting by name, for the palette and the search field of the settings. */
 import type { Section } from '../shell/route.ts'
 import { t as inPlace } from './command-place-strings.ts'
+import { t as inShares } from '../shares/strings.ts'
 import { t as inRules } from './permission-strings.ts'
 import { t } from './strings.ts'
 
@@ -33,6 +34,7 @@ export const settingEntries = (): SettingEntry[] => [
   entry('security', t('devices.others')),
   entry('security', t('settings.signout'), t('settings.signout.hint')),
   entry('security', t('api.title'), t('api.enable')),
+  entry('security', inShares('share.settings'), inShares('share.allow')),
   entry('security', t('hooks.title'), t('hooks.text')),
   entry('security', t('allowed.title'), t('allowed.text')),
   entry('security', inRules('rules.title')),

@@ -49,6 +49,7 @@ export const enSessions = {
   'row.duplicate': 'Duplicate',
   'row.tools': 'Tools',
   'row.branch': 'Branch',
+  'row.share': 'Share…',
   'row.export': 'Export',
   'row.more': 'More',
   'row.export.md': 'Export as Markdown',

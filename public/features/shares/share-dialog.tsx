@@ -1,0 +1,199 @@
+/** Dialog that makes a read-only link to a chat and lists its links. A link is shown once, when it is made. */
+import { useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+import type { App } from '../../app.ts'
+import { useShell } from '../../contexts.ts'
+import { Button } from '../../parts/button.tsx'
+import { CopyButton } from '../../parts/copy-button.tsx'
+import { Dialog } from '../../parts/dialog.tsx'
+import { Row, Select, Switch } from '../../parts/field.tsx'
+import { loadLazyCss } from '../../parts/lazy-css.ts'
+import { type Links, ShareList } from './share-list.tsx'
+import { t } from './strings.ts'
+
+const DAYS = [1, 7, 30, 90]
+const DEFAULT_DAYS = 7
+
+/** What a link shows beside messages, answers and times. */
+const PARTS = [
+  ['tool_output', 'share.output', 'share.output.hint'],
+  ['pictures', 'share.pictures', 'share.pictures.hint'],
+  ['live', 'share.live', 'share.live.hint'],
+] as const
+type Part = (typeof PARTS)[number][0]
+
+const isThisComputer = (): boolean => /^(localhost|127\.|\[::1\])/.test(location.host)
+
+export const openShare = async (app: App, sessionId: string): Promise<void> => {
+  await loadLazyCss()
+  app.layout.overlay.value = (
+    <ShareDialog
+      sessionId={sessionId}
+      onClose={() => {
+        app.layout.overlay.value = null
+      }}
+    />
+  )
+}
+
+const Made = ({ url }: { url: string }) => (
+  <div class="share-made" role="status">
+    <p class="share-made-title">{t('share.made')}</p>
+    <div class="share-made-line">
+      <code dir="ltr">{url}</code>
+      <CopyButton text={url} label={t('share.copy')} />
+    </div>
+    <p class="field-hint">{t('share.made.hint')}</p>
+  </div>
+)
+
+type FormProps = { sessionId: string; onMade: (links: Links, token: string) => void }
+
+const ShareForm = ({ sessionId, onMade }: FormProps) => {
+  const { attempt, api } = useShell()
+  const days = useSignal(DEFAULT_DAYS)
+  const parts = useSignal<Readonly<Record<Part, boolean>>>({
+    tool_output: false,
+    pictures: false,
+    live: false,
+  })
+  const isBusy = useSignal(false)
+  const query = new URLSearchParams({ session_id: sessionId })
+  for (const [part] of PARTS) if (parts.value[part]) query.set(part, '1')
+
+  const submit = async (event: Event) => {
+    event.preventDefault()
+    isBusy.value = true
+    await attempt(async () => {
+      const { token, ...links } = await api('POST /api/shares/create', {
+        session_id: sessionId,
+        days: days.value,
+        ...parts.value,
+      })
+      onMade(links, token)
+    })
+    isBusy.value = false
+  }
+
+  return (
+    <form onSubmit={event => void submit(event)}>
+      <p class="dialog-text">{t('share.lead')}</p>
+      <div class="rows">
+        <Row
+          label={t('share.days')}
+          control={ids => (
+            <Select
+              id={ids.control}
+              describedBy={ids.hint}
+              value={String(days.value)}
+              options={DAYS.map(
+                count => [String(count), t('share.days.option', { count })] as const,
+              )}
+              onChange={value => {
+                days.value = Number(value)
+              }}
+            />
+          )}
+        />
+        {PARTS.map(([part, label, hint]) => (
+          <Row
+            key={part}
+            label={t(label)}
+            hint={t(hint)}
+            control={ids => (
+              <Switch
+                id={ids.control}
+                describedBy={ids.hint}
+                checked={parts.value[part]}
+                onChange={checked => {
+                  parts.value = { ...parts.value, [part]: checked }
+                }}
+              />
+            )}
+          />
+        ))}
+      </div>
+      <div class="form-actions">
+        <a
+          class="button"
+          href={`api/shares/preview?${query}`}
+          target="_blank"
+          rel="noopener noreferrer"
+        >
+          {t('share.preview')}
+        </a>
+        <Button kind="primary" type="submit" disabled={isBusy.value}>
+          {t('share.create')}
+        </Button>
+      </div>
+    </form>
+  )
+}
+
+const ShareDialog = ({ sessionId, onClose }: { sessionId: string; onClose: () => void }) => {
+  const { attempt, api, toasts } = useShell()
+  const links = useSignal<Links | null>(null)
+  const url = useSignal('')
+  useEffect(
+    () =>
+      void attempt(async () => {
+        links.value = await api('GET /api/shares')
+      }),
+    [],
+  )
+  const shown = links.value
+  const own = shown?.shares.filter(link => link.session_id === sessionId) ?? []
+
+  return (
+    <Dialog title={t('share.title')} closeLabel={t('app.close')} onClose={onClose}>
+      <div class="share-body">
+        {!shown && <p role="status">{t('app.loading')}</p>}
+        {shown && !shown.enabled && (
+          <>
+            <p class="dialog-text">{t('share.off')}</p>
+            <div class="form-actions">
+              <Button
+                kind="primary"
+                onClick={() =>
+                  void attempt(async () => {
+                    links.value = await api('POST /api/shares/enable', { enabled: true })
+                  })
+                }
+              >
+                {t('share.enable')}
+              </Button>
+            </div>
+          </>
+        )}
+        {shown?.enabled && (
+          <ShareForm
+            sessionId={sessionId}
+            onMade={(next, token) => {
+              links.value = next
+              url.value = new URL(`share/${token}`, document.baseURI).href
+            }}
+          />
+        )}
+        {url.value && <Made url={url.value} />}
+        {url.value && isThisComputer() && (
+          <p class="field-hint">{t('share.local', { host: location.host })}</p>
+        )}
+        {own.length > 0 && (
+          <section class="rows" aria-label={t('share.links')}>
+            <h3 class="share-links">{t('share.links')}</h3>
+            <ShareList
+              links={own}
+              onRevoke={({ id }) =>
+                void attempt(async () => {
+                  links.value = await api('POST /api/shares/revoke', { id })
+                  url.value = ''
+                  toasts.show(t('share.revoked'))
+                })
+              }
+            />
+          </section>
+        )}
+      </div>
+    </Dialog>
+  )
+}

@@ -1,0 +1,45 @@
+/** English text of share links, loaded with their dialog or their settings. */
+import { translator } from '../../strings/t.ts'
+
+export const t = translator({
+  'share.title': 'Share chat',
+  'share.off':
+    'Share links are off. While they’re on, you can make read-only links to single chats.',
+  'share.enable': 'Turn on share links',
+  'share.lead':
+    'Anyone with the link can read this chat without signing in. Secrets and the path of your home folder are hidden. Files, reasoning, and approvals are never included.',
+  'share.local': 'Other devices can’t open this address: {host} is this computer.',
+  'share.days': 'Expires after',
+  'share.days.option': { one: '{count} day', other: '{count} days' },
+  'share.output': 'Include tool output',
+  'share.output.hint': 'Commands and what they printed, web searches and pages',
+  'share.pictures': 'Include pictures',
+  'share.pictures.hint': 'Pictures you sent to a model that accepts them',
+  'share.live': 'Keep up to date',
+  'share.live.hint': 'Also show later messages. Otherwise the link shows the chat as it is now.',
+  'share.preview': 'Preview',
+  'share.create': 'Create link',
+  'share.made': 'Your link',
+  'share.made.hint': 'Copy it now. It won’t be shown again.',
+  'share.copy': 'Copy link',
+  'share.links': 'Links to this chat',
+  'share.link.live': 'Kept up to date',
+  'share.link.snapshot': 'Snapshot',
+  'share.link.output': 'tool output',
+  'share.link.pictures': 'pictures',
+  'share.link.created': 'Created {time}',
+  'share.link.expires': 'Expires {time}',
+  'share.link.opened': 'Last opened {time}',
+  'share.link.unopened': 'Not opened yet',
+  'share.revoke': 'Revoke',
+  'share.revoke.what': 'Revoke link created {time}',
+  'share.revoked': 'Link revoked',
+  'share.settings': 'Share links',
+  'share.allow': 'Allow share links to chats',
+  'share.allow.hint':
+    'Anyone with a link can read that chat without signing in. Turning this off stops all links until you turn it on again.',
+  'share.all': 'Revoke all',
+  'share.all.title': { one: 'Revoke {count} link?', other: 'Revoke all {count} links?' },
+  'share.all.text': 'They stop working at once. You can’t undo this.',
+  'share.all.done': 'All links revoked',
+} as const)
