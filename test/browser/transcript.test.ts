@@ -64,11 +64,16 @@ test('an approval is answered from the first page; the outline, arrow keys and t
     await page.getByText('Stopped after 2 steps').waitFor()
     assert.ok((await page.locator('.node-failed').count()) > 0)
     // What opens at the end of the chat opens below the pointer.
-    const opener = page.locator('.turn-sum-head').last()
-    const place = (await opener.boundingBox())!.y
-    await opener.click()
-    await page.locator('.turn-sum-body').waitFor()
-    assert.is((await opener.boundingBox())!.y, place)
+    const opensInPlace = async (opener: string, body: string) => {
+      await page.locator('.tx-scroll').press('End')
+      const place = (await page.locator(opener).last().boundingBox())!.y
+      await page.locator(opener).last().click()
+      await page.locator(body).last().waitFor()
+      assert.is((await page.locator(opener).last().boundingBox())!.y, place)
+    }
+    await opensInPlace('.act', '.tool-head')
+    await opensInPlace('.tool-head', '.tool-body')
+    await opensInPlace('.turn-sum-head', '.turn-sum-body')
     assert.is(await page.locator('.md ul[dir="rtl"]').count(), 1)
     assert.equal(await desktop.axe(), [])
     const edge = (await page.locator('.tx-scroll').boundingBox())!.y

@@ -21,6 +21,8 @@ const NEAR_TOP_PX = 900
 const MAX_ROUNDS = 4
 /** Space above a row that was jumped to. */
 const JUMP_TOP_PX = 16
+/** The body of an opened card may be loaded first. */
+const LATE_BODY_MS = 1_000
 /** Width assumed before the first measurement. */
 const DEFAULT_WIDTH_PX = 720
 const DEFAULT_HEIGHT_PX = 900
@@ -67,6 +69,7 @@ export class ScrollController {
   #atEnd = true
   /** A click may be expanding something: being at the end does not mean following it. */
   #isHeld = false
+  #release = 0
   #scrollTop = 0
   #scrollHeight = 0
   #width = DEFAULT_WIDTH_PX
@@ -141,6 +144,7 @@ export class ScrollController {
       observer.disconnect()
       this.#rowObserver?.disconnect()
       cancelAnimationFrame(this.#frame)
+      clearTimeout(this.#release)
     }
   }
 
@@ -181,15 +185,22 @@ export class ScrollController {
   /** A card opened by a click expands downward from the pointer, so stop following the end. */
   readonly onClick = ({ target }: Event): void => {
     if (!(target instanceof Element) || !this.#atEnd) return
-    if (!target.closest('.tx-row :is(button, summary)')) return
+    const button = target.closest('.tx-row :is(button, summary)')
+    if (!button) return
     // The browser renders between this handler and that of the button, when nothing has expanded yet.
     this.#isHeld = true
-    this.#follow(false)
-    // After the next render; a click that expanded nothing, such as Copy, changes nothing.
+    this.#atEnd = false
+    const release = () => {
+      this.#isHeld = false
+      if (!this.#followWithin(NEAR_END_PX)) this.#leave()
+    }
+    // After the next render.
     requestAnimationFrame(() =>
       requestAnimationFrame(() => {
-        this.#isHeld = false
-        this.#followWithin(NEAR_END_PX)
+        clearTimeout(this.#release)
+        const isOpen = button.matches('[aria-expanded="true"], [open] > summary')
+        if (isOpen) this.#release = window.setTimeout(release, LATE_BODY_MS)
+        else release()
       }),
     )
   }
@@ -243,7 +254,12 @@ export class ScrollController {
   #follow(atEnd: boolean): void {
     if (this.#atEnd === atEnd) return
     this.#atEnd = atEnd
-    this.leftAt.value = atEnd ? null : (this.#source?.peek().at(-1)?.key ?? '')
+    if (atEnd) this.leftAt.value = null
+    else this.#leave()
+  }
+
+  #leave(): void {
+    this.leftAt.value = this.#source?.peek().at(-1)?.key ?? ''
   }
 
   /** Follows the end when it is this close; whether it is. */
