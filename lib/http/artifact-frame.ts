@@ -26,7 +26,7 @@ export const ARTIFACT_POLICY = [
 
 /**
  * No policy that browsers know covers WebRTC and the connections that `<link rel=preconnect>` opens early. So no link element can be
- * made, and the constructors of WebRTC are removed, and what could make a fresh global object that has
+ * made, and the constructors of WebRTC are removed with what could make a fresh global object that has
  * them again: frames by `srcdoc`, documents by `javascript:` and `blob:` URLs. Trusted Types guard the ways in which a script
  * makes markup; without them nothing is shown. The guards compare characters themselves, because the document may replace
  * methods of strings. `document.write`, XML entities and XSLT could assemble an attribute name from pieces.

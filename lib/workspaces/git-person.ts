@@ -17,6 +17,8 @@ const TIMEOUT_MS = 15_000
 /** Of fetch, pull and push, and of hooks, which may run tests. */
 const LONG_TIMEOUT_MS = 180_000
 const MAX_BYTES = 16 * 1024 * 1024
+/** Of a file beside the hooks. */
+const MAX_HASHED_BYTES = 4 * 1024 * 1024
 
 export type PersonGitOptions = {
   /** The environment of the person's programs: search path, HOME, the socket of the SSH agent; no secrets of the service. */
@@ -117,6 +119,12 @@ const isExecutable = (path: string): boolean => {
   }
 }
 
+/** Changes with the contents of a file. Reading a large one would block the service; its change time cannot be chosen. */
+const fingerprint = (path: string): string | Buffer => {
+  const { size, ino, ctimeNs } = statSync(path, { bigint: true })
+  return size > MAX_HASHED_BYTES ? `${size} ${ino} ${ctimeNs}` : readWhole(path)
+}
+
 const hookSet = (dir: string, wanted: readonly string[]): HookSet => {
   const names = wanted.filter(name => isExecutable(join(dir, name)))
   if (names.length === 0) return { names, id: '' }
@@ -129,7 +137,7 @@ const hookSet = (dir: string, wanted: readonly string[]): HookSet => {
     if (!names.includes(entry.name) && (!entry.isFile() || entry.name.endsWith('.sample'))) continue
     hash
       .update(`${entry.name}\0`)
-      .update(readWhole(join(dir, entry.name)))
+      .update(fingerprint(join(dir, entry.name)))
       .update('\0')
   }
   return { names, id: hash.digest('hex').slice(0, 32) }

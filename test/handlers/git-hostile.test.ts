@@ -1,5 +1,12 @@
 /** Repositories whose configuration, hooks and submodules name programs: none runs unless the person was asked. */
-import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -151,6 +158,10 @@ test('the question about hooks names all of them', async () => {
   const work = await open()
   writeFiles(work.checkout, { 'a.txt': 'x\n' })
   git(work.checkout, 'add', '-A')
+  // Hooks may run files beside them; one of this size cannot be read.
+  mkdirSync(join(work.checkout, '.git', 'hooks'), { recursive: true })
+  writeFileSync(join(work.checkout, '.git', 'hooks', 'big'), '')
+  truncateSync(join(work.checkout, '.git', 'hooks', 'big'), 3 * 1024 ** 3)
   const names = ['post-index-change', 'pre-commit', 'reference-transaction']
   for (const name of names) work.hook(join(work.checkout, '.git'), name)
   const { body } = await work.post('commit', { message: 'one' })
