@@ -5,6 +5,7 @@ import { ApiError } from '../../../public/api.ts'
 import { createApp, type StreamListener } from '../../../public/app.ts'
 import { commands, parseCommand } from '../../../public/features/composer/slash-commands.ts'
 import { steeringActions } from '../../../public/features/queue/actions.ts'
+import { openSecond } from '../../../public/features/split/second-app.ts'
 import { createSignInGate } from '../../../public/features/sign-in/auth.ts'
 import type { TabLeader } from '../../../public/stream/tab-leader.ts'
 import type { Frame } from '../../../lib/schema/event.ts'
@@ -123,6 +124,49 @@ const started = {
 }
 
 const test = suite('page')
+
+test('two chats side by side: one address, no session twice, a deleted one closes its side', async () => {
+  const { app, sessions, say, service, left } = await page('session/a?beside=b')
+  sessions.set('b', {}).set('c', {})
+  const second = openSecond(app)
+  await settle()
+  assert.is(second.chat.chat.value.sessionId, 'b')
+
+  const answer = { message: message('m1', 'assistant', 'for b') }
+  say('session:b', 'message', answer)
+  assert.is(second.chat.chat.value.messages.length, 1)
+  assert.is(app.chat.chat.value.messages.length, 0)
+
+  app.route.openSession('b')
+  assert.is(app.active.value, second)
+  second.route.openSession('a')
+  assert.is(app.active.value.route, app.route)
+  assert.equal([app.route.sessionId.value, app.route.beside.value], ['a', 'b'])
+
+  // The sidebar acts on the active side, also by its links.
+  second.route.follow('http://host/any/path/session/c')
+  await settle()
+  assert.equal([app.route.sessionId.value, app.route.beside.value], ['a', 'c'])
+  app.route.readLocation('http://host/any/path/session/c?beside=c')
+  assert.is(app.route.beside.value, null)
+  app.route.openSession('a')
+  app.route.openBeside('c')
+  await settle()
+  say('list', 'gone', { session_id: 'c' })
+  assert.equal([app.route.sessionId.value, app.route.beside.value], ['a', null])
+
+  // The draft of a closed side was stored; a closed side is not subscribed to.
+  app.route.openBeside('b')
+  await settle()
+  second.composer.edit('half')
+  second.layout.closeSide.value?.()
+  await settle()
+  assert.is(app.route.beside.value, null)
+  assert.is(service.of('POST /api/session/draft').at(-1)?.text, 'half')
+  say('session:b', 'message', answer)
+  assert.is(second.chat.chat.value.messages.length, 0)
+  assert.equal(left, [])
+})
 
 test('restores the text of a rejected turn', async () => {
   const { submit, app, said, texts } = await page('session/a', {
