@@ -42,8 +42,10 @@ export const Picker = (props: PickerProps) => {
     0,
     options.findIndex(({ id }) => id === selected),
   )
-  const [active, setActive] = useState(query ? 0 : chosen)
-  const at = Math.min(active, Math.max(0, options.length - 1))
+  /** By id, because results that arrive later move the others. Null: the first match, or the selected option. */
+  const [active, setActive] = useState<string | null>(null)
+  const found = options.findIndex(({ id }) => id === active)
+  const at = found >= 0 ? found : query ? 0 : chosen
   const optionId = (index: number) => `${listId}-${index}`
 
   useEffect(() => (field.current ?? list.current)?.focus(), [])
@@ -52,6 +54,8 @@ export const Picker = (props: PickerProps) => {
   }, [at, options.length])
 
   const onKeyDown = (event: KeyboardEvent) => {
+    // The keys belong to the input method.
+    if (event.isComposing) return
     const count = options.length
     const moves: Record<string, number> = {
       ArrowDown: (at + 1) % count,
@@ -60,12 +64,12 @@ export const Picker = (props: PickerProps) => {
       PageUp: Math.max(0, at - 8),
     }
     const to = moves[event.key]
-    if (event.key === 'Enter' && options[at] && !event.isComposing) {
+    if (event.key === 'Enter' && options[at]) {
       event.preventDefault()
       onPick(options[at].id, event.altKey)
     } else if (to !== undefined && count > 0) {
       event.preventDefault()
-      setActive(to)
+      setActive(options[to]!.id)
     }
   }
 
@@ -91,7 +95,7 @@ export const Picker = (props: PickerProps) => {
             placeholder={placeholder}
             value={query}
             onInput={event => {
-              setActive(0)
+              setActive(null)
               onQuery(event.currentTarget.value)
             }}
           />
@@ -128,11 +132,11 @@ export const Picker = (props: PickerProps) => {
                     tabIndex={-1}
                     aria-selected={own === at}
                     class="picker-option"
-                    onMouseMove={() => own !== at && setActive(own)}
+                    onMouseMove={() => own !== at && setActive(option.id)}
                     onClick={event => onPick(option.id, event.ctrlKey || event.metaKey)}
                   >
                     {option.icon && <Icon name={option.icon} size={16} />}
-                    <span class="picker-label">
+                    <span class="picker-label" dir="auto">
                       <Marked text={option.label} ranges={option.ranges} />
                     </span>
                     {option.hint && <span class="picker-hint">{option.hint}</span>}

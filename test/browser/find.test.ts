@@ -14,7 +14,7 @@ test('by keyboard: palette, files at any depth, search results, settings; then s
   mkdirSync(join(work, 'src/deep'), { recursive: true })
   writeFileSync(join(work, 'src/deep/retry-policy.ts'), 'export {}\n')
   const ids: string[] = []
-  for (const title of ['Unify the retry logic', 'Choose a database', 'Plan a trip']) {
+  for (const title of ['Unify the retry logic', 'Choose a database', 'خطة رحلة trip']) {
     const { body } = await app.post('/api/session/new', { workspace: work })
     ids.push(body.session.session_id)
     await app.post('/api/session/rename', { session_id: body.session.session_id, title })
@@ -33,6 +33,15 @@ test('by keyboard: palette, files at any depth, search results, settings; then s
     await page.keyboard.press('Control+k')
     await page.locator('.dialog-palette input').fill('databs')
     await page.getByRole('option', { name: 'Choose a database' }).waitFor()
+    const isPrevented = (init: { key: string; isComposing?: boolean }) =>
+      page.locator('.dialog-palette input').evaluate((field, init) => {
+        const event = new KeyboardEvent('keydown', { ...init, bubbles: true, cancelable: true })
+        return !field.dispatchEvent(event)
+      }, init)
+    // The keys of an input method choose among its candidates.
+    assert.is(await isPrevented({ key: 'ArrowDown', isComposing: true }), false)
+    assert.is(await isPrevented({ key: 'ArrowDown' }), true)
+    await page.keyboard.press('ArrowUp')
     await page.keyboard.press('Enter')
     await page.waitForURL(`**/session/${ids[1]}`)
     await page.keyboard.press('Control+k')
@@ -52,6 +61,10 @@ test('by keyboard: palette, files at any depth, search results, settings; then s
     await page.locator('.sidebar .search input').fill('')
 
     const links = page.locator('.session-link')
+    const directions = await links
+      .locator('.session-title')
+      .evaluateAll(titles => titles.map(title => getComputedStyle(title).direction))
+    assert.equal(directions.toSorted(), ['ltr', 'ltr', 'rtl'])
     await links.nth(0).click({ modifiers: ['Control'] })
     await links.nth(2).click({ modifiers: ['Shift'] })
     await page.getByText('3 selected').waitFor()

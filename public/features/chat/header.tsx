@@ -70,7 +70,7 @@ export const Header = () => {
           />
         ) : (
           <>
-            <h1>
+            <h1 dir="auto">
               <button
                 type="button"
                 class="title-button"

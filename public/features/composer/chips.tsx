@@ -44,7 +44,9 @@ const Chip = ({ picker, icon, name, value, selected = '' }: ChipProps) => {
         }}
       >
         <Icon name={icon} size={14} />
-        <span class="chip-value">{value}</span>
+        <span class="chip-value" dir="auto">
+          {value}
+        </span>
       </button>
       {open && (
         <ChipPopover

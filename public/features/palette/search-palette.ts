@@ -53,7 +53,8 @@ const matching = (entries: readonly Entry[], query: string): Section[] => {
 export const createPaletteSearch = (options: PaletteOptions) => {
   const { platform, local, remote, recentLabel } = options
   const query = signal('')
-  const found = signal<readonly Entry[]>([])
+  /** What the server found last, and for what. */
+  const found = signal<{ text: string; entries: readonly Entry[] }>({ text: '', entries: [] })
   const busy = signal(false)
   const failed = signal(false)
   const recentIds = platform.device.read<string[]>(RECENT_KEY, [])
@@ -66,7 +67,7 @@ export const createPaletteSearch = (options: PaletteOptions) => {
       const entries = await remote(text, wanted)
       // A later query has replaced this one.
       if (wanted.aborted) return
-      found.value = entries
+      found.value = { text, entries }
       failed.value = false
     } catch {
       // Shown as a sentence below the results of the page.
@@ -74,6 +75,15 @@ export const createPaletteSearch = (options: PaletteOptions) => {
     } finally {
       if (!wanted.aborted) busy.value = false
     }
+  }
+
+  /** Results for an earlier query stay while the server searches, where they match the new one: Enter must open no other. */
+  const foundFor = (text: string): readonly Entry[] => {
+    const { text: asked, entries } = found.value
+    if (asked === text) return entries
+    const texts = entries.map(({ label, hint = '' }) => `${label} ${hint}`)
+    const matches = new Set(fuzzyMatches(texts, text).map(({ at }) => at))
+    return entries.filter((_, index) => matches.has(index))
   }
 
   const sections = computed<readonly Section[]>(() => {
@@ -93,7 +103,7 @@ export const createPaletteSearch = (options: PaletteOptions) => {
     const shown = new Set(own.flatMap(({ entries: of }) => of.map(({ id }) => id)))
     // Below the results of the page, so that nothing moves under the selection when they arrive.
     const groups = Map.groupBy(
-      found.value.filter(({ id }) => !shown.has(id)),
+      foundFor(text).filter(({ id }) => !shown.has(id)),
       ({ section }) => section,
     )
     return [...own, ...[...groups].map(([label, of]) => ({ label, entries: of }))]
@@ -113,7 +123,7 @@ export const createPaletteSearch = (options: PaletteOptions) => {
       busy.value = wanted !== ''
       failed.value = false
       if (wanted) cancel = platform.schedule(() => void ask(wanted), PAUSE_MS)
-      else found.value = []
+      else found.value = { text: '', entries: [] }
     },
     /** Runs an entry, which is listed first the next time. */
     pick(id: string, isAside = false): unknown {

@@ -38,9 +38,11 @@ export const SearchResults = () => {
                 layout.drawer.value = false
               }}
             >
-              <span class="session-title">{titleOf(hit)}</span>
+              <span class="session-title" dir="auto">
+                {titleOf(hit)}
+              </span>
               {hit.match_type === 'content' && hit.snippet && (
-                <span class="result-snippet">
+                <span class="result-snippet" dir="auto">
                   {hit.snippet.map((part, index) =>
                     part.mark ? <mark key={index}>{part.text}</mark> : part.text,
                   )}

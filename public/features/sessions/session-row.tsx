@@ -153,7 +153,9 @@ export const SessionRow = ({ row, top, height, tabStop, keys }: SessionRowProps)
             }}
           >
             <span class="session-main">
-              <span class="session-title">{title}</span>
+              <span class="session-title" dir="auto">
+                {title}
+              </span>
               {detailed && (
                 <span class="session-detail">
                   {[

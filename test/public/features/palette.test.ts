@@ -97,6 +97,28 @@ test('results of the server follow those of the page, without repeats; a late an
   assert.equal([shown(), search.busy.value], [expected, false])
 })
 
+test('until the server has answered, its results for the last query stay only where they match the new one', async () => {
+  const found = [
+    entry('Files', 'src/zebra.ts'),
+    entry('Found', 'An old chat', { hint: 'the zoo has a zebra' }),
+    entry('Files', 'src/zoo.ts'),
+  ]
+  const { search, shown, type } = opened(async query => {
+    if (query === 'zebra lion') throw new Error('offline')
+    return found
+  })
+  await type('z')
+  search.set('zebra')
+  const matching = [
+    ['Files', 'src/zebra.ts'],
+    ['Found', 'An old chat'],
+  ]
+  assert.equal(shown(), matching)
+  search.set('xylophone')
+  assert.equal(shown(), [])
+  assert.equal(await type('zebra lion'), [])
+})
+
 test('every setting is listed once', () => {
   const labels = settingEntries().map(({ section, label }) => `${section} ${label}`)
   assert.is(new Set(labels).size, labels.length)
