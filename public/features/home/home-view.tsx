@@ -11,14 +11,13 @@ import { BidiSafeCode } from '../approvals/bidi-safe-code.tsx'
 import { questionId } from '../chat/chat-reducer.ts'
 import { formatAgo } from '../sessions/relative-time.ts'
 import { titleOf } from '../sessions/sessions.ts'
+import { isAnswerable } from './answerable.ts'
 import { t } from './strings.ts'
 import { type Facts, type Suggestion, suggestionsFor } from './suggestions.ts'
 
 const MAX_WAITING = 3
 const MAX_RUNNING = 3
 const MAX_RECENT = 4
-/** A longer command, or an edit, is reviewed in its chat, where all of it is shown. */
-const MAX_COMMAND_CHARS = 300
 
 type SectionProps = { title: string; class?: string; children: ComponentChildren }
 
@@ -44,22 +43,22 @@ const Waiting = ({ question }: { question: Question }) => {
       isSent.value = false
     })
   }
-  const isShort =
-    question.kind === 'approval' &&
-    !question.diff &&
-    question.command.length <= MAX_COMMAND_CHARS &&
-    (question.choices?.includes('once') ?? true)
+  const isHere = isAnswerable(question)
   return (
     <li class="home-waiting">
       <p class="home-in">{t('waiting.in', { title: titleOfSession(session_id) })}</p>
       {question.kind === 'approval' ? (
         <>
           <p>{question.description}</p>
-          {isShort && (
+          {isHere && (
             <pre class="home-command" dir="ltr">
-              <BidiSafeCode text={question.command} />
+              <BidiSafeCode
+                text={question.command}
+                {...(question.marks && { marks: question.marks })}
+              />
             </pre>
           )}
+          {isHere && question.cwd && <p>{t('waiting.where', { cwd: question.cwd })}</p>}
         </>
       ) : (
         <p class="home-question" dir="auto">
@@ -67,7 +66,7 @@ const Waiting = ({ question }: { question: Question }) => {
         </p>
       )}
       <div class="home-buttons">
-        {isShort && (
+        {isHere && (
           <>
             <Button kind="primary" disabled={isSent.value} onClick={() => answer('once')}>
               {t('waiting.once')}
@@ -77,7 +76,7 @@ const Waiting = ({ question }: { question: Question }) => {
             </Button>
           </>
         )}
-        <Button kind={isShort ? 'quiet' : 'primary'} onClick={open}>
+        <Button kind={isHere ? 'quiet' : 'primary'} onClick={open}>
           {t(question.kind === 'approval' ? 'waiting.review' : 'waiting.answer')}
         </Button>
       </div>

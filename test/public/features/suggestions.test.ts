@@ -1,8 +1,10 @@
-/** Suggestions of the first page, from facts about the workspace and the chats. */
+/** The first page: suggestions from facts about the workspace and the chats, and approvals that can be answered there. */
 import '../../_jsx.ts'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import type { Approval } from '../../../lib/schema/question.ts'
 import type { SessionRow } from '../../../lib/schema/session.ts'
+import { isAnswerable } from '../../../public/features/home/answerable.ts'
 import { type Facts, suggestionsFor } from '../../../public/features/home/suggestions.ts'
 
 const suggestions = suite('suggestions')
@@ -42,6 +44,20 @@ suggestions('an empty directory suggests a new project only', () => {
   assert.equal(labels({ ...none, empty: true, todos: 3 }), [
     'Start something new · This folder is empty',
   ])
+})
+
+suggestions('an approval is answered on the first page only when that shows all of it', () => {
+  const asked = { kind: 'approval', command: 'rm -rf a', pattern_key: 'recursive delete' }
+  const isHere = (more: Partial<Approval>) => isAnswerable({ ...asked, ...more } as Approval)
+  assert.equal([isHere({}), isHere({ runs_in: 'sandbox' })], [true, true])
+  const reviewed: Partial<Approval>[] = [
+    { diff: '+a' },
+    { runs_in: 'outside' },
+    { pattern_key: 'budget: steps' },
+    { command: 'a'.repeat(301) },
+    { choices: ['deny'] },
+  ]
+  for (const more of reviewed) assert.not(isHere(more), JSON.stringify(more))
 })
 
 suggestions.run()
