@@ -10,7 +10,7 @@ import type { GitWorktree } from '../schema/git.ts'
 import { makeDir } from '../store/make-dir.ts'
 import { isInside } from '../store/path-within.ts'
 import { requireBranchName } from './git-branches.ts'
-import type { PersonGit } from './git-person.ts'
+import { gitReason, type PersonGit } from './git-person.ts'
 
 type Listed = { path: string; branch: string | null; head: string }
 
@@ -129,14 +129,14 @@ export const mergeWorktree = async (
   main.requireOwnFilters()
   await requireClean(git, 'This worktree')
   await requireClean(main, `The checkout of ${base}`)
-  const { code, text, error } = await main.try(['merge', '--no-edit', branch])
+  const { code, text, error } = await main.try(['merge', '--no-edit', `refs/heads/${branch}`])
   if (code === 0) return
   const names = (await main.try(['diff', '--name-only', '--diff-filter=U'])).text.trim()
   await main.try(['merge', '--abort'])
   throw failed(
     names
       ? `${base} and ${branch} changed the same lines of ${names.split('\n').join(', ')}. Update this worktree from ${base} and resolve the conflicts here first.`
-      : `The merge failed: ${(error || text).trim().slice(0, 400)}`,
+      : `The merge failed: ${gitReason(error || text)}`,
   )
 }
 
