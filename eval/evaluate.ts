@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { type Program, startUnbuilt } from '../build/start-program.ts'
+import { type Program, startService as startProgram } from '../build/start-program.ts'
 import { git, GIT_ENV } from '../test/_git.ts'
 import { type Client, createClient } from '../test/_http.ts'
 import type { Outcome, Task } from './task.ts'
@@ -81,7 +81,7 @@ const startService = async ({ root, config, keys }: EvaluationOptions): Promise<
   writeFileSync(join(agentHome, 'config.yaml'), config)
   if (keys) writeFileSync(join(agentHome, '.env'), keys, { mode: 0o600 })
   const boot = (port?: number): Promise<Program> =>
-    startUnbuilt({
+    startProgram({
       home: root,
       ...(port && { port }),
       args: ['--no-browser'],

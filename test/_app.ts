@@ -14,7 +14,7 @@ import { readVersion } from '../lib/version.ts'
 import { routes, patternRoutes } from '../router.ts'
 import { loadAssets } from './_assets.ts'
 import { type Client, createClient } from './_http.ts'
-import { freePort, type Program, startUnbuilt } from '../build/start-program.ts'
+import { freePort, type Program, startService } from '../build/start-program.ts'
 
 export type AppOptions = {
   env?: Record<string, string>
@@ -157,13 +157,13 @@ export const startApp = async (options: AppOptions = {}): Promise<TestApp> => {
   }
 }
 
-/** `node router.ts` as a child process. It keeps its port across restarts, like a real one. */
+/** The service as a child process. It keeps its port across restarts, like a real one. */
 export const spawnApp = async (options: AppOptions = {}): Promise<SpawnedApp> => {
   const places = createHome()
   const port = await freePort()
   const args = ['--no-browser', ...(options.argv ?? [])]
   const boot = (): Promise<Program> =>
-    startUnbuilt({ home: places.userHome, port, args, env: options.env ?? {} })
+    startService({ home: places.userHome, port, args, env: options.env ?? {} })
   const running = { now: await boot() }
   const { closeClient, ...client } = createClient(() => running.now.url, options.headers)
   const end = async (signal: NodeJS.Signals) => running.now.stop(signal)

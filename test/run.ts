@@ -1,8 +1,17 @@
 /** Test runner: runs test files in parallel processes, plus types, format and build; the last line is `N passed, N failed`. */
 import { type ChildProcess, fork, spawn } from 'node:child_process'
-import { globSync, mkdtempSync, rmSync } from 'node:fs'
+import {
+  existsSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { FileResult } from './_lane.ts'
 
@@ -12,6 +21,8 @@ const LANES = 4
 const LANE_GROWN = 420e6
 const BROWSER_LANE_GROWN = 800e6
 const bin = (name: string) => join('node_modules', '.bin', name)
+/** What a run leaves for the next one. */
+const cache = resolve('node_modules/.cache/agent-webui')
 
 type Job = { name: string; timeoutMs: number; run: (lane: Lane) => Promise<FileResult> }
 
@@ -24,6 +35,9 @@ const { values, positionals } = parseArgs({
     full: { type: 'boolean', default: false },
   },
 })
+
+/** All tests, types, format and build. */
+const isWhole = positionals.length === 0 && !values.check
 
 /** Hides the user's own agent, keys and settings from the tests. */
 const home = mkdtempSync(join(tmpdir(), 'agent-webui-test-'))
@@ -40,13 +54,14 @@ const cleanEnv = (tmp: string): NodeJS.ProcessEnv => ({
   MALLOC_ARENA_MAX: '2',
   TZ: 'UTC',
   TEST_ASSETS: join(home, 'assets'),
-  // Halves the start time of the services that tests spawn.
-  NODE_COMPILE_CACHE: join(home, 'compile-cache'),
+  ...(isWhole ? { TEST_SERVICE: resolve('dist/agent-webui.mjs') } : {}),
+  // A quarter of the CPU time of the first import of our sources.
+  NODE_COMPILE_CACHE: join(cache, 'compile'),
   ...(values.full ? { PROOF: 'full' } : {}),
 })
 
 /** All run in one lane: two browsers at once are too slow. */
-const isBrowserTest = (file: string) => file.includes('browser')
+const isBrowserTest = (file: string) => /browser|smoke/.test(file)
 
 /** A process that runs many files; it is replaced when it hangs, crashes or uses too much memory. */
 const createLane = () => {
@@ -128,20 +143,24 @@ const checks = [
   check('format and lint', bin('biome'), ['ci', '--colors=off', '--diagnostic-level=error', '.']),
 ]
 
-/** Slow tests first, tests of the build last. */
 const needsBuild = (file: string) => /smoke|lighthouse/.test(file)
-const weight = (file: string) =>
-  needsBuild(file) ? 2 : /browser|contract|proof/.test(file) ? 0 : 1
+
+/** How long each file took in the last whole run; the longest start first, so that no lane is left with one at the end. */
+const secondsPath = join(cache, 'test-seconds.json')
+const seconds: Record<string, number> = existsSync(secondsPath)
+  ? JSON.parse(readFileSync(secondsPath, 'utf8'))
+  : {}
+const UNKNOWN_SECONDS = 5
 
 const listJobs = (): Job[] => {
   const wanted = values.check ? ['test/structure.test.ts'] : positionals
   const files = globSync('test/**/*.test.{ts,tsx}')
     .filter(file => wanted.length === 0 || wanted.some(part => file.includes(part)))
-    .sort((a, b) => weight(a) - weight(b) || a.localeCompare(b))
+    .sort((a, b) => (seconds[b] ?? UNKNOWN_SECONDS) - (seconds[a] ?? UNKNOWN_SECONDS))
   const jobs = files.map(fileJob)
   if (values.check) return [...checks, ...jobs]
-  if (wanted.length > 0) return files.some(needsBuild) ? [build, ...jobs] : jobs
-  return [build, ...checks, ...jobs]
+  if (isWhole) return [build, ...checks, ...jobs]
+  return files.some(needsBuild) ? [build, ...jobs] : jobs
 }
 
 const say = (text: string) => process.stdout.write(`${text}\n`)
@@ -150,26 +169,31 @@ const startedAt = performance.now()
 const jobs = listJobs()
 const total = { passed: 0, failed: 0, skipped: 0 }
 const waiting = [...jobs]
+/** Seconds per job. */
+const taken: Record<string, number> = {}
 /** Resolves when the build has ended, successful or not. */
 const built = Promise.withResolvers<void>()
 
+/** The first lane takes the browser tests, then whatever is left; the others take no browser test. */
 const takeJob = (index: number): Job | undefined => {
-  const at = waiting.findIndex(job => index === 0 || !isBrowserTest(job.name))
+  const mine = waiting.findIndex(job => isBrowserTest(job.name) === (index === 0))
+  const at = index === 0 ? Math.max(mine, 0) : mine
   return at < 0 ? undefined : waiting.splice(at, 1)[0]
 }
 
 const work = async (_: unknown, index: number): Promise<void> => {
   const lane = createLane()
   for (let job = takeJob(index); job; job = takeJob(index)) {
-    if (needsBuild(job.name)) await built.promise
+    if (!checks.includes(job) && job !== build) await built.promise
     const jobStartedAt = performance.now()
     const result = await job.run(lane)
     if (job === build) built.resolve()
     total.passed += result.passed
     total.failed += result.failed
     total.skipped += result.skipped
-    const seconds = ((performance.now() - jobStartedAt) / 1000).toFixed(2)
-    say(`${result.failed > 0 ? '✘' : '✓'} ${job.name}  ${result.passed} in ${seconds} s`)
+    const took = ((performance.now() - jobStartedAt) / 1000).toFixed(2)
+    taken[job.name] = Number(took)
+    say(`${result.failed > 0 ? '✘' : '✓'} ${job.name}  ${result.passed} in ${took} s`)
     if (result.failed > 0) say(`  ${result.failed} FAILED in ${job.name}\n${result.report}`)
   }
   lane.stop()
@@ -178,6 +202,12 @@ const work = async (_: unknown, index: number): Promise<void> => {
 if (!jobs.includes(build)) built.resolve()
 await Promise.all(Array.from({ length: LANES }, work))
 rmSync(home, { recursive: true, force: true })
+if (isWhole) {
+  mkdirSync(cache, { recursive: true })
+  // Complete or not at all.
+  writeFileSync(`${secondsPath}.new`, JSON.stringify(taken))
+  renameSync(`${secondsPath}.new`, secondsPath)
+}
 
 if (jobs.length === 0) {
   say(`No test file matches ${positionals.join(' ')}`)

@@ -1,6 +1,7 @@
 /** A chat in the page whose external agent is `agent-webui acp`: both ends of the protocol are ours, as real processes. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { SERVICE } from '../../build/start-program.ts'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { startApp } from '../_app.ts'
@@ -10,8 +11,6 @@ import { createDesk } from '../lib/cli/_run.ts'
 import type { Seen } from './_chat.ts'
 
 const test = suite('our engine as an external agent of our own service')
-
-const ROUTER = join(import.meta.dirname, '../../router.ts')
 
 test('an edit, a command with approval, and a stop', async () => {
   const desk = createDesk()
@@ -24,7 +23,7 @@ test('an edit, a command with approval, and a stop', async () => {
   twin:
     name: Twin
     acp_command: ${process.execPath}
-    acp_args: ["${ROUTER}", acp]
+    acp_args: ["${SERVICE}", acp]
     env: { HOME: ${desk.root}, AGENT_HOME: ${desk.home}, AGENT_BASE_HOME: ${desk.home}, TMPDIR: ${desk.root} }
 `,
   )

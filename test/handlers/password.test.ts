@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { startApp, type TestApp } from '../_app.ts'
-import { launch } from '../../build/start-program.ts'
+import { launch, SERVICE } from '../../build/start-program.ts'
 
 const test = suite('password over HTTP')
 
@@ -86,14 +86,10 @@ test(
 test('an unusable password variable stops startup with a reason', async () => {
   const home = mkdtempSync(join(tmpdir(), 'password-'))
   for (const password of ['a'.repeat(1_025), 'two\nlines']) {
-    const program = launch(
-      process.execPath,
-      [join(import.meta.dirname, '../../router.ts'), '--no-browser'],
-      {
-        home,
-        env: { AGENT_WEBUI_PASSWORD: password },
-      },
-    )
+    const program = launch(process.execPath, [SERVICE, '--no-browser'], {
+      home,
+      env: { AGENT_WEBUI_PASSWORD: password },
+    })
     assert.is(await program.exited, 1)
     assert.match(program.output(), /AGENT_WEBUI_PASSWORD cannot be used\. A password can/)
     assert.not.match(program.output(), 'aaaa')

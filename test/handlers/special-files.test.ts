@@ -12,7 +12,7 @@ import { readSigningKey } from '../../lib/auth/signing-key.ts'
 import { acquireLock } from '../../lib/store/instance-lock.ts'
 import { routes } from '../../router.ts'
 import { createClient } from '../_http.ts'
-import { freePort, launch, startUnbuilt } from '../../build/start-program.ts'
+import { freePort, launch, SERVICE, startService } from '../../build/start-program.ts'
 
 const test = suite('special files')
 
@@ -91,7 +91,7 @@ const serving = async (
   ask: (client: Answers, output: () => string) => Promise<void>,
 ): Promise<void> => {
   const options = { home, args: ['--no-browser'], startTimeoutMs: PATIENCE_MS }
-  const program = await startUnbuilt(options)
+  const program = await startService(options)
   const client = createClient(() => program.url)
   try {
     await ask(client, program.output)
@@ -212,8 +212,7 @@ test('other files: every request is answered, none is removed, and doctor report
     })
     for (const name of ['SOUL.md', 'cron/jobs.json', 'webui/sessions/piped.jsonl'])
       assert.ok(lstatSync(join(base, name)).isFIFO(), name)
-    const router = join(import.meta.dirname, '../../router.ts')
-    const doctor = launch(process.execPath, [router, 'doctor'], { home, port: await freePort() })
+    const doctor = launch(process.execPath, [SERVICE, 'doctor'], { home, port: await freePort() })
     const late = setTimeout(() => doctor.child.kill('SIGKILL'), 2 * PATIENCE_MS)
     const code = await doctor.exited
     clearTimeout(late)

@@ -11,6 +11,8 @@ import { parseShell } from '../shell/syntax.ts'
 /** In longer commands nothing is marked: each word costs up to two assessments. */
 const MAX_CHARS = 2_000
 const MAX_WORDS = 60
+/** CPU time in milliseconds, after which nothing is marked: an assessment reads the scripts of a command and blocks the service. */
+const MAX_CPU_MS = 100
 
 /** Does nothing, as a program, an argument, and a file name. */
 const HARMLESS = 'true'
@@ -24,12 +26,14 @@ export const riskyParts = (
   if (command.length > MAX_CHARS) return []
   const words = wordsIn(command)
   if (words.length > MAX_WORDS) return []
+  const isLate = cpuTimer(MAX_CPU_MS)
   const labelsWithout = (isLeftOut: (word: TextSpan) => boolean): Set<string> =>
     new Set(assessCommand(replaced(command, words.filter(isLeftOut)), context).labels)
   const own = labelsWithout(() => false)
   const wanted = labels.filter(label => own.has(label))
   const needed = new Map(wanted.map(label => [label, new Set<TextSpan>()]))
   for (const word of words) {
+    if (isLate()) return []
     const left = labelsWithout(each => each === word)
     for (const label of wanted) if (!left.has(label)) needed.get(label)!.add(word)
   }
@@ -38,14 +42,25 @@ export const riskyParts = (
     for (const word of found) risky.add(word)
     if (labelsWithout(each => !found.has(each)).has(label)) continue
     // Several words lead to it, each of them alone, as in `rm /etc/a /etc/b`.
-    for (const word of words)
+    for (const word of words) {
+      if (isLate()) return []
       if (!found.has(word) && labelsWithout(each => each !== word && !found.has(each)).has(label))
         risky.add(word)
+    }
   }
   return joined(
     command,
     words.filter(word => risky.has(word)),
   )
+}
+
+/** Not the time of day: a busy machine changes no result. */
+const cpuTimer = (milliseconds: number): (() => boolean) => {
+  const startedAt = process.threadCpuUsage()
+  return () => {
+    const { user, system } = process.threadCpuUsage(startedAt)
+    return user + system > milliseconds * 1_000
+  }
 }
 
 /** The innermost words: in `echo $(rm x)` these are `echo`, `rm`, and `x`. */

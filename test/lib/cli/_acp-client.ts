@@ -1,14 +1,11 @@
 /** An editor for tests: the SDK's client over the pipes of `agent-webui acp`, which records what it is shown. */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { join } from 'node:path'
 import { Readable, Writable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import type { ReadableStream as WebReadable } from 'node:stream/web'
 import * as sdk from '@agentclientprotocol/sdk'
-import { programEnv } from '../../../build/start-program.ts'
+import { programEnv, SERVICE } from '../../../build/start-program.ts'
 import type { Desk } from './_run.ts'
-
-const ROUTER = join(import.meta.dirname, '../../../router.ts')
 
 type Handlers = {
   permission: (
@@ -45,7 +42,7 @@ export const choose = (optionId: string): sdk.RequestPermissionResponse => ({
 
 export type EditorOptions = {
   args?: string[]
-  /** The program; by default from its sources. */
+  /** The program; by default ours. */
   program?: string
   capabilities?: sdk.ClientCapabilities
   env?: Record<string, string>
@@ -53,7 +50,7 @@ export type EditorOptions = {
 
 export const startEditor = async (
   desk: Pick<Desk, 'root' | 'workspace'>,
-  { args = [], program = ROUTER, capabilities = {}, env = {} }: EditorOptions = {},
+  { args = [], program = SERVICE, capabilities = {}, env = {} }: EditorOptions = {},
 ): Promise<Editor> => {
   const child = spawn(process.execPath, [program, 'acp', ...args], {
     cwd: desk.root,

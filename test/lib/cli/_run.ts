@@ -6,9 +6,7 @@ import { join } from 'node:path'
 import { commandOf } from '../../../lib/cli/arguments.ts'
 import { runCommand } from '../../../lib/cli/run.ts'
 import type { Terminal } from '../../../lib/cli/terminal.ts'
-import { programEnv } from '../../../build/start-program.ts'
-
-const router = join(import.meta.dirname, '../../../router.ts')
+import { programEnv, SERVICE } from '../../../build/start-program.ts'
 
 export type Ran = { code: number | null; out: string; err: string }
 
@@ -26,7 +24,7 @@ export const createDesk = () => {
   for (const dir of [home, workspace]) mkdirSync(dir, { mode: 0o700 })
 
   const start = (args: readonly string[], { input = '', env = {} } = {}): Running => {
-    const child = spawn(process.execPath, [router, ...args], {
+    const child = spawn(process.execPath, [SERVICE, ...args], {
       cwd: workspace,
       // Removes what a killed process leaves behind.
       env: programEnv(root, 0, { TMPDIR: root, ...env }),

@@ -7,7 +7,7 @@ import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { programEnv } from '../../../build/start-program.ts'
+import { programEnv, SERVICE } from '../../../build/start-program.ts'
 import { startApp, type TestApp } from '../../_app.ts'
 import { createProvider, type Scripted, type Step } from '../../_provider.ts'
 
@@ -22,12 +22,10 @@ type World = {
 }
 const test = suite<World>('agent-webui mcp')
 
-const ROUTER = join(import.meta.dirname, '../../../router.ts')
-
 const connect = async (userHome: string, client: Client): Promise<StdioClientTransport> => {
   const transport = new StdioClientTransport({
     command: process.execPath,
-    args: [ROUTER, 'mcp'],
+    args: [SERVICE, 'mcp'],
     cwd: userHome,
     env: programEnv(userHome, 0, { TMPDIR: userHome }),
     stderr: 'pipe',
@@ -38,7 +36,7 @@ const connect = async (userHome: string, client: Client): Promise<StdioClientTra
 
 /** The server without the SDK's client, which closes both pipes together. */
 const startPlain = (userHome: string) => {
-  const child = spawn(process.execPath, [ROUTER, 'mcp'], {
+  const child = spawn(process.execPath, [SERVICE, 'mcp'], {
     env: programEnv(userHome, 0, { TMPDIR: userHome }),
     stdio: ['pipe', 'pipe', 'ignore'],
   })

@@ -6,17 +6,16 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { spawnApp } from '../../_app.ts'
 import { autoApprove } from '../../_auto-approve.ts'
-import { programEnv } from '../../../build/start-program.ts'
+import { programEnv, SERVICE } from '../../../build/start-program.ts'
 import { createProvider } from '../../_provider.ts'
 import { createDesk } from './_run.ts'
 
 const test = suite('password at a terminal')
-const router = join(import.meta.dirname, '../../../router.ts')
 
 /** Runs the command while a server is running. */
 const run = (home: string, args: readonly string[], input = '') =>
   new Promise<[code: number | null, text: string]>(resolve => {
-    const child = spawn(process.execPath, [router, 'password', ...args], {
+    const child = spawn(process.execPath, [SERVICE, 'password', ...args], {
       env: programEnv(home, 0),
       stdio: 'pipe',
     })
@@ -109,7 +108,7 @@ test('rejects programs started by the agent, even with a changed environment', a
     const headers = { cookie: (signedIn.headers['set-cookie']?.[0] ?? '').split(';')[0] ?? '' }
     const { session_id } = (await app.post('/api/session/new', {}, { headers })).body.session
     const out = join(app.userHome, 'said')
-    const command = `env -i HOME="${app.userHome}" PATH="$PATH" setsid "${process.execPath}" "${router}" password --off >"${out}" 2>&1; echo $? >>"${out}"`
+    const command = `env -i HOME="${app.userHome}" PATH="$PATH" setsid "${process.execPath}" "${SERVICE}" password --off >"${out}" 2>&1; echo $? >>"${out}"`
     provider.push(
       { toolCalls: [{ name: 'terminal', arguments: { command } }] },
       { text: 'done' },

@@ -1,4 +1,7 @@
 /** Marks of risky commands: commands without any first, then the words that lead to a reason. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { assessCommand } from '../../../../lib/agent/command-risk.ts'
@@ -32,6 +35,24 @@ test('the words that lead to a reason are marked, and no others', () => {
     ['echo x > /etc/hosts', ['/etc/hosts']],
   ]
   for (const [command, parts] of COMMANDS) assert.equal(marked(command), parts, command)
+})
+
+test('nothing is marked in a command with scripts that take long to read', () => {
+  const workspace = mkdtempSync(join(tmpdir(), 'risky-parts-'))
+  const controlPaths = ['/srv/a/config.yaml', '/srv/b/config.yaml']
+  const own = { home: workspace, cwd: workspace, workspace, controlPaths }
+  const marksWith = (lines: number) => {
+    const paths = Array.from({ length: lines }, (_, index) => `read('/etc/${index}')\n`)
+    writeFileSync(join(workspace, 'script.js'), paths.join(''))
+    const command = 'rm -rf build; node script.js'
+    return riskyParts(command, assessCommand(command, own).labels, own)
+  }
+  try {
+    assert.equal(marksWith(2_000), [])
+    assert.equal(marksWith(1)[0], { start: 0, end: 6 })
+  } finally {
+    rmSync(workspace, { recursive: true, force: true })
+  }
 })
 
 test('marks follow a text that is shown another way, or are dropped', () => {
