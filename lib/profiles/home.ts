@@ -190,6 +190,14 @@ export const openHome = (given: {
   const parsed = memoized(parseProfileConfig)
   const parsedLenient = memoized(parseProfileConfig)
   const peek = () => seen(config.peek(), variables().value === null ? given.env : env())
+  const childEnvOf = (form: Form, extra: Variables): Record<string, string> => {
+    const config = form.settings().terminal
+    const changes = initFiles.changes()
+    const child = childEnvironment({ env: form.env(), changes, config, extra, dir })
+    // It applies to the base profile only: a child in another home would read the wrong file.
+    if (!given.configPath) delete child.AGENT_CONFIG_PATH
+    return { ...child, AGENT_HOME: dir }
+  }
   const home: Form = {
     name,
     dir,
@@ -215,14 +223,7 @@ export const openHome = (given: {
       ]
       return all.flatMap(({ reason, ...rest }) => (reason === null ? [] : [{ ...rest, reason }]))
     },
-    childEnv(extra = {}) {
-      const config = home.settings().terminal
-      const changes = initFiles.changes()
-      const child = childEnvironment({ env: env(), changes, config, extra, dir })
-      // It applies to the base profile only: a child in another home would read the wrong file.
-      if (!given.configPath) delete child.AGENT_CONFIG_PATH
-      return { ...child, AGENT_HOME: dir }
-    },
+    childEnv: (extra = {}) => childEnvOf(home, extra),
     async sourceInitFiles() {
       const config = home.settings().terminal
       // HOME of the user, not of `home_mode: profile`: these paths are also what needs approval to be changed.
@@ -238,6 +239,7 @@ export const openHome = (given: {
     settings: () => parsedLenient(peek()).value,
     dotenv: shownDotenv,
     env: () => extended(overlay(given.env, shownDotenv())),
+    childEnv: (extra = {}) => childEnvOf(lenient, extra),
     authJson: auth.read,
   }
   return withLenient(home, lenient)
