@@ -82,7 +82,7 @@ const TOKENS: readonly Shape[] = [
   // Tokens of our own API
   token(['awt_'], `${W}{43}`),
   // Links to shared chats
-  token(['aws_'], `${W}{43}`),
+  token(['awl_'], `${W}{43}`),
   token(['SG.'], `${W}{10,4000}(?:\\.${W}{1,200})?`, '.'),
   // Amazon
   token(['AKIA', 'ASIA', 'ABIA', 'ACCA'], '[A-Z0-9]{16}'),

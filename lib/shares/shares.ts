@@ -12,7 +12,7 @@ const DAY_S = 86_400
 const OPENED_STEP_S = 60
 
 /** Recognizable, so that `lib/redact/shapes.ts` masks tokens although only their hashes are known. */
-const PREFIX = 'aws_'
+const PREFIX = 'awl_'
 
 const Stored = Share.extend({
   hash: z.string().regex(/^[0-9a-f]{64}$/),

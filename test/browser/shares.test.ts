@@ -72,7 +72,7 @@ test('a chat is shared, read without a sign-in on a phone, and revoked', async (
     await previewed.close()
     await page.getByRole('button', { name: 'Create link' }).click()
     const link = await page.locator('.share-made code').textContent()
-    assert.match(link ?? '', /\/share\/aws_[\w-]{43}$/)
+    assert.match(link ?? '', /\/share\/awl_[\w-]{43}$/)
     assert.equal(await owner.axe(), [])
     await shot(page, 'made')
 
@@ -80,7 +80,6 @@ test('a chat is shared, read without a sign-in on a phone, and revoked', async (
     await reader.page.getByRole('heading', { level: 1, name: CHAT.title }).waitFor()
     await reader.page.getByText('Ran a command').click()
     await reader.page.getByText('Error: EPERM, rename dist').waitFor()
-    // The frame of the test tool cannot run in a page that allows no script, so axe checks the preview's markup elsewhere.
     const width = await reader.page.locator('main').evaluate(main => main.scrollWidth)
     assert.ok(width <= 390, `${width}`)
     assert.equal(reader.problems, [])

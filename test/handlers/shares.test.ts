@@ -116,7 +116,7 @@ shares(
       const { date: _, ...rest } = headers
       return { status, text, headers: rest }
     }
-    const unknown = await found(`/share/aws_${'A'.repeat(43)}`)
+    const unknown = await found(`/share/awl_${'A'.repeat(43)}`)
     assert.is(unknown.status, 404)
     assert.match(unknown.text, 'This link isn’t available')
     const revoked = await share(app, session_id)
@@ -154,7 +154,7 @@ shares(
 
     const right = await share(app, session_id)
     const statuses: number[] = []
-    for (let at = 0; at < 6; at++) statuses.push((await app.get(`/share/aws_${at}`)).status)
+    for (let at = 0; at < 6; at++) statuses.push((await app.get(`/share/awl_${at}`)).status)
     assert.is(statuses.at(-1), 429)
     assert.is((await app.get(right.path)).status, 200)
   }),
@@ -322,7 +322,7 @@ shares(
     await turnOn(app)
     const session_id = await addChat(app)
     const { token, id, path } = await share(app, session_id, { days: 1 })
-    assert.match(token, /^aws_[\w-]{43}$/)
+    assert.match(token, /^awl_[\w-]{43}$/)
     await app.get(path)
     await app.request('POST', path)
     await app.get(`${path}/below`)

@@ -1,6 +1,6 @@
 /** Dialog that makes a read-only link to a chat and lists its links. A link is shown once, when it is made. */
 import { useSignal } from '@preact/signals'
-import { useEffect } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import type { App } from '../../app.ts'
 import { useShell } from '../../contexts.ts'
 import { Button } from '../../parts/button.tsx'
@@ -36,16 +36,22 @@ export const openShare = async (app: App, sessionId: string): Promise<void> => {
   )
 }
 
-const Made = ({ url }: { url: string }) => (
-  <div class="share-made" role="status">
-    <p class="share-made-title">{t('share.made')}</p>
-    <div class="share-made-line">
-      <code dir="ltr">{url}</code>
-      <CopyButton text={url} label={t('share.copy')} />
-    </div>
-    <p class="field-hint">{t('share.made.hint')}</p>
-  </div>
-)
+/** Takes the place of the form, and the focus that its button had. */
+const Made = ({ url }: { url: string }) => {
+  const ref = useRef<HTMLElement>(null)
+  useEffect(() => ref.current?.focus(), [])
+  return (
+    <section class="share-made" ref={ref} tabIndex={-1} aria-label={t('share.made')}>
+      <p class="share-made-title">{t('share.made')}</p>
+      <div class="share-made-line">
+        <code dir="ltr">{url}</code>
+        <CopyButton text={url} label={t('share.copy')} />
+      </div>
+      <p class="field-hint">{t('share.made.hint')}</p>
+      {isThisComputer() && <p class="field-hint">{t('share.local', { host: location.host })}</p>}
+    </section>
+  )
+}
 
 type FormProps = { sessionId: string; onMade: (links: Links, token: string) => void }
 
@@ -165,7 +171,8 @@ const ShareDialog = ({ sessionId, onClose }: { sessionId: string; onClose: () =>
             </div>
           </>
         )}
-        {shown?.enabled && (
+        {url.value && <Made url={url.value} />}
+        {shown?.enabled && !url.value && (
           <ShareForm
             sessionId={sessionId}
             onMade={(next, token) => {
@@ -173,10 +180,6 @@ const ShareDialog = ({ sessionId, onClose }: { sessionId: string; onClose: () =>
               url.value = new URL(`share/${token}`, document.baseURI).href
             }}
           />
-        )}
-        {url.value && <Made url={url.value} />}
-        {url.value && isThisComputer() && (
-          <p class="field-hint">{t('share.local', { host: location.host })}</p>
         )}
         {own.length > 0 && (
           <section class="rows" aria-label={t('share.links')}>
