@@ -15,6 +15,8 @@ const Transcript = lazy(async () => (await loadTranscript()).Transcript, true, f
 
 const FindBar = lazy(async () => (await import('../find/find-bar.tsx')).FindBar, true)
 
+const ReplayView = lazy(async () => (await import('../time-travel/replay-view.tsx')).ReplayView)
+
 const Welcome = () => {
   const { chat, choice } = useChat()
   const { workspaces } = useWorkspace()
@@ -122,8 +124,18 @@ const Body = () => {
 
 export const ChatView = () => {
   const { chat } = useChat()
-  const { layout } = useShell()
+  const { layout, route } = useShell()
   const state = chat.state.value
+  const replay = layout.replay.value
+  if (replay && replay.session === route.sessionId.value)
+    return (
+      <>
+        <Header />
+        <div class="chat-body">
+          <ReplayView key={replay.session} replay={replay} />
+        </div>
+      </>
+    )
   return (
     <>
       <Header />

@@ -22,6 +22,11 @@ const tools = (app: App): MenuItem => ({
   run: () => app.route.go({ view: 'settings', section: 'tools' }),
 })
 
+const replay = (app: App, session: string): void => {
+  app.layout.replay.value = { session, from: null }
+  if (session !== app.route.sessionId.value) app.route.go({ view: 'chat', sessionId: session })
+}
+
 export const sessionMenu = (app: App, row: SessionRow, rename: () => void): MenuItem[] => {
   const id = row.session_id
   const isOpen = id === app.route.sessionId.value
@@ -42,6 +47,7 @@ export const sessionMenu = (app: App, row: SessionRow, rename: () => void): Menu
   const more: MenuItem[] = [
     { label: t('row.duplicate'), icon: 'duplicate', run: () => void app.duplicate(id) },
     { label: t('row.branch'), icon: 'branch', run: () => void app.branch(id) },
+    { label: t('row.replay'), icon: 'play', run: () => replay(app, id) },
     ...(isOpen ? [tools(app)] : []),
     'line',
     ...(isOurs ? [clear] : []),

@@ -161,7 +161,8 @@ const Announcer = () => (
 )
 
 const SkipLink = () => {
-  const chat = useShell().route.current.value.view === 'chat'
+  const { route, layout } = useShell()
+  const chat = route.current.value.view === 'chat' && !layout.replay.value
   return (
     <a class="skip" href={chat ? '#composer' : '#main'}>
       {t(chat ? 'app.skip' : 'app.skip.main')}

@@ -27,6 +27,8 @@ const EditDiagnostics = lazy(
 )
 const HookNotes = lazy(async () => (await import('../tool-calls/hook-notes.tsx')).HookNotes, true)
 
+const StepFiles = lazy(async () => (await import('../time-travel/step-files.tsx')).StepFiles, true)
+
 export function ActivityRowView({ row }: { row: ActivityRow }) {
   const { toggle, live, chat } = useTranscript()
   const waitsFor = useComputed(() => {
@@ -65,10 +67,19 @@ export function StepRowView(props: { rowKey: string; step: Step; last: boolean }
       {props.step.kind === 'reasoning' ? (
         <Reasoning step={props.step} />
       ) : (
-        <Tool rowKey={props.rowKey} step={props.step} />
+        <>
+          <Tool rowKey={props.rowKey} step={props.step} />
+          <FilesOfStep rowKey={props.rowKey} step={props.step} />
+        </>
       )}
     </div>
   )
+}
+
+function FilesOfStep({ rowKey, step }: { rowKey: string; step: ToolStep }) {
+  const { opened } = useTranscript()
+  const open = useComputed(() => opened.value.has(rowKey))
+  return open.value && step.result ? <StepFiles callId={step.tid} /> : null
 }
 
 function Reasoning({ step }: { step: ReasoningStep }) {

@@ -82,7 +82,7 @@ export type RowsInput = {
   live: LiveShape | null
   finished: Readonly<Record<string, ToolOutcome>>
   /** Keys of expanded activity rows. */
-  open: ReadonlySet<string>
+  open: Pick<ReadonlySet<string>, 'has'>
   showThinking: boolean
   /** Summaries, whose dividers follow the last message they cover. */
   summaries?: readonly SummaryRef[]

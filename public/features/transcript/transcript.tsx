@@ -32,22 +32,28 @@ export type TranscriptProps = {
   showUsage: boolean
   actions: TranscriptActions
   botName: string
+  /** Activities are open until they are closed. */
+  unfolded?: boolean
 }
 
 /** Keyed by session: scroll position, expanded cards and row heights belong to one chat. */
 export function Transcript(props: TranscriptProps) {
   const session = useMemo(() => computed(() => props.chat.value.sessionId), [props.chat])
   const id = session.value
-  const { chat, showThinking, showUsage, actions, botName } = props
+  const { chat, showThinking, showUsage, actions, botName, unfolded } = props
   // Memoized, so that a re-render of the page does not re-render the transcript for each token.
   return useMemo(
     () => <Conversation key={id} {...props} />,
-    [id, chat, showThinking, showUsage, actions, botName],
+    [id, chat, showThinking, showUsage, actions, botName, unfolded],
   )
 }
 
-function Conversation({ chat, showThinking, showUsage, actions, botName }: TranscriptProps) {
-  const model = useMemo(() => createModel(chat, showThinking), [chat, showThinking])
+function Conversation(props: TranscriptProps) {
+  const { chat, showThinking, showUsage, actions, botName, unfolded = false } = props
+  const model = useMemo(
+    () => createModel(chat, { showThinking, unfolded }),
+    [chat, showThinking, unfolded],
+  )
   const scope = useMemo<Scope>(
     () => ({ chat, ...model, actions, showUsage, botName }),
     [chat, model, actions, showUsage, botName],
@@ -87,7 +93,10 @@ function Conversation({ chat, showThinking, showUsage, actions, botName }: Trans
 }
 
 /** Derived signals of the transcript. A token changes only `liveText`. */
-const createModel = (chat: Signal<Chat>, showThinking: boolean) => {
+const createModel = (
+  chat: Signal<Chat>,
+  { showThinking, unfolded }: { showThinking: boolean; unfolded: boolean },
+) => {
   const live = computed(() => chat.value.live)
   const messages = computed(() => chat.value.messages)
   const finished = computed(() => chat.value.finished)
@@ -119,7 +128,9 @@ const createModel = (chat: Signal<Chat>, showThinking: boolean) => {
       summaries: summaries.value,
       turnUsage: turnUsage.value,
     }
-    const fresh = toRows({ ...input, open: opened.value, showThinking })
+    const { value: toggled } = opened
+    const open = unfolded ? { has: (key: string) => !toggled.has(key) } : toggled
+    const fresh = toRows({ ...input, open, showThinking })
     const list = reuseRows(known, fresh)
     known = new Map(list.map(row => [row.key, row]))
     return list

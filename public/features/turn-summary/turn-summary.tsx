@@ -18,6 +18,7 @@ import {
   turnChangesOf,
   type TurnFile,
 } from '../workspace/turn-changes.ts'
+import { TurnTimes } from '../time-travel/turn-times.tsx'
 import { t } from './strings.ts'
 import { factsOf, type TurnFacts } from './turn-facts.ts'
 import { type UndoState, undoStateOf } from './undo-state.ts'
@@ -181,6 +182,7 @@ const Details = ({ row, change, facts, state }: Shown & { row: FootRow }) => {
           {note}
         </p>
       ))}
+      <TurnTimes change={change} first={row.turn[0]?.id ?? null} />
       <p class="turn-sum-facts">
         {steps > 0 && <span>{t('steps', { count: steps })}</span>}
         {seconds !== null && <span>{t('took', { time: formatSeconds(seconds) })}</span>}

@@ -17,6 +17,8 @@ const TABS: readonly Tab[] = ['files', 'changes', 'terminal']
 
 const Terminals = lazy(async () => (await import('../terminal/terminal-view.tsx')).TerminalView)
 
+const PastFiles = lazy(async () => (await import('../time-travel/past-files.tsx')).PastFiles)
+
 const Tabs = () => {
   const { panel } = useWorkspace()
   const { changes } = useWorkspacePanel()
@@ -76,6 +78,7 @@ const Body = () => {
   const { panel } = useWorkspace()
   const id = route.sessionId.value
   if (!id) return <NoSession />
+  if (panel.past.value?.session === id) return <PastFiles />
   if (panel.tab.value === 'terminal') return <Terminals />
   return panel.tab.value === 'files' ? <FilesView /> : <ChangesView />
 }

@@ -1,6 +1,7 @@
 /** The layout of the workspace panel: visibility, width, tab, and the file requested by a link or the URL. */
 import { computed, signal } from '@preact/signals'
 import type { Platform } from '../../platform.ts'
+import type { Past } from '../time-travel/points.ts'
 import type { TurnChanges } from './turn-changes.ts'
 import type { WorkspacePanel } from './workspace-panel.ts'
 
@@ -61,6 +62,7 @@ export const createPanel = ({ device }: Pick<Platform, 'device'>, href: string) 
   const overlay = signal(false)
   const sheet = signal(target.value !== null)
   const width = signal(clamp(device.read('panel-width', PANEL_DEFAULT)))
+  const past = signal<Past | null>(null)
   const tab = signal<Tab>(device.read<Tab>('panel-tab', 'files'))
 
   const show = (): void => {
@@ -78,6 +80,7 @@ export const createPanel = ({ device }: Pick<Platform, 'device'>, href: string) 
   }
   const choose = (wanted: Tab): void => {
     tab.value = wanted
+    past.value = null
     device.write('panel-tab', wanted)
   }
   const openTarget = (wanted: Target): void => {
@@ -92,6 +95,8 @@ export const createPanel = ({ device }: Pick<Platform, 'device'>, href: string) 
     overlay,
     width,
     tab,
+    /** The earlier step whose files are shown instead of a tab. */
+    past,
     /** The turn `/rollback` should undo, 1 being the newest; 0 for none. */
     rollback: signal(0),
     /** Set by a link, consumed by the panel's contents. */

@@ -50,6 +50,7 @@ export const enSessions = {
   'row.tools': 'Tools',
   'row.branch': 'Branch',
   'row.share': 'Share…',
+  'row.replay': 'Replay',
   'row.export': 'Export',
   'row.more': 'More',
   'row.export.md': 'Export as Markdown',

@@ -1,0 +1,275 @@
+/** The workspace panel at an earlier step: a bar with the step, the files as they were, and one of them in comparison with now. */
+import { useEffect, useMemo, useState } from 'preact/hooks'
+import { visibleName } from '../../../lib/base/visible.ts'
+import type { Api } from '../../../router.ts'
+import { useWorkspace } from '../../contexts.ts'
+import { CodeText } from '../../markdown/code.tsx'
+import { grammarOf } from '../../markdown/highlight.ts'
+import { Button, IconButton } from '../../parts/button.tsx'
+import { parseDiff } from '../../parts/diff.ts'
+import { Diff } from '../../parts/diff-view.tsx'
+import { Icon } from '../../parts/icon.tsx'
+import { ScrollBox } from '../../parts/scroll-box.tsx'
+import { useApp } from '../shell/context.ts'
+import { languageOf } from '../workspace/file-kind.ts'
+import { type TurnChange, titleOf } from '../workspace/turn-changes.ts'
+import { directoriesOfChanges, linesOf } from './file-list.ts'
+import { type Past, type Point, pointsOf } from './points.ts'
+import { t } from './strings.ts'
+
+type Listing = Api['GET /api/rollback/files']['output']
+type File = Api['GET /api/rollback/file']['output']
+type Loaded<T> = { state: 'loading' } | { state: 'failed' } | { state: 'ready'; value: T }
+
+type Query = { session_id: string; checkpoint: string; point?: 'before' | 'after'; call?: string }
+
+const queryOf = (session: string, { checkpoint }: TurnChange, point: Point): Query => ({
+  session_id: session,
+  checkpoint,
+  ...(point === 'before' || point === 'after' ? { point } : { call: point }),
+})
+
+/** Loads again when the key changes; a late response of an earlier key is dropped. */
+const useLoaded = <T,>(key: string, load: () => Promise<T>): [Loaded<T>, () => void] => {
+  const [loaded, setLoaded] = useState<Loaded<T>>({ state: 'loading' })
+  const [attempt, setAttempt] = useState(0)
+  useEffect(() => {
+    let isCurrent = true
+    const put = (next: Loaded<T>) => {
+      if (isCurrent) setLoaded(next)
+    }
+    load().then(
+      value => put({ state: 'ready', value }),
+      // Shown in place of the contents, with Retry.
+      () => put({ state: 'failed' }),
+    )
+    return () => {
+      isCurrent = false
+    }
+  }, [key, attempt])
+  return [loaded, () => setAttempt(attempt + 1)]
+}
+
+const time = new Intl.DateTimeFormat(undefined, { dateStyle: 'short', timeStyle: 'short' })
+
+const labelOf = (points: readonly Point[], point: Point): string => {
+  const n = points.indexOf(point)
+  if (point === 'before' || point === 'after') return t(`at.${point}`)
+  return t('at.step', { n, count: points.length - 2 })
+}
+
+export function PastFiles() {
+  const { panel } = useWorkspace()
+  const past = panel.past.value
+  if (!past) return null
+  return (
+    <section class="past" aria-label={t('files.label')}>
+      {past.change ? (
+        <Recorded past={past} change={past.change} />
+      ) : (
+        <>
+          <div class="past-bar">
+            <Back />
+          </div>
+          <div class="panel-blank">
+            <h3>{t('none')}</h3>
+            <p>{t('none.text')}</p>
+          </div>
+        </>
+      )}
+    </section>
+  )
+}
+
+function Back() {
+  const { panel } = useWorkspace()
+  return (
+    <Button
+      onClick={() => {
+        panel.past.value = null
+      }}
+    >
+      {t('now')}
+    </Button>
+  )
+}
+
+function Recorded({ past, change }: { past: Past; change: TurnChange }) {
+  const { panel } = useWorkspace()
+  const points = pointsOf(change)
+  const at = points.indexOf(past.point)
+  const go = (by: number) => {
+    panel.past.value = { ...past, point: points[at + by] ?? past.point, isWhole: false }
+  }
+  const when = past.point === 'before' ? change.at : change.steps?.[at - 1]?.at
+  return (
+    <>
+      <div class="past-bar">
+        <Icon name="clock" size={16} />
+        <div class="past-at">
+          <strong aria-live="polite">{labelOf(points, past.point)}</strong>
+          <span class="past-turn">
+            {time.format((when ?? change.ended_at) * 1000)} · {titleOf(change)}
+          </span>
+        </div>
+        <IconButton
+          class="past-earlier"
+          icon="chevron-right"
+          label={t('earlier')}
+          disabled={at <= 0}
+          onClick={() => go(-1)}
+        />
+        <IconButton
+          icon="chevron-right"
+          label={t('later')}
+          disabled={at >= points.length - 1}
+          onClick={() => go(1)}
+        />
+        <Back />
+      </div>
+      {past.isWhole && <p class="panel-note">{t('whole.text')}</p>}
+      <Files past={past} change={change} />
+    </>
+  )
+}
+
+function Files({ past, change }: { past: Past; change: TurnChange }) {
+  const { platform } = useApp()
+  const query = queryOf(past.session, change, past.point)
+  const [loaded, retry] = useLoaded<Listing>(JSON.stringify(query), () =>
+    platform.api('GET /api/rollback/files', query),
+  )
+  const [chosen, setChosen] = useState<string | null>(null)
+  const [toggled, setToggled] = useState<ReadonlySet<string>>(new Set())
+  const files = loaded.state === 'ready' ? loaded.value.files : null
+  const lines = useMemo(() => {
+    // Directories with changes are open at first.
+    const open = directoriesOfChanges(files ?? []).symmetricDifference(toggled)
+    return linesOf(files ?? [], open)
+  }, [files, toggled])
+  if (loaded.state === 'failed') return <Failed text={t('failed')} onRetry={retry} />
+  if (loaded.state === 'loading') return <p class="panel-note panel-late">{t('loading')}</p>
+  const { notes, truncated } = loaded.value
+  return (
+    <>
+      <ul class="past-files">
+        {lines.map(line => (
+          <li key={line.path} style={{ '--depth': line.depth }}>
+            {line.kind === 'directory' ? (
+              <button
+                type="button"
+                class="past-line"
+                aria-expanded={line.open}
+                onClick={() => setToggled(toggled.symmetricDifference(new Set([line.path])))}
+              >
+                <Icon name={line.open ? 'chevron-down' : 'chevron-right'} size={14} />
+                <bdi>{visibleName(line.name)}</bdi>
+              </button>
+            ) : (
+              <button
+                type="button"
+                class={`past-line past-${line.state}`}
+                aria-current={line.path === chosen}
+                onClick={() => setChosen(line.path === chosen ? null : line.path)}
+              >
+                <Icon name="file" size={14} />
+                <bdi>{visibleName(line.name)}</bdi>
+                {line.state !== 'same' && (
+                  <span class="past-state" title={t(`state.${line.state}`)}>
+                    {line.state === 'unknown' ? '?' : t(`state.${line.state}`)}
+                    {line.state === 'unknown' && <span class="sr-only">{t('state.unknown')}</span>}
+                  </span>
+                )}
+              </button>
+            )}
+          </li>
+        ))}
+      </ul>
+      {lines.length === 0 && <p class="panel-note">{t('empty')}</p>}
+      {[...(truncated ? [t('truncated')] : []), ...notes].map(note => (
+        <p key={note} class="panel-note">
+          {note}
+        </p>
+      ))}
+      {chosen !== null && (
+        <OneFile query={{ ...query, path: chosen }} onClose={() => setChosen(null)} />
+      )}
+    </>
+  )
+}
+
+const Failed = ({ text, onRetry }: { text: string; onRetry: () => void }) => (
+  <div class="panel-blank" role="alert">
+    <p>{text}</p>
+    <Button icon="refresh" onClick={onRetry}>
+      {t('retry')}
+    </Button>
+  </div>
+)
+
+function OneFile({ query, onClose }: { query: Query & { path: string }; onClose: () => void }) {
+  const { platform } = useApp()
+  const [compared, setCompared] = useState(false)
+  const [loaded, retry] = useLoaded<File>(JSON.stringify(query), () =>
+    platform.api('GET /api/rollback/file', query),
+  )
+  const name = visibleName(query.path)
+  return (
+    <section class="past-file" aria-label={name}>
+      <div class="past-head">
+        <bdi class="past-name">{name}</bdi>
+        <IconButton icon="close" size={16} label={t('close', { name })} onClick={onClose} />
+        <fieldset class="past-views">
+          <legend class="sr-only">{t('view')}</legend>
+          {[false, true].map(view => (
+            <button
+              key={`${view}`}
+              type="button"
+              aria-pressed={compared === view}
+              onClick={() => setCompared(view)}
+            >
+              {t(view ? 'compare' : 'contents')}
+            </button>
+          ))}
+        </fieldset>
+      </div>
+      {loaded.state === 'failed' && <Failed text={t('file.failed')} onRetry={retry} />}
+      {loaded.state === 'loading' && <p class="panel-note panel-late">{t('loading')}</p>}
+      {loaded.state === 'ready' && <FileBody file={loaded.value} compared={compared} />}
+    </section>
+  )
+}
+
+function FileBody({ file, compared }: { file: File; compared: boolean }) {
+  const { path, state, text, diff, binary, truncated } = file
+  const diffs = useMemo(() => parseDiff(diff), [diff])
+  const note = (said: string) => <p class="panel-note">{said}</p>
+  if (state === 'unknown') return note(t('unknown.text'))
+  if (compared && !truncated && !binary) {
+    if (diff === '') return note(t('same.text'))
+    return (
+      <>
+        {diffs.map(each => (
+          <Diff key={each.path} file={{ ...each, path }} />
+        ))}
+      </>
+    )
+  }
+  if (text === null) return note(t(truncated ? 'large' : binary ? 'binary' : 'later.text'))
+  const numbers = Array.from(
+    { length: text.replace(/\n$/, '').split('\n').length },
+    (_, n) => n + 1,
+  )
+  return (
+    <ScrollBox class="text-view" label={visibleName(path)}>
+      <div class="text-lines" dir="ltr">
+        <pre class="text-numbers" aria-hidden="true">
+          {numbers.join('\n')}
+        </pre>
+        <pre class="text-code">
+          <CodeText text={text} grammar={grammarOf(languageOf(path))} />
+        </pre>
+      </div>
+    </ScrollBox>
+  )
+}
