@@ -95,6 +95,24 @@ const MAX_LIST_LINES = 600
 
 export const rules: readonly Rule[] = [
   {
+    name: 'views outside the chat use the template, and forms the shared fields and actions',
+    where: /^public\/.*\.tsx$/,
+    except: {
+      'public/features/shell/view.tsx': 'the template',
+      'public/parts/form.tsx': 'the form',
+      'public/features/chat/header.tsx': 'the head of the chat',
+      'public/features/sign-in/sign-in.tsx':
+        'part of the first load, which does not carry form.tsx',
+      'public/features/shell/confirm.tsx': 'part of the first load',
+    },
+    find: rawHits(/class="(?:head|pair|view-scroll|view-column|form-field|form-actions)["\s]/),
+    bad: [
+      sample('public/features/tasks/tasks-view.tsx', '<header class="head">'),
+      sample('public/features/tasks/task-form.tsx', '<div class="form-actions">'),
+    ],
+    good: [sample('public/features/tasks/tasks-view.tsx', '<View title={title}>')],
+  },
+  {
     name: 'the environment is read in lib/config.ts only',
     where: /^(router\.ts|(lib|handlers|public)\/.*\.tsx?)$/,
     except: {

@@ -221,7 +221,7 @@ const LocalServers = ({ providers }: { providers: Providers }) => {
   const { attempt } = useShell()
   const servers = providers.servers.value
   return (
-    <section class="key-section" aria-labelledby="local-title">
+    <section class="view-part" aria-labelledby="local-title">
       <div class="key-head">
         <div class="field-text">
           <h3 id="local-title">{t('local.title')}</h3>
@@ -255,7 +255,7 @@ const Keys = ({ providers }: { providers: Providers }) => {
   const connected = providers.connected.value
   return (
     <>
-      <section class="key-section" aria-labelledby="keys-title">
+      <section class="view-part" aria-labelledby="keys-title">
         <h3 id="keys-title">{t('keys.title')}</h3>
         <p class="field-hint">{t('keys.lead')}</p>
         {connected.length === 0 ? (
@@ -268,7 +268,7 @@ const Keys = ({ providers }: { providers: Providers }) => {
           </ul>
         )}
       </section>
-      <section class="key-section" aria-labelledby="add-title">
+      <section class="view-part" aria-labelledby="add-title">
         <h3 id="add-title">{t('add.title')}</h3>
         <AddKey providers={providers} />
       </section>

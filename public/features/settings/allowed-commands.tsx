@@ -35,8 +35,8 @@ export const AllowedCommands = () => {
 
   if (grants.value.length === 0) return null
   return (
-    <section class="rows allowed" aria-label={t('allowed.title')}>
-      <h3 class="settings-sub">{t('allowed.title')}</h3>
+    <section class="view-part rows" aria-label={t('allowed.title')}>
+      <h3>{t('allowed.title')}</h3>
       <p class="field-hint">{t('allowed.text')}</p>
       {grants.value.toReversed().map(grant => (
         <Row

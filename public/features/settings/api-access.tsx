@@ -164,8 +164,8 @@ export const ApiAccess = () => {
   }
 
   return (
-    <section class="rows api-access" aria-label={t('api.title')}>
-      <h3 class="settings-sub">{t('api.title')}</h3>
+    <section class="view-part rows" aria-label={t('api.title')}>
+      <h3>{t('api.title')}</h3>
       <Row
         label={t('api.enable')}
         hint={t('api.enable.hint', { address: new URL('v1', document.baseURI).href })}

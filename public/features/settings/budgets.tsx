@@ -1,6 +1,8 @@
 /** Settings → Budgets: six limits, each saved when its field loses focus. */
 import { useSignal } from '@preact/signals'
 import { useEffect, useId } from 'preact/hooks'
+import { Field } from '../../parts/form.tsx'
+import { LoadingNote } from '../../parts/view-state.tsx'
 import { t } from './strings.ts'
 import { useShell } from '../../contexts.ts'
 
@@ -35,22 +37,22 @@ export const BudgetSettings = () => {
       toasts.show(t('budget.saved'))
     })
   const { value } = shown
-  if (!value) return <p>{t('budget.loading')}</p>
+  if (!value) return <LoadingNote />
   const { tokens, usd } = value.today
   return (
     <>
-      <p class="budget-text">{t('budget.text')}</p>
+      <p class="view-lead">{t('budget.text')}</p>
       {scopes.map(scope => (
         <fieldset key={scope} class="budget">
           <legend>{t(`budget.${scope}`)}</legend>
-          <p class="budget-hint">
+          <p class="field-hint">
             {scope === 'day'
               ? t('budget.day.hint', { tokens, usd: `$${usd.toFixed(2)}` })
               : t(`budget.${scope}.hint`)}
           </p>
           <div class="budget-fields">
             {measures.map(measure => (
-              <Field
+              <LimitField
                 key={measure}
                 measure={measure}
                 limit={value.budgets[scope][measure]}
@@ -60,7 +62,7 @@ export const BudgetSettings = () => {
           </div>
         </fieldset>
       ))}
-      <p class="budget-hint">{t('budget.prices')}</p>
+      <p class="field-hint">{t('budget.prices')}</p>
       <StepLimit steps={value.steps} onSave={saveSteps} />
     </>
   )
@@ -70,46 +72,47 @@ type StepLimitProps = { steps: number; onSave: (steps: number | null) => void }
 
 /** Empty restores the default. */
 const StepLimit = ({ steps, onSave }: StepLimitProps) => {
-  const id = useId()
+  const hintId = useId()
   return (
     <fieldset class="budget">
       <legend>{t('budget.steps')}</legend>
-      <p class="budget-hint" id={`${id}-hint`}>
+      <p class="field-hint" id={hintId}>
         {t('budget.steps.hint')}
       </p>
       <div class="budget-fields">
-        <div class="budget-field">
-          <label for={id}>{t('budget.steps.label')}</label>
-          <input
-            id={id}
-            key={steps}
-            class="input"
-            type="number"
-            inputMode="numeric"
-            min="1"
-            max="10000"
-            step="1"
-            defaultValue={String(steps)}
-            aria-describedby={`${id}-hint`}
-            onChange={event => {
-              const { value, validity } = event.currentTarget
-              if (validity.valid) onSave(value === '' ? null : Number(value))
-            }}
-          />
-        </div>
+        <Field
+          label={t('budget.steps.label')}
+          control={({ id }) => (
+            <input
+              id={id}
+              key={steps}
+              class="input"
+              type="number"
+              inputMode="numeric"
+              min="1"
+              max="10000"
+              step="1"
+              defaultValue={String(steps)}
+              aria-describedby={hintId}
+              onChange={event => {
+                const { value, validity } = event.currentTarget
+                if (validity.valid) onSave(value === '' ? null : Number(value))
+              }}
+            />
+          )}
+        />
       </div>
     </fieldset>
   )
 }
 
-type FieldProps = {
+type LimitProps = {
   measure: Measure
   limit: number | undefined
   onSave: (limit: number | null) => void
 }
 
-const Field = ({ measure, limit, onSave }: FieldProps) => {
-  const id = useId()
+const LimitField = ({ measure, limit, onSave }: LimitProps) => {
   const bad = useSignal(false)
   const isMoney = measure === 'usd'
   const leave = (field: HTMLInputElement) => {
@@ -119,26 +122,24 @@ const Field = ({ measure, limit, onSave }: FieldProps) => {
     if (!bad.value && (number ?? undefined) !== limit) onSave(number)
   }
   return (
-    <div class="budget-field">
-      <label for={id}>{t(`budget.${measure}`)}</label>
-      <input
-        id={id}
-        class="input"
-        type="number"
-        inputMode={isMoney ? 'decimal' : 'numeric'}
-        min={isMoney ? '0.01' : '1'}
-        step={isMoney ? '0.01' : '1'}
-        placeholder={t('budget.none')}
-        defaultValue={limit === undefined ? '' : String(limit)}
-        aria-invalid={bad.value}
-        aria-describedby={bad.value ? `${id}-bad` : undefined}
-        onChange={event => leave(event.currentTarget)}
-      />
-      {bad.value && (
-        <p id={`${id}-bad`} class="tool-error" role="alert">
-          {t('budget.bad')}
-        </p>
+    <Field
+      label={t(`budget.${measure}`)}
+      error={bad.value ? t('budget.bad') : undefined}
+      control={({ id, describedBy, isInvalid }) => (
+        <input
+          id={id}
+          class="input"
+          type="number"
+          inputMode={isMoney ? 'decimal' : 'numeric'}
+          min={isMoney ? '0.01' : '1'}
+          step={isMoney ? '0.01' : '1'}
+          placeholder={t('budget.none')}
+          defaultValue={limit === undefined ? '' : String(limit)}
+          aria-invalid={isInvalid}
+          aria-describedby={describedBy}
+          onChange={event => leave(event.currentTarget)}
+        />
       )}
-    </div>
+    />
   )
 }

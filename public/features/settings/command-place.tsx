@@ -83,8 +83,8 @@ export const CommandPlace = () => {
     }
   }
   return (
-    <section class="rows command-place" aria-label={t('place.title')}>
-      <h3 class="settings-sub">{t('place.title')}</h3>
+    <section class="view-part rows command-place" aria-label={t('place.title')}>
+      <h3>{t('place.title')}</h3>
       <p class="field-hint">{leadOf(place)}</p>
       {place.problem !== null && (
         <p class="form-error" role="alert">

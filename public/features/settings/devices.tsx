@@ -34,8 +34,8 @@ export const Devices = () => {
   }
 
   return (
-    <section class="rows" aria-label={t('devices.title')}>
-      <h3 class="settings-sub">{t('devices.title')}</h3>
+    <section class="view-part rows" aria-label={t('devices.title')}>
+      <h3>{t('devices.title')}</h3>
       {devices.value.map(device => (
         <Row
           key={device.id}

@@ -37,8 +37,8 @@ export const Hooks = () => {
   }, [])
   if (hooks.value.length === 0) return null
   return (
-    <section class="rows allowed" aria-label={t('hooks.title')}>
-      <h3 class="settings-sub">{t('hooks.title')}</h3>
+    <section class="view-part rows" aria-label={t('hooks.title')}>
+      <h3>{t('hooks.title')}</h3>
       <p class="field-hint">{t('hooks.text')}</p>
       {hooks.value.map((hook, index) => (
         <Row

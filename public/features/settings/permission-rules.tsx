@@ -247,8 +247,8 @@ export const PermissionRules = () => {
   const { value } = permissions
   if (value === null) return null
   return (
-    <section class="permission-rules" aria-label={t('rules.title')}>
-      <h3 class="settings-sub">{t('rules.title')}</h3>
+    <section class="view-part" aria-label={t('rules.title')}>
+      <h3>{t('rules.title')}</h3>
       <p class="field-hint">{t('rules.text')}</p>
       {lists.map(list => (
         <RuleList key={list} list={list} entries={value.lists[list]} save={save} />

@@ -62,8 +62,8 @@ export const Safety = () => {
   const closing = guards.value.filter(({ closes }) => closes.length > 0)
   const notes = guards.value.filter(({ closes }) => closes.length === 0)
   return (
-    <section class="rows safeguards" aria-label={t('settings.safety')}>
-      <h3 class="settings-sub">{t('settings.safety')}</h3>
+    <section class="view-part rows safeguards" aria-label={t('settings.safety')}>
+      <h3>{t('settings.safety')}</h3>
       {closing.length > 0 && <p class="field-hint">{t('settings.safety.text')}</p>}
       {closing.map(toRow)}
       {notes.length > 0 && <p class="field-hint">{t('settings.safety.notes')}</p>}

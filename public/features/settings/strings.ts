@@ -172,7 +172,6 @@ export const enSettings = {
   'budget.none': 'No limit',
   'budget.bad': 'Enter a number greater than 0, or leave empty',
   'budget.prices': 'Dollar limits apply only to models with known prices.',
-  'budget.loading': 'Loading…',
   'budget.saved': 'Saved',
 } as const
 

@@ -57,10 +57,8 @@ const SessionTools = ({ own }: { own: Toolsets }) => {
   const title = titleOf(app.sessions.row(own.session_id) ?? { title: '' })
   const has = own.enabled_toolsets !== null
   return (
-    <section class="settings-part" aria-labelledby="tools-session">
-      <h3 id="tools-session" class="settings-sub">
-        {t('session')}
-      </h3>
+    <section class="view-part" aria-labelledby="tools-session">
+      <h3 id="tools-session">{t('session')}</h3>
       <div class="rows">
         <Row
           label={t('session.own')}
@@ -80,7 +78,7 @@ const SessionTools = ({ own }: { own: Toolsets }) => {
         />
       </div>
       {has && <List rows={own.toolsets} toggle={tools.toggleForSession} />}
-      <h4 class="settings-sub">{t('instructions')}</h4>
+      <h4>{t('instructions')}</h4>
       {own.instruction_files.length === 0 ? (
         <EmptyNote title={t('instructions.none')} text={t('instructions.none.text')} />
       ) : (
@@ -111,10 +109,8 @@ export const ToolSettings = () => {
   return (
     <>
       {own?.session_id === id && own && <SessionTools own={own} />}
-      <section class="settings-part" aria-labelledby="tools-profile">
-        <h3 id="tools-profile" class="settings-sub">
-          {t('profile', { name: profile.profile })}
-        </h3>
+      <section class="view-part" aria-labelledby="tools-profile">
+        <h3 id="tools-profile">{t('profile', { name: profile.profile })}</h3>
         <p class="field-hint">{t('lead')}</p>
         <List rows={profile.toolsets} toggle={tools.toggle} />
       </section>
