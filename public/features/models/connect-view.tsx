@@ -80,7 +80,7 @@ const Fields = ({ source, connect }: { source: ModelSource; connect: Connect }) 
     if (source.group === 'more') form.current?.scrollIntoView({ block: 'nearest' })
   }, [])
   return (
-    <div ref={form} class="form key-form">
+    <div ref={form} class="form">
       {source.needsAddress && (
         <TextField
           label={t('setup.base_url')}

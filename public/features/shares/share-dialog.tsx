@@ -7,7 +7,9 @@ import { Button } from '../../parts/button.tsx'
 import { CopyButton } from '../../parts/copy-button.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Row, Select, Switch } from '../../parts/field.tsx'
+import { FormActions } from '../../parts/form.tsx'
 import { loadLazyCss } from '../../parts/lazy-css.ts'
+import { LoadingNote } from '../../parts/view-state.tsx'
 import { type Links, ShareList } from './share-list.tsx'
 import { t } from './strings.ts'
 
@@ -119,7 +121,7 @@ const ShareForm = ({ sessionId, onMade }: FormProps) => {
           />
         ))}
       </div>
-      <div class="form-actions">
+      <FormActions>
         <a
           class="button"
           href={`api/shares/preview?${query}`}
@@ -131,7 +133,7 @@ const ShareForm = ({ sessionId, onMade }: FormProps) => {
         <Button kind="primary" type="submit" disabled={isBusy.value}>
           {t('share.create')}
         </Button>
-      </div>
+      </FormActions>
     </form>
   )
 }
@@ -153,11 +155,11 @@ const ShareDialog = ({ sessionId, onClose }: { sessionId: string; onClose: () =>
   return (
     <Dialog title={t('share.title')} closeLabel={t('app.close')} onClose={onClose}>
       <div class="share-body">
-        {!shown && <p role="status">{t('app.loading')}</p>}
+        {!shown && <LoadingNote />}
         {shown && !shown.enabled && (
           <>
             <p class="dialog-text">{t('share.off')}</p>
-            <div class="form-actions">
+            <FormActions>
               <Button
                 kind="primary"
                 onClick={() =>
@@ -168,7 +170,7 @@ const ShareDialog = ({ sessionId, onClose }: { sessionId: string; onClose: () =>
               >
                 {t('share.enable')}
               </Button>
-            </div>
+            </FormActions>
           </>
         )}
         {url.value && <Made url={url.value} />}

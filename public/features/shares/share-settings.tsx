@@ -34,8 +34,8 @@ export const ShareSettings = () => {
   }
 
   return (
-    <section class="rows" aria-label={t('share.settings')}>
-      <h3 class="settings-sub">{t('share.settings')}</h3>
+    <section class="view-part rows" aria-label={t('share.settings')}>
+      <h3>{t('share.settings')}</h3>
       <Row
         label={t('share.allow')}
         hint={t('share.allow.hint')}
@@ -63,7 +63,7 @@ export const ShareSettings = () => {
         }
       />
       {shown.shares.length > 1 && (
-        <div class="form-actions form-actions-start">
+        <div class="button-row">
           <Button kind="danger" onClick={askRevokeAll}>
             {t('share.all')}
           </Button>
