@@ -107,10 +107,10 @@ export const rules: readonly Rule[] = [
     },
     find: rawHits(/class="(?:head|pair|view-scroll|view-column|form-field|form-actions)["\s]/),
     bad: [
-      sample('public/features/tasks/tasks-view.tsx', '<header class="head">'),
-      sample('public/features/tasks/task-form.tsx', '<div class="form-actions">'),
+      sample('public/features/tasks/tasks-view.tsx', '<header class="head" />'),
+      sample('public/features/tasks/task-form.tsx', '<div class="form-actions" />'),
     ],
-    good: [sample('public/features/tasks/tasks-view.tsx', '<View title={title}>')],
+    good: [sample('public/features/tasks/tasks-view.tsx', '<View title={title} />')],
   },
   {
     name: 'the environment is read in lib/config.ts only',
