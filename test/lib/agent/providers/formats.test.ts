@@ -119,7 +119,7 @@ for (const format of FORMATS) {
     withServer(
       [{ end: 'headers' }, { text: 'a', finish: null, done: false, end: 'body' }],
       async server => {
-        const options = { staleMs: () => 40 }
+        const options = { staleMs: () => 120 }
         for (let round = 1; round <= 2; round++) {
           assert.match((await failing(ask(server, { options }))).message, 'stopped responding')
           await server.requests[round - 1]!.closed

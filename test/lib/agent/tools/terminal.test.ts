@@ -61,6 +61,7 @@ test('a risky command requests approval; denied, it does not run', async () => {
     command: 'rm -r sub',
     patternKeys: ['recursive delete'],
     description: 'It deletes folders with everything in them.',
+    marks: [{ start: 0, end: 5 }],
     cwd: bench.workspace,
   })
   bench.say('once')
