@@ -1,6 +1,6 @@
 /** Menu button: arrow keys move, letters jump, Escape returns to the button. */
 import type { RefObject } from 'preact'
-import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
+import { useCallback, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { IconButton } from './button.tsx'
 import { Icon, type IconName } from './icon.tsx'
 import { Popover } from './popover.tsx'
@@ -59,7 +59,8 @@ export const Menu = ({ anchor, label, items: top, align = 'end', onClose }: Menu
     left.current = open
     setOpen(null)
   }
-  useEffect(() => {
+  // Before the next key arrives: it would be handled with the focus elsewhere.
+  useLayoutEffect(() => {
     const all = itemsOf(ref.current)
     // Back in the menu, the focus returns to the entry that was opened.
     const at = open ? 1 : all.findIndex(item => item.dataset.label === left.current)

@@ -167,7 +167,7 @@ test('bound to the network without a password: the token in the log signs in onc
     await at.page.locator('#pw').fill(first)
     await at.page.keyboard.press('Enter')
     await at.page.getByText('Set a password.').waitFor()
-    assert.is(new URL(at.page.url()).pathname, '/settings/security')
+    await at.page.waitForURL('**/settings/security')
     await at.page.getByLabel('New password').fill(PASSWORD)
     await at.page.getByLabel('Confirm password').fill(PASSWORD)
     await at.page.getByRole('button', { name: 'Set password' }).click()
