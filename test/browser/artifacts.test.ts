@@ -120,7 +120,10 @@ test('links what an answer names, draws its diagrams, and isolates its scripts',
     git('init', '-q')
     git('add', '-A')
     git('commit', '-qm', 'Begin')
-    const commit = git('rev-parse', '--short=9', 'HEAD').toString().trim()
+    const head = () => git('rev-parse', '--short=9', 'HEAD').toString().trim()
+    // Digits alone are a number, not a commit.
+    while (/^\d+$/.test(head())) git('commit', '--amend', '--allow-empty', '-qm', `Begin ${head()}`)
+    const commit = head()
     const { body } = await app.post('/api/session/import', {
       workspace,
       title: 'Named',

@@ -7,6 +7,7 @@ import {
   readdirSync,
   readFileSync,
   renameSync,
+  rmSync,
   writeFileSync,
 } from 'node:fs'
 import { createServer } from 'node:net'
@@ -364,7 +365,12 @@ test('what became a repository after the start of a running command is no mount,
     assert.not.match(`${stdout}${stderr}`, SECRET)
     killGroup(child, 'SIGKILL')
     await closed
-    if (!existsSync(git)) renameSync(join(tree.workspace, '.old'), git)
+    // It was killed anywhere in its loop: the name can be free, or a link.
+    const old = join(tree.workspace, '.old')
+    if (existsSync(old)) {
+      rmSync(git, { force: true })
+      renameSync(old, git)
+    }
     // A command that was placed a moment ago counts as running.
     while (!(await isMounted())) await sleep(150)
     assert.equal([...outside(tree)], [...before])
