@@ -7,7 +7,7 @@ import { nameOf } from './file-kind.ts'
 import { type Sorting, sortRows } from './sort-rows.ts'
 import { t } from './strings.ts'
 
-/** The row height in preview.css. */
+/** The row height in csv.css. */
 const ROW_PX = 28
 /** Rows above and below the visible ones. */
 const MARGIN_ROWS = 12
