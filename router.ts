@@ -76,6 +76,7 @@ export const routes = {
   'POST /api/auth/logout': auth.logout,
   'GET /api/auth/devices': auth.devices,
   'POST /api/auth/revoke': auth.revoke,
+  'POST /api/auth/device/rename': auth.renameDevice,
 
   'GET /api/tokens': apiTokens.list,
   'POST /api/tokens/enable': apiTokens.enable,

@@ -1,8 +1,9 @@
 /** Sign-in, sign-out, and the signed-in devices. */
 import { z } from 'zod'
 import { SESSION_COOKIE, sessionCookie } from '../lib/auth/cookie.ts'
+import { SIGN_IN_METHODS } from '../lib/auth/login-sessions.ts'
 import { endpoint } from '../lib/context.ts'
-import { invalid } from '../lib/errors.ts'
+import { invalid, missing } from '../lib/errors.ts'
 import { clearCookie } from '../lib/http/cookies.ts'
 import { Ok, ok } from '../lib/schema/ok.ts'
 
@@ -47,6 +48,10 @@ const Device = z.object({
   address: z.string(),
   agent: z.string(),
   current: z.boolean(),
+  name: z.string(),
+  how: z.enum(SIGN_IN_METHODS),
+  seen_at: z.number(),
+  seen_address: z.string(),
 })
 
 export const devices = endpoint({
@@ -65,5 +70,15 @@ export const revoke = endpoint({
     if (others) return { ...ok, revoked: auth.revokeOthers(ctx.cookies[SESSION_COOKIE]) }
     if (!id) throw invalid('id is required', { code: 'missing_fields' })
     return { ...ok, revoked: auth.revoke(id) ? 1 : 0 }
+  },
+})
+
+export const renameDevice = endpoint({
+  summary: 'Name a signed-in device; an empty name removes the one it has',
+  input: z.object({ id: z.string(), name: z.string().trim().max(60) }),
+  output: Ok,
+  run(ctx, { id, name }) {
+    if (!ctx.app.auth.rename(id, name)) throw missing('This device is no longer signed in.')
+    return ok
   },
 })

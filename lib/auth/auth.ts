@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import { conflict, UserError, unauthorized } from '../errors.ts'
 import { type AuthMode, createAuthModes, fingerprintOf } from './auth-mode.ts'
 import { createToken, signToken, verifyCookie } from './cookie.ts'
-import { openSignIns, type SignIn } from './login-sessions.ts'
+import { createDevices } from './devices.ts'
+import { openSignIns, type SignIn, type SignInMethod } from './login-sessions.ts'
 import { normalizePassword, passwordCandidates, passwordProblem } from './normalize-password.ts'
 import { createPasswordHasher, isSameHash } from './password.ts'
 import { openPasswordRecord, type SettingsPassword } from './password-record.ts'
@@ -34,20 +35,11 @@ export type AuthOptions = {
   iterations?: number
 }
 
-export type Device = {
-  /** First characters of the token's hash. */
-  id: string
-  created_at: number
-  expires_at: number
-  address: string
-  agent: string
-  /** The device that made this request. */
-  current: boolean
-}
+/** How a device signs in, and its name if the person gave one. */
+export type MadeBy = { how: SignInMethod; name?: string | undefined }
 
 /** Cache of verified cookies: one HMAC per request would cost a third of the throughput (storage.md, B5). */
 const MAX_VERIFIED = 1_000
-const DEVICE_ID_CHARS = 16
 
 export const PASSWORD_FROM_ENVIRONMENT =
   'AGENT_WEBUI_PASSWORD sets the password. Change it where the server is started.'
@@ -102,11 +94,11 @@ const createSignInLookup = (
     },
 
     /** A new sign-in; returns the value of its cookie. */
-    issue(under: string, { address, agent = '' }: SignInClient): string {
+    issue(under: string, { address, agent = '' }: SignInClient, made: MadeBy): string {
       const token = createToken()
       // Adding one may remove the oldest, which may be cached.
       verified.clear()
-      signIns.add(token, { address, agent, under })
+      signIns.add(token, { address, agent, under, ...made })
       return signToken(key, token)
     },
   }
@@ -162,11 +154,16 @@ export const createAuth = (options: AuthOptions) => {
     )
 
   return {
+    ...createDevices(signIns, lookup),
     enabled,
     /** Which kind of password is in force. */
     mode,
-    /** Whether the cookie belongs to a valid sign-in. */
-    check: (cookie: string | undefined): boolean => find(cookie) !== undefined,
+    /** Whether the cookie belongs to a valid sign-in. `address`: of a request, which counts as a use of the device. */
+    check(cookie: string | undefined, address?: () => string): boolean {
+      const entry = find(cookie)
+      if (entry && address) signIns.noteSeen(entry, address)
+      return entry !== undefined
+    },
 
     /** Pending until stored sign-ins can be verified, shortly after a start; undefined afterwards. */
     settling: (): Promise<unknown> | undefined =>
@@ -185,7 +182,7 @@ export const createAuth = (options: AuthOptions) => {
         // A setup token is no password: the page must not say so.
         if (!setup.use(password)) throw unauthorized('Invalid password')
         slot.clear()
-        return lookup.issue(modes.setupFingerprint, client)
+        return lookup.issue(modes.setupFingerprint, client, { how: 'setup' })
       }
       try {
         const hash = await verify(password, current)
@@ -194,7 +191,7 @@ export const createAuth = (options: AuthOptions) => {
         onPassword?.(password.trim())
         // The password proved to be correct, so a damaged record can be rewritten from it.
         if (current.kind === 'damaged') record.set(hash)
-        return lookup.issue(fingerprintOf(hash), client)
+        return lookup.issue(fingerprintOf(hash), client, { how: 'password' })
       } catch (error) {
         // Only a wrong password counts as an attempt, not a full hash queue or a damaged record.
         if (!(error instanceof UserError) || error.kind !== 'unauthorized') slot.release()
@@ -210,7 +207,9 @@ export const createAuth = (options: AuthOptions) => {
     /** A new cookie without a password, for the browser that has just set one; null while no password is set. */
     issue(client: SignInClient): string | null {
       const fingerprint = modes.fingerprint()
-      return fingerprint === undefined ? null : lookup.issue(fingerprint, client)
+      return fingerprint === undefined
+        ? null
+        : lookup.issue(fingerprint, client, { how: 'new-password' })
     },
 
     checkChange,
@@ -236,30 +235,9 @@ export const createAuth = (options: AuthOptions) => {
       lookup.end(() => true)
     },
 
-    /** Signed-in devices, newest first. */
-    list(cookie: string | undefined): Device[] {
-      const own = find(cookie)
-      return signIns
-        .list()
-        .filter(lookup.isBound)
-        .map(({ hash, under: _, ...rest }) => ({
-          id: hash.slice(0, DEVICE_ID_CHARS),
-          ...rest,
-          current: hash === own?.hash,
-        }))
-        .toReversed()
+    close(): void {
+      lookup.clearCache()
+      signIns.close()
     },
-
-    /** Signs one device out; false when there is no such device. */
-    revoke: (id: string): boolean =>
-      id.length === DEVICE_ID_CHARS && lookup.end(entry => entry.hash.startsWith(id)) > 0,
-
-    /** Signs out every device except that of the cookie `keep`; returns their number. */
-    revokeOthers(keep: string | undefined): number {
-      const own = find(keep)
-      return lookup.end(entry => entry.hash !== own?.hash)
-    },
-
-    close: lookup.clearCache,
   }
 }

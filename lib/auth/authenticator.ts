@@ -10,5 +10,5 @@ export const createAuthenticator = (
   ...(tokens && { tokens }),
   isRequired: auth.enabled,
   ready: auth.settling,
-  isAuthenticated: cookies => auth.check(cookies[SESSION_COOKIE]),
+  isAuthenticated: (cookies, address) => auth.check(cookies[SESSION_COOKIE], address),
 })

@@ -1,7 +1,7 @@
 /** The session cookie: a random token with an HMAC that proves this server issued it. */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { formatCookie } from '../http/cookies.ts'
-import { SIGN_IN_LIFETIME_S } from './login-sessions.ts'
+import { PAIRED_LIFETIME_S, SIGN_IN_LIFETIME_S } from './login-sessions.ts'
 
 export const SESSION_COOKIE = 'agent_session'
 
@@ -25,5 +25,8 @@ export const verifyCookie = (key: Buffer, cookie: string): string | undefined =>
 }
 
 /** The `Set-Cookie` header of a sign-in. */
-export const sessionCookie = (value: string, secure: boolean): string =>
-  formatCookie(SESSION_COOKIE, value, { maxAge: SIGN_IN_LIFETIME_S, secure })
+export const sessionCookie = (value: string, secure: boolean, isPaired = false): string =>
+  formatCookie(SESSION_COOKIE, value, {
+    maxAge: isPaired ? PAIRED_LIFETIME_S : SIGN_IN_LIFETIME_S,
+    secure,
+  })

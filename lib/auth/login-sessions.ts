@@ -1,12 +1,21 @@
 /** Sign-ins: hashes of tokens in a private file, so that they survive a restart. */
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
+import { messageOf } from '../errors.ts'
 import { writeAtomic } from '../store/atomic-write.ts'
 import { readWholeText } from '../store/read-text.ts'
 
 /** Fixed, not extended by use. */
 export const SIGN_IN_LIFETIME_S = 86_400
+/** A paired device has no password to type, so it stays signed in for 30 days. */
+export const PAIRED_LIFETIME_S = 30 * 86_400
 const MAX_SIGN_INS = 1_000
+/** How old the stored time of the last use may become: not every request writes the file. */
+const SEEN_STEP_S = 60
+
+/** How a device signed in; `setup` is the setup token, `new-password` the browser that set the first password. */
+export const SIGN_IN_METHODS = ['password', 'new-password', 'setup', 'pairing', 'passkey'] as const
+export type SignInMethod = (typeof SIGN_IN_METHODS)[number]
 
 const SignIn = z.object({
   hash: z.string().regex(/^[0-9a-f]{64}$/),
@@ -17,11 +26,26 @@ const SignIn = z.object({
   agent: z.string(),
   /** Fingerprint of the password that it was made with. */
   under: z.string(),
+  /** Given by a person. */
+  name: z.string().optional(),
+  /** Absent in files of earlier versions, which knew only passwords. */
+  how: z.enum(SIGN_IN_METHODS).optional().catch(undefined),
+  /** The last request: seconds since 1970, to the minute, and its address. Absent before the second one. */
+  seen_at: z.number().optional(),
+  seen_address: z.string().optional(),
 })
 export type SignIn = z.infer<typeof SignIn>
 const File = z.object({ version: z.literal(1), sessions: z.array(SignIn) })
 
 const hashOf = (token: string): string => createHash('sha256').update(token).digest('hex')
+
+export type NewSignIn = {
+  address: string
+  agent: string
+  under: string
+  how: SignInMethod
+  name?: string | undefined
+}
 
 export type SignIns = ReturnType<typeof openSignIns>
 
@@ -55,20 +79,48 @@ export const openSignIns = (path: string, now: () => number, warn: (text: string
     writeAtomic(path, `${JSON.stringify({ version: 1, sessions: [...all.values()] }, null, 1)}\n`)
   }
 
-  return {
-    add(token: string, from: { address: string; agent: string; under: string }): void {
-      const created_at = Math.floor(now())
-      const { address, agent, under } = from
-      const entry = {
-        created_at,
-        expires_at: created_at + SIGN_IN_LIFETIME_S,
-        address,
-        agent: agent.slice(0, 200),
-        under,
-      }
-      const hash = hashOf(token)
-      all.set(hash, { hash, ...entry })
+  let pending: NodeJS.Timeout | undefined
+  /** Losing the times of last use is harmless, so a disk that accepts no writes only costs a warning. */
+  const saveSeen = () => {
+    clearTimeout(pending)
+    pending = undefined
+    try {
       write()
+    } catch (error) {
+      warn(`${path} cannot be written: ${messageOf(error)}`)
+    }
+  }
+
+  return {
+    add(token: string, { agent, how, ...from }: NewSignIn): void {
+      const created_at = Math.floor(now())
+      const lifetime = how === 'pairing' ? PAIRED_LIFETIME_S : SIGN_IN_LIFETIME_S
+      const hash = hashOf(token)
+      const expires_at = created_at + lifetime
+      all.set(hash, { hash, created_at, expires_at, agent: agent.slice(0, 200), how, ...from })
+      write()
+    },
+    /** Records a use. `address` is only determined when the last record is more than a minute old. */
+    noteSeen(entry: SignIn, address: () => string): void {
+      const at = Math.floor(now())
+      if (at - (entry.seen_at ?? entry.created_at) < SEEN_STEP_S) return
+      entry.seen_at = at
+      entry.seen_address = address()
+      pending ??= setTimeout(saveSeen, SEEN_STEP_S * 1_000).unref()
+    },
+    rename(entry: SignIn, name: string): void {
+      const before = entry.name
+      entry.name = name
+      try {
+        write()
+      } catch (error) {
+        entry.name = before
+        throw error
+      }
+    },
+    /** Writes what is pending. */
+    close(): void {
+      if (pending) saveSeen()
     },
     /** Undefined when unknown or expired. */
     find(token: string): SignIn | undefined {

@@ -11,8 +11,8 @@ import type { AnyEndpoint } from './endpoint.ts'
 export type Authenticator = {
   /** A sign-in is required: a password is set, or one has to be. */
   isRequired(): boolean
-  /** These cookies prove a sign-in. */
-  isAuthenticated(cookies: Readonly<Record<string, string>>): boolean
+  /** These cookies prove a sign-in. `address`: the client's, only determined when needed. */
+  isAuthenticated(cookies: Readonly<Record<string, string>>, address: () => string): boolean
   /** Pending while stored sign-ins cannot be verified yet, shortly after a start. */
   ready?(): Promise<unknown> | undefined
   /** Absent: endpoints for tokens do not exist. */
@@ -48,6 +48,8 @@ export type Access = ReturnType<typeof createAccess>
 
 export const createAccess = ({ authenticator, config, isOwnChild, clientOf }: AccessOptions) => {
   const isKnownHost = createHostCheck(config.host, config.allowedOrigins)
+  const isSignedIn = (x: Exchange): boolean =>
+    authenticator.isAuthenticated(cookiesOf(x), () => clientOf(x).address)
 
   return {
     /** Without a password, rejects host names that DNS rebinding could point at us. */
@@ -73,7 +75,7 @@ export const createAccess = ({ authenticator, config, isOwnChild, clientOf }: Ac
         return true
       }
       if (endpoint?.public || !authenticator.isRequired()) return true
-      if (authenticator.isAuthenticated(cookiesOf(x))) return true
+      if (isSignedIn(x)) return true
       const isPage = endpoint ? endpoint.page : !isApi(x.path)
       if (isPage && isReading(x)) return false
       throw unauthorized('Authentication required', { code: 'sign_in_required' })
@@ -95,6 +97,6 @@ export const createAccess = ({ authenticator, config, isOwnChild, clientOf }: Ac
     isStillAdmitted: (x: Exchange): boolean =>
       x.endpoint?.byToken
         ? (authenticator.tokens?.isValid(x.req.headers) ?? false)
-        : !authenticator.isRequired() || authenticator.isAuthenticated(cookiesOf(x)),
+        : !authenticator.isRequired() || isSignedIn(x),
   }
 }

@@ -1,6 +1,7 @@
 /** Every setting by name, for the palette and the search field of the settings. */
 import type { Section } from '../shell/route.ts'
 import { t as inPlace } from './command-place-strings.ts'
+import { t as inIdentity } from '../identity/strings.ts'
 import { t as inShares } from '../shares/strings.ts'
 import { t as inRules } from './permission-strings.ts'
 import { t } from './strings.ts'
@@ -30,8 +31,8 @@ export const settingEntries = (): SettingEntry[] => [
   entry('models', t('settings.default_model'), t('settings.default_model.hint')),
   entry('security', t('settings.password.disable'), t('settings.password.disable.hint')),
   entry('security', t('settings.password.new')),
-  entry('security', t('devices.title')),
-  entry('security', t('devices.others')),
+  entry('security', inIdentity('devices.title')),
+  entry('security', inIdentity('devices.others'), inIdentity('devices.others.hint')),
   entry('security', t('settings.signout'), t('settings.signout.hint')),
   entry('security', t('api.title'), t('api.enable')),
   entry('security', inShares('share.settings'), inShares('share.allow')),

@@ -94,12 +94,6 @@ export const enSettings = {
   'settings.password.disable.text':
     'Anyone who can reach this address will be able to run commands through the agent.',
   'settings.password.disabled': 'Password removed',
-  'devices.title': 'Signed-in devices',
-  'devices.this': '{name} (this device)',
-  'devices.hint': '{address}, since {time}',
-  'devices.unknown': 'Unknown device',
-  'devices.revoke': 'Sign out',
-  'devices.others': 'Sign out all other devices',
   'api.title': 'API access',
   'api.enable': 'Let other programs talk to the agent',
   'api.enable.hint':

@@ -48,10 +48,6 @@ export const createAuth = (gate: SignInGate, api: ApiCall, navigate: (path: stri
         busy.value = false
       }
     },
-    devices: async () => (await api('GET /api/auth/devices')).devices,
-    /** Signs out one device, or with null all others. */
-    revoke: (id: string | null) =>
-      api('POST /api/auth/revoke', id === null ? { others: true } : { id }),
     async signOut(): Promise<void> {
       await api('POST /api/auth/logout')
       navigate('login')

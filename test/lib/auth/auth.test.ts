@@ -14,6 +14,7 @@ import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { type AuthOptions, PASSWORD_FROM_ENVIRONMENT, createAuth } from '../../../lib/auth/auth.ts'
+import type { Device } from '../../../lib/auth/devices.ts'
 import { createToken, signToken, verifyCookie } from '../../../lib/auth/cookie.ts'
 import { openSigningKey } from '../../../lib/auth/signing-key.ts'
 import { createPasswordHasher } from '../../../lib/auth/password.ts'
@@ -239,6 +240,47 @@ test('lists and revokes devices', async ({ dir }) => {
   const third = await auth.login('one', HERE)
   assert.is(auth.revokeOthers(third), 1)
   assert.equal([auth.check(mine), auth.check(third)], [false, true])
+})
+
+test('a device keeps its name and its last use across a restart, and only live ones can be renamed', async ({
+  dir,
+}) => {
+  const { auth, clock } = make(dir)
+  await auth.setPassword('one')
+  const cookie = await auth.login('one', HERE)
+  const [{ id, ...first }] = auth.list(cookie) as [Device]
+  assert.equal(
+    [first.name, first.how, first.seen_at, first.seen_address],
+    ['', 'password', first.created_at, '1.2.3.4'],
+  )
+  assert.not.ok(auth.rename('0'.repeat(16), 'x'))
+  assert.not.ok(auth.rename('', 'x'))
+  assert.ok(auth.rename(id, 'Laptop'))
+  // Within a minute the address is not even determined.
+  const unwanted = () => assert.unreachable() as never
+  auth.check(cookie, unwanted)
+  clock.now += 90_000
+  auth.check(cookie, () => '5.6.7.8')
+  auth.check(cookie, unwanted)
+  auth.close()
+  const [again] = make(dir, { now: () => clock.now }).auth.list(cookie)
+  assert.equal(
+    [again?.name, again?.seen_at, again?.seen_address, again?.address],
+    ['Laptop', first.created_at + 90, '5.6.7.8', '1.2.3.4'],
+  )
+})
+
+test('sign-ins of earlier versions stay valid', async ({ dir }) => {
+  const { auth, clock } = make(dir)
+  await auth.setPassword('one')
+  const cookie = await auth.login('one', HERE)
+  auth.close()
+  const path = join(dir, 'auth-sessions.json')
+  const file = JSON.parse(readFileSync(path, 'utf8'))
+  for (const entry of file.sessions) delete entry.how
+  writeFileSync(path, JSON.stringify(file))
+  const [device] = make(dir, { now: () => clock.now }).auth.list(cookie)
+  assert.equal([device?.current, device?.how, device?.name], [true, 'password', ''])
 })
 
 test('AGENT_WEBUI_PASSWORD overrides the stored password, which is neither used nor changed', async ({

@@ -1,0 +1,153 @@
+/** The signed-in devices: their names, how and when they were used, renaming them and signing them out. */
+import { useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+import type { Api } from '../../../router.ts'
+import { useShell } from '../../contexts.ts'
+import { Button, IconButton } from '../../parts/button.tsx'
+import { Row } from '../../parts/field.tsx'
+import { FormActions, TextField } from '../../parts/form.tsx'
+import { deviceName } from './device-name.ts'
+import { t } from './strings.ts'
+
+type Device = Api['GET /api/auth/devices']['output']['devices'][number]
+
+const TIME = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' })
+const timeOf = (seconds: number): string => TIME.format(seconds * 1_000)
+
+/** The server records uses to the minute. */
+const ACTIVE_S = 120
+
+const nameOf = ({ name, agent }: Device): string =>
+  name || deviceName(agent) || t('devices.unknown')
+
+const hintOf = ({ how, current, created_at, seen_at, seen_address }: Device): string => {
+  const isActive = current || Date.now() / 1_000 - seen_at < ACTIVE_S
+  return [
+    isActive ? t('devices.now') : t('devices.seen', { time: timeOf(seen_at) }),
+    seen_address,
+    t(`devices.how.${how}`),
+    t('devices.since', { time: timeOf(created_at) }),
+  ].join(' · ')
+}
+
+type RenameProps = { device: Device; onDone: () => void }
+
+const Rename = ({ device, onDone }: RenameProps) => {
+  const { attempt, api } = useShell()
+  const name = useSignal(nameOf(device))
+  const submit = async (event: Event) => {
+    event.preventDefault()
+    await attempt(async () => {
+      await api('POST /api/auth/device/rename', { id: device.id, name: name.value })
+      onDone()
+    })
+  }
+  return (
+    <form class="form" onSubmit={event => void submit(event)}>
+      <TextField
+        label={t('devices.name')}
+        hint={t('devices.name.hint')}
+        maxLength={60}
+        autofocus
+        value={name.value}
+        onInput={text => {
+          name.value = text
+        }}
+      />
+      <FormActions>
+        <Button onClick={onDone}>{t('devices.cancel')}</Button>
+        <Button kind="primary" type="submit">
+          {t('devices.save')}
+        </Button>
+      </FormActions>
+    </form>
+  )
+}
+
+export const Devices = () => {
+  const { attempt, api, layout, toasts } = useShell()
+  const devices = useSignal<readonly Device[]>([])
+  const renaming = useSignal<string | null>(null)
+  const load = () =>
+    attempt(async () => {
+      devices.value = (await api('GET /api/auth/devices')).devices
+    })
+  useEffect(() => void load(), [])
+
+  const revoke = (id: string) =>
+    attempt(async () => {
+      await api('POST /api/auth/revoke', { id })
+      toasts.show(t('devices.revoked'))
+      await load()
+    })
+
+  const askRevokeOthers = () => {
+    layout.confirmation.value = {
+      title: t('devices.others.title'),
+      text: t('devices.others.text'),
+      confirm: t('devices.others'),
+      danger: true,
+      async run() {
+        await api('POST /api/auth/revoke', { others: true })
+        toasts.show(t('devices.others.done'))
+        await load()
+      },
+    }
+  }
+
+  return (
+    <section class="view-part rows" aria-label={t('devices.title')}>
+      <h3>{t('devices.title')}</h3>
+      {devices.value.map(device =>
+        device.id === renaming.value ? (
+          <Rename
+            key={device.id}
+            device={device}
+            onDone={() => {
+              renaming.value = null
+              void load()
+            }}
+          />
+        ) : (
+          <Row
+            key={device.id}
+            label={device.current ? t('devices.this', { name: nameOf(device) }) : nameOf(device)}
+            hint={hintOf(device)}
+            control={ids => (
+              <>
+                <IconButton
+                  id={device.current ? ids.control : undefined}
+                  icon="edit"
+                  label={t('devices.rename', { name: nameOf(device) })}
+                  onClick={() => {
+                    renaming.value = device.id
+                  }}
+                />
+                {!device.current && (
+                  <Button
+                    id={ids.control}
+                    aria-label={t('devices.revoke.what', { name: nameOf(device) })}
+                    onClick={() => void revoke(device.id)}
+                  >
+                    {t('devices.revoke')}
+                  </Button>
+                )}
+              </>
+            )}
+          />
+        ),
+      )}
+      {devices.value.length > 1 && (
+        <Row
+          label={t('devices.others')}
+          hint={t('devices.others.hint')}
+          control={ids => (
+            <Button id={ids.control} kind="danger" onClick={askRevokeOthers}>
+              {t('devices.revoke')}
+            </Button>
+          )}
+        />
+      )}
+    </section>
+  )
+}
