@@ -1,11 +1,11 @@
 /** Turns: start, stream, cancel, or run one and wait for the result. */
 import { z } from 'zod'
 import { endpoint } from '../lib/context.ts'
-import type { Ctx } from '../lib/context.ts'
+import type { TurnInput } from '../lib/conversation/start-turn.ts'
 import { invalid } from '../lib/errors.ts'
 import { eventStream } from '../lib/http/reply.ts'
 import { Attachments } from '../lib/schema/attachments.ts'
-import { SessionId } from '../lib/schema/ids.ts'
+import { ClientMessageId, SessionId } from '../lib/schema/ids.ts'
 import { Session } from '../lib/schema/session.ts'
 import { chatFrames } from '../lib/turns/chat-frames.ts'
 
@@ -17,28 +17,45 @@ const Turn = z.object({
   model: z.string().optional(),
 })
 
-const begin = (ctx: Ctx, input: z.output<typeof Turn>, whenEmpty: string) => {
+/** Throws a 400 with the sentence `whenEmpty`. */
+const toTurnInput = (input: z.output<typeof Turn>, whenEmpty: string): TurnInput => {
   const text = input.message.trim()
   if (!text) throw invalid(whenEmpty)
-  return ctx.app.turnStarter.turn({
+  return {
     sessionId: input.session_id,
     text,
     attachments: input.attachments,
     ...(input.workspace === undefined ? {} : { workspace: input.workspace }),
     ...(input.model === undefined ? {} : { model: input.model }),
-  })
+  }
 }
 
 export const start = endpoint({
   summary: 'Start a turn; the message is on disk before the reply',
-  input: Turn.extend({ message: z.string().default('') }),
+  input: Turn.extend({
+    message: z.string().default(''),
+    /** A message that was sent before with this id is not sent again; the reply then has `repeated`. */
+    client_message_id: ClientMessageId.optional(),
+  }),
   output: z.object({
+    /** Empty for a repeated message that was queued. */
     stream_id: z.string(),
     session_id: z.string(),
     effective_model: z.string().optional(),
+    repeated: z.literal(true).optional(),
   }),
-  run: async (ctx, input) => {
-    const { turn, effectiveModel } = await begin(ctx, input, 'message is required')
+  run: async (ctx, { client_message_id: clientMessageId, ...message }) => {
+    const input = toTurnInput(message, 'message is required')
+    const { turnStarter } = ctx.app
+    const started =
+      clientMessageId === undefined
+        ? await turnStarter.turn(input)
+        : await turnStarter.turnOnce({ ...input, clientMessageId })
+    if ('repeatOf' in started) {
+      const { repeatOf: stream_id, sessionId: session_id } = started
+      return { stream_id, session_id, repeated: true as const }
+    }
+    const { turn, effectiveModel } = started
     return {
       stream_id: turn.streamId,
       session_id: turn.sessionId,
@@ -57,7 +74,9 @@ export const sync = endpoint({
     result: z.record(z.string(), z.unknown()),
   }),
   run: async (ctx, input) => {
-    const { turn, result } = await begin(ctx, { ...input, attachments: [] }, 'empty message')
+    const { turn, result } = await ctx.app.turnStarter.turn(
+      toTurnInput({ ...input, attachments: [] }, 'empty message'),
+    )
     const outcome = await result
     const finished = outcome?.status === 'finished'
     return {

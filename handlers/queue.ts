@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { endpoint } from '../lib/context.ts'
 import { MessageInput, requireText } from '../lib/conversation/message-input.ts'
 import { Attachments } from '../lib/schema/attachments.ts'
-import { OneSession } from '../lib/schema/ids.ts'
+import { ClientMessageId, OneSession } from '../lib/schema/ids.ts'
 import { ok } from '../lib/schema/ok.ts'
 import { Queued, QueuedId } from '../lib/schema/queue.ts'
 
@@ -19,12 +19,13 @@ export const list = endpoint({
 export const add = endpoint({
   summary:
     'Queue a message; it is sent at once when no turn is running and the last one did not fail',
-  input: MessageInput,
+  input: MessageInput.extend({ client_message_id: ClientMessageId.optional() }),
   output: Queue.extend({ item: Queued, stream_id: z.string().nullable() }),
   run: async (ctx, input) => {
     const { item, queued, streamId } = await ctx.app.queue.add(input.session_id, {
       text: requireText(input),
       attachments: input.attachments,
+      clientMessageId: input.client_message_id,
     })
     return { ...ok, item, queued, stream_id: streamId }
   },

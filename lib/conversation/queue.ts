@@ -10,11 +10,18 @@ import { conflict, invalid, messageOf, missing } from '../errors.ts'
 import type { Hub } from '../hub.ts'
 import type { Queued } from '../schema/queue.ts'
 import { queuedOf, queuedPatch } from '../sessions/queued.ts'
+import { sentPatch, streamOfSent } from '../sessions/sent-messages.ts'
+import type { MetaPatch } from '../sessions/entries.ts'
 import type { Sessions } from '../sessions/types.ts'
 
 const MAX_QUEUED = 50
 
-type New = { text: string; attachments: readonly string[] }
+type New = {
+  text: string
+  attachments: readonly string[]
+  /** The client's id of the message: it is added once. */
+  clientMessageId?: string | undefined
+}
 
 export type QueueOptions = {
   sessions: Sessions
@@ -38,8 +45,12 @@ export const createMessageQueue = (deps: QueueOptions) => {
     hub.publish(`session:${sessionId}`, { type: 'queue', data })
   }
 
-  const write = async (sessionId: string, next: readonly Queued[]): Promise<Queued[]> => {
-    sessions.append(sessionId, [{ t: 'meta', patch: queuedPatch(next) }])
+  const write = async (
+    sessionId: string,
+    next: readonly Queued[],
+    more: MetaPatch = {},
+  ): Promise<Queued[]> => {
+    sessions.append(sessionId, [{ t: 'meta', patch: { ...queuedPatch(next), ...more } }])
     publish(sessionId)
     // Synced before the response: the user may close the browser, and the machine may lose power.
     await sessions.sync(sessionId)
@@ -89,9 +100,16 @@ export const createMessageQueue = (deps: QueueOptions) => {
     async add(given: string, input: New) {
       const { session_id: id } = sessions.require(given)
       const before = list(id)
-      requireCapacity(before)
+      const { meta } = sessions.head(id)
+      const { clientMessageId } = input
       const item = toItem(input, false)
-      const queued = await write(id, [...before, item])
+      if (clientMessageId !== undefined) {
+        const repeatOf = streamOfSent(meta, clientMessageId)
+        if (repeatOf !== undefined) return { item, queued: before, streamId: repeatOf || null }
+      }
+      requireCapacity(before)
+      const sent = clientMessageId === undefined ? {} : sentPatch(meta, clientMessageId, '')
+      const queued = await write(id, [...before, item], sent)
       // Checked after the sync: a turn may have ended or been stopped during it.
       const { last_turn: how } = sessions.require(id)
       const isFree = deps.streamOf(id) === null && (how === 'done' || how === null)

@@ -8,6 +8,7 @@ import type { SessionRow } from '../schema/session.ts'
 import type { Imported } from '../sessions/transfer.ts'
 import type { Sessions } from '../sessions/types.ts'
 import { withoutQueued } from '../sessions/queued.ts'
+import { streamOfSent } from '../sessions/sent-messages.ts'
 import type { Turns } from '../turns/runner.ts'
 import type { TurnClient, Unattended } from '../turns/turn.ts'
 
@@ -44,6 +45,8 @@ export type TurnInput = {
   model?: string
   /** Its id in the queue; the append that starts the turn removes it. */
   queued?: string
+  /** The client's id of the message, stored by the same append. */
+  clientMessageId?: string | undefined
 }
 
 /** An unattended turn in a new session. */
@@ -114,6 +117,35 @@ export const createTurnStarter = ({
     }
   }
 
+  /** Nothing may await between the checks in here and `turns.start`, which reserves the session. */
+  const startTurn = async (input: TurnInput) => {
+    const { sessionId, text, attachments, workspace, model, queued, ...more } = input
+    const row = sessions.require(sessionId)
+    turns.requireIdle(row.session_id)
+    const home = homeOf(row.profile)
+    const place = workspaces.check(home, workspace ?? row.workspace)
+    const asked = modelPatch(model).model ?? (model === undefined ? row.model : null)
+    const { model: fitting, changed } = models.compatible(home, asked)
+    const patch = {
+      ...(place === row.workspace ? {} : { workspace: place }),
+      ...(changed ? { model: fitting } : asked === row.model ? {} : { model: asked }),
+      ...(queued === undefined ? {} : withoutQueued(sessions.head(row.session_id).meta, queued)),
+    }
+    const started = await turns.start({
+      sessionId: row.session_id,
+      text,
+      attachments,
+      patch,
+      endpoint: withEffort(endpointOf(home, fitting), more.effort),
+      results: more.results,
+      client: more.client,
+      clientMessageId: more.clientMessageId,
+    })
+    // The workspace of a program is not what the user worked in last.
+    if (!more.client && profileExists(row.profile)) workspaces.setLast(home, place)
+    return { ...started, effectiveModel: changed ? fitting : undefined }
+  }
+
   return {
     create(
       home: Home,
@@ -159,32 +191,17 @@ export const createTurnStarter = ({
     },
 
     /** Starts a turn. `effectiveModel` is set when the session's model was replaced because it is not available. */
-    async turn({ sessionId, text, attachments, workspace, model, queued, ...more }: TurnInput) {
-      // Must be first: nothing may await between the checks below and `turns.start`, which reserves the session.
-      await models.ready(homeOf(sessions.require(sessionId).profile))
-      const row = sessions.require(sessionId)
-      turns.requireIdle(row.session_id)
-      const home = homeOf(row.profile)
-      const place = workspaces.check(home, workspace ?? row.workspace)
-      const asked = modelPatch(model).model ?? (model === undefined ? row.model : null)
-      const { model: fitting, changed } = models.compatible(home, asked)
-      const patch = {
-        ...(place === row.workspace ? {} : { workspace: place }),
-        ...(changed ? { model: fitting } : asked === row.model ? {} : { model: asked }),
-        ...(queued === undefined ? {} : withoutQueued(sessions.head(row.session_id).meta, queued)),
-      }
-      const started = await turns.start({
-        sessionId: row.session_id,
-        text,
-        attachments,
-        patch,
-        endpoint: withEffort(endpointOf(home, fitting), more.effort),
-        results: more.results,
-        client: more.client,
-      })
-      // The workspace of a program is not what the user worked in last.
-      if (!more.client && profileExists(row.profile)) workspaces.setLast(home, place)
-      return { ...started, effectiveModel: changed ? fitting : undefined }
+    async turn(input: TurnInput) {
+      await models.ready(homeOf(sessions.require(input.sessionId).profile))
+      return startTurn(input)
+    },
+
+    /** As `turn`, or the stream of the turn that this message has started before; an empty text when it was queued. */
+    async turnOnce(input: TurnInput & { clientMessageId: string }) {
+      await models.ready(homeOf(sessions.require(input.sessionId).profile))
+      const { session_id: id } = sessions.require(input.sessionId)
+      const repeatOf = streamOfSent(sessions.head(id).meta, input.clientMessageId)
+      return repeatOf === undefined ? startTurn(input) : { repeatOf, sessionId: id }
     },
 
     /** The endpoint of a session's model. Throws UserError when it cannot be called. */

@@ -16,3 +16,8 @@ export const STREAM_ID = /^[0-9a-f]{32}$/
 
 /** A profile's name, matched against the whole string; `default` is the base home. */
 export const PROFILE_NAME = /^[a-z0-9][a-z0-9_-]{0,63}$/
+
+/** The id that a client gives to a message, unique in its session: the same message sent again has no effect. */
+export const ClientMessageId = z
+  .string()
+  .regex(/^[0-9A-Za-z_-]{8,64}$/, 'Invalid client_message_id')

@@ -32,6 +32,7 @@ const NOT_COPIED = [
   'cache_write_tokens',
   'composer_draft',
   'queued',
+  'sent_messages',
   'yolo',
   'approved_patterns',
   'background',

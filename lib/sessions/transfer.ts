@@ -179,6 +179,7 @@ const NOT_IMPORTED = new Set([
   'yolo',
   'approved_patterns',
   'queued',
+  'sent_messages',
   'undone',
   'background',
   'background_of',

@@ -6,6 +6,7 @@ import type { SessionRow } from '../schema/session.ts'
 import type { Usage } from '../schema/usage.ts'
 import type { Entry, NewEntry, TurnEnd } from '../sessions/entries.ts'
 import { UNTITLED } from '../sessions/list-row.ts'
+import { sentPatch } from '../sessions/sent-messages.ts'
 import { provisionalTitle } from '../sessions/title.ts'
 import type { Sessions } from '../sessions/types.ts'
 import { addToTotals } from '../sessions/usage.ts'
@@ -20,6 +21,8 @@ export type UserInput = {
   attachments: string[]
   patch: Record<string, unknown>
   results?: readonly NewMessage[] | undefined
+  /** The client's id of the message. */
+  clientMessageId?: string | undefined
 }
 
 /** One append: the changed settings, the message, and the start of the turn. */
@@ -37,8 +40,13 @@ export const recordTurnStart = (
     endpoint instanceof UserError
       ? { model: row.model ?? '', provider: '' }
       : { model: endpoint.model, provider: endpoint.provider }
+  const known =
+    sent.clientMessageId === undefined
+      ? {}
+      : sentPatch(sessions.head(turn.sessionId).meta, sent.clientMessageId, turn.streamId)
+  const composer_draft = { text: '', files: [] }
   return sessions.append(turn.sessionId, [
-    { t: 'meta', patch: { ...title, ...sent.patch, composer_draft: { text: '', files: [] } } },
+    { t: 'meta', patch: { ...title, ...sent.patch, ...known, composer_draft } },
     ...results.map(message => ({ t: 'message' as const, message: { ...message, timestamp } })),
     ...(text === null
       ? []
