@@ -10,8 +10,9 @@ import {
   Restored,
 } from '../lib/schema/checkpoint.ts'
 import { SessionId } from '../lib/schema/ids.ts'
+import type { Meta, MetaPatch } from '../lib/sessions/entries.ts'
 import type { Sessions } from '../lib/sessions/types.ts'
-import { type UndoneChange, undonePatch } from '../lib/sessions/undone.ts'
+import { correctedPatch, type UndoneChange, undonePatch } from '../lib/sessions/undone.ts'
 
 const OneSession = z.object({ session_id: SessionId })
 const CheckpointId = z.string().regex(/^[0-9a-f]{16,64}$/, 'Invalid checkpoint')
@@ -76,11 +77,26 @@ export const file = endpoint({
   },
 })
 
-/** The model reads about it with the next message of the chat that had made the changes. */
-const recordUndone = (sessions: Sessions, id: string, change: UndoneChange): void => {
+/**
+ * The model reads about it with the next message of the chat that had made the changes. Recorded before the first file is
+ * changed, because a kill after it must not lose that; `correct` takes out what failed.
+ */
+const recordUndone = (sessions: Sessions, id: string) => {
   const { session_id } = sessions.require(id)
-  const patch = undonePatch(sessions.head(session_id).meta, change)
-  sessions.append(session_id, [{ t: 'meta', patch }])
+  const meta = () => sessions.head(session_id).meta
+  let recorded: { before: Meta; patch: MetaPatch; change: UndoneChange } | undefined
+  return {
+    before(change: UndoneChange): void {
+      const before = meta()
+      recorded = { before, patch: undonePatch(before, change), change }
+      sessions.append(session_id, [{ t: 'meta', patch: recorded.patch }])
+    },
+    correct(restored: readonly string[]): void {
+      if (!recorded || restored.length === recorded.change.paths.length) return
+      const patch = correctedPatch(meta(), recorded, restored)
+      if (patch) sessions.append(session_id, [{ t: 'meta', patch }])
+    },
+  }
 }
 
 export const restore = endpoint({
@@ -97,19 +113,12 @@ export const restore = endpoint({
   output: Restored,
   run: async ({ app, home }, { session_id, ...what }) => {
     const owner = app.files.sessionOf(home, session_id).home
-    const { undo_of, isRedo, isPartial, ...done } = await app.checkpoints.restore(
-      owner,
-      session_id,
-      what,
-    )
-    if (done.checkpoint !== null)
-      recordUndone(app.sessions, session_id, {
-        checkpoint: done.checkpoint,
-        undo_of,
-        paths: done.restored,
-        partial: isPartial,
-        redone: isRedo,
-      })
+    const note = recordUndone(app.sessions, session_id)
+    const done = await app.checkpoints.restore(owner, session_id, {
+      ...what,
+      beforeFiles: note.before,
+    })
+    note.correct(done.restored)
     const [first] = done.failed
     return {
       ok: !first,

@@ -41,6 +41,19 @@ export type RestoreOptions = {
   hunks?: readonly string[] | undefined
   /** Also overwrites files that changed since. */
   force: boolean
+  /** Called before the first file is changed, so that a kill loses no word of it. An error leaves all files as they are. */
+  beforeFiles?: (undo: Undo) => void
+}
+
+/** An undo that is about to change these files. */
+export type Undo = {
+  checkpoint: string
+  undo_of: string
+  paths: string[]
+  /** Only parts of the file. */
+  partial: boolean
+  /** It brings back what an earlier one had undone. */
+  redone: boolean
 }
 
 export type Checkpoints = ReturnType<typeof createCheckpoints>
@@ -49,9 +62,6 @@ const storeDirs = (home: CheckpointHome): string[] => {
   const dir = join(home.dir, 'checkpoints')
   return existsSync(dir) ? readdirSync(dir).map(name => join(dir, name)) : []
 }
-
-/** What a restore did, and whether it brought back what an earlier one had undone. */
-export type Restored = RestoreResult & { undo_of: string; isRedo: boolean; isPartial: boolean }
 
 /** The turns of all workspaces. */
 const recordsOf = (home: CheckpointHome): TurnRecord[] => storeDirs(home).flatMap(readTurnRecords)
@@ -184,8 +194,8 @@ export const createCheckpoints = (options: CheckpointsOptions) => {
     async restore(
       home: CheckpointHome,
       sessionId: string,
-      { checkpoint, paths, hunks, force }: RestoreOptions,
-    ): Promise<Restored> {
+      { checkpoint, paths, hunks, force, beforeFiles }: RestoreOptions,
+    ): Promise<RestoreResult> {
       const turn = find(home, sessionId, checkpoint)
       const { root } = workspaces.boundsOf(home, turn.workspace)
       const requireIdle = () => {
@@ -203,11 +213,16 @@ export const createCheckpoints = (options: CheckpointsOptions) => {
         const context = await workspaces.contextOf(home, turn.workspace)
         const id = randomBytes(16).toString('hex')
         const part = partOf(turn, { path, hunks, force })
-        const done = part
-          ? await undoHunks(context, turn, { ...part, id, now: now() })
-          : await undoTurn(context, turn, { paths, force, id, now: now() })
-        const isRedo = isUndo(turn, new Map(recordsOf(home).map(each => [each.id, each])))
-        return { ...done, undo_of: turn.id, isRedo, isPartial: part !== null }
+        const redone = isUndo(turn, new Map(recordsOf(home).map(each => [each.id, each])))
+        const about = { checkpoint: id, undo_of: turn.id, partial: part !== null, redone }
+        const input = {
+          id,
+          now: now(),
+          beforeFiles: (files: string[]) => beforeFiles?.({ ...about, paths: files }),
+        }
+        return part
+          ? undoHunks(context, turn, { ...part, ...input })
+          : undoTurn(context, turn, { paths, force, ...input })
       })
     },
 

@@ -50,6 +50,7 @@ export const captureFiles = async (
 ): Promise<string[]> => {
   const known = new Set(open.touched.map(([path]) => path))
   const notes: string[] = []
+  const stored: string[] = []
   for (const given of paths) {
     const path = recordedPath(bounds.root, realPath(given))
     if (known.has(path)) continue
@@ -61,12 +62,14 @@ export const captureFiles = async (
       continue
     }
     const version = found.content && (await store.put(found.content))
+    if (version) stored.push(version.id)
     open.touched.push([path, version])
     for (let folder = dirname(path); !isTop(folder); folder = dirname(folder)) {
       if (existsSync(join(bounds.root, folder)) || open.absent.includes(folder)) break
       open.absent.push(folder)
     }
   }
+  await store.git?.protect(open.id, stored)
   return notes
 }
 
@@ -118,6 +121,7 @@ export const captureWorkspace = async (
       "git isn't installed, so changes made by commands can't be undone. Changes made by the file tools can.",
     ]
   const { scan, tree } = taken
+  await context.store.git?.protect(open.id, [tree])
   open.scan = {
     tree,
     perms: permsOf(scan),
@@ -265,7 +269,7 @@ const keepVersions = async (
     await git.storeSteps(name, [...new Set(ids)])
     return true
   } catch {
-    // Another turn collected garbage while this one ran for more than an hour.
+    // A record from before versions of running turns were protected, or a damaged store.
     return false
   }
 }
@@ -282,6 +286,7 @@ export const saveTurn = async (
   const { changes, folders_gone, folders_made } = record
   if (changes.length + folders_gone.length + folders_made.length > 0) store.writeTurn(record)
   deleteOpenRecord(store.dir, open.id)
+  await store.git?.release(open.id)
   const turns = store.turns()
   await store.deleteTurns(turns.slice(0, Math.max(0, turns.length - maxTurns)).map(({ id }) => id))
 }

@@ -54,6 +54,7 @@ export const createStepCapture = () => {
       if (differs(path, before, now)) found.push([path, now])
     }
     tree = taken.tree
+    await git.protect(open.id, [tree])
     return found
   }
 
@@ -63,6 +64,7 @@ export const createStepCapture = () => {
     paths: ReadonlySet<string>,
   ): Promise<Files | null> => {
     const found: Files = []
+    const stored: string[] = []
     const before = new Map(open.touched)
     for (const given of paths) {
       const path = recordedPath(bounds.root, realPath(given))
@@ -78,8 +80,11 @@ export const createStepCapture = () => {
         store: store.git ? 'git' : 'plain',
       }
       if (!differs(path, before.get(path) ?? null, now)) continue
-      found.push([path, content && (await store.put(content))])
+      const version = content && (await store.put(content))
+      if (version) stored.push(version.id)
+      found.push([path, version])
     }
+    await store.git?.protect(open.id, stored)
     return found
   }
 

@@ -121,7 +121,7 @@ export const openShadowGit = async (dir: string, root: string, gitOptions: GitOp
       }
       return found
     },
-    /** Writes the index as a tree. A ref protects it from garbage collection until the next call. */
+    /** Writes the index as a tree. A ref protects it from garbage collection until the next call; `protect` for longer. */
     async tree(): Promise<string> {
       const id = await text(['write-tree'])
       await call(['update-ref', 'refs/webui/index', id])
@@ -181,6 +181,20 @@ export const openShadowGit = async (dir: string, root: string, gitOptions: GitOp
       const input = ids.map((id, n) => `100644 blob ${id}\t${n}\0`).join('')
       const tree = await text(['mktree', '-z'], { input })
       await call(['update-ref', `refs/webui/turns/${name}/steps`, tree])
+    },
+    /** Protects objects of a running turn from garbage collection, until `release`. */
+    async protect(name: string, ids: readonly string[]): Promise<void> {
+      if (ids.length === 0) return
+      const input = ids.map(id => `update refs/webui/open/${name}/${id} ${id}\n`).join('')
+      await call(['update-ref', '--stdin'], { input })
+    },
+    async release(name: string): Promise<void> {
+      const input = await call([
+        'for-each-ref',
+        '--format=delete %(refname)',
+        `refs/webui/open/${name}/`,
+      ])
+      if (input.length > 0) await call(['update-ref', '--stdin'], { input })
     },
     async deleteTurn(name: string): Promise<void> {
       for (const side of ['before', 'after', 'steps'])

@@ -45,6 +45,8 @@ export type UndoInput = {
   /** Id of the new record, and its time in seconds since 1970. */
   id: string
   now: number
+  /** Called with the paths before the first file is changed. An error leaves all files as they are. */
+  beforeFiles?: ((paths: string[]) => void) | undefined
 }
 
 type Plan = { change: Change; found: ReadResult }
@@ -134,6 +136,7 @@ export const undoTurn = async (
     interrupted: false,
     is_partial: turn.is_partial,
   }
+  input.beforeFiles?.(ready.map(({ path }) => path))
   store.writeTurn(record)
   const restored: string[] = []
   // Deletions first: a folder may be where a file was.

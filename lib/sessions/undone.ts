@@ -1,4 +1,5 @@
 /** The undone file changes in a session's record: the next message reports them to the model. Pure. */
+import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import type { Meta, MetaPatch } from './entries.ts'
 
@@ -35,6 +36,21 @@ export const undonePatch = (meta: Meta, change: UndoneChange): MetaPatch => {
     paths.every(path => change.paths.includes(path))
   const left = list.filter(each => !cancels(each))
   return patch(left.length < list.length ? left : [...list, change])
+}
+
+/**
+ * The change as it turned out: only these paths were restored. Undefined when the list is no longer the one that was
+ * written before the files were changed: a message has reported it, and reading a file once more does no harm.
+ */
+export const correctedPatch = (
+  meta: Meta,
+  { before, patch: written, change }: { before: Meta; patch: MetaPatch; change: UndoneChange },
+  restored: readonly string[],
+): MetaPatch | undefined => {
+  if (!isDeepStrictEqual(patch(undoneOf(meta)), written)) return undefined
+  return restored.length === 0
+    ? patch(undoneOf(before))
+    : undonePatch(before, { ...change, paths: [...restored] })
 }
 
 /** What no message has reported to the model: not yet, or in a message that was deleted since. */

@@ -1,5 +1,5 @@
 /** Checkpoints over HTTP: list, diff and restore, rejections, and recovery after a kill. */
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, watch, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -222,6 +222,55 @@ test('a turn interrupted by a kill can be undone after the restart', async () =>
   assert.is(done.body.ok, true)
   assert.is(readFileSync(join(dir, 'a'), 'utf8'), 'before')
   assert.not(existsSync(join(dir, 'b')))
+  await app.close()
+  await provider.close()
+})
+
+test('a kill while files are restored: the next message after the restart reports it all the same', async () => {
+  const provider = await createProvider()
+  const app = await spawnApp()
+  writeFileSync(
+    join(app.home, 'config.yaml'),
+    `model:\n  provider: custom\n  base_url: ${provider.url}\n  default: test-model\n`,
+  )
+  const dir = join(app.userHome, 'project')
+  mkdirSync(dir)
+  for (let n = 100; n < 250; n++) writeFileSync(join(dir, `${n}`), 'old')
+  await app.post('/api/workspaces/add', { path: dir })
+  const made = await app.post('/api/session/new', { workspace: dir })
+  const id = made.body.session.session_id
+  const say = async (message: string) => {
+    const { body } = await app.post('/api/chat/start', { session_id: id, message })
+    const path = `/api/chat/stream?stream_id=${body.stream_id}&after=0`
+    for await (const { event } of app.events(path)) if (event === 'stream_end') break
+  }
+  provider.push(
+    { toolCalls: [call('terminal', { command: 'for n in *; do echo new > $n; done' })] },
+    { text: 'done' },
+  )
+  await say('go')
+  const [turn] = (await app.get(`/api/rollback/list?session_id=${id}`)).body.checkpoints
+  const restored = Promise.withResolvers<void>()
+  const watcher = watch(dir, () => restored.resolve())
+  const undo = app.post('/api/rollback/restore', { session_id: id, checkpoint: turn.checkpoint })
+  undo.catch(() => undefined)
+  await restored.promise
+  watcher.close()
+  await app.kill()
+  assert.is(
+    await undo.then(
+      () => 'answered',
+      () => 'cut',
+    ),
+    'cut',
+  )
+  await app.start()
+  provider.push({ text: 'ok' })
+  await say('and now?')
+  assert.match(
+    JSON.stringify(provider.requests.at(-1)?.body.messages),
+    'The user undid file changes: 100, 101, ',
+  )
   await app.close()
   await provider.close()
 })

@@ -5,7 +5,11 @@ import type { Draft } from '../../../lib/schema/session.ts'
 import type { Platform } from '../../platform.ts'
 
 const PAUSE_MS = 600
+/** Drafts by session that the server does not have yet. */
+const UNSAVED = 'unsaved-drafts'
 const noDraft: Draft = { text: '', files: [] }
+/** Equals no draft. */
+const UNKNOWN: Draft = { text: '\0', files: [], comments: [] }
 const isSame = (a: Draft, b: Draft): boolean =>
   a.text === b.text &&
   a.files.join('\n') === b.files.join('\n') &&
@@ -47,24 +51,39 @@ export const createComposer = (
     ...(comments.value.length > 0 && { comments: [...comments.value] }),
   })
 
+  const unsaved = () => device.read<Record<string, Draft>>(UNSAVED, {})
+
+  const keep = (id: string, draft: Draft): void =>
+    device.write(UNSAVED, { ...unsaved(), [id]: draft })
+
+  /** The server has this draft; a newer one of the session is kept. */
+  const forget = (id: string, draft: Draft): void => {
+    const { [id]: kept, ...others } = unsaved()
+    if (kept && isSame(kept, draft)) device.write(UNSAVED, others)
+  }
+
   const save = async (): Promise<void> => {
     cancel()
+    const id = sessionId.value
     const draft = now()
-    if (isSame(draft, saved) || !savesDraft(sessionId.value)) return
+    if (isSame(draft, saved) || !savesDraft(id)) return
     // Absent comments stay as they are on the server, so removed ones are named.
     const comments = draft.comments ?? (saved.comments && [])
     saved = draft
-    if (!sessionId.value) {
+    if (!id) {
       device.write(draftKey, draft)
       return
     }
+    // In this browser until the server has it: the chat or the tab may be left before that.
+    keep(id, draft)
     try {
-      const input = { session_id: sessionId.value, ...draft, ...(comments && { comments }) }
+      const input = { session_id: id, ...draft, ...(comments && { comments }) }
       // `keepalive` sends the draft even while the tab closes.
       await api('POST /api/session/draft', input, { keepalive: true })
+      forget(id, draft)
     } catch {
-      // The text is still on the page; the next change saves again.
-      saved = { text: '\0', files: [], comments: [] }
+      // The next change saves again, or the next time the chat is opened.
+      if (id === sessionId.value) saved = UNKNOWN
     }
   }
 
@@ -96,7 +115,11 @@ export const createComposer = (
       void save()
       sessionId.value = id
       touched = false
-      put(id ? noDraft : device.read(draftKey, noDraft))
+      const kept = unsaved()[id]
+      put(id ? (kept ?? noDraft) : device.read(draftKey, noDraft))
+      if (!kept) return
+      saved = UNKNOWN
+      changed()
     },
     /** Assigns the current draft to a newly created session. */
     assignSession(id: string): void {

@@ -14,7 +14,11 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { type CheckpointsOptions, createCheckpoints } from '../../../lib/checkpoints/checkpoints.ts'
+import {
+  type CheckpointsOptions,
+  createCheckpoints,
+  type Undo,
+} from '../../../lib/checkpoints/checkpoints.ts'
 
 /** Every entry with its bytes and permissions, except `.git`: the state to compare. */
 export const snapshot = (root: string): Record<string, string> => {
@@ -101,10 +105,24 @@ export const createTurns = (options: Partial<CheckpointsOptions> = {}) => {
       return { id: streamId, notes }
     },
     list: (session = 'aaaaaaaaaaaa') => service.now.list(home, session),
-    restore: (
+    /** The result, with what was announced before the first file changed. */
+    async restore(
       checkpoint: string,
       more: { paths?: string[]; hunks?: string[]; force?: boolean } = {},
-    ) => service.now.restore(home, 'aaaaaaaaaaaa', { checkpoint, force: false, ...more }),
+      beforeFiles: (undo: Undo) => void = () => undefined,
+    ) {
+      let announced: Undo | undefined
+      const done = await service.now.restore(home, 'aaaaaaaaaaaa', {
+        checkpoint,
+        force: false,
+        ...more,
+        beforeFiles(undo) {
+          announced = undo
+          beforeFiles(undo)
+        },
+      })
+      return { ...done, announced }
+    },
     diff: (checkpoint: string, path: string) =>
       service.now.diff(home, 'aaaaaaaaaaaa', checkpoint, path),
     async close() {

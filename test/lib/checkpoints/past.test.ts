@@ -1,8 +1,9 @@
 /** The files at an earlier step: rejections, steps of tools and commands, changes since, lost versions, a kill. */
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { checkpointDir } from '../../../lib/checkpoints/checkpoint-store.ts'
 import { pastStateOf, type Point } from '../../../lib/checkpoints/past-state.ts'
 import type { TurnRecord } from '../../../lib/checkpoints/records.ts'
 import { createTurns } from './_turns.ts'
@@ -171,6 +172,46 @@ test('records calls that ran together as one step, and keeps steps after a kill'
     [true, [['p1', 'p2'], ['c2']]],
   )
   assert.is((await reader(turns, streamId).read({ call: 'p1' }, 'a.txt')).text, 'three\n')
+  await turns.close()
+})
+
+test('a garbage collection during a turn deletes no version that the turn will need', async () => {
+  const turns = start()
+  turns.write('a.txt', 'one\n')
+  turns.write('b.txt', 'one\n')
+  const { recorder, streamId } = turns.open()
+  const a = [turns.at('a.txt')]
+  await step(recorder, 'c1', a, () => turns.write('a.txt', 'two\n'))
+  await step(recorder, 'c2', 'workspace', () => turns.shell('echo two > b.txt'))
+  await step(recorder, 'c3', 'workspace', () => turns.shell('echo three > b.txt'))
+  await step(recorder, 'c4', a, () => turns.write('a.txt', 'three\n'))
+  await turns.service.now.close()
+  const dir = checkpointDir(turns.home.dir, turns.workspace)
+  const git = (args: string) => turns.shell(`git --git-dir=${dir} ${args}`)
+  git('gc --quiet --prune=now')
+  await recorder.end()
+  assert.is(git('for-each-ref refs/webui/open'), '', 'the references of the running turn are gone')
+  git('gc --quiet --prune=now')
+  const { read } = reader(turns, streamId)
+  const texts = ['c1', 'c2', 'c3', 'c4'].flatMap(call =>
+    ['a.txt', 'b.txt'].map(async path => (await read({ call }, path)).text),
+  )
+  assert.equal(
+    await Promise.all(texts),
+    [
+      ['two', 'one'],
+      ['two', 'two'],
+      ['two', 'three'],
+      ['three', 'three'],
+    ]
+      .flat()
+      .map(text => `${text}\n`),
+  )
+  await turns.restore(streamId)
+  assert.equal(
+    [...'ab'].map(name => readFileSync(turns.at(`${name}.txt`), 'utf8')),
+    ['one\n', 'one\n'],
+  )
   await turns.close()
 })
 

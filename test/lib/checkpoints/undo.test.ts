@@ -171,6 +171,18 @@ test('a turn without changes has no record', async ({ turns }) => {
   assert.equal(await turns.list(), [])
 })
 
+test('an undo that cannot be announced changes no file and leaves no record', async ({ turns }) => {
+  turns.write('a', 'old')
+  const { id } = await turns.turn(['a'], () => turns.write('a', 'new'))
+  const full = () => {
+    throw new Error('disk full')
+  }
+  const error = await turns.restore(id, {}, full).catch((thrown: unknown) => thrown)
+  assert.match(String(error), 'disk full')
+  assert.is(snapshot(turns.workspace).a, '644 new')
+  assert.is((await turns.list()).length, 1)
+})
+
 test('reports and keeps files changed since, unless forced', async ({ turns }) => {
   turns.write('a.txt', 'a')
   turns.write('b.txt', 'b')

@@ -33,6 +33,58 @@ test('a draft that could not be saved is tried again with the next change', asyn
   assert.is(service.of(DRAFT).length, 2)
 })
 
+test('a draft that could not be saved survives another chat and a reload, and is saved when it is opened again', async () => {
+  const { composer, clock, service, platform } = setUp()
+  service.answers[DRAFT] = () => {
+    throw new ApiError(0, 'offline')
+  }
+  composer.open('a')
+  composer.edit('long thought')
+  composer.open('b')
+  await settle()
+  composer.edit('other')
+  composer.open('')
+  await settle()
+  assert.is(composer.text.value, '')
+
+  const reloaded = createComposer(platform)
+  service.answers[DRAFT] = () => ({ ok: true })
+  const calls = service.of(DRAFT).length
+  reloaded.open('a')
+  reloaded.applyServerDraft('a', { text: 'what the server has', files: [] })
+  assert.is(reloaded.text.value, 'long thought')
+  clock.pass(600)
+  await settle()
+  assert.equal(service.of(DRAFT).slice(calls), [
+    { session_id: 'a', text: 'long thought', files: [], comments: [] },
+  ])
+  const again = createComposer(platform)
+  again.open('a')
+  again.applyServerDraft('a', { text: 'newer, of another device', files: [] })
+  assert.is(again.text.value, 'newer, of another device', 'the saved draft is no longer kept here')
+  again.open('b')
+  assert.is(again.text.value, 'other')
+})
+
+test('a late answer to an earlier save does not drop the draft kept since', async () => {
+  const { composer, service, platform } = setUp()
+  const first = Promise.withResolvers<object>()
+  service.answers[DRAFT] = () => first.promise
+  composer.open('a')
+  composer.edit('one')
+  void composer.save()
+  service.answers[DRAFT] = () => {
+    throw new ApiError(0, 'offline')
+  }
+  composer.edit('one two')
+  await composer.save()
+  first.resolve({ ok: true })
+  await settle()
+  const reloaded = createComposer(platform)
+  reloaded.open('a')
+  assert.is(reloaded.text.value, 'one two')
+})
+
 test('saves drafts after a pause, and at once on a switch to another chat', async () => {
   const { composer, clock, service } = setUp()
   composer.open('a')
