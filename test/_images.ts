@@ -36,14 +36,19 @@ export const png = (
 
 export const base64 = (bytes: Buffer): string => bytes.toString('base64')
 
-const DATA_URL = /^data:image\/(?:png|jpeg|gif|webp);base64,([A-Za-z0-9+/]+=*)$/
+const DATA_URL_HEAD = /^data:image\/(?:png|jpeg|gif|webp);base64,/
 
 const problem = (text: string): never => {
   throw new Error(text)
 }
 
-const dataOf = (url: unknown): string =>
-  (typeof url === 'string' && DATA_URL.exec(url)?.[1]) || problem('Invalid image URL.')
+const dataOf = (url: unknown): string => {
+  const head = DATA_URL_HEAD.exec(String(url))?.[0]
+  const data = String(url).slice(head?.length)
+  // One pattern over megabytes can exhaust the stack of the regular expression engine.
+  const isBase64 = data !== '' && !/[^A-Za-z0-9+/]/.test(data.replace(/={1,2}$/, ''))
+  return head && isBase64 ? data : problem('Invalid image URL.')
+}
 
 const chatImages = ({ messages }: Body): string[] =>
   messages.flatMap((message: Body, at: number) => {

@@ -1,4 +1,5 @@
 /** Runs a request of a program as a turn of the agent: session, images, functions, and what happens when a connection closes. */
+import { parseDataUrl } from '../base/data-url.ts'
 import { join } from 'node:path'
 import { readImageFile } from '../agent/image-file.ts'
 import type { ModelEndpoint } from '../agent/types.ts'
@@ -88,11 +89,6 @@ const isExternal = (endpoint: () => ModelEndpoint): boolean => {
   }
 }
 
-const bytesOf = (url: string): Buffer | null => {
-  const data = /^data:[\w/+.-]+;base64,([A-Za-z0-9+/=\s]+)$/.exec(url)?.[1]
-  return data === undefined ? null : Buffer.from(data, 'base64')
-}
-
 export const createClientApi = (options: ClientApiOptions) => {
   const { turns, conversations } = options
   const locate = createLocator(options)
@@ -121,11 +117,11 @@ export const createClientApi = (options: ClientApiOptions) => {
       throw badParameter(param, `A message can contain ${MAX_IMAGES} images.`)
     const images: { data: Buffer; ending: string }[] = []
     for (const url of urls) {
-      const given = bytesOf(url)
+      const given = parseDataUrl(url)
       if (!given && !/^https?:\/\//i.test(url))
         throw badParameter(param, 'An image must be a base64 data URL or an http(s) URL.')
       const { data } = given
-        ? { data: given }
+        ? { data: Buffer.from(given.data, 'base64') }
         : await options.fetchImage(home, url, MAX_IMAGE_BYTES, disconnected)
       const image = readImageFile(data)
       if (!image || data.length > MAX_IMAGE_BYTES)

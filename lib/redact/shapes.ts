@@ -4,6 +4,7 @@
  *
  * The automaton finds the prefix or name; the functions here match what follows at that index.
  */
+import { PRIVATE_KEY } from './private-key.ts'
 
 /** `pending`: the text ends inside the match, so it may still grow. */
 export type Found = { from: number; to: number; as?: string } | { pending: number } | null
@@ -194,40 +195,6 @@ const TELEGRAM: Shape = {
   maybe: new RegExp(`${W}{33}`, 'y'),
 }
 
-const LONGEST_BLOCK = 16_384
-const BLOCK_HEAD = /-----BEGIN[A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----/y
-const BLOCK_END = /-----END[A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----/
-const BLOCK_LINES = /(?:(?:\s|\\+[nr])*[A-Za-z0-9+/=]{16,})*/y
-
-/** End of the block that begins with this head; undefined when it isn't found. */
-const blockEnd = (text: string, head: number): number | undefined => {
-  const next = text.indexOf('-----BEGIN', head)
-  const most = Math.min(text.length, head + LONGEST_BLOCK, next === -1 ? Infinity : next)
-  const found = BLOCK_END.exec(text.slice(head, most))
-  // Shell metacharacters are not part of a key.
-  if (!found || /[;&$()<>`]/.test(text.slice(head, head + found.index))) return undefined
-  return head + found.index + found[0].length
-}
-
-const PRIVATE_KEY: Shape = {
-  words: ['-----BEGIN'],
-  waits: true,
-  match(text, at, _after, final) {
-    BLOCK_HEAD.lastIndex = at
-    if (!BLOCK_HEAD.test(text)) {
-      const isHeadYet = /^-----BEGIN[A-Z ]{0,60}-{0,4}$/.test(text.slice(at, at + 90))
-      return !final && isHeadYet && text.length - at < 90 ? { pending: at } : null
-    }
-    const head = BLOCK_HEAD.lastIndex
-    const end = blockEnd(text, head)
-    if (end === undefined && !final && text.length - head < LONGEST_BLOCK) return { pending: at }
-    BLOCK_LINES.lastIndex = head
-    BLOCK_LINES.test(text)
-    return { from: at, to: end ?? BLOCK_LINES.lastIndex, as: '[REDACTED PRIVATE KEY]' }
-  },
-  maybe: /[A-Z ]{0,40}PRIVATE KEY/y,
-}
-
 /** The user part of a URL. Examples and variables don't match. */
 const USER_PART = /[^\s/?#@:"'`<>\\]{0,128}:/y
 const PASSWORD_PART = /[^\s/?#@"'`<>\\;|&$(){}]{1,512}/y
@@ -319,7 +286,7 @@ const NAMED: Shape = {
     if (word === 'AUTH' && text.startsWith('OR', after) && text[after + 2] !== 'I') return null
     return matchNamed(text, after, final, UPPER.includes(word))
   },
-  maybe: /[\w-]{0,64}\\*["'`]?(?:[ \t]|\\+t)*[:=]/y,
+  maybe: /[\w-]{0,64}\\{0,64}["'`]?(?:[ \t]|\\{1,64}t){0,64}[:=]/y,
 }
 
 /** `Authorization: <scheme> <value>` in a header, in JSON, or in a command. */
@@ -338,7 +305,7 @@ const AUTHORIZATION: Shape = {
     const value = text.slice(from, to).replace(/[,;]+$/, '')
     return value === '' || MASKED.test(value) ? null : { from, to: from + value.length }
   },
-  maybe: /\\*["']?(?:[ \t]|\\+t)*[:=]/y,
+  maybe: /\\{0,64}["']?(?:[ \t]|\\{1,64}t){0,64}[:=]/y,
 }
 
 /** `Bearer <value>` without the header name; the value must look random. */

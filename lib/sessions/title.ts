@@ -85,10 +85,14 @@ export const cleanTitle = (raw: string): string | null => {
   return null
 }
 
-/** The user's own text, without the lines that we or the page add. */
+/** Characters; covers the line with the workspace's path. A pattern over a message of megabytes would block the service. */
+const READ_CHARS = 8_000
+
+/** The beginning of the user's own text, without the lines that we or the page add. */
 const ownWords = (text: string): string =>
   squeeze(
     text
+      .slice(0, READ_CHARS)
       .replace(/^\[Workspace: [^\]\n]*\]\n/, '')
       .replace(/\n*\[Attached files: [^\]\n]*\]\s*$/, ''),
   )

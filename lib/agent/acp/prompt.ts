@@ -1,4 +1,5 @@
 /** Converts a user message to ACP prompt blocks: missed history first, then text and images. */
+import { parseDataUrl } from '../../base/data-url.ts'
 import { isObject } from '../../base/json.ts'
 import type { LoopMessage } from '../types.ts'
 import type { InitializeResponse } from './updates.ts'
@@ -54,10 +55,10 @@ export const toPromptBlocks = (
   const blocks = content.flatMap((part): PromptBlock[] => {
     if (typeof part.text === 'string') return [{ type: 'text', text: part.text }]
     const url = imageUrl(part.image_url)
-    const [, mimeType, data] = /^data:([^;,]+);base64,(.+)$/s.exec(url) ?? []
-    if (!mimeType || !data) return []
+    const image = parseDataUrl(url)
+    if (!image) return []
     if (capabilities.agentCapabilities.promptCapabilities.image)
-      return [{ type: 'image', data, mimeType }]
+      return [{ type: 'image', data: image.data, mimeType: image.mediaType }]
     warn("This agent doesn't accept images; the image was left out.")
     return []
   })

@@ -1,8 +1,9 @@
 /** Converts a conversation to the messages of the format `anthropic_messages`: alternating roles, content blocks. */
+import { parseDataUrl } from '../../base/data-url.ts'
 import { asString, type JsonObject } from '../../base/json.ts'
 import { parseArguments } from '../tool-calls.ts'
 import type { ProviderRequest } from '../types.ts'
-import { type Part, partsOf, readDataUrl } from './content-parts.ts'
+import { type Part, partsOf } from './content-parts.ts'
 import { createIdSanitizer, sanitizeToolName } from './sanitize-ids.ts'
 import { inContentOrder, type PositionedItem, readPositionedItems } from './content-order.ts'
 
@@ -69,7 +70,7 @@ const blocksOf = ({ content }: Message): Block[] | null => {
 
 const toBlock = (part: Part): Block => {
   if ('text' in part) return { type: 'text', text: part.text }
-  const inline = readDataUrl(part.image)
+  const inline = parseDataUrl(part.image)
   return {
     type: 'image',
     source: inline

@@ -16,9 +16,3 @@ export const partsOf = (content: WireMessage['content']): Part[] => {
     return part.type === 'text' ? [] : [{ text: `[${part.type}: this model cannot be sent it]` }]
   })
 }
-
-/** Parses a base64 `data:` URL; null for other URLs. */
-export const readDataUrl = (url: string): { mediaType: string; data: string } | null => {
-  const found = /^data:([\w.+-]+\/[\w.+-]+)(?:;[\w=.-]+)*;base64,(.+)$/s.exec(url)
-  return found?.[1] && found[2] ? { mediaType: found[1], data: found[2] } : null
-}

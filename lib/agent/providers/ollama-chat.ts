@@ -2,9 +2,10 @@
  * The wire format `ollama_chat`: Ollama's own `POST /api/chat`. Its OpenAI-compatible endpoint ignores a context size in
  * the request (docs/api/openai-compatibility.mdx) and drops what does not fit; here, `num_ctx` and `truncate` are honored.
  */
+import { parseDataUrl } from '../../base/data-url.ts'
 import { asCount, asObject, asObjects, asString, isObject } from '../../base/json.ts'
 import type { Provider, ProviderDelta, ProviderRequest } from '../types.ts'
-import { type Part, partsOf, readDataUrl } from './content-parts.ts'
+import { type Part, partsOf } from './content-parts.ts'
 import { authHeaders } from './http-post.ts'
 import { createHttpProvider } from './http-provider.ts'
 import { type ChatMessage, type ChatShape, toChatMessages } from './openai-messages.ts'
@@ -44,7 +45,7 @@ const argumentsOf = (text: string): unknown => {
 
 /** The base64 data of an image; undefined for an address, which Ollama does not fetch. */
 const imageData = (part: Part): string | undefined =>
-  'image' in part ? readDataUrl(part.image)?.data : undefined
+  'image' in part ? parseDataUrl(part.image)?.data : undefined
 
 const textOf = (part: Part): string | undefined => {
   if ('text' in part) return part.text

@@ -2,6 +2,7 @@
  * Tool: has a model answer a question about an image. For models that cannot see images themselves, and for images of the
  * web. Images of messages, files, and tool results are otherwise part of the conversation (`../providers/images.ts`).
  */
+import { parseDataUrl } from '../../base/data-url.ts'
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { imageType } from '../image-file.ts'
@@ -56,11 +57,10 @@ const checkFile = (fd: number, path: string) => {
 }
 
 const readData = (url: string): Buffer => {
-  const match = /^data:[^,]{0,200};base64,([A-Za-z0-9+/=\s_-]*)$/i.exec(url)
-  if (!match) throw new Error('A data: address holds base64.')
-  if ((match[1]?.length ?? 0) > MAX_BYTES * 1.4)
-    throw new Error(`The picture has more than ${MAX_MB} MB.`)
-  return Buffer.from(match[1] ?? '', 'base64')
+  const data = parseDataUrl(url)?.data
+  if (data === undefined) throw new Error('A data: address must contain a media type and base64.')
+  if (data.length > MAX_BYTES * 1.4) throw new Error(`The picture has more than ${MAX_MB} MB.`)
+  return Buffer.from(data, 'base64')
 }
 
 const LOOK = 'Look at a picture (PNG, JPEG, GIF, WebP) and answer a question about it.'

@@ -1,4 +1,5 @@
 /** Validates URLs of links and images in model text, and decodes character references. */
+import { parseDataUrl } from '../data-url.ts'
 
 const linkProtocols = new Set(['http:', 'https:', 'mailto:'])
 
@@ -26,7 +27,7 @@ export const hiddenHost = (text: string, href: string): string | null => {
 /** Raster images only, because SVG may contain scripts. Anything that needs a request is `remote`. */
 export const safeImage = (src: string): { kind: 'data' | 'remote'; src: string } | null => {
   const text = decodeEntities(src).trim()
-  if (/^data:image\/(png|jpe?g|gif|webp|avif);base64,[a-z0-9+/=\s]+$/i.test(text)) {
+  if (/^image\/(?:png|jpe?g|gif|webp|avif)$/.test(parseDataUrl(text)?.mediaType ?? '')) {
     return { kind: 'data', src: text }
   }
   const href = safeLink(text)

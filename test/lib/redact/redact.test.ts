@@ -9,6 +9,7 @@ import {
   suspectOffsets,
   unredact,
 } from '../../../lib/redact/redact.ts'
+import { setFlagsFromString } from 'node:v8'
 import { cpuMs } from '../../_cpu.ts'
 
 const test = suite('redact')
@@ -135,6 +136,21 @@ test('hostile text takes bounded time', () => {
   redact(`${'TOKEN_'.repeat(50_000)}=x`)
   redact('Authorization'.repeat(30_000))
   assert.ok(cpuMs() - started < 3_000)
+})
+
+test('megabytes do not exhaust the stack of the regular expression engine', () => {
+  // As in a process that has compiled many patterns.
+  setFlagsFromString('--no-regexp-optimization')
+  const key = `${'Ab1/'.repeat(19)}\n`.repeat(150_000)
+  assert.is(redact(`-----BEGIN PRIVATE KEY-----\n${key}`), '[REDACTED PRIVATE KEY]\n')
+  const oneLine = 'Ab1/'.repeat(3_000_000)
+  assert.is(redact(`-----BEGIN PRIVATE KEY-----\n${oneLine}.`), '[REDACTED PRIVATE KEY].')
+  for (const text of [
+    `-----BEGIN PRIVATE KEY-----${' '.repeat(12e6)}`,
+    `api_key${'\\t'.repeat(6e6)}`,
+    `authorization${' '.repeat(12e6)}`,
+  ])
+    assert.is(redact(text).length > 11, true)
 })
 
 test.run()

@@ -7,6 +7,7 @@ import {
   isProvisional,
   provisionalTitle,
 } from '../../../lib/sessions/title.ts'
+import { cpuMs } from '../../_cpu.ts'
 
 const test = suite('sessions/title')
 
@@ -143,6 +144,15 @@ test('fallback title: up to four words of the first sentence', () => {
   assert.is(fallbackTitle('write notes.txt.'), 'Write notes.txt')
   assert.is(fallbackTitle('src/app.ts: mend it, and/or Node.js'), 'src/app.ts mend and/or Node.js')
   assert.ok(fallbackTitle('wordword'.repeat(50)).length <= 60)
+})
+
+test('a message of blank lines alone does not block the service', () => {
+  const started = cpuMs()
+  for (const blank of ['\n', ' ', '\t\n']) {
+    assert.is(fallbackTitle(blank.repeat(3_000_000)), 'Conversation topic')
+    assert.is(provisionalTitle(blank.repeat(3_000_000)), 'Untitled')
+  }
+  assert.ok(cpuMs() - started < 1_000)
 })
 
 test.run()
