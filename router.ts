@@ -18,6 +18,7 @@ import * as gitState from './handlers/git.ts'
 import * as guards from './handlers/guards.ts'
 import * as gateway from './handlers/host-sessions.ts'
 import * as health from './handlers/health.ts'
+import * as pairing from './handlers/identity/pairing.ts'
 import * as insights from './handlers/insights.ts'
 import * as mcp from './handlers/mcp/servers.ts'
 import * as mcpSignIn from './handlers/mcp/sign-in.ts'
@@ -77,6 +78,10 @@ export const routes = {
   'GET /api/auth/devices': auth.devices,
   'POST /api/auth/revoke': auth.revoke,
   'POST /api/auth/device/rename': auth.renameDevice,
+  'POST /api/auth/pair/create': pairing.create,
+  'GET /api/auth/pair/status': pairing.status,
+  'POST /api/auth/pair/cancel': pairing.cancel,
+  'POST /api/auth/pair/use': pairing.use,
 
   'GET /api/tokens': apiTokens.list,
   'POST /api/tokens/enable': apiTokens.enable,

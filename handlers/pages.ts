@@ -68,6 +68,7 @@ export const login = endpoint({
       language,
       theme,
       usesSetupToken: ctx.app.auth.mode() === 'setup',
+      hasPasskeys: false,
     })
     return html(document, { policy })
   },

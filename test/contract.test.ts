@@ -42,6 +42,8 @@ const PUBLIC = [
   // Admits by an unguessable token and shows one chat, read-only.
   'GET /share/:token',
   'POST /api/auth/login',
+  // Signs a device in with a code that works once, for five minutes.
+  'POST /api/auth/pair/use',
   'GET /api/auth/status',
 ]
 

@@ -28,6 +28,7 @@ import { type AppData, type Composition, openAppData } from './data.ts'
 import { createEngine, type Engine } from './engine.ts'
 import { composeHost, type HostServices } from './host.ts'
 import { startMaintenance } from './maintenance.ts'
+import { composeIdentity, type IdentityServices } from './identity.ts'
 import { composeOnboarding } from './onboarding.ts'
 import { composeShares, type ShareServices } from './shares.ts'
 import { composeWorkspaces, type WorkspaceServices } from './workspaces.ts'
@@ -43,6 +44,7 @@ type StoredData = Pick<
   | 'toolOutput'
   | 'sessions'
   | 'projects'
+  | 'notify'
 >
 
 type EngineServices = Pick<
@@ -57,7 +59,8 @@ export type App = StoredData &
   WorkspaceServices &
   ConversationServices &
   ClientApiServices &
-  ShareServices & {
+  ShareServices &
+  IdentityServices & {
     config: Config
     log: Log
     version: string
@@ -189,6 +192,7 @@ export const createApp = async (
     ...conversation,
     ...clientApi,
     ...shareServices,
+    ...composeIdentity(composition),
     config,
     log,
     version,

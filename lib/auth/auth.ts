@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { conflict, UserError, unauthorized } from '../errors.ts'
 import { type AuthMode, createAuthModes, fingerprintOf } from './auth-mode.ts'
 import { createToken, signToken, verifyCookie } from './cookie.ts'
+import { createConfirmed } from './confirmed.ts'
 import { createDevices } from './devices.ts'
 import { openSignIns, type SignIn, type SignInMethod } from './login-sessions.ts'
 import { normalizePassword, passwordCandidates, passwordProblem } from './normalize-password.ts'
@@ -155,6 +156,10 @@ export const createAuth = (options: AuthOptions) => {
 
   return {
     ...createDevices(signIns, lookup),
+    ...createConfirmed({ ...lookup, ...parts, modes, verify }),
+    /** Whether the sign-in that `signInOf` named is still valid. */
+    isSignedIn: (hash: string): boolean =>
+      signIns.list().some(entry => entry.hash === hash && lookup.isBound(entry)),
     enabled,
     /** Which kind of password is in force. */
     mode,

@@ -12,6 +12,17 @@ type LoginTexts = {
   token: string
   tokenHint: string
   tokenWrong: string
+  /** The second factor. */
+  code: string
+  codeHint: string
+  codeWrong: string
+  passkey: string
+  passkeyFailed: string
+  /** For a device that opens a pairing link. */
+  pair: string
+  pairHint: string
+  pairName: string
+  pairGone: string
 }
 
 const TEXTS = {
@@ -26,6 +37,16 @@ const TEXTS = {
     tokenHint:
       'No password is set yet. Enter the setup token from the server log, then set a password.',
     tokenWrong: 'Incorrect token.',
+    code: 'Code',
+    codeHint: 'From your authenticator app, or a recovery code.',
+    codeWrong: 'Incorrect code.',
+    passkey: 'Use a passkey',
+    passkeyFailed: 'This passkey wasn’t accepted.',
+    pair: 'Pair this device',
+    pairHint:
+      'This device will stay signed in for 30 days. You can sign it out in Settings → Security.',
+    pairName: 'Device name',
+    pairGone: 'This link has expired or was already used. Make a new one in Settings → Security.',
   },
   es: {
     lang: 'es-ES',
@@ -38,6 +59,16 @@ const TEXTS = {
     tokenHint:
       'Todavía no hay contraseña. Introduce el código de configuración del registro del servicio y define después una contraseña.',
     tokenWrong: 'El código no es correcto.',
+    code: 'Código',
+    codeHint: 'De tu aplicación de autenticación, o un código de recuperación.',
+    codeWrong: 'El código no es correcto.',
+    passkey: 'Usar una llave de acceso',
+    passkeyFailed: 'La llave de acceso no se ha aceptado.',
+    pair: 'Vincular este dispositivo',
+    pairHint:
+      'La sesión de este dispositivo durará 30 días. Puedes cerrarla en los ajustes de seguridad.',
+    pairName: 'Nombre del dispositivo',
+    pairGone: 'El enlace ha caducado o ya se ha usado. Crea otro en los ajustes de seguridad.',
   },
   de: {
     lang: 'de-DE',
@@ -50,6 +81,17 @@ const TEXTS = {
     tokenHint:
       'Es ist noch kein Passwort gesetzt. Geben Sie den Einrichtungscode aus dem Protokoll des Dienstes ein und setzen Sie danach ein Passwort.',
     tokenWrong: 'Der Code stimmt nicht.',
+    code: 'Code',
+    codeHint: 'Aus Ihrer Authentifizierungs-App, oder ein Wiederherstellungscode.',
+    codeWrong: 'Der Code stimmt nicht.',
+    passkey: 'Passkey verwenden',
+    passkeyFailed: 'Der Passkey wurde nicht akzeptiert.',
+    pair: 'Dieses Gerät koppeln',
+    pairHint:
+      'Dieses Gerät bleibt 30 Tage angemeldet. In den Sicherheitseinstellungen können Sie es abmelden.',
+    pairName: 'Gerätename',
+    pairGone:
+      'Der Link ist abgelaufen oder wurde schon verwendet. Erstellen Sie in den Sicherheitseinstellungen einen neuen.',
   },
   ru: {
     lang: 'ru-RU',
@@ -62,6 +104,17 @@ const TEXTS = {
     tokenHint:
       'Пароль ещё не задан. Введите код настройки из журнала сервиса, затем задайте пароль.',
     tokenWrong: 'Неверный код.',
+    code: 'Код',
+    codeHint: 'Из приложения-аутентификатора или код восстановления.',
+    codeWrong: 'Неверный код.',
+    passkey: 'Войти с ключом доступа',
+    passkeyFailed: 'Ключ доступа не принят.',
+    pair: 'Привязать это устройство',
+    pairHint:
+      'Вход на этом устройстве сохранится 30 дней. Завершить его можно в настройках безопасности.',
+    pairName: 'Имя устройства',
+    pairGone:
+      'Срок действия ссылки истёк, или она уже использована. Создайте новую в настройках безопасности.',
   },
   zh: {
     lang: 'zh-CN',
@@ -73,6 +126,15 @@ const TEXTS = {
     token: '设置码',
     tokenHint: '尚未设置密码。请输入服务日志中的设置码，然后设置密码。',
     tokenWrong: '设置码不正确。',
+    code: '验证码',
+    codeHint: '来自身份验证器应用，或使用恢复码。',
+    codeWrong: '验证码不正确。',
+    passkey: '使用通行密钥',
+    passkeyFailed: '通行密钥未被接受。',
+    pair: '配对此设备',
+    pairHint: '此设备将保持登录 30 天。可在安全设置中将其退出登录。',
+    pairName: '设备名称',
+    pairGone: '链接已过期或已被使用。请在安全设置中重新创建。',
   },
   'zh-hant': {
     lang: 'zh-TW',
@@ -84,6 +146,15 @@ const TEXTS = {
     token: '設定碼',
     tokenHint: '尚未設定密碼。請輸入服務記錄中的設定碼，然後設定密碼。',
     tokenWrong: '設定碼不正確。',
+    code: '驗證碼',
+    codeHint: '來自驗證器應用程式，或使用復原碼。',
+    codeWrong: '驗證碼不正確。',
+    passkey: '使用通行密鑰',
+    passkeyFailed: '通行密鑰未被接受。',
+    pair: '配對此裝置',
+    pairHint: '此裝置將保持登入 30 天。可在安全性設定中將其登出。',
+    pairName: '裝置名稱',
+    pairGone: '連結已過期或已被使用。請在安全性設定中重新建立。',
   },
 } satisfies Record<string, LoginTexts>
 
@@ -108,7 +179,16 @@ export const loginPage = (
     language,
     theme,
     usesSetupToken,
-  }: { base: string; botName: string; language: string; theme: string; usesSetupToken: boolean },
+    hasPasskeys,
+  }: {
+    base: string
+    botName: string
+    language: string
+    theme: string
+    usesSetupToken: boolean
+    /** There are passkeys for the host name of this page. */
+    hasPasskeys: boolean
+  },
 ): LoginPage => {
   const texts = textsFor(language)
   const { token, tokenHint, tokenWrong } = texts
@@ -118,7 +198,13 @@ export const loginPage = (
     // A sign-in with the token is for setting a password.
     after: usesSetupToken ? 'settings/security' : '',
     field: usesSetupToken ? 'text' : 'password',
-    remember: usesSetupToken ? 'off' : 'current-password',
+    passkeys: hasPasskeys ? 'yes' : '',
+    // The browser offers passkeys in the menu of the field.
+    remember: usesSetupToken
+      ? 'off'
+      : hasPasskeys
+        ? 'current-password webauthn'
+        : 'current-password',
     base,
     theme,
     bot_name: botName,

@@ -51,7 +51,7 @@ export const Field = ({ label, bare, hint, error, group, control }: FieldProps) 
 
 type Native = {
   type?: 'text' | 'password' | 'url'
-  autocomplete?: 'off' | 'new-password'
+  autocomplete?: 'off' | 'new-password' | 'current-password' | 'one-time-code'
   autofocus?: boolean
   dir?: 'ltr'
   maxLength?: number

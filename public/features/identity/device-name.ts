@@ -13,7 +13,7 @@ const BROWSERS: Readonly<Record<string, string>> = {
 export const deviceName = (agent: string): string => {
   const browser =
     /\b(EdgA|EdgiOS|Edg|OPR|FxiOS|CriOS|Firefox)\//.exec(agent)?.[1] ??
-    /\b(Chrome|Safari)\//.exec(agent)?.[1] ??
+    /(Chrome|Safari)\//.exec(agent)?.[1] ??
     ''
   const system =
     /(Android|iPhone|iPad|Windows|Mac OS X|CrOS|Linux)/

@@ -65,7 +65,8 @@ const Rename = ({ device, onDone }: RenameProps) => {
 }
 
 export const Devices = () => {
-  const { attempt, api, layout, toasts } = useShell()
+  const shell = useShell()
+  const { attempt, api, layout, toasts } = shell
   const devices = useSignal<readonly Device[]>([])
   const renaming = useSignal<string | null>(null)
   const load = () =>
@@ -98,6 +99,22 @@ export const Devices = () => {
   return (
     <section class="view-part rows" aria-label={t('devices.title')}>
       <h3>{t('devices.title')}</h3>
+      <Row
+        label={t('pair.row')}
+        hint={t('pair.row.hint')}
+        control={ids => (
+          <Button
+            id={ids.control}
+            onClick={() =>
+              void attempt(async () =>
+                (await import('./pair-dialog.tsx')).openPairing(shell, () => void load()),
+              )
+            }
+          >
+            {t('pair.button')}
+          </Button>
+        )}
+      />
       {devices.value.map(device =>
         device.id === renaming.value ? (
           <Rename

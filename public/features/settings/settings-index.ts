@@ -31,6 +31,7 @@ export const settingEntries = (): SettingEntry[] => [
   entry('models', t('settings.default_model'), t('settings.default_model.hint')),
   entry('security', t('settings.password.disable'), t('settings.password.disable.hint')),
   entry('security', t('settings.password.new')),
+  entry('security', inIdentity('pair.row'), inIdentity('pair.row.hint')),
   entry('security', inIdentity('devices.title')),
   entry('security', inIdentity('devices.others'), inIdentity('devices.others.hint')),
   entry('security', t('settings.signout'), t('settings.signout.hint')),

@@ -1,0 +1,84 @@
+/**
+ * Sign-ins that need no password, such as those of paired devices, and the confirmation that the person is present before
+ * a change that would outlive a stolen cookie.
+ */
+import { conflict, forbidden, unauthorized } from '../errors.ts'
+import { type AuthMode, type AuthModes, fingerprintOf } from './auth-mode.ts'
+import type { MadeBy, SignInClient } from './auth.ts'
+import type { SignIn } from './login-sessions.ts'
+import type { Throttle } from './throttle.ts'
+
+/** A sign-in younger than this is a confirmation by itself. */
+const FRESH_S = 600
+const CONFIRMING: ReadonlySet<SignIn['how']> = new Set(['password', 'new-password', 'passkey'])
+
+type Parts = {
+  modes: Pick<AuthModes, 'current' | 'expectedHash'>
+  find(cookie: string | undefined): SignIn | undefined
+  issue(under: string, client: SignInClient, made: MadeBy): string
+  verify(password: string, mode: AuthMode): Promise<string | undefined>
+  throttle: Throttle
+  nowSeconds: () => number
+}
+
+const signInRequired = () => unauthorized('Authentication required', { code: 'sign_in_required' })
+
+export const createConfirmed = ({ modes, find, issue, verify, throttle, nowSeconds }: Parts) => {
+  /** The mode, when a password is set that sign-ins can be bound to. */
+  const passwordMode = (): AuthMode => {
+    const mode = modes.current()
+    if (mode.kind === 'open' || mode.kind === 'setup')
+      throw conflict('Set a password in Settings → Security first.', { code: 'password_missing' })
+    return mode
+  }
+
+  return {
+    /** Names the valid sign-in of a cookie. Throws a 409 without a password, a 401 without a sign-in. */
+    signInOf(cookie: string | undefined): string {
+      passwordMode()
+      const entry = find(cookie)
+      if (!entry) throw signInRequired()
+      return entry.hash
+    },
+
+    /**
+     * Passes when the person signed in on this device within the last ten minutes or gives the password; `always` accepts
+     * only the password. Throws a 403: a 401 would make the page ask for a sign-in that is still valid.
+     */
+    async confirm(
+      cookie: string | undefined,
+      given: { password?: string | undefined; client: SignInClient; always?: boolean },
+    ): Promise<void> {
+      const { password, client, always = false } = given
+      const mode = passwordMode()
+      const entry = find(cookie)
+      if (!entry) throw signInRequired()
+      const isFresh = nowSeconds() - entry.created_at < FRESH_S && CONFIRMING.has(entry.how)
+      if (isFresh && !always) return
+      if (!password) throw forbidden('Enter the password to confirm.', { code: 'confirm_password' })
+      const slot = throttle.take(client)
+      let hash: string | undefined
+      try {
+        hash = await verify(password, mode)
+      } catch (error) {
+        slot.release()
+        throw error
+      }
+      if (hash === undefined) throw forbidden('Incorrect password.', { code: 'wrong_password' })
+      slot.clear()
+      // It may have ended while hashing.
+      if (!find(cookie)) throw signInRequired()
+    },
+
+    /** A new sign-in that was proven otherwise; returns its cookie. `isStillValid` is checked again after the wait. */
+    async admit(
+      client: SignInClient,
+      made: MadeBy,
+      isStillValid: () => boolean = () => true,
+    ): Promise<string> {
+      const hash = await modes.expectedHash(passwordMode())
+      if (!isStillValid()) throw signInRequired()
+      return issue(fingerprintOf(hash), client, made)
+    },
+  }
+}

@@ -1,0 +1,80 @@
+/** Pairing codes: each signs one further device in, once, within five minutes. In memory, as hashes: a restart ends them. */
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { conflict } from '../errors.ts'
+
+const PAIRING_LIFETIME_S = 300
+/** 160 bits: too many to guess, and the QR code stays small. */
+const CODE_BYTES = 20
+const MAX_CODES = 5
+
+/** `gone`: expired, revoked with the sign-in that made it, or never known. */
+export type PairingStatus = { state: 'waiting' | 'gone' } | { state: 'paired'; name: string }
+
+type Code = {
+  hash: Buffer
+  expires_at: number
+  /** Hash of the sign-in that made it. */
+  by: string
+  /** The device that used it. */
+  name?: string
+}
+
+const hashOf = (code: string): Buffer => createHash('sha256').update(code).digest()
+
+export type Pairing = ReturnType<typeof createPairing>
+
+/** `now` is in seconds. `isSignedIn` says whether the sign-in that made a code is still valid. */
+export const createPairing = ({
+  now,
+  isSignedIn,
+}: {
+  now: () => number
+  isSignedIn: (by: string) => boolean
+}) => {
+  const codes = new Map<string, Code>()
+
+  const dropOld = (): void => {
+    for (const [id, { expires_at, by }] of codes)
+      if (expires_at <= now() || !isSignedIn(by)) codes.delete(id)
+  }
+  const isOpen = ({ name }: Code): boolean => name === undefined
+
+  return {
+    /** `expires_in`: seconds, because the clock of the browser may be wrong. */
+    create(by: string): { id: string; code: string; expires_in: number } {
+      dropOld()
+      if ([...codes.values()].filter(isOpen).length >= MAX_CODES)
+        throw conflict('Too many pairing codes are open. Wait until one expires.')
+      const code = randomBytes(CODE_BYTES).toString('base64url')
+      const id = randomBytes(8).toString('hex')
+      const expires_at = Math.floor(now()) + PAIRING_LIFETIME_S
+      codes.set(id, { hash: hashOf(code), expires_at, by })
+      return { id, code, expires_in: PAIRING_LIFETIME_S }
+    },
+
+    /** Uses a code up, for the device of this name. Returns the sign-in that made it; undefined when it is not valid. */
+    use(code: string, name: string): string | undefined {
+      dropOld()
+      const hash = hashOf(code)
+      const found = [...codes.values()].find(each => timingSafeEqual(each.hash, hash))
+      // One tick from the lookup to the mark, so that two devices cannot both use it.
+      if (!found || !isOpen(found)) return undefined
+      found.name = name
+      return found.by
+    },
+
+    /** Of a code that this sign-in made. */
+    status(id: string, by: string): PairingStatus {
+      dropOld()
+      const code = codes.get(id)
+      if (!code || code.by !== by) return { state: 'gone' }
+      return code.name === undefined ? { state: 'waiting' } : { state: 'paired', name: code.name }
+    },
+
+    /** Ends a code that was not used. */
+    cancel(id: string, by: string): void {
+      const code = codes.get(id)
+      if (code?.by === by && isOpen(code)) codes.delete(id)
+    },
+  }
+}

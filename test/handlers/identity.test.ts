@@ -1,0 +1,153 @@
+/** Devices and pairing over HTTP: one use, races, other people's codes, and who may not. */
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { createPairing } from '../../lib/auth/pairing.ts'
+import { startApp, type TestApp } from '../_app.ts'
+
+const PASSWORD = 'correct horse'
+
+const test = suite<{ app: TestApp }>('identity')
+test.before(async context => {
+  context.app = await startApp({ env: { AGENT_WEBUI_PASSWORD: PASSWORD } })
+})
+test.after(({ app }) => app.close())
+
+type Reply = Awaited<ReturnType<TestApp['post']>>
+
+const cookieOf = (reply: Reply): string => (reply.headers['set-cookie']?.[0] ?? '').split(';')[0]!
+
+const signIn = async (app: TestApp): Promise<string> =>
+  cookieOf(await app.post('/api/auth/login', { password: PASSWORD }))
+
+const as = (cookie: string) => ({ headers: { cookie } })
+
+const devicesOf = async (app: TestApp, cookie: string) =>
+  (await app.get('/api/auth/devices', as(cookie))).body.devices
+
+const codeOf = (reply: Reply): unknown[] => [reply.status, reply.body.code]
+
+test('a device is renamed and signed out; its event stream ends within a second', async ({
+  app,
+}) => {
+  const [mine, other] = [await signIn(app), await signIn(app)]
+  const devices = await devicesOf(app, mine)
+  const { id } = devices.find((each: { current: boolean }) => !each.current)
+  assert.is((await app.post('/api/auth/device/rename', { id, name: 'x' })).status, 401)
+  assert.is(
+    (await app.post('/api/auth/device/rename', { id: 'f'.repeat(16), name: 'x' }, as(mine))).status,
+    404,
+  )
+  await app.post('/api/auth/device/rename', { id, name: ' Tablet ' }, as(mine))
+  assert.ok((await devicesOf(app, mine)).some((each: { name: string }) => each.name === 'Tablet'))
+  const stream = await fetch(`${app.url}/api/events`, { headers: { cookie: other } })
+  const reader = stream.body!.getReader()
+  await reader.read()
+  const started = performance.now()
+  await app.post('/api/auth/revoke', { id }, as(mine))
+  // The connection is cut, not completed.
+  let isEnded = false
+  try {
+    while (!(await reader.read()).done);
+  } catch {
+    isEnded = true
+  }
+  assert.ok(isEnded)
+  assert.ok(performance.now() - started < 1_000)
+  await app.post('/api/auth/revoke', { others: true }, as(mine))
+  assert.is((await devicesOf(app, mine)).length, 1)
+})
+
+test('a pairing code signs one device in, once, for 30 days', async ({ app }) => {
+  const mine = await signIn(app)
+  assert.equal(codeOf(await app.post('/api/auth/pair/create', {})), [401, 'sign_in_required'])
+  const made = await app.post('/api/auth/pair/create', {}, as(mine))
+  assert.match(made.body.code, /^[\w-]{27}$/)
+  const status = async (cookie = mine) =>
+    (await app.get(`/api/auth/pair/status?id=${made.body.id}`, as(cookie))).body
+  assert.equal(await status(), { state: 'waiting' })
+  assert.equal(await status(await signIn(app)), { state: 'gone' })
+  const foreign = { headers: { origin: 'https://evil.example' } }
+  const body = { code: made.body.code, name: 'Phone' }
+  assert.equal(codeOf(await app.post('/api/auth/pair/use', body, foreign)), [403, 'cross_origin'])
+  assert.equal(codeOf(await app.post('/api/auth/pair/use', { code: 'x'.repeat(27) })), [
+    401,
+    'pairing_expired',
+  ])
+  const replies = await Promise.all(
+    Array.from({ length: 4 }, () => app.post('/api/auth/pair/use', body)),
+  )
+  assert.equal(replies.map(reply => reply.status).toSorted(), [200, 401, 401, 401])
+  const [paired] = replies.filter(reply => reply.status === 200) as [Reply]
+  assert.match(paired.headers['set-cookie']?.[0] ?? '', /; HttpOnly; Max-Age=2592000; /)
+  assert.equal(await status(), { state: 'paired', name: 'Phone' })
+  const phone = cookieOf(paired)
+  const own = (await devicesOf(app, phone)).find((each: { current: boolean }) => each.current)
+  assert.equal([own.name, own.how], ['Phone', 'pairing'])
+  assert.ok(own.expires_at - own.created_at > 29 * 86_400)
+  // A paired device does not pair others by itself.
+  assert.equal(codeOf(await app.post('/api/auth/pair/create', {}, as(phone))), [
+    403,
+    'confirm_password',
+  ])
+  assert.equal(codeOf(await app.post('/api/auth/pair/create', { password: 'x' }, as(phone))), [
+    403,
+    'wrong_password',
+  ])
+  const confirmed = await app.post('/api/auth/pair/create', { password: PASSWORD }, as(phone))
+  assert.is(confirmed.status, 200)
+  // Its codes end with its sign-in.
+  await app.post('/api/auth/logout', {}, as(phone))
+  assert.equal(codeOf(await app.post('/api/auth/pair/use', { code: confirmed.body.code })), [
+    401,
+    'pairing_expired',
+  ])
+  const canceled = await app.post('/api/auth/pair/create', {}, as(mine))
+  await app.post('/api/auth/pair/cancel', { id: canceled.body.id }, as(await signIn(app)))
+  await app.post('/api/auth/pair/cancel', { id: canceled.body.id }, as(mine))
+  assert.equal(codeOf(await app.post('/api/auth/pair/use', { code: canceled.body.code })), [
+    401,
+    'pairing_expired',
+  ])
+  const log = app.lines.join('\n')
+  assert.not.ok(log.includes(made.body.code))
+})
+
+test('five wrong pairing codes are enough', async ({ app }) => {
+  const from = { headers: { 'x-forwarded-for': '203.0.113.9' } }
+  for (let i = 0; i < 5; i += 1)
+    assert.is((await app.post('/api/auth/pair/use', { code: `${i}` }, from)).status, 401)
+  assert.is((await app.post('/api/auth/pair/use', { code: 'x' }, from)).status, 429)
+})
+
+test('a code expires, is canceled by its maker only, and does not outlive a restart', async () => {
+  const clock = { now: 1_000 }
+  const pairing = createPairing({ now: () => clock.now, isSignedIn: by => by !== 'gone' })
+  const first = pairing.create('a')
+  clock.now += 299
+  pairing.cancel(first.id, 'b')
+  assert.is(pairing.status(first.id, 'a').state, 'waiting')
+  clock.now += 1
+  assert.is(pairing.use(first.code, ''), undefined)
+  assert.is(pairing.status(first.id, 'a').state, 'gone')
+  const second = pairing.create('a')
+  pairing.cancel(second.id, 'a')
+  assert.is(pairing.use(second.code, ''), undefined)
+  assert.is(pairing.use(pairing.create('gone').code, ''), undefined)
+  for (let i = 0; i < 5; i += 1) pairing.create('a')
+  assert.throws(() => pairing.create('a'), /Too many/)
+})
+
+test('without a password there is nothing to pair with', async () => {
+  const open = await startApp()
+  try {
+    assert.equal(codeOf(await open.post('/api/auth/pair/create', {})), [409, 'password_missing'])
+    assert.is(
+      (await open.post('/api/auth/pair/use', { code: 'x' })).body.message,
+      'Auth not enabled',
+    )
+  } finally {
+    await open.close()
+  }
+})
+
+test.run()
