@@ -7,6 +7,7 @@ import * as clientApi from './handlers/client-api.ts'
 import * as crons from './handlers/crons.ts'
 import * as budgets from './handlers/budgets.ts'
 import * as commands from './handlers/commands.ts'
+import * as ownFiles from './handlers/commands/own-files.ts'
 import * as compression from './handlers/compression.ts'
 import * as config from './handlers/config.ts'
 import * as events from './handlers/events.ts'
@@ -140,6 +141,10 @@ export const routes = {
   'POST /api/tools/toggle': tools.toggle,
   'POST /api/session/toolsets': tools.override,
   'GET /api/commands': commands.list,
+  'GET /api/own-files': ownFiles.list,
+  'GET /api/own-files/content': ownFiles.content,
+  'POST /api/own-files/save': ownFiles.save,
+  'POST /api/own-files/delete': ownFiles.remove,
   'GET /api/insights': insights.report,
   'GET /api/memory': memory.read,
   'POST /api/memory/write': memory.write,
@@ -329,6 +334,8 @@ export const routes = {
 export const patternRoutes = {
   'GET /session/:id': pages.chatShell,
   'GET /settings/:section': pages.shell,
+  'GET /tasks/:task': pages.shell,
+  'GET /skills/:skill': pages.shell,
   'GET /share/:token': sharedPage.open,
   'PUT /api/mcp/servers/:name': mcp.save,
   'PATCH /api/mcp/servers/:name': mcp.patch,

@@ -9,6 +9,8 @@ export type FrontMatter = {
   body: string
   /** Why it is invalid; null when it is valid. */
   problem: string | null
+  /** It begins with front matter, valid or not. */
+  hasHead: boolean
 }
 
 export const MAX_NAME_CHARS = 64
@@ -23,20 +25,37 @@ const parseLines = (text: string): Record<string, unknown> =>
     }),
   )
 
-export const parseFrontMatter = (given: string): FrontMatter => {
+/** The YAML text between the two lines `---`, null when there is none, and the text after it; LF line endings, no byte order mark. */
+export const splitFrontMatter = (given: string): { head: string | null; body: string } => {
   const text = given.replace(/^\uFEFF/, '').replaceAll('\r\n', '\n')
   const match = /^---[ \t]*\n([\s\S]*?)(?:\n|^)---[ \t]*(?:\n|$)/.exec(text)
-  if (!match) return { values: {}, body: text, problem: 'It does not begin with front matter' }
-  const head = match[1] ?? ''
-  const body = text.slice(match[0].length)
+  return match
+    ? { head: match[1] ?? '', body: text.slice(match[0].length) }
+    : { head: null, body: text }
+}
+
+export const parseFrontMatter = (given: string): FrontMatter => {
+  const { head, body } = splitFrontMatter(given)
+  if (head === null)
+    return { values: {}, body, problem: 'It does not begin with front matter', hasHead: false }
   try {
-    return { values: parseYaml(head).value, body, problem: null }
+    return { values: parseYaml(head).value, body, problem: null, hasHead: true }
   } catch (error) {
     const why = error instanceof Error ? error.message.split('\n', 1)[0] : String(error)
     if (why?.includes('not a mapping'))
-      return { values: {}, body, problem: 'Its front matter is not a list of keys and values' }
+      return {
+        values: {},
+        body,
+        problem: 'Its front matter is not a list of keys and values',
+        hasHead: true,
+      }
     // Editing reports the problem; reading uses the lines that can be parsed.
-    return { values: parseLines(head), body, problem: `Its front matter cannot be read: ${why}` }
+    return {
+      values: parseLines(head),
+      body,
+      problem: `Its front matter cannot be read: ${why}`,
+      hasHead: true,
+    }
   }
 }
 

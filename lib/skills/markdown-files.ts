@@ -10,9 +10,9 @@ export type MarkdownFile = FrontMatter & {
   path: string
 }
 
-const MAX_DEPTH = 5
+export const MAX_NESTING = 5
 const MAX_FILES = 500
-const MAX_FILE_BYTES = 256 * 1024
+export const MAX_FILE_BYTES = 256 * 1024
 /** Typed after a slash, or as a word of a call. */
 const NAME = /^[\w.-]{1,64}$/
 
@@ -37,7 +37,7 @@ export const markdownFiles = (dir: string): MarkdownFile[] => {
       const path = join(at, entry.name)
       const base = entry.name.replace(/\.md$/i, '')
       if (!NAME.test(base) || base.startsWith('.')) continue
-      if (entry.isDirectory() && depth < MAX_DEPTH) walk(path, `${prefix}${base}:`, depth + 1)
+      if (entry.isDirectory() && depth < MAX_NESTING) walk(path, `${prefix}${base}:`, depth + 1)
       if (base === entry.name || !isFile(path)) continue
       const { text } = readText(path, { maxBytes: MAX_FILE_BYTES })
       if (text !== null) found.push({ ...parseFrontMatter(text), name: `${prefix}${base}`, path })

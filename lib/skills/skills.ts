@@ -7,6 +7,7 @@ import { createFinder, type FoundSkill, type SkillsHome, skillsRoot } from './fi
 import { descriptionOf, parseFrontMatter } from './front-matter.ts'
 import { readLinkedFile } from './linked-files.ts'
 import { expandOwnCommand, ownCommands } from './own-commands.ts'
+import { createOwnFiles } from './own-files.ts'
 import { type ActiveTools, promptIndex } from './prompt-index.ts'
 import { type SubagentFile, subagentFiles } from './subagent-files.ts'
 import { toSkillRow, toSkill, versionOf } from './view.ts'
@@ -94,6 +95,8 @@ export const createSkills = ({
       const found = finder.find(home, name)
       return found && isUsable(found) ? instructions(found) : null
     },
+    /** The files of the user's commands and subagents. */
+    own: createOwnFiles({ callable }),
     /** The user's own subagents. */
     subagents: (home: SkillsHome): SubagentFile[] => subagentFiles(home),
 

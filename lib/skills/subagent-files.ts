@@ -16,16 +16,17 @@ export type SubagentFile = {
   path: string
 }
 
-const MAX_SUBAGENTS = 40
+export const MAX_SUBAGENTS = 40
 /** Names of models that only another agent knows. */
 const OTHER_MODELS = new Set(['', 'inherit', 'default', 'sonnet', 'opus', 'haiku', 'fable'])
 
 /** One line, as it is in the list of a prompt. */
-const NAME = /^[\p{L}\p{N}][\p{L}\p{N} ._:-]{0,63}$/u
+export const SUBAGENT_NAME = /^[\p{L}\p{N}][\p{L}\p{N} ._:-]{0,63}$/u
 
-const nameOf = ({ values, name }: MarkdownFile): string => {
+/** The key `name` where it is valid, else that of the file. */
+export const subagentName = ({ values, name }: MarkdownFile): string => {
   const given = textOf(values.name)
-  return NAME.test(given) ? given : name
+  return SUBAGENT_NAME.test(given) ? given : name
 }
 
 /** A rule such as `Bash(git *)` allows a part of a tool. That is not supported, so the tool is left out. */
@@ -41,7 +42,7 @@ export const subagentFiles = (home: { dir: string }): SubagentFile[] => {
   const found = markdownFiles(join(home.dir, 'agents')).map((file): SubagentFile => {
     const model = textOf(file.values.model)
     return {
-      name: nameOf(file),
+      name: subagentName(file),
       description: descriptionOf(file),
       tools: toolsOf(file.values.tools),
       model: OTHER_MODELS.has(model.toLowerCase()) ? null : model,

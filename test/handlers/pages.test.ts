@@ -5,7 +5,21 @@ import { startApp } from '../_app.ts'
 
 const pages = suite('pages')
 
-const SHELL = ['/', '/index.html', '/session/abcdef012345', '/settings', '/settings/general']
+const SHELL = [
+  '/',
+  '/index.html',
+  '/session/abcdef012345',
+  '/settings',
+  '/settings/general',
+  '/tasks',
+  '/tasks/abc',
+  '/skills',
+  '/skills/deploy',
+  '/skills?tab=commands&skill=review',
+  '/memory',
+  '/usage?days=7',
+  '/profiles',
+]
 
 pages('the shell is served for its views only', async () => {
   const app = await startApp()

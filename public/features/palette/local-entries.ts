@@ -9,6 +9,7 @@ import { THEMES } from '../settings/settings.ts'
 import { formatKeys } from '../shell/keys.ts'
 import { type Route, SECTIONS } from '../shell/route.ts'
 import type { Entry } from './search-palette.ts'
+import { putIntoMessage } from '../composer/put-into-message.ts'
 import { revealSetting, settingEntries } from '../settings/settings-index.ts'
 import { t } from './strings.ts'
 
@@ -24,6 +25,8 @@ const VIEWS: readonly { id: string; icon: IconName; label: PlainKey; route: Rout
   { id: 'usage', icon: 'chart', label: 'nav.usage', route: { view: 'usage', days: 30 } },
   { id: 'profiles', icon: 'user', label: 'profiles.manage', route: { view: 'profiles' } },
 ]
+
+const OWN = ['commands', 'subagents'] as const
 
 const actions = (app: App): Entry[] => {
   const { layout, route, sessions, panel } = app
@@ -92,6 +95,15 @@ const actions = (app: App): Entry[] => {
       },
       { keys: '?', searchOnly: true },
     ),
+    ...OWN.map(tab =>
+      action(
+        tab,
+        tab === 'commands' ? 'terminal' : 'user',
+        t(`palette.${tab}`),
+        () => route.go({ view: 'skills', tab, skill: null, query: '' }),
+        { searchOnly: true },
+      ),
+    ),
     ...VIEWS.map(view =>
       action(view.id, view.icon, ta(view.label), () => route.go(view.route), { searchOnly: true }),
     ),
@@ -141,13 +153,6 @@ const chats = (app: App): Entry[] =>
     runAside: () => app.route.openBeside(row.session_id),
   }))
 
-/** Written into the message box, where the arguments follow. */
-const insert = (app: App, text: string) => (): void => {
-  app.route.backToChat()
-  app.composer.edit(text)
-  app.layout.composerFocus.value += 1
-}
-
 const commands = (app: App): Entry[] =>
   [...app.skillCommands.list.value, ...app.skillCommands.more.value].map(command => ({
     id: `command:${command.name}`,
@@ -157,7 +162,7 @@ const commands = (app: App): Entry[] =>
     hint: command.summary,
     words: command.summary,
     searchOnly: true,
-    run: insert(app, `/${command.name} `),
+    run: () => putIntoMessage(app, `/${command.name} `),
   }))
 
 const models = (app: App): Entry[] =>

@@ -9,14 +9,15 @@ const MAX_CHATS = 10
 const MAX_FILES = 8
 const MAX_HINT_CHARS = 120
 
-/** Tasks, skills, notes and profiles: few enough to be fetched at once. A part that fails is left out. */
+/** Tasks, skills, subagents, notes and profiles: few enough to be fetched at once. A part that fails is left out. */
 export const loadEntries = async (app: App): Promise<Entry[]> => {
   const { api, route, profiles } = app
-  const [tasks, skills, , memory] = await Promise.all([
+  const [tasks, skills, subagents, memory] = await Promise.all([
     api('GET /api/crons').catch(() => null),
     api('GET /api/skills', {}).catch(() => null),
-    profiles.refresh().catch(() => null),
+    api('GET /api/own-files', { kind: 'subagent' }).catch(() => null),
     api('GET /api/memory').catch(() => null),
+    profiles.refresh().catch(() => null),
   ])
   return [
     ...(tasks?.jobs ?? []).map(
@@ -41,6 +42,18 @@ export const loadEntries = async (app: App): Promise<Entry[]> => {
         words: skill.description,
         searchOnly: true,
         run: () => route.go({ view: 'skills', skill: skill.name, query: '' }),
+      }),
+    ),
+    ...(subagents?.files ?? []).map(
+      ({ name, called, description }): Entry => ({
+        id: `subagent:${name}`,
+        section: t('palette.subagents'),
+        icon: 'user',
+        label: called,
+        hint: t('palette.subagent'),
+        words: description,
+        searchOnly: true,
+        run: () => route.go({ view: 'skills', tab: 'subagents', skill: name, query: '' }),
       }),
     ),
     ...(['memory', 'user', 'soul'] as const).map(

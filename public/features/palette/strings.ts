@@ -17,6 +17,8 @@ export const t = translator({
   'palette.memory': 'Memory',
   'palette.profiles': 'Profiles',
   'palette.commands': 'Commands',
+  'palette.subagents': 'Subagents',
+  'palette.subagent': 'Subagent',
   'palette.theme': 'Theme: {name}',
   'palette.searching': 'Searching…',
   'palette.none': 'No results for “{query}”',

@@ -18,10 +18,14 @@ export type Section = (typeof SECTIONS)[number]
 export const USAGE_DAYS = [7, 30, 90] as const
 export type UsageDays = (typeof USAGE_DAYS)[number]
 
+const SKILL_TABS = ['commands', 'subagents'] as const
+/** Beside the skills; absent for the skills themselves. */
+export type SkillTab = (typeof SKILL_TABS)[number]
+
 export type Route =
   | { view: 'chat'; sessionId: string | null }
   | { view: 'settings'; section: Section }
-  | { view: 'skills'; skill: string | null; query: string }
+  | { view: 'skills'; tab?: SkillTab; skill: string | null; query: string }
   | { view: 'tasks'; task: string | null }
   | { view: 'memory' }
   | { view: 'profiles' }
@@ -39,6 +43,9 @@ const query = (values: Readonly<Record<string, string | null>>): string => {
   return given.length > 0 ? `?${new URLSearchParams(given)}` : ''
 }
 
+/** `/tasks/<id>`, as a person may write it; the page itself writes `?task=<id>`. */
+const itemOf = (rest: string): string | null => (rest ? decodeURIComponent(rest) : null)
+
 export const parseRoute = (base: string, href: string): Route => {
   const root = new URL(base).pathname
   const { pathname: path, searchParams: params } = new URL(href, base)
@@ -48,9 +55,15 @@ export const parseRoute = (base: string, href: string): Route => {
     return { view: 'settings', section: isSection(rest) ? rest : 'general' }
   }
   if (view === 'skills') {
-    return { view, skill: params.get('skill'), query: params.get('q') ?? '' }
+    const tab = SKILL_TABS.find(name => name === params.get('tab'))
+    return {
+      view,
+      ...(tab && { tab }),
+      skill: params.get('skill') ?? itemOf(rest),
+      query: params.get('q') ?? '',
+    }
   }
-  if (view === 'tasks') return { view, task: params.get('task') }
+  if (view === 'tasks') return { view, task: params.get('task') ?? itemOf(rest) }
   if (view === 'memory') return { view }
   if (view === 'profiles') return { view }
   if (view === 'usage') {
@@ -61,7 +74,8 @@ export const parseRoute = (base: string, href: string): Route => {
 
 export const pathOf = (route: Route): string => {
   if (route.view === 'settings') return `settings/${route.section}`
-  if (route.view === 'skills') return `skills${query({ skill: route.skill, q: route.query })}`
+  if (route.view === 'skills')
+    return `skills${query({ tab: route.tab ?? '', skill: route.skill, q: route.query })}`
   if (route.view === 'tasks') return `tasks${query({ task: route.task })}`
   if (route.view === 'memory') return 'memory'
   if (route.view === 'profiles') return 'profiles'

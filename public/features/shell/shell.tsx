@@ -106,6 +106,7 @@ const TroubleBar = lazy(
 )
 const SettingsView = lazy(async () => (await import('../settings/settings-view.tsx')).SettingsView)
 const SkillsView = lazy(async () => (await import('../skills/skills-view.tsx')).SkillsView)
+const OwnView = lazy(async () => (await import('../own-files/own-view.tsx')).OwnView)
 const TasksView = lazy(async () => (await import('../tasks/tasks-view.tsx')).TasksView)
 const MemoryView = lazy(async () => (await import('../memory/memory-view.tsx')).MemoryView)
 const ProfilesView = lazy(async () => (await import('../profiles/profiles-view.tsx')).ProfilesView)
@@ -140,7 +141,11 @@ const View = ({ app }: { app: PageApp }) => {
     case 'settings':
       return <SettingsView section={route.section} />
     case 'skills':
-      return <SkillsView skill={route.skill} query={route.query} />
+      return route.tab ? (
+        <OwnView tab={route.tab} name={route.skill} />
+      ) : (
+        <SkillsView skill={route.skill} query={route.query} />
+      )
     case 'tasks':
       return <TasksView task={route.task} />
     case 'memory':

@@ -1,13 +1,13 @@
 /** The skills view: the list by category, and the open skill or form. */
 import { useEffect } from 'preact/hooks'
 import { Button } from '../../parts/button.tsx'
-import { Icon } from '../../parts/icon.tsx'
 import { type SkillGroup, type SkillsState, skillsOf } from './skills.ts'
 import { t } from './strings.ts'
 import { useApp } from '../shell/context.ts'
 import { ListView } from '../shell/view.tsx'
 import { SkillForm } from './skill-form.tsx'
 import { SkillPage } from './skill-page.tsx'
+import { ListSearch, SkillTabs } from './tabs.tsx'
 import { useShell } from '../../contexts.ts'
 import { EmptyNote, LoadNote } from '../../parts/view-state.tsx'
 
@@ -64,27 +64,6 @@ const List = ({ skills, chosen }: { skills: SkillsState; chosen: Chosen }) => {
   )
 }
 
-const Finder = ({ skills }: { skills: SkillsState }) => (
-  <search class="search view-search">
-    <Icon name="search" size={16} />
-    <input
-      type="text"
-      aria-label={t('skills.search')}
-      placeholder={t('skills.search')}
-      autocomplete="off"
-      value={skills.query.value}
-      onInput={event => {
-        skills.query.value = event.currentTarget.value
-      }}
-      onKeyDown={event => {
-        if (event.key !== 'Escape' || !skills.query.value) return
-        event.stopPropagation()
-        skills.query.value = ''
-      }}
-    />
-  </search>
-)
-
 export const SkillsView = ({ skill, query }: Chosen) => {
   const app = useApp()
   const skills = skillsOf(app)
@@ -112,7 +91,12 @@ export const SkillsView = ({ skill, query }: Chosen) => {
         </Button>
       }
       listLabel={t('skills.list')}
-      finder={<Finder skills={skills} />}
+      finder={
+        <>
+          <SkillTabs tab="skills" />
+          <ListSearch label={t('skills.search')} query={skills.query} />
+        </>
+      }
       list={<List skills={skills} chosen={{ skill, query }} />}
       open={draft !== null || skill !== null}
       // A form is left with its own buttons.

@@ -21,12 +21,20 @@ test('routes of the views round-trip', () => {
     'skills',
     'skills?skill=deploy',
     'skills?skill=a+b%26c&q=x',
+    'skills?tab=commands&skill=git%3Asum',
+    'skills?tab=subagents',
     'memory',
     'usage',
     'usage?days=90',
   ]) {
     assert.is(pathOf(parseRoute(base, base + path)), path)
   }
+  assert.equal(parseRoute(base, `${base}skills/de%20ploy?tab=none`), {
+    view: 'skills',
+    skill: 'de ploy',
+    query: '',
+  })
+  assert.equal(parseRoute(base, `${base}tasks/job1`), { view: 'tasks', task: 'job1' })
   assert.equal(parseRoute(base, `${base}usage?days=12`), { view: 'usage', days: 30 })
 })
 

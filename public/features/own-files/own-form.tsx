@@ -1,0 +1,147 @@
+/** The form of a command or subagent: its keys, its text, and conflicts with the file on disk. */
+import { useEffect, useRef } from 'preact/hooks'
+import { useApp } from '../shell/context.ts'
+import { Button } from '../../parts/button.tsx'
+import { ConflictNote } from '../../parts/conflict-note.tsx'
+import { Field, FormActions, TextField } from '../../parts/form.tsx'
+import type { OwnDraft, OwnFilesState } from './own-files.ts'
+import { t } from './strings.ts'
+
+type FieldsProps = { files: OwnFilesState; draft: OwnDraft }
+
+const Fields = ({ files, draft }: FieldsProps) => {
+  const { models } = useApp()
+  const { kind } = files
+  const first = useRef<HTMLInputElement>(null)
+  useEffect(() => first.current?.focus(), [])
+  return (
+    <>
+      <div class="skill-fields">
+        <TextField
+          label={t('own.name')}
+          hint={t(`own.${kind}.name.hint`)}
+          inputRef={first}
+          maxLength={kind === 'command' ? 200 : 64}
+          value={draft.name}
+          onInput={name => files.change({ name })}
+        />
+        {kind === 'command' ? (
+          <TextField
+            label={t('own.arguments')}
+            hint={t('own.arguments.hint')}
+            maxLength={200}
+            value={draft.arguments}
+            onInput={value => files.change({ arguments: value })}
+          />
+        ) : (
+          <TextField
+            label={t('own.model')}
+            hint={t('own.model.hint')}
+            maxLength={300}
+            dir="ltr"
+            options={models.all.value.map(({ id }) => id)}
+            value={draft.model}
+            onInput={model => files.change({ model })}
+          />
+        )}
+      </div>
+      <TextField
+        label={t('own.description')}
+        hint={t(`own.${kind}.description.hint`)}
+        maxLength={1024}
+        value={draft.description}
+        onInput={description => files.change({ description })}
+      />
+      {kind === 'subagent' && (
+        <TextField
+          label={t('own.tools')}
+          hint={t('own.tools.hint')}
+          dir="ltr"
+          value={draft.tools}
+          onInput={tools => files.change({ tools })}
+        />
+      )}
+    </>
+  )
+}
+
+type AreaProps = { label: string; hint: string; value: string; onInput: (text: string) => void }
+
+const Area = ({ label, hint, value, onInput }: AreaProps) => (
+  <Field
+    label={label}
+    hint={hint}
+    control={({ id, describedBy }) => (
+      <textarea
+        id={id}
+        class="mono-area own-area"
+        dir="auto"
+        spellcheck={false}
+        aria-describedby={describedBy}
+        value={value}
+        onInput={event => onInput(event.currentTarget.value)}
+      />
+    )}
+  />
+)
+
+export type OwnFormProps = FieldsProps & { onSaved: (name: string) => void }
+
+export const OwnForm = ({ files, draft, onSaved }: OwnFormProps) => {
+  const { kind } = files
+  const isNew = draft.of === ''
+  const title = isNew ? t(`own.${kind}.new`) : t('own.form.edit', { name: draft.name })
+  const heading = useRef(isNew ? null : title).current ?? title
+  const { value: conflict } = files.conflict
+  const save = async (options?: { overwrite: boolean }) => {
+    const name = await files.save(options)
+    if (name !== null) onSaved(name)
+  }
+  const incomplete = !draft.name.trim() || !(draft.content ?? draft.text).trim()
+  return (
+    <form
+      class="form form-wide"
+      aria-label={heading}
+      onSubmit={event => {
+        event.preventDefault()
+        void save()
+      }}
+      onKeyDown={event => {
+        if (event.key !== 's' || !(event.ctrlKey || event.metaKey)) return
+        event.preventDefault()
+        if (!incomplete) void save()
+      }}
+    >
+      <h2 class="view-title">{heading}</h2>
+      {draft.content === null && <Fields files={files} draft={draft} />}
+      {conflict && (
+        <ConflictNote
+          {...(conflict.version === null ? { text: t('own.gone') } : {})}
+          onDiscardMine={conflict.version === null ? undefined : () => void files.discardMine()}
+          onOverwrite={() => void save({ overwrite: true })}
+        />
+      )}
+      {draft.content === null ? (
+        <Area
+          label={t(`own.${kind}.text`)}
+          hint={t(`own.${kind}.text.hint`)}
+          value={draft.text}
+          onInput={text => files.change({ text })}
+        />
+      ) : (
+        <Area
+          label={t('own.whole')}
+          hint={t('own.whole.hint', { problem: draft.problem })}
+          value={draft.content}
+          onInput={content => files.change({ content })}
+        />
+      )}
+      <FormActions error={files.problem.value}>
+        <Button onClick={() => files.cancel()}>{t('app.cancel')}</Button>
+        <Button kind="primary" type="submit" disabled={incomplete || files.busy.value}>
+          {files.busy.value ? t('app.saving') : t('app.save')}
+        </Button>
+      </FormActions>
+    </form>
+  )
+}
