@@ -1,7 +1,6 @@
 /** The page of one command or subagent: what it is, its text, and what can be done with it. */
 import type { ComponentChildren } from 'preact'
 import type { OwnFile } from '../../../lib/schema/own-file.ts'
-import { Markdown } from '../../markdown/markdown.tsx'
 import { Button } from '../../parts/button.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { MenuButton } from '../../parts/menu.tsx'
@@ -123,7 +122,10 @@ const Body = ({ file, files }: { file: OwnFile; files: OwnFilesState }) => {
       {file.description && <p class="skill-lead">{file.description}</p>}
       <Facts file={file} />
       <Notes file={file} />
-      <Markdown key={file.version} text={file.text} id="own" />
+      {/* As it is sent: Markdown would read “$1 and $2” as a formula. */}
+      <pre class="own-text" dir="auto">
+        {file.text}
+      </pre>
     </article>
   )
 }

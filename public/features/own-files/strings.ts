@@ -46,7 +46,7 @@ export const t = translator({
   'own.problem.reserved': 'Not in use: a built-in command has this name. Rename it to use it.',
   'own.problem.duplicate': 'Not in use: another file has the same name.',
   'own.problem.too_many': 'Not in use: only the first 40 subagents are used.',
-  'own.problem.front_matter': 'Part of this file can’t be read. {problem}',
+  'own.problem.front_matter': '{problem}. Only the lines that can be read are used.',
   'own.other': 'Kept, but not used here: {keys}',
   'own.name': 'Name',
   'own.command.name.hint':
@@ -67,7 +67,6 @@ export const t = translator({
     '$ARGUMENTS is replaced by what follows the name, $1 to $9 by its words.',
   'own.subagent.text.hint': 'Added to what every subagent is told.',
   'own.whole': 'Whole file',
-  'own.whole.hint':
-    'The keys at the top can’t be read, so they can’t be edited one by one. {problem}',
+  'own.whole.hint': '{problem}. Fix it in the text.',
   'own.form.edit': 'Edit “{name}”',
 } as const)
