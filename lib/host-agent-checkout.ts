@@ -22,7 +22,7 @@ export const findAgentDir = ({ agentDir, baseHome }: CheckoutPaths): string | nu
 const GROUP_OR_WORLD_WRITE = 0o022
 
 /** Why another user could have written to `path`; empty when none could. */
-export const untrustedReason = (path: string, uid: number | undefined): string => {
+const untrustedReason = (path: string, uid: number | undefined): string => {
   const { uid: owner, mode } = statSync(path)
   if (uid !== undefined && owner !== uid) return `${path} belongs to another user`
   if (mode & GROUP_OR_WORLD_WRITE) return `${path} can be written by others`

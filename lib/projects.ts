@@ -54,7 +54,7 @@ const parseList = (value: unknown): Stored => {
 }
 
 /** Trims and validates a name. Length is counted in code points. */
-export const checkProjectName = (raw: string): string => {
+const checkProjectName = (raw: string): string => {
   const name = raw.trim()
   if (!name) throw invalid('name required', { code: 'missing_fields' })
   if ([...name].length > PROJECT_NAME_CHARS)
@@ -62,7 +62,7 @@ export const checkProjectName = (raw: string): string => {
   return name
 }
 
-export const checkProjectColor = (raw: string | null): string | null => {
+const checkProjectColor = (raw: string | null): string | null => {
   if (raw === null || raw === '') return null
   if (!PROJECT_COLOR.test(raw)) throw invalid('Invalid color format')
   return raw

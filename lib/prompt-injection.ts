@@ -67,7 +67,7 @@ const RUIN: readonly Shape[] = [
 const find = (text: string, shapes: readonly Shape[]): string | null =>
   shapes.find(([, pattern]) => pattern.test(text))?.[0] ?? null
 
-export const hasInvisible = (text: string): boolean => INVISIBLE.test(text)
+const hasInvisible = (text: string): boolean => INVISIBLE.test(text)
 
 /** What is wrong with a note, a prompt, or an instruction file, worded to follow "it contains"; null if nothing is. */
 export const findThreat = (text: string): string | null =>

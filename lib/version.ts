@@ -7,7 +7,7 @@ import { runGit } from './base/git.ts'
 const GIT_TIMEOUT_MS = 3_000
 
 /** Written by the container build beside router.ts. */
-export const VERSION_FILE = 'VERSION'
+const VERSION_FILE = 'VERSION'
 
 /** Used in a header and a page: only a tag or a hash is accepted. */
 const clean = (text: string | undefined): string | undefined => {

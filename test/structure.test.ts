@@ -7,6 +7,7 @@ import { bundleBrowser } from '../build/browser.mjs'
 import { joinFirstLoad } from '../build/first-load.mjs'
 import { importsOf, reachable, violation } from './_layers.ts'
 import { violations, codeOf, rules, type Source } from './_rules.ts'
+import { unusedClasses, unusedExports, unusedText } from './_unused.ts'
 import { wordRule } from './_words.ts'
 
 const tree: Source[] = globSync(
@@ -23,6 +24,47 @@ for (const rule of [...rules, wordRule]) {
   })
   test(rule.name, () => assert.equal(violations(rule, tree), []))
 }
+
+const file = (path: string, text: string): Source => ({ path, text })
+
+test('style sheets have only classes that the page names – rejects its samples', () => {
+  const css = '/* .gone */ .row.is-open > .term-c12 { a: b } .head:hover { a: 1.5em }'
+  const page = `const a = <p class={b.head ? \`term-c\${color}\` : "row"} />`
+  const used = 'const c = d ? "is-open" : "head"'
+  assert.equal(unusedClasses([file('public/a.css', css), file('public/a.tsx', page)]), [
+    'public/a.css: .is-open',
+    'public/a.css: .head',
+  ])
+  const both = [file('public/a.css', css), file('public/a.tsx', `${page}\n${used}`)]
+  assert.equal(unusedClasses(both), [])
+})
+
+test('style sheets have only classes that the page names', () => {
+  assert.equal(unusedClasses(tree), [])
+})
+
+test('catalogs have only text that the code names – rejects its samples', () => {
+  const catalog = `const en = {\n  'a.title': 'A',\n  'a.kind.left': 'L',\n  'a.kind.right': 'R',\n}`
+  const strings = file('public/features/a/strings.ts', catalog)
+  const used = file('public/features/a/a.tsx', `t(\`a.kind.\${kind}\`); const kinds = ["left"]`)
+  assert.equal(unusedText([strings, used]), [
+    'public/features/a/strings.ts: a.title',
+    'public/features/a/strings.ts: a.kind.right',
+  ])
+  const rest = file('lib/schema/a.ts', "const k = ['right']; t('a.title')")
+  assert.equal(unusedText([strings, used, rest]), [])
+})
+
+test('catalogs have only text that the code names', () => assert.equal(unusedText(tree), []))
+
+test('an exported value is named by another file – rejects its samples', () => {
+  const values = file('lib/a.ts', 'export const alone = 1\nexport const shared = alone')
+  const reader = file('lib/b.ts', "import type { shared } from './a.ts' // alone")
+  assert.equal(unusedExports([values]), ['lib/a.ts: alone', 'lib/a.ts: shared'])
+  assert.equal(unusedExports([values, reader]), ['lib/a.ts: alone'])
+})
+
+test('an exported value is named by another file', () => assert.equal(unusedExports(tree), []))
 
 const importing = (from: string, text: string) =>
   importsOf({ path: from, text }).map(found => violation(found))

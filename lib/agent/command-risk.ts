@@ -90,12 +90,6 @@ export const deniedInScript = (code: string, shell: ShellContext, guards: Guards
     .find(why => why !== null) ??
   null
 
-/** Why a script of `execute_code` is blocked; undefined when it contains no visible blocked command. */
-export const blockedInScript = (code: string, shell: Partial<ShellContext>): string | undefined => {
-  const { blocked } = assessScript(code, shell)
-  return blocked
-}
-
 /** The script is assessed as part of a command, which adds to its length. */
 const MAX_SCRIPT_CHARS = MAX_COMMAND_CHARS - 1_000
 

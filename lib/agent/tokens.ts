@@ -21,7 +21,7 @@ export const estimateTextTokens = (text: string): number =>
 const tokensOfPart = (part: { type: string; [key: string]: unknown }): number =>
   typeof part.text === 'string' ? estimateTextTokens(part.text) : TOKENS_PER_IMAGE
 
-export const estimateImageTokens = ({ width, height }: StoredImage): number =>
+const estimateImageTokens = ({ width, height }: StoredImage): number =>
   Math.min(MAX_IMAGE_TOKENS, Math.ceil((width * height) / PIXELS_PER_TOKEN))
 
 export const estimateTokens = (message: LoopMessage): number =>

@@ -44,7 +44,7 @@ const MAX_VERIFIED = 1_000
 
 export const PASSWORD_FROM_ENVIRONMENT =
   'AGENT_WEBUI_PASSWORD sets the password. Change it where the server is started.'
-export const PASSWORD_REQUIRED =
+const PASSWORD_REQUIRED =
   'The password cannot be removed while the server can be reached from other machines.'
 
 const open = ({ stateDir, config, settings, log, iterations, ...options }: AuthOptions) => {

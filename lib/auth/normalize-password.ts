@@ -2,7 +2,7 @@
 import { invalid } from '../errors.ts'
 
 /** Characters after trimming, in the composed form (NFC). */
-export const MAX_PASSWORD_CHARS = 1_024
+const MAX_PASSWORD_CHARS = 1_024
 
 /** A decomposed letter can have up to four characters. */
 const MAX_TYPED_CHARS = MAX_PASSWORD_CHARS * 4

@@ -17,7 +17,7 @@ type SlashCommandEntry = {
 }
 
 /** In the order of the completion list, which preselects its first match: of two commands, the one that loses nothing comes first. */
-export const SLASH_COMMANDS = [
+const SLASH_COMMANDS = [
   { name: 'help', description: 'List all commands', category: 'Info' },
   { name: 'new', description: 'Start a new chat', category: 'Session', aliases: ['reset'] },
   { name: 'clear', description: 'Clear the messages of this chat', category: 'Session' },

@@ -22,7 +22,7 @@ export type Terminal = {
 
 /** Removes control characters except line breaks and tabs: text of a model or tool must not control the terminal. */
 const CONTROL = /\x1b\[[0-?]*[ -/]*[@-~]|\x1b[@-_]|[\x00-\x08\x0b-\x1f\x7f-\x9f]/g
-export const stripControlCharacters = (text: string): string => text.replace(CONTROL, '')
+const stripControlCharacters = (text: string): string => text.replace(CONTROL, '')
 
 export const createTerminal = (
   input: NodeJS.ReadStream = process.stdin,

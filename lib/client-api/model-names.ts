@@ -4,7 +4,7 @@ import { resolveFor } from '../models/resolve.ts'
 import type { Home } from '../profiles/home.ts'
 import type { ModelList } from '../schema/model.ts'
 
-export const DEFAULT_NAME = 'agent'
+const DEFAULT_NAME = 'agent'
 
 export type ModelNamesOptions = {
   list: (home: Home) => Promise<ModelList>

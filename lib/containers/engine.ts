@@ -67,7 +67,7 @@ const candidates = (env: Env, wanted: Engine): string[] => {
 }
 
 /** Throws a sentence when no program is installed. */
-export const findEngine = (env: Env, wanted: Engine): string => {
+const findEngine = (env: Env, wanted: Engine): string => {
   const [program] = candidates(env, wanted)
   if (program !== undefined) return program
   throw unavailable(

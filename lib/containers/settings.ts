@@ -46,7 +46,7 @@ export type ContainerSettings = {
 }
 
 /** The image of the host agent, so that both run commands in the same one. */
-export const DEFAULT_IMAGE = 'nikolaik/python-nodejs:python3.11-nodejs20'
+const DEFAULT_IMAGE = 'nikolaik/python-nodejs:python3.11-nodejs20'
 
 /** The backends that are containers; anything else is refused by the guards. */
 export const engineOf = (backend: unknown): Engine | null => {

@@ -67,7 +67,7 @@ export const defaultName = (prompt: string, skills: readonly string[]): string =
   skills[0] ||
   'cron job'
 
-export const displayOf = (job: RawJob, schedule: Schedule | undefined): string =>
+const displayOf = (job: RawJob, schedule: Schedule | undefined): string =>
   text(job.schedule_display) ?? schedule?.display ?? text(job.schedule) ?? ''
 
 export const toJobPlan = (job: RawJob & { id: string }, now: number, zone: string): JobPlan => {

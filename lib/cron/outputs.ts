@@ -19,7 +19,7 @@ export type Report = {
 const oneLine = (text: string): string => text.replace(/\s+/g, ' ').trim()
 
 /** The Markdown document; clients show what follows the line `## Response`. */
-export const formatReport = (report: Report, at: number, zone: string): string => {
+const formatReport = (report: Report, at: number, zone: string): string => {
   const failed = 'error' in report.result
   const [head, body] =
     'error' in report.result

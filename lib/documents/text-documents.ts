@@ -111,7 +111,7 @@ export const readPptx = async (archive: Archive, range: Range, onPart: OnPart): 
 const MAX_SPACES = 100
 
 /** OpenDocument 1.3, parts 5 and 6. */
-export const ODF: Layout = {
+const ODF: Layout = {
   text: names('p h'),
   skip: names('tracked-changes annotation-end note-citation'),
   paragraph: names('p h'),

@@ -7,7 +7,7 @@ import type { Client } from './client-address.ts'
 type HostPort = { name: string; port: string }
 
 /** `host`, `host:port`, `[v6]:port`; undefined when it is none of these. */
-export const parseHost = (text: string): HostPort | undefined => {
+const parseHost = (text: string): HostPort | undefined => {
   const match = /^(\[[0-9a-f:.]+\]|[^:[\]/@\s]+)(?::(\d{1,5}))?$/i.exec(text)
   if (!match) return undefined
   return { name: match[1]!.toLowerCase().replace(/\.$/, ''), port: match[2] ?? '' }

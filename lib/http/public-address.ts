@@ -46,7 +46,7 @@ const literalOf = (host: string): string | null => {
   return ipaddr.isValid(bare) ? bare : null
 }
 
-export const refusePrivate = (host: string) =>
+const refusePrivate = (host: string) =>
   forbidden(`${host} is not on the public internet, so it is not fetched.`)
 
 /** Names that mean this machine or its network, whatever DNS returns. */

@@ -128,7 +128,7 @@ const ofEntries = (config: Readonly<JsonObject>): string | null => {
 }
 
 /** What is wrong with the model settings, or null. `auth` is the content of auth.json. */
-export const findConfigTypo = (config: Readonly<JsonObject>, auth: unknown): string | null => {
+const findConfigTypo = (config: Readonly<JsonObject>, auth: unknown): string | null => {
   const inConfig = ofModel(config.model) ?? ofRoot(config) ?? ofEntries(config)
   if (inConfig !== null) return `config.yaml: ${inConfig}.`
   const inAuth = isObject(auth) ? notText(auth, '', ['active_provider']) : null

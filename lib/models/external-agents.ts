@@ -17,7 +17,7 @@ export type AgentProgram = {
 }
 
 /** Provider id of all external agents: `@acp:<agent>` or `@acp:<agent>:<model>`. */
-export const AGENT_PROVIDER = 'acp'
+const AGENT_PROVIDER = 'acp'
 
 const program = (id: string, name: string, command: string): AgentProgram => ({
   id,
@@ -103,7 +103,7 @@ export const createInstalledAgentCache = () => {
 }
 
 /** Agents with an `acp_command` in the model section, a provider or a custom provider of config.yaml. */
-export const configuredAgents = ({ agents }: ModelSetup): AgentProgram[] => {
+const configuredAgents = ({ agents }: ModelSetup): AgentProgram[] => {
   const found = new Map<string, AgentProgram>()
   for (const { id, name, command } of agents)
     if (command.length > 0 && !found.has(id))

@@ -27,7 +27,7 @@ const PROBE_MS = 1_500
 
 const LOOPBACK = /^(?:localhost|.*\.localhost|127\.\d+\.\d+\.\d+|\[::1\])$/
 
-export const isLoopbackUrl = (url: string): boolean =>
+const isLoopbackUrl = (url: string): boolean =>
   URL.canParse(url) && LOOPBACK.test(new URL(url).hostname)
 
 const PRIVATE_HOST =

@@ -36,7 +36,7 @@ export const parseBaseUrl = (raw: string): string => {
 }
 
 /** Anthropic and OpenAI expect the name without the `maker/` prefix. */
-export const bareModelName = (provider: string, model: string): string =>
+const bareModelName = (provider: string, model: string): string =>
   (provider === 'anthropic' || provider === 'openai') && model.startsWith(`${provider}/`)
     ? model.slice(provider.length + 1)
     : model

@@ -21,7 +21,7 @@ import { type Home, openHome } from './home.ts'
 import { BAD_NAME, DEFAULT_PROFILE, type Homes } from './homes.ts'
 
 /** Directories of every home (agent-home §1.2). */
-export const DIRECTORIES = [
+const DIRECTORIES = [
   'memories',
   'sessions',
   'skills',

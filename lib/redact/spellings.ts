@@ -27,7 +27,7 @@ export const isDistinctive = (value: string): boolean => {
 }
 
 /** The password in a URL, or null. */
-export const passwordIn = (value: string): string | null => {
+const passwordIn = (value: string): string | null => {
   const found = /^[A-Za-z][\w+.-]*:\/\/[^\s/?#@:]*:([^\s/?#@]+)@/.exec(value)?.[1]
   return found ?? null
 }

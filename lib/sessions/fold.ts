@@ -34,7 +34,7 @@ export type Turn = {
 /** A summary without its text: `from` and `to` are numbers of lines. */
 export type Span = { n: number; from: number; to: number; last: string; at: number }
 
-export const toSpan = ({ n, from, to, last, at }: SummaryEntry): Span => ({
+const toSpan = ({ n, from, to, last, at }: SummaryEntry): Span => ({
   n,
   from,
   to,

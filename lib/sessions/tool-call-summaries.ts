@@ -21,7 +21,7 @@ const asText = (value: unknown): string =>
   typeof value === 'string' ? value : (JSON.stringify(value) ?? '')
 
 /** The first arguments as text, truncated. */
-export const toArgs = (json: string, most = MAX_ARGS): Record<string, string> => {
+const toArgs = (json: string, most = MAX_ARGS): Record<string, string> => {
   const args = parse(json)
   if (!isObject(args)) return {}
   return Object.fromEntries(

@@ -35,11 +35,7 @@ type TrashOptions = Pick<SessionsOptions, 'trashDir' | 'onDeleted' | 'now' | 'lo
 const TRASH_SECONDS = 24 * 3600
 
 /** The lines to keep in a purge: without what was cut, overwritten or resolved. Numbers and ids stay, and none becomes free. */
-export const survivingEntries = (
-  folded: Folded,
-  entries: readonly Entry[],
-  at: number,
-): Entry[] => {
+const survivingEntries = (folded: Folded, entries: readonly Entry[], at: number): Entry[] => {
   const shown = new Set(folded.messages.map(({ id }) => id))
   const summaries = new Set(folded.summaries.map(({ n }) => n))
   const open = new Set(folded.questions.map(question => JSON.stringify(question)))

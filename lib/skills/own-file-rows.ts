@@ -28,7 +28,7 @@ export const KEYS: Readonly<Record<OwnFileKind, Partial<Record<keyof OwnFileFiel
 
 export const rootOf = (home: FilesHome, kind: OwnFileKind): string => join(home.dir, DIRS[kind])
 
-export const calledOf = (kind: OwnFileKind, file: MarkdownFile): string =>
+const calledOf = (kind: OwnFileKind, file: MarkdownFile): string =>
   kind === 'command' ? file.name.toLowerCase() : subagentName(file)
 
 /** The text without the blank lines around it. */

@@ -21,15 +21,14 @@ import { parseLinkedPath, readLinkedFile, writeLinkedFile } from './linked-files
 import { versionOf } from './view.ts'
 import { readWhole, readWholeText } from '../store/read-text.ts'
 
-export const MAX_CONTENT_CHARS = 100_000
+const MAX_CONTENT_CHARS = 100_000
 
 const NAME = /^[a-z0-9][a-z0-9._-]{0,63}$/
 /** Categories made by hand have capitals and spaces. */
 const CATEGORY = /^[\p{L}\p{N}][\p{L}\p{N} ._-]{0,63}$/u
 const REMOVED = '.removed-'
 
-export const normalizeName = (given: string): string =>
-  given.trim().toLowerCase().replace(/\s+/g, '-')
+const normalizeName = (given: string): string => given.trim().toLowerCase().replace(/\s+/g, '-')
 
 const checkName = (given: string): string => {
   const name = normalizeName(given)

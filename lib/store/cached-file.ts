@@ -30,7 +30,7 @@ export type CachedFileOptions = ReadOptions & {
  * For a file that had content and was truncated in place: another program is writing it, or the disk is full. A new empty
  * file (another inode) is accepted as intended.
  */
-export const EMPTIED_PROBLEM = 'it was emptied (delete it if this was intended)'
+const EMPTIED_PROBLEM = 'it was emptied (delete it if this was intended)'
 
 /**
  * Returns a function that returns the parsed file. The same content gives the same object, so derived values can be cached

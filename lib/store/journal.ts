@@ -60,7 +60,7 @@ export const fileStamp = (path: string): Stamp | undefined => {
   return stat?.isFile() ? `${stat.ino}:${stat.size}:${stat.mtimeNs}` : undefined
 }
 
-export const fdStamp = (fd: number): Stamp => {
+const fdStamp = (fd: number): Stamp => {
   const stat = fstatSync(fd, { bigint: true })
   return `${stat.ino}:${stat.size}:${stat.mtimeNs}`
 }

@@ -73,7 +73,7 @@ export const hasEscapes = (encoding: Encoding): boolean =>
 /** Lone surrogates only: the second half of a pair is part of a character. */
 const ESCAPE = /(?<![\ud800-\udbff])[\udc80-\udcff]/
 const ESCAPES = new RegExp(ESCAPE, 'g')
-export const isEscape = (char: string | undefined): boolean =>
+const isEscape = (char: string | undefined): boolean =>
   char !== undefined && char >= '\udc80' && char <= '\udcff'
 
 /** Applies edits, which are sorted and do not overlap. Throws a UserError when new text cannot be encoded. */

@@ -26,7 +26,7 @@ export const splitLines = (text: string): string[] =>
 export type LineEnd = '\n' | '\r\n' | '\r'
 
 /** The line endings that occur in a text. */
-export const lineEndsOf = (text: string): Set<LineEnd> => {
+const lineEndsOf = (text: string): Set<LineEnd> => {
   const ends = new Set<LineEnd>()
   if (text.includes('\r\n')) ends.add('\r\n')
   if (/(?<!\r)\n/.test(text)) ends.add('\n')

@@ -35,7 +35,7 @@ const linesWithoutCode = (text: string): string[] => {
 const isPath = (path: string): boolean => /^(?:~|\.{1,2})?\//.test(path) || PROSE.test(path)
 
 /** The imported paths as written, each once. A blank in a path is written `\ `. */
-export const importedPaths = (text: string): string[] => {
+const importedPaths = (text: string): string[] => {
   const found = linesWithoutCode(text).flatMap(line => [
     ...line.matchAll(/(?<=^|[\s(])@((?:\\ |[^\s\\`])+)/g),
   ])

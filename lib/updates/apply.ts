@@ -30,7 +30,7 @@ const tailOf = (text: string): string =>
   text.trim().split('\n').slice(-8).join('\n').slice(-MAX_ERROR_CHARS).trim()
 
 /** Like `npm start`: installs what package-lock.json pins, then builds. */
-export const createBuild =
+const createBuild =
   (env: Readonly<Record<string, string>>) =>
   async (dir: string): Promise<string> => {
     const args = ['setup.mjs', 'build.mjs', '--quiet']

@@ -25,7 +25,7 @@ const statusOf = (git: Git): Promise<string> =>
 const UNMERGED = /^(?:DD|AU|UD|UA|DU|AA|UU) /m
 
 /** Stashes local changes. Returns the stash, an empty string without changes, undefined on failure. */
-export const stashChanges = async (git: Git): Promise<string | undefined> => {
+const stashChanges = async (git: Git): Promise<string | undefined> => {
   if ((await statusOf(git)) === '') return ''
   const before = await outputOf(git(['rev-parse', '--verify', '--quiet', 'refs/stash']))
   if (!(await git(['stash', 'push', '--quiet', '--message', STASH_NAME])).ok) return undefined

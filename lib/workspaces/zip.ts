@@ -10,7 +10,7 @@ import { openDirHandle } from '../store/dir-handle.ts'
 import type { FileScope } from './file-scope.ts'
 
 export type ZipLimits = { entries: number; bytes: number }
-export const ZIP_LIMITS: ZipLimits = { entries: 20_000, bytes: 2 * 1024 ** 3 }
+const ZIP_LIMITS: ZipLimits = { entries: 20_000, bytes: 2 * 1024 ** 3 }
 
 type Entry = {
   /** Relative to the workspace. */

@@ -18,7 +18,7 @@ const parkStyles = (markup: string): { markup: string; css: string } => {
 }
 
 /** Parses and sanitizes SVG; style sheets are extracted, because the CSP allows no inline styles. */
-export const cleanSvg = (svg: string): { root: SVGElement; css: string } | null => {
+const cleanSvg = (svg: string): { root: SVGElement; css: string } | null => {
   const { markup, css } = parkStyles(svg)
   const parsed = new DOMParser().parseFromString(trustedHtml(markup), 'image/svg+xml')
   const root = parsed.documentElement

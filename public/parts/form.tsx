@@ -70,10 +70,11 @@ export type TextFieldProps = Native &
 
 /** A one-line field, without autocompletion and corrections unless asked for. */
 export const TextField = (props: TextFieldProps) => {
-  const { label, hint, error, value, onInput, options, inputRef, ...rest } = props
+  const { label, bare, hint, error, value, onInput, options, inputRef, ...rest } = props
   return (
     <Field
       label={label}
+      {...(bare && { bare })}
       hint={hint}
       error={error}
       control={({ id, describedBy, isInvalid }) => (

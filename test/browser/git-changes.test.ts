@@ -86,7 +86,7 @@ test('stages a hunk and a line, discards with undo, and commits', async () => {
   await page.locator('.git-commit-diff', { hasText: 'line 31 changed' }).waitFor()
   await page.getByRole('button', { name: /^Branch main/ }).click()
   await page.getByRole('menuitem', { name: 'New branch' }).click()
-  await page.getByRole('textbox', { name: 'Name of the new branch' }).fill('topic')
+  await page.getByRole('textbox', { name: 'Branch name' }).fill('topic')
   await page.getByRole('button', { name: 'Create and switch' }).click()
   await page.getByRole('button', { name: /^Branch topic/ }).waitFor()
   assert.equal(

@@ -23,10 +23,6 @@ const historyHashes = (history: readonly LoopMessage[]): string[] => {
 export const historyHash = (history: readonly LoopMessage[]): string =>
   historyHashes(history).at(-1) ?? ''
 
-/** The hash up to the user message before the newest one. */
-export const historyHashBefore = (history: readonly LoopMessage[]): string =>
-  historyHashes(history).at(-2) ?? ''
-
 /**
  * The messages after `mark`, without the newest user message: empty if the agent is up to date, null if the hash isn't
  * part of this history.

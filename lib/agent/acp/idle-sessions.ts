@@ -14,7 +14,7 @@ export type IdleSessionsOptions = {
   log: (line: string) => void
 }
 
-export const canClose = ({ capabilities: { agentCapabilities } }: Connection): boolean => {
+const canClose = ({ capabilities: { agentCapabilities } }: Connection): boolean => {
   const { loadSession, sessionCapabilities } = agentCapabilities
   return Boolean(sessionCapabilities.close) && Boolean(loadSession || sessionCapabilities.resume)
 }

@@ -16,7 +16,7 @@ export const modelsOf = ({ options, models }: Session): { id: string; label: str
   return (models?.availableModels ?? []).map(({ modelId, name }) => ({ id: modelId, label: name }))
 }
 
-export const modelOption = (options: readonly ConfigOption[]) =>
+const modelOption = (options: readonly ConfigOption[]) =>
   options.find(
     (option): option is Extract<ConfigOption, { type: 'select' }> =>
       option.type === 'select' && (option.category === 'model' || option.id === 'model'),

@@ -7,7 +7,7 @@ import { callAccesses } from './call-access.ts'
 import { denial } from './denied-path.ts'
 import type { RuledCall, Rules, Verdict } from './types.ts'
 
-export const ruleKey = (rule: string): string => `rule: ${rule}`
+const ruleKey = (rule: string): string => `rule: ${rule}`
 
 /** For the approval card. */
 export const reasonFor = ({ rule, isUnsure }: Verdict): string =>

@@ -129,7 +129,7 @@ const LOCAL_URL = /^(?:https?:\/\/)?(?:localhost|127\.\d+\.\d+\.\d+|\[::1\]|0\.0
 const nameOf = (word: string): string => word.slice(word.lastIndexOf('/') + 1)
 
 /** Whether one of its programs is known to need the network. Unknown programs are not: their failure says so. */
-export const needsNetwork = (commands: Commands): boolean =>
+const needsNetwork = (commands: Commands): boolean =>
   (commands ?? []).some(([program = '', ...args]) => {
     const name = nameOf(program)
     const verbs = Object.hasOwn(NETWORK_VERBS, name) ? NETWORK_VERBS[name] : undefined

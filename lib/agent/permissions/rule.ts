@@ -64,7 +64,7 @@ const OTHER_TOOLS = ['tool_search', 'call_tool', 'exit_plan_mode']
 const isTool = (glob: string): boolean =>
   [...TOOLSETS.flatMap(({ tools }) => tools), ...OTHER_TOOLS].some(tool => matchesGlob(glob, tool))
 
-export const MAX_RULE_CHARS = 2_000
+const MAX_RULE_CHARS = 2_000
 
 export type ParsedRule = { ok: true; rule: Rule } | { ok: false; problem: string }
 

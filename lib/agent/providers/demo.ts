@@ -10,8 +10,6 @@ const PIECE_CHARS = 6
 const DELAY_MS = 15
 const CHARS_PER_TOKEN = 4
 
-export const DEMO_CONTEXT_LENGTH = 8_192
-
 export type DemoOptions = { delayMs?: number; wait?: Wait }
 
 export const createDemo = ({

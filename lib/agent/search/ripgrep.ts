@@ -15,7 +15,7 @@ export type Ripgrep = {
 }
 
 /** The oldest version that the tests were run with. */
-export const OLDEST: readonly [number, number] = [14, 0]
+const OLDEST: readonly [number, number] = [14, 0]
 const VERSION_MS = 2_000
 
 const PROGRAM = process.platform === 'win32' ? 'rg.exe' : 'rg'

@@ -157,7 +157,7 @@ const isRecursive = (args: string[]) =>
   args.some(arg => /^-[a-z]*r/i.test(arg) || /^--r(?:ec?|$)/.test(arg))
 
 /** True for `/`, system directories, and the home directory in any notation: `//etc/.`, `/e*`, `~/*`, `../../..`. */
-export const leadsToSystem = (path: string, home: string, cwd: string): boolean => {
+const leadsToSystem = (path: string, home: string, cwd: string): boolean => {
   if (path === '' || path.startsWith('-') || path.startsWith(UNKNOWN) || path.startsWith(DATA))
     return false
   if (/^~[\w.-]+\/?\*?$/.test(path)) return true
@@ -290,7 +290,7 @@ const endsMachine = (name: string, args: string[]): boolean => {
 const TEXT =
   /\brm\s+(?:-{1,2}[\w-]+\s+)*-\w*[rR]\w*\s+(?:-{1,2}[\w-]*\s+)*["']?(?:\/(?:\*|\s|["';&|)]|$)|~\/?(?:\*|\s|["';&|)]|$)|\$\{?HOME\}?\/?(?:\*|\s|["';&|)]|$)|\/(?:etc|usr|var|home|boot|bin|lib)\/?\*?(?:\s|["';&|)]|$))|--no-preserve-root|\bmkfs\.\w+\s+\/dev\/|\bdd\s[^\n;|]*\bof=\/dev\/(?:sd|nvme|hd|vd|mmcblk|disk)|>\s*\/dev\/(?:sd|nvme|hd|vd)[a-z]|:\(\)\s*\{\s*:\s*\|\s*:/
 
-export const blockedInText = (text: string): string | undefined => {
+const blockedInText = (text: string): string | undefined => {
   const found = TEXT.exec(text)?.[0]
   if (found === undefined) return undefined
   if (/^rm|preserve/.test(found)) return DELETING

@@ -4,7 +4,7 @@ import { hasUnknown } from './syntax.ts'
 import type { Runs } from './interpreters.ts'
 
 export const DESTRUCTIVE = 'destructive git command'
-export const RUNS = 'git configuration that runs programs'
+const RUNS = 'git configuration that runs programs'
 
 /** Read-only with any arguments. */
 const LOOKING = new Set(

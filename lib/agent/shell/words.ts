@@ -72,8 +72,6 @@ const fromValue = (value: Value, quoted: boolean): Expansion[] => {
 
 const NAMES_SPECIAL = /^[?$!#\-_\d]$/
 
-export const parameterValue = (name: string, scope: Scope): Value => scope.value(name)
-
 /** Substitutions in arithmetic run like all others. */
 const substitutionsIn = (tree: SyntaxNode, scope: Scope): void => {
   if (tree.type === 'CommandExpansion' || tree.type === 'ArithmeticCommandExpansion')

@@ -1,5 +1,5 @@
 /** Wrapper programs (env, sudo, xargs, find -exec, …): which arguments are theirs and which are the inner command. */
-import { DATA, UNKNOWN } from './syntax.ts'
+import { DATA } from './syntax.ts'
 import type { SimpleCommand } from './types.ts'
 
 type Wrapper = {
@@ -317,8 +317,3 @@ const containerWords = (args: readonly string[]): Inner[] => {
   const inner = [...entry, ...words]
   return inner.length > 0 ? [{ words: inner }] : []
 }
-
-export const isWrapper = (name: string): boolean => name in WRAPPERS
-
-/** Whether a word starts with a value unknown before run time. */
-export const startsUnknown = (word: string): boolean => word.startsWith(UNKNOWN) || word === DATA

@@ -22,7 +22,7 @@ const UNITS = {
 } as const satisfies Record<DocumentKind, string | null>
 
 /** By its name; null for other files. */
-export const documentKind = (path: string): DocumentKind | null => {
+const documentKind = (path: string): DocumentKind | null => {
   const ending = extname(path)
     .slice(1)
     .toLowerCase()

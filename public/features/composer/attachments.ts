@@ -11,7 +11,7 @@ export const MAX_UPLOAD_BYTES = 20 * 1024 * 1024 - 4096
 /** The server's limit per message. */
 export const MAX_ATTACHMENTS = 20
 /** Longer pasted text is offered as an attachment. */
-export const LONG_PASTE_CHARS = 4000
+const LONG_PASTE_CHARS = 4000
 
 /** A dropped folder: one chip, and one name in the message. */
 export type DroppedFolder = {

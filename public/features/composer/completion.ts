@@ -27,7 +27,7 @@ const prefixFirst = <T>(items: readonly T[], nameOf: (item: T) => string, query:
   return [...found.filter(starts), ...found.filter(item => !starts(item))]
 }
 
-export const splitPath = (query: string): { directory: string; name: string } => {
+const splitPath = (query: string): { directory: string; name: string } => {
   const slash = query.lastIndexOf('/')
   return { directory: query.slice(0, Math.max(0, slash)), name: query.slice(slash + 1) }
 }

@@ -1,7 +1,7 @@
 /** English text of external agents, loaded with their chip. */
 import { translator } from '../../strings/t.ts'
 
-export const enAgent = {
+const enAgent = {
   chip: '{name}: modes and options',
   open: 'Start {name} to see its modes and options',
   opening: 'Starting…',

@@ -5,6 +5,7 @@ import { Button, IconButton } from '../../parts/button.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { parseDiff } from '../../parts/diff.ts'
 import { Diff } from '../../parts/diff-view.tsx'
+import { FormActions, TextField } from '../../parts/form.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { Menu, MenuButton, type MenuItem } from '../../parts/menu.tsx'
 import type { GitStatus } from '../workspace/git-changes.ts'
@@ -22,29 +23,28 @@ const NewBranch = ({ onClose }: { onClose: () => void }) => {
   const actions = useGitActions()
   const [name, setName] = useState('')
   return (
-    <Dialog title={t('git.branch.new')} onClose={onClose} closeLabel={t('git.hooks.cancel')}>
+    <Dialog title={t('git.branch.title')} onClose={onClose} closeLabel={t('app.close')}>
       <form
-        class="git-form"
+        class="form"
         onSubmit={event => {
           event.preventDefault()
           onClose()
           void actions.createBranch(name.trim())
         }}
       >
-        <label class="git-field">
-          {t('git.branch.name')}
-          <input
-            class="input"
-            dir="ltr"
-            autocapitalize="off"
-            spellcheck={false}
-            value={name}
-            onInput={event => setName(event.currentTarget.value)}
-          />
-        </label>
-        <Button kind="primary" type="submit" disabled={!name.trim()}>
-          {t('git.branch.create')}
-        </Button>
+        <TextField
+          label={t('git.branch.name')}
+          dir="ltr"
+          autofocus
+          value={name}
+          onInput={setName}
+        />
+        <FormActions>
+          <Button onClick={onClose}>{t('app.cancel')}</Button>
+          <Button kind="primary" type="submit" disabled={!name.trim()}>
+            {t('git.branch.create')}
+          </Button>
+        </FormActions>
       </form>
     </Dialog>
   )
@@ -58,15 +58,15 @@ const HookDialog = () => {
     <Dialog
       title={t('git.hooks.title')}
       onClose={() => question.go('cancel')}
-      closeLabel={t('git.hooks.cancel')}
+      closeLabel={t('app.cancel')}
     >
-      <p>{t('git.hooks.text', { names: question.names.join(', ') })}</p>
-      <div class="dialog-actions">
+      <p class="dialog-text">{t('git.hooks.text', { names: question.names.join(', ') })}</p>
+      <FormActions>
         <Button onClick={() => question.go('skip')}>{t('git.hooks.skip')}</Button>
         <Button kind="primary" onClick={() => question.go('run')}>
           {t('git.hooks.run')}
         </Button>
-      </div>
+      </FormActions>
     </Dialog>
   )
 }

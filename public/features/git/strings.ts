@@ -1,7 +1,7 @@
 /** English text of the Git tools in the Changes tab, loaded with it. */
 import { translator } from '../../strings/t.ts'
 
-export const enGit = {
+const enGit = {
   'git.stage': 'Stage {name}',
   'git.unstage': 'Unstage {name}',
   'git.discard': 'Discard changes to {name}',
@@ -29,10 +29,10 @@ export const enGit = {
     '{names} will run on the server with your rights, outside the agent’s sandbox. Run them only if you trust this repository.',
   'git.hooks.run': 'Run hooks',
   'git.hooks.skip': 'Continue without hooks',
-  'git.hooks.cancel': 'Cancel',
   'git.branch.menu': 'Branch {name}: switch or create',
   'git.branch.new': 'New branch…',
-  'git.branch.name': 'Name of the new branch',
+  'git.branch.title': 'New branch',
+  'git.branch.name': 'Branch name',
   'git.branch.create': 'Create and switch',
   'git.more': 'More Git actions',
   'git.fetch': 'Fetch',

@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks'
 import { visibleName } from '../../../lib/base/visible.ts'
 import { Button } from '../../parts/button.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
+import { FormActions, TextField } from '../../parts/form.tsx'
 import { useGitActions } from './context.ts'
 import { t } from './strings.ts'
 
@@ -11,27 +12,23 @@ export const NewWorktree = ({ isDirty, onClose }: { isDirty: boolean; onClose: (
   const [branch, setBranch] = useState('')
   const [carry, setCarry] = useState(false)
   return (
-    <Dialog title={t('git.tree.new')} onClose={onClose} closeLabel={t('git.hooks.cancel')}>
+    <Dialog title={t('git.tree.new')} onClose={onClose} closeLabel={t('app.close')}>
+      <p class="dialog-text">{t('git.tree.text')}</p>
       <form
-        class="git-form"
+        class="form"
         onSubmit={event => {
           event.preventDefault()
           onClose()
           void worktrees.create(branch.trim(), carry)
         }}
       >
-        <p>{t('git.tree.text')}</p>
-        <label class="git-field">
-          {t('git.branch.name')}
-          <input
-            class="input"
-            dir="ltr"
-            autocapitalize="off"
-            spellcheck={false}
-            value={branch}
-            onInput={event => setBranch(event.currentTarget.value)}
-          />
-        </label>
+        <TextField
+          label={t('git.branch.name')}
+          dir="ltr"
+          autofocus
+          value={branch}
+          onInput={setBranch}
+        />
         {isDirty && (
           <label class="git-amend">
             <input
@@ -42,9 +39,12 @@ export const NewWorktree = ({ isDirty, onClose }: { isDirty: boolean; onClose: (
             {t('git.tree.carry')}
           </label>
         )}
-        <Button kind="primary" type="submit" disabled={!branch.trim()}>
-          {t('git.tree.create')}
-        </Button>
+        <FormActions>
+          <Button onClick={onClose}>{t('app.cancel')}</Button>
+          <Button kind="primary" type="submit" disabled={!branch.trim()}>
+            {t('git.tree.create')}
+          </Button>
+        </FormActions>
       </form>
     </Dialog>
   )

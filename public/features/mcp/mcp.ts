@@ -18,7 +18,7 @@ export type McpDraft = {
   headers: string
 }
 
-export const NEW_SERVER: McpDraft = {
+const NEW_SERVER: McpDraft = {
   isNew: true,
   name: '',
   kind: 'stdio',

@@ -1,7 +1,7 @@
 /** English text of Settings → MCP servers, loaded with it. */
 import { translator } from '../../strings/t.ts'
 
-export const enMcp = {
+const enMcp = {
   failed: 'Couldn’t load MCP servers.',
   lead: 'Programs and services that give the agent more tools through the Model Context Protocol. Saved in this profile’s config.yaml; started on first use.',
   problem: 'Couldn’t read config.yaml, so nothing can be changed here: {problem}',

@@ -2,7 +2,7 @@
 import { enEditing } from '../../strings/editing.ts'
 import { translator } from '../../strings/t.ts'
 
-export const enMemory = {
+const enMemory = {
   ...enEditing,
   'memory.title': 'Memory',
   'memory.lead':

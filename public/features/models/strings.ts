@@ -1,7 +1,7 @@
 /** English text of Settings → Models & keys and of the connect dialog, loaded with them. */
 import { translator } from '../../strings/t.ts'
 
-export const enProviders = {
+const enProviders = {
   failed: 'Couldn’t load providers.',
 
   'keys.title': 'API keys',

@@ -60,7 +60,7 @@ const toDraft = (file: OwnFile): OwnDraft => ({
 })
 
 /** What is sent for a draft. */
-export const saveInput = (kind: OwnFileKind, draft: OwnDraft) => {
+const saveInput = (kind: OwnFileKind, draft: OwnDraft) => {
   const { of, name, content } = draft
   const isRenamed = kind === 'command' && of !== '' && name.trim() !== of.toLowerCase()
   const common = {

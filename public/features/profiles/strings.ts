@@ -20,13 +20,11 @@ const enProfilesPage = {
   'profiles.keys.no': 'No keys',
   'profiles.gateway': 'Gateway',
   'profiles.gateway.on': 'Running',
-  'profiles.gateway.off': 'Not running',
   'profiles.path': 'Location',
   'profiles.enter': 'Switch',
   'profiles.enter.label': 'Switch to {name}',
   'profiles.clone': 'Clone',
   'profiles.clone.label': 'Clone {name}',
-  'profiles.delete': 'Delete',
   'profiles.delete.label': 'Delete {name}',
   'profiles.delete.title': 'Delete profile {name}?',
   'profiles.delete.text':

@@ -124,7 +124,7 @@ export function ReferenceText({ text, code = false }: LinkedTextProps) {
 }
 
 /** `../img/a.png` in `docs/guide/start.md` is `docs/img/a.png`; null for what leaves the workspace. */
-export const resolveRelative = (directory: string, target: string): string | null => {
+const resolveRelative = (directory: string, target: string): string | null => {
   if (target.startsWith('/')) return target
   const names: string[] = []
   for (const name of `${directory}/${target}`.split('/')) {
@@ -145,10 +145,7 @@ const decoded = (text: string): string => {
 }
 
 /** The workspace file that a Markdown link or image names; null for anything else, such as an anchor. */
-export const fileTarget = (
-  target: string,
-  directory: string,
-): (Place & { path: string }) | null => {
+const fileTarget = (target: string, directory: string): (Place & { path: string }) | null => {
   const text = decodeEntities(target).trim()
   const local = /^file:\/\/(?:localhost)?(?=\/)/i.exec(text)?.[0] ?? ''
   const rest = text.slice(local.length)

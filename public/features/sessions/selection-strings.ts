@@ -5,7 +5,6 @@ export const t = translator({
   'selection.label': 'Selected chats',
   'selection.count': { one: '{count} selected', other: '{count} selected' },
   'selection.clear': 'Clear selection',
-  'selection.all': 'Select all listed chats',
   'selection.move': 'Move to project',
   'selection.move.out': 'No project',
   'selection.export': 'Export as Markdown',

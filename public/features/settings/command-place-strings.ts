@@ -1,7 +1,7 @@
 /** English text about where commands run, loaded with it. */
 import { translator } from '../../strings/t.ts'
 
-export const enCommandPlace = {
+const enCommandPlace = {
   'place.title': 'Where commands run',
   'place.computer':
     'Directly on this computer, with your rights. Approvals guard against accidents only.',

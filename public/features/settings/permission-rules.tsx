@@ -1,9 +1,11 @@
 /** Settings → Security: the permission rules of the profile by list, and what they would do to a command, path, or address. */
 import { useSignal } from '@preact/signals'
-import { useEffect, useId } from 'preact/hooks'
+import { useEffect } from 'preact/hooks'
 import type { Api } from '../../../router.ts'
 import { ApiError } from '../../api.ts'
 import { Button } from '../../parts/button.tsx'
+import { Select } from '../../parts/field.tsx'
+import { Field, TextField } from '../../parts/form.tsx'
 import { useShell } from '../../contexts.ts'
 import { t } from './permission-strings.ts'
 
@@ -29,7 +31,6 @@ type RuleFormProps = {
 }
 
 const RuleForm = ({ label, placeholder, initial, confirm, save, cancel }: RuleFormProps) => {
-  const id = useId()
   const text = useSignal(initial)
   const error = useSignal('')
   const submit = async (event: Event) => {
@@ -42,21 +43,16 @@ const RuleForm = ({ label, placeholder, initial, confirm, save, cancel }: RuleFo
     if (error.value === '') text.value = initial
   }
   return (
-    <form class="rule-form" onSubmit={event => void submit(event)}>
-      <input
-        id={id}
-        class="input rule-input"
+    <form class="form-line" onSubmit={event => void submit(event)}>
+      <TextField
+        label={label}
+        bare
         dir="ltr"
-        aria-label={label}
-        placeholder={placeholder}
-        autocapitalize="off"
-        autocomplete="off"
-        spellcheck={false}
-        aria-invalid={error.value !== ''}
-        aria-describedby={`${id}-error`}
+        {...(placeholder && { placeholder })}
+        error={error.value}
         value={text.value}
-        onInput={event => {
-          text.value = event.currentTarget.value
+        onInput={next => {
+          text.value = next
         }}
       />
       <Button type="submit">{confirm}</Button>
@@ -65,9 +61,6 @@ const RuleForm = ({ label, placeholder, initial, confirm, save, cancel }: RuleFo
           {t('rules.cancel')}
         </Button>
       )}
-      <p id={`${id}-error`} class="form-error rule-error" role="alert">
-        {error.value}
-      </p>
     </form>
   )
 }
@@ -160,7 +153,6 @@ const outcomeText = ({ outcome, rule, reasons }: Outcome): string => {
 
 const TryRules = () => {
   const { api, attempt } = useShell()
-  const id = useId()
   const kind = useSignal<Kind>('command')
   const value = useSignal('')
   const outcome = useSignal<Outcome | null>(null)
@@ -182,42 +174,39 @@ const TryRules = () => {
     <section class="rule-list" aria-label={t('rules.try')}>
       <h4 class="rule-head">{t('rules.try')}</h4>
       <p class="field-hint">{t('rules.try.hint')}</p>
-      <form class="rule-form" onSubmit={submit}>
-        <select
-          class="input rule-kind"
-          aria-label={t('rules.try.kind')}
-          value={kind.value}
-          onChange={event =>
-            change(() => {
-              kind.value = event.currentTarget.value as Kind
-            })
-          }
-        >
-          {kinds.map(each => (
-            <option key={each} value={each}>
-              {t(`rules.kind.${each}`)}
-            </option>
-          ))}
-        </select>
-        <input
-          class="input rule-input"
+      <form class="form-line" onSubmit={submit}>
+        <Field
+          label={t('rules.try.kind')}
+          bare
+          control={({ id, describedBy }) => (
+            <Select
+              id={id}
+              describedBy={describedBy}
+              value={kind.value}
+              options={kinds.map(each => [each, t(`rules.kind.${each}`)] as const)}
+              onChange={next =>
+                change(() => {
+                  kind.value = next as Kind
+                })
+              }
+            />
+          )}
+        />
+        <TextField
+          label={t(`rules.kind.${kind.value}`)}
+          bare
           dir="ltr"
-          aria-label={t(`rules.kind.${kind.value}`)}
-          aria-describedby={`${id}-outcome`}
           placeholder={t(`rules.example.${kind.value}`)}
-          autocapitalize="off"
-          autocomplete="off"
-          spellcheck={false}
           value={value.value}
-          onInput={event =>
+          onInput={next =>
             change(() => {
-              value.value = event.currentTarget.value
+              value.value = next
             })
           }
         />
         <Button type="submit">{t('rules.try.run')}</Button>
       </form>
-      <p id={`${id}-outcome`} class="rule-outcome" role="status">
+      <p class="rule-outcome" role="status">
         {outcome.value && outcomeText(outcome.value)}
       </p>
     </section>

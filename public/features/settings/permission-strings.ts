@@ -1,7 +1,7 @@
 /** English text of the permission rules, loaded with them. */
 import { translator } from '../../strings/t.ts'
 
-export const enPermissions = {
+const enPermissions = {
   'rules.title': 'Permission rules',
   'rules.text':
     'What the agent may do without asking, and what it may never do. A rule is a tool with a pattern in parentheses, such as bash(git push *), edit(src/**), read(~/.ssh/**), web(domain:example.org), or a tool alone, such as web_search or mcp__github. “Never” wins over “Always ask”, which wins over “Without asking”.',

@@ -1,7 +1,7 @@
 /** English text of the settings view, loaded with it. */
 import { translator } from '../../strings/t.ts'
 
-export const enSettings = {
+const enSettings = {
   'settings.sections': 'Settings sections',
   'settings.search': 'Search settings',
   'settings.saved': 'Saved',

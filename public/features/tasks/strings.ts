@@ -1,7 +1,7 @@
 /** English text of the tasks view, loaded with it. */
 import { translator } from '../../strings/t.ts'
 
-export const enTasks = {
+const enTasks = {
   title: 'Tasks',
   new: 'New task',
   list: 'Scheduled tasks',
@@ -61,7 +61,6 @@ export const enTasks = {
   history: 'Runs',
   'history.empty': 'No runs yet',
   'history.more': 'Show earlier runs',
-  'history.table': 'Runs',
   'how.ok': 'Done',
   'how.error': 'Failed',
   'how.queued': 'Waiting',
@@ -75,7 +74,6 @@ export const enTasks = {
   minutes: '{count} min',
   open: 'Open chat',
   result: 'Result',
-  'result.none': 'No output',
 
   'form.new': 'New task',
   'form.edit': 'Edit “{name}”',
@@ -87,7 +85,6 @@ export const enTasks = {
   'form.schedule': 'Schedule',
   'form.examples': 'Examples',
   'form.preview.empty': 'Say when in plain English, or enter a cron expression.',
-  'form.preview.next': 'Next runs: {runs}',
   'form.more': 'Advanced',
   save: 'Save',
   saving: 'Saving…',

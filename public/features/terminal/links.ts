@@ -13,7 +13,7 @@ export const addressesIn = (line: string): { text: string; at: number }[] =>
   }))
 
 /** Only these: a program chooses the address, and the text it shows may name another one. */
-export const openAddress = (address: string): void => {
+const openAddress = (address: string): void => {
   const url = URL.parse(address)
   if (url && /^https?:$/.test(url.protocol)) window.open(url.href, '_blank', 'noopener,noreferrer')
 }

@@ -1,7 +1,7 @@
 /** English text of the terminal, loaded with it. */
 import { translator } from '../../strings/t.ts'
 
-export const enTerminal = {
+const enTerminal = {
   'terminal.list': 'Terminals',
   'terminal.name': '{shell} {number}',
   'terminal.ended': '{name}, exited with code {code}',

@@ -25,7 +25,7 @@ const oneLine = (value: string): string => value.trim().replace(/\s+/g, ' ').sli
 const quoted = (value: unknown): string => (text(value) ? `“${oneLine(text(value))}”` : '')
 
 /** The last two segments of a long path. */
-export const shortPath = (path: string): string => {
+const shortPath = (path: string): string => {
   const parts = path.split('/').filter(Boolean)
   return parts.length > 3 ? `…/${parts.slice(-2).join('/')}` : path
 }

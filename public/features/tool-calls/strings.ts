@@ -19,7 +19,6 @@ export const t = translator({
   'output.found.none': 'No matching lines',
 
   'code.label': 'Content of the file',
-  'code.omitted': 'Some lines are left out',
 
   'field.items': { one: '{count} entry', other: '{count} entries' },
   'field.yes': 'Yes',

@@ -256,7 +256,7 @@ const names = (key: ListKey, value: unknown): string => {
 }
 
 /** Lines of `read_file`, `  12|text`; other lines, such as a note about what is left out, have no number. */
-export const numberedLines = (content: string): { number: number | null; text: string }[] =>
+const numberedLines = (content: string): { number: number | null; text: string }[] =>
   content.split('\n').map(line => {
     const [, at, rest = ''] = /^ *(\d+)\|(.*)$/s.exec(line) ?? []
     return at === undefined ? { number: null, text: line } : { number: Number(at), text: rest }

@@ -11,7 +11,7 @@ const RESERVE_PX = 250
 const MAX_ROWS = 120
 
 /** Estimated row height for the scroll bar, replaced by the measured one. */
-export const guessHeight = (row: Row, width: number): number => {
+const guessHeight = (row: Row, width: number): number => {
   const lineChars = Math.max(30, width / 7.4)
   const lines = (text: string) => Math.ceil(text.length / lineChars) + count(text, '\n') * 0.6
   switch (row.kind) {

@@ -10,7 +10,7 @@ export type Report = Api['GET /api/insights']['output']
 export type DailyUsage = Report['daily'][number]
 export type Measure = 'tokens' | 'cost'
 
-export const browserZone = (): string => Intl.DateTimeFormat().resolvedOptions().timeZone
+const browserZone = (): string => Intl.DateTimeFormat().resolvedOptions().timeZone
 
 /** A date without a time has no zone; format it in UTC so that it does not shift. */
 export const formatDay = (

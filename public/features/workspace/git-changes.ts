@@ -34,7 +34,7 @@ const blank = (letter: string): boolean => letter.trim() === '' || letter === '.
 const isConflict = ({ index, worktree }: ChangedFile): boolean =>
   index === 'U' || worktree === 'U' || (index === worktree && (index === 'A' || index === 'D'))
 
-export const markOf = (file: ChangedFile): Mark => {
+const markOf = (file: ChangedFile): Mark => {
   if (isConflict(file)) return 'conflict'
   return letters[blank(file.worktree) ? file.index : file.worktree] ?? 'modified'
 }

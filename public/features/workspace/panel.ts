@@ -63,7 +63,8 @@ export const createPanel = ({ device }: Pick<Platform, 'device'>, href: string) 
   const sheet = signal(target.value !== null)
   const width = signal(clamp(device.read('panel-width', PANEL_DEFAULT)))
   const past = signal<Past | null>(null)
-  const tab = signal<Tab>(device.read<Tab>('panel-tab', 'files'))
+  // A file that the URL names is shown whatever tab was open last.
+  const tab = signal<Tab>(target.value ? 'files' : device.read<Tab>('panel-tab', 'files'))
 
   const show = (): void => {
     if (overlay.value) sheet.value = true

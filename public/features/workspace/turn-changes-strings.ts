@@ -5,8 +5,6 @@ import { translator } from '../../strings/t.ts'
 const enTurnChanges = {
   turns: 'By response',
   'turns.failed': 'Couldn’t load changes by response.',
-  'turns.none': 'No file changes yet',
-  'turns.none.hint': 'File changes appear here and can be undone.',
   files: { one: '{count} file', other: '{count} files' },
   'files.more': { one: 'and {count} more file', other: 'and {count} more files' },
   untitled: 'Untitled',
