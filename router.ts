@@ -58,8 +58,8 @@ import type { ApiOf, RouteTable } from './lib/http/endpoint.ts'
 import { start } from './lib/start.ts'
 
 export const routes = {
-  'GET /': pages.shell,
-  'GET /index.html': pages.shell,
+  'GET /': pages.homeShell,
+  'GET /index.html': pages.homeShell,
   'GET /settings': pages.shell,
   'GET /tasks': pages.shell,
   'GET /profiles': pages.shell,

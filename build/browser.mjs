@@ -10,7 +10,11 @@ import { fontLicenses, fontNames, fonts } from './fonts.mjs'
 const CODE = new Set(['.ts', '.tsx', '.css'])
 
 const MAIN = 'public/main.tsx'
-const TRANSCRIPT = 'public/features/transcript/transcript.tsx'
+/** What an address shows first, by the template that its page is made of. */
+const FIRST_VIEWS = {
+  'home.html': 'public/features/home/lazy-home.ts',
+  'chat.html': 'public/features/transcript/transcript.tsx',
+}
 const SHEETS = ['public/style/main.css', 'public/style/lazy.css']
 
 /** KaTeX ships each font in three formats; every supported browser reads woff2. */
@@ -102,7 +106,7 @@ const hashNames = (html, names) =>
     html,
   )
 
-/** The page of a chat needs the transcript at once; main.js would request it only when it runs. */
+/** A view that the page shows first is requested beside main.js, which would request it only when it runs. */
 const withPreloads = (html, chunks) =>
   html.replace(
     /^ *<script type="module"/m,
@@ -115,7 +119,8 @@ const toEntry = (path, bytes, immutable) => [path, createAsset(path, bytes, { im
 /** Every file the service serves to a browser, uncompressed: `[path, asset]`. */
 export const listAssets = async options => {
   const built = await bundleBrowser(options)
-  const { mainFile, files, chunksOf } = await joinFirstLoad(built, MAIN, options)
+  const later = Object.values(FIRST_VIEWS)
+  const { mainFile, files, chunksOf } = await joinFirstLoad(built, MAIN, { ...options, later })
   const sheets = Object.entries(built.metafile.outputs).filter(([, { entryPoint }]) =>
     SHEETS.includes(entryPoint),
   )
@@ -137,8 +142,8 @@ export const listAssets = async options => {
       const html = hashNames(bytes.toString(), names)
       assets.push(toEntry(name, Buffer.from(html), false))
       if (name === 'index.html') {
-        const chat = withPreloads(html, chunksOf(TRANSCRIPT))
-        assets.push(toEntry('chat.html', Buffer.from(chat), false))
+        for (const [page, view] of Object.entries(FIRST_VIEWS))
+          assets.push(toEntry(page, Buffer.from(withPreloads(html, chunksOf(view))), false))
       }
     } else {
       // Flat like the bundles: images and the manifest have folders in the sources only.

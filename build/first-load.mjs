@@ -1,4 +1,4 @@
-/** Joins the chunks that the page imports at once: many small files compress worse than one, by about a tenth, and each is a request. */
+/** Joins chunks that the page imports together: many small files compress worse than one, by about a tenth, and each is a request. */
 import { createHash } from 'node:crypto'
 import { basename } from 'node:path'
 import * as esbuild from 'esbuild'
@@ -31,112 +31,143 @@ const shortHash = text => createHash('sha256').update(text).digest('hex').slice(
 
 /**
  * The files of a build by their names, the name of the first load, and `chunksOf`: what a lazy module needs beside the first load.
- * A build with splitting has a chunk for each set of lazy chunks that share code. Those that `entry` needs at once become one file;
- * the lazy chunks import from it. A name has a hash of everything that the file imports, because browsers keep files by their names.
+ * A build with splitting has a chunk for each set of lazy chunks that share code. Those that `entry` needs at once become one file,
+ * and so do those that each of `later` needs in addition, except what two of them share. The other chunks import from these files.
+ * A name has a hash of everything that the file imports, because browsers keep files by their names.
  */
-export const joinFirstLoad = async (built, entry, { minify = true } = {}) => {
+export const joinFirstLoad = async (built, entry, { later = [], minify = true } = {}) => {
   const { outputs } = built.metafile
-  const main = Object.keys(outputs).find(path => outputs[path].entryPoint === entry)
-  const first = staticImports(main, outputs)
-  const texts = new Map(built.outputFiles.map(file => [basename(file.path), file.text]))
-  const prefixOf = new Map([...first].map((path, index) => [basename(path), `c${index}_`]))
-
-  const names = new Map()
+  const outputOf = module => {
+    const path = Object.keys(outputs).find(each => outputs[each].entryPoint === module)
+    if (!path) throw new Error(`${module} is not a chunk of its own`)
+    return path
+  }
+  const first = staticImports(outputOf(entry), outputs)
+  const needs = new Map(later.map(module => [module, staticImports(outputOf(module), outputs)]))
+  const isShared = path => [...needs.values()].filter(paths => paths.has(path)).length > 1
   // Names of an output change with what it imports, so any change anywhere is a new name of the first load.
   const hash = shortHash([...Object.keys(outputs), minify].join())
-  for (const path of importers(first, outputs)) {
-    const name = basename(path)
-    names.set(
-      name,
-      first.has(path)
-        ? `main-${hash}.js`
-        : name.replace(/-\w+\.js$/, `-${shortHash(`${name} ${hash}`)}.js`),
-    )
-  }
+  const hashed = name => name.replace(/-\w+\.js$/, `-${shortHash(`${name} ${hash}`)}.js`)
+  const mainFile = `main-${hash}.js`
+  const groups = [
+    { file: mainFile, paths: [...first], prefix: 'c' },
+    ...[...needs].map(([module, paths], index) => ({
+      file: hashed(basename(outputOf(module))),
+      paths: [...paths].filter(path => !first.has(path) && !isShared(path)),
+      prefix: `d${index}_`,
+    })),
+  ]
+  /** By the name of a joined chunk: the file it became a part of, and what its exports are called there. */
+  const joined = new Map(
+    groups.flatMap(({ file, paths, prefix }) =>
+      paths.map((path, index) => [basename(path), { file, prefix: `${prefix}${index}_` }]),
+    ),
+  )
+  const texts = new Map(built.outputFiles.map(file => [basename(file.path), file.text]))
+  const names = new Map(
+    importers(
+      groups.flatMap(({ paths }) => paths),
+      outputs,
+    ).map(path => {
+      const name = basename(path)
+      return [name, joined.get(name)?.file ?? hashed(name)]
+    }),
+  )
   const rename = text => text.replace(/[\w-]+-[A-Z0-9]{8}\.js\b/g, name => names.get(name) ?? name)
 
-  const exportsOf = path =>
-    outputs[path].exports.map(name => `${name} as ${prefixOf.get(basename(path))}${name}`)
-  const { outputFiles } = await esbuild.build({
-    absWorkingDir: root,
-    stdin: {
-      // The entry is first, so that the modules run in the order in which it imports them.
-      contents: [...first]
-        .map(path => `export {${exportsOf(path)}} from "./${basename(path)}"`)
-        .join('\n'),
-    },
-    bundle: true,
-    format: 'esm',
-    target: 'es2022',
-    minify,
-    write: false,
-    legalComments: 'none',
-    logLevel: 'silent',
-    plugins: [
-      {
-        name: 'first-load',
-        setup: build => {
-          build.onResolve({ filter: /^\.\// }, ({ path }) => {
-            const name = path.slice(2)
-            return prefixOf.has(name)
-              ? { path: name, namespace: 'first-load' }
-              : { path, external: true }
-          })
-          build.onLoad({ filter: /./, namespace: 'first-load' }, ({ path }) => ({
-            contents: texts.get(path).replace(LEGAL_LINK, ''),
-            loader: 'js',
-          }))
-        },
-      },
-    ],
-  })
-
-  /** Imports of joined chunks become imports of the one file. */
+  /** Imports of chunks that were joined become imports of the file they are in. */
   const redirect = text =>
     text.replace(IMPORT, (whole, list, from) => {
-      const prefix = prefixOf.get(from)
-      if (prefix === undefined) return whole
-      if (list === undefined) return ''
+      const target = joined.get(from)
+      if (target === undefined) return whole
+      if (list === undefined) return target.file === mainFile ? '' : `import"./${target.file}";`
       const bindings = list
         .split(',')
         .map(each => each.trim())
         .filter(Boolean)
         .map(each => {
           const [name, local = name] = each.split(/\s+as\s+/)
-          return `${prefix}${name} as ${local}`
+          return `${target.prefix}${name} as ${local}`
         })
-      return `import{${bindings}}from"./main-${hash}.js";`
+      return `import{${bindings}}from"./${target.file}";`
     })
 
-  const legal = [...first]
-    .map(path => texts.get(`${basename(path)}.LEGAL.txt`))
-    .filter(Boolean)
-    .join('\n')
-  const mainFile = `main-${hash}.js`
-  const mainText = rename(outputFiles[0].text)
-  const link = `/*! For license information please see ${mainFile}.LEGAL.txt */\n`
-  const files = new Map([[mainFile, legal ? mainText + link : mainText]])
-  if (legal) files.set(`${mainFile}.LEGAL.txt`, legal)
+  const join = async ({ file, paths }) => {
+    const exportsOf = path => {
+      const { exports } = outputs[path]
+      const { prefix } = joined.get(basename(path))
+      const renamed = exports.map(name => `${name} as ${prefix}${name}`)
+      // A lazy module is imported by the names of its own exports.
+      return outputs[path].entryPoint ? [...exports, ...renamed] : renamed
+    }
+    const { outputFiles } = await esbuild.build({
+      absWorkingDir: root,
+      stdin: {
+        // The entry is first, so that the modules run in the order in which it imports them.
+        contents: paths
+          .map(path => `export {${exportsOf(path)}} from "./${basename(path)}"`)
+          .join('\n'),
+      },
+      bundle: true,
+      format: 'esm',
+      target: 'es2022',
+      minify,
+      write: false,
+      legalComments: 'none',
+      logLevel: 'silent',
+      plugins: [
+        {
+          name: 'first-load',
+          setup: build => {
+            build.onResolve({ filter: /^\.\// }, ({ path }) => {
+              const name = path.slice(2)
+              return joined.get(name)?.file === file
+                ? { path: name, namespace: 'first-load' }
+                : { path, external: true }
+            })
+            build.onLoad({ filter: /./, namespace: 'first-load' }, ({ path }) => ({
+              contents: texts.get(path).replace(LEGAL_LINK, ''),
+              loader: 'js',
+            }))
+          },
+        },
+      ],
+    })
+    const text = rename(redirect(outputFiles[0].text))
+    const legal = paths
+      .map(path => texts.get(`${basename(path)}.LEGAL.txt`))
+      .filter(Boolean)
+      .join('\n')
+    if (!legal) return [[file, text]]
+    const link = `/*! For license information please see ${file}.LEGAL.txt */\n`
+    return [
+      [file, text + link],
+      [`${file}.LEGAL.txt`, legal],
+    ]
+  }
+
+  const files = new Map((await Promise.all(groups.map(join))).flat())
   for (const file of built.outputFiles) {
     const name = basename(file.path)
     const owner = name.replace(/\.LEGAL\.txt$/, '')
-    if (prefixOf.has(owner)) continue
+    if (joined.has(owner)) continue
     if (owner === name && !name.endsWith('.js')) {
       files.set(name, file.contents)
       continue
     }
-    const text = owner === name ? rename(redirect(file.text)) : file.text
-    const left = [...prefixOf.keys()].find(chunk => text.includes(chunk))
+    files.set(rename(name), owner === name ? rename(redirect(file.text)) : file.text)
+  }
+  for (const [name, text] of files) {
+    const left = [...joined.keys()].find(chunk => typeof text === 'string' && text.includes(chunk))
     if (left) throw new Error(`${name} still imports ${left}`)
-    files.set(rename(name), text)
   }
 
-  const chunksOf = module => {
-    const start = Object.keys(outputs).find(path => outputs[path].entryPoint === module)
-    if (!start) throw new Error(`${module} is not a chunk of its own`)
-    return [...staticImports(start, outputs)]
-      .filter(path => !first.has(path))
-      .map(path => rename(basename(path)))
-  }
+  const chunksOf = module => [
+    ...new Set(
+      [...staticImports(outputOf(module), outputs)]
+        .filter(path => !first.has(path))
+        .map(path => rename(basename(path))),
+    ),
+  ]
   return { mainFile, files, chunksOf }
 }

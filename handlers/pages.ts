@@ -51,7 +51,9 @@ export const shell = shellOf(
   'The app shell; the browser renders the view of the path',
 )
 
-/** Made from index.html by build/browser.mjs. */
+/** This and the next one are made from index.html by build/browser.mjs. */
+export const homeShell = shellOf('home.html', 'The app shell, with the first page loaded at once')
+
 export const chatShell = shellOf('chat.html', 'The app shell, with the transcript loaded at once')
 
 export const login = endpoint({

@@ -21,6 +21,7 @@ import { createPanel } from './features/workspace/panel.ts'
 import { createWorkspaces } from './features/workspace/workspaces.ts'
 import type { StreamState } from './stream/stream.ts'
 import type { Subscriptions, TabLeader } from './stream/tab-leader.ts'
+import { markFirstContent } from './parts/first-content.ts'
 import { t } from './strings/t.ts'
 import type {
   ChatFeature,
@@ -153,24 +154,29 @@ export const createApp = (options: AppOptions): PageApp => {
 const start = async (app: App, { load, cursors }: EventRouting): Promise<void> => {
   const report = (error: unknown) => app.toasts.showError(error)
   for (const source of ['gateway', 'notices'] as const) cursors.subscribe(source)
+  // A browser sends six requests at a time: what the page shows first is requested first.
+  const opened = app.openSession(app.route.sessionId.value)
   const list = load('list')
   void load('inbox')
-  const opened = app.openSession(app.route.sessionId.value)
-  void app.settings
-    .load()
-    .then(() => Promise.all([app.hostSessions.probe(), checkForUpdates(app)]))
-    .catch(report)
+  const settings = app.settings.load().catch(report)
   app.showPendingToast()
-  const { profiles, configProblems, projects, models, reasoning, workspaces } = app
-  for (const part of [profiles, configProblems, projects, models, reasoning, workspaces])
-    void part.load().catch(report)
-  void app.personalities.load().catch(report)
-  void app.skillCommands.load().catch(report)
-  void app.loadCommands().catch(report)
+  const { profiles, configProblems, projects, models, reasoning, workspaces, layout } = app
+  const hasList = !layout.narrow.value && layout.sidebar.value
+  const inSidebar = hasList ? [projects] : []
+  const shown = [models, workspaces, ...inSidebar].map(part => part.load().catch(report))
   await list
   await opened
   app.markRead()
   app.tabs.start()
+  await Promise.all(shown)
+  await new Promise<void>(resolve => app.platform.nextFrame(resolve))
+  markFirstContent()
+  const { personalities, skillCommands } = app
+  const others = [profiles, configProblems, reasoning, personalities, skillCommands]
+  for (const part of hasList ? others : [...others, projects]) void part.load().catch(report)
+  void app.loadCommands().catch(report)
+  await settings
+  void Promise.all([app.hostSessions.probe(), checkForUpdates(app)]).catch(report)
 }
 
 const checkForUpdates = ({ platform, settings, simulateUpdates, route, toasts }: App) =>

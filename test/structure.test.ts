@@ -163,23 +163,29 @@ const bundle = async () => (bundle.built ??= await bundleBrowser())
 bundle.built = undefined as Awaited<ReturnType<typeof bundleBrowser>> | undefined
 
 test('what the page needs at once is one file, and every chunk imports what it exports', async () => {
-  const { mainFile, files } = await joinFirstLoad(await bundle(), 'public/main.tsx')
+  const transcript = 'public/features/transcript/transcript.tsx'
+  const later = [transcript, 'public/features/home/lazy-home.ts']
+  const { mainFile, files, chunksOf } = await joinFirstLoad(await bundle(), 'public/main.tsx', {
+    later,
+  })
   const texts = new Map([...files].map(([name, contents]) => [name, contents.toString()]))
   const main = texts.get(mainFile)!
   assert.not.match(main, /\bimport\s*(?:\{|")/)
-  const exported = new Set(
-    /\bexport\{([^}]*)\}/
-      .exec(main)![1]!
+  const exportsOf = (file: string) =>
+    (/\bexport\{([^}]*)\}/.exec(texts.get(file)!)?.[1] ?? '')
       .split(',')
-      .map(each => each.split(' as ').at(-1)),
-  )
+      .map(each => each.split(' as ').at(-1)!)
+  const [transcriptFile = ''] = chunksOf(transcript)
+  assert.ok(exportsOf(transcriptFile).includes('Transcript'))
   const scripts = [...texts].filter(([name]) => name.endsWith('.js'))
+  const exported = new Map(scripts.map(([name]) => [name, new Set(exportsOf(name))]))
   for (const [name, text] of scripts) {
     for (const [, from] of text.matchAll(/(?:from|import|import\()"\.\/([\w-]+\.js)"/g))
       assert.ok(texts.has(from!), `${name} imports ${from}`)
     for (const [, list, from] of text.matchAll(/import\{([^}]*)\}from"\.\/([\w-]+\.js)"/g)) {
-      const wanted = from === mainFile ? list!.split(',').map(each => each.split(' as ')[0]!) : []
-      for (const each of wanted) assert.ok(exported.has(each), `${name} imports ${each}`)
+      const wanted = list!.split(',').map(each => each.split(' as ')[0]!)
+      for (const each of wanted)
+        assert.ok(exported.get(from!)?.has(each), `${name} imports ${each} from ${from}`)
     }
   }
   assert.ok(scripts.filter(([, text]) => text.includes(`from"./${mainFile}"`)).length > 10)

@@ -65,28 +65,31 @@ pages('the document has no inline script or style, and every file it names exist
   }
 })
 
-pages('only the page of a chat asks for the transcript at once', async () => {
-  const app = await startApp()
-  try {
-    const preloads = async (path: string) =>
-      [...(await app.get(path)).text.matchAll(/rel="modulepreload" href="([^"]+)"/g)].map(
-        ([, name]) => name!,
-      )
-    assert.equal(await preloads('/'), [])
-    assert.equal(await preloads('/settings/general'), [])
-    const names = await preloads('/session/abcdef012345')
-    assert.match(names.join(' '), /static\/transcript-\w+\.js/)
-    // A chunk that only the transcript imports would otherwise be requested after it.
-    for (const name of names) {
-      const { text } = await app.get(`/${name}`)
-      const imports = [...text.matchAll(/(?:from|import)\s*"\.\/([\w-]+\.js)"/g)]
-      for (const [, from] of imports)
-        assert.ok(/^main-/.test(from!) || names.includes(`static/${from}`), `${name}: ${from}`)
+pages(
+  'the page of a chat and the first page ask at once for what they show, each for one file',
+  async () => {
+    const app = await startApp()
+    try {
+      const preloads = async (path: string) =>
+        [...(await app.get(path)).text.matchAll(/rel="modulepreload" href="([^"]+)"/g)].map(
+          ([, name]) => name!,
+        )
+      assert.equal(await preloads('/settings/general'), [])
+      const transcript = await preloads('/session/abcdef012345')
+      assert.match(transcript.join(' '), /^static\/transcript-\w+\.js$/)
+      const home = await preloads('/')
+      assert.match(home.join(' '), /^static\/lazy-home-\w+\.js$/)
+      // A chunk that only one of them imports would otherwise be requested after it.
+      for (const name of [...transcript, ...home]) {
+        const { text } = await app.get(`/${name}`)
+        const imports = [...text.matchAll(/(?:from|import)\s*"\.\/([\w-]+\.js)"/g)]
+        for (const [, from] of imports) assert.match(from!, /^main-/, `${name}: ${from}`)
+      }
+    } finally {
+      await app.close()
     }
-  } finally {
-    await app.close()
-  }
-})
+  },
+)
 
 pages(
   'behind a trusted proxy the base has its prefix; the first paint has the stored theme',

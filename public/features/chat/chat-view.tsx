@@ -35,9 +35,12 @@ const Welcome = () => {
   )
 }
 
-const HomeView = lazy(async () => (await import('../home/home-view.tsx')).HomeView, true)
+const HomeView = lazy(async () => (await import('../home/lazy-home.ts')).HomeView, true)
 
-const DemoIntroduction = lazy(async () => (await import('../demo/demo.tsx')).DemoIntroduction, true)
+const DemoIntroduction = lazy(
+  async () => (await import('../home/lazy-home.ts')).DemoIntroduction,
+  true,
+)
 
 const Failed = ({ missing }: { missing: boolean }) => {
   const { newChat, chat } = useChat()

@@ -4,6 +4,7 @@ import { Icon, type IconName } from '../../parts/icon.tsx'
 import type { Picker } from '../shell/layout.ts'
 import { t } from '../../strings/t.ts'
 import { lazy } from '../../parts/lazy.tsx'
+import { lateBar } from './late-bar.ts'
 import { useShell, useModels, useWorkspace, useComposer, useChat } from '../../contexts.ts'
 
 const ChipPopover = lazy(async () => (await import('../shell/lazy-overlays.ts')).ChipPopover, true)
@@ -11,7 +12,10 @@ const AgentChip = lazy(
   async () => (await import('../external-agent/agent-chip.tsx')).AgentChip,
   true,
 )
-const PlanChip = lazy(async () => (await import('../plan/plan-chip.tsx')).PlanChip, true)
+const PlanChip = lazy(
+  lateBar(parts => parts.PlanChip),
+  true,
+)
 
 type ChipProps = {
   picker: Picker

@@ -7,15 +7,16 @@ import { AttachButton, AttachmentChips, DropArea, PasteOffer } from './attachmen
 import { Chips } from './chips.tsx'
 import { COMPLETION_ID, CompletionList, offerId } from './completion-list.tsx'
 import { lazy } from '../../parts/lazy.tsx'
+import { lateBar } from './late-bar.ts'
 import { useSettings, useShell, useComposer, useChat, useSessions } from '../../contexts.ts'
 
 const DictateButton = lazy(
-  async () => (await import('./dictate-button.tsx')).DictateButton,
+  lateBar(parts => parts.DictateButton),
   true,
   false,
 )
 const ContextMeter = lazy(
-  async () => (await import('../compaction/context-meter.tsx')).ContextMeter,
+  lateBar(parts => parts.ContextMeter),
   true,
 )
 const CommentChips = lazy(

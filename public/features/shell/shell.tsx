@@ -9,6 +9,7 @@ import { FeaturesProvider } from '../../features-provider.tsx'
 import { ChatView } from '../chat/chat-view.tsx'
 import { Confirm } from './confirm.tsx'
 import { ConnectionPill } from './connection-pill.tsx'
+import { firstContent } from '../../parts/first-content.ts'
 import { lazy } from '../../parts/lazy.tsx'
 import { PanelSlot } from '../workspace/panel-slot.tsx'
 import { Sidebar } from './sidebar.tsx'
@@ -100,7 +101,10 @@ const Toasts = () => {
 }
 
 const TroubleBar = lazy(
-  async () => (await import('./config-problem-bar.tsx')).ConfigProblemBar,
+  async () => {
+    await firstContent
+    return (await import('./config-problem-bar.tsx')).ConfigProblemBar
+  },
   true,
   false,
 )
