@@ -10,7 +10,7 @@ import { visibleText } from '../lib/base/visible.ts'
 import { RuleScope } from '../lib/schema/question.ts'
 import { readRule } from '../lib/turn-context/allow-rules.ts'
 import { OneSession, SessionId } from '../lib/schema/ids.ts'
-import { Approval, ApprovalChoice, Clarify, Question } from '../lib/schema/question.ts'
+import { Approval, ApprovalChoice, Clarify, Question, Unanswered } from '../lib/schema/question.ts'
 
 export const pending = endpoint({
   summary: 'The oldest open approval of a session',
@@ -43,6 +43,8 @@ export const respond = endpoint({
     choice: ApprovalChoice,
     accepted: z.boolean(),
     answer: z.string().nullable(),
+    /** With an answer that is too late: nobody had answered. */
+    reason: Unanswered.optional(),
   }),
   run: (ctx, { session_id, choice, approval_id, rule, scope }) => {
     const valid = ApprovalChoice.safeParse(choice)
@@ -107,6 +109,8 @@ export const clarifyRespond = endpoint({
     response: z.string(),
     accepted: z.boolean(),
     answer: z.string().nullable(),
+    /** With an answer that is too late: nobody had answered. */
+    reason: Unanswered.optional(),
   }),
   run: (ctx, { session_id, response, answer, choice, clarify_id }) => {
     const text = (response ?? answer ?? choice ?? '').trim()

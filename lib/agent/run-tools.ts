@@ -220,11 +220,13 @@ const invokeTool = async (
       const isAllowed = before?.decision === 'allow' && isAboutCall(tool, ask)
       const isLeftToUser = ask.isControl || ask.leavesSandbox || ask.rule !== undefined
       if (isAllowed && !isLeftToUser) return 'once'
-      return raceAbort(request.approve(ask, call.id), signal)
+      const either = ask.signal ? AbortSignal.any([signal, ask.signal]) : signal
+      return raceAbort(request.approve({ ...ask, signal: either }, call.id), signal)
     },
-    clarify: async (question, choices) => {
+    clarify: async (question, choices, withdrawn) => {
       signal.throwIfAborted()
-      return raceAbort(request.clarify(question, choices, call.id), signal)
+      const either = withdrawn ? AbortSignal.any([signal, withdrawn]) : signal
+      return raceAbort(request.clarify(question, choices, call.id, either), signal)
     },
     secrets: request.secrets,
     editor: request.editor,

@@ -26,6 +26,8 @@ export type ApprovalRequest = {
   rule?: string
   /** It runs outside the sandbox. A mode that asks about nothing does not answer it. */
   leavesSandbox?: true
+  /** Withdraws the request: what asked is gone. A running call adds the end of its turn itself. */
+  signal?: AbortSignal
 }
 
 /**

@@ -143,9 +143,10 @@ export type ToolContext = {
   signal: AbortSignal
   /** Emits live output for the page; the model reads only the result. */
   output: (text: string) => void
+  /** Throws `Unapproved` when nobody denied it, but nobody allowed it either. */
   approve: (ask: ApprovalRequest) => Promise<ApprovalChoice>
-  /** Asks the user. Null when there was no answer in time. */
-  clarify: (question: string, choices: string[]) => Promise<string | null>
+  /** Asks the user. Null when there was no answer in time, or `signal` withdrew the question. */
+  clarify: (question: string, choices: string[], signal?: AbortSignal) => Promise<string | null>
   /** Readable exceptions inside forbidden paths: offloaded results of this session. */
   readable?: readonly string[]
   /** A longer result is shortened; absent: only the general limits apply. */
@@ -258,7 +259,12 @@ export type AgentRequest = WindowServices & {
   /** Allocates a message id; called once per message, before its first delta. */
   nextMessageId: () => string
   approve: (ask: ApprovalRequest, callId: string) => Promise<ApprovalChoice>
-  clarify: (question: string, choices: string[], callId: string) => Promise<string | null>
+  clarify: (
+    question: string,
+    choices: string[],
+    callId: string,
+    signal?: AbortSignal,
+  ) => Promise<string | null>
   providers: Providers
   now?: () => number
   /** The session's id, as the key of per-session caches. */

@@ -1,4 +1,5 @@
 /** Approvals and questions of the agent at a terminal, one at a time, and Enter to retry a failed call now. */
+import { Unapproved } from '../base/unapproved.ts'
 import type { RunsIn } from '../schema/command-place.ts'
 import type { ApprovalChoice } from '../schema/question.ts'
 import type { Questions } from '../turns/questions.ts'
@@ -59,11 +60,19 @@ export const createTerminalQuestions = ({
     return answer
   }
 
-  /** Null on Ctrl-C or end of input, undefined when the time is up. */
-  const askWithin = async (prompt: string, ms: number): Promise<string | null | undefined> => {
-    const timeout = ms > 0 ? AbortSignal.timeout(ms) : undefined
-    const line = await terminal.ask(prompt, timeout)
-    return line === null && timeout?.aborted ? undefined : line
+  /** Null on Ctrl-C or end of input, undefined when the time is up or the question was withdrawn. */
+  const askWithin = async (
+    prompt: string,
+    ms: number,
+    withdrawn?: AbortSignal,
+  ): Promise<string | null | undefined> => {
+    const signals = [
+      ...(ms > 0 ? [AbortSignal.timeout(ms)] : []),
+      ...(withdrawn ? [withdrawn] : []),
+    ]
+    const over = signals.length > 0 ? AbortSignal.any(signals) : undefined
+    const line = await terminal.ask(prompt, over)
+    return line === null && over?.aborted ? undefined : line
   }
 
   return {
@@ -82,11 +91,11 @@ export const createTerminalQuestions = ({
     },
     endRetryOffer,
 
-    approve: ({ command, description, cwd, runs_in: place }) =>
+    approve: ({ command, description, cwd, runs_in: place }, _timeoutMs, { signal } = {}) =>
       oneAtATime(async () => {
         if (!terminal.interactive) {
           note(`! Denied: approvals need an interactive terminal. ${description}\n  ${command}`)
-          return 'deny'
+          throw new Unapproved('nobody')
         }
         note(
           `\nThe agent wants to run${place ? ` ${PLACES[place]}` : ''}${cwd ? `${place ? ',' : ''} in ${cwd}` : ''}:\n\n  ${command}\n\n(${description})`,
@@ -95,10 +104,15 @@ export const createTerminalQuestions = ({
           const line = await askWithin(
             'Allow [o]nce, for this [s]ession, [a]lways, or [d]eny? ',
             approvalTimeoutMs(),
+            signal,
           )
+          if (signal?.aborted) {
+            note('! No longer needed.')
+            throw new Unapproved('withdrawn')
+          }
           if (line === undefined) {
             note('! No answer in time. Denied.')
-            return 'deny'
+            throw new Unapproved('timeout')
           }
           if (line === null) {
             stop()
@@ -109,12 +123,12 @@ export const createTerminalQuestions = ({
         }
       }),
 
-    clarify: ({ question, choices_offered: choices }, timeoutMs) =>
+    clarify: ({ question, choices_offered: choices }, timeoutMs, { signal } = {}) =>
       oneAtATime(async () => {
         if (!terminal.interactive) return null
         const list = choices.map((choice, index) => `  ${index + 1}. ${choice}`)
         note([`\n${question}`, ...list].join('\n'))
-        const line = await askWithin('Your answer: ', timeoutMs)
+        const line = await askWithin('Your answer: ', timeoutMs, signal)
         if (line === undefined) return null
         if (line === null) {
           stop()

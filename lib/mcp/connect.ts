@@ -30,7 +30,7 @@ export type ConnectHooks = {
   onClose: () => void
   /** The server announces that its list of tools has changed. */
   onChange: () => void
-  elicit: (params: unknown) => Promise<unknown>
+  elicit: (params: unknown, canceled: AbortSignal) => Promise<unknown>
   /** `canceled`: the server no longer waits. */
   sample: (params: unknown, canceled: AbortSignal) => Promise<unknown>
   roots: () => { roots: { uri: string; name: string }[] }
@@ -97,7 +97,8 @@ export const connect = async (
     const client = new library.Client({ name: 'agent-webui', version: target.version }, options)
     client.setRequestHandler(
       'elicitation/create',
-      async request => (await hooks.elicit(request.params)) as { action: 'decline' },
+      async (request, { mcpReq }) =>
+        (await hooks.elicit(request.params, mcpReq.signal)) as { action: 'decline' },
     )
     if (server.sampling.isEnabled)
       client.setRequestHandler(

@@ -1,8 +1,12 @@
 /** MCP elicitation: asks the user for each field of a server's form through the question of the running call. */
 import { z } from 'zod'
 
-/** Resolves with null when the user does not answer. */
-export type AskUser = (question: string, choices: string[]) => Promise<string | null>
+/** Resolves with null when the user does not answer, or `signal` withdrew the question. */
+export type AskUser = (
+  question: string,
+  choices: string[],
+  signal?: AbortSignal,
+) => Promise<string | null>
 
 type Answer = { action: 'accept'; content: Record<string, unknown> } | { action: 'decline' }
 
@@ -51,6 +55,7 @@ const toValue = (field: z.output<typeof Field>, text: string): unknown => {
 export const answerElicitation = async (
   params: unknown,
   askUser: AskUser | undefined,
+  canceled: AbortSignal,
 ): Promise<Answer> => {
   const parsed = Question.safeParse(params)
   if (!parsed.success || !askUser || (parsed.data.mode ?? 'form') !== 'form') return DECLINED
@@ -65,7 +70,7 @@ export const answerElicitation = async (
       continue
     }
     const label = [field.title ?? name, field.description].filter(Boolean).join(': ')
-    const answer = await askUser(`${message}\n\n${label}`, choicesOf(field))
+    const answer = await askUser(`${message}\n\n${label}`, choicesOf(field), canceled)
     if (answer === null) return DECLINED
     const value = toValue(field, answer)
     if (value !== undefined && answer.trim() !== '') content[name] = value

@@ -123,7 +123,9 @@ export const createSampling = (server: string, now: () => number) => {
       const maxTokens = Math.min(request.maxTokens, settings.maxTokens)
       // Not `mcp: …`: that allows a tool, which could have any name.
       const label = `sampling: ${server}`
+      const over = AbortSignal.any([caller.signal, canceled])
       const choice = await caller.approve({
+        signal: over,
         command: shownOf(request),
         patternKeys: [label],
         description: `${label} (the server asks for an answer of ${settings.model ?? 'the model'}, up to ${maxTokens} tokens)`,
@@ -132,7 +134,7 @@ export const createSampling = (server: string, now: () => number) => {
       })
       if (choice === 'deny') throw new Error('The user denied the request.')
       const { model, allowedModels, timeoutMs } = settings
-      const signal = AbortSignal.any([caller.signal, canceled, AbortSignal.timeout(timeoutMs)])
+      const signal = AbortSignal.any([over, AbortSignal.timeout(timeoutMs)])
       // The approval may have come after the result was given up.
       signal.throwIfAborted()
       const options = { model, allowedModels, maxTokens, signal }

@@ -35,7 +35,10 @@ export type Caller = SamplingCaller & { askUser: AskUser }
 const duringCall = (caller: Caller, over: AbortSignal): Caller => ({
   ...caller,
   signal: AbortSignal.any([caller.signal, over]),
-  askUser: async (question, choices) => (over.aborted ? null : caller.askUser(question, choices)),
+  askUser: async (question, choices, canceled) =>
+    over.aborted
+      ? null
+      : caller.askUser(question, choices, canceled ? AbortSignal.any([over, canceled]) : over),
 })
 
 const isScopeError = (error: unknown): boolean =>
@@ -264,7 +267,8 @@ export class McpServer {
       onChange: () => {
         this.#isStale = true
       },
-      elicit: params => answerElicitation(params, this.#onlyCaller()?.askUser),
+      elicit: (params, canceled) =>
+        answerElicitation(params, this.#onlyCaller()?.askUser, canceled),
       sample: (params, canceled) =>
         this.#sampling.answer(params, this.config.sampling, this.#onlyCaller(), canceled),
       roots: () => {

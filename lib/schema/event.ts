@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { RunsIn } from './command-place.ts'
 import { HookActivity } from './hook.ts'
 import { Message } from './message.ts'
-import { Approval, Clarify } from './question.ts'
+import { Approval, Clarify, Unanswered } from './question.ts'
 import { Queued } from './queue.ts'
 import { PendingRetry, RetryReason } from './retry.ts'
 import { SessionRow } from './session.ts'
@@ -98,7 +98,12 @@ export const TurnEvent = z.discriminatedUnion('type', [
   }),
   z.object({ type: z.literal('approval'), data: Approval }),
   z.object({ type: z.literal('clarify'), data: Clarify }),
-  event('answered', { id: z.string(), kind: z.enum(['approval', 'clarify']), answer: z.string() }),
+  event('answered', {
+    id: z.string(),
+    kind: z.enum(['approval', 'clarify']),
+    answer: z.string(),
+    reason: Unanswered.optional(),
+  }),
   /** Usage of the turn so far, after each model call that reports it. */
   event('usage', { usage: Usage }),
   event('warning', { message: z.string(), type: z.string().optional() }),
@@ -140,7 +145,12 @@ export const ServiceEvent = z.discriminatedUnion('type', [
   event('row', { row: SessionRow }),
   event('gone', { session_id: z.string() }),
   z.object({ type: z.literal('asked'), data: z.union([Approval, Clarify]) }),
-  event('settled', { id: z.string(), session_id: z.string(), answer: z.string() }),
+  event('settled', {
+    id: z.string(),
+    session_id: z.string(),
+    answer: z.string(),
+    reason: Unanswered.optional(),
+  }),
   /** On the session's source: its queue has changed. */
   event('queue', { session_id: z.string(), queued: z.array(Queued) }),
   /**

@@ -62,3 +62,7 @@ export type Clarify = z.infer<typeof Clarify>
 
 export const Question = z.discriminatedUnion('kind', [Approval, Clarify])
 export type Question = z.infer<typeof Question>
+
+/** Why a question was settled without an answer of a person: the time was up, what asked is gone, or the turn ended. */
+export const Unanswered = z.enum(['timeout', 'withdrawn', 'ended'])
+export type Unanswered = z.infer<typeof Unanswered>

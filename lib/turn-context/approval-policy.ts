@@ -20,7 +20,7 @@ export type ApprovalPolicyOptions = {
   ask: (
     ask: Omit<Approval, 'kind' | 'approval_id' | 'requested_at'>,
     timeoutMs: number,
-    onRule?: (rule: Rule) => void,
+    options?: { onRule: (rule: Rule) => void; signal: AbortSignal | undefined },
   ) => Promise<ApprovalChoice>
   /** A command as shown for approval: known secrets masked, invisible characters made visible, nothing else changed. */
   shown: (text: string) => string
@@ -69,8 +69,11 @@ export const createApprovalPolicy =
         ...suggestion(ask, deps.shown),
       },
       approvalTimeoutMs(config),
-      given => {
-        rule = given
+      {
+        onRule(given) {
+          rule = given
+        },
+        signal: ask.signal,
       },
     )
     // Control files and rules offer `once` only: any longer grant counts for this call alone.

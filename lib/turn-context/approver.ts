@@ -1,5 +1,6 @@
 /** Binds the approval policy to a turn: its session, home, grants and questions. */
 import type { AgentRequest, ApprovalRequest } from '../agent/types.ts'
+import { Unapproved } from '../base/unapproved.ts'
 import { visibleText } from '../base/visible.ts'
 import type { Sessions } from '../sessions/types.ts'
 import { coveringIds, grantId, type Grants, ruleId } from './grants.ts'
@@ -68,12 +69,17 @@ export const createApprover = (
     shown,
   })
   // Only the user may allow access to control files: unattended, it is denied.
-  return async (ask: ApprovalRequest) => {
+  const decide = async (ask: ApprovalRequest) => {
     if (ask.isControl) return unattended ? 'deny' : policy(ask)
     // Auto-approval is for commands where they run, not for leaving that place. Unattended, no earlier answer is either.
     if (ask.leavesSandbox) return unattended ? 'deny' : policy(ask)
     // A rule that asks is more specific than auto-approval of a whole chat.
     if (ask.rule !== undefined) return policy(ask)
     return !unattended && sessions.head(sessionId).meta.yolo === true ? 'once' : policy(ask)
+  }
+  return async ask => {
+    const choice = await decide(ask)
+    if (choice === 'deny' && unattended) throw new Unapproved('task')
+    return choice
   }
 }

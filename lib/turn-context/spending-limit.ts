@@ -2,6 +2,7 @@
  * Spending limits in tokens and money per turn, session and day (`budgets` in config.yaml). A model call beyond a limit
  * waits for the user: extend the limit once, lift it for this session, or end the turn. Subagents share the limits.
  */
+import { Unapproved } from '../base/unapproved.ts'
 import type { Home } from '../profiles/home.ts'
 import type { ApprovalChoice } from '../schema/question.ts'
 import type { Usage } from '../schema/usage.ts'
@@ -121,16 +122,22 @@ export const createSpendingLimit = (
       const label = `budget: ${keyOf(hit)}`
       const choice = unattended
         ? 'deny'
-        : await deps.ask(
-            {
-              session_id: sessionId,
-              command: `Continue beyond ${amount(hit.measure, hit.limit)}`,
-              pattern_key: label,
-              pattern_keys: [label],
-              description: why,
-            },
-            approvalTimeoutMs(home.settings()),
-          )
+        : await deps
+            .ask(
+              {
+                session_id: sessionId,
+                command: `Continue beyond ${amount(hit.measure, hit.limit)}`,
+                pattern_key: label,
+                pattern_keys: [label],
+                description: why,
+              },
+              approvalTimeoutMs(home.settings()),
+            )
+            .catch((error: unknown) => {
+              // The sentence on the budget says more than that nobody answered.
+              if (error instanceof Unapproved) return 'deny' as const
+              throw error
+            })
       if (choice === 'deny') {
         ended = why
         return why

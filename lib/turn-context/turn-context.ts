@@ -18,6 +18,7 @@ import type { Message, NewMessage } from '../schema/message.ts'
 import type { Meta, Sent } from '../sessions/entries.ts'
 import { toConversation } from '../sessions/history.ts'
 import type { Sessions } from '../sessions/types.ts'
+import { Unapproved } from '../base/unapproved.ts'
 import { visibleWords } from '../base/visible.ts'
 import { toStateEntry, withStates } from './provider-states.ts'
 import { createApprover } from './approver.ts'
@@ -335,7 +336,7 @@ const clarifyFor =
     questions: Questions,
     redact: (text: string) => string,
   ): AgentRequest['clarify'] =>
-  async (question, choices) =>
+  async (question, choices, _callId, signal) =>
     unattended
       ? null
       : questions.clarify(
@@ -345,9 +346,12 @@ const clarifyFor =
             choices_offered: choices.map(choice => visibleWords(redact(choice))),
           },
           config.clarify.timeout * 1_000,
+          { signal },
         )
 
-const deny: Questions['approve'] = async () => 'deny'
+const deny: Questions['approve'] = async () => {
+  throw new Unapproved('token')
+}
 
 /** Drops the colored output when escape sequences split a secret, because the redactor would not recognize it. */
 const withoutHalfSecrets = (message: NewMessage, redact: (text: string) => string): NewMessage => {

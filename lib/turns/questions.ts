@@ -2,15 +2,16 @@
  * The durable queue of approvals and clarifying questions that wait for the user.
  *
  * A question is written to the session's journal before it is shown. The first answer that is appended wins:
- * compare and set happen in one tick. A later answer gets the winning one back; no answer in time counts as no.
+ * compare and set happen in one tick. A later answer gets the winning one back; no answer in time counts as no, and is recorded as such.
  */
 import { randomBytes } from 'node:crypto'
 import { messageOf } from '../errors.ts'
 import { redact } from '../redact/redact.ts'
 import type { TurnEvent } from '../schema/event.ts'
-import type { Approval, ApprovalChoice, Clarify, Question } from '../schema/question.ts'
+import type { Approval, ApprovalChoice, Clarify, Question, Unanswered } from '../schema/question.ts'
 import type { SessionRow } from '../schema/session.ts'
 import { isPlanApproval } from '../base/plan-answers.ts'
+import { Unapproved } from '../base/unapproved.ts'
 import { visibleText, visibleWords } from '../base/visible.ts'
 import type { Rule } from '../schema/question.ts'
 
@@ -28,13 +29,16 @@ export type QuestionsOptions = {
   publish: (
     event:
       | { type: 'asked'; data: Question }
-      | { type: 'settled'; data: { id: string; session_id: string; answer: string } },
+      | {
+          type: 'settled'
+          data: { id: string; session_id: string; answer: string; reason?: Unanswered }
+        },
   ) => void
   now: () => number
   log: (message: string, extra?: Record<string, unknown>) => void
 }
 
-type Resolution = { answer: string | null; rule: Rule | undefined }
+type Resolution = { answer: string | null; rule?: Rule | undefined; reason?: Unanswered }
 
 type Open = {
   question: Question
@@ -43,8 +47,19 @@ type Open = {
   timer: NodeJS.Timeout | undefined
 }
 
-/** The result of `respond`: whether this answer won, and which one did. */
-export type AnswerResult = { accepted: boolean; answer: string | null }
+/** The result of `respond`: whether this answer won, and which one did. `reason`: it is too late, and nobody had answered. */
+export type AnswerResult = { accepted: boolean; answer: string | null; reason?: Unanswered }
+
+export type AskOptions = {
+  /** Called before an approval resolves that the user answered with a rule. */
+  onRule?: (rule: Rule) => void
+  /** Withdraws the question: what asked is gone. */
+  signal?: AbortSignal | undefined
+}
+
+/** How the end of a turn is recorded in `answered` entries, among the addresses of those who answered. */
+const unansweredBy = (by: string): Unanswered =>
+  by === 'timeout' || by === 'withdrawn' ? by : 'ended'
 
 type Asked<Q extends Question> = Omit<Q, 'kind' | 'requested_at' | 'approval_id' | 'clarify_id'>
 
@@ -83,7 +98,7 @@ export type Questions = ReturnType<typeof createQuestions>
 export const createQuestions = (deps: QuestionsOptions) => {
   const open = new Map<string, Open>()
   /** Answers given in this process, newest last, to report the winner to late ones. */
-  const settled = new Map<string, string>()
+  const settled = new Map<string, Omit<AnswerResult, 'accepted'>>()
 
   const pending = (sessionId: string, kind?: Question['kind']): Question[] =>
     [...open.values()]
@@ -99,6 +114,7 @@ export const createQuestions = (deps: QuestionsOptions) => {
     if (!entry) return
     const { question } = entry
     const answered = answer ?? (question.kind === 'approval' ? 'deny' : '')
+    const reason = answer === null && { reason: unansweredBy(by) }
     // On disk first, so that it stays answered after a restart.
     deps.append(question.session_id, [
       { t: 'answered', id, kind: question.kind, answer: answered, by },
@@ -106,39 +122,44 @@ export const createQuestions = (deps: QuestionsOptions) => {
     ])
     open.delete(id)
     clearTimeout(entry.timer)
-    settled.set(id, answered)
+    settled.set(id, { answer: answered, ...reason })
     if (settled.size > MAX_SETTLED) settled.delete(settled.keys().next().value!)
     showWaiting(question.session_id)
     deps.emit(question.session_id, {
       type: 'answered',
-      data: { id, kind: question.kind, answer: redact(answered) },
+      data: { id, kind: question.kind, answer: redact(answered), ...reason },
     })
     deps.publish({
       type: 'settled',
-      data: { id, session_id: question.session_id, answer: redact(answered) },
+      data: { id, session_id: question.session_id, answer: redact(answered), ...reason },
     })
-    entry.settle({ answer, rule })
+    entry.settle({ answer, rule, ...reason })
   }
 
-  /** Settles a question on timeout. An error thrown from a timer would end the process, so on a full disk the answer is not written. */
-  const expire = (id: string): void => {
+  /** Settles a question that got no answer. An error thrown from a timer or a signal would end the process, so on a full disk it is not written. */
+  const expire = (id: string, by: 'timeout' | 'withdrawn'): void => {
     try {
-      settle(id, null, 'timeout')
+      settle(id, null, by)
     } catch (error) {
       deps.log('could not record the answer of a question', { id, error: messageOf(error) })
       const entry = open.get(id)
       open.delete(id)
-      entry?.settle({ answer: null, rule: undefined })
+      entry?.settle({ answer: null, reason: by })
     }
   }
 
-  const register = (asked: Question, timeoutMs: number): Promise<Resolution> => {
+  const register = async (
+    asked: Question,
+    timeoutMs: number,
+    signal: AbortSignal | undefined,
+  ): Promise<Resolution> => {
+    if (signal?.aborted) return { answer: null, reason: 'withdrawn' }
     const id = idOf(asked)
     const question: Question =
       timeoutMs > 0 ? { ...asked, expires_at: asked.requested_at + timeoutMs / 1_000 } : asked
     deps.append(question.session_id, [{ t: 'asked', question }])
     const { promise, resolve } = Promise.withResolvers<Resolution>()
-    const timer = timeoutMs > 0 ? setTimeout(() => expire(id), timeoutMs) : undefined
+    const timer = timeoutMs > 0 ? setTimeout(() => expire(id, 'timeout'), timeoutMs) : undefined
     timer?.unref()
     open.set(id, { question, answered: promise, settle: resolve, timer })
     showWaiting(question.session_id)
@@ -149,7 +170,9 @@ export const createQuestions = (deps: QuestionsOptions) => {
         : { type: 'clarify', data: question },
     )
     deps.publish({ type: 'asked', data: question })
-    return promise
+    const withdraw = () => expire(id, 'withdrawn')
+    signal?.addEventListener('abort', withdraw, { once: true })
+    return promise.finally(() => signal?.removeEventListener('abort', withdraw))
   }
 
   return {
@@ -157,24 +180,32 @@ export const createQuestions = (deps: QuestionsOptions) => {
     /** The open questions of all sessions, for a page that opens. */
     all: (): Question[] => [...open.values()].map(entry => entry.question),
 
-    /** Waits for the user; `deny` when there is no answer in `timeoutMs` (0: no timeout). */
+    /**
+     * Waits for the user. Throws `Unapproved` when there is no answer in `timeoutMs` (0: no timeout), or the request was
+     * withdrawn; `deny` at the end of the turn.
+     */
     async approve(
       ask: Asked<Approval>,
       timeoutMs: number,
-      /** Called before this resolves when the user answered with a rule. */
-      onRule?: (rule: Rule) => void,
+      { onRule, signal }: AskOptions = {},
     ): Promise<ApprovalChoice> {
       const approval_id = randomBytes(16).toString('hex')
-      const { answer, rule } = await register(
+      const { answer, rule, reason } = await register(
         { kind: 'approval', approval_id, requested_at: deps.now(), ...shownApproval(ask) },
         timeoutMs,
+        signal,
       )
+      if (reason === 'timeout' || reason === 'withdrawn') throw new Unapproved(reason)
       if (rule) onRule?.(rule)
       return (answer ?? 'deny') as ApprovalChoice
     },
 
-    /** Waits for the user; null when there is no answer in `timeoutMs`. */
-    async clarify(given: Asked<Clarify>, timeoutMs: number): Promise<string | null> {
+    /** Waits for the user; null when there is no answer in `timeoutMs`, or the question was withdrawn. */
+    async clarify(
+      given: Asked<Clarify>,
+      timeoutMs: number,
+      { signal }: AskOptions = {},
+    ): Promise<string | null> {
       const ask = shownClarify(given)
       const same = [...open.values()].find(
         ({ question }) =>
@@ -185,7 +216,7 @@ export const createQuestions = (deps: QuestionsOptions) => {
       if (same) return (await same.answered).answer
       const clarify_id = randomBytes(16).toString('hex')
       const question = { kind: 'clarify' as const, clarify_id, requested_at: deps.now(), ...ask }
-      return (await register(question, timeoutMs)).answer
+      return (await register(question, timeoutMs, signal)).answer
     },
 
     /**
@@ -205,7 +236,7 @@ export const createQuestions = (deps: QuestionsOptions) => {
       if (!wanted) return { accepted: false, answer: null }
       const question = open.get(wanted)?.question
       if (question?.session_id !== sessionId || question.kind !== kind) {
-        return { accepted: false, answer: settled.get(wanted) ?? null }
+        return { accepted: false, answer: null, ...settled.get(wanted) }
       }
       settle(wanted, answer, by, ruleFor?.(question))
       return { accepted: true, answer }

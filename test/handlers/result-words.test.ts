@@ -6,6 +6,7 @@ import { visionAnalyzeTool } from '../../lib/agent/tools/vision-analyze.ts'
 import { webExtractTool } from '../../lib/agent/tools/web-extract.ts'
 import { webSearchTool } from '../../lib/agent/tools/web-search.ts'
 import type { ToolContext, ToolResult } from '../../lib/agent/types.ts'
+import { Unapproved } from '../../lib/base/unapproved.ts'
 import {
   describeToolCall,
   isDescribed,
@@ -33,6 +34,10 @@ test('a refused call says who refused it, and has not failed', () => {
       },
     ],
     ['user', { error: 'The user denied this call.' }],
+    ['timeout', { error: new Unapproved('timeout').message }],
+    ['policy', { error: new Unapproved('task').message }],
+    ['policy', { error: new Unapproved('token').message }],
+    ['policy', { error: new Unapproved('nobody').message }],
     ['hook', { error: 'A hook of the user blocked this call: not on Fridays' }],
     [
       'rule',

@@ -48,7 +48,8 @@ type Open = {
   name: string
   startedAt: number
   isShown: boolean
-  isDenied: boolean
+  /** Why it may not run; null: nobody refused it. */
+  denied: string | null
 }
 
 export const createCallTracker = (options: CallTrackerOptions) => {
@@ -66,7 +67,7 @@ export const createCallTracker = (options: CallTrackerOptions) => {
       name: '',
       startedAt: now(),
       isShown: false,
-      isDenied: false,
+      denied: null,
     }
     entry.call = call
     open.set(call.id, entry)
@@ -93,15 +94,15 @@ export const createCallTracker = (options: CallTrackerOptions) => {
     const ids = terminalsOf(entry.call)
     const diff = edits.done(entry.call)
     const { content, isError } =
-      entry.isDenied && entry.call.status === 'failed'
-        ? DENIED
+      entry.denied !== null && entry.call.status === 'failed'
+        ? deniedResult(entry.denied)
         : resultOf(entry.call, diff, ids.length > 0 ? options.terminals(ids) : null)
     const { args, preview } = describe(entry.call, workspace)
     const durationMs = Math.max(0, now() - entry.startedAt)
     const { id: callId, name } = entry
     emit({ type: 'tool_complete', callId, name, preview, args, durationMs, isError })
     const { kind } = entry.call
-    if (!entry.isDenied)
+    if (entry.denied === null)
       options.onFinished?.({ callId, name, kind, args }, { content, isError, durationMs })
     writer.message({ role: 'tool', tool_call_id: entry.id, name: entry.name, content })
     writer.add('text', images.belowCall(entry.call.content))
@@ -149,9 +150,9 @@ export const createCallTracker = (options: CallTrackerOptions) => {
     },
 
     /** The user denied the call, or it is blocked. */
-    markDenied(agentCallId: string): void {
+    markDenied(agentCallId: string, why: string): void {
       const entry = open.get(agentCallId)
-      if (entry) entry.isDenied = true
+      if (entry) entry.denied = why
     },
 
     /** Fails all open calls with the reason `how`. */
@@ -167,10 +168,10 @@ export const createCallTracker = (options: CallTrackerOptions) => {
   }
 }
 
-const DENIED = {
-  content: JSON.stringify({ status: 'blocked', error: 'The user denied this.' }),
+const deniedResult = (error: string) => ({
+  content: JSON.stringify({ status: 'blocked', error }),
   isError: true,
-}
+})
 
 const terminalsOf = (call: Call): string[] =>
   call.content.flatMap(part => (part.type === 'terminal' ? [part.terminalId] : []))

@@ -27,6 +27,8 @@ const toHooked = (
 type Decision = {
   /** Why the call must not happen; null: it may. */
   denied: string | null
+  /** The same for the result of the call, where it begins like the refusals of our own tools. */
+  sentence: string
   /** `approve` of the call: what a hook allows is not asked about. */
   approve: (ask: ApprovalRequest, callId: string) => ReturnType<AgentRequest['approve']>
 }
@@ -37,20 +39,27 @@ const decide = async (
   { blocked, input, decision, ...rest }: BeforeCall,
 ): Promise<Decision> => {
   const { approve } = request
-  if (blocked !== null) return { denied: `a hook blocked it: ${blocked}`, approve }
+  const byHook = (reason: string) => `A hook of the user blocked this call: ${reason}`
+  if (blocked !== null)
+    return { denied: `a hook blocked it: ${blocked}`, sentence: byHook(blocked), approve }
   // The protocol cannot change the arguments of a call, so it must not run with the old ones.
-  if (input) return { denied: 'a hook wants other arguments, which this agent can’t take', approve }
+  if (input) {
+    const denied = 'a hook wants other arguments, which this agent can’t take'
+    return { denied, sentence: byHook(`${denied}.`), approve }
+  }
   const preview = typeof call.args.command === 'string' ? call.args.command : null
   const before = { blocked, input, decision, ...rest }
   const denied = await askForHook(before, call, preview, {
     approve: ask => approve(ask, call.callId),
     workspace: request.workspace,
   })
-  if (denied) return { denied: 'the user denied it', approve }
+  if (denied)
+    return { denied: 'the user denied it', sentence: 'The user denied this call.', approve }
   const isFree = (ask: ApprovalRequest) =>
     decision === 'allow' && !ask.isControl && ask.rule === undefined
   return {
     denied: null,
+    sentence: '',
     approve: async (ask, callId) => (isFree(ask) ? 'once' : approve(ask, callId)),
   }
 }
@@ -67,7 +76,7 @@ export const createAgentHooks = (
   const running = new Set<Promise<void>>()
   return {
     async before(call: AgentCall): Promise<Decision> {
-      if (!hooks) return { denied: null, approve: request.approve }
+      if (!hooks) return { denied: null, sentence: '', approve: request.approve }
       return decide(request, call, await hooks.before(toHooked(call, request)))
     },
 

@@ -34,6 +34,8 @@ export type PermissionContext = {
   /** Approved commands (`allowedKey`), which need no second approval when the agent runs them in our terminal. */
   allowed: Set<string>
   warn: (message: string) => void
+  /** The answer that denies it, where nobody is asked; the sentence becomes the result of the call. */
+  refuse: (sentence: string) => RequestPermissionOutcome
   /** The proposed change; '' if unknown. */
   diff: string
 }
@@ -123,7 +125,7 @@ export const askPermission = async (
   { options }: Pick<RequestPermissionRequest, 'options'>,
   call: Call,
   callId: string,
-  { name, request, allowed, warn, diff }: PermissionContext,
+  { name, request, allowed, warn, refuse, diff }: PermissionContext,
 ): Promise<RequestPermissionOutcome> => {
   const { workspace } = request
   const command = commandOf(call)
@@ -151,7 +153,7 @@ export const askPermission = async (
     const why = denied ?? blocked ?? `it touches ${forbiddenPath}`
     const what = command === '' ? 'access' : 'a command'
     warn(`${name} was refused ${what}, and no approval can allow it: ${why}.`)
-    return answerFor('deny', options)
+    return refuse(denied ?? `Refused, and no approval can allow it: ${why}.`)
   }
   if (command === '' && isQuestion(call, options)) {
     if (!request.tools.some(({ kind }) => kind === 'ask')) return answerFor('deny', options)

@@ -1,5 +1,6 @@
 /** Serves an agent's requests during a turn: permissions, files, terminals, and questions. */
 import type { RequestPermissionOutcome } from '@agentclientprotocol/sdk'
+import { Unapproved } from '../../base/unapproved.ts'
 import { planRefusal } from '../plan-mode.ts'
 import { shellContextFor } from '../tools/command-gate.ts'
 import type { AgentRequest, ToolContext } from '../types.ts'
@@ -29,7 +30,7 @@ export const toolContextOf = (request: AgentRequest, callId: string): ToolContex
     request.signal.throwIfAborted()
   },
   approve: ask => request.approve(ask, callId),
-  clarify: (question, choices) => request.clarify(question, choices, callId),
+  clarify: (question, choices, signal) => request.clarify(question, choices, callId, signal),
   memo: new Map(),
   runner: request.runner,
   canUndo: request.canUndo,
@@ -53,32 +54,49 @@ export const createServices = (name: string, find: (id: string) => Session): Cli
       const update = CallUpdate.parse(params.toolCall)
       const { call, id, diff } = turn.transcript.awaitApproval(update)
       const { request, allowed, warn, hooks } = turn
+      let why = 'The user denied this.'
+      const refuse = (sentence: string): RequestPermissionOutcome => {
+        why = sentence
+        return answerFor('deny', params.options)
+      }
       const ask = async (): Promise<RequestPermissionOutcome> => {
         const plan = await answerPlan(request, call, id, params.options)
         if (plan) return plan
         const refused = refusedByPlanMode(request, call)
         if (refused !== null) {
           warn(`${name} was refused “${call.title || call.kind}”. ${refused}`)
-          return answerFor('deny', params.options)
+          return refuse(refused)
         }
         const described = describe(call, request.workspace)
-        const { denied, approve } = await hooks.before({
+        const { denied, sentence, approve } = await hooks.before({
           ...described,
           callId: id,
           kind: call.kind,
         })
         if (denied !== null) {
           warn(`${name} was refused "${described.preview}": ${denied}.`)
-          return answerFor('deny', params.options)
+          return refuse(sentence)
         }
         const own = { ...request, approve }
-        return askPermission(params, call, id, { name, request: own, allowed, warn, diff })
+        return askPermission(params, call, id, {
+          name,
+          request: own,
+          allowed,
+          warn,
+          refuse,
+          diff,
+        })
       }
-      const outcome = await turn.whileServing(ask())
+      const asked = ask().catch((error: unknown) => {
+        if (error instanceof Unapproved) return refuse(error.message)
+        throw error
+      })
+      const outcome = await turn.whileServing(asked)
       const option = params.options.find(
         ({ optionId }) => outcome.outcome === 'selected' && optionId === outcome.optionId,
       )
-      if (!option?.kind.startsWith('allow')) turn.transcript.markDenied(params.toolCall.toolCallId)
+      if (!option?.kind.startsWith('allow'))
+        turn.transcript.markDenied(params.toolCall.toolCallId, why)
       return { outcome: request.signal.aborted ? { outcome: 'cancelled' } : outcome }
     },
     async read({ sessionId, path, line, limit }) {

@@ -9,6 +9,7 @@ import type {
 } from '@agentclientprotocol/sdk'
 import { asObject, asString } from '../../base/json.ts'
 import { isPlanApproval } from '../../base/plan-answers.ts'
+import { Unapproved } from '../../base/unapproved.ts'
 import { messageOf } from '../../errors.ts'
 import { ApprovalChoice } from '../../schema/question.ts'
 import type { Questions } from '../../turns/questions.ts'
@@ -41,17 +42,19 @@ const text = (words: string): ToolCallContent => ({
   content: { type: 'text', text: words },
 })
 
-const cancellation = (signal: AbortSignal, timeoutMs: number) => ({
-  cancellationSignal:
-    timeoutMs > 0 ? AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]) : signal,
+const cancellation = (signal: AbortSignal, timeout: AbortSignal | undefined) => ({
+  cancellationSignal: timeout ? AbortSignal.any([signal, timeout]) : signal,
   stopWaitingOnCancel: true,
 })
+
+const timeoutOf = (timeoutMs: number): AbortSignal | undefined =>
+  timeoutMs > 0 ? AbortSignal.timeout(timeoutMs) : undefined
 
 const select = async (
   { client, sessionId, signal, call, sent }: QuestionsOptions,
   toolCall: { title?: string; kind?: ToolKind; content: ToolCallContent[]; rawInput?: unknown },
   options: PermissionOption[],
-  timeoutMs: number,
+  timeout: AbortSignal | undefined,
 ): Promise<string | null> => {
   await sent()
   const toolCallId = call?.id ?? `question-${randomUUID()}`
@@ -69,12 +72,12 @@ const select = async (
       },
       options,
     },
-    cancellation(signal, timeoutMs),
+    cancellation(signal, timeout),
   )
   return outcome.outcome === 'selected' ? asString(asObject(outcome).optionId) : null
 }
 
-/** Denied when the client cannot be asked, does not answer in time, or the turn is cancelled. */
+/** Denied when the turn is cancelled. Throws `Unapproved` when the client cannot be asked, or does not answer in time. */
 export const askApproval = async (
   options: QuestionsOptions,
   ask: Parameters<Questions['approve']>[0],
@@ -85,18 +88,20 @@ export const askApproval = async (
   const { command, description, cwd, diff } = ask
   const what = options.call ? '' : `\n\n${command}`
   const shown = `${description}${what}${diff && !options.call?.content.length ? `\n\n${diff}` : ''}`
+  const timeout = timeoutOf(timeoutMs)
   try {
     const answer = await select(
       options,
       { content: [text(shown)], rawInput: { command, cwd, description } },
       offered,
-      timeoutMs,
+      timeout,
     )
     options.onAnswer()
     return choices.find(choice => choice === answer) ?? 'deny'
   } catch (error) {
-    if (!options.signal.aborted) options.log(`An approval got no answer: ${messageOf(error)}`)
-    return 'deny'
+    if (options.signal.aborted) return 'deny'
+    options.log(`An approval got no answer: ${messageOf(error)}`)
+    throw new Unapproved(timeout?.aborted ? 'timeout' : 'nobody')
   }
 }
 
@@ -124,7 +129,7 @@ const askForm = async (
               },
       },
     },
-    cancellation(signal, timeoutMs),
+    cancellation(signal, timeoutOf(timeoutMs)),
   )
   if (answer.action !== 'accept') return null
   const { answer: own, choice } = asObject(asObject(answer).content)
@@ -161,7 +166,7 @@ export const askQuestion = async (
         content: [text(question)],
       },
       offered,
-      timeoutMs,
+      timeoutOf(timeoutMs),
     )
     return answer === null ? null : (choices[Number(answer)] ?? null)
   } catch (error) {

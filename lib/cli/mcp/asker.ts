@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import type { ServerContext } from '@modelcontextprotocol/server'
 import type { AgentEvent } from '../../agent/types.ts'
 import { asObject, asString } from '../../base/json.ts'
+import { Unapproved } from '../../base/unapproved.ts'
 import { conflict, invalid, messageOf } from '../../errors.ts'
 import type { RecordedEntry } from '../../host-db/recorded-list.ts'
 import { redact } from '../../redact/redact.ts'
@@ -158,7 +159,7 @@ export const createAsker = (options: AskerOptions) => {
         state.notes.push(
           `Denied, because this client cannot show approvals: ${command} (${description})`,
         )
-        return 'deny'
+        throw new Unapproved('nobody')
       }
       const choices = ask.choices ?? ApprovalChoice.options
       const message = [description, command, diff, place && `In ${place}`].filter(Boolean)
@@ -177,9 +178,11 @@ export const createAsker = (options: AskerOptions) => {
         )
         return choices.find(choice => CHOICES[choice] === answer?.decision) ?? 'deny'
       } catch (error) {
-        if (!state.signal.aborted) state.notes.push(`Denied without an answer: ${command}`)
+        if (state.signal.aborted) return 'deny'
+        state.notes.push(`Denied without an answer: ${command}`)
         log(`An approval got no answer: ${messageOf(error)}`)
-        return 'deny'
+        const isLate = error instanceof Error && 'code' in error && error.code === 'REQUEST_TIMEOUT'
+        throw new Unapproved(isLate ? 'timeout' : 'nobody')
       }
     }) satisfies Questions['approve'],
 

@@ -1,7 +1,9 @@
 /** Answers to approvals and questions of the open chat. The first answer wins; a later one gets a toast with that answer. */
 import type { Signal } from '@preact/signals'
+import type { Question, Unanswered } from '../../../lib/schema/question.ts'
 import type { ApiCall } from '../../api.ts'
 import { t } from '../../strings/t.ts'
+import { answerWords } from '../approvals/answer-words.ts'
 import type { Toasts } from '../shell/toast.ts'
 import type { Chat } from './chat-reducer.ts'
 
@@ -16,22 +18,14 @@ export type Answers = {
   answerClarify: (id: string, text: string) => Promise<void>
 }
 
-const choices = ['once', 'session', 'always', 'deny'] as const
-
-/** `Allowed once` */
-const wordsOf = (answer: string): string => {
-  const choice = choices.find(one => one === answer)
-  return choice ? t(`ask.was.${choice}`) : answer
-}
-
 export const createAnswers = ({ api, chat, toasts }: AnswersOptions): Answers => {
   const notifyIfAnswered = (
-    reply: { accepted: boolean; answer: string | null },
-    words: (answer: string) => string,
+    kind: Question['kind'],
+    { accepted, answer, reason }: { accepted: boolean; answer: string | null; reason?: Unanswered },
   ): void => {
-    if (!reply.accepted && reply.answer) {
-      toasts.show(t('chat.answered', { answer: words(reply.answer) }))
-    }
+    if (accepted || answer === null) return
+    const words = answerWords({ kind, answer, reason })
+    toasts.show(reason ? words : t('chat.answered', { answer: words }))
   }
 
   return {
@@ -44,7 +38,7 @@ export const createAnswers = ({ api, chat, toasts }: AnswersOptions): Answers =>
         approval_id: id,
         ...given,
       })
-      notifyIfAnswered(reply, wordsOf)
+      notifyIfAnswered('approval', reply)
     },
     async answerClarify(id, text) {
       const { sessionId, questions } = chat.value
@@ -54,7 +48,7 @@ export const createAnswers = ({ api, chat, toasts }: AnswersOptions): Answers =>
         response: text,
         clarify_id: id,
       })
-      notifyIfAnswered(reply, answer => answer)
+      notifyIfAnswered('clarify', reply)
     },
   }
 }

@@ -1,7 +1,7 @@
 /** Pure reducer of one chat: its stored session and the events that followed. */
 import type { Frame, TurnEvent } from '../../../lib/schema/event.ts'
 import type { Message } from '../../../lib/schema/message.ts'
-import type { Question } from '../../../lib/schema/question.ts'
+import type { Question, Unanswered } from '../../../lib/schema/question.ts'
 import type { Queued } from '../../../lib/schema/queue.ts'
 import type { LiveTurn, Session } from '../../../lib/schema/session.ts'
 import type { SummaryRef } from '../../../lib/schema/summary.ts'
@@ -14,7 +14,12 @@ export type Notice = { id: string; text: string }
 /** Outcome of a tool call, for turns that ran while this page was open; a reloaded session has only the result message. */
 export type ToolOutcome = { duration: number | null; isError: boolean }
 /** A question answered while this page was open, here or on another device. */
-export type AnsweredQuestion = { question: Question; answer: string }
+export type AnsweredQuestion = {
+  question: Question
+  answer: string
+  /** Nobody answered. */
+  reason?: Unanswered | undefined
+}
 
 export type AsideEvent = Extract<Frame, { type: 'aside' }>['data']
 
@@ -163,7 +168,7 @@ const apply = (chat: Chat, event: TurnEvent, now: number): Chat => {
       return { ...chat, questions: [...chat.questions, event.data] }
     }
     case 'answered':
-      return answered(chat, event.data.id, event.data.answer)
+      return answered(chat, event.data)
     case 'usage': {
       const { usage } = event.data
       return { ...chat, usage, live: chat.live && { ...chat.live, usage } }
@@ -314,13 +319,16 @@ const withOutput = (chat: Chat, tid: string, text: string): Chat => {
   return { ...chat, live: { ...chat.live, tools } }
 }
 
-const answered = (chat: Chat, id: string, answer: string): Chat => {
+const answered = (
+  chat: Chat,
+  { id, answer, reason }: Pick<AnsweredQuestion, 'answer' | 'reason'> & { id: string },
+): Chat => {
   const question = chat.questions.find(open => questionId(open) === id)
   if (!question) return chat
   return {
     ...chat,
     questions: chat.questions.filter(open => open !== question),
-    settled: [...chat.settled, { question, answer }],
+    settled: [...chat.settled, { question, answer, ...(reason && { reason }) }],
   }
 }
 

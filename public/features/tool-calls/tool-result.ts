@@ -3,8 +3,11 @@ import { isObject } from '../../../lib/base/json.ts'
 
 export type Fields = Readonly<Record<string, unknown>>
 
-/** Who refused a call: the user, one of their hooks or rules, plan mode, or the checks of the service. */
-export type Refuser = 'user' | 'hook' | 'rule' | 'plan' | 'checks'
+/**
+ * Who refused a call: the user, nobody in time, a setting where nobody can be asked, one of the user's hooks or rules,
+ * plan mode, or the checks of the service.
+ */
+export type Refuser = 'user' | 'timeout' | 'policy' | 'hook' | 'rule' | 'plan' | 'checks'
 
 export type Outcome = {
   state: 'ok' | 'failed' | 'refused'
@@ -58,6 +61,8 @@ export const errorIn = (fields: Fields): string =>
 /** The sentences of `lib/agent` for calls that did not run because someone decided so. */
 const REFUSALS: readonly [Refuser, RegExp][] = [
   ['user', /^The user denied/],
+  ['timeout', /^Not approved: nobody answered in time/],
+  ['policy', /^Not approved: /],
   ['hook', /^A hook of the user blocked/],
   ['plan', /^Plan mode is on/],
   ['rule', /^Refused, and no approval can allow it: the rule /],

@@ -3,6 +3,7 @@ import { computed, signal } from '@preact/signals'
 import type { ReadonlySignal, Signal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useMemo, useRef, useState } from 'preact/hooks'
+import { answerWords, isDenied } from '../approvals/answer-words.ts'
 import { AnsweredLine } from '../approvals/answered-line.tsx'
 import { shownRetryOf } from './pending-retry.ts'
 import { Icon } from '../../parts/icon.tsx'
@@ -239,18 +240,15 @@ const Asked = ({ children }: { children: ComponentChildren }) => (
   </div>
 )
 
-const choices = ['once', 'session', 'always', 'deny'] as const
-
-function SettledLine({ question, answer }: AnsweredQuestion) {
-  if (question.kind === 'clarify') {
-    return <AnsweredLine denied={false} text={t('ask.answered', { answer })} object="" />
-  }
-  const choice = choices.find(one => one === answer) ?? 'deny'
+function SettledLine({ question, answer, reason }: AnsweredQuestion) {
+  const { kind } = question
+  const given = { kind, answer, reason }
+  const words = answerWords(given)
   return (
     <AnsweredLine
-      denied={choice === 'deny'}
-      text={t(`ask.was.${choice}`)}
-      object={question.command}
+      denied={isDenied(given)}
+      text={kind === 'clarify' && !reason ? t('ask.answered', { answer: words }) : words}
+      object={kind === 'clarify' ? '' : question.command}
     />
   )
 }

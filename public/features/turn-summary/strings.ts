@@ -30,6 +30,8 @@ export const t = translator({
   'exit.code': 'exit code {code}',
   'exit.signal': 'stopped',
   'by.user': 'Denied by you',
+  'by.timeout': 'Denied because nobody answered in time',
+  'by.policy': 'Denied automatically, because nobody could be asked',
   'by.hook': 'Denied by a hook',
   'by.rule': 'Denied by a rule',
   'by.plan': 'Not allowed in plan mode',

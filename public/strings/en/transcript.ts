@@ -71,6 +71,8 @@ export const enTranscript = {
   'tool.output': 'Output',
   'tool.empty': 'No output',
   'tool.refused.user': 'Denied by you',
+  'tool.refused.timeout': 'No answer in time',
+  'tool.refused.policy': 'Denied automatically',
   'tool.refused.hook': 'Blocked by a hook',
   'tool.refused.rule': 'Denied by a rule',
   'tool.refused.plan': 'Not in plan mode',
@@ -151,6 +153,9 @@ export const enTranscript = {
   'ask.was.session': 'Allowed for this chat',
   'ask.was.always': 'Always allowed',
   'ask.was.deny': 'Denied',
+  'ask.was.timeout': 'No answer in time',
+  'ask.was.withdrawn': 'No longer needed',
+  'ask.was.ended': 'The turn ended before an answer',
   'ask.answered': 'Answered: {answer}',
 
   'code.plain': 'text',

@@ -141,7 +141,9 @@ test('sampling that is approved when the call is over, or the server no longer w
   }
   const home = homeOf(world.dir, { timeout: 0.5 })
   const { tools } = await world.mcp.tools(home, never, () => sample)
-  const approve = () => {
+  let withdrawn: AbortSignal | undefined
+  const approve = ({ signal }: ApprovalRequest) => {
+    withdrawn = signal
     asked.resolve()
     return late.promise
   }
@@ -154,6 +156,7 @@ test('sampling that is approved when the call is over, or the server no longer w
     ),
     'did not answer',
   )
+  assert.is(withdrawn?.aborted, true, 'the question leaves the page with the call')
   late.resolve('once')
   await new Promise(setImmediate)
   assert.equal(answered, [])

@@ -1,6 +1,8 @@
 /** Open approvals and questions: the first answer counts, in any order; no answer is a denial. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { Unapproved } from '../../../lib/base/unapproved.ts'
+import type { TurnEvent } from '../../../lib/schema/event.ts'
 import type { Question } from '../../../lib/schema/question.ts'
 import { createQuestions, idOf } from '../../../lib/turns/questions.ts'
 
@@ -9,16 +11,20 @@ const questions = suite('questions')
 const setup = () => {
   const journal: { t: string; [key: string]: unknown }[] = []
   const received: string[] = []
+  const events: TurnEvent[] = []
   const waiting: number[] = []
   const q = createQuestions({
     append: (_, entries) => journal.push(...entries),
     setLive: (_, patch) => waiting.push(patch.waiting ?? -1),
-    emit: (_, event) => received.push(event.type),
+    emit(_, event) {
+      events.push(event)
+      received.push(event.type)
+    },
     publish: event => received.push(event.type),
     now: () => 1,
     log: () => {},
   })
-  return { q, journal, received, waiting }
+  return { q, journal, events, received, waiting }
 }
 
 const ask = (session_id: string, command = 'rm -rf x') => ({
@@ -123,19 +129,61 @@ questions('twenty parallel questions each get their own answer', async () => {
   assert.equal(q.all(), [])
 })
 
-questions('a timeout denies an approval and gives null for a clarification', async () => {
-  const { q, journal } = setup()
-  // Its timer does not hold the process; the test waits on the answer itself.
-  const hold = setInterval(() => {}, 1_000)
-  assert.is(await q.approve(ask('a'), 5), 'deny')
-  const question = { session_id: 'a', question: 'Which?', choices_offered: [] }
-  assert.is(await q.clarify(question, 5), null)
-  clearInterval(hold)
-  assert.equal(
-    journal.map(entry => entry.t),
-    ['asked', 'answered', 'asked', 'answered'],
-  )
-})
+const reasonOf = (work: Promise<unknown>): Promise<unknown> =>
+  work.catch((error: unknown) => (error instanceof Unapproved ? error.reason : error))
+
+questions(
+  'a timeout is no denial of a person: it throws, and gives null for a clarification',
+  async () => {
+    const { q, journal, events } = setup()
+    // Its timer does not hold the process; the test waits on the answer itself.
+    const hold = setInterval(() => {}, 1_000)
+    assert.is(await reasonOf(q.approve(ask('a'), 5)), 'timeout')
+    const question = { session_id: 'a', question: 'Which?', choices_offered: [] }
+    assert.is(await q.clarify(question, 5), null)
+    clearInterval(hold)
+    assert.equal(
+      journal.map(entry => entry.t),
+      ['asked', 'answered', 'asked', 'answered'],
+    )
+    const late = events.flatMap(event => (event.type === 'answered' ? [event.data] : []))
+    assert.equal(
+      late.map(({ answer, reason }) => [answer, reason]),
+      [
+        ['deny', 'timeout'],
+        ['', 'timeout'],
+      ],
+    )
+    assert.equal(q.respond('a', 'clarify', late[1]?.id, 'this', 'phone'), {
+      accepted: false,
+      answer: '',
+      reason: 'timeout',
+    })
+  },
+)
+
+questions(
+  'a question is withdrawn when what asked is gone, and never asked when it already was',
+  async () => {
+    const { q, events } = setup()
+    const gone = new AbortController()
+    const approval = reasonOf(q.approve(ask('a'), 0, { signal: gone.signal }))
+    const question = { session_id: 'a', question: 'Which?', choices_offered: [] }
+    const clarification = q.clarify(question, 0, { signal: gone.signal })
+    const answered = q.approve(ask('a', 'other'), 0, { signal: gone.signal })
+    q.respond('a', 'approval', idIn(q.pending('a').slice(2)), 'once', 'phone')
+    gone.abort()
+    assert.equal(await Promise.all([approval, clarification, answered]), [
+      'withdrawn',
+      null,
+      'once',
+    ])
+    assert.equal(q.all(), [])
+    assert.is(await reasonOf(q.approve(ask('a'), 0, { signal: gone.signal })), 'withdrawn')
+    const reasons = events.flatMap(event => (event.type === 'answered' ? [event.data.reason] : []))
+    assert.equal(reasons, [undefined, 'withdrawn', 'withdrawn'])
+  },
+)
 
 questions(
   'an answer that cannot be written is a no all the same, and nothing is left open',
@@ -155,7 +203,7 @@ questions(
     const hold = setInterval(() => {}, 1_000)
     const answer = q.approve(ask('a'), 5)
     full = true
-    assert.is(await answer, 'deny')
+    assert.is(await reasonOf(answer), 'timeout')
     clearInterval(hold)
     assert.equal([q.all(), lines.length], [[], 1])
   },

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import {
+  answerFor,
   allowedKey,
   type PermissionContext,
   askPermission,
@@ -211,6 +212,11 @@ test('allowing applies in its folder, and for control files only once', async ()
 
 test('no permission gives access to protected files', async () => {
   const asked: string[] = []
+  const options = (['allow_once', 'reject_once'] as const).map(kind => ({
+    optionId: kind,
+    name: kind,
+    kind,
+  }))
   const asking: PermissionContext = {
     name: 'Tester',
     request: {
@@ -226,13 +232,9 @@ test('no permission gives access to protected files', async () => {
     },
     allowed: new Set(),
     warn: () => undefined,
+    refuse: () => answerFor('deny', options),
     diff: '',
   }
-  const options = (['allow_once', 'reject_once'] as const).map(kind => ({
-    optionId: kind,
-    name: kind,
-    kind,
-  }))
   const permit = async (kind: string, path: string) => {
     const call = { kind, title: 't', content: [], locations: [{ path }], rawInput: {} }
     const answer = await askPermission({ options }, call as unknown as Call, 'c', asking)

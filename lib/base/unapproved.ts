@@ -1,0 +1,25 @@
+/** Approvals that nobody gave although nobody denied them: too late, by a setting, or because what asked is gone. */
+
+/** `policy`: no person can be asked, and a setting denies. `withdrawn`: what asked is gone. */
+export type UnapprovedReason = 'timeout' | 'policy' | 'withdrawn'
+
+const END = 'Do not try it another way.'
+
+const SENTENCES = {
+  timeout: `Not approved: nobody answered in time. ${END}`,
+  task: `Not approved: a scheduled task cannot ask, and its settings do not allow this. ${END}`,
+  token: `Not approved: the API token of this request denies everything that needs approval. ${END}`,
+  nobody: `Not approved: there is no one to ask here. ${END}`,
+  withdrawn: 'Not approved: what asked for it has ended.',
+} as const
+
+/** The message is for the model: it must not blame the user for a denial. The page recognizes how it begins (`tool-result.ts`). */
+export class Unapproved extends Error {
+  readonly reason: UnapprovedReason
+
+  constructor(cause: keyof typeof SENTENCES) {
+    super(SENTENCES[cause])
+    this.name = 'Unapproved'
+    this.reason = cause === 'timeout' || cause === 'withdrawn' ? cause : 'policy'
+  }
+}
