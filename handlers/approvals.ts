@@ -43,7 +43,7 @@ export const respond = endpoint({
     choice: ApprovalChoice,
     accepted: z.boolean(),
     answer: z.string().nullable(),
-    /** With an answer that is too late: nobody had answered. */
+    /** With an answer that is too late: no one had answered. */
     reason: Unanswered.optional(),
   }),
   run: (ctx, { session_id, choice, approval_id, rule, scope }) => {
@@ -109,7 +109,7 @@ export const clarifyRespond = endpoint({
     response: z.string(),
     accepted: z.boolean(),
     answer: z.string().nullable(),
-    /** With an answer that is too late: nobody had answered. */
+    /** With an answer that is too late: no one had answered. */
     reason: Unanswered.optional(),
   }),
   run: (ctx, { session_id, response, answer, choice, clarify_id }) => {

@@ -143,7 +143,7 @@ export type ToolContext = {
   signal: AbortSignal
   /** Emits live output for the page; the model reads only the result. */
   output: (text: string) => void
-  /** Throws `Unapproved` when nobody denied it, but nobody allowed it either. */
+  /** Throws `Unapproved` when no one denied it, but no one allowed it either. */
   approve: (ask: ApprovalRequest) => Promise<ApprovalChoice>
   /** Asks the user. Null when there was no answer in time, or `signal` withdrew the question. */
   clarify: (question: string, choices: string[], signal?: AbortSignal) => Promise<string | null>

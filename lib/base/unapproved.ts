@@ -1,4 +1,4 @@
-/** Approvals that nobody gave although nobody denied them: too late, by a setting, or because what asked is gone. */
+/** Approvals that no one gave although no one denied them: too late, by a setting, or because what asked is gone. */
 
 /** `policy`: no person can be asked, and a setting denies. `withdrawn`: what asked is gone. */
 export type UnapprovedReason = 'timeout' | 'policy' | 'withdrawn'
@@ -6,10 +6,10 @@ export type UnapprovedReason = 'timeout' | 'policy' | 'withdrawn'
 const END = 'Do not try it another way.'
 
 const SENTENCES = {
-  timeout: `Not approved: nobody answered in time. ${END}`,
+  timeout: `Not approved: no one answered in time. ${END}`,
   task: `Not approved: a scheduled task cannot ask, and its settings do not allow this. ${END}`,
   token: `Not approved: the API token of this request denies everything that needs approval. ${END}`,
-  nobody: `Not approved: there is no one to ask here. ${END}`,
+  noOne: `Not approved: there is no one to ask here. ${END}`,
   withdrawn: 'Not approved: what asked for it has ended.',
 } as const
 

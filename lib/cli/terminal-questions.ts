@@ -95,7 +95,7 @@ export const createTerminalQuestions = ({
       oneAtATime(async () => {
         if (!terminal.interactive) {
           note(`! Denied: approvals need an interactive terminal. ${description}\n  ${command}`)
-          throw new Unapproved('nobody')
+          throw new Unapproved('noOne')
         }
         note(
           `\nThe agent wants to run${place ? ` ${PLACES[place]}` : ''}${cwd ? `${place ? ',' : ''} in ${cwd}` : ''}:\n\n  ${command}\n\n(${description})`,

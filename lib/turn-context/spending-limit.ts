@@ -134,7 +134,7 @@ export const createSpendingLimit = (
               approvalTimeoutMs(home.settings()),
             )
             .catch((error: unknown) => {
-              // The sentence on the budget says more than that nobody answered.
+              // The sentence on the budget says more than that no one answered.
               if (error instanceof Unapproved) return 'deny' as const
               throw error
             })

@@ -47,7 +47,7 @@ type Open = {
   timer: NodeJS.Timeout | undefined
 }
 
-/** The result of `respond`: whether this answer won, and which one did. `reason`: it is too late, and nobody had answered. */
+/** The result of `respond`: whether this answer won, and which one did. `reason`: it is too late, and no one had answered. */
 export type AnswerResult = { accepted: boolean; answer: string | null; reason?: Unanswered }
 
 export type AskOptions = {

@@ -37,7 +37,7 @@ test('a refused call says who refused it, and has not failed', () => {
     ['timeout', { error: new Unapproved('timeout').message }],
     ['policy', { error: new Unapproved('task').message }],
     ['policy', { error: new Unapproved('token').message }],
-    ['policy', { error: new Unapproved('nobody').message }],
+    ['policy', { error: new Unapproved('noOne').message }],
     ['hook', { error: 'A hook of the user blocked this call: not on Fridays' }],
     [
       'rule',

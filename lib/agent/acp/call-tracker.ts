@@ -48,7 +48,7 @@ type Open = {
   name: string
   startedAt: number
   isShown: boolean
-  /** Why it may not run; null: nobody refused it. */
+  /** Why it may not run; null: no one refused it. */
   denied: string | null
 }
 

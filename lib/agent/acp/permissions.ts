@@ -34,7 +34,7 @@ export type PermissionContext = {
   /** Approved commands (`allowedKey`), which need no second approval when the agent runs them in our terminal. */
   allowed: Set<string>
   warn: (message: string) => void
-  /** The answer that denies it, where nobody is asked; the sentence becomes the result of the call. */
+  /** The answer that denies it, where no one is asked; the sentence becomes the result of the call. */
   refuse: (sentence: string) => RequestPermissionOutcome
   /** The proposed change; '' if unknown. */
   diff: string

@@ -159,7 +159,7 @@ export const createAsker = (options: AskerOptions) => {
         state.notes.push(
           `Denied, because this client cannot show approvals: ${command} (${description})`,
         )
-        throw new Unapproved('nobody')
+        throw new Unapproved('noOne')
       }
       const choices = ask.choices ?? ApprovalChoice.options
       const message = [description, command, diff, place && `In ${place}`].filter(Boolean)

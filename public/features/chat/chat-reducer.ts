@@ -17,7 +17,7 @@ export type ToolOutcome = { duration: number | null; isError: boolean }
 export type AnsweredQuestion = {
   question: Question
   answer: string
-  /** Nobody answered. */
+  /** No one answered. */
   reason?: Unanswered | undefined
 }
 

@@ -4,7 +4,7 @@ import { isObject } from '../../../lib/base/json.ts'
 export type Fields = Readonly<Record<string, unknown>>
 
 /**
- * Who refused a call: the user, nobody in time, a setting where nobody can be asked, one of the user's hooks or rules,
+ * Who refused a call: the user, no one in time, a setting where no one can be asked, one of the user's hooks or rules,
  * plan mode, or the checks of the service.
  */
 export type Refuser = 'user' | 'timeout' | 'policy' | 'hook' | 'rule' | 'plan' | 'checks'
@@ -61,7 +61,7 @@ export const errorIn = (fields: Fields): string =>
 /** The sentences of `lib/agent` for calls that did not run because someone decided so. */
 const REFUSALS: readonly [Refuser, RegExp][] = [
   ['user', /^The user denied/],
-  ['timeout', /^Not approved: nobody answered in time/],
+  ['timeout', /^Not approved: no one answered in time/],
   ['policy', /^Not approved: /],
   ['hook', /^A hook of the user blocked/],
   ['plan', /^Plan mode is on/],
