@@ -101,7 +101,7 @@ export const askApproval = async (
   } catch (error) {
     if (options.signal.aborted) return 'deny'
     options.log(`An approval got no answer: ${messageOf(error)}`)
-    throw new Unapproved(timeout?.aborted ? 'timeout' : 'nobody')
+    throw new Unapproved(timeout?.aborted ? 'timeout' : 'noOne')
   }
 }
 

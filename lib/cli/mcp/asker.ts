@@ -182,7 +182,7 @@ export const createAsker = (options: AskerOptions) => {
         state.notes.push(`Denied without an answer: ${command}`)
         log(`An approval got no answer: ${messageOf(error)}`)
         const isLate = error instanceof Error && 'code' in error && error.code === 'REQUEST_TIMEOUT'
-        throw new Unapproved(isLate ? 'timeout' : 'nobody')
+        throw new Unapproved(isLate ? 'timeout' : 'noOne')
       }
     }) satisfies Questions['approve'],
 
