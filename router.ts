@@ -29,6 +29,7 @@ import * as models from './handlers/models.ts'
 import * as onboarding from './handlers/onboarding.ts'
 import * as pages from './handlers/pages.ts'
 import * as personalities from './handlers/personalities.ts'
+import * as pwa from './handlers/pwa/app.ts'
 import * as processes from './handlers/processes.ts'
 import * as profiles from './handlers/profiles.ts'
 import * as providers from './handlers/providers.ts'
@@ -69,6 +70,8 @@ export const routes = {
   'GET /artifact': pages.artifact,
   'GET /login': pages.login,
   'GET /favicon.ico': pages.favicon,
+  'GET /manifest.webmanifest': pwa.manifest,
+  'GET /sw.js': pwa.worker,
 
   'GET /health': health.health,
   'GET /api/openapi.json': health.openapi,

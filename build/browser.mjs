@@ -5,6 +5,7 @@ import * as esbuild from 'esbuild'
 import { createAsset } from '../lib/http/static.ts'
 import { root } from './files.mjs'
 import { joinFirstLoad } from './first-load.mjs'
+import { bundleWorker, viewChunks } from './service-worker.mjs'
 import { fontLicenses, fontNames, fonts } from './fonts.mjs'
 
 const CODE = new Set(['.ts', '.tsx', '.css'])
@@ -15,6 +16,8 @@ const FIRST_VIEWS = {
   'home.html': 'public/features/home/lazy-home.ts',
   'chat.html': 'public/features/transcript/transcript.tsx',
 }
+/** Shown without a network. */
+const ICONS = ['favicon.svg', 'icon-192.png']
 const SHEETS = ['public/style/main.css', 'public/style/lazy.css']
 
 /** KaTeX ships each font in three formats; every supported browser reads woff2. */
@@ -120,7 +123,10 @@ const toEntry = (path, bytes, immutable) => [path, createAsset(path, bytes, { im
 export const listAssets = async options => {
   const built = await bundleBrowser(options)
   const later = Object.values(FIRST_VIEWS)
-  const { mainFile, files, chunksOf } = await joinFirstLoad(built, MAIN, { ...options, later })
+  const { mainFile, files, chunksOf, fileOf } = await joinFirstLoad(built, MAIN, {
+    ...options,
+    later,
+  })
   const sheets = Object.entries(built.metafile.outputs).filter(([, { entryPoint }]) =>
     SHEETS.includes(entryPoint),
   )
@@ -150,6 +156,12 @@ export const listAssets = async options => {
       assets.push(toEntry(`/static/${basename(name)}`, bytes, false))
     }
   }
+  const chunks = viewChunks(built.metafile.outputs, MAIN).map(fileOf)
+  const stored = [...new Set([...chunks, ...names.values(), ...ICONS])].map(
+    name => `static/${name}`,
+  )
+  const worker = await bundleWorker({ main: mainFile, files: stored }, options)
+  assets.push(toEntry('sw.js', Buffer.from(worker), false))
   return { assets, metafile: built.metafile }
 }
 

@@ -8,5 +8,7 @@ export function joinFirstLoad(
 ): Promise<{
   mainFile: string
   files: Map<string, string | Uint8Array>
+  /** The file that an output of the build became, or became a part of. */
+  fileOf: (path: string) => string
   chunksOf(module: string): string[]
 }>

@@ -169,5 +169,5 @@ export const joinFirstLoad = async (built, entry, { later = [], minify = true } 
         .map(path => rename(basename(path))),
     ),
   ]
-  return { mainFile, files, chunksOf }
+  return { mainFile, files, chunksOf, fileOf: path => rename(basename(path)) }
 }

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { loginPage } from '../lib/auth/login-page.ts'
 import { type Ctx, endpoint } from '../lib/context.ts'
 import { missing } from '../lib/errors.ts'
+import { themeColor } from '../lib/base/theme-color.ts'
 import { ARTIFACT_FRAME, ARTIFACT_POLICY } from '../lib/http/artifact-frame.ts'
 import { isNotModified } from '../lib/http/etag.ts'
 import { fillTemplate } from '../lib/http/html-template.ts'
@@ -31,7 +32,13 @@ const shellOf = (name: string, summary: string) =>
       const { theme, accent, font_size, density, reading_font, language, bot_name } =
         ctx.app.settings.get()
       const look = { theme, accent, font_size, density, reading_font }
-      const values = { base: `${ctx.client.prefix}/`, ...look, lang: language, bot_name }
+      const values = {
+        ...look,
+        base: `${ctx.client.prefix}/`,
+        theme_color: themeColor(theme),
+        lang: language,
+        bot_name,
+      }
       const tag = createHash('sha1')
         .update(template.etag)
         .update(JSON.stringify(values))

@@ -203,7 +203,11 @@ const Root = () => (
 render(<Root />, document.getElementById('page')!)
 // Beside the requests for an open session; for a new chat after everything else.
 if (app.route.sessionId.value) preloadTranscript()
-void app.start().then(preloadTranscript)
+void app.start().then(async () => {
+  preloadTranscript()
+  const { startOffline } = await import('./features/offline/start.ts')
+  await app.attempt(() => startOffline(app))
+})
 effect(() => {
   const id = app.route.sessionId.value
   untracked(() => void app.openSession(id))

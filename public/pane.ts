@@ -86,10 +86,14 @@ export const createPane = (shared: PaneShared, options: PaneOptions): App => {
   const { personalities } = composing
   const choices = createSessionChoices({
     ...{ api, route, layout, sessions, projects, chat, composer, workspaces, personalities },
+    outbox: base.outbox,
     models: models.models,
   })
   const leave = options.leave ?? choices.newChat
-  const turns = createTurnActions({ api, toasts, route, sessions, chat, queue, choices, attempt })
+  const turns = createTurnActions({
+    ...{ api, toasts, route, sessions, chat, queue, choices, attempt },
+    outbox: base.outbox,
+  })
   const composerState = createComposerState({
     ...{ platform, toasts, route, composer, workspaces, chat, choices, turns },
     settings: settings.settings,

@@ -1,8 +1,9 @@
 /** Model, workspace and personality of the open chat, or of the one that the first message will create. */
-import { type Signal, signal } from '@preact/signals'
+import { type ReadonlySignal, type Signal, signal } from '@preact/signals'
 import type { ApiCall } from '../../api.ts'
 import type { Composer } from '../composer/composer.ts'
 import type { Personalities } from '../composer/personalities.ts'
+import type { Outbox } from '../offline/outbox.ts'
 import type { Models } from '../models/models.ts'
 import type { Projects } from '../projects/projects.ts'
 import type { Sessions } from '../sessions/sessions.ts'
@@ -22,6 +23,7 @@ export type SessionChoicesOptions = {
   models: Models
   workspaces: Workspaces
   personalities: Personalities
+  outbox: ReadonlySignal<Pick<Outbox, 'leaveChat'> | null>
 }
 
 /** Choices for a session that does not exist yet. */
@@ -92,6 +94,7 @@ export const createSessionChoices = (options: SessionChoicesOptions): SessionCho
       }
     },
     newChat() {
+      options.outbox.value?.leaveChat()
       choice.value = noChoice
       route.openSession(null)
       layout.drawer.value = false

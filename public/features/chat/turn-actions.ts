@@ -1,9 +1,12 @@
 /** Starting, stopping, queueing and repeating turns of the open chat. */
+import type { ReadonlySignal } from '@preact/signals'
 import { type ApiCall, ApiError } from '../../api.ts'
 import { t } from '../../strings/t.ts'
 import { splitComments, withComments } from '../../../lib/base/comment-text.ts'
 import { withFiles, withoutFiles } from '../composer/composer.ts'
+import type { Outbox } from '../offline/outbox.ts'
 import type { Queue } from '../queue/queue.ts'
+import { isHostSession } from '../sessions/host-session.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import type { RouteState } from '../shell/route.ts'
 import type { Toasts } from '../shell/toast.ts'
@@ -17,15 +20,25 @@ export type TurnActionsOptions = {
   sessions: Sessions
   chat: OpenChat
   queue: Queue
-  choices: Pick<SessionChoices, 'ensureSession' | 'importIfHostSession'>
+  choices: Pick<SessionChoices, 'ensureSession' | 'importIfHostSession' | 'choice'>
+  outbox: ReadonlySignal<Outbox | null>
   attempt: (action: () => Promise<unknown>) => Promise<void>
 }
+
+/** What the outbox is given. */
+type Unsent = Parameters<Outbox['keep']>[0]
 
 export type TurnActions = {
   /** Starts a turn of the open chat. False when it could not start: the caller keeps the text. */
   startTurn: (text: string, files: readonly string[]) => Promise<boolean>
   /** Queues a message after the running turn, or steers the turn with it. False when the server rejected it. */
-  enqueue: (id: string, text: string, files: readonly string[], steer?: boolean) => Promise<boolean>
+  enqueue: (
+    id: string,
+    text: string,
+    files: readonly string[],
+    steer?: boolean,
+    message?: Unsent | null,
+  ) => Promise<boolean>
   /** Sends a text that was not written in the composer. */
   sendText: (text: string) => Promise<boolean>
   stop: () => Promise<undefined>
@@ -40,19 +53,45 @@ export type TurnActions = {
 export const createTurnActions = (options: TurnActionsOptions): TurnActions => {
   const { api, toasts, route, sessions, chat, queue, choices, attempt } = options
 
-  const enqueue: TurnActions['enqueue'] = async (id, text, files, steer = false) => {
+  /** Keeps a message in this browser when its request got no reply. Shows any other error; false: the caller keeps the text. */
+  const keepUnsent = async (error: unknown, message: Unsent | null): Promise<boolean> => {
+    const isLost = error instanceof ApiError && [0, 502, 504].includes(error.status)
+    if (isLost && message && (await options.outbox.value?.keep(message))) return true
+    toasts.showError(error)
+    return false
+  }
+  const toMessage = (session_id: string | null, text: string, files: readonly string[]) => {
+    const id = options.outbox.value?.newId()
+    // A session of the command line is imported first, which gives it another journal.
+    return id && !isHostSession(sessions.row(session_id))
+      ? { id, session_id, text, files, choice: choices.choice.value }
+      : null
+  }
+  /** Names the message, so that it is stored once if it has to be sent again. */
+  const named = (message: Unsent | null) => (message ? { client_message_id: message.id } : {})
+
+  const enqueue: TurnActions['enqueue'] = async (id, text, files, steer = false, sent = null) => {
+    const message = sent ?? toMessage(id, text, files)
     try {
-      await queue[steer ? 'steer' : 'add'](id, text, files)
+      if (steer) await queue.steer(id, text, files)
+      else await queue.add(id, text, files, named(message))
       return true
     } catch (error) {
-      toasts.showError(error)
-      return false
+      // Guidance for a turn is not sent later: by then it may have ended.
+      return keepUnsent(error, steer ? null : message)
     }
   }
 
   const startTurn: TurnActions['startTurn'] = async (text, files) => {
-    const removePending = chat.addPending(text, files)
     let id = route.sessionId.value
+    const { value: outbox } = options.outbox
+    const message = toMessage(id, text, files)
+    // Behind those that wait, so that they arrive in order.
+    if (message && outbox?.of(id).length && (await outbox.keep(message))) {
+      void attempt(outbox.flush)
+      return true
+    }
+    const removePending = chat.addPending(text, files)
     try {
       id = await choices.ensureSession()
       await choices.importIfHostSession(id)
@@ -60,17 +99,17 @@ export const createTurnActions = (options: TurnActionsOptions): TurnActions => {
         session_id: id,
         message: text,
         ...(files.length > 0 ? { attachments: [...files] } : {}),
+        ...named(message),
       })
       if (reply.effective_model) chat.patch({ model: reply.effective_model })
       return true
     } catch (error) {
       removePending()
-      if (!id || !(error instanceof ApiError) || error.status !== 409) {
-        toasts.showError(error)
-        return false
-      }
+      const unsent = message && { ...message, session_id: id }
+      if (!id || !(error instanceof ApiError) || error.status !== 409)
+        return keepUnsent(error, unsent)
       // Another tab or device started a turn first: queue the message after it.
-      const queued = await enqueue(id, text, files)
+      const queued = await enqueue(id, text, files, false, unsent)
       void chat.reload()
       return queued
     }

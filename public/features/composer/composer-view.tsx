@@ -90,7 +90,7 @@ const putCaret = (field: HTMLTextAreaElement | null, caret: number) =>
 
 export const Composer = () => {
   const { composer, completion, prompts, submit, attachments } = useComposer()
-  const { layout, route } = useShell()
+  const { layout, route, outbox } = useShell()
   const { settings: settingsState } = useSettings()
   const { chat, queue } = useChat()
   const { sessions } = useSessions()
@@ -157,9 +157,11 @@ export const Composer = () => {
   return (
     <div class="composer-place">
       {chat.busy.value && <LivePlan />}
-      {(queued.length > 0 || queue.aside.value || row?.yolo || row?.mode === 'plan') && (
-        <ComposerBanners />
-      )}
+      {(queued.length > 0 ||
+        outbox.value?.of(route.sessionId.value).length ||
+        queue.aside.value ||
+        row?.yolo ||
+        row?.mode === 'plan') && <ComposerBanners />}
       <DropArea />
       <div class="composer">
         <CompletionList onTake={take} />

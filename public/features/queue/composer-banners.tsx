@@ -8,6 +8,7 @@ import { withoutFiles } from '../composer/composer.ts'
 import type { AsideEvent } from '../chat/chat-reducer.ts'
 import { steeringActions } from './actions.ts'
 import { t } from './strings.ts'
+import { OutboxList } from '../offline/outbox-list.tsx'
 import { PlanLine } from '../plan/plan-chip.tsx'
 import { useApp } from '../shell/context.ts'
 import { useShell, useChat, useSessions } from '../../contexts.ts'
@@ -24,6 +25,7 @@ export const ComposerBanners = () => {
       {aside && isOpen && <AsideCard aside={aside} />}
       <PlanLine />
       {sessions.row(id)?.yolo === true && <YoloLine id={id} />}
+      <OutboxList />
       {queued.length > 0 && <QueueList id={id} list={queued} />}
     </div>
   )

@@ -9,8 +9,12 @@ export const createQueue = ({ api }: Pick<Platform, 'api'>) => {
     message,
     attachments: [...files],
   })
-  const add = (session: string, text: string, files: readonly string[]) =>
-    api('POST /api/queue/add', input(session, text, files))
+  const add = (
+    session: string,
+    text: string,
+    files: readonly string[],
+    named: { client_message_id?: string } = {},
+  ) => api('POST /api/queue/add', { ...input(session, text, files), ...named })
   return {
     /** Stream id of the side question whose card is open on this page. */
     aside: signal(''),

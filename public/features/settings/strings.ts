@@ -138,7 +138,8 @@ const enSettings = {
   'allowed.remove': 'Remove',
   'allowed.remove.what': 'Remove {rule}',
   'settings.signout': 'Sign out',
-  'settings.signout.hint': 'Sign out of this browser',
+  'settings.signout.hint':
+    'Sign out of this browser. Removes the chats it keeps for offline use: the last 20, up to 50 MB.',
   'settings.version': 'Version',
   'settings.profile': 'Profile',
   'settings.connection': 'Connection',

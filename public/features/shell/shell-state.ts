@@ -5,6 +5,7 @@ import type { Platform } from '../../platform.ts'
 import type { TabLeader } from '../../stream/tab-leader.ts'
 import { t } from '../../strings/t.ts'
 import { type Auth, createAuth, type SignInGate } from '../sign-in/auth.ts'
+import type { Outbox } from '../offline/outbox.ts'
 import { type ConfigProblemsState, createConfigProblems } from './config-problems.ts'
 import { type Connection, createConnection } from './connection.ts'
 import { createLayout, type Layout } from './layout.ts'
@@ -33,6 +34,8 @@ export type ShellBase = {
   connection: Connection
   auth: Auth
   configProblems: ConfigProblemsState
+  /** Messages that wait for the network; null until loaded, and where the browser has no service workers. */
+  outbox: Signal<Outbox | null>
   /** Text for the polite live region. */
   announcement: Signal<string>
   /** Runs an action and shows its error as a toast. Never rejects. */
@@ -63,6 +66,7 @@ export const createShell = (options: ShellOptions, poll: () => Promise<unknown>)
     connection: createConnection(platform, poll),
     auth: createAuth(options.gate, api, path => navigate(urlOf(base, path))),
     configProblems: createConfigProblems(api),
+    outbox: signal(null),
     announcement: signal(''),
     async attempt(action) {
       try {

@@ -1,0 +1,65 @@
+/** What makes the page an installable app: the manifest and the service worker. */
+import { endpoint } from '../../lib/context.ts'
+import { missing } from '../../lib/errors.ts'
+import { themeColor } from '../../lib/base/theme-color.ts'
+import { bytes } from '../../lib/http/reply.ts'
+import { assetReply } from '../../lib/http/static.ts'
+
+const ICONS = [
+  { src: 'static/favicon.svg', sizes: 'any', type: 'image/svg+xml', purpose: 'any' },
+  { src: 'static/icon-192.png', sizes: '192x192', type: 'image/png', purpose: 'any' },
+  { src: 'static/icon-512.png', sizes: '512x512', type: 'image/png', purpose: 'any' },
+  {
+    src: 'static/icon-maskable-512.png',
+    sizes: '512x512',
+    type: 'image/png',
+    purpose: 'maskable',
+  },
+]
+
+export const manifest = endpoint({
+  summary: 'The web app manifest',
+  public: true,
+  raw: 'application/manifest+json',
+  run(ctx) {
+    const { bot_name: name, theme } = ctx.app.settings.get()
+    const color = themeColor(theme)
+    // Addresses are relative to this one, so they are right below any path.
+    const text = JSON.stringify({
+      name,
+      short_name: name,
+      id: './',
+      start_url: './',
+      scope: './',
+      display: 'standalone',
+      background_color: color,
+      theme_color: color,
+      icons: ICONS,
+      // Received by the service worker, see public/sw/shared.ts.
+      share_target: {
+        action: 'share-target',
+        method: 'POST',
+        enctype: 'multipart/form-data',
+        params: {
+          title: 'title',
+          text: 'text',
+          url: 'url',
+          files: [{ name: 'files', accept: ['*/*'] }],
+        },
+      },
+    })
+    return bytes(text, { type: 'application/manifest+json' })
+  },
+})
+
+/** Its scope is its folder, so it is not below /static. */
+export const worker = endpoint({
+  summary: 'The service worker',
+  public: true,
+  raw: 'application/javascript',
+  async run(ctx) {
+    const script = (await ctx.app.assets()).get('sw.js')
+    if (!script) throw missing('not found')
+    return assetReply(script, ctx.req.headers, 'no-cache')
+  },
+})

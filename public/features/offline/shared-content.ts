@@ -1,0 +1,47 @@
+/** Puts what another app shared into the composer of a new chat. Nothing is sent by itself. */
+import type { App } from '../../app.ts'
+import { SHARED_CACHE, sharedKey } from '../../sw/shared.ts'
+import { t } from './strings.ts'
+
+/** Title, text and address, each once and on lines of their own. */
+const textOf = (form: FormData): string => {
+  const given = ['title', 'text', 'url'].map(name => form.get(name))
+  const parts = given.filter(part => typeof part === 'string').map(part => part.trim())
+  return parts
+    .filter(
+      (part, at) =>
+        part !== '' && !parts.some((other, place) => place > at && other.includes(part)),
+    )
+    .join('\n')
+}
+
+const filesOf = (form: FormData): File[] =>
+  form.getAll('files').filter(file => file instanceof File && file.size > 0) as File[]
+
+export const takeShared = async (app: App): Promise<void> => {
+  if (!new URL(location.href).searchParams.has('shared')) return
+  history.replaceState(null, '', app.base)
+  const cache = await caches.open(SHARED_CACHE)
+  const stored = await cache.match(sharedKey(app.base))
+  if (!stored) {
+    app.toasts.show(t('shared.missing'), { kind: 'error' })
+    return
+  }
+  const form = await stored.formData()
+  await cache.delete(sharedKey(app.base))
+  const text = textOf(form)
+  const draft = app.composer.text.value.trimEnd()
+  if (text) app.composer.edit([draft, text].filter(Boolean).join('\n\n'))
+  const files = filesOf(form)
+  if (files.length === 0) return
+  // Any page can send a form here, and attaching uploads: the person decides.
+  app.layout.confirmation.value = {
+    title: t('shared.title'),
+    text: t('shared.text', {
+      count: files.length,
+      names: files.map(({ name }) => name).join(', '),
+    }),
+    confirm: t('shared.add'),
+    run: () => app.attachments.add(files),
+  }
+}
