@@ -245,7 +245,7 @@ const invokeTool = async (
     processes: request.processes,
     runner: request.runner,
     canUndo: request.canUndo,
-    spawn: spawnerFor(run, call.id),
+    spawn: spawnerFor(run, entry),
     call: (name, args) => callFromTool(name, args, entry, run),
     toolNames: request.tools.filter(({ isClient }) => !isClient).map(({ name }) => name),
     onCommand: ranIn => {
@@ -311,10 +311,19 @@ const toCall = (id: string, name: string, args: Record<string, unknown>): ToolCa
 })
 
 /** Undefined when delegation is off or the maximum depth is reached. */
-const spawnerFor = ({ request, spawn }: ToolRun, callId: string): ToolContext['spawn'] => {
+/** What hooks did in a subagent is noted at the call that started it: the subagent has no messages of its own. */
+const spawnerFor = (
+  { request, spawn }: ToolRun,
+  { call, notes }: Prepared,
+): ToolContext['spawn'] => {
   const { delegation } = request
   if (!delegation || !spawn || delegation.depth >= delegation.maxDepth) return undefined
-  return spawn(callId, delegation)
+  const run = spawn(call.id, delegation)
+  return async task => {
+    const result = await run(task)
+    notes.activity.push(...result.hooks)
+    return result
+  }
 }
 
 /**

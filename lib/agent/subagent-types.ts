@@ -1,4 +1,5 @@
 /** Contract of subagents: limits, tasks, results, and what is kept of their calls. */
+import type { HookActivity } from '../schema/hook.ts'
 import type { ModelEndpoint, Outcome } from './types.ts'
 
 /** Limits of delegation to subagents. */
@@ -54,6 +55,8 @@ export type SubagentResult = {
   reason: 'completed' | 'max_iterations' | 'interrupted' | 'error'
   durationMs: number
   trace: TraceEntry[]
+  /** What hooks did about its calls; shown with the delegating call, never sent to a provider. */
+  hooks: HookActivity[]
 }
 
 /** Identifies a subagent: the tool call that started it, and the index among its tasks. */

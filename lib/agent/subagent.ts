@@ -95,7 +95,8 @@ const runSubagent = async (
   )
   const reason = reasonOf(outcome, stepsOf(delegation, task))
   emitStatus(statusOf(outcome))
-  return { outcome, reason, durationMs: Math.max(0, now() - startedAt), trace: trace.entries() }
+  const durationMs = Math.max(0, now() - startedAt)
+  return { outcome, reason, durationMs, trace: trace.entries(), hooks: trace.hooks() }
 }
 
 const shownGoal = ({ agent, goal }: SubagentTask): string => (agent ? `${agent} · ${goal}` : goal)

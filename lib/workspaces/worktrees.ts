@@ -3,7 +3,7 @@
  * kept: a restart, a deleted chat, and other programs find them with `git worktree list`.
  */
 import { randomBytes } from 'node:crypto'
-import { existsSync, realpathSync } from 'node:fs'
+import { existsSync, lstatSync, readdirSync, realpathSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { conflict, invalid, missing } from '../errors.ts'
 import type { GitWorktree } from '../schema/git.ts'
@@ -140,6 +140,32 @@ export const mergeWorktree = async (
   )
 }
 
+/** Files that are counted one by one; beyond them the count is this number. */
+const MAX_IGNORED = 50_000
+
+type IgnoredFiles = { count: number; largest: { path: string; bytes: number } | null }
+
+/** The files that Git ignores, which no commit has: `.env`, databases, installed packages. */
+const ignoredFiles = async (git: PersonGit, root: string): Promise<IgnoredFiles> => {
+  const { text } = await git.run([
+    ...['ls-files', '-z', '--others', '--ignored', '--exclude-standard', '--directory'],
+  ])
+  const found: IgnoredFiles = { count: 0, largest: null }
+  const visit = (path: string): void => {
+    if (found.count >= MAX_IGNORED) return
+    const stat = lstatSync(join(root, path), { throwIfNoEntry: false })
+    if (!stat) return
+    if (stat.isDirectory()) {
+      for (const name of readdirSync(join(root, path))) visit(join(path, name))
+      return
+    }
+    found.count++
+    if (stat.size > (found.largest?.bytes ?? -1)) found.largest = { path, bytes: stat.size }
+  }
+  for (const path of text.split('\0')) if (path) visit(path.replace(/\/$/, ''))
+  return found
+}
+
 /** Removes directory and branch. Without `force` only when nothing would be lost. */
 export const removeWorktree = async (
   main: PersonGit,
@@ -152,11 +178,14 @@ export const removeWorktree = async (
   if (!force) {
     const git = await openAt(path)
     const { text } = await git.run(['status', '--porcelain', '--ignore-submodules=none'])
-    if (text || ahead > 0)
+    const ignored = await ignoredFiles(git, path)
+    if (text || ahead > 0 || ignored.count > 0)
       throw conflict(`The worktree “${branch}” has work that is merged nowhere.`, {
         code: 'git_unmerged',
         commits: ahead,
         changed: text.split('\n').filter(Boolean).length,
+        ignored: ignored.count,
+        largest: ignored.largest,
       })
   }
   await main.run(['worktree', 'remove', ...(force ? ['--force', '--force'] : []), '--', path])

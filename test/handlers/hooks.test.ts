@@ -155,8 +155,20 @@ test('calls of subagents and scripts, of MCP tools, of scheduled tasks pass the 
     const bodies = JSON.stringify(provider.requests.slice(from).map(({ body }) => body.messages))
     assert.match(bodies, /not today/)
     assert.not(existsSync(mark))
+    return (await chat.messages(id)).flatMap(({ _hooks }) => (_hooks as object[] | undefined) ?? [])
   }
-  await refused(use('delegate_task', { goal: 'touch it' }, 'd1'), touch, DONE, DONE)
+  const blocked = {
+    event: 'PreToolUse',
+    hook: BLOCK,
+    action: 'blocked',
+    text: 'not today',
+  }
+  const shown = await refused(use('delegate_task', { goal: 'touch it' }, 'd1'), touch, DONE, DONE)
+  assert.equal(
+    shown,
+    [blocked],
+    'what a hook did in a subagent is shown at the call that started it',
+  )
   await refused(
     use('delegate_task', { goal: 'delegate it' }, 'd1'),
     use('delegate_task', { goal: 'touch it' }, 'd2'),

@@ -1,5 +1,5 @@
 /** A worktree for a chat: created outside the repository, merged back, and never removed with work that is merged nowhere. */
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -75,6 +75,19 @@ test('works apart from the checkout, merges back, and is removed with its branch
   assert.is(readFileSync(join(checkout, 'a.txt'), 'utf8'), 'local\n')
   writeFileSync(join(path, 'new.txt'), 'x')
   assert.is((await post(session_id, 'remove', { path })).body.changed, 1)
+  runIn(path, 'add', '.')
+  runIn(path, 'commit', '-qm', 'new')
+  runIn(checkout, 'merge', '-q', 'topic')
+  mkdirSync(join(checkout, '.git', 'info'), { recursive: true })
+  writeFileSync(join(checkout, '.git', 'info', 'exclude'), '.env\ndata/\n')
+  mkdirSync(join(path, 'data', 'deep'), { recursive: true })
+  writeFileSync(join(path, 'data', 'deep', 'b.db'), 'x'.repeat(50))
+  writeFileSync(join(path, '.env'), 'KEY=1')
+  const { body } = await post(session_id, 'remove', { path })
+  assert.equal(
+    [body.code, body.commits, body.changed, body.ignored, body.largest],
+    ['git_unmerged', 0, 0, 2, { path: 'data/deep/b.db', bytes: 50 }],
+  )
   assert.is((await post(session_id, 'remove', { path, force: true })).status, 200)
   assert.not.ok(existsSync(path))
   assert.equal([await list(), runIn(checkout, 'branch', '--list', 'topic')], [[], ''])

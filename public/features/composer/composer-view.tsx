@@ -78,6 +78,8 @@ const useField = () => {
   const session = route.sessionId.value
   useLayoutEffect(() => fit(ref.current), [text])
   useEffect(() => {
+    // Of two chats side by side, only the active one.
+    if (ref.current?.closest('.side:not(.side-active)')) return
     // On a touch screen the focus would open the on-screen keyboard.
     if (focus > 0 || matchMedia('(pointer: fine)').matches) ref.current?.focus()
   }, [focus, session])

@@ -147,8 +147,9 @@ export const createComposer = (
       comments.value = [...comments.value, comment]
       changed()
     },
-    removeComment(comment: DiffComment): void {
-      comments.value = comments.value.filter(each => each !== comment)
+    /** Replaces a comment by these; none: it is removed. */
+    changeComment(comment: DiffComment, ...others: DiffComment[]): void {
+      comments.value = comments.value.flatMap(each => (each === comment ? others : each))
       changed()
     },
     /** Earlier prompts, newest last; `back` is +1 for older, −1 for newer. False when there is none. */

@@ -1,8 +1,11 @@
 /** The worktrees of the open repository, and the chat's move into one and back. */
 import { signal } from '@preact/signals'
+import { asObject } from '../../../lib/base/json.ts'
+import { visibleName } from '../../../lib/base/visible.ts'
 import type { ApiError, ApiCall } from '../../api.ts'
 import type { Api } from '../../../router.ts'
 import type { Confirmation } from '../shell/layout.ts'
+import { formatBytes } from '../workspace/file-kind.ts'
 import { t } from './strings.ts'
 
 export type Worktree = Api['GET /api/git/worktrees']['output']['worktrees'][number]
@@ -64,14 +67,27 @@ export const createWorktrees = ({ api, session, ask, run, chooseWorkspace }: Wor
       try {
         await removeNow(tree, false)
       } catch (error) {
-        const { commits, changed } = (error as ApiError).body
+        const lost = (error as ApiError).body
+        const [commits, changed, count] = [lost.commits, lost.changed, lost.ignored].map(Number)
+        const { path, bytes } = asObject(lost.largest)
+        const isWork = commits! + changed! > 0
+        const sentences = [
+          isWork &&
+            t('git.tree.lose.text', {
+              branch: tree.branch,
+              commits: commits!,
+              changed: changed!,
+            }),
+          count! > 0 &&
+            t('git.tree.lose.ignored', {
+              count: count!,
+              path: visibleName(String(path)),
+              size: formatBytes(Number(bytes)),
+            }),
+        ]
         ask({
-          title: t('git.tree.lose.title'),
-          text: t('git.tree.lose.text', {
-            branch: tree.branch,
-            commits: Number(commits),
-            changed: Number(changed),
-          }),
+          title: t(isWork ? 'git.tree.lose.title' : 'git.tree.lose.files'),
+          text: sentences.filter(Boolean).join(' '),
           confirm: t('git.tree.lose.run'),
           danger: true,
           run: () => void removeNow(tree, true),

@@ -72,6 +72,12 @@ const enGit = {
   'git.tree.lose.title': 'Remove unmerged work?',
   'git.tree.lose.text':
     'Commits of “{branch}” that aren’t merged: {commits}. Files with uncommitted changes: {changed}. They will be deleted permanently.',
+  'git.tree.lose.files': 'Delete files that Git ignores?',
+  'git.tree.lose.ignored': {
+    one: '{count} file that Git ignores will be deleted permanently: {path} ({size}).',
+    other:
+      '{count} files that Git ignores will be deleted permanently. The largest is {path} ({size}).',
+  },
   'git.tree.lose.run': 'Delete permanently',
   'git.tree.ahead': { one: '{count} commit to merge.', other: '{count} commits to merge.' },
   'git.log': 'History',

@@ -22,6 +22,7 @@ export const t = translator({
     one: '{count} comment for the next message',
     other: '{count} comments for the next message',
   },
+  edit: 'Edit comment on {place}',
   remove: 'Remove comment on {place}',
   sent: 'Comments',
   open: 'Open {place}',

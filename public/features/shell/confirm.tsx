@@ -20,6 +20,7 @@ export const Confirm = ({ ask }: { ask: Confirmation }) => {
   return (
     <Dialog title={ask.title} onClose={close}>
       <p class="dialog-text">{ask.text}</p>
+      {ask.detail && <ask.detail />}
       <div class="form-actions">
         <Button onClick={close}>{t('app.cancel')}</Button>
         <Button

@@ -1,4 +1,5 @@
 /** Open state of the sidebar, drawer, palette, dialogs and pickers. */
+import type { ComponentType } from 'preact'
 import { computed, signal } from '@preact/signals'
 import type { VNode } from 'preact'
 import type { Platform } from '../../platform.ts'
@@ -8,6 +9,8 @@ export type Confirmation = {
   text: string
   confirm: string
   danger?: boolean
+  /** Shown below the text. */
+  detail?: ComponentType
   run: () => void | Promise<void>
 }
 export type Picker = 'model' | 'workspace' | 'personality' | 'effort'

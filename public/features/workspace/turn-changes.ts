@@ -4,6 +4,7 @@ import { signal } from '@preact/signals'
 import { ApiError } from '../../api.ts'
 import type { Api } from '../../../router.ts'
 import { t } from './turn-changes-strings.ts'
+import { restoreConflicts } from './restore-conflicts.tsx'
 import type { LoadedDiff } from './git-changes.ts'
 import type { Confirmation } from '../shell/layout.ts'
 import type { Platform } from '../../platform.ts'
@@ -135,6 +136,14 @@ export const createTurnChanges = (options: TurnChangesOptions) => {
             text: t('conflict.text', { paths: formatPaths(conflicts.map(String)) }),
             confirm: t('conflict.yes'),
             danger: true,
+            detail: restoreConflicts(conflicts.map(String), path =>
+              api('GET /api/rollback/file', {
+                session_id: sessionId.value || session_id,
+                checkpoint,
+                point: 'before',
+                path,
+              }),
+            ),
             run: () => restore(turn, wanted, true),
           }),
         0,

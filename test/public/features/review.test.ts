@@ -150,7 +150,13 @@ test('comments are part of the draft: saved, applied, sent once, and put back wh
   assert.is(composer.empty.value, true)
   assert.equal(saved.at(-1), { session_id: 's', text: '', files: [], comments: [] })
   composer.restoreDraft(draft)
-  composer.removeComment(composer.comments.value[0]!)
+  const [kept] = composer.comments.value
+  composer.changeComment(kept!, { ...kept!, text: 'Reworded' })
+  assert.equal(
+    composer.comments.value.map(({ text }) => text),
+    ['Reworded', 'Second'],
+  )
+  composer.changeComment(composer.comments.value[0]!)
   assert.equal(
     composer.comments.value.map(({ text }) => text),
     ['Second'],

@@ -1,0 +1,73 @@
+/** What overwriting files that changed since would do to each of them, in the question about it. */
+import type { ComponentType } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import { visibleName } from '../../../lib/base/visible.ts'
+import { type FileDiff, parseDiff } from '../../parts/diff.ts'
+import { Diff, DiffCounts } from '../../parts/diff-view.tsx'
+import { t } from './turn-changes-strings.ts'
+
+const MAX_FILES = 20
+
+type PastDiff = { diff: string; binary: boolean; truncated: boolean }
+/** The difference between the state to restore and the file now. */
+type Load = (path: string) => Promise<PastDiff>
+
+const OPPOSITE = { added: 'removed', removed: 'added', same: 'same', gap: 'gap' } as const
+
+/** From now to the state that would be restored: what is removed would be lost. */
+const reversed = ({ lines, added, removed, ...file }: FileDiff): FileDiff => ({
+  ...file,
+  added: removed,
+  removed: added,
+  lines: lines.map(line => ({ ...line, kind: OPPOSITE[line.kind] })),
+})
+
+function Conflict({ path, load, open }: { path: string; load: Load; open: boolean }) {
+  const [found, setFound] = useState<FileDiff | 'none' | 'failed' | null>(null)
+  useEffect(() => {
+    let current = true
+    load(path).then(
+      ({ diff, binary, truncated }) => {
+        const [file] = binary || truncated ? [] : parseDiff(diff)
+        if (current) setFound(file ? reversed(file) : 'none')
+      },
+      () => current && setFound('failed'),
+    )
+    return () => {
+      current = false
+    }
+  }, [path])
+  const file = typeof found === 'object' ? found : null
+  return (
+    <details class="conflict-file" open={open}>
+      <summary>
+        <bdi>{visibleName(path)}</bdi>
+        {file && <DiffCounts added={file.added} removed={file.removed} />}
+      </summary>
+      {file ? (
+        <Diff file={file} />
+      ) : (
+        <p class="panel-note">
+          {t(
+            found === null
+              ? 'conflict.loading'
+              : found === 'none'
+                ? 'conflict.none'
+                : 'conflict.failed',
+          )}
+        </p>
+      )}
+    </details>
+  )
+}
+
+export const restoreConflicts = (paths: readonly string[], load: Load): ComponentType =>
+  function RestoreConflicts() {
+    return (
+      <div class="conflict-files">
+        {paths.slice(0, MAX_FILES).map(path => (
+          <Conflict key={path} path={path} load={load} open={paths.length === 1} />
+        ))}
+      </div>
+    )
+  }
