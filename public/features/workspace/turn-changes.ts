@@ -91,11 +91,11 @@ export const createTurnChanges = (options: TurnChangesOptions) => {
   }
 
   const restore = async (turn: TurnChange, wanted: Wanted, force = false): Promise<void> => {
-    const { session_id } = turn
     const { checkpoint } = turn
+    const session_id = sessionId.value || turn.session_id
     try {
       const done = await api('POST /api/rollback/restore', {
-        session_id: sessionId.value || session_id,
+        session_id,
         checkpoint,
         force,
         ...wanted,
@@ -137,12 +137,7 @@ export const createTurnChanges = (options: TurnChangesOptions) => {
             confirm: t('conflict.yes'),
             danger: true,
             detail: restoreConflicts(conflicts.map(String), path =>
-              api('GET /api/rollback/file', {
-                session_id: sessionId.value || session_id,
-                checkpoint,
-                point: 'before',
-                path,
-              }),
+              api('GET /api/rollback/file', { session_id, checkpoint, point: 'before', path }),
             ),
             run: () => restore(turn, wanted, true),
           }),
