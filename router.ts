@@ -7,6 +7,7 @@ import * as clientApi from './handlers/client-api.ts'
 import * as crons from './handlers/crons.ts'
 import * as budgets from './handlers/budgets.ts'
 import * as commands from './handlers/commands.ts'
+import * as mentions from './handlers/commands/mentions.ts'
 import * as ownFiles from './handlers/commands/own-files.ts'
 import * as compression from './handlers/compression.ts'
 import * as config from './handlers/config.ts'
@@ -144,6 +145,7 @@ export const routes = {
   'POST /api/tools/toggle': tools.toggle,
   'POST /api/session/toolsets': tools.override,
   'GET /api/commands': commands.list,
+  'GET /api/mentions': mentions.search,
   'GET /api/own-files': ownFiles.list,
   'GET /api/own-files/content': ownFiles.content,
   'POST /api/own-files/save': ownFiles.save,

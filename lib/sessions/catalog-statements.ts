@@ -9,6 +9,8 @@ type LiveColumns = { active_stream_id: string | null; waiting: number | null; ep
 type Id = { id: string }
 /** Usage within a quarter of an hour, per model, provider, profile and source. */
 export type UsageBucket = Omit<UsageRow, 'n'> & { profile: string; source: string; turns: number }
+/** `ms`: time of the last message. */
+export type SessionName = { id: string; ms: number; title: string }
 export type PageRow = { row: string; ms: number; id: string }
 
 const PAGE = (where: string) => `
@@ -72,6 +74,10 @@ export const prepareStatements = (db: Database) => ({
       and (? is null or profile = ?)
       order by updated_ms desc, id limit ?)
     and listed = 1 order by updated_ms desc, id`),
+  /** Titled sessions of a profile, newest first. */
+  names: db.prepare<[string, number], SessionName>(`
+    select id, updated_ms as ms, json_extract(row, '$.title') as title from session
+    where listed = 1 and profile = ? and untitled = 0 order by updated_ms desc, id limit ?`),
   page: db.prepare<[number, number, string, number], PageRow>(PAGE('')),
   profilePage: db.prepare<[string, number, number, string, number], PageRow>(
     PAGE('and profile = ?'),

@@ -91,6 +91,7 @@ export const createCatalog = (options: CatalogOptions) => {
       guard(() =>
         db.q.titles.all(JSON.stringify(words), profile, profile, limit).map(({ row }) => row),
       ),
+    names: (profile: string, limit: number) => guard(() => db.q.names.all(profile, limit)),
     /** `scheduled` false: without runs of scheduled tasks, except those that are pinned or wait for the user. */
     page: (
       after: { ms: number; id: string } | null,

@@ -115,6 +115,7 @@ export const createSessions = (options: SessionsOptions): Sessions => {
       return created
     },
     load: reading.load,
+    names: catalog.names,
     providerStates,
     head: reading.head,
     tail: reading.tail,

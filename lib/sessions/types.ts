@@ -5,7 +5,7 @@ import type { Question } from '../schema/question.ts'
 import type { SessionRow } from '../schema/session.ts'
 import type { TurnUsage } from '../schema/usage.ts'
 import type { JournalOptions } from '../store/journal.ts'
-import type { UsageBucket } from './catalog-statements.ts'
+import type { SessionName, UsageBucket } from './catalog-statements.ts'
 import type { Entry, NewEntry, StoredState } from './entries.ts'
 import type { Folded, Head, Turn } from './fold.ts'
 import type { LiveState } from './list-row.ts'
@@ -118,6 +118,8 @@ export type Sessions = {
   turnUsage(id: string, after: number, before: number): TurnUsage[]
   /** Sessions of a project, including archived and empty ones. */
   idsByProject(project: string): string[]
+  /** Titled sessions of a profile, newest first, redacted. Await `catchUp` first. */
+  names(profile: string, limit: number): SessionName[]
   /** Searches one profile when one is given. */
   search(options: {
     q: string

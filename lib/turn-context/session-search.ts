@@ -1,5 +1,6 @@
 /** Session search for the agent: sessions of its own profile, and the host agent's sessions in the same home. */
 import { setImmediate } from 'node:timers/promises'
+import { invalid, missing } from '../errors.ts'
 import type { FoundSession, SessionSearchStore } from '../agent/tools/session-search.ts'
 import type { HostSessions } from '../host-db/host-sessions.ts'
 import type { FoundMessage } from '../host-db/search-messages.ts'
@@ -9,8 +10,8 @@ import type { SessionRow } from '../schema/session.ts'
 import type { Sessions } from '../sessions/types.ts'
 
 export type SessionSearchOptions = {
-  sessions: Pick<Sessions, 'search' | 'catchUp' | 'list' | 'load'>
-  hostSessions: Pick<HostSessions, 'rows' | 'find'>
+  sessions: Pick<Sessions, 'search' | 'catchUp' | 'list' | 'load' | 'row'>
+  hostSessions: Pick<HostSessions, 'rows' | 'find' | 'session'>
   redact: (text: string) => string
 }
 
@@ -19,6 +20,9 @@ const MAX_SCANNED = 20
 const MAX_MATCHES = 3
 const EXCERPT_CHARS = 300
 const NEIGHBOR_CHARS = 200
+/** Of one conversation: longer messages are cut, and earlier ones left out. */
+const MAX_READ_CHARS = 60_000
+const READ_MESSAGE_CHARS = 6_000
 
 /** Removes case and accents, as the index does. */
 const fold = (text: string): string => text.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase()
@@ -125,6 +129,42 @@ export const createSessionSearch = ({ sessions, hostSessions, redact }: SessionS
     return found
   }
 
+  /** The last messages of a conversation, as many as fit. Without tool results, unless they are asked for. */
+  const lastOf = (messages: readonly Message[], roles: readonly string[]) => {
+    const wanted = roles.length > 0 ? roles : ['user', 'assistant']
+    const said = messages.filter(
+      message => !message._error && wanted.includes(message.role) && textOf(message).trim() !== '',
+    )
+    const shown: NonNullable<FoundSession['messages']> = []
+    let chars = 0
+    for (const message of said.toReversed()) {
+      const text = clip(redact(textOf(message).trim()), READ_MESSAGE_CHARS)
+      chars += text.length
+      if (chars > MAX_READ_CHARS && shown.length > 0) break
+      const { role, timestamp } = message
+      shown.unshift({ role, when: timestamp ? toIso(timestamp) : null, text })
+    }
+    return { messages: shown, earlier: said.length - shown.length }
+  }
+
+  const read = (
+    home: Home,
+    current: string,
+    { id, query, roles }: { id: string; query: string; roles: string[] },
+  ): FoundSession => {
+    const own = sessions.row(id)
+    if (own?.session_id === current || id === current)
+      throw invalid('This is the current conversation. You have it already.')
+    // A session of another profile is as unknown as one that does not exist.
+    const found = own
+      ? own.profile === home.name && { row: own, messages: sessions.load(own.session_id).messages }
+      : hostSessions.session(home, id)
+    if (!found) throw missing('There is no conversation with this id in this profile.')
+    const words = toWords(query)
+    if (words.length > 0) return toFound(found.row, matchesIn(found.messages, words, roles), words)
+    return { ...head(found.row), ...lastOf(found.messages, roles) }
+  }
+
   /** Bound to the home of a turn; its own session is never among the results. */
   return (home: Home, current: string): SessionSearchStore => ({
     async recent(limit) {
@@ -147,5 +187,6 @@ export const createSessionSearch = ({ sessions, hostSessions, redact }: SessionS
       // Our results are ranked by relevance; the host agent's follow, newest first.
       return [...own, ...found].slice(0, asked.limit)
     },
+    read: asked => read(home, current, asked),
   })
 }

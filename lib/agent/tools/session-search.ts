@@ -1,6 +1,7 @@
 /** Tool: searches earlier sessions of this profile. */
 import { z } from 'zod'
 import type { Tool } from '../types.ts'
+import { withUserErrors } from './error-result.ts'
 
 export type FoundSession = {
   session_id: string
@@ -19,11 +20,17 @@ export type FoundSession = {
   }[]
   preview?: string
   message_count?: number
+  /** What was said, oldest first; only when one session was asked for. */
+  messages?: { role: string; when: string | null; text: string }[]
+  /** Messages before the first of `messages`. */
+  earlier?: number
 }
 
 export type SessionSearchStore = {
   recent: (limit: number) => Promise<FoundSession[]>
   find: (asked: { query: string; roles: string[]; limit: number }) => Promise<FoundSession[]>
+  /** One session: matching messages with a query, else its last ones. Throws a UserError for an id that is not in this profile. */
+  read: (asked: { id: string; query: string; roles: string[] }) => FoundSession
 }
 
 const ROLES = ['user', 'assistant', 'tool', 'system']
@@ -34,6 +41,13 @@ const input = z.object({
     .string()
     .default('')
     .describe('Only messages of these roles, separated by commas: user, assistant, tool.'),
+  session_id: z
+    .string()
+    .max(128)
+    .default('')
+    .describe(
+      'Read only this conversation, or search in it. [title](chat:ID) in a message names the conversation ID.',
+    ),
   limit: z.int().min(1).max(5).default(3).describe('Number of conversations.'),
 })
 
@@ -42,23 +56,30 @@ const rolesOf = (text: string): string[] => {
   return ROLES.filter(role => given.includes(role))
 }
 
-export const sessionSearchTool = ({ recent, find }: SessionSearchStore): Tool<typeof input> => ({
+export const sessionSearchTool = ({
+  recent,
+  find,
+  read,
+}: SessionSearchStore): Tool<typeof input> => ({
   name: 'session_search',
   summary:
-    'Search earlier conversations of this profile, including those of the command line. Use it when the user refers to something from before, or when a problem may have been solved already. Without a query, lists the most recent ones.',
+    'Search earlier conversations of this profile, including those of the command line. Use it when the user refers to something from before, or when a problem may have been solved already. Without a query, lists the most recent ones. With session_id, reads one.',
   input,
   kind: 'read',
-  preview: ({ query }) => query || 'recent conversations',
-  async run(_ctx, { query: asked, role_filter, limit }) {
+  preview: ({ query, session_id }) => query || session_id || 'recent conversations',
+  run: withUserErrors(async (_ctx, { query: asked, role_filter, session_id, limit }) => {
     const query = asked.trim()
-    const results = query
-      ? await find({ query, roles: rolesOf(role_filter), limit })
-      : await recent(limit)
+    const id = session_id.trim().replace(/^chat:/, '')
+    const results = id
+      ? [read({ id, query, roles: rolesOf(role_filter) })]
+      : query
+        ? await find({ query, roles: rolesOf(role_filter), limit })
+        : await recent(limit)
     return {
-      preview: `${query || 'recent'} · ${results.length} found`,
+      preview: id ? (results[0]?.title ?? id) : `${query || 'recent'} · ${results.length} found`,
       content: JSON.stringify({
         success: true,
-        ...(query ? { query } : { mode: 'recent' }),
+        ...(query ? { query } : id ? {} : { mode: 'recent' }),
         results,
         count: results.length,
         ...(results.length === 0
@@ -66,5 +87,5 @@ export const sessionSearchTool = ({ recent, find }: SessionSearchStore): Tool<ty
           : {}),
       }),
     }
-  },
+  }),
 })

@@ -1,4 +1,4 @@
-/** What the composer suggestions above itself: commands, or files of the workspace. */
+/** What the composer suggests above itself: commands, or files, chats, and skills. */
 import { useEffect } from 'preact/hooks'
 import { Icon } from '../../parts/icon.tsx'
 import { Marked } from '../../parts/marked.tsx'
@@ -15,6 +15,14 @@ const OfferLine = ({ offer }: { offer: Suggestion }) =>
       <span class="offer-name">/{offer.name}</span>
       {offer.argument && <span class="offer-argument">{offer.argument}</span>}
       <span class="offer-summary">{offer.summary}</span>
+    </>
+  ) : offer.kind === 'mention' ? (
+    <>
+      <Icon name={offer.icon} size={16} />
+      <span class="offer-path" dir="auto">
+        <Marked text={offer.name} ranges={offer.ranges} />
+      </span>
+      <span class="offer-summary">{offer.hint}</span>
     </>
   ) : (
     <>
@@ -39,7 +47,9 @@ export const CompletionList = ({ onTake }: { onTake: (index: number) => void }) 
       {suggestions.map((offer, index) => (
         // biome-ignore lint/a11y/useKeyWithClickEvents: focus stays in the message box, which handles the keys (ARIA combobox pattern)
         <div
-          key={offer.kind === 'command' ? offer.name : offer.path}
+          key={
+            offer.kind === 'file' ? offer.path : offer.kind === 'mention' ? offer.text : offer.name
+          }
           id={offerId(index)}
           class="offer"
           role="option"

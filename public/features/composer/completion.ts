@@ -1,5 +1,6 @@
-/** What the composer suggestions while one types: commands after `/`, files of the workspace after `@`. */
+/** What the composer suggests while one types: commands after `/`; files of the workspace, chats, and skills after `@`. */
 import { signal } from '@preact/signals'
+import type { IconName } from '../../parts/icon.tsx'
 import type { FileEntry, FoundFile } from '../../../lib/schema/workspace.ts'
 import type { Platform } from '../../platform.ts'
 
@@ -7,6 +8,15 @@ export type Trigger = { kind: 'command' | 'file'; query: string; from: number; t
 export type Suggestion =
   | { kind: 'command'; name: string; argument: string; summary: string }
   | { kind: 'file'; path: string; directory: boolean; ranges?: readonly number[] }
+  /** A chat or skill; `text` is put into the message. */
+  | {
+      kind: 'mention'
+      icon: IconName
+      name: string
+      hint: string
+      ranges: readonly number[]
+      text: string
+    }
 
 const MAX_SUGGESTIONS = 40
 
@@ -40,9 +50,12 @@ export type CompletionOptions = {
   entries: (directory: string) => Promise<FileEntry[]>
   /** Files and folders of the workspace at any depth, best first. */
   search: (query: string) => Promise<readonly FoundFile[]>
+  /** The files with chats and skills. */
+  mentions: (query: string, files: readonly Suggestion[]) => Promise<readonly Suggestion[]>
 }
 
-export const createCompletion = ({ platform, commands, entries, search }: CompletionOptions) => {
+export const createCompletion = (options: CompletionOptions) => {
+  const { platform, commands, entries, search, mentions } = options
   const suggestions = signal<readonly Suggestion[]>([])
   const active = signal(0)
   const trigger = signal<Trigger | null>(null)
@@ -77,14 +90,14 @@ export const createCompletion = ({ platform, commands, entries, search }: Comple
   }
 
   const listFiles = async (wanted: Trigger): Promise<void> => {
-    try {
-      const found = await findFiles(wanted)
-      // The caret may have moved while the server searched.
-      if (trigger.value === wanted) show(found)
-    } catch {
-      // No such directory, or not yet.
-      if (trigger.value === wanted) show([])
-    }
+    // No such directory, or not yet.
+    const files = await findFiles(wanted).catch(() => [])
+    // A path names a file. Without chats and skills, the files are still of use.
+    const found = wanted.query.includes('/')
+      ? files
+      : await mentions(wanted.query, files).catch(() => files)
+    // The caret may have moved while the server searched.
+    if (trigger.value === wanted) show(found)
   }
 
   const close = (): void => {
@@ -133,9 +146,11 @@ export const createCompletion = ({ platform, commands, entries, search }: Comple
       const word =
         offer.kind === 'command'
           ? `/${offer.name}${offer.argument ? ' ' : ''}`
-          : offer.directory
-            ? `@${offer.path}/`
-            : `${offer.path} `
+          : offer.kind === 'mention'
+            ? `${offer.text} `
+            : offer.directory
+              ? `@${offer.path}/`
+              : `${offer.path} `
       const rest = text.slice(to)
       return {
         text: text.slice(0, from) + word + (word.endsWith(' ') ? rest.replace(/^ /, '') : rest),

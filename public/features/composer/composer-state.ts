@@ -70,6 +70,10 @@ export const createComposerState = (options: ComposerOptions): ComposerFeature =
     ],
     entries: async directory => workspaces.entries(await ensureSession(), directory),
     search: async query => workspaces.search(await ensureSession(), query),
+    mentions: async (query, files) => {
+      const { withMentions } = await import('./mentions.ts')
+      return withMentions(platform.api, { query, sessionId: route.sessionId.value ?? '', files })
+    },
   })
 
   return {

@@ -156,7 +156,10 @@ export const TOOLS: Readonly<Record<string, (fields: Fields) => Said>> = {
         .map(one =>
           item(text(one.title) || t('note.untitled'), {
             note: text(one.source),
-            text: text(object(list(one.matches)[0]).text) || text(one.preview),
+            text:
+              text(object(list(one.matches)[0]).text) ||
+              text(one.preview) ||
+              text(object(list(one.messages)[0]).text),
           }),
         ),
     ),

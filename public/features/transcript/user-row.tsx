@@ -10,6 +10,7 @@ import { withoutFiles } from '../composer/composer.ts'
 import { t } from '../../strings/t.ts'
 import { textOf } from './content.ts'
 import { useTranscript } from './transcript-context.ts'
+import { UserText } from './user-text.tsx'
 
 const UserEditor = lazy(async () => (await import('./user-editor.tsx')).UserEditor, true)
 
@@ -45,7 +46,7 @@ export function UserRowView({ message }: { message: Message }) {
         <div
           class={`user-text${long && !whole ? ' user-cut' : ''}${text.length > BOLD_CHARS ? ' user-long' : ''}`}
         >
-          {text}
+          <UserText text={text} />
         </div>
         {long && (
           <button

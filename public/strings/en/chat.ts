@@ -27,7 +27,7 @@ export const enChat = {
   'composer.queue': 'Queue message',
   'composer.stop': 'Stop',
   'composer.commands': 'Commands',
-  'composer.files': 'Files',
+  'composer.files': 'Files, chats, and skills',
   'composer.hint.enter': 'Press Enter to send, Shift + Enter for a new line',
   'composer.hint.mod': 'Press {key} + Enter to send',
 

@@ -3,7 +3,12 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { ApiError } from '../../../public/api.ts'
 import type { FoundFile } from '../../../lib/schema/workspace.ts'
-import { createCompletion, findTrigger } from '../../../public/features/composer/completion.ts'
+import {
+  type CompletionOptions,
+  createCompletion,
+  findTrigger,
+} from '../../../public/features/composer/completion.ts'
+import { withMentions } from '../../../public/features/composer/mentions.ts'
 import {
   createComposer,
   withFiles,
@@ -162,12 +167,16 @@ test('what opens a menu, and what does not', () => {
   assert.equal(findTrigger('see @src/a', 10), { kind: 'file', query: 'src/a', from: 4, to: 10 })
 })
 
-const offered = (search: (query: string) => Promise<FoundFile[]> = async () => []) => {
+const offered = (
+  search: (query: string) => Promise<FoundFile[]> = async () => [],
+  mentions: CompletionOptions['mentions'] = async (_, files) => files,
+) => {
   const fake = fakePlatform()
   const asked: string[] = []
   const completion = createCompletion({
     platform: fake.platform,
     search,
+    mentions,
     commands: () => [
       { name: 'remodel', argument: '', summary: '' },
       { name: 'model', argument: '[search]', summary: '' },
@@ -227,6 +236,40 @@ test('files: a name is searched at any depth; a late answer never replaces a new
   const [first] = completion.suggestions.value
   assert.equal(first?.kind === 'file' && [first.path, first.ranges], ['src/deep/retry.ts', [9, 14]])
   assert.is(completion.apply('@retry', first!).text, 'src/deep/retry.ts ')
+})
+
+test('chats and skills: listed with the files, the closest group first; a path names a file only', async () => {
+  const service = fakePlatform({
+    'GET /api/mentions': () => ({
+      mentions: [
+        { kind: 'chat', id: 'abc123', name: 'Unify [the] retry logic', ranges: [], updated_at: 1 },
+        { kind: 'skill', id: 'code review', name: 'code review', ranges: [], description: 'How' },
+      ],
+    }),
+  })
+  const { completion, type } = offered(
+    async () => [{ path: 'r/e/try.ts', type: 'file', ranges: [] }],
+    (query, files) => withMentions(service.platform.api, { query, sessionId: 'open', files }),
+  )
+  const chat = 'Unify [the] retry logic'
+  assert.equal(await type('like @retry'), [chat, 'r/e/try.ts', 'code review'])
+  assert.equal(service.service.of('GET /api/mentions'), [
+    { q: 'retry', limit: 6, session_id: 'open' },
+  ])
+  const [first, , skill] = completion.suggestions.value
+  assert.is(
+    completion.apply('like @retry', first!).text,
+    'like [Unify the retry logic](chat:abc123) ',
+  )
+  assert.is(completion.apply('like @retry', skill!).text, 'like [code review](skill:code review) ')
+  assert.equal(await type('@src/retry'), ['r/e/try.ts'])
+})
+
+test('files are offered although chats and skills could not be fetched', async () => {
+  const { type } = offered(undefined, async () => {
+    throw new ApiError(0, 'offline')
+  })
+  assert.equal(await type('@'), ['src', 'app.ts'])
 })
 
 test('Escape dismisses completion until the query changes', async () => {
