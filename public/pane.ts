@@ -120,8 +120,9 @@ export const createPane = (shared: PaneShared, options: PaneOptions): App => {
     chat: {
       ...{ ...turns, ...choices, chat, queue, markRead, leave },
       async openSession(id) {
+        // A session that was created for what is being typed, such as `@`, changes nothing for the person.
+        if (composer.sessionId.value !== (id ?? '')) composerState.completion.close()
         composer.open(id ?? '')
-        composerState.completion.close()
         await chat.open(id)
         const details = chat.details.value
         if (id && details?.session_id === id) composer.applyServerDraft(id, details.composer_draft)

@@ -3,10 +3,18 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import type { Page } from 'playwright-core'
 import { closeBrowser, openPage } from '../_browser.ts'
 import { startChat } from '../handlers/_chat.ts'
 
 const test = suite('browser: own commands and subagents')
+
+/** Waits until a text field has the value. */
+const hasText = (page: Page, value: string) =>
+  page.waitForFunction(
+    wanted => [...document.querySelectorAll('textarea')].some(area => area.value === wanted),
+    value,
+  )
 
 test('a command is written, tried out, edited beside another program, and deleted', async () => {
   const chat = await startChat({ text: 'Reviewed.' }, { text: 'A title' })
@@ -36,7 +44,7 @@ test('a command is written, tried out, edited beside another program, and delete
 
     await button('Try it').click()
     const box = page.getByRole('textbox', { name: 'Message' })
-    assert.is(await box.inputValue(), '/review ')
+    await hasText(page, '/review ')
     await box.pressSequentially('a.ts')
     await button('Send').click()
     await page.getByText('Reviewed.').waitFor()
@@ -51,7 +59,7 @@ test('a command is written, tried out, edited beside another program, and delete
     await page.getByText('File changed').waitFor()
     assert.match(readFileSync(file, 'utf8'), 'Theirs.')
     await button('Discard mine').click()
-    assert.is(await field('Prompt').inputValue(), 'Theirs.')
+    await hasText(page, 'Theirs.')
     await field('Name').fill('check')
     await button('Save').click()
     await page.getByRole('heading', { name: '/check' }).waitFor()
@@ -69,9 +77,37 @@ test('a command is written, tried out, edited beside another program, and delete
     )
   } finally {
     await close()
-    await closeBrowser()
     await chat.close()
   }
 })
 
+test('in a new chat, the first @ offers chats; the chosen one is sent as a reference and shown as a link', async () => {
+  const chat = await startChat({ text: 'First.' }, { text: 'Unify the retry logic' })
+  const earlier = await chat.newSession()
+  await chat.turn(earlier, 'Please unify it')
+  const { page, problems, axe, close } = await openPage(chat.app.url)
+  try {
+    const box = page.getByRole('textbox', { name: 'Message' })
+    await box.pressSequentially('Like @ret')
+    await page.getByRole('option', { name: 'Unify the retry logic' }).waitFor()
+    assert.equal(await axe(), [])
+    await box.press('Enter')
+    const reference = `[Unify the retry logic](chat:${earlier})`
+    await hasText(page, `Like ${reference} `)
+    chat.provider.push({ text: 'Seen.' }, { text: 'Other' })
+    await box.press('Enter')
+    await page.getByText('Seen.').waitFor()
+    const sent = chat.provider.requests.at(-2)?.body.messages.at(-1).content
+    assert.ok(String(sent).endsWith(`Like ${reference}`), String(sent))
+    await page.getByRole('article').getByRole('link', { name: 'Unify the retry logic' }).click()
+    await page.getByText('First.').waitFor()
+    assert.is(page.url(), `${chat.app.url}/session/${earlier}`)
+    assert.equal(problems, [])
+  } finally {
+    await close()
+    await chat.close()
+  }
+})
+
+test.after(closeBrowser)
 test.run()
