@@ -8,7 +8,7 @@ const MAX_EACH = 6
 const MAX_FILES = 24
 
 /** `[title](chat:id)`: what the tools of the model, and the page, read. */
-export const mentionText = ({ kind, id, name }: Pick<Mention, 'kind' | 'id' | 'name'>): string =>
+const mentionText = ({ kind, id, name }: Pick<Mention, 'kind' | 'id' | 'name'>): string =>
   `[${name.replace(/[[\]\s]+/g, ' ').trim()}](${kind}:${id})`
 
 const toSuggestion = (mention: Mention, nowSeconds: number): Suggestion => ({
