@@ -7,6 +7,7 @@ import { root } from './files.mjs'
 import { joinFirstLoad } from './first-load.mjs'
 import { bundleWorker, viewChunks } from './service-worker.mjs'
 import { fontLicenses, fontNames, fonts } from './fonts.mjs'
+import { systemTheme } from './system-theme.mjs'
 
 const CODE = new Set(['.ts', '.tsx', '.css'])
 
@@ -93,7 +94,7 @@ export const bundleBrowser = ({ minify = true } = {}) =>
     legalComments: 'linked',
     define: { 'process.env.NODE_ENV': minify ? '"production"' : '"development"' },
     loader: { '.woff2': 'file', '.svg': 'file', '.png': 'file' },
-    plugins: [onlyWoff2, xtermUnderPolicy, withoutElk, fonts],
+    plugins: [onlyWoff2, xtermUnderPolicy, withoutElk, fonts, systemTheme],
     logLevel: 'silent',
   })
 

@@ -2,6 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { withSystemTheme } from '../../build/system-theme.mjs'
 import { ACCENTS } from '../../lib/base/appearance.ts'
 import { THEMES } from '../../public/features/settings/settings.ts'
 import { chordOf, formatKeys, shortcuts } from '../../public/features/shell/keys.ts'
@@ -75,7 +76,12 @@ test('each accent has contrast in every theme', () => {
   const css = readFileSync(new URL('themes/accents.css', style), 'utf8')
   // `ink` is the text color on the background, which the themes themselves prove.
   const accents = ACCENTS.filter(accent => accent !== 'theme' && accent !== 'ink')
-  assert.is(css.split('[data-theme="system"] {').length - 1, accents.length)
+  const built = withSystemTheme(css)
+  for (const accent of accents)
+    assert.equal(
+      pairsOf(built.split(`[data-accent="${accent}"][data-theme="system"] {`)[1]!.split('}')[0]!),
+      accentOf(css, accent, 'light'),
+    )
   for (const file of themes) {
     const theme = file.replace('.css', '')
     const ground = pairsOf(readFileSync(new URL(`themes/${file}`, style), 'utf8'))
@@ -105,12 +111,12 @@ test('every theme and accent that can be chosen has its colors, and the light on
   }
 })
 
-test('the light values of `system` are those of light', () => {
+test('`system` has the values of light where the system is light', () => {
   const css = readFileSync(new URL('themes/light.css', style), 'utf8')
-  const blocks = css.split('[data-theme=').slice(1)
-  const values = blocks.map(block => [...block.matchAll(/--[\w-]+: [^;]+;/g)].join('\n'))
-  assert.is(values.length, 2)
-  assert.is(values[0], values[1])
+  const [own, copy] = withSystemTheme(css).split('@media (prefers-color-scheme: light)')
+  assert.equal(pairsOf(copy!), pairsOf(own!))
+  assert.is(pairsOf(copy!).size, ROLES.split(' ').length)
+  assert.match(copy!, /^ \{\s*\[data-theme="system"\] \{/)
 })
 
 test('no style sheet sets a color outside of the themes', () => {

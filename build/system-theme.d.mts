@@ -1,0 +1,2 @@
+/** Types of system-theme.mjs. */
+export const withSystemTheme: (css: string) => string
