@@ -2,6 +2,7 @@
  * Assesses the risk of a shell command before it runs. Commands known to be harmless run, risky or unclear ones need
  * approval, and blocked ones never run.
  */
+import { createDisk } from './shell/disk.ts'
 import { resolve } from 'node:path'
 import { isInside } from '../store/path-within.ts'
 import { textsIn } from './shell/code.ts'
@@ -54,10 +55,10 @@ const RAW = new Set([
 export const assessCommand = (command: string, shell: Partial<ShellContext> = {}): Assessment => {
   if (command.length > MAX_COMMAND_CHARS) return TOO_LONG
   const context: ShellContext = {
+    disk: createDisk(),
     ...shell,
     home: shell.home || '/root',
     cwd: shell.cwd || '/somewhere/below/the/root',
-    seen: new Map(),
   }
   const all = variants(command).map(text => ({ text, ...inspect(text, context) }))
   const findings = all.flatMap(each => each.findings)

@@ -24,25 +24,44 @@ const entriesOf = (dir: string): Dirent[] => {
   }
 }
 
-/** The first of these files and folders (`**` matches any folders) that contains a hard link to `target`. */
-export const findHardLink = (paths: readonly string[], target: string): string | undefined => {
-  const file = statIfExists(target)
-  if (!file?.isFile() || file.nlink < 2) return undefined
-  let left = MAX_ENTRIES
-  const holds = (path: string, stat: Stats | undefined, name?: string): boolean => {
-    if (left-- <= 0 || stat?.dev !== file.dev) return false
-    if (stat.isFile())
-      return stat.ino === file.ino && (name === undefined || path.split(sep).includes(name))
-    return (
-      stat.isDirectory() &&
-      entriesOf(path).some(entry => {
-        const inner = join(path, entry.name)
-        return !entry.isSymbolicLink() && holds(inner, statIfExists(inner), name)
-      })
-    )
+/**
+ * Finds the first of these files and folders (`**` matches any folders) that contains a hard link to a file. They are read once
+ * for each file system of which such a file is asked for: a link leads to the same one.
+ */
+export const createHardLinks = (
+  paths: readonly string[],
+): ((target: string) => string | undefined) => {
+  const byDevice = new Map<number, Map<number, string>>()
+  return target => {
+    const file = statIfExists(target)
+    if (!file?.isFile() || file.nlink < 2) return undefined
+    const inodes = byDevice.get(file.dev) ?? readInodes(paths, file.dev)
+    byDevice.set(file.dev, inodes)
+    return inodes.get(file.ino)
   }
-  return paths.find(path => {
-    const [root = '', name] = path.split('/**/')
-    return holds(root, statIfExists(root), name)
-  })
 }
+
+/** Inode → the first path that contains it. */
+const readInodes = (paths: readonly string[], device: number): Map<number, string> => {
+  const found = new Map<number, string>()
+  let left = MAX_ENTRIES
+  const read = (from: string, path: string, name?: string): void => {
+    const stat = left-- > 0 ? statIfExists(path) : undefined
+    if (stat?.dev !== device) return
+    if (stat.isFile()) {
+      const isWanted = name === undefined || path.split(sep).includes(name)
+      if (isWanted && !found.has(stat.ino)) found.set(stat.ino, from)
+    } else if (stat.isDirectory())
+      for (const entry of entriesOf(path))
+        if (!entry.isSymbolicLink()) read(from, join(path, entry.name), name)
+  }
+  for (const path of paths) {
+    const [root = '', name] = path.split('/**/')
+    read(path, root, name)
+  }
+  return found
+}
+
+/** The first of these files and folders that contains a hard link to `target`. */
+export const findHardLink = (paths: readonly string[], target: string): string | undefined =>
+  createHardLinks(paths)(target)

@@ -1,4 +1,5 @@
 /** What a shell command reaches: the command lines it starts, and the files and hosts they name. */
+import { createDisk } from '../shell/disk.ts'
 import { realPath } from '../../store/path-within.ts'
 import { readdirSync } from 'node:fs'
 import { matchesGlob } from '../deny-rules.ts'
@@ -41,7 +42,7 @@ export const readCommand = (command: string, shell: ShellContext): ReadCommand =
       unrecognized: new Set(),
       startsOthers: false,
     }
-  const context = { ...shell, seen: new Map<string, boolean>() }
+  const context = { ...shell, disk: createDisk() }
   const all = variants(command).map(text => inspect(text, context))
   const labels = all.flatMap(({ findings }) => findings.map(({ label }) => label))
   return {

@@ -1,8 +1,7 @@
 /** Classifies paths in commands: control file, secret, system, workspace, or elsewhere. */
 import { resolve } from 'node:path/posix'
 import { readdirSync } from 'node:fs'
-import { isInside, realPath } from '../../store/path-within.ts'
-import { findHardLink } from '../hard-links.ts'
+import { createDisk, type Disk } from './disk.ts'
 import { DATA, hasUnknown, UNKNOWN } from './syntax.ts'
 import type { ShellContext } from './types.ts'
 
@@ -120,15 +119,9 @@ export const isSecret = (path: string, context: ShellContext): boolean => {
 const isWithin = (root: string, path: string): boolean =>
   path === root || path.startsWith(root.endsWith('/') ? root : `${root}/`)
 
-/** Cached per classification, so each path is checked on disk once. */
-const reallyInside = (root: string, path: string, { seen }: ShellContext): boolean => {
-  const key = `${root}\n${path}`
-  const known = seen?.get(key)
-  if (known !== undefined) return known
-  const answer = isInside(root, path)
-  seen?.set(key, answer)
-  return answer
-}
+/** Each path is resolved once per classification: a script can contain hundreds, each compared with every control path. */
+const reallyInside = (root: string, path: string, { disk = createDisk() }: ShellContext): boolean =>
+  isWithin(disk.realPath(root), disk.realPath(path))
 
 /**
  * The workspace, and the directory that the command starts in where that is another name for a part of it: below a
@@ -182,9 +175,11 @@ export const pathsIn = (words: readonly string[]): string[] =>
 export const controlIn = (
   path: string,
   cwd: string | null,
-  context: ShellContext,
+  given: ShellContext,
 ): string | undefined => {
-  if (!context.controlPaths?.length) return undefined
+  if (!given.controlPaths?.length) return undefined
+  const { disk = createDisk() } = given
+  const context = { ...given, disk, controlPaths: given.controlPaths }
   const full = absolute(path, cwd, context)
   if (full === null) return undefined
   const glob = /[*?[\0\u0001]/.test(full) ? full.replace(/[\0\u0001]+/g, '*') : null
@@ -198,10 +193,9 @@ export const controlIn = (
   )
   if (found !== undefined) return found
   for (const each of glob === null ? [full] : matching(glob, pattern)) {
-    const key = `held\n${each}`
-    const held = context.seen?.get(key) === false ? undefined : heldBy(each, context)
+    const held = disk.free.has(each) ? undefined : heldBy(each, context.controlPaths, disk)
     if (held !== undefined) return held
-    context.seen?.set(key, false)
+    disk.free.add(each)
   }
   return undefined
 }
@@ -224,15 +218,15 @@ const matching = (glob: string, pattern: RegExp | null): string[] => {
 }
 
 /** The control file behind this path, by a symlink or a hard link. */
-const heldBy = (full: string, { controlPaths: control = [] }: ShellContext): string | undefined => {
-  const real = realPath(full)
+const heldBy = (full: string, control: readonly string[], disk: Disk): string | undefined => {
+  const real = disk.realPath(full)
   return (
     control.find(path => {
       const [root = '', name] = path.split('/**/')
       return name === undefined
-        ? real !== full && isInside(path, real)
-        : belowPattern(`${realPath(root)}/**/${name}`, real)
-    }) ?? findHardLink(control, real)
+        ? real !== full && isWithin(disk.realPath(path), real)
+        : belowPattern(`${disk.realPath(root)}/**/${name}`, real)
+    }) ?? disk.findHardLink(control, real)
   )
 }
 

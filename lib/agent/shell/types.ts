@@ -1,4 +1,5 @@
 /** Types of the command classification. */
+import type { Disk } from './disk.ts'
 
 /** Where a command would run. All values are passed in; the classification reads no globals. */
 export type ShellContext = {
@@ -12,8 +13,8 @@ export type ShellContext = {
   controlPaths?: readonly string[]
   /** Our own addresses, as `host:port` or a socket path. */
   ownAddresses?: readonly string[]
-  /** File system results cached for this classification. */
-  seen?: Map<string, boolean>
+  /** Cached for this classification. */
+  disk?: Disk
 }
 
 /** A program as the shell would start it. */

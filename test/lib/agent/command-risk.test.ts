@@ -4,6 +4,8 @@ import * as assert from 'uvu/assert'
 import { assessCommand, normalizeCommand } from '../../../lib/agent/command-risk.ts'
 import { describeLabels, isAllowed, isKnownLabel } from '../../../lib/agent/shell/labels.ts'
 import { RULES } from '../../../lib/agent/shell/rules.ts'
+import { createDisk } from '../../../lib/agent/shell/disk.ts'
+import { realPath } from '../../../lib/store/path-within.ts'
 import { cpuMs } from '../../_cpu.ts'
 
 const test = suite('command risk')
@@ -327,6 +329,26 @@ test('what comes before a script that is too complex still blocks', () => {
     assert.not(judge(script).blocked, script)
     assert.ok(judge(script).labels.length > 0, script)
   }
+})
+
+test('each string of a script and each control path is resolved once', () => {
+  const STRINGS = 300
+  const lookups = (controls: number) => {
+    const resolved: string[] = []
+    const disk = createDisk(path => {
+      resolved.push(path)
+      return realPath(path)
+    })
+    const lines = Array.from({ length: STRINGS }, (_, index) => `print('part/of/${index}.txt')`)
+    const controlPaths = Array.from({ length: controls }, (_, index) => `/home/me/.agent/${index}`)
+    const command = `python3 -c "${lines.join('; ')}"`
+    assessCommand(command, { home: '/home/me', cwd: '/home/me/project', controlPaths, disk })
+    assert.is(resolved.length, new Set(resolved).size)
+    return resolved.length
+  }
+  const few = lookups(1)
+  assert.ok(few >= STRINGS && few < STRINGS * 1.2, `${few}`)
+  assert.is(lookups(40), few + 39)
 })
 
 test.run()
