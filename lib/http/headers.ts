@@ -41,6 +41,9 @@ export const securityHeaders = (
   // Other sites must not embed our responses, for example an image of the workspace.
   'Cross-Origin-Resource-Policy',
   'same-origin',
+  // The browser runs the sandboxed frame of an artifact in a process of its own, where an endless loop cannot stop the page.
+  'Origin-Agent-Cluster',
+  '?1',
   'Permissions-Policy',
   'camera=(), microphone=(self), geolocation=()',
   'Server',

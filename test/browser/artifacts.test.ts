@@ -195,6 +195,15 @@ test('links what an answer names, draws its diagrams, and isolates its scripts',
     await page.reload()
     await page.getByRole('button', { name: 'Run' }).waitFor()
 
+    // An endless loop occupies a process of its own: the page still works, and can stop it.
+    writeFileSync(join(workspace, 'attack.html'), '<script>for (;;) {}</script>')
+    await page.reload()
+    await page.getByRole('button', { name: 'Run' }).click()
+    await page.locator('iframe[sandbox="allow-scripts"]').waitFor()
+    await page.getByRole('textbox', { name: 'Message' }).fill('still here')
+    await page.getByRole('button', { name: 'Stop' }).click()
+    await page.getByRole('button', { name: 'Run' }).waitFor()
+
     // The document is the same for everyone, and no other site or page can frame it.
     const empty = await app.get('/artifact')
     const policy = `${empty.headers['content-security-policy']}`
