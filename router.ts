@@ -38,6 +38,8 @@ import * as projects from './handlers/projects.ts'
 import * as transfer from './handlers/session-transfer.ts'
 import * as rollback from './handlers/rollback.ts'
 import * as sessions from './handlers/sessions.ts'
+import * as notificationAnswer from './handlers/notifications/answer.ts'
+import * as notifications from './handlers/notifications/settings.ts'
 import * as shares from './handlers/shares/links.ts'
 import * as sharedPage from './handlers/shares/page.ts'
 import * as settings from './handlers/settings.ts'
@@ -92,6 +94,19 @@ export const routes = {
   'POST /api/tokens/enable': apiTokens.enable,
   'POST /api/tokens/create': apiTokens.create,
   'POST /api/tokens/revoke': apiTokens.revoke,
+
+  'GET /api/notifications': notifications.get,
+  'POST /api/notifications': notifications.save,
+  'GET /api/notifications/key': notifications.key,
+  'POST /api/notifications/devices': notifications.addDevice,
+  'POST /api/notifications/services': notifications.addService,
+  'POST /api/notifications/kinds': notifications.setKinds,
+  'POST /api/notifications/remove': notifications.remove,
+  'POST /api/notifications/test': notifications.test,
+  'GET /api/notifications/mute': notifications.muted,
+  'POST /api/notifications/mute': notifications.mute,
+  'POST /api/notifications/look': notifications.look,
+  'POST /api/notifications/answer': notificationAnswer.answer,
 
   'GET /api/shares': shares.list,
   'POST /api/shares/enable': shares.enable,

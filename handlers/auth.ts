@@ -66,8 +66,13 @@ export const revoke = endpoint({
   input: z.object({ id: z.string().optional(), others: z.boolean().default(false) }),
   output: z.object({ ok: z.literal(true), revoked: z.number() }),
   run(ctx, { id, others }) {
-    const { auth } = ctx.app
-    if (others) return { ...ok, revoked: auth.revokeOthers(ctx.cookies[SESSION_COOKIE]) }
+    const { auth, notifications } = ctx.app
+    if (others) {
+      const own = auth.list(ctx.cookies[SESSION_COOKIE]).find(each => each.current)?.id ?? null
+      // Also of sign-ins that expired before.
+      notifications.store.removeDevicesOf(signIn => signIn !== own)
+      return { ...ok, revoked: auth.revokeOthers(ctx.cookies[SESSION_COOKIE]) }
+    }
     if (!id) throw invalid('id is required', { code: 'missing_fields' })
     return { ...ok, revoked: auth.revoke(id) ? 1 : 0 }
   },

@@ -85,6 +85,8 @@ export const save = endpoint({
       mirrorThinking(ctx, toBoolean(patch.show_thinking))
     if (next !== undefined) {
       await auth.setPassword(next, ctx.cookies[SESSION_COOKIE])
+      // Devices from before there was a password have no sign-in that could be ended.
+      ctx.app.notifications.store.removeDevicesOf(signIn => signIn === null)
       if (!clears) keepSignedIn(ctx)
     }
     if (clears) auth.clearPassword()

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createApp } from '../lib/app/app.ts'
+import type { NotificationTestOptions } from '../lib/app/notifications.ts'
 import { readConfig } from '../lib/config.ts'
 import { createRequestListener } from '../lib/http/request-listener.ts'
 import { createServer } from '../lib/http/server.ts'
@@ -23,6 +24,8 @@ export type AppOptions = {
   headers?: Record<string, string>
   /** The checkout that updates are applied to; never the sources under test. */
   checkout?: string
+  /** The push service of the test is on this computer. */
+  notificationTests?: NotificationTestOptions
   /** Errors of the service fail the test on close; with this they are only collected. */
   allowErrors?: boolean
 }
@@ -104,6 +107,7 @@ export const startApp = async (options: AppOptions = {}): Promise<TestApp> => {
       assets: loadAssets,
       checkout: options.checkout ?? null,
       version: await version,
+      notificationTests: options.notificationTests,
       restart: async () => void restarts.push(Date.now()),
     })
     const { authenticator, makeCtx } = app

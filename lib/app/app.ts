@@ -29,6 +29,11 @@ import { createEngine, type Engine } from './engine.ts'
 import { composeHost, type HostServices } from './host.ts'
 import { startMaintenance } from './maintenance.ts'
 import { composeIdentity, type IdentityServices } from './identity.ts'
+import {
+  composeNotifications,
+  type NotificationServices,
+  type NotificationTestOptions,
+} from './notifications.ts'
 import { composeOnboarding } from './onboarding.ts'
 import { composeShares, type ShareServices } from './shares.ts'
 import { composeWorkspaces, type WorkspaceServices } from './workspaces.ts'
@@ -59,6 +64,7 @@ export type App = StoredData &
   WorkspaceServices &
   ConversationServices &
   ClientApiServices &
+  NotificationServices &
   ShareServices &
   IdentityServices & {
     config: Config
@@ -85,6 +91,7 @@ export type App = StoredData &
   }
 
 export type AppOptions = {
+  notificationTests?: NotificationTestOptions | undefined
   addon?: string | undefined
   /** Built once for many services in tests. */
   assets?: () => Promise<AssetTable>
@@ -119,11 +126,18 @@ export const createApp = async (
     (await readVersion({ root, builtIn: packed?.version, path: config.env.PATH }))
   const assets = options.assets ?? createAssets(packed)
   const now = monotonicNow
-  const data = openAppData(config, { log, now, addon: options.addon })
+  const data = openAppData(config, {
+    log,
+    now,
+    addon: options.addon,
+    onSignOut: ids =>
+      notifier.services.notifications.store.removeDevicesOf(id => ids.includes(id ?? '')),
+  })
   const { homes, hub, sessions, settings } = data
   const composition: Composition = { config, log, now, data }
 
   const shareServices = composeShares(composition)
+  const notifier = composeNotifications(composition, () => engine, options.notificationTests)
   const skills = createSkills({ userHome: config.userHome, callable: callableSkills })
   const guards = createGuards({ accepted: data.acceptedGuards, redact, skillNames: skills.names })
   const profiles = createProfiles({
@@ -163,10 +177,12 @@ export const createApp = async (
       void hostSessions.mirror(homes.of(sessions.row(id)?.profile), id)
     },
     onDone: id => void conversation.queue.next(id),
+    onEnded: notifier.onEnded,
     onQueue: id => conversation.queue.publish(id),
     onPlanAnswer: (id, answer) => void conversation.answerPlan(id, answer),
   })
   const { models, turns, external, mcp } = engine
+  notifier.services.notifications.start()
   const conversation = composeConversation(composition, engine, skills)
   const clientApi = composeClientApi(composition, engine, conversation, options.addon)
 
@@ -181,6 +197,7 @@ export const createApp = async (
     skill: skills.contentIfAny,
     redact,
     log: log.warn,
+    onRun: (home, run) => notifier.onRun(home.name, run),
   })
   const maintenance = startMaintenance(composition, { files, checkpoints, cron })
 
@@ -193,6 +210,7 @@ export const createApp = async (
     ...clientApi,
     ...shareServices,
     ...composeIdentity(composition),
+    ...notifier.services,
     config,
     log,
     version,
@@ -230,6 +248,7 @@ export const createApp = async (
           Promise.all([models.flush(), checkpoints.close(), processes.close(), terminals.close()]),
         ),
       )
+      await notifier.close()
       engine.languageServers.close()
       await engine.runners.close()
       await mcp.close()

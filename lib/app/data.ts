@@ -42,6 +42,7 @@ export type AppDataOptions = {
   now: () => number
   /** Path of the SQLite addon, in the single-file build. */
   addon?: string | undefined
+  onSignOut?: (ids: readonly string[]) => void
 }
 
 /** In the single-file build the search worker starts from its embedded source. */
@@ -91,7 +92,8 @@ export type Composition = {
   data: AppData
 }
 
-export const openAppData = (config: Config, { log, now, addon }: AppDataOptions): AppData => {
+export const openAppData = (config: Config, options: AppDataOptions): AppData => {
+  const { log, now, addon } = options
   const { stateDir } = config
   restrictSecrets(config, line => log.warn(line))
   const homes = createHomes(config)
@@ -109,6 +111,7 @@ export const openAppData = (config: Config, { log, now, addon }: AppDataOptions)
     settings: settings.password,
     log,
     onPassword: own.add,
+    onSignOut: options.onSignOut,
   })
   const apiTokens = openApiTokens(join(stateDir, 'api-tokens.json'), {
     now,

@@ -97,6 +97,7 @@ export type EngineOptions = {
   onIdle?: (sessionId: string) => void
   onDone?: (sessionId: string) => void
   onQueue?: (sessionId: string) => void
+  onEnded?: TurnsOptions['onEnded']
   onPlanAnswer?: TurnsOptions['onPlanAnswer']
   /** Decorates the agent of a turn, for example to observe its events. */
   wrapAgent?: (agent: Agent) => Agent
@@ -262,15 +263,9 @@ export const createEngine = async (options: EngineOptions): Promise<Engine> => {
     expandSkill: skills.expand,
   })
   const turns = createTurns({
-    sessions,
-    hub,
-    liveDir: options.liveDir,
-    now,
+    ...options,
     log: log.error,
     redactMessage: redactValue,
-    onIdle: options.onIdle,
-    onDone: options.onDone,
-    onPlanAnswer: options.onPlanAnswer,
     createContext: wrapContext(createContext),
     providers,
     titleEndpoint: (sessionId, own) =>

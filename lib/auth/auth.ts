@@ -4,7 +4,7 @@ import { conflict, UserError, unauthorized } from '../errors.ts'
 import { type AuthMode, createAuthModes, fingerprintOf } from './auth-mode.ts'
 import { createToken, signToken, verifyCookie } from './cookie.ts'
 import { createConfirmed } from './confirmed.ts'
-import { createDevices } from './devices.ts'
+import { createDevices, deviceIdOf } from './devices.ts'
 import { openSignIns, type SignIn, type SignInMethod } from './login-sessions.ts'
 import { normalizePassword, passwordCandidates, passwordProblem } from './normalize-password.ts'
 import { createPasswordHasher, isSameHash } from './password.ts'
@@ -28,6 +28,8 @@ export type AuthOptions = {
   log: { warn(text: string): void }
   /** Called with a correct password, in plain text, so that it can be redacted elsewhere. */
   onPassword?: (password: string) => void
+  /** Called with the ids of devices whose sign-in was ended, not of those that expired. */
+  onSignOut?: ((ids: readonly string[]) => void) | undefined
   /** Milliseconds since 1970. */
   now?: () => number
   /** Monotonic milliseconds. */
@@ -69,6 +71,7 @@ const open = ({ stateDir, config, settings, log, iterations, ...options }: AuthO
 const createSignInLookup = (
   { key, signIns, nowSeconds }: Pick<ReturnType<typeof open>, 'key' | 'signIns' | 'nowSeconds'>,
   fingerprint: () => string | undefined,
+  onSignOut: AuthOptions['onSignOut'],
 ) => {
   const verified = new Map<string, SignIn>()
   const isBound = (entry: SignIn): boolean => entry.under === fingerprint()
@@ -91,7 +94,10 @@ const createSignInLookup = (
     /** Ends the matching sign-ins and returns their number. */
     end(matches: (entry: SignIn) => boolean): number {
       verified.clear()
-      return signIns.end(matches)
+      const ended = signIns.list().filter(matches).map(deviceIdOf)
+      const count = signIns.end(matches)
+      if (ended.length > 0) onSignOut?.(ended)
+      return count
     },
 
     /** A new sign-in; returns the value of its cookie. */
@@ -118,7 +124,7 @@ export const createAuth = (options: AuthOptions) => {
     announceSetup: setup.announce,
     onEnvironmentHash: fingerprint => void lookup.end(entry => entry.under !== fingerprint),
   })
-  const lookup = createSignInLookup(parts, () => modes.fingerprint())
+  const lookup = createSignInLookup(parts, () => modes.fingerprint(), options.onSignOut)
   const { find } = lookup
   const mode = (): AuthMode['kind'] => modes.current().kind
   const enabled = (): boolean => mode() !== 'open'

@@ -21,6 +21,8 @@ export type Device = {
 
 const DEVICE_ID_CHARS = 16
 
+export const deviceIdOf = ({ hash }: Pick<SignIn, 'hash'>): string => hash.slice(0, DEVICE_ID_CHARS)
+
 /** `find` resolves a cookie; `end` signs out the matching sign-ins and returns their number. */
 export type DeviceLookup = {
   find(cookie: string | undefined): SignIn | undefined
@@ -29,9 +31,9 @@ export type DeviceLookup = {
 }
 
 const toDevice = (entry: SignIn, current: boolean): Device => {
-  const { hash, created_at, expires_at, address, agent } = entry
+  const { created_at, expires_at, address, agent } = entry
   return {
-    id: hash.slice(0, DEVICE_ID_CHARS),
+    id: deviceIdOf(entry),
     created_at,
     expires_at,
     address,

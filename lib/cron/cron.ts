@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import type { Home } from '../profiles/home.ts'
 import { completionsSince } from './completions.ts'
-import { openHistory } from './history.ts'
+import { type History, openHistory, type Run } from './history.ts'
 import { createJobs } from './jobs.ts'
 import { jobsFile } from './jobs-file.ts'
 import { readReports } from './outputs.ts'
@@ -25,11 +25,34 @@ export type CronOptions = {
   runnerFor?: (home: Home, jobId: string) => ReturnType<RunJobOptions['runnerFor']>
   redact: (text: string) => string
   log: (line: string, extra?: Record<string, unknown>) => void
+  /** A run has ended, or a due time was missed or skipped, as the history records it. Must not throw. */
+  onRun?: ((home: Home, run: EndedRun) => void) | undefined
   /** Milliseconds since 1970. */
   now?: () => number
   /** Calls back every minute until the returned function is called. Injectable for tests. */
   ticker?: (tick: () => void) => () => void
 }
+
+export type EndedRun = Pick<
+  Run,
+  'run_id' | 'job_id' | 'name' | 'how' | 'status' | 'error' | 'session_id'
+>
+
+/** A history that also reports what it records. */
+const withReports = (history: History, report: (run: EndedRun) => void): History => ({
+  ...history,
+  ended(id, ending) {
+    history.ended(id, ending)
+    const run = history.list().find(each => each.run_id === id)
+    if (run) report(run)
+  },
+  passed(of) {
+    history.passed(of)
+    const { job: job_id, name, how, error, due } = of
+    const run_id = `${job_id}-${due}`
+    report({ run_id, job_id, name, how, status: null, error, session_id: null })
+  },
+})
 
 const START_MS = 1_000
 
@@ -70,7 +93,7 @@ export const createCron = (deps: CronOptions) => {
     const dir = join(home.dir, 'cron')
     const zone = () => zoneOf(home.lenient.settings().timezone)
     const file = jobsFile(dir, () => toIso(now(), zone()))
-    const history = openHistory(dir, by, now)
+    const history = withReports(openHistory(dir, by, now), run => deps.onRun?.(home, run))
     const jobs = createJobs({ file, home: home.dir, now, zone })
     const run = createJobRunner({
       home,

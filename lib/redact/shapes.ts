@@ -84,6 +84,8 @@ const TOKENS: readonly Shape[] = [
   token(['awt_'], `${W}{43}`),
   // Links to shared chats
   token(['awl_'], `${W}{43}`),
+  // Answers offered in notifications
+  token(['awn_'], `${W}{43}`),
   token(['SG.'], `${W}{10,4000}(?:\\.${W}{1,200})?`, '.'),
   // Amazon
   token(['AKIA', 'ASIA', 'ABIA', 'ACCA'], '[A-Z0-9]{16}'),

@@ -55,8 +55,6 @@ export const NotificationDevice = z
     last_sent_at: z.number().nullable(),
     /** Why the last message could not be sent; null: it was. */
     problem: z.string().nullable(),
-    /** The device that made this request. */
-    current: z.boolean(),
   })
   .meta({ id: 'NotificationDevice' })
 export type NotificationDevice = z.infer<typeof NotificationDevice>

@@ -22,6 +22,18 @@ export type TurnEndingsOptions = Omit<TitleOptions, 'signal'> & {
   log: (message: string, extra?: Record<string, unknown>) => void
   onIdle?: ((sessionId: string) => void) | undefined
   onDone?: ((sessionId: string) => void) | undefined
+  onEnded?: ((ended: EndedTurn) => void) | undefined
+}
+
+/** The end of a turn, as it is reported when it is recorded. `failure` is null when it finished. */
+export type EndedTurn = {
+  sessionId: string
+  streamId: string
+  failure: Pick<Failure, 'type' | 'message'> | null
+  /** The answer, or its start. */
+  text: string
+  /** A scheduled task or a program reads the result, not a person. */
+  isAttended: boolean
 }
 
 export type TurnEndings = ReturnType<typeof createTurnEndings>
@@ -36,6 +48,15 @@ export const createTurnEndings = (options: TurnEndingsOptions, shutdown: AbortSi
     eventLogs.retire(turn.log)
   }
 
+  const report = (turn: Turn, failure: EndedTurn['failure'], text = ''): void =>
+    options.onEnded?.({
+      sessionId: turn.sessionId,
+      streamId: turn.streamId,
+      failure,
+      text,
+      isAttended: turn.unattended === null && turn.client === null,
+    })
+
   const logError = (what: string, turn: Turn) => (error: unknown) =>
     options.log(what, { session_id: turn.sessionId, error: messageOf(error) })
 
@@ -45,6 +66,7 @@ export const createTurnEndings = (options: TurnEndingsOptions, shutdown: AbortSi
 
   const finish = async (turn: Turn, outcome: Outcome): Promise<void> => {
     recordTurnEnd(sessions, turn, 'done', outcome)
+    report(turn, null, outcome.text)
     await sessions.sync(turn.sessionId)
     active.release(turn)
     turn.log.append({
@@ -65,6 +87,7 @@ export const createTurnEndings = (options: TurnEndingsOptions, shutdown: AbortSi
     }
     const event = recordUnfinished(turn, context, failure, now)
     recordTurnEnd(sessions, turn, 'failed', outcome)
+    report(turn, failure)
     sync(turn)
     active.release(turn)
     turn.log.append(event)
@@ -121,6 +144,8 @@ export const createTurnEndings = (options: TurnEndingsOptions, shutdown: AbortSi
         if (!turn.context) return
         const event = recordUnfinished(turn, turn.context, failure, now)
         recordTurnEnd(sessions, turn, failure ? 'interrupted' : 'cancelled', null)
+        // A person who stopped it knows.
+        if (failure) report(turn, failure)
         sync(turn)
         active.release(turn)
         turn.log.append(event)

@@ -61,6 +61,9 @@ export type AskOptions = {
 const unansweredBy = (by: string): Unanswered =>
   by === 'timeout' || by === 'withdrawn' ? by : 'ended'
 
+/** `by`: an address, the name of a device, or the event that answered it: `timeout`, `cancel`, `end of turn` … */
+export type GivenAnswer = { answer: string; by: string; reason?: Unanswered }
+
 type Asked<Q extends Question> = Omit<Q, 'kind' | 'requested_at' | 'approval_id' | 'clarify_id'>
 
 /** Shows what will run: every invisible character is made visible. */
@@ -98,7 +101,7 @@ export type Questions = ReturnType<typeof createQuestions>
 export const createQuestions = (deps: QuestionsOptions) => {
   const open = new Map<string, Open>()
   /** Answers given in this process, newest last, to report the winner to late ones. */
-  const settled = new Map<string, Omit<AnswerResult, 'accepted'>>()
+  const settled = new Map<string, GivenAnswer>()
 
   const pending = (sessionId: string, kind?: Question['kind']): Question[] =>
     [...open.values()]
@@ -122,7 +125,7 @@ export const createQuestions = (deps: QuestionsOptions) => {
     ])
     open.delete(id)
     clearTimeout(entry.timer)
-    settled.set(id, { answer: answered, ...reason })
+    settled.set(id, { answer: answered, by, ...reason })
     if (settled.size > MAX_SETTLED) settled.delete(settled.keys().next().value!)
     showWaiting(question.session_id)
     deps.emit(question.session_id, {
@@ -179,6 +182,9 @@ export const createQuestions = (deps: QuestionsOptions) => {
     pending,
     /** The open questions of all sessions, for a page that opens. */
     all: (): Question[] => [...open.values()].map(entry => entry.question),
+    find: (id: string): Question | undefined => open.get(id)?.question,
+    /** How a question was answered in this process; undefined when it is open or unknown. */
+    answered: (id: string): GivenAnswer | undefined => settled.get(id),
 
     /**
      * Waits for the user. Throws `Unapproved` when there is no answer in `timeoutMs` (0: no timeout), or the request was
@@ -236,7 +242,8 @@ export const createQuestions = (deps: QuestionsOptions) => {
       if (!wanted) return { accepted: false, answer: null }
       const question = open.get(wanted)?.question
       if (question?.session_id !== sessionId || question.kind !== kind) {
-        return { accepted: false, answer: null, ...settled.get(wanted) }
+        const { by: _, ...known } = settled.get(wanted) ?? { answer: null, by: '' }
+        return { accepted: false, ...known }
       }
       settle(wanted, answer, by, ruleFor?.(question))
       return { accepted: true, answer }

@@ -21,6 +21,8 @@ import { elide } from './to-stream-event.ts'
 import { endEntries } from './turn-journal.ts'
 
 type RecoverOptions = {
+  /** A turn was found open and is recorded as interrupted. Must not throw. */
+  onInterrupted?: (sessionId: string, streamId: string) => void
   sessions: Sessions
   liveDir: string
   now: () => number
@@ -155,8 +157,10 @@ export const recoverTurns = (deps: RecoverOptions): EventLog[] => {
     const header = { session_id: sessionId, stream_id: streamId, at: deps.now() }
     const log = createEventLog(path, header)
     try {
-      if (open.has(streamId)) recoverTurn({ ...deps, ...left }, log)
-      else if (events.at(-1)?.type !== 'stream_end') {
+      if (open.has(streamId)) {
+        recoverTurn({ ...deps, ...left }, log)
+        deps.onInterrupted?.(sessionId, streamId)
+      } else if (events.at(-1)?.type !== 'stream_end') {
         log.append({ type: 'stream_end', data: { session_id: sessionId } })
       }
       logs.push(log)

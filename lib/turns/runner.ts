@@ -12,7 +12,7 @@ import { emptyUsage } from '../schema/usage.ts'
 import type { Entry } from '../sessions/entries.ts'
 import type { Sessions } from '../sessions/types.ts'
 import { createActiveTurns } from './active-turns.ts'
-import { createTurnEndings } from './end-turn.ts'
+import { createTurnEndings, type EndedTurn } from './end-turn.ts'
 import { createEventLog } from './event-log.ts'
 import { createEventLogRegistry } from './event-log-registry.ts'
 import { createExclusiveWork } from './exclusive-work.ts'
@@ -51,6 +51,8 @@ export type TurnsOptions = {
   onIdle?: (sessionId: string) => void
   /** A turn finished successfully and the session is idle: queued messages can be sent. Must not throw. */
   onDone?: (sessionId: string) => void
+  /** A turn finished or failed, also one that an earlier process left open. Must not throw. */
+  onEnded?: (ended: EndedTurn) => void
   /** The user answered a plan whose turn had ended. Must not throw. */
   onPlanAnswer?: (sessionId: string, answer: string) => void
 }
@@ -158,7 +160,11 @@ export const createTurns = (options: TurnsOptions) => {
     return entries
   }
 
-  for (const found of recoverTurns({ sessions, liveDir: options.liveDir, now, log })) {
+  const onInterrupted = (sessionId: string, streamId: string): void =>
+    options.onEnded?.({ sessionId, streamId, failure: INTERRUPTED, text: '', isAttended: true })
+
+  const { liveDir } = options
+  for (const found of recoverTurns({ sessions, liveDir, now, log, onInterrupted })) {
     eventLogs.put(found)
     eventLogs.retire(found)
   }

@@ -46,8 +46,6 @@ export type PushScope = {
 }
 
 const ICON = 'static/icon-192.png'
-/** Android shows only the alpha channel of this one. */
-const BADGE = 'static/badge-96.png'
 
 const isPayload = (value: unknown): value is PushPayload =>
   isObject(value) && 'title' in value && 'url' in value
@@ -80,7 +78,6 @@ const show = async (worker: PushScope, payload: PushPayload): Promise<void> => {
     renotify: true,
     requireInteraction: payload.actions.length > 0,
     icon: new URL(ICON, base).href,
-    badge: new URL(BADGE, base).href,
     data: payload,
     actions: payload.actions.map(({ action, title }, at) => ({
       action: nameOf(at),

@@ -1,0 +1,24 @@
+/** An answer given in a notification: the token in it is valid for this answer to this question only. */
+import { z } from 'zod'
+import { endpoint } from '../../lib/context.ts'
+import { missing } from '../../lib/errors.ts'
+
+export const answer = endpoint({
+  summary:
+    'Answer an approval or question with the token of a notification; the first answer counts',
+  public: true,
+  input: z.object({
+    token: z.string().max(200),
+    /** The written answer, where the token is for one. */
+    text: z.string().max(4_000).optional(),
+  }),
+  output: z.object({ ok: z.literal(true), answer: z.string() }),
+  run(ctx, { token, text }) {
+    const found = ctx.app.notifications.tokenOf(token)
+    if (!found) {
+      ctx.app.answerThrottle.take(ctx.client)
+      throw missing('This notification is no longer valid. Open the chat to answer there.')
+    }
+    return { ok: true as const, answer: ctx.app.answerByToken(found, text) }
+  },
+})

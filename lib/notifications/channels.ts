@@ -1,0 +1,193 @@
+/** The four ways to a person: Web Push, ntfy, Gotify, and a signed webhook. Each turns a message into one request. */
+import { createHmac } from 'node:crypto'
+import { type Allow, isMetadataHost } from '../http/public-address.ts'
+import type { NotificationAction, PushPayload } from '../schema/notification.ts'
+import type { Message } from './message.ts'
+import type { Delivery, Post } from './post.ts'
+import type { Device, Service } from './store.ts'
+import { loadWebPush, type VapidKeys } from './vapid.ts'
+
+/** A message for one receiver: with tokens, and addresses if the one of the page is known. */
+export type Addressed = Message & {
+  /** The same for every attempt. */
+  id: string
+  /** Seconds since 1970. */
+  at: number
+  session_id: string | null
+  profile: string
+  actions: NotificationAction[]
+  /** Number of open approvals and questions. */
+  waiting: number
+  /** Ends in `/`; empty: not known. */
+  base: string
+}
+
+const ANSWER_PATH = 'api/notifications/answer'
+const TTL_S = 86_400
+
+/** The person's own services may be in their own network. Never the metadata service of a cloud, which has credentials. */
+const anyButMetadata: Allow = address => !isMetadataHost(address)
+
+const json = { 'content-type': 'application/json' }
+
+/** Push services want a way to reach the sender (RFC 8292, 2.1). */
+const subjectOf = (base: string): string =>
+  base.startsWith('https://') ? base : 'mailto:agent-webui@example.com'
+
+const toPayload = (message: Addressed): PushPayload => ({
+  version: 1,
+  kind: message.kind,
+  title: message.title,
+  body: message.body,
+  tag: message.tag,
+  url: message.url,
+  waiting: message.waiting,
+  actions: message.actions,
+  failed: 'Couldn’t send your answer. Open the chat to answer there.',
+})
+
+export type WebPushOptions = {
+  vapid: () => Promise<VapidKeys>
+  post: Post
+  /** Endpoints come from browsers, so only those of the public internet are requested. For tests: more. */
+  allow: Allow
+}
+
+/** Whether an endpoint may be requested at all; its address is checked when connecting. */
+export const isPushEndpoint = (text: string, allow: Allow): boolean => {
+  const url = URL.canParse(text) ? new URL(text) : null
+  return url !== null && (url.protocol === 'https:' || allow(url.hostname))
+}
+
+export const sendWebPush = async (
+  { subscription }: Device,
+  message: Addressed,
+  { vapid, post, allow }: WebPushOptions,
+): Promise<Delivery> => {
+  if (!isPushEndpoint(subscription.endpoint, allow))
+    return { how: 'gone', problem: 'Its address is not an https:// address.' }
+  const webPush = await loadWebPush()
+  const details = webPush.generateRequestDetails(subscription, JSON.stringify(toPayload(message)), {
+    vapidDetails: { subject: subjectOf(message.base), ...(await vapid()) },
+    TTL: TTL_S,
+    urgency: message.isWaiting ? 'high' : 'normal',
+    topic: message.tag,
+  })
+  const { 'Content-Length': _, ...headers } = details.headers
+  return post({
+    url: details.endpoint,
+    headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, `${value}`])),
+    body: details.body,
+    allow,
+  })
+}
+
+const toNtfyAction = (base: string) => (action: NotificationAction) => ({
+  action: 'http',
+  label: action.title,
+  url: `${base}${ANSWER_PATH}`,
+  method: 'POST',
+  headers: { 'Content-Type': 'application/json' },
+  body: JSON.stringify({ token: action.token }),
+  clear: true,
+})
+
+const MAX_NTFY_ACTIONS = 3
+
+/** https://docs.ntfy.sh/publish/#publish-as-json */
+const sendNtfy = ({ url, topic, secret }: Service, message: Addressed, post: Post) => {
+  const { base } = message
+  // ntfy has no field to write a text.
+  const actions = message.actions.filter(({ action }) => action !== 'reply')
+  return post({
+    url,
+    headers: { ...json, ...(secret && { authorization: `Bearer ${secret}` }) },
+    body: JSON.stringify({
+      topic,
+      title: message.title,
+      message: message.body || message.title,
+      priority: message.isWaiting ? 4 : 3,
+      ...(base && {
+        click: `${base}${message.url}`,
+        actions: actions.slice(0, MAX_NTFY_ACTIONS).map(toNtfyAction(base)),
+      }),
+    }),
+    allow: anyButMetadata,
+  })
+}
+
+/** https://gotify.net/docs/pushmsg. Its apps can't answer, only open a link. */
+const sendGotify = ({ url, secret = '' }: Service, message: Addressed, post: Post) => {
+  const { base } = message
+  return post({
+    url: `${url.replace(/\/$/, '')}/message`,
+    headers: { ...json, 'x-gotify-key': secret },
+    body: JSON.stringify({
+      title: message.title,
+      message: message.body || message.title,
+      priority: message.isWaiting ? 8 : 4,
+      extras: {
+        'client::display': { contentType: 'text/plain' },
+        ...(base && { 'client::notification': { click: { url: `${base}${message.url}` } } }),
+      },
+    }),
+    allow: anyButMetadata,
+  })
+}
+
+/** The signature of Standard Webhooks: HMAC-SHA256 over id, timestamp and body, with the decoded key. */
+export const sign = (secret: string, id: string, timestamp: number, body: string): string => {
+  const key = Buffer.from(secret.replace(/^whsec_/, ''), 'base64')
+  return `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')}`
+}
+
+/** The time is that of this attempt, so that a receiver can refuse old requests; the id is that of the notification. */
+const sendWebhook = (
+  { url, secret = '' }: Service,
+  message: Addressed,
+  post: Post,
+  now: () => number,
+) => {
+  const { base, id } = message
+  const timestamp = Math.floor(now() / 1_000)
+  const body = JSON.stringify({
+    type: message.kind,
+    timestamp: new Date(message.at * 1_000).toISOString(),
+    data: {
+      title: message.title,
+      body: message.body,
+      session_id: message.session_id,
+      profile: message.profile,
+      url: base ? `${base}${message.url}` : null,
+      waiting: message.waiting,
+      answer_url: base && message.actions.length > 0 ? `${base}${ANSWER_PATH}` : null,
+      actions: message.actions,
+    },
+  })
+  return post({
+    url,
+    headers: {
+      ...json,
+      'webhook-id': id,
+      'webhook-timestamp': `${timestamp}`,
+      'webhook-signature': sign(secret, id, timestamp, body),
+    },
+    body,
+    allow: anyButMetadata,
+  })
+}
+
+/** `now` is in milliseconds. A configured service that is missing may come back, so it is never `gone`. */
+export const sendToService = async (
+  service: Service,
+  message: Addressed,
+  { post, now }: { post: Post; now: () => number },
+): Promise<Delivery> => {
+  const send = () => {
+    if (service.type === 'ntfy') return sendNtfy(service, message, post)
+    if (service.type === 'gotify') return sendGotify(service, message, post)
+    return sendWebhook(service, message, post, now)
+  }
+  const delivery = await send()
+  return delivery.how === 'gone' ? { how: 'refused', problem: delivery.problem } : delivery
+}

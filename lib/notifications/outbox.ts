@@ -1,0 +1,154 @@
+/**
+ * What is to be sent and was not yet, in a private file that survives a restart.
+ *
+ * The file is replaced, not synced: a killed process loses nothing, and a turn never waits for the disk. It also has the keys of
+ * facts that were queued before, so that none is queued twice, and hashes of the tokens with which a notification is answered.
+ */
+import { createHash, randomBytes } from 'node:crypto'
+import { renameSync, rmSync, writeFileSync } from 'node:fs'
+import { z } from 'zod'
+import { messageOf } from '../errors.ts'
+import { NotificationKind } from '../schema/notification.ts'
+import { readWholeText } from '../store/read-text.ts'
+
+const MAX_ITEMS = 200
+const MAX_SEEN = 500
+const MAX_TOKENS = 300
+
+const Fact = z.object({
+  /** What happened, once: a second fact with this key is ignored. */
+  key: z.string(),
+  kind: NotificationKind,
+  session_id: z.string().nullable(),
+  profile: z.string(),
+  /** Of a task; that of a chat is looked up when it is sent. */
+  title: z.string().optional(),
+  text: z.string(),
+  /** Relative address of the page to open; default: the chat. */
+  url: z.string().optional(),
+  question_id: z.string().optional(),
+})
+export type Fact = z.infer<typeof Fact>
+
+const Item = z.object({
+  id: z.string(),
+  /** Id of a device or service. */
+  target: z.string(),
+  fact: Fact,
+  /** Milliseconds since 1970. */
+  at: z.number(),
+  due: z.number(),
+  attempts: z.number(),
+})
+export type Item = z.infer<typeof Item>
+
+const Token = z.object({
+  hash: z.string(),
+  session_id: z.string(),
+  question_id: z.string(),
+  question: z.enum(['approval', 'clarify']),
+  /** Null: the text that is sent with the token. */
+  answer: z.string().nullable(),
+  /** Where it was offered, for the journal. */
+  by: z.string(),
+  /** Milliseconds since 1970. */
+  expires_at: z.number(),
+})
+export type AnswerToken = z.infer<typeof Token>
+
+const File = z.object({
+  version: z.literal(1),
+  items: z.array(Item),
+  seen: z.array(z.string()),
+  tokens: z.array(Token),
+})
+type File = z.infer<typeof File>
+
+const NONE: File = { version: 1, items: [], seen: [], tokens: [] }
+
+/** Recognizable, so that `lib/redact/shapes.ts` masks tokens although only their hashes are known. */
+const PREFIX = 'awn_'
+
+const hashOf = (token: string): string => createHash('sha256').update(token).digest('hex')
+
+export type Outbox = ReturnType<typeof openOutbox>
+
+export const openOutbox = (path: string, warn: (text: string) => void) => {
+  const read = (): File => {
+    try {
+      return File.parse(JSON.parse(readWholeText(path)))
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT')
+        warn(`${path} cannot be read; notifications that were not sent yet are lost`)
+      return NONE
+    }
+  }
+  let state = read()
+  let isBroken = false
+
+  const update = (patch: Partial<File>): void => {
+    state = { ...state, ...patch }
+    try {
+      // A leftover of a killed process must not be followed or reused.
+      rmSync(`${path}.tmp`, { force: true })
+      writeFileSync(`${path}.tmp`, JSON.stringify(state), { mode: 0o600, flag: 'wx' })
+      renameSync(`${path}.tmp`, path)
+      isBroken = false
+    } catch (error) {
+      // A full disk: sent from memory, lost at a restart.
+      if (!isBroken) warn(`${path} cannot be written: ${messageOf(error)}`)
+      isBroken = true
+    }
+  }
+
+  return {
+    items: (): readonly Item[] => state.items,
+
+    /** Queues a fact for these targets, in one write. False when it was queued before. */
+    add(fact: Fact, targets: readonly string[], { at, due }: { at: number; due: number }): boolean {
+      if (state.seen.includes(fact.key)) return false
+      const added = targets.map(target => ({
+        id: randomBytes(8).toString('hex'),
+        target,
+        fact,
+        at,
+        due,
+        attempts: 0,
+      }))
+      update({
+        items: [...state.items, ...added].slice(-MAX_ITEMS),
+        seen: [...state.seen, fact.key].slice(-MAX_SEEN),
+      })
+      return true
+    },
+
+    remove(matches: (item: Item) => boolean): void {
+      const items = state.items.filter(item => !matches(item))
+      if (items.length < state.items.length) update({ items })
+    },
+
+    delay(id: string, due: number, attempts: number): void {
+      const items = state.items.map(item => (item.id === id ? { ...item, due, attempts } : item))
+      update({ items })
+    },
+
+    /** Makes tokens; they are returned only here. */
+    issue(given: readonly Omit<AnswerToken, 'hash'>[], now: number): string[] {
+      if (given.length === 0) return []
+      const made = given.map(each => {
+        const token = `${PREFIX}${randomBytes(32).toString('base64url')}`
+        return { token, record: { ...each, hash: hashOf(token) } }
+      })
+      const current = state.tokens.filter(each => each.expires_at > now)
+      update({ tokens: [...current, ...made.map(each => each.record)].slice(-MAX_TOKENS) })
+      return made.map(each => each.token)
+    },
+
+    /** What a token answers; undefined when it is unknown or expired. Compares hashes only. */
+    find(token: string, now: number): AnswerToken | undefined {
+      const hash = hashOf(token)
+      const found = state.tokens.find(each => each.hash === hash)
+      return found && found.expires_at > now ? found : undefined
+    },
+  }
+}

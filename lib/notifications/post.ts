@@ -1,0 +1,85 @@
+/** Sends one POST request and says what to do after it. Addresses are checked when connecting, redirects are not followed. */
+import type { Dispatcher } from 'undici'
+import { UserError } from '../errors.ts'
+import {
+  checkForProxy,
+  createGuardedDispatcher,
+  refusalIn,
+  type Resolve,
+} from '../http/guarded-dispatcher.ts'
+import { describeNetworkError } from '../http/network-error.ts'
+import { type Allow, checkUrl } from '../http/public-address.ts'
+
+/** `gone`: the receiver does not exist any more. `later`: worth a retry. `refused`: it would be refused again. */
+export type Delivery =
+  | { how: 'sent' }
+  | { how: 'gone'; problem: string }
+  | { how: 'later'; problem: string; afterMs: number | null }
+  | { how: 'refused'; problem: string }
+
+export type Outgoing = {
+  url: string
+  headers: Readonly<Record<string, string>>
+  body: string | Buffer
+  /** Addresses that are allowed besides those of the public internet. */
+  allow: Allow
+}
+
+export type PostOptions = {
+  /** The proxy, if one is configured. */
+  dispatcher: () => Dispatcher | undefined
+  resolve?: Resolve | undefined
+  signal: AbortSignal
+}
+
+const TIMEOUT_MS = 15_000
+const MAX_REPLY_BYTES = 64 << 10
+
+/** Retry-After in seconds or as a date; null when there is none. */
+const retryAfterMs = (text: string | string[] | undefined, now: number): number | null => {
+  const value = Array.isArray(text) ? text[0] : text
+  if (!value) return null
+  const ms = /^\d{1,9}$/.test(value) ? Number(value) * 1_000 : Date.parse(value) - now
+  return Number.isFinite(ms) && ms > 0 ? ms : null
+}
+
+const toDelivery = (status: number, retryAfter: string | string[] | undefined): Delivery => {
+  const problem = `It answered with status ${status}.`
+  if (status >= 200 && status < 300) return { how: 'sent' }
+  if (status === 404 || status === 410) return { how: 'gone', problem }
+  if (status === 408 || status === 429 || status >= 500)
+    return { how: 'later', problem, afterMs: retryAfterMs(retryAfter, Date.now()) }
+  return { how: 'refused', problem }
+}
+
+export type Post = (outgoing: Outgoing) => Promise<Delivery>
+
+/** Never rejects. */
+export const createPost =
+  ({ dispatcher, resolve, signal: closing }: PostOptions): Post =>
+  async ({ url: address, headers, body, allow }) => {
+    const proxy = dispatcher()
+    const signal = AbortSignal.any([closing, AbortSignal.timeout(TIMEOUT_MS)])
+    const own = proxy ? null : await createGuardedDispatcher(allow, resolve ? { resolve } : {})
+    try {
+      const url = checkUrl(address, allow)
+      if (proxy) await checkForProxy(url, allow, resolve)
+      const { request } = await import('undici')
+      const reply = await request(url, {
+        method: 'POST',
+        headers,
+        body,
+        signal,
+        dispatcher: (own ?? proxy) as Dispatcher,
+      })
+      await reply.body.dump({ limit: MAX_REPLY_BYTES })
+      return toDelivery(reply.statusCode, reply.headers['retry-after'])
+    } catch (error) {
+      const refusal = error instanceof UserError ? error : refusalIn(error)
+      if (refusal) return { how: 'refused', problem: refusal.message }
+      const problem = describeNetworkError(signal.aborted ? signal.reason : error)
+      return { how: 'later', problem: `It could not be reached: ${problem}.`, afterMs: null }
+    } finally {
+      void own?.destroy()
+    }
+  }

@@ -1,0 +1,26 @@
+/** Which sessions a person is looking at now: each visible page says so and repeats it before its lease ends. */
+
+/** A page repeats it every 60 s; one that disappeared without a word counts this long. */
+const LEASE_MS = 90_000
+const MAX_PAGES = 200
+
+export type Presence = ReturnType<typeof createPresence>
+
+/** `now` is in milliseconds. */
+export const createPresence = (now: () => number) => {
+  const pages = new Map<string, { sessions: readonly string[]; until: number }>()
+  return {
+    /** `page` is a random id of the page; no sessions: it is hidden, or shows no chat. */
+    look(page: string, sessions: readonly string[]): void {
+      pages.delete(page)
+      if (sessions.length === 0) return
+      pages.set(page, { sessions, until: now() + LEASE_MS })
+      const [oldest] = pages.keys()
+      if (pages.size > MAX_PAGES && oldest !== undefined) pages.delete(oldest)
+    },
+    isWatched(sessionId: string): boolean {
+      for (const [page, { until }] of pages) if (until <= now()) pages.delete(page)
+      return [...pages.values()].some(({ sessions }) => sessions.includes(sessionId))
+    },
+  }
+}

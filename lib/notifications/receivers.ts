@@ -1,0 +1,157 @@
+/** Devices and services: delivering to one, what became of it, and removing one that has ended its subscription. */
+import { invalid, missing, unavailable } from '../errors.ts'
+import { type Allow, checkUrl, isMetadataHost } from '../http/public-address.ts'
+import type { NotificationDevice, NotificationService } from '../schema/notification.ts'
+import { type Addressed, isPushEndpoint, sendToService, sendWebPush } from './channels.ts'
+import type { Delivery, Post } from './post.ts'
+import {
+  type Device,
+  deviceId,
+  type NewService,
+  type NotificationStore,
+  type Service,
+  type Subscription,
+} from './store.ts'
+import type { VapidKeys } from './vapid.ts'
+
+export type Receiver = Device | Service
+
+type Status = { last_sent_at: number | null; problem: string | null }
+const UNUSED: Status = { last_sent_at: null, problem: null }
+
+export type ReceiversOptions = {
+  store: NotificationStore
+  post: Post
+  vapid: () => Promise<VapidKeys>
+  /** Milliseconds since 1970. */
+  now: () => number
+  redact: (text: string) => string
+  allowPush: Allow
+  onRemoved: (id: string) => void
+  log: { info: (message: string) => void; warn: (message: string) => void }
+}
+
+const notFound = () => missing('There is no such device or service. Reload the page.')
+
+const checkService = ({ type, url, topic, secret }: NewService): void => {
+  checkUrl(url, host => !isMetadataHost(host))
+  if (type === 'ntfy' && !/^[\w-]{1,64}$/.test(topic ?? ''))
+    throw invalid('A topic of ntfy has letters, digits, - and _ only, 64 at most.')
+  if (type === 'gotify' && !secret) throw invalid('Enter the token of the Gotify application.')
+  if (secret && !/^[\x21-\x7e]{1,500}$/.test(secret))
+    throw invalid('A token has no spaces or special characters.')
+}
+
+const TEST = {
+  kind: 'finished',
+  title: 'Test notification',
+  body: 'Notifications from your agent arrive here.',
+  tag: 'test',
+  url: '',
+  isWaiting: false,
+  offers: [],
+  actions: [],
+  session_id: null,
+  profile: '',
+} as const
+
+export type Receivers = ReturnType<typeof createReceivers>
+
+export const createReceivers = (options: ReceiversOptions) => {
+  const { store, post, vapid, now, redact, allowPush: allow, onRemoved, log } = options
+  /** By receiver, since the start. */
+  const statuses = new Map<string, Status>()
+
+  const all = (): readonly Receiver[] => [...store.devices(), ...store.services()]
+  const find = (id: string): Receiver | undefined => all().find(each => each.id === id)
+  const labelOf = (receiver: Receiver): string =>
+    'subscription' in receiver ? receiver.name : receiver.type
+
+  const remove = (id: string): boolean => {
+    const isFound = store.remove(id)
+    onRemoved(id)
+    statuses.delete(id)
+    return isFound
+  }
+
+  const send = (receiver: Receiver, message: Addressed): Promise<Delivery> =>
+    'subscription' in receiver
+      ? sendWebPush(receiver, message, { vapid, post, allow })
+      : sendToService(receiver, message, { post, now })
+
+  /** Records what became of a message. */
+  const note = (receiver: Receiver, delivery: Delivery): void => {
+    if (delivery.how === 'gone') {
+      log.info(`notifications: ${labelOf(receiver)} has ended its subscription`)
+      remove(receiver.id)
+    } else if (delivery.how === 'sent') {
+      statuses.set(receiver.id, { last_sent_at: Math.floor(now() / 1_000), problem: null })
+    } else {
+      const before = statuses.get(receiver.id) ?? UNUSED
+      const problem = redact(delivery.problem)
+      if (before.problem !== problem) log.warn(`notifications: ${labelOf(receiver)}: ${problem}`)
+      statuses.set(receiver.id, { ...before, problem })
+    }
+  }
+
+  return {
+    all,
+    find,
+    labelOf,
+    send,
+    note,
+
+    devices: (): NotificationDevice[] =>
+      store.devices().map(({ subscription, sign_in: _, ...device }) => ({
+        ...device,
+        service: new URL(subscription.endpoint).host,
+        ...(statuses.get(device.id) ?? UNUSED),
+      })),
+
+    services: (): NotificationService[] =>
+      store.services().map(({ secret, ...service }) => ({
+        ...service,
+        has_secret: secret !== undefined,
+        ...(statuses.get(service.id) ?? UNUSED),
+      })),
+
+    subscribe(
+      subscription: Subscription,
+      from: {
+        name: string
+        signIn: string | null
+        replaces?: string | undefined
+        /** A device that is not known is not added. */
+        refresh?: boolean
+      },
+    ): void {
+      if (from.refresh && !find(deviceId(subscription.endpoint))) return
+      if (!isPushEndpoint(subscription.endpoint, allow))
+        throw invalid('The address of a push service begins with https://.')
+      checkUrl(subscription.endpoint, allow)
+      store.addDevice(subscription, from)
+    },
+
+    /** `secret`: the signing key that was made for a webhook. */
+    addService(given: NewService): { service: Service; secret: string | null } {
+      checkService(given)
+      return store.addService(given)
+    },
+
+    remove(id: string): void {
+      if (!remove(id)) throw notFound()
+    },
+
+    /** Sends a message at once and waits for the result; throws when it failed. */
+    async test(id: string, waiting: number): Promise<void> {
+      const receiver = find(id)
+      if (!receiver) throw notFound()
+      const at = Math.floor(now() / 1_000)
+      const { base_url: base } = store.settings()
+      const message = { ...TEST, id: `test-${now()}`, at, waiting, base, offers: [], actions: [] }
+      const delivery = await send(receiver, message)
+      note(receiver, delivery)
+      if (delivery.how !== 'sent') throw unavailable(redact(delivery.problem))
+    },
+  }
+}

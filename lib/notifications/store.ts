@@ -1,0 +1,214 @@
+/** The private file of notifications: settings, devices with their keys, services with their secrets, and muted chats. */
+import { createHash, randomBytes } from 'node:crypto'
+import { z } from 'zod'
+import { zoneOf } from '../base/time-zone.ts'
+import { conflict, missing, unavailable } from '../errors.ts'
+import { refreshSecrets } from '../redact/redact.ts'
+import {
+  NotificationKind,
+  NotificationServiceType,
+  NotificationSettings,
+} from '../schema/notification.ts'
+import { writeAtomic } from '../store/atomic-write.ts'
+import { readWholeText } from '../store/read-text.ts'
+
+const MAX_DEVICES = 30
+const MAX_SERVICES = 10
+const MAX_MUTED = 2_000
+
+/** A subscription of a browser, as `PushSubscription.toJSON` writes it. */
+export const Subscription = z.object({
+  endpoint: z.string().max(2_000),
+  keys: z.object({
+    p256dh: z.string().regex(/^[\w-]{80,100}=*$/),
+    auth: z.string().regex(/^[\w-]{20,30}=*$/),
+  }),
+})
+export type Subscription = z.infer<typeof Subscription>
+
+const Kinds = z.array(NotificationKind).nullable()
+
+const Device = z.object({
+  id: z.string(),
+  name: z.string(),
+  created_at: z.number(),
+  subscription: Subscription,
+  /** The id of the sign-in that it was made with; null while the server has no password. */
+  sign_in: z.string().nullable(),
+  kinds: Kinds,
+})
+export type Device = z.infer<typeof Device>
+
+const Service = z.object({
+  id: z.string(),
+  type: NotificationServiceType,
+  url: z.string(),
+  topic: z.string().optional(),
+  /** Access token of ntfy, application token of Gotify, signing key of a webhook. */
+  secret: z.string().optional(),
+  kinds: Kinds,
+})
+export type Service = z.infer<typeof Service>
+
+const File = z.object({
+  version: z.literal(1),
+  settings: NotificationSettings.partial(),
+  /** Kinds of a profile, in place of those of the settings. */
+  profiles: z.record(z.string(), z.array(NotificationKind)),
+  muted: z.array(z.string()),
+  devices: z.array(Device),
+  services: z.array(Service),
+})
+type File = z.infer<typeof File>
+
+const NONE: File = { version: 1, settings: {}, profiles: {}, muted: [], devices: [], services: [] }
+
+const defaults = (): NotificationSettings => ({
+  kinds: ['approval', 'question', 'finished', 'failed', 'budget', 'task_failed'],
+  content: true,
+  quiet: { enabled: false, from: '22:00', to: '07:00', zone: zoneOf(undefined) },
+  urgent: [],
+  allow_risky: false,
+  base_url: '',
+})
+
+/** The page computes the same id from its own subscription. */
+export const deviceId = (endpoint: string): string =>
+  createHash('sha256').update(endpoint).digest('hex').slice(0, 16)
+
+const signingKey = (): string => `whsec_${randomBytes(32).toString('base64')}`
+
+export type NewService = Pick<Service, 'type' | 'url' | 'topic' | 'secret'>
+
+export type NotificationStore = ReturnType<typeof openNotificationStore>
+
+/** `now` is in seconds since 1970. With an unreadable file nothing is sent, and the file is not replaced. */
+export const openNotificationStore = (
+  path: string,
+  { now, warn }: { now: () => number; warn: (text: string) => void },
+) => {
+  const read = (): File | 'damaged' => {
+    try {
+      return File.parse(JSON.parse(readWholeText(path)))
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return NONE
+      warn(`${path} cannot be read; no notifications are sent`)
+      return 'damaged'
+    }
+  }
+  const found = read()
+  let state = found === 'damaged' ? NONE : found
+  let secrets: readonly string[] = []
+  const collectSecrets = (): void => {
+    secrets = [
+      ...state.services.flatMap(({ secret }) => secret ?? []),
+      ...state.devices.flatMap(({ subscription }) => [
+        subscription.endpoint,
+        subscription.keys.auth,
+      ]),
+    ]
+    refreshSecrets()
+  }
+  collectSecrets()
+
+  const write = (patch: Partial<File>): void => {
+    if (found === 'damaged')
+      throw unavailable(`${path} is damaged. Repair or remove it, then restart the server.`)
+    const next = { ...state, ...patch }
+    writeAtomic(path, `${JSON.stringify(next, null, 1)}\n`)
+    state = next
+    collectSecrets()
+  }
+
+  const notFound = () => missing('There is no such device or service. Reload the page.')
+
+  return {
+    settings: (): NotificationSettings => ({ ...defaults(), ...state.settings }),
+    profiles: (): File['profiles'] => state.profiles,
+    devices: (): readonly Device[] => state.devices,
+    services: (): readonly Service[] => state.services,
+    isMuted: (sessionId: string): boolean => state.muted.includes(sessionId),
+    muted: (): readonly string[] => state.muted,
+    /** Values that are masked in every text. The same array while nothing has changed. */
+    secrets: (): readonly string[] => secrets,
+
+    setSettings: (patch: Partial<NotificationSettings>): void =>
+      write({ settings: { ...state.settings, ...patch } }),
+
+    /** Null: the profile has no kinds of its own. */
+    setProfile(name: string, kinds: readonly NotificationKind[] | null): void {
+      const { [name]: _, ...others } = state.profiles
+      write({ profiles: kinds === null ? others : { ...others, [name]: [...kinds] } })
+    },
+
+    mute(sessionId: string, muted: boolean): void {
+      if (muted === state.muted.includes(sessionId)) return
+      const others = state.muted.filter(id => id !== sessionId)
+      write({ muted: muted ? [...others, sessionId].slice(-MAX_MUTED) : others })
+    },
+
+    /** The same browser again keeps its choices. `replaces`: the endpoint of the subscription that this one follows. */
+    addDevice(
+      subscription: Subscription,
+      from: { name: string; signIn: string | null; replaces?: string | undefined },
+    ): Device {
+      const id = deviceId(subscription.endpoint)
+      const before = state.devices.find(
+        each => each.id === id || each.subscription.endpoint === from.replaces,
+      )
+      const others = state.devices.filter(each => each !== before)
+      if (others.length >= MAX_DEVICES)
+        throw conflict(`${MAX_DEVICES} devices receive notifications already. Remove one first.`)
+      const device: Device = {
+        id,
+        name: from.name || before?.name || 'Browser',
+        created_at: before?.created_at ?? Math.floor(now()),
+        subscription,
+        sign_in: from.signIn,
+        kinds: before?.kinds ?? null,
+      }
+      write({ devices: [...others, device] })
+      return device
+    },
+
+    /** The signing key of a webhook is made here; `secret` is what the person must copy, if anything. */
+    addService(given: NewService): { service: Service; secret: string | null } {
+      if (state.services.length >= MAX_SERVICES)
+        throw conflict(`There are ${MAX_SERVICES} services already. Remove one first.`)
+      const secret = given.type === 'webhook' ? signingKey() : given.secret || undefined
+      const service: Service = {
+        id: randomBytes(8).toString('hex'),
+        type: given.type,
+        url: given.url,
+        ...(given.type === 'ntfy' && { topic: given.topic ?? '' }),
+        ...(secret !== undefined && { secret }),
+        kinds: null,
+      }
+      write({ services: [...state.services, service] })
+      return { service, secret: given.type === 'webhook' ? (secret ?? null) : null }
+    },
+
+    setKinds(id: string, kinds: readonly NotificationKind[] | null): void {
+      if (![...state.devices, ...state.services].some(each => each.id === id)) throw notFound()
+      const change = <T extends { id: string }>(each: T): T =>
+        each.id === id ? { ...each, kinds: kinds && [...kinds] } : each
+      write({ devices: state.devices.map(change), services: state.services.map(change) })
+    },
+
+    /** False when there is none with this id. */
+    remove(id: string): boolean {
+      const devices = state.devices.filter(each => each.id !== id)
+      const services = state.services.filter(each => each.id !== id)
+      const isFound =
+        devices.length < state.devices.length || services.length < state.services.length
+      if (isFound) write({ devices, services })
+      return isFound
+    },
+
+    /** Removes the devices of ended sign-ins. */
+    removeDevicesOf(isEnded: (signIn: string | null) => boolean): void {
+      const devices = state.devices.filter(each => !isEnded(each.sign_in))
+      if (devices.length < state.devices.length) write({ devices })
+    },
+  }
+}

@@ -1,0 +1,360 @@
+/** Notifications over HTTP: what is sent to whom, how a notification is answered, and what survives a restart or a kill. */
+import { createHmac } from 'node:crypto'
+import { readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { spawnApp, startApp, type TestApp } from '../_app.ts'
+import { startPushService, startReceiver } from '../_push-service.ts'
+
+const test = suite('notifications')
+
+const HARMLESS = 'program not recognized: deploy'
+const BASE = 'https://agent.example/app/'
+
+const onLoopback = { allowPush: (host: string) => host === '127.0.0.1', firstDelayMs: 20 }
+
+type Api = Pick<TestApp, 'get' | 'post'>
+
+const newSession = async (app: Api): Promise<string> =>
+  (await app.post('/api/session/new', {})).body.session.session_id
+
+const ask = (app: Api, session_id: string, command: string, pattern_key = HARMLESS) =>
+  app.post('/api/approval/inject_test', { session_id, command, pattern_key })
+
+const openApproval = async (app: Api, session_id: string) =>
+  (await app.get(`/api/approval/pending?session_id=${session_id}`)).body.pending
+
+const answer = (app: Api, token: string | undefined, text?: string) =>
+  app.post('/api/notifications/answer', { token, ...(text && { text }) })
+
+test('rejects addresses and settings that cannot be right, and never returns a secret', async () => {
+  const app = await startApp({ headers: { cookie: 'a=b' } })
+  try {
+    const { key } = (await app.get('/api/notifications/key')).body
+    assert.match(key, /^[\w-]{87}$/)
+    assert.is(statSync(join(app.state, 'vapid.json')).mode & 0o777, 0o600)
+    assert.is((await app.get('/api/notifications/key')).body.key, key)
+
+    const keys = { p256dh: 'B'.repeat(87), auth: 'a'.repeat(22) }
+    const endpoints = [
+      'http://push.example/1',
+      'https://127.0.0.1/1',
+      'https://[::1]/1',
+      'file:///1',
+    ]
+    for (const endpoint of [...endpoints, 'https://192.168.1.9/1', 'https://x.internal/1']) {
+      const reply = await app.post('/api/notifications/devices', {
+        subscription: { endpoint, keys },
+      })
+      assert.ok(reply.status === 400 || reply.status === 403, `${endpoint}: ${reply.status}`)
+    }
+    const services = [
+      { type: 'ntfy', url: 'http://169.254.169.254/', topic: 'x' },
+      { type: 'ntfy', url: 'https://ntfy.example', topic: 'a/b' },
+      { type: 'ntfy', url: 'ntfy.example', topic: 'a' },
+      { type: 'gotify', url: 'https://gotify.example' },
+      { type: 'gotify', url: 'https://gotify.example', secret: 'a\r\nb' },
+      { type: 'mail', url: 'https://x.example' },
+    ]
+    for (const service of services)
+      assert.ok((await app.post('/api/notifications/services', service)).status >= 400)
+    const quiet = { enabled: true, from: '22:00', to: '07:00', zone: 'Mars/Base' }
+    for (const settings of [{ quiet }, { base_url: 'javascript:alert(1)' }, { kinds: ['x'] }])
+      assert.is((await app.post('/api/notifications', { settings })).status, 400)
+    assert.is((await app.post('/api/notifications/remove', { id: 'none' })).status, 404)
+
+    const secret = 'tk_secret-of-the-topic-1'
+    const added = await app.post('/api/notifications/services', {
+      type: 'ntfy',
+      url: 'https://ntfy.example',
+      topic: 'agent',
+      secret,
+    })
+    assert.is(added.status, 200)
+    assert.is(added.body.services[0].has_secret, true)
+    assert.not.ok(added.text.includes(secret))
+    assert.not.ok((await app.get('/api/notifications')).text.includes(secret))
+    assert.is(statSync(join(app.state, 'notifications.json')).mode & 0o777, 0o600)
+  } finally {
+    await app.close()
+  }
+})
+
+test('an approval reaches the browser encrypted, is denied from there once, and 410 removes the device', async () => {
+  const push = await startPushService()
+  const app = await startApp({ notificationTests: onLoopback })
+  try {
+    const { key } = (await app.get('/api/notifications/key')).body
+    const subscription = push.subscribe(key)
+    const { body } = await app.post('/api/notifications/devices', { subscription, name: 'Phone' })
+    assert.is(body.devices[0].name, 'Phone')
+
+    const id = await newSession(app)
+    await ask(app, id, 'deploy --dry-run')
+    const first = await push.message(1)
+    assert.is(first.body, 'Needs approval: deploy --dry-run')
+    assert.is(first.url, `session/${id}`)
+    assert.is(first.waiting, 1)
+    assert.equal(
+      first.actions.map(({ title }) => title),
+      ['Allow once', 'Deny'],
+    )
+    const [allow, deny] = first.actions
+    assert.not.ok(
+      readFileSync(join(app.state, 'notifications-outbox.json'), 'utf8').includes(allow!.token),
+    )
+
+    const denied = await answer(app, deny?.token)
+    assert.equal([denied.status, denied.body.answer], [200, 'deny'])
+    assert.is(await openApproval(app, id), null)
+    for (const { token } of [allow!, deny!]) {
+      const late = await answer(app, token)
+      assert.is(late.status, 409)
+      assert.is(late.body.error, 'Already denied in a notification (Phone).')
+    }
+
+    // Of the next question: a token of the first does not answer it.
+    await ask(app, id, 'deploy --now', 'recursive delete')
+    const risky = await push.message(2)
+    assert.equal(
+      risky.actions.map(({ title }) => title),
+      ['Deny'],
+      'a command that may do damage cannot be allowed from a lock screen',
+    )
+    assert.is((await answer(app, allow?.token)).status, 409)
+    const { approval_id } = await openApproval(app, id)
+    await app.post('/api/approval/respond', { session_id: id, approval_id, choice: 'once' })
+    const slow = await answer(app, risky.actions[0]?.token)
+    assert.equal([slow.status, slow.body.error], [409, 'Already allowed on the page (127.0.0.1).'])
+
+    await app.post('/api/notifications', { settings: { allow_risky: true } })
+    await ask(app, id, 'rm -r build', 'recursive delete')
+    assert.is((await push.message(3)).actions.length, 2)
+    await ask(app, id, `rm -r ${'x'.repeat(300)}`, 'recursive delete')
+    assert.is((await push.message(4)).actions.length, 1, 'what is cut off is not allowed')
+
+    await app.post('/api/clarify/inject_test', { session_id: id, question: 'Which port?' })
+    const question = await push.message(5)
+    assert.is(question.body, 'Asks: Which port?')
+    assert.equal(
+      question.actions.map(({ action }) => action),
+      ['reply'],
+    )
+    assert.is((await answer(app, question.actions[0]?.token, '   ')).status, 400)
+    assert.is((await answer(app, question.actions[0]?.token, '8080')).body.answer, '8080')
+    const open = await app.get(`/api/clarify/pending?session_id=${id}`)
+    assert.is(open.body.pending, null)
+
+    for (let i = 0; i < 5; i += 1) assert.is((await answer(app, `awn_${i}`)).status, 404)
+    assert.is((await answer(app, 'awn_6')).status, 429)
+
+    push.replies.push({ status: 410 })
+    await ask(app, id, 'deploy again')
+    await push.at(6)
+    while ((await app.get('/api/notifications')).body.devices.length > 0);
+  } finally {
+    await app.close()
+    await push.close()
+  }
+})
+
+test('a device that is signed out receives nothing more', async () => {
+  const push = await startPushService()
+  const app = await startApp({
+    notificationTests: onLoopback,
+    env: { AGENT_WEBUI_PASSWORD: 'correct horse' },
+  })
+  const signIn = async () => {
+    const reply = await app.post('/api/auth/login', { password: 'correct horse' })
+    return { headers: { cookie: (reply.headers['set-cookie']?.[0] ?? '').split(';')[0] ?? '' } }
+  }
+  try {
+    const [phone, laptop] = [await signIn(), await signIn()]
+    const { key } = (await app.get('/api/notifications/key', phone)).body
+    for (const [path, device] of [
+      ['/phone', phone],
+      ['/laptop', laptop],
+    ] as const)
+      await app.post(
+        '/api/notifications/devices',
+        { subscription: push.subscribe(key, path), name: path },
+        device,
+      )
+    const names = async () =>
+      (await app.get('/api/notifications', laptop)).body.devices.map(
+        (each: { name: string }) => each.name,
+      )
+    assert.equal(await names(), ['/phone', '/laptop'])
+    assert.is((await app.get('/api/notifications')).status, 401)
+    await app.post('/api/auth/logout', {}, phone)
+    assert.equal(await names(), ['/laptop'])
+  } finally {
+    await app.close()
+    await push.close()
+  }
+})
+
+test('ntfy, Gotify and a webhook receive the same fact, each in its own format', async () => {
+  const [ntfy, gotify, hook] = [await startReceiver(), await startReceiver(), await startReceiver()]
+  const app = await startApp({ notificationTests: onLoopback })
+  const add = async (service: object) =>
+    (await app.post('/api/notifications/services', service)).body
+  try {
+    await app.post('/api/notifications', { settings: { base_url: BASE } })
+    const ntfyToken = 'tk_a1b2c3d4e5f6g7h8i9j0k1l2'
+    await add({ type: 'ntfy', url: ntfy.url, topic: 'agent', secret: ntfyToken })
+    const { id: gotifyId } = await add({ type: 'gotify', url: gotify.url, secret: 'AbCd.1' })
+    const { secret } = await add({ type: 'webhook', url: `${hook.url}/hook` })
+    assert.match(secret, /^whsec_[\w+/]{43}=$/)
+
+    const id = await newSession(app)
+    await ask(app, id, `deploy ${ntfyToken}`)
+    const text = JSON.parse((await ntfy.at(1)).body)
+    assert.is(ntfy.received[0]?.headers.authorization, `Bearer ${ntfyToken}`)
+    assert.is(ntfy.received[0]?.path, '/')
+    assert.not.ok(text.message.includes(ntfyToken), 'secrets are masked')
+    assert.equal(
+      text.actions.map((each: { label: string }) => each.label),
+      ['Deny'],
+      'a command with a hidden part is not allowed from here',
+    )
+    assert.is(text.topic, 'agent')
+    assert.is(text.click, `${BASE}session/${id}`)
+
+    const message = JSON.parse((await gotify.at(1)).body)
+    assert.is(gotify.received[0]?.path, '/message')
+    assert.is(gotify.received[0]?.headers['x-gotify-key'], 'AbCd.1')
+    assert.equal(
+      [typeof message.title, typeof message.message, message.priority],
+      ['string', 'string', 8],
+    )
+
+    const { headers, body } = await hook.at(1)
+    const signed = `${headers['webhook-id']}.${headers['webhook-timestamp']}.${body}`
+    const hmac = createHmac('sha256', Buffer.from(secret.slice('whsec_'.length), 'base64'))
+    assert.is(headers['webhook-signature'], `v1,${hmac.update(signed).digest('base64')}`)
+    assert.ok(Math.abs(Number(headers['webhook-timestamp']) - Date.now() / 1_000) < 60)
+    const { type, data } = JSON.parse(body)
+    assert.equal(
+      [type, data.session_id, data.answer_url],
+      ['approval', id, `${BASE}api/notifications/answer`],
+    )
+
+    // The button of ntfy is a plain POST of what it says, without a cookie.
+    const [button] = text.actions
+    const pressed = await app.request('POST', '/api/notifications/answer', {
+      headers: button.headers,
+      body: button.body,
+    })
+    assert.equal([pressed.status, pressed.body.answer], [200, 'deny'])
+
+    ntfy.replies.push({ status: 401 })
+    const before = (await app.get('/api/notifications')).body.services
+    const failed = await app.post('/api/notifications/test', { id: before[0].id })
+    assert.equal([failed.status, failed.body.error], [503, 'It answered with status 401.'])
+    await app.post('/api/notifications/test', { id: gotifyId })
+    const [first, second] = (await app.get('/api/notifications')).body.services
+    assert.is(first.problem, 'It answered with status 401.')
+    assert.equal([second.problem, typeof second.last_sent_at], [null, 'number'])
+  } finally {
+    await app.close()
+    await Promise.all([ntfy.close(), gotify.close(), hook.close()])
+  }
+})
+
+test('muted chats, other kinds, a watched chat, and hidden content', async () => {
+  const hook = await startReceiver()
+  const app = await startApp({ notificationTests: onLoopback })
+  try {
+    await app.post('/api/notifications/services', { type: 'webhook', url: hook.url })
+    const [muted, watched, loud] = [
+      await newSession(app),
+      await newSession(app),
+      await newSession(app),
+    ]
+    await app.post('/api/notifications/mute', { session_id: muted, muted: true })
+    const page = { page: 'page-0001' }
+    const looking = await app.post('/api/notifications/look', { ...page, sessions: [watched] })
+    assert.equal(looking.body, { active: true })
+    await ask(app, muted, 'deploy 1')
+    await app.post('/api/notifications', { settings: { kinds: ['question'] } })
+    await ask(app, loud, 'deploy 2')
+    await app.post('/api/notifications', { settings: { kinds: ['approval'], content: false } })
+    await ask(app, watched, 'deploy 3')
+    await ask(app, loud, 'deploy 4')
+    const { data } = JSON.parse((await hook.at(1)).body)
+    assert.equal([data.session_id, data.title, data.body], [loud, 'Agent needs you', ''])
+    assert.equal(
+      data.actions.map(({ title }: { title: string }) => title),
+      ['Deny'],
+      'what is not shown is not allowed',
+    )
+    // The page is hidden without an answer: now it is sent.
+    await app.post('/api/notifications/look', { ...page, sessions: [] })
+    assert.is(JSON.parse((await hook.at(2)).body).data.session_id, watched)
+
+    await app.post('/api/notifications', { profile: 'default', kinds: [] })
+    await ask(app, loud, 'deploy 5')
+    await app.post('/api/notifications', { profile: 'default', kinds: null })
+    await ask(app, loud, 'deploy 6')
+    await hook.at(3)
+    assert.is(hook.received.length, 3)
+  } finally {
+    await app.close()
+    await hook.close()
+  }
+})
+
+test('a failing receiver is tried again after a restart, and each fact arrives once', async () => {
+  const hook = await startReceiver()
+  const app = await startApp({ notificationTests: onLoopback })
+  try {
+    await app.post('/api/notifications/services', { type: 'webhook', url: hook.url })
+    // Refused until after the restart; the demo model answers.
+    hook.replies.push({ status: 503, headers: { 'retry-after': '1' } }, { status: 429 })
+    const id = await newSession(app)
+    await app.post('/api/chat', { session_id: id, message: 'hello' })
+    await hook.at(1)
+    await app.restart()
+    const [, , third] = [await hook.at(1), await hook.at(2), await hook.at(3)]
+    const ids = new Set(hook.received.map(({ headers }) => headers['webhook-id']))
+    assert.is(ids.size, 1, 'every attempt has the same id')
+    assert.equal([JSON.parse(third.body).type, hook.received.length], ['finished', 3])
+    assert.equal(
+      JSON.parse(readFileSync(join(app.state, 'notifications-outbox.json'), 'utf8')).seen.length,
+      1,
+    )
+  } finally {
+    await app.close()
+    await hook.close()
+  }
+})
+
+test('a kill between the fact and its delivery loses and doubles nothing', async () => {
+  const hook = await startReceiver()
+  const app = await spawnApp()
+  try {
+    await app.post('/api/notifications/services', { type: 'webhook', url: hook.url })
+    hook.replies.push({ status: 200, hang: true })
+    const id = await newSession(app)
+    await app.post('/api/chat', { session_id: id, message: 'hello' })
+    await hook.at(1)
+    await app.kill()
+    await app.start()
+    const { body } = await hook.at(2)
+    assert.equal(JSON.parse(body).data.session_id, id)
+    const items = () =>
+      JSON.parse(readFileSync(join(app.state, 'notifications-outbox.json'), 'utf8')).items.length
+    while (items() > 0) await app.get('/health')
+    await app.kill()
+    await app.start()
+    await app.get('/health')
+    assert.is(hook.received.length, 2)
+  } finally {
+    await app.close()
+    await hook.close()
+  }
+})
+
+test.run()
