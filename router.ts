@@ -52,7 +52,8 @@ import * as backgroundPrompts from './handlers/background-prompts.ts'
 import * as sessionMode from './handlers/session-mode.ts'
 import * as terminals from './handlers/terminals.ts'
 import * as tools from './handlers/tools.ts'
-import * as transcribe from './handlers/transcribe.ts'
+import * as speak from './handlers/speech/speak.ts'
+import * as transcribe from './handlers/speech/transcribe.ts'
 import * as updates from './handlers/updates.ts'
 import * as uploads from './handlers/upload.ts'
 import * as workspaces from './handlers/workspaces.ts'
@@ -330,6 +331,8 @@ export const routes = {
 
   'POST /api/transcribe': transcribe.transcribe,
   'GET /api/transcribe/capability': transcribe.capability,
+  'POST /api/tts': speak.speak,
+  'GET /api/tts/capability': speak.capability,
 
   'GET /api/updates/check': updates.check,
   'POST /api/updates/apply': updates.apply,

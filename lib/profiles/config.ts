@@ -295,6 +295,20 @@ const tools = {
       '<provider>': 'Settings of one service: `model`, `base_url`, `api_key`.',
     },
   }),
+  tts: raw({
+    type: 'a mapping',
+    description: 'Text to speech. Without it, the page uses the voices of the browser.',
+    keys: {
+      enabled: 'True or false (default `true`).',
+      provider:
+        '`openai`, or the name of a section below `tts` with a `base_url`; blank: that address, if there is one.',
+      model: 'Model that speaks (default `gpt-4o-mini-tts`).',
+      voice: 'Voice of that model (default `alloy`).',
+      base_url: 'Address of an endpoint in the format of OpenAI’s `/v1/audio/speech`.',
+      api_key: 'Key for that address.',
+      '<provider>': 'Settings of one service: `model`, `voice`, `base_url`, `api_key`.',
+    },
+  }),
   timezone: custom<string>({
     type: 'an IANA time zone',
     description: 'Your time zone, such as `Europe/Berlin`.',
