@@ -7,6 +7,7 @@ import { bundleBrowser } from '../build/browser.mjs'
 import { joinFirstLoad } from '../build/first-load.mjs'
 import { importsOf, reachable, violation } from './_layers.ts'
 import { violations, codeOf, rules, type Source } from './_rules.ts'
+import { settingsOutOfIndex } from './_settings-index.ts'
 import { unusedClasses, unusedExports, unusedText } from './_unused.ts'
 import { wordRule } from './_words.ts'
 
@@ -65,6 +66,23 @@ test('an exported value is named by another file – rejects its samples', () =>
 })
 
 test('an exported value is named by another file', () => assert.equal(unusedExports(tree), []))
+
+test('the search finds every setting – rejects its samples', () => {
+  const folder = 'public/features/settings'
+  const view = "import { A } from './a.tsx'\nconst sections = {\n  general: A,\n  about: A,\n}"
+  const shown = "const a = <><h3>{t('a.title')}</h3><Row hint={1} label={t('a.row')} /></>"
+  const settings = (index: string) =>
+    settingsOutOfIndex([
+      file(`${folder}/settings-view.tsx`, view),
+      file(`${folder}/a.tsx`, shown),
+      file(`${folder}/settings-index.ts`, index),
+    ])
+  assert.equal(settings("entry('general', t('a.title')),"), ['general: a.row', 'about: a.row'])
+  const others = "entry('general', t('a.row'), t('a.title')),\nentry('general', t('b.title')),"
+  assert.equal(settings(others), ['general: b.title'])
+})
+
+test('the search finds every setting', () => assert.equal(settingsOutOfIndex(tree), []))
 
 const importing = (from: string, text: string) =>
   importsOf({ path: from, text }).map(found => violation(found))

@@ -86,6 +86,7 @@ const BranchMenu = ({ name }: { name: string }) => {
     'line',
     ...shown.map(branch => ({
       label: visibleName(branch.name),
+      icon: 'check' as const,
       checked: branch.current,
       run: () => {
         if (!branch.current) void actions.switchTo(branch.name, branch.remote)

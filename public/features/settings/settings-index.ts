@@ -3,6 +3,8 @@ import type { Section } from '../shell/route.ts'
 import { t as inPlace } from './command-place-strings.ts'
 import { t as inIdentity } from '../identity/strings.ts'
 import { t as inShares } from '../shares/strings.ts'
+import { t as inModels } from '../models/strings.ts'
+import { t as inUpdates } from '../updates/strings.ts'
 import { t as inRules } from './permission-strings.ts'
 import { t } from './strings.ts'
 
@@ -23,12 +25,20 @@ const entry = (section: Section, label: string, hint = ''): SettingEntry => ({
 export const settingEntries = (): SettingEntry[] => [
   entry('general', t('settings.bot_name'), t('settings.bot_name.hint')),
   entry('general', t('settings.send_key')),
-  entry('general', t('settings.density'), t('settings.density.hint')),
+  entry('general', t('settings.list'), t('settings.list.hint')),
   entry('general', t('settings.usage'), t('settings.usage.hint')),
   entry('general', t('settings.thinking'), t('settings.thinking.hint')),
   entry('general', t('settings.cli'), t('settings.cli.hint')),
   entry('general', t('settings.insights'), t('settings.insights.hint')),
   entry('models', t('settings.default_model'), t('settings.default_model.hint')),
+  entry('models', inModels('keys.title'), inModels('keys.lead')),
+  entry('models', inModels('add.title')),
+  entry('models', inModels('local.title'), inModels('local.lead')),
+  entry('appearance', t('settings.theme')),
+  entry('appearance', t('settings.accent'), t('settings.accent.hint')),
+  entry('appearance', t('settings.font_size'), t('settings.font_size.hint')),
+  entry('appearance', t('settings.density'), t('settings.density.hint')),
+  entry('appearance', t('settings.reading_font'), t('settings.reading_font.hint')),
   entry('security', t('settings.password.disable'), t('settings.password.disable.hint')),
   entry('security', t('settings.password.new')),
   entry('security', inIdentity('pair.row'), inIdentity('pair.row.hint')),
@@ -38,6 +48,7 @@ export const settingEntries = (): SettingEntry[] => [
   entry('security', t('api.title'), t('api.enable')),
   entry('security', inShares('share.settings'), inShares('share.allow')),
   entry('security', t('hooks.title'), t('hooks.text')),
+  entry('security', t('settings.safety')),
   entry('security', t('allowed.title'), t('allowed.text')),
   entry('security', inRules('rules.title')),
   entry('security', inPlace('place.title')),
@@ -46,6 +57,8 @@ export const settingEntries = (): SettingEntry[] => [
   entry('budgets', t('budget.turn'), t('budget.turn.hint')),
   entry('budgets', t('budget.session'), t('budget.session.hint')),
   entry('budgets', t('budget.day')),
+  entry('budgets', t('budget.steps'), t('budget.steps.hint')),
+  entry('updates', inUpdates('check.auto'), inUpdates('check.auto.hint')),
 ]
 
 const WAIT_MS = 3_000
@@ -58,7 +71,7 @@ export const revealSetting = (label: string): void => {
   const find = (): HTMLElement | undefined =>
     [
       ...document.querySelectorAll<HTMLElement>(
-        '.settings-body label, .settings-body h3, .settings-body button, .settings-body legend',
+        '.settings-body :is(label, h3, button, legend, .field-label)',
       ),
     ].find(element => element.textContent?.trim() === label)
   const show = (): boolean => {
@@ -68,7 +81,9 @@ export const revealSetting = (label: string): void => {
     row.scrollIntoView({ block: 'center' })
     row.classList.add('field-found')
     const control =
-      element instanceof HTMLLabelElement ? document.getElementById(element.htmlFor) : null
+      element instanceof HTMLLabelElement
+        ? document.getElementById(element.htmlFor)
+        : element.closest('.field, fieldset')?.querySelector<HTMLElement>('input:checked')
     const target = control ?? element
     if (!control && !(element instanceof HTMLButtonElement)) element.tabIndex = -1
     target.focus({ preventScroll: true })
