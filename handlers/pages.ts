@@ -1,5 +1,6 @@
 /** HTML and static files: the app shell, the login page, the icon and the assets. */
 import { createHash } from 'node:crypto'
+import { directionOf, type Language, languageOf, preferredLanguage } from '../lib/base/languages.ts'
 import { loginPage } from '../lib/auth/login-page.ts'
 import { type Ctx, endpoint } from '../lib/context.ts'
 import { missing } from '../lib/errors.ts'
@@ -8,6 +9,7 @@ import { ARTIFACT_FRAME, ARTIFACT_POLICY } from '../lib/http/artifact-frame.ts'
 import { isNotModified } from '../lib/http/etag.ts'
 import { fillTemplate } from '../lib/http/html-template.ts'
 import { empty, html } from '../lib/http/reply.ts'
+import type { Settings } from '../lib/schema/settings.ts'
 import { assetReply } from '../lib/http/static.ts'
 
 const templateOf = async ({ app }: Ctx, name: string) => {
@@ -22,6 +24,12 @@ const cachedNonce = (asked: string | undefined, tag: string): string | undefined
   return match?.[1] === tag ? match[2] : undefined
 }
 
+/** The language of the page: the chosen one, or the first that the browser asks for. */
+const pageLanguage = (settings: Settings, header: string | undefined): Language =>
+  settings.language_from === 'browser'
+    ? preferredLanguage(header)
+    : (languageOf(settings.language) ?? 'en')
+
 const shellOf = (name: string, summary: string) =>
   endpoint({
     summary,
@@ -29,14 +37,16 @@ const shellOf = (name: string, summary: string) =>
     raw: 'text/html',
     async run(ctx) {
       const template = await templateOf(ctx, name)
-      const { theme, accent, font_size, density, reading_font, language, bot_name } =
-        ctx.app.settings.get()
+      const settings = ctx.app.settings.get()
+      const { theme, accent, font_size, density, reading_font, bot_name } = settings
+      const language = pageLanguage(settings, ctx.req.headers['accept-language'])
       const look = { theme, accent, font_size, density, reading_font }
       const values = {
         ...look,
         base: `${ctx.client.prefix}/`,
         theme_color: themeColor(theme),
         lang: language,
+        dir: directionOf(language),
         bot_name,
       }
       const tag = createHash('sha1')
@@ -49,7 +59,14 @@ const shellOf = (name: string, summary: string) =>
       const etag = `"${tag}.${nonce}"`
       if (cached && isNotModified(ctx.req.headers['if-none-match'], etag))
         return empty({ status: 304, etag })
-      return html(fillTemplate(template.raw.toString(), { ...values, nonce }), { etag })
+      const headers = {
+        Vary: 'Accept-Language',
+        // The page needs its messages before it can show anything.
+        ...(language !== 'en' && {
+          Link: `<${ctx.client.prefix}/static/${language}.json>; rel=preload; as=fetch; crossorigin=anonymous`,
+        }),
+      }
+      return html(fillTemplate(template.raw.toString(), { ...values, nonce }), { etag, headers })
     },
   })
 
@@ -69,12 +86,16 @@ export const login = endpoint({
   raw: 'text/html',
   cache: 'no-store',
   async run(ctx) {
-    const { theme, language, bot_name } = ctx.app.settings.get()
+    const settings = ctx.app.settings.get()
+    const { theme, bot_name } = settings
     const template = await templateOf(ctx, 'features/sign-in/login.html')
     const { document, policy } = loginPage(template.raw.toString(), {
       base: `${ctx.client.prefix}/`,
       botName: bot_name,
-      language,
+      language:
+        settings.language_from === 'browser'
+          ? pageLanguage(settings, ctx.req.headers['accept-language'])
+          : settings.language,
       theme,
       usesSetupToken: ctx.app.auth.mode() === 'setup',
       hasPasskeys: false,

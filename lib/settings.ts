@@ -90,6 +90,7 @@ const accepts = ({ botName, usableWorkspace }: SettingsOptions): Accept => ({
   theme: value => line(value, MAX_NAME_CHARS) || undefined,
   skin: oneOf(...SKINS),
   language: value => (typeof value === 'string' && LANGUAGE.test(value) ? value : undefined),
+  language_from: oneOf('browser', 'setting'),
   bot_name: value => {
     const name = line(value ?? '', MAX_NAME_CHARS)
     return name === '' ? botName : name
@@ -114,6 +115,7 @@ const DEFAULTS: Omit<Settings, 'bot_name' | 'default_workspace'> = {
   theme: 'dark',
   skin: 'default',
   language: 'en',
+  language_from: 'browser',
   sound_enabled: false,
   notifications_enabled: false,
   show_thinking: true,
@@ -144,6 +146,7 @@ const toSettings = (stored: Stored, accept: Accept, botName: string): Settings =
     bot_name: botName,
     default_workspace: '',
     ...known,
+    language_from: known.language_from ?? (known.language === undefined ? 'browser' : 'setting'),
     skin: known.skin ?? SKIN_OF_THEME.get(theme) ?? DEFAULTS.skin,
   }
 }
@@ -200,6 +203,7 @@ export const createSettings = (path: string, options: SettingsOptions): Settings
       }
       const skin = typeof valid.theme === 'string' ? SKIN_OF_THEME.get(valid.theme) : undefined
       if (skin && !isSkin(valid.skin)) valid.skin = skin
+      if (valid.language !== undefined) valid.language_from ??= 'setting'
       if (Object.keys(valid).length > 0) write(valid)
       return { settings: get(), ignored }
     },

@@ -12,12 +12,15 @@ import { serverClock } from './parts/server-clock.ts'
 import { createStream } from './stream/stream.ts'
 import { createTabLeader } from './stream/tab-leader.ts'
 import { createUpload } from './upload.ts'
+import { loadLanguage } from './strings/load-language.ts'
 import { t } from './strings/t.ts'
 import { preloadTranscript } from './features/transcript/load-transcript.ts'
 import { FeaturesProvider } from './features-provider.tsx'
 import { Page } from './features/shell/shell.tsx'
 
 const base = document.baseURI
+// Before anything reads a message.
+await loadLanguage(document.documentElement.lang, base)
 const mac = /Mac|iPhone|iPad/.test(navigator.platform)
 const gate = createSignInGate()
 

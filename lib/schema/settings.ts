@@ -27,6 +27,8 @@ export const Settings = z
     skin: z.enum(SKINS),
     /** For example `en` or `pt-BR`. */
     language: z.string(),
+    /** `browser`: the page uses the first language that the browser asks for, and `language` says `en`. */
+    language_from: z.enum(['browser', 'setting']),
     bot_name: z.string(),
     sound_enabled: z.boolean(),
     notifications_enabled: z.boolean(),

@@ -1,12 +1,13 @@
 /** Formats tokens and costs. */
+import { pageLocale } from '../strings/t.ts'
 
-export const formatTokens = (count: number, locale?: string): string =>
+export const formatTokens = (count: number, locale = pageLocale()): string =>
   count < 10_000
     ? count.toLocaleString(locale)
     : count.toLocaleString(locale, { notation: 'compact', maximumFractionDigits: 1 })
 
 /** Small amounts keep four digits. */
-export const formatCost = (dollars: number, locale?: string): string =>
+export const formatCost = (dollars: number, locale = pageLocale()): string =>
   dollars.toLocaleString(locale, {
     style: 'currency',
     currency: 'USD',

@@ -1,10 +1,7 @@
 /** Conflict notice: the edited file was changed elsewhere. Offers to discard or overwrite. */
 import { Button } from './button.tsx'
 import { Icon } from './icon.tsx'
-import { enEditing } from '../strings/editing.ts'
-import { translator } from '../strings/t.ts'
-
-const t = translator(enEditing)
+import { t } from '../strings/editing-strings.ts'
 
 export type ConflictProps = {
   /** Absent when the file was deleted. */

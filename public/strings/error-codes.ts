@@ -1,5 +1,6 @@
 /** English text for the error codes of the server. Null: the server's sentence has details that the code lacks, so it is shown. */
 import type { ErrorCode } from '../../lib/schema/error-code.ts'
+import { translator } from './t.ts'
 
 const TEXTS: Readonly<Record<ErrorCode, string | null>> = {
   invalid_request: null,
@@ -103,8 +104,12 @@ const TEXTS: Readonly<Record<ErrorCode, string | null>> = {
   skill_read_only: null,
 }
 
+const t = translator(
+  Object.fromEntries(Object.entries(TEXTS).flatMap(([code, text]) => (text ? [[code, text]] : []))),
+)
+
 /** The page's text for a code; undefined when the server's sentence should be shown. */
 export const errorText = (code: unknown): string | undefined =>
-  typeof code === 'string' && Object.hasOwn(TEXTS, code)
-    ? (TEXTS[code as ErrorCode] ?? undefined)
+  typeof code === 'string' && Object.hasOwn(TEXTS, code) && TEXTS[code as ErrorCode] !== null
+    ? t(code)
     : undefined

@@ -18,25 +18,59 @@ type Catalog = Readonly<Record<string, string | Plural>>
 /** A feature's own messages over the base catalog. */
 type Merged<C> = Omit<Base, keyof C> & C
 
-const locale = 'en'
-const plurals = new Intl.PluralRules(locale)
+/** A message of any language: a text, or one for each plural category of the language. */
+export type Message =
+  | string
+  | (Partial<Readonly<Record<Intl.LDMLPluralRule, string>>> & { readonly other: string })
+export type Messages = Readonly<Record<string, Message>>
 
-const select = (entry: string | Plural, count: unknown): string => {
-  if (typeof entry === 'string') return entry
-  return plurals.select(Number(count)) === 'one' ? entry.one : entry.other
+let translated: Messages = {}
+let plurals = new Intl.PluralRules('en')
+/** For numbers in messages. */
+let numbers = 'en'
+let formats: string | undefined
+
+/**
+ * Shows messages of this language; English ones where it has none. Called once, before the page is rendered.
+ * `messages` have the English text as key (its `other` form), or `key|English text` where a text has two meanings.
+ */
+export const setLanguage = (language: string, messages: Messages): void => {
+  translated = messages
+  plurals = new Intl.PluralRules(language)
+  numbers = language
+  const [base] = language.split('-', 1)
+  // A regional variant that the browser prefers has its own dates, such as en-GB.
+  formats = globalThis.navigator?.languages.find(tag => tag.split('-', 1)[0] === base) ?? language
 }
+
+/** Locale of dates and amounts; undefined (the default of `Intl`) before `setLanguage`. */
+export const pageLocale = (): string | undefined => formats
+
+const select = (entry: Message, count: unknown): string =>
+  typeof entry === 'string' ? entry : (entry[plurals.select(Number(count))] ?? entry.other)
+
+/** The text by which translations of a message are found. */
+export const sourceOf = (message: Message): string =>
+  typeof message === 'string' ? message : message.other
+
+const catalogs: Catalog[] = [en]
+/** English messages of all modules loaded so far; for the check of translations. */
+export const englishMessages = (): readonly Catalog[] => catalogs
 
 /**
  * A translator over the base catalog and the messages of one feature. Features bring their own catalog so that the first page
  * load carries only the text it shows.
  */
 export const translator = <const C extends Catalog>(catalog: C) => {
-  const messages: Catalog = { ...en, ...catalog }
+  catalogs.push(catalog)
   return <K extends keyof Merged<C> & string>(key: K, ...[values]: Rest<Merged<C>[K]>): string => {
     const filled = (values ?? {}) as Record<string, string | number>
-    return select(messages[key]!, filled.count).replace(/\{(\w+)\}/g, (placeholder, name) => {
+    const english = catalog[key] ?? (en as Catalog)[key]!
+    const source = sourceOf(english)
+    const message = translated[`${key}|${source}`] ?? translated[source] ?? english
+    return select(message, filled.count).replace(/\{(\w+)\}/g, (placeholder, name) => {
       const value = filled[name]
-      if (typeof value === 'number') return value.toLocaleString(locale)
+      if (typeof value === 'number') return value.toLocaleString(numbers)
       // Values include names of files, sessions and tools, which may contain invisible or reordering characters.
       return value === undefined ? placeholder : visibleWords(value)
     })

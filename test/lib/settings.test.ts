@@ -83,6 +83,8 @@ test('the defaults are those of the contract', ({ dir }) => {
     font_size: 'default',
     density: 'comfortable',
     reading_font: 'sans',
+    // Of the additions: the page follows the browser until a language is saved.
+    language_from: 'browser',
   })
 })
 
@@ -174,10 +176,20 @@ for (const [key, given, stored] of COERCED) {
     const before = settings.get()
     const result = settings.save({ [key]: given })
     assert.equal(result.ignored, stored === X ? [key] : [])
-    assert.equal(result.settings, stored === X ? before : { ...before, [key]: stored })
+    const from = key === 'language' ? { language_from: 'setting' } : {}
+    assert.equal(result.settings, stored === X ? before : { ...before, ...from, [key]: stored })
     assert.equal(open(dir).get(), result.settings)
   })
 }
+
+test('a saved language is kept until the browser’s is chosen again', ({ dir, path }) => {
+  writeFileSync(path, JSON.stringify({ language: 'de' }))
+  assert.is(open(dir).get().language_from, 'setting')
+  open(dir).save({ language_from: 'browser' })
+  assert.is(open(dir).get().language_from, 'browser')
+  open(dir).save({ language: 'fr' })
+  assert.equal([open(dir).get().language, open(dir).get().language_from], ['fr', 'setting'])
+})
 
 test('the default workspace: the first usable of environment, saved, ~/workspace, ~/work, our own', ({
   dir,

@@ -1,4 +1,5 @@
 /** Popover of the context ring: usage, cost and the Compact button. */
+import { pageLocale } from '../../strings/t.ts'
 import type { SessionRow } from '../../../lib/schema/session.ts'
 import { cachedPercent, formatCost } from '../../parts/amounts.ts'
 import { Button } from '../../parts/button.tsx'
@@ -6,7 +7,7 @@ import { compactNow } from './actions.ts'
 import { t } from './strings.ts'
 import { useApp } from '../shell/context.ts'
 
-const short = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 })
+const short = new Intl.NumberFormat(pageLocale(), { notation: 'compact', maximumFractionDigits: 1 })
 
 const Line = ({ name, value }: { name: string; value: string }) => (
   <div class="meter-line">

@@ -6,15 +6,8 @@ import { formatBytes, isImagePath, nameOf } from '../workspace/file-kind.ts'
 import { IconButton } from '../../parts/button.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import type { Attachment } from './attachments.ts'
-import { translator } from '../../strings/t.ts'
+import { t } from './attachment-list-strings.ts'
 import { useComposer, useShell } from '../../contexts.ts'
-
-const t = translator({
-  attached: 'Attached files',
-  remove: 'Remove {name}',
-  failed: 'Couldn’t attach {name}: {reason}',
-  retry: 'Retry {name}',
-})
 
 /** Falls back to a file icon when the image can't be shown. */
 const Thumb = ({ src }: { src: string | null }) => {

@@ -1,4 +1,5 @@
 /** Pickers of the composer chips: model, effort, workspace, personality. */
+import { pageLocale } from '../../strings/t.ts'
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { Picker, type PickerGroup, type PickerOption } from '../../parts/picker.tsx'
@@ -11,7 +12,10 @@ import { useModels, useShell, useChat, useComposer, useWorkspace } from '../../c
 
 type Props = { selected: string; onDone: () => void }
 
-const size = new Intl.NumberFormat('en', { notation: 'compact', maximumSignificantDigits: 3 })
+const size = new Intl.NumberFormat(pageLocale(), {
+  notation: 'compact',
+  maximumSignificantDigits: 3,
+})
 
 const toOption = (model: Model): PickerOption => ({
   id: model.id,

@@ -1,4 +1,5 @@
 /** The Git tools of the Changes tab: branch and remotes, stashes, commit, history. */
+import { pageLocale } from '../../strings/t.ts'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { visibleName } from '../../../lib/base/visible.ts'
 import { Button, IconButton } from '../../parts/button.tsx'
@@ -290,8 +291,8 @@ const CommitRow = ({ commit }: { commit: LogEntry }) => {
         <span class="change-name">
           <bdi>{visibleName(subject)}</bdi>
         </span>
-        <span class="change-dir" title={when.toLocaleString()}>
-          {id.slice(0, 7)} · {visibleName(author)} · {when.toLocaleDateString()}
+        <span class="change-dir" title={when.toLocaleString(pageLocale())}>
+          {id.slice(0, 7)} · {visibleName(author)} · {when.toLocaleDateString(pageLocale())}
         </span>
       </button>
       {loaded !== undefined && typeof loaded === 'object' && (

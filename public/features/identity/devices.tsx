@@ -1,4 +1,5 @@
 /** The signed-in devices: their names, how and when they were used, renaming them and signing them out. */
+import { pageLocale } from '../../strings/t.ts'
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import type { Api } from '../../../router.ts'
@@ -11,7 +12,7 @@ import { t } from './strings.ts'
 
 type Device = Api['GET /api/auth/devices']['output']['devices'][number]
 
-const TIME = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' })
+const TIME = new Intl.DateTimeFormat(pageLocale(), { dateStyle: 'medium', timeStyle: 'short' })
 const timeOf = (seconds: number): string => TIME.format(seconds * 1_000)
 
 /** The server records uses to the minute. */

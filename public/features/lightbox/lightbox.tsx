@@ -4,18 +4,7 @@ import type { App } from '../../app.ts'
 import { IconButton } from '../../parts/button.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { loadLazyCss } from '../../parts/lazy-css.ts'
-import { translator } from '../../strings/t.ts'
-
-const t = translator({
-  'lightbox.title': 'Image {number} of {total}',
-  'lightbox.close': 'Close',
-  'lightbox.next': 'Next image',
-  'lightbox.previous': 'Previous image',
-  'lightbox.in': 'Zoom in',
-  'lightbox.out': 'Zoom out',
-  'lightbox.download': 'Download',
-  'lightbox.failed': 'This image is no longer available.',
-})
+import { t } from './strings.ts'
 
 type Picture = { src: string; alt: string }
 type View = { scale: number; x: number; y: number }

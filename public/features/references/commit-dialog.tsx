@@ -1,4 +1,5 @@
 /** A commit with its message and the diff of each file. */
+import { pageLocale } from '../../strings/t.ts'
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import type { GitCommit } from '../../../lib/schema/git.ts'
 import { visibleName, visibleWords } from '../../../lib/base/visible.ts'
@@ -79,7 +80,7 @@ const Commit = ({ commit }: { commit: GitCommit }) => {
       <p class="commit-facts">
         <bdi title={visibleName(commit.email)}>{visibleName(commit.author)}</bdi>
         <time dateTime={time.toISOString()}>
-          {time.toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'short' })}
+          {time.toLocaleString(pageLocale(), { dateStyle: 'medium', timeStyle: 'short' })}
         </time>
         <span>{t('commit.files', { count: commit.files })}</span>
         <CopyButton text={commit.id} label={t('commit.copy')} />

@@ -1,5 +1,5 @@
 /** Relative times, and the date groups of the session list. */
-import { t } from '../../strings/t.ts'
+import { pageLocale, t } from '../../strings/t.ts'
 
 const MINUTE = 60
 const HOUR = 60 * MINUTE
@@ -8,7 +8,7 @@ const DAY = 24 * HOUR
 const startOfDay = (seconds: number): number => new Date(seconds * 1000).setHours(0, 0, 0, 0) / 1000
 
 /** Short relative time: now, 5m, 3h, 2d, then the date. */
-export const formatAgo = (seconds: number, now: number, locale?: string): string => {
+export const formatAgo = (seconds: number, now: number, locale = pageLocale()): string => {
   const age = now - seconds
   if (age < MINUTE) return t('time.now')
   if (age < HOUR) return t('time.minutes', { count: Math.floor(age / MINUTE) })
@@ -23,11 +23,11 @@ export const formatAgo = (seconds: number, now: number, locale?: string): string
   })
 }
 
-export const formatFull = (seconds: number, locale?: string): string =>
+export const formatFull = (seconds: number, locale = pageLocale()): string =>
   new Date(seconds * 1000).toLocaleString(locale, { dateStyle: 'medium', timeStyle: 'short' })
 
 /** Heading of the session's date group; older sessions are grouped by month. */
-export const groupOf = (seconds: number, now: number, locale?: string): string => {
+export const groupOf = (seconds: number, now: number, locale = pageLocale()): string => {
   const today = startOfDay(now)
   if (seconds >= today) return t('list.today')
   // Not today − 24 h: a day may have 23 or 25 hours.

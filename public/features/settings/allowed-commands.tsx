@@ -1,4 +1,5 @@
 /** The "always allow" rules of the profile, and removing them. */
+import { pageLocale } from '../../strings/t.ts'
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import type { Api } from '../../../router.ts'
@@ -10,7 +11,7 @@ import { useShell } from '../../contexts.ts'
 
 type Grant = Api['GET /api/approval/grants']['output']['grants'][number]
 
-const TIME = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' })
+const TIME = new Intl.DateTimeFormat(pageLocale(), { dateStyle: 'medium', timeStyle: 'short' })
 
 const whereOf = ({ scope, cwd }: Grant): string =>
   scope === 'profile'

@@ -1,4 +1,5 @@
 /** API access: the switch, and the tokens of other programs. A token is shown once, when it is made. */
+import { pageLocale } from '../../strings/t.ts'
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import type { Api } from '../../../router.ts'
@@ -13,7 +14,7 @@ type Access = Api['GET /api/tokens']['output']
 type Token = Access['tokens'][number]
 type Made = { name: string; secret: string }
 
-const TIME = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' })
+const TIME = new Intl.DateTimeFormat(pageLocale(), { dateStyle: 'medium', timeStyle: 'short' })
 
 const hintOf = ({ profile, last_used_at: at }: Token): string =>
   at === null

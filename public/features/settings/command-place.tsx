@@ -1,4 +1,5 @@
 /** Settings → Security: where commands run, whether that works, and the switches of the sandbox and its network. */
+import { pageLocale } from '../../strings/t.ts'
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { visibleText } from '../../../lib/base/visible.ts'
@@ -10,7 +11,7 @@ import { t } from './command-place-strings.ts'
 type Place = Api['GET /api/sandbox']['output']
 type Change = Api['POST /api/sandbox']['input']
 
-const LIST = new Intl.ListFormat('en')
+const LIST = new Intl.ListFormat(pageLocale())
 
 const sentences = (...parts: readonly (string | false)[]): string =>
   parts.filter(part => part !== false).join(' ')

@@ -1,6 +1,7 @@
 /** Settings → General. */
 import { Select, Switch } from '../../parts/field.tsx'
 import { modName } from '../shell/keys.ts'
+import { LANGUAGES } from '../../../lib/base/languages.ts'
 import { t } from './strings.ts'
 import { SavedRow } from './saved-row.tsx'
 import { useComposer, useSessions, useSettings, useShell } from '../../contexts.ts'
@@ -44,6 +45,9 @@ export const General = () => {
   const { settings } = useSettings()
   const { layout } = useShell()
   const current = settings.current.value
+  const chooseLanguage = async (choice: string) => {
+    if (await settings.chooseLanguage(choice)) location.reload()
+  }
   return (
     <div class="rows">
       <SavedRow
@@ -58,6 +62,23 @@ export const General = () => {
             maxLength={64}
             value={current.bot_name}
             onChange={event => void settings.save('bot_name', event.currentTarget.value)}
+          />
+        )}
+      />
+      <SavedRow
+        name="language"
+        label={t('settings.language')}
+        hint={t('settings.language.hint')}
+        control={ids => (
+          <Select
+            id={ids.control}
+            describedBy={ids.hint}
+            value={current.language_from === 'browser' ? 'browser' : current.language}
+            options={[
+              ['browser', t('settings.language.browser')],
+              ...Object.entries(LANGUAGES).map(([tag, name]) => [tag, name] as const),
+            ]}
+            onChange={value => void chooseLanguage(value)}
           />
         )}
       />

@@ -1,4 +1,5 @@
 /** The hooks of config.yaml, read-only: when each runs, and how its runs ended. */
+import { pageLocale } from '../../strings/t.ts'
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import type { Api } from '../../../router.ts'
@@ -9,7 +10,7 @@ import { t } from './strings.ts'
 
 type Hook = Api['GET /api/hooks']['output']['hooks'][number]
 
-const TIME = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' })
+const TIME = new Intl.DateTimeFormat(pageLocale(), { dateStyle: 'medium', timeStyle: 'short' })
 
 const hintOf = ({ event, matcher, last_run_at, last_failure }: Hook): string =>
   [

@@ -1,4 +1,5 @@
 /** Safeguards that config.yaml asks for and this server does not implement: what each blocks, and accepting its absence. */
+import { pageLocale } from '../../strings/t.ts'
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import type { Api } from '../../../router.ts'
@@ -11,7 +12,7 @@ import { useShell } from '../../contexts.ts'
 type Guards = Api['GET /api/guards']['output']['guards']
 type Guard = Guards[number]
 
-const LIST = new Intl.ListFormat('en')
+const LIST = new Intl.ListFormat(pageLocale())
 
 /** A safeguard that blocks nothing can only be dismissed. */
 const verbOf = ({ closes, accepted }: Guard) => {

@@ -8,6 +8,8 @@ import type { Toasts } from '../shell/toast.ts'
 export type Settings = Pick<
   AllSettings,
   | 'bot_name'
+  | 'language'
+  | 'language_from'
   | 'send_key'
   | 'show_token_usage'
   | 'show_cli_sessions'
@@ -38,6 +40,8 @@ export const isTheme = (name: string): name is Theme => THEMES.includes(name as 
 
 export const DEFAULTS: Settings = {
   bot_name: 'Agent',
+  language: 'en',
+  language_from: 'browser',
   send_key: 'enter',
   show_token_usage: false,
   show_cli_sessions: false,
@@ -137,6 +141,12 @@ export const createSettings = (
     theme: computed(() => current.value.theme),
     detailed: computed(() => current.value.sidebar_density === 'detailed'),
     save,
+    /** `choice`: a language tag, or `browser`. Returns true when the page has to be loaded again to show it. */
+    async chooseLanguage(choice: string): Promise<boolean> {
+      if (choice === 'browser') await save('language_from', choice)
+      else await save('language', choice)
+      return saveStatus.value[choice === 'browser' ? 'language_from' : 'language'] === 'saved'
+    },
     setSaveStatus,
     finishSave,
     async load(): Promise<void> {

@@ -35,6 +35,10 @@ const enSettings = {
   'settings.safety.instructions': 'instruction file changes',
   'settings.budgets': 'Budgets',
   'settings.about': 'About',
+  'settings.language': 'Language',
+  'settings.language.hint':
+    'Language of this app. The agent answers in the language you write in. The page reloads.',
+  'settings.language.browser': 'Browser’s language',
   'settings.bot_name': 'Assistant name',
   'settings.bot_name.hint': 'Shown in the header and on the sign-in page. Up to 64 characters.',
   'settings.default_model': 'Default model',

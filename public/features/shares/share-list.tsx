@@ -1,4 +1,5 @@
 /** Links that work now, with a button to revoke each. */
+import { pageLocale } from '../../strings/t.ts'
 import type { Api } from '../../../router.ts'
 import { Button } from '../../parts/button.tsx'
 import { Row } from '../../parts/field.tsx'
@@ -7,7 +8,7 @@ import { t } from './strings.ts'
 export type Links = Api['GET /api/shares']['output']
 export type Link = Links['shares'][number]
 
-const TIME = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' })
+const TIME = new Intl.DateTimeFormat(pageLocale(), { dateStyle: 'medium', timeStyle: 'short' })
 const timeOf = (seconds: number): string => TIME.format(seconds * 1_000)
 
 const kindOf = ({ live, tool_output, pictures }: Link): string =>

@@ -1,4 +1,5 @@
 /** The text of an answer as it is read aloud: no code, no addresses, in parts of a few sentences. */
+import { pageLocale } from '../../strings/t.ts'
 import { lex } from '../../../lib/base/markdown/lexer.ts'
 import { toPlainText } from '../../markdown/plain-text.ts'
 
@@ -9,7 +10,7 @@ const ADDRESS = /\bhttps?:\/\/\S+/g
 
 /** Sentences together, up to the limit; a longer sentence is divided between words. */
 const partsOf = (text: string): string[] => {
-  const sentences = [...new Intl.Segmenter(undefined, { granularity: 'sentence' }).segment(text)]
+  const sentences = [...new Intl.Segmenter(pageLocale(), { granularity: 'sentence' }).segment(text)]
   const pieces = sentences.flatMap(({ segment }) =>
     segment.length <= MAX_PART_CHARS
       ? [segment]

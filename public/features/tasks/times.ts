@@ -1,4 +1,5 @@
 /** Times of tasks in the browser's time zone: date, distance, and duration. */
+import { pageLocale } from '../../strings/t.ts'
 import { t } from './strings.ts'
 
 const UNITS: readonly [Intl.RelativeTimeFormatUnit, number][] = [
@@ -8,7 +9,7 @@ const UNITS: readonly [Intl.RelativeTimeFormatUnit, number][] = [
 ]
 
 /** "in 2 hours", "5 minutes ago"; "due now" within a minute. */
-export const formatDistance = (seconds: number, now: number, locale?: string): string => {
+export const formatDistance = (seconds: number, now: number, locale = pageLocale()): string => {
   const distance = seconds - now
   const size = Math.abs(distance)
   if (size < 60) return t('next.soon')
@@ -19,7 +20,7 @@ export const formatDistance = (seconds: number, now: number, locale?: string): s
 }
 
 /** "Tue 3 Feb, 09:00"; with the year only when it is not the current one. */
-export const formatMoment = (seconds: number, now: number, locale?: string): string => {
+export const formatMoment = (seconds: number, now: number, locale = pageLocale()): string => {
   const then = new Date(seconds * 1_000)
   const isThisYear = then.getFullYear() === new Date(now * 1_000).getFullYear()
   return then.toLocaleString(locale, {

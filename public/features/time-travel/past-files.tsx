@@ -1,4 +1,5 @@
 /** The workspace panel at an earlier step: a bar with the step, the files as they were, and one of them in comparison with now. */
+import { pageLocale } from '../../strings/t.ts'
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import { visibleName } from '../../../lib/base/visible.ts'
 import type { Api } from '../../../router.ts'
@@ -50,7 +51,7 @@ const useLoaded = <T,>(key: string, load: () => Promise<T>): [Loaded<T>, () => v
   return [loaded, () => setAttempt(attempt + 1)]
 }
 
-const time = new Intl.DateTimeFormat(undefined, { dateStyle: 'short', timeStyle: 'short' })
+const time = new Intl.DateTimeFormat(pageLocale(), { dateStyle: 'short', timeStyle: 'short' })
 
 const labelOf = (points: readonly Point[], point: Point): string => {
   const n = points.indexOf(point)

@@ -1,14 +1,7 @@
 /** Errors and warnings that an edit caused, below the line of the call. */
 import { visibleText } from '../../../lib/base/visible.ts'
-import { translator } from '../../strings/t.ts'
+import { t } from './edit-diagnostics-strings.ts'
 import { parseDiagnostics } from './parse-diagnostics.ts'
-
-/** Loaded with the lines. */
-const t = translator({
-  'diagnostics.list': 'New problems',
-  'diagnostics.error': 'Error',
-  'diagnostics.warning': 'Warning',
-})
 
 type Props = {
   content: string

@@ -3,10 +3,7 @@ import { useState } from 'preact/hooks'
 import type { StoredImage } from '../../../lib/schema/image.ts'
 import { useLightbox } from '../lightbox/use-lightbox.ts'
 import { visibleName } from '../../../lib/base/visible.ts'
-import { translator } from '../../strings/t.ts'
-
-/** Loaded with the images. */
-const t = translator({ 'tool.images': 'Images of the result' })
+import { t } from './tool-images-strings.ts'
 
 const MAX_WIDTH = 220
 const MAX_HEIGHT = 120

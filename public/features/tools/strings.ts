@@ -26,6 +26,19 @@ export const enTools = {
   clarify: 'Ask questions',
   delegation: 'Subagents',
   cronjob: 'Scheduled tasks',
+
+  'terminal.does': 'Run commands',
+  'file.does': 'Read, search, and change files',
+  'code_execution.does': 'Run programs that use tools',
+  'web.does': 'Search the web and read pages',
+  'vision.does': 'Analyze images',
+  'skills.does': 'Use and write skills',
+  'memory.does': 'Keep notes between chats',
+  'session_search.does': 'Search earlier chats',
+  'todo.does': 'Keep a list of steps',
+  'clarify.does': 'Ask you questions',
+  'delegation.does': 'Give work to subagents',
+  'cronjob.does': 'Schedule tasks',
 } as const
 
 export const t = translator(enTools)

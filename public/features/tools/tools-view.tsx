@@ -9,13 +9,17 @@ import { enTools, t } from './strings.ts'
 import { useApp } from '../shell/context.ts'
 import { EmptyNote, LoadNote } from '../../parts/view-state.tsx'
 
-type Known = keyof typeof enTools
-const isKnown = (name: string): name is Extract<Known, 'terminal'> => name in enTools
+type Known = keyof typeof enTools extends infer K
+  ? K extends `${infer N}.does`
+    ? N
+    : never
+  : never
+const isKnown = (name: string): name is Known => `${name}.does` in enTools
 
-const hintOf = ({ summary, tools, forbidden }: ToolsetRow): string => {
+const hintOf = ({ name, summary, tools, forbidden }: ToolsetRow): string => {
   const missing = tools.flatMap(({ reason }) => reason ?? [])
   return [
-    `${summary} · ${tools.map(({ name }) => name).join(', ')}`,
+    `${isKnown(name) ? t(`${name}.does`) : summary} · ${tools.map(({ name }) => name).join(', ')}`,
     ...(forbidden ? [t('forbidden')] : missing),
   ].join('. ')
 }

@@ -1,4 +1,5 @@
 /** Footer of a turn: its summary; copy, retry, branch, tokens, cost and time. */
+import { pageLocale } from '../../strings/t.ts'
 import { useComputed } from '@preact/signals'
 import type { TurnUsage, Usage } from '../../../lib/schema/usage.ts'
 import { cachedPercent, formatCost, formatTokens } from '../../parts/amounts.ts'
@@ -11,8 +12,8 @@ import { secondsOf, textOf } from './content.ts'
 import type { FootRow } from './rows.ts'
 import { useTranscript } from './transcript-context.ts'
 
-const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' })
-const day = new Intl.DateTimeFormat(undefined, { dateStyle: 'full', timeStyle: 'medium' })
+const clock = new Intl.DateTimeFormat(pageLocale(), { hour: '2-digit', minute: '2-digit' })
+const day = new Intl.DateTimeFormat(pageLocale(), { dateStyle: 'full', timeStyle: 'medium' })
 
 /** `12.3K tokens in (94% cached), 1.2K out, $0.03` */
 const describeUsage = (usage: TurnUsage | Usage): string => {

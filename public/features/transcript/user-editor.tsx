@@ -1,14 +1,7 @@
 /** Editor of a user message; resending it deletes everything below. */
 import { useState } from 'preact/hooks'
-import { translator } from '../../strings/t.ts'
+import { t } from './user-editor-strings.ts'
 import { useTranscript } from './transcript-context.ts'
-
-const t = translator({
-  'edit.label': 'Edit message',
-  'edit.note': 'Resending deletes everything below this message.',
-  'edit.send': 'Resend',
-  'edit.cancel': 'Cancel',
-})
 
 export function UserEditor({
   text,

@@ -1,4 +1,5 @@
 /** The usage view: totals, the chart by day, and tables by model, profile, and source. */
+import { pageLocale } from '../../strings/t.ts'
 import { useEffect } from 'preact/hooks'
 import type { ComponentChildren } from 'preact'
 import { Button } from '../../parts/button.tsx'
@@ -35,8 +36,8 @@ const Totals = ({ totals }: Pick<Report, 'totals'>) => (
     <Sum label={t('usage.cached')}>{cachedOf(totals)}</Sum>
     <Sum label={t('usage.output')}>{formatTokens(totals.output_tokens)}</Sum>
     <Sum label={t('usage.cost')}>{costOf(totals)}</Sum>
-    <Sum label={t('usage.turns')}>{totals.turns.toLocaleString()}</Sum>
-    <Sum label={t('usage.sessions')}>{totals.sessions.toLocaleString()}</Sum>
+    <Sum label={t('usage.turns')}>{totals.turns.toLocaleString(pageLocale())}</Sum>
+    <Sum label={t('usage.sessions')}>{totals.sessions.toLocaleString(pageLocale())}</Sum>
   </dl>
 )
 
@@ -48,7 +49,7 @@ const measured = (line: Omit<DailyUsage, 'date'>, measure: Measure): number =>
 
 const Cells = ({ line }: { line: Omit<DailyUsage, 'date'> }) => (
   <>
-    <td>{line.turns.toLocaleString()}</td>
+    <td>{line.turns.toLocaleString(pageLocale())}</td>
     <td>{formatTokens(line.input_tokens)}</td>
     <td>{cachedOf(line)}</td>
     <td>{formatTokens(line.output_tokens)}</td>

@@ -1,4 +1,5 @@
 /** Usage of the last days, in the browser's time zone. */
+import { pageLocale } from '../../strings/t.ts'
 import { signal } from '@preact/signals'
 import type { Api } from '../../../router.ts'
 import { urlOf } from '../../api.ts'
@@ -16,7 +17,7 @@ const browserZone = (): string => Intl.DateTimeFormat().resolvedOptions().timeZo
 export const formatDay = (
   date: string,
   options: Intl.DateTimeFormatOptions = { day: 'numeric', month: 'short' },
-  locale?: string,
+  locale = pageLocale(),
 ): string =>
   new Date(`${date}T00:00:00Z`).toLocaleDateString(locale, { ...options, timeZone: 'UTC' })
 

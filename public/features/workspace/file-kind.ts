@@ -1,4 +1,5 @@
 /** File kinds by extension, path helpers, and formatting of sizes. */
+import { pageLocale } from '../../strings/t.ts'
 
 export type FileKind =
   | 'text'
@@ -65,7 +66,7 @@ export const languageOf = (path: string): string => {
 
 const UNITS = ['B', 'kB', 'MB', 'GB', 'TB'] as const
 
-export const formatBytes = (bytes: number, locale = 'en'): string => {
+export const formatBytes = (bytes: number, locale = pageLocale()): string => {
   const step = bytes < 1000 ? 0 : Math.min(4, Math.floor(Math.log10(bytes) / 3))
   const value = bytes / 1000 ** step
   const maximumFractionDigits = step === 0 || value >= 100 ? 0 : 1

@@ -1,8 +1,9 @@
 /** Sorts the rows of a table by one column: numbers by value, other cells as text, empty cells last. */
+import { pageLocale } from '../../strings/t.ts'
 
 export type Sorting = { column: number; down: boolean }
 
-const compareText = new Intl.Collator(undefined, { numeric: true, sensitivity: 'base' }).compare
+const compareText = new Intl.Collator(pageLocale(), { numeric: true, sensitivity: 'base' }).compare
 
 /** `1,234.5`, `12 %`, `-3`; NaN for anything else. */
 export const numberOf = (cell: string): number => {

@@ -1,4 +1,5 @@
 /** English text shared by the lazily loaded views that show and edit files of the profile. */
+import { translator } from './t.ts'
 
 export const enEditing = {
   'app.save': 'Save',
@@ -12,3 +13,5 @@ export const enEditing = {
   'conflict.theirs': 'Discard mine',
   'conflict.mine': 'Overwrite',
 } as const
+
+export const t = translator(enEditing)

@@ -1,0 +1,9 @@
+/** English text of the editor of an earlier message, loaded with it. */
+import { translator } from '../../strings/t.ts'
+
+export const t = translator({
+  'edit.label': 'Edit message',
+  'edit.note': 'Resending deletes everything below this message.',
+  'edit.send': 'Resend',
+  'edit.cancel': 'Cancel',
+})

@@ -1,0 +1,142 @@
+/** The page in other languages, in a real browser: no English text is left, and the whole page can run from right to left. */
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { startApp } from '../_app.ts'
+import { openPage } from '../_browser.ts'
+import { readEnglish } from '../../build/languages.ts'
+import type { Message } from '../../public/strings/t.ts'
+
+const test = suite('browser: languages')
+
+/** Every message in brackets: text without them does not come from the catalogs. */
+const bracketed = (message: Message): Message =>
+  typeof message === 'string'
+    ? `⟦${message}⟧`
+    : Object.assign({}, ...Object.entries(message).map(([form, text]) => ({ [form]: `⟦${text}⟧` })))
+
+/** A page of each kind; every view in the full run. */
+const VIEWS =
+  process.env.PROOF !== 'full'
+    ? ['', 'settings/tools', 'memory']
+    : [
+        '',
+        'tasks',
+        'skills',
+        'memory',
+        'usage',
+        'profiles',
+        ...[
+          'general',
+          'appearance',
+          'models',
+          'tools',
+          'mcp',
+          'budgets',
+          'security',
+          'updates',
+          'about',
+        ].map(section => `settings/${section}`),
+      ]
+
+/** The agent, its profile, model and workspace, and a specimen of letters. */
+const NAMES = [
+  'Agent',
+  'default',
+  'Demo model (offline, scripted)',
+  ': Demo model (offline, scripted)',
+  'Home',
+  ': Home',
+  'Aa',
+]
+
+/** Texts and names of visible elements that are in no brackets. Data of the person is excluded by its elements. */
+const foreign = (known: string[]): string[] => {
+  const names = new Set(known)
+  const found: string[] = []
+  const data = 'code, pre, kbd, option, time, bdi, .path, [data-raw], [translate=no]'
+  const add = (element: Element, text: string | null) => {
+    let rest = text ?? ''
+    // A message may contain another one.
+    while (/⟦[^⟦⟧]*⟧/.test(rest)) rest = rest.replace(/⟦[^⟦⟧]*⟧/g, '')
+    rest = rest.replace(/⟦|⟧|\((?:Ctrl|Shift|Alt| |[A-Z])+\)/g, '').trim()
+    const isData = names.has(rest) || /^· |^[\da-f]{7,}/.test(rest)
+    if (/\p{L}{2}/u.test(rest) && !isData && !element.closest(data)) found.push(rest)
+  }
+  const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)
+  while (walk.nextNode()) {
+    const element = walk.currentNode.parentElement!
+    if (element.checkVisibility() && element.tagName !== 'NOSCRIPT') {
+      const parent = element.textContent ?? ''
+      // A message may be split into elements.
+      if (!/⟦[^⟦⟧]*$/.test(parent.slice(0, parent.indexOf(walk.currentNode.textContent ?? ''))))
+        add(element, walk.currentNode.textContent)
+    }
+  }
+  for (const element of document.querySelectorAll('[aria-label], [title], [placeholder], [alt]'))
+    for (const name of ['aria-label', 'title', 'placeholder', 'alt'])
+      if (element.checkVisibility()) add(element, element.getAttribute(name))
+  return [...new Set(found)]
+}
+
+test('every text of every view comes from the catalog of the language', async () => {
+  const app = await startApp()
+  const messages = Object.fromEntries(
+    Object.entries(await readEnglish()).map(([text, message]) => [text, bracketed(message)]),
+  )
+  const opened = await openPage('about:blank', { locale: 'de-DE' })
+  const { page } = opened
+  page.setDefaultTimeout(10_000)
+  const left: string[] = []
+  try {
+    await page.route('**/static/de.json', route => route.fulfill({ json: messages }))
+    for (const view of VIEWS) {
+      await page.goto(`${app.url}/${view}`, { timeout: 30_000 })
+      assert.is(await page.locator('html').getAttribute('lang'), 'de')
+      await page.waitForFunction(() => {
+        const text = document.querySelector('#page')?.textContent ?? ''
+        return text.includes('⟦') && !text.includes('Loading…')
+      })
+      for (const text of await page.evaluate(foreign, NAMES)) left.push(`${view}: ${text}`)
+    }
+    assert.equal(left, [])
+  } finally {
+    await opened.close()
+    await app.close()
+  }
+})
+
+test('a page from right to left: the sidebar is on the right, and nothing is wider than a phone', async () => {
+  const app = await startApp()
+  const opened = await openPage(app.url, {
+    locale: 'ar-EG',
+    viewport: { width: 390, height: 844 },
+  })
+  const { page } = opened
+  page.setDefaultTimeout(10_000)
+  try {
+    await page.locator('textarea').waitFor()
+    assert.is(await page.locator('html').getAttribute('dir'), 'rtl')
+    const overflow = () =>
+      page.evaluate(
+        () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+      )
+    assert.is(await overflow(), 0)
+    await page.goto(`${app.url}/settings/general`)
+    await page.locator('.rows select').first().waitFor()
+    assert.is(await overflow(), 0)
+    await page.setViewportSize({ width: 1280, height: 800 })
+    const box = await page.locator('.sidebar').boundingBox()
+    assert.ok(box && box.x > 640, 'sidebar on the right')
+    await page.getByRole('combobox').first().waitFor()
+    const language = page.locator('select', { has: page.locator('option[value="pt-BR"]') })
+    await Promise.all([page.waitForEvent('load'), language.selectOption('pt-BR')])
+    assert.is(await page.locator('html').getAttribute('lang'), 'pt-BR')
+    assert.is(await page.locator('html').getAttribute('dir'), 'ltr')
+    assert.equal(opened.problems, [])
+  } finally {
+    await opened.close()
+    await app.close()
+  }
+})
+
+test.run()

@@ -1,0 +1,102 @@
+/** Languages of the page: the one a browser gets, and complete translations. */
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { checkTranslation, readEnglish, readTranslation, TRANSLATED } from '../build/languages.ts'
+import { languageOf, preferredLanguage } from '../lib/base/languages.ts'
+import { type Messages, setLanguage, translator } from '../public/strings/t.ts'
+
+const test = suite('languages')
+
+test('a tag without a translation has no language', () => {
+  for (const tag of ['', '*', 'nl', 'x', 'deutsch', '-de'])
+    assert.is(languageOf(tag), undefined, tag)
+})
+
+test('regional and script variants have the language of their base', () => {
+  for (const [tag, language] of [
+    ['de', 'de'],
+    ['de-AT', 'de'],
+    ['DE_ch', 'de'],
+    ['pt', 'pt-BR'],
+    ['pt-PT', 'pt-BR'],
+    ['zh-CN', 'zh-Hans'],
+    ['en-GB', 'en'],
+  ])
+    assert.is(languageOf(tag!), language, tag)
+})
+
+test('the browser’s order and weights decide; unknown and refused languages are skipped', () => {
+  for (const [header, language] of [
+    [undefined, 'en'],
+    ['', 'en'],
+    ['nl,sv;q=0.8', 'en'],
+    ['nl,fr;q=0.5,de;q=0.9', 'de'],
+    ['de;q=0,fr', 'fr'],
+    ['en;q=0.3, ja ; q=0.7', 'ja'],
+    ['*;q=0.5', 'en'],
+    ['de;q=x,ko;q=0.1', 'ko'],
+  ] as const)
+    assert.is(preferredLanguage(header), language, header)
+})
+
+test('a check names what a translation lacks, and what is wrong with it', () => {
+  const english: Messages = {
+    Save: 'Save',
+    'Open {name}': 'Open {name}',
+    '{count} files in {name}': { one: '{count} file in {name}', other: '{count} files in {name}' },
+    Gone: 'Gone',
+  }
+  const report = checkTranslation(
+    english,
+    {
+      Save: ' ',
+      'Open {name}': 'Открыть',
+      '{count} files in {name}': { one: '{count} файл в {name}', other: '{count} файла в {name}' },
+      Old: 'Старый',
+      'app.save|Save': 'Сохранить',
+    },
+    'ru',
+  )
+  assert.equal(Object.keys(report.missing), ['Gone'])
+  assert.equal(report.obsolete, ['Old'])
+  assert.equal(Object.keys(report.wrong), ['Save', 'Open {name}', '{count} files in {name}'])
+  assert.match(report.wrong['{count} files in {name}']!, 'few, many')
+})
+
+for (const language of TRANSLATED)
+  test(`${language}: messages have their placeholders and plural forms`, async () => {
+    const report = checkTranslation(await readEnglish(), readTranslation(language), language)
+    assert.equal(report.wrong, {})
+    assert.equal(report.obsolete, [])
+  })
+
+test('plural forms, numbers and second meanings are those of the language', () => {
+  const t = translator({
+    'test.files': { one: '{count} file', other: '{count} files' },
+    'test.open': 'Open',
+    'test.state': 'Open',
+    'test.none': 'Not translated',
+  })
+  setLanguage('ru', {
+    '{count} files': {
+      one: '{count} файл',
+      few: '{count} файла',
+      many: '{count} файлов',
+      other: '{count} файла',
+    },
+    Open: 'Открыть',
+    'test.state|Open': 'Открыт',
+  })
+  try {
+    assert.is(t('test.files', { count: 1 }), '1 файл')
+    assert.is(t('test.files', { count: 22 }), '22 файла')
+    assert.is(t('test.files', { count: 12_345 }), '12\u00a0345 файлов')
+    assert.is(t('test.open'), 'Открыть')
+    assert.is(t('test.state'), 'Открыт')
+    assert.is(t('test.none'), 'Not translated')
+  } finally {
+    setLanguage('en', {})
+  }
+})
+
+test.run()
