@@ -1,5 +1,5 @@
 /** English text of the views of own commands and subagents, loaded with them. */
-import { enEditing } from '../../strings/editing.ts'
+import { enEditing } from '../../strings/editing-strings.ts'
 import { translator } from '../../strings/t.ts'
 
 export const t = translator({
