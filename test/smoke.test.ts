@@ -100,8 +100,8 @@ test('leaves no files beside the built file', () => {
 })
 
 test('serves the page and all of its files, compressed', async ({ client }) => {
-  assert.ok((await firstLoadOf(client, '/')) <= 66_000)
-  assert.ok((await firstLoadOf(client, '/session/abcdef012345')) <= 97_600)
+  assert.ok((await firstLoadOf(client, '/')) <= 68_000)
+  assert.ok((await firstLoadOf(client, '/session/abcdef012345')) <= 99_000)
   const login = await client.get('/login')
   assert.is(login.status, 200)
   assert.not.match(login.text, /(?:src|href)="static/)
