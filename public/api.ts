@@ -161,3 +161,10 @@ export const createFetchBlob = ({ fetch, base, signIn, unreachable }: Transport)
     throw await toApiError(response, body)
   }
 }
+
+/** A JSON file of the page itself. Throws when it cannot be loaded. */
+export const fetchStatic = async (base: string, name: string): Promise<unknown> => {
+  const response = await fetch(urlOf(base, `static/${name}`))
+  if (!response.ok) throw new Error(`${name}: status ${response.status}`)
+  return await response.json()
+}

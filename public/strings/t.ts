@@ -24,30 +24,28 @@ export type Message =
   | (Partial<Readonly<Record<Intl.LDMLPluralRule, string>>> & { readonly other: string })
 export type Messages = Readonly<Record<string, Message>>
 
-let translated: Messages = {}
-let plurals = new Intl.PluralRules('en')
-/** For numbers in messages. */
-let numbers = 'en'
-let formats: string | undefined
+type Shown = { tag: string; messages: Messages; plurals: Intl.PluralRules; formats?: string }
+
+/** The language of the page, the same for every module; each translator would have to be created anew otherwise. */
+const shown: Shown = { tag: 'en', messages: {}, plurals: new Intl.PluralRules('en') }
 
 /**
  * Shows messages of this language; English ones where it has none. Called once, before the page is rendered.
  * `messages` have the English text as key (its `other` form), or `key|English text` where a text has two meanings.
  */
 export const setLanguage = (language: string, messages: Messages): void => {
-  translated = messages
-  plurals = new Intl.PluralRules(language)
-  numbers = language
   const [base] = language.split('-', 1)
   // A regional variant that the browser prefers has its own dates, such as en-GB.
-  formats = globalThis.navigator?.languages.find(tag => tag.split('-', 1)[0] === base) ?? language
+  const own = globalThis.navigator?.languages.find(tag => tag.split('-', 1)[0] === base)
+  const plurals = new Intl.PluralRules(language)
+  Object.assign(shown, { tag: language, messages, plurals, formats: own ?? language })
 }
 
 /** Locale of dates and amounts; undefined (the default of `Intl`) before `setLanguage`. */
-export const pageLocale = (): string | undefined => formats
+export const pageLocale = (): string | undefined => shown.formats
 
 const select = (entry: Message, count: unknown): string =>
-  typeof entry === 'string' ? entry : (entry[plurals.select(Number(count))] ?? entry.other)
+  typeof entry === 'string' ? entry : (entry[shown.plurals.select(Number(count))] ?? entry.other)
 
 /** The text by which translations of a message are found. */
 export const sourceOf = (message: Message): string =>
@@ -67,10 +65,10 @@ export const translator = <const C extends Catalog>(catalog: C) => {
     const filled = (values ?? {}) as Record<string, string | number>
     const english = catalog[key] ?? (en as Catalog)[key]!
     const source = sourceOf(english)
-    const message = translated[`${key}|${source}`] ?? translated[source] ?? english
+    const message = shown.messages[`${key}|${source}`] ?? shown.messages[source] ?? english
     return select(message, filled.count).replace(/\{(\w+)\}/g, (placeholder, name) => {
       const value = filled[name]
-      if (typeof value === 'number') return value.toLocaleString(numbers)
+      if (typeof value === 'number') return value.toLocaleString(shown.tag)
       // Values include names of files, sessions and tools, which may contain invisible or reordering characters.
       return value === undefined ? placeholder : visibleWords(value)
     })
