@@ -26,7 +26,7 @@ export type Messages = Readonly<Record<string, Message>>
 
 type Shown = { tag: string; messages: Messages; plurals: Intl.PluralRules; formats?: string }
 
-/** The language of the page, the same for every module; each translator would have to be created anew otherwise. */
+/** The language of the page, the same for every module, set before anything is shown. */
 const shown: Shown = { tag: 'en', messages: {}, plurals: new Intl.PluralRules('en') }
 
 /**

@@ -24,6 +24,7 @@ const entry = (section: Section, label: string, hint = ''): SettingEntry => ({
 
 export const settingEntries = (): SettingEntry[] => [
   entry('general', t('settings.bot_name'), t('settings.bot_name.hint')),
+  entry('general', t('settings.language'), t('settings.language.hint')),
   entry('general', t('settings.send_key')),
   entry('general', t('settings.list'), t('settings.list.hint')),
   entry('general', t('settings.usage'), t('settings.usage.hint')),
