@@ -11,8 +11,10 @@ import { freePort, programEnv } from './start-program.ts'
 import { listAssets } from './browser.mjs'
 import { kept, root, sha256 } from './files.mjs'
 
-const zstd = bytes =>
-  zlib.zstdCompressSync(bytes, { params: { [zlib.constants.ZSTD_c_compressionLevel]: 19 } })
+const zstd = (bytes, { fast = false } = {}) =>
+  zlib.zstdCompressSync(bytes, {
+    params: { [zlib.constants.ZSTD_c_compressionLevel]: fast ? 1 : 19 },
+  })
 
 // ── Code ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -153,16 +155,27 @@ const PACKABLE = new Set(['.js', '.css', '.html', '.json', '.webmanifest', '.txt
 
 const brotli = promisify(zlib.brotliCompress)
 
-const compress = async ([path, asset]) => {
+const compress = async ([path, asset], quality) => {
   if (!PACKABLE.has(extname(path)) || asset.raw.length < 256) return asset
   const { constants } = zlib
   const params = {
-    [constants.BROTLI_PARAM_QUALITY]: 11,
+    [constants.BROTLI_PARAM_QUALITY]: quality,
     [constants.BROTLI_PARAM_MODE]: constants.BROTLI_MODE_TEXT,
     [constants.BROTLI_PARAM_SIZE_HINT]: asset.raw.length,
   }
-  const br = await kept('br', asset.raw, () => brotli(asset.raw, { params }))
+  const br = await kept(`${quality}.br`, asset.raw, () => brotli(asset.raw, { params }))
   return br.length < asset.raw.length * 0.95 ? { ...asset, br } : asset
+}
+
+const MAXIMUM_QUALITY = 11
+
+/** A fast build compresses fully only what the page loads first, because a test limits its size. */
+const compressAssets = (assets, { fast = false } = {}) => {
+  const pages = assets.filter(([path]) => extname(path) === '.html').map(([, { raw }]) => raw)
+  const isFirst = path => pages.some(page => page.includes(basename(path)))
+  return Promise.all(
+    assets.map(asset => compress(asset, !fast || isFirst(asset[0]) ? MAXIMUM_QUALITY : 5)),
+  )
 }
 
 const readAddon = target => {
@@ -184,7 +197,7 @@ const readVersion = () => {
 }
 
 /** Everything that goes into the file, compressed. */
-const gather = async target => {
+const gather = async (target, speed) => {
   const addon = readAddon(target)
   const [{ assets }, server, worker, documentWorker] = await Promise.all([
     listAssets(),
@@ -196,13 +209,13 @@ const gather = async target => {
     target,
     version: readVersion(),
     addon: { packed: await kept('zst', addon, async () => zstd(addon)), sha256: sha256(addon) },
-    server: zstd(server),
-    worker: zstd(worker),
+    server: zstd(server, speed),
+    worker: zstd(worker, speed),
     documentWorker: await kept('zst', Buffer.from(documentWorker), async () =>
       zstd(documentWorker),
     ),
     names: assets.map(([path]) => path),
-    assets: await Promise.all(assets.map(compress)),
+    assets: await compressAssets(assets, speed),
   }
 }
 
@@ -231,7 +244,7 @@ export const fileText = async ({ packing, payload }) =>
   `${await bundleLaunch(packing, 'esm')}\n/*${payload}*/\n`
 
 /** Creates the V8 code cache by running the packed file until its first responses. It saves a third of the start time. */
-const compileAhead = async laid => {
+const compileAhead = async (laid, speed) => {
   const directory = mkdtempSync(join(tmpdir(), 'agent-webui-warm-'))
   const at = name => join(directory, name)
   try {
@@ -244,14 +257,15 @@ const compileAhead = async laid => {
       timeout: 30_000,
     })
     if (run.status !== 0) throw new Error(`what was packed does not run:\n${run.stderr}`)
-    return zstd(readFileSync(at('out')))
+    return zstd(readFileSync(at('out')), speed)
   } finally {
     rmSync(directory, { recursive: true, force: true })
   }
 }
 
-export const pack = async target => {
-  const parts = await gather(target)
+/** `speed.fast`: compresses less what changes with every build. */
+export const pack = async (target, speed) => {
+  const parts = await gather(target, speed)
   // A code cache works only on the platform that created it.
-  return lay(parts, target === thisTarget() ? await compileAhead(lay(parts)) : undefined)
+  return lay(parts, target === thisTarget() ? await compileAhead(lay(parts), speed) : undefined)
 }

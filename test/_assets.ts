@@ -1,4 +1,4 @@
-/** The assets of the page for tests: the first process of a run that needs them builds them, and saves them for the others. */
+/** The assets of the page for tests: the first process of a run that needs them builds them, and saves them for the others. A whole run starts this file before all others. */
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { deserialize, serialize } from 'node:v8'
 import { createAssets } from '../lib/assets.ts'
@@ -24,3 +24,5 @@ export const loadAssets = (): Promise<AssetTable> => {
   loaded ??= load()
   return loaded
 }
+
+if (import.meta.main) await loadAssets()
