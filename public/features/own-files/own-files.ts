@@ -215,14 +215,17 @@ const createOwnFiles = ({ api, toasts, kind, onChanged, unsaved }: Options) => {
 export type OwnFilesState = ReturnType<typeof createOwnFiles>
 
 const stateOf = (kind: OwnFileKind) =>
-  lazyState(app =>
-    createOwnFiles({
-      kind,
-      api: app.api,
-      toasts: app.toasts,
-      onChanged: () => void app.skillCommands.load(),
-      unsaved: app.layout.unsaved,
-    }),
+  lazyState(
+    app =>
+      createOwnFiles({
+        kind,
+        api: app.api,
+        toasts: app.toasts,
+        onChanged: () => void app.skillCommands.load(),
+        unsaved: app.layout.unsaved,
+      }),
+    // A message of the chat beside this one starts a command as well.
+    { isShared: true },
   )
 
 const states = { command: stateOf('command'), subagent: stateOf('subagent') }

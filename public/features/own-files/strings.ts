@@ -49,8 +49,7 @@ export const t = translator({
   'own.problem.front_matter': '{problem}. Only the lines that can be read are used.',
   'own.other': 'Kept, but not used here: {keys}',
   'own.name': 'Name',
-  'own.command.name.hint':
-    'What you type after the slash. Letters from a to z, digits, periods, and hyphens; a colon makes a folder.',
+  'own.command.name.hint': 'What you type after the slash, such as review or git:sum',
   'own.subagent.name.hint': 'The agent calls it by this name.',
   'own.description': 'Description',
   'own.command.description.hint': 'Shown in the list of commands',

@@ -1,6 +1,7 @@
 /** Actions on several sessions. One that fails leaves the others done, and can be seen in the list. */
 import type { App } from '../../app.ts'
 import { t } from './selection-strings.ts'
+import { type TagChange, withTags } from './tags.ts'
 
 /** Runs one after the other, so that a large selection does not crowd out the page's other requests. */
 const forEach = async (
@@ -34,6 +35,36 @@ export const moveAll = async (
   }
   app.toasts.show(t('selection.moved', { count: ids.length }), {
     action: { label: t('row.undo'), run },
+  })
+}
+
+/** Changes tags in titles. A title that would get too long stays as it is, and a toast says so. */
+export const tagAll = async (
+  app: App,
+  ids: readonly string[],
+  change: TagChange,
+): Promise<void> => {
+  const rows = ids.flatMap(id => app.sessions.row(id) ?? [])
+  const wanted = rows.map(({ session_id: id, title }) => ({
+    id,
+    was: title,
+    title: withTags(title, change),
+  }))
+  const changed = wanted.flatMap(({ id, was, title }) =>
+    title === null || title === was ? [] : [{ id, was, title }],
+  )
+  const full = wanted.filter(({ title }) => title === null).length
+  for (const { id, title } of changed) await app.sessions.rename(id, title)
+  if (full > 0) app.toasts.show(t('selection.untagged', { count: full }), { kind: 'error' })
+  if (changed.length === 0) return
+  const undo = async () => {
+    for (const { id, was, title } of changed) {
+      // A title that was changed since stays.
+      if (app.sessions.row(id)?.title === title) await app.sessions.rename(id, was)
+    }
+  }
+  app.toasts.show(t('selection.tagged', { count: changed.length }), {
+    action: { label: t('row.undo'), run: () => void undo() },
   })
 }
 

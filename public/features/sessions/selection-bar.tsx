@@ -5,10 +5,11 @@ import { useApp } from '../shell/context.ts'
 import { archiveAll, deleteAll, exportAll, moveAll, pinAll } from './bulk-actions.ts'
 import { isHostSession } from './host-session.ts'
 import { t } from './selection-strings.ts'
+import { TagsDialog } from './tags-dialog.tsx'
 
 export const SelectionBar = () => {
   const app = useApp()
-  const { selection, sessions, projects } = app
+  const { selection, sessions, projects, layout } = app
   const ids = [...selection.ids.value].filter(id => sessions.row(id))
   const rows = ids.flatMap(id => sessions.row(id) ?? [])
   const pinned = rows.every(row => row.pinned)
@@ -26,11 +27,6 @@ export const SelectionBar = () => {
         <span aria-hidden="true">{ids.length}</span>
         <span class="sr-only">{t('selection.count', { count: ids.length })}</span>
       </span>
-      <IconButton
-        icon="pin"
-        label={t(pinned ? 'row.unpin' : 'row.pin')}
-        onClick={act(chosen => pinAll(app, chosen, !pinned))}
-      />
       <IconButton
         icon="archive"
         label={t('row.archive')}
@@ -52,15 +48,35 @@ export const SelectionBar = () => {
         ]}
       />
       <IconButton
-        icon="download"
-        label={t('selection.export')}
-        disabled={exportable.length === 0}
-        onClick={act(() => exportAll(app, exportable))}
-      />
-      <IconButton
         icon="trash"
         label={t('row.delete')}
         onClick={act(chosen => deleteAll(app, chosen))}
+      />
+      <MenuButton
+        label={t('selection.more')}
+        // More buttons do not fit beside the count on 320 px.
+        items={() => [
+          {
+            label: t(pinned ? 'row.unpin' : 'row.pin'),
+            icon: 'pin',
+            run: act(chosen => pinAll(app, chosen, !pinned)),
+          },
+          {
+            label: t('selection.tags.edit'),
+            run() {
+              layout.overlay.value = <TagsDialog ids={ids} />
+            },
+          },
+          ...(exportable.length > 0
+            ? [
+                {
+                  label: t('selection.export'),
+                  icon: 'download' as const,
+                  run: act(() => exportAll(app, exportable)),
+                },
+              ]
+            : []),
+        ]}
       />
     </div>
   )

@@ -1,0 +1,115 @@
+/** Tags of the selected chats: check one to add it to all of them, clear it to remove it. */
+import { useSignal } from '@preact/signals'
+import { useEffect, useRef } from 'preact/hooks'
+import { Button } from '../../parts/button.tsx'
+import { Dialog } from '../../parts/dialog.tsx'
+import { Field, FormActions, TextField } from '../../parts/form.tsx'
+import { tagsOf } from '../projects/projects.ts'
+import { useApp } from '../shell/context.ts'
+import { tagAll } from './bulk-actions.ts'
+import { t } from './selection-strings.ts'
+import { parseTags } from './tags.ts'
+
+type CheckProps = { tag: string; state: boolean | 'some'; onChange: (on: boolean) => void }
+
+const Check = ({ tag, state, onChange }: CheckProps) => {
+  const ref = useRef<HTMLInputElement>(null)
+  useEffect(() => {
+    if (ref.current) ref.current.indeterminate = state === 'some'
+  }, [state])
+  return (
+    <label class="tag-check">
+      <input
+        ref={ref}
+        type="checkbox"
+        checked={state === true}
+        onChange={event => onChange(event.currentTarget.checked)}
+      />
+      <bdi>#{tag}</bdi>
+    </label>
+  )
+}
+
+export const TagsDialog = ({ ids }: { ids: readonly string[] }) => {
+  const app = useApp()
+  const { layout, projects, selection, sessions } = app
+  const changed = useSignal<Readonly<Record<string, boolean>>>({})
+  const typed = useSignal('')
+  const error = useSignal('')
+  const titles = ids.flatMap(id => sessions.row(id)?.title ?? [])
+  const used = titles.flatMap(tagsOf)
+  const tags = [...new Set([...used, ...projects.tags.value])].toSorted()
+  const stateOf = (tag: string): boolean | 'some' => {
+    const chosen = changed.value[tag]
+    if (chosen !== undefined) return chosen
+    const count = used.filter(one => one === tag).length
+    return count === titles.length ? true : count > 0 && 'some'
+  }
+  const close = () => {
+    layout.overlay.value = null
+  }
+  const submit = (event: Event) => {
+    event.preventDefault()
+    const fresh = parseTags(typed.value)
+    if (fresh === null) {
+      error.value = t('selection.tags.bad')
+      return
+    }
+    const chosen = Object.entries(changed.value)
+    const of = (on: boolean) => chosen.filter(([, wanted]) => wanted === on).map(([tag]) => tag)
+    close()
+    selection.clear()
+    void tagAll(app, ids, { add: [...of(true), ...fresh], remove: of(false) })
+  }
+  return (
+    <Dialog
+      title={t('selection.tags.title', { count: ids.length })}
+      closeLabel={t('app.close')}
+      onClose={close}
+    >
+      <form class="form" onSubmit={submit}>
+        {tags.length > 0 && (
+          <Field
+            label={t('selection.tags')}
+            group
+            control={() => (
+              <div class="tag-checks">
+                {tags.map(tag => (
+                  <Check
+                    key={tag}
+                    tag={tag}
+                    state={stateOf(tag)}
+                    onChange={on => {
+                      changed.value = { ...changed.value, [tag]: on }
+                    }}
+                  />
+                ))}
+              </div>
+            )}
+          />
+        )}
+        <TextField
+          label={t('selection.tags.new')}
+          hint={t('selection.tags.hint')}
+          error={error.value}
+          autofocus
+          value={typed.value}
+          onInput={text => {
+            typed.value = text
+            error.value = ''
+          }}
+        />
+        <FormActions>
+          <Button onClick={close}>{t('app.cancel')}</Button>
+          <Button
+            kind="primary"
+            type="submit"
+            disabled={typed.value.trim() === '' && Object.keys(changed.value).length === 0}
+          >
+            {t('app.save')}
+          </Button>
+        </FormActions>
+      </form>
+    </Dialog>
+  )
+}
