@@ -103,6 +103,7 @@ test('in a new chat, the first @ offers chats; the chosen one is sent as a refer
     await page.getByText('First.').waitFor()
     assert.is(page.url(), `${chat.app.url}/session/${earlier}`)
     await page.getByText('Please unify it').hover()
+    await page.getByRole('button', { name: 'Edit', exact: true }).click()
     await page.getByRole('button', { name: 'Save as command' }).click()
     await hasText(page, 'Please unify it')
     await page.getByRole('heading', { name: 'New command' }).waitFor()

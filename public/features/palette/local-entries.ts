@@ -3,6 +3,7 @@ import type { App } from '../../app.ts'
 import type { IconName } from '../../parts/icon.tsx'
 import { type PlainKey, t as ta } from '../../strings/t.ts'
 import { titleOf } from '../sessions/sessions.ts'
+import { saveAsCommand } from '../own-files/save-as-command.ts'
 import { formatAgo } from '../sessions/relative-time.ts'
 import { t as ts } from '../settings/strings.ts'
 import { THEMES } from '../settings/settings.ts'
@@ -95,6 +96,17 @@ const actions = (app: App): Entry[] => {
       },
       { keys: '?', searchOnly: true },
     ),
+    ...(app.composer.text.value.trim()
+      ? [
+          action(
+            'save-command',
+            'terminal',
+            t('palette.command.save'),
+            () => saveAsCommand(app, app.composer.text.value.trim()),
+            { searchOnly: true },
+          ),
+        ]
+      : []),
     ...OWN.map(tab =>
       action(
         tab,

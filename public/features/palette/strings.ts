@@ -19,6 +19,7 @@ export const t = translator({
   'palette.commands': 'Commands',
   'palette.subagents': 'Subagents',
   'palette.subagent': 'Subagent',
+  'palette.command.save': 'Save message as command',
   'palette.theme': 'Theme: {name}',
   'palette.searching': 'Searching…',
   'palette.none': 'No results for “{query}”',

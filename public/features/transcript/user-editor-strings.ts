@@ -4,6 +4,7 @@ import { translator } from '../../strings/t.ts'
 export const t = translator({
   'edit.label': 'Edit message',
   'edit.note': 'Resending deletes everything below this message.',
+  'edit.command': 'Save as command',
   'edit.send': 'Resend',
   'edit.cancel': 'Cancel',
 })

@@ -1,5 +1,7 @@
 /** Editor of a user message; resending it deletes everything below. */
 import { useState } from 'preact/hooks'
+import { saveAsCommand } from '../own-files/save-as-command.ts'
+import { useApp } from '../shell/context.ts'
 import { t } from './user-editor-strings.ts'
 import { useTranscript } from './transcript-context.ts'
 
@@ -13,6 +15,7 @@ export function UserEditor({
   onClose: () => void
 }) {
   const { actions } = useTranscript()
+  const app = useApp()
   const [draft, setDraft] = useState(text)
   const send = () => {
     if (!draft.trim()) return
@@ -39,6 +42,14 @@ export function UserEditor({
       />
       <div class="user-edit-foot">
         <span>{t('edit.note')}</span>
+        <button
+          type="button"
+          class="ask-button"
+          disabled={!draft.trim()}
+          onClick={() => void app.attempt(() => saveAsCommand(app, draft.trim()))}
+        >
+          {t('edit.command')}
+        </button>
         <button type="button" class="ask-button" onClick={onClose}>
           {t('edit.cancel')}
         </button>

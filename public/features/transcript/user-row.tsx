@@ -9,8 +9,6 @@ import { isImagePath, nameOf } from '../workspace/file-kind.ts'
 import { withoutFiles } from '../composer/composer.ts'
 import { t } from '../../strings/t.ts'
 import { textOf } from './content.ts'
-import { saveAsCommand } from '../own-files/save-as-command.ts'
-import { useApp } from '../shell/context.ts'
 import { useTranscript } from './transcript-context.ts'
 import { UserText } from './user-text.tsx'
 
@@ -31,7 +29,6 @@ const isLong = (text: string): boolean => text.length > 1400 || text.split('\n',
 
 export function UserRowView({ message }: { message: Message }) {
   const { actions } = useTranscript()
-  const app = useApp()
   const [editing, setEditing] = useState(false)
   const [whole, setWhole] = useState(false)
   const named = (message.attachments?.length ?? 0) > 0
@@ -73,15 +70,6 @@ export function UserRowView({ message }: { message: Message }) {
           onClick={() => actions.copy(text)}
         >
           <Icon name="copy" />
-        </button>
-        <button
-          type="button"
-          class="tx-tool"
-          title={t('tx.save.command')}
-          aria-label={t('tx.save.command')}
-          onClick={() => void app.attempt(() => saveAsCommand(app, text))}
-        >
-          <Icon name="terminal" />
         </button>
         {stored && (
           <button

@@ -21,7 +21,6 @@ export const enTranscript = {
   'tx.retry': 'Retry',
   'tx.branch': 'Branch from here',
   'tx.edit': 'Edit',
-  'tx.save.command': 'Save as command',
   'tx.tokens': '{input} tokens in, {output} out',
   'tx.tokens.cached': '{input} tokens in ({percent}% cached), {output} out',
   'tx.more': 'Show more',
