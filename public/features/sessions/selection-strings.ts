@@ -1,5 +1,5 @@
 /** English text of the selection bar, loaded with it. */
-import { enEditing } from '../../strings/editing.ts'
+import { enEditing } from '../../strings/editing-strings.ts'
 import { translator } from '../../strings/t.ts'
 
 export const t = translator({
