@@ -36,7 +36,10 @@ const shown: Shown = { tag: 'en', messages: {}, plurals: new Intl.PluralRules('e
 export const setLanguage = (language: string, messages: Messages): void => {
   const [base] = language.split('-', 1)
   // A regional variant that the browser prefers has its own dates, such as en-GB.
-  const own = globalThis.navigator?.languages.find(tag => tag.split('-', 1)[0] === base)
+  // Chromium without a locale names `en-US@posix`, which `Intl` rejects.
+  const own = globalThis.navigator?.languages.find(
+    tag => tag.split('-', 1)[0] === base && !tag.includes('@'),
+  )
   const plurals = new Intl.PluralRules(language)
   Object.assign(shown, { tag: language, messages, plurals, formats: own ?? language })
 }
