@@ -42,6 +42,7 @@ const isWhole = positionals.length === 0 && !values.check
 /** Hides the user's own agent, keys and settings from the tests. */
 const home = mkdtempSync(join(tmpdir(), 'agent-webui-test-'))
 const TEST_ASSETS = join(home, 'assets')
+const TEST_PROGRAMS = join(home, 'programs')
 const cleanEnv = (tmp: string): NodeJS.ProcessEnv => ({
   ...Object.fromEntries(
     Object.entries(process.env).filter(
@@ -55,6 +56,7 @@ const cleanEnv = (tmp: string): NodeJS.ProcessEnv => ({
   MALLOC_ARENA_MAX: '2',
   TZ: 'UTC',
   TEST_ASSETS,
+  TEST_PROGRAMS,
   ...(isWhole ? { TEST_SERVICE: resolve('dist/agent-webui.mjs') } : {}),
   // A quarter of the CPU time of the first import of our sources.
   NODE_COMPILE_CACHE: join(cache, 'compile'),

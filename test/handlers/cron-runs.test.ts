@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSy
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { bundleProgram } from '../_program.ts'
 import { startApp } from '../_app.ts'
 import { createProvider, type Step } from '../_provider.ts'
 import { startChat } from './_chat.ts'
@@ -24,7 +25,7 @@ const configure = (chat: Chat, more: string): void =>
 
 runs('declines MCP elicitation in a scheduled run', async ({ chat }) => {
   const { app, provider } = chat
-  const server = join(import.meta.dirname, '../lib/mcp/_server.ts')
+  const server = bundleProgram(join(import.meta.dirname, '../lib/mcp/_server.ts'))
   const odd = JSON.stringify({ command: process.execPath, args: [server] })
   configure(chat, `clarify:\n  timeout: 1\nmcp_servers:\n  odd: ${odd}\n`)
   provider.push({ toolCalls: [{ name: 'mcp_odd_ask', arguments: {} }] }, { text: 'Done.' })

@@ -3,13 +3,14 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { bundleProgram } from '../_program.ts'
 import { startApp } from '../_app.ts'
 import { createProvider } from '../_provider.ts'
 import type { Seen } from './_chat.ts'
 
 const test = suite('external agents over HTTP')
 
-const AGENT = join(import.meta.dirname, '../_acp-agent.ts')
+const AGENT = bundleProgram(join(import.meta.dirname, '../_acp-agent.ts'))
 
 const start = async (traits = '', config = '') => {
   const app = await startApp({ env: { ACP_TEST: traits } })

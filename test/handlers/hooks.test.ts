@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { bundleProgram } from '../_program.ts'
 import { spawnApp } from '../_app.ts'
 import { createProvider, type Step } from '../_provider.ts'
 import { startChat } from './_chat.ts'
@@ -137,7 +138,7 @@ test('calls of subagents and scripts, of MCP tools, of scheduled tasks pass the 
 }) => {
   const { app, provider } = chat
   const mark = join(app.userHome, 'mark')
-  const server = join(import.meta.dirname, '../lib/mcp/_server.ts')
+  const server = bundleProgram(join(import.meta.dirname, '../lib/mcp/_server.ts'))
   configure(chat, {
     approvals: { mode: 'off', cron_mode: 'approve' },
     mcp_servers: { odd: { command: process.execPath, args: [server] } },

@@ -3,11 +3,12 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { bundleProgram } from '../_program.ts'
 import type { McpServerRow } from '../../lib/schema/mcp.ts'
 import { startApp, type TestApp } from '../_app.ts'
 import { startChat } from './_chat.ts'
 
-const odd = join(import.meta.dirname, '../lib/mcp/_server.ts')
+const odd = bundleProgram(join(import.meta.dirname, '../lib/mcp/_server.ts'))
 
 const test = suite<{ app: TestApp; config: string }>('mcp over HTTP')
 test.before.each(async state => {

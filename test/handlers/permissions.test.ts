@@ -3,13 +3,14 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { bundleProgram } from '../_program.ts'
 import { REACHING_TOOLS } from '../../lib/agent/permissions/call-access.ts'
 import { parseRule } from '../../lib/agent/permissions/rule.ts'
 import { TOOLSETS } from '../../lib/agent/toolsets.ts'
 import { gate, type Step } from '../_provider.ts'
 import { startChat } from './_chat.ts'
 
-const SERVER = join(import.meta.dirname, '../lib/mcp/_server.ts')
+const SERVER = bundleProgram(join(import.meta.dirname, '../lib/mcp/_server.ts'))
 
 const permissions = suite('permission rules over HTTP')
 

@@ -3,11 +3,12 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { bundleProgram } from '../_program.ts'
 import type { Recorded, Step } from '../_provider.ts'
 import { startChat } from './_chat.ts'
 import { requirePrefix } from './_prefix.ts'
 
-const SERVER = join(import.meta.dirname, '../lib/mcp/_server.ts')
+const SERVER = bundleProgram(join(import.meta.dirname, '../lib/mcp/_server.ts'))
 const FORMATS = ['chat_completions', 'anthropic_messages', 'codex_responses'] as const
 
 const test = suite('tool search')

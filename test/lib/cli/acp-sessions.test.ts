@@ -10,6 +10,7 @@ import {
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { bundleProgram } from '../../_program.ts'
 import { startApp } from '../../_app.ts'
 import { openDatabase } from '../../../lib/store/sqlite.ts'
 import { createProvider, type Scripted, type Step } from '../../_provider.ts'
@@ -255,7 +256,7 @@ test('sessions are listed, loaded, resumed, and deleted after a restart, and the
 })
 
 test('MCP servers of a session serve that session alone', async ({ provider, editor }) => {
-  const server = join(import.meta.dirname, '../mcp/_server.ts')
+  const server = bundleProgram(join(import.meta.dirname, '../mcp/_server.ts'))
   provider.push({ text: 'one' }, { text: 'two' })
   const named = { name: 'helper', command: process.execPath, args: [server], env: [] }
   const [withServer, without] = [await editor.newSession([named]), await editor.newSession()]

@@ -3,6 +3,7 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'no
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { bundleProgram } from '../../_program.ts'
 import type { Check } from '../../../lib/cli/check.ts'
 import { startApp } from '../../_app.ts'
 import { addConversation, createStateDb } from '../../_state-db.ts'
@@ -111,7 +112,7 @@ test('reports an MCP server with a sign-in that is missing; sends it nothing', a
 })
 
 test('reports which external agents are installed and respond', async ({ desk }) => {
-  const agent = join(import.meta.dirname, '../../_acp-agent.ts')
+  const agent = bundleProgram(join(import.meta.dirname, '../../_acp-agent.ts'))
   const start = { acp_command: process.execPath, acp_args: [agent] }
   const providers = {
     well: { name: 'Well', ...start },

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { bundleProgram } from '../../_program.ts'
 import { createImageKeeper } from '../../../lib/agent/images.ts'
 import type { Tool, ToolContext, ToolResult } from '../../../lib/agent/types.ts'
 import { createMcp, type HomeTools, type Mcp } from '../../../lib/mcp/mcp.ts'
@@ -14,7 +15,7 @@ import { freePort } from '../../../build/start-program.ts'
 const root = join(import.meta.dirname, '../../..')
 const everything = join(root, 'node_modules/@modelcontextprotocol/server-everything/dist/index.js')
 const filesystem = join(root, 'node_modules/@modelcontextprotocol/server-filesystem/dist/index.js')
-const odd = join(import.meta.dirname, '_server.ts')
+const odd = bundleProgram(join(import.meta.dirname, '_server.ts'))
 
 type Servers = Record<string, unknown>
 type World = { dir: string; mcp: Mcp; clock: { now: number } }

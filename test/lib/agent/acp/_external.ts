@@ -2,6 +2,7 @@
 import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { bundleProgram } from '../../../_program.ts'
 import {
   createExternalAgents,
   type ExternalAgentsOptions,
@@ -23,7 +24,7 @@ import type {
 } from '../../../../lib/agent/types.ts'
 import type { ApprovalChoice } from '../../../../lib/schema/question.ts'
 
-export const AGENT = join(import.meta.dirname, '../../../_acp-agent.ts')
+export const AGENT = bundleProgram(join(import.meta.dirname, '../../../_acp-agent.ts'))
 
 export type TurnOutput = {
   outcome: Outcome
