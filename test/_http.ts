@@ -45,9 +45,20 @@ const toBytes = (body: unknown): string | Buffer | undefined =>
     ? body
     : JSON.stringify(body)
 
-const readAll = async (res: IncomingMessage): Promise<Buffer> => {
+/** A body that keeps growing is never silent, so that the time limit of the socket does not end it. */
+const BODY_MS = 60_000
+
+const readAll = async (res: IncomingMessage, what: string): Promise<Buffer> => {
   const chunks: Buffer[] = []
-  for await (const chunk of res) chunks.push(chunk)
+  const timer = setTimeout(
+    () => res.destroy(new Error(`${what}: the body is not complete after ${BODY_MS} ms`)),
+    BODY_MS,
+  )
+  try {
+    for await (const chunk of res) chunks.push(chunk)
+  } finally {
+    clearTimeout(timer)
+  }
   return Buffer.concat(chunks)
 }
 
@@ -108,7 +119,8 @@ export const createClient = (url: () => string, defaults: Record<string, string>
   ): Promise<Answer> => {
     const res = await open(method, path, options)
     const isEndless = String(res.headers['content-type']).startsWith('text/event-stream')
-    const bytes = options.headOnly && isEndless ? Buffer.alloc(0) : await readAll(res)
+    const what = `${method} ${path.slice(0, 200)}`
+    const bytes = options.headOnly && isEndless ? Buffer.alloc(0) : await readAll(res, what)
     if (options.headOnly && isEndless) res.destroy()
     const text = bytes.toString()
     return { status: res.statusCode ?? 0, headers: res.headers, bytes, text, body: toJson(text) }
