@@ -21,6 +21,7 @@ import * as guards from './handlers/guards.ts'
 import * as gateway from './handlers/host-sessions.ts'
 import * as health from './handlers/health.ts'
 import * as pairing from './handlers/identity/pairing.ts'
+import * as inbox from './handlers/inbox/inbox.ts'
 import * as insights from './handlers/insights.ts'
 import * as mcp from './handlers/mcp/servers.ts'
 import * as mcpSignIn from './handlers/mcp/sign-in.ts'
@@ -71,6 +72,7 @@ export const routes = {
   'GET /skills': pages.shell,
   'GET /memory': pages.shell,
   'GET /usage': pages.shell,
+  'GET /inbox': pages.shell,
   'GET /artifact': pages.artifact,
   'GET /login': pages.login,
   'GET /favicon.ico': pages.favicon,
@@ -338,7 +340,8 @@ export const routes = {
   'POST /api/updates/apply': updates.apply,
   'POST /api/updates/force': updates.overwrite,
 
-  'GET /api/inbox': approvals.inbox,
+  'GET /api/inbox': inbox.inbox,
+  'GET /api/running': inbox.running,
   'GET /api/approval/pending': approvals.pending,
   'GET /api/approval/stream': approvals.approvalStream,
   'POST /api/approval/respond': approvals.respond,

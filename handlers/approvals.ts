@@ -10,7 +10,13 @@ import { visibleText } from '../lib/base/visible.ts'
 import { RuleScope } from '../lib/schema/question.ts'
 import { readRule } from '../lib/turn-context/allow-rules.ts'
 import { OneSession, SessionId } from '../lib/schema/ids.ts'
-import { Approval, ApprovalChoice, Clarify, Question, Unanswered } from '../lib/schema/question.ts'
+import {
+  Approval,
+  ApprovalChoice,
+  Clarify,
+  type Question,
+  Unanswered,
+} from '../lib/schema/question.ts'
 
 export const pending = endpoint({
   summary: 'The oldest open approval of a session',
@@ -20,12 +26,6 @@ export const pending = endpoint({
     const open = ctx.app.turns.questions.pending(session_id, 'approval') as Approval[]
     return { pending: open[0] ?? null, pending_count: open.length }
   },
-})
-
-export const inbox = endpoint({
-  summary: 'Open approvals and questions of all sessions',
-  output: z.object({ questions: z.array(Question), cursor: z.string() }),
-  run: ctx => ({ questions: ctx.app.turns.questions.all(), cursor: ctx.app.hub.cursor() }),
 })
 
 export const respond = endpoint({

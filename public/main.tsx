@@ -164,7 +164,7 @@ document.addEventListener('click', event => {
 })
 
 const isView = (href: string): boolean =>
-  /^(session\/|settings|tasks|skills|memory|profiles|usage|$)/.test(
+  /^(session\/|settings|tasks|inbox|skills|memory|profiles|usage|$)/.test(
     new URL(href).pathname.slice(new URL(base).pathname.length),
   )
 

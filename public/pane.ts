@@ -106,7 +106,7 @@ export const createPane = (shared: PaneShared, options: PaneOptions): App => {
     tabs: shared.tabs,
     title: computed(() => {
       const name = route.sessionId.value ? titleOfSession(route.sessionId.value) : t('chat.new')
-      const waiting = sessions.waiting.value
+      const waiting = sidebar.inbox.count.value
       const mark = waiting > 0 ? `(${waiting}) ` : sidebar.anyFinished.value ? '• ' : ''
       return `${mark}${name} · ${settings.settings.current.value.bot_name}`
     }),

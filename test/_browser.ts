@@ -67,6 +67,8 @@ export const openPage = async (
   const context = await browser.newContext({
     viewport: { width: 1280, height: 800 },
     reducedMotion: 'reduce',
+    // Storing the files of the app takes as long as many of the tests.
+    serviceWorkers: 'block',
     ...options,
   })
   const page = await context.newPage()

@@ -6,6 +6,9 @@
  */
 export const NOT_ONLY_SCHEDULED = `(json_extract(row, '$.source_tag') is not 'cron' or json_extract(row, '$.pinned') = 1 or waiting > 0)`
 
+/** The last turn failed or was interrupted. The partial index of a migration uses this text. */
+export const ENDED_IN_TROUBLE = `json_extract(row, '$.last_turn') in ('failed', 'interrupted') and json_extract(row, '$.archived') = 0`
+
 export const MIGRATIONS = [
   `
   create table about (key text primary key, value text not null) without rowid;
@@ -71,6 +74,10 @@ export const MIGRATIONS = [
   -- Turns before this migration reported no cached tokens.
   alter table usage add column cache_read_tokens integer not null default 0;
   alter table usage add column cache_write_tokens integer not null default 0;
+  `,
+  `
+  -- For the inbox: few of all sessions. The query gives the same words as condition.
+  create index by_trouble on session (updated_ms desc, id) where listed = 1 and ${ENDED_IN_TROUBLE};
   `,
 ] as const
 

@@ -1,7 +1,7 @@
 /** The SQL statements of the session catalog, prepared once per opened file. */
 import type { TurnUsage } from '../schema/usage.ts'
 import type { Database } from '../store/sqlite.ts'
-import { NOT_ONLY_SCHEDULED } from './catalog-schema.ts'
+import { ENDED_IN_TROUBLE, NOT_ONLY_SCHEDULED } from './catalog-schema.ts'
 import type { Mark } from './files.ts'
 import type { UsageRow } from './usage.ts'
 
@@ -59,6 +59,10 @@ export const prepareStatements = (db: Database) => ({
   openTurns: db.prepare<[], { summary: string }>(
     'select summary from session join fold using (id) where open_turn = 1',
   ),
+  /** Parameters: not older than this, limit. */
+  troubled: db.prepare<[number, number], { row: string }>(`
+    select row from session where listed = 1 and ${ENDED_IN_TROUBLE} and updated_ms >= ?
+    order by updated_ms desc, id limit ?`),
   empties: db.prepare<[number], Id>(
     'select id from session where count = 0 and draft = 0 and open_turn = 0 and active_stream_id is null and untitled >= ?',
   ),

@@ -82,6 +82,9 @@ export const createCatalog = (options: CatalogOptions) => {
       guard(() => new Map(db.q.stamps.all().map(({ id, stamp }) => [id, stamp]))),
     openTurns: (): Summary[] =>
       guard(() => db.q.openTurns.all().map(({ summary }) => JSON.parse(summary) as Summary)),
+    /** Rows of sessions whose last turn failed or was interrupted, newest first. */
+    troubled: (sinceMs: number, limit: number): string[] =>
+      guard(() => db.q.troubled.all(sinceMs, limit).map(({ row }) => row)),
     /** Ids of sessions without messages, draft or turn: untitled ones, or with any title. */
     emptySessions: (anyTitle: boolean): string[] =>
       guard(() => db.q.empties.all(anyTitle ? 0 : 1).map(({ id }) => id)),

@@ -159,6 +159,8 @@ export const createSessions = (options: SessionsOptions): Sessions => {
         .flatMap(({ id, turn, questions }) =>
           turn?.how === null ? [{ ...turn, session_id: id, questions }] : [],
         ),
+    troubled: (since, limit) =>
+      catalog.troubled(since * 1000, limit).map(row => JSON.parse(row) as SessionRow),
     openQuestions: () => catalog.openTurns().flatMap(({ questions }) => questions),
     async close() {
       watch.close()

@@ -148,6 +148,8 @@ export type Sessions = {
   /** Gives the session another id; the old one stays valid as an alias. */
   rotate(id: string, to: string): SessionRow
   recover(): Recovered[]
+  /** Sessions whose last turn failed or was interrupted, newest first. Time in seconds since 1970. */
+  troubled(since: number, limit: number): SessionRow[]
   /** Questions of all sessions that are not answered. */
   openQuestions(): Question[]
   close(): Promise<void>

@@ -84,7 +84,7 @@ test('reads, writes and queues without a network; sends once and in order; keeps
   try {
     const id = await chat.newSession()
     await chat.turn(id, 'hello')
-    const at = await openPage(`${network.url}/session/${id}`)
+    const at = await openPage(`${network.url}/session/${id}`, { serviceWorkers: 'allow' })
     const { page } = at
     const context = page.context()
     const devtools = await context.newCDPSession(page)

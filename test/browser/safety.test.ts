@@ -115,7 +115,10 @@ const viewsOf = (session: string): [path: string, shown: string][] => [
   ...(isFull
     ? ([
         ['/', 'What should we work on?'],
-        ...['tasks', 'skills', 'memory', 'profiles', 'usage'].map(name => [`/${name}`, name]),
+        ...['inbox', 'tasks', 'skills', 'memory', 'profiles', 'usage'].map(name => [
+          `/${name}`,
+          name,
+        ]),
         ...SECTIONS.filter(name => name !== 'appearance').map(name => [
           `/settings/${name}`,
           'Settings',

@@ -34,7 +34,7 @@ test('an approval is answered from the first page; the outline, arrow keys and t
 
     const desktop = await openPage(`${app.url}/`)
     const { page } = desktop
-    await page.locator('.home-command .ask-risk', { hasText: 'rm -rf' }).waitFor()
+    await page.locator('.waiting-command .ask-risk', { hasText: 'rm -rf' }).waitFor()
     assert.equal(await desktop.axe(), [])
     assert.is((await page.locator('.session .mark-waiting').boundingBox())!.width, 8)
 

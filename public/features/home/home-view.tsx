@@ -2,16 +2,13 @@
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect } from 'preact/hooks'
-import type { Question } from '../../../lib/schema/question.ts'
 import type { SessionRow } from '../../../lib/schema/session.ts'
 import { useChat, useComposer, useSessions, useShell } from '../../contexts.ts'
-import { Button } from '../../parts/button.tsx'
 import { Icon } from '../../parts/icon.tsx'
-import { BidiSafeCode } from '../approvals/bidi-safe-code.tsx'
 import { questionId } from '../chat/chat-reducer.ts'
 import { formatAgo } from '../sessions/relative-time.ts'
 import { titleOf } from '../sessions/sessions.ts'
-import { isAnswerable } from './answerable.ts'
+import { Waiting } from '../inbox/waiting.tsx'
 import { t } from './strings.ts'
 import { type Facts, type Suggestion, suggestionsFor } from './suggestions.ts'
 
@@ -27,62 +24,6 @@ const Section = ({ title, class: name = '', children }: SectionProps) => (
     {children}
   </section>
 )
-
-const Waiting = ({ question }: { question: Question }) => {
-  const { api, attempt, route } = useShell()
-  const { titleOfSession } = useSessions()
-  const isSent = useSignal(false)
-  const session_id = question.session_id
-  const open = () => route.openSession(session_id)
-  const answer = (choice: 'once' | 'deny') => {
-    if (question.kind !== 'approval') return
-    isSent.value = true
-    const input = { session_id, choice, approval_id: question.approval_id }
-    // The event that follows removes the entry, on every device.
-    void attempt(() => api('POST /api/approval/respond', input)).then(() => {
-      isSent.value = false
-    })
-  }
-  const isHere = isAnswerable(question)
-  return (
-    <li class="home-waiting">
-      <p class="home-in">{t('waiting.in', { title: titleOfSession(session_id) })}</p>
-      {question.kind === 'approval' ? (
-        <>
-          <p>{question.description}</p>
-          {isHere && (
-            <pre class="home-command" dir="ltr">
-              <BidiSafeCode
-                text={question.command}
-                {...(question.marks && { marks: question.marks })}
-              />
-            </pre>
-          )}
-          {isHere && question.cwd && <p>{t('waiting.where', { cwd: question.cwd })}</p>}
-        </>
-      ) : (
-        <p class="home-question" dir="auto">
-          {question.question}
-        </p>
-      )}
-      <div class="home-buttons">
-        {isHere && (
-          <>
-            <Button kind="primary" disabled={isSent.value} onClick={() => answer('once')}>
-              {t('waiting.once')}
-            </Button>
-            <Button disabled={isSent.value} onClick={() => answer('deny')}>
-              {t('waiting.deny')}
-            </Button>
-          </>
-        )}
-        <Button kind={isHere ? 'quiet' : 'primary'} onClick={open}>
-          {t(question.kind === 'approval' ? 'waiting.review' : 'waiting.answer')}
-        </Button>
-      </div>
-    </li>
-  )
-}
 
 const Row = ({ row, state }: { row: SessionRow; state: ComponentChildren }) => {
   const { route } = useShell()
@@ -135,7 +76,7 @@ const Suggested = ({ suggestion }: { suggestion: Suggestion }) => {
 /** `path`: the workspace of the new chat. `suggests`: there is a model that can follow suggestions. */
 export const HomeView = ({ path, suggests }: { path: string; suggests: boolean }) => {
   const { sessions, inbox } = useSessions()
-  const { api } = useShell()
+  const { api, route } = useShell()
   const { chat } = useChat()
   const facts = useSignal<Facts | null>(null)
   useEffect(() => {
@@ -165,11 +106,17 @@ export const HomeView = ({ path, suggests }: { path: string; suggests: boolean }
         <Section title={t('waiting.head')} class="home-needed">
           <ul>
             {questions.slice(0, MAX_WAITING).map(question => (
-              <Waiting key={questionId(question)} question={question} />
+              <li key={questionId(question)} class="home-waiting">
+                <Waiting question={question} />
+              </li>
             ))}
           </ul>
           {questions.length > MAX_WAITING && (
-            <p class="home-in">{t('waiting.more', { count: questions.length - MAX_WAITING })}</p>
+            <p class="home-in">
+              <a href={route.hrefOf({ view: 'inbox' })}>
+                {t('waiting.more', { count: questions.length - MAX_WAITING })}
+              </a>
+            </p>
           )}
         </Section>
       )}

@@ -3,13 +3,6 @@ import { translator } from '../../strings/t.ts'
 
 export const t = translator({
   'waiting.head': 'Needs your input',
-  'waiting.in': 'In {title}',
-  /** The folder of a command. */
-  'waiting.where': 'in {cwd}',
-  'waiting.review': 'Review',
-  'waiting.answer': 'Answer',
-  'waiting.once': 'Allow once',
-  'waiting.deny': 'Deny',
   'waiting.more': { one: '{count} more', other: '{count} more' },
   'running.head': 'Running',
   'recent.head': 'Recent',

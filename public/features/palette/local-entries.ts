@@ -15,6 +15,7 @@ import { revealSetting, settingEntries } from '../settings/settings-index.ts'
 import { t } from './strings.ts'
 
 const VIEWS: readonly { id: string; icon: IconName; label: PlainKey; route: Route }[] = [
+  { id: 'inbox', icon: 'inbox', label: 'nav.inbox', route: { view: 'inbox' } },
   { id: 'tasks', icon: 'clock', label: 'nav.tasks', route: { view: 'tasks', task: null } },
   {
     id: 'skills',

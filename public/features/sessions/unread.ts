@@ -22,7 +22,9 @@ export const createUnread = ({ device, nowMs }: Pick<Platform, 'device' | 'nowMs
       counts.value = { ...Object.fromEntries(kept), [id]: count }
       device.write('viewed', counts.value)
     },
-    isUnread: (row: SessionRow): boolean =>
+    isUnread: (
+      row: Pick<SessionRow, 'session_id' | 'message_count' | 'updated_at' | 'is_streaming'>,
+    ): boolean =>
       row.updated_at > since &&
       !row.is_streaming &&
       row.message_count > (counts.value[row.session_id] ?? 0),

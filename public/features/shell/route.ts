@@ -28,6 +28,7 @@ export type Route =
   | { view: 'skills'; tab?: SkillTab; skill: string | null; query: string }
   | { view: 'tasks'; task: string | null }
   | { view: 'memory' }
+  | { view: 'inbox' }
   | { view: 'profiles' }
   | { view: 'usage'; days: UsageDays }
 
@@ -64,7 +65,7 @@ export const parseRoute = (base: string, href: string): Route => {
     }
   }
   if (view === 'tasks') return { view, task: params.get('task') ?? itemOf(rest) }
-  if (view === 'memory') return { view }
+  if (view === 'memory' || view === 'inbox') return { view }
   if (view === 'profiles') return { view }
   if (view === 'usage') {
     return { view, days: USAGE_DAYS.find(days => `${days}` === params.get('days')) ?? 30 }
@@ -77,7 +78,7 @@ export const pathOf = (route: Route): string => {
   if (route.view === 'skills')
     return `skills${query({ tab: route.tab ?? '', skill: route.skill, q: route.query })}`
   if (route.view === 'tasks') return `tasks${query({ task: route.task })}`
-  if (route.view === 'memory') return 'memory'
+  if (route.view === 'memory' || route.view === 'inbox') return route.view
   if (route.view === 'profiles') return 'profiles'
   if (route.view === 'usage')
     return `usage${query({ days: route.days === 30 ? '' : `${route.days}` })}`

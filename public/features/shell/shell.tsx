@@ -112,6 +112,7 @@ const SettingsView = lazy(async () => (await import('../settings/settings-view.t
 const SkillsView = lazy(async () => (await import('../skills/skills-view.tsx')).SkillsView)
 const OwnView = lazy(async () => (await import('../own-files/own-view.tsx')).OwnView)
 const TasksView = lazy(async () => (await import('../tasks/tasks-view.tsx')).TasksView)
+const InboxView = lazy(async () => (await import('../inbox/inbox-view.tsx')).InboxView)
 const MemoryView = lazy(async () => (await import('../memory/memory-view.tsx')).MemoryView)
 const ProfilesView = lazy(async () => (await import('../profiles/profiles-view.tsx')).ProfilesView)
 const UsageView = lazy(async () => (await import('../usage/usage-view.tsx')).UsageView)
@@ -152,6 +153,8 @@ const View = ({ app }: { app: PageApp }) => {
       )
     case 'tasks':
       return <TasksView task={route.task} />
+    case 'inbox':
+      return <InboxView />
     case 'memory':
       return <MemoryView />
     case 'profiles':

@@ -69,6 +69,7 @@ const SelectionBar = lazy(
 type NavItem = { icon: IconName; label: PlainKey; route: Route }
 
 const NAV: readonly NavItem[] = [
+  { icon: 'inbox', label: 'nav.inbox', route: { view: 'inbox' } },
   { icon: 'clock', label: 'nav.tasks', route: { view: 'tasks', task: null } },
   { icon: 'skill', label: 'nav.skills', route: { view: 'skills', skill: null, query: '' } },
   { icon: 'brain', label: 'nav.memory', route: { view: 'memory' } },
@@ -78,6 +79,7 @@ const NAV: readonly NavItem[] = [
 const Views = () => {
   const { route: onRoute, layout } = useShell()
   const { view } = onRoute.current.value
+  const waiting = useSessions().inbox.count.value
   return (
     <nav class="foot-nav" aria-label={t('nav.label')}>
       {NAV.map(({ icon, label, route }) => (
@@ -92,6 +94,7 @@ const Views = () => {
         >
           <Icon name={icon} size={16} />
           <span>{t(label)}</span>
+          {route.view === 'inbox' && waiting > 0 && <span class="foot-count">{waiting}</span>}
         </a>
       ))}
     </nav>

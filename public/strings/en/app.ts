@@ -16,6 +16,7 @@ export const enApp = {
   'nav.tasks': 'Tasks',
   'nav.skills': 'Skills',
   'nav.memory': 'Memory',
+  'nav.inbox': 'Inbox',
   'nav.usage': 'Usage',
 
   'view.back': 'Back to chat',

@@ -1,0 +1,121 @@
+/** What waits for a person, and what runs, in all sessions of all profiles. */
+import { z } from 'zod'
+import { type Ctx, endpoint } from '../../lib/context.ts'
+import { redactValue } from '../../lib/redact/redact.ts'
+import { Question } from '../../lib/schema/question.ts'
+import { Usage } from '../../lib/schema/usage.ts'
+
+const OfSession = z.object({ session_id: z.string(), title: z.string(), profile: z.string() })
+
+/** A turn that failed longer ago is no longer news. */
+const TROUBLE_SECONDS = 7 * 24 * 3600
+const MAX_TROUBLED = 20
+
+const sessionOf = (ctx: Ctx, id: string): z.output<typeof OfSession>[] => {
+  const row = ctx.app.sessions.row(id)
+  return row ? [{ session_id: id, title: row.title, profile: row.profile }] : []
+}
+
+export const inbox = endpoint({
+  summary: 'Open approvals and questions of all sessions, and turns that ended in trouble',
+  output: z.object({
+    questions: z.array(Question),
+    /** The sessions of the questions. */
+    sessions: z.array(OfSession),
+    /** Sessions whose last turn failed or was interrupted, newest first. */
+    troubled: z.array(
+      OfSession.extend({
+        how: z.enum(['failed', 'interrupted']),
+        updated_at: z.number(),
+        message_count: z.number(),
+        /** The turn was a run of a scheduled task. */
+        scheduled: z.boolean(),
+      }),
+    ),
+    cursor: z.string(),
+  }),
+  run(ctx) {
+    const questions = ctx.app.turns.questions.all()
+    const ids = new Set(questions.map(({ session_id }) => session_id))
+    const since = Date.now() / 1000 - TROUBLE_SECONDS
+    return {
+      questions,
+      sessions: [...ids].flatMap(id => sessionOf(ctx, id)),
+      troubled: ctx.app.sessions.troubled(since, MAX_TROUBLED).map(row => ({
+        session_id: row.session_id,
+        title: row.title,
+        profile: row.profile,
+        how: row.last_turn === 'failed' ? ('failed' as const) : ('interrupted' as const),
+        updated_at: row.updated_at,
+        message_count: row.message_count,
+        scheduled: row.source_tag === 'cron',
+      })),
+      cursor: ctx.app.hub.cursor(),
+    }
+  },
+})
+
+const Doing = z.discriminatedUnion('kind', [
+  /** The call that was started last, with shortened arguments. */
+  z.object({
+    kind: z.literal('tool'),
+    name: z.string(),
+    args: z.record(z.string(), z.string()),
+    /** Calls that run beside it. */
+    more: z.number(),
+  }),
+  z.object({ kind: z.enum(['waiting', 'retrying', 'answering', 'thinking']) }),
+])
+
+export const running = endpoint({
+  summary: 'The running turns of all sessions, and what each is doing now',
+  cache: 'no-store',
+  output: z.object({
+    turns: z.array(
+      OfSession.extend({
+        stream_id: z.string(),
+        started_at: z.number(),
+        model: z.string(),
+        doing: Doing,
+        subagents: z.number(),
+        /** Absent until a model call has reported it. */
+        usage: Usage.optional(),
+      }),
+    ),
+  }),
+  run(ctx) {
+    const { turns } = ctx.app
+    const list = turns.running().flatMap(({ sessionId }) => {
+      const live = turns.live(sessionId)
+      const [session] = sessionOf(ctx, sessionId)
+      return live && session ? [{ live, session }] : []
+    })
+    return {
+      turns: list
+        .sort((a, b) => a.live.started_at - b.live.started_at)
+        .map(({ live, session }) => ({
+          ...session,
+          stream_id: live.stream_id,
+          started_at: live.started_at,
+          model: live.model,
+          doing: doingOf(live, turns.questions.pending(session.session_id).length > 0),
+          subagents: live.subagents?.length ?? 0,
+          ...(live.usage && { usage: live.usage }),
+        })),
+    }
+  },
+})
+
+type Live = NonNullable<ReturnType<Ctx['app']['turns']['live']>>
+
+const doingOf = (
+  { tools, retry, text }: Pick<Live, 'tools' | 'retry' | 'text'>,
+  isWaiting: boolean,
+): z.input<typeof Doing> => {
+  const last = tools.at(-1)
+  if (isWaiting) return { kind: 'waiting' }
+  if (retry) return { kind: 'retrying' }
+  if (last)
+    return { kind: 'tool', name: last.name, args: redactValue(last.args), more: tools.length - 1 }
+  return { kind: text === '' ? 'thinking' : 'answering' }
+}

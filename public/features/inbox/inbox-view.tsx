@@ -1,0 +1,180 @@
+/** The inbox: what waits for the person, what runs now, and what ended in trouble, of all chats and profiles. */
+import type { ComponentChildren } from 'preact'
+import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks'
+import { useProfiles, useSessions, useShell } from '../../contexts.ts'
+import { Button } from '../../parts/button.tsx'
+import { EmptyNote, LoadNote } from '../../parts/view-state.tsx'
+import { questionId } from '../chat/chat-reducer.ts'
+import { formatAgo } from '../sessions/relative-time.ts'
+import { titleOf } from '../sessions/sessions.ts'
+import { useApp } from '../shell/context.ts'
+import { View } from '../shell/view.tsx'
+import { inboxOf, type Troubled } from './inbox-state.ts'
+import { RunningRow } from './running-row.tsx'
+import { t } from './strings.ts'
+import { createTriage, type Triage } from './triage.ts'
+import { Waiting } from './waiting.tsx'
+
+type ItemProps = {
+  id: string
+  triage: Triage
+  needed?: boolean
+  label: string
+  children: ComponentChildren
+}
+
+const Item = ({ id, triage, needed, label, children }: ItemProps) => {
+  const armed = triage.armed.value
+  return (
+    <li
+      class={`inbox-item${needed ? ' inbox-item-needed' : ''}`}
+      data-item={id}
+      tabIndex={-1}
+      aria-label={label}
+    >
+      {children}
+      <p class="inbox-armed" role="status">
+        {armed?.item === id &&
+          t('inbox.press', { key: armed.key.toUpperCase(), action: armed.action })}
+      </p>
+    </li>
+  )
+}
+
+const Section = ({ title, children }: { title: string; children: ComponentChildren }) => (
+  <section class="inbox-section" aria-label={title}>
+    <h2>{title}</h2>
+    <ul>{children}</ul>
+  </section>
+)
+
+const Trouble = ({ row, title }: { row: Troubled; title: string }) => {
+  const { route } = useShell()
+  const { unread, sessions } = useSessions()
+  return (
+    <>
+      <p class="inbox-title" dir="auto">
+        {title}
+      </p>
+      <p class="inbox-facts">
+        <span class={row.how === 'failed' ? 'inbox-bad' : 'inbox-needed'}>
+          {t(`trouble.${row.how}`)}
+        </span>
+        {row.scheduled && <span>{t('trouble.task')}</span>}
+        <span>{formatAgo(row.updated_at, sessions.now.value)}</span>
+      </p>
+      <div class="waiting-buttons">
+        <Button data-key="o" onClick={() => route.openSession(row.session_id)}>
+          {t('trouble.open')}
+        </Button>
+        <Button kind="quiet" data-key="e" onClick={() => unread.markRead(row)}>
+          {t('trouble.dismiss')}
+        </Button>
+      </div>
+    </>
+  )
+}
+
+export const InboxView = () => {
+  const app = useApp()
+  const { inbox, sessions, unread } = useSessions()
+  const { profiles } = useProfiles()
+  const state = inboxOf(app)
+  const triage = useMemo(createTriage, [])
+  const ref = useRef<HTMLDivElement>(null)
+  useEffect(() => state.watch(), [])
+
+  const questions = [...inbox.open.value.values()].sort((a, b) => a.requested_at - b.requested_at)
+  const running = state.running.value
+  const troubled = state.troubled.value.filter(row =>
+    unread.isUnread({
+      ...row,
+      is_streaming: running.some(each => each.session_id === row.session_id),
+    }),
+  )
+  const count = questions.length + running.length + troubled.length
+  useLayoutEffect(() => {
+    if (ref.current) triage.restore(ref.current)
+  }, [count])
+
+  /** With its profile, if that is not the one of the page. */
+  const nameOf = (id: string, known?: { title: string; profile: string }): string => {
+    const row = known ??
+      sessions.row(id) ??
+      state.sessions.value.get(id) ?? { title: '', profile: '' }
+    const title = titleOf(row)
+    return row.profile && row.profile !== profiles.active.value
+      ? t('waiting.profile', { title, profile: row.profile })
+      : title
+  }
+
+  return (
+    <View title={t('inbox.title')} lead={t('inbox.lead')}>
+      {/* biome-ignore lint/a11y/noStaticElementInteractions: the keys press buttons that are in it */}
+      <div
+        ref={ref}
+        class="inbox"
+        onFocusIn={event => triage.onFocus(event.currentTarget, event.target as HTMLElement)}
+        onKeyDown={event => {
+          if (triage.onKey(event.currentTarget, event)) event.preventDefault()
+        }}
+      >
+        {count > 0 && <p class="inbox-keys">{t('inbox.keys')}</p>}
+        {questions.length > 0 && (
+          <Section title={t('waiting.head')}>
+            {questions.map(question => {
+              const title = nameOf(question.session_id)
+              return (
+                <Item
+                  key={questionId(question)}
+                  id={questionId(question)}
+                  triage={triage}
+                  label={title}
+                  needed
+                >
+                  <Waiting question={question} title={title} replies />
+                </Item>
+              )
+            })}
+          </Section>
+        )}
+        {running.length > 0 && (
+          <Section title={t('running.head')}>
+            {running.map(turn => {
+              const title = nameOf(turn.session_id, turn)
+              return (
+                <Item key={turn.stream_id} id={turn.stream_id} triage={triage} label={title}>
+                  <RunningRow turn={turn} title={title} />
+                </Item>
+              )
+            })}
+          </Section>
+        )}
+        {troubled.length > 0 && (
+          <Section title={t('trouble.head')}>
+            {troubled.map(row => (
+              <Item
+                key={row.session_id}
+                id={row.session_id}
+                triage={triage}
+                label={nameOf(row.session_id, row)}
+              >
+                <Trouble row={row} title={nameOf(row.session_id, row)} />
+              </Item>
+            ))}
+          </Section>
+        )}
+        {count === 0 && state.state.value === 'ready' && (
+          <EmptyNote title={t('inbox.empty')} text={t('inbox.empty.text')} />
+        )}
+        {count === 0 && state.state.value !== 'ready' && (
+          <LoadNote
+            state={state.state.value}
+            failed={t('inbox.failed')}
+            onRetry={() => void state.load()}
+          />
+        )}
+      </div>
+    </View>
+  )
+}

@@ -1,0 +1,46 @@
+/** English text of the inbox: what waits, what runs, and what ended in trouble. */
+import { translator } from '../../strings/t.ts'
+
+export const t = translator({
+  'inbox.title': 'Inbox',
+  'inbox.lead': 'What needs you, and what is running, in all chats and profiles.',
+  'inbox.keys':
+    'J and K move, O opens, A allows, D denies, R replies, S steers, X stops, E dismisses.',
+  'inbox.failed': 'Couldn’t load the inbox',
+  'inbox.empty': 'Nothing needs you',
+  'inbox.empty.text': 'Questions of the agent, running chats, and chats that failed appear here.',
+  'inbox.press': 'Press {key} again: {action}',
+
+  'waiting.head': 'Needs your input',
+  'waiting.in': 'In {title}',
+  'waiting.profile': '{title} · {profile}',
+  /** The folder of a command. */
+  'waiting.where': 'in {cwd}',
+  'waiting.review': 'Review',
+  'waiting.answer': 'Answer',
+  'waiting.once': 'Allow once',
+  'waiting.deny': 'Deny',
+  'waiting.reply': 'Your answer',
+  'waiting.send': 'Send',
+  'waiting.late': 'Already answered: {answer}',
+
+  'running.head': 'Running',
+  'running.waiting': 'Waiting for you',
+  'running.retrying': 'Waiting to retry the model',
+  'running.answering': 'Writing the answer',
+  'running.thinking': 'Thinking',
+  'running.more': { one: '{count} more call', other: '{count} more calls' },
+  'running.subagents': { one: '{count} subagent', other: '{count} subagents' },
+  'running.tokens': '{tokens} tokens',
+  'running.stop': 'Stop',
+  'running.steer': 'Steer',
+  'running.guidance': 'Guidance for the running turn',
+  'running.steered': 'Sent. The agent reads it before its next step.',
+
+  'trouble.head': 'Ended in trouble',
+  'trouble.failed': 'Failed',
+  'trouble.interrupted': 'Interrupted',
+  'trouble.task': 'Scheduled task',
+  'trouble.open': 'Open',
+  'trouble.dismiss': 'Dismiss',
+})

@@ -1,0 +1,127 @@
+/** A question of the agent, to be answered outside its chat; for the inbox and the first page. */
+import { useSignal } from '@preact/signals'
+import type { Question } from '../../../lib/schema/question.ts'
+import { visibleText } from '../../../lib/base/visible.ts'
+import { useSessions, useShell } from '../../contexts.ts'
+import { Button } from '../../parts/button.tsx'
+import { BidiSafeCode } from '../approvals/bidi-safe-code.tsx'
+import { isAnswerable } from '../home/answerable.ts'
+import { t } from './strings.ts'
+
+export type WaitingProps = {
+  question: Question
+  /** The name of its chat; by default that in the session list. */
+  title?: string
+  /** Offers a field for the answer to a question. */
+  replies?: boolean
+}
+
+/** What is asked, and the buttons that answer it. `data-key`: the key that presses a button in the inbox. */
+export const Waiting = ({ question, title, replies = false }: WaitingProps) => {
+  const { api, attempt, route, toasts } = useShell()
+  const { titleOfSession } = useSessions()
+  const isSent = useSignal(false)
+  const reply = useSignal('')
+  const session_id = question.session_id
+  // The event that follows removes the entry, on every device.
+  const send = async (request: () => Promise<{ accepted: boolean; answer: string | null }>) => {
+    isSent.value = true
+    await attempt(async () => {
+      const { accepted, answer } = await request()
+      if (!accepted && answer !== null) toasts.show(t('waiting.late', { answer }))
+    })
+    isSent.value = false
+  }
+  const choose = (choice: 'once' | 'deny') => {
+    if (question.kind !== 'approval') return
+    const input = { session_id, choice, approval_id: question.approval_id }
+    void send(() => api('POST /api/approval/respond', input))
+  }
+  const answer = (response: string) => {
+    if (question.kind !== 'clarify' || !response.trim()) return
+    const input = { session_id, response: response.trim(), clarify_id: question.clarify_id }
+    void send(() => api('POST /api/clarify/respond', input))
+  }
+  const isHere = isAnswerable(question)
+  const takesReply = replies && question.kind === 'clarify' && !question.plan
+  return (
+    <>
+      <p class="waiting-in">{t('waiting.in', { title: title ?? titleOfSession(session_id) })}</p>
+      {question.kind === 'approval' ? (
+        <>
+          <p>{question.description}</p>
+          {isHere && (
+            <pre class="waiting-command" dir="ltr">
+              <BidiSafeCode
+                text={question.command}
+                {...(question.marks && { marks: question.marks })}
+              />
+            </pre>
+          )}
+          {isHere && question.cwd && <p>{t('waiting.where', { cwd: question.cwd })}</p>}
+        </>
+      ) : (
+        <p class="waiting-question" dir="auto">
+          {visibleText(question.question)}
+        </p>
+      )}
+      {takesReply && question.choices_offered.length > 0 && (
+        <div class="waiting-buttons">
+          {question.choices_offered.map(choice => (
+            <Button key={choice} disabled={isSent.value} onClick={() => answer(choice)}>
+              {visibleText(choice)}
+            </Button>
+          ))}
+        </div>
+      )}
+      {takesReply && (
+        <form
+          class="waiting-reply"
+          onSubmit={event => {
+            event.preventDefault()
+            answer(reply.value)
+          }}
+        >
+          <input
+            class="input"
+            data-key="r"
+            aria-label={t('waiting.reply')}
+            placeholder={t('waiting.reply')}
+            value={reply.value}
+            disabled={isSent.value}
+            onInput={event => {
+              reply.value = event.currentTarget.value
+            }}
+          />
+          <Button kind="primary" type="submit" disabled={isSent.value || !reply.value.trim()}>
+            {t('waiting.send')}
+          </Button>
+        </form>
+      )}
+      <div class="waiting-buttons">
+        {isHere && (
+          <>
+            <Button
+              kind="primary"
+              data-key="a"
+              disabled={isSent.value}
+              onClick={() => choose('once')}
+            >
+              {t('waiting.once')}
+            </Button>
+            <Button data-key="d" disabled={isSent.value} onClick={() => choose('deny')}>
+              {t('waiting.deny')}
+            </Button>
+          </>
+        )}
+        <Button
+          kind={isHere || takesReply ? 'quiet' : 'primary'}
+          data-key="o"
+          onClick={() => route.openSession(session_id)}
+        >
+          {t(question.kind === 'approval' || takesReply ? 'waiting.review' : 'waiting.answer')}
+        </Button>
+      </div>
+    </>
+  )
+}
