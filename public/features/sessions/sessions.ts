@@ -140,8 +140,6 @@ export const createSessions = (
     profileRows,
     items: computed(() => toItems(listed.value, { now: now.value, archived: showArchived.value })),
     archivedCount: computed(() => listed.value.filter(({ archived }) => archived).length),
-    /** Number of sessions that wait for input. */
-    waiting: computed(() => profileRows.value.filter(({ waiting }) => waiting > 0).length),
 
     /** Fetches as many rows as are shown; returns the event cursor of the reply. */
     async load(): Promise<string | undefined> {

@@ -371,10 +371,15 @@ test('discards a late reply for another chat', async () => {
   assert.is(app.chat.chat.value.title, 'B')
 })
 
-test('the document title counts waiting sessions', async () => {
-  const { app, row } = await page('session/a')
-  row('a', { waiting: 1, title: 'Ask' })
+test('the document title counts open questions of all chats', async () => {
+  const { app, row, say } = await page('session/a')
+  row('a', { title: 'Ask' })
+  assert.is(app.title.value, 'Ask · Bot')
+  const question = { kind: 'clarify', clarify_id: 'q', session_id: 'b', question: 'Which?' }
+  say('inbox', 'asked', { ...question, choices_offered: [], requested_at: 1 })
   assert.is(app.title.value, '(1) Ask · Bot')
+  say('inbox', 'settled', { id: 'q', session_id: 'b', answer: 'x' })
+  assert.is(app.title.value, 'Ask · Bot')
 })
 
 test('unknown commands are text for the agent', async () => {
