@@ -203,14 +203,15 @@ const Root = () => (
   </FeaturesProvider>
 )
 
-render(<Root />, document.getElementById('page')!)
 // Beside the requests for an open session; for a new chat after everything else.
 if (app.route.sessionId.value) preloadTranscript()
+// Before the first render: the requests can use the time that it takes.
 void app.start().then(async () => {
   preloadTranscript()
   const { startOffline } = await import('./features/offline/start.ts')
   await app.attempt(() => startOffline(app))
 })
+render(<Root />, document.getElementById('page')!)
 effect(() => {
   const id = app.route.sessionId.value
   untracked(() => void app.openSession(id))

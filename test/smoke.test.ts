@@ -101,7 +101,7 @@ test('leaves no files beside the built file', () => {
 
 test('serves the page and all of its files, compressed', async ({ client }) => {
   assert.ok((await firstLoadOf(client, '/')) <= 68_000)
-  assert.ok((await firstLoadOf(client, '/session/abcdef012345')) <= 99_000)
+  assert.ok((await firstLoadOf(client, '/session/abcdef012345')) <= 99_500)
   const login = await client.get('/login')
   assert.is(login.status, 200)
   assert.not.match(login.text, /(?:src|href)="static/)

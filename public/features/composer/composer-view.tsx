@@ -62,9 +62,12 @@ const SendButton = () => {
   )
 }
 
+/** The style sheet lets the field grow; measuring it lays out the whole page with each key. */
+const growsByItself = typeof CSS !== 'undefined' && CSS.supports('field-sizing', 'content')
+
 /** Grows with its text, up to the maximum height of the style sheet. */
 const fit = (field: HTMLTextAreaElement | null) => {
-  if (!field) return
+  if (!field || growsByItself) return
   field.style.height = 'auto'
   field.style.height = `${field.scrollHeight}px`
 }

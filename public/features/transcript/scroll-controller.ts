@@ -27,6 +27,9 @@ const LATE_BODY_MS = 1_000
 const DEFAULT_WIDTH_PX = 720
 const DEFAULT_HEIGHT_PX = 900
 
+const firstHeight = (): number =>
+  typeof innerHeight === 'number' ? Math.min(innerHeight, DEFAULT_HEIGHT_PX) : DEFAULT_HEIGHT_PX
+
 /** A row and the distance of its top from the top of the viewport, in pixels. */
 type Anchor = { key: string; top: number; heading?: number | null }
 
@@ -76,6 +79,8 @@ export class ScrollController {
   #rounds = 0
   #frame = 0
   #rendered: Range | null = null
+  /** The first render draws what is visible; the rows around it follow once that is painted. */
+  #isPainted = false
   /** Reading position before this render. */
   #anchor: Anchor | null = null
   /** A row that was jumped to, until its position is stable. */
@@ -139,7 +144,18 @@ export class ScrollController {
     scroller.addEventListener('reveal', onReveal)
     observer.observe(scroller)
     if (this.column.current) observer.observe(this.column.current)
+    const onPaint = () => {
+      this.#isPainted = true
+      this.#render()
+    }
+    // The callback of a frame runs before it is painted, a timer after it.
+    let timer = 0
+    const frame = requestAnimationFrame(() => {
+      timer = window.setTimeout(onPaint)
+    })
     return () => {
+      cancelAnimationFrame(frame)
+      clearTimeout(timer)
       scroller.removeEventListener('reveal', onReveal)
       observer.disconnect()
       this.#rowObserver?.disconnect()
@@ -214,15 +230,15 @@ export class ScrollController {
 
   #view(anchor: Anchor | null): View {
     const scroller = this.scroller.current
-    const width = this.#width
-    if (!scroller) return { top: 0, height: DEFAULT_HEIGHT_PX, width }
+    const around = { width: this.#width, ...(!this.#isPainted && { overscan: 0 }) }
+    if (!scroller) return { top: 0, height: firstHeight(), ...around }
     // Rows may have been added above: use the offset of the anchor, not the scroll position.
-    const offset = anchor ? offsetOfRow(this.#rows, this.#heights, anchor.key, width) : null
+    const offset = anchor ? offsetOfRow(this.#rows, this.#heights, anchor.key, this.#width) : null
     const top =
       anchor && offset !== null
         ? offset - anchor.top
         : scroller.scrollTop - (this.space.current?.offsetTop ?? 0)
-    return { top, height: scroller.clientHeight, width }
+    return { top, height: scroller.clientHeight, ...around }
   }
 
   #wantedRange(): Range {

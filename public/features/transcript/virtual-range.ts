@@ -3,7 +3,7 @@ import type { Row } from './rows.ts'
 
 export type Range = { start: number; end: number; above: number; below: number }
 
-/** Rendered beyond the viewport on either side. */
+/** Rendered beyond the viewport on either side, unless a view says otherwise. */
 const OVERSCAN_PX = 700
 /** A new range is rendered when less than this remains; each render takes about half a frame. */
 const RESERVE_PX = 250
@@ -67,12 +67,19 @@ export const createHeights = () => {
 }
 export type Heights = ReturnType<typeof createHeights>
 
-export type View = { top: number; height: number; width: number }
+export type View = {
+  top: number
+  height: number
+  width: number
+  /** Rendered beyond the viewport on either side. */
+  overscan?: number
+}
 
 /** The range around the viewport. */
 export const rangeAt = (rows: readonly Row[], heights: Heights, view: View): Range => {
-  const from = view.top - OVERSCAN_PX
-  const to = view.top + view.height + OVERSCAN_PX
+  const { overscan = OVERSCAN_PX } = view
+  const from = view.top - overscan
+  const to = view.top + view.height + overscan
   let at = 0
   let start = -1
   let above = 0
@@ -98,7 +105,11 @@ export const rangeAt = (rows: readonly Row[], heights: Heights, view: View): Ran
 export const rangeAtEnd = (rows: readonly Row[], heights: Heights, view: View): Range => {
   let start = rows.length
   let drawn = 0
-  while (start > 0 && drawn < view.height + OVERSCAN_PX && rows.length - start < MAX_ROWS) {
+  while (
+    start > 0 &&
+    drawn < view.height + (view.overscan ?? OVERSCAN_PX) &&
+    rows.length - start < MAX_ROWS
+  ) {
     start--
     drawn += heights.of(rows[start]!, view.width)
   }

@@ -258,6 +258,10 @@ transcript('only rows around the reader are drawn', () => {
   const end = rangeAtEnd(rows, heights, view)
   assert.is(end.end, rows.length)
   assert.is(end.below, 0)
+  // The first render draws only what is visible.
+  const first = rangeAtEnd(rows, heights, { ...view, overscan: 0 })
+  assert.is(first.end, rows.length)
+  assert.ok(first.start > end.start && first.start < rows.length)
   assert.is(offsetOfRow(rows, heights, rows[0]!.key, 720), 0)
   assert.is(offsetOfRow(rows, heights, 'gone', 720), null)
   assert.is(heights.take('m0', 10), true)
