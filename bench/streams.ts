@@ -9,10 +9,10 @@ const TURNS = 10
 const READERS = 500
 const SECONDS = 6
 
-const configFor = (port: number) =>
+export const configFor = (port: number) =>
   `model:\n  provider: custom\n  base_url: http://127.0.0.1:${port}/v1\n  default: bench\n`
 
-const newSession = async ({ client }: Service): Promise<string> =>
+export const newSession = async ({ client }: Service): Promise<string> =>
   (await client.post('/api/session/new')).body.session.session_id
 
 const tokenDelay = async (bench: Bench): Promise<void> => {
