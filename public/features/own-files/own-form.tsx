@@ -22,6 +22,7 @@ const Fields = ({ files, draft }: FieldsProps) => {
           hint={t(`own.${kind}.name.hint`)}
           inputRef={first}
           maxLength={kind === 'command' ? 200 : 64}
+          {...(kind === 'command' && { dir: 'ltr' })}
           value={draft.name}
           onInput={name => files.change({ name })}
         />

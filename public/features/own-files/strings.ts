@@ -64,7 +64,7 @@ export const t = translator({
   'own.subagent.text': 'Instructions',
   'own.command.text.hint':
     '$ARGUMENTS is replaced by what follows the name, $1 to $9 by its words.',
-  'own.subagent.text.hint': 'Added to what every subagent is told.',
+  'own.subagent.text.hint': 'Added to the instructions every subagent gets',
   'own.whole': 'Whole file',
   'own.whole.hint': '{problem}. Fix it in the text.',
   'own.form.edit': 'Edit “{name}”',
