@@ -131,15 +131,18 @@ export const createApi = ({ fetch, base, signIn, unreachable }: Transport): ApiC
   }
 }
 
+/** GET without a body, unless these say otherwise. */
+type BlobOptions = CallOptions & Pick<RequestInit, 'method' | 'headers' | 'body'>
+
 export type FetchBlob = (
   path: string,
   query: Record<string, unknown>,
-  options?: CallOptions,
+  options?: BlobOptions,
 ) => Promise<Blob>
 
-/** Fetches binary replies: files. */
+/** Fetches binary replies: files and audio. */
 export const createFetchBlob = ({ fetch, base, signIn, unreachable }: Transport): FetchBlob => {
-  const send = async (url: string, options: CallOptions): Promise<Response> => {
+  const send = async (url: string, options: BlobOptions): Promise<Response> => {
     try {
       return await fetch(url, { credentials: 'include', ...options })
     } catch (error) {

@@ -19,7 +19,10 @@ export type Recognition = {
   start(): void
   stop(): void
 }
-type Recorder = Pick<MediaRecorder, 'start' | 'stop' | 'mimeType' | 'ondataavailable' | 'onstop'>
+type Recorder = Pick<
+  MediaRecorder,
+  'start' | 'stop' | 'mimeType' | 'stream' | 'ondataavailable' | 'onstop'
+>
 
 /** Speech input of the browser. */
 export type Voice = {

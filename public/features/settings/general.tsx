@@ -1,5 +1,9 @@
 /** Settings → General. */
-import { Select, Switch } from '../../parts/field.tsx'
+import { useState } from 'preact/hooks'
+import { Row, Select, Switch } from '../../parts/field.tsx'
+import { useApp } from '../shell/context.ts'
+import { readsAloud, setReadsAloud } from '../speech/auto-read.ts'
+import { t as inSpeech } from '../speech/strings.ts'
 import { modName } from '../shell/keys.ts'
 import { LANGUAGES } from '../../../lib/base/languages.ts'
 import { t } from './strings.ts'
@@ -35,6 +39,29 @@ const Toggle = ({ name }: { name: keyof typeof TOGGLES }) => {
           describedBy={ids.hint}
           checked={settings.current.value[name]}
           onChange={on => void attempt(() => set(on))}
+        />
+      )}
+    />
+  )
+}
+
+/** Of this device, so it is not saved on the server. */
+const ReadAloud = () => {
+  const app = useApp()
+  const [isOn, setOn] = useState(readsAloud(app))
+  return (
+    <Row
+      label={inSpeech('speech.auto')}
+      hint={inSpeech('speech.auto.hint')}
+      control={ids => (
+        <Switch
+          id={ids.control}
+          describedBy={ids.hint}
+          checked={isOn}
+          onChange={on => {
+            setReadsAloud(app, on)
+            setOn(on)
+          }}
         />
       )}
     />
@@ -119,6 +146,7 @@ export const General = () => {
           />
         )}
       />
+      <ReadAloud />
       <Toggle name="show_token_usage" />
       <Toggle name="show_thinking" />
       <Toggle name="show_cli_sessions" />

@@ -5,6 +5,7 @@ import { t as inIdentity } from '../identity/strings.ts'
 import { t as inShares } from '../shares/strings.ts'
 import { t as inModels } from '../models/strings.ts'
 import { t as inUpdates } from '../updates/strings.ts'
+import { t as inSpeech } from '../speech/strings.ts'
 import { t as inRules } from './permission-strings.ts'
 import { t } from './strings.ts'
 
@@ -27,6 +28,7 @@ export const settingEntries = (): SettingEntry[] => [
   entry('general', t('settings.language'), t('settings.language.hint')),
   entry('general', t('settings.send_key')),
   entry('general', t('settings.list'), t('settings.list.hint')),
+  entry('general', inSpeech('speech.auto'), inSpeech('speech.auto.hint')),
   entry('general', t('settings.usage'), t('settings.usage.hint')),
   entry('general', t('settings.thinking'), t('settings.thinking.hint')),
   entry('general', t('settings.cli'), t('settings.cli.hint')),

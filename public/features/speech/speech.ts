@@ -1,52 +1,55 @@
-/** Reads answers aloud with the voices of the browser, one answer at a time. */
+/** Reads answers aloud, one at a time, part after part. */
 import { signal } from '@preact/signals'
-
-/** The part of `speechSynthesis` that is used. */
-export type Voices = Pick<SpeechSynthesis, 'speak' | 'cancel'>
+import type { Speaker } from './speakers.ts'
 
 export type SpeechOptions = {
-  voices: Voices
-  utterance: (text: string) => SpeechSynthesisUtterance
-  /** Called when the browser cannot speak. */
-  onFailure: () => void
+  /** Null: nothing can speak here. */
+  speaker: () => Promise<Speaker | null>
+  /** Called when it could not be read. */
+  onFailure: (error: unknown) => void
 }
 
-export const createSpeech = ({ voices, utterance, onFailure }: SpeechOptions) => {
+export const createSpeech = ({ speaker, onFailure }: SpeechOptions) => {
   /** Id of the message that is read. */
   const reading = signal<string | null>(null)
-  let started = 0
+  let stopped = Promise.withResolvers<void>()
+  let cancel = () => {}
 
   const stop = (): void => {
-    started += 1
     reading.value = null
-    voices.cancel()
+    stopped.resolve()
+    cancel()
   }
 
   return {
     reading,
     stop,
-    read(id: string, parts: readonly string[]): void {
+    /** Resolves at the end, also when it is stopped or another answer is read. */
+    async read(id: string, parts: readonly string[]): Promise<void> {
       stop()
-      const own = started
-      const next = (at: number): void => {
-        // Stopped, or another answer is read: `cancel` also ends the utterance of this one.
-        if (own !== started) return
-        const text = parts[at]
-        if (text === undefined) {
-          reading.value = null
-          return
-        }
-        const spoken = utterance(text)
-        spoken.onend = () => next(at + 1)
-        spoken.onerror = () => {
-          if (own !== started) return
-          stop()
-          onFailure()
-        }
-        voices.speak(spoken)
-      }
+      const own = Promise.withResolvers<void>()
+      stopped = own
       reading.value = id
-      next(0)
+      const isOver = () => stopped !== own || reading.value !== id
+      try {
+        const found = await speaker()
+        if (!found) throw new Error('Nothing can speak here.')
+        if (isOver()) return
+        cancel = found.cancel
+        for (const [at, part] of parts.entries()) {
+          const next = parts[at + 1]
+          const said = found.speak(part)
+          if (next !== undefined) found.prepare?.(next)
+          // Some browsers report no end of what was canceled.
+          await Promise.race([said, own.promise])
+          if (isOver()) return
+        }
+        reading.value = null
+      } catch (error) {
+        if (isOver()) return
+        stop()
+        onFailure(error)
+      }
     },
   }
 }
