@@ -41,7 +41,12 @@ export const DictateButton = () => {
         disabled={state === 'busy'}
         onClick={() => void dictation.toggle()}
       />
-      <HandsFreeButton />
+      <HandsFreeButton
+        isShown={!app.layout.narrow.value || state === 'listening'}
+        onStart={() => {
+          if (state === 'listening') void dictation.toggle()
+        }}
+      />
     </>
   )
 }

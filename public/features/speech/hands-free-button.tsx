@@ -61,7 +61,14 @@ const handsFreeOf = (app: App) => {
   })
 }
 
-export function HandsFreeButton() {
+export type HandsFreeButtonProps = {
+  /** Where there is little room, the button is shown only while the person dictates. */
+  isShown: boolean
+  /** Called before it starts. */
+  onStart: () => void
+}
+
+export function HandsFreeButton({ isShown, onStart }: HandsFreeButtonProps) {
   const app = useApp()
   const handsFree = useMemo(() => handsFreeOf(app), [app])
   useEffect(() => {
@@ -99,16 +106,19 @@ export function HandsFreeButton() {
   const isAsked = state === 'working' && app.chat.chat.value.questions.length > 0
   return (
     <>
-      <IconButton
-        icon="volume"
-        label={t(state === 'off' ? 'hands.start' : 'hands.stop')}
-        aria-pressed={state !== 'off'}
-        onClick={() => {
-          if (state !== 'off') return handsFree.stop()
-          void loadLazyCss()
-          return void handsFree.start()
-        }}
-      />
+      {isShown && (
+        <IconButton
+          icon="volume"
+          label={t(state === 'off' ? 'hands.start' : 'hands.stop')}
+          aria-pressed={state !== 'off'}
+          onClick={() => {
+            if (state !== 'off') return handsFree.stop()
+            onStart()
+            void loadLazyCss()
+            return void handsFree.start()
+          }}
+        />
+      )}
       {state !== 'off' && (
         <div class="hands-free">
           <Icon name={isAsked ? 'question' : ICONS[state]} />
