@@ -61,14 +61,14 @@ test('answers are read when the device is set to; hands-free listens, sends, rea
     await app.post('/api/session/rename', { session_id, title: 'Named' })
     const at = await openPage('about:blank', { viewport: { width: 390, height: 844 } })
     const { page, problems } = at
-    // The test browser has no microphone: what is said comes from the test, and a stop hears nothing.
+    // The test browser has no microphone: what is said comes from the test, and a stop ends without words.
     await page.addInitScript(() => {
-      const heard = [undefined, 'Hello there']
+      const utterances = [undefined, 'Hello there']
       class Recognition {
         onresult: ((event: object) => void) | null = null
         onend: (() => void) | null = null
         start(): void {
-          const text = heard.shift()
+          const text = utterances.shift()
           if (text === undefined) return
           setTimeout(() => {
             this.onresult?.({
@@ -97,7 +97,7 @@ test('answers are read when the device is set to; hands-free listens, sends, rea
     assert.equal(service.spoken, ['A short answer.'])
 
     provider.push({ text: 'A long answer.' })
-    // On a phone there is no room for both buttons: dictation offers it.
+    // On a phone the bar is too narrow for both buttons: dictation offers it.
     assert.is(await page.getByRole('button', { name: 'Start hands-free mode' }).count(), 0)
     await page.getByRole('button', { name: 'Dictate' }).click()
     await page.getByRole('button', { name: 'Start hands-free mode' }).click()

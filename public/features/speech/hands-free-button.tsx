@@ -62,7 +62,7 @@ const handsFreeOf = (app: App) => {
 }
 
 export type HandsFreeButtonProps = {
-  /** Where there is little room, the button is shown only while the person dictates. */
+  /** On a narrow screen, the button is shown only while the person dictates. */
   isShown: boolean
   /** Called before it starts. */
   onStart: () => void

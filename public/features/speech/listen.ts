@@ -72,7 +72,7 @@ export const listenWith = (voice: Voice, options: Omit<RecordOptions, 'record'>)
 }
 
 const CHECK_MS = 100
-/** Of the loudest possible sound; background noise of a room is below. */
+/** Of the loudest possible sound; background noise is below. */
 const SPEECH_LEVEL = 0.02
 /** A pause after speech that ends it; without speech; and of all. */
 const PAUSE_MS = 1_500

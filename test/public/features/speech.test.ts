@@ -112,7 +112,10 @@ test('audio of the server: the next part is fetched while one is played; a stop 
       revokeObjectURL: url => void log.push(`revoke ${url}`),
     },
   })
-  const speech = createSpeech({ speaker: async () => speaker, onFailure: () => assert.unreachable() })
+  const speech = createSpeech({
+    speaker: async () => speaker,
+    onFailure: () => assert.unreachable(),
+  })
   void speech.read('m1', ['a', 'b', 'c'])
   await settle()
   assert.equal([fetched, log], [['a', 'b'], ['play blob:0']])
@@ -145,12 +148,12 @@ test('an answer is final when its turn ended in the same chat, and was not stopp
   assert.equal(answers, ['m2', null, null])
 })
 
-const handsFreeWith = (heard: (string | Error)[], more: Partial<HandsFreeOptions> = {}) => {
+const handsFreeWith = (utterances: (string | Error)[], more: Partial<HandsFreeOptions> = {}) => {
   const log: string[] = []
   const handsFree = createHandsFree({
     async listen(over) {
       log.push('listen')
-      const next = heard.shift()
+      const next = utterances.shift()
       if (next instanceof Error) throw next
       if (next !== undefined) return next
       return new Promise(resolve => over.addEventListener('abort', () => resolve('')))
@@ -168,7 +171,7 @@ const handsFreeWith = (heard: (string | Error)[], more: Partial<HandsFreeOptions
   return { handsFree, log }
 }
 
-test('hands-free: ends when nothing can be heard or sent, and after three silences', async () => {
+test('hands-free: ends without a microphone, when nothing could be sent, and after three silences', async () => {
   const blocked = handsFreeWith([new MicrophoneBlocked()])
   await blocked.handsFree.start()
   assert.equal(blocked.log, ['listen', 'blocked'])
