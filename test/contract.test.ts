@@ -44,6 +44,7 @@ const PUBLIC = [
   'POST /api/auth/login',
   // Signs a device in with a code that works once, for five minutes.
   'POST /api/auth/pair/use',
+  // Answers one question with a token that is valid once.
   'POST /api/notifications/answer',
   'GET /api/auth/status',
 ]

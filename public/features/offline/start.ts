@@ -1,4 +1,5 @@
 /** Working without a network, the app's badge, and new versions; loaded after the first paint. */
+import { startPresence } from '../notifications/presence.ts'
 import { effect, untracked } from '@preact/signals'
 import { createStore, del, set, values } from 'idb-keyval'
 import type { PageApp } from '../../app.ts'
@@ -113,6 +114,8 @@ const showBadge = (app: PageApp): void => {
 
 /** Secure pages only: over plain HTTP browsers have no service workers. */
 export const startOffline = async (app: PageApp): Promise<void> => {
+  // Also without service workers: other devices are not notified about what is visible here.
+  startPresence(app)
   const workers = navigator.serviceWorker
   if (!workers) return
   showBadge(app)

@@ -43,11 +43,18 @@ export const sessionMenu = (app: App, row: SessionRow, rename: () => void): Menu
     run: () =>
       void app.attempt(async () => (await import('../shares/share-dialog.tsx')).openShare(app, id)),
   }
+  const mute: MenuItem = {
+    label: t('row.notify'),
+    icon: 'bell',
+    run: () =>
+      void app.attempt(async () => (await import('../notifications/mute.ts')).askMute(app, id)),
+  }
   const clear: MenuItem = { label: t('row.clear'), icon: 'undo', run: () => app.confirmClear(id) }
   const more: MenuItem[] = [
     { label: t('row.duplicate'), icon: 'duplicate', run: () => void app.duplicate(id) },
     { label: t('row.branch'), icon: 'branch', run: () => void app.branch(id) },
     { label: t('row.replay'), icon: 'play', run: () => replay(app, id) },
+    ...(isOurs ? [mute] : []),
     ...(isOpen ? [tools(app)] : []),
     'line',
     ...(isOurs ? [clear] : []),

@@ -2,6 +2,7 @@
 import type { Section } from '../shell/route.ts'
 import { t as inPlace } from './command-place-strings.ts'
 import { t as inIdentity } from '../identity/strings.ts'
+import { t as inNotifications } from '../notifications/strings.ts'
 import { t as inShares } from '../shares/strings.ts'
 import { t as inModels } from '../models/strings.ts'
 import { t as inUpdates } from '../updates/strings.ts'
@@ -42,6 +43,18 @@ export const settingEntries = (): SettingEntry[] => [
   entry('appearance', t('settings.font_size'), t('settings.font_size.hint')),
   entry('appearance', t('settings.density'), t('settings.density.hint')),
   entry('appearance', t('settings.reading_font'), t('settings.reading_font.hint')),
+  entry('notifications', inNotifications('notify.device')),
+  entry('notifications', inNotifications('notify.on')),
+  entry('notifications', inNotifications('notify.kinds')),
+  entry('notifications', inNotifications('notify.quiet')),
+  entry('notifications', inNotifications('notify.quiet.on')),
+  entry('notifications', inNotifications('notify.quiet.urgent')),
+  entry('notifications', inNotifications('notify.privacy')),
+  entry('notifications', inNotifications('notify.content')),
+  entry('notifications', inNotifications('notify.risky')),
+  entry('notifications', inNotifications('notify.devices')),
+  entry('notifications', inNotifications('notify.services')),
+  entry('notifications', inNotifications('notify.profiles')),
   entry('security', t('settings.password.disable'), t('settings.password.disable.hint')),
   entry('security', t('settings.password.new')),
   entry('security', inIdentity('pair.row'), inIdentity('pair.row.hint')),

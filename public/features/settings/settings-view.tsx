@@ -17,6 +17,7 @@ const sections: Record<SectionName, ComponentType> = {
   tools: lazy(async () => (await import('../tools/tools-view.tsx')).ToolSettings),
   mcp: lazy(async () => (await import('../mcp/mcp-view.tsx')).McpSettings),
   appearance: Appearance,
+  notifications: lazy(async () => (await import('../notifications/view.tsx')).Notifications),
   security: Security,
   budgets: lazy(async () => (await import('./budgets.tsx')).BudgetSettings),
   updates: lazy(async () => (await import('../updates/updates-view.tsx')).UpdateSettings),

@@ -11,6 +11,7 @@ const enSettings = {
   'settings.appearance': 'Appearance',
   'settings.tools': 'Tools',
   'settings.mcp': 'MCP servers',
+  'settings.notifications': 'Notifications',
   'settings.security': 'Security',
   'settings.safety': 'Safety',
   'settings.safety.text':

@@ -8,6 +8,7 @@ export const SECTIONS = [
   'tools',
   'mcp',
   'appearance',
+  'notifications',
   'security',
   'budgets',
   'updates',

@@ -22,7 +22,7 @@ export const enApp = {
   'view.back': 'Back to chat',
   'view.failed': 'Couldn’t load this page.',
 
-  'toast.region': 'Notifications',
+  'toast.region': 'Status messages',
   'toast.dismiss': 'Dismiss',
 
   'connection.live': 'Connected',

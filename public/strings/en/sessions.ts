@@ -51,6 +51,7 @@ export const enSessions = {
   'row.branch': 'Branch',
   'row.share': 'Share…',
   'row.replay': 'Replay',
+  'row.notify': 'Notifications…',
   'row.export': 'Export',
   'row.more': 'More',
   'row.export.md': 'Export as Markdown',

@@ -1,0 +1,31 @@
+/** Reports which chats this page shows while it is visible, so that no device is notified about them. */
+import { effect } from '@preact/signals'
+import type { PageApp } from '../../app.ts'
+import { refreshHere } from './this-device.ts'
+
+/** The server counts a page for 90 s. */
+const REPEAT_MS = 60_000
+
+/** Never rejects: notifications are no part of what the page shows. */
+export const startPresence = (app: Pick<PageApp, 'api' | 'panes' | 'second'>): void => {
+  const page = crypto.getRandomValues(new Uint32Array(4)).join('-')
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const look = async (): Promise<void> => {
+    clearTimeout(timer)
+    const shown = app.panes.flatMap(({ route }) => route.sessionId.value ?? [])
+    const sessions = document.hidden ? [] : [...new Set(shown)]
+    try {
+      const { active } = await app.api('POST /api/notifications/look', { page, sessions })
+      clearTimeout(timer)
+      if (active && sessions.length > 0) timer = setTimeout(() => void look(), REPEAT_MS)
+    } catch {
+      // Offline or signed out: said elsewhere, and reported again with the next change.
+    }
+  }
+  document.addEventListener('visibilitychange', () => void look())
+  effect(() => {
+    void app.second.value
+    void look()
+  })
+  void refreshHere(app).catch(() => undefined)
+}

@@ -1,0 +1,286 @@
+/** Settings → Notifications: this device, what is sent and when, all devices, and services. Every change is saved at once. */
+import { useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+import type { NotificationKind, NotificationSettings } from '../../../lib/schema/notification.ts'
+import { useShell } from '../../contexts.ts'
+import { Row, Select, Switch } from '../../parts/field.tsx'
+import { Field } from '../../parts/form.tsx'
+import type { LoadState } from '../../parts/load-state.ts'
+import { LoadNote } from '../../parts/view-state.tsx'
+import { ProfileKinds } from './profile-kinds.tsx'
+import { Receivers } from './receivers.tsx'
+import { Services } from './services.tsx'
+import { t } from './strings.ts'
+import {
+  deviceHere,
+  type NotificationState,
+  subscribeHere,
+  supportHere,
+  unsubscribeHere,
+} from './this-device.ts'
+
+const KINDS = [
+  ['approval', 'notify.approval', 'notify.approval.hint'],
+  ['question', 'notify.question', 'notify.question.hint'],
+  ['finished', 'notify.finished', undefined],
+  ['failed', 'notify.failed.turn', undefined],
+  ['budget', 'notify.budget', undefined],
+  ['task_failed', 'notify.task_failed', undefined],
+  ['task_done', 'notify.task_done', undefined],
+] as const
+
+const ASKS: readonly NotificationKind[] = ['approval', 'question', 'budget']
+
+export type PartProps = {
+  state: NotificationState
+  /** Shows what the server replied; throws into the toast. */
+  change: (work: () => Promise<NotificationState>) => Promise<void>
+}
+type SettingsProps = {
+  settings: NotificationSettings
+  save: (patch: Partial<NotificationSettings>) => void
+}
+
+const ThisDevice = ({ here, change }: { here: string | null } & Pick<PartProps, 'change'>) => {
+  const { api, toasts } = useShell()
+  const support = supportHere()
+  const isOn = here !== null
+  const turn = (on: boolean) =>
+    void change(async () => {
+      if (on) {
+        const state = await subscribeHere({ api })
+        toasts.show(t('notify.enabled'))
+        return state
+      }
+      await unsubscribeHere()
+      const state = await api('POST /api/notifications/remove', { id: here ?? '' })
+      toasts.show(t('notify.disabled'))
+      return state
+    })
+  return (
+    <section class="view-part rows" aria-label={t('notify.device')}>
+      <h3>{t('notify.device')}</h3>
+      <Row
+        label={t('notify.on')}
+        hint={support === 'ok' ? t('notify.on.hint') : t(`notify.${support}`)}
+        control={ids => (
+          <Switch
+            id={ids.control}
+            describedBy={ids.hint}
+            checked={isOn}
+            disabled={support !== 'ok' && !isOn}
+            onChange={turn}
+          />
+        )}
+      />
+    </section>
+  )
+}
+
+const Kinds = ({ settings, save }: SettingsProps) => (
+  <section class="view-part rows" aria-label={t('notify.kinds')}>
+    <h3>{t('notify.kinds')}</h3>
+    <p class="field-hint">{t('notify.looking')}</p>
+    {KINDS.map(([kind, label, hint]) => (
+      <Row
+        key={kind}
+        label={t(label)}
+        hint={hint && t(hint)}
+        control={ids => (
+          <Switch
+            id={ids.control}
+            describedBy={ids.hint}
+            checked={settings.kinds.includes(kind)}
+            onChange={on => {
+              const others = settings.kinds.filter(each => each !== kind)
+              save({ kinds: on ? [...others, kind] : others })
+            }}
+          />
+        )}
+      />
+    ))}
+  </section>
+)
+
+const Privacy = ({ settings, save }: SettingsProps) => (
+  <section class="view-part rows" aria-label={t('notify.privacy')}>
+    <h3>{t('notify.privacy')}</h3>
+    <Row
+      label={t('notify.content')}
+      hint={t('notify.content.hint')}
+      control={ids => (
+        <Switch
+          id={ids.control}
+          describedBy={ids.hint}
+          checked={settings.content}
+          onChange={content => save({ content })}
+        />
+      )}
+    />
+    <Row
+      label={t('notify.risky')}
+      hint={t('notify.risky.hint')}
+      control={ids => (
+        <Switch
+          id={ids.control}
+          describedBy={ids.hint}
+          checked={settings.allow_risky}
+          onChange={allow_risky => save({ allow_risky })}
+        />
+      )}
+    />
+  </section>
+)
+
+const urgentOf = ({ urgent }: NotificationSettings): 'none' | 'asks' | 'custom' => {
+  if (urgent.length === 0) return 'none'
+  const isAsks = urgent.length === ASKS.length && ASKS.every(kind => urgent.includes(kind))
+  return isAsks ? 'asks' : 'custom'
+}
+
+/** The zone is that of the browser in which the hours were changed last. */
+const Quiet = ({ settings, save }: SettingsProps) => {
+  const { quiet } = settings
+  const { timeZone } = Intl.DateTimeFormat().resolvedOptions()
+  const change = (patch: Partial<typeof quiet>) =>
+    save({ quiet: { ...quiet, zone: timeZone, ...patch } })
+  const urgent = urgentOf(settings)
+  return (
+    <section class="view-part rows" aria-label={t('notify.quiet')}>
+      <h3>{t('notify.quiet')}</h3>
+      <Row
+        label={t('notify.quiet.on')}
+        hint={t('notify.quiet.hint', { zone: quiet.enabled ? quiet.zone : timeZone })}
+        control={ids => (
+          <Switch
+            id={ids.control}
+            describedBy={ids.hint}
+            checked={quiet.enabled}
+            onChange={enabled => change({ enabled })}
+          />
+        )}
+      />
+      {quiet.enabled && (
+        <>
+          {(['from', 'to'] as const).map(end => (
+            <Row
+              key={end}
+              label={t(`notify.quiet.${end}`)}
+              control={ids => (
+                <input
+                  id={ids.control}
+                  class="input"
+                  type="time"
+                  required
+                  value={quiet[end]}
+                  onChange={event => {
+                    const { value, validity } = event.currentTarget
+                    if (validity.valid) change({ [end]: value.slice(0, 5) })
+                  }}
+                />
+              )}
+            />
+          ))}
+          <Row
+            label={t('notify.quiet.urgent')}
+            control={ids => (
+              <Select
+                id={ids.control}
+                describedBy={ids.hint}
+                value={urgent}
+                options={[
+                  ['none', t('notify.quiet.none')],
+                  ['asks', t('notify.quiet.asks')],
+                  ...(urgent === 'custom' ? [['custom', t('notify.quiet.custom')] as const] : []),
+                ]}
+                onChange={value => {
+                  if (value !== 'custom') save({ urgent: value === 'asks' ? [...ASKS] : [] })
+                }}
+              />
+            )}
+          />
+        </>
+      )}
+    </section>
+  )
+}
+
+const BaseAddress = ({ settings, save }: SettingsProps) => {
+  const isBad = useSignal(false)
+  return (
+    <Field
+      label={t('notify.base')}
+      hint={t('notify.base.hint')}
+      error={isBad.value ? t('notify.base.bad') : undefined}
+      control={({ id, describedBy, isInvalid }) => (
+        <input
+          id={id}
+          class="input"
+          type="url"
+          dir="ltr"
+          autocomplete="off"
+          spellcheck={false}
+          aria-invalid={isInvalid}
+          aria-describedby={describedBy}
+          placeholder={document.baseURI}
+          defaultValue={settings.base_url}
+          onChange={event => {
+            const value = event.currentTarget.value.trim()
+            isBad.value = value !== '' && !/^https?:\/\/[^/?#]+\/(?:[^?#]*\/)?$/.test(value)
+            if (!isBad.value) save({ base_url: value })
+          }}
+        />
+      )}
+    />
+  )
+}
+
+export const Notifications = () => {
+  const { attempt, api } = useShell()
+  const state = useSignal<NotificationState | null>(null)
+  const here = useSignal<string | null>(null)
+  const loading = useSignal<LoadState>('loading')
+
+  const load = async () => {
+    loading.value = 'loading'
+    try {
+      here.value = await deviceHere()
+      state.value = await api('GET /api/notifications')
+      loading.value = 'ready'
+    } catch {
+      loading.value = 'failed'
+    }
+  }
+  useEffect(() => void load(), [])
+  const shown = state.value
+  if (!shown)
+    return (
+      <LoadNote state={loading.value} failed={t('notify.failed')} onRetry={() => void load()} />
+    )
+
+  const change: PartProps['change'] = async work => {
+    await attempt(async () => {
+      state.value = await work()
+    })
+    here.value = await deviceHere()
+  }
+  const save = (settings: Partial<NotificationSettings>) =>
+    void change(() => api('POST /api/notifications', { settings }))
+  const { settings } = shown
+  const isKnown = shown.devices.some(({ id }) => id === here.value)
+
+  return (
+    <>
+      <p class="view-lead">{t('notify.lead')}</p>
+      <ThisDevice here={isKnown ? here.value : null} change={change} />
+      <Kinds settings={settings} save={save} />
+      <Quiet settings={settings} save={save} />
+      <Privacy settings={settings} save={save} />
+      <Receivers state={shown} here={here.value} change={change} />
+      <Services state={shown} change={change}>
+        {shown.services.length > 0 && <BaseAddress settings={settings} save={save} />}
+      </Services>
+      <ProfileKinds state={shown} change={change} />
+    </>
+  )
+}
