@@ -50,7 +50,7 @@ test('a step shows the files as they were; the chat is replayed without executin
   await page.getByRole('button', { name: 'Files after this step' }).click()
   const past = page.getByRole('region', { name: 'Files at an earlier step' })
   await past.getByText('After change 1 of 2').waitFor()
-  await past.getByText('Did not exist yet').waitFor()
+  await past.getByText('Didn’t exist yet').waitFor()
   await past.getByRole('button', { name: /^a\.ts/ }).click()
   await past.getByText('const two = 2').waitFor()
   await past.getByRole('button', { name: 'Compared with now' }).click()

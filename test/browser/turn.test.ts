@@ -96,7 +96,7 @@ test('the summary names files and failures; a diff opens; a hunk and the turn ar
   await summary(page).getByText('Undone', { exact: true }).waitFor()
   assert.is(readFileSync(at('src/a.ts'), 'utf8'), lines({}))
   assert.equal([existsSync(at('data.bin')), existsSync(at('old.txt'))], [false, true])
-  await page.getByRole('button', { name: 'Bring the undone changes back' }).click()
+  await page.getByRole('button', { name: 'Redo the changes of this response' }).click()
   await summary(page).getByText('Undone', { exact: true }).waitFor({ state: 'detached' })
   assert.is(readFileSync(at('src/a.ts'), 'utf8'), lines({ 3: '1', 25: '2' }))
   assert.equal(

@@ -26,7 +26,7 @@ const enPermissions = {
   'rules.remove': 'Remove',
   'rules.remove.what': 'Remove {rule}',
   'rules.remove.title': 'Remove this rule?',
-  'rules.remove.deny': 'The agent will no longer be refused {rule}.',
+  'rules.remove.deny': '{rule} will no longer be refused.',
   'rules.remove.ask': 'The agent will no longer need your approval for {rule}.',
   'rules.empty': 'Enter a rule',
   'rules.invalid': 'This isn’t a rule. {problem}',

@@ -9,7 +9,7 @@ const enTerminal = {
   'terminal.new': 'New terminal',
   'terminal.close': 'Close {name}',
   'terminal.close.title': 'Close this terminal?',
-  'terminal.close.text': 'Everything that is running in it will be ended.',
+  'terminal.close.text': 'Programs running in it will be stopped.',
   'terminal.close.run': 'Close terminal',
   'terminal.copy': 'Copy selection',
   'terminal.quote': 'Add selection to message',

@@ -3,7 +3,8 @@ import type { App } from '../../app.ts'
 import { type TurnChange, turnChangesOf } from '../workspace/turn-changes.ts'
 import { pastOfCall, type Past } from './points.ts'
 
-const show = (app: App, past: Past): void => {
+export const showPast = (app: App, past: Past): void => {
+  app.panel.choose('files')
   app.panel.past.value = past
   app.panel.show()
 }
@@ -13,11 +14,11 @@ export const showFilesAfter = async (app: App, callId: string): Promise<void> =>
   const { sessionId, messages } = app.chat.chat.peek()
   const turns = turnChangesOf(app)
   await turns.follow(sessionId, '')
-  show(app, pastOfCall(sessionId, messages, turns.list.peek(), callId))
+  showPast(app, pastOfCall(sessionId, messages, turns.list.peek(), callId))
 }
 
 export const showFilesOfTurn = (
   app: App,
   change: TurnChange | null,
   point: 'before' | 'after',
-): void => show(app, { session: app.chat.chat.peek().sessionId, change, point, isWhole: false })
+): void => showPast(app, { session: app.chat.chat.peek().sessionId, change, point, isWhole: false })

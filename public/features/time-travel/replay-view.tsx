@@ -14,6 +14,7 @@ import { nameOf } from '../workspace/file-kind.ts'
 import { turnChangesOf } from '../workspace/turn-changes.ts'
 import { callAt, createScreen, type Film } from './film.ts'
 import { loadFilm } from './load-film.ts'
+import { showPast } from './open-past.ts'
 import { pastOfCall } from './points.ts'
 import { createPlayer, type Player, SPEEDS } from './player.ts'
 import { t } from './strings.ts'
@@ -246,8 +247,7 @@ function ChangedFiles({ film, player }: { film: Film; player: Player }) {
     return <p class="replay-files">{call === null ? '\u00a0' : t('replay.nothing')}</p>
   const show = () => {
     player.playing.value = false
-    app.panel.past.value = pastOfCall(film.sessionId, film.messages, records, call)
-    app.panel.show()
+    showPast(app, pastOfCall(film.sessionId, film.messages, records, call))
   }
   return (
     <p class="replay-files">

@@ -9,7 +9,7 @@ export function StepFiles({ callId }: { callId: string }) {
   return (
     <button
       type="button"
-      class="past-open"
+      class="past-open past-step"
       onClick={() => void app.attempt(() => showFilesAfter(app, callId))}
     >
       <Icon name="clock" size={14} /> {t('step.files')}
