@@ -1,5 +1,6 @@
 /** A bar chart by day: input and output tokens stacked, or cost. The selected day is described in text. */
 import { useSignal } from '@preact/signals'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import { formatCost, formatTokens } from '../../parts/amounts.ts'
 import { type DailyUsage, formatDay, type Measure, niceCeiling } from './usage.ts'
 import { t } from './strings.ts'
@@ -7,9 +8,9 @@ import { t } from './strings.ts'
 const LEFT = 44
 const BOTTOM = 22
 const TOP = 8
-/** Close to the displayed size, so that the SVG text is not scaled. `dates` is how many labels fit. */
-const WIDE = { width: 900, height: 240, dates: 8 }
-const NARROW = { width: 360, height: 190, dates: 4 }
+/** For a date on the axis. */
+const DATE_PX = 90
+const NARROW_PX = 480
 
 const partsOf = (day: DailyUsage, measure: Measure): [value: number, kind: string][] =>
   measure === 'cost'
@@ -41,22 +42,32 @@ const Readout = ({ day, measure }: { day: DailyUsage | undefined; measure: Measu
   </p>
 )
 
-export type DayChartProps = { daily: readonly DailyUsage[]; measure: Measure; narrow: boolean }
+export type DayChartProps = { daily: readonly DailyUsage[]; measure: Measure }
 
-export const DayChart = ({ daily, measure, narrow }: DayChartProps) => {
+export const DayChart = ({ daily, measure }: DayChartProps) => {
+  const box = useRef<HTMLDivElement>(null)
+  /** Drawn in the displayed size, because scaling would scale the text too. */
+  const shownWidth = useSignal(NARROW_PX)
+  useLayoutEffect(() => {
+    const observer = new ResizeObserver(([entry]) => {
+      if (entry) shownWidth.value = Math.max(LEFT * 4, Math.round(entry.contentRect.width))
+    })
+    if (box.current) observer.observe(box.current)
+    return () => observer.disconnect()
+  }, [])
   const active = useSignal<number | null>(null)
   const last = daily.length - 1
   const at = Math.min(active.value ?? last, last)
   const total = (day: DailyUsage) => partsOf(day, measure).reduce((sum, [value]) => sum + value, 0)
   const top = niceCeiling(Math.max(...daily.map(total)))
-  const size = narrow ? NARROW : WIDE
+  const size = { width: shownWidth.value, height: shownWidth.value < NARROW_PX ? 190 : 240 }
   const height = size.height - TOP - BOTTOM
   const step = (size.width - LEFT) / daily.length
   const width = Math.max(2, Math.min(28, step * 0.72))
-  const every = Math.ceil(daily.length / size.dates)
+  const every = Math.ceil(daily.length / Math.floor(size.width / DATE_PX))
   const format = measure === 'cost' ? formatCost : formatTokens
   return (
-    <div class="chart">
+    <div ref={box} class="chart">
       <Readout day={daily[at]} measure={measure} />
       <div
         class="chart-frame"

@@ -159,7 +159,7 @@ const ReportView = ({ report }: { report: Report }) => {
             ))}
           </fieldset>
         </header>
-        <DayChart daily={report.daily} measure={measure} narrow={app.layout.narrow.value} />
+        <DayChart daily={report.daily} measure={measure} />
         <Days daily={report.daily} />
       </section>
       <Table
