@@ -3,7 +3,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { checkTranslation, readEnglish, readTranslation, TRANSLATED } from '../build/languages.ts'
 import { languageOf, preferredLanguage } from '../lib/base/languages.ts'
-import { type Messages, setLanguage, translator } from '../public/strings/t.ts'
+import { type Messages, pageLocale, setLanguage, translator } from '../public/strings/t.ts'
 
 const test = suite('languages')
 
@@ -96,6 +96,21 @@ test('plural forms, numbers and second meanings are those of the language', () =
     assert.is(t('test.none'), 'Not translated')
   } finally {
     setLanguage('en', {})
+  }
+})
+
+test('a locale that Intl rejects is not used for dates', () => {
+  const before = Object.getOwnPropertyDescriptor(globalThis, 'navigator')!
+  const locale = (...languages: string[]) => {
+    Object.defineProperty(globalThis, 'navigator', { value: { languages }, configurable: true })
+    setLanguage('en', {})
+    return pageLocale()
+  }
+  try {
+    assert.is(locale('de-DE', 'en-US@posix', 'en-GB'), 'en-GB')
+    assert.is(locale('en-US@posix'), 'en')
+  } finally {
+    Object.defineProperty(globalThis, 'navigator', before)
   }
 })
 
