@@ -192,7 +192,7 @@ test('on a phone the diff opens in a sheet, a tap picks a line, and a comment ca
   await chip.waitFor()
   assert.equal(await axe(), [])
   assert.is(await page.evaluate(width), 390)
-  await chip.getByRole('button').tap()
+  await chip.getByRole('button', { name: /^Remove/ }).tap()
   await chip.waitFor({ state: 'detached' })
   assert.equal(problems, [])
 })
