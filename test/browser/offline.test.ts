@@ -4,6 +4,8 @@ import type { AddressInfo, Socket } from 'node:net'
 import type { Page } from 'playwright-core'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { createAsset } from '../../lib/http/static.ts'
+import { loadAssets } from '../_assets.ts'
 import { openPage } from '../_browser.ts'
 import { startChat } from '../handlers/_chat.ts'
 
@@ -182,6 +184,88 @@ test('reads, writes and queues without a network; sends once and in order; keeps
     await at.close()
   } finally {
     await network.cut().catch(() => undefined)
+    await chat.close()
+  }
+})
+
+/** Turns the assets into those of another build: every hash in a name is another one. Returns what brings the first ones back. */
+const deploy = async () => {
+  const assets = (await loadAssets()) as Map<string, ReturnType<typeof createAsset>>
+  const before = [...assets]
+  const hashes = [...assets.keys()].flatMap(name => /-([A-Z0-9]{8})\.\w+$/.exec(name)?.[1] ?? [])
+  const pattern = new RegExp(`-(?:${hashes.join('|')})\\.`, 'g')
+  const rename = (text: string) => text.replace(pattern, found => `-9${found.slice(2)}`)
+  assets.clear()
+  for (const [name, asset] of before) {
+    const isText = /\.(js|css|html)$/.test(name)
+    const raw = isText ? Buffer.from(rename(asset.raw.toString())) : asset.raw
+    assets.set(rename(name), createAsset(name, raw, { immutable: asset.immutable }))
+  }
+  return () => {
+    assets.clear()
+    for (const [name, asset] of before) assets.set(name, asset)
+  }
+}
+
+test('a new build leaves open pages whole and is offered; shared text and files wait in the composer', async () => {
+  const chat = await startChat()
+  const { app } = chat
+  const at = await openPage(app.url, { serviceWorkers: 'allow' })
+  const { page } = at
+  let undeploy = () => {}
+  try {
+    await waitForWorker(page)
+    await page.reload()
+    const main = () => page.locator('script[type=module]').getAttribute('src')
+    const old = await main()
+    undeploy = await deploy()
+    await page.evaluate(async () => (await navigator.serviceWorker.ready).update())
+    const notice = page.getByText('A new version is ready')
+    await notice.waitFor()
+    // A view that was not loaded before: its file is no longer on the server.
+    await page.locator('a[href$="/usage"]').click()
+    await page.getByRole('heading', { name: 'Usage' }).waitFor()
+    assert.is(await main(), old)
+    await page.getByRole('button', { name: 'Reload' }).click()
+    await page.waitForFunction(
+      name => !document.querySelector(`script[src="${name}"]`) && document.querySelector('nav'),
+      old,
+    )
+    assert.equal(at.problems, [])
+
+    await page.evaluate(() => {
+      const form = document.createElement('form')
+      Object.assign(form, {
+        method: 'post',
+        action: 'share-target',
+        enctype: 'multipart/form-data',
+      })
+      for (const [name, value] of [
+        ['title', 'A page'],
+        ['text', 'Read this'],
+        ['url', 'https://example.com/a'],
+      ])
+        form.append(Object.assign(document.createElement('input'), { name, value }))
+      const files = Object.assign(document.createElement('input'), { type: 'file', name: 'files' })
+      const held = new DataTransfer()
+      held.items.add(new File(['content'], 'shared.txt', { type: 'text/plain' }))
+      files.files = held.files
+      form.append(files)
+      document.body.append(form)
+      form.submit()
+    })
+    await page.getByRole('dialog').getByText('shared.txt').waitFor()
+    assert.is(
+      await page.locator('#composer').inputValue(),
+      'A page\nRead this\nhttps://example.com/a',
+    )
+    assert.equal((await app.get('/api/sessions')).body.sessions, [])
+    await page.getByRole('button', { name: 'Add files' }).click()
+    await page.locator('.composer').getByText('shared.txt').waitFor()
+    assert.not.match(page.url(), /shared/)
+  } finally {
+    undeploy()
+    await at.close()
     await chat.close()
   }
 })
