@@ -148,6 +148,7 @@ export const Services = ({
           change={change}
         />
       ))}
+      {children}
       {isAdding.value ? (
         <NewService
           state={state}
@@ -171,7 +172,6 @@ export const Services = ({
           </Button>
         </div>
       )}
-      {children}
     </section>
   )
 }
