@@ -64,24 +64,32 @@ export type TreeOptions = Partial<Pick<Tree, 'env'>> & {
   system?: SandboxSystem
 }
 
+/** Files that no command in the sandbox may see. */
+const secretFiles = ({
+  home,
+  agentHome,
+  root,
+  workspace,
+}: Pick<Tree, 'home' | 'agentHome' | 'root' | 'workspace'>): string[] => [
+  join(home, '.ssh', 'id_ed25519'),
+  join(home, '.bashrc'),
+  join(home, '.aws', 'credentials'),
+  join(home, '.config', 'gh', 'hosts.yml'),
+  join(home, 'Documents', 'letter.txt'),
+  join(agentHome, '.env'),
+  join(agentHome, 'auth.json'),
+  join(agentHome, 'config.yaml'),
+  join(agentHome, 'webui', 'settings.json'),
+  join(root, 'outside', 'file.txt'),
+  join(workspace, 'hidden', 'file.txt'),
+]
+
 /** What a command can do with files of a tree, whatever the sandbox is made with. */
 export const reachTable = (
   { home, agentHome, root, shown, workspace }: Tree,
   changesGit: boolean,
 ): { path: string; read: boolean; write: boolean }[] => {
-  const none = [
-    join(home, '.ssh', 'id_ed25519'),
-    join(home, '.bashrc'),
-    join(home, '.aws', 'credentials'),
-    join(home, '.config', 'gh', 'hosts.yml'),
-    join(home, 'Documents', 'letter.txt'),
-    join(agentHome, '.env'),
-    join(agentHome, 'auth.json'),
-    join(agentHome, 'config.yaml'),
-    join(agentHome, 'webui', 'settings.json'),
-    join(root, 'outside', 'file.txt'),
-    join(workspace, 'hidden', 'file.txt'),
-  ]
+  const none = secretFiles({ home, agentHome, root, workspace })
   const read = [
     join(shown, 'file.txt'),
     join(workspace, '.git', 'hooks', 'pre-commit'),
@@ -104,20 +112,7 @@ export const createTree = (options: TreeOptions = {}): Tree => {
   const agentHome = join(home, '.agent')
   const shown = join(root, 'shown')
   const workspace = join(home, 'projects', 'demo')
-  for (const path of [
-    join(home, '.ssh', 'id_ed25519'),
-    join(home, '.bashrc'),
-    join(home, '.aws', 'credentials'),
-    join(home, '.config', 'gh', 'hosts.yml'),
-    join(home, 'Documents', 'letter.txt'),
-    join(agentHome, '.env'),
-    join(agentHome, 'auth.json'),
-    join(agentHome, 'config.yaml'),
-    join(agentHome, 'webui', 'settings.json'),
-    join(root, 'outside', 'file.txt'),
-    join(workspace, 'hidden', 'file.txt'),
-  ])
-    write(path, `${SECRET}\n`)
+  for (const path of secretFiles({ home, agentHome, root, workspace })) write(path, `${SECRET}\n`)
   write(join(home, '.gitconfig'), '[user]\n  name = Ada\n  email = ada@example.org\n')
   write(join(shown, 'file.txt'), 'readable\n')
   write(join(workspace, 'README.md'), 'demo\n')
