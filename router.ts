@@ -20,7 +20,9 @@ import * as gitState from './handlers/git.ts'
 import * as guards from './handlers/guards.ts'
 import * as gateway from './handlers/host-sessions.ts'
 import * as health from './handlers/health.ts'
+import * as codes from './handlers/identity/codes.ts'
 import * as pairing from './handlers/identity/pairing.ts'
+import * as passkeys from './handlers/identity/passkeys.ts'
 import * as inbox from './handlers/inbox/inbox.ts'
 import * as insights from './handlers/insights.ts'
 import * as mcp from './handlers/mcp/servers.ts'
@@ -92,6 +94,18 @@ export const routes = {
   'GET /api/auth/pair/status': pairing.status,
   'POST /api/auth/pair/cancel': pairing.cancel,
   'POST /api/auth/pair/use': pairing.use,
+  'POST /api/auth/passkeys': passkeys.list,
+  'POST /api/auth/passkey/options': passkeys.options,
+  'POST /api/auth/passkey/login': passkeys.login,
+  'POST /api/auth/passkey/register/options': passkeys.registerOptions,
+  'POST /api/auth/passkey/register': passkeys.register,
+  'POST /api/auth/passkey/rename': passkeys.rename,
+  'POST /api/auth/passkey/delete': passkeys.remove,
+  'GET /api/auth/totp': codes.view,
+  'POST /api/auth/totp/start': codes.start,
+  'POST /api/auth/totp/enable': codes.enable,
+  'POST /api/auth/totp/disable': codes.disable,
+  'POST /api/auth/totp/recovery': codes.recovery,
 
   'GET /api/tokens': apiTokens.list,
   'POST /api/tokens/enable': apiTokens.enable,

@@ -18,14 +18,18 @@ export const status = endpoint({
 export const login = endpoint({
   summary: 'Sign in with the password',
   public: true,
-  input: z.object({ password: z.string().default('') }),
+  input: z.object({
+    password: z.string().default(''),
+    /** Of the authenticator app, or a recovery code, when the reply to the password asks for one. */
+    code: z.string().max(40).optional(),
+  }),
   output: Ok.extend({ message: z.string().optional() }),
-  async run(ctx, { password }) {
+  async run(ctx, { password, code }) {
     const { auth } = ctx.app
     if (!auth.enabled()) return { ...ok, message: 'Auth not enabled' }
     const { address, via, secure } = ctx.client
     const agent = ctx.req.headers['user-agent']
-    const cookie = await auth.login(password, { address, via, agent })
+    const cookie = await auth.login(password, { address, via, agent }, code)
     ctx.setCookie(sessionCookie(cookie, secure))
     return ok
   },

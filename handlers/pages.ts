@@ -2,8 +2,9 @@
 import { createHash } from 'node:crypto'
 import { directionOf, type Language, languageOf, preferredLanguage } from '../lib/base/languages.ts'
 import { loginPage } from '../lib/auth/login-page.ts'
+import { relyingPartyOf } from '../lib/auth/passkeys.ts'
 import { type Ctx, endpoint } from '../lib/context.ts'
-import { missing } from '../lib/errors.ts'
+import { missing, UserError } from '../lib/errors.ts'
 import { themeColor } from '../lib/base/theme-color.ts'
 import { ARTIFACT_FRAME, ARTIFACT_POLICY } from '../lib/http/artifact-frame.ts'
 import { isNotModified } from '../lib/http/etag.ts'
@@ -80,6 +81,18 @@ export const homeShell = shellOf('home.html', 'The app shell, with the first pag
 
 export const chatShell = shellOf('chat.html', 'The app shell, with the transcript loaded at once')
 
+/** Not while the file of the passkeys cannot be read: the page must work, and the sign-in says why it is closed. */
+const offersPasskeys = ({ app, client }: Ctx): boolean => {
+  const { host, secure } = client
+  const rp = relyingPartyOf({ host, secure, allowedOrigins: [] })
+  try {
+    return rp !== undefined && app.auth.mode() !== 'setup' && app.passkeys.isUsable(rp)
+  } catch (error) {
+    if (error instanceof UserError && error.kind === 'unavailable') return false
+    throw error
+  }
+}
+
 export const login = endpoint({
   summary: 'The login page: one self-contained document',
   public: true,
@@ -98,7 +111,7 @@ export const login = endpoint({
           : settings.language,
       theme,
       usesSetupToken: ctx.app.auth.mode() === 'setup',
-      hasPasskeys: false,
+      hasPasskeys: offersPasskeys(ctx),
     })
     return html(document, { policy })
   },

@@ -46,6 +46,9 @@ const PUBLIC = [
   'POST /api/auth/pair/use',
   // Answers one question with a token that is valid once.
   'POST /api/notifications/answer',
+  // Signing in with a passkey.
+  'POST /api/auth/passkey/options',
+  'POST /api/auth/passkey/login',
   'GET /api/auth/status',
 ]
 

@@ -5,11 +5,7 @@ import { SESSION_COOKIE, sessionCookie } from '../../lib/auth/cookie.ts'
 import { type Ctx, endpoint } from '../../lib/context.ts'
 import { unauthorized } from '../../lib/errors.ts'
 import { Ok, ok } from '../../lib/schema/ok.ts'
-
-const clientOf = (ctx: Ctx) => {
-  const { address, via } = ctx.client
-  return { address, via, agent: ctx.req.headers['user-agent'] }
-}
+import { signInClient } from './client.ts'
 
 /** Where other devices may reach this server: configured origins first, then this machine's own addresses. */
 const addressesOf = (ctx: Ctx): string[] => {
@@ -40,7 +36,7 @@ export const create = endpoint({
   async run(ctx, { password }) {
     const { auth, pairing } = ctx.app
     const cookie = ctx.cookies[SESSION_COOKIE]
-    await auth.confirm(cookie, { password, client: clientOf(ctx) })
+    await auth.confirm(cookie, { password, client: signInClient(ctx) })
     return { ...pairing.create(auth.signInOf(cookie)), addresses: addressesOf(ctx) }
   },
 })
@@ -82,7 +78,7 @@ export const use = endpoint({
         { code: 'pairing_expired' },
       )
     slot.clear()
-    const cookie = await auth.admit(clientOf(ctx), { how: 'pairing', name }, () =>
+    const cookie = await auth.admit(signInClient(ctx), { how: 'pairing', name }, () =>
       auth.isSignedIn(by),
     )
     // Otherwise a device that is paired again would be listed twice.

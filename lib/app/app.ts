@@ -44,6 +44,7 @@ type StoredData = Pick<
   | 'settings'
   | 'workspaces'
   | 'auth'
+  | 'codes'
   | 'apiTokens'
   | 'hub'
   | 'toolOutput'

@@ -4,6 +4,8 @@ import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { type ApiTokens, openApiTokens } from '../api-tokens/api-tokens.ts'
 import { type Auth, createAuth } from '../auth/auth.ts'
+import { type Codes, createCodes } from '../auth/codes.ts'
+import { openPeople, type People } from '../auth/people.ts'
 import { openSigningKey } from '../auth/signing-key.ts'
 import { openThrottle } from '../auth/throttle.ts'
 import type { Config } from '../config.ts'
@@ -70,6 +72,8 @@ export type AppData = {
   settings: ReturnType<typeof createSettings>
   workspaces: Workspaces
   auth: Auth
+  people: People
+  codes: Codes
   apiTokens: ApiTokens
   hub: Hub
   acceptedGuards: AcceptedGuards
@@ -105,7 +109,16 @@ export const openAppData = (config: Config, options: AppDataOptions): AppData =>
   })
   const workspaces = createWorkspaces(config, () => settings.get().default_workspace)
   const own = ownSecrets(config)
+  const people = openPeople(stateDir, log.warn)
+  const codes = createCodes({
+    people,
+    throttlePath: join(stateDir, 'auth-code-throttle.json'),
+    now: () => Date.now() / 1_000,
+    warn: log.warn,
+    onSecret: own.add,
+  })
   const auth = createAuth({
+    codes,
     stateDir,
     config,
     settings: settings.password,
@@ -151,6 +164,8 @@ export const openAppData = (config: Config, options: AppDataOptions): AppData =>
     settings,
     workspaces,
     auth,
+    people,
+    codes,
     apiTokens,
     hub,
     acceptedGuards,

@@ -26,6 +26,12 @@ export type AuthOptions = {
   /** The copy of the hash in settings.json. */
   settings: SettingsPassword
   log: { warn(text: string): void }
+  /** The second factor to the password; absent: none. */
+  codes?: {
+    isOn(): boolean
+    /** Throws unless the code is right. */
+    require(code: string | undefined): Promise<void>
+  }
   /** Called with a correct password, in plain text, so that it can be redacted elsewhere. */
   onPassword?: (password: string) => void
   /** Called with the ids of devices whose sign-in was ended, not of those that expired. */
@@ -186,7 +192,7 @@ export const createAuth = (options: AuthOptions) => {
     },
 
     /** Returns the value of a new cookie. Throws a 401 for a wrong password and a 429 for too many attempts. */
-    async login(password: string, client: SignInClient): Promise<string> {
+    async login(password: string, client: SignInClient, code?: string): Promise<string> {
       const slot = throttle.take(client)
       const current = modes.current()
       if (current.kind === 'setup') {
@@ -200,6 +206,7 @@ export const createAuth = (options: AuthOptions) => {
         if (hash === undefined) throw wrongPassword()
         slot.clear()
         onPassword?.(password.trim())
+        if (options.codes?.isOn()) await options.codes.require(code)
         // The password proved to be correct, so a damaged record can be rewritten from it.
         if (current.kind === 'damaged') record.set(hash)
         return lookup.issue(fingerprintOf(hash), client, { how: 'password' })

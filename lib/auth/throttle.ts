@@ -60,6 +60,10 @@ export type ThrottleOptions = {
   /** Monotonic milliseconds: setting the clock must not lock clients out. */
   ticks?: (() => number) | undefined
   warn?: (text: string) => void
+  maxAttempts?: number
+  windowMs?: number
+  /** The 429. */
+  refusal?: () => Error
 }
 
 export const openThrottle = ({
@@ -67,6 +71,10 @@ export const openThrottle = ({
   now = Date.now,
   ticks = () => performance.now(),
   warn = () => {},
+  maxAttempts = MAX_ATTEMPTS,
+  windowMs = WINDOW_MS,
+  refusal = () =>
+    tooMany('Too many attempts. Try again in a minute.', { code: 'too_many_sign_ins' }),
 }: ThrottleOptions = {}): Throttle => {
   const load = (): [string, number[]][] => {
     if (path === undefined) return []
@@ -90,7 +98,7 @@ export const openThrottle = ({
   let isBroken = false
 
   const recent = (client: string, at: number): number[] =>
-    (attempts.get(client) ?? []).filter(time => time > at - WINDOW_MS)
+    (attempts.get(client) ?? []).filter(time => time > at - windowMs)
 
   const save = (): void => {
     if (path === undefined) return
@@ -126,11 +134,9 @@ export const openThrottle = ({
   return {
     take({ address, via }) {
       const at = ticks()
-      const counted: [string, number][] = [[bucketOf(address), MAX_ATTEMPTS]]
+      const counted: [string, number][] = [[bucketOf(address), maxAttempts]]
       if (via !== undefined) counted.push([`via ${bucketOf(via)}`, MAX_ATTEMPTS_VIA_PROXY])
-      for (const [client, max] of counted)
-        if (recent(client, at).length >= max)
-          throw tooMany('Too many attempts. Try again in a minute.', { code: 'too_many_sign_ins' })
+      for (const [client, max] of counted) if (recent(client, at).length >= max) throw refusal()
       for (const [client] of counted) setAttempts(client, [...recent(client, at), at])
       save()
       const withdraw = (client: string) => {

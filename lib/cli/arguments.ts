@@ -21,6 +21,7 @@ export const HELP = `Usage:
   agent-webui doctor --wait [seconds]                  wait until the server responds (default 30 s); for health checks
   agent-webui export --as json directory [session …]   export sessions in the format of Hermes WebUI
   agent-webui password [--off]                         set the server's password, or remove it
+  agent-webui password --reset-factors                 remove all passkeys and one-time codes
   agent-webui --help | --version
 
 Options of chat:
@@ -53,7 +54,11 @@ export type DoctorArguments = {
   /** Seconds to wait for the server to respond, instead of checking the setup. */
   waitSeconds: number | null
 }
-export type PasswordArguments = { off: boolean }
+export type PasswordArguments = {
+  off: boolean
+  /** Removes passkeys and codes instead of setting a password. */
+  resetFactors: boolean
+}
 export type ExportArguments = { directory: string; sessions: string[] }
 
 /** Default of `doctor --wait`. */
@@ -160,10 +165,10 @@ export const parseExport = (argv: readonly string[]): ExportArguments => {
 
 export const parsePassword = (argv: readonly string[]): PasswordArguments => {
   // A password in an argument would be visible in the process list and the shell history.
-  const odd = argv.find(word => word !== '--off')
+  const odd = argv.find(word => word !== '--off' && word !== '--reset-factors')
   if (odd !== undefined)
     throw new Error(
-      'password takes no argument except --off. It prompts for the password, or reads it from a pipe.',
+      'password takes no argument except --off and --reset-factors. It prompts for the password, or reads it from a pipe.',
     )
-  return { off: argv.includes('--off') }
+  return { off: argv.includes('--off'), resetFactors: argv.includes('--reset-factors') }
 }

@@ -1,10 +1,11 @@
-/** `agent-webui password`: sets or, with --off, removes the server's password. Works while the server is running. */
+/** `agent-webui password`: sets or removes the server's password, or removes passkeys and codes. Works while the server is running. */
 import { mkdirSync, statSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import { openSigningKey } from '../auth/signing-key.ts'
 import { createPasswordHasher } from '../auth/password.ts'
 import { openPasswordRecord } from '../auth/password-record.ts'
+import { openPeople } from '../auth/people.ts'
 import { normalizePassword } from '../auth/normalize-password.ts'
 import type { Config } from '../config.ts'
 import { forbidden, invalid } from '../errors.ts'
@@ -41,13 +42,19 @@ const readPassword = async (terminal: Terminal): Promise<string> => {
 }
 
 export const changePassword = async (
-  { off }: PasswordArguments,
+  { off, resetFactors }: PasswordArguments,
   { config, terminal }: { config: Config; terminal: Terminal },
 ): Promise<number> => {
   const { stateDir } = config
   checkPerson(config)
   mkdirSync(stateDir, { recursive: true, mode: 0o700 })
   checkOwner(stateDir)
+  if (resetFactors) {
+    openPeople(stateDir, terminal.note).reset()
+    terminal.out('Passkeys and one-time codes removed. The password alone signs in.\n')
+    await terminal.drain()
+    if (!off) return 0
+  }
   const settings = createSettings(join(stateDir, 'settings.json'), {
     botName: config.botName,
     usableWorkspace: () => undefined,

@@ -31,6 +31,7 @@ export const SPECIFIC_CODES = [
   'pairing_expired',
   'code_required',
   'wrong_code',
+  'too_many_codes',
   'passkey_rejected',
   'passkey_no_host',
   'factors_unreadable',

@@ -28,6 +28,7 @@ const TEXTS: Readonly<Record<ErrorCode, string | null>> = {
   pairing_expired: null,
   code_required: 'Enter the code from your authenticator app.',
   wrong_code: 'Incorrect code.',
+  too_many_codes: 'Too many wrong codes. Try again in 15 minutes.',
   passkey_rejected: 'This passkey wasn’t accepted.',
   passkey_no_host: null,
   factors_unreadable: null,

@@ -137,6 +137,88 @@ test('a code expires, is canceled by its maker only, and does not outlive a rest
   assert.throws(() => pairing.create('a'), /Too many/)
 })
 
+const KEY = {
+  id: 'AAAA',
+  rawId: 'AAAA',
+  type: 'public-key',
+  response: { clientDataJSON: 'e30', authenticatorData: 'AA', signature: 'AA' },
+}
+
+test('passkeys and codes are changed by signed-in people only, who are confirmed', async ({
+  app,
+}) => {
+  const closed: [path: string, body: object][] = [
+    ['/api/auth/passkeys', {}],
+    ['/api/auth/passkey/register/options', { password: PASSWORD }],
+    ['/api/auth/passkey/register', { response: KEY }],
+    ['/api/auth/passkey/rename', { id: 'x', name: 'x' }],
+    ['/api/auth/passkey/delete', { id: 'x', password: PASSWORD }],
+    ['/api/auth/totp/start', { password: PASSWORD }],
+    ['/api/auth/totp/enable', { code: '123456' }],
+    ['/api/auth/totp/disable', { password: PASSWORD }],
+    ['/api/auth/totp/recovery', { password: PASSWORD }],
+  ]
+  for (const [path, body] of closed)
+    assert.equal(codeOf(await app.post(path, body)), [401, 'sign_in_required'], path)
+  assert.is((await app.get('/api/auth/totp')).status, 401)
+  const mine = await signIn(app)
+  const at = { headers: { cookie: mine, host: 'agent.example:80' } }
+  const evil = { headers: { ...at.headers, origin: 'https://evil.example' } }
+  for (const [path, body] of closed)
+    assert.equal(codeOf(await app.post(path, body, evil)), [403, 'cross_origin'], path)
+  for (const path of ['start', 'disable', 'recovery'])
+    for (const [password, code] of [
+      ['', 'confirm_password'],
+      ['wrong', 'wrong_password'],
+    ])
+      assert.equal(codeOf(await app.post(`/api/auth/totp/${path}`, { password }, as(mine))), [
+        403,
+        code,
+      ])
+  assert.is(
+    (await app.post('/api/auth/totp/recovery', { password: PASSWORD }, as(mine))).status,
+    409,
+  )
+  assert.equal((await app.get('/api/auth/totp', as(mine))).body, {
+    enabled: false,
+    recovery_left: 0,
+  })
+  assert.equal((await app.post('/api/auth/passkeys', {}, as(mine))).body, {
+    passkeys: [],
+    usable: false,
+  })
+  assert.equal(codeOf(await app.post('/api/auth/passkey/register/options', {}, as(mine))), [
+    400,
+    'passkey_no_host',
+  ])
+  const { body } = await app.post('/api/auth/passkey/register/options', {}, at)
+  assert.equal(
+    [body.rp.id, body.attestation, body.authenticatorSelection.userVerification],
+    ['agent.example', 'none', 'required'],
+  )
+  assert.equal(codeOf(await app.post('/api/auth/passkey/register', { response: KEY }, at)), [
+    400,
+    'passkey_rejected',
+  ])
+  assert.is((await app.post('/api/auth/passkey/rename', { id: 'x', name: 'x' }, at)).status, 404)
+  assert.is((await app.post('/api/auth/passkey/delete', { id: 'x' }, at)).status, 404)
+})
+
+test('a passkey that is not known is refused, and five times are enough', async ({ app }) => {
+  const from = { headers: { host: 'agent.example', 'x-forwarded-for': '203.0.113.7' } }
+  const { body } = await app.post('/api/auth/passkey/options', {}, from)
+  assert.equal(
+    [body.rpId, body.userVerification, body.allowCredentials],
+    ['agent.example', 'required', undefined],
+  )
+  for (let i = 0; i < 5; i += 1)
+    assert.equal(codeOf(await app.post('/api/auth/passkey/login', { response: KEY }, from)), [
+      401,
+      'passkey_rejected',
+    ])
+  assert.is((await app.post('/api/auth/passkey/login', { response: KEY }, from)).status, 429)
+})
+
 test('without a password there is nothing to pair with', async () => {
   const open = await startApp()
   try {

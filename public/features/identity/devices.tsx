@@ -6,8 +6,8 @@ import type { Api } from '../../../router.ts'
 import { useShell } from '../../contexts.ts'
 import { Button, IconButton } from '../../parts/button.tsx'
 import { Row } from '../../parts/field.tsx'
-import { FormActions, TextField } from '../../parts/form.tsx'
 import { deviceName } from './device-name.ts'
+import { RenameForm } from './rename-form.tsx'
 import { t } from './strings.ts'
 
 type Device = Api['GET /api/auth/devices']['output']['devices'][number]
@@ -29,40 +29,6 @@ const hintOf = ({ how, current, created_at, seen_at, seen_address }: Device): st
     t(`devices.how.${how}`),
     t('devices.since', { time: timeOf(created_at) }),
   ].join(' · ')
-}
-
-type RenameProps = { device: Device; onDone: () => void }
-
-const Rename = ({ device, onDone }: RenameProps) => {
-  const { attempt, api } = useShell()
-  const name = useSignal(nameOf(device))
-  const submit = async (event: Event) => {
-    event.preventDefault()
-    await attempt(async () => {
-      await api('POST /api/auth/device/rename', { id: device.id, name: name.value })
-      onDone()
-    })
-  }
-  return (
-    <form class="form" onSubmit={event => void submit(event)}>
-      <TextField
-        label={t('devices.name')}
-        hint={t('devices.name.hint')}
-        maxLength={60}
-        autofocus
-        value={name.value}
-        onInput={text => {
-          name.value = text
-        }}
-      />
-      <FormActions>
-        <Button onClick={onDone}>{t('devices.cancel')}</Button>
-        <Button kind="primary" type="submit">
-          {t('devices.save')}
-        </Button>
-      </FormActions>
-    </form>
-  )
 }
 
 export const Devices = () => {
@@ -118,9 +84,11 @@ export const Devices = () => {
       />
       {devices.value.map(device =>
         device.id === renaming.value ? (
-          <Rename
+          <RenameForm
             key={device.id}
-            device={device}
+            name={nameOf(device)}
+            hint={t('devices.name.hint')}
+            save={name => api('POST /api/auth/device/rename', { id: device.id, name })}
             onDone={() => {
               renaming.value = null
               void load()

@@ -1,7 +1,6 @@
 /** Dialog with a QR code and a link that sign one more device in, once, within five minutes. */
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import { encode } from 'uqr'
 import type { Api } from '../../../router.ts'
 import { useShell } from '../../contexts.ts'
 import { Button } from '../../parts/button.tsx'
@@ -9,6 +8,7 @@ import { CopyButton } from '../../parts/copy-button.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { FormActions, TextField } from '../../parts/form.tsx'
 import { confirmed, type Shell } from './confirm-password.tsx'
+import { QrCode } from './qr-code.tsx'
 import { t } from './strings.ts'
 
 type Pairing = Api['POST /api/auth/pair/create']['output'] & {
@@ -32,19 +32,6 @@ const toBase = (text: string): URL | undefined => {
 }
 
 const linkOf = (base: URL, code: string): string => new URL(`login#pair=${code}`, base).href
-
-/** Dark on light in every theme: not every camera app reads an inverted code. */
-const QrCode = ({ text }: { text: string }) => {
-  const { data, size } = encode(text, { ecc: 'M', border: 3 })
-  const path = data
-    .flatMap((row, y) => row.flatMap((isDark, x) => (isDark ? `M${x} ${y}h1v1h-1z` : [])))
-    .join('')
-  return (
-    <svg class="pair-code" viewBox={`0 0 ${size} ${size}`} role="img" aria-label={t('pair.code')}>
-      <path d={path} />
-    </svg>
-  )
-}
 
 const minutes = (seconds: number): string =>
   `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`
@@ -80,7 +67,7 @@ const Waiting = ({ pairing, left }: { pairing: Pairing; left: number }) => {
       />
       {isOpenable && (
         <div class="pair-link">
-          <QrCode text={linkOf(base, pairing.code)} />
+          <QrCode text={linkOf(base, pairing.code)} label={t('pair.code')} />
           <CopyButton text={linkOf(base, pairing.code)} label={t('pair.copy')} />
         </div>
       )}

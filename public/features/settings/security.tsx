@@ -6,7 +6,9 @@ import { FormActions, TextField } from '../../parts/form.tsx'
 import { lazy } from '../../parts/lazy.tsx'
 import { t } from './strings.ts'
 import { AllowedCommands } from './allowed-commands.tsx'
+import { Codes } from '../identity/codes.tsx'
 import { Devices } from '../identity/devices.tsx'
+import { Passkeys } from '../identity/passkeys.tsx'
 import { Hooks } from './hooks.tsx'
 import { Safety } from './safety.tsx'
 import { useShell, useSettings } from '../../contexts.ts'
@@ -128,7 +130,13 @@ export const Security = () => {
           />
         </div>
       )}
-      {password !== 'none' && <Devices />}
+      {password !== 'none' && password !== 'missing' && (
+        <>
+          <Devices />
+          <Passkeys />
+          <Codes />
+        </>
+      )}
       <ApiAccess />
       <ShareSettings />
       <CommandPlace />

@@ -13,7 +13,6 @@ import { firstContent } from '../../parts/first-content.ts'
 import { lazy } from '../../parts/lazy.tsx'
 import { PanelSlot } from '../workspace/panel-slot.tsx'
 import { Sidebar } from './sidebar.tsx'
-import { SignIn } from '../sign-in/sign-in.tsx'
 import { useShell, useModels, useSessions, useWorkspace } from '../../contexts.ts'
 
 /** Sidebar of a narrow page: a modal dialog, so that focus stays inside and Escape closes it. */
@@ -119,6 +118,7 @@ const UsageView = lazy(async () => (await import('../usage/usage-view.tsx')).Usa
 
 const ConnectDialog = lazy(async () => (await import('../models/connect-view.tsx')).ConnectDialog)
 const Palette = lazy(async () => (await import('../palette/palette.tsx')).Palette, true)
+const SignIn = lazy(async () => (await import('./lazy-overlays.ts')).SignIn, true)
 const Shortcuts = lazy(async () => (await import('./lazy-overlays.ts')).Shortcuts, true)
 const ProjectDialogs = lazy(async () => (await import('./lazy-overlays.ts')).ProjectDialogs, true)
 

@@ -29,19 +29,23 @@ export const createSignInGate = (): SignInGate => {
 export const createAuth = (gate: SignInGate, api: ApiCall, navigate: (path: string) => void) => {
   const busy = signal(false)
   const error = signal<string | null>(null)
+  const needsCode = signal(false)
 
   return {
     open: gate.open,
     busy,
     error,
-    async signIn(password: string): Promise<boolean> {
+    /** Whether the password needs a code beside it. */
+    needsCode,
+    async signIn(password: string, code?: string): Promise<boolean> {
       busy.value = true
       error.value = null
       try {
-        await api('POST /api/auth/login', { password })
+        await api('POST /api/auth/login', { password, code })
         gate.resolveAll()
         return true
       } catch (caught) {
+        if (caught instanceof ApiError && caught.code === 'code_required') needsCode.value = true
         error.value = caught instanceof Error ? caught.message : String(caught)
         return false
       } finally {

@@ -2,17 +2,28 @@
 import { useId, useRef } from 'preact/hooks'
 import { Button } from '../../parts/button.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
-import { t } from '../../strings/t.ts'
+import { translator } from '../../strings/t.ts'
 import { useShell } from '../../contexts.ts'
+
+const t = translator({
+  'signin.title': 'Sign in again',
+  'signin.text': 'You’ve been signed out. Your draft is saved.',
+  'signin.password': 'Password',
+  'signin.code': 'Code from your authenticator app',
+  'signin.submit': 'Sign in',
+} as const)
 
 export const SignIn = () => {
   const { auth } = useShell()
   const field = useRef<HTMLInputElement>(null)
+  const code = useRef<HTMLInputElement>(null)
   const id = useId()
   const submit = async (event: Event) => {
     event.preventDefault()
-    const done = await auth.signIn(field.current?.value ?? '')
-    if (!done) field.current?.select()
+    const done = await auth.signIn(field.current?.value ?? '', code.current?.value || undefined)
+    if (done) return
+    const next = auth.needsCode.value ? code : field
+    next.current?.select()
   }
   return (
     <Dialog title={t('signin.title')}>
@@ -30,10 +41,25 @@ export const SignIn = () => {
             aria-invalid={auth.error.value !== null}
             aria-describedby={`${id}-error`}
           />
-          <p id={`${id}-error`} class="form-error" role="alert">
-            {auth.error.value}
-          </p>
         </div>
+        {auth.needsCode.value && (
+          <div class="form-field">
+            <label for={`${id}-code`}>{t('signin.code')}</label>
+            <input
+              ref={code}
+              id={`${id}-code`}
+              class="input"
+              dir="ltr"
+              autocomplete="one-time-code"
+              required
+              autofocus
+              aria-describedby={`${id}-error`}
+            />
+          </div>
+        )}
+        <p id={`${id}-error`} class="form-error" role="alert">
+          {auth.error.value}
+        </p>
         <div class="form-actions">
           <Button kind="primary" type="submit" disabled={auth.busy.value}>
             {t('signin.submit')}

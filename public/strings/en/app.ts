@@ -36,10 +36,6 @@ export const enApp = {
 
   'error.unexpected': 'Something went wrong: {message}',
 
-  'signin.title': 'Sign in again',
-  'signin.text': 'You’ve been signed out. Your draft is saved.',
-  'signin.password': 'Password',
-  'signin.submit': 'Sign in',
 
   'updates.available': 'Update available',
   'updates.show': 'View',

@@ -1,0 +1,143 @@
+/** Passkeys: signing in with one, and adding, renaming and deleting them. */
+import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
+import { z } from 'zod'
+import { SESSION_COOKIE, sessionCookie } from '../../lib/auth/cookie.ts'
+import { type RelyingParty, relyingPartyOf } from '../../lib/auth/passkeys.ts'
+import { type Ctx, endpoint } from '../../lib/context.ts'
+import { conflict, invalid, missing } from '../../lib/errors.ts'
+import { Ok, ok } from '../../lib/schema/ok.ts'
+import { signInClient } from './client.ts'
+
+const partyOf = (ctx: Ctx): RelyingParty => {
+  const { host, secure } = ctx.client
+  const { allowedOrigins } = ctx.app.config
+  const found = relyingPartyOf({ host, secure, allowedOrigins })
+  if (found) return found
+  throw invalid(
+    'Passkeys need a host name. Open this page at localhost, or at a domain with HTTPS.',
+    { code: 'passkey_no_host' },
+  )
+}
+
+/** What the browser made. The library validates the rest. */
+const Response = z.looseObject({
+  id: z.string().min(1).max(2_000),
+  rawId: z.string().max(2_000),
+  type: z.literal('public-key'),
+  response: z.looseObject({ clientDataJSON: z.string().max(10_000) }),
+})
+const Options = z.looseObject({ challenge: z.string() })
+
+const Shown = z.object({
+  id: z.string(),
+  name: z.string(),
+  /** The host name it works for. */
+  host: z.string(),
+  created_at: z.number(),
+  last_used_at: z.number().nullable(),
+})
+
+export const list = endpoint({
+  summary: 'The passkeys, without their keys, and whether this address can have some',
+  input: z.object({}),
+  output: z.object({ passkeys: z.array(Shown), usable: z.boolean() }),
+  run(ctx) {
+    const { host, secure } = ctx.client
+    return {
+      passkeys: ctx.app.passkeys.list().map(({ id, name, rp_id, created_at, last_used_at }) => ({
+        id,
+        name,
+        host: rp_id,
+        created_at,
+        last_used_at,
+      })),
+      usable: relyingPartyOf({ host, secure, allowedOrigins: [] }) !== undefined,
+    }
+  },
+})
+
+export const registerOptions = endpoint({
+  summary: 'Options for making a passkey, after the person is confirmed',
+  input: z.object({ password: z.string().optional() }),
+  output: Options,
+  async run(ctx, { password }) {
+    const { auth, passkeys, settings } = ctx.app
+    const cookie = ctx.cookies[SESSION_COOKIE]
+    const rp = partyOf(ctx)
+    await auth.confirm(cookie, { password, client: signInClient(ctx) })
+    const title = settings.get().bot_name
+    return { ...(await passkeys.registrationOptions(rp, { by: auth.signInOf(cookie), title })) }
+  },
+})
+
+export const register = endpoint({
+  summary: 'Add the passkey that the browser made',
+  input: z.object({ name: z.string().trim().max(60).default(''), response: Response }),
+  output: Ok,
+  async run(ctx, { name, response }) {
+    const by = ctx.app.auth.signInOf(ctx.cookies[SESSION_COOKIE])
+    await ctx.app.passkeys.register(partyOf(ctx), {
+      by,
+      name,
+      response: response as unknown as RegistrationResponseJSON,
+    })
+    ctx.app.notify('info', 'A passkey was added.')
+    return ok
+  },
+})
+
+const Id = z.string().max(2_000)
+const unknown = () => missing('This passkey does not exist any more.')
+
+export const rename = endpoint({
+  summary: 'Name a passkey',
+  input: z.object({ id: Id, name: z.string().trim().max(60) }),
+  output: Ok,
+  run(ctx, { id, name }) {
+    if (!ctx.app.passkeys.rename(id, name)) throw unknown()
+    return ok
+  },
+})
+
+export const remove = endpoint({
+  summary: 'Delete a passkey, after the person is confirmed; devices stay signed in',
+  input: z.object({ id: Id, password: z.string().optional() }),
+  output: Ok,
+  async run(ctx, { id, password }) {
+    const cookie = ctx.cookies[SESSION_COOKIE]
+    await ctx.app.auth.confirm(cookie, { password, client: signInClient(ctx) })
+    if (!ctx.app.passkeys.delete(id)) throw unknown()
+    return ok
+  },
+})
+
+export const options = endpoint({
+  summary: 'Options for signing in with a passkey',
+  public: true,
+  input: z.object({}),
+  output: Options,
+  async run(ctx) {
+    if (!ctx.app.auth.enabled())
+      throw conflict('Set a password first.', { code: 'password_missing' })
+    return { ...(await ctx.app.passkeys.signInOptions(partyOf(ctx))) }
+  },
+})
+
+export const login = endpoint({
+  summary: 'Sign in with a passkey',
+  public: true,
+  input: z.object({ response: Response }),
+  output: Ok,
+  async run(ctx, { response }) {
+    const { auth, passkeys, passkeyThrottle } = ctx.app
+    if (!auth.enabled()) throw conflict('Set a password first.', { code: 'password_missing' })
+    const rp = partyOf(ctx)
+    const slot = passkeyThrottle.take(ctx.client)
+    const key = await passkeys.verify(rp, response as unknown as AuthenticationResponseJSON)
+    slot.clear()
+    const exists = () => passkeys.list().some(({ id }) => id === key.id)
+    const cookie = await auth.admit(signInClient(ctx), { how: 'passkey' }, exists)
+    ctx.setCookie(sessionCookie(cookie, ctx.client.secure))
+    return ok
+  },
+})

@@ -1,0 +1,165 @@
+/**
+ * One-time codes (TOTP, RFC 6238) as a second factor to the password, and recovery codes for a lost phone. A code works
+ * once; wrong codes are counted for all clients together, because they are only reached with the right password.
+ */
+import { createHash, randomInt } from 'node:crypto'
+import type { TOTP } from 'otpauth'
+import { conflict, forbidden, tooMany, unauthorized } from '../errors.ts'
+import type { People, Totp } from './people.ts'
+import { openThrottle } from './throttle.ts'
+
+const STEP_S = 30
+/** Steps before and after the current one, for a phone whose clock is wrong. */
+const WINDOW = 1
+const RECOVERY_CODES = 10
+const RECOVERY_CHARS = 10
+/** Without look-alike letters and digits: 49 bits for each code. */
+const ALPHABET = 'abcdefghjkmnpqrstuvwxyz23456789'
+/** How long a secret that was shown waits for its first code. */
+const PENDING_S = 600
+const MAX_WRONG = 5
+const WINDOW_MS = 15 * 60_000
+
+const hashOf = (code: string): string => createHash('sha256').update(code).digest('hex')
+
+/** People type recovery codes with and without the hyphen, and apps show codes in groups. */
+const normalize = (code: string): string => code.replace(/[\s-]/g, '').toLowerCase()
+
+const newRecoveryCode = (): string =>
+  Array.from({ length: RECOVERY_CHARS }, () => ALPHABET[randomInt(ALPHABET.length)]).join('')
+
+const grouped = (code: string): string => `${code.slice(0, 5)}-${code.slice(5)}`
+
+const load = async (secret?: string): Promise<TOTP> => {
+  const { Secret, TOTP: Generator } = await import('otpauth')
+  return new Generator({
+    secret: secret === undefined ? new Secret({ size: 20 }) : Secret.fromBase32(secret),
+    period: STEP_S,
+    digits: 6,
+    algorithm: 'SHA1',
+  })
+}
+
+export type Codes = ReturnType<typeof createCodes>
+
+type Options = {
+  people: People
+  /** Keeps wrong codes counted across a restart. */
+  throttlePath: string
+  /** Seconds since 1970. */
+  now: () => number
+  warn: (text: string) => void
+  /** Called with each secret, so that it can be redacted elsewhere. */
+  onSecret: (secret: string) => void
+}
+
+export const createCodes = ({ people, throttlePath, now, warn, onSecret }: Options) => {
+  const throttle = openThrottle({
+    path: throttlePath,
+    maxAttempts: MAX_WRONG,
+    windowMs: WINDOW_MS,
+    refusal: () =>
+      tooMany('Too many wrong codes. Try again in 15 minutes.', { code: 'too_many_codes' }),
+    warn,
+  })
+  /** Secrets that were shown but not confirmed, by the sign-in they were shown to. */
+  const pending = new Map<string, { secret: string; expires_at: number }>()
+
+  /** The step that a code is of; undefined when it is of none near the current one. */
+  const stepOf = (generator: TOTP, code: string): number | undefined => {
+    const delta = generator.validate({ token: code, timestamp: now() * 1_000, window: WINDOW })
+    return delta === null ? undefined : Math.floor(now() / STEP_S) + delta
+  }
+
+  /** What is left of the factor when the code is right. */
+  const use = (totp: Totp, generator: TOTP, code: string): Totp | undefined => {
+    if (/^\d{6}$/.test(code)) {
+      const step = stepOf(generator, code)
+      return step === undefined || step <= totp.last_step ? undefined : { ...totp, last_step: step }
+    }
+    const hash = hashOf(code)
+    if (!totp.recovery.includes(hash)) return undefined
+    return { ...totp, recovery: totp.recovery.filter(each => each !== hash) }
+  }
+
+  const createRecovery = () => {
+    const codes = Array.from({ length: RECOVERY_CODES }, newRecoveryCode)
+    return { shown: codes.map(grouped), recovery: codes.map(hashOf) }
+  }
+
+  const required = (): Totp => {
+    const { totp } = people.owner()
+    if (!totp) throw conflict('Codes are off.')
+    return totp
+  }
+
+  return {
+    /** Throws a 503 while it cannot be read whether codes are required. */
+    isOn(): boolean {
+      const { totp } = people.owner()
+      if (totp) onSecret(totp.secret)
+      return totp !== null
+    },
+
+    view() {
+      const { totp } = people.owner()
+      return { enabled: totp !== null, recovery_left: totp?.recovery.length ?? 0 }
+    },
+
+    /** Throws a 401 unless the code is right, and uses it up. */
+    async require(code: string | undefined): Promise<void> {
+      const given = normalize(code ?? '')
+      if (given === '')
+        throw unauthorized('Enter the code from your authenticator app.', { code: 'code_required' })
+      const slot = throttle.take({ address: 'codes' })
+      const generator = await load(required().secret)
+      // Read again, and stored in the same tick: of two requests with one code, the second is refused.
+      const left = use(required(), generator, given)
+      if (!left) throw unauthorized('Incorrect code.', { code: 'wrong_code' })
+      people.update({ totp: left })
+      slot.clear()
+    },
+
+    /** A new secret, and the address that authenticator apps read from a QR code. It counts once `enable` gets its first code. */
+    async start(
+      by: string,
+      { title }: { title: string },
+    ): Promise<{ secret: string; uri: string }> {
+      if (people.owner().totp) throw conflict('Codes are on already.')
+      const generator = await load()
+      generator.issuer = title
+      generator.label = people.owner().name
+      const secret = generator.secret.base32
+      onSecret(secret)
+      for (const [other, { expires_at }] of pending) if (expires_at <= now()) pending.delete(other)
+      pending.set(by, { secret, expires_at: now() + PENDING_S })
+      return { secret, uri: generator.toString() }
+    },
+
+    /** Turns codes on; returns the recovery codes, which are shown once. */
+    async enable(by: string, code: string): Promise<string[]> {
+      const shown = pending.get(by)
+      if (!shown || shown.expires_at <= now()) throw conflict('This took too long. Start again.')
+      const slot = throttle.take({ address: 'codes' })
+      const generator = await load(shown.secret)
+      const step = stepOf(generator, normalize(code))
+      if (step === undefined) throw forbidden('Incorrect code.', { code: 'wrong_code' })
+      slot.clear()
+      if (people.owner().totp) throw conflict('Codes are on already.')
+      pending.delete(by)
+      const { shown: codes, recovery } = createRecovery()
+      const { secret } = shown
+      people.update({ totp: { secret, enabled_at: Math.floor(now()), last_step: step, recovery } })
+      return codes
+    },
+
+    disable: (): void => people.update({ totp: null }),
+
+    /** Replaces the recovery codes. */
+    renewRecovery(): string[] {
+      const { shown, recovery } = createRecovery()
+      people.update({ totp: { ...required(), recovery } })
+      return shown
+    },
+  }
+}

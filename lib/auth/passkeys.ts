@@ -1,0 +1,175 @@
+/** Passkeys (WebAuthn): registering, signing in, and the list. User verification is required, so one is enough to sign in. */
+import { isIP } from 'node:net'
+import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
+import { conflict, invalid, unauthorized } from '../errors.ts'
+import { createChallenges } from './challenges.ts'
+import type { Passkey, People } from './people.ts'
+
+const MAX_PASSKEYS = 50
+
+/** The host that the browser shows: passkeys belong to it, and their signatures name one of its origins. */
+export type RelyingParty = { id: string; origins: string[] }
+
+type Place = { host: string; secure: boolean; allowedOrigins: readonly string[] }
+
+/**
+ * Of a request. The Host header is what the client says, which is enough here: a page of another host can only get
+ * signatures of passkeys for that host, and each passkey is accepted for its own host only.
+ */
+export const relyingPartyOf = ({
+  host,
+  secure,
+  allowedOrigins,
+}: Place): RelyingParty | undefined => {
+  const text = `${secure ? 'https' : 'http'}://${host}`
+  if (!URL.canParse(text)) return undefined
+  const { hostname, origin } = new URL(text)
+  // WebAuthn accepts no addresses.
+  if (hostname.startsWith('[') || isIP(hostname) !== 0) return undefined
+  const others = allowedOrigins.filter(each => new URL(each).hostname === hostname)
+  return { id: hostname, origins: [...new Set([origin, ...others])] }
+}
+
+const rejected = () => unauthorized('This passkey was not accepted.', { code: 'passkey_rejected' })
+
+// 300 kB that only people with passkeys need.
+const library = () => import('@simplewebauthn/server')
+
+type Options = {
+  people: People
+  /** Seconds since 1970. */
+  now: () => number
+  log: { warn(text: string): void }
+}
+
+export type Passkeys = ReturnType<typeof createPasskeys>
+
+export const createPasskeys = ({ people, now, log }: Options) => {
+  const challenges = createChallenges(now)
+  const signIn = (rp: RelyingParty) => `sign-in ${rp.id}`
+  const registration = (rp: RelyingParty, by: string) => `register ${rp.id} ${by}`
+  const replace = (key: Passkey): void =>
+    people.update({
+      passkeys: people.owner().passkeys.map(each => (each.id === key.id ? key : each)),
+    })
+
+  return {
+    list: (): Passkey[] => people.owner().passkeys,
+
+    /** Whether the sign-in page of this host can offer one. */
+    isUsable: (rp: RelyingParty): boolean =>
+      people.owner().passkeys.some(({ rp_id }) => rp_id === rp.id),
+
+    /** `by`: the sign-in that registers it, to which the challenge is bound. */
+    async registrationOptions(rp: RelyingParty, { by, title }: { by: string; title: string }) {
+      const { id, name, passkeys } = people.owner()
+      if (passkeys.length >= MAX_PASSKEYS)
+        throw conflict(`There are ${MAX_PASSKEYS} passkeys already. Delete one first.`)
+      const { generateRegistrationOptions } = await library()
+      return generateRegistrationOptions({
+        rpName: title,
+        rpID: rp.id,
+        userID: Uint8Array.from(Buffer.from(id)),
+        userName: title,
+        userDisplayName: `${title} (${name})`,
+        challenge: challenges.create(registration(rp, by)),
+        attestationType: 'none',
+        authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
+        excludeCredentials: passkeys
+          .filter(({ rp_id }) => rp_id === rp.id)
+          .map(key => ({ id: key.id })),
+      })
+    },
+
+    async register(
+      rp: RelyingParty,
+      { by, name, response }: { by: string; name: string; response: RegistrationResponseJSON },
+    ): Promise<Passkey> {
+      const { verifyRegistrationResponse } = await library()
+      const result = await verifyRegistrationResponse({
+        response,
+        expectedChallenge: text => challenges.spend(text, registration(rp, by)),
+        expectedOrigin: rp.origins,
+        expectedRPID: rp.id,
+        requireUserVerification: true,
+      }).catch((error: Error) => {
+        log.warn(`a passkey was not registered: ${error.message.slice(0, 200)}`)
+        return { verified: false as const }
+      })
+      if (!result.verified)
+        throw invalid('The passkey could not be verified. Try again.', { code: 'passkey_rejected' })
+      const { credential } = result.registrationInfo
+      const { passkeys } = people.owner()
+      if (passkeys.some(each => each.id === credential.id))
+        throw conflict('This passkey is registered already.')
+      const key: Passkey = {
+        id: credential.id,
+        public_key: Buffer.from(credential.publicKey).toString('base64url'),
+        counter: credential.counter,
+        transports: credential.transports ?? [],
+        rp_id: rp.id,
+        name,
+        created_at: Math.floor(now()),
+        last_used_at: null,
+      }
+      people.update({ passkeys: [...passkeys, key] })
+      return key
+    },
+
+    /** The browser offers the passkeys it knows for this host; none is named, so nothing about them is disclosed. */
+    async signInOptions(rp: RelyingParty) {
+      const { generateAuthenticationOptions } = await library()
+      return generateAuthenticationOptions({
+        rpID: rp.id,
+        userVerification: 'required',
+        challenge: challenges.create(signIn(rp)),
+      })
+    },
+
+    /** Throws a 401 unless one of the passkeys signed. Its counter is stored before this returns. */
+    async verify(rp: RelyingParty, response: AuthenticationResponseJSON): Promise<Passkey> {
+      const find = () =>
+        people.owner().passkeys.find(({ id, rp_id }) => id === response.id && rp_id === rp.id)
+      const key = find()
+      if (!key) throw rejected()
+      const { verifyAuthenticationResponse } = await library()
+      const result = await verifyAuthenticationResponse({
+        response,
+        expectedChallenge: text => challenges.spend(text, signIn(rp)),
+        expectedOrigin: rp.origins,
+        expectedRPID: rp.id,
+        requireUserVerification: true,
+        credential: {
+          id: key.id,
+          publicKey: Uint8Array.from(Buffer.from(key.public_key, 'base64url')),
+          counter: key.counter,
+        },
+      }).catch((error: Error) => {
+        log.warn(`a passkey was not accepted: ${error.message.slice(0, 200)}`)
+        return undefined
+      })
+      if (!result?.verified) throw rejected()
+      const counter = result.authenticationInfo.newCounter
+      // Deleted, or used by a copy of it, while this was verified.
+      const current = find()
+      if (!current || (counter > 0 && counter <= current.counter)) throw rejected()
+      const used = { ...current, counter, last_used_at: Math.floor(now()) }
+      replace(used)
+      return used
+    },
+
+    /** False when there is no such passkey. */
+    rename(id: string, name: string): boolean {
+      const key = people.owner().passkeys.find(each => each.id === id)
+      if (key) replace({ ...key, name })
+      return key !== undefined
+    },
+
+    delete(id: string): boolean {
+      const { passkeys } = people.owner()
+      const left = passkeys.filter(each => each.id !== id)
+      if (left.length < passkeys.length) people.update({ passkeys: left })
+      return left.length < passkeys.length
+    },
+  }
+}

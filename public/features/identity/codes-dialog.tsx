@@ -1,0 +1,117 @@
+/** Dialogs that set up one-time codes and show the recovery codes. */
+import { useSignal } from '@preact/signals'
+import type { Api } from '../../../router.ts'
+import { useShell } from '../../contexts.ts'
+import { Button } from '../../parts/button.tsx'
+import { CopyButton } from '../../parts/copy-button.tsx'
+import { Dialog } from '../../parts/dialog.tsx'
+import { FormActions, TextField } from '../../parts/form.tsx'
+import type { Shell } from './confirm-password.tsx'
+import { QrCode } from './qr-code.tsx'
+import { t } from './strings.ts'
+
+type Made = Api['POST /api/auth/totp/start']['output']
+
+type SetupProps = { made: Made; onDone: (recovery: readonly string[]) => void; onClose: () => void }
+
+const Setup = ({ made, onDone, onClose }: SetupProps) => {
+  const { api } = useShell()
+  const code = useSignal('')
+  const error = useSignal('')
+  const isBusy = useSignal(false)
+  const submit = async (event: Event) => {
+    event.preventDefault()
+    isBusy.value = true
+    error.value = ''
+    try {
+      onDone((await api('POST /api/auth/totp/enable', { code: code.value })).recovery)
+    } catch (caught) {
+      error.value = caught instanceof Error ? caught.message : String(caught)
+    }
+    isBusy.value = false
+  }
+  return (
+    <Dialog title={t('codes.setup')} onClose={onClose} closeLabel={t('confirm.cancel')}>
+      <form class="form pair-body" onSubmit={event => void submit(event)}>
+        <p>{t('codes.scan')}</p>
+        <div class="pair-link">
+          <QrCode text={made.uri} label={t('codes.qr')} />
+        </div>
+        <div>
+          <p class="field-hint">{t('codes.secret')}</p>
+          <div class="codes-secret">
+            <code dir="ltr">{made.secret.match(/.{1,4}/g)?.join(' ')}</code>
+            <CopyButton text={made.secret} label={t('codes.secret.copy')} />
+          </div>
+        </div>
+        <TextField
+          label={t('codes.code')}
+          autocomplete="one-time-code"
+          autofocus
+          dir="ltr"
+          maxLength={10}
+          error={error.value}
+          value={code.value}
+          onInput={text => {
+            code.value = text
+          }}
+        />
+        <FormActions>
+          <Button onClick={onClose}>{t('confirm.cancel')}</Button>
+          <Button kind="primary" type="submit" disabled={isBusy.value || code.value.trim() === ''}>
+            {t('codes.turnon')}
+          </Button>
+        </FormActions>
+      </form>
+    </Dialog>
+  )
+}
+
+/** Closes only with its button: the codes are shown once. */
+const Recovery = ({ codes, onClose }: { codes: readonly string[]; onClose: () => void }) => (
+  <Dialog title={t('codes.recovery')}>
+    <div class="pair-body">
+      <p>{t('codes.recovery.text')}</p>
+      <ul class="codes-recovery" dir="ltr">
+        {codes.map(code => (
+          <li key={code}>{code}</li>
+        ))}
+      </ul>
+      <FormActions>
+        <CopyButton text={codes.join('\n')} label={t('codes.recovery.copy')} />
+        <Button kind="primary" onClick={onClose}>
+          {t('codes.recovery.done')}
+        </Button>
+      </FormActions>
+    </div>
+  </Dialog>
+)
+
+export const openRecovery = (
+  { layout }: Pick<Shell, 'layout'>,
+  codes: readonly string[],
+  onClose: () => void,
+): void => {
+  layout.overlay.value = (
+    <Recovery
+      codes={codes}
+      onClose={() => {
+        layout.overlay.value = null
+        onClose()
+      }}
+    />
+  )
+}
+
+export const openSetup = (shell: Pick<Shell, 'layout'>, made: Made, onClose: () => void): void => {
+  shell.layout.overlay.value = (
+    <Setup
+      made={made}
+      onDone={recovery => openRecovery(shell, recovery, onClose)}
+      onClose={() => {
+        shell.layout.overlay.value = null
+        onClose()
+      }}
+    />
+  )
+}

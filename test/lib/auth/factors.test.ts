@@ -1,0 +1,207 @@
+/** One-time codes, challenges and people.json: replay, races, the clock, restarts, and files that were damaged or removed. */
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { TOTP } from 'otpauth'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { createAuth } from '../../../lib/auth/auth.ts'
+import { createChallenges } from '../../../lib/auth/challenges.ts'
+import { createCodes } from '../../../lib/auth/codes.ts'
+import { relyingPartyOf } from '../../../lib/auth/passkeys.ts'
+import { openPeople } from '../../../lib/auth/people.ts'
+import { UserError } from '../../../lib/errors.ts'
+
+const test = suite<{ dir: string }>('sign-in factors')
+test.before.each(context => {
+  context.dir = mkdtempSync(join(tmpdir(), 'agent-webui-factors-'))
+})
+test.after.each(({ dir }) => rmSync(dir, { recursive: true, force: true }))
+
+const HERE = { address: '1.2.3.4' }
+
+const make = (dir: string) => {
+  const clock = { s: 1_700_000_000 }
+  const warnings: string[] = []
+  const secrets: string[] = []
+  const warn = (text: string) => void warnings.push(text)
+  const people = openPeople(dir, warn)
+  const throttlePath = join(dir, 'throttle.json')
+  const onSecret = (secret: string) => void secrets.push(secret)
+  const codes = createCodes({ people, throttlePath, now: () => clock.s, warn, onSecret })
+  const auth = createAuth({
+    codes,
+    stateDir: dir,
+    config: { password: 'correct horse', isExposed: false },
+    settings: { read: () => ({ kind: 'none' }), store() {} },
+    log: { warn },
+    now: () => clock.s * 1_000,
+    iterations: 10,
+  })
+  const login = (code?: string) => auth.login('correct horse', HERE, code)
+  return { clock, warnings, secrets, people, codes, auth, login }
+}
+
+const codeOf = async (promise: Promise<unknown>): Promise<unknown> => {
+  try {
+    await promise
+  } catch (error) {
+    if (error instanceof UserError) return error.code
+    throw error
+  }
+  return 'accepted'
+}
+
+/** Turns codes on; returns what an authenticator app shows at a time, and the recovery codes. */
+const turnOn = async ({ codes, clock }: ReturnType<typeof make>) => {
+  const { secret } = await codes.start('me', { title: 'Agent' })
+  const generator = new TOTP({ secret })
+  const at = (offset = 0) => generator.generate({ timestamp: (clock.s + offset) * 1_000 })
+  const recovery = await codes.enable('me', at())
+  return { at, recovery, secret }
+}
+
+test('codes are required only after the app has shown a right one', async ({ dir }) => {
+  const made = make(dir)
+  const { codes, login } = made
+  assert.is(await codeOf(codes.enable('me', '123456')), 'conflict')
+  const { secret } = await codes.start('me', { title: 'Agent' })
+  assert.ok(made.secrets.includes(secret))
+  assert.is(await codeOf(codes.enable('other', '123456')), 'conflict')
+  assert.is(await codeOf(codes.enable('me', '12')), 'wrong_code')
+  assert.is(await codeOf(login()), 'accepted')
+  const { at } = await turnOn(made)
+  assert.is(await codeOf(codes.start('me', { title: 'Agent' })), 'conflict')
+  assert.is(await codeOf(login()), 'code_required')
+  assert.is(await codeOf(login(' ')), 'code_required')
+  assert.is(await codeOf(made.auth.login('wrong', HERE, at(30))), 'wrong_password')
+  codes.disable()
+  assert.is(await codeOf(login()), 'accepted')
+})
+
+test('a code works once, also for two requests at once, and one step early or late', async ({
+  dir,
+}) => {
+  const made = make(dir)
+  const { clock, login } = made
+  const { at } = await turnOn(made)
+  // The code that turned them on is used up.
+  assert.is(await codeOf(login(at())), 'wrong_code')
+  clock.s += 300
+  assert.is(await codeOf(login(at(-60))), 'wrong_code')
+  assert.is(await codeOf(login(at(60))), 'wrong_code')
+  assert.is(await codeOf(login(at(-30))), 'accepted')
+  const both = await Promise.all([codeOf(login(at())), codeOf(login(at()))])
+  assert.equal(both.toSorted(), ['accepted', 'wrong_code'])
+  assert.is(await codeOf(login(at(-30))), 'wrong_code')
+  const spaced = at(30).replace(/^.../, '$& ')
+  assert.is(await codeOf(login(spaced)), 'accepted')
+  // Neither does a restart bring it back.
+  assert.is(await codeOf(make(dir).auth.login('correct horse', HERE, at(30))), 'wrong_code')
+})
+
+test('a recovery code works once; new ones replace the old', async ({ dir }) => {
+  const made = make(dir)
+  const { codes, login } = made
+  const { recovery } = await turnOn(made)
+  assert.is(new Set(recovery).size, 10)
+  const [first = '', second = '', third = ''] = recovery
+  const both = await Promise.all([codeOf(login(first)), codeOf(login(first))])
+  assert.equal(both.toSorted(), ['accepted', 'wrong_code'])
+  assert.is(await codeOf(login(second.replace('-', '').toUpperCase())), 'accepted')
+  assert.is(codes.view().recovery_left, 8)
+  const [fresh = ''] = codes.renewRecovery()
+  assert.is(await codeOf(login(third)), 'wrong_code')
+  assert.is(await codeOf(login(fresh)), 'accepted')
+  const file = readFileSync(join(dir, 'people.json'), 'utf8')
+  assert.not.ok(file.includes(third.replace('-', '')))
+  assert.is(statSync(join(dir, 'people.json')).mode & 0o777, 0o600)
+})
+
+test('five wrong codes close codes for everyone, across a restart, and not the password', async ({
+  dir,
+}) => {
+  const made = make(dir)
+  const { at } = await turnOn(made)
+  made.clock.s += 300
+  for (let i = 0; i < 5; i += 1)
+    assert.is(
+      await codeOf(made.auth.login('correct horse', { address: `9.9.9.${i}` }, '000000')),
+      'wrong_code',
+    )
+  assert.is(await codeOf(made.login(at())), 'too_many_codes')
+  const again = make(dir)
+  again.clock.s = made.clock.s
+  assert.is(await codeOf(again.login(at())), 'too_many_codes')
+  assert.is(await codeOf(again.login()), 'code_required')
+})
+
+test('a removed or damaged people.json closes the password instead of opening it', async ({
+  dir,
+}) => {
+  const made = make(dir)
+  const path = join(dir, 'people.json')
+  const { at } = await turnOn(made)
+  const good = readFileSync(path)
+  for (const bad of ['', '{}', '{"version":1,"people":[]}', 'x'.repeat(100)]) {
+    writeFileSync(path, bad)
+    assert.is(await codeOf(made.login(at(30))), 'factors_unreadable')
+  }
+  rmSync(path)
+  assert.is(await codeOf(made.login(at(30))), 'factors_unreadable')
+  assert.is(await codeOf(make(dir).login()), 'factors_unreadable')
+  writeFileSync(path, good)
+  made.clock.s += 60
+  assert.is(await codeOf(made.login(at())), 'accepted')
+  rmSync(path)
+  made.people.reset()
+  assert.not.ok(existsSync(join(dir, '.second_factor')))
+  assert.is(await codeOf(made.login()), 'accepted')
+})
+
+test('keys of people.json that a later version wrote are kept', ({ dir }) => {
+  const { people } = make(dir)
+  people.update({ passkeys: [] })
+  const path = join(dir, 'people.json')
+  const file = JSON.parse(readFileSync(path, 'utf8'))
+  const guest = { ...file.people[0], id: 'guest', role: 'viewer', profiles: ['work'], since: 7 }
+  writeFileSync(path, JSON.stringify({ ...file, more: 1, people: [file.people[0], guest] }))
+  people.update({ totp: null })
+  const after = JSON.parse(readFileSync(path, 'utf8'))
+  assert.equal([after.more, after.people[1]], [1, guest])
+})
+
+test('a challenge counts once, for its purpose, for five minutes, in this process', () => {
+  const clock = { s: 1_000 }
+  const challenges = createChallenges(() => clock.s)
+  const text = (purpose: string) => Buffer.from(challenges.create(purpose)).toString('base64url')
+  const one = text('sign-in a')
+  assert.not.ok(challenges.spend(one, 'sign-in b'))
+  assert.not.ok(challenges.spend('', 'sign-in a'))
+  assert.not.ok(challenges.spend(`${one.slice(0, -4)}AAAA`, 'sign-in a'))
+  assert.not.ok(createChallenges(() => clock.s).spend(one, 'sign-in a'))
+  assert.ok(challenges.spend(one, 'sign-in a'))
+  assert.not.ok(challenges.spend(one, 'sign-in a'))
+  assert.not.ok(challenges.spend(`${one}==`, 'sign-in a'))
+  const late = text('sign-in a')
+  clock.s += 300
+  assert.not.ok(challenges.spend(late, 'sign-in a'))
+})
+
+test('passkeys belong to the host name of the page; addresses have none', () => {
+  const of = (host: string, secure = true) =>
+    relyingPartyOf({
+      host,
+      secure,
+      allowedOrigins: ['https://a.example:8443', 'https://b.example'],
+    })
+  assert.equal(of('a.example'), {
+    id: 'a.example',
+    origins: ['https://a.example', 'https://a.example:8443'],
+  })
+  assert.equal(of('LOCALHOST:8787', false), { id: 'localhost', origins: ['http://localhost:8787'] })
+  for (const host of ['127.0.0.1:80', '[::1]:80', '0x7f.1', '', ' ', 'a b', '2130706433'])
+    assert.is(of(host), undefined, host)
+})
+
+test.run()
