@@ -20,6 +20,7 @@ import * as gitState from './handlers/git.ts'
 import * as guards from './handlers/guards.ts'
 import * as gateway from './handlers/host-sessions.ts'
 import * as health from './handlers/health.ts'
+import * as audit from './handlers/identity/audit.ts'
 import * as codes from './handlers/identity/codes.ts'
 import * as pairing from './handlers/identity/pairing.ts'
 import * as passkeys from './handlers/identity/passkeys.ts'
@@ -101,6 +102,7 @@ export const routes = {
   'POST /api/auth/passkey/register': passkeys.register,
   'POST /api/auth/passkey/rename': passkeys.rename,
   'POST /api/auth/passkey/delete': passkeys.remove,
+  'GET /api/auth/audit': audit.list,
   'GET /api/auth/totp': codes.view,
   'POST /api/auth/totp/start': codes.start,
   'POST /api/auth/totp/enable': codes.enable,

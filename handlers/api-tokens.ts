@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { type Ctx, endpoint } from '../lib/context.ts'
 import { ApiToken } from '../lib/schema/api-token.ts'
+import { recorded } from '../lib/auth/recorded.ts'
 
 const ApiAccess = z.object({ enabled: z.boolean(), tokens: z.array(ApiToken) })
 
@@ -15,6 +16,7 @@ export const list = endpoint({
 })
 
 export const enable = endpoint({
+  audit: recorded('tokens', ({ enabled }) => (enabled ? 'on' : 'off')),
   summary: 'Turn the client API on or off; off ends its running requests',
   input: z.object({ enabled: z.boolean() }),
   output: ApiAccess,
@@ -25,6 +27,7 @@ export const enable = endpoint({
 })
 
 export const create = endpoint({
+  audit: recorded('tokens', ({ name }) => `created ${name}`),
   summary: 'Make a token; the reply is the only place where it is shown',
   input: z.object({
     name: z.string().trim().min(1).max(100),
@@ -43,6 +46,7 @@ export const create = endpoint({
 })
 
 export const revoke = endpoint({
+  audit: recorded('tokens', ({ id }) => `revoked ${id}`),
   summary: 'Revoke a token; its running requests end',
   input: z.object({ id: z.string().max(64) }),
   output: ApiAccess.extend({ revoked: z.boolean() }),

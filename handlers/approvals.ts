@@ -17,6 +17,7 @@ import {
   type Question,
   Unanswered,
 } from '../lib/schema/question.ts'
+import { recorded } from '../lib/auth/recorded.ts'
 
 export const pending = endpoint({
   summary: 'The oldest open approval of a session',
@@ -29,6 +30,7 @@ export const pending = endpoint({
 })
 
 export const respond = endpoint({
+  audit: recorded('approval', ({ choice, session_id }) => `${choice} ${session_id}`),
   summary: 'Answer an approval; the first answer counts, and a later one gets it back',
   input: z.object({
     session_id: SessionId,

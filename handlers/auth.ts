@@ -6,6 +6,7 @@ import { endpoint } from '../lib/context.ts'
 import { invalid, missing } from '../lib/errors.ts'
 import { clearCookie } from '../lib/http/cookies.ts'
 import { Ok, ok } from '../lib/schema/ok.ts'
+import { recorded, recordedSignIn } from '../lib/auth/recorded.ts'
 
 export const status = endpoint({
   summary: 'Whether a password is set, and whether the caller is signed in',
@@ -17,6 +18,7 @@ export const status = endpoint({
 
 export const login = endpoint({
   summary: 'Sign in with the password',
+  audit: recordedSignIn('password'),
   public: true,
   input: z.object({
     password: z.string().default(''),
@@ -37,6 +39,7 @@ export const login = endpoint({
 
 export const logout = endpoint({
   summary: 'Sign this browser out',
+  audit: recorded('sign-out'),
   output: Ok,
   run(ctx) {
     ctx.app.auth.logout(ctx.cookies[SESSION_COOKIE])
@@ -67,6 +70,7 @@ export const devices = endpoint({
 
 export const revoke = endpoint({
   summary: 'Sign one device out, or all but this one',
+  audit: recorded('device-revoked', ({ id, others }) => (others ? 'others' : id)),
   input: z.object({ id: z.string().optional(), others: z.boolean().default(false) }),
   output: z.object({ ok: z.literal(true), revoked: z.number() }),
   run(ctx, { id, others }) {

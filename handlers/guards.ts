@@ -14,6 +14,7 @@ import {
   PermissionsOut,
   showPermissions,
 } from '../lib/turn-context/permissions/settings.ts'
+import { recorded } from '../lib/auth/recorded.ts'
 
 const show = (ctx: Ctx): z.output<typeof GuardsOut> => ({
   profile: ctx.home.name,
@@ -27,6 +28,7 @@ export const list = endpoint({
 })
 
 export const accept = endpoint({
+  audit: recorded('settings', () => 'safeguards'),
   summary: 'Accept an unsupported safeguard while its value stays the same, or withdraw that',
   input: z.object({
     key: z.string().min(1).max(200),
@@ -54,6 +56,7 @@ export const permissions = endpoint({
 })
 
 export const changePermission = endpoint({
+  audit: recorded('settings', () => 'permissions'),
   summary: 'Add, replace, or remove one permission rule',
   input: PermissionChange,
   output: PermissionsOut,
@@ -91,6 +94,7 @@ export const commandPlace = endpoint({
 })
 
 export const changeSandbox = endpoint({
+  audit: recorded('settings', () => 'sandbox'),
   summary: 'Turn the sandbox of commands, or its network, on or off in config.yaml',
   input: SandboxChange,
   output: CommandPlace,

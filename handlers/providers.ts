@@ -4,6 +4,7 @@ import { type Ctx, endpoint } from '../lib/context.ts'
 import { listProviders } from '../lib/models/provider-keys.ts'
 import { Ok, ok } from '../lib/schema/ok.ts'
 import { ProviderRow, ProviderTestResult } from '../lib/schema/provider.ts'
+import { recorded } from '../lib/auth/recorded.ts'
 
 const ProviderId = z.string().max(200)
 const Secret = z.string().max(20_000)
@@ -27,6 +28,7 @@ const change = async (ctx: Ctx, provider: string, key: string | null) => {
 }
 
 export const save = endpoint({
+  audit: recorded('keys', ({ provider }) => provider),
   summary: 'Save the API key of a provider in the .env of the profile; a blank key removes it',
   cache: 'no-store',
   input: z.object({ provider: ProviderId, api_key: Secret.nullish() }),
@@ -35,6 +37,7 @@ export const save = endpoint({
 })
 
 export const remove = endpoint({
+  audit: recorded('keys', ({ provider }) => provider),
   summary: 'Remove the API key of a provider from the .env of the profile',
   cache: 'no-store',
   input: z.object({ provider: ProviderId }),

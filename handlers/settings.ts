@@ -7,6 +7,7 @@ import { readReasoning, saveShowReasoning, showsReasoning } from '../lib/models/
 import { Ok, ok } from '../lib/schema/ok.ts'
 import { Settings } from '../lib/schema/settings.ts'
 import { toBoolean } from '../lib/settings.ts'
+import { recorded } from '../lib/auth/recorded.ts'
 
 const Shown = Settings.extend({
   default_model: z.string(),
@@ -61,6 +62,13 @@ export const get = endpoint({
 
 export const save = endpoint({
   summary: 'Change some settings; set or clear the password',
+  audit(ctx, { _set_password, _clear_password, ...patch }, error) {
+    const sets = typeof _set_password === 'string' && _set_password.trim() !== ''
+    if (sets) recorded('password-set')(ctx, {}, error)
+    if (toBoolean(_clear_password)) recorded('password-removed')(ctx, {}, error)
+    const keys = Object.keys(patch).join(' ')
+    recorded('settings', () => keys || undefined)(ctx, {}, error)
+  },
   cache: 'no-store',
   input: z.looseObject({
     /** Blank changes nothing. */

@@ -3,7 +3,8 @@ import { z } from 'zod'
 import { SESSION_COOKIE } from '../../lib/auth/cookie.ts'
 import { type Ctx, endpoint } from '../../lib/context.ts'
 import { Ok, ok } from '../../lib/schema/ok.ts'
-import { signInClient } from './client.ts'
+import { recorded } from '../../lib/auth/recorded.ts'
+import { signInClient } from '../../lib/auth/sign-in-client.ts'
 
 const Password = z.object({ password: z.string().default('') })
 const Recovery = z.object({ recovery: z.array(z.string()) })
@@ -35,6 +36,7 @@ export const start = endpoint({
 })
 
 export const enable = endpoint({
+  audit: recorded('codes-on'),
   summary: 'Require codes; the reply is the only place where the recovery codes are shown',
   input: z.object({ code: z.string().max(40) }),
   output: Recovery,
@@ -48,6 +50,7 @@ export const enable = endpoint({
 
 export const disable = endpoint({
   summary: 'Stop requiring codes',
+  audit: recorded('codes-off'),
   input: Password,
   output: Ok,
   async run(ctx, { password }) {
@@ -60,6 +63,7 @@ export const disable = endpoint({
 
 export const recovery = endpoint({
   summary: 'Replace the recovery codes',
+  audit: recorded('recovery-renewed'),
   input: Password,
   output: Recovery,
   async run(ctx, { password }) {

@@ -5,7 +5,8 @@ import { SESSION_COOKIE, sessionCookie } from '../../lib/auth/cookie.ts'
 import { type Ctx, endpoint } from '../../lib/context.ts'
 import { unauthorized } from '../../lib/errors.ts'
 import { Ok, ok } from '../../lib/schema/ok.ts'
-import { signInClient } from './client.ts'
+import { recorded, recordedSignIn } from '../../lib/auth/recorded.ts'
+import { signInClient } from '../../lib/auth/sign-in-client.ts'
 
 /** Where other devices may reach this server: configured origins first, then this machine's own addresses. */
 const addressesOf = (ctx: Ctx): string[] => {
@@ -64,6 +65,10 @@ export const cancel = endpoint({
 
 export const use = endpoint({
   summary: 'Sign this device in with a pairing code',
+  audit(ctx, { name }, error) {
+    recordedSignIn('pairing')(ctx, {}, error)
+    if (ctx.app.auth.enabled()) recorded('device-paired', () => name)(ctx, {}, error)
+  },
   public: true,
   input: z.object({ code: z.string().max(200), name: z.string().trim().max(60).default('') }),
   output: Ok.extend({ message: z.string().optional() }),

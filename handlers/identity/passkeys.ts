@@ -6,7 +6,8 @@ import { type RelyingParty, relyingPartyOf } from '../../lib/auth/passkeys.ts'
 import { type Ctx, endpoint } from '../../lib/context.ts'
 import { conflict, invalid, missing } from '../../lib/errors.ts'
 import { Ok, ok } from '../../lib/schema/ok.ts'
-import { signInClient } from './client.ts'
+import { recorded, recordedSignIn } from '../../lib/auth/recorded.ts'
+import { signInClient } from '../../lib/auth/sign-in-client.ts'
 
 const partyOf = (ctx: Ctx): RelyingParty => {
   const { host, secure } = ctx.client
@@ -72,6 +73,7 @@ export const registerOptions = endpoint({
 
 export const register = endpoint({
   summary: 'Add the passkey that the browser made',
+  audit: recorded('passkey-added', ({ name }) => name),
   input: z.object({ name: z.string().trim().max(60).default(''), response: Response }),
   output: Ok,
   async run(ctx, { name, response }) {
@@ -100,6 +102,7 @@ export const rename = endpoint({
 })
 
 export const remove = endpoint({
+  audit: recorded('passkey-deleted'),
   summary: 'Delete a passkey, after the person is confirmed; devices stay signed in',
   input: z.object({ id: Id, password: z.string().optional() }),
   output: Ok,
@@ -125,6 +128,7 @@ export const options = endpoint({
 
 export const login = endpoint({
   summary: 'Sign in with a passkey',
+  audit: recordedSignIn('passkey'),
   public: true,
   input: z.object({ response: Response }),
   output: Ok,

@@ -6,6 +6,7 @@ import { SessionId } from '../../lib/schema/ids.ts'
 import { Share, ShareOptions } from '../../lib/schema/share.ts'
 import { toBoolean } from '../../lib/settings.ts'
 import { SHARE_REPLY } from '../../lib/shares/page.ts'
+import { recorded } from '../../lib/auth/recorded.ts'
 
 const DEFAULT_DAYS = 7
 const MAX_DAYS = 90
@@ -25,6 +26,7 @@ export const list = endpoint({
 })
 
 export const enable = endpoint({
+  audit: recorded('shares', ({ enabled }) => (enabled ? 'on' : 'off')),
   summary: 'Turn share links on or off; while they are off, no link works',
   input: z.object({ enabled: z.boolean() }),
   output: Links,
@@ -35,6 +37,7 @@ export const enable = endpoint({
 })
 
 export const create = endpoint({
+  audit: recorded('shares', ({ session_id }) => `created ${session_id}`),
   summary: 'Make a read-only link to a chat; the reply is the only place where its token is shown',
   input: ShareOptions.extend({
     session_id: SessionId,
@@ -54,6 +57,7 @@ export const create = endpoint({
 })
 
 export const revoke = endpoint({
+  audit: recorded('shares', ({ id, all }) => `revoked ${all ? 'all' : id}`),
   summary: 'Revoke a link, or all of them',
   input: z.object({ id: z.string().max(64).optional(), all: z.boolean().default(false) }),
   output: Links.extend({ revoked: z.number() }),

@@ -45,6 +45,7 @@ type StoredData = Pick<
   | 'workspaces'
   | 'auth'
   | 'codes'
+  | 'audit'
   | 'apiTokens'
   | 'hub'
   | 'toolOutput'

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { type ApiTokens, openApiTokens } from '../api-tokens/api-tokens.ts'
+import { type Audit, openAudit } from '../auth/audit.ts'
 import { type Auth, createAuth } from '../auth/auth.ts'
 import { type Codes, createCodes } from '../auth/codes.ts'
 import { openPeople, type People } from '../auth/people.ts'
@@ -72,6 +73,7 @@ export type AppData = {
   settings: ReturnType<typeof createSettings>
   workspaces: Workspaces
   auth: Auth
+  audit: Audit
   people: People
   codes: Codes
   apiTokens: ApiTokens
@@ -109,6 +111,11 @@ export const openAppData = (config: Config, options: AppDataOptions): AppData =>
   })
   const workspaces = createWorkspaces(config, () => settings.get().default_workspace)
   const own = ownSecrets(config)
+  const audit = openAudit(join(stateDir, 'audit.jsonl'), {
+    now: () => Date.now() / 1_000,
+    redact,
+    warn: log.warn,
+  })
   const people = openPeople(stateDir, log.warn)
   const codes = createCodes({
     people,
@@ -164,6 +171,7 @@ export const openAppData = (config: Config, options: AppDataOptions): AppData =>
     settings,
     workspaces,
     auth,
+    audit,
     people,
     codes,
     apiTokens,

@@ -37,6 +37,8 @@ export type Endpoint<Ctx, I extends z.ZodType = z.ZodType, O extends z.ZodType =
   loopback?: true
   /** `Cache-Control` of the reply. Default: `no-cache` with an ETag. */
   cache?: 'no-store'
+  /** Called after `run`, with its error if it failed: records the request in the audit log. */
+  audit?: (ctx: Ctx, input: z.output<I>, error?: unknown) => void
   run: (ctx: Ctx, input: z.output<I>) => unknown
 }
 

@@ -154,8 +154,22 @@ export const createRequestListener = <Ctx>(
     )
   }
 
-  const run = (x: Exchange, endpoint: AnyEndpoint, input: unknown): unknown =>
-    endpoint.run(makeCtx(new BaseCtx(x, services)), input as never)
+  const run = (x: Exchange, endpoint: AnyEndpoint, input: unknown): unknown => {
+    const ctx = makeCtx(new BaseCtx(x, services))
+    const { audit } = endpoint
+    if (!audit) return endpoint.run(ctx, input as never)
+    const result = new Promise(resolve => resolve(endpoint.run(ctx, input as never)))
+    return result.then(
+      value => {
+        audit(ctx, input as never)
+        return value
+      },
+      error => {
+        audit(ctx, input as never, error)
+        throw error
+      },
+    )
+  }
 
   const call = (x: Exchange, endpoint: AnyEndpoint, match: RouteMatch): unknown => {
     const { req, queryText } = x

@@ -117,10 +117,8 @@ test('a passkey signs in without the password, until it is deleted; a copied one
   const [cdp, authenticatorId] = await addAuthenticator(page)
   await page.getByRole('button', { name: 'Add passkey' }).click()
   await page.getByText('A passkey was added.').waitFor()
-  await page
-    .getByRole('button', { name: /^Rename .*Linux/ })
-    .last()
-    .click()
+  const keys = page.getByRole('region', { name: 'Passkeys' })
+  await keys.getByRole('button', { name: /^Rename/ }).click()
   await page.getByLabel('Name', { exact: true }).fill('Key')
   await page.keyboard.press('Enter')
   await page.getByText('Key', { exact: true }).waitFor()
@@ -188,6 +186,12 @@ test('codes are turned on with the password, asked for after it, and work once',
   await shot(page, 'recovery')
   await page.getByRole('button', { name: 'I’ve saved them' }).click()
   await page.getByText('10 codes left').waitFor()
+
+  await page.reload()
+  await page.getByText('Two-step sign-in turned on', { exact: true }).scrollIntoViewIfNeeded()
+  await shot(page, 'activity')
+  await page.getByLabel('Show', { exact: true }).selectOption('Approvals')
+  await page.getByText('Nothing yet').waitFor()
 
   const other = await openPage(`${root}/login`)
   await other.page.locator('#pw').fill(PASSWORD)

@@ -50,6 +50,7 @@ test.before.each(async context => {
   context.auth = auth
   const app = {
     auth,
+    audit: { note() {} },
     passkeys: { isUsable: () => false },
     settings: { get: () => settings },
     version: 'v1.2.3',

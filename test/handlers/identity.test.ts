@@ -1,6 +1,10 @@
 /** Devices and pairing over HTTP: one use, races, other people's codes, and who may not. */
+import { appendFileSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { openAudit } from '../../lib/auth/audit.ts'
 import { createPairing } from '../../lib/auth/pairing.ts'
 import { startApp, type TestApp } from '../_app.ts'
 
@@ -217,6 +221,69 @@ test('a passkey that is not known is refused, and five times are enough', async 
       'passkey_rejected',
     ])
   assert.is((await app.post('/api/auth/passkey/login', { response: KEY }, from)).status, 429)
+})
+
+test('the audit log says what happened, where from, without secrets, across a restart', async ({
+  app,
+}) => {
+  assert.is((await app.get('/api/auth/audit')).status, 401)
+  const Agent = 'AuditTest/1'
+  const login = (password: string) =>
+    app.post('/api/auth/login', { password }, { headers: { 'user-agent': Agent } })
+  await login('not the password')
+  const mine = cookieOf(await login(PASSWORD))
+  await app.post('/api/settings', { theme: 'light', show_cli_sessions: false }, as(mine))
+  const { body: token } = await app.post('/api/tokens/create', { name: 'Editor' }, as(mine))
+  await app.post('/api/tokens/revoke', { id: token.tokens[0].id }, as(mine))
+  await app.post('/api/auth/logout', {}, as(mine))
+  await app.restart()
+  const again = cookieOf(await login(PASSWORD))
+  const { entries, total } = (await app.get('/api/auth/audit?limit=7', as(again))).body
+  assert.equal(
+    entries.map(({ what, detail }: { what: string; detail: string }) => `${what} ${detail}`.trim()),
+    [
+      'sign-in password',
+      'sign-out',
+      `tokens revoked ${token.tokens[0].id}`,
+      'tokens created Editor',
+      'settings theme show_cli_sessions',
+      'sign-in password',
+      'sign-in-failed password wrong_password',
+    ],
+  )
+  assert.equal([entries[0].device, entries[0].address], [Agent, '127.0.0.1'])
+  assert.ok(total > 7)
+  const failed = (await app.get('/api/auth/audit?kinds=sign-in-failed&limit=1', as(again))).body
+  assert.equal([failed.entries.length, failed.entries[0].what], [1, 'sign-in-failed'])
+  const all = JSON.stringify((await app.get('/api/auth/audit?limit=200', as(again))).body)
+  for (const secret of [PASSWORD, 'not the password', token.secret, again])
+    assert.not.ok(all.includes(secret))
+})
+
+test('the audit log is bounded, and survives a torn line', () => {
+  const dir = mkdtempSync(join(tmpdir(), 'audit-'))
+  try {
+    const path = join(dir, 'audit.jsonl')
+    const audit = openAudit(path, { now: () => 1, redact: text => text, warn: assert.unreachable })
+    writeFileSync(path, '{"at":1,"what":"sign-o')
+    audit.note('sign-out', { address: 'a', device: 'b' })
+    audit.note('sign-in', { address: 'a', device: 'x'.repeat(10_000), detail: 'line\nbreak' })
+    const [entry, first] = audit.list({ kinds: [], skip: 0, limit: 10 }).entries
+    assert.is(first?.what, 'sign-out')
+    assert.equal(
+      [entry?.what, entry?.device.length, entry?.detail],
+      ['sign-in', 200, 'line\nbreak'],
+    )
+    for (let i = 0; i < 3; i += 1) {
+      appendFileSync(path, `${'x'.repeat(1 << 20)}\n`)
+      audit.note('sign-in', { address: `${i}`, device: '' })
+    }
+    assert.equal(readdirSync(dir).toSorted(), ['audit.1.jsonl', 'audit.jsonl'])
+    const { entries } = audit.list({ kinds: ['sign-in'], skip: 0, limit: 1 })
+    assert.is(entries[0]?.address, '2')
+  } finally {
+    rmSync(dir, { recursive: true, force: true })
+  }
 })
 
 test('without a password there is nothing to pair with', async () => {

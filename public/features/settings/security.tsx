@@ -20,6 +20,8 @@ const CommandPlace = lazy(async () => (await import('./command-place.tsx')).Comm
 
 const ApiAccess = lazy(async () => (await import('./api-access.tsx')).ApiAccess)
 
+const Activity = lazy(async () => (await import('../identity/activity.tsx')).Activity)
+
 const ShareSettings = lazy(async () => (await import('../shares/share-settings.tsx')).ShareSettings)
 
 const MIN_PASSWORD_LENGTH = 8
@@ -144,6 +146,7 @@ export const Security = () => {
       <AllowedCommands />
       <Safety />
       <Hooks />
+      {password !== 'none' && <Activity />}
     </>
   )
 }

@@ -61,6 +61,7 @@ export const settingEntries = (): SettingEntry[] => [
   entry('security', inIdentity('devices.title')),
   entry('security', inIdentity('passkeys.title'), inIdentity('passkeys.text')),
   entry('security', inIdentity('codes.title'), inIdentity('codes.hint')),
+  entry('security', inIdentity('activity.title'), inIdentity('activity.text')),
   entry('security', inIdentity('devices.others'), inIdentity('devices.others.hint')),
   entry('security', t('settings.signout'), t('settings.signout.hint')),
   entry('security', t('api.title'), t('api.enable')),

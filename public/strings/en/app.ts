@@ -36,7 +36,6 @@ export const enApp = {
 
   'error.unexpected': 'Something went wrong: {message}',
 
-
   'updates.available': 'Update available',
   'updates.show': 'View',
 

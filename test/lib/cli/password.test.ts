@@ -4,6 +4,7 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { openPeople } from '../../../lib/auth/people.ts'
 import { spawnApp } from '../../_app.ts'
 import { autoApprove } from '../../_auto-approve.ts'
 import { programEnv, SERVICE } from '../../../build/start-program.ts'
@@ -85,6 +86,11 @@ test('rejects invalid passwords and arguments without a change', async () => {
       assert.match(err, why)
       assert.not.ok(existsSync(path), String(why))
     }
+    const people = openPeople(join(desk.home, 'webui'), assert.unreachable)
+    const secret = { secret: 'A', enabled_at: 1, last_step: 1, recovery: [] }
+    people.update({ totp: secret })
+    assert.is((await desk.talk(['password', '--reset-factors'], {})).code, 0)
+    assert.is(people.owner().totp, null)
     const done = await desk.talk(['password'], { answers: ['x'.repeat(1_024), 'x'.repeat(1_024)] })
     assert.equal([done.code, done.err], [0, ''])
     assert.match(JSON.parse(readFileSync(path, 'utf8')).hash, /^[0-9a-f]{64}$/)

@@ -1,0 +1,110 @@
+/**
+ * The audit log: who signed in, and who changed what about access, as one JSON object per line. At most two files of 1 MB:
+ * audit.jsonl and the one before it. Never contains secrets; a line that cannot be written only costs a warning.
+ */
+import { renameSync, statSync } from 'node:fs'
+import { z } from 'zod'
+import { messageOf } from '../errors.ts'
+import { appendText, readWholeText } from '../store/read-text.ts'
+
+const MAX_BYTES = 1 << 20
+const MAX_DETAIL_CHARS = 200
+
+/** Each with what its `detail` is. */
+export const AUDIT_KINDS = [
+  'sign-in', // password, passkey or pairing
+  'sign-in-failed', // the same, and the error code
+  'sign-out',
+  'device-revoked', // the id, or "others"
+  'device-paired', // its name
+  'passkey-added', // its name
+  'passkey-deleted',
+  'codes-on',
+  'codes-off',
+  'recovery-renewed',
+  'password-set',
+  'password-removed',
+  'tokens', // created, revoked, on or off
+  'shares', // created, revoked, on or off
+  'settings', // names of the keys that changed
+  'keys', // the provider
+  'approval', // the choice and the session
+] as const
+export type AuditKind = (typeof AUDIT_KINDS)[number]
+
+export const AuditEntry = z.object({
+  /** Seconds since 1970. */
+  at: z.number(),
+  what: z.string(),
+  /** Where it came from: the client's address, and the device's name or user agent. */
+  address: z.string(),
+  device: z.string(),
+  detail: z.string(),
+})
+export type AuditEntry = z.infer<typeof AuditEntry>
+
+export type Audit = ReturnType<typeof openAudit>
+
+type Options = {
+  /** Seconds since 1970. */
+  now: () => number
+  redact: (text: string) => string
+  warn: (text: string) => void
+}
+
+export const openAudit = (path: string, { now, redact, warn }: Options) => {
+  const older = path.replace(/\.jsonl$/, '.1.jsonl')
+  let isBroken = false
+  /** The first entry of a process must not continue a line that a power cut tore. Empty lines are skipped. */
+  let start = '\n'
+
+  const readFile = (file: string): AuditEntry[] => {
+    let text: string
+    try {
+      text = readWholeText(file)
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT')
+        warn(`${file} cannot be read: ${messageOf(error)}`)
+      return []
+    }
+    return text.split('\n').flatMap(line => {
+      try {
+        return AuditEntry.parse(JSON.parse(line))
+      } catch {
+        // The empty text after the last line, or a line that a power cut tore.
+        return []
+      }
+    })
+  }
+
+  return {
+    note(what: AuditKind, from: { address: string; device: string; detail?: string }): void {
+      const { address, device, detail = '' } = from
+      const entry: AuditEntry = {
+        at: Math.floor(now()),
+        what,
+        address,
+        device: redact(device).slice(0, MAX_DETAIL_CHARS),
+        detail: redact(detail).slice(0, MAX_DETAIL_CHARS),
+      }
+      try {
+        const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0
+        if (size > MAX_BYTES) renameSync(path, older)
+        appendText(path, `${start}${JSON.stringify(entry)}\n`)
+        start = ''
+        isBroken = false
+      } catch (error) {
+        if (!isBroken) warn(`${path} cannot be written: ${messageOf(error)}`)
+        isBroken = true
+      }
+    },
+
+    /** Newest first: `limit` entries of these kinds (empty: all) after the first `skip`. */
+    list({ kinds, skip, limit }: { kinds: readonly string[]; skip: number; limit: number }) {
+      const wanted = [...readFile(older), ...readFile(path)]
+        .filter(({ what }) => kinds.length === 0 || kinds.includes(what))
+        .toReversed()
+      return { entries: wanted.slice(skip, skip + limit), total: wanted.length }
+    },
+  }
+}

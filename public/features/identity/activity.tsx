@@ -1,0 +1,131 @@
+/** Settings → Security: the audit log, newest first, with a filter. */
+import { useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+import type { Api } from '../../../router.ts'
+import { useShell } from '../../contexts.ts'
+import { Button } from '../../parts/button.tsx'
+import { Row, Select } from '../../parts/field.tsx'
+import { deviceName } from './device-name.ts'
+import { t } from './strings.ts'
+
+type Entry = Api['GET /api/auth/audit']['output']['entries'][number]
+
+const PAGE = 20
+const TIME = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' })
+
+const GROUPS = {
+  signin: 'sign-in,sign-in-failed,sign-out,device-paired,device-revoked',
+  factors:
+    'passkey-added,passkey-deleted,codes-on,codes-off,recovery-renewed,password-set,password-removed',
+  access: 'tokens,shares,keys',
+  settings: 'settings',
+  approvals: 'approval',
+} as const
+const GROUP_NAMES = ['signin', 'factors', 'access', 'settings', 'approvals'] as const
+
+const TITLES: Readonly<Record<string, () => string>> = {
+  'sign-in': () => t('activity.sign-in'),
+  'sign-in-failed': () => t('activity.sign-in-failed'),
+  'sign-out': () => t('activity.sign-out'),
+  'device-revoked': () => t('activity.device-revoked'),
+  'device-paired': () => t('activity.device-paired'),
+  'passkey-added': () => t('activity.passkey-added'),
+  'passkey-deleted': () => t('activity.passkey-deleted'),
+  'codes-on': () => t('activity.codes-on'),
+  'codes-off': () => t('activity.codes-off'),
+  'recovery-renewed': () => t('activity.recovery-renewed'),
+  'password-set': () => t('activity.password-set'),
+  'password-removed': () => t('activity.password-removed'),
+  tokens: () => t('activity.tokens'),
+  shares: () => t('activity.shares'),
+  settings: () => t('activity.settings'),
+  keys: () => t('activity.keys'),
+  approval: () => t('activity.approval'),
+}
+
+/** Entries whose detail the title says. */
+const SPECIAL: Readonly<Record<string, () => string>> = {
+  'sign-in password': () => t('activity.by.password'),
+  'sign-in passkey': () => t('activity.by.passkey'),
+  'sign-in pairing': () => t('activity.by.pairing'),
+  'sign-in-failed password wrong_code': () => t('activity.wrong-code'),
+  'device-revoked others': () => t('activity.device-revoked.others'),
+}
+
+/** Details for people: neither ids nor error codes. */
+const SHOWN = new Set(['device-paired', 'passkey-added', 'tokens', 'settings', 'keys', 'approval'])
+
+const titleOf = ({ what, detail }: Entry): string =>
+  (SPECIAL[`${what} ${detail}`] ?? TITLES[what])?.() ?? what
+
+const lineOf = ({ at, address, device, what, detail }: Entry): string =>
+  [SHOWN.has(what) ? detail : '', TIME.format(at * 1_000), address, deviceName(device) || device]
+    .filter(Boolean)
+    .join(' · ')
+
+export const Activity = () => {
+  const { attempt, api } = useShell()
+  const group = useSignal('')
+  const entries = useSignal<readonly Entry[] | null>(null)
+  const total = useSignal(0)
+  const load = (skip: number) =>
+    attempt(async () => {
+      const wanted = group.value
+      const kinds = GROUP_NAMES.find(name => name === wanted)
+      const found = await api('GET /api/auth/audit', {
+        kinds: kinds && GROUPS[kinds],
+        skip,
+        limit: PAGE,
+      })
+      // Another filter was chosen in the meantime.
+      if (wanted !== group.value) return
+      entries.value = [...(skip > 0 ? (entries.value ?? []) : []), ...found.entries]
+      total.value = found.total
+    })
+  useEffect(() => void load(0), [])
+  const shown = entries.value
+  if (!shown) return null
+
+  return (
+    <section class="view-part rows" aria-label={t('activity.title')}>
+      <h3>{t('activity.title')}</h3>
+      <Row
+        label={t('activity.filter')}
+        hint={t('activity.text')}
+        control={ids => (
+          <Select
+            id={ids.control}
+            describedBy={ids.hint}
+            value={group.value}
+            options={[
+              ['', t('activity.all')],
+              ...GROUP_NAMES.map(name => [name, t(`activity.group.${name}`)] as const),
+            ]}
+            onChange={value => {
+              group.value = value
+              void load(0)
+            }}
+          />
+        )}
+      />
+      {shown.length === 0 && <p class="field-hint">{t('activity.none')}</p>}
+      <ul class="activity">
+        {shown.map((entry, index) => (
+          // Two entries may be equal, and entries are only added at the end of the list.
+          <li
+            key={`${index}`}
+            class={entry.what === 'sign-in-failed' ? 'activity-failed' : undefined}
+          >
+            <span class="activity-title">{titleOf(entry)}</span>
+            <span class="field-hint">{lineOf(entry)}</span>
+          </li>
+        ))}
+      </ul>
+      {shown.length < total.value && (
+        <div class="button-row">
+          <Button onClick={() => void load(shown.length)}>{t('activity.more')}</Button>
+        </div>
+      )}
+    </section>
+  )
+}
