@@ -6,12 +6,13 @@ import { useShell } from '../../contexts.ts'
 import { Button } from '../../parts/button.tsx'
 import { Row, Select } from '../../parts/field.tsx'
 import { deviceName } from './device-name.ts'
+import { pageLocale } from '../../strings/t.ts'
 import { t } from './strings.ts'
 
 type Entry = Api['GET /api/auth/audit']['output']['entries'][number]
 
 const PAGE = 20
-const TIME = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' })
+const TIME = new Intl.DateTimeFormat(pageLocale(), { dateStyle: 'medium', timeStyle: 'short' })
 
 const GROUPS = {
   signin: 'sign-in,sign-in-failed,sign-out,device-paired,device-revoked',
@@ -53,7 +54,7 @@ const SPECIAL: Readonly<Record<string, () => string>> = {
 }
 
 /** Details for people: neither ids nor error codes. */
-const SHOWN = new Set(['device-paired', 'passkey-added', 'tokens', 'settings', 'keys', 'approval'])
+const SHOWN = new Set(['device-paired', 'tokens', 'settings', 'keys', 'approval'])
 
 const titleOf = ({ what, detail }: Entry): string =>
   (SPECIAL[`${what} ${detail}`] ?? TITLES[what])?.() ?? what

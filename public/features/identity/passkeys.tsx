@@ -8,12 +8,13 @@ import { Row } from '../../parts/field.tsx'
 import { confirmed } from './confirm-password.tsx'
 import { deviceName } from './device-name.ts'
 import { RenameForm } from './rename-form.tsx'
+import { pageLocale } from '../../strings/t.ts'
 import { t } from './strings.ts'
 
 type List = Api['POST /api/auth/passkeys']['output']
 type Passkey = List['passkeys'][number]
 
-const TIME = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' })
+const TIME = new Intl.DateTimeFormat(pageLocale(), { dateStyle: 'medium', timeStyle: 'short' })
 const timeOf = (seconds: number): string => TIME.format(seconds * 1_000)
 
 const nameOf = ({ name }: Passkey): string => name || t('passkeys.unnamed')

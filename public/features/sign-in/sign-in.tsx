@@ -2,16 +2,8 @@
 import { useId, useRef } from 'preact/hooks'
 import { Button } from '../../parts/button.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
-import { translator } from '../../strings/t.ts'
 import { useShell } from '../../contexts.ts'
-
-const t = translator({
-  'signin.title': 'Sign in again',
-  'signin.text': 'You’ve been signed out. Your draft is saved.',
-  'signin.password': 'Password',
-  'signin.code': 'Code from your authenticator app',
-  'signin.submit': 'Sign in',
-} as const)
+import { t } from './strings.ts'
 
 export const SignIn = () => {
   const { auth } = useShell()

@@ -1,0 +1,10 @@
+/** English text of the dialog for an expired session, loaded with it. */
+import { translator } from '../../strings/t.ts'
+
+export const t = translator({
+  'signin.title': 'Sign in again',
+  'signin.text': 'You’ve been signed out. Your draft is saved.',
+  'signin.password': 'Password',
+  'signin.code': 'Code from your authenticator app',
+  'signin.submit': 'Sign in',
+} as const)
