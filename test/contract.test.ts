@@ -39,6 +39,9 @@ const PUBLIC = [
   'GET /health',
   'GET /favicon.ico',
   'GET /static/*',
+  // Programs and names without data: a browser loads both without its cookie.
+  'GET /manifest.webmanifest',
+  'GET /sw.js',
   // Admits by an unguessable token and shows one chat, read-only.
   'GET /share/:token',
   'POST /api/auth/login',
