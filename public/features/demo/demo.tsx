@@ -4,7 +4,14 @@ import { Button } from '../../parts/button.tsx'
 import { t } from './strings.ts'
 import { useModels, useShell, useChat } from '../../contexts.ts'
 
-const SAMPLES = ['list', 'write', 'run', 'ask', 'markdown'] as const
+/** What is sent: the demo understands English only. */
+const SAMPLES = {
+  list: 'List the files',
+  write: 'Write notes.txt with hello brave world',
+  run: 'Run `rm -rf build`',
+  ask: 'Ask me something',
+  markdown: 'Show me some Markdown',
+} as const
 
 /** Connects a model; until the user has decided, also offers to keep the demo. */
 const Invitation = () => {
@@ -36,9 +43,9 @@ export const DemoIntroduction = () => {
     <div class="demo">
       <p>{t('text')}</p>
       <ul class="demo-samples" aria-label={t('samples')}>
-        {SAMPLES.map(key => (
+        {(['list', 'write', 'run', 'ask', 'markdown'] as const).map(key => (
           <li key={key}>
-            <Button onClick={() => void sendText(t(key))}>{t(key)}</Button>
+            <Button onClick={() => void sendText(SAMPLES[key])}>{t(key)}</Button>
           </li>
         ))}
       </ul>
