@@ -84,7 +84,8 @@ export const chatShell = shellOf('chat.html', 'The app shell, with the transcrip
 /** Not while the file of the passkeys cannot be read: the page must work, and the sign-in says why it is closed. */
 const offersPasskeys = ({ app, client }: Ctx): boolean => {
   const { host, secure } = client
-  const rp = relyingPartyOf({ host, secure, allowedOrigins: [] })
+  const { allowedOrigins } = app.config
+  const rp = relyingPartyOf({ host, secure, allowedOrigins })
   try {
     return rp !== undefined && app.auth.mode() !== 'setup' && app.passkeys.isUsable(rp)
   } catch (error) {

@@ -53,7 +53,9 @@ export const createConfirmed = ({ modes, find, issue, verify, throttle, nowSecon
       const mode = passwordMode()
       const entry = find(cookie)
       if (!entry) throw signInRequired()
-      const isFresh = nowSeconds() - entry.created_at < FRESH_S && CONFIRMING.has(entry.how)
+      const age = nowSeconds() - entry.created_at
+      // Negative: the clock was set back since then.
+      const isFresh = age >= 0 && age < FRESH_S && CONFIRMING.has(entry.how)
       if (isFresh && !always) return
       if (!password) throw forbidden('Enter the password to confirm.', { code: 'confirm_password' })
       const slot = throttle.take(client)

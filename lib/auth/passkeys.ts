@@ -7,14 +7,20 @@ import type { Passkey, People } from './people.ts'
 
 const MAX_PASSKEYS = 50
 
-/** The host that the browser shows: passkeys belong to it, and their signatures name one of its origins. */
-export type RelyingParty = { id: string; origins: string[] }
+/** The host that the browser shows, to which passkeys belong. Their signatures name the origin of the page. */
+export type RelyingParty = {
+  id: string
+  /** As the request names it. */
+  origin: string
+  /** Other configured origins of this host. */
+  allowed: string[]
+}
 
 type Place = { host: string; secure: boolean; allowedOrigins: readonly string[] }
 
 /**
- * Of a request. The Host header is what the client says, which is enough here: a page of another host can only get
- * signatures of passkeys for that host, and each passkey is accepted for its own host only.
+ * Of a request. The client chooses the Host header, so it decides only which passkeys count. Browsers give a page of this host
+ * at another port signatures as well; `originsOf` is what refuses them.
  */
 export const relyingPartyOf = ({
   host,
@@ -26,9 +32,15 @@ export const relyingPartyOf = ({
   const { hostname, origin } = new URL(text)
   // WebAuthn accepts no addresses.
   if (hostname.startsWith('[') || isIP(hostname) !== 0) return undefined
-  const others = allowedOrigins.filter(each => new URL(each).hostname === hostname)
-  return { id: hostname, origins: [...new Set([origin, ...others])] }
+  return {
+    id: hostname,
+    origin,
+    allowed: allowedOrigins.filter(each => new URL(each).hostname === hostname),
+  }
 }
+
+/** Where a passkey may be used: on the page it was made on, and at configured addresses. */
+const originsOf = (key: Passkey, rp: RelyingParty): string[] => [key.origin, ...rp.allowed]
 
 const rejected = () => unauthorized('This passkey was not accepted.', { code: 'passkey_rejected' })
 
@@ -56,9 +68,11 @@ export const createPasskeys = ({ people, now, log }: Options) => {
   return {
     list: (): Passkey[] => people.owner().passkeys,
 
-    /** Whether the sign-in page of this host can offer one. */
+    /** Whether the sign-in page can offer one. */
     isUsable: (rp: RelyingParty): boolean =>
-      people.owner().passkeys.some(({ rp_id }) => rp_id === rp.id),
+      people
+        .owner()
+        .passkeys.some(key => key.rp_id === rp.id && originsOf(key, rp).includes(rp.origin)),
 
     /** `by`: the sign-in that registers it, to which the challenge is bound. */
     async registrationOptions(rp: RelyingParty, { by, title }: { by: string; title: string }) {
@@ -89,7 +103,7 @@ export const createPasskeys = ({ people, now, log }: Options) => {
       const result = await verifyRegistrationResponse({
         response,
         expectedChallenge: text => challenges.spend(text, registration(rp, by)),
-        expectedOrigin: rp.origins,
+        expectedOrigin: [rp.origin, ...rp.allowed],
         expectedRPID: rp.id,
         requireUserVerification: true,
       }).catch((error: Error) => {
@@ -98,7 +112,7 @@ export const createPasskeys = ({ people, now, log }: Options) => {
       })
       if (!result.verified)
         throw invalid('The passkey could not be verified. Try again.', { code: 'passkey_rejected' })
-      const { credential } = result.registrationInfo
+      const { credential, origin } = result.registrationInfo
       const { passkeys } = people.owner()
       if (passkeys.some(each => each.id === credential.id))
         throw conflict('This passkey is registered already.')
@@ -108,6 +122,7 @@ export const createPasskeys = ({ people, now, log }: Options) => {
         counter: credential.counter,
         transports: credential.transports ?? [],
         rp_id: rp.id,
+        origin,
         name,
         created_at: Math.floor(now()),
         last_used_at: null,
@@ -136,7 +151,7 @@ export const createPasskeys = ({ people, now, log }: Options) => {
       const result = await verifyAuthenticationResponse({
         response,
         expectedChallenge: text => challenges.spend(text, signIn(rp)),
-        expectedOrigin: rp.origins,
+        expectedOrigin: originsOf(key, rp),
         expectedRPID: rp.id,
         requireUserVerification: true,
         credential: {

@@ -19,6 +19,8 @@ const Passkey = z.object({
   transports: z.array(z.string()),
   /** The host name it is for. */
   rp_id: z.string(),
+  /** Of the page that it was made on. Empty in files of earlier versions, whose passkeys have to be added again. */
+  origin: z.string().default(''),
   name: z.string(),
   /** Seconds since 1970. */
   created_at: z.number(),
@@ -54,7 +56,7 @@ const File = z.looseObject({ version: z.literal(1), people: z.array(Person.loose
 type File = z.infer<typeof File>
 
 const FILE = 'people.json'
-/** Exists while codes are required, so that a deleted people.json does not turn them off. */
+/** Exists while codes are required, so that a deleted or older people.json does not turn them off. */
 const MARKER = '.second_factor'
 
 export type People = ReturnType<typeof openPeople>
@@ -80,13 +82,14 @@ export const openPeople = (dir: string, warn: (text: string) => void) => {
 
   /** The content, or why it cannot be used. */
   const parse = (stat: Stats | undefined): File | string => {
-    if (!stat) {
-      const isMarked = statSync(mark, { throwIfNoEntry: false }) !== undefined
-      return isMarked ? `${path} is missing` : { version: 1, people: [newOwner()] }
-    }
+    const isMarked = statSync(mark, { throwIfNoEntry: false }) !== undefined
+    if (!stat) return isMarked ? `${path} is missing` : { version: 1, people: [newOwner()] }
     try {
       const file = File.parse(JSON.parse(readWholeText(path)))
-      return file.people.some(isOwner) ? file : `${path} names no owner`
+      const owner = file.people.find(isOwner)
+      if (!owner) return `${path} names no owner`
+      // A copy from before codes were turned on.
+      return isMarked && !owner.totp ? `${path} lacks the codes that sign-in needs` : file
     } catch (error) {
       return `${path} cannot be read: ${messageOf(error)}`
     }
@@ -119,11 +122,11 @@ export const openPeople = (dir: string, warn: (text: string) => void) => {
       const file = read()
       const next = { ...ownerOf(file), ...change }
       const people = file.people.map(each => (each.id === next.id ? { ...each, ...next } : each))
-      // Marker first: a kill in between closes sign-in instead of opening it.
-      if (next.totp) writeAtomic(mark, 'Sign-in needs a code.\n')
-      writeAtomic(path, `${JSON.stringify({ ...file, people }, null, 1)}\n`)
-      if (!next.totp) rmSync(mark, { force: true })
       known = undefined
+      // The marker is removed first and written last: after a kill in between, people.json decides, and the next code restores the marker.
+      if (!next.totp) rmSync(mark, { force: true })
+      writeAtomic(path, `${JSON.stringify({ ...file, people }, null, 1)}\n`)
+      if (next.totp) writeAtomic(mark, 'Sign-in needs a code.\n')
     },
 
     /** Removes all passkeys and codes, also from a file that cannot be read. */

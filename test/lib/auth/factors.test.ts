@@ -159,6 +159,42 @@ test('a removed or damaged people.json closes the password instead of opening it
   assert.is(await codeOf(made.login()), 'accepted')
 })
 
+test('a people.json from before codes closes sign-in; a kill while they are turned on or off leaves them on', async ({
+  dir,
+}) => {
+  const made = make(dir)
+  const [path, mark] = [join(dir, 'people.json'), join(dir, '.second_factor')]
+  made.people.update({ passkeys: [] })
+  const before = readFileSync(path)
+  const { at } = await turnOn(made)
+  const good = readFileSync(path)
+  writeFileSync(path, before)
+  assert.is(await codeOf(made.login()), 'factors_unreadable')
+  assert.throws(() => made.people.update({ totp: null }), /cannot be read/)
+  // Between the two files, in both directions.
+  writeFileSync(path, good)
+  rmSync(mark)
+  assert.is(await codeOf(made.login()), 'code_required')
+  made.clock.s += 60
+  assert.is(await codeOf(made.login(at())), 'accepted')
+  assert.ok(existsSync(mark))
+})
+
+test('a fresh sign-in confirms for ten minutes, also when the clock is set back', async ({
+  dir,
+}) => {
+  const { auth, clock, login } = make(dir)
+  const cookie = await login()
+  const confirm = () => codeOf(auth.confirm(cookie, { client: HERE }))
+  assert.is(await confirm(), 'accepted')
+  clock.s -= 3_600
+  assert.is(await confirm(), 'confirm_password')
+  clock.s += 3_600 + 599
+  assert.is(await confirm(), 'accepted')
+  clock.s += 1
+  assert.is(await confirm(), 'confirm_password')
+})
+
 test('keys of people.json that a later version wrote are kept', ({ dir }) => {
   const { people } = make(dir)
   people.update({ passkeys: [] })
@@ -197,9 +233,14 @@ test('passkeys belong to the host name of the page; addresses have none', () => 
     })
   assert.equal(of('a.example'), {
     id: 'a.example',
-    origins: ['https://a.example', 'https://a.example:8443'],
+    origin: 'https://a.example',
+    allowed: ['https://a.example:8443'],
   })
-  assert.equal(of('LOCALHOST:8787', false), { id: 'localhost', origins: ['http://localhost:8787'] })
+  assert.equal(of('LOCALHOST:8787', false), {
+    id: 'localhost',
+    origin: 'http://localhost:8787',
+    allowed: [],
+  })
   for (const host of ['127.0.0.1:80', '[::1]:80', '0x7f.1', '', ' ', 'a b', '2130706433'])
     assert.is(of(host), undefined, host)
 })
