@@ -8,6 +8,7 @@ import { Ok, ok } from '../lib/schema/ok.ts'
 import { Settings } from '../lib/schema/settings.ts'
 import { toBoolean } from '../lib/settings.ts'
 import { recorded } from '../lib/auth/recorded.ts'
+import { signInClient } from '../lib/auth/sign-in-client.ts'
 
 const Shown = Settings.extend({
   default_model: z.string(),
@@ -37,6 +38,13 @@ const keepSignedIn = (ctx: Ctx): void => {
   if (cookie !== null) ctx.setCookie(sessionCookie(cookie, secure))
 }
 
+/** A stolen cookie must not replace the password, nor a paired device. Nothing to confirm while none is set. */
+const confirmChange = async (ctx: Ctx, password: string | undefined): Promise<void> => {
+  const { auth } = ctx.app
+  if (auth.mode() === 'open' || auth.mode() === 'setup') return
+  await auth.confirm(ctx.cookies[SESSION_COOKIE], { password, client: signInClient(ctx) })
+}
+
 /** State of the password, without any secret. */
 const passwordView = ({ app }: Ctx) => {
   const source = app.auth.mode()
@@ -62,7 +70,7 @@ export const get = endpoint({
 
 export const save = endpoint({
   summary: 'Change some settings; set or clear the password',
-  audit(ctx, { _set_password, _clear_password, ...patch }, error) {
+  audit(ctx, { _set_password, _clear_password, _current_password, ...patch }, error) {
     const sets = typeof _set_password === 'string' && _set_password.trim() !== ''
     if (sets) recorded('password-set')(ctx, {}, error)
     if (toBoolean(_clear_password)) recorded('password-removed')(ctx, {}, error)
@@ -74,6 +82,8 @@ export const save = endpoint({
     /** Blank changes nothing. */
     _set_password: z.unknown().optional(),
     _clear_password: z.unknown().optional(),
+    /** The password in force, where the sign-in is not a confirmation by itself. */
+    _current_password: z.string().max(5_000).optional(),
   }),
   output: Shown.extend({
     logged_in: z.boolean(),
@@ -81,7 +91,13 @@ export const save = endpoint({
     /** Unknown keys, and keys with invalid values. */
     ignored: z.array(z.string()),
   }),
-  async run(ctx, { _set_password: password, _clear_password: isCleared, ...patch }) {
+  async run(ctx, input) {
+    const {
+      _set_password: password,
+      _clear_password: isCleared,
+      _current_password,
+      ...patch
+    } = input
     const { auth, settings } = ctx.app
     const wasEnabled = auth.enabled()
     const next = typeof password === 'string' && password.trim() ? password : undefined
@@ -89,6 +105,7 @@ export const save = endpoint({
     // Everything that may throw comes first: a rejected request changes nothing.
     if (next !== undefined) auth.checkChange(next)
     if (clears) auth.checkChange(null)
+    if (next !== undefined || clears) await confirmChange(ctx, _current_password)
     if (typeof patch.show_thinking !== 'object' && patch.show_thinking !== undefined)
       mirrorThinking(ctx, toBoolean(patch.show_thinking))
     if (next !== undefined) {

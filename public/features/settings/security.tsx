@@ -6,6 +6,7 @@ import { FormActions, TextField } from '../../parts/form.tsx'
 import { lazy } from '../../parts/lazy.tsx'
 import { t } from './strings.ts'
 import { AllowedCommands } from './allowed-commands.tsx'
+import { confirmed } from '../identity/confirm-password.tsx'
 import { Codes } from '../identity/codes.tsx'
 import { Devices } from '../identity/devices.tsx'
 import { Passkeys } from '../identity/passkeys.tsx'
@@ -27,7 +28,8 @@ const ShareSettings = lazy(async () => (await import('../shares/share-settings.t
 const MIN_PASSWORD_LENGTH = 8
 
 const PasswordForm = ({ change }: { change: boolean }) => {
-  const { attempt, toasts } = useShell()
+  const shell = useShell()
+  const { attempt, toasts } = shell
   const { settings } = useSettings()
   const first = useSignal('')
   const second = useSignal('')
@@ -42,7 +44,11 @@ const PasswordForm = ({ change }: { change: boolean }) => {
       error.value = ''
       busy.value = true
       await attempt(async () => {
-        await settings.setPassword(first.value)
+        const done = await confirmed(shell, async current => {
+          await settings.setPassword(first.value, current)
+          return true
+        })
+        if (!done) return
         first.value = ''
         second.value = ''
         toasts.show(t('settings.password.done'))
@@ -83,7 +89,8 @@ const PasswordForm = ({ change }: { change: boolean }) => {
 
 export const Security = () => {
   const { settings } = useSettings()
-  const { layout, toasts, attempt, auth } = useShell()
+  const shell = useShell()
+  const { layout, toasts, attempt, auth } = shell
   const password = settings.password.value
   if (password === null) return <LoadingNote />
 
@@ -94,7 +101,11 @@ export const Security = () => {
       confirm: t('settings.password.disable'),
       danger: true,
       async run() {
-        await settings.clearPassword()
+        const done = await confirmed(shell, async current => {
+          await settings.clearPassword(current)
+          return true
+        })
+        if (!done) return
         toasts.show(t('settings.password.disabled'))
       },
     }

@@ -155,12 +155,19 @@ export const createSettings = (
       version.value = reply.webui_version
       applyPassword(reply)
     },
-    async setPassword(password: string): Promise<void> {
-      const reply = await api('POST /api/settings', { _set_password: password })
+    /** `current`: the password in force, when the server asked for it. */
+    async setPassword(password: string, current?: string): Promise<void> {
+      const reply = await api('POST /api/settings', {
+        _set_password: password,
+        _current_password: current,
+      })
       applyPassword(reply)
     },
-    async clearPassword(): Promise<void> {
-      const reply = await api('POST /api/settings', { _clear_password: true })
+    async clearPassword(current?: string): Promise<void> {
+      const reply = await api('POST /api/settings', {
+        _clear_password: true,
+        _current_password: current,
+      })
       applyPassword(reply)
     },
   }
