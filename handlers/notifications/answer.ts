@@ -7,6 +7,16 @@ export const answer = endpoint({
   summary:
     'Answer an approval or question with the token of a notification; the first answer counts',
   public: true,
+  audit({ app, client }, { token }, error) {
+    const found = app.notifications.tokenOf(token)
+    if (error !== undefined || found?.question !== 'approval') return
+    const { answer, session_id, by: device } = found
+    app.audit.note('approval', {
+      address: client.address,
+      device,
+      detail: `${answer} ${session_id}`,
+    })
+  },
   input: z.object({
     token: z.string().max(200),
     /** The written answer, where the token is for one. */

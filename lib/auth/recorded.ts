@@ -28,9 +28,12 @@ export const recorded =
     if (detail !== undefined) noteOf(ctx, what, detail)
   }
 
-/** Too many attempts could fill the log; the request for a code is a step of every sign-in with codes. */
+/**
+ * Only refusals that the throttle counts: others cost nothing, so anyone could push everything else out of the log with them.
+ * The request for a code is a step of every sign-in with codes.
+ */
 const isFailure = (error: unknown): error is UserError =>
-  error instanceof UserError && error.kind !== 'too-many' && error.code !== 'code_required'
+  error instanceof UserError && error.kind === 'unauthorized' && error.code !== 'code_required'
 
 /** The `audit` of an endpoint that signs in. */
 export const recordedSignIn =

@@ -116,6 +116,7 @@ const addressed = (
       question_id,
       question: question?.kind ?? 'clarify',
       answer,
+      target: receiver.id,
       by: `notification: ${receivers.labelOf(receiver)}`,
       expires_at: Math.min((question?.expires_at ?? Infinity) * 1_000, now() + TOKEN_LIFETIME_MS),
     })),
@@ -215,8 +216,11 @@ export const createNotifications = (options: NotificationsOptions) => {
       return receivers.all().length > 0
     },
 
-    /** What a token answers; undefined when it is unknown or expired. */
-    tokenOf: (token: string): AnswerToken | undefined => outbox.find(token, now()),
+    /** What a token answers; undefined when it is unknown or expired, or its device was signed out or removed. */
+    tokenOf(token: string): AnswerToken | undefined {
+      const found = outbox.find(token, now())
+      return found && receivers.find(found.target) ? found : undefined
+    },
 
     /** The public half of the key pair that subscriptions are made with. */
     publicKey: async (): Promise<string> => (await vapid()).publicKey,

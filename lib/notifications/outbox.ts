@@ -49,6 +49,8 @@ const Token = z.object({
   question: z.enum(['approval', 'clarify']),
   /** Null: the text that is sent with the token. */
   answer: z.string().nullable(),
+  /** Id of the device or service that got it: it ends with it. Empty in files of earlier versions. */
+  target: z.string().default(''),
   /** Where it was offered, for the journal. */
   by: z.string(),
   /** Milliseconds since 1970. */

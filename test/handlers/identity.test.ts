@@ -1,4 +1,5 @@
 /** Devices and pairing over HTTP: one use, races, other people's codes, and who may not. */
+import { createHash, generateKeyPairSync, sign } from 'node:crypto'
 import { appendFileSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -223,6 +224,108 @@ test('a passkey that is not known is refused, and five times are enough', async 
   assert.is((await app.post('/api/auth/passkey/login', { response: KEY }, from)).status, 429)
 })
 
+/** A passkey made in software: what people.json has of it, and what it signs. */
+const softwareKey = (rpId: string, origin: string) => {
+  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  const { x = '', y = '' } = publicKey.export({ format: 'jwk' })
+  const bytes = (head: string, text: string) =>
+    Buffer.concat([Buffer.from(head, 'hex'), Buffer.from(text, 'base64url')])
+  // COSE: {1: 2, 3: -7, -1: 1, -2: x, -3: y}
+  const cose = Buffer.concat([bytes('a5010203262001215820', x), bytes('225820', y)])
+  const [id, at] = ['c29mdHdhcmU', 1_700_000_000]
+  const stored = {
+    id,
+    public_key: cose.toString('base64url'),
+    counter: 0,
+    transports: [],
+    rp_id: rpId,
+    origin,
+    name: '',
+    created_at: at,
+    last_used_at: null,
+  }
+  const sha256 = (data: string | Buffer) => createHash('sha256').update(data).digest()
+  return {
+    stored,
+    /** As a browser signs for a page of this origin. */
+    sign(challenge: string, page: string) {
+      const client = Buffer.from(
+        JSON.stringify({ type: 'webauthn.get', challenge, origin: page, crossOrigin: false }),
+      )
+      // User present and verified, counter 0.
+      const data = Buffer.concat([sha256(rpId), Buffer.from('0500000000', 'hex')])
+      const signature = sign('sha256', Buffer.concat([data, sha256(client)]), privateKey)
+      return {
+        id,
+        rawId: id,
+        type: 'public-key',
+        clientExtensionResults: {},
+        response: {
+          clientDataJSON: client.toString('base64url'),
+          authenticatorData: data.toString('base64url'),
+          signature: signature.toString('base64url'),
+        },
+      }
+    },
+  }
+}
+
+test('a passkey works once per challenge, on the page it was made on; a page at another port that relays is refused', async ({
+  app,
+}) => {
+  const key = softwareKey('agent.example', 'http://agent.example')
+  const owner = { id: 'a', name: 'Owner', role: 'owner', profiles: null, totp: null }
+  const people = [{ ...owner, passkeys: [key.stored] }]
+  writeFileSync(join(app.state, 'people.json'), JSON.stringify({ version: 1, people }))
+  const at = (host: string) => ({ headers: { host, 'x-forwarded-for': '203.0.113.8' } })
+  const login = async (host: string, page: string, others = 1) => {
+    const { body } = await app.post('/api/auth/passkey/options', {}, at(host))
+    const response = key.sign(body.challenge, page)
+    const send = () => app.post('/api/auth/passkey/login', { response }, at(host))
+    return Promise.all(Array.from({ length: others }, send))
+  }
+  const [relayed] = await login('agent.example:9999', 'http://agent.example:9999')
+  assert.equal(codeOf(relayed!), [401, 'passkey_rejected'])
+  const [hidden] = await login('agent.example', 'http://agent.example:9999')
+  assert.equal(codeOf(hidden!), [401, 'passkey_rejected'])
+  const both = await login('agent.example', 'http://agent.example', 2)
+  assert.equal(both.map(reply => reply.status).toSorted(), [200, 401])
+  const offer = async (host: string) =>
+    (await app.request('GET', '/login', at(host))).text.includes('data-passkeys="yes"')
+  assert.equal([await offer('agent.example'), await offer('agent.example:9999')], [true, false])
+  rmSync(join(app.state, 'people.json'))
+})
+
+test('a paired device does not replace or remove the password without it', async () => {
+  const own = await startApp()
+  try {
+    const mine = cookieOf(await own.post('/api/settings', { _set_password: PASSWORD }))
+    const { body } = await own.post('/api/auth/pair/create', {}, as(mine))
+    const phone = cookieOf(await own.post('/api/auth/pair/use', { code: body.code }))
+    for (const change of [{ _set_password: 'stolen password' }, { _clear_password: true }]) {
+      const attempt = async (_current_password?: string) =>
+        codeOf(
+          await own.post(
+            '/api/settings',
+            { ...change, theme: 'nord', _current_password },
+            as(phone),
+          ),
+        )
+      assert.equal(await attempt(), [403, 'confirm_password'])
+      assert.equal(await attempt('guess'), [403, 'wrong_password'])
+    }
+    const { body: settings } = await own.get('/api/settings', as(mine))
+    assert.equal([settings.auth_enabled, settings.theme], [true, 'dark'])
+    const change = { _set_password: 'another horse', _current_password: PASSWORD }
+    assert.is((await own.post('/api/settings', change, as(phone))).status, 200)
+    assert.is((await own.post('/api/auth/login', { password: 'another horse' })).status, 200)
+    const log = JSON.stringify((await own.get('/api/auth/audit', as(phone))).body)
+    assert.not.ok(log.includes('horse') || log.includes('_current_password'))
+  } finally {
+    await own.close()
+  }
+})
+
 test('the audit log says what happened, where from, without secrets, across a restart', async ({
   app,
 }) => {
@@ -286,6 +389,17 @@ test('the audit log is bounded, and survives a torn line', () => {
   }
 })
 
+test('refusals that no throttle counts are not recorded: they could push out everything else', async ({
+  app,
+}) => {
+  const mine = await signIn(app)
+  const total = async () => (await app.get('/api/auth/audit', as(mine))).body.total
+  const before = await total()
+  const reply = await app.post('/api/auth/passkey/login', { response: KEY })
+  assert.equal(codeOf(reply), [400, 'passkey_no_host'])
+  assert.is(await total(), before)
+})
+
 test('without a password there is nothing to pair with', async () => {
   const open = await startApp()
   try {
@@ -294,6 +408,8 @@ test('without a password there is nothing to pair with', async () => {
       (await open.post('/api/auth/pair/use', { code: 'x' })).body.message,
       'Auth not enabled',
     )
+    await open.post('/api/auth/logout', {})
+    assert.is((await open.get('/api/auth/audit')).body.total, 0)
   } finally {
     await open.close()
   }

@@ -248,6 +248,13 @@ test('ntfy, Gotify and a webhook receive the same fact, each in its own format',
       body: button.body,
     })
     assert.equal([pressed.status, pressed.body.answer], [200, 'deny'])
+    const [entry] = (await app.get('/api/auth/audit?kinds=approval')).body.entries
+    assert.match(`${entry.detail} ${entry.device}`, new RegExp(`^deny ${id} notification: `))
+    // What a service or device can answer ends with it.
+    const { services } = (await app.get('/api/notifications')).body
+    const webhook = services.find((each: { type: string }) => each.type === 'webhook')
+    await app.post('/api/notifications/remove', { id: webhook.id })
+    assert.is((await answer(app, data.actions[0].token)).status, 404)
 
     ntfy.replies.push({ status: 401 })
     const before = (await app.get('/api/notifications')).body.services
