@@ -19,7 +19,9 @@ test('a service is added, tested and removed; a chat is muted; a pushed approval
   const app = await startApp({ env: {} })
   const { session_id } = (await app.post('/api/session/new', {})).body.session
   await app.post('/api/session/rename', { session_id, title: 'Deploy to production' })
-  const opened = await openPage(`${app.url}/settings/notifications`)
+  const opened = await openPage(`${app.url}/settings/notifications`, {
+    serviceWorkers: 'allow',
+  })
   const { page } = opened
   page.setDefaultTimeout(30_000)
   try {
