@@ -45,9 +45,7 @@ const input = z.object({
     .string()
     .max(128)
     .default('')
-    .describe(
-      'Read only this conversation, or search in it. [title](chat:ID) in a message names the conversation ID.',
-    ),
+    .describe('Read or search only this one: the ID in [title](chat:ID).'),
   limit: z.int().min(1).max(5).default(3).describe('Number of conversations.'),
 })
 
@@ -63,7 +61,7 @@ export const sessionSearchTool = ({
 }: SessionSearchStore): Tool<typeof input> => ({
   name: 'session_search',
   summary:
-    'Search earlier conversations of this profile, including those of the command line. Use it when the user refers to something from before, or when a problem may have been solved already. Without a query, lists the most recent ones. With session_id, reads one.',
+    'Search earlier conversations of this profile, including those of the command line. Use it when the user refers to something from before, or when a problem may have been solved already. Without a query, lists the most recent ones.',
   input,
   kind: 'read',
   preview: ({ query, session_id }) => query || session_id || 'recent conversations',

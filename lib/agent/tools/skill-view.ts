@@ -13,7 +13,7 @@ export type SkillViewStore = {
 }
 
 const input = z.object({
-  name: z.string().trim().min(1).describe('[name](skill:NAME) in a message names the skill NAME.'),
+  name: z.string().trim().min(1).describe('Also NAME in [name](skill:NAME).'),
   file_path: z
     .string()
     .trim()
