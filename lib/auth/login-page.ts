@@ -1,4 +1,5 @@
 /** The login page: its texts in every supported language, and the HTML document with its CSP. */
+import { directionOf, languageOf } from '../base/languages.ts'
 import { fillTemplate, inlineHashes } from '../http/html-template.ts'
 
 type LoginTexts = {
@@ -223,6 +224,28 @@ const TEXTS = {
     pairName: '裝置名稱',
     pairGone: '連結已過期或已被使用。請在安全性設定中重新建立。',
   },
+  ar: {
+    lang: 'ar',
+    title: 'تسجيل الدخول',
+    password: 'كلمة المرور',
+    enter: 'تسجيل الدخول',
+    wrong: 'كلمة المرور غير صحيحة.',
+    lost: 'تعذّر الوصول إلى الخادم.',
+    token: 'رمز الإعداد',
+    tokenHint: 'لم تُعيَّن كلمة مرور بعد. يلزم إدخال رمز الإعداد من سجل الخادم، ثم تعيين كلمة مرور.',
+    tokenWrong: 'الرمز غير صحيح.',
+    code: 'الرمز',
+    codeHint: 'من تطبيق المصادقة، أو رمز استرداد.',
+    codeWrong: 'الرمز غير صحيح.',
+    passkey: 'استخدام مفتاح مرور',
+    passkeyFailed: 'لم يُقبل مفتاح المرور هذا.',
+    pair: 'إقران هذا الجهاز',
+    pairHint:
+      'يبقى هذا الجهاز مسجّل الدخول لمدة 30 يومًا. يمكن تسجيل خروجه في الإعدادات ضمن «الأمان».',
+    pairName: 'اسم الجهاز',
+    pairGone:
+      'انتهت صلاحية هذا الرابط أو استُخدم من قبل. يمكن إنشاء رابط جديد في الإعدادات ضمن «الأمان».',
+  },
 } satisfies Record<string, LoginTexts>
 
 const isKnown = (tag: string): tag is keyof typeof TEXTS => Object.hasOwn(TEXTS, tag)
@@ -261,6 +284,7 @@ export const loginPage = (
   const { token, tokenHint, tokenWrong } = texts
   const document = fillTemplate(template, {
     ...texts,
+    dir: directionOf(languageOf(texts.lang) ?? 'en'),
     ...(usesSetupToken ? { password: token, wrong: tokenWrong, hint: tokenHint } : { hint: '' }),
     // A sign-in with the token is for setting a password.
     after: usesSetupToken ? 'settings/security' : '',

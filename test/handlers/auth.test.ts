@@ -180,6 +180,7 @@ test('the login page uses the configured language', () => {
     'de-AT': 'de-DE',
     es: 'es-ES',
     ru: 'ru-RU',
+    'ar-EG': 'ar',
     zh: 'zh-CN',
     'zh-SG': 'zh-CN',
     zh_TW: 'zh-TW',
