@@ -71,6 +71,28 @@ const TEXTS = {
     pairName: 'Nombre del dispositivo',
     pairGone: 'El enlace ha caducado o ya se ha usado. Crea otro en los ajustes de seguridad.',
   },
+  pt: {
+    lang: 'pt-BR',
+    title: 'Entrar',
+    password: 'Senha',
+    enter: 'Entrar',
+    wrong: 'Senha incorreta.',
+    lost: 'Não foi possível acessar o servidor.',
+    token: 'Token de configuração',
+    tokenHint:
+      'Ainda não há senha. Digite o token de configuração que está no log do servidor e depois defina uma senha.',
+    tokenWrong: 'Token incorreto.',
+    code: 'Código',
+    codeHint: 'Do seu app autenticador, ou um código de recuperação.',
+    codeWrong: 'Código incorreto.',
+    passkey: 'Usar uma chave de acesso',
+    passkeyFailed: 'Esta chave de acesso não foi aceita.',
+    pair: 'Parear este dispositivo',
+    pairHint:
+      'Este dispositivo ficará conectado por 30 dias. Você pode desconectá-lo em Configurações → Segurança.',
+    pairName: 'Nome do dispositivo',
+    pairGone: 'Este link expirou ou já foi usado. Crie outro em Configurações → Segurança.',
+  },
   de: {
     lang: 'de-DE',
     title: 'Anmelden',
