@@ -121,7 +121,7 @@ export const createApi = ({ fetch, base, signIn, unreachable }: Transport): ApiC
 
   return async (route, ...[input, options = {}]) => {
     let response = await send(route, input, options)
-    if (response.status === 401 && route !== 'POST /api/auth/login') {
+    if (response.status === 401 && !/\/login$/.test(route)) {
       await signIn()
       response = await send(route, input, options)
     }

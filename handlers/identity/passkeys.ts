@@ -118,11 +118,13 @@ export const options = endpoint({
   summary: 'Options for signing in with a passkey',
   public: true,
   input: z.object({}),
-  output: Options,
+  /** `offered`: there are passkeys for this address, as the sign-in page says too. */
+  output: Options.extend({ offered: z.boolean() }),
   async run(ctx) {
-    if (!ctx.app.auth.enabled())
-      throw conflict('Set a password first.', { code: 'password_missing' })
-    return { ...(await ctx.app.passkeys.signInOptions(partyOf(ctx))) }
+    const { auth, passkeys } = ctx.app
+    if (!auth.enabled()) throw conflict('Set a password first.', { code: 'password_missing' })
+    const rp = partyOf(ctx)
+    return { ...(await passkeys.signInOptions(rp)), offered: passkeys.isUsable(rp) }
   },
 })
 

@@ -146,6 +146,19 @@ test('a passkey signs in without the password, until it is deleted; a copied one
   await shot(other.page, 'login')
   await useCopy(100)
   await other.page.locator('#composer').waitFor()
+  // The dialog of an expired sign-in offers it as well, and keeps the draft.
+  await other.page.locator('#composer').fill('A draft')
+  await page.evaluate(() =>
+    fetch('api/auth/revoke', { method: 'POST', body: JSON.stringify({ others: true }) }),
+  )
+  const again = other.page.getByRole('dialog', { name: 'Sign in again' })
+  const passkey = again.getByRole('button', { name: 'Use a passkey' })
+  await passkey.waitFor()
+  assert.equal(await other.axe(), [])
+  await shot(other.page, 'again')
+  await passkey.click()
+  await again.waitFor({ state: 'detached' })
+  assert.is(await other.page.locator('#composer').inputValue(), 'A draft')
   await other.page.context().clearCookies()
   // The counter went backwards: a clone of the authenticator.
   await useCopy(5)

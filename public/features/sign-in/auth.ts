@@ -31,27 +31,32 @@ export const createAuth = (gate: SignInGate, api: ApiCall, navigate: (path: stri
   const error = signal<string | null>(null)
   const needsCode = signal(false)
 
+  /** What waits for a sign-in continues unless `run` throws or returns false: the person canceled. */
+  const attempt = async (run: () => Promise<unknown>): Promise<boolean> => {
+    busy.value = true
+    error.value = null
+    try {
+      if ((await run()) === false) return false
+      gate.resolveAll()
+      return true
+    } catch (caught) {
+      if (caught instanceof ApiError && caught.code === 'code_required') needsCode.value = true
+      error.value = caught instanceof Error ? caught.message : String(caught)
+      return false
+    } finally {
+      busy.value = false
+    }
+  }
+
   return {
     open: gate.open,
     busy,
     error,
     /** Whether the password needs a code beside it. */
     needsCode,
-    async signIn(password: string, code?: string): Promise<boolean> {
-      busy.value = true
-      error.value = null
-      try {
-        await api('POST /api/auth/login', { password, code })
-        gate.resolveAll()
-        return true
-      } catch (caught) {
-        if (caught instanceof ApiError && caught.code === 'code_required') needsCode.value = true
-        error.value = caught instanceof Error ? caught.message : String(caught)
-        return false
-      } finally {
-        busy.value = false
-      }
-    },
+    attempt,
+    signIn: (password: string, code?: string) =>
+      attempt(() => api('POST /api/auth/login', { password, code })),
     async signOut(): Promise<void> {
       await api('POST /api/auth/logout')
       navigate('login')

@@ -1,15 +1,23 @@
 /** Sign-in dialog for an expired session. Drafts are kept and pending requests continue afterwards. */
-import { useId, useRef } from 'preact/hooks'
+import { useSignal } from '@preact/signals'
+import { useEffect, useId, useRef } from 'preact/hooks'
 import { Button } from '../../parts/button.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { useShell } from '../../contexts.ts'
+import { offersPasskey, signInWithPasskey } from './passkey.ts'
 import { t } from './strings.ts'
 
 export const SignIn = () => {
-  const { auth } = useShell()
+  const { auth, api } = useShell()
   const field = useRef<HTMLInputElement>(null)
   const code = useRef<HTMLInputElement>(null)
   const id = useId()
+  const hasPasskey = useSignal(false)
+  useEffect(() => {
+    void offersPasskey(api).then(isOffered => {
+      hasPasskey.value = isOffered
+    })
+  }, [])
   const submit = async (event: Event) => {
     event.preventDefault()
     const done = await auth.signIn(field.current?.value ?? '', code.current?.value || undefined)
@@ -53,6 +61,14 @@ export const SignIn = () => {
           {auth.error.value}
         </p>
         <div class="form-actions">
+          {hasPasskey.value && (
+            <Button
+              disabled={auth.busy.value}
+              onClick={() => void auth.attempt(() => signInWithPasskey(api))}
+            >
+              {t('signin.passkey')}
+            </Button>
+          )}
           <Button kind="primary" type="submit" disabled={auth.busy.value}>
             {t('signin.submit')}
           </Button>

@@ -6,5 +6,6 @@ export const t = translator({
   'signin.text': 'You’ve been signed out. Your draft is saved.',
   'signin.password': 'Password',
   'signin.code': 'Code from your authenticator app',
+  'signin.passkey': 'Use a passkey',
   'signin.submit': 'Sign in',
 } as const)
