@@ -2,6 +2,7 @@
 import { networkInterfaces } from 'node:os'
 import { z } from 'zod'
 import { SESSION_COOKIE, sessionCookie } from '../../lib/auth/cookie.ts'
+import { visibleName } from '../../lib/base/visible.ts'
 import { type Ctx, endpoint } from '../../lib/context.ts'
 import { unauthorized } from '../../lib/errors.ts'
 import { Ok, ok } from '../../lib/schema/ok.ts'
@@ -89,7 +90,7 @@ export const use = endpoint({
     // Otherwise a device that is paired again would be listed twice.
     auth.logout(ctx.cookies[SESSION_COOKIE])
     ctx.setCookie(sessionCookie(cookie, ctx.client.secure, true))
-    ctx.app.notify('info', name ? `“${name}” was paired.` : 'A new device was paired.')
+    ctx.app.notify('info', name ? `“${visibleName(name)}” was paired.` : 'A new device was paired.')
     return ok
   },
 })

@@ -1,6 +1,7 @@
 /** Settings → Security: the audit log, newest first, with a filter. */
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
+import { visibleName } from '../../../lib/base/visible.ts'
 import type { Api } from '../../../router.ts'
 import { useShell } from '../../contexts.ts'
 import { Button } from '../../parts/button.tsx'
@@ -60,7 +61,13 @@ const titleOf = ({ what, detail }: Entry): string =>
   (SPECIAL[`${what} ${detail}`] ?? TITLES[what])?.() ?? what
 
 const lineOf = ({ at, address, device, what, detail }: Entry): string =>
-  [SHOWN.has(what) ? detail : '', TIME.format(at * 1_000), address, deviceName(device) || device]
+  [
+    SHOWN.has(what) ? visibleName(detail) : '',
+    TIME.format(at * 1_000),
+    address,
+    // A client chooses its name: direction marks could make the line read as another one.
+    visibleName(deviceName(device) || device),
+  ]
     .filter(Boolean)
     .join(' · ')
 

@@ -2,6 +2,7 @@
 import { pageLocale } from '../../strings/t.ts'
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
+import { visibleName } from '../../../lib/base/visible.ts'
 import type { Api } from '../../../router.ts'
 import { useShell } from '../../contexts.ts'
 import { Button, IconButton } from '../../parts/button.tsx'
@@ -19,7 +20,7 @@ const timeOf = (seconds: number): string => TIME.format(seconds * 1_000)
 const ACTIVE_S = 120
 
 const nameOf = ({ name, agent }: Device): string =>
-  name || deviceName(agent) || t('devices.unknown')
+  visibleName(name) || deviceName(agent) || t('devices.unknown')
 
 const hintOf = ({ how, current, created_at, seen_at, seen_address }: Device): string => {
   const isActive = current || Date.now() / 1_000 - seen_at < ACTIVE_S

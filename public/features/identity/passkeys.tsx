@@ -1,6 +1,7 @@
 /** Settings → Security: the passkeys, adding one, renaming and deleting them. */
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
+import { visibleName } from '../../../lib/base/visible.ts'
 import type { Api } from '../../../router.ts'
 import { useShell } from '../../contexts.ts'
 import { Button, IconButton } from '../../parts/button.tsx'
@@ -17,7 +18,7 @@ type Passkey = List['passkeys'][number]
 const TIME = new Intl.DateTimeFormat(pageLocale(), { dateStyle: 'medium', timeStyle: 'short' })
 const timeOf = (seconds: number): string => TIME.format(seconds * 1_000)
 
-const nameOf = ({ name }: Passkey): string => name || t('passkeys.unnamed')
+const nameOf = ({ name }: Passkey): string => visibleName(name) || t('passkeys.unnamed')
 
 const hintOf = ({ host, created_at, last_used_at }: Passkey): string =>
   [
