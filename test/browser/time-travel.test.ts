@@ -70,7 +70,7 @@ test('a step shows the files as they were; the chat is replayed without executin
   await replay.getByRole('button', { name: 'Play', exact: true }).waitFor()
   assert.is(await page.locator('#composer').count(), 0)
   assert.is(await replay.getByText('All changed.').count(), 0)
-  await page.keyboard.press('ArrowRight')
+  // Paused at its first step without motion, where an empty page would be.
   await replay.getByText('Change the file').waitFor()
   await page.keyboard.press('ArrowRight')
   await replay.getByText('Writing').first().waitFor()

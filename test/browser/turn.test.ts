@@ -177,6 +177,17 @@ test('on a phone the diff opens in a sheet, a tap picks a line, and a comment ca
   assert.ok(x + wide <= 390)
   const line = summary(page).getByRole('button', { expanded: false })
   await line.getByText('3 files changed').waitFor()
+  const cut = await page
+    .locator('.turn-sum-parts *, .chip-value')
+    .evaluateAll(all =>
+      all
+        .filter(
+          each =>
+            each.scrollWidth > each.clientWidth + 1 && getComputedStyle(each).display !== 'inline',
+        )
+        .map(each => each.textContent),
+    )
+  assert.equal(cut, [])
   await line.tap()
   await summary(page).getByRole('button', { name: 'a.ts src', exact: true }).tap()
   const sheet = page.getByRole('dialog', { name: 'Workspace' })

@@ -74,7 +74,7 @@ export const Header = () => {
               <button
                 type="button"
                 class="title-button"
-                aria-label={t('chat.title.edit', { title })}
+                title={t('chat.title.edit', { title })}
                 onClick={() => {
                   editing.value = true
                 }}

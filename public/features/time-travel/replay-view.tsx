@@ -136,7 +136,9 @@ function Playing({ film, replay, onEnd }: { film: Film; replay: Replay; onEnd: (
   const player = useMemo(() => {
     const from = film.messages.findIndex(({ id }) => id === replay.from)
     const made = createPlayer(film, { from: Math.max(0, from), isStepped: isStepped() })
-    if (!isStepped()) made.toggle()
+    // It does not play by itself there, and before the first step the page is empty.
+    if (isStepped()) made.step(1)
+    else made.toggle()
     return made
   }, [film])
   const screen = useMemo(() => createScreen(film, serverClock.now), [film])
