@@ -82,7 +82,13 @@ const outputOf = (name: string, content: string): string => {
     .join('\n\n')
 }
 
-const stepOf = (call: ToolCall, result: string | undefined, withOutput: boolean): SharedStep => {
+/** Of a call that was refused, or failed without output, `WORDS` would claim what was not done. */
+const isDone = (result: string): boolean => {
+  const { status, error, output } = parse(result)
+  return status !== 'blocked' && (!textOf(error) || textOf(output) !== '')
+}
+
+const stepOf = (call: ToolCall, result: string, withOutput: boolean): SharedStep => {
   const name = ownToolName(call.function.name)
   const words = Object.hasOwn(WORDS, name) ? WORDS[name]! : 'Used a tool'
   const field = Object.hasOwn(INPUT, name) ? INPUT[name] : undefined
@@ -90,7 +96,7 @@ const stepOf = (call: ToolCall, result: string | undefined, withOutput: boolean)
   return {
     words,
     input: textOf(parse(call.function.arguments)[field]),
-    output: result === undefined ? '' : outputOf(name, result),
+    output: outputOf(name, result),
   }
 }
 
@@ -116,10 +122,9 @@ export const toSharedParts = (
   },
 ): SharedPart[] => {
   const results = new Map<string, string>()
-  if (options.tool_output)
-    for (const { role, tool_call_id, content } of messages)
-      if (role === 'tool' && tool_call_id !== undefined)
-        results.set(tool_call_id, contentText(content))
+  for (const { role, tool_call_id, content } of messages)
+    if (role === 'tool' && tool_call_id !== undefined)
+      results.set(tool_call_id, contentText(content))
 
   return messages.flatMap((message): SharedPart[] => {
     const at = timeOf(message)
@@ -134,10 +139,13 @@ export const toSharedParts = (
     if (message.role !== 'assistant') return []
     // Texts of errors name providers, addresses and settings.
     if (message._error) return [{ kind: 'failed', at }]
-    const steps = (message.tool_calls ?? []).map((call): SharedPart => {
-      const step = stepOf(call, results.get(call.id), options.tool_output)
+    const steps = (message.tool_calls ?? []).flatMap((call): SharedPart[] => {
+      const result = results.get(call.id)
+      // Without a result it waits for an approval, or was interrupted.
+      if (result === undefined || !isDone(result)) return []
+      const step = stepOf(call, result, options.tool_output)
       const { words, input, output } = step
-      return { kind: 'step', at, step: { words, input: clean(input), output: clean(output) } }
+      return [{ kind: 'step', at, step: { words, input: clean(input), output: clean(output) } }]
     })
     return text === '' ? steps : [{ kind: 'text', at, text }, ...steps]
   })

@@ -40,6 +40,9 @@ const chat = (home: string) => ({
         call('c2', 'read_file', { path: `${home}/FILE-PATH` }),
         call('c3', 'read_file', { path: `${home}/FILE-PATH-2` }),
         call('c4', 'mcp_notes_get', { note: 'MCP-INPUT' }),
+        call('c5', 'terminal', { command: 'NOT-RUN-DENIED' }),
+        call('c6', 'write_file', { path: 'NOT-RUN-REFUSED' }),
+        call('c7', 'terminal', { command: 'NOT-RUN-WAITS' }),
       ],
     },
     {
@@ -50,6 +53,12 @@ const chat = (home: string) => ({
     { role: 'tool', tool_call_id: 'c2', content: JSON.stringify({ content: 'FILE-CONTENT' }) },
     { role: 'tool', tool_call_id: 'c3', content: JSON.stringify({ content: 'FILE-CONTENT' }) },
     { role: 'tool', tool_call_id: 'c4', content: 'MCP-OUTPUT' },
+    {
+      role: 'tool',
+      tool_call_id: 'c5',
+      content: JSON.stringify({ status: 'blocked', output: '', exit_code: -1, error: 'Denied' }),
+    },
+    { role: 'tool', tool_call_id: 'c6', content: JSON.stringify({ error: 'Plan mode is on' }) },
     { role: 'assistant', content: `It fails in **${home}/project/a.ts**.` },
     { role: 'assistant', content: 'PROVIDER-ERROR', _error: true },
   ],
@@ -229,6 +238,7 @@ shares(
           content: hostile,
           tool_calls: [call('c', '<script>x</script>', { command: '</pre><script>' })],
         },
+        { role: 'tool', tool_call_id: 'c', content: JSON.stringify({ output: hostile }) },
         { role: 'assistant', content: `${'> '.repeat(5_000)}<script>deep</script>` },
       ],
     })
@@ -265,12 +275,16 @@ shares(
     assert.match(text, 'Fix &lt;b&gt;the&lt;/b&gt; build')
     assert.match(text, 'Why does it fail?')
     assert.match(text, '<strong>~/project/a.ts</strong>')
-    assert.match(text, '<li>Ran a command</li><li>Read a file (2 times)</li><li>Used a tool</li>')
+    assert.match(
+      text,
+      '<li>Ran a command</li><li>Read a file (2 times)</li><li>Used a tool</li></ul>',
+    )
     assert.match(text, 'Oct 9, 2025')
     assert.match(text, 'This answer was stopped or ended with an error.')
 
     const more = await app.get((await share(app, session_id, { tool_output: true })).path)
     assert.not.match(more.text, PRIVATE)
+    assert.not.match(more.text, 'NOT-RUN')
     assert.match(more.text, 'npm test -- COMMAND')
     assert.match(more.text, '&lt;i&gt;PRINTED&lt;/i&gt; in ~/x')
 
