@@ -2,7 +2,9 @@
 import { z } from 'zod'
 import { type Ctx, endpoint } from '../lib/context.ts'
 import { ApiToken } from '../lib/schema/api-token.ts'
+import { SESSION_COOKIE } from '../lib/auth/cookie.ts'
 import { recorded } from '../lib/auth/recorded.ts'
+import { signInClient } from '../lib/auth/sign-in-client.ts'
 
 const ApiAccess = z.object({ enabled: z.boolean(), tokens: z.array(ApiToken) })
 
@@ -35,9 +37,13 @@ export const create = endpoint({
     workspace: z.string().max(4_096).default(''),
     approvals: z.enum(['ask', 'deny']).default('ask'),
     disconnect: z.enum(['stop', 'continue']).default('stop'),
+    /** Of the server, where the sign-in is not a confirmation by itself: a token outlives it. */
+    password: z.string().optional(),
   }),
   output: ApiAccess.extend({ secret: z.string() }),
-  run(ctx, { profile, workspace, ...given }) {
+  async run(ctx, { profile, workspace, password, ...given }) {
+    const client = signInClient(ctx)
+    await ctx.app.auth.confirmChange(ctx.cookies[SESSION_COOKIE], { password, client })
     const home = profile ? ctx.app.homes.open(profile) : ctx.home
     const place = workspace.trim() === '' ? '' : ctx.app.workspaces.check(home, workspace)
     const { secret } = ctx.app.apiTokens.create({ ...given, profile: home.name, workspace: place })

@@ -38,13 +38,6 @@ const keepSignedIn = (ctx: Ctx): void => {
   if (cookie !== null) ctx.setCookie(sessionCookie(cookie, secure))
 }
 
-/** A stolen cookie must not replace the password, nor a paired device. Nothing to confirm while none is set. */
-const confirmChange = async (ctx: Ctx, password: string | undefined): Promise<void> => {
-  const { auth } = ctx.app
-  if (auth.mode() === 'open' || auth.mode() === 'setup') return
-  await auth.confirm(ctx.cookies[SESSION_COOKIE], { password, client: signInClient(ctx) })
-}
-
 /** State of the password, without any secret. */
 const passwordView = ({ app }: Ctx) => {
   const source = app.auth.mode()
@@ -105,7 +98,12 @@ export const save = endpoint({
     // Everything that may throw comes first: a rejected request changes nothing.
     if (next !== undefined) auth.checkChange(next)
     if (clears) auth.checkChange(null)
-    if (next !== undefined || clears) await confirmChange(ctx, _current_password)
+    // A stolen cookie must not replace the password, nor a paired device.
+    if (next !== undefined || clears)
+      await auth.confirmChange(ctx.cookies[SESSION_COOKIE], {
+        password: _current_password,
+        client: signInClient(ctx),
+      })
     if (typeof patch.show_thinking !== 'object' && patch.show_thinking !== undefined)
       mirrorThinking(ctx, toBoolean(patch.show_thinking))
     if (next !== undefined) {

@@ -12,6 +12,8 @@ import type { Throttle } from './throttle.ts'
 const FRESH_S = 600
 const CONFIRMING: ReadonlySet<SignIn['how']> = new Set(['password', 'new-password', 'passkey'])
 
+type Given = { password?: string | undefined; client: SignInClient }
+
 type Parts = {
   modes: Pick<AuthModes, 'current' | 'expectedHash'>
   find(cookie: string | undefined): SignIn | undefined
@@ -32,44 +34,51 @@ export const createConfirmed = ({ modes, find, issue, verify, throttle, nowSecon
     return mode
   }
 
+  /**
+   * Passes when the person signed in on this device within the last ten minutes or gives the password; `always` accepts
+   * only the password. Throws a 403: a 401 would make the page ask for a sign-in that is still valid.
+   */
+  const confirm = async (
+    cookie: string | undefined,
+    { password, client, always = false }: Given & { always?: boolean },
+  ): Promise<void> => {
+    const mode = passwordMode()
+    const entry = find(cookie)
+    if (!entry) throw signInRequired()
+    const age = nowSeconds() - entry.created_at
+    // Negative: the clock was set back since then.
+    const isFresh = age >= 0 && age < FRESH_S && CONFIRMING.has(entry.how)
+    if (isFresh && !always) return
+    if (!password) throw forbidden('Enter the password to confirm.', { code: 'confirm_password' })
+    const slot = throttle.take(client)
+    let hash: string | undefined
+    try {
+      hash = await verify(password, mode)
+    } catch (error) {
+      slot.release()
+      throw error
+    }
+    if (hash === undefined) throw forbidden('Incorrect password.', { code: 'wrong_password' })
+    slot.clear()
+    // It may have ended while hashing.
+    if (!find(cookie)) throw signInRequired()
+  }
+
   return {
+    confirm,
+
+    /** As `confirm`, for what also exists without a password: then there is nothing to confirm. */
+    async confirmChange(cookie: string | undefined, given: Given): Promise<void> {
+      const { kind } = modes.current()
+      if (kind !== 'open' && kind !== 'setup') await confirm(cookie, given)
+    },
+
     /** Names the valid sign-in of a cookie. Throws a 409 without a password, a 401 without a sign-in. */
     signInOf(cookie: string | undefined): string {
       passwordMode()
       const entry = find(cookie)
       if (!entry) throw signInRequired()
       return entry.hash
-    },
-
-    /**
-     * Passes when the person signed in on this device within the last ten minutes or gives the password; `always` accepts
-     * only the password. Throws a 403: a 401 would make the page ask for a sign-in that is still valid.
-     */
-    async confirm(
-      cookie: string | undefined,
-      given: { password?: string | undefined; client: SignInClient; always?: boolean },
-    ): Promise<void> {
-      const { password, client, always = false } = given
-      const mode = passwordMode()
-      const entry = find(cookie)
-      if (!entry) throw signInRequired()
-      const age = nowSeconds() - entry.created_at
-      // Negative: the clock was set back since then.
-      const isFresh = age >= 0 && age < FRESH_S && CONFIRMING.has(entry.how)
-      if (isFresh && !always) return
-      if (!password) throw forbidden('Enter the password to confirm.', { code: 'confirm_password' })
-      const slot = throttle.take(client)
-      let hash: string | undefined
-      try {
-        hash = await verify(password, mode)
-      } catch (error) {
-        slot.release()
-        throw error
-      }
-      if (hash === undefined) throw forbidden('Incorrect password.', { code: 'wrong_password' })
-      slot.clear()
-      // It may have ended while hashing.
-      if (!find(cookie)) throw signInRequired()
     },
 
     /** A new sign-in that was proven otherwise; returns its cookie. `isStillValid` is checked again after the wait. */

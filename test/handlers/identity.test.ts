@@ -296,7 +296,7 @@ test('a passkey works once per challenge, on the page it was made on; a page at 
   rmSync(join(app.state, 'people.json'))
 })
 
-test('a paired device does not replace or remove the password without it', async () => {
+test('a paired device does not replace or remove the password, or make an API token, without it', async () => {
   const own = await startApp()
   try {
     const mine = cookieOf(await own.post('/api/settings', { _set_password: PASSWORD }))
@@ -314,6 +314,10 @@ test('a paired device does not replace or remove the password without it', async
       assert.equal(await attempt(), [403, 'confirm_password'])
       assert.equal(await attempt('guess'), [403, 'wrong_password'])
     }
+    const make = async (password?: string) =>
+      codeOf(await own.post('/api/tokens/create', { name: 'x', password }, as(phone)))
+    assert.equal(await make(), [403, 'confirm_password'])
+    assert.is((await make(PASSWORD))[0], 200)
     const { body: settings } = await own.get('/api/settings', as(mine))
     assert.equal([settings.auth_enabled, settings.theme], [true, 'dark'])
     const change = { _set_password: 'another horse', _current_password: PASSWORD }

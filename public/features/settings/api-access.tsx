@@ -8,6 +8,7 @@ import { Button } from '../../parts/button.tsx'
 import { CopyButton } from '../../parts/copy-button.tsx'
 import { Row, Select, Switch } from '../../parts/field.tsx'
 import { Field, FormActions, TextField } from '../../parts/form.tsx'
+import { confirmed } from '../identity/confirm-password.tsx'
 import { t } from './strings.ts'
 
 type Access = Api['GET /api/tokens']['output']
@@ -22,7 +23,8 @@ const hintOf = ({ profile, last_used_at: at }: Token): string =>
     : t('api.used', { profile, time: TIME.format(at * 1_000) })
 
 const NewToken = ({ onMade, onCancel }: { onMade: (made: Made) => void; onCancel: () => void }) => {
-  const { attempt, api } = useShell()
+  const shell = useShell()
+  const { attempt, api } = shell
   const profiles = useSignal<readonly string[]>([])
   const name = useSignal('')
   const profile = useSignal('')
@@ -42,14 +44,17 @@ const NewToken = ({ onMade, onCancel }: { onMade: (made: Made) => void; onCancel
     event.preventDefault()
     isBusy.value = true
     await attempt(async () => {
-      const { secret } = await api('POST /api/tokens/create', {
-        name: name.value,
-        profile: profile.value,
-        workspace: workspace.value,
-        approvals: approvals.value,
-        disconnect: disconnect.value,
-      })
-      onMade({ name: name.value, secret })
+      const made = await confirmed(shell, password =>
+        api('POST /api/tokens/create', {
+          name: name.value,
+          profile: profile.value,
+          workspace: workspace.value,
+          approvals: approvals.value,
+          disconnect: disconnect.value,
+          password,
+        }),
+      )
+      if (made) onMade({ name: name.value, secret: made.secret })
     })
     isBusy.value = false
   }
