@@ -106,7 +106,7 @@ chat('two tabs show the same turn and share the draft', async () => {
     await one.page.waitForURL(/\/session\//)
     const two = await openPage(one.page.url())
     await two.page.getByText('list the files').first().waitFor()
-    await say(two, 'show me some Markdown')
+    await say(two, 'think aloud')
     await answered(two, 'I am a script')
     await one.page.getByText('I am a script').last().waitFor()
     assert.equal([...one.problems, ...two.problems], [])
