@@ -94,6 +94,8 @@ export type App = StoredData &
 
 export type AppOptions = {
   notificationTests?: NotificationTestOptions | undefined
+  /** PBKDF2 iterations, for tests. */
+  passwordIterations?: number | undefined
   addon?: string | undefined
   /** Built once for many services in tests. */
   assets?: () => Promise<AssetTable>
@@ -132,6 +134,7 @@ export const createApp = async (
     log,
     now,
     addon: options.addon,
+    passwordIterations: options.passwordIterations,
     onSignOut: ids =>
       notifier.services.notifications.store.removeDevicesOf(id => ids.includes(id ?? '')),
   })

@@ -45,6 +45,7 @@ export type AppDataOptions = {
   now: () => number
   /** Path of the SQLite addon, in the single-file build. */
   addon?: string | undefined
+  passwordIterations?: number | undefined
   onSignOut?: (ids: readonly string[]) => void
 }
 
@@ -130,6 +131,7 @@ export const openAppData = (config: Config, options: AppDataOptions): AppData =>
     config,
     settings: settings.password,
     log,
+    iterations: options.passwordIterations,
     onPassword: own.add,
     onSignOut: options.onSignOut,
   })

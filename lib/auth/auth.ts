@@ -41,7 +41,7 @@ export type AuthOptions = {
   /** Monotonic milliseconds. */
   ticks?: () => number
   /** PBKDF2 iterations, for tests. */
-  iterations?: number
+  iterations?: number | undefined
 }
 
 /** How a device signs in, and its name if the person gave one. */
