@@ -68,6 +68,9 @@ export type SpawnedApp = Base & {
   start(): Promise<void>
 }
 
+/** Of services in this process. As many as in use take 0.2 s of CPU time for each sign-in. */
+export const PASSWORD_ITERATIONS = 100
+
 /** Read once: asking git takes as long as the rest of a start. */
 const version = readVersion({ root: join(import.meta.dirname, '..'), path: process.env.PATH })
 
@@ -108,8 +111,7 @@ export const startApp = async (options: AppOptions = {}): Promise<TestApp> => {
       checkout: options.checkout ?? null,
       version: await version,
       notificationTests: options.notificationTests,
-      // As many as in use take 0.2 s of CPU time for each sign-in.
-      passwordIterations: 100,
+      passwordIterations: PASSWORD_ITERATIONS,
       restart: async () => void restarts.push(Date.now()),
     })
     const { authenticator, makeCtx } = app

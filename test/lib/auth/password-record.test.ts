@@ -18,7 +18,7 @@ import { openSigningKey } from '../../../lib/auth/signing-key.ts'
 import { createPasswordHasher } from '../../../lib/auth/password.ts'
 import { UserError } from '../../../lib/errors.ts'
 import { createSettings } from '../../../lib/settings.ts'
-import { startApp, type TestApp } from '../../_app.ts'
+import { PASSWORD_ITERATIONS, startApp, type TestApp } from '../../_app.ts'
 
 const test = suite<{ dir: string; app: TestApp }>('auth: password record')
 test.before(async context => {
@@ -213,7 +213,8 @@ test('a hash of the former server in settings.json turns sign-in on, also after 
   app,
 }) => {
   await reset(app)
-  const hash = await createPasswordHasher(openSigningKey(app.state)).hash(SECRET)
+  const hasher = createPasswordHasher(openSigningKey(app.state), PASSWORD_ITERATIONS)
+  const hash = await hasher.hash(SECRET)
   for (const written of [hash, hash.toUpperCase()]) {
     writeFileSync(
       join(app.state, 'settings.json'),
