@@ -24,7 +24,13 @@ export type Message =
   | (Partial<Readonly<Record<Intl.LDMLPluralRule, string>>> & { readonly other: string })
 export type Messages = Readonly<Record<string, Message>>
 
-type Shown = { tag: string; messages: Messages; plurals: Intl.PluralRules; formats?: string }
+type Shown = {
+  tag: string
+  messages: Messages
+  plurals: Intl.PluralRules
+  formats?: string
+  isRtl?: boolean
+}
 
 /** The language of the page, the same for every module, set before anything is shown. */
 const shown: Shown = { tag: 'en', messages: {}, plurals: new Intl.PluralRules('en') }
@@ -41,7 +47,13 @@ export const setLanguage = (language: string, messages: Messages): void => {
     tag => tag.split('-', 1)[0] === base && !tag.includes('@'),
   )
   const plurals = new Intl.PluralRules(language)
-  Object.assign(shown, { tag: language, messages, plurals, formats: own ?? language })
+  Object.assign(shown, {
+    tag: language,
+    messages,
+    plurals,
+    formats: own ?? language,
+    isRtl: language === 'ar',
+  })
 }
 
 /** Locale of dates and amounts; undefined (the default of `Intl`) before `setLanguage`. */
@@ -73,7 +85,9 @@ export const translator = <const C extends Catalog>(catalog: C) => {
       const value = filled[name]
       if (typeof value === 'number') return value.toLocaleString(shown.tag)
       // Values include names of files, sessions and tools, which may contain invisible or reordering characters.
-      return value === undefined ? placeholder : visibleWords(value)
+      if (value === undefined) return placeholder
+      // A path or a name keeps its own direction inside a sentence from right to left.
+      return shown.isRtl ? `\u2068${visibleWords(value)}\u2069` : visibleWords(value)
     })
   }
 }

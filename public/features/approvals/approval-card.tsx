@@ -1,4 +1,5 @@
 /** Approval card: the command, folder and reason, with up to four answers; Enter allows once, Esc denies. */
+import { translateStakes } from './stake-strings.ts'
 import { visibleText } from '../../../lib/base/visible.ts'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { Approval, ApprovalChoice } from '../../../lib/schema/question.ts'
@@ -130,7 +131,9 @@ export function ApprovalCard({ approval: asked, keys, onAnswer }: ApprovalCardPr
           {t(`ask.in.${approval.runs_in}`)}
         </p>
       )}
-      <p class="ask-why">{visibleText(approval.description) || t('ask.approval.text')}</p>
+      <p class="ask-why" dir="auto">
+        {visibleText(translateStakes(approval.description)) || t('ask.approval.text')}
+      </p>
       <ReadToEndBox whole={whole} more={t('ask.more')} keys={keys && offers('once') && !isRuling}>
         <ScrollBox class="ask-command" label={t('ask.command')}>
           <pre dir="ltr">

@@ -1,4 +1,5 @@
 /** A question of the agent, to be answered outside its chat; for the inbox and the first page. */
+import { translateStakes } from '../approvals/stake-strings.ts'
 import { useSignal } from '@preact/signals'
 import type { Question } from '../../../lib/schema/question.ts'
 import { visibleText } from '../../../lib/base/visible.ts'
@@ -49,7 +50,7 @@ export const Waiting = ({ question, title, replies = false }: WaitingProps) => {
       <p class="waiting-in">{t('waiting.in', { title: title ?? titleOfSession(session_id) })}</p>
       {question.kind === 'approval' ? (
         <>
-          <p>{question.description}</p>
+          <p dir="auto">{translateStakes(question.description)}</p>
           {isHere && (
             <pre class="waiting-command" dir="ltr">
               <BidiSafeCode
