@@ -2,7 +2,9 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { checkTranslation, readEnglish, readTranslation, TRANSLATED } from '../build/languages.ts'
+import { describeLabels, unrecognized } from '../lib/agent/shell/labels.ts'
 import { languageOf, preferredLanguage } from '../lib/base/languages.ts'
+import { translateStakes } from '../public/features/approvals/stake-strings.ts'
 import { type Messages, pageLocale, setLanguage, translator } from '../public/strings/t.ts'
 
 const test = suite('languages')
@@ -94,6 +96,40 @@ test('plural forms, numbers and second meanings are those of the language', () =
     assert.is(t('test.open'), 'Открыть')
     assert.is(t('test.state'), 'Открыт')
     assert.is(t('test.none'), 'Not translated')
+  } finally {
+    setLanguage('en', {})
+  }
+})
+
+test('the sentences of an approval are translated, in any order and with a name; others stay', () => {
+  setLanguage('de', readTranslation('de'))
+  try {
+    const described = describeLabels([
+      unrecognized('zed'),
+      'recursive delete',
+      'SQL DROP',
+      'disk copy',
+      'x',
+      'y',
+    ])
+    assert.is(
+      translateStakes(`Asked because of the rule “a”. ${described}`),
+      'Asked because of the rule “a”. „zed“ ist kein als harmlos bekanntes Programm. Löscht Ordner mit ihrem gesamten Inhalt. Löscht eine Tabelle oder eine Datenbank. Kopiert Rohdaten mit dd und überschreibt das Ziel. 2 weitere Gründe für die Rückfrage.',
+    )
+  } finally {
+    setLanguage('en', {})
+  }
+  assert.is(
+    translateStakes('It deletes a table or a database.'),
+    'It deletes a table or a database.',
+  )
+})
+
+test('a name in a sentence from right to left keeps its own direction', () => {
+  const t = translator({ 'test.in': 'in {path}' })
+  setLanguage('ar', { 'in {path}': 'في {path}' })
+  try {
+    assert.is(t('test.in', { path: '/tmp' }), 'في \u2068/tmp\u2069')
   } finally {
     setLanguage('en', {})
   }
