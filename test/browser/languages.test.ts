@@ -110,6 +110,7 @@ test('a page from right to left: the sidebar is on the right, and nothing is wid
   const opened = await openPage(app.url, {
     locale: 'ar-EG',
     viewport: { width: 390, height: 844 },
+    hasTouch: true,
   })
   const { page } = opened
   page.setDefaultTimeout(10_000)
@@ -124,6 +125,14 @@ test('a page from right to left: the sidebar is on the right, and nothing is wid
     await page.goto(`${app.url}/settings/general`)
     await page.locator('.rows select').first().waitFor()
     assert.is(await overflow(), 0)
+    const resizeText = (size: string) =>
+      page.evaluate(value => {
+        document.documentElement.style.fontSize = value
+      }, size)
+    await resizeText('200%')
+    const row = await page.locator('.rows .field').first().boundingBox()
+    assert.ok(row && row.x >= 0 && row.x + row.width <= 390, 'a setting in text of twice the size')
+    await resizeText('')
     await page.setViewportSize({ width: 1280, height: 800 })
     const box = await page.locator('.sidebar').boundingBox()
     assert.ok(box && box.x > 640, 'sidebar on the right')

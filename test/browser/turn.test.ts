@@ -191,6 +191,7 @@ test('on a phone the diff opens in a sheet, a tap picks a line, and a comment ca
   await line.tap()
   await summary(page).getByRole('button', { name: 'a.ts src', exact: true }).tap()
   const sheet = page.getByRole('dialog', { name: 'Workspace' })
+  await hunk(page, 'Lines 22–28').locator('.diff-added').waitFor()
   const signs = await hunk(page, 'Lines 22–28')
     .locator('.diff-removed, .diff-added')
     .evaluateAll(all => all.map(each => getComputedStyle(each, '::before').content))
