@@ -59,7 +59,8 @@ const reportTurn = ({ report }: Notifications, ended: EndedTurn, profile: string
     kind: !failure ? 'finished' : failure.type === 'budget_reached' ? 'budget' : 'failed',
     session_id: sessionId,
     profile,
-    text: failure ? failure.message : plainText(text),
+    // Masked first: a secret without its underscores, or with its end cut off, is not recognized.
+    text: failure ? failure.message : plainText(redact(text)),
   })
 }
 

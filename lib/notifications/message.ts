@@ -69,6 +69,10 @@ const cut = (text: string, max: number): string => {
   return points.length <= max ? text : `${points.slice(0, max - 1).join('')}…`
 }
 
+/** A code span, or the marks around emphasized words; those inside a word (`file_name`, `2*3`) belong to it. */
+const MARKS =
+  /(`+)(.+?)\1|(?<![\p{L}\p{N}_])[*_~]{1,3}(?=[\p{L}\p{N}"'(`*_~[])|(?<=[\p{L}\p{N}.,:;!?…%"')`*_~\]])[*_~]{1,3}(?![\p{L}\p{N}_])/gu
+
 /** The first words of an answer without its Markdown. */
 export const plainText = (markdown: string): string =>
   oneLine(
@@ -77,15 +81,19 @@ export const plainText = (markdown: string): string =>
       .replace(/```[\s\S]*?(?:```|$)/g, ' ')
       .replace(/!?\[([^\]]*)\]\([^)]*\)/g, '$1')
       .replace(/^\s{0,3}(?:#{1,6}|>|[-*+]|\d+[.)])\s+/gm, '')
-      .replace(/[*_`~]{1,3}(?=\S)|(?<=\S)[*_`~]{1,3}/g, ''),
+      .replace(MARKS, (_, _ticks: unknown, code: string | undefined) => code ?? ''),
   )
+
+/** The notification shows the text as it is: nothing is masked, and no character in it is invisible. */
+const isShownAsIs = (text: string, redact: (text: string) => string): boolean =>
+  redact(text) === text && visibleWords(text) === text
 
 /** Everything that decides about the approval is in the text of the notification, unmasked. */
 const isWhole = (approval: Approval, redact: (text: string) => string): boolean =>
   approval.diff === undefined &&
   [...approval.command].length + LEAD.approval.length <= MAX_TEXT &&
   !/[\r\n]/.test(approval.command) &&
-  redact(approval.command) === approval.command
+  isShownAsIs(approval.command, redact)
 
 const approvalOffers = (
   approval: Approval,
@@ -110,7 +118,7 @@ const offersOf = (options: MessageOptions): Offer[] => {
   if (!question || question.plan || !settings.content) return []
   const { choices_offered: choices } = question
   const isShown = (choice: string): boolean =>
-    choice.length <= MAX_CHOICE && redact(choice) === choice
+    choice.length <= MAX_CHOICE && isShownAsIs(choice, redact)
   if (choices.length > 0 && choices.length <= MAX_CHOICES && choices.every(isShown))
     return choices.map(choice => ({ action: 'choice', title: choice, answer: choice }))
   return [{ action: 'reply', title: 'Reply', answer: null }]

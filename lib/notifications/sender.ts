@@ -55,8 +55,8 @@ export const createSender = (options: SenderOptions) => {
       return { how: 'refused', problem: messageOf(error) }
     })
     busy.delete(item.target)
-    // Cut off by the end of the service: it is sent at the next start.
-    if (closed) return
+    // Cut off by the end of the service: it is sent at the next start. What has arrived is not sent again.
+    if (closed && delivery.how === 'later') return
     settle(item, delivery)
     pump()
   }

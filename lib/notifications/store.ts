@@ -153,10 +153,11 @@ export const openNotificationStore = (
       from: { name: string; signIn: string | null; replaces?: string | undefined },
     ): Device {
       const id = deviceId(subscription.endpoint)
-      const before = state.devices.find(
-        each => each.id === id || each.subscription.endpoint === from.replaces,
-      )
-      const others = state.devices.filter(each => each !== before)
+      // Both may be known: the page and its service worker report a new subscription independently.
+      const isSame = (each: Device): boolean =>
+        each.id === id || each.subscription.endpoint === from.replaces
+      const before = state.devices.find(isSame)
+      const others = state.devices.filter(each => !isSame(each))
       if (others.length >= MAX_DEVICES)
         throw conflict(`${MAX_DEVICES} devices receive notifications already. Remove one first.`)
       const device: Device = {
