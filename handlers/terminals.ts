@@ -3,8 +3,10 @@
  * so they can neither watch a terminal nor type into it, and API tokens open none of these routes.
  */
 import { z } from 'zod'
+import { SESSION_COOKIE } from '../lib/auth/cookie.ts'
 import { endpoint } from '../lib/context.ts'
 import type { Ctx } from '../lib/context.ts'
+import { unauthorized } from '../lib/errors.ts'
 import { OneSession } from '../lib/schema/ids.ts'
 import { Ok, ok } from '../lib/schema/ok.ts'
 import { Terminal, TerminalOutput, TerminalSize } from '../lib/schema/terminal.ts'
@@ -47,8 +49,18 @@ export const read = endpoint({
   summary: 'Output of a terminal after a position; waits up to 20 seconds for some',
   input: OneTerminal.extend({ client: ClientName, after: Count }),
   output: TerminalOutput,
-  run: (ctx, { session_id, terminal_id, client, after }) =>
-    of(ctx, session_id).read(terminal_id, { client, after, signal: ctx.signal }),
+  async run(ctx, { session_id, terminal_id, client, after }) {
+    const output = await of(ctx, session_id).read(terminal_id, {
+      client,
+      after,
+      signal: ctx.signal,
+    })
+    const { auth } = ctx.app
+    // The device may have been signed out while it waited.
+    if (auth.enabled() && !auth.check(ctx.cookies[SESSION_COOKIE]))
+      throw unauthorized('Authentication required', { code: 'sign_in_required' })
+    return output
+  },
 })
 
 export const input = endpoint({

@@ -7,6 +7,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { openAudit } from '../../lib/auth/audit.ts'
 import { createPairing } from '../../lib/auth/pairing.ts'
+import { isProtectedPath } from '../../lib/store/state-files.ts'
 import { startApp, type TestApp } from '../_app.ts'
 
 const PASSWORD = 'correct horse'
@@ -60,6 +61,37 @@ test('a device is renamed and signed out; its event stream ends within a second'
   assert.ok(performance.now() - started < 1_000)
   await app.post('/api/auth/revoke', { others: true }, as(mine))
   assert.is((await devicesOf(app, mine)).length, 1)
+})
+
+test('a terminal shows nothing more to a device that was signed out while it waited for output', async ({
+  app,
+}) => {
+  const [mine, other] = [await signIn(app), await signIn(app)]
+  const { session_id } = (await app.post('/api/session/new', {}, as(mine))).body.session
+  const { terminal_id } = (
+    await app.post('/api/terminal/open', { session_id, cols: 80, rows: 24 }, as(mine))
+  ).body.terminal
+  const one = { session_id, terminal_id }
+  const type = (client: string, n: number, data: string) =>
+    app.post('/api/terminal/input', { ...one, client, n, data }, as(mine))
+  const read = (after: number) =>
+    app.post('/api/terminal/read', { ...one, client: 'phone', after }, as(other))
+  await type('page', 1, 'PS1=; clear; stty -echo; echo REA""DY\n')
+  let [text, next] = ['', 0]
+  while (!text.includes('READY')) {
+    const { body } = await read(next)
+    text += body.text
+    next = body.next
+  }
+  const waiting = read(next)
+  const devices = await devicesOf(app, other)
+  const { id } = devices.find((each: { current: boolean }) => each.current)
+  await app.post('/api/auth/revoke', { id }, as(mine))
+  await type('page', 2, 'echo secret\n')
+  const late = await waiting
+  assert.equal(codeOf(late), [401, 'sign_in_required'])
+  assert.not.ok(late.text.includes('secret'))
+  await app.post('/api/terminal/close', one, as(mine))
 })
 
 test('a pairing code signs one device in, once, for 30 days', async ({ app }) => {
@@ -402,6 +434,14 @@ test('refusals that no throttle counts are not recorded: they could push out eve
   const reply = await app.post('/api/auth/passkey/login', { response: KEY })
   assert.equal(codeOf(reply), [400, 'passkey_no_host'])
   assert.is(await total(), before)
+})
+
+test('tools and file requests reach none of the files about sign-in', async ({ app }) => {
+  const named = ['people.json', '.second_factor', '.password', '.password_set', 'audit.1.jsonl']
+  const written = readdirSync(app.state).filter(name => name !== 'workspace')
+  assert.ok(written.includes('audit.jsonl') && written.includes('auth-sessions.json'))
+  for (const name of [...named, 'auth-code-throttle.json', ...written])
+    assert.ok(isProtectedPath(app.state, join(app.state, name)), name)
 })
 
 test('without a password there is nothing to pair with', async () => {

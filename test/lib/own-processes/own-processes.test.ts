@@ -70,6 +70,12 @@ const decisions = (session: string): [method: string, path: string, body?: unkno
   ['POST', '/api/session/delete', { session_id: session }],
   ['GET', `/api/chat/cancel?stream_id=${'0'.repeat(32)}`],
   ['POST', '/api/auth/login', { password: 'correct horse' }],
+  ['POST', '/api/auth/pair/create', {}],
+  ['POST', '/api/auth/pair/use', { code: 'stolen' }],
+  ['POST', '/api/auth/revoke', { others: true }],
+  ['POST', '/api/auth/passkey/options', {}],
+  ['POST', '/api/auth/totp/disable', { password: 'correct horse' }],
+  ['POST', '/api/notifications/answer', { token: 'stolen' }],
   ['POST', '/api/tokens/create', { name: 'stolen' }],
   ['POST', '/api/sandbox', { enabled: false, network: true }],
 ]
