@@ -8,9 +8,12 @@ import { Icon } from '../../parts/icon.tsx'
 import { questionId } from '../chat/chat-reducer.ts'
 import { formatAgo } from '../sessions/relative-time.ts'
 import { titleOf } from '../sessions/sessions.ts'
-import { Waiting } from '../inbox/waiting.tsx'
+import { lazy } from '../../parts/lazy.tsx'
 import { t } from './strings.ts'
 import { type Facts, type Suggestion, suggestionsFor } from './suggestions.ts'
+
+/** Few first pages have a question; its sentences are long. */
+const Waiting = lazy(async () => (await import('../inbox/waiting.tsx')).Waiting)
 
 const MAX_WAITING = 3
 const MAX_RUNNING = 3
