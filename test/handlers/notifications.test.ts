@@ -1,11 +1,14 @@
 /** Notifications over HTTP: what is sent to whom, how a notification is answered, and what survives a restart or a kill. */
 import { createHmac } from 'node:crypto'
-import { readFileSync, statSync } from 'node:fs'
+import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { spawnApp, startApp, type TestApp } from '../_app.ts'
+import { createProvider, gate } from '../_provider.ts'
 import { startPushService, startReceiver } from '../_push-service.ts'
+import { startChat } from './_chat.ts'
+import { create } from './_crons.ts'
 
 const test = suite('notifications')
 
@@ -313,6 +316,54 @@ test('muted chats, other kinds, a watched chat, and hidden content', async () =>
   }
 })
 
+test('an answer with a secret, an approval that is allowed, a task that is done, and a reached budget', async () => {
+  const hook = await startReceiver()
+  const secret = `ghp_${'a1B2'.repeat(9)}`
+  const usage = { prompt_tokens: 200, completion_tokens: 0 }
+  const chat = await startChat(
+    { text: `Use **${secret}** in \`the_file.txt\`.` },
+    { text: 'ran' },
+    { toolCalls: [{ id: 'c1', name: 'todo', arguments: {} }], usage },
+  )
+  const { app } = chat
+  const next = async (count: number) => JSON.parse((await hook.at(count)).body)
+  try {
+    await app.post('/api/notifications/services', { type: 'webhook', url: hook.url })
+    const id = await chat.newSession()
+    await app.post('/api/session/rename', { session_id: id, title: 'Named' })
+    await chat.turn(id, 'go')
+    const finished = await next(1)
+    assert.is(finished.type, 'finished')
+    assert.match(finished.data.body, /^Use ghp_\S+ in the_file\.txt\.$/)
+    assert.not.ok(finished.data.body.replaceAll('_', '').includes('a1B2'.repeat(3)))
+
+    await ask(app, id, 'deploy --dry-run')
+    const [allow] = (await next(2)).data.actions
+    const both = await Promise.all([answer(app, allow.token), answer(app, allow.token)])
+    assert.equal(both.map(({ status }) => status).sort(), [200, 409], 'one of two at once counts')
+    assert.is(await openApproval(app, id), null)
+
+    await app.post('/api/notifications', {
+      settings: { kinds: ['budget', 'task_done'] },
+    })
+    const job = await create(app)
+    await app.post('/api/crons/run', { job_id: job })
+    const done = await next(3)
+    assert.equal([done.type, done.data.title], ['task_done', 'Look'])
+
+    await app.post('/api/budgets', { turn: { tokens: 150 } })
+    await chat.send(id, 'go on')
+    const asked = await next(4)
+    assert.is(asked.type, 'budget')
+    const deny = asked.data.actions.find(({ title }: { title: string }) => title === 'Deny')
+    assert.is((await answer(app, deny.token)).status, 200)
+    assert.is((await next(5)).type, 'budget')
+  } finally {
+    await chat.close()
+    await hook.close()
+  }
+})
+
 test('a failing receiver is tried again after a restart, and each fact arrives once', async () => {
   const hook = await startReceiver()
   const app = await startApp({ notificationTests: onLoopback })
@@ -338,8 +389,10 @@ test('a failing receiver is tried again after a restart, and each fact arrives o
   }
 })
 
-test('a kill between the fact and its delivery loses and doubles nothing', async () => {
+test('a kill between the fact and its delivery loses and doubles nothing; a turn that it ends is reported', async () => {
   const hook = await startReceiver()
+  const held = gate()
+  const model = await createProvider({ gate: held.opened })
   const app = await spawnApp()
   try {
     await app.post('/api/notifications/services', { type: 'webhook', url: hook.url })
@@ -358,9 +411,22 @@ test('a kill between the fact and its delivery loses and doubles nothing', async
     await app.start()
     await app.get('/health')
     assert.is(hook.received.length, 2)
+
+    writeFileSync(
+      join(app.home, 'config.yaml'),
+      `model:\n  provider: custom\n  base_url: ${model.url}\n  default: test-model\n`,
+    )
+    await app.post('/api/chat/start', { session_id: id, message: 'wait' })
+    await model.arrived(1)
+    await app.kill()
+    await app.start()
+    const failed = JSON.parse((await hook.at(3)).body)
+    assert.equal([failed.type, failed.data.session_id], ['failed', id])
   } finally {
     await app.close()
     await hook.close()
+    held.open()
+    await model.close()
   }
 })
 
