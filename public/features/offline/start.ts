@@ -112,6 +112,12 @@ const showBadge = (app: PageApp): void => {
   })
 }
 
+/** Since the page was requested. Storing the page's files takes processor time and bandwidth that the first view needs. */
+const INSTALL_AT_MS = 5_000
+
+const installTime = (): Promise<void> =>
+  new Promise(resolve => setTimeout(resolve, Math.max(0, INSTALL_AT_MS - performance.now())))
+
 /** Secure pages only: over plain HTTP browsers have no service workers. */
 export const startOffline = async (app: PageApp): Promise<void> => {
   // Also without service workers: other devices are not notified about what is visible here.
@@ -121,6 +127,7 @@ export const startOffline = async (app: PageApp): Promise<void> => {
   showBadge(app)
   announceVersions(app, workers)
   refreshCopies(app)
+  await installTime()
   await workers.register(workerUrl(new URL('sw.js', app.base).href))
   await startOutbox(app)
   await takeShared(app)
