@@ -127,8 +127,8 @@ export const startOffline = async (app: PageApp): Promise<void> => {
   showBadge(app)
   announceVersions(app, workers)
   refreshCopies(app)
-  await installTime()
-  await workers.register(workerUrl(new URL('sw.js', app.base).href))
   await startOutbox(app)
   await takeShared(app)
+  await installTime()
+  await workers.register(workerUrl(new URL('sw.js', app.base).href))
 }
