@@ -122,8 +122,11 @@ export const createTerminals = ({ platform, toasts, ask }: TerminalsOptions) => 
     },
     resize(id: string, next: Size): void {
       Object.assign(size, next)
+      const terminal = list.value.find(({ terminal_id }) => terminal_id === id)
+      // The note that it has ended changes the height; it may be closed when the request arrives.
+      if (terminal?.status !== 'running') return
       const input = { session_id: sessionId.value, terminal_id: id, ...next }
-      // The next change of the size tries again; an ended terminal needs none.
+      // The next change of the size tries again.
       api('POST /api/terminal/resize', input).catch(() => undefined)
     },
   }

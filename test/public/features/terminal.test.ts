@@ -5,6 +5,7 @@ import { type ApiCall, ApiError } from '../../../public/api.ts'
 import { arrowKey, isForPage, withCtrl } from '../../../public/features/terminal/keys.ts'
 import { addressesIn } from '../../../public/features/terminal/links.ts'
 import { createTerminalClient } from '../../../public/features/terminal/terminal-client.ts'
+import { createTerminals } from '../../../public/features/terminal/terminals.ts'
 
 const test = suite('terminal: client')
 
@@ -85,6 +86,24 @@ test('splits a long paste between characters, and drops it when the terminal has
   assert.equal(parts, ['x'.repeat(49_999), '👍y'])
   const ended = await follow({ input: [new ApiError(409, 'ended')] }, [long])
   assert.is(ended.calls.filter(({ route }) => route === 'input').length, 1)
+})
+
+test('an ended terminal is not resized: it may be closed when the request arrives', async () => {
+  const terminals = [{ terminal_id: 'a', ...running }]
+  const { api, calls } = serve({ terminals: [{ terminals }], resize: [{}] })
+  const own = createTerminals({
+    platform: { api },
+    toasts: { showError: assert.unreachable } as never,
+    ask: () => assert.unreachable(),
+  })
+  await own.show('s')
+  own.resize('a', { cols: 90, rows: 20 })
+  own.ended('a', 3)
+  own.resize('a', { cols: 90, rows: 19 })
+  assert.equal(
+    calls.filter(({ route }) => route === 'resize').map(({ rows }) => rows),
+    [20],
+  )
 })
 
 test('leaves the page its shortcuts, and makes control characters', () => {
