@@ -108,9 +108,11 @@ export const connect = async (
     // What it started may still run.
     killGroup(child, 'SIGKILL')
   })
-  rpcConnection.onError(([error]) =>
-    kill(`it sent something that is not a message (${error.message})`),
-  )
+  rpcConnection.onError(([error, written]) => {
+    // A failed write (EPIPE has a code, mistakes in a message have none) is an exit, which is reported with its reason.
+    if (!written && !('code' in error))
+      kill(`it sent something that is not a message (${error.message})`)
+  })
   const abort = () => connection.stop('kill')
   signal.addEventListener('abort', abort, { once: true })
   void ended.then(() => {
