@@ -1,4 +1,5 @@
 /** One language server: its process, JSON-RPC on its standard streams, and answers to what it asks. */
+import { setTimeout as pause } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import { PassThrough } from 'node:stream'
 import { asObject, asObjects, asString, type JsonObject } from '../base/json.ts'
@@ -35,6 +36,11 @@ const INITIALIZE_MS = 60_000
 const MAX_BYTES = 16 * 1024 * 1024
 const KILL_AFTER_MS = 2_000
 const TAIL_CHARS = 300
+const EXIT_WAIT_MS = 500
+
+/** Such as EPIPE; errors of the protocol have numbers or no code. */
+const isSystemError = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && typeof error.code === 'string'
 
 const CLIENT_CAPABILITIES = {
   workspace: {
@@ -109,8 +115,8 @@ export const connect = async (
     killGroup(child, 'SIGKILL')
   })
   rpcConnection.onError(([error, written]) => {
-    // A failed write (EPIPE has a code, mistakes in a message have none) is an exit, which is reported with its reason.
-    if (!written && !('code' in error))
+    // A failed write is an exit, which is reported with its reason.
+    if (!written && !isSystemError(error))
       kill(`it sent something that is not a message (${error.message})`)
   })
   const abort = () => connection.stop('kill')
@@ -123,7 +129,9 @@ export const connect = async (
   const connection: Connection = {
     capabilities: {},
     request: (method, params) =>
-      rpcConnection.sendRequest(method, params).catch(error => {
+      rpcConnection.sendRequest(method, params).catch(async error => {
+        // The write fails a moment before the exit is known.
+        if (isSystemError(error)) await Promise.race([ended, pause(EXIT_WAIT_MS)])
         throw endReason === undefined ? error : new Error(endReason)
       }),
     notify: (method, params) =>
