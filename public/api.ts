@@ -165,9 +165,12 @@ export const createFetchBlob = ({ fetch, base, signIn, unreachable }: Transport)
   }
 }
 
-/** A JSON file of the page itself. Throws when it cannot be loaded. */
+const STATIC_TIMEOUT_MS = 10_000
+
+/** A JSON file of the page itself. Throws when it cannot be loaded, also after ten seconds: the page waits for it. */
 export const fetchStatic = async (base: string, name: string): Promise<unknown> => {
-  const response = await fetch(urlOf(base, `static/${name}`))
+  const signal = AbortSignal.timeout(STATIC_TIMEOUT_MS)
+  const response = await fetch(urlOf(base, `static/${name}`), { signal })
   if (!response.ok) throw new Error(`${name}: status ${response.status}`)
   return await response.json()
 }

@@ -38,9 +38,9 @@ export const createFiles = (caches: CacheStorage, root: string, build: Build) =>
       if (stored) return stored
       try {
         const reply = await fetch(request)
-        if (isHashed && reply.status === 200) {
+        if (reply.status === 200) {
           const cache = await caches.open(own)
-          // Also those that are loaded on demand, such as diagrams: read once, they can be read again.
+          // Also those that are loaded on demand, such as diagrams and the page's language: read once, they can be read again.
           await cache.put(request, reply.clone())
         }
         return reply
