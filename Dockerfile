@@ -2,7 +2,8 @@
 # Build stage: setup.mjs fetches the pinned Node out of package-lock.json, so any recent Node image will do.
 FROM node:24-bookworm-slim AS build
 WORKDIR /src
-COPY package.json package-lock.json setup.mjs ./
+COPY package.json package-lock.json .npmrc setup.mjs ./
+COPY build/inputs.mjs build/
 RUN node setup.mjs
 COPY . .
 # The release tag; shown as the service's version.

@@ -1,33 +1,43 @@
-/** `npm run build [-- --exe] [--fast] [--target=linux-arm64]`: builds dist/agent-webui.mjs, a single file that needs only Node, and with --exe an executable that needs nothing else. */
+/** `npm run build [-- --exe | --package] [--target=linux-arm64]`: builds a single file that needs only Node, with --exe also an executable that needs nothing else, with --package the npm package. */
 import { statSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { parseArgs } from 'node:util'
 import { buildExecutable } from './build/executable.mjs'
 import { replaceFile, root } from './build/files.mjs'
 import { fileText, pack } from './build/pack.mjs'
+import { buildPackage, PACKAGE_TARGETS } from './build/package.mjs'
 import { thisTarget } from './lib/store/sqlite-addon.ts'
 
-const { values } = parseArgs({
-  options: {
-    target: { type: 'string', default: thisTarget() },
-    exe: { type: 'boolean', default: false },
-    /** A larger file in less time, for tests. */
-    fast: { type: 'boolean', default: false },
-    quiet: { type: 'boolean', default: false },
-  },
-})
-const { target, exe, fast, quiet } = values
 const dist = join(root, 'dist')
 
-try {
-  if (exe && target !== thisTarget()) {
+const build = async ({ target = thisTarget(), exe, package: isPackage, fast }, name) => {
+  if (exe && target !== thisTarget())
     throw new Error(`--exe packs the Node of this machine: it can only be made for ${thisTarget()}`)
-  }
-  const packed = await pack(target, { fast })
-  const file = join(dist, 'agent-webui.mjs')
+  if (isPackage && (exe || name !== 'agent-webui'))
+    throw new Error('--package is one file for every platform, without --exe and --target')
+  if (isPackage) return [await buildPackage(await pack(PACKAGE_TARGETS, { fast }), dist)]
+  const packed = await pack([target], { fast })
+  const file = join(dist, `${name}.mjs`)
   replaceFile(file, await fileText(packed), 0o755)
-  const made = exe ? [file, await buildExecutable(packed, dist)] : [file]
-  for (const path of quiet ? [] : made) {
+  return exe ? [file, await buildExecutable(packed, join(dist, name))] : [file]
+}
+
+try {
+  const { values } = parseArgs({
+    options: {
+      /** Default: this machine. */
+      target: { type: 'string' },
+      exe: { type: 'boolean', default: false },
+      package: { type: 'boolean', default: false },
+      /** A larger file in less time, for `npm start` and tests. */
+      fast: { type: 'boolean', default: false },
+      quiet: { type: 'boolean', default: false },
+    },
+  })
+  // Named after its target, so that it is never taken for the local build, which `npm start` runs.
+  const name = values.target === undefined ? 'agent-webui' : `agent-webui-${values.target}`
+  const made = await build(values, name)
+  for (const path of values.quiet ? [] : made) {
     const size = (statSync(path).size / 1e6).toFixed(1)
     process.stdout.write(`${relative(root, path)}  ${size} MB\n`)
   }

@@ -2,6 +2,7 @@
 import * as apiTokens from './handlers/api-tokens.ts'
 import * as approvals from './handlers/approvals.ts'
 import * as auth from './handlers/auth.ts'
+import * as backups from './handlers/backups/backups.ts'
 import * as chat from './handlers/chat.ts'
 import * as clientApi from './handlers/client-api.ts'
 import * as crons from './handlers/crons.ts'
@@ -22,8 +23,10 @@ import * as gateway from './handlers/host-sessions.ts'
 import * as health from './handlers/health.ts'
 import * as audit from './handlers/identity/audit.ts'
 import * as codes from './handlers/identity/codes.ts'
+import * as oidc from './handlers/identity/oidc.ts'
 import * as pairing from './handlers/identity/pairing.ts'
 import * as passkeys from './handlers/identity/passkeys.ts'
+import * as people from './handlers/identity/people.ts'
 import * as inbox from './handlers/inbox/inbox.ts'
 import * as insights from './handlers/insights.ts'
 import * as mcp from './handlers/mcp/servers.ts'
@@ -42,6 +45,7 @@ import * as projects from './handlers/projects.ts'
 import * as transfer from './handlers/session-transfer.ts'
 import * as rollback from './handlers/rollback.ts'
 import * as sessions from './handlers/sessions.ts'
+import * as sessionSearch from './handlers/sessions/search.ts'
 import * as notificationAnswer from './handlers/notifications/answer.ts'
 import * as notifications from './handlers/notifications/settings.ts'
 import * as shares from './handlers/shares/links.ts'
@@ -79,8 +83,7 @@ export const routes = {
   'GET /artifact': pages.artifact,
   'GET /login': pages.login,
   'GET /favicon.ico': pages.favicon,
-  'GET /manifest.webmanifest': pwa.manifest,
-  'GET /sw.js': pwa.worker,
+  ...pwa.routes,
 
   'GET /health': health.health,
   'GET /api/openapi.json': health.openapi,
@@ -102,6 +105,19 @@ export const routes = {
   'POST /api/auth/passkey/register': passkeys.register,
   'POST /api/auth/passkey/rename': passkeys.rename,
   'POST /api/auth/passkey/delete': passkeys.remove,
+  'GET /api/auth/oidc/start': oidc.start,
+  'GET /api/auth/oidc/callback': oidc.callback,
+  'GET /api/auth/linked': oidc.view,
+  'POST /api/auth/oidc/link': oidc.link,
+  'POST /api/auth/linked/proxy': oidc.linkProxy,
+  'POST /api/auth/linked/remove': oidc.unlink,
+  'GET /api/people': people.list,
+  'POST /api/people/invite': people.invite,
+  'POST /api/people/renew': people.renew,
+  'POST /api/people/change': people.change,
+  'POST /api/people/remove': people.remove,
+  'POST /api/people/accept': people.accept,
+  'POST /api/people/password': people.setPassword,
   'GET /api/auth/audit': audit.list,
   'GET /api/auth/totp': codes.view,
   'POST /api/auth/totp/start': codes.start,
@@ -275,7 +291,7 @@ export const routes = {
   'POST /api/crons/preview': crons.preview,
 
   'GET /api/sessions': sessions.list,
-  'GET /api/sessions/search': sessions.search,
+  'GET /api/sessions/search': sessionSearch.search,
   'POST /api/sessions/cleanup': sessions.cleanup,
   'POST /api/sessions/cleanup_zero_message': sessions.cleanupEmpty,
   'GET /api/sessions/gateway/stream': gateway.events,
@@ -351,6 +367,11 @@ export const routes = {
   'GET /api/transcribe/capability': transcribe.capability,
   'POST /api/tts': speak.speak,
   'GET /api/tts/capability': speak.capability,
+
+  'GET /api/backups': backups.get,
+  'POST /api/backups': backups.save,
+  'POST /api/backups/run': backups.run,
+  'GET /api/backups/file': backups.download,
 
   'GET /api/updates/check': updates.check,
   'POST /api/updates/apply': updates.apply,

@@ -1,26 +1,72 @@
-/** First step of every npm script, on any Node: installs what package-lock.json pins if it is missing, then runs files on the pinned Node. */
-import { spawn, spawnSync } from 'node:child_process'
-import { existsSync, readFileSync, realpathSync } from 'node:fs'
+/**
+ * First step of every npm script, on any Node: installs what package-lock.json pins if it is missing, then runs a file on the
+ * pinned Node. `--test-tools` also installs what only tests and checks need; `--build FILE` builds first unless FILE is current.
+ */
+import { spawn } from 'node:child_process'
+import {
+  existsSync,
+  lstatSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { constants } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { isCurrent } from './build/inputs.mjs'
 
 const root = dirname(fileURLToPath(import.meta.url))
-const bin = join(root, 'node_modules', '.bin')
+const modules = join(root, 'node_modules')
+const bin = join(modules, '.bin')
+const MINIMUM_NODE = 24
 
-const readPackages = path => JSON.parse(readFileSync(path, 'utf8')).packages
+const args = process.argv.slice(2)
+const takeOption = name => {
+  if (args[0] !== name) return false
+  args.shift()
+  return true
+}
+const wantsTestTools = takeOption('--test-tools')
+const wantsBuild = takeOption('--build')
+
+const fail = sentence => {
+  process.stderr.write(`${sentence}\n`)
+  process.exit(1)
+}
+
+// ── Packages ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** `[path, entry]` of a lock file, without the root project. */
+const readPackages = path =>
+  existsSync(path)
+    ? Object.entries(JSON.parse(readFileSync(path, 'utf8')).packages).filter(([at]) => at !== '')
+    : []
+
+const locked = readPackages(join(root, 'package-lock.json'))
+const installed = new Map(readPackages(join(modules, '.package-lock.json')))
+
+const fits = ({ os, cpu }) =>
+  (os === undefined || [os].flat().includes(process.platform)) &&
+  (cpu === undefined || [cpu].flat().includes(process.arch))
+
+/** npm has no package of the pinned Node for some platforms: macOS uses its own Node. */
+const isNodeMissing = () =>
+  !existsSync(join(bin, 'node')) &&
+  locked.some(([path, entry]) => path.startsWith('node_modules/node-') && fits(entry))
 
 /** Compares contents, not times: a checkout touches files without changing them. */
-const isInstalled = () => {
-  const installedPath = join(root, 'node_modules', '.package-lock.json')
-  if (!existsSync(installedPath) || !existsSync(join(bin, 'node'))) return false
-  const installed = readPackages(installedPath)
-  return Object.entries(readPackages(join(root, 'package-lock.json'))).every(
-    ([path, wanted]) =>
-      path === '' ||
-      (installed[path] ? installed[path].version === wanted.version : wanted.optional === true),
-  )
-}
+const isInstalled = () =>
+  !isNodeMissing() &&
+  locked
+    .filter(([, wanted]) => wantsTestTools || !wanted.dev)
+    .every(([path, wanted]) => {
+      const found = installed.get(path)
+      return found
+        ? found.version === wanted.version
+        : wanted.optional === true || wanted.devOptional === true
+    })
 
 /** Without our own bin directory: the install replaces the Node in it. */
 const installEnv = () => ({
@@ -31,25 +77,124 @@ const installEnv = () => ({
     .join(delimiter),
 })
 
-const install = () => {
-  const done = spawnSync('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'], {
-    cwd: root,
-    env: installEnv(),
-    encoding: 'utf8',
-    shell: process.platform === 'win32',
-  })
-  if (done.status === 0) return
-  process.stderr.write(`${done.stdout ?? ''}${done.stderr ?? ''}`)
-  process.stderr.write(
-    `The packages could not be installed${done.error ? `: ${done.error.message}` : ''}\n`,
-  )
-  process.exit(1)
+/** Shows the label at once and the seconds at the end; in a terminal they are counted. */
+const withProgress = async (label, work) => {
+  const startedAt = performance.now()
+  const seconds = digits => ((performance.now() - startedAt) / 1000).toFixed(digits)
+  process.stderr.write(`${label}…`)
+  const tick = () => process.stderr.write(`\r${label}… ${seconds(0)} s`)
+  const timer = process.stderr.isTTY ? setInterval(tick, 1000) : undefined
+  try {
+    return await work()
+  } finally {
+    clearInterval(timer)
+    process.stderr.write(`${timer ? `\r${label}…` : ''} ${seconds(1)} s\n`)
+  }
 }
 
-/** Runs one file on the pinned Node; our signals are its signals, and its end is ours. */
-const run = args =>
+/** `{ code, output }`; the code is null when it cannot be run. */
+const runNpm = words =>
   new Promise(resolve => {
-    const child = spawn(realpathSync(join(bin, 'node')), args, { cwd: root, stdio: 'inherit' })
+    const npm = spawn('npm', words, {
+      cwd: root,
+      env: installEnv(),
+      stdio: ['ignore', 'pipe', 'pipe'],
+      shell: process.platform === 'win32',
+    })
+    let output = ''
+    const add = chunk => {
+      output += chunk
+    }
+    npm.stdout.on('data', add)
+    npm.stderr.on('data', add)
+    npm.on('error', error => resolve({ code: null, output: `${error.message}\n` }))
+    npm.on('close', code => resolve({ code, output }))
+  })
+
+/** The lock file with the address of each package in the registry in use: without addresses npm asks for every package first, half of the install. npm prefers a file of this name. */
+const ADDRESSED = join(root, 'npm-shrinkwrap.json')
+
+/** False when npm does not say which registry it uses. */
+const writeAddresses = async () => {
+  const { output } = await runNpm(['config', 'get', 'registry', '--loglevel=error'])
+  const registry = output.split('\n').find(line => /^https?:\/\//.test(line))
+  if (!registry) return false
+  const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'))
+  for (const [path, entry] of Object.entries(lock.packages)) {
+    // Where a registry lacks what another platform needs, npm finds it when it installs there.
+    if (!entry.integrity) continue
+    const name = entry.name ?? path.split('node_modules/').at(-1)
+    const file = `${name.split('/').at(-1)}-${entry.version}.tgz`
+    entry.resolved = new URL(`${name}/-/${file}`, registry.trim().replace(/\/*$/, '/')).href
+  }
+  writeFileSync(ADDRESSED, JSON.stringify(lock))
+  return true
+}
+
+const runInstall = async options => {
+  const words = ['ci', '--no-audit', '--no-fund', '--loglevel=error', ...options]
+  try {
+    if (await writeAddresses()) {
+      const done = await runNpm(words)
+      // A registry may keep packages at other addresses.
+      if (!/\bE404\b/.test(done.output)) return done
+    }
+  } finally {
+    rmSync(ADDRESSED, { force: true })
+  }
+  return runNpm(words)
+}
+
+const install = async withTestTools => {
+  const count = locked.filter(([, entry]) => (withTestTools || !entry.dev) && fits(entry)).length
+  const label = `Installing ${count} packages`
+  const options = withTestTools ? [] : ['--omit=dev']
+  const { code, output } = await withProgress(label, () => runInstall(options))
+  if (code === 0) return
+  process.stderr.write(output)
+  fail('The packages could not be installed. The lines above say why; the next start tries again.')
+}
+
+/** What neither a build nor the service reads, two fifths of the bytes. */
+const UNUSED = new RegExp(
+  [
+    // Source maps, TypeScript and its declarations, documentation.
+    '\\.(?:map|[cm]?tsx?)$',
+    '/(?:readme|changelog|history)\\.md$',
+    '^(?:@[^/]+/)?[^/]+/(?:demo|test)$',
+    // Headers and sources of native code, other builds of the same code, what build/browser.mjs leaves out.
+    '^node-[^/]+/include$',
+    '^better-sqlite3/deps$',
+    '^highlight\\.js/(?:scss|styles)$',
+    '^mermaid/dist/(?:mermaid(?:\\.min)?\\.js|chunks/mermaid\\.esm(?:\\.min)?)$',
+    '^elkjs/lib$',
+  ].join('|'),
+  'i',
+)
+
+const removeUnused = (folder = '') => {
+  for (const name of readdirSync(join(modules, folder))) {
+    const path = folder === '' ? name : `${folder}/${name}`
+    if (UNUSED.test(path)) rmSync(join(modules, path), { recursive: true })
+    else if (lstatSync(join(modules, path)).isDirectory()) removeUnused(path)
+  }
+}
+
+// ── Running ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** The pinned Node, else the one that runs this. */
+const findNode = () => {
+  if (existsSync(join(bin, 'node'))) return realpathSync(join(bin, 'node'))
+  if (Number.parseInt(process.versions.node, 10) >= MINIMUM_NODE) return process.execPath
+  return fail(
+    `agent-webui needs Node.js ${MINIMUM_NODE} or newer; this is ${process.version}, and npm has none for ${process.platform}-${process.arch}. Install it from https://nodejs.org and start again.`,
+  )
+}
+
+/** Runs one file; our signals are its signals, and its end is ours. */
+const run = (node, words) =>
+  new Promise(resolve => {
+    const child = spawn(node, words, { cwd: root, stdio: 'inherit' })
     // A terminal sends Ctrl-C to the whole group: forwarded, it would arrive twice and cut the shutdown short.
     const forward = signal => {
       if (!(signal === 'SIGINT' && process.stdin.isTTY)) child.kill(signal)
@@ -67,13 +212,20 @@ const run = args =>
     })
   })
 
-if (!isInstalled()) install()
-
-// `--build FILE …` builds before it runs FILE: what `npm start` does.
-const args = process.argv.slice(2)
-if (args[0] === '--build') {
-  args.shift()
-  const code = await run(['build.mjs', '--quiet'])
+let hasUnused = false
+if (!isInstalled()) {
+  // A developer's tree keeps its test tools.
+  const withTestTools = wantsTestTools || [...installed.values()].some(({ dev }) => dev)
+  await install(withTestTools)
+  hasUnused = !withTestTools
+}
+const node = findNode()
+if (wantsBuild && !isCurrent(root, join(root, args[0]))) {
+  const build = ['build.mjs', '--quiet', '--fast']
+  const code = await withProgress('Building', () => run(node, build))
   if (code !== 0) process.exit(code)
 }
-process.exit(args.length === 0 ? 0 : await run(args))
+const ended = args.length === 0 ? 0 : run(node, args)
+// Beside the program, whose first answer does not wait for it.
+if (hasUnused) removeUnused()
+process.exit(await ended)

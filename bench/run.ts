@@ -1,4 +1,4 @@
-/** `npm run bench [section …] [--full]`: measures the built file and prints the table. Sections: serving, sessions, streams, engine, search, page. */
+/** `npm run bench [section …] [--full]`: measures the built file and prints the table. Sections: serving, sessions, streams, engine, search, page, install. */
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { cpus, tmpdir } from 'node:os'
@@ -7,6 +7,7 @@ import { parseArgs } from 'node:util'
 import { type Bench, createBench } from './_bench.ts'
 import { formatTable } from './_table.ts'
 import { measureEngine } from './engine.ts'
+import { measureInstall } from './install.ts'
 import { measurePage } from './page.ts'
 import { measureSearch } from './search.ts'
 import { measureServing } from './serving.ts'
@@ -20,6 +21,7 @@ const SECTIONS: Readonly<Record<string, (bench: Bench) => Promise<void>>> = {
   engine: measureEngine,
   search: measureSearch,
   page: measurePage,
+  install: measureInstall,
 }
 
 const { values, positionals } = parseArgs({

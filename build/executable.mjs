@@ -16,12 +16,23 @@ const runNode = (...args) => {
   if (status !== 0) throw new Error(`${stdout}${stderr}`)
 }
 
-/** Writes the executable to `directory` and returns its path, after it has answered /health once. */
-export const buildExecutable = async ({ packing, payload }, directory) => {
+/** The newest version of glibc that a Linux program asks its loader for, as `glibc 2.28`. It does not start with musl. */
+export const readLibc = path => {
+  const asked = readFileSync(path)
+    .toString('latin1')
+    .match(/\bGLIBC_2\.\d+\b/g)
+  if (!asked) return undefined
+  return `glibc 2.${Math.max(...asked.map(name => Number(name.slice('GLIBC_2.'.length))))}`
+}
+
+/** Writes the executable to `path` (on Windows with `.exe`) and returns where, after it has answered /health once. */
+export const buildExecutable = async ({ packing, payload }, path) => {
   const work = mkdtempSync(join(tmpdir(), 'agent-webui-build-'))
   const at = name => join(work, name)
   try {
-    writeFileSync(at('main.cjs'), await bundleLaunch(packing, 'cjs'))
+    const libc = readLibc(process.execPath)
+    const index = libc === undefined ? packing : JSON.stringify({ ...JSON.parse(packing), libc })
+    writeFileSync(at('main.cjs'), await bundleLaunch(index, 'cjs'))
     writeFileSync(at('payload'), payload)
     const config = {
       main: at('main.cjs'),
@@ -31,7 +42,8 @@ export const buildExecutable = async ({ packing, payload }, directory) => {
     }
     writeFileSync(at('sea.json'), JSON.stringify(config))
     runNode('--experimental-sea-config', at('sea.json'))
-    const name = process.platform === 'win32' ? 'agent-webui.exe' : 'agent-webui'
+    const suffix = process.platform === 'win32' ? '.exe' : ''
+    const name = `agent-webui${suffix}`
     copyFileSync(process.execPath, at(name))
     chmodSync(at(name), 0o755)
     const place = process.platform === 'darwin' ? ['--macho-segment-name', 'NODE_SEA'] : []
@@ -40,8 +52,8 @@ export const buildExecutable = async ({ packing, payload }, directory) => {
     if (process.platform === 'darwin') spawnSync('codesign', ['--sign', '-', at(name)])
     const program = await startProgram(at(name), ['--no-browser'], { home: at('home') })
     await program.stop()
-    replaceFile(join(directory, name), readFileSync(at(name)), 0o755)
-    return join(directory, name)
+    replaceFile(path + suffix, readFileSync(at(name)), 0o755)
+    return path + suffix
   } finally {
     rmSync(work, { recursive: true, force: true })
   }

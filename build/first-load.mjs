@@ -73,7 +73,9 @@ export const joinFirstLoad = async (built, entry, { later = [], minify = true } 
       return [name, joined.get(name)?.file ?? hashed(name)]
     }),
   )
-  const rename = text => text.replace(/[\w-]+-[A-Z0-9]{8}\.js\b/g, name => names.get(name) ?? name)
+  // Bounded on both sides: in a long word, such as embedded data, every letter would begin a search to its end.
+  const rename = text =>
+    text.replace(/(?<![\w-])[\w-]{1,80}-[A-Z0-9]{8}\.js\b/g, name => names.get(name) ?? name)
 
   /** Imports of chunks that were joined become imports of the file they are in. */
   const redirect = text =>

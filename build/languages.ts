@@ -24,6 +24,9 @@ export const TRANSLATED = Object.keys(LANGUAGES).filter(tag => tag !== 'en') as 
 const textsOf = (message: Message): string[] =>
   typeof message === 'string' ? [message] : Object.values(message)
 
+/** A part that is left out together with its placeholder, as in `Read[ {object}]`. */
+const OPTIONAL = /^[^[\]]*\[[^[\]{}]*\{\w+\}[^[\]{}]*\][^[\]]*$/
+
 const placeholdersOf = (text: string): string[] =>
   [...new Set(text.match(/\{\w+\}/g))].toSorted((a, b) => a.localeCompare(b))
 
@@ -34,7 +37,8 @@ const problemOf = (english: Message, message: Message, language: Language): stri
   if (typeof english === 'string') {
     if (typeof message !== 'string') return 'has plural forms, but the English message has none'
     const wanted = placeholdersOf(english).join(' ')
-    return placeholdersOf(message).join(' ') === wanted ? null : `must contain ${wanted || 'no {}'}`
+    if (placeholdersOf(message).join(' ') !== wanted) return `must contain ${wanted || 'no {}'}`
+    return OPTIONAL.test(english) && !OPTIONAL.test(message) ? 'must contain […{}…]' : null
   }
   if (typeof message === 'string') return 'has no plural forms'
   const categories = new Intl.PluralRules(language).resolvedOptions().pluralCategories

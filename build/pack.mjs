@@ -2,14 +2,16 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { basename, dirname, extname, join } from 'node:path'
+import { basename, extname, join } from 'node:path'
 import { promisify } from 'node:util'
 import zlib from 'node:zlib'
 import * as esbuild from 'esbuild'
+import { codePlatform } from '../lib/packed.ts'
 import { thisTarget } from '../lib/store/sqlite-addon.ts'
 import { freePort, programEnv } from './start-program.ts'
 import { listAssets } from './browser.mjs'
 import { kept, root, sha256 } from './files.mjs'
+import { hashInputs, inputsLine, isInput, readVersion } from './inputs.mjs'
 
 const zstd = (bytes, { fast = false } = {}) =>
   zlib.zstdCompressSync(bytes, {
@@ -67,6 +69,14 @@ const toAscii = code =>
     letter => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`,
   )
 
+/** `isCurrent` would not see a change of a file that is none of the inputs. */
+const checkInputs = ({ inputs }) => {
+  const unseen = Object.keys(inputs).filter(
+    path => !/^(?:node_modules\/|<|[\w-]+:)/.test(path) && !isInput(path),
+  )
+  if (unseen.length > 0) throw new Error(`${unseen.join(', ')}: missing in build/inputs.mjs`)
+}
+
 const bundle = async options => {
   const built = await esbuild.build({
     absWorkingDir: root,
@@ -78,14 +88,20 @@ const bundle = async options => {
     // An uncaught error prints its source line, which must not be the whole program.
     lineLimit: 160,
     write: false,
+    metafile: true,
     logLevel: 'silent',
     ...options,
   })
+  checkInputs(built.metafile)
   return toAscii(built.outputFiles[0].text)
 }
 
 const bundleWorker = () =>
-  bundle({ entryPoints: ['lib/sessions/search-worker.ts'], format: 'cjs', plugins: [packedAddon] })
+  bundle({
+    entryPoints: ['lib/sessions/search-worker.ts'],
+    format: 'cjs',
+    plugins: [packedAddon, oneLanguage],
+  })
 
 const bundleDocumentWorker = () =>
   bundle({ entryPoints: ['lib/documents/document-worker.ts'], format: 'cjs' })
@@ -106,12 +122,12 @@ const MINIMUM_NODE = 24
 
 /** Runs first: an older Node would crash in the native addon without a message. */
 const refuseOldNode = `if (parseInt(process.versions.node) < ${MINIMUM_NODE}) {
-  process.stderr.write('agent-webui needs Node.js ${MINIMUM_NODE} or newer; this is ' + process.version + '\\n')
+  process.stderr.write('agent-webui needs Node.js ${MINIMUM_NODE} or newer, and this is ' + process.version + ': install it from https://nodejs.org, or run npx -p node@${MINIMUM_NODE} -p agent-webui agent-webui\\n')
   process.exit(1)
 }`
 
 /** The launcher: a module for the file, CommonJS for the executable. */
-export const bundleLaunch = (packing, format) => {
+export const bundleLaunch = (packing, format, head = '') => {
   const self =
     format === 'esm'
       ? '{ selfUrl: import.meta.url, selfDirectory: import.meta.dirname, require: createRequire(import.meta.url) }'
@@ -131,7 +147,7 @@ launch(PACKING, ${self})`,
       PACKING: JSON.stringify(packing),
       ...(format === 'cjs' ? { 'import.meta.url': 'undefined' } : {}),
     },
-    banner: { js: `${format === 'esm' ? '#!/usr/bin/env node\n' : ''}${refuseOldNode}` },
+    banner: { js: `${head}${refuseOldNode}` },
   })
 }
 
@@ -178,42 +194,42 @@ const compressAssets = (assets, { fast = false } = {}) => {
   )
 }
 
+const addons = join(root, 'node_modules', 'better-sqlite3', 'prebuilds')
+
 const readAddon = target => {
-  const path = join(root, 'node_modules', 'better-sqlite3', 'prebuilds', `${target}.node`)
+  const path = join(addons, `${target}.node`)
   if (existsSync(path)) return readFileSync(path)
-  const known = readdirSync(dirname(path)).map(name => basename(name, '.node'))
+  const known = readdirSync(addons).map(name => basename(name, '.node'))
   throw new Error(`No native addon for ${target}; --target is one of ${known.join(', ')}`)
 }
 
-/** The tag or commit of this checkout, else what a release or container build wrote into VERSION. */
-const readVersion = () => {
-  if (existsSync(join(root, '.git'))) {
-    const options = { cwd: root, encoding: 'utf8', timeout: 3000 }
-    const git = spawnSync('git', ['describe', '--tags', '--always', '--dirty'], options)
-    if (git.status === 0 && git.stdout.trim()) return git.stdout.trim()
-  }
-  const path = join(root, 'VERSION')
-  return (existsSync(path) && readFileSync(path, 'utf8').trim()) || 'unknown'
+/** Of what rarely changes. The strongest compression of a fresh clone's first build would take as long as the rest of it. */
+const zstdOnce = (bytes, speed) =>
+  speed.fast ? zstd(bytes, speed) : kept('zst', bytes, async () => zstd(bytes))
+
+const packAddon = async (target, speed) => {
+  const addon = readAddon(target)
+  return [target, { packed: await zstdOnce(addon, speed), sha256: sha256(addon) }]
 }
 
 /** Everything that goes into the file, compressed. */
-const gather = async (target, speed) => {
-  const addon = readAddon(target)
-  const [{ assets }, server, worker, documentWorker] = await Promise.all([
+const gather = async (targets, speed) => {
+  // First: what changes while the build reads is built again by the next start.
+  const inputs = hashInputs(root)
+  const [{ assets, metafile }, server, worker, documentWorker] = await Promise.all([
     listAssets(),
     bundleServer(),
     bundleWorker(),
     bundleDocumentWorker(),
   ])
+  checkInputs(metafile)
   return {
-    target,
-    version: readVersion(),
-    addon: { packed: await kept('zst', addon, async () => zstd(addon)), sha256: sha256(addon) },
+    inputs,
+    version: readVersion(root),
+    addons: await Promise.all(targets.map(target => packAddon(target, speed))),
     server: zstd(server, speed),
     worker: zstd(worker, speed),
-    documentWorker: await kept('zst', Buffer.from(documentWorker), async () =>
-      zstd(documentWorker),
-    ),
+    documentWorker: await zstdOnce(Buffer.from(documentWorker), speed),
     names: assets.map(([path]) => path),
     assets: await compressAssets(assets, speed),
   }
@@ -223,9 +239,14 @@ const gather = async (target, speed) => {
 const lay = (parts, compiled) => {
   const payload = createPayload()
   const contents = {
-    addon: { block: payload.add(parts.addon.packed), sha256: parts.addon.sha256 },
+    addons: Object.fromEntries(
+      parts.addons.map(([target, { packed, sha256 }]) => [
+        target,
+        { block: payload.add(packed), sha256 },
+      ]),
+    ),
     server: payload.add(parts.server),
-    ...(compiled ? { compiled: payload.add(compiled) } : {}),
+    ...(compiled ? { compiled: { platform: codePlatform(), block: payload.add(compiled) } } : {}),
     worker: payload.add(parts.worker),
     documentWorker: payload.add(parts.documentWorker),
     assets: parts.assets.map(({ raw, br, ...asset }, index) => ({
@@ -235,13 +256,14 @@ const lay = (parts, compiled) => {
     })),
   }
   const block = payload.add(JSON.stringify(contents))
-  const { version, target } = parts
-  const packing = { version, target, payloadSize: payload.size(), contents: block }
-  return { packing: JSON.stringify(packing), payload: payload.text() }
+  const packing = { version: parts.version, payloadSize: payload.size(), contents: block }
+  return { packing: JSON.stringify(packing), payload: payload.text(), inputs: parts.inputs }
 }
 
-export const fileText = async ({ packing, payload }) =>
-  `${await bundleLaunch(packing, 'esm')}\n/*${payload}*/\n`
+export const fileText = async ({ packing, payload, inputs }) => {
+  const head = `#!/usr/bin/env node\n${inputsLine(inputs)}\n`
+  return `${await bundleLaunch(packing, 'esm', head)}\n/*${payload}*/\n`
+}
 
 /** Creates the V8 code cache by running the packed file until its first responses. It saves a third of the start time. */
 const compileAhead = async (laid, speed) => {
@@ -263,9 +285,9 @@ const compileAhead = async (laid, speed) => {
   }
 }
 
-/** `speed.fast`: compresses less what changes with every build. */
-export const pack = async (target, speed) => {
-  const parts = await gather(target, speed)
-  // A code cache works only on the platform that created it.
-  return lay(parts, target === thisTarget() ? await compileAhead(lay(parts), speed) : undefined)
+/** `speed.fast`: compresses less what changes with every build. The file runs on each of the targets. */
+export const pack = async (targets, speed) => {
+  const parts = await gather(targets, speed)
+  const runsHere = targets.includes(thisTarget())
+  return lay(parts, runsHere ? await compileAhead(lay(parts), speed) : undefined)
 }

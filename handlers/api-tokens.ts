@@ -1,16 +1,19 @@
 /** Settings of the client API: the switch, and the tokens of programs. */
 import { z } from 'zod'
 import { type Ctx, endpoint } from '../lib/context.ts'
-import { ApiToken } from '../lib/schema/api-token.ts'
+import { ApiToken, TokenPath, TokenScope } from '../lib/schema/api-token.ts'
 import { SESSION_COOKIE } from '../lib/auth/cookie.ts'
 import { recorded } from '../lib/auth/recorded.ts'
 import { signInClient } from '../lib/auth/sign-in-client.ts'
 
 const ApiAccess = z.object({ enabled: z.boolean(), tokens: z.array(ApiToken) })
 
+const DAY_S = 86_400
+
 const show = (ctx: Ctx): z.output<typeof ApiAccess> => ctx.app.apiTokens.list()
 
 export const list = endpoint({
+  access: 'own',
   summary: 'Whether the client API is on, and its tokens without their secrets',
   cache: 'no-store',
   output: ApiAccess,
@@ -18,6 +21,7 @@ export const list = endpoint({
 })
 
 export const enable = endpoint({
+  access: 'own',
   audit: recorded('tokens', ({ enabled }) => (enabled ? 'on' : 'off')),
   summary: 'Turn the client API on or off; off ends its running requests',
   input: z.object({ enabled: z.boolean() }),
@@ -29,6 +33,7 @@ export const enable = endpoint({
 })
 
 export const create = endpoint({
+  access: 'own',
   audit: recorded('tokens', ({ name }) => `created ${name}`),
   summary: 'Make a token; the reply is the only place where it is shown',
   input: z.object({
@@ -37,21 +42,32 @@ export const create = endpoint({
     workspace: z.string().max(4_096).default(''),
     approvals: z.enum(['ask', 'deny']).default('ask'),
     disconnect: z.enum(['stop', 'continue']).default('stop'),
+    /** Absent or null: it never expires. */
+    expires_in_days: z.number().int().min(1).max(3_650).nullable().default(null),
+    scope: TokenScope.default('work'),
+    paths: z.array(TokenPath).min(1).default(['v1']),
     /** Of the server, where the sign-in is not a confirmation by itself: a token outlives it. */
     password: z.string().optional(),
   }),
   output: ApiAccess.extend({ secret: z.string() }),
-  async run(ctx, { profile, workspace, password, ...given }) {
+  async run(ctx, { profile, workspace, password, expires_in_days: days, paths, ...given }) {
     const client = signInClient(ctx)
     await ctx.app.auth.confirmChange(ctx.cookies[SESSION_COOKIE], { password, client })
     const home = profile ? ctx.app.homes.open(profile) : ctx.home
     const place = workspace.trim() === '' ? '' : ctx.app.workspaces.check(home, workspace)
-    const { secret } = ctx.app.apiTokens.create({ ...given, profile: home.name, workspace: place })
+    const { secret } = ctx.app.apiTokens.create({
+      ...given,
+      profile: home.name,
+      workspace: place,
+      expires_at: days === null ? null : Math.floor(Date.now() / 1_000) + days * DAY_S,
+      paths: [...new Set(paths)],
+    })
     return { ...show(ctx), secret }
   },
 })
 
 export const revoke = endpoint({
+  access: 'own',
   audit: recorded('tokens', ({ id }) => `revoked ${id}`),
   summary: 'Revoke a token; its running requests end',
   input: z.object({ id: z.string().max(64) }),

@@ -1,8 +1,7 @@
 /** Approvals and questions of the agent: list, answer, stream, and inject (for tests, loopback only). */
 import { frame, withHeartbeats } from '../lib/base/sse.ts'
 import { z } from 'zod'
-import { endpoint } from '../lib/context.ts'
-import type { Ctx } from '../lib/context.ts'
+import { type Ctx, endpoint, requireOwner } from '../lib/context.ts'
 import { invalid } from '../lib/errors.ts'
 import { eventStream } from '../lib/http/reply.ts'
 import { Grant } from '../lib/turn-context/grants.ts'
@@ -20,6 +19,7 @@ import {
 import { recorded } from '../lib/auth/recorded.ts'
 
 export const pending = endpoint({
+  access: 'read',
   summary: 'The oldest open approval of a session',
   input: OneSession,
   output: z.object({ pending: Approval.nullable(), pending_count: z.number() }),
@@ -29,7 +29,31 @@ export const pending = endpoint({
   },
 })
 
+/** A member may allow what a chat does, but not what an owner decides about: what lasts, and what the profile keeps the agent from. */
+const requireDecision = (
+  ctx: Ctx,
+  sessionId: string,
+  id: string | undefined,
+  choice: ApprovalChoice,
+  scope: RuleScope | undefined,
+): void => {
+  if (choice === 'deny' || ctx.may('own', null)) return
+  const { questions } = ctx.app.turns
+  const asked = id ? questions.find(id) : questions.pending(sessionId, 'approval')[0]
+  if (asked?.kind === 'approval' && asked.needs_owner)
+    requireOwner(ctx, 'Only an owner can allow this.')
+  if (choice === 'always' || (scope !== undefined && scope !== 'session'))
+    requireOwner(ctx, 'Only an owner can allow this for more than one chat.')
+}
+
+/** The address, and the name where several people may have answered. */
+const answeredBy = ({ app, client, person }: Ctx): string =>
+  person.id === '' && !app.people.hasOthers()
+    ? client.address
+    : `${app.people.nameOf(person)} (${client.address})`
+
 export const respond = endpoint({
+  access: 'work',
   audit: recorded('approval', ({ choice, session_id }) => `${choice} ${session_id}`),
   summary: 'Answer an approval; the first answer counts, and a later one gets it back',
   input: z.object({
@@ -52,7 +76,8 @@ export const respond = endpoint({
     const valid = ApprovalChoice.safeParse(choice)
     if (!valid.success) throw invalid(`Invalid choice: ${choice.slice(0, 40)}`)
     const { questions } = ctx.app.turns
-    const by = ctx.client.address
+    requireDecision(ctx, session_id, approval_id, valid.data, scope)
+    const by = answeredBy(ctx)
     const answered = questions.respond(
       session_id,
       'approval',
@@ -69,6 +94,7 @@ export const respond = endpoint({
 })
 
 export const grants = endpoint({
+  access: 'own',
   summary: 'Commands that are always allowed in the current profile',
   output: z.object({ grants: z.array(Grant) }),
   run: ctx => ({
@@ -79,6 +105,7 @@ export const grants = endpoint({
 })
 
 export const revokeGrant = endpoint({
+  access: 'own',
   summary: 'Revoke a permission: ask about this command again',
   input: z.object({ id: z.string() }),
   output: z.object({ ok: z.literal(true), removed: z.boolean() }),
@@ -89,6 +116,7 @@ export const revokeGrant = endpoint({
 })
 
 export const clarifyPending = endpoint({
+  access: 'read',
   summary: 'The oldest open question of a session',
   input: OneSession,
   output: z.object({ pending: Clarify.nullable() }),
@@ -98,6 +126,7 @@ export const clarifyPending = endpoint({
 })
 
 export const clarifyRespond = endpoint({
+  access: 'work',
   summary: 'Answer a question of the agent',
   input: z.object({
     session_id: SessionId,
@@ -118,7 +147,7 @@ export const clarifyRespond = endpoint({
     const text = (response ?? answer ?? choice ?? '').trim()
     if (!text) throw invalid('response is required', { code: 'missing_fields' })
     const { questions } = ctx.app.turns
-    const answered = questions.respond(session_id, 'clarify', clarify_id, text, ctx.client.address)
+    const answered = questions.respond(session_id, 'clarify', clarify_id, text, answeredBy(ctx))
     return { ok: true as const, response: text, ...answered }
   },
 })
@@ -160,6 +189,7 @@ async function* questionFrames(ctx: Ctx, sessionId: string, kind: Question['kind
 
 const streamOf = (kind: Question['kind'], summary: string) =>
   endpoint({
+    access: 'read',
     summary,
     input: OneSession,
     raw: 'text/event-stream',
@@ -171,6 +201,7 @@ export const approvalStream = streamOf('approval', 'Approvals of a session, as t
 export const clarifyStream = streamOf('clarify', 'Questions of a session, as they are asked')
 
 export const injectApproval = endpoint({
+  access: 'own',
   summary: 'Create an approval for tests; loopback only',
   input: z.object({
     session_id: SessionId,
@@ -198,6 +229,7 @@ export const injectApproval = endpoint({
 })
 
 export const injectClarify = endpoint({
+  access: 'own',
   summary: 'Create a question for tests; loopback only',
   input: z.object({
     session_id: SessionId,

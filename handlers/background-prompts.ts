@@ -6,6 +6,7 @@ import { invalid } from '../lib/errors.ts'
 import { OneSession } from '../lib/schema/ids.ts'
 
 export const start = endpoint({
+  access: 'work',
   summary: 'Run a prompt in a new session in the background',
   input: OneSession.extend({ prompt: z.string().max(MAX_MESSAGE_CHARS).default('') }),
   output: z.object({ task_id: z.string(), stream_id: z.string(), session_id: z.string() }),
@@ -17,6 +18,7 @@ export const start = endpoint({
 })
 
 export const status = endpoint({
+  access: 'read',
   summary: 'Status and answers of the background prompts of a session',
   input: OneSession,
   output: z.object({

@@ -23,12 +23,14 @@ const show = (ctx: Ctx): z.output<typeof Answer> => {
 }
 
 export const get = endpoint({
+  access: 'own',
   summary: 'Budgets per turn, session and day, and today’s usage',
   output: Answer,
   run: show,
 })
 
 export const save = endpoint({
+  access: 'own',
   summary: 'Change budgets; null removes one, absent ones stay',
   input: BudgetChanges,
   output: Answer,

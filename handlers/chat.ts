@@ -31,6 +31,7 @@ const toTurnInput = (input: z.output<typeof Turn>, whenEmpty: string): TurnInput
 }
 
 export const start = endpoint({
+  access: 'work',
   summary: 'Start a turn; the message is on disk before the reply',
   input: Turn.extend({
     message: z.string().default(''),
@@ -65,6 +66,7 @@ export const start = endpoint({
 })
 
 export const sync = endpoint({
+  access: 'work',
   summary: 'Run a turn and reply when it ends',
   input: Turn.omit({ attachments: true }).extend({ message: z.string().default('') }),
   output: z.object({
@@ -99,6 +101,7 @@ export const sync = endpoint({
 })
 
 export const events = endpoint({
+  access: 'read',
   summary: 'The events of a turn, from the start or after a position',
   input: z.object({ stream_id: z.string(), after: z.coerce.number().int().min(0).optional() }),
   raw: 'text/event-stream',
@@ -113,6 +116,7 @@ export const events = endpoint({
 })
 
 export const status = endpoint({
+  access: 'read',
   summary: 'Whether a turn is running',
   input: z.object({ stream_id: z.string() }),
   output: z.object({ active: z.boolean(), stream_id: z.string() }),
@@ -120,6 +124,7 @@ export const status = endpoint({
 })
 
 export const cancel = endpoint({
+  access: 'work',
   summary: 'Stop a turn; what has been streamed is kept',
   input: z.object({ stream_id: z.string() }),
   output: z.object({ ok: z.literal(true), cancelled: z.boolean(), stream_id: z.string() }),
@@ -132,6 +137,7 @@ export const cancel = endpoint({
 })
 
 export const retry = endpoint({
+  access: 'work',
   summary: 'Repeat the failed model call of a turn now instead of at the end of its wait',
   input: z.object({
     stream_id: z.string(),

@@ -130,6 +130,7 @@ const serve = async <R extends ApiRequest>(
 }
 
 export const models = endpoint({
+  access: 'read',
   summary: 'Models that programs can name: "agent" is the default of the profile',
   byToken: true,
   errorBody: errorByClient,
@@ -157,6 +158,7 @@ const toModel = (id: string, created: number, isAnthropic: boolean) =>
     : { id, object: 'model' as const, created, owned_by: 'agent-webui' }
 
 export const model = endpoint({
+  access: 'read',
   summary: 'One of these models',
   byToken: true,
   errorBody: errorByClient,
@@ -186,6 +188,7 @@ const decoded = (text: string): string => {
 }
 
 export const chatCompletions = endpoint({
+  access: 'work',
   summary: 'Run a turn of the agent; format of OpenAI’s Chat Completions',
   byToken: true,
   errorBody: openAiError,
@@ -195,6 +198,7 @@ export const chatCompletions = endpoint({
 })
 
 export const responses = endpoint({
+  access: 'work',
   summary: 'Run a turn of the agent; format of OpenAI’s Responses',
   byToken: true,
   errorBody: openAiError,
@@ -214,6 +218,7 @@ const noResponse = (id: string) =>
   missing(`There is no response with the id "${id.slice(0, 100)}".`, { param: 'id' })
 
 export const response = endpoint({
+  access: 'read',
   summary: 'A stored response',
   byToken: true,
   errorBody: openAiError,
@@ -228,6 +233,7 @@ export const response = endpoint({
 })
 
 export const deleteResponse = endpoint({
+  access: 'work',
   summary: 'Forget a stored response; the chat itself stays',
   byToken: true,
   errorBody: openAiError,
@@ -241,6 +247,7 @@ export const deleteResponse = endpoint({
 })
 
 export const messages = endpoint({
+  access: 'work',
   summary: 'Run a turn of the agent; format of Anthropic’s Messages',
   byToken: true,
   errorBody: anthropicError,
@@ -250,6 +257,7 @@ export const messages = endpoint({
 })
 
 export const countTokens = endpoint({
+  access: 'read',
   summary: 'Estimate the tokens of a request, without the agent’s own prompt',
   byToken: true,
   errorBody: anthropicError,

@@ -4,6 +4,7 @@ import { listCommands } from '../lib/commands.ts'
 import { endpoint } from '../lib/context.ts'
 
 export const list = endpoint({
+  access: 'read',
   summary:
     'Slash commands, also those of the user, and the skills of the profile that can be called like one',
   output: z.object({

@@ -12,6 +12,7 @@ const Topic = z
   .optional()
 
 export const compress = endpoint({
+  access: 'work',
   summary: 'Summarize earlier messages for the model; the messages are kept, and it can be undone',
   input: z.object({ session_id: SessionId, focus_topic: Topic, topic: Topic }),
   output: z.object({
@@ -45,6 +46,7 @@ export const compress = endpoint({
 })
 
 export const uncompress = endpoint({
+  access: 'work',
   summary: 'Undo a summary, or stop the one in progress',
   input: z.object({ session_id: SessionId, n: z.int().optional() }),
   output: z.object({ ok: z.literal(true), session: Session }),
@@ -55,6 +57,7 @@ export const uncompress = endpoint({
 })
 
 export const text = endpoint({
+  access: 'read',
   summary: 'The text of a summary',
   input: z.object({ session_id: SessionId, n: z.coerce.number().int() }),
   output: z.object({ text: z.string() }),

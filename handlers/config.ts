@@ -6,6 +6,7 @@ import { FileProblem } from '../lib/schema/file-problem.ts'
 import { Guard } from '../lib/schema/guard.ts'
 
 export const problems = endpoint({
+  access: 'own',
   summary: 'Files that cannot be read, and unsupported safeguards that were not accepted',
   output: z.object({ problems: z.array(FileProblem), guards: z.array(Guard) }),
   run: ({ app, home }) => ({

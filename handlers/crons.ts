@@ -5,7 +5,7 @@ import { nextRuns } from '../lib/cron/next-run.ts'
 import { inWords, parseSchedule } from '../lib/cron/parse-schedule.ts'
 import { toExactSchedule } from '../lib/cron/schedule-words.ts'
 import { isZone, toIso } from '../lib/base/time-zone.ts'
-import { type Ctx, endpoint } from '../lib/context.ts'
+import { type Ctx, endpoint, requireOwner } from '../lib/context.ts'
 import { invalid } from '../lib/errors.ts'
 import { Completion, Job, JobId, JobRun } from '../lib/schema/cron.ts'
 import { redactValue } from '../lib/redact/redact.ts'
@@ -26,6 +26,20 @@ const show = (ctx: Ctx, job: Stored) => {
 
 const text = z.string().optional()
 
+/** A member has the agent do tasks; which programs run before them, and where models are, an owner decides. */
+const requirePlain = (
+  ctx: Ctx,
+  given: { script?: string | undefined; base_url?: string | undefined },
+  before?: Stored,
+): void => {
+  // Clients may send the stored values back.
+  const known = before && show(ctx, before)
+  const isSame = (key: 'script' | 'base_url') =>
+    given[key] === undefined || given[key].trim() === (known?.[key] ?? '')
+  if (!isSame('script') || !isSame('base_url'))
+    requireOwner(ctx, 'Only an owner can give a task a script or the address of a model.')
+}
+
 const Fields = z.object({
   name: text,
   prompt: text,
@@ -45,6 +59,7 @@ const Fields = z.object({
 })
 
 export const list = endpoint({
+  access: 'read',
   summary: 'Scheduled jobs, paused ones included',
   output: z.object({
     jobs: z.array(Job),
@@ -66,16 +81,21 @@ export const list = endpoint({
 const One = z.object({ ok: z.literal(true), job: Job })
 
 export const create = endpoint({
+  access: 'work',
   summary: 'Create a scheduled job',
   input: Fields.extend({
     prompt: z.string({ error: 'prompt is required' }),
     schedule: z.string({ error: 'schedule is required' }).min(1, 'schedule is required'),
   }),
   output: One,
-  run: async (ctx, input) => ({ ...ok, job: show(ctx, await cronOf(ctx).jobs.create(input)) }),
+  run: async (ctx, input) => {
+    requirePlain(ctx, input)
+    return { ...ok, job: show(ctx, await cronOf(ctx).jobs.create(input)) }
+  },
 })
 
 export const update = endpoint({
+  access: 'work',
   summary: 'Change a scheduled job; absent and null fields stay',
   input: Fields.extend({
     job_id: JobId,
@@ -89,7 +109,13 @@ export const update = endpoint({
   output: One,
   run: async (ctx, { job_id, enabled, ...fields }) => {
     const flag = enabled === undefined || enabled === null ? undefined : toBoolean(enabled)
-    const job = await cronOf(ctx).jobs.update(job_id, { ...fields, enabled: flag })
+    const { jobs } = cronOf(ctx)
+    requirePlain(
+      ctx,
+      fields,
+      jobs.list().find(({ id }) => id === job_id),
+    )
+    const job = await jobs.update(job_id, { ...fields, enabled: flag })
     return { ...ok, job: show(ctx, job) }
   },
 })
@@ -97,6 +123,7 @@ export const update = endpoint({
 const ByJob = z.object({ job_id: JobId })
 
 export const remove = endpoint({
+  access: 'work',
   summary: 'Delete a scheduled job; its output is kept',
   input: ByJob,
   output: Ok.extend({ job_id: z.string() }),
@@ -107,6 +134,7 @@ export const remove = endpoint({
 })
 
 export const run = endpoint({
+  access: 'work',
   summary: 'Run a job now, in the background',
   input: ByJob,
   output: Ok.extend({ job_id: z.string(), status: z.string(), elapsed: z.number() }),
@@ -114,6 +142,7 @@ export const run = endpoint({
 })
 
 export const pause = endpoint({
+  access: 'work',
   summary: 'Pause a job',
   input: ByJob.extend({ reason: z.string().max(500).optional() }),
   output: One,
@@ -124,6 +153,7 @@ export const pause = endpoint({
 })
 
 export const resume = endpoint({
+  access: 'work',
   summary: 'Resume a paused job from now on',
   input: ByJob,
   output: One,
@@ -134,6 +164,7 @@ export const resume = endpoint({
 })
 
 export const preview = endpoint({
+  access: 'work',
   summary: 'A schedule in words, with its next three runs',
   input: z.object({
     schedule: z.string({ error: 'schedule is required' }).min(1, 'schedule is required'),
@@ -149,7 +180,10 @@ export const preview = endpoint({
   }),
   run: async (ctx, { schedule: given, timezone }) => {
     if (timezone && !isZone(timezone))
-      throw invalid(`"${timezone.slice(0, 60)}" is not a time zone; write one like Europe/Berlin.`)
+      throw invalid(
+        `"${timezone.slice(0, 60)}" is not a time zone; write one like Europe/Berlin.`,
+        { code: 'invalid_time_zone', values: { zone: timezone.slice(0, 60) } },
+      )
     const { now, zone: own } = cronOf(ctx)
     const zone = timezone || own()
     const exact = await toExactSchedule(given, now(), zone)
@@ -163,6 +197,7 @@ export const preview = endpoint({
 const MAX_OUTPUTS = 50
 
 export const output = endpoint({
+  access: 'read',
   summary: 'Output of the last runs of a job',
   input: z.object({ job_id: JobId, limit: z.coerce.number().int().min(1).default(5) }),
   output: z.object({
@@ -178,6 +213,7 @@ export const output = endpoint({
 })
 
 export const recent = endpoint({
+  access: 'read',
   summary: 'Runs that ended since a given time',
   input: z.object({ since: z.coerce.number().default(0) }),
   output: z.object({
@@ -188,6 +224,7 @@ export const recent = endpoint({
 })
 
 export const history = endpoint({
+  access: 'read',
   summary: 'Every scheduled run and its result, newest first; of one job or of all',
   input: z.object({
     job_id: JobId.optional(),
@@ -213,6 +250,7 @@ export const history = endpoint({
 })
 
 export const status = endpoint({
+  access: 'read',
   summary: 'Running jobs, or whether one job is running',
   input: z.object({ job_id: JobId.optional() }),
   output: z.object({

@@ -1,10 +1,11 @@
 /** The event stream of the page: one connection for everything. */
 import { z } from 'zod'
-import { endpoint } from '../lib/context.ts'
+import { endpoint, maySession } from '../lib/context.ts'
 import { parseWatch } from '../lib/hub.ts'
 import { eventStream } from '../lib/http/reply.ts'
 
 export const events = endpoint({
+  access: 'read',
   summary:
     'One event stream for session rows, questions, notices and the turns of the watched sessions',
   input: z.object({
@@ -19,7 +20,9 @@ export const events = endpoint({
     const last = ctx.req.headers['last-event-id']
     return eventStream(
       ctx.app.hub.read({
-        watch: parseWatch(watch),
+        watch: new Map([...parseWatch(watch)].filter(([id]) => maySession(ctx, 'read', id))),
+        accepts: profile =>
+          profile === undefined ? ctx.may('own', null) : ctx.may('read', profile),
         after,
         lastEventId: typeof last === 'string' ? last : undefined,
         signal: ctx.signal,

@@ -7,6 +7,7 @@ import { SessionId } from '../lib/schema/ids.ts'
 const Name = z.string().min(1).max(300)
 
 export const view = endpoint({
+  access: 'read',
   summary: 'The external agent of a session: its modes, options and commands',
   cache: 'no-store',
   input: z.object({ session_id: SessionId }),
@@ -15,6 +16,7 @@ export const view = endpoint({
 })
 
 export const open = endpoint({
+  access: 'work',
   summary: 'Start the external agent of the session, so that its modes and options can be set',
   input: z.object({ session_id: SessionId }),
   output: ExternalAgent,
@@ -22,6 +24,7 @@ export const open = endpoint({
 })
 
 export const mode = endpoint({
+  access: 'own',
   summary: 'Set the mode of the external agent',
   input: z.object({ session_id: SessionId, mode: Name }),
   output: ExternalAgent,
@@ -29,6 +32,7 @@ export const mode = endpoint({
 })
 
 export const option = endpoint({
+  access: 'own',
   summary: 'Set an option of the external agent',
   input: z.object({ session_id: SessionId, option: Name, value: Name }),
   output: ExternalAgent,
@@ -37,6 +41,7 @@ export const option = endpoint({
 })
 
 export const sessions = endpoint({
+  access: 'work',
   summary: 'Sessions of the external agent in the workspace of the session',
   cache: 'no-store',
   input: z.object({ session_id: SessionId }),
@@ -45,6 +50,7 @@ export const sessions = endpoint({
 })
 
 export const adopt = endpoint({
+  access: 'work',
   summary: 'Continue a session of the external agent in an empty session',
   input: z.object({
     session_id: SessionId,

@@ -22,6 +22,7 @@ const Moved = Ok.extend({ old_path: z.string(), new_path: z.string() })
 const Saved = Ok.extend({ path: z.string(), size: z.number(), version: z.string() })
 
 export const list = endpoint({
+  access: 'read',
   summary: 'A directory of the workspace: directories first, at most 200 entries',
   input: z.object({ session_id: SessionId, path: z.string().default('.') }),
   output: z.object({ entries: z.array(FileEntry), path: z.string(), total: z.number() }),
@@ -30,6 +31,7 @@ export const list = endpoint({
 })
 
 export const named = endpoint({
+  access: 'read',
   summary: 'Which of the names in a text are files, directories or commits of the workspace',
   input: z.object({
     session_id: SessionId,
@@ -44,6 +46,7 @@ export const named = endpoint({
 })
 
 export const search = endpoint({
+  access: 'read',
   summary:
     'Files and folders of the workspace by parts of their path, best first; without ignored ones',
   input: z.object({
@@ -64,6 +67,7 @@ export const search = endpoint({
 })
 
 export const read = endpoint({
+  access: 'read',
   summary: 'A text file of at most 200000 bytes, with the version to save against',
   input: OneFile,
   output: z.object({
@@ -81,6 +85,7 @@ export const read = endpoint({
 })
 
 export const raw = endpoint({
+  access: 'read',
   summary: 'The bytes of a file, whole or a range; active content is sandboxed',
   input: OneFile.extend({ download: z.string().optional() }),
   raw: 'application/octet-stream',
@@ -97,6 +102,7 @@ export const raw = endpoint({
 })
 
 export const save = endpoint({
+  access: 'work',
   summary: 'Save a text file; 409 when it is no longer the expected version',
   input: OneFile.extend({
     content: z.string().optional(),
@@ -115,6 +121,7 @@ export const save = endpoint({
 })
 
 export const create = endpoint({
+  access: 'work',
   summary: 'Create a file, and the folders above it',
   input: OneFile.extend({ content: z.string().optional() }),
   output: Saved,
@@ -125,6 +132,7 @@ export const create = endpoint({
 })
 
 export const createDir = endpoint({
+  access: 'work',
   summary: 'Create a folder, and the folders above it',
   input: OneFile,
   output: Ok.extend({ path: z.string() }),
@@ -135,6 +143,7 @@ export const createDir = endpoint({
 })
 
 export const rename = endpoint({
+  access: 'work',
   summary: 'Rename a file or folder',
   input: OneFile.extend({ new_name: z.string() }),
   output: Moved,
@@ -145,6 +154,7 @@ export const rename = endpoint({
 })
 
 export const move = endpoint({
+  access: 'work',
   summary: 'Move a file or folder into another folder of the workspace',
   input: OneFile.extend({ dest_dir: z.string() }),
   output: Moved,
@@ -155,6 +165,7 @@ export const move = endpoint({
 })
 
 export const remove = endpoint({
+  access: 'work',
   summary: 'Move a file, or with `recursive` a folder, to the trash for a day',
   input: OneFile.extend({ recursive: z.boolean().optional() }),
   output: Ok.extend({ path: z.string(), trash_id: z.string() }),
@@ -169,6 +180,7 @@ export const remove = endpoint({
 })
 
 export const restore = endpoint({
+  access: 'work',
   summary: 'Restore a deleted file or folder to its path',
   input: z.object({ session_id: SessionId, trash_id: z.string().min(1) }),
   output: Ok.extend({ path: z.string() }),
@@ -179,6 +191,7 @@ export const restore = endpoint({
 })
 
 export const zip = endpoint({
+  access: 'read',
   summary: 'A folder as a zip file, streamed',
   input: z.object({ session_id: SessionId, path: z.string().default('.') }),
   raw: 'application/zip',

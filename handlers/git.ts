@@ -9,6 +9,7 @@ import type { DiffKind } from '../lib/workspaces/git-diff.ts'
 const OneSession = z.object({ session_id: SessionId })
 
 export const info = endpoint({
+  access: 'read',
   summary: 'Branch and change counts, or null without a repository',
   input: OneSession,
   output: GitInfo,
@@ -16,6 +17,7 @@ export const info = endpoint({
 })
 
 export const status = endpoint({
+  access: 'read',
   summary: 'Branch, upstream and changed files of the workspace',
   input: OneSession,
   output: GitStatus,
@@ -26,6 +28,7 @@ export const status = endpoint({
 const KINDS: Readonly<Record<string, DiffKind>> = { staged: 'index', unstaged: 'worktree' }
 
 export const diff = endpoint({
+  access: 'read',
   summary: 'The diff of one changed file: of the working tree, of the index, or of a new file',
   input: OneSession.extend({
     path: z.string().min(1),
@@ -54,6 +57,7 @@ export const diff = endpoint({
 })
 
 export const commit = endpoint({
+  access: 'read',
   summary: 'A commit with its diff; of a merge, the diff against its first parent',
   input: OneSession.extend({ commit: CommitId }),
   output: GitCommit,

@@ -22,12 +22,14 @@ const show = (ctx: Ctx): z.output<typeof GuardsOut> => ({
 })
 
 export const list = endpoint({
+  access: 'own',
   summary: 'Unsupported safeguards of the profile, and what each one blocks',
   output: GuardsOut,
   run: show,
 })
 
 export const accept = endpoint({
+  access: 'own',
   audit: recorded('settings', () => 'safeguards'),
   summary: 'Accept an unsupported safeguard while its value stays the same, or withdraw that',
   input: z.object({
@@ -43,12 +45,14 @@ export const accept = endpoint({
 })
 
 export const hooks = endpoint({
+  access: 'own',
   summary: 'Hooks of the profile, and what each has done since the service started',
   output: z.object({ profile: z.string(), hooks: z.array(HookRow) }),
   run: ctx => ({ profile: ctx.home.name, hooks: hookRows(ctx.home, ctx.app.hooks) }),
 })
 
 export const permissions = endpoint({
+  access: 'own',
   summary:
     'Permission rules of the profile: what never runs, what is asked about, what runs without asking',
   output: PermissionsOut,
@@ -56,6 +60,7 @@ export const permissions = endpoint({
 })
 
 export const changePermission = endpoint({
+  access: 'own',
   audit: recorded('settings', () => 'permissions'),
   summary: 'Add, replace, or remove one permission rule',
   input: PermissionChange,
@@ -67,6 +72,7 @@ export const changePermission = endpoint({
 })
 
 export const tryPermissions = endpoint({
+  access: 'own',
   summary:
     'What the permission rules would do with a command, path, address, or tool; runs nothing',
   input: PermissionCheck,
@@ -86,6 +92,7 @@ export const tryPermissions = endpoint({
 })
 
 export const commandPlace = endpoint({
+  access: 'own',
   summary:
     'Where commands run: on this computer, in the sandbox, or in a container, and if not, why',
   cache: 'no-store',
@@ -94,6 +101,7 @@ export const commandPlace = endpoint({
 })
 
 export const changeSandbox = endpoint({
+  access: 'own',
   audit: recorded('settings', () => 'sandbox'),
   summary: 'Turn the sandbox of commands, or its network, on or off in config.yaml',
   input: SandboxChange,

@@ -25,6 +25,7 @@ export const health = endpoint({
 })
 
 export const openapi = endpoint({
+  access: 'read',
   summary: 'Every endpoint as an OpenAPI document',
   output: z.looseObject({ openapi: z.string(), paths: z.looseObject({}) }),
   run: ctx => ctx.describeApi() as { openapi: string; paths: Record<string, unknown> },

@@ -34,6 +34,7 @@ async function* frames(changes: AsyncIterable<Change | null>): AsyncGenerator<st
 }
 
 export const events = endpoint({
+  access: 'read',
   summary: 'Command-line sessions as they change; with `probe`, whether they are watched',
   input: z.object({ probe: z.string().optional() }),
   raw: 'text/event-stream',

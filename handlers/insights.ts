@@ -17,6 +17,7 @@ const Amount = {
 }
 
 export const report = endpoint({
+  access: 'read',
   summary: 'Tokens and cost by day, model, profile and source, as JSON or CSV',
   input: z.object({
     days: z.coerce.number().int().min(1).max(MAX_DAYS).default(30),
@@ -43,7 +44,10 @@ export const report = endpoint({
     const zone = timezone ? requireZone(timezone) : zoneOf(own)
     const now = Date.now() / 1_000
     await ctx.app.sessions.catchUp()
-    const { buckets, sessions } = ctx.app.sessions.usage(daysUpTo(now, { days, zone }).since)
+    const { buckets, sessions } = ctx.app.sessions.usage(
+      daysUpTo(now, { days, zone }).since,
+      ctx.person.profiles,
+    )
     const { rows, ...totals } = toReport(buckets, { days, zone, now, sessions })
     if (format === 'json') return totals
     const name = `usage-${totals.daily.at(-1)?.date}-${days}d.csv`
@@ -55,6 +59,7 @@ export const report = endpoint({
 })
 
 export const session = endpoint({
+  access: 'read',
   summary: 'Tokens and cost of a session so far',
   input: z.object({ session_id: z.string().default('') }),
   output: z.object({

@@ -7,6 +7,7 @@ import { readMemory, SECTIONS, type Section, writeMemory } from '../lib/memory/m
 const Time = z.number().nullable()
 
 export const read = endpoint({
+  access: 'work',
   summary: 'The notes of the profile, with versions and size limits',
   output: z.object({
     memory: z.string(),
@@ -31,6 +32,7 @@ export const read = endpoint({
 const isSection = (text: string): text is Section => SECTIONS.includes(text as Section)
 
 export const write = endpoint({
+  access: 'own',
   summary: 'Replace a note; 409 when it is no longer the expected version',
   input: z.object({
     section: z.string().min(1),

@@ -9,12 +9,14 @@ import { LocalServer } from '../lib/schema/provider.ts'
 const ProviderId = z.string().max(200)
 
 export const list = endpoint({
+  access: 'read',
   summary: 'Models by provider, with the active provider and the default model',
   output: ModelList,
   run: ctx => ctx.app.models.list(ctx.home),
 })
 
 export const live = endpoint({
+  access: 'work',
   summary: 'Models of one provider, fetched from it where possible',
   input: z.object({ provider: ProviderId.optional() }),
   output: z.object({
@@ -33,6 +35,7 @@ export const live = endpoint({
 })
 
 export const refresh = endpoint({
+  access: 'work',
   summary: 'Clear the cached model lists and fetch them again',
   input: z.object({ provider: ProviderId.optional() }),
   output: Ok.extend({ models: ModelList }),
@@ -43,6 +46,7 @@ export const refresh = endpoint({
 })
 
 export const local = endpoint({
+  access: 'own',
   summary: 'Model servers running on this machine',
   cache: 'no-store',
   output: z.object({ servers: z.array(LocalServer) }),

@@ -66,6 +66,7 @@ const CONFIRM = {
 } as const
 
 export const status = endpoint({
+  access: 'own',
   summary: 'Whether the profile is ready to chat, and what can be set up',
   cache: 'no-store',
   output: Status,
@@ -75,6 +76,7 @@ export const status = endpoint({
 const text = (most: number) => z.string().max(most).optional()
 
 export const setup = endpoint({
+  access: 'own',
   summary: 'Configure a provider with key, model and base URL',
   cache: 'no-store',
   input: z.object({
@@ -100,6 +102,7 @@ export const setup = endpoint({
 })
 
 export const complete = endpoint({
+  access: 'own',
   summary: 'Mark onboarding as completed',
   output: Status,
   run(ctx) {
@@ -109,6 +112,7 @@ export const complete = endpoint({
 })
 
 export const probe = endpoint({
+  access: 'own',
   summary: 'Fetch the models of an endpoint, without saving anything',
   cache: 'no-store',
   input: z.object({ provider: z.string().max(200), base_url: text(2_000), api_key: text(20_000) }),

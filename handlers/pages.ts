@@ -2,6 +2,8 @@
 import { createHash } from 'node:crypto'
 import { directionOf, type Language, languageOf, preferredLanguage } from '../lib/base/languages.ts'
 import { loginPage } from '../lib/auth/login-page.ts'
+import { SESSION_COOKIE } from '../lib/auth/cookie.ts'
+import { proxyIdentity } from '../lib/auth/external-identity.ts'
 import { relyingPartyOf } from '../lib/auth/passkeys.ts'
 import { type Ctx, endpoint } from '../lib/context.ts'
 import { missing, UserError } from '../lib/errors.ts'
@@ -33,6 +35,7 @@ const pageLanguage = (settings: Settings, header: string | undefined): Language 
 
 const shellOf = (name: string, summary: string) =>
   endpoint({
+    access: 'read',
     summary,
     page: true,
     raw: 'text/html',
@@ -49,6 +52,7 @@ const shellOf = (name: string, summary: string) =>
         lang: language,
         dir: directionOf(language),
         bot_name,
+        account: ctx.app.auth.account(ctx.cookies[SESSION_COOKIE]) ?? '',
       }
       const tag = createHash('sha1')
         .update(template.etag)
@@ -81,18 +85,28 @@ export const homeShell = shellOf('home.html', 'The app shell, with the first pag
 
 export const chatShell = shellOf('chat.html', 'The app shell, with the transcript loaded at once')
 
-/** Not while the file of the passkeys cannot be read: the page must work, and the sign-in says why it is closed. */
-const offersPasskeys = ({ app, client }: Ctx): boolean => {
-  const { host, secure } = client
-  const { allowedOrigins } = app.config
-  const rp = relyingPartyOf({ host, secure, allowedOrigins })
+/** False while the file of the people cannot be read: the page must work, and the sign-in says why it is closed. */
+const unlessUnreadable = (answer: () => boolean): boolean => {
   try {
-    return rp !== undefined && app.auth.mode() !== 'setup' && app.passkeys.isUsable(rp)
+    return answer()
   } catch (error) {
     if (error instanceof UserError && error.kind === 'unavailable') return false
     throw error
   }
 }
+
+const offersPasskeys = ({ app, client }: Ctx): boolean => {
+  const { host, secure } = client
+  const { allowedOrigins } = app.config
+  const rp = relyingPartyOf({ host, secure, allowedOrigins })
+  if (rp === undefined || app.auth.mode() === 'setup') return false
+  return unlessUnreadable(() => app.passkeys.isUsable(rp))
+}
+
+/** The proxy names a user who is no person here. */
+const isUnknownUser = ({ app, user }: Ctx): boolean =>
+  user !== undefined &&
+  unlessUnreadable(() => app.identities.personOf(proxyIdentity(user)) === undefined)
 
 export const login = endpoint({
   summary: 'The login page: one self-contained document',
@@ -113,12 +127,16 @@ export const login = endpoint({
       theme,
       usesSetupToken: ctx.app.auth.mode() === 'setup',
       hasPasskeys: offersPasskeys(ctx),
+      isUnknown: isUnknownUser(ctx),
+      asksName: ctx.app.people.hasOthers(),
+      provider: ctx.app.auth.mode() === 'setup' ? null : (ctx.app.oidc?.name ?? null),
     })
     return html(document, { policy })
   },
 })
 
 export const artifact = endpoint({
+  access: 'read',
   summary: 'An empty sandboxed document, in which the page shows HTML with its scripts',
   raw: 'text/html',
   cache: 'no-store',

@@ -6,6 +6,7 @@ import { SessionId } from '../lib/schema/ids.ts'
 import { Ok, ok } from '../lib/schema/ok.ts'
 
 export const list = endpoint({
+  access: 'read',
   summary: 'Personalities of the profile',
   output: z.object({
     personalities: z.array(z.object({ name: z.string(), description: z.string() })),
@@ -14,6 +15,7 @@ export const list = endpoint({
 })
 
 export const set = endpoint({
+  access: 'work',
   summary: 'Set the personality of a session; a blank name clears it',
   input: z.object({ session_id: SessionId, name: z.string().nullable() }),
   output: Ok.extend({ personality: z.string().nullable(), prompt: z.string() }),

@@ -30,6 +30,7 @@ const of = ({ app }: Ctx, sessionId: string) => {
 }
 
 export const list = endpoint({
+  access: 'read',
   summary:
     'Background processes of a session: running ones, and those that ended in the last half hour',
   input: OneSession,
@@ -40,6 +41,7 @@ export const list = endpoint({
 const MAX_OUTPUT_CHARS = 50_000
 
 export const log = endpoint({
+  access: 'read',
   summary: 'The last output of a background process',
   input: OneProcess,
   output: z.object({ process: Process, output: z.string(), truncated: z.boolean() }),
@@ -57,6 +59,7 @@ export const log = endpoint({
 })
 
 export const kill = endpoint({
+  access: 'work',
   summary: 'Kill a background process with its process group',
   input: OneProcess,
   output: z.object({ ok: z.literal(true), process: Process }),

@@ -1,6 +1,6 @@
 /** Profiles: isolated homes of the agent. List, create, switch and delete them. */
 import { z } from 'zod'
-import { type Ctx, endpoint } from '../lib/context.ts'
+import { type Ctx, endpoint, requireProfile } from '../lib/context.ts'
 import { conflict, invalid } from '../lib/errors.ts'
 import { formatCookie } from '../lib/http/cookies.ts'
 import { setDefaultModel } from '../lib/models/default-model.ts'
@@ -25,7 +25,11 @@ const rejectWhileRunning = (ctx: Ctx, what: string): void => {
     })
 }
 
+const listOf = async (ctx: Ctx, active: string) =>
+  (await ctx.app.profiles.list(active)).filter(({ name }) => ctx.may('read', name))
+
 export const active = endpoint({
+  access: 'read',
   summary: 'The profile of this request and its home',
   output: z.object({ name: z.string(), path: z.string() }),
   run: ctx => {
@@ -38,15 +42,17 @@ export const active = endpoint({
 })
 
 export const list = endpoint({
+  access: 'read',
   summary: 'All profiles, the default one first',
   output: z.object({ profiles: z.array(Profile), active: z.string() }),
   run: async ctx => ({
-    profiles: await ctx.app.profiles.list(ctx.home.name),
+    profiles: await listOf(ctx, ctx.home.name),
     active: ctx.home.name,
   }),
 })
 
 export const create = endpoint({
+  access: 'own',
   summary: 'Create a profile, empty or with the configuration of another one',
   input: z.object({
     name: Name,
@@ -60,10 +66,11 @@ export const create = endpoint({
   run: async (ctx, { name, clone_from, clone_config, ...rest }) => {
     const { profiles, homes } = ctx.app
     profiles.checkName(name)
-    if (clone_from && !PROFILE_NAME.test(clone_from)) throw invalid('Invalid clone_from name')
+    if (clone_from && !PROFILE_NAME.test(clone_from))
+      throw invalid('Invalid clone_from name', { code: 'invalid_profile_name' })
     const baseUrl = rest.base_url?.trim()
     if (baseUrl && !(/^https?:\/\//.test(baseUrl) && URL.canParse(baseUrl)))
-      throw invalid('base_url must start with http:// or https://')
+      throw invalid('base_url must start with http:// or https://', { code: 'invalid_address' })
     const model = rest.model?.trim()
     const home = profiles.create({
       name,
@@ -77,6 +84,7 @@ export const create = endpoint({
 })
 
 export const change = endpoint({
+  access: 'read',
   summary: 'Switch this browser to another profile',
   input: z.object({ name: Name }),
   output: z.object({
@@ -86,13 +94,17 @@ export const change = endpoint({
     default_workspace: z.string(),
   }),
   run: async (ctx, { name }) => {
-    const { homes, models, profiles, workspaces } = ctx.app
+    const { homes, models, workspaces } = ctx.app
     const home = homes.open(name)
-    rejectWhileRunning(ctx, 'switch profiles')
-    homes.activate(home)
+    requireProfile(ctx, 'read', name)
+    // The active profile of the server is that of its owner.
+    if (ctx.may('own', null)) {
+      rejectWhileRunning(ctx, 'switch profiles')
+      homes.activate(home)
+    }
     setProfileCookie(ctx, name)
     return {
-      profiles: await profiles.list(name),
+      profiles: await listOf(ctx, name),
       active: name,
       default_model: models.default(home) || null,
       default_workspace: workspaces.defaultOf(home),
@@ -101,6 +113,7 @@ export const change = endpoint({
 })
 
 export const remove = endpoint({
+  access: 'own',
   summary: 'Delete a profile with everything in its home',
   input: z.object({ name: Name }),
   output: z.object({ ok: z.literal(true), name: z.string() }),

@@ -10,6 +10,7 @@ const ProviderId = z.string().max(200)
 const Secret = z.string().max(20_000)
 
 export const list = endpoint({
+  access: 'own',
   summary: 'Providers, whether they have a key, and where it comes from',
   cache: 'no-store',
   output: z.object({ providers: z.array(ProviderRow), active_provider: z.string().nullable() }),
@@ -28,6 +29,7 @@ const change = async (ctx: Ctx, provider: string, key: string | null) => {
 }
 
 export const save = endpoint({
+  access: 'own',
   audit: recorded('keys', ({ provider }) => provider),
   summary: 'Save the API key of a provider in the .env of the profile; a blank key removes it',
   cache: 'no-store',
@@ -37,6 +39,7 @@ export const save = endpoint({
 })
 
 export const remove = endpoint({
+  access: 'own',
   audit: recorded('keys', ({ provider }) => provider),
   summary: 'Remove the API key of a provider from the .env of the profile',
   cache: 'no-store',
@@ -46,6 +49,7 @@ export const remove = endpoint({
 })
 
 export const test = endpoint({
+  access: 'own',
   summary: 'Make a minimal call to a provider and report the result',
   cache: 'no-store',
   input: z.object({
@@ -69,6 +73,7 @@ export const test = endpoint({
 })
 
 export const selfHosted = endpoint({
+  access: 'own',
   summary: 'Add a self-hosted model server, and optionally use it as the default',
   cache: 'no-store',
   input: z.object({

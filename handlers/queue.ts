@@ -10,6 +10,7 @@ import { Queued, QueuedId } from '../lib/schema/queue.ts'
 const Queue = z.object({ ok: z.literal(true), queued: z.array(Queued) })
 
 export const list = endpoint({
+  access: 'read',
   summary: 'Queued messages of a session, in order',
   input: OneSession,
   output: z.object({ queued: z.array(Queued) }),
@@ -17,6 +18,7 @@ export const list = endpoint({
 })
 
 export const add = endpoint({
+  access: 'work',
   summary:
     'Queue a message; it is sent at once when no turn is running and the last one did not fail',
   input: MessageInput.extend({ client_message_id: ClientMessageId.optional() }),
@@ -32,6 +34,7 @@ export const add = endpoint({
 })
 
 export const edit = endpoint({
+  access: 'work',
   summary: 'Change the text or the attachments of a queued message',
   input: MessageInput.extend({ id: QueuedId, attachments: Attachments.optional() }),
   output: Queue,
@@ -45,6 +48,7 @@ export const edit = endpoint({
 })
 
 export const remove = endpoint({
+  access: 'work',
   summary: 'Remove a message from the queue',
   input: OneSession.extend({ id: QueuedId }),
   output: Queue.extend({ removed: Queued }),
@@ -55,6 +59,7 @@ export const remove = endpoint({
 })
 
 export const reorder = endpoint({
+  access: 'work',
   summary: 'Reorder the queue',
   input: OneSession.extend({ ids: z.array(QueuedId).max(100) }),
   output: Queue,
@@ -65,6 +70,7 @@ export const reorder = endpoint({
 })
 
 export const send = endpoint({
+  access: 'work',
   summary: 'Send a queued message now: the given one, or the first',
   input: OneSession.extend({ id: QueuedId.optional() }),
   output: z.object({ ok: z.literal(true), stream_id: z.string() }),

@@ -12,12 +12,14 @@ import {
 const Reasoning = z.object({ show_reasoning: z.boolean(), reasoning_effort: z.string() })
 
 export const get = endpoint({
+  access: 'read',
   summary: 'The reasoning effort, and whether reasoning is shown',
   output: Reasoning,
   run: ctx => readReasoning(ctx.home),
 })
 
 export const set = endpoint({
+  access: 'own',
   summary: 'Set the reasoning effort, or show or hide reasoning',
   input: z.object({ display: z.unknown().optional(), effort: z.unknown().optional() }),
   output: Reasoning,

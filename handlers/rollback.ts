@@ -18,6 +18,7 @@ const OneSession = z.object({ session_id: SessionId })
 const CheckpointId = z.string().regex(/^[0-9a-f]{16,64}$/, 'Invalid checkpoint')
 
 export const list = endpoint({
+  access: 'read',
   summary: 'Turns of a session that changed files, newest first, with the files',
   input: OneSession,
   output: z.object({ session_id: z.string(), checkpoints: z.array(Checkpoint) }),
@@ -32,6 +33,7 @@ export const list = endpoint({
 })
 
 export const diff = endpoint({
+  access: 'read',
   summary: 'The diff of one file in a turn',
   input: OneSession.extend({ checkpoint: CheckpointId, path: z.string().min(1) }),
   output: CheckpointDiff,
@@ -54,6 +56,7 @@ const toPoint = ({ point, call }: z.infer<typeof OnePoint>) =>
   call === undefined ? point : { call }
 
 export const files = endpoint({
+  access: 'read',
   summary: 'The files of the workspace before or after a turn, or after one of its steps',
   input: OnePoint,
   output: PastFiles,
@@ -65,6 +68,7 @@ export const files = endpoint({
 })
 
 export const file = endpoint({
+  access: 'read',
   summary: 'One of these files, with its difference to now',
   input: OnePoint.extend({ path: z.string().min(1).max(4_096) }),
   output: PastFile,
@@ -100,6 +104,7 @@ const recordUndone = (sessions: Sessions, id: string) => {
 }
 
 export const restore = endpoint({
+  access: 'work',
   summary: 'Restore files to their state before a turn; this creates a checkpoint as well',
   input: OneSession.extend({
     checkpoint: CheckpointId,

@@ -1,6 +1,6 @@
 /** What a session may do without its user: plan mode (read-only until a plan is approved), and auto-approve ("yolo"). */
 import { z } from 'zod'
-import { type Ctx, endpoint } from '../lib/context.ts'
+import { type Ctx, endpoint, requireOwner } from '../lib/context.ts'
 import { OneSession } from '../lib/schema/ids.ts'
 import { Ok, ok } from '../lib/schema/ok.ts'
 import { toBoolean } from '../lib/settings.ts'
@@ -10,6 +10,7 @@ import { SessionMode } from '../lib/schema/session.ts'
 import { outlivesTurn } from '../lib/turns/questions.ts'
 
 export const get = endpoint({
+  access: 'read',
   summary: 'The mode of a session: `plan` is read-only until the user approves a plan',
   input: OneSession,
   output: z.object({ mode: SessionMode }),
@@ -20,6 +21,7 @@ export const get = endpoint({
 })
 
 export const set = endpoint({
+  access: 'work',
   summary:
     'Set the mode of a session; `normal` also approves a plan that its running turn presented',
   input: OneSession.extend({ mode: SessionMode }),
@@ -43,6 +45,7 @@ export const set = endpoint({
 const isYolo = (ctx: Ctx, id: string): boolean => ctx.app.sessions.head(id).meta.yolo === true
 
 export const getYolo = endpoint({
+  access: 'read',
   summary: 'Whether a session runs commands without asking',
   input: OneSession,
   output: z.object({ yolo_enabled: z.boolean() }),
@@ -52,6 +55,7 @@ export const getYolo = endpoint({
 })
 
 export const setYolo = endpoint({
+  access: 'work',
   summary: 'Turn auto-approve on or off for a session; blocked commands stay blocked',
   input: OneSession.extend({
     enabled: z
@@ -61,6 +65,7 @@ export const setYolo = endpoint({
   }),
   output: Ok.extend({ yolo_enabled: z.boolean() }),
   run: (ctx, { session_id, enabled }) => {
+    if (enabled) requireOwner(ctx, 'Only an owner can turn auto-approve on.')
     const { session_id: id } = ctx.app.sessions.require(session_id)
     if (isYolo(ctx, id) !== enabled) {
       ctx.app.sessions.append(id, [{ t: 'meta', patch: { yolo: enabled || null } }])

@@ -1,7 +1,8 @@
 /** Export of sessions as JSON, Markdown or HTML, and import from JSON or from the host agent. */
 import { z } from 'zod'
-import { endpoint } from '../lib/context.ts'
-import { invalid, missing } from '../lib/errors.ts'
+import { type Ctx, endpoint, requireWorkspace } from '../lib/context.ts'
+import type { Meta } from '../lib/sessions/entries.ts'
+import { invalid, missing, UserError } from '../lib/errors.ts'
 import { bytes } from '../lib/http/reply.ts'
 import { SESSION_ID } from '../lib/schema/ids.ts'
 import { Session } from '../lib/schema/session.ts'
@@ -14,6 +15,7 @@ const FORMATS = {
 }
 
 export const exportSession = endpoint({
+  access: 'read',
   summary: 'A session as a file: the full record, or readable text',
   input: z.object({
     session_id: z.string().default(''),
@@ -32,18 +34,34 @@ export const exportSession = endpoint({
   },
 })
 
+/** What only an owner chooses: folders that are no workspace of the profile, and tools that it does not have. */
+const leaveOut = (ctx: Ctx, meta: Meta): void => {
+  delete meta.enabled_toolsets
+  try {
+    requireWorkspace(ctx, ctx.home, meta.workspace ?? '')
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error
+    delete meta.workspace
+  }
+}
+
 export const importSession = endpoint({
+  access: 'work',
   summary: 'Import an exported session as a new one',
   input: z.looseObject({ messages: z.unknown().optional() }),
   output: z.object({ ok: z.literal(true), session: Session }),
   run: async (ctx, body) => {
-    if (!Array.isArray(body.messages)) throw invalid('JSON must contain a "messages" array')
-    const row = await ctx.app.turnStarter.importSession(ctx.home, fromExport(body))
+    if (!Array.isArray(body.messages))
+      throw invalid('JSON must contain a "messages" array', { code: 'import_invalid' })
+    const imported = fromExport(body)
+    if (!ctx.may('own', null)) leaveOut(ctx, imported.meta)
+    const row = await ctx.app.turnStarter.importSession(ctx.home, imported)
     return { ok: true as const, session: await ctx.app.sessionViews.full(row.session_id) }
   },
 })
 
 export const importCli = endpoint({
+  access: 'work',
   summary: 'Import a command-line session; a repeated call updates it',
   input: z.object({ session_id: z.string().min(1) }),
   output: z.object({ session: Session, imported: z.boolean() }),

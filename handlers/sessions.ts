@@ -1,6 +1,6 @@
 /** Sessions: list, read, search, create, rename, flag, edit, delete and restore. */
 import { z } from 'zod'
-import { endpoint } from '../lib/context.ts'
+import { endpoint, readableProfiles, requireOwner } from '../lib/context.ts'
 import { invalid, missing } from '../lib/errors.ts'
 import { jsonText } from '../lib/http/reply.ts'
 import { SESSION_ID, PROFILE_NAME, SessionId } from '../lib/schema/ids.ts'
@@ -18,6 +18,7 @@ const Flag = z
   .transform(value => toBoolean(value ?? true))
 
 export const list = endpoint({
+  access: 'read',
   summary: 'Session rows, newest first: all of them, or a page with `limit`',
   input: z.object({
     limit: z.coerce.number().int().min(1).max(500).optional(),
@@ -44,7 +45,7 @@ export const list = endpoint({
       foreign: shown ? ctx.app.hostSessions.rows(ctx.home) : undefined,
       limit,
       cursor,
-      profile,
+      profile: readableProfiles(ctx, profile),
       scheduled,
     })
     // Clients without paging use no cursor. Leaving it out keeps their cached copy valid while turns run.
@@ -63,6 +64,7 @@ export const list = endpoint({
 })
 
 export const get = endpoint({
+  access: 'read',
   summary: 'A session with all messages, the last `limit`, or those before a message',
   input: z.object({
     session_id: z.string().default(''),
@@ -97,6 +99,7 @@ export const get = endpoint({
 })
 
 export const message = endpoint({
+  access: 'read',
   summary: 'One message in full, for messages that a paged read has truncated',
   input: z.object({ session_id: SessionId, id: z.string().max(140) }),
   output: z.object({ message: Message }),
@@ -104,6 +107,7 @@ export const message = endpoint({
 })
 
 export const status = endpoint({
+  access: 'read',
   summary: 'Status of a session',
   input: z.object({ session_id: z.string().default('') }),
   output: z.looseObject({ session_id: z.string(), agent_running: z.boolean() }),
@@ -124,32 +128,8 @@ export const status = endpoint({
   },
 })
 
-const SEARCH_LIMIT = 50
-
-export const search = endpoint({
-  summary: 'Sessions whose title or text matches, best first, with the matching line',
-  input: z.object({
-    q: z.string().max(1_000).default(''),
-    content: z.string().default('1'),
-    /** Ignored: older clients limit the number of scanned messages, and the index needs no limit. */
-    depth: z.coerce.number().int().min(0).default(5),
-    limit: z.coerce.number().int().min(1).max(200).default(SEARCH_LIMIT),
-    profile: z.string().regex(PROFILE_NAME, 'Invalid profile name').optional(),
-  }),
-  output: z.looseObject({ sessions: z.array(z.looseObject({ session_id: z.string() })) }),
-  run: async (ctx, { q, content, limit, profile }) => {
-    await ctx.app.sessions.catchUp()
-    if (!q.trim()) {
-      return {
-        sessions: JSON.parse(ctx.app.sessions.list({ profile }).body.toString()) as SessionRow[],
-      }
-    }
-    const hits = await ctx.app.sessions.search({ q, content: toBoolean(content), limit, profile })
-    return { sessions: hits, query: q, count: hits.length }
-  },
-})
-
 export const create = endpoint({
+  access: 'work',
   summary: 'Create a session',
   input: z.object({
     workspace: z.string().optional(),
@@ -163,6 +143,7 @@ export const create = endpoint({
 })
 
 export const rename = endpoint({
+  access: 'work',
   summary: 'Rename a session',
   input: z.object({ session_id: SessionId, title: z.string() }),
   output: z.object({ session: SessionRow }),
@@ -175,6 +156,7 @@ export const rename = endpoint({
 })
 
 export const update = endpoint({
+  access: 'work',
   summary: 'Set the model or workspace, or replace a deleted profile',
   input: z.object({
     session_id: SessionId,
@@ -190,12 +172,14 @@ export const update = endpoint({
 })
 
 export const remove = endpoint({
+  access: 'work',
   summary: 'Delete a session; it can be restored for 24 hours unless `permanent`',
   input: z.object({ session_id: z.string().default(''), permanent: z.boolean().default(false) }),
   output: Ok,
   run: async (ctx, { session_id, permanent }) => {
     if (!session_id) throw invalid('session_id is required', { code: 'missing_fields' })
     if (!SESSION_ID.test(session_id)) throw invalid('Invalid session_id')
+    if (permanent) requireOwner(ctx, 'Only an owner can delete a chat permanently.')
     const { checkpoints, homes, hub, processes, sessions, toolOutput, turns } = ctx.app
     const row = sessions.row(session_id)
     if (row?.active_stream_id) turns.cancel(row.active_stream_id)
@@ -217,12 +201,14 @@ export const remove = endpoint({
     } else if (row) sessions.trash(id)
     // Last: if the process is killed before this, the remaining command-line row can be deleted again.
     const removed = await ctx.app.hostSessions.remove(home, id, { permanent })
-    if (removed && !row) hub.publish('list', { type: 'gone', data: { session_id: id } })
+    if (removed && !row)
+      hub.publish('list', { type: 'gone', data: { session_id: id } }, {}, home.name)
     return ok
   },
 })
 
 export const restore = endpoint({
+  access: 'work',
   summary: 'Restore a deleted session',
   input: One,
   output: Row,
@@ -240,6 +226,7 @@ export const restore = endpoint({
 })
 
 export const purge = endpoint({
+  access: 'own',
   summary: 'Rewrite the file of a session without cleared and undone messages',
   input: One,
   output: Row,
@@ -254,6 +241,7 @@ export const purge = endpoint({
 })
 
 export const clear = endpoint({
+  access: 'work',
   summary: 'Clear a session; the messages stay in its file until it is purged',
   input: One,
   output: Row,
@@ -261,6 +249,7 @@ export const clear = endpoint({
 })
 
 export const truncate = endpoint({
+  access: 'work',
   summary: 'Keep only the first messages of a session',
   input: z.object({
     session_id: SessionId,
@@ -279,6 +268,7 @@ export const truncate = endpoint({
 const Nothing = z.object({ error: z.string() })
 
 export const retry = endpoint({
+  access: 'work',
   summary: 'Remove the last message and its response, and return the text to send again',
   input: One,
   output: z.union([
@@ -293,6 +283,7 @@ export const retry = endpoint({
 })
 
 export const undo = endpoint({
+  access: 'work',
   summary: 'Remove the last message and its response',
   input: One,
   output: z.union([
@@ -309,6 +300,7 @@ export const undo = endpoint({
 
 const flag = (key: 'pinned' | 'archived', summary: string) =>
   endpoint({
+    access: 'work',
     summary,
     input: z.object({ session_id: SessionId, [key]: Flag }),
     output: Row,
@@ -323,6 +315,7 @@ export const pin = flag('pinned', 'Pin a session, or unpin it')
 export const archive = flag('archived', 'Archive a session, or unarchive it')
 
 export const duplicate = endpoint({
+  access: 'work',
   summary: 'Copy a session with all messages',
   input: One,
   output: z.object({ session: SessionRow }),
@@ -332,6 +325,7 @@ export const duplicate = endpoint({
 })
 
 export const branch = endpoint({
+  access: 'work',
   summary: 'Create a session from the first messages of this one',
   input: z.object({
     session_id: SessionId,
@@ -356,6 +350,7 @@ export const branch = endpoint({
 })
 
 export const draft = endpoint({
+  access: 'work',
   summary: 'Save the draft of a session, for all devices',
   input: z.object({
     session_id: SessionId,
@@ -369,6 +364,8 @@ export const draft = endpoint({
 
 const cleanupEndpoint = (anyTitle: boolean, summary: string) =>
   endpoint({
+    // In all profiles.
+    access: 'own',
     summary,
     output: z.object({ ok: z.literal(true), cleaned: z.number() }),
     run: ctx => ({ ok: true as const, cleaned: ctx.app.sessions.cleanup({ anyTitle }) }),

@@ -4,6 +4,8 @@ import { SESSION_COOKIE, sessionCookie } from '../lib/auth/cookie.ts'
 import { type Ctx, endpoint } from '../lib/context.ts'
 import { setDefaultModel } from '../lib/models/default-model.ts'
 import { readReasoning, saveShowReasoning, showsReasoning } from '../lib/models/reasoning.ts'
+import { forbidden } from '../lib/errors.ts'
+import { Role } from '../lib/schema/person.ts'
 import { Ok, ok } from '../lib/schema/ok.ts'
 import { Settings } from '../lib/schema/settings.ts'
 import { toBoolean } from '../lib/settings.ts'
@@ -50,18 +52,40 @@ const passwordView = ({ app }: Ctx) => {
   }
 }
 
+const personView = ({ app, person: { id, role, profiles } }: Ctx) =>
+  app.auth.enabled() && (id !== '' || app.people.hasOthers())
+    ? {
+        person: { id, name: app.people.nameOf({ id }), role, profiles: profiles && [...profiles] },
+      }
+    : {}
+
 export const get = endpoint({
+  access: 'read',
   summary: 'Settings, without any secret',
   cache: 'no-store',
-  output: Shown.extend({ webui_version: z.string(), logged_in: z.boolean() }),
+  output: Shown.extend({
+    webui_version: z.string(),
+    logged_in: z.boolean(),
+    /** Absent for the only owner, who may do everything. */
+    person: z
+      .object({
+        id: z.string(),
+        name: z.string(),
+        role: Role,
+        profiles: z.array(z.string()).nullable(),
+      })
+      .optional(),
+  }),
   run: ctx => ({
     ...shown(ctx),
     webui_version: ctx.app.version,
     logged_in: ctx.app.auth.enabled() && isSignedIn(ctx),
+    ...personView(ctx),
   }),
 })
 
 export const save = endpoint({
+  access: 'own',
   summary: 'Change some settings; set or clear the password',
   audit(ctx, { _set_password, _clear_password, _current_password, ...patch }, error) {
     const sets = typeof _set_password === 'string' && _set_password.trim() !== ''
@@ -96,6 +120,10 @@ export const save = endpoint({
     const next = typeof password === 'string' && password.trim() ? password : undefined
     const clears = toBoolean(isCleared)
     // Everything that may throw comes first: a rejected request changes nothing.
+    if ((next !== undefined || clears) && ctx.person.id !== '')
+      throw forbidden('Only the first owner can change the password of the server.', {
+        code: 'role_not_allowed',
+      })
     if (next !== undefined) auth.checkChange(next)
     if (clears) auth.checkChange(null)
     // A stolen cookie must not replace the password, nor a paired device.
@@ -130,6 +158,7 @@ const mirrorThinking = (ctx: Ctx, isShown: boolean): void => {
 }
 
 export const setDefault = endpoint({
+  access: 'own',
   summary: 'Set the default model of the profile',
   input: z.object({ model: z.string() }),
   output: Ok.extend({ model: z.string() }),

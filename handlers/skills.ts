@@ -8,6 +8,7 @@ import { LinkedFile, Skill, SkillCategory, SkillRow } from '../lib/schema/skill.
 import { toBoolean } from '../lib/settings.ts'
 
 export const list = endpoint({
+  access: 'read',
   summary: 'Enabled skills by category and name; `all` includes disabled ones',
   input: z.object({ all: z.string().default('0') }),
   output: z.object({ skills: z.array(SkillRow), categories: z.array(SkillCategory) }),
@@ -18,6 +19,7 @@ export const list = endpoint({
 })
 
 export const content = endpoint({
+  access: 'read',
   summary: 'A skill with its file names, or one of its files',
   input: z.object({ name: z.string().default(''), file: z.string().optional() }),
   output: z.union([Skill, LinkedFile]),
@@ -30,6 +32,7 @@ export const content = endpoint({
 })
 
 export const save = endpoint({
+  access: 'own',
   summary: 'Save a skill or one of its files',
   input: z.object({
     name: z.string().min(1),
@@ -52,6 +55,7 @@ export const save = endpoint({
 })
 
 export const remove = endpoint({
+  access: 'own',
   summary: 'Delete a skill with all its files',
   input: z.object({ name: z.string().min(1) }),
   output: Ok.extend({ name: z.string() }),
@@ -59,6 +63,7 @@ export const remove = endpoint({
 })
 
 export const toggle = endpoint({
+  access: 'own',
   summary: 'Enable or disable a skill',
   input: z.object({ name: z.string().min(1), enabled: z.unknown() }),
   output: Ok.extend({ name: z.string(), enabled: z.boolean() }),

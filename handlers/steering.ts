@@ -6,6 +6,7 @@ import { ok } from '../lib/schema/ok.ts'
 import { Queued, QueuedId } from '../lib/schema/queue.ts'
 
 export const steer = endpoint({
+  access: 'work',
   summary:
     'Steer the running turn: it reads the message before its next step, or the next turn does',
   input: MessageInput.extend({
@@ -31,6 +32,7 @@ export const steer = endpoint({
 })
 
 export const interrupt = endpoint({
+  access: 'work',
   summary: 'Stop the running turn, if there is one, and send this message',
   input: MessageInput,
   output: z.object({ ok: z.literal(true), stream_id: z.string(), session_id: z.string() }),

@@ -24,6 +24,7 @@ const of = ({ app }: Ctx, sessionId: string) =>
   app.terminals.of(app.sessions.require(sessionId).session_id)
 
 export const list = endpoint({
+  access: 'own',
   summary: 'Terminals of a session, and whether one can be opened on this server',
   input: OneSession,
   output: z.object({ terminals: z.array(Terminal), problem: z.string().optional() }),
@@ -34,6 +35,7 @@ export const list = endpoint({
 })
 
 export const open = endpoint({
+  access: 'own',
   summary: 'Open a shell in the workspace of a session',
   input: OneSession.extend(TerminalSize.shape),
   output: z.object({ terminal: Terminal }),
@@ -46,6 +48,7 @@ export const open = endpoint({
 })
 
 export const read = endpoint({
+  access: 'own',
   summary: 'Output of a terminal after a position; waits up to 20 seconds for some',
   input: OneTerminal.extend({ client: ClientName, after: Count }),
   output: TerminalOutput,
@@ -64,6 +67,7 @@ export const read = endpoint({
 })
 
 export const input = endpoint({
+  access: 'own',
   summary: 'Type into a terminal; an input that is repeated under the same number is written once',
   input: OneTerminal.extend({
     client: ClientName,
@@ -78,6 +82,7 @@ export const input = endpoint({
 })
 
 export const resize = endpoint({
+  access: 'own',
   summary: 'Change the size of a terminal',
   input: OneTerminal.extend(TerminalSize.shape),
   output: Ok,
@@ -88,6 +93,7 @@ export const resize = endpoint({
 })
 
 export const close = endpoint({
+  access: 'own',
   summary: 'Close a terminal and end everything that runs in it',
   input: OneTerminal,
   output: Ok,

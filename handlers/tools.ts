@@ -7,6 +7,7 @@ import { Toolsets } from '../lib/schema/toolset.ts'
 import { toBoolean } from '../lib/settings.ts'
 
 export const list = endpoint({
+  access: 'read',
   summary: 'Toolsets with their tools, whether they are enabled, and why a tool is unavailable',
   input: z.object({ session_id: SessionId.optional() }),
   output: Toolsets,
@@ -14,6 +15,7 @@ export const list = endpoint({
 })
 
 export const toggle = endpoint({
+  access: 'own',
   summary: 'Enable or disable a toolset for the profile',
   input: z.object({
     toolset: z.string({ error: 'toolset is required' }).min(1, 'toolset is required').max(200),
@@ -27,6 +29,7 @@ export const toggle = endpoint({
 })
 
 export const override = endpoint({
+  access: 'own',
   summary: 'Set the toolsets of one session; null restores those of its profile',
   input: z.object({
     session_id: SessionId,

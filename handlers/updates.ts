@@ -9,6 +9,7 @@ import { simulatedUpdates } from '../lib/updates/check.ts'
 const Flag = z.string().default('').transform(toBoolean)
 
 export const check = endpoint({
+  access: 'own',
   summary: 'How many commits agent-webui and the agent are behind; checked at most every half hour',
   input: z.object({ force: Flag, simulate: Flag, test_updates: Flag }),
   output: UpdateCheck,
@@ -34,6 +35,7 @@ const run = (ctx: Ctx, target: unknown, force: boolean) => {
 }
 
 export const apply = endpoint({
+  access: 'own',
   summary: 'Update agent-webui or the agent, keeping local changes',
   input: Target,
   output: UpdateResult,
@@ -41,6 +43,7 @@ export const apply = endpoint({
 })
 
 export const overwrite = endpoint({
+  access: 'own',
   summary: 'Update agent-webui or the agent, discarding local changes',
   input: Target,
   output: UpdateResult,

@@ -1,6 +1,6 @@
 /** File uploads. The size limit is `MAX_BODY_BYTES` in `lib/http/body.ts`. */
 import { z } from 'zod'
-import { endpoint } from '../lib/context.ts'
+import { endpoint, requireNamed } from '../lib/context.ts'
 import { invalid } from '../lib/errors.ts'
 import { parseInput } from '../lib/http/parse-input.ts'
 import { readForm } from '../lib/http/multipart.ts'
@@ -14,14 +14,19 @@ const Fields = z.object({
 })
 
 export const upload = endpoint({
+  access: 'work',
   summary: 'Upload a file into the workspace; a number is added when the name exists',
   input: Fields.extend({ file: z.string() }),
   output: z.object({ filename: z.string(), path: z.string(), size: z.number() }),
   multipart: true,
-  async run({ app, home, req }) {
+  async run(ctx) {
+    const { app, req } = ctx
     using form = await readForm(req, app.files.incomingDir)
-    const { session_id, path } = parseInput(Fields, form.fields)
-    const area = app.files.areas.of(home, session_id)
+    ctx.admitAgain()
+    const fields = parseInput(Fields, form.fields)
+    requireNamed(ctx, upload, fields)
+    const { session_id, path } = fields
+    const area = app.files.areas.of(ctx.home, session_id)
     if (!form.file) throw invalid('No file field in request')
     const { path: arrived, name, size } = form.file
     return { ...(await placeUpload(area, arrived, name, path)), size }

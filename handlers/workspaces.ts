@@ -1,6 +1,6 @@
 /** Workspaces: the directories that the agent of a profile works in. */
 import { z } from 'zod'
-import { endpoint } from '../lib/context.ts'
+import { endpoint, requireWorkspace } from '../lib/context.ts'
 import { Ok, ok } from '../lib/schema/ok.ts'
 import { Workspace } from '../lib/schema/workspace.ts'
 
@@ -12,6 +12,7 @@ const Name = z.string().max(200)
 const Changed = Ok.extend({ workspaces: z.array(Workspace) })
 
 export const list = endpoint({
+  access: 'read',
   summary: 'Workspaces of the profile, and the last used one',
   output: z.object({ workspaces: z.array(Workspace), last: z.string() }),
   run: ({ app: { workspaces }, home }) => ({
@@ -21,6 +22,7 @@ export const list = endpoint({
 })
 
 export const add = endpoint({
+  access: 'own',
   summary: 'Add an existing directory, which makes it trusted',
   input: z.object({ path: Path, name: Name.optional() }),
   output: Changed,
@@ -31,6 +33,7 @@ export const add = endpoint({
 })
 
 export const remove = endpoint({
+  access: 'own',
   summary: 'Remove a directory from the list; its files are kept',
   input: z.object({ path: Path }),
   output: Changed,
@@ -38,6 +41,7 @@ export const remove = endpoint({
 })
 
 export const rename = endpoint({
+  access: 'own',
   summary: 'Rename a workspace',
   input: z.object({ path: Path, name: Name }),
   output: Changed,
@@ -48,6 +52,7 @@ export const rename = endpoint({
 })
 
 export const reorder = endpoint({
+  access: 'own',
   summary: 'Reorder the workspaces',
   input: z.object({ paths: z.array(z.string().max(4096)).max(1000) }),
   output: Changed,
@@ -55,6 +60,7 @@ export const reorder = endpoint({
 })
 
 export const facts = endpoint({
+  access: 'work',
   summary: 'What a directory contains that can be worked on: changes, TODO marks, tests',
   input: z.object({ path: z.string().max(4096).default('') }),
   output: z.object({
@@ -67,10 +73,15 @@ export const facts = endpoint({
     /** TODO and FIXME marks; null when unknown. */
     todos: z.number().nullable(),
   }),
-  run: ({ app, home }, { path }) => app.startingFacts(home, app.workspaces.check(home, path)),
+  run(ctx, { path }) {
+    const { app, home } = ctx
+    requireWorkspace(ctx, home, path)
+    return app.startingFacts(home, app.workspaces.check(home, path))
+  },
 })
 
 export const suggest = endpoint({
+  access: 'own',
   summary: 'Directories with this prefix, inside trusted directories',
   input: z.object({ prefix: z.string().default('') }),
   output: z.object({ suggestions: z.array(z.string()), prefix: z.string() }),

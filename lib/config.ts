@@ -30,6 +30,10 @@ export type Config = Readonly<{
   trustedProxies: readonly string[]
   /** AGENT_WEBUI_TRUSTED_PROXIES was set, so an administrator trusts these proxies' headers. */
   hasTrustedProxies: boolean
+  /** Sign-in with OpenID Connect (AGENT_WEBUI_OIDC_…). */
+  oidc: OidcConfig | null
+  /** Lower-case name of the header in which trusted proxies name the signed-in user (AGENT_WEBUI_AUTH_HEADER). */
+  authHeader: string | null
   /** The page may open terminals (AGENT_WEBUI_TERMINAL). */
   hasTerminal: boolean
   skipOnboarding: boolean
@@ -38,12 +42,27 @@ export type Config = Readonly<{
   agentDir: string | null
   /** config.yaml of the base profile, when it is elsewhere (AGENT_CONFIG_PATH). */
   configPath: string | null
+  /** Address of the list of releases that updates come from (AGENT_WEBUI_RELEASES). */
+  releases: string | null
   userHome: string
   openBrowser: boolean
   /** The whole environment as it was at the start. */
   env: Readonly<Record<string, string>>
   /** Ignored values, as sentences for the log. */
   warnings: readonly string[]
+}>
+
+export type OidcConfig = Readonly<{
+  /** https, or http on this machine. */
+  issuer: string
+  clientId: string
+  /** Null: in the file, or none (a public client). */
+  clientSecret: string | null
+  clientSecretFile: string | null
+  /** Separated by spaces; contains `openid`. */
+  scopes: string
+  /** Of the provider, for the button. */
+  name: string
 }>
 
 /** Default directory of the agent home, in the user's home. */
@@ -66,6 +85,15 @@ const KNOWN_VARIABLES = [
   'AGENT_DIR',
   'TLS_CERT',
   'TLS_KEY',
+  'OIDC_ISSUER',
+  'OIDC_CLIENT_ID',
+  'OIDC_CLIENT_SECRET',
+  'OIDC_CLIENT_SECRET_FILE',
+  'OIDC_SCOPES',
+  'OIDC_NAME',
+  'AUTH_HEADER',
+  'BACKUP_PASSPHRASE',
+  'RELEASES',
 ].map(name => `AGENT_WEBUI_${name}`)
 
 const USAGE = 'Usage: agent-webui [port] [--host address] [--no-browser]'
@@ -170,6 +198,59 @@ const isLoopback = (host: string): boolean => {
   return bare === 'localhost' || bare === '::1' || (isIP(bare) === 4 && bare.startsWith('127.'))
 }
 
+const isSecureUrl = (text: string): boolean => {
+  if (!URL.canParse(text)) return false
+  const { protocol, hostname, username, search, hash } = new URL(text)
+  if (username !== '' || search !== '' || hash !== '') return false
+  return protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname))
+}
+
+/** `get` returns the trimmed value of AGENT_WEBUI_OIDC_<name>, empty when it is not set. */
+const parseOidc = (get: (name: string) => string, secretFile: string): OidcConfig | null => {
+  const [issuer, clientId, clientSecret] = [get('ISSUER'), get('CLIENT_ID'), get('CLIENT_SECRET')]
+  const scopes = get('SCOPES') || 'openid email profile'
+  if (issuer === '' && clientId === '' && clientSecret === '' && secretFile === '') return null
+  if (issuer === '' || clientId === '')
+    throw new Error('AGENT_WEBUI_OIDC_ISSUER and AGENT_WEBUI_OIDC_CLIENT_ID must be set together')
+  if (!isSecureUrl(issuer))
+    throw new Error(
+      `AGENT_WEBUI_OIDC_ISSUER must be a URL like https://login.example.com, not "${issuer}"; http is only allowed on this machine`,
+    )
+  if (clientSecret !== '' && secretFile !== '')
+    throw new Error(
+      'AGENT_WEBUI_OIDC_CLIENT_SECRET and AGENT_WEBUI_OIDC_CLIENT_SECRET_FILE cannot both be set',
+    )
+  if (!scopes.split(/ +/).includes('openid'))
+    throw new Error('AGENT_WEBUI_OIDC_SCOPES must contain "openid"; separate scopes with spaces')
+  return Object.freeze({
+    issuer,
+    clientId,
+    clientSecret: clientSecret || null,
+    clientSecretFile: secretFile || null,
+    scopes,
+    name: get('NAME') || new URL(issuer).hostname,
+  })
+}
+
+/** Headers that browsers and proxies set for other purposes, so that their values name no user. */
+const NOT_USERS =
+  /^(?:authorization|cookie|host|origin|referer|user-agent|forwarded|via|x-real-ip|x-forwarded-(?:for|host|port|prefix|proto))$/
+
+const parseAuthHeader = (text: string, hasTrustedProxies: boolean): string | null => {
+  if (text === '') return null
+  const name = text.toLowerCase()
+  // Servers disagree about underscores: some make X_User and X-User the same header.
+  if (!/^[a-z0-9]+(?:-[a-z0-9]+)*$/.test(name) || NOT_USERS.test(name))
+    throw new Error(
+      `AGENT_WEBUI_AUTH_HEADER must name the header in which your proxy sends the user, like Remote-User, not "${text}"`,
+    )
+  if (!hasTrustedProxies)
+    throw new Error(
+      'AGENT_WEBUI_AUTH_HEADER needs AGENT_WEBUI_TRUSTED_PROXIES: the addresses of the proxies that may send it',
+    )
+  return name
+}
+
 /** For what protects something: any other word stops the start. */
 const parseSwitch = (text: string, name: string): boolean => {
   if (/^(?:on|1|true|yes)$/i.test(text)) return true
@@ -227,12 +308,18 @@ export const readConfig = (
     allowedOrigins: Object.freeze(parseOrigins(get('AGENT_WEBUI_ALLOWED_ORIGINS'), warnings)),
     trustedProxies: Object.freeze(proxies === '' ? ['127.0.0.0/8', '::1'] : parseProxies(proxies)),
     hasTrustedProxies: proxies !== '',
+    oidc: parseOidc(
+      name => get(`AGENT_WEBUI_OIDC_${name}`),
+      path('AGENT_WEBUI_OIDC_CLIENT_SECRET_FILE'),
+    ),
+    authHeader: parseAuthHeader(get('AGENT_WEBUI_AUTH_HEADER'), proxies !== ''),
     hasTerminal: parseSwitch(get('AGENT_WEBUI_TERMINAL') || 'on', 'AGENT_WEBUI_TERMINAL'),
     skipOnboarding: isOn(get('SKIP_ONBOARDING')) || isOn(get('AGENT_WEBUI_SKIP_ONBOARDING')),
     onboardingOpen: get('AGENT_WEBUI_ONBOARDING_OPEN') !== '',
     autoInstall: isOn(get('AGENT_WEBUI_AUTO_INSTALL')),
     agentDir: path('AGENT_WEBUI_AGENT_DIR') || null,
     configPath: path('AGENT_CONFIG_PATH') || null,
+    releases: get('AGENT_WEBUI_RELEASES') || null,
     userHome,
     openBrowser: given.openBrowser,
     env,

@@ -1,21 +1,70 @@
 /** What every endpoint receives, and `endpoint` bound to it. */
+import type { z } from 'zod'
 import type { App } from './app/app.ts'
+import { requireNamed } from './app/named.ts'
+import { may } from './auth/may.ts'
+import { forbidden } from './errors.ts'
 import { endpointFor } from './http/endpoint.ts'
 import type { BaseCtx } from './http/request-context.ts'
 import type { Home } from './profiles/home.ts'
+import type { Access } from './schema/person.ts'
 
-/** `home` is the profile of this request: its cookie's when valid, else the active one's. */
-export type Ctx = BaseCtx & { app: App; home: Home }
+export {
+  maySession,
+  readableProfiles,
+  requireNamed,
+  requireProfile,
+  requireWorkspace,
+} from './app/named.ts'
 
-export const endpoint = endpointFor<Ctx>()
+export type Ctx = BaseCtx & {
+  app: App
+  /** The profile of this request: its cookie's when valid, else the active one; of a person who was not given it, the first given one. */
+  home: Home
+  /** Whether the person may do this in a profile; null: in none. */
+  may: (access: Access, profile: string | null) => boolean
+}
+
+const describe = endpointFor<Ctx>()
+
+/** Every endpoint checks what its input names before it runs. One that reads a form does so with the fields of it. */
+export const endpoint: typeof describe = given => {
+  const made = describe(given)
+  return {
+    ...made,
+    run(ctx: Ctx, input: z.output<NonNullable<typeof made.input>>) {
+      requireNamed(ctx, made, input)
+      return made.run(ctx, input)
+    },
+  }
+}
+
+/** Throws a 403 unless the person is an owner. For a part of what an endpoint does. */
+export const requireOwner = ({ person }: Pick<Ctx, 'person'>, sentence: string): void => {
+  if (person.role !== 'owner') throw forbidden(sentence, { code: 'role_not_allowed' })
+}
+
+const homeOf = (app: App, { cookies, person }: BaseCtx): Home => {
+  const found = app.homes.forCookie(cookies.agent_profile)
+  if (may(person, 'read', found.name)) return found
+  const given = person.profiles?.find(app.homes.has)
+  if (given === undefined)
+    throw forbidden('You were not given a profile yet. Ask an owner of this server.', {
+      code: 'no_profile',
+    })
+  return app.homes.open(given)
+}
 
 /** Adds the app and, resolved on first use, the home: resolving a home may read files. */
 export const createContext = (app: App, base: BaseCtx): Ctx => {
-  const ctx = Object.assign(base, { app })
+  const ctx = Object.assign(base, {
+    app,
+    may: (access: Access, profile: string | null) => may(base.person, access, profile),
+  })
   return Object.defineProperty(ctx, 'home', {
     configurable: true,
     get: () => {
-      const found = app.homes.forCookie(base.cookies.agent_profile)
+      const found = homeOf(app, base)
       const value = base.isReadOnly ? found.lenient : found
       Object.defineProperty(ctx, 'home', { value })
       return value

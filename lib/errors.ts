@@ -24,8 +24,15 @@ const DEFAULT_CODE: Readonly<Record<UserErrorKind, ErrorCode>> = {
   full: 'disk_full',
 }
 
-/** `code` overrides the one derived from the kind; every other key goes into the JSON body beside `error`. */
-export type UserErrorDetails = { readonly code?: ErrorCode; readonly [key: string]: unknown }
+/**
+ * `code` overrides the one derived from the kind; `values` are what the sentence names, for the page's own text. Every
+ * key except `code` goes into the JSON body beside `error`.
+ */
+export type UserErrorDetails = {
+  readonly code?: ErrorCode
+  readonly values?: Readonly<Record<string, string | number | readonly string[]>>
+  readonly [key: string]: unknown
+}
 
 export class UserError extends Error {
   readonly kind: UserErrorKind

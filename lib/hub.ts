@@ -12,12 +12,14 @@ import type { Frame } from './schema/event.ts'
 export type Source = Frame['source']
 type Event = { type: string; data: unknown }
 type StreamPosition = { stream?: string; pos?: number }
-type LoggedFrame = { n: number; bytes: Buffer; idBytes: number }
+/** `profile`: what the event concerns, on sources with events of all profiles; undefined: the server itself. */
+type LoggedFrame = { n: number; bytes: Buffer; idBytes: number; profile: string | undefined }
 /** `floor`: the highest number that was dropped. */
 type SourceLog = { frames: LoggedFrame[]; sizeBytes: number; floor: number; touchedMs: number }
 
 type Reader = {
   sources: Set<Source>
+  accepts: (source: Source, profile: string | undefined) => boolean
   queue: { n: number; bytes: Buffer }[]
   queuedBytes: number
   /** The last number that was delivered: where a reader that fell behind catches up from. */
@@ -79,6 +81,8 @@ export type ReadOptions = {
   after?: string | undefined
   /** Cursor of a reconnect. The later of it and a source's own cursor applies. */
   lastEventId?: string | undefined
+  /** Whether the reader may see events of a profile (undefined: of the server itself). Default: all. Not asked about the watched sessions. */
+  accepts?: (profile: string | undefined) => boolean
   signal: AbortSignal
 }
 
@@ -193,21 +197,48 @@ const drain = (reader: Reader): Buffer => {
 
 export type Hub = ReturnType<typeof createHub>
 
-/** `boot` is 8 hex characters, new at every start. `nowMs` decides when an idle log is dropped. */
-export const createHub = ({ boot, nowMs = Date.now }: { boot: string; nowMs?: () => number }) => {
+type HubOptions = {
+  /** 8 hex characters, new at every start. */
+  boot: string
+  /** Decides when an idle log is dropped. */
+  nowMs?: () => number
+  /** The profile of a session. */
+  profileOf?: (sessionId: string) => string | undefined
+}
+
+/** The profile that an event of a fixed source concerns. */
+const profileOfEvent = (
+  data: unknown,
+  profileOf: NonNullable<HubOptions['profileOf']>,
+): string | undefined => {
+  const about = data as { row?: { profile?: string }; profile?: string; session_id?: string }
+  if (about.profile !== undefined) return about.profile
+  if (about.row) return about.row.profile
+  return about.session_id === undefined ? undefined : profileOf(about.session_id)
+}
+
+export const createHub = ({ boot, nowMs = Date.now, profileOf = () => undefined }: HubOptions) => {
   let n = 0
   let closed = false
   const logs = createSourceLogs(nowMs)
   const readers = createReaders()
   const taps = new Set<(source: Source, event: Event) => void>()
 
-  const publish = (source: Source, event: Event, position: StreamPosition = {}): number => {
+  /** `of`: the profile, where the event does not tell it. */
+  const publish = (
+    source: Source,
+    event: Event,
+    position: StreamPosition = {},
+    of?: string,
+  ): number => {
     n += 1
+    const profile = of ?? (isSession(source) ? undefined : profileOfEvent(event.data, profileOf))
     const id = Buffer.from(idField(`${boot}-${n}`))
     const body = Buffer.from(frame(event.type, { source, n, ...position, data: event.data }))
     const bytes = Buffer.concat([id, body])
-    logs.append(source, { n, bytes, idBytes: id.length })
-    for (const reader of readers.of(source)) enqueue(reader, n, bytes)
+    logs.append(source, { n, bytes, idBytes: id.length, profile })
+    for (const reader of readers.of(source))
+      if (reader.accepts(source, profile)) enqueue(reader, n, bytes)
     for (const tap of taps) tap(source, event)
     return n
   }
@@ -216,7 +247,11 @@ export const createHub = ({ boot, nowMs = Date.now }: { boot: string; nowMs?: ()
    * The frames of one source after `from`, up to number `to`, without ids; or its reset. Frames are looked up as they
    * are consumed, so a slow reader does not retain them.
    */
-  function* replay(source: Source, from: Cursor | undefined, to: number): Generator<Buffer> {
+  function* replay(
+    [source, from]: [Source, Cursor | undefined],
+    to: number,
+    accepts: Reader['accepts'],
+  ): Generator<Buffer> {
     if (!from) return
     let at = from.n
     while (true) {
@@ -227,20 +262,26 @@ export const createHub = ({ boot, nowMs = Date.now }: { boot: string; nowMs?: ()
       const next = logs.after(source, at)
       if (!next || next.n > to) return
       at = next.n
-      yield next.bytes.subarray(next.idBytes)
+      if (accepts(source, next.profile)) yield next.bytes.subarray(next.idBytes)
     }
   }
 
-  function* replayAll(from: Iterable<[Source, Cursor | undefined]>, to: number) {
-    for (const [source, at] of from) yield* replay(source, at, to)
+  function* replayAll(
+    from: Iterable<[Source, Cursor | undefined]>,
+    to: number,
+    accepts: Reader['accepts'],
+  ) {
+    for (const each of from) yield* replay(each, to, accepts)
     yield Buffer.from(frame('ready', { n: to }, `${boot}-${to}`))
   }
 
   /** The stream of one connection: replayed frames, `ready`, then live frames and pings until `signal` aborts. */
   async function* read(options: ReadOptions): AsyncGenerator<Buffer> {
     const from = startCursors(options)
+    const { accepts = () => true } = options
     const reader: Reader = {
       sources: new Set(from.keys()),
+      accepts: (source, profile) => isSession(source) || accepts(profile),
       queue: [],
       queuedBytes: 0,
       last: n,
@@ -252,14 +293,14 @@ export const createHub = ({ boot, nowMs = Date.now }: { boot: string; nowMs?: ()
     // Subscribing and the replay start in one tick, so no event falls between them.
     readers.add(reader)
     try {
-      yield* batches(replayAll(from, n))
+      yield* batches(replayAll(from, n, reader.accepts))
       while (!options.signal.aborted && !closed) {
         if (reader.behind) {
           const at = { boot, n: reader.last }
           const sources = [...reader.sources].map((source): [Source, Cursor] => [source, at])
           reader.behind = false
           reader.last = n
-          yield* batches(replayAll(sources, n))
+          yield* batches(replayAll(sources, n, reader.accepts))
         } else if (reader.queue.length > 0) {
           yield drain(reader)
         } else {

@@ -11,8 +11,8 @@ export type Block = Readonly<{ at: number; size: number; sha256: string }>
 /** Written into the code by the build, as JSON text in place of `PACKING`. */
 export type Packing = Readonly<{
   version: string
-  /** `linux-x64`, `linuxmusl-arm64`, `darwin-arm64`, … */
-  target: string
+  /** Of the executable on Linux: the C library that its Node needs, as `glibc 2.28`. */
+  libc?: string
   payloadSize: number
   /** The table of contents. */
   contents: Block
@@ -20,14 +20,14 @@ export type Packing = Readonly<{
 type Contents = Readonly<{
   /** A CommonJS function, compressed with zstd. */
   server: Block
-  /** V8's code cache for it; absent when the build could not run the target. */
-  compiled?: Block
+  /** V8's code cache for it, of the platform that made the build; absent when the file is not for that platform. */
+  compiled?: Readonly<{ platform: string; block: Block }>
   /** CommonJS, compressed with zstd. */
   worker: Block
   /** The same, for the text of documents. */
   documentWorker: Block
-  /** Compressed with zstd; `sha256` is that of the uncompressed addon. */
-  addon: Readonly<{ block: Block; sha256: string }>
+  /** By target (`linux-x64`, `linuxmusl-arm64`, `darwin-arm64`, …), compressed with zstd; `sha256` is that of the uncompressed addon. */
+  addons: Readonly<Record<string, Readonly<{ block: Block; sha256: string }>>>
   assets: readonly PackedAsset[]
 }>
 export type PackedAsset = Readonly<{
@@ -42,13 +42,15 @@ export type PackedAsset = Readonly<{
 
 export type Packed = Readonly<{
   version: string
-  target: string
+  /** Only of the executable on Linux. */
+  libc: string | undefined
   /** Run by `build/launch.mjs`. */
   server(): { code: string; compiled: Buffer | undefined }
   /** CommonJS text for `new Worker(text, { eval: true })`. */
   searchWorker(): string
   documentWorker(): string
-  addon: Readonly<{ sha256: string; read(): Buffer }>
+  /** By target. */
+  addons: Readonly<Record<string, Readonly<{ sha256: string; read(): Buffer }>>>
   assets: AssetTable
 }>
 
@@ -104,6 +106,9 @@ const lazyAsset = (file: PackedAsset, read: (block: Block) => Buffer): Asset => 
   return asset as Asset
 }
 
+/** A code cache is for one platform; whether a C library is glibc or musl makes no difference to it. */
+export const codePlatform = (): string => `${process.platform}-${process.arch}`
+
 /** Whether this is the single executable with its own Node. */
 export const isExecutable = (): boolean => process.getBuiltinModule('node:sea')?.isSea() === true
 
@@ -124,19 +129,24 @@ export const openPacked = (
     return bytes
   }
   const unpack = (block: Block): Buffer => zlib.zstdDecompressSync(read(block))
-  const { server, compiled, worker, documentWorker, addon, assets }: Contents = JSON.parse(
+  const { server, compiled, worker, documentWorker, addons, assets }: Contents = JSON.parse(
     read(packing.contents).toString(),
   )
   return {
     version: packing.version,
-    target: packing.target,
+    libc: packing.libc,
     server: () => ({
       code: unpack(server).toString('latin1'),
-      compiled: compiled && unpack(compiled),
+      compiled: compiled?.platform === codePlatform() ? unpack(compiled.block) : undefined,
     }),
     searchWorker: () => unpack(worker).toString('latin1'),
     documentWorker: () => unpack(documentWorker).toString('latin1'),
-    addon: { sha256: addon.sha256, read: () => unpack(addon.block) },
+    addons: Object.fromEntries(
+      Object.entries(addons).map(([target, { block, sha256 }]) => [
+        target,
+        { sha256, read: () => unpack(block) },
+      ]),
+    ),
     assets: new Map(assets.map(file => [file.path, lazyAsset(file, read)])),
   }
 }

@@ -57,7 +57,11 @@ export const requirePersonality = (config: Readonly<JsonObject>, name: string): 
   if (!NAME.test(name))
     throw invalid('Invalid personality name: letters, numbers, hyphens, underscores only')
   const known = definitions(config)
-  if (!known.has(name)) throw missing(`Personality "${name}" not found in config.yaml`)
+  if (!known.has(name))
+    throw missing(`Personality "${name}" not found in config.yaml`, {
+      code: 'personality_not_found',
+      values: { name },
+    })
   const prompt = promptOf(known.get(name))
   if (!prompt) throw invalid(`Personality "${name}" is empty or cannot be read`)
   if (Buffer.byteLength(prompt) > PERSONALITY_MAX_BYTES)

@@ -58,7 +58,10 @@ const checkProjectName = (raw: string): string => {
   const name = raw.trim()
   if (!name) throw invalid('name required', { code: 'missing_fields' })
   if ([...name].length > PROJECT_NAME_CHARS)
-    throw invalid(`name must be at most ${PROJECT_NAME_CHARS} characters`)
+    throw invalid(`name must be at most ${PROJECT_NAME_CHARS} characters`, {
+      code: 'name_too_long',
+      values: { max: PROJECT_NAME_CHARS },
+    })
   return name
 }
 

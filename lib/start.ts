@@ -4,7 +4,8 @@ import { randomBytes } from 'node:crypto'
 import type { Server } from 'node:http'
 import type { Server as TlsServer } from 'node:https'
 import { isatty } from 'node:tty'
-import { commandOf } from './cli/arguments.ts'
+import { ownArguments, ownProgram } from './app/own-program.ts'
+import { commandOf, serverArguments } from './cli/arguments.ts'
 import { type Config, processEnvironment, readConfig } from './config.ts'
 import { messageOf } from './errors.ts'
 import type { RouteTable } from './http/endpoint.ts'
@@ -12,12 +13,14 @@ import type { Authenticator } from './http/access.ts'
 import { type BaseCtx, createRequestListener } from './http/request-listener.ts'
 import { createServer, MIN_TLS } from './http/server.ts'
 import { createLog, type Log } from './log.ts'
+import { isExecutable } from './packed.ts'
 import { listen, prepareStateDir, readTls, urlOf } from './preflight.ts'
 import { eraseSecrets } from './own-processes/erase-secrets.ts'
 import { MARK_VARIABLE, markOwnProcesses } from './own-processes/own-processes.ts'
 import { isSecretName } from './profiles/child-env.ts'
 import { redact } from './redact/redact.ts'
 import { acquireLock } from './store/instance-lock.ts'
+import type { OwnProgram } from './updates/prepare-switch.ts'
 
 /** What the process needs of the app. */
 export type Startable = {
@@ -34,7 +37,11 @@ export type StartOptions = {
   createApp: (
     config: Config,
     log: Log,
-    given: { addon: string | undefined; restart: () => Promise<never> },
+    given: {
+      addon: string | undefined
+      restart: () => Promise<never>
+      program: OwnProgram | null
+    },
   ) => Promise<Startable>
   environment?: Readonly<Record<string, string | undefined>>
   argv?: readonly string[]
@@ -122,7 +129,9 @@ const shutDown = async (
  * does not notice.
  */
 const replaceProcess = ({ env }: Config, log: Log): never => {
-  const [program = process.execPath, ...rest] = process.argv
+  const [program = process.execPath, script] = process.argv
+  // An executable has its own path in place of the script, and would get it as an argument.
+  const rest = [...(isExecutable() || !script ? [] : [script]), ...ownArguments()]
   const again = rest.includes('--no-browser') ? [] : ['--no-browser']
   const args = [...process.execArgv, ...rest, ...again]
   try {
@@ -180,6 +189,7 @@ const run = async (
   const app = await createApp(config, log, {
     addon,
     restart: () => stop(0, () => replaceProcess(config, log)),
+    program: ownProgram(config, () => address),
   })
   const { authenticator, makeCtx, version } = app
   const listener = createRequestListener(routes, {
@@ -258,7 +268,7 @@ export const start = async (options: StartOptions): Promise<Running> => {
   try {
     if (readable.length > 0)
       log.warn(`Commands of the agent can read ${readable.join(', ')} of this process`)
-    return await run(readConfig(environment, argv), log, { ...options, nonce })
+    return await run(readConfig(environment, serverArguments(argv)), log, { ...options, nonce })
   } catch (error) {
     log.error('cannot start', isBug(error) ? error : messageOf(error))
     process.exit(1)

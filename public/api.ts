@@ -1,5 +1,6 @@
 /** Typed API client: the only user of `fetch`, with sign-in on 401 and one error type. */
 import { asObject } from '../lib/base/json.ts'
+import { isGatewayStatus } from '../lib/base/unreachable.ts'
 import type { Api } from '../router.ts'
 
 /** An error reply of the server, or `status: 0` when it can't be reached. `body` has the fields beside `error`. */
@@ -16,6 +17,17 @@ export class ApiError extends Error {
     this.code = typeof body.code === 'string' ? body.code : null
     this.body = body
   }
+}
+
+/** How long sending a message may take. It has an id, so it can be sent again. */
+export const SEND_MS = 30_000
+
+/** Nothing was answered: the request may or may not have arrived. A proxy says the same with its own reply. */
+export const isUnreachable = (error: unknown): boolean => {
+  if (error instanceof DOMException) return error.name === 'TimeoutError'
+  if (!(error instanceof ApiError)) return false
+  const { status, code } = error
+  return status === 0 || (code === null && isGatewayStatus(status)) || code === 'shutting_down'
 }
 
 type Route = keyof Api & string
@@ -38,6 +50,8 @@ export type Transport = {
   /** Resolves when the user has signed in again; the call is then repeated. */
   signIn: () => Promise<void>
   unreachable: () => string
+  /** Someone else has signed in in this browser. */
+  onOtherAccount: () => void
 }
 
 /** Builds a URL: `path` has no leading slash, empty values are omitted. */
@@ -75,7 +89,7 @@ export const toApiError = async (
   const sentence = body.error ?? body.message
   const fallback =
     typeof sentence === 'string' ? sentence : [status, statusText].filter(Boolean).join(' ')
-  return new ApiError(status, texts?.errorText(body.code) ?? fallback, body)
+  return new ApiError(status, texts?.errorText(body.code, body.values) ?? fallback, body)
 }
 
 /** The browser sets the content type of a form, because it includes the boundary. */
@@ -106,7 +120,8 @@ const request = (
         },
       ] as const)
 
-export const createApi = ({ fetch, base, signIn, unreachable }: Transport): ApiCall => {
+export const createApi = (transport: Transport): ApiCall => {
+  const { fetch, base, signIn, unreachable, onOtherAccount } = transport
   const send = async (route: string, input: unknown, options: CallOptions): Promise<Response> => {
     const [method = 'GET', path = ''] = route.split(' ')
     try {
@@ -127,6 +142,7 @@ export const createApi = ({ fetch, base, signIn, unreachable }: Transport): ApiC
     }
     const body = await bodyOf(response)
     if (response.ok) return body as never
+    if (body.code === 'other_account') onOtherAccount()
     throw await toApiError(response, body)
   }
 }
@@ -141,7 +157,8 @@ export type FetchBlob = (
 ) => Promise<Blob>
 
 /** Fetches binary replies: files and audio. */
-export const createFetchBlob = ({ fetch, base, signIn, unreachable }: Transport): FetchBlob => {
+export const createFetchBlob = (transport: Omit<Transport, 'onOtherAccount'>): FetchBlob => {
+  const { fetch, base, signIn, unreachable } = transport
   const send = async (url: string, options: BlobOptions): Promise<Response> => {
     try {
       return await fetch(url, { credentials: 'include', ...options })

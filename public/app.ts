@@ -172,11 +172,13 @@ const start = async (app: App, { load, cursors }: EventRouting): Promise<void> =
   await new Promise<void>(resolve => app.platform.nextFrame(resolve))
   markFirstContent()
   const { personalities, skillCommands } = app
-  const others = [profiles, configProblems, reasoning, personalities, skillCommands]
+  await settings
+  const { isOwner } = app.settings
+  const ofOwner = isOwner.value ? [configProblems] : []
+  const others = [profiles, ...ofOwner, reasoning, personalities, skillCommands]
   for (const part of hasList ? others : [...others, projects]) void part.load().catch(report)
   void app.loadCommands().catch(report)
-  await settings
-  void Promise.all([app.hostSessions.probe(), checkForUpdates(app)]).catch(report)
+  void Promise.all([app.hostSessions.probe(), isOwner.value && checkForUpdates(app)]).catch(report)
 }
 
 const checkForUpdates = ({ platform, settings, simulateUpdates, route, toasts }: App) =>

@@ -1,11 +1,12 @@
 /** Entry point of the page: creates the app, renders it, and connects browser events. */
 import { effect, untracked } from '@preact/signals'
+import { ACCOUNT_HEADER, STORED_HEADER } from '../lib/base/page-headers.ts'
 import { render } from 'preact'
 import { createApi, createFetchBlob, urlOf } from './api.ts'
 import { type App, createApp } from './app.ts'
 import { runShortcut } from './features/shell/keys.ts'
 import { createSignInGate } from './features/sign-in/auth.ts'
-import { jsonStorage, type Platform } from './platform.ts'
+import { draftsPrefix, jsonStorage, type Platform } from './platform.ts'
 import { PROFILE_KEY } from './features/profiles/profiles.ts'
 import { readLook, writeLook } from './features/settings/settings.ts'
 import { serverClock } from './parts/server-clock.ts'
@@ -19,6 +20,8 @@ import { FeaturesProvider } from './features-provider.tsx'
 import { Page } from './features/shell/shell.tsx'
 
 const base = document.baseURI
+/** Whose page this is. */
+const { account = '' } = document.documentElement.dataset
 // Before anything reads a message.
 await loadLanguage(document.documentElement.lang, base)
 const mac = /Mac|iPhone|iPad/.test(navigator.platform)
@@ -39,12 +42,32 @@ const schedule: Platform['schedule'] = (run, afterMs) => {
   return () => clearTimeout(timer)
 }
 
-const transport = { base, signIn: gate.waitForSignIn, unreachable: () => t('error.server') }
+const tab = jsonStorage(storageOf('sessionStorage'))
+
+/** At most every ten seconds: the page of the other person may be unreachable. */
+const reloadForAccount = (): void => {
+  const at = tab.read('reloaded', 0)
+  if (Math.abs(Date.now() - at) < 10_000) return
+  tab.write('reloaded', Date.now())
+  location.reload()
+}
+
+const transport = {
+  base,
+  account,
+  signIn: gate.waitForSignIn,
+  unreachable: () => t('error.server'),
+  onOtherAccount: reloadForAccount,
+}
 const fetching = {
   ...transport,
-  async fetch(...rest: Parameters<typeof fetch>) {
-    const response = await fetch(...rest)
+  async fetch(...[url, init]: Parameters<typeof fetch>) {
+    const headers = new Headers(init?.headers)
+    headers.set(ACCOUNT_HEADER, account)
+    const response = await fetch(url, { ...init, headers })
     serverClock.observe(response.headers.get('date'))
+    const stored = response.headers.get(STORED_HEADER)
+    if (stored) app.connection.noteCopy(response.url, Number(stored))
     return response
   },
 }
@@ -55,8 +78,10 @@ const platform: Platform = {
   fetchBlob: createFetchBlob(fetching),
   upload: createUpload({ ...transport, request: () => new XMLHttpRequest() }),
   base,
+  account,
   device: jsonStorage(storageOf('localStorage')),
-  tab: jsonStorage(storageOf('sessionStorage')),
+  drafts: jsonStorage(storageOf('localStorage'), draftsPrefix(account)),
+  tab,
   nowMs: Date.now,
   schedule,
   // Hidden pages get no animation frames, but still need to process events.
@@ -83,7 +108,8 @@ const app = createApp({
     createTabLeader({
       ...listening,
       tab: crypto.getRandomValues(new Uint32Array(2)).join('-'),
-      name: `agent-webui:events:${new URL(base).pathname}`,
+      // Events are for one person.
+      name: `agent-webui:events:${new URL(base).pathname}:${account}`,
       stream: on =>
         createStream({
           ...on,
@@ -95,7 +121,7 @@ const app = createApp({
         }),
       // Web Locks exist on secure pages only; without them no leader can be elected.
       channel: navigator.locks
-        ? new BroadcastChannel(`agent-webui:${new URL(base).pathname}`)
+        ? new BroadcastChannel(`agent-webui:${new URL(base).pathname}:${account}`)
         : null,
       locks: navigator.locks ?? null,
       visible: () => !document.hidden,

@@ -5,6 +5,8 @@ import type { Upload } from './upload.ts'
 export type JsonStorage = {
   read<T>(key: string, fallback: T): T
   write(key: string, value: unknown): void
+  /** Removes all values; what is written after that is not stored. */
+  clear(): void
 }
 
 export type Platform = {
@@ -13,8 +15,12 @@ export type Platform = {
   fetchBlob: FetchBlob
   upload: Upload
   base: string
+  /** Names the person whose page this is. */
+  account: string
   /** Stored per browser. */
   device: JsonStorage
+  /** Stored per browser and person. */
+  drafts: JsonStorage
   /** Stored per tab. */
   tab: JsonStorage
   nowMs: () => number
@@ -27,24 +33,36 @@ export type Platform = {
 type StorageLike = {
   getItem(key: string): string | null
   setItem(key: string, value: string): void
+  removeItem(key: string): void
 }
 
+/** Of the keys of what a person has written. */
+export const draftsPrefix = (account: string): string => `agent-webui:${account}:`
+
 /** JSON values in browser storage. Never throws when storage is full or blocked. */
-export const jsonStorage = (storage: StorageLike | null, prefix = 'agent-webui:'): JsonStorage => ({
-  read(key, fallback) {
-    try {
-      const text = storage?.getItem(prefix + key)
-      return text ? JSON.parse(text) : fallback
-    } catch {
-      // Unreadable values count as absent.
-      return fallback
-    }
-  },
-  write(key, value) {
-    try {
-      storage?.setItem(prefix + key, JSON.stringify(value))
-    } catch {
-      // Private windows may reject writes; the value is then lost with the page.
-    }
-  },
-})
+export const jsonStorage = (given: StorageLike | null, prefix = 'agent-webui:'): JsonStorage => {
+  let storage = given
+  return {
+    read(key, fallback) {
+      try {
+        const text = storage?.getItem(prefix + key)
+        return text ? JSON.parse(text) : fallback
+      } catch {
+        // Unreadable values count as absent.
+        return fallback
+      }
+    },
+    write(key, value) {
+      try {
+        storage?.setItem(prefix + key, JSON.stringify(value))
+      } catch {
+        // Private windows may reject writes; the value is then lost with the page.
+      }
+    },
+    clear() {
+      for (const key of Object.keys(storage ?? {}))
+        if (key.startsWith(prefix)) storage?.removeItem(key)
+      storage = null
+    },
+  }
+}

@@ -1,4 +1,5 @@
 /** Uploads a file with progress events, which `fetch` doesn't offer. */
+import { ACCOUNT_HEADER } from '../lib/base/page-headers.ts'
 import { asObject } from '../lib/base/json.ts'
 import { ApiError, toApiError, urlOf } from './api.ts'
 
@@ -17,6 +18,7 @@ export type Upload = (options: UploadOptions) => Promise<Uploaded>
 export type UploadTransport = {
   request: () => XMLHttpRequest
   base: string
+  account: string
   signIn: () => Promise<void>
   unreachable: () => string
 }
@@ -31,7 +33,8 @@ const bodyOf = (request: XMLHttpRequest): Record<string, unknown> => {
   }
 }
 
-export const createUpload = ({ request: open, base, signIn, unreachable }: UploadTransport) => {
+export const createUpload = (transport: UploadTransport) => {
+  const { request: open, base, account, signIn, unreachable } = transport
   const send = (options: UploadOptions): Promise<XMLHttpRequest> =>
     new Promise((resolve, reject) => {
       const { sessionId, file, name, directory, onProgress, signal } = options
@@ -43,6 +46,7 @@ export const createUpload = ({ request: open, base, signIn, unreachable }: Uploa
       const request = open()
       request.open('POST', urlOf(base, 'api/upload'))
       request.withCredentials = true
+      request.setRequestHeader(ACCOUNT_HEADER, account)
       request.upload.onprogress = ({ loaded }) => onProgress?.(Math.min(loaded, file.size))
       request.onload = () => resolve(request)
       request.onerror = () => reject(new ApiError(0, unreachable()))

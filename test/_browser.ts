@@ -71,6 +71,8 @@ export type TestPage = {
   problems: string[]
   /** Accessibility violations as `rule: target`. */
   axe(...disabledRules: string[]): Promise<string[]>
+  /** Those of the topmost dialog alone, which takes a fraction of the time. */
+  axeInDialog(): Promise<string[]>
   close(): Promise<void>
 }
 
@@ -108,6 +110,18 @@ export const openPage = async (
       return violations.flatMap(({ id, nodes }) =>
         nodes.map(({ target }) => `${id}: ${target.join(' ')}`),
       )
+    },
+    async axeInDialog() {
+      if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(axeCore.source)
+      return page.evaluate(async () => {
+        const dialog = [...document.querySelectorAll('dialog[open]')].at(-1)
+        if (!dialog) return ['no dialog is open']
+        const { axe } = window as unknown as { axe: typeof axeCore }
+        const { violations } = await axe.run(dialog, { resultTypes: ['violations'] })
+        return violations.flatMap(({ id, nodes }) =>
+          nodes.map(({ target }) => `${id}: ${target.join(' ')}`),
+        )
+      })
     },
     close: () => context.close(),
   }

@@ -17,6 +17,9 @@ export type Received = { path: string; headers: IncomingHttpHeaders; body: strin
 /** A status, and headers; `hang` never answers. */
 export type Reply = { status: number; headers?: Record<string, string>; hang?: boolean }
 
+/** Longer than any delay of a service on a busy machine, shorter than the limit of a test file. */
+const PATIENCE_MS = 30_000
+
 /** Accepts every POST with a 200, or with the replies that were pushed, in order. */
 export const startReceiver = async (
   check: (received: Received, raw: Buffer) => void = () => {},
@@ -52,9 +55,11 @@ export const startReceiver = async (
     replies,
     /** Waits until `count` requests have arrived in all; the last of them. */
     async at(count: number): Promise<Received> {
-      const late = AbortSignal.timeout(10_000)
-      late.addEventListener('abort', () => arrived.resolve())
-      while (received.length < count && !late.aborted) await arrived.promise
+      const late = Promise.withResolvers<'late'>()
+      const timer = setTimeout(() => late.resolve('late'), PATIENCE_MS)
+      while (received.length < count)
+        if ((await Promise.race([arrived.promise, late.promise])) === 'late') break
+      clearTimeout(timer)
       const one = received[count - 1]
       if (!one || one.body.startsWith('REFUSED')) throw new Error(one?.body ?? 'nothing received')
       return one

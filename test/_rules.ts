@@ -187,7 +187,6 @@ export const rules: readonly Rule[] = [
       'public/api.ts': 'the only one',
       'public/main.tsx': 'passes the browser’s own; tests pass a fake',
       'public/sw/worker.ts': 'the service worker, which the requests of the page pass',
-      'public/sw/files.ts': 'part of the service worker',
     },
     find: hits(/(?<![.\w])(?:fetch\(|new XMLHttpRequest)/),
     bad: [sample('public/features/chat/chat-reducer.ts', "await fetch('/api/x')")],
@@ -320,6 +319,7 @@ export const rules: readonly Rule[] = [
     where: /\.(ts|tsx|mjs|css)$/,
     except: {
       'lib/models/builtin-models.ts': 'a data table',
+      'router.ts': 'the route table',
       'test/_rules.ts': 'a table of rules',
       'public/strings/en.ts': 'a data table',
     },
@@ -456,6 +456,32 @@ export const rules: readonly Rule[] = [
     good: [
       sample('public/index.html', '<script type="module" src="static/main.js"></script>'),
       sample('public/login.html', '<style>a{}</style><script>b()</script>'),
+    ],
+  },
+  {
+    name: 'an error that a person can meet has a code, so that the page has a text in its language',
+    where:
+      /^(?:handlers|lib\/(?:auth|checkpoints|conversation|cron|notifications|profiles|sessions|shares|terminals|workspaces))\//,
+    except: {
+      'handlers/client-api.ts': 'for programs',
+      'lib/auth/auth.ts': 'its only one must not say what is wrong',
+      'lib/cron/agent-api.ts': 'for the model',
+      'lib/terminals/pseudo-terminal.ts': 'a problem of the system',
+      'lib/sessions/legacy.ts': 'the disk is full: a code of its kind',
+      'lib/cron/jobs-file.ts': 'the same',
+    },
+    // What only a program can send has the code of its kind.
+    find: hits(
+      /\b(?:invalid|unauthorized|forbidden|missing|conflict|tooMany|unavailable|diskFull)\(\s*(["'`])(?!Invalid |Couldn|not found|No |The Host|(?:[a-z]\w*|reasoning:) (?:must|is) )(?:\\.|(?!\1).)*\1\s*\)/,
+    ),
+    bad: [
+      sample('lib/workspaces/a.ts', "const e = invalid('Write a message.')"),
+      sample('handlers/a.ts', 'const e = conflict(`There is already a ${x}`)'),
+    ],
+    good: [
+      sample('lib/workspaces/a.ts', "const e = invalid('Write a message.', { code: 'a' })"),
+      sample('lib/workspaces/a.ts', "const e = invalid('name is not valid')"),
+      sample('lib/agent/a.ts', "const e = invalid('Read the file first.')"),
     ],
   },
 ]

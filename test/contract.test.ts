@@ -49,10 +49,17 @@ const PUBLIC = [
   'POST /api/auth/pair/use',
   // Answers one question with a token that is valid once.
   'POST /api/notifications/answer',
+  // Accepts an invitation with a code that works once, for a day.
+  'POST /api/people/accept',
   // Signing in with a passkey.
   'POST /api/auth/passkey/options',
   'POST /api/auth/passkey/login',
+  // Signing in with an OpenID Connect provider: to it, and back.
+  'GET /api/auth/oidc/start',
+  'GET /api/auth/oidc/callback',
   'GET /api/auth/status',
+  // Has no effect: the text that it is given goes back in the address of a page.
+  'POST /share-target',
 ]
 
 const form = suite('contract: form')

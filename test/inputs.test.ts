@@ -60,6 +60,7 @@ const NULL_SAYS = [
   'POST /api/session/move project_id',
   'POST /api/session/toolsets toolsets',
   'POST /api/skills/save category',
+  'POST /api/tokens/create expires_in_days',
 ]
 
 const nulls = suite('inputs: null')

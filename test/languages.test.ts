@@ -4,6 +4,9 @@ import * as assert from 'uvu/assert'
 import { checkTranslation, readEnglish, readTranslation, TRANSLATED } from '../build/languages.ts'
 import { describeLabels, unrecognized } from '../lib/agent/shell/labels.ts'
 import { languageOf, preferredLanguage } from '../lib/base/languages.ts'
+import { formatFull } from '../public/features/sessions/relative-time.ts'
+import { describeToolCall } from '../public/features/tool-calls/describe-tool-call.ts'
+import { formatBytes } from '../public/features/workspace/file-kind.ts'
 import { translateStakes } from '../public/features/approvals/stake-strings.ts'
 import { type Messages, pageLocale, setLanguage, translator } from '../public/strings/t.ts'
 
@@ -47,6 +50,7 @@ test('a check names what a translation lacks, and what is wrong with it', () => 
     'Open {name}': 'Open {name}',
     '{count} files in {name}': { one: '{count} file in {name}', other: '{count} files in {name}' },
     Gone: 'Gone',
+    'Read[ {object}]': 'Read[ {object}]',
   }
   const report = checkTranslation(
     english,
@@ -55,13 +59,19 @@ test('a check names what a translation lacks, and what is wrong with it', () => 
       'Open {name}': 'Открыть',
       '{count} files in {name}': { one: '{count} файл в {name}', other: '{count} файла в {name}' },
       Old: 'Старый',
+      'Read[ {object}]': 'Прочитано: {object}',
       'app.save|Save': 'Сохранить',
     },
     'ru',
   )
   assert.equal(Object.keys(report.missing), ['Gone'])
   assert.equal(report.obsolete, ['Old'])
-  assert.equal(Object.keys(report.wrong), ['Save', 'Open {name}', '{count} files in {name}'])
+  assert.equal(Object.keys(report.wrong), [
+    'Save',
+    'Open {name}',
+    '{count} files in {name}',
+    'Read[ {object}]',
+  ])
   assert.match(report.wrong['{count} files in {name}']!, 'few, many')
 })
 
@@ -129,6 +139,46 @@ test('a name in a sentence from right to left keeps its own direction', () => {
   setLanguage('ar', { 'in {path}': 'في {path}' })
   try {
     assert.is(t('test.in', { path: '/tmp' }), 'في \u2068/tmp\u2069')
+  } finally {
+    setLanguage('en', {})
+  }
+})
+
+test('a language orders the words around the object of a tool call, and several names are a list of it', () => {
+  const args = { path: 'a.ts' }
+  const pages = { urls: ['https://a.example/x', 'https://b.example/y'] }
+  setLanguage('de', readTranslation('de'))
+  try {
+    const { did, does, object } = describeToolCall('read_file', args)
+    assert.equal(
+      [did, does],
+      [
+        { before: '', after: ' gelesen' },
+        { before: 'Liest ', after: '' },
+      ],
+    )
+    assert.is(object, 'a.ts')
+    assert.equal(describeToolCall('read_file', {}).did, { before: 'Gelesen', after: '' })
+    assert.equal(describeToolCall('web_search', { query: 'x' }).did, {
+      before: 'Im Web nach „',
+      after: '“ gesucht',
+    })
+    assert.is(describeToolCall('web_extract', pages).object, 'a.example und b.example')
+    assert.is(describeToolCall('read_file', { path: 'a\u202eb' }).object, 'a⟨U+202E⟩b')
+  } finally {
+    setLanguage('en', {})
+  }
+})
+
+test('sizes and times are those of the language', () => {
+  const at = Date.UTC(2026, 1, 3, 12) / 1_000
+  setLanguage('fr', {})
+  try {
+    assert.equal(
+      [999, 1_500].map(size => formatBytes(size).replace(/\s/g, ' ')),
+      ['999 octets', '1,5 ko'],
+    )
+    assert.match(formatFull(at), /3 févr\. 2026/)
   } finally {
     setLanguage('en', {})
   }

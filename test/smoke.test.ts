@@ -1,6 +1,6 @@
 /** The built file, alone in an empty directory with nothing but Node: it starts, serves, streams, resumes, and comes down. */
 import { spawnSync } from 'node:child_process'
-import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
@@ -49,7 +49,10 @@ test('an older Node prints the required version', () => {
   if (!old) return
   const { status, stderr } = spawnSync(old, [file], { encoding: 'utf8' })
   assert.is(status, 1)
-  assert.match(stderr, /^agent-webui needs Node\.js 24 or newer; this is v\d+.*\n$/)
+  assert.match(
+    stderr,
+    /^agent-webui needs Node\.js 24 or newer, and this is v\d[\d.]+: install [^\n]+\n$/,
+  )
 })
 
 test('rejects a second instance on the same state directory', async ({ program }) => {
@@ -95,13 +98,17 @@ test('reports a port in use in one sentence', async () => {
   taken.close()
 })
 
+test('names the sources it was built from', () => {
+  assert.match(readFileSync(file, 'latin1').split('\n', 2)[1] ?? '', /^\/\/ Sources: [0-9a-f]{64}$/)
+})
+
 test('leaves no files beside the built file', () => {
   assert.equal(readdirSync(cwd), ['agent-webui.mjs'])
 })
 
 test('serves the page and all of its files, compressed', async ({ client }) => {
   assert.ok((await firstLoadOf(client, '/')) <= 68_000)
-  assert.ok((await firstLoadOf(client, '/session/abcdef012345')) <= 99_500)
+  assert.ok((await firstLoadOf(client, '/session/abcdef012345')) <= 99_900)
   const login = await client.get('/login')
   assert.is(login.status, 200)
   assert.not.match(login.text, /(?:src|href)="static/)

@@ -9,6 +9,7 @@ import { Mention } from '../../lib/schema/mention.ts'
 const MAX_CHATS = 3_000
 
 export const search = endpoint({
+  access: 'read',
   summary: 'The newest 3000 chats of the profile by title, and its skills by name, best first',
   input: z.object({
     q: z.string().max(200).default(''),

@@ -8,6 +8,7 @@ import { OwnFile, OwnFileFields, OwnFileKind, OwnFileRow } from '../../lib/schem
 const One = z.object({ kind: OwnFileKind, name: z.string().min(1).max(400) })
 
 export const list = endpoint({
+  access: 'read',
   summary: 'Commands or subagents of the user, also those without effect and why',
   input: z.object({ kind: OwnFileKind }),
   output: z.object({ files: z.array(OwnFileRow) }),
@@ -15,6 +16,7 @@ export const list = endpoint({
 })
 
 export const content = endpoint({
+  access: 'read',
   summary: 'A command or subagent of the user, as fields and as text',
   input: One,
   output: OwnFile,
@@ -22,6 +24,7 @@ export const content = endpoint({
 })
 
 export const save = endpoint({
+  access: 'own',
   summary:
     'Create, edit, or rename a command or subagent of the user; everything else in its file stays',
   input: One.extend({
@@ -42,6 +45,7 @@ export const save = endpoint({
 })
 
 export const remove = endpoint({
+  access: 'own',
   summary: 'Delete a command or subagent of the user',
   input: One.extend({ expected_version: z.string().optional() }),
   output: Ok.extend({ name: z.string() }),

@@ -1,7 +1,6 @@
 /** Changes of a Git repository by the person: index, commits, branches, stashes, remotes. The agent has no part in them. */
 import { z } from 'zod'
-import { endpoint } from '../../lib/context.ts'
-import type { Ctx } from '../../lib/context.ts'
+import { type Ctx, endpoint, requireOwner } from '../../lib/context.ts'
 import {
   GitBranch,
   GitLogEntry,
@@ -33,6 +32,12 @@ const Selected = OneSession.extend({
 })
 const HookChoice = z.string().max(64).optional()
 
+/** Hooks run outside the sandbox, and a member can write them: the path to them, too, is a file of the workspace. */
+const requireHookRights = (ctx: Ctx, hooks: z.output<typeof HookChoice>): void => {
+  if (hooks !== undefined && hooks !== 'skip')
+    requireOwner(ctx, 'Only an owner can run the programs of a repository. Go on without them.')
+}
+
 /** An action without a result of its own. */
 const action = <S extends typeof OneSession>(
   summary: string,
@@ -40,6 +45,7 @@ const action = <S extends typeof OneSession>(
   run: (git: PersonGit, input: z.output<S>) => Promise<unknown>,
 ) =>
   endpoint({
+    access: 'work',
     summary,
     input,
     output: Ok,
@@ -51,6 +57,7 @@ const action = <S extends typeof OneSession>(
   })
 
 export const overview = endpoint({
+  access: 'read',
   summary: 'Branches, stashes, the last message, and what is in progress in a repository',
   input: OneSession,
   output: z.object({
@@ -77,6 +84,7 @@ export const overview = endpoint({
 })
 
 export const log = endpoint({
+  access: 'read',
   summary: 'Commits of the current branch, newest first, 50 at a time',
   input: OneSession.extend({ skip: z.coerce.number().int().min(0).max(1_000_000).default(0) }),
   output: z.object({ commits: z.array(GitLogEntry), more: z.boolean() }),
@@ -90,20 +98,42 @@ export const log = endpoint({
   },
 })
 
-export const stage = action(
-  'Stage a change: a file, or chosen lines of the diff that was shown',
-  Selected.extend({ kind: z.enum(['unstaged', 'untracked']) }),
-  changes.stage,
-)
+/** Those that the person sees, so that nothing unseen is staged. */
+const Several = OneSession.extend({
+  paths: z
+    .array(Path.regex(/^[^\0]*$/))
+    .min(1)
+    .max(10_000),
+})
 
-export const unstage = action(
-  'Unstage a change: a file, or chosen lines of the diff that was shown',
-  Selected.extend({ old_path: Path.optional() }),
-  (git, { old_path, ...rest }) =>
-    changes.unstage(git, { ...rest, kind: 'staged', oldPath: old_path }),
-)
+export const stage = endpoint({
+  access: 'work',
+  summary: 'Stage a file, chosen lines of the diff that was shown, or several files: all or none',
+  input: z.union([Selected.extend({ kind: z.enum(['unstaged', 'untracked']) }), Several]),
+  output: Ok,
+  run: async (ctx, input) => {
+    const { git } = await open(ctx, input.session_id)
+    if ('paths' in input) await changes.stageAll(git, input.paths)
+    else await changes.stage(git, input)
+    return ok
+  },
+})
+
+export const unstage = endpoint({
+  access: 'work',
+  summary: 'Unstage a file, chosen lines of the diff that was shown, or several files: all or none',
+  input: z.union([Selected.extend({ old_path: Path.optional() }), Several]),
+  output: Ok,
+  run: async (ctx, input) => {
+    const { git } = await open(ctx, input.session_id)
+    if ('paths' in input) await changes.unstageAll(git, input.paths)
+    else await changes.unstage(git, { ...input, kind: 'staged', oldPath: input.old_path })
+    return ok
+  },
+})
 
 export const discard = endpoint({
+  access: 'work',
   summary: 'Discard a change that is not staged; the reply undoes it',
   input: Selected,
   output: GitDiscarded,
@@ -114,6 +144,7 @@ export const discard = endpoint({
 })
 
 export const undoDiscard = endpoint({
+  access: 'work',
   summary: 'Undo a discard; refused when the file has changed since',
   input: OneSession.extend({ path: Path, before: ObjectId.or(z.literal('')), after: ObjectId }),
   output: Ok,
@@ -125,6 +156,7 @@ export const undoDiscard = endpoint({
 })
 
 export const commit = endpoint({
+  access: 'work',
   summary: 'Commit what is staged; 409 `git_hooks` names the hooks that would run',
   input: OneSession.extend({
     message: z.string().max(100_000),
@@ -134,6 +166,7 @@ export const commit = endpoint({
   }),
   output: z.object({ commit: z.string() }),
   run: async (ctx, { session_id, message, amend, hooks }) => {
+    requireHookRights(ctx, hooks)
     const { git } = await open(ctx, session_id)
     return changes.commit(git, { message, amend, hooks })
   },
@@ -168,11 +201,19 @@ export const dropStash = action('Delete a stash', OneStash, (git, { id }) =>
 
 export const fetchRemotes = action('Fetch from all remotes', OneSession, branching.fetchRemotes)
 export const pull = action('Fetch, and fast-forward the current branch', OneSession, branching.pull)
-export const push = action(
-  'Push the current branch, never by force; 409 `git_hooks` names the hooks that would run',
-  OneSession.extend({ hooks: HookChoice }),
-  branching.push,
-)
+export const push = endpoint({
+  access: 'work',
+  summary:
+    'Push the current branch, never by force; 409 `git_hooks` names the hooks that would run',
+  input: OneSession.extend({ hooks: HookChoice }),
+  output: Ok,
+  run: async (ctx, { session_id, hooks }) => {
+    requireHookRights(ctx, hooks)
+    const { git } = await open(ctx, session_id)
+    await branching.push(git, { hooks })
+    return ok
+  },
+})
 export const abort = action(
   'Abort the merge, rebase, cherry-pick or revert that is in progress',
   OneSession,

@@ -17,6 +17,7 @@ const open = async ({ app, home }: Ctx, sessionId: string) => {
 }
 
 export const list = endpoint({
+  access: 'read',
   summary: 'Worktrees of chats in the repository of a session',
   input: OneSession,
   output: z.object({ worktrees: z.array(GitWorktree) }),
@@ -27,6 +28,7 @@ export const list = endpoint({
 })
 
 export const create = endpoint({
+  access: 'own',
   summary: 'Create a branch and a worktree for it outside the repository',
   input: OneSession.extend({
     branch: z.string().min(1).max(200),
@@ -42,6 +44,7 @@ export const create = endpoint({
 })
 
 export const update = endpoint({
+  access: 'work',
   summary: 'Merge the main checkout into the worktree of a session',
   input: OneSession,
   output: Ok,
@@ -53,6 +56,7 @@ export const update = endpoint({
 })
 
 export const merge = endpoint({
+  access: 'work',
   summary: 'Merge the worktree of a session into the main checkout; conflicts change nothing',
   input: OneSession,
   output: Ok,
@@ -65,6 +69,7 @@ export const merge = endpoint({
 })
 
 export const remove = endpoint({
+  access: 'own',
   summary:
     'Remove a worktree with its branch; 409 `git_unmerged` when work would be lost, unless `force`',
   input: OneSession.extend({

@@ -6,6 +6,7 @@ import { endpoint } from '../../lib/context.ts'
 const MAX_ENTRIES = 200
 
 export const list = endpoint({
+  access: 'own',
   summary: 'The audit log, newest first: sign-ins and changes of access',
   cache: 'no-store',
   input: z.object({

@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { SESSION_COOKIE } from '../../lib/auth/cookie.ts'
 import { type Ctx, endpoint } from '../../lib/context.ts'
+import { forbidden } from '../../lib/errors.ts'
 import { Ok, ok } from '../../lib/schema/ok.ts'
 import { recorded } from '../../lib/auth/recorded.ts'
 import { signInClient } from '../../lib/auth/sign-in-client.ts'
@@ -9,8 +10,20 @@ import { signInClient } from '../../lib/auth/sign-in-client.ts'
 const Password = z.object({ password: z.string().default('') })
 const Recovery = z.object({ recovery: z.array(z.string()) })
 
+/** Codes are asked for after the password of the server, which only its first owner has. */
+const requireFirstOwner = ({ person }: Ctx): void => {
+  if (person.id !== '')
+    throw forbidden(
+      'Codes are for the password of the server. Only its first owner can change this.',
+      {
+        code: 'role_not_allowed',
+      },
+    )
+}
+
 /** The password itself, whatever the age of the sign-in. Returns the sign-in. */
 const confirmed = async (ctx: Ctx, password: string): Promise<string> => {
+  requireFirstOwner(ctx)
   const { auth } = ctx.app
   const cookie = ctx.cookies[SESSION_COOKIE]
   await auth.confirm(cookie, { password, client: signInClient(ctx), always: true })
@@ -18,6 +31,7 @@ const confirmed = async (ctx: Ctx, password: string): Promise<string> => {
 }
 
 export const view = endpoint({
+  access: 'own',
   summary:
     'Whether signing in with the password needs a code, and how many recovery codes are left',
   cache: 'no-store',
@@ -26,6 +40,7 @@ export const view = endpoint({
 })
 
 export const start = endpoint({
+  access: 'own',
   summary: 'A new secret for an authenticator app; codes are required after its first code',
   input: Password,
   output: z.object({ secret: z.string(), uri: z.string() }),
@@ -36,11 +51,13 @@ export const start = endpoint({
 })
 
 export const enable = endpoint({
+  access: 'own',
   audit: recorded('codes-on'),
   summary: 'Require codes; the reply is the only place where the recovery codes are shown',
   input: z.object({ code: z.string().max(40) }),
   output: Recovery,
   async run(ctx, { code }) {
+    requireFirstOwner(ctx)
     const by = ctx.app.auth.signInOf(ctx.cookies[SESSION_COOKIE])
     const recovery = await ctx.app.codes.enable(by, code)
     ctx.app.notify('info', 'Signing in with the password now needs a code.')
@@ -49,6 +66,7 @@ export const enable = endpoint({
 })
 
 export const disable = endpoint({
+  access: 'own',
   summary: 'Stop requiring codes',
   audit: recorded('codes-off'),
   input: Password,
@@ -62,6 +80,7 @@ export const disable = endpoint({
 })
 
 export const recovery = endpoint({
+  access: 'own',
   summary: 'Replace the recovery codes',
   audit: recorded('recovery-renewed'),
   input: Password,

@@ -24,6 +24,7 @@ const addressesOf = (ctx: Ctx): string[] => {
 }
 
 export const create = endpoint({
+  access: 'read',
   summary: 'Make a pairing code for one more device: it works once, for five minutes',
   input: z.object({ password: z.string().optional() }),
   output: z.object({
@@ -46,6 +47,7 @@ export const create = endpoint({
 const Id = z.object({ id: z.string().max(64) })
 
 export const status = endpoint({
+  access: 'read',
   summary: 'Whether a pairing code that this sign-in made has been used, and by which device',
   input: Id,
   cache: 'no-store',
@@ -55,6 +57,7 @@ export const status = endpoint({
 })
 
 export const cancel = endpoint({
+  access: 'read',
   summary: 'End a pairing code',
   input: Id,
   output: Ok,
@@ -84,9 +87,8 @@ export const use = endpoint({
         { code: 'pairing_expired' },
       )
     slot.clear()
-    const cookie = await auth.admit(signInClient(ctx), { how: 'pairing', name }, () =>
-      auth.isSignedIn(by),
-    )
+    const made = { how: 'pairing' as const, name, person: auth.personBehind(by) }
+    const cookie = await auth.admit(signInClient(ctx), made, () => auth.isSignedIn(by))
     // Otherwise a device that is paired again would be listed twice.
     auth.logout(ctx.cookies[SESSION_COOKIE])
     ctx.setCookie(sessionCookie(cookie, ctx.client.secure, true))

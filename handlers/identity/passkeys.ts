@@ -39,25 +39,29 @@ const Shown = z.object({
 })
 
 export const list = endpoint({
-  summary: 'The passkeys, without their keys, and whether this address can have some',
+  access: 'read',
+  summary: 'The person’s passkeys, without their keys, and whether this address can have some',
   input: z.object({}),
   output: z.object({ passkeys: z.array(Shown), usable: z.boolean() }),
   run(ctx) {
     const { host, secure } = ctx.client
     return {
-      passkeys: ctx.app.passkeys.list().map(({ id, name, rp_id, created_at, last_used_at }) => ({
-        id,
-        name,
-        host: rp_id,
-        created_at,
-        last_used_at,
-      })),
+      passkeys: ctx.app.passkeys
+        .list(ctx.person.id)
+        .map(({ id, name, rp_id, created_at, last_used_at }) => ({
+          id,
+          name,
+          host: rp_id,
+          created_at,
+          last_used_at,
+        })),
       usable: relyingPartyOf({ host, secure, allowedOrigins: [] }) !== undefined,
     }
   },
 })
 
 export const registerOptions = endpoint({
+  access: 'read',
   summary: 'Options for making a passkey, after the person is confirmed',
   input: z.object({ password: z.string().optional() }),
   output: Options,
@@ -67,11 +71,18 @@ export const registerOptions = endpoint({
     const rp = partyOf(ctx)
     await auth.confirm(cookie, { password, client: signInClient(ctx) })
     const title = settings.get().bot_name
-    return { ...(await passkeys.registrationOptions(rp, { by: auth.signInOf(cookie), title })) }
+    return {
+      ...(await passkeys.registrationOptions(rp, {
+        by: auth.signInOf(cookie),
+        title,
+        person: ctx.person.id,
+      })),
+    }
   },
 })
 
 export const register = endpoint({
+  access: 'read',
   summary: 'Add the passkey that the browser made',
   audit: recorded('passkey-added', ({ name }) => name),
   input: z.object({ name: z.string().trim().max(60).default(''), response: Response }),
@@ -81,6 +92,7 @@ export const register = endpoint({
     await ctx.app.passkeys.register(partyOf(ctx), {
       by,
       name,
+      person: ctx.person.id,
       response: response as unknown as RegistrationResponseJSON,
     })
     ctx.app.notify('info', 'A passkey was added.')
@@ -89,19 +101,22 @@ export const register = endpoint({
 })
 
 const Id = z.string().max(2_000)
-const unknown = () => missing('This passkey does not exist any more.')
+const unknown = () =>
+  missing('This passkey does not exist any more.', { code: 'passkey_not_found' })
 
 export const rename = endpoint({
+  access: 'read',
   summary: 'Name a passkey',
   input: z.object({ id: Id, name: z.string().trim().max(60) }),
   output: Ok,
   run(ctx, { id, name }) {
-    if (!ctx.app.passkeys.rename(id, name)) throw unknown()
+    if (!ctx.app.passkeys.rename(ctx.person.id, id, name)) throw unknown()
     return ok
   },
 })
 
 export const remove = endpoint({
+  access: 'read',
   audit: recorded('passkey-deleted'),
   summary: 'Delete a passkey, after the person is confirmed; devices stay signed in',
   input: z.object({ id: Id, password: z.string().optional() }),
@@ -109,7 +124,7 @@ export const remove = endpoint({
   async run(ctx, { id, password }) {
     const cookie = ctx.cookies[SESSION_COOKIE]
     await ctx.app.auth.confirm(cookie, { password, client: signInClient(ctx) })
-    if (!ctx.app.passkeys.delete(id)) throw unknown()
+    if (!ctx.app.passkeys.delete(ctx.person.id, id)) throw unknown()
     return ok
   },
 })
@@ -139,10 +154,14 @@ export const login = endpoint({
     if (!auth.enabled()) throw conflict('Set a password first.', { code: 'password_missing' })
     const rp = partyOf(ctx)
     const slot = passkeyThrottle.take(ctx.client)
-    const key = await passkeys.verify(rp, response as unknown as AuthenticationResponseJSON)
+    const { id, person } = await passkeys.verify(
+      rp,
+      response as unknown as AuthenticationResponseJSON,
+    )
     slot.clear()
-    const exists = () => passkeys.list().some(({ id }) => id === key.id)
-    const cookie = await auth.admit(signInClient(ctx), { how: 'passkey' }, exists)
+    const exists = () => passkeys.list(person).some(each => each.id === id)
+    const made = { how: 'passkey' as const, person: person || undefined }
+    const cookie = await auth.admit(signInClient(ctx), made, exists)
     ctx.setCookie(sessionCookie(cookie, ctx.client.secure))
     return ok
   },

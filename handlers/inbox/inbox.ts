@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { type Ctx, endpoint } from '../../lib/context.ts'
 import { redactValue } from '../../lib/redact/redact.ts'
 import { Question } from '../../lib/schema/question.ts'
+import type { SessionRow } from '../../lib/schema/session.ts'
 import { Usage } from '../../lib/schema/usage.ts'
 
 const OfSession = z.object({ session_id: z.string(), title: z.string(), profile: z.string() })
@@ -13,19 +14,30 @@ const MAX_TROUBLED = 20
 
 const sessionOf = (ctx: Ctx, id: string): z.output<typeof OfSession>[] => {
   const row = ctx.app.sessions.row(id)
-  return row ? [{ session_id: id, title: row.title, profile: row.profile }] : []
+  return row && ctx.may('read', row.profile)
+    ? [{ session_id: id, title: row.title, profile: row.profile }]
+    : []
 }
 
+/** All of them are read where some may belong to other profiles. */
+const troubledOf = (ctx: Ctx, since: number): SessionRow[] =>
+  ctx.app.sessions
+    .troubled(since, ctx.may('own', null) ? MAX_TROUBLED : -1)
+    .filter(({ profile }) => ctx.may('read', profile))
+    .slice(0, MAX_TROUBLED)
+
 export const inbox = endpoint({
+  access: 'read',
   summary: 'Open approvals and questions of all sessions, and turns that ended in trouble',
   output: z.object({
     questions: z.array(Question),
     /** The sessions of the questions. */
     sessions: z.array(OfSession),
-    /** Sessions whose last turn failed or was interrupted, newest first. */
+    /** Sessions whose last turn failed, was interrupted, or reached a limit, newest first. */
     troubled: z.array(
       OfSession.extend({
-        how: z.enum(['failed', 'interrupted']),
+        /** `steps` and `budget`: it reached that limit before its work was done. */
+        how: z.enum(['failed', 'interrupted', 'steps', 'budget']),
         updated_at: z.number(),
         message_count: z.number(),
         /** The turn was a run of a scheduled task. */
@@ -35,17 +47,21 @@ export const inbox = endpoint({
     cursor: z.string(),
   }),
   run(ctx) {
-    const questions = ctx.app.turns.questions.all()
+    const questions = ctx.app.turns.questions
+      .all()
+      .filter(({ session_id }) => sessionOf(ctx, session_id).length > 0 || ctx.may('own', null))
     const ids = new Set(questions.map(({ session_id }) => session_id))
     const since = Date.now() / 1000 - TROUBLE_SECONDS
     return {
       questions,
       sessions: [...ids].flatMap(id => sessionOf(ctx, id)),
-      troubled: ctx.app.sessions.troubled(since, MAX_TROUBLED).map(row => ({
+      troubled: troubledOf(ctx, since).map(row => ({
         session_id: row.session_id,
         title: row.title,
         profile: row.profile,
-        how: row.last_turn === 'failed' ? ('failed' as const) : ('interrupted' as const),
+        how:
+          row.last_turn_limit ??
+          (row.last_turn === 'failed' ? ('failed' as const) : ('interrupted' as const)),
         updated_at: row.updated_at,
         message_count: row.message_count,
         scheduled: row.source_tag === 'cron',
@@ -68,6 +84,7 @@ const Doing = z.discriminatedUnion('kind', [
 ])
 
 export const running = endpoint({
+  access: 'read',
   summary: 'The running turns of all sessions, and what each is doing now',
   cache: 'no-store',
   output: z.object({

@@ -44,6 +44,7 @@ const serverOf = (ctx: Ctx, name: string) =>
   ctx.app.mcp.list(ctx.home).find(each => each.name === name) ?? null
 
 export const list = endpoint({
+  access: 'own',
   summary: 'MCP servers of the profile with their state and tools',
   cache: 'no-store',
   output: z.object({ servers: z.array(McpServerRow), problem: z.string().nullable() }),
@@ -51,6 +52,7 @@ export const list = endpoint({
 })
 
 export const tools = endpoint({
+  access: 'own',
   summary: 'Tools of all connected MCP servers',
   cache: 'no-store',
   output: z.object({ tools: z.array(McpTool) }),
@@ -58,18 +60,22 @@ export const tools = endpoint({
 })
 
 export const save = endpoint({
+  access: 'own',
   summary: 'Add an MCP server to config.yaml, or change one',
   input: Change,
   output: Server,
   run(ctx, { name, create, ...change }) {
     if (!serverOf(ctx, name) && !NEW_NAME.test(name))
-      throw invalid('A name can have at most 40 characters: letters, digits, - _ and .')
+      throw invalid('A name can have at most 40 characters: letters, digits, - _ and .', {
+        code: 'mcp_invalid_name',
+      })
     saveServer(ctx.home, name, change, { create: create ?? false })
     return { ...ok, server: serverOf(ctx, name) }
   },
 })
 
 export const patch = endpoint({
+  access: 'own',
   summary: 'Enable or disable an MCP server or one of its tools',
   input: z.object({ name: Named, enabled: z.boolean(), tool: z.string().max(256).optional() }),
   output: Server,
@@ -81,6 +87,7 @@ export const patch = endpoint({
 })
 
 export const remove = endpoint({
+  access: 'own',
   summary: 'Remove an MCP server from config.yaml, sign out of it, and stop it',
   input: z.object({ name: Named }),
   output: Ok.extend({ name: z.string() }),
@@ -94,6 +101,7 @@ export const remove = endpoint({
 })
 
 export const test = endpoint({
+  access: 'own',
   summary: 'Start an MCP server and report the result',
   cache: 'no-store',
   input: z.object({ name: z.string().min(1).max(200) }),

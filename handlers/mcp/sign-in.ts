@@ -30,6 +30,7 @@ const browserOf = ({ cookies }: Ctx, cookie = cookies[COOKIE] ?? '') => ({
 })
 
 export const start = endpoint({
+  access: 'own',
   summary: 'Start the sign-in to an MCP server; the browser opens the returned address',
   cache: 'no-store',
   input: Name,
@@ -50,6 +51,7 @@ export const start = endpoint({
 })
 
 export const callback = endpoint({
+  access: 'own',
   summary: 'Where the authorization server sends the browser; continues to the settings',
   cache: 'no-store',
   raw: 'text/html',
@@ -75,6 +77,7 @@ const replyIn = (address: string) => {
 }
 
 export const finish = endpoint({
+  access: 'own',
   summary: 'End a sign-in with the address that the browser was sent to but could not open',
   cache: 'no-store',
   input: z.object({ address: z.string().min(1).max(20_000) }),
@@ -86,6 +89,7 @@ export const finish = endpoint({
 })
 
 export const cancel = endpoint({
+  access: 'own',
   summary: 'Cancel a sign-in that waits for the browser',
   input: Name,
   output: Server,
@@ -96,6 +100,7 @@ export const cancel = endpoint({
 })
 
 export const signOut = endpoint({
+  access: 'own',
   summary: 'Sign out of an MCP server: delete its tokens, and revoke them where possible',
   input: Name,
   output: Server.extend({ problem: z.string().nullable() }),

@@ -1,5 +1,6 @@
 /** An answer given in a notification: the token in it is valid for this answer to this question only. */
 import { z } from 'zod'
+import { preferredLanguage } from '../../lib/base/languages.ts'
 import { endpoint } from '../../lib/context.ts'
 import { missing } from '../../lib/errors.ts'
 
@@ -24,11 +25,14 @@ export const answer = endpoint({
   }),
   output: z.object({ ok: z.literal(true), answer: z.string() }),
   run(ctx, { token, text }) {
-    const found = ctx.app.notifications.tokenOf(token)
+    const { notifications } = ctx.app
+    const found = notifications.tokenOf(token)
+    // What goes wrong is shown by a service worker, which has no texts of its own.
+    const language = preferredLanguage(ctx.req.headers['accept-language'])
     if (!found) {
       ctx.app.answerThrottle.take(ctx.client)
-      throw missing('This notification is no longer valid. Open the chat to answer there.')
+      throw missing(notifications.translator(undefined, language)('answer.invalid'))
     }
-    return { ok: true as const, answer: ctx.app.answerByToken(found, text) }
+    return { ok: true as const, answer: ctx.app.answerByToken(found, text, language) }
   },
 })

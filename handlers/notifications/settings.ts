@@ -1,7 +1,10 @@
 /** Notifications: what is sent, to which devices and services, and which page a person is looking at. */
 import { z } from 'zod'
 import { SESSION_COOKIE } from '../../lib/auth/cookie.ts'
+import { preferredLanguage } from '../../lib/base/languages.ts'
 import { type Ctx, endpoint } from '../../lib/context.ts'
+import { missing } from '../../lib/errors.ts'
+import { personOf } from '../../lib/notifications/receivers.ts'
 import { Subscription } from '../../lib/notifications/store.ts'
 import { SessionId } from '../../lib/schema/ids.ts'
 import {
@@ -21,14 +24,33 @@ const State = z.object({
   services: z.array(NotificationService),
 })
 
-const show = ({ app: { notifications } }: Ctx): z.output<typeof State> => ({
-  settings: notifications.store.settings(),
-  profiles: notifications.store.profiles(),
-  devices: notifications.receivers.devices(),
-  services: notifications.receivers.services(),
-})
+/** Devices of the person; an owner has all of them, and the services. */
+const isOwn = ({ app, person, may }: Ctx, id: string): boolean => {
+  const found = app.notifications.receivers.find(id)
+  return may('own', null) || (found !== undefined && personOf(found) === person.id)
+}
+
+const requireOwn = (ctx: Ctx, id: string): void => {
+  if (!isOwn(ctx, id))
+    throw missing('There is no such device or service. Reload the page.', {
+      code: 'receiver_not_found',
+    })
+}
+
+const show = (ctx: Ctx): z.output<typeof State> => {
+  const { store, receivers } = ctx.app.notifications
+  return {
+    settings: store.settings(),
+    profiles: Object.fromEntries(
+      Object.entries(store.profiles()).filter(([name]) => ctx.may('read', name)),
+    ),
+    devices: receivers.devices().filter(({ id }) => isOwn(ctx, id)),
+    services: ctx.may('own', null) ? receivers.services() : [],
+  }
+}
 
 export const get = endpoint({
+  access: 'read',
   summary: 'Notification settings, and the devices and services that receive notifications',
   cache: 'no-store',
   output: State,
@@ -36,6 +58,7 @@ export const get = endpoint({
 })
 
 export const save = endpoint({
+  access: 'own',
   summary:
     'Change notification settings, or the kinds of one profile (null: those of the settings)',
   input: z.object({
@@ -54,6 +77,7 @@ export const save = endpoint({
 })
 
 export const key = endpoint({
+  access: 'read',
   summary: 'The public key (VAPID) with which a browser subscribes to notifications',
   cache: 'no-store',
   output: z.object({ key: z.string() }),
@@ -61,6 +85,7 @@ export const key = endpoint({
 })
 
 export const addDevice = endpoint({
+  access: 'read',
   summary: 'Send notifications to a browser; the same browser again is updated',
   input: z.object({
     subscription: Subscription,
@@ -77,6 +102,8 @@ export const addDevice = endpoint({
       refresh,
       name,
       signIn: own?.id ?? null,
+      language: preferredLanguage(ctx.req.headers['accept-language']),
+      person: ctx.person.id,
       replaces,
     })
     return show(ctx)
@@ -84,6 +111,7 @@ export const addDevice = endpoint({
 })
 
 export const addService = endpoint({
+  access: 'own',
   summary: 'Send notifications to ntfy, Gotify, or a webhook; `secret` is shown in this reply only',
   input: z.object({
     type: NotificationServiceType,
@@ -93,7 +121,10 @@ export const addService = endpoint({
   }),
   output: State.extend({ secret: z.string().nullable(), id: z.string() }),
   run(ctx, given) {
-    const { service, secret } = ctx.app.notifications.receivers.addService(given)
+    const { service, secret } = ctx.app.notifications.receivers.addService({
+      ...given,
+      language: preferredLanguage(ctx.req.headers['accept-language']),
+    })
     return { ...show(ctx), secret, id: service.id }
   },
 })
@@ -101,36 +132,43 @@ export const addService = endpoint({
 const Target = z.object({ id: z.string().max(64) })
 
 export const setKinds = endpoint({
+  access: 'read',
   summary: 'What one device or service receives (null: everything that the settings name)',
   input: Target.extend({ kinds: z.array(NotificationKind).nullable() }),
   output: State,
   run(ctx, { id, kinds }) {
+    requireOwn(ctx, id)
     ctx.app.notifications.store.setKinds(id, kinds)
     return show(ctx)
   },
 })
 
 export const remove = endpoint({
+  access: 'read',
   summary: 'Send nothing more to a device or service',
   input: Target,
   output: State,
   run(ctx, { id }) {
+    requireOwn(ctx, id)
     ctx.app.notifications.receivers.remove(id)
     return show(ctx)
   },
 })
 
 export const test = endpoint({
+  access: 'read',
   summary: 'Send a test notification to a device or service and wait for the result',
   input: Target,
   output: Ok,
   async run(ctx, { id }) {
+    requireOwn(ctx, id)
     await ctx.app.notifications.test(id)
     return ok
   },
 })
 
 export const muted = endpoint({
+  access: 'read',
   summary: 'Whether notifications of a chat are muted',
   input: z.object({ session_id: SessionId }),
   output: z.object({ muted: z.boolean() }),
@@ -140,6 +178,7 @@ export const muted = endpoint({
 })
 
 export const mute = endpoint({
+  access: 'work',
   summary: 'Mute notifications of a chat, or send them again',
   input: z.object({ session_id: SessionId, muted: z.boolean() }),
   output: z.object({ muted: z.boolean() }),
@@ -150,6 +189,7 @@ export const mute = endpoint({
 })
 
 export const look = endpoint({
+  access: 'read',
   summary:
     'Which chats a visible page shows, so that nothing about them is sent; repeated each minute',
   input: z.object({
@@ -162,5 +202,7 @@ export const look = endpoint({
     /** False: nothing receives notifications, so this need not be repeated. */
     active: z.boolean(),
   }),
-  run: (ctx, { page, sessions }) => ({ active: ctx.app.notifications.look(page, sessions) }),
+  run: (ctx, { page, sessions }) => ({
+    active: ctx.app.notifications.look(page, sessions, ctx.person.id),
+  }),
 })

@@ -1,8 +1,10 @@
-/** What makes the page an installable app: the manifest and the service worker. */
+/** What makes the page an installable app: the manifest, the service worker, and what other apps share with it. */
 import { endpoint } from '../../lib/context.ts'
 import { missing } from '../../lib/errors.ts'
 import { themeColor } from '../../lib/base/theme-color.ts'
-import { bytes } from '../../lib/http/reply.ts'
+import { readForm } from '../../lib/http/multipart.ts'
+import { bytes, redirect } from '../../lib/http/reply.ts'
+import type { RouteTable } from '../../lib/http/endpoint.ts'
 import { assetReply } from '../../lib/http/static.ts'
 
 const ICONS = [
@@ -17,7 +19,7 @@ const ICONS = [
   },
 ]
 
-export const manifest = endpoint({
+const manifest = endpoint({
   summary: 'The web app manifest',
   public: true,
   raw: 'application/manifest+json',
@@ -53,7 +55,7 @@ export const manifest = endpoint({
 })
 
 /** Its scope is its folder, so it is not below /static. */
-export const worker = endpoint({
+const worker = endpoint({
   summary: 'The service worker',
   public: true,
   raw: 'application/javascript',
@@ -63,3 +65,36 @@ export const worker = endpoint({
     return assetReply(script, ctx.req.headers, 'no-cache')
   },
 })
+
+/** What another app shares, as the manifest says. */
+const FIELDS = ['title', 'text', 'url']
+/** Proxies limit the headers of a reply, often to 4 kB. */
+const MAX_FRAGMENT = 3_000
+
+/** While no service worker receives it, for example after the browser has removed it. */
+const share = endpoint({
+  summary: 'Text shared by another app: redirects to a new chat with the text in the fragment',
+  // It has no effect and stores nothing; the page it leads to requires the sign-in.
+  public: true,
+  linked: true,
+  multipart: true,
+  raw: 'text/html',
+  async run({ app, client, req }) {
+    using form = await readForm(req, app.files.incomingDir, { field: '' })
+    const shared = new URLSearchParams()
+    for (const name of FIELDS) if (form.fields[name]) shared.set(name, form.fields[name])
+    const isTooLong = `${shared}`.length > MAX_FRAGMENT
+    // The page asks to share again what is missing: by then the service worker is there.
+    const kept = isTooLong ? new URLSearchParams() : shared
+    if (isTooLong || form.hasOtherFiles) kept.set('missing', '1')
+    // No server or proxy sees a fragment.
+    return redirect(`${client.prefix}/?shared#${kept}`)
+  },
+})
+
+/** Their names are fixed: browsers ask for them, and the manifest names the last one. */
+export const routes = {
+  'GET /manifest.webmanifest': manifest,
+  'GET /sw.js': worker,
+  'POST /share-target': share,
+} satisfies RouteTable

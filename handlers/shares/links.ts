@@ -19,6 +19,7 @@ const show = ({ app }: Ctx): z.output<typeof Links> => ({
 })
 
 export const list = endpoint({
+  access: 'own',
   summary: 'Whether share links are on, and the links without their tokens',
   cache: 'no-store',
   output: Links,
@@ -26,6 +27,7 @@ export const list = endpoint({
 })
 
 export const enable = endpoint({
+  access: 'own',
   audit: recorded('shares', ({ enabled }) => (enabled ? 'on' : 'off')),
   summary: 'Turn share links on or off; while they are off, no link works',
   input: z.object({ enabled: z.boolean() }),
@@ -37,6 +39,7 @@ export const enable = endpoint({
 })
 
 export const create = endpoint({
+  access: 'own',
   audit: recorded('shares', ({ session_id }) => `created ${session_id}`),
   summary: 'Make a read-only link to a chat; the reply is the only place where its token is shown',
   input: ShareOptions.extend({
@@ -57,6 +60,7 @@ export const create = endpoint({
 })
 
 export const revoke = endpoint({
+  access: 'own',
   audit: recorded('shares', ({ id, all }) => `revoked ${all ? 'all' : id}`),
   summary: 'Revoke a link, or all of them',
   input: z.object({ id: z.string().max(64).optional(), all: z.boolean().default(false) }),
@@ -74,6 +78,7 @@ const Flag = z
   .transform(value => toBoolean(value ?? ''))
 
 export const preview = endpoint({
+  access: 'own',
   summary: 'The page that a link to a chat would show now',
   input: z.object({
     session_id: SessionId,

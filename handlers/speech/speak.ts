@@ -6,6 +6,7 @@ import { byteStream } from '../../lib/http/reply.ts'
 import { MAX_SPOKEN_CHARS, speak as read, voiceEndpoint } from '../../lib/models/voices.ts'
 
 export const capability = endpoint({
+  access: 'read',
   summary: 'Whether text-to-speech is available',
   output: z.object({ available: z.boolean() }),
   run: ctx => ({
@@ -14,6 +15,7 @@ export const capability = endpoint({
 })
 
 export const speak = endpoint({
+  access: 'work',
   summary: 'Read a text aloud with the configured speech service; the audio is streamed',
   input: z.object({
     text: z.string().trim().min(1).max(MAX_SPOKEN_CHARS),

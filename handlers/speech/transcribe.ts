@@ -7,6 +7,7 @@ import { readForm } from '../../lib/http/multipart.ts'
 import { speechEndpoint, transcribe as hear } from '../../lib/models/transcription.ts'
 
 export const capability = endpoint({
+  access: 'read',
   summary: 'Whether speech-to-text is available',
   output: z.object({ available: z.boolean() }),
   run: ctx => ({
@@ -15,12 +16,14 @@ export const capability = endpoint({
 })
 
 export const transcribe = endpoint({
+  access: 'work',
   summary: 'Transcribe a recording with the configured speech service',
   output: z.object({ ok: z.literal(true), transcript: z.string() }),
   multipart: true,
   run: async ctx => {
     const form = await readForm(ctx.req, join(ctx.app.config.stateDir, 'cache'))
     try {
+      ctx.admitAgain()
       const { file } = form
       if (!file) throw invalid('No file field in request')
       if (!file.name) throw invalid('No filename in upload')

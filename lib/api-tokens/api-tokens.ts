@@ -3,8 +3,9 @@ import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import { z } from 'zod'
 import type { ClientAddress, Throttle } from '../auth/throttle.ts'
-import { conflict, missing, unauthorized, unavailable } from '../errors.ts'
-import { ApiToken } from '../schema/api-token.ts'
+import { conflict, forbidden, missing, unauthorized, unavailable } from '../errors.ts'
+import { ApiToken, TokenPath, TokenScope } from '../schema/api-token.ts'
+import type { Access, Caller } from '../schema/person.ts'
 import { writeAtomic } from '../store/atomic-write.ts'
 import { readWholeText } from '../store/read-text.ts'
 
@@ -15,11 +16,21 @@ const LAST_USE_STEP_S = 60
 /** Recognizable, so that `lib/redact/shapes.ts` masks tokens although only their hashes are known. */
 const PREFIX = 'awt_'
 
-const Stored = ApiToken.extend({ hash: z.string().regex(/^[0-9a-f]{64}$/) })
+/** The defaults are for files of earlier versions. */
+const Stored = ApiToken.extend({
+  hash: z.string().regex(/^[0-9a-f]{64}$/),
+  expires_at: z.number().nullable().default(null),
+  scope: TokenScope.default('work'),
+  paths: z.array(TokenPath).min(1).default(['v1']),
+})
 type Stored = z.infer<typeof Stored>
 const File = z.object({ version: z.literal(1), enabled: z.boolean(), tokens: z.array(Stored) })
 
 const hashOf = (token: string): string => createHash('sha256').update(token).digest('hex')
+
+/** What only a person may do: sign in, be notified, and decide about what the agent of a token asks. */
+const PERSONAL =
+  /^\/api\/(?:auth|notifications|approval|clarify\/respond|session\/(?:mode|yolo))(?:\/|$)/
 
 const isSame = (a: string, b: string): boolean => timingSafeEqual(Buffer.from(a), Buffer.from(b))
 
@@ -31,7 +42,13 @@ const tokenIn = ({ authorization, 'x-api-key': key }: IncomingHttpHeaders): stri
 
 const withoutHash = ({ hash: _, ...token }: Stored): ApiToken => token
 
-export type NewToken = Pick<ApiToken, 'name' | 'profile' | 'workspace' | 'approvals' | 'disconnect'>
+export type NewToken = Omit<ApiToken, 'id' | 'created_at' | 'last_used_at'>
+
+/** What a request needs its token for. */
+type Asked = { path: TokenPath; scope: TokenScope }
+
+/** The longest delay that a timer takes. */
+const MAX_TIMER_MS = 2 ** 31 - 1
 
 export type ApiTokens = ReturnType<typeof openApiTokens>
 
@@ -58,7 +75,10 @@ export const openApiTokens = (
   /** On disk first: a change that was not stored must not apply until the next start only. */
   const write = (next: z.infer<typeof File>): void => {
     if (found === 'damaged')
-      throw unavailable(`${path} is damaged. Repair or remove it, then restart the server.`)
+      throw unavailable(`${path} is damaged. Repair or remove it, then restart the server.`, {
+        code: 'file_damaged',
+        values: { path },
+      })
     writeAtomic(path, `${JSON.stringify(next, null, 1)}\n`)
     state = next
     for (const [id, controller] of running) {
@@ -74,6 +94,17 @@ export const openApiTokens = (
     const hash = hashOf(given)
     return state.tokens.find(token => isSame(token.hash, hash))
   }
+  const isExpired = ({ expires_at }: Stored): boolean => expires_at !== null && expires_at <= now()
+
+  /** Ends what the token runs when it expires. */
+  const armExpiry = ({ expires_at }: Stored, controller: AbortController): void => {
+    if (expires_at === null) return
+    const timer = setTimeout(
+      () => controller.abort(new Error('The token has expired')),
+      Math.min(MAX_TIMER_MS, Math.max(0, expires_at - now()) * 1_000),
+    ).unref()
+    controller.signal.addEventListener('abort', () => clearTimeout(timer), { once: true })
+  }
 
   const noteUse = (token: Stored): void => {
     const at = Math.floor(now())
@@ -88,13 +119,35 @@ export const openApiTokens = (
     }
   }
 
+  const admitted = (headers: IncomingHttpHeaders, from: ClientAddress, asked: Asked): ApiToken => {
+    if (!state.enabled) throw missing('The API is off. Turn it on in Settings → Security.')
+    const token = find(headers)
+    if (token && isExpired(token))
+      throw unauthorized(`The token "${token.name}" has expired. Make a new one.`)
+    if (token) {
+      if (!token.paths.includes(asked.path))
+        throw forbidden(`This token is not for /${asked.path}. Make one that is.`)
+      if (asked.scope === 'work' && token.scope === 'read')
+        throw forbidden('This token can only read. Make one that can work.')
+      noteUse(token)
+      return withoutHash(token)
+    }
+    if (tokenIn(headers) !== '') throttle.take(from)
+    throw unauthorized(
+      'A valid API token is required: make one in Settings → Security and send it as "Authorization: Bearer" or "x-api-key".',
+    )
+  }
+
   return {
     list: () => ({ enabled: state.enabled, tokens: state.tokens.map(withoutHash) }),
     setEnabled: (enabled: boolean): void => write({ ...state, enabled }),
     /** `secret` is the token itself. It is not stored, so this is the only time it can be shown. */
     create(given: NewToken): { token: ApiToken; secret: string } {
       if (state.tokens.length >= MAX_TOKENS)
-        throw conflict(`There are ${MAX_TOKENS} tokens already. Revoke one first.`)
+        throw conflict(`There are ${MAX_TOKENS} tokens already. Revoke one first.`, {
+          code: 'too_many_tokens',
+          values: { max: MAX_TOKENS },
+        })
       const secret = `${PREFIX}${randomBytes(32).toString('base64url')}`
       const token: Stored = {
         ...given,
@@ -112,24 +165,46 @@ export const openApiTokens = (
       write({ ...state, tokens })
       return true
     },
-    /** The token of a request. Throws a 404 while the API is off, a 401 without a valid token, a 429 after too many wrong ones. */
-    require(headers: IncomingHttpHeaders, from: ClientAddress): ApiToken {
-      if (!state.enabled) throw missing('The API is off. Turn it on in Settings → Security.')
-      const token = find(headers)
-      if (token) {
-        noteUse(token)
-        return withoutHash(token)
+    /** The token of a request that was admitted. */
+    require: (headers: IncomingHttpHeaders, from: ClientAddress): ApiToken =>
+      admitted(headers, from, { path: 'v1', scope: 'read' }),
+
+    /** Whether the request brings a token for the page’s interface. Others are ignored there. */
+    isGiven: (headers: IncomingHttpHeaders): boolean =>
+      find(headers)?.paths.includes('api') ?? false,
+
+    /**
+     * Whom the token acts for: a viewer or member of its profile. Throws a 404 while the API is off, a 401 without a valid
+     * token, a 403 for what the token may not do, a 429 after too many wrong ones.
+     */
+    admit(
+      headers: IncomingHttpHeaders,
+      from: ClientAddress,
+      { path, access }: { path: string; access: Access },
+    ): Caller {
+      const isApi = path.startsWith('/api')
+      const scope = access === 'read' ? 'read' : 'work'
+      const token = admitted(headers, from, { path: isApi ? 'api' : 'v1', scope })
+      if (PERSONAL.test(path)) throw forbidden('Tokens cannot do this. Sign in to the page.')
+      return {
+        id: `token ${token.id}`,
+        role: token.scope === 'read' ? 'viewer' : 'member',
+        profiles: [token.profile],
       }
-      if (tokenIn(headers) !== '') throttle.take(from)
-      throw unauthorized(
-        'A valid API token is required: make one in Settings → Security and send it as "Authorization: Bearer" or "x-api-key".',
-      )
     },
-    isValid: (headers: IncomingHttpHeaders): boolean => find(headers) !== undefined,
+
+    isValid(headers: IncomingHttpHeaders): boolean {
+      const token = find(headers)
+      return token !== undefined && !isExpired(token)
+    },
     /** Aborted when this token ends. */
     signal(id: string): AbortSignal {
-      const controller = running.get(id) ?? new AbortController()
+      const known = running.get(id)
+      if (known) return known.signal
+      const controller = new AbortController()
       running.set(id, controller)
+      const token = state.tokens.find(each => each.id === id)
+      if (token) armExpiry(token, controller)
       return controller.signal
     },
   }

@@ -20,7 +20,9 @@ import { createGuards } from '../turn-context/guards.ts'
 import { scriptDenial } from '../turn-context/permissions/home-rules.ts'
 import { createToolsetSettings, type ToolsetSettings } from '../turn-context/toolset-settings.ts'
 import { createImageProxy } from '../turn-context/web-services.ts'
+import type { OwnProgram } from '../updates/prepare-switch.ts'
 import { readVersion } from '../version.ts'
+import { type BackupServices, composeBackups } from './backups.ts'
 import { type ClientApiServices, composeClientApi } from './client-api.ts'
 import { type CommandPlaces, createCommandPlaces } from './command-place.ts'
 import { composeConversation, type ConversationServices } from './conversation.ts'
@@ -45,6 +47,7 @@ type StoredData = Pick<
   | 'workspaces'
   | 'auth'
   | 'codes'
+  | 'people'
   | 'audit'
   | 'apiTokens'
   | 'hub'
@@ -68,7 +71,8 @@ export type App = StoredData &
   ClientApiServices &
   NotificationServices &
   ShareServices &
-  IdentityServices & {
+  IdentityServices &
+  BackupServices & {
     config: Config
     log: Log
     version: string
@@ -105,6 +109,8 @@ export type AppOptions = {
   version?: string
   /** Replaces the process by the program that is in the checkout now. */
   restart?: (() => Promise<unknown>) | undefined
+  /** The single file or executable that is running, which updates replace. */
+  program?: OwnProgram | null | undefined
 }
 
 /** How long the engines of stopped turns may take to finish. */
@@ -158,6 +164,7 @@ export const createApp = async (
   const host = composeHost(composition, {
     ...options,
     root,
+    version,
     isActive: id => engine.turns.isActive(id),
   })
   const { hostSessions } = host.services
@@ -187,7 +194,7 @@ export const createApp = async (
     onPlanAnswer: (id, answer) => void conversation.answerPlan(id, answer),
   })
   const { models, turns, external, mcp } = engine
-  notifier.services.notifications.start()
+  notifier.start()
   const conversation = composeConversation(composition, engine, skills)
   const clientApi = composeClientApi(composition, engine, conversation, options.addon)
 
@@ -203,6 +210,16 @@ export const createApp = async (
     redact,
     log: log.warn,
     onRun: (home, run) => notifier.onRun(home.name, run),
+    onTick: () => backups.tick(),
+  })
+  const identity = composeIdentity(composition, engine.dispatcher, id => {
+    data.auth.endPerson(id)
+    notifier.services.notifications.store.removeDevicesOf((_, person) => person === id)
+  })
+  const backups = composeBackups(composition, {
+    version,
+    addon: options.addon,
+    notifications: notifier.services.notifications,
   })
   const maintenance = startMaintenance(composition, { files, checkpoints, cron })
 
@@ -214,8 +231,9 @@ export const createApp = async (
     ...conversation,
     ...clientApi,
     ...shareServices,
-    ...composeIdentity(composition),
+    ...identity,
     ...notifier.services,
+    backups,
     config,
     log,
     version,
@@ -245,11 +263,12 @@ export const createApp = async (
     async close() {
       maintenance.close()
       host.close()
+      identity.oidc?.close()
       conversation.sideQuestions.close()
       await within(
         CLOSE_TIMEOUT_MS,
         // Scheduled tasks end their own turns and record that they were interrupted.
-        Promise.all([cron.close(), turns.close(), external.close()]).then(() =>
+        Promise.all([cron.close(), turns.close(), external.close(), backups.close()]).then(() =>
           Promise.all([models.flush(), checkpoints.close(), processes.close(), terminals.close()]),
         ),
       )
@@ -264,6 +283,8 @@ export const createApp = async (
       data.unwatchSecrets()
     },
   }
+  const { reportedUntil } = notifier.services.notifications
+  if (reportedUntil !== null) cron.reportSince(reportedUntil)
   // Tasks that became due while the service was not running.
   void cron.tick()
   return app

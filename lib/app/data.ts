@@ -6,6 +6,7 @@ import { type ApiTokens, openApiTokens } from '../api-tokens/api-tokens.ts'
 import { type Audit, openAudit } from '../auth/audit.ts'
 import { type Auth, createAuth } from '../auth/auth.ts'
 import { type Codes, createCodes } from '../auth/codes.ts'
+import { createIdentities, type Identities } from '../auth/identities.ts'
 import { openPeople, type People } from '../auth/people.ts'
 import { openSigningKey } from '../auth/signing-key.ts'
 import { openThrottle } from '../auth/throttle.ts'
@@ -36,7 +37,7 @@ export const unpackSqliteAddon = ({ stateDir, userHome, env }: Config): string |
   const packed = openPacked()
   if (!packed) return undefined
   const dirs = { stateDir, userHome, cacheHome: env.XDG_CACHE_HOME }
-  return installAddon({ target: packed.target, ...packed.addon }, addonCandidates(dirs))
+  return installAddon(packed.addons, addonCandidates(dirs))
 }
 
 export type AppDataOptions = {
@@ -76,6 +77,7 @@ export type AppData = {
   auth: Auth
   audit: Audit
   people: People
+  identities: Identities
   codes: Codes
   apiTokens: ApiTokens
   hub: Hub
@@ -86,6 +88,8 @@ export type AppData = {
   projects: Projects
   /** Shows a notice on every open page. */
   notify: (level: 'info' | 'error', message: string) => void
+  /** Masks a secret of the service itself wherever text is shown or stored. */
+  maskSecret: (secret: string) => void
   /** Stops watching the secrets that are masked. */
   unwatchSecrets: () => void
 }
@@ -110,7 +114,11 @@ export const openAppData = (config: Config, options: AppDataOptions): AppData =>
     defaultWorkspace: saved => resolveDefaultWorkspace(config, saved),
     migrateDefaultModel: model => migrateDefaultModel(homes.base, model),
   })
-  const workspaces = createWorkspaces(config, () => settings.get().default_workspace)
+  const workspaces = createWorkspaces(
+    config,
+    () => settings.get().default_workspace,
+    () => people.hasOthers(),
+  )
   const own = ownSecrets(config)
   const audit = openAudit(join(stateDir, 'audit.jsonl'), {
     now: () => Date.now() / 1_000,
@@ -125,10 +133,19 @@ export const openAppData = (config: Config, options: AppDataOptions): AppData =>
     warn: log.warn,
     onSecret: own.add,
   })
+  const identities = createIdentities({ people, now: () => Date.now() / 1_000 })
   const auth = createAuth({
     codes,
+    identities: config.authHeader === null ? undefined : identities,
+    onProxySignIn: ({ address, agent = '' }, user) =>
+      audit.note('sign-in', { address, device: agent, detail: `proxy ${user}` }),
+    people,
     stateDir,
-    config,
+    config: {
+      password: config.password,
+      // A provider or proxy says who people are, not that everyone is the owner: that needs a password.
+      isExposed: config.isExposed || config.oidc !== null || config.authHeader !== null,
+    },
     settings: settings.password,
     log,
     iterations: options.passwordIterations,
@@ -136,12 +153,15 @@ export const openAppData = (config: Config, options: AppDataOptions): AppData =>
     onSignOut: options.onSignOut,
   })
   const apiTokens = openApiTokens(join(stateDir, 'api-tokens.json'), {
-    now,
+    now: () => Date.now() / 1_000,
     throttle: openThrottle(),
     warn: log.warn,
   })
   const unwatch = [watchSecrets(createKnownSecrets(homes.list)), watchSecrets(own.values)]
-  const hub = createHub({ boot: randomBytes(4).toString('hex') })
+  const hub = createHub({
+    boot: randomBytes(4).toString('hex'),
+    profileOf: id => sessions.row(id)?.profile,
+  })
   const acceptedGuards = createAcceptedGuards(join(stateDir, 'accepted-guards.json'))
   const promptCache = createPromptCache({ dir: join(stateDir, 'cache', 'prompts'), log: log.warn })
   const toolOutput = createToolOutput({ dir: join(stateDir, 'tool-output'), log: log.warn })
@@ -152,9 +172,9 @@ export const openAppData = (config: Config, options: AppDataOptions): AppData =>
     redact,
     // Empty untitled sessions too: a page that shows one must learn that it was cleared.
     onRow: row => hub.publish('list', { type: 'row', data: { row } }),
-    onDeleted: id => {
+    onDeleted: (id, profile) => {
       promptCache.delete(id)
-      hub.publish('list', { type: 'gone', data: { session_id: id } })
+      hub.publish('list', { type: 'gone', data: { session_id: id } }, {}, profile)
     },
     onCopied: toolOutput.copyImages,
     log: log.warn,
@@ -175,6 +195,7 @@ export const openAppData = (config: Config, options: AppDataOptions): AppData =>
     auth,
     audit,
     people,
+    identities,
     codes,
     apiTokens,
     hub,
@@ -185,6 +206,7 @@ export const openAppData = (config: Config, options: AppDataOptions): AppData =>
     projects,
     notify: (level, message) =>
       void hub.publish('notices', { type: 'notice', data: { level, message } }),
+    maskSecret: own.add,
     unwatchSecrets() {
       for (const stop of unwatch) stop()
     },

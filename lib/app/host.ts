@@ -6,7 +6,9 @@ import { createHostSessionWatcher, type HostSessionWatcher } from '../host-sessi
 import { isExecutable } from '../packed.ts'
 import { redact, redactValue } from '../redact/redact.ts'
 import { createUpdates, ownCheckout, type Updates } from '../updates/updates.ts'
+import type { OwnProgram } from '../updates/prepare-switch.ts'
 import type { Composition } from './data.ts'
+import { saveSnapshot } from './snapshot.ts'
 
 export type HostOptions = {
   /** Directory of our own sources. */
@@ -17,6 +19,8 @@ export type HostOptions = {
   checkout?: string | null | undefined
   /** Replaces the process by the program that is in the checkout now. */
   restart?: (() => Promise<unknown>) | undefined
+  program?: OwnProgram | null | undefined
+  version: string
   isActive: (sessionId: string) => boolean
 }
 
@@ -71,7 +75,7 @@ const startInstall = ({ config, log, data: { homes } }: Composition, signal: Abo
 
 export const composeHost = (composition: Composition, options: HostOptions) => {
   const { config, log } = composition
-  const { root, checkout, restart } = options
+  const { root, checkout, restart, program, version } = options
   const { hostSessions, hostSessionWatcher } = composeHostSessions(composition, options)
   hostSessionWatcher.start()
 
@@ -82,6 +86,10 @@ export const composeHost = (composition: Composition, options: HostOptions) => {
     checkouts: () => ({ webui, agent: findAgentDir(config) }),
     env: config.env,
     restart,
+    program,
+    version,
+    releases: config.releases,
+    snapshot: () => saveSnapshot(config, { version, addon: options.addon }),
     log: log.warn,
   })
   const installing = new AbortController()

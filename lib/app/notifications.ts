@@ -1,12 +1,17 @@
 /** Composition: which events of turns, questions, and tasks are reported, and how an answer in a notification counts. */
 import { unrecognizedName } from '../agent/shell/labels.ts'
+import { type Language, languageOf } from '../base/languages.ts'
 import { openThrottle, type Throttle } from '../auth/throttle.ts'
-import { conflict, invalid } from '../errors.ts'
+import type { People } from '../auth/people.ts'
+import { may } from '../auth/may.ts'
+import { conflict, forbidden, invalid } from '../errors.ts'
 import { allowNone, type Allow } from '../http/public-address.ts'
 import type { EndedRun } from '../cron/cron.ts'
 import { plainText } from '../notifications/message.ts'
 import { createNotifications, type Notifications } from '../notifications/notifications.ts'
-import type { AnswerToken } from '../notifications/outbox.ts'
+import type { AnswerToken, Settled } from '../notifications/outbox.ts'
+import { personOf } from '../notifications/receivers.ts'
+import type { Translate } from '../notifications/texts/translate.ts'
 import { redact, watchSecrets } from '../redact/redact.ts'
 import type { Approval, Question } from '../schema/question.ts'
 import type { EndedTurn } from '../turns/end-turn.ts'
@@ -22,7 +27,7 @@ export type NotificationServices = {
   /** Wrong tokens count as wrong passwords do, but apart from them. */
   answerThrottle: Throttle
   /** Answers the question of a token; throws a conflict that says who was first. */
-  answerByToken: (token: AnswerToken, text: string | undefined) => string
+  answerByToken: (token: AnswerToken, text: string | undefined, browser: Language) => string
 }
 
 const isBudget = ({ pattern_key: key }: Approval): boolean => key.startsWith('budget: ')
@@ -61,11 +66,12 @@ const reportTurn = ({ report }: Notifications, ended: EndedTurn, profile: string
     profile,
     // Masked first: a secret without its underscores, or with its end cut off, is not recognized.
     text: failure ? failure.message : plainText(redact(text)),
+    failure: failure?.type,
   })
 }
 
 const reportRun = ({ report }: Notifications, run: EndedRun, profile: string): void => {
-  const { how, status, error, name, run_id, job_id, session_id } = run
+  const { how, status, error, name, run_id, job_id, session_id, count } = run
   if (how === 'skipped') return
   report({
     key: `run:${profile}:${run_id}`,
@@ -73,19 +79,49 @@ const reportRun = ({ report }: Notifications, run: EndedRun, profile: string): v
     session_id,
     profile,
     title: name,
-    text: how === 'missed' ? 'The server was not running when it was due.' : (error ?? ''),
+    text: how === 'missed' ? '' : (error ?? ''),
+    ...(how === 'missed' && { missed: count }),
     url: `tasks?task=${encodeURIComponent(job_id)}`,
   })
 }
 
+const settledAs = (given: GivenAnswer | undefined, kind: Question['kind']): Settled => {
+  if (!given || given.reason) return 'ended'
+  if (kind === 'clarify') return 'answered'
+  return given.answer === 'deny' ? 'denied' : 'allowed'
+}
+
 /** Who was first, as a sentence. */
-const toSentence = (given: GivenAnswer | undefined, kind: Question['kind']): string => {
-  if (given?.reason === 'timeout') return 'This was not answered in time.'
-  if (!given || given.reason) return 'This no longer waits for an answer.'
-  const what = kind === 'clarify' ? 'answered' : given.answer === 'deny' ? 'denied' : 'allowed'
+const lateSentence = (given: GivenAnswer | undefined, kind: Question['kind'], t: Translate) => {
+  if (given?.reason === 'timeout') return t('late.timeout')
+  const what = settledAs(given, kind)
+  if (!given || what === 'ended') return t('late.ended')
   const [, device] = /^notification: (.*)$/.exec(given.by) ?? []
-  const where = device === undefined ? `on the page (${given.by})` : `in a notification (${device})`
-  return `Already ${what} ${where}.`
+  return device === undefined
+    ? t(`late.${what}.page`, { where: given.by })
+    : t(`late.${what}.device`, { where: device })
+}
+
+/** A person who was removed, or a file of the people that cannot be read, means no rights. */
+const createRights = (people: People) => {
+  const callerOf = (person: string) => {
+    try {
+      return people.caller(person || undefined)
+    } catch {
+      return undefined
+    }
+  }
+  return {
+    mayKnow(person: string, profile: string): boolean {
+      const caller = callerOf(person)
+      return caller !== undefined && may(caller, 'read', profile)
+    },
+    mayAnswer(person: string, profile: string, question: Question): boolean {
+      const caller = callerOf(person)
+      const needsOwner = question.kind === 'approval' && question.needs_owner === true
+      return caller !== undefined && may(caller, needsOwner ? 'own' : 'work', profile)
+    },
+  }
 }
 
 export const composeNotifications = (
@@ -93,44 +129,75 @@ export const composeNotifications = (
   engine: () => Engine,
   tests: NotificationTestOptions = {},
 ) => {
-  const { hub, sessions } = data
+  const { hub, people, sessions, settings } = data
   const questions = () => engine().turns.questions
+  const profileOf = (sessionId: string): string => sessions.row(sessionId)?.profile ?? ''
+  const rights = createRights(people)
   const notifications = createNotifications({
     stateDir: config.stateDir,
     now: () => now() * 1_000,
     titleOf: id => sessions.row(id)?.title ?? null,
     openQuestion: id => questions().find(id),
-    waiting: () => questions().all().length,
+    settledAs: (id, kind) => settledAs(questions().answered(id), kind),
+    language() {
+      const { language, language_from } = settings.get()
+      return language_from === 'setting' ? (languageOf(language) ?? 'en') : undefined
+    },
+    waiting: person =>
+      questions()
+        .all()
+        .filter(({ session_id }) => rights.mayKnow(person, profileOf(session_id))).length,
     isRunning: id => engine().turns.isActive(id),
     isRisky,
+    rights,
     redact,
     dispatcher: () => engine().dispatcher,
     allowPush: tests.allowPush ?? allowNone,
     firstDelayMs: tests.firstDelayMs,
     log,
   })
-  const profileOf = (sessionId: string): string => sessions.row(sessionId)?.profile ?? ''
+  /** The receiver whose answer is being recorded. */
+  let answering: string | undefined
+  const report = (question: Question): void =>
+    reportQuestion(notifications, question, profileOf(question.session_id))
   const unwatch = watchSecrets(notifications.store.secrets)
   const untap = hub.tap((source, { type, data: event }) => {
     if (source !== 'inbox') return
     const question = event as Question
-    if (type === 'asked') reportQuestion(notifications, question, profileOf(question.session_id))
-    if (type === 'settled') notifications.settled((event as { id: string }).id)
+    if (type === 'asked') report(question)
+    if (type === 'settled') notifications.settled((event as { id: string }).id, answering)
   })
 
   const services: NotificationServices = {
     notifications,
     answerThrottle: openThrottle(),
-    answerByToken({ session_id, question_id, question, answer, by }, text) {
+    answerByToken({ session_id, question_id, question, answer, by, target }, text, browser) {
+      const t = notifications.translator(target, browser)
+      const receiver = notifications.receivers.find(target)
+      const asked = questions().find(question_id)
+      const person = receiver ? personOf(receiver) : ''
+      if (asked && !rights.mayAnswer(person, profileOf(session_id), asked))
+        throw forbidden('You may not answer this any more.', { code: 'role_not_allowed' })
       const given = answer ?? text?.trim()
-      if (!given) throw invalid('Write an answer.', { code: 'missing_fields' })
-      const { accepted } = questions().respond(session_id, question, question_id, given, by)
-      if (!accepted) throw conflict(toSentence(questions().answered(question_id), question))
+      if (!given) throw invalid(t('answer.empty'), { code: 'missing_fields' })
+      try {
+        answering = target
+        const { accepted } = questions().respond(session_id, question, question_id, given, by)
+        if (!accepted) throw conflict(lateSentence(questions().answered(question_id), question, t))
+      } finally {
+        answering = undefined
+      }
       return given
     },
   }
   return {
     services,
+    /** Once there are turns. */
+    start(): void {
+      // Recorded, but perhaps not reported before the process was killed.
+      for (const question of questions().all()) report(question)
+      notifications.start()
+    },
     /** Of scheduled tasks the run is reported, and a program that uses the client API reads the result itself. */
     onEnded(ended: EndedTurn): void {
       const row = sessions.row(ended.sessionId)

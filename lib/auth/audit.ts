@@ -12,11 +12,13 @@ const MAX_DETAIL_CHARS = 200
 
 /** Each with what its `detail` is. */
 export const AUDIT_KINDS = [
-  'sign-in', // password, passkey or pairing
+  'sign-in', // password, passkey, pairing, oidc, or proxy and the user
   'sign-in-failed', // the same, and the error code
   'sign-out',
   'device-revoked', // the id, or "others"
   'device-paired', // its name
+  'identity-linked', // its name
+  'identity-unlinked',
   'passkey-added', // its name
   'passkey-deleted',
   'codes-on',
@@ -28,6 +30,9 @@ export const AUDIT_KINDS = [
   'shares', // created, revoked, on or off
   'settings', // names of the keys that changed
   'keys', // the provider
+  'person-invited', // name and role, or the id
+  'person-changed', // the id and the new role
+  'person-removed', // the id
   'approval', // the choice and the session
 ] as const
 export type AuditKind = (typeof AUDIT_KINDS)[number]
@@ -39,6 +44,8 @@ export const AuditEntry = z.object({
   /** Where it came from: the client's address, and the device's name or user agent. */
   address: z.string(),
   device: z.string(),
+  /** Absent: the only person there was. */
+  person: z.string().optional(),
   detail: z.string(),
 })
 export type AuditEntry = z.infer<typeof AuditEntry>
@@ -78,13 +85,17 @@ export const openAudit = (path: string, { now, redact, warn }: Options) => {
   }
 
   return {
-    note(what: AuditKind, from: { address: string; device: string; detail?: string }): void {
-      const { address, device, detail = '' } = from
+    note(
+      what: AuditKind,
+      from: { address: string; device: string; person?: string | undefined; detail?: string },
+    ): void {
+      const { address, device, person, detail = '' } = from
       const entry: AuditEntry = {
         at: Math.floor(now()),
         what,
         address,
         device: redact(device).slice(0, MAX_DETAIL_CHARS),
+        ...(person && { person: redact(person).slice(0, MAX_DETAIL_CHARS) }),
         detail: redact(detail).slice(0, MAX_DETAIL_CHARS),
       }
       try {

@@ -16,6 +16,8 @@ export type AuthModeOptions = {
   config: { password: string | null; isExposed: boolean }
   record: PasswordRecord
   hasher: Hasher
+  /** People who have to sign in exist beside the first owner: without a password the server stays closed. */
+  hasOthers: () => boolean
   /** Prints the setup token, once. */
   announceSetup: () => void
   /** The hash of AGENT_WEBUI_PASSWORD is known: sign-ins with another fingerprint are invalid. */
@@ -40,7 +42,7 @@ export const createAuthModes = (options: AuthModeOptions) => {
     const stored = record.state()
     if (stored.kind === 'hash') return { kind: 'stored', hash: stored.hash }
     if (stored.kind === 'damaged') return stored
-    if (!config.isExposed) return { kind: 'open' }
+    if (!config.isExposed && !options.hasOthers()) return { kind: 'open' }
     options.announceSetup()
     return { kind: 'setup' }
   }

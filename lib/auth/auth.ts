@@ -1,14 +1,24 @@
-/** Sign-in: one optional password for the whole server, sign-ins with cookies, and the signed-in devices. */
+/** Sign-in: an optional password for the server, passwords of further people, sign-ins with cookies, and the signed-in devices. */
 import { join } from 'node:path'
+import { accountOf } from './account.ts'
 import { conflict, UserError, unauthorized } from '../errors.ts'
-import { type AuthMode, createAuthModes, fingerprintOf } from './auth-mode.ts'
+import type { Caller } from '../schema/person.ts'
+import { OWNER } from '../schema/person.ts'
+import { type AuthMode, type AuthModes, createAuthModes, fingerprintOf } from './auth-mode.ts'
 import { createToken, signToken, verifyCookie } from './cookie.ts'
 import { createConfirmed } from './confirmed.ts'
 import { createDevices, deviceIdOf } from './devices.ts'
 import { openSignIns, type SignIn, type SignInMethod } from './login-sessions.ts'
 import { normalizePassword, passwordCandidates, passwordProblem } from './normalize-password.ts'
 import { createPasswordHasher, isSameHash } from './password.ts'
-import { openPasswordRecord, type SettingsPassword } from './password-record.ts'
+import { createPersonalPasswords, type PeopleOfSignIn, stampOf } from './personal-passwords.ts'
+import {
+  openPasswordRecord,
+  type PasswordRecord,
+  type SettingsPassword,
+} from './password-record.ts'
+import { createProxySignIns } from './proxy-sign-ins.ts'
+import type { Identities } from './identities.ts'
 import { createSetupToken } from './setup-token.ts'
 import { openSigningKey } from './signing-key.ts'
 import { type ClientAddress, openThrottle } from './throttle.ts'
@@ -26,6 +36,12 @@ export type AuthOptions = {
   /** The copy of the hash in settings.json. */
   settings: SettingsPassword
   log: { warn(text: string): void }
+  /** People beside the first owner; absent: none. */
+  people?: PeopleOfSignIn
+  /** Whose the users are that a trusted proxy names; absent: it names none. */
+  identities?: Pick<Identities, 'personOf'> | undefined
+  /** Called when a user whom a trusted proxy names has signed in on a new device. */
+  onProxySignIn?: ((client: SignInClient, user: string) => void) | undefined
   /** The second factor to the password; absent: none. */
   codes?: {
     isOn(): boolean
@@ -45,7 +61,14 @@ export type AuthOptions = {
 }
 
 /** How a device signs in, and its name if the person gave one. */
-export type MadeBy = { how: SignInMethod; name?: string | undefined }
+export type MadeBy = {
+  how: SignInMethod
+  name?: string | undefined
+  /** `identityKey` of who vouched for the person. */
+  identity?: string | undefined
+  /** Id of the person; absent: the first owner. */
+  person?: string | undefined
+}
 
 /** Cache of verified cookies: one HMAC per request would cost a third of the throughput (storage.md, B5). */
 const MAX_VERIFIED = 1_000
@@ -54,6 +77,8 @@ export const PASSWORD_FROM_ENVIRONMENT =
   'AGENT_WEBUI_PASSWORD sets the password. Change it where the server is started.'
 const PASSWORD_REQUIRED =
   'The password cannot be removed while the server can be reached from other machines.'
+const PASSWORD_OF_PEOPLE =
+  'The password cannot be removed while other people can sign in. Remove them first.'
 
 const open = ({ stateDir, config, settings, log, iterations, ...options }: AuthOptions) => {
   const { now = Date.now, ticks } = options
@@ -73,14 +98,15 @@ const open = ({ stateDir, config, settings, log, iterations, ...options }: AuthO
   }
 }
 
-/** Creates and looks up sign-ins. A sign-in is valid while the fingerprint of its password is the current one. */
+/** Creates and looks up sign-ins. A sign-in is valid while the fingerprint of its password is the current one, and its person exists. */
 const createSignInLookup = (
   { key, signIns, nowSeconds }: Pick<ReturnType<typeof open>, 'key' | 'signIns' | 'nowSeconds'>,
-  fingerprint: () => string | undefined,
+  /** Undefined: there are no valid sign-ins. `person`: id of one who is not the first owner. */
+  fingerprint: (person: string | undefined) => string | undefined,
   onSignOut: AuthOptions['onSignOut'],
 ) => {
   const verified = new Map<string, SignIn>()
-  const isBound = (entry: SignIn): boolean => entry.under === fingerprint()
+  const isBound = (entry: SignIn): boolean => entry.under === fingerprint(entry.person)
   return {
     isBound,
     clearCache: (): void => verified.clear(),
@@ -117,21 +143,94 @@ const createSignInLookup = (
   }
 }
 
+/** Stored sign-ins may belong to an earlier AGENT_WEBUI_PASSWORD; only its hash can tell, and those by a proxy are bound to it. */
+const needsHash = (
+  { identities }: AuthOptions,
+  { signIns }: Pick<ReturnType<typeof open>, 'signIns'>,
+) => signIns.size() > 0 || identities !== undefined
+
+const hashEarly = (
+  options: AuthOptions,
+  parts: Pick<ReturnType<typeof open>, 'signIns'>,
+  modes: AuthModes,
+): void => {
+  const { config, log } = options
+  if (config.password !== null && needsHash(options, parts)) {
+    modes
+      .hashEnvironment(config.password)
+      .catch(() => log.warn('could not hash AGENT_WEBUI_PASSWORD at startup'))
+  }
+}
+
+/** Otherwise it could surprise once the variable is gone. */
+const warnOfUnused = ({ config, log }: AuthOptions, record: PasswordRecord): void => {
+  if (config.password !== null && record.state().kind !== 'none')
+    log.warn(
+      'A stored password exists beside AGENT_WEBUI_PASSWORD. It is not used while the variable is set; "agent-webui password --off" removes it',
+    )
+}
+
+/** Whom a request is from. */
+const createCallers = ({
+  find,
+  proxy,
+  signIns,
+  people,
+  mode,
+}: {
+  find(cookie: string | undefined): SignIn | undefined
+  proxy: ReturnType<typeof createProxySignIns>
+  signIns: ReturnType<typeof open>['signIns']
+  people: PeopleOfSignIn | undefined
+  mode(): AuthMode['kind']
+}) => ({
+  /** Signs in the user whom a trusted proxy names; the value of the cookie. Undefined: no person is this user. */
+  admitUser: (user: string, client: () => SignInClient): string | undefined =>
+    mode() === 'setup' ? undefined : proxy.admit(user, client),
+
+  /**
+   * The person who signed in with the cookie. `address`: of a request, which counts as a use of the device. `user`: whom a
+   * trusted proxy names in it.
+   */
+  personOf(cookie: string | undefined, address?: () => string, user?: string): Caller | undefined {
+    const entry = find(cookie)
+    if (entry && !proxy.accepts(entry, user)) return undefined
+    if (entry && address) signIns.noteSeen(entry, address)
+    return entry && (people ? people.caller(entry.person) : OWNER)
+  },
+})
+
 export type Auth = ReturnType<typeof createAuth>
 
 export const createAuth = (options: AuthOptions) => {
-  const { config, log, onPassword } = options
+  const { config, onPassword, people, identities } = options
   const parts = open(options)
   const { hasher, throttle, record, signIns, setup } = parts
   const modes = createAuthModes({
     config,
     record,
     hasher,
+    hasOthers: () => people?.hasOthers() ?? false,
     announceSetup: setup.announce,
-    onEnvironmentHash: fingerprint => void lookup.end(entry => entry.under !== fingerprint),
+    onEnvironmentHash: fingerprint =>
+      void lookup.end(({ under, person }) => person === undefined && under !== fingerprint),
   })
-  const lookup = createSignInLookup(parts, () => modes.fingerprint(), options.onSignOut)
+  const stampOfPerson = (id: string): string | undefined => {
+    const person = people?.find(id)
+    return person && enabled() ? stampOf(person) : undefined
+  }
+  const fingerprint = (id: string | undefined): string | undefined =>
+    id === undefined ? modes.fingerprint() : stampOfPerson(id)
+  const lookup = createSignInLookup(parts, fingerprint, options.onSignOut)
   const { find } = lookup
+  const proxy = createProxySignIns({
+    ...parts,
+    lookup,
+    fingerprint,
+    identities,
+    onSignIn: options.onProxySignIn,
+  })
+  const personal = createPersonalPasswords({ ...parts, people, lookup })
   const mode = (): AuthMode['kind'] => modes.current().kind
   const enabled = (): boolean => mode() !== 'open'
 
@@ -153,38 +252,43 @@ export const createAuth = (options: AuthOptions) => {
       throw conflict(PASSWORD_FROM_ENVIRONMENT, { code: 'password_from_environment' })
     if (password !== null) normalizePassword(password)
     else if (config.isExposed) throw conflict(PASSWORD_REQUIRED, { code: 'password_required' })
+    else if (people?.hasOthers()) throw conflict(PASSWORD_OF_PEOPLE, { code: 'people_exist' })
   }
 
-  // Stored sign-ins may belong to an earlier AGENT_WEBUI_PASSWORD; only the hash of the current one can tell.
-  if (config.password !== null && signIns.size() > 0) {
-    modes
-      .hashEnvironment(config.password)
-      .catch(() => log.warn('could not hash AGENT_WEBUI_PASSWORD at startup'))
-  }
-  if (config.password !== null && record.state().kind !== 'none')
-    log.warn(
-      'A stored password exists beside AGENT_WEBUI_PASSWORD. It is not used while the variable is set; "agent-webui password --off" removes it',
-    )
+  hashEarly(options, parts, modes)
+  warnOfUnused(options, record)
 
   return {
     ...createDevices(signIns, lookup),
-    ...createConfirmed({ ...lookup, ...parts, modes, verify }),
+    ...createConfirmed({
+      ...lookup,
+      ...parts,
+      modes,
+      verify,
+      stampOfPerson,
+      verifyPerson: personal.verifyPerson,
+    }),
+    ...personal.forAuth,
     /** Whether the sign-in that `signInOf` named is still valid. */
     isSignedIn: (hash: string): boolean =>
       signIns.list().some(entry => entry.hash === hash && lookup.isBound(entry)),
     enabled,
     /** Which kind of password is in force. */
     mode,
-    /** Whether the cookie belongs to a valid sign-in. `address`: of a request, which counts as a use of the device. */
-    check(cookie: string | undefined, address?: () => string): boolean {
+    /** Whether the cookie belongs to a valid sign-in. */
+    check: (cookie: string | undefined): boolean => find(cookie) !== undefined,
+
+    ...createCallers({ ...parts, find, proxy, people, mode }),
+
+    /** The account of who is signed in with the cookie; null when no one is. */
+    account(cookie: string | undefined): string | null {
       const entry = find(cookie)
-      if (entry && address) signIns.noteSeen(entry, address)
-      return entry !== undefined
+      return enabled() && !entry ? null : accountOf(parts.key, entry?.person)
     },
 
     /** Pending until stored sign-ins can be verified, shortly after a start; undefined afterwards. */
     settling: (): Promise<unknown> | undefined =>
-      signIns.size() > 0 ? modes.pendingHash() : undefined,
+      needsHash(options, parts) ? modes.pendingHash() : undefined,
 
     status: (cookie: string | undefined) => {
       const auth_enabled = enabled()
@@ -192,7 +296,11 @@ export const createAuth = (options: AuthOptions) => {
     },
 
     /** Returns the value of a new cookie. Throws a 401 for a wrong password and a 429 for too many attempts. */
-    async login(password: string, client: SignInClient, code?: string): Promise<string> {
+    async login(
+      password: string,
+      client: SignInClient,
+      { code, name = '' }: { code?: string | undefined; name?: string | undefined } = {},
+    ): Promise<string> {
       const slot = throttle.take(client)
       const current = modes.current()
       if (current.kind === 'setup') {
@@ -202,6 +310,12 @@ export const createAuth = (options: AuthOptions) => {
         return lookup.issue(modes.setupFingerprint, client, { how: 'setup' })
       }
       try {
+        const person = await personal.verifyNamed(name, password)
+        if (person) {
+          slot.clear()
+          onPassword?.(password.trim())
+          return lookup.issue(stampOf(person), client, { how: 'password', person: person.id })
+        }
         const hash = await verify(password, current)
         if (hash === undefined) throw wrongPassword()
         slot.clear()
@@ -242,7 +356,8 @@ export const createAuth = (options: AuthOptions) => {
         throw unauthorized('Authentication required', { code: 'sign_in_required' })
       record.set(hash)
       onPassword?.(password.trim())
-      lookup.end(entry => entry.hash !== own?.hash)
+      // Other people have passwords of their own.
+      lookup.end(({ hash: each, person }) => each !== own?.hash && person === undefined)
       if (own) signIns.rebind(own, fingerprintOf(hash))
     },
 

@@ -89,7 +89,7 @@ export const createCodes = ({ people, throttlePath, now, warn, onSecret }: Optio
 
   const required = (): Totp => {
     const { totp } = people.owner()
-    if (!totp) throw conflict('Codes are off.')
+    if (!totp) throw conflict('Codes are off.', { code: 'codes_off' })
     return totp
   }
 
@@ -125,7 +125,7 @@ export const createCodes = ({ people, throttlePath, now, warn, onSecret }: Optio
       by: string,
       { title }: { title: string },
     ): Promise<{ secret: string; uri: string }> {
-      if (people.owner().totp) throw conflict('Codes are on already.')
+      if (people.owner().totp) throw conflict('Codes are on already.', { code: 'codes_on' })
       const generator = await load()
       generator.issuer = title
       generator.label = people.owner().name
@@ -139,13 +139,14 @@ export const createCodes = ({ people, throttlePath, now, warn, onSecret }: Optio
     /** Turns codes on; returns the recovery codes, which are shown once. */
     async enable(by: string, code: string): Promise<string[]> {
       const shown = pending.get(by)
-      if (!shown || shown.expires_at <= now()) throw conflict('This took too long. Start again.')
+      if (!shown || shown.expires_at <= now())
+        throw conflict('This took too long. Start again.', { code: 'setup_expired' })
       const slot = throttle.take({ address: 'codes' })
       const generator = await load(shown.secret)
       const step = stepOf(generator, normalize(code))
       if (step === undefined) throw forbidden('Incorrect code.', { code: 'wrong_code' })
       slot.clear()
-      if (people.owner().totp) throw conflict('Codes are on already.')
+      if (people.owner().totp) throw conflict('Codes are on already.', { code: 'codes_on' })
       pending.delete(by)
       const { shown: codes, recovery } = createRecovery()
       const { secret } = shown

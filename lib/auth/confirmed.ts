@@ -10,7 +10,12 @@ import type { Throttle } from './throttle.ts'
 
 /** A sign-in younger than this is a confirmation by itself. */
 const FRESH_S = 600
-const CONFIRMING: ReadonlySet<SignIn['how']> = new Set(['password', 'new-password', 'passkey'])
+const CONFIRMING: ReadonlySet<SignIn['how']> = new Set([
+  'password',
+  'new-password',
+  'passkey',
+  'oidc',
+])
 
 type Given = { password?: string | undefined; client: SignInClient }
 
@@ -19,13 +24,17 @@ type Parts = {
   find(cookie: string | undefined): SignIn | undefined
   issue(under: string, client: SignInClient, made: MadeBy): string
   verify(password: string, mode: AuthMode): Promise<string | undefined>
+  /** Of a person who is not the first owner; undefined: removed. */
+  stampOfPerson(id: string): string | undefined
+  verifyPerson(id: string, password: string): Promise<boolean>
   throttle: Throttle
   nowSeconds: () => number
 }
 
 const signInRequired = () => unauthorized('Authentication required', { code: 'sign_in_required' })
 
-export const createConfirmed = ({ modes, find, issue, verify, throttle, nowSeconds }: Parts) => {
+export const createConfirmed = (parts: Parts) => {
+  const { modes, find, issue, verify, throttle, nowSeconds } = parts
   /** The mode, when a password is set that sign-ins can be bound to. */
   const passwordMode = (): AuthMode => {
     const mode = modes.current()
@@ -51,14 +60,17 @@ export const createConfirmed = ({ modes, find, issue, verify, throttle, nowSecon
     if (isFresh && !always) return
     if (!password) throw forbidden('Enter the password to confirm.', { code: 'confirm_password' })
     const slot = throttle.take(client)
-    let hash: string | undefined
+    let isRight: boolean
     try {
-      hash = await verify(password, mode)
+      isRight =
+        entry.person === undefined
+          ? (await verify(password, mode)) !== undefined
+          : await parts.verifyPerson(entry.person, password)
     } catch (error) {
       slot.release()
       throw error
     }
-    if (hash === undefined) throw forbidden('Incorrect password.', { code: 'wrong_password' })
+    if (!isRight) throw forbidden('Incorrect password.', { code: 'wrong_password' })
     slot.clear()
     // It may have ended while hashing.
     if (!find(cookie)) throw signInRequired()
@@ -87,9 +99,13 @@ export const createConfirmed = ({ modes, find, issue, verify, throttle, nowSecon
       made: MadeBy,
       isStillValid: () => boolean = () => true,
     ): Promise<string> {
-      const hash = await modes.expectedHash(passwordMode())
-      if (!isStillValid()) throw signInRequired()
-      return issue(fingerprintOf(hash), client, made)
+      const mode = passwordMode()
+      const under =
+        made.person === undefined
+          ? fingerprintOf(await modes.expectedHash(mode))
+          : parts.stampOfPerson(made.person)
+      if (under === undefined || !isStillValid()) throw signInRequired()
+      return issue(under, client, made)
     },
   }
 }

@@ -17,6 +17,8 @@ export type Device = {
   /** To the minute. */
   seen_at: number
   seen_address: string
+  /** Id of the person who signed in; absent: the first owner. */
+  person?: string
 }
 
 const DEVICE_ID_CHARS = 16
@@ -43,6 +45,7 @@ const toDevice = (entry: SignIn, current: boolean): Device => {
     how: entry.how ?? 'password',
     seen_at: entry.seen_at ?? created_at,
     seen_address: entry.seen_address ?? address,
+    ...(entry.person !== undefined && { person: entry.person }),
   }
 }
 
@@ -50,6 +53,7 @@ export const createDevices = (signIns: SignIns, { find, isBound, end }: DeviceLo
   const bound = (): SignIn[] => signIns.list().filter(isBound)
   const byId = (id: string): SignIn | undefined =>
     id.length === DEVICE_ID_CHARS ? bound().find(({ hash }) => hash.startsWith(id)) : undefined
+  const isMine = (entry: SignIn, own: SignIn | undefined): boolean => entry.person === own?.person
 
   return {
     /** Signed-in devices, newest first. */
@@ -73,10 +77,21 @@ export const createDevices = (signIns: SignIns, { find, isBound, end }: DeviceLo
       return entry !== undefined && end(other => other.hash === entry.hash) > 0
     },
 
-    /** Signs out every device except that of the cookie `keep`; returns their number. */
+    /** Signs out the devices that this identity signed in. */
+    revokeIdentity(key: string): void {
+      end(entry => entry.identity === key)
+    },
+
+    /** Signs out every device of the person except that of the cookie `keep`; returns their number. */
     revokeOthers(keep: string | undefined): number {
       const own = find(keep)
-      return end(entry => entry.hash !== own?.hash)
+      return end(entry => entry.hash !== own?.hash && isMine(entry, own))
+    },
+
+    /** Whether a device is of the person of this cookie. */
+    isOwnDevice(id: string, cookie: string | undefined): boolean {
+      const entry = byId(id)
+      return entry !== undefined && isMine(entry, find(cookie))
     },
   }
 }

@@ -1,5 +1,7 @@
 /** The login page: its texts in every supported language, and the HTML document with its CSP. */
 import { directionOf, languageOf } from '../base/languages.ts'
+import { peopleTexts } from './people-texts.ts'
+import { providerTexts, unknownText } from './provider-texts.ts'
 import { fillTemplate, inlineHashes } from '../http/html-template.ts'
 
 type LoginTexts = {
@@ -292,6 +294,9 @@ export const loginPage = (
     theme,
     usesSetupToken,
     hasPasskeys,
+    asksName,
+    provider,
+    isUnknown,
   }: {
     base: string
     botName: string
@@ -300,17 +305,26 @@ export const loginPage = (
     usesSetupToken: boolean
     /** There are passkeys for the host name of this page. */
     hasPasskeys: boolean
+    /** Several people can sign in. */
+    asksName: boolean
+    /** Name of the provider that people can sign in with. */
+    provider: string | null
+    /** The proxy names a user who is no person here. */
+    isUnknown: boolean
   },
 ): LoginPage => {
   const texts = textsFor(language)
   const { token, tokenHint, tokenWrong } = texts
   const document = fillTemplate(template, {
     ...texts,
+    ...peopleTexts(texts.lang, asksName && !usesSetupToken),
     dir: directionOf(languageOf(texts.lang) ?? 'en'),
     ...(usesSetupToken ? { password: token, wrong: tokenWrong, hint: tokenHint } : { hint: '' }),
     // A sign-in with the token is for setting a password.
     after: usesSetupToken ? 'settings/security' : '',
     field: usesSetupToken ? 'text' : 'password',
+    ...providerTexts(texts.lang, provider),
+    problem: isUnknown ? unknownText(texts.lang) : '',
     passkeys: hasPasskeys ? 'yes' : '',
     // The browser offers passkeys in the menu of the field.
     remember: usesSetupToken

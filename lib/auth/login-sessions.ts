@@ -14,7 +14,15 @@ const MAX_SIGN_INS = 1_000
 const SEEN_STEP_S = 60
 
 /** How a device signed in; `setup` is the setup token, `new-password` the browser that set the first password. */
-export const SIGN_IN_METHODS = ['password', 'new-password', 'setup', 'pairing', 'passkey'] as const
+export const SIGN_IN_METHODS = [
+  'password',
+  'new-password',
+  'setup',
+  'pairing',
+  'passkey',
+  'oidc',
+  'proxy',
+] as const
 export type SignInMethod = (typeof SIGN_IN_METHODS)[number]
 
 const SignIn = z.object({
@@ -30,6 +38,12 @@ const SignIn = z.object({
   name: z.string().optional(),
   /** Absent in files of earlier versions, which knew only passwords. */
   how: z.enum(SIGN_IN_METHODS).optional().catch(undefined),
+  /** Of the provider or proxy that vouched for the person, as a hash. */
+  identity: z.string().optional(),
+  /** Of a sign-in by a proxy: its token is derived from this and the key of the server. */
+  salt: z.string().optional(),
+  /** Id of the person. Absent: the first owner. */
+  person: z.string().optional(),
   /** The last request: seconds since 1970, to the minute, and its address. Absent before the second one. */
   seen_at: z.number().optional(),
   seen_address: z.string().optional(),
@@ -45,6 +59,9 @@ export type NewSignIn = {
   under: string
   how: SignInMethod
   name?: string | undefined
+  identity?: string | undefined
+  salt?: string | undefined
+  person?: string | undefined
 }
 
 export type SignIns = ReturnType<typeof openSignIns>

@@ -21,7 +21,8 @@ export const passwordProblem = (text: string): string | null => {
 /** The form that is hashed: trimmed, and in NFC, which most keyboards send. Throws a 400 for unusable passwords. */
 export const normalizePassword = (text: string): string => {
   const problem = passwordProblem(text)
-  if (problem !== null) throw invalid(problem, { code: 'invalid_password' })
+  if (problem !== null)
+    throw invalid(problem, { code: 'invalid_password', values: { max: MAX_PASSWORD_CHARS } })
   return text.trim().normalize('NFC')
 }
 

@@ -44,7 +44,9 @@ export const createPairing = ({
     create(by: string): { id: string; code: string; expires_in: number } {
       dropOld()
       if ([...codes.values()].filter(isOpen).length >= MAX_CODES)
-        throw conflict('Too many pairing codes are open. Wait until one expires.')
+        throw conflict('Too many pairing codes are open. Wait until one expires.', {
+          code: 'too_many_pairings',
+        })
       const code = randomBytes(CODE_BYTES).toString('base64url')
       const id = randomBytes(8).toString('hex')
       const expires_at = Math.floor(now()) + PAIRING_LIFETIME_S

@@ -60,31 +60,49 @@ export const createPasskeys = ({ people, now, log }: Options) => {
   const challenges = createChallenges(now)
   const signIn = (rp: RelyingParty) => `sign-in ${rp.id}`
   const registration = (rp: RelyingParty, by: string) => `register ${rp.id} ${by}`
-  const replace = (key: Passkey): void =>
-    people.update({
-      passkeys: people.owner().passkeys.map(each => (each.id === key.id ? key : each)),
-    })
+  /** Everyone with what they have; an empty id is the first owner. */
+  const holders = (): { id: string; passkeys: Passkey[] }[] => [
+    { id: '', passkeys: people.owner().passkeys },
+    ...people.others(),
+  ]
+  const list = (person: string): Passkey[] => people.of({ id: person }).passkeys
+  const save = (person: string, passkeys: Passkey[]): void => {
+    if (person === '') people.update({ passkeys })
+    else people.change(person, { passkeys })
+  }
+  const replace = (person: string, key: Passkey): void =>
+    save(
+      person,
+      list(person).map(each => (each.id === key.id ? key : each)),
+    )
 
   return {
-    list: (): Passkey[] => people.owner().passkeys,
+    /** Of one person, as all functions with `person`: an id, empty for the first owner. */
+    list,
 
     /** Whether the sign-in page can offer one. */
     isUsable: (rp: RelyingParty): boolean =>
-      people
-        .owner()
-        .passkeys.some(key => key.rp_id === rp.id && originsOf(key, rp).includes(rp.origin)),
+      holders().some(({ passkeys }) =>
+        passkeys.some(key => key.rp_id === rp.id && originsOf(key, rp).includes(rp.origin)),
+      ),
 
     /** `by`: the sign-in that registers it, to which the challenge is bound. */
-    async registrationOptions(rp: RelyingParty, { by, title }: { by: string; title: string }) {
-      const { id, name, passkeys } = people.owner()
+    async registrationOptions(
+      rp: RelyingParty,
+      { by, title, person }: { by: string; title: string; person: string },
+    ) {
+      const { id, name, passkeys } = people.of({ id: person })
       if (passkeys.length >= MAX_PASSKEYS)
-        throw conflict(`There are ${MAX_PASSKEYS} passkeys already. Delete one first.`)
+        throw conflict(`There are ${MAX_PASSKEYS} passkeys already. Delete one first.`, {
+          code: 'too_many_passkeys',
+          values: { max: MAX_PASSKEYS },
+        })
       const { generateRegistrationOptions } = await library()
       return generateRegistrationOptions({
         rpName: title,
         rpID: rp.id,
         userID: Uint8Array.from(Buffer.from(id)),
-        userName: title,
+        userName: person === '' ? title : name,
         userDisplayName: `${title} (${name})`,
         challenge: challenges.create(registration(rp, by)),
         attestationType: 'none',
@@ -97,7 +115,12 @@ export const createPasskeys = ({ people, now, log }: Options) => {
 
     async register(
       rp: RelyingParty,
-      { by, name, response }: { by: string; name: string; response: RegistrationResponseJSON },
+      {
+        by,
+        name,
+        person,
+        response,
+      }: { by: string; name: string; person: string; response: RegistrationResponseJSON },
     ): Promise<Passkey> {
       const { verifyRegistrationResponse } = await library()
       const result = await verifyRegistrationResponse({
@@ -113,9 +136,8 @@ export const createPasskeys = ({ people, now, log }: Options) => {
       if (!result.verified)
         throw invalid('The passkey could not be verified. Try again.', { code: 'passkey_rejected' })
       const { credential, origin } = result.registrationInfo
-      const { passkeys } = people.owner()
-      if (passkeys.some(each => each.id === credential.id))
-        throw conflict('This passkey is registered already.')
+      if (holders().some(({ passkeys }) => passkeys.some(each => each.id === credential.id)))
+        throw conflict('This passkey is registered already.', { code: 'passkey_exists' })
       const key: Passkey = {
         id: credential.id,
         public_key: Buffer.from(credential.publicKey).toString('base64url'),
@@ -127,7 +149,7 @@ export const createPasskeys = ({ people, now, log }: Options) => {
         created_at: Math.floor(now()),
         last_used_at: null,
       }
-      people.update({ passkeys: [...passkeys, key] })
+      save(person, [...list(person), key])
       return key
     },
 
@@ -141,12 +163,18 @@ export const createPasskeys = ({ people, now, log }: Options) => {
       })
     },
 
-    /** Throws a 401 unless one of the passkeys signed. Its counter is stored before this returns. */
-    async verify(rp: RelyingParty, response: AuthenticationResponseJSON): Promise<Passkey> {
+    /** Throws a 401 unless one of the passkeys signed, of whomever. Its counter is stored before this returns. */
+    async verify(
+      rp: RelyingParty,
+      response: AuthenticationResponseJSON,
+    ): Promise<{ id: string; person: string }> {
       const find = () =>
-        people.owner().passkeys.find(({ id, rp_id }) => id === response.id && rp_id === rp.id)
-      const key = find()
-      if (!key) throw rejected()
+        holders()
+          .flatMap(({ id: person, passkeys }) => passkeys.map(key => ({ key, person })))
+          .find(({ key }) => key.id === response.id && key.rp_id === rp.id)
+      const found = find()
+      if (!found) throw rejected()
+      const { key } = found
       const { verifyAuthenticationResponse } = await library()
       const result = await verifyAuthenticationResponse({
         response,
@@ -167,23 +195,23 @@ export const createPasskeys = ({ people, now, log }: Options) => {
       const counter = result.authenticationInfo.newCounter
       // Deleted, or used by a copy of it, while this was verified.
       const current = find()
-      if (!current || (counter > 0 && counter <= current.counter)) throw rejected()
-      const used = { ...current, counter, last_used_at: Math.floor(now()) }
-      replace(used)
-      return used
+      if (!current || (counter > 0 && counter <= current.key.counter)) throw rejected()
+      const { person } = current
+      replace(person, { ...current.key, counter, last_used_at: Math.floor(now()) })
+      return { id: key.id, person }
     },
 
     /** False when there is no such passkey. */
-    rename(id: string, name: string): boolean {
-      const key = people.owner().passkeys.find(each => each.id === id)
-      if (key) replace({ ...key, name })
+    rename(person: string, id: string, name: string): boolean {
+      const key = list(person).find(each => each.id === id)
+      if (key) replace(person, { ...key, name })
       return key !== undefined
     },
 
-    delete(id: string): boolean {
-      const { passkeys } = people.owner()
+    delete(person: string, id: string): boolean {
+      const passkeys = list(person)
       const left = passkeys.filter(each => each.id !== id)
-      if (left.length < passkeys.length) people.update({ passkeys: left })
+      if (left.length < passkeys.length) save(person, left)
       return left.length < passkeys.length
     },
   }

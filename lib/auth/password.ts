@@ -21,7 +21,10 @@ export const createPasswordHasher = (key: Buffer, iterations = ITERATIONS): Hash
   let last: Promise<unknown> = Promise.resolve()
   return {
     async hash(password) {
-      if (waiting > MAX_WAITING) throw tooMany('Too many sign-ins at once. Try again in a moment.')
+      if (waiting > MAX_WAITING)
+        throw tooMany('Too many sign-ins at once. Try again in a moment.', {
+          code: 'sign_ins_busy',
+        })
       waiting += 1
       const hash = last.then(() => derive(password, key, iterations, 32, 'sha256'))
       // A failure must not block the next one.

@@ -1,12 +1,14 @@
 /**
- * The people of this server and what they sign in with beside the password: passkeys and one-time codes. There is one
- * person so far, the owner. people.json is read when it changed, so that the command line can edit it.
+ * The people of this server and what they sign in with beside the password of the server, which is that of the first owner:
+ * passwords of their own, passkeys, and one-time codes. people.json is read when it changed, so that the command line can
+ * edit it.
  */
 import { randomBytes } from 'node:crypto'
 import { rmSync, type Stats, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { messageOf, unavailable } from '../errors.ts'
+import { messageOf, missing, unavailable } from '../errors.ts'
+import { type Caller, OWNER, Role } from '../schema/person.ts'
 import { writeAtomic } from '../store/atomic-write.ts'
 import { readWholeText } from '../store/read-text.ts'
 
@@ -39,15 +41,36 @@ const Totp = z.object({
 })
 export type Totp = z.infer<typeof Totp>
 
+const LinkedIdentity = z.object({
+  /** The provider's issuer, or `proxy`. */
+  issuer: z.string(),
+  subject: z.string(),
+  /** To show. */
+  name: z.string(),
+  /** Seconds since 1970. */
+  linked_at: z.number(),
+})
+/** With whom someone else vouches for the person: an OpenID Connect provider, or a trusted proxy. */
+export type LinkedIdentity = z.infer<typeof LinkedIdentity>
+
 const Person = z.object({
   id: z.string(),
   name: z.string(),
-  /** `member` and `viewer` are reserved; ARCHITECTURE.md, "Sign-in and identity". */
-  role: z.enum(['owner', 'member', 'viewer']),
+  role: Role,
   /** Profiles that were given; null: all, for owners. */
   profiles: z.array(z.string()).nullable(),
   passkeys: z.array(Passkey),
+  /** Of the first owner only: the second factor to the password of the server. */
   totp: Totp.nullable(),
+  identities: z.array(LinkedIdentity).default([]),
+  /** By which the first sign-in with a provider is recognized: a verified email address, or the user that a trusted proxy names. Never of owners. */
+  sign_in_as: z.string().optional(),
+  /** Hash of a password of their own. Absent: none, and always for the first owner, who has that of the server. */
+  password: z.string().nullable().optional(),
+  /** An open invitation: SHA-256 of its code. */
+  invitation: z.object({ hash: z.string(), expires_at: z.number() }).nullable().optional(),
+  /** Seconds since 1970. */
+  created_at: z.number().optional(),
 })
 export type Person = z.infer<typeof Person>
 
@@ -63,6 +86,16 @@ export type People = ReturnType<typeof openPeople>
 
 const isOwner = ({ role }: { role: string }): boolean => role === 'owner'
 
+/** Names are compared without case, and however accents are encoded. */
+const plainName = (name: string): string => name.trim().normalize('NFC').toLowerCase()
+
+/** What decides about their requests. */
+const toCaller = ({ id, role, profiles }: Person): Caller => ({
+  id,
+  role,
+  profiles: role === 'owner' ? null : (profiles ?? []),
+})
+
 const newOwner = (): Person => ({
   id: randomBytes(8).toString('hex'),
   name: 'Owner',
@@ -70,6 +103,7 @@ const newOwner = (): Person => ({
   profiles: null,
   passkeys: [],
   totp: null,
+  identities: [],
 })
 
 export const openPeople = (dir: string, warn: (text: string) => void) => {
@@ -81,8 +115,10 @@ export const openPeople = (dir: string, warn: (text: string) => void) => {
     stat ? `${stat.ino}:${stat.size}:${stat.mtimeMs}` : 'absent'
 
   /** The content, or why it cannot be used. */
-  const parse = (stat: Stats | undefined): File | string => {
-    const isMarked = statSync(mark, { throwIfNoEntry: false }) !== undefined
+  const parse = (
+    stat: Stats | undefined,
+    isMarked = statSync(mark, { throwIfNoEntry: false }) !== undefined,
+  ): File | string => {
     if (!stat) return isMarked ? `${path} is missing` : { version: 1, people: [newOwner()] }
     try {
       const file = File.parse(JSON.parse(readWholeText(path)))
@@ -113,12 +149,82 @@ export const openPeople = (dir: string, warn: (text: string) => void) => {
 
   const ownerOf = (file: File): Person => file.people.find(isOwner) ?? newOwner()
 
-  return {
-    /** Throws a 503 while the file cannot be read. */
-    owner: (): Person => ownerOf(read()),
+  const others = (): Person[] => {
+    const file = read()
+    const { id } = ownerOf(file)
+    return file.people.filter(each => each.id !== id)
+  }
 
-    /** On disk first. */
-    update(change: Partial<Pick<Person, 'passkeys' | 'totp'>>): void {
+  /** One of the others; the first owner's sign-ins name no person. */
+  const find = (id: string): Person | undefined => others().find(each => each.id === id)
+
+  /** On disk first. */
+  const write = (people: Person[]): void => {
+    const file = { ...read(), people }
+    known = undefined
+    writeAtomic(path, `${JSON.stringify(file, null, 1)}\n`)
+  }
+
+  return {
+    /** The first owner, who has the password of the server. Throws a 503 while the file cannot be read, like all of these. */
+    owner: (): Person => ownerOf(read()),
+    others,
+    find,
+
+    /** Whether the password of the server is not enough to name who signs in. A file that cannot be read may name others. */
+    hasOthers(): boolean {
+      try {
+        return others().length > 0
+      } catch {
+        return true
+      }
+    },
+
+    /** By the id of a sign-in; absent: the first owner. */
+    caller(id: string | undefined): Caller | undefined {
+      if (id === undefined) return OWNER
+      const person = find(id)
+      return person && toCaller(person)
+    },
+
+    /** The person of a caller, who may be the first owner. */
+    of: ({ id }: Pick<Caller, 'id'>): Person => {
+      const person = id === '' ? ownerOf(read()) : find(id)
+      if (!person) throw missing('This person was removed.', { code: 'person_not_found' })
+      return person
+    },
+
+    /** For lists and logs; empty when the person was removed, or the file cannot be read. */
+    nameOf({ id }: Pick<Caller, 'id'>): string {
+      try {
+        return (id === '' ? ownerOf(read()) : find(id))?.name ?? ''
+      } catch {
+        return ''
+      }
+    },
+
+    /** Any of them; undefined when no one has this name. */
+    named: (name: string): Person | undefined =>
+      [ownerOf(read()), ...others()].find(each => plainName(each.name) === plainName(name)),
+
+    add: (person: Person): void => write([...read().people, person]),
+
+    /** Changes one of the others. False when the person was removed. */
+    change(id: string, patch: Partial<Person>): boolean {
+      if (!find(id)) return false
+      write(read().people.map(each => (each.id === id ? { ...each, ...patch } : each)))
+      return true
+    },
+
+    /** Removes one of the others. */
+    remove(id: string): boolean {
+      if (!find(id)) return false
+      write(read().people.filter(each => each.id !== id))
+      return true
+    },
+
+    /** Changes the first owner. On disk first. */
+    update(change: Partial<Pick<Person, 'passkeys' | 'totp' | 'identities' | 'name'>>): void {
       const file = read()
       const next = { ...ownerOf(file), ...change }
       const people = file.people.map(each => (each.id === next.id ? { ...each, ...next } : each))
@@ -129,9 +235,18 @@ export const openPeople = (dir: string, warn: (text: string) => void) => {
       if (next.totp) writeAtomic(mark, 'Sign-in needs a code.\n')
     },
 
-    /** Removes all passkeys and codes, also from a file that cannot be read. */
+    /** Removes the first owner's passkeys and codes. A file that cannot be read is removed, and the other people with it. */
     reset(): void {
-      rmSync(path, { force: true })
+      const found = parse(statSync(path, { throwIfNoEntry: false }), false)
+      known = undefined
+      if (typeof found === 'string') rmSync(path, { force: true })
+      else {
+        const { id } = ownerOf(found)
+        const people = found.people.map(each =>
+          each.id === id ? { ...each, passkeys: [], totp: null } : each,
+        )
+        writeAtomic(path, `${JSON.stringify({ ...found, people }, null, 1)}\n`)
+      }
       rmSync(mark, { force: true })
       known = undefined
     },

@@ -22,7 +22,7 @@ const matcher = new uFuzzy({
 /** With more matches than this, only the first ones by length are ranked: ranking is what takes time. */
 const MAX_RANKED = 3_000
 const MAX_QUERY_CHARS = 200
-/** Words in any order, for as many words; the number of attempts is its factorial. */
+/** Words in any order are ranked for as many words; the number of attempts is its factorial. */
 const MAX_PERMUTED = 3
 
 /** The texts that match `query`, best first. A query without letters and digits matches nothing. */
@@ -38,7 +38,19 @@ export const fuzzyMatches = (texts: readonly string[], query: string): FuzzyMatc
           .sort((a, b) => haystack[a]!.length - haystack[b]!.length)
           .slice(0, MAX_RANKED)
           .sort((a, b) => a - b)
-  const [, info, order] = matcher.search(haystack, needle, MAX_PERMUTED, MAX_RANKED, ranked)
-  if (!info || !order) return []
-  return order.map(index => ({ at: info.idx[index]!, ranges: info.ranges[index] ?? [] }))
+  const isLong = matcher.split(needle).length > MAX_PERMUTED
+  const inOrder = isLong ? (matcher.filter(haystack, needle, ranked) ?? []) : ranked
+  const permuted = isLong ? 0 : MAX_PERMUTED
+  const [, info, order] =
+    inOrder.length > 0
+      ? matcher.search(haystack, needle, permuted, MAX_RANKED, inOrder)
+      : [null, null, null]
+  const best =
+    info && order
+      ? order.map(index => ({ at: info.idx[index]!, ranges: info.ranges[index] ?? [] }))
+      : []
+  if (!isLong) return best
+  // In another order than they were typed, more words are found, but neither ranked nor marked.
+  const isBest = new Set(best.map(({ at }) => at))
+  return [...best, ...ranked.filter(at => !isBest.has(at)).map(at => ({ at, ranges: [] }))]
 }

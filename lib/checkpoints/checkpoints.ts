@@ -19,7 +19,14 @@ import {
   type TurnRecorder,
   type TurnStart,
 } from './turn-recorder.ts'
-import { type ChangeDiff, diffOf, type RestoreResult, undoHunks, undoTurn } from './undo.ts'
+import {
+  type ChangeDiff,
+  diffOf,
+  type RestoreResult,
+  undoHunks,
+  undoneHunks,
+  undoTurn,
+} from './undo.ts'
 import {
   type CheckpointHome,
   createCheckpointWorkspaces,
@@ -164,12 +171,13 @@ export const createCheckpoints = (options: CheckpointsOptions) => {
       sessionId: string,
       checkpoint: string,
       path: string,
-    ): Promise<ChangeDiff> {
+    ): Promise<ChangeDiff & { undone: string[] }> {
       const turn = find(home, sessionId, checkpoint)
       const change = turn.changes.find(each => each.path === path)
-      if (!change) throw missing('Change not found')
-      const { store } = await workspaces.contextOf(home, turn.workspace)
-      return diffOf(store, change)
+      if (!change) throw missing('Change not found', { code: 'checkpoint_not_found' })
+      const context = await workspaces.contextOf(home, turn.workspace)
+      const found = await diffOf(context.store, change)
+      return { ...found, undone: await undoneHunks(context, change) }
     },
 
     /** The files of the workspace at a point of a turn. */
@@ -202,11 +210,15 @@ export const createCheckpoints = (options: CheckpointsOptions) => {
         const busy = workspaces.busyFolder(root)
         if (busy === undefined) return
         const folder = busy === root ? 'this folder' : busy
-        throw conflict(`A turn is running in ${folder}. Stop it or wait until it ends.`)
+        throw conflict(`A turn is running in ${folder}. Stop it or wait until it ends.`, {
+          code: 'folder_busy',
+        })
       }
       const [path, ...others] = paths ?? []
       if (hunks && (path === undefined || others.length > 0))
-        throw invalid('Parts can be restored of one file only: name it in "paths".')
+        throw invalid('Parts can be restored of one file only: name it in "paths".', {
+          code: 'invalid_request',
+        })
       requireIdle()
       return workspaces.exclusive(home, root, async () => {
         requireIdle()

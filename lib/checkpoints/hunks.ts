@@ -114,6 +114,28 @@ const withoutMerged = (
 
 export type Versions = { before: string; after: string; now: string }
 
+/** Whether a change of a text is in, or next to, these of its lines. */
+const touches = ({ hunks }: StructuredPatch, [from, to]: readonly [number, number]): boolean =>
+  hunks.some(({ oldStart, oldLines }) => oldStart - 1 <= to && oldStart - 1 + oldLines >= from)
+
+/** Headers of the hunks that are taken back already. */
+export const hunksTakenBack = ({ before, after, now }: Versions): string[] => {
+  const patch = patchOf(before, after, DIFF_OPTIONS.context)
+  if (!patch || now === after) return []
+  const pieces = toPieces(before, after, patch.hunks)
+  const since = { before: patchOf(before, now, 0), after: patchOf(after, now, 0) }
+  const isTakenBack = (hunk: Hunk): boolean => {
+    const index = pieces.findIndex(({ header }) => header === headerOf(hunk))
+    const without = withoutKnown(pieces, index, now)
+    if (without !== null) return without === now
+    // Other lines have changed, too: its lines must be those before it, and no longer those after it.
+    if (!since.before || !since.after) return false
+    const core = coreOf(hunk)
+    return !touches(since.before, core.old) && touches(since.after, core.now)
+  }
+  return patch.hunks.filter(isTakenBack).map(headerOf)
+}
+
 /**
  * The text without these hunks of the change from `before` to `after`, named by their headers, or all hunks. `'unknown'`:
  * there is no such hunk. `'conflict'`: the lines have changed since.

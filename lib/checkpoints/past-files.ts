@@ -112,8 +112,10 @@ export const readPast = async (
   const version = past.files.get(path)
   const nothing = { path, text: null, diff: '', binary: false, truncated: false }
   // Git folders and dependencies are not part of a workspace's history.
-  if (version === undefined && (!isInside(path) || isIgnored(path))) throw missing('File not found')
-  if (bounds.isHidden(join(bounds.root, path))) throw missing('File not found')
+  if (version === undefined && (!isInside(path) || isIgnored(path)))
+    throw missing('File not found', { code: 'file_not_found' })
+  if (bounds.isHidden(join(bounds.root, path)))
+    throw missing('File not found', { code: 'file_not_found' })
   if (past.unknown.has(path)) return { ...nothing, state: 'unknown' }
   const now = readContent(
     isInside(path) ? bounds : { ...bounds, root: '/' },
@@ -122,7 +124,7 @@ export const readPast = async (
   )
   const content = 'problem' in now ? null : now.content
   if (version === undefined) {
-    if (!content) throw missing('File not found')
+    if (!content) throw missing('File not found', { code: 'file_not_found' })
     if (!isUntouched(join(bounds.root, path), past.at)) return { ...nothing, state: 'unknown' }
   }
   const state = version === undefined ? 'same' : stateOf(version, now)

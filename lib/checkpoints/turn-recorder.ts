@@ -67,7 +67,7 @@ const newRecord = (start: TurnStart, root: string, at: number): OpenRecord => ({
 const withTimeout = async <T>(work: Promise<T>): Promise<T> => {
   const clock = Promise.withResolvers<never>()
   const timer = setTimeout(
-    () => clock.reject(unavailable('recording them took too long')),
+    () => clock.reject(unavailable('recording them took too long', { code: 'unavailable' })),
     TIMEOUT_MS,
   )
   try {

@@ -15,7 +15,7 @@ import type { CheckpointStore } from './checkpoint-store.ts'
 import { resolvePath, type CheckpointContext, toChanges } from './record-changes.ts'
 import { type Change, sameVersion, type TurnRecord, type Version } from './records.ts'
 import { blobId } from './shadow-git.ts'
-import { DIFF_OPTIONS, withoutHunks } from './hunks.ts'
+import { DIFF_OPTIONS, hunksTakenBack, withoutHunks } from './hunks.ts'
 
 const MAX_DIFF_BYTES = 400_000
 
@@ -59,7 +59,8 @@ const withoutMade = ({ folders_made }: TurnRecord, path: string, found: ReadResu
 const plan = ({ bounds }: CheckpointContext, turn: TurnRecord, { paths, force }: UndoInput) => {
   const wanted = new Set(paths ?? turn.changes.map(({ path }) => path))
   const chosen = turn.changes.filter(({ path }) => wanted.has(path))
-  if (chosen.length < wanted.size || chosen.length === 0) throw missing('Change not found')
+  if (chosen.length < wanted.size || chosen.length === 0)
+    throw missing('Change not found', { code: 'checkpoint_not_found' })
   const unchanged: string[] = []
   const todo: Plan[] = []
   const conflicts: string[] = []
@@ -195,7 +196,7 @@ export const undoHunks = async (
 ): Promise<RestoreResult> => {
   const { store, bounds } = context
   const change = turn.changes.find(each => each.path === path)
-  if (!change) throw missing('Change not found')
+  if (!change) throw missing('Change not found', { code: 'checkpoint_not_found' })
   const { before, after } = change
   const whole = { ...input, paths: [path], force: false }
   if (before?.kind !== 'file' || after?.kind !== 'file') return undoTurn(context, turn, whole)
@@ -210,10 +211,14 @@ export const undoHunks = async (
   if ('problem' in found || found.content?.kind !== 'file') throw changed()
   const { content } = found
   const texts = toText(await store.get(before), await store.get(after), content.bytes)
-  if (!texts) throw invalid(`${path} can only be restored as a whole.`)
+  if (!texts)
+    throw invalid(`${path} can only be restored as a whole.`, {
+      code: 'restore_whole',
+      values: { path },
+    })
   const [old = '', current = '', now = ''] = texts
   const result = withoutHunks({ before: old, after: current, now }, hunks)
-  if (result === 'unknown') throw missing('Change not found')
+  if (result === 'unknown') throw missing('Change not found', { code: 'checkpoint_not_found' })
   if (result === 'conflict') throw changed()
   const bytes = Buffer.from(result.text)
   const perm = blobId(bytes) === before.id ? before.perm : content.perm
@@ -232,6 +237,20 @@ export const undoHunks = async (
   return undoTurn(context, part, whole)
 }
 
+/** Headers of the parts of a changed file that its current text no longer has. */
+export const undoneHunks = async (
+  { store, bounds }: Pick<CheckpointContext, 'store' | 'bounds'>,
+  { path, before, after }: Change,
+): Promise<string[]> => {
+  if (before?.kind !== 'file' || after?.kind !== 'file') return []
+  const found = readContent(...resolvePath(bounds, path))
+  if ('problem' in found || found.content?.kind !== 'file') return []
+  const versions = [await store.get(before), await store.get(after), found.content.bytes]
+  const [old, current, now] = toText(...versions) ?? []
+  if (old === undefined || current === undefined || now === undefined) return []
+  return hunksTakenBack({ before: old, after: current, now })
+}
+
 export type ChangeDiff = { path: string; diff: string; binary: boolean; truncated: boolean }
 
 /** The unified diff of one change, from the stored versions. */
@@ -240,7 +259,7 @@ export const diffOf = async (store: CheckpointStore, change: Change): Promise<Ch
   const [old, current] = await Promise.all(
     [before, after].map(async version => (version ? store.get(version) : Buffer.alloc(0))),
   )
-  if (!old || !current) throw missing('Change not found')
+  if (!old || !current) throw missing('Change not found', { code: 'checkpoint_not_found' })
   const head = modeLines(change)
   if (old.includes(0) || current.includes(0) || !isUtf8(old) || !isUtf8(current))
     return { path, diff: head, binary: true, truncated: false }

@@ -1,41 +1,23 @@
 /** The command-line arguments of every command except starting the server. */
 
-export const COMMANDS = [
-  'chat',
-  'acp',
-  'mcp',
-  'doctor',
-  'export',
-  'password',
+import { closest, distance } from 'fastest-levenshtein'
+import { HELP } from './help.ts'
+
+/** `serve` starts the server, as no command does. */
+export type CliCommand =
+  | Exclude<keyof typeof HELP, 'serve'>
+  | 'help'
+  | 'version'
+  | 'watch-update'
+  | 'unknown'
+
+/** `watch-update` is started by an update, not by a person. */
+const COMMANDS = [
+  ...(Object.keys(HELP) as (keyof typeof HELP)[]),
   'help',
   'version',
+  'watch-update',
 ] as const
-export type CliCommand = (typeof COMMANDS)[number]
-
-export const HELP = `Usage:
-  agent-webui [port] [--host address] [--no-browser]   start the server
-  agent-webui chat [message] [options]                 chat with the agent in this directory
-  agent-webui acp [-p profile] [-m model]              serve an editor over the Agent Client Protocol
-  agent-webui mcp [-p profile] [-m model]              sessions, search, and the agent as tools of an MCP server
-  agent-webui doctor [--json] [-p profile]             check the setup and suggest fixes
-  agent-webui doctor --wait [seconds]                  wait until the server responds (default 30 s); for health checks
-  agent-webui export --as json directory [session …]   export sessions in the format of Hermes WebUI
-  agent-webui password [--off]                         set the server's password, or remove it
-  agent-webui password --reset-factors                 remove all passkeys and one-time codes
-  agent-webui --help | --version
-
-Options of chat:
-  -p, --profile name    use this profile instead of the active one
-  -m, --model model     use this model instead of the profile's
-  -c, --continue        continue the newest command-line session
-  -r, --resume id       continue this session
-      --plan            plan mode: read-only until you approve a plan
-  -q, --quiet           print only the answer, no lines about tools
-
-The answer goes to standard output, everything else to standard error. Without a message,
-chat prompts for messages: /new starts a new session, /exit or Ctrl-D quits. Ctrl-C stops
-the answer; pressed twice it quits. Sessions are saved in the profile's state.db.
-`
 
 export type ChatArguments = {
   message: string | null
@@ -64,22 +46,40 @@ export type ExportArguments = { directory: string; sessions: string[] }
 /** Default of `doctor --wait`. */
 const WAIT_S = 30
 
+/** Fewer letters differ in a slip of the fingers. */
+const MAX_SLIPS = 2
+
+/** A sentence when the first argument is meant as a command and is none; a port is a number. */
+export const unknownCommand = ([first = '']: readonly string[]): string | null => {
+  if (!/^[a-z]/i.test(first) || COMMANDS.some(name => name === first)) return null
+  const nearest = closest(first, [...COMMANDS])
+  return distance(first, nearest) <= MAX_SLIPS
+    ? `"${first}" is not a command; did you mean agent-webui ${nearest}?`
+    : `"${first}" is not a command; agent-webui --help lists them all.`
+}
+
 /** Null when the arguments start the server. */
 export const commandOf = (argv: readonly string[]): CliCommand | null => {
   const [first] = argv
   if (argv.includes('--help') || argv.includes('-h')) return 'help'
   if (first === '--version' || first === '-V') return 'version'
-  return COMMANDS.find(command => command === first) ?? null
+  if (unknownCommand(argv) !== null) return 'unknown'
+  const command = COMMANDS.find(name => name === first)
+  return command === undefined || command === 'serve' ? null : command
 }
 
-const valueAt = (argv: readonly string[], at: number, option: string): string => {
+/** The arguments of the server, without its optional command. */
+export const serverArguments = (argv: readonly string[]): readonly string[] =>
+  argv[0] === 'serve' ? argv.slice(1) : argv
+
+export const valueAt = (argv: readonly string[], at: number, option: string): string => {
   const value = argv[at]
   if (value === undefined || value === '') throw new Error(`${option} needs a value.`)
   return value
 }
 
 /** Splits `--model=x` into `--model x`. */
-const splitEquals = (argv: readonly string[]): string[] =>
+export const splitEquals = (argv: readonly string[]): string[] =>
   argv.flatMap(word => {
     const [, option, value] = /^(--[a-z-]+)=(.*)$/s.exec(word) ?? []
     return option === undefined || value === undefined ? [word] : [option, value]

@@ -12,8 +12,10 @@ import { guardChecks, homeChecks, listChecks, emptyIfUnreadable } from './check-
 import { type Check, fail, type CheckContext, ok, warn } from './check.ts'
 import { containerChecks } from './check-container.ts'
 import { hookChecks } from './check-hooks.ts'
+import { notificationChecks } from './check-notifications.ts'
 import { sandboxChecks } from './check-sandbox.ts'
 import { shellChecks } from './check-shell.ts'
+import { signInChecks } from './check-sign-in.ts'
 import { startChecks } from './check-start.ts'
 
 const secretChecks = ({ home, config }: CheckContext): Check[] => {
@@ -145,6 +147,7 @@ export const runChecks = async (looked: CheckContext, version: string): Promise<
   ...providerChecks(looked),
   await modelCheck(looked),
   ...(await startChecks(looked)),
+  ...(await signInChecks(looked)),
   ...programChecks(looked),
   ...(await shellChecks(looked)),
   ...(await containerChecks(looked)),
@@ -152,5 +155,6 @@ export const runChecks = async (looked: CheckContext, version: string): Promise<
   await searchCheck(looked),
   databaseCheck(looked),
   ...mcpChecks(looked),
+  ...notificationChecks(looked),
   ...(await agentChecks(looked, version)),
 ]

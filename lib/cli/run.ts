@@ -6,19 +6,21 @@ import { openPacked } from '../packed.ts'
 import { redact } from '../redact/redact.ts'
 import { readVersion } from '../version.ts'
 import {
-  HELP,
   parseChat,
   parseDoctor,
   parseExport,
   parsePassword,
   parseServe,
+  unknownCommand,
   type CliCommand,
 } from './arguments.ts'
 import { acp } from './acp/acp.ts'
+import { parseBackup, parseRestore } from './backup-arguments.ts'
 import { chat } from './chat.ts'
 import { mcp } from './mcp/mcp.ts'
 import { reportBadEnvironment, doctor } from './doctor.ts'
 import { exportSessions } from './export.ts'
+import { helpFor } from './help.ts'
 import { changePassword } from './password.ts'
 import { waitForService } from './wait-ready.ts'
 import { createTerminal, type Terminal } from './terminal.ts'
@@ -37,6 +39,13 @@ const onSignals: Interrupts = interrupt => {
   return () => {
     for (const remove of removers) remove()
   }
+}
+
+/** What runs this, and for the executable the C library it needs. */
+const describeBuild = (): string => {
+  const platform = `Node.js ${process.versions.node} on ${process.platform}-${process.arch}`
+  const libc = openPacked()?.libc
+  return libc === undefined ? platform : `${platform}, built in; needs ${libc} or newer`
 }
 
 const versionOf = (config: Config): Promise<string> => {
@@ -77,10 +86,11 @@ export const runCommand = async (
   const { terminal = createTerminal(), cwd = process.cwd() } = given
   try {
     if (command === 'help') {
-      terminal.out(HELP)
+      terminal.out(helpFor(argv))
       await terminal.drain()
       return 0
     }
+    if (command === 'unknown') throw new Error(unknownCommand(argv) ?? '')
     const rest = argv.slice(1)
     const checked = command === 'doctor' ? parseDoctor(rest) : null
     const config = configFor(command, given.environment)
@@ -92,7 +102,7 @@ export const runCommand = async (
       return await changePassword(parsePassword(rest), { config, terminal })
     const version = await versionOf(config)
     if (command === 'version') {
-      terminal.out(`agent-webui ${version}\n`)
+      terminal.out(`agent-webui ${version}\n${describeBuild()}\n`)
       await terminal.drain()
       return 0
     }
@@ -100,7 +110,20 @@ export const runCommand = async (
     const served = command === 'acp' || command === 'mcp' ? parseServe(command, rest) : null
     const exported = command === 'export' ? parseExport(rest) : null
     if (exported) return await exportSessions(exported, { config, terminal, cwd })
+    if (command === 'watch-update') {
+      const { watchUpdate } = await import('./watch-update.ts')
+      return await watchUpdate(rest[0] ?? '', { config, terminal })
+    }
+    if (command === 'restore') {
+      const { restore } = await import('./backup.ts')
+      return await restore(parseRestore(rest), { config, terminal, cwd })
+    }
+    const saved = command === 'backup' ? parseBackup(rest) : null
     const addon = given.unpackAddon?.({ ...config, stateDir: cacheOf(config) })
+    if (saved) {
+      const { backup } = await import('./backup.ts')
+      return await backup(saved, { config, terminal, cwd, version, addon })
+    }
     const shared = { config, version, terminal, addon }
     if (checked) return await doctor(checked, shared)
     if (asked)

@@ -103,7 +103,11 @@ export const createExternalAgentOptions = ({
   const requireOpen = (sessionId: string) => {
     const target = requirePlace(sessionId)
     const open = peek(target)
-    if (!open) throw invalid(`${target.agent.name} is not running for this session. Open it first.`)
+    if (!open)
+      throw invalid(`${target.agent.name} is not running for this session. Open it first.`, {
+        code: 'agent_not_running',
+        values: { name: target.agent.name },
+      })
     return { ...open, target, name: target.agent.name }
   }
 
@@ -132,7 +136,7 @@ export const createExternalAgentOptions = ({
     async setMode(sessionId: string, mode: string): Promise<ExternalAgent> {
       const { running, session, name, target } = requireOpen(sessionId)
       if (!modeOf(session)?.choices.some(({ value }) => value === mode))
-        throw invalid(`${name} has no mode "${mode}".`)
+        throw invalid(`${name} has no mode "${mode}".`, { code: 'invalid_request' })
       const option = modeOption(session)
       const work = option
         ? setOption(running.connection, session, option.id, mode)
@@ -147,7 +151,7 @@ export const createExternalAgentOptions = ({
       const values =
         option?.type === 'boolean' ? ['on', 'off'] : option?.options.map(each => each.value)
       if (!option || !values?.includes(value))
-        throw invalid(`${name} has no such choice: ${id} = ${value}.`)
+        throw invalid(`${name} has no such choice: ${id} = ${value}.`, { code: 'invalid_request' })
       const given = option.type === 'boolean' ? value === 'on' : value
       await callAgent(name, setOption(running.connection, session, id, given))
       store(target, session)

@@ -94,7 +94,9 @@ export const createExternalAgentSessions = (deps: ExternalAgentSessionsOptions) 
     try {
       return await deps.runExclusive(id, async signal => {
         if (sessions.require(id).message_count > 0)
-          throw conflict("Only an empty chat can continue an agent's session. Start a new one.")
+          throw conflict("Only an empty chat can continue an agent's session. Start a new one.", {
+            code: 'chat_not_empty',
+          })
         const holder = (await holders(agent.id)).get(theirs)
         if (holder !== undefined && holder !== id)
           throw conflict('Another chat already continues this session.', {

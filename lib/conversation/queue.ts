@@ -74,7 +74,10 @@ export const createMessageQueue = (deps: QueueOptions) => {
 
   const requireCapacity = (items: readonly Queued[]): void => {
     if (items.length >= MAX_QUEUED)
-      throw invalid(`At most ${MAX_QUEUED} messages can be queued.`, { code: 'queue_full' })
+      throw invalid(`At most ${MAX_QUEUED} messages can be queued.`, {
+        code: 'queue_full',
+        values: { max: MAX_QUEUED },
+      })
   }
 
   /** Sends the first message; it stays queued when that fails. */

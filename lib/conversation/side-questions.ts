@@ -147,7 +147,9 @@ export const createSideQuestions = (deps: SideQuestionsOptions) => {
       if (!text) throw invalid('question is required', { code: 'missing_fields' })
       const endpoint = await deps.endpoint(sessionId)
       if (endpoint.apiMode === 'acp')
-        throw unavailable("External agents can't answer side questions. Choose a model.")
+        throw unavailable("External agents can't answer side questions. Choose a model.", {
+          code: 'side_question_unavailable',
+        })
       if (running.has(sessionId))
         throw conflict('Another side question is being answered.', {
           code: 'side_question_running',

@@ -100,7 +100,10 @@ export const createTurnStarter = ({
     const home = homes.open(profile)
     if (row.profile === home.name) return
     if (profileExists(row.profile))
-      throw conflict(`This chat belongs to the profile '${row.profile ?? 'default'}'.`)
+      throw conflict(`This chat belongs to the profile '${row.profile ?? 'default'}'.`, {
+        code: 'session_of_profile',
+        values: { profile: row.profile ?? 'default' },
+      })
     turns.requireIdle(row.session_id)
     const workspace = allowedWorkspace(home, row.workspace) ?? workspaces.last(home)
     sessions.append(row.session_id, [{ t: 'meta', patch: { profile: home.name, workspace } }])

@@ -27,6 +27,8 @@ export type CronOptions = {
   log: (line: string, extra?: Record<string, unknown>) => void
   /** A run has ended, or a due time was missed or skipped, as the history records it. Must not throw. */
   onRun?: ((home: Home, run: EndedRun) => void) | undefined
+  /** Called with every tick of the clock: other work that is due at a time. Must not throw. */
+  onTick?: (() => void) | undefined
   /** Milliseconds since 1970. */
   now?: () => number
   /** Calls back every minute until the returned function is called. Injectable for tests. */
@@ -35,8 +37,11 @@ export type CronOptions = {
 
 export type EndedRun = Pick<
   Run,
-  'run_id' | 'job_id' | 'name' | 'how' | 'status' | 'error' | 'session_id'
+  'run_id' | 'job_id' | 'name' | 'how' | 'status' | 'error' | 'session_id' | 'count'
 >
+
+/** Names what was missed or skipped the same each time it is reported; `due` is in milliseconds. */
+const passedId = (job: string, due: number): string => `${job}-${due}`
 
 /** A history that also reports what it records. */
 const withReports = (history: History, report: (run: EndedRun) => void): History => ({
@@ -48,9 +53,9 @@ const withReports = (history: History, report: (run: EndedRun) => void): History
   },
   passed(of) {
     history.passed(of)
-    const { job: job_id, name, how, error, due } = of
-    const run_id = `${job_id}-${due}`
-    report({ run_id, job_id, name, how, status: null, error, session_id: null })
+    const { job: job_id, name, how, error, due, count } = of
+    const run_id = passedId(job_id, due)
+    report({ run_id, job_id, name, how, status: null, error, session_id: null, count })
   },
 })
 
@@ -129,6 +134,7 @@ export const createCron = (deps: CronOptions) => {
   }
 
   const tick = async (): Promise<void> => {
+    deps.onTick?.()
     const homes = new Set(deps.homes())
     for (const [home, { scheduler }] of byHome)
       if (!homes.has(home) && scheduler.running().length === 0) byHome.delete(home)
@@ -140,6 +146,16 @@ export const createCron = (deps: CronOptions) => {
   return {
     of,
     tick,
+    /** Reports what ended since then, in milliseconds: the process may have been killed between recording and reporting it. */
+    reportSince(since: number): void {
+      for (const home of deps.homes())
+        for (const run of of(home).history.list().toReversed()) {
+          if (run.ended_at === null || run.ended_at * 1_000 < since) continue
+          const isPassed = run.how === 'missed' || run.how === 'skipped'
+          const due = Math.round(run.due_at * 1_000)
+          deps.onRun?.(home, isPassed ? { ...run, run_id: passedId(run.job_id, due) } : run)
+        }
+    },
     /** Running jobs in all homes: profiles are not switched or deleted while there are any. */
     count: (): number => all().reduce((sum, each) => sum + each.running().length, 0),
     /** Starts no further runs and ends running ones as interrupted. Resolves when that is recorded. */

@@ -24,7 +24,10 @@ const INTERPRETERS: Readonly<Record<string, readonly string[]>> = {
 /** The real path of a script. Throws UserError for a path outside `scripts` or that is not a file. */
 export const findScript = (home: string, name: string): string => {
   const root = join(home, 'scripts')
-  const refusal = invalid(`The script must be a file in ${root}.`)
+  const refusal = invalid(`The script must be a file in ${root}.`, {
+    code: 'script_place',
+    values: { folder: root },
+  })
   if (!name.trim() || name.includes('\0')) throw refusal
   try {
     const path = resolveInside(root, name)
@@ -42,7 +45,9 @@ const commandOf = (path: string): readonly string[] => {
     accessSync(path, constants.X_OK)
   } catch {
     // Unknown extension and not executable.
-    throw invalid("Can't run this script: it isn't a .py, .sh or .js file and isn't executable.")
+    throw invalid("Can't run this script: it isn't a .py, .sh or .js file and isn't executable.", {
+      code: 'script_type',
+    })
   }
   return [path]
 }

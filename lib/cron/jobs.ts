@@ -61,9 +61,14 @@ const blankToNull = (value: string): string | null => value.trim() || null
 /** The prompt is run by a model with tools unattended: it must not contain invisible characters. */
 const checkPrompt = (prompt: string): void => {
   if (prompt.length > MAX_PROMPT_CHARS)
-    throw invalid(`The prompt is longer than ${MAX_PROMPT_CHARS.toLocaleString('en')} characters.`)
+    throw invalid(
+      `The prompt is longer than ${MAX_PROMPT_CHARS.toLocaleString('en')} characters.`,
+      { code: 'prompt_too_long', values: { max: MAX_PROMPT_CHARS } },
+    )
   if (/[\u200b\u2060-\u2064\u202a-\u202e\u2066-\u2069\ufeff\u{e0000}-\u{e007f}]/u.test(prompt))
-    throw invalid('The prompt contains invisible characters. Remove them and try again.')
+    throw invalid('The prompt contains invisible characters. Remove them and try again.', {
+      code: 'prompt_hidden',
+    })
 }
 
 /** The record's keys for the given fields. Throws UserError for invalid values. */
@@ -114,6 +119,7 @@ export const createJobs = ({ file, home, now, zone }: JobsOptions) => {
         schedule?.kind === 'once'
           ? 'Its time has passed. Change the schedule or run it now.'
           : 'It has no next run. Change the schedule.',
+        { code: schedule?.kind === 'once' ? 'job_time_passed' : 'job_no_next_run' },
       )
     const free = { paused_at: null, paused_reason: null }
     Object.assign(job, { enabled: true, state: 'scheduled', next_run_at: iso(at), ...free })

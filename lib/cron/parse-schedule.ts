@@ -19,8 +19,10 @@ const minutesOf = (text: string): number | undefined => {
   const match = DURATION.exec(text.trim())
   if (!match) return undefined
   const minutes = Number(match[1]) * (UNITS[match[2]!.charAt(0).toLowerCase()] ?? 0)
-  if (minutes < 1) throw invalid('The interval must be at least one minute.')
-  if (minutes > MAX_MINUTES) throw invalid('The interval must be at most ten years.')
+  if (minutes < 1)
+    throw invalid('The interval must be at least one minute.', { code: 'interval_too_short' })
+  if (minutes > MAX_MINUTES)
+    throw invalid('The interval must be at most ten years.', { code: 'interval_too_long' })
   return minutes
 }
 
@@ -52,11 +54,17 @@ export const cronAfter = (expr: string, ms: number, zone: string): { next: () =>
 const parseCron = (text: string, now: number, zone: string): Schedule => {
   const expr = text.split(/\s+/).join(' ')
   if (expr.split(' ').length > 6)
-    throw invalid('A cron schedule has five fields, or six with the second at the end.')
+    throw invalid('A cron schedule has five fields, or six with the second at the end.', {
+      code: 'invalid_schedule',
+      values: { text: expr },
+    })
   try {
     cronAfter(expr, now, zone).next()
   } catch (error) {
-    throw invalid(`"${expr}" is not a cron schedule: ${messageOf(error)}.`)
+    throw invalid(`"${expr}" is not a cron schedule: ${messageOf(error)}.`, {
+      code: 'invalid_schedule',
+      values: { text: expr },
+    })
   }
   return { kind: 'cron', expr, display: expr }
 }
@@ -64,25 +72,38 @@ const parseCron = (text: string, now: number, zone: string): Schedule => {
 const parseMoment = (text: string, now: number, zone: string): Schedule => {
   const at = parseInstant(text, zone)
   if (at === undefined)
-    throw invalid(`"${text}" is not a date and time; write it like 2026-02-03T14:00.`)
-  if (at < now - ONCE_GRACE_MS) throw invalid(`${toMinute(at, zone)} has passed (${zone}).`)
+    throw invalid(`"${text}" is not a date and time; write it like 2026-02-03T14:00.`, {
+      code: 'invalid_schedule',
+      values: { text },
+    })
+  if (at < now - ONCE_GRACE_MS)
+    throw invalid(`${toMinute(at, zone)} has passed (${zone}).`, { code: 'schedule_passed' })
   return { kind: 'once', run_at: toIso(at, zone), display: `once at ${toMinute(at, zone)}` }
 }
 
 /** Throws UserError with the problem or the supported formats. */
 export const parseSchedule = (given: string, now: number, zone: string): Schedule => {
   const text = given.trim()
-  if (text.length > 200) throw invalid(`This schedule is too long. ${FORMS}`)
+  if (text.length > 200)
+    throw invalid(`This schedule is too long. ${FORMS}`, { code: 'schedule_too_long' })
   const every = /^every\s+(.+)$/i.exec(text)
   if (every) {
     const minutes = minutesOf(every[1]!)
-    if (minutes === undefined) throw invalid(`"${text}" is not an interval. ${FORMS}`)
+    if (minutes === undefined)
+      throw invalid(`"${text}" is not an interval. ${FORMS}`, {
+        code: 'invalid_schedule',
+        values: { text },
+      })
     return { kind: 'interval', minutes, display: `every ${minutes}m` }
   }
   if (isCronText(text.split(/\s+/))) return parseCron(text, now, zone)
   if (/^\d{4}-\d{2}-\d{2}/.test(text) || /^\d.*T/.test(text)) return parseMoment(text, now, zone)
   const minutes = minutesOf(text)
-  if (minutes === undefined) throw invalid(`"${text}" is not a schedule. ${FORMS}`)
+  if (minutes === undefined)
+    throw invalid(`"${text}" is not a schedule. ${FORMS}`, {
+      code: 'invalid_schedule',
+      values: { text },
+    })
   const at = now + minutes * 60_000
   return { kind: 'once', run_at: toIso(at, zone), display: `once in ${text}` }
 }

@@ -69,8 +69,10 @@ const toRepeated = (text: string): string | undefined => {
   if (/^(?:every )?(?:week|weekly|month|monthly)(?: at .+)?$/.test(text))
     throw invalid(
       'Say on which day, for example “mondays at 9:00” or “the 1st of every month at 9:00”.',
+      { code: 'schedule_needs_day' },
     )
-  if (/^every other day/.test(text)) throw invalid('Write it as “every 2d”.')
+  if (/^every other day/.test(text))
+    throw invalid('Write it as “every 2d”.', { code: 'invalid_schedule', values: { text } })
   const daysFirst = /^(.+?) at (.+)$/.exec(text)
   const timeFirst = /^(?:at )?(.+?) (?:on |every |each )(.+)$/.exec(text)
   for (const [days, times] of [
@@ -86,10 +88,13 @@ const toRepeated = (text: string): string | undefined => {
     const minute = found[0]?.minute
     if (found.includes(undefined)) return undefined
     if (found.some(time => time?.minute !== minute))
-      throw invalid('All times must have the same minute. Use one task for each of the others.')
+      throw invalid('All times must have the same minute. Use one task for each of the others.', {
+        code: 'schedule_minutes',
+      })
     return `${minute} ${[...new Set(hours)].join(',')} ${when}`
   }
-  if (daysOf(text) !== undefined && !isOneDay(text)) throw invalid(ADD_TIME)
+  if (daysOf(text) !== undefined && !isOneDay(text))
+    throw invalid(ADD_TIME, { code: 'schedule_needs_time' })
   return undefined
 }
 
@@ -107,7 +112,7 @@ const toMoment = async (text: string, now: number, zone: string): Promise<string
   const rest = text.replace(found.text, '').replace(/\b(?:on|at|once)\b|[,.\s]/g, '')
   if (rest !== '') return undefined
   const { start } = found
-  if (!start.isCertain('hour')) throw invalid(ADD_TIME)
+  if (!start.isCertain('hour')) throw invalid(ADD_TIME, { code: 'schedule_needs_time' })
   // A duration from now, or a zone in the text.
   if (start.isCertain('timezoneOffset')) return toIso(start.date().getTime(), zone)
   const [year, month, day, hour, minute] = (

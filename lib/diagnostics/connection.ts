@@ -1,4 +1,5 @@
 /** One language server: its process, JSON-RPC on its standard streams, and answers to what it asks. */
+import { once } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import { PassThrough } from 'node:stream'
@@ -37,6 +38,8 @@ const MAX_BYTES = 16 * 1024 * 1024
 const KILL_AFTER_MS = 2_000
 const TAIL_CHARS = 300
 const EXIT_WAIT_MS = 500
+/** Shorter, because a failed request waits for the reason of the exit. */
+const STDERR_WAIT_MS = 200
 
 /** Such as EPIPE; errors of the protocol have numbers or no code. */
 const isSystemError = (error: unknown): boolean =>
@@ -109,10 +112,16 @@ export const connect = async (
   child.once('exit', (code, signal) => {
     hasExited = true
     isMissing = code === 127
-    const last = tail.trim().split('\n').at(-1)
-    end(`it exited (${signal ?? code})${last ? `: ${last}` : ''}`)
-    // What it started may still run.
+    // What it started may still run, and keep the pipe open.
     killGroup(child, 'SIGKILL')
+    const report = () => {
+      const last = tail.trim().split('\n').at(-1)
+      end(`it exited (${signal ?? code})${last ? `: ${last}` : ''}`)
+    }
+    // What it wrote last may still be in the pipe.
+    if (child.stderr.readableEnded) report()
+    else
+      void Promise.race([once(child.stderr, 'close'), pause(STDERR_WAIT_MS)]).then(report, report)
   })
   rpcConnection.onError(([error, written]) => {
     // A failed write is an exit, which is reported with its reason.

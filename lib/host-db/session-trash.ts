@@ -66,6 +66,13 @@ export const createSessionTrash = (options: SessionTrashOptions) => {
       return home
     },
 
+    /** The profile whose deleted rows `restore` would find. */
+    trashedProfile(id: string): string | undefined {
+      const path = join(trashOf(id), DUMP_FILE)
+      if (!SESSION_ID.test(id) || !existsSync(path)) return undefined
+      return readWholeText(path).split('\n', 1)[0]
+    },
+
     /** Deletes the trash directory of a session that had only database rows in it. */
     removeFromTrash(id: string): void {
       if (SESSION_ID.test(id)) rmSync(trashOf(id), { recursive: true, force: true })

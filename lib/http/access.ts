@@ -1,8 +1,12 @@
 /** Who may make a request: host name, sign-in, origin, and programs that the agent started. */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Socket } from 'node:net'
-import { forbidden, invalid, missing, unauthorized } from '../errors.ts'
+import { ACCOUNT_HEADER } from '../base/page-headers.ts'
+import { conflict, forbidden, invalid, missing, unauthorized, UserError } from '../errors.ts'
+import type { Access as Asked, Caller } from '../schema/person.ts'
+import { OWNER } from '../schema/person.ts'
 import type { Client } from './client-address.ts'
+import { createUserHeader } from './user-header.ts'
 import { checkOrigin, createHostCheck, isCrossSite, UNKNOWN_HOST } from './origin.ts'
 import { cookiesOf, type Exchange } from './request-context.ts'
 import type { AnyEndpoint } from './endpoint.ts'
@@ -11,18 +15,36 @@ import type { AnyEndpoint } from './endpoint.ts'
 export type Authenticator = {
   /** A sign-in is required: a password is set, or one has to be. */
   isRequired(): boolean
-  /** These cookies prove a sign-in. `address`: the client's, only determined when needed. */
-  isAuthenticated(cookies: Readonly<Record<string, string>>, address: () => string): boolean
+  /** The person whose sign-in the request proves. */
+  personOf(request: Credentials): Caller | undefined
+  /** Signs in the user whom a trusted proxy names: a cookie for SESSION_COOKIE and its header. Undefined: no person is this user. */
+  admitUser?(request: Credentials): { cookies: Record<string, string>; header: string } | undefined
+  /** Whether a person of this role may call such endpoints at all. */
+  may(person: Caller, access: Asked): boolean
+  /** Names who is signed in; null when no one is. Absent: accounts are not checked. */
+  account?(cookies: Readonly<Record<string, string>>): string | null
   /** Pending while stored sign-ins cannot be verified yet, shortly after a start. */
   ready?(): Promise<unknown> | undefined
   /** Absent: endpoints for tokens do not exist. */
   tokens?: TokenCheck
 }
 
+/** What a request can prove a sign-in with. */
+export type Credentials = {
+  cookies: Readonly<Record<string, string>>
+  headers: IncomingHttpHeaders
+  /** Only determined when needed. */
+  client: () => Client
+  /** Whom a trusted proxy names. */
+  user: string | undefined
+}
+
 /** Decides about API tokens; `lib/api-tokens/api-tokens.ts`. */
 export type TokenCheck = {
-  /** Throws when the request has no valid token, or the API is off. */
-  require(headers: IncomingHttpHeaders, from: Client): unknown
+  /** Whether the request brings a token for the endpoints of the page. */
+  isGiven(headers: IncomingHttpHeaders): boolean
+  /** For whom it acts. Throws when it has no valid token for this path, or the API is off. */
+  admit(headers: IncomingHttpHeaders, from: Client, asked: { path: string; access: Asked }): Caller
   isValid(headers: IncomingHttpHeaders): boolean
 }
 
@@ -31,14 +53,37 @@ export type IsOwnChild = (socket: Socket) => boolean
 
 export type AccessOptions = {
   authenticator: Authenticator
-  config: { host: string; allowedOrigins: readonly string[] }
+  config: {
+    host: string
+    allowedOrigins: readonly string[]
+    authHeader?: string | null
+  }
   /** Absent where the peer's process cannot be determined. */
   isOwnChild?: IsOwnChild | undefined
   clientOf: (x: Exchange) => Client
 }
 
+/** The only script that browsers may run as a service worker. */
+const WORKER = '/sw.js'
+
+const OTHER_ACCOUNT = 'Someone else is signed in in this browser now. Reload the page.'
+
 const FROM_CHILD =
   'Programs started by the agent cannot change anything here or sign in. Do it in the page, or ask in the chat.'
+
+const REFUSED: Readonly<Record<Asked, string>> = {
+  own: 'Only an owner of this server can do this.',
+  work: 'You can read here, but not change anything.',
+  read: 'You may not see this.',
+}
+
+/** The person is still who they were when the request was admitted, with the same role and profiles. */
+const isSame = (now: Caller | undefined, before: Caller | undefined): boolean =>
+  now === before ||
+  (now !== undefined &&
+    now.id === before?.id &&
+    now.role === before.role &&
+    JSON.stringify(now.profiles) === JSON.stringify(before.profiles))
 
 const isApi = (path: string): boolean => path === '/api' || path.startsWith('/api/')
 
@@ -48,10 +93,68 @@ export type Access = ReturnType<typeof createAccess>
 
 export const createAccess = ({ authenticator, config, isOwnChild, clientOf }: AccessOptions) => {
   const isKnownHost = createHostCheck(config.host, config.allowedOrigins)
-  const isSignedIn = (x: Exchange): boolean =>
-    authenticator.isAuthenticated(cookiesOf(x), () => clientOf(x).address)
+  const readUser = createUserHeader(config.authHeader ?? null)
+  const credentialsOf = (x: Exchange): Credentials => ({
+    cookies: cookiesOf(x),
+    headers: x.req.headers,
+    client: () => clientOf(x),
+    user: x.user,
+  })
+  const personOf = (x: Exchange): Caller | undefined =>
+    authenticator.isRequired() ? authenticator.personOf(credentialsOf(x)) : OWNER
+
+  /** Signs in whom a trusted proxy names. From then on, the request has the cookie that the response sets. */
+  const admitUser = (x: Exchange): Caller | undefined => {
+    const made = x.user === undefined ? undefined : authenticator.admitUser?.(credentialsOf(x))
+    if (!made) return undefined
+    x.headers.push('Set-Cookie', made.header)
+    x.cookies = { ...cookiesOf(x), ...made.cookies }
+    return personOf(x)
+  }
+
+  /** Public endpoints that say who is signed in must not rely on a cookie alone. */
+  const refreshUser = (x: Exchange): void => {
+    if (!config.authHeader) return
+    try {
+      if (!personOf(x)) admitUser(x)
+    } catch (error) {
+      // The file of the people cannot be read. Signing in says so; the page itself must work.
+      if (!(error instanceof UserError)) throw error
+    }
+  }
+
+  /** The programs' own endpoints, and those of the page for a request that brings a token. */
+  const usesToken = ({ endpoint, path, req }: Exchange): boolean =>
+    endpoint?.byToken === true ||
+    (isApi(path) && (authenticator.tokens?.isGiven(req.headers) ?? false))
+
+  const admitToken = (x: Exchange, access: Asked): Caller => {
+    if (!authenticator.tokens) throw missing('not found')
+    // Only the token counts, so that a program gets no more than it gives.
+    x.cookies = {}
+    return authenticator.tokens.admit(x.req.headers, clientOf(x), { path: x.path, access })
+  }
+
+  /**
+   * Rejects requests of a page that was opened by someone else: in one browser another person can sign in while it is
+   * open, and what was written in it must not be sent in their name.
+   */
+  const checkAccount = (x: Exchange): void => {
+    const given = x.req.headers[ACCOUNT_HEADER]
+    if (given === undefined || !authenticator.account) return
+    const account = authenticator.account(cookiesOf(x))
+    if (account !== null && account !== given)
+      throw conflict(OTHER_ACCOUNT, { code: 'other_account' })
+  }
 
   return {
+    /** Throws a 400 for a user that anyone but a trusted proxy names, a 403 for one that the agent's own programs name. */
+    readUser(x: Exchange): void {
+      x.user = readUser(x.req, () => clientOf(x))
+      if (x.user !== undefined && isOwnChild?.(x.req.socket))
+        throw forbidden(FROM_CHILD, { code: 'own_program' })
+    },
+
     /** Without a password, rejects host names that DNS rebinding could point at us. */
     checkHost(x: Exchange): void {
       const { req } = x
@@ -69,13 +172,25 @@ export const createAccess = ({ authenticator, config, isOwnChild, clientOf }: Ac
 
     /** True when the request may proceed, false when it should be redirected to /login. Throws a 401 otherwise. */
     admit(x: Exchange, endpoint: AnyEndpoint | undefined): boolean {
+      const access = endpoint?.access ?? (endpoint?.byToken ? 'work' : 'own')
       if (endpoint?.byToken) {
-        if (!authenticator.tokens) throw missing('not found')
-        authenticator.tokens.require(x.req.headers, clientOf(x))
+        admitToken(x, access)
         return true
       }
-      if (endpoint?.public || !authenticator.isRequired()) return true
-      if (isSignedIn(x)) return true
+      if (endpoint?.public) {
+        refreshUser(x)
+        checkAccount(x)
+        return true
+      }
+      const person = usesToken(x) ? admitToken(x, access) : (personOf(x) ?? admitUser(x))
+      if (person) {
+        // Before the role: the page shall reload, whatever the other person may do.
+        checkAccount(x)
+        if (endpoint && !authenticator.may(person, access))
+          throw forbidden(REFUSED[access], { code: 'role_not_allowed' })
+        x.person = person
+        return true
+      }
       const isPage = endpoint ? endpoint.page : !isApi(x.path)
       if (isPage && isReading(x)) return false
       throw unauthorized('Authentication required', { code: 'sign_in_required' })
@@ -84,7 +199,10 @@ export const createAccess = ({ authenticator, config, isOwnChild, clientOf }: Ac
     /** Rejects cross-site requests, and writes by programs that the agent started: it could approve its own commands. */
     checkSource(x: Exchange, endpoint: AnyEndpoint): void {
       const { req } = x
-      if (!isReading(x) || endpoint.effects || endpoint.byToken) {
+      // A file of the workspace must never answer requests of the page, also after its script has ended.
+      if (req.headers['service-worker'] === 'script' && x.path !== WORKER)
+        throw forbidden('Only the app’s own service worker can be used here.')
+      if (!isReading(x) || endpoint.effects || usesToken(x)) {
         if (!endpoint.linked) checkOrigin(req, clientOf(x), config.allowedOrigins)
         if (isOwnChild?.(req.socket)) throw forbidden(FROM_CHILD, { code: 'own_program' })
       } else if (isApi(x.path) && isCrossSite(req)) {
@@ -95,8 +213,8 @@ export const createAccess = ({ authenticator, config, isOwnChild, clientOf }: Ac
 
     /** Whether the sign-in that this request was admitted by is still valid. */
     isStillAdmitted: (x: Exchange): boolean =>
-      x.endpoint?.byToken
+      usesToken(x)
         ? (authenticator.tokens?.isValid(x.req.headers) ?? false)
-        : !authenticator.isRequired() || isSignedIn(x),
+        : isSame(personOf(x), x.person),
   }
 }

@@ -15,6 +15,8 @@ export type Client = {
   readonly secure: boolean
   /** Host and port as the client sent them; empty when it sent none. */
   readonly host: string
+  /** The socket's peer is a trusted proxy. */
+  readonly isTrustedPeer: boolean
   /** Path prefix of the proxy, without a trailing slash; empty at the root. */
   readonly prefix: string
   /** Every host name of this server in the request, for the origin check. May contain empty strings. */
@@ -106,6 +108,10 @@ export const createClientReader = (
       if (text === '') return ''
       const entries = text.split(',')
       return (entries[Math.max(0, entries.length - hops)] ?? '').trim()
+    }
+
+    get isTrustedPeer(): boolean {
+      return has(trusted, this.#peer)
     }
 
     get address(): string {

@@ -1,6 +1,7 @@
 /** The shape of an endpoint, generic in the context so that it depends on no domain module. */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { z } from 'zod'
+import type { Access } from '../schema/person.ts'
 import type { ErrorBody } from './error-reply.ts'
 
 export const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
@@ -14,6 +15,11 @@ export type Endpoint<Ctx, I extends z.ZodType = z.ZodType, O extends z.ZodType =
   input?: I
   /** Schema of the JSON reply, checked in development and tests only. Absent for `raw` endpoints. */
   output?: O
+  /**
+   * What it asks of the person. Default: `own`. Profiles, sessions and the like that the input names are checked by
+   * `lib/app/named.ts`; an endpoint about several profiles leaves out those that the person was not given.
+   */
+  access?: Access
   /** Available without a sign-in, even when a password is set. */
   public?: true
   /** For programs: admitted by an API token instead of a sign-in. Programs that the agent started are always rejected. */

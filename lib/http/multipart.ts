@@ -21,6 +21,8 @@ export type Form = Disposable & {
   /** The first value of a name counts; values that are too long are dropped. */
   fields: Readonly<Record<string, string>>
   file: FormFile | undefined
+  /** Files of another field were sent, and ignored. */
+  hasOtherFiles: boolean
   /** Deletes the file if it has not been moved. Same as disposing the form. */
   discard(): void
 }
@@ -84,12 +86,14 @@ export const readForm = async (
   const path = join(dir, `${randomBytes(12).toString('hex')}.part`)
   const fields: Record<string, string> = Object.create(null)
   const open: { stream?: Readable; file?: FormFile; stored?: Promise<number> } = {}
+  let hasOtherFiles = false
 
   parser.on('field', (name, value, _cut, isCut) => {
     if (name !== undefined && !isCut && !(name in fields)) fields[name] = value
   })
   parser.on('file', (name, bytes, filename, _encoding, type) => {
     if (name !== field || open.stored) {
+      hasOtherFiles = true
       bytes.on('error', () => {
         // An ignored file needs no error handling.
       })
@@ -113,7 +117,7 @@ export const readForm = async (
     discard()
     throw error
   }
-  return { fields, file: open.file, discard, [Symbol.dispose]: discard }
+  return { fields, file: open.file, hasOtherFiles, discard, [Symbol.dispose]: discard }
 }
 
 /** Feeds the parser and counts the received bytes, independent of Content-Length. Keeps the request open for the response. */

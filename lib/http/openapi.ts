@@ -13,6 +13,11 @@ const createComponents = () => {
       properties: {
         error: { type: 'string', description: 'One sentence for the person' },
         code: { type: 'string', enum: ERROR_CODES, description: 'Stable; clients may act on it' },
+        values: {
+          type: 'object',
+          additionalProperties: true,
+          description: 'Names and limits in the sentence, for clients with texts of their own',
+        },
       },
       required: ['error', 'code'],
     },

@@ -1,6 +1,7 @@
 /** The part of a handler's context that belongs to no domain: request, client, cookies, abort signal. */
 import { randomBytes } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { type Caller, NO_PERSON } from '../schema/person.ts'
 import type { Client } from './client-address.ts'
 import { parseCookies } from './cookies.ts'
 import { parseQuery } from './parse-input.ts'
@@ -20,6 +21,10 @@ export type Exchange = {
   nonce: string | undefined
   cookies: Record<string, string> | undefined
   client: Client | undefined
+  /** Whom a trusted proxy names. */
+  user: string | undefined
+  /** Who was admitted. */
+  person: Caller | undefined
   /** The matched endpoint. */
   endpoint: AnyEndpoint | undefined
 }
@@ -27,6 +32,8 @@ export type Exchange = {
 /** Shared by all requests of one listener. */
 export type RequestServices = {
   clientOf(exchange: Exchange): Client
+  /** Throws when who made the request may no longer do so. */
+  admitAgain(exchange: Exchange): void
   describeApi(): unknown
 }
 
@@ -62,6 +69,21 @@ export class BaseCtx {
   get isReadOnly(): boolean {
     const { method, endpoint } = this.#exchange
     return (method === 'GET' || method === 'HEAD') && !endpoint?.effects
+  }
+
+  /** The user whom a trusted proxy names; undefined: none. */
+  get user(): string | undefined {
+    return this.#exchange.user
+  }
+
+  /** Who makes the request; without rights where no sign-in is asked for. */
+  get person(): Caller {
+    return this.#exchange.person ?? NO_PERSON
+  }
+
+  /** For a body that the handler reads itself: throws when the sign-in has ended while it arrived, or the role is another. */
+  admitAgain(): void {
+    this.#service.admitAgain(this.#exchange)
   }
 
   get client(): Client {

@@ -28,6 +28,7 @@ export type ListenerOptions<Ctx> = {
     host: string
     allowedOrigins: readonly string[]
     trustedProxies: readonly string[]
+    authHeader?: string | null
     hasTrustedProxies?: boolean
   }
   log: RequestLog
@@ -99,6 +100,8 @@ const createExchange = (req: IncomingMessage, res: ServerResponse): Exchange => 
     nonce: undefined,
     cookies: undefined,
     client: undefined,
+    user: undefined,
+    person: undefined,
     endpoint: undefined,
   }
 }
@@ -125,6 +128,7 @@ export const createRequestListener = <Ctx>(
       x.client ??= readClient(x.req)
       return x.client
     },
+    admitAgain: x => void access.admit(x, x.endpoint),
     describeApi() {
       document ??= createOpenApiDocument(routes, patternRoutes, version)
       return document
@@ -191,6 +195,7 @@ export const createRequestListener = <Ctx>(
 
   const handle = (x: Exchange): unknown => {
     access.checkHost(x)
+    access.readUser(x)
     const match = matchRoute(x.path)
     const endpoint = findEndpoint(match, x.method)
     if (!endpoint || !match) return rejectUnknown(x, match)

@@ -30,7 +30,11 @@ const storedIn = (home: Home, name: string): JsonObject | undefined => {
 
 const requireStored = (home: Home, name: string): JsonObject => {
   const stored = storedIn(home, name)
-  if (!stored) throw missing(`There is no MCP server "${name}".`, { code: 'mcp_server_not_found' })
+  if (!stored)
+    throw missing(`There is no MCP server "${name}".`, {
+      code: 'mcp_server_not_found',
+      values: { name },
+    })
   return stored
 }
 
@@ -53,7 +57,8 @@ const unmaskArgs = (next: string[], old: unknown): string[] => {
     const same = masked[at] === arg ? at : masked.indexOf(arg)
     const kept = stored[same]
     if (kept !== undefined) return kept
-    if (arg.includes(HIDDEN)) throw invalid('Enter the hidden argument again.')
+    if (arg.includes(HIDDEN))
+      throw invalid('Enter the hidden argument again.', { code: 'hidden_values' })
     return arg
   })
 }
@@ -61,7 +66,8 @@ const unmaskArgs = (next: string[], old: unknown): string[] => {
 const unmaskUrl = (next: string, old: unknown): string => {
   const stored = typeof old === 'string' ? old : ''
   if (next === maskUrl(stored)) return stored
-  if (next.includes(HIDDEN)) throw invalid('Enter the hidden part of the address again.')
+  if (next.includes(HIDDEN))
+    throw invalid('Enter the hidden part of the address again.', { code: 'hidden_values' })
   return next
 }
 
@@ -77,7 +83,9 @@ const requireWritten = ({ url, headers }: ServerChange, old: JsonObject): void =
   const stored = Object.entries(old.headers).map(([key, value]) => [key, String(value ?? '')])
   const kept = headers ?? maskValues(Object.fromEntries(stored))
   if (Object.values(kept).includes(HIDDEN))
-    throw invalid('The address has changed: enter the hidden headers again.')
+    throw invalid('The address has changed: enter the hidden headers again.', {
+      code: 'hidden_values',
+    })
 }
 
 const mapEdits = (name: string, field: string, next: JsonObject, old: unknown): YamlEdit[] => {
@@ -119,11 +127,18 @@ export const saveServer = (
 ): void => {
   const old = storedIn(home, name)
   if (old && create)
-    throw conflict(`An MCP server "${name}" already exists.`, { code: 'mcp_server_exists' })
+    throw conflict(`An MCP server "${name}" already exists.`, {
+      code: 'mcp_server_exists',
+      values: { name },
+    })
   const command = change.command ?? old?.command
   const url = change.url ?? old?.url
-  if (!command && !url) throw invalid('A server needs a command or an address.')
-  if (command && url) throw invalid('A server has either a command or an address, not both.')
+  if (!command && !url)
+    throw invalid('A server needs a command or an address.', { code: 'mcp_needs_command' })
+  if (command && url)
+    throw invalid('A server has either a command or an address, not both.', {
+      code: 'mcp_two_kinds',
+    })
   if (old) {
     home.config.editAll(toEdits(name, change, old))
     return
@@ -134,7 +149,8 @@ export const saveServer = (
       value !== '' &&
       !(typeof value === 'object' && Object.keys(value).length === 0),
   )
-  if (JSON.stringify(filled).includes(HIDDEN)) throw invalid('Enter the hidden values again.')
+  if (JSON.stringify(filled).includes(HIDDEN))
+    throw invalid('Enter the hidden values again.', { code: 'hidden_values' })
   home.config.edit([SECTION, name], Object.fromEntries(filled))
 }
 
@@ -167,7 +183,9 @@ export const enableTool = (home: Home, name: string, tool: string, enabled: bool
     exclude: include.length === 0 && !enabled ? [...exclude, tool] : exclude,
   }
   if (include.length > 0 && next.include?.length === 0)
-    throw invalid('A server needs at least one tool. Turn off the server instead.')
+    throw invalid('A server needs at least one tool. Turn off the server instead.', {
+      code: 'mcp_needs_tool',
+    })
   const { exclude: out, ...rest } = next
   const kept = { ...rest, ...(out.length > 0 ? { exclude: out } : {}) }
   home.config.edit([SECTION, name, 'tools'], Object.keys(kept).length > 0 ? kept : undefined)

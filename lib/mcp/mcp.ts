@@ -171,7 +171,10 @@ export const createMcp = ({
     async test(home: Home, name: string, signal: AbortSignal): Promise<McpTestResult> {
       const config = parseServers(home.settings()).find(each => each.name === name)
       if (!config)
-        throw missing(`There is no MCP server "${name}".`, { code: 'mcp_server_not_found' })
+        throw missing(`There is no MCP server "${name}".`, {
+          code: 'mcp_server_not_found',
+          values: { name },
+        })
       if (isInvalid(config)) throw invalid(config.problem)
       const startedMs = now()
       // A disabled server is started for the test only.

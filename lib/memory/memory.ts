@@ -135,7 +135,11 @@ export const writeMemory = async (
   { section, content, ...expected }: { section: Section; content: string } & Expected,
   lock: Omit<FileLockOptions, 'timeoutMs'> = {},
 ): Promise<Note> => {
-  if (content.length > MAX_CHARS) throw invalid(`A note has at most ${MAX_CHARS} characters`)
+  if (content.length > MAX_CHARS)
+    throw invalid(`A note has at most ${MAX_CHARS} characters`, {
+      code: 'text_too_long',
+      values: { max: MAX_CHARS },
+    })
   const { path } = readNote(home, section)
   return withFileLock(`${path}.lock`, { ...lock, timeoutMs: LOCK_WAIT_MS }, () => {
     const now = readNote(home, section)

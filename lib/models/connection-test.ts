@@ -100,7 +100,10 @@ export const createConnectionTests = ({ live, catalog, trial }: ConnectionTestsO
       return trial(
         { provider, model },
         () => {
-          if (!model) throw invalid('This provider has no model list. Name the model to test.')
+          if (!model)
+            throw invalid('This provider has no model list. Name the model to test.', {
+              code: 'model_list_missing',
+            })
           const pair = { model, provider, baseUrl: null }
           return resolveEndpoint(supposed, catalog.defaults(home), pair)
         },

@@ -26,13 +26,16 @@ export const effectiveDefault = (home: ModelHome, config: DefaultConfig): string
 export const parseModelId = (raw: string): string => {
   const id = raw.trim()
   if (!id) throw invalid('model is required', { code: 'missing_fields' })
-  if (id.length > 500) throw invalid('model must be at most 500 characters long')
+  if (id.length > 500)
+    throw invalid('model must be at most 500 characters long', { code: 'invalid_model' })
   const [, provider, name] = /^@([^:]*):(.*)$/s.exec(id) ?? []
   if (provider !== undefined && (!provider.trim() || !name?.trim() || /:\s*$/.test(id)))
-    throw invalid(`"${id}" is not a model. Write it as @provider:model.`)
+    throw invalid(`"${id}" is not a model. Write it as @provider:model.`, { code: 'invalid_model' })
   // Control characters, line separators and lone surrogates.
   if (/[\p{Cc}\u2028\u2029]/u.test(id) || !id.isWellFormed())
-    throw invalid('model contains characters that cannot be part of a name')
+    throw invalid('model contains characters that cannot be part of a name', {
+      code: 'invalid_model',
+    })
   return id
 }
 

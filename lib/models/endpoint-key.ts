@@ -79,7 +79,8 @@ export const resolveKey = (
     throw unavailable(
       `${foreign.name} holds a sign-in of another program, and ${name} works with an API key only. Set ANTHROPIC_API_KEY in the .env file of this profile, or pick another model.`,
     )
-  if (needsSignIn(setup, provider)) throw unavailable(signInExpired(name))
+  if (needsSignIn(setup, provider))
+    throw unavailable(signInExpired(name), { code: 'provider_sign_in_expired', values: { name } })
   const [held] = credentialsOf(setup, provider)
   if (held)
     throw unavailable(
@@ -89,10 +90,12 @@ export const resolveKey = (
   if (facts?.oauth)
     throw unavailable(
       `${name} is not signed in. Sign in with the command line, or pick another model.`,
+      { code: 'provider_not_signed_in', values: { name } },
     )
   const variable = facts?.keys[0]
   const advice = variable ? `Set ${variable} in the .env file of this profile` : 'Add one'
   throw unavailable(`${name} has no API key. ${advice}, or pick another model.`, {
     code: 'key_missing',
+    values: { name },
   })
 }

@@ -82,6 +82,7 @@ const validateBaseUrl = (name: string, url: string): void => {
   if (!url)
     throw unavailable(
       `${name} has no address. Set base_url for it in config.yaml, or pick another model.`,
+      { code: 'provider_no_address', values: { name } },
     )
   const parsed = URL.canParse(url) ? new URL(url) : null
   if (!parsed || !/^https?:$/.test(parsed.protocol) || parsed.username || parsed.password)

@@ -148,6 +148,7 @@ const toEndpoint = (
   if (!executable)
     throw unavailable(
       `Couldn’t start ${name}: ${file} isn’t installed on this machine. Install it, or pick another model.`,
+      { code: 'agent_not_installed', values: { name, file } },
     )
   const settings = settingsOf(setup, id)
   // These names select no model, so the agent uses its own default.

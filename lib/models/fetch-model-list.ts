@@ -111,7 +111,11 @@ const readJson = async (body: Dispatcher.ResponseData['body'], host: string): Pr
   for await (const chunk of body) {
     chunks.push(chunk)
     size += chunk.length
-    if (size > MAX_BYTES) throw unavailable(`${host} returned a list that is too long.`)
+    if (size > MAX_BYTES)
+      throw unavailable(`${host} returned a list that is too long.`, {
+        code: 'model_list_invalid',
+        values: { host },
+      })
   }
   try {
     return JSON.parse(Buffer.concat(chunks).toString('utf8'))
@@ -124,7 +128,9 @@ const readJson = async (body: Dispatcher.ResponseData['body'], host: string): Pr
 const checkedUrl = (text: string): URL => {
   const url = URL.canParse(text) ? new URL(text) : null
   if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password)
-    throw unavailable('That’s not a plain http:// or https:// address.')
+    throw unavailable('That’s not a plain http:// or https:// address.', {
+      code: 'invalid_address',
+    })
   return url
 }
 
@@ -142,6 +148,7 @@ export const createModelListFetcher = (options: ModelListFetcherOptions = {}): F
     if (!isNear && found.some(({ address }) => isPrivateAddress(address)))
       throw unavailable(
         `${host} resolves to a private address, so it wasn’t contacted. Enter the IP address if that’s intended.`,
+        { code: 'private_address', values: { host } },
       )
     return found
   }
@@ -184,11 +191,17 @@ export const createModelListFetcher = (options: ModelListFetcherOptions = {}): F
         answer.body.on('error', () => undefined).destroy()
         const reason = STATUS[answer.statusCode] ?? `it returned status ${answer.statusCode}`
         throw unavailable(`Couldn’t load models from ${url.host}: ${reason}.`, {
+          code: 'model_list_failed',
+          values: { host: url.host, reason },
           status: answer.statusCode,
         })
       }
       const models = parseModelList(await readJson(answer.body, url.host))
-      if (!models) throw unavailable(`${url.host} didn’t return a list of models.`)
+      if (!models)
+        throw unavailable(`${url.host} didn’t return a list of models.`, {
+          code: 'model_list_invalid',
+          values: { host: url.host },
+        })
       return models
     } catch (error) {
       throw error instanceof UserError

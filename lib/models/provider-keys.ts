@@ -107,12 +107,15 @@ const MIN_KEY_CHARS = 8
 /** Validates an API key; throws a UserError. */
 export const parseApiKey = (raw: string): string => {
   const key = raw.trim()
-  if (/[\r\n]/.test(key)) throw invalid('API key must not contain newline characters.')
-  if (key.length < MIN_KEY_CHARS) throw invalid('API key appears too short.')
-  if (key.length > 4_000) throw invalid('API key appears too long.')
+  if (/[\r\n]/.test(key))
+    throw invalid('API key must not contain newline characters.', { code: 'invalid_key' })
+  if (key.length < MIN_KEY_CHARS)
+    throw invalid('API key appears too short.', { code: 'invalid_key' })
+  if (key.length > 4_000) throw invalid('API key appears too long.', { code: 'invalid_key' })
   if (!/^[\x21-\x7e]+$/.test(key) || /['"`\\]/.test(key))
-    throw invalid('API key contains invalid characters.')
-  if (!isUsableSecret(key)) throw invalid('That’s a placeholder, not an API key.')
+    throw invalid('API key contains invalid characters.', { code: 'invalid_key' })
+  if (!isUsableSecret(key))
+    throw invalid('That’s a placeholder, not an API key.', { code: 'invalid_key' })
   return key
 }
 
@@ -137,11 +140,13 @@ export const keyChange = (home: ModelHome, name: string, raw: string | null): Ke
   if (OAUTH.has(id))
     throw invalid(
       `'${display_name}' uses OAuth authentication. Sign in with the agent's command line instead.`,
+      { code: 'sign_in_only', values: { name: display_name } },
     )
   const variable = variableOf(provider)
   if (!variable)
     throw invalid(
       `Cannot configure API key for '${display_name}'. This provider does not have a known env var mapping.`,
+      { code: 'key_unsupported', values: { name: display_name } },
     )
   const held = (PROVIDERS.get(id)?.keys ?? []).filter(each => Object.hasOwn(setup.dotenv, each))
   if (raw === null || !raw.trim())

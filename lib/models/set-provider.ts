@@ -28,10 +28,13 @@ const MAX_URL_CHARS = 2_000
 /** Validates a base URL and removes trailing slashes; throws a UserError. */
 export const parseBaseUrl = (raw: string): string => {
   const url = raw.trim().replace(/\/+$/, '')
-  if (!/^https?:\/\//i.test(url)) throw invalid('base_url must start with http:// or https://')
+  if (!/^https?:\/\//i.test(url))
+    throw invalid('base_url must start with http:// or https://', { code: 'invalid_address' })
   const parsed = URL.canParse(url) && url.length <= MAX_URL_CHARS ? new URL(url) : null
   if (!parsed || parsed.username || parsed.password || parsed.search || parsed.hash)
-    throw invalid('base_url must be a plain address such as https://host/v1')
+    throw invalid('base_url must be a plain address such as https://host/v1', {
+      code: 'invalid_address',
+    })
   return url
 }
 
@@ -130,9 +133,14 @@ export const addEndpoint = (home: EditableHome, endpoint: Endpoint): { id: strin
   const name = endpoint.name.trim()
   const slug = toSlug(name)
   if (!name || name.length > 64 || /[\p{Cc}:/@\u2028\u2029]/u.test(name) || !name.isWellFormed())
-    throw invalid('The name must have 1 to 64 characters, without : / @')
+    throw invalid('The name must have 1 to 64 characters, without : / @', {
+      code: 'invalid_endpoint_name',
+    })
   if (PROVIDERS.has(slug) && slug !== 'ollama' && slug !== 'lmstudio')
-    throw invalid(`${name} is the name of a provider. Choose another one.`)
+    throw invalid(`${name} is the name of a provider. Choose another one.`, {
+      code: 'endpoint_name_taken',
+      values: { name },
+    })
   const baseUrl = parseBaseUrl(endpoint.baseUrl)
   const model = parseModelId(endpoint.model)
   const rows = rowsOf(home.config.read().custom_providers)

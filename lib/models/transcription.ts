@@ -62,11 +62,12 @@ export const transcribe = async (
     headers: apiKey ? { authorization: `Bearer ${apiKey}` } : {},
     signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
   }).catch(() => {
-    throw unavailable('Couldn’t reach the speech service')
+    throw unavailable('Couldn’t reach the speech service', { code: 'speech_unreachable' })
   })
   const text = await answer.text()
   if (!answer.ok) throw serviceError(answer.status, text, apiKey)
   const transcript = asObject(JSON.parse(text)).text
-  if (typeof transcript !== 'string') throw unavailable('The speech service returned no text')
+  if (typeof transcript !== 'string')
+    throw unavailable('The speech service returned no text', { code: 'speech_empty' })
   return transcript.trim()
 }

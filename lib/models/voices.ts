@@ -44,13 +44,13 @@ export const speak = async (
     },
     signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
   }).catch(() => {
-    throw unavailable('Couldn’t reach the speech service')
+    throw unavailable('Couldn’t reach the speech service', { code: 'speech_unreachable' })
   })
   if (!answer.ok) throw serviceError(answer.status, await answer.text(), apiKey)
   const type = answer.headers.get('content-type') ?? ''
   if (!answer.body || !/^(?:audio\/|application\/octet-stream)/.test(type)) {
     await answer.body?.cancel()
-    throw unavailable('The speech service returned no audio')
+    throw unavailable('The speech service returned no audio', { code: 'speech_empty' })
   }
   return buffersOf(answer.body)
 }

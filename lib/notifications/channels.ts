@@ -1,10 +1,12 @@
 /** The four ways to a person: Web Push, ntfy, Gotify, and a signed webhook. Each turns a message into one request. */
 import { createHmac } from 'node:crypto'
+import { directionOf } from '../base/languages.ts'
 import { type Allow, isMetadataHost } from '../http/public-address.ts'
 import type { NotificationAction, PushPayload } from '../schema/notification.ts'
 import type { Message } from './message.ts'
 import type { Delivery, Post } from './post.ts'
 import type { Device, Service } from './store.ts'
+import type { Translate } from './texts/translate.ts'
 import { loadWebPush, type VapidKeys } from './vapid.ts'
 
 /** A message for one receiver: with tokens, and addresses if the one of the page is known. */
@@ -20,6 +22,7 @@ export type Addressed = Message & {
   waiting: number
   /** Ends in `/`; empty: not known. */
   base: string
+  t: Translate
 }
 
 const ANSWER_PATH = 'api/notifications/answer'
@@ -43,7 +46,10 @@ const toPayload = (message: Addressed): PushPayload => ({
   url: message.url,
   waiting: message.waiting,
   actions: message.actions,
-  failed: 'Couldn’t send your answer. Open the chat to answer there.',
+  failed: message.t('answer.not_sent'),
+  lang: message.t.language,
+  dir: directionOf(message.t.language),
+  ...(message.isSettled && { settled: true }),
 })
 
 export type WebPushOptions = {
@@ -65,7 +71,11 @@ export const sendWebPush = async (
   { vapid, post, allow }: WebPushOptions,
 ): Promise<Delivery> => {
   if (!isPushEndpoint(subscription.endpoint, allow))
-    return { how: 'gone', problem: 'Its address is not an https:// address.' }
+    return {
+      how: 'gone',
+      problem: 'Its address is not an https:// address.',
+      code: 'address_blocked',
+    }
   const webPush = await loadWebPush()
   const details = webPush.generateRequestDetails(subscription, JSON.stringify(toPayload(message)), {
     vapidDetails: { subject: subjectOf(message.base), ...(await vapid()) },
@@ -74,12 +84,16 @@ export const sendWebPush = async (
     topic: message.tag,
   })
   const { 'Content-Length': _, ...headers } = details.headers
-  return post({
+  const delivery = await post({
     url: details.endpoint,
     headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, `${value}`])),
     body: details.body,
     allow,
   })
+  // The keys of the server are not those that the browser subscribed with.
+  return delivery.how !== 'sent' && delivery.code === 'unauthorized'
+    ? { ...delivery, code: 'subscription' }
+    : delivery
 }
 
 const toNtfyAction = (base: string) => (action: NotificationAction) => ({
@@ -106,7 +120,9 @@ const sendNtfy = ({ url, topic, secret }: Service, message: Addressed, post: Pos
       topic,
       title: message.title,
       message: message.body || message.title,
-      priority: message.isWaiting ? 4 : 3,
+      priority: message.isSettled ? 1 : message.isWaiting ? 4 : 3,
+      // A message with the id of an earlier one replaces it, from ntfy 2.16.
+      ...((message.isWaiting || message.isSettled) && { sequence_id: message.tag }),
       ...(base && {
         click: `${base}${message.url}`,
         actions: actions.slice(0, MAX_NTFY_ACTIONS).map(toNtfyAction(base)),
@@ -177,6 +193,10 @@ const sendWebhook = (
   })
 }
 
+/** Whether a message that is sent to it later can replace this one. */
+export const canReplace = (receiver: Device | Service): boolean =>
+  'subscription' in receiver || receiver.type === 'ntfy'
+
 /** `now` is in milliseconds. A configured service that is missing may come back, so it is never `gone`. */
 export const sendToService = async (
   service: Service,
@@ -189,5 +209,5 @@ export const sendToService = async (
     return sendWebhook(service, message, post, now)
   }
   const delivery = await send()
-  return delivery.how === 'gone' ? { how: 'refused', problem: delivery.problem } : delivery
+  return delivery.how === 'gone' ? { ...delivery, how: 'refused' } : delivery
 }

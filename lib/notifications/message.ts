@@ -4,6 +4,8 @@ import { visibleWords } from '../base/visible.ts'
 import type { NotificationKind, NotificationSettings } from '../schema/notification.ts'
 import type { Approval, Question } from '../schema/question.ts'
 import type { Fact } from './outbox.ts'
+import { en, type TextKey } from './texts/en.ts'
+import { type Translate, translateBudget } from './texts/translate.ts'
 
 /** Longer texts are cut by systems anyway, and a command that is longer can't be judged in a notification. */
 const MAX_TEXT = 240
@@ -28,10 +30,14 @@ export type Message = {
   url: string
   /** It waits for an answer. */
   isWaiting: boolean
+  /** It replaces a question that is settled, without a sound. */
+  isSettled: boolean
   offers: Offer[]
 }
 
 export type MessageOptions = {
+  /** Into the language of the receiver. */
+  t: Translate
   settings: NotificationSettings
   /** Title of the chat; undefined when it is gone. */
   chat: string | undefined
@@ -42,25 +48,16 @@ export type MessageOptions = {
   isRisky: (approval: Approval) => boolean
 }
 
-const BARE: Readonly<Record<NotificationKind, string>> = {
-  approval: 'Agent needs you',
-  question: 'Agent needs you',
-  budget: 'Agent needs you',
-  finished: 'Agent is done',
-  failed: 'A turn failed',
-  task_failed: 'A task failed',
-  task_done: 'A task is done',
-}
-
-const LEAD: Readonly<Record<NotificationKind, string>> = {
-  approval: 'Needs approval: ',
-  question: 'Asks: ',
-  budget: '',
-  finished: '',
-  failed: 'Failed: ',
-  task_failed: 'Task failed: ',
-  task_done: 'Task done: ',
-}
+/** What is said where there is nothing else to show. */
+const BARE = {
+  approval: 'title.needs',
+  question: 'title.needs',
+  budget: 'title.needs',
+  finished: 'title.finished',
+  failed: 'title.failed',
+  task_failed: 'title.task_failed',
+  task_done: 'title.task_done',
+} as const satisfies Readonly<Record<NotificationKind, TextKey>>
 
 const oneLine = (text: string): string => text.replace(/\s+/g, ' ').trim()
 
@@ -88,31 +85,35 @@ export const plainText = (markdown: string): string =>
 const isShownAsIs = (text: string, redact: (text: string) => string): boolean =>
   redact(text) === text && visibleWords(text) === text
 
+/** How many characters of a text are shown inside another one. */
+const roomIn = (
+  key: 'approval' | 'question' | 'failed' | 'task_failed' | 'task_done',
+  t: Translate,
+) => MAX_TEXT - [...t(key, { text: '' })].length
+
 /** Everything that decides about the approval is in the text of the notification, unmasked. */
-const isWhole = (approval: Approval, redact: (text: string) => string): boolean =>
+const isWhole = (approval: Approval, { redact, t }: MessageOptions): boolean =>
   approval.diff === undefined &&
-  [...approval.command].length + LEAD.approval.length <= MAX_TEXT &&
+  [...approval.command].length <= roomIn('approval', t) &&
   !/[\r\n]/.test(approval.command) &&
   isShownAsIs(approval.command, redact)
 
-const approvalOffers = (
-  approval: Approval,
-  { settings, redact, isRisky }: MessageOptions,
-): Offer[] => {
+const approvalOffers = (approval: Approval, options: MessageOptions): Offer[] => {
+  const { settings, isRisky, t } = options
   const allowed = approval.choices?.includes('once') ?? true
   const mayAllow =
     allowed &&
     settings.content &&
-    isWhole(approval, redact) &&
+    isWhole(approval, options) &&
     (settings.allow_risky || !isRisky(approval))
   return [
-    ...(mayAllow ? [{ action: 'allow' as const, title: 'Allow once', answer: 'once' }] : []),
-    { action: 'deny', title: 'Deny', answer: 'deny' },
+    ...(mayAllow ? [{ action: 'allow' as const, title: t('action.allow'), answer: 'once' }] : []),
+    { action: 'deny', title: t('action.deny'), answer: 'deny' },
   ]
 }
 
 const offersOf = (options: MessageOptions): Offer[] => {
-  const { question, settings, redact } = options
+  const { question, settings, redact, t } = options
   if (question?.kind === 'approval') return approvalOffers(question, options)
   // A plan has to be read first, and a hidden question can't be answered.
   if (!question || question.plan || !settings.content) return []
@@ -121,23 +122,40 @@ const offersOf = (options: MessageOptions): Offer[] => {
     choice.length <= MAX_CHOICE && isShownAsIs(choice, redact)
   if (choices.length > 0 && choices.length <= MAX_CHOICES && choices.every(isShown))
     return choices.map(choice => ({ action: 'choice', title: choice, answer: choice }))
-  return [{ action: 'reply', title: 'Reply', answer: null }]
+  return [{ action: 'reply', title: t('action.reply'), answer: null }]
 }
 
-const textOf = ({ kind, text }: Fact, { question, redact }: MessageOptions): string => {
-  if (question?.kind === 'clarify' && question.plan) return 'Has a plan for you to review.'
-  const cleaned = oneLine(visibleWords(redact(text)))
-  if (question?.kind === 'approval' && kind === 'budget') return cut(cleaned, MAX_TEXT)
-  return cut(`${LEAD[kind]}${cleaned}`, MAX_TEXT)
+const isReason = (key: string): key is `reason.${'network'}` => Object.hasOwn(en, key)
+
+const failedText = ({ failure }: Fact, text: string, t: Translate): string => {
+  if (failure === 'interrupted') return t('interrupted')
+  const reason = `reason.${failure}`
+  return isReason(reason)
+    ? cut(t('reason', { reason: t(reason), text }), MAX_TEXT)
+    : t('failed', { text: cut(text, roomIn('failed', t)) })
+}
+
+const textOf = (fact: Fact, { question, redact, t }: MessageOptions): string => {
+  const { kind, settled, missed } = fact
+  if (settled) return t(`settled.${settled}`)
+  if (question?.kind === 'clarify' && question.plan) return t('plan')
+  const text = oneLine(visibleWords(redact(fact.text)))
+  if (missed !== undefined) return t('task_failed', { text: t('missed', { count: missed }) })
+  if (text === '') return ''
+  if (kind === 'failed') return failedText(fact, text, t)
+  if (kind === 'budget') return cut(translateBudget(text, t), MAX_TEXT)
+  return kind === 'finished' ? cut(text, MAX_TEXT) : t(kind, { text: cut(text, roomIn(kind, t)) })
 }
 
 export const toMessage = (fact: Fact, options: MessageOptions): Message => {
-  const { settings, redact, question, chat } = options
+  const { settings, redact, question, chat, t } = options
+  const { settled } = fact
   const title = cut(oneLine(visibleWords(redact(fact.title ?? chat ?? ''))), MAX_TITLE)
+  const bare = t(settled ? `settled.${settled}` : BARE[fact.kind])
   return {
     kind: fact.kind,
-    title: settings.content && title ? title : BARE[fact.kind],
-    body: settings.content ? textOf(fact, options) || BARE[fact.kind] : '',
+    title: settings.content && title ? title : bare,
+    body: settings.content ? textOf(fact, options) || bare : '',
     // Of a chat the newest one replaces the others; questions each have their own.
     tag: createHash('sha256')
       .update(fact.question_id ?? fact.session_id ?? fact.key)
@@ -147,6 +165,7 @@ export const toMessage = (fact: Fact, options: MessageOptions): Message => {
       fact.url ??
       (fact.session_id === null ? '' : `session/${encodeURIComponent(fact.session_id)}`),
     isWaiting: question !== undefined,
+    isSettled: settled !== undefined,
     offers: offersOf(options),
   }
 }

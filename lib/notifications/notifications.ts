@@ -3,23 +3,33 @@
  *
  * `report` is called in the tick of the fact and only writes a small file, so a turn never waits for a network.
  */
+import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Dispatcher } from 'undici'
+import { type Language, languageOf } from '../base/languages.ts'
 import { canonicalZone } from '../base/time-zone.ts'
 import { invalid } from '../errors.ts'
 import type { Resolve } from '../http/guarded-dispatcher.ts'
 import type { Allow } from '../http/public-address.ts'
 import type { NotificationSettings } from '../schema/notification.ts'
 import type { Approval, Question } from '../schema/question.ts'
-import type { Addressed } from './channels.ts'
+import { type Addressed, canReplace } from './channels.ts'
 import { type Message, toMessage } from './message.ts'
-import { type AnswerToken, type Fact, type Item, openOutbox } from './outbox.ts'
+import {
+  type AnswerToken,
+  type Fact,
+  type Item,
+  openOutbox,
+  OUTBOX,
+  type Settled,
+} from './outbox.ts'
 import { createPost, type Delivery } from './post.ts'
 import { createPresence } from './presence.ts'
 import { quietUntil } from './quiet-hours.ts'
-import { createReceivers, type Receiver } from './receivers.ts'
+import { createReceivers, personOf, type Receiver } from './receivers.ts'
 import { createSender, type Decision } from './sender.ts'
-import { openNotificationStore } from './store.ts'
+import { openNotificationStore, SETTINGS } from './store.ts'
+import { type Translate, translatorFor } from './texts/translate.ts'
 import { createVapid } from './vapid.ts'
 
 /** A turn that continues with a queued message is not finished yet; it starts within this time. */
@@ -37,10 +47,19 @@ export type NotificationsOptions = {
   /** Null: there is no such chat. */
   titleOf: (sessionId: string) => string | null
   openQuestion: (id: string) => Question | undefined
-  /** Number of open approvals and questions. */
-  waiting: () => number
+  /** How a question that is not open was settled. */
+  settledAs: (id: string, kind: Question['kind']) => Settled
+  /** The language of all pages; undefined: each browser's own. */
+  language: () => Language | undefined
+  /** Number of open approvals and questions that a person may know of. */
+  waiting: (person: string) => number
   isRunning: (sessionId: string) => boolean
   isRisky: (approval: Approval) => boolean
+  /** What a person (empty: the first owner) may know and answer. Default: everything. */
+  rights?: {
+    mayKnow: (person: string, profile: string) => boolean
+    mayAnswer: (person: string, profile: string, question: Question) => boolean
+  }
   redact: (text: string) => string
   dispatcher: () => Dispatcher | undefined
   resolve?: Resolve | undefined
@@ -53,45 +72,73 @@ export type NotificationsOptions = {
   }
 }
 
+/**
+ * In milliseconds, rounded down as times of events are. Each fact that is wanted changes the outbox in its tick, and what is
+ * wanted changes the settings: what happened later was not reported.
+ */
+const lastChangeOf = ({ stateDir }: NotificationsOptions): number => {
+  const times = [SETTINGS, OUTBOX].map(
+    name => statSync(join(stateDir, name), { throwIfNoEntry: false })?.mtimeMs ?? 0,
+  )
+  return Math.floor(Math.max(...times))
+}
+
 const openParts = (options: NotificationsOptions) => {
   const { stateDir, now, log } = options
-  const store = openNotificationStore(join(stateDir, 'notifications.json'), {
+  const store = openNotificationStore(join(stateDir, SETTINGS), {
     now: () => now() / 1_000,
     warn: log.warn,
   })
-  const outbox = openOutbox(join(stateDir, 'notifications-outbox.json'), log.warn)
-  const vapid = createVapid(join(stateDir, 'vapid.json'))
+  const outbox = openOutbox(join(stateDir, OUTBOX), log.warn)
+  const vapid = createVapid(stateDir)
   const closing = new AbortController()
   const receivers = createReceivers({
     ...options,
     store,
     vapid,
     post: createPost({ ...options, signal: closing.signal }),
-    onRemoved: id => outbox.remove(item => item.target === id),
+    statuses: outbox,
+    onRemoved(id) {
+      outbox.remove(item => item.target === id)
+      outbox.forget(({ target }) => target === id)
+    },
   })
   return { store, outbox, vapid, closing, receivers, presence: createPresence(now) }
 }
 type Parts = ReturnType<typeof openParts>
 
-const isWanted = ({ store }: Parts, { kind, profile }: Fact, receiver: Receiver): boolean =>
+const mayKnow = (
+  receiver: Receiver,
+  { profile }: Fact,
+  { rights }: NotificationsOptions,
+): boolean => rights?.mayKnow(personOf(receiver), profile) ?? true
+
+const isWanted = (
+  { store }: Parts,
+  fact: Fact,
+  receiver: Receiver,
+  options: NotificationsOptions,
+): boolean => mayKnow(receiver, fact, options) && isOn(store, fact, receiver)
+
+const isOn = (store: Parts['store'], { kind, profile }: Fact, receiver: Receiver): boolean =>
   (store.profiles()[profile] ?? store.settings().kinds).includes(kind) &&
   (receiver.kinds?.includes(kind) ?? true)
 
 /** Evaluated when the item is due, because everything may have changed since it was queued. */
-const decide = (
-  { fact, target }: Item,
-  parts: Parts,
-  { now, openQuestion, titleOf, isRunning }: NotificationsOptions,
-): Decision => {
+const decide = ({ fact, target }: Item, parts: Parts, options: NotificationsOptions): Decision => {
+  const { now, openQuestion, titleOf, isRunning } = options
   const { store, receivers, presence } = parts
   const receiver = receivers.find(target)
-  const { session_id: session, question_id: question, kind } = fact
-  if (!receiver || !isWanted(parts, fact, receiver)) return 'drop'
+  const { session_id: session, question_id: question, kind, settled } = fact
+  if (!receiver || !mayKnow(receiver, fact, options)) return 'drop'
+  // Without a sound, and what it replaces is shown already.
+  if (settled) return 'send'
+  if (!isOn(store, fact, receiver)) return 'drop'
   if (question !== undefined && !openQuestion(question)) return 'drop'
   if (session !== null) {
     if (titleOf(session) === null || store.isMuted(session)) return 'drop'
     if (question === undefined && isRunning(session)) return 'drop'
-    if (presence.isWatched(session))
+    if (presence.isWatched(session, personOf(receiver)))
       return question === undefined ? 'drop' : { until: now() + WATCHED_MS }
   }
   const { urgent, quiet } = store.settings()
@@ -100,16 +147,22 @@ const decide = (
   return question === undefined ? 'drop' : { until }
 }
 
+/** In the language that all pages are set to, else in that of the receiver's browser. */
+const translatorOf = ({ language = '' }: Receiver, options: NotificationsOptions): Translate =>
+  translatorFor(options.language() ?? languageOf(language) ?? 'en')
+
 /** Adds what only this receiver gets: tokens that answer the question. */
 const addressed = (
   { fact, id, at }: Item,
   receiver: Receiver,
-  { message, question }: { message: Message; question: Question | undefined },
+  { message, question, t }: { message: Message; question: Question | undefined; t: Translate },
   { outbox, receivers, store }: Parts,
-  { now, waiting }: NotificationsOptions,
+  { now, waiting, rights }: NotificationsOptions,
 ): Addressed => {
   const { session_id, question_id = '' } = fact
-  const offers = question ? message.offers : []
+  const isOffered =
+    question && (rights?.mayAnswer(personOf(receiver), fact.profile, question) ?? true)
+  const offers = isOffered ? message.offers : []
   const tokens = outbox.issue(
     offers.map(({ answer }) => ({
       session_id: session_id ?? '',
@@ -128,8 +181,9 @@ const addressed = (
     at: Math.floor(at / 1_000),
     session_id,
     profile: fact.profile,
-    waiting: waiting(),
+    waiting: waiting(personOf(receiver)),
     base: store.settings().base_url,
+    t,
     actions: offers.map(({ action, title }, index) => ({
       action,
       title,
@@ -146,28 +200,40 @@ const deliver = async (
   const { store, receivers } = parts
   const { fact, target } = item
   const receiver = receivers.find(target)
-  if (!receiver) return { how: 'refused', problem: '' }
-  const question = fact.question_id ? options.openQuestion(fact.question_id) : undefined
+  if (!receiver) return { how: 'refused', problem: '', code: 'rejected' }
+  const asked = fact.settled === undefined ? fact.question_id : undefined
+  const question = asked ? options.openQuestion(asked) : undefined
+  const t = translatorOf(receiver, options)
   const message = toMessage(fact, {
     ...options,
+    t,
     settings: store.settings(),
     chat: (fact.session_id && options.titleOf(fact.session_id)) || undefined,
     question,
   })
-  return receivers.send(receiver, addressed(item, receiver, { message, question }, parts, options))
+  return receivers.send(
+    receiver,
+    addressed(item, receiver, { message, question, t }, parts, options),
+  )
 }
 
 const checkSettings = ({ quiet, base_url: base }: Partial<NotificationSettings>): void => {
   if (quiet && canonicalZone(quiet.zone) === undefined)
-    throw invalid(`"${quiet.zone}" is not a time zone.`)
+    throw invalid(`"${quiet.zone}" is not a time zone.`, {
+      code: 'invalid_time_zone',
+      values: { zone: quiet.zone },
+    })
   if (base && !/^https?:\/\/[^/?#]+\/(?:[^?#]*\/)?$/.test(base))
-    throw invalid('The address of the page begins with http:// or https:// and ends with /.')
+    throw invalid('The address of the page begins with http:// or https:// and ends with /.', {
+      code: 'invalid_address',
+    })
 }
 
 export type Notifications = ReturnType<typeof createNotifications>
 
 export const createNotifications = (options: NotificationsOptions) => {
-  const { now, redact, log } = options
+  const { now, redact, log, openQuestion } = options
+  const lastChange = lastChangeOf(options)
   const parts = openParts(options)
   const { store, outbox, vapid, closing, receivers, presence } = parts
   const sender = createSender({
@@ -177,40 +243,72 @@ export const createNotifications = (options: NotificationsOptions) => {
     deliver: item => deliver(item, parts, options),
     onDelivery(item, delivery) {
       const receiver = receivers.find(item.target)
-      if (receiver) receivers.note(receiver, delivery)
+      if (!receiver) return
+      receivers.note(receiver, delivery)
+      const { fact, target } = item
+      const { question_id: question, settled } = fact
+      if (delivery.how !== 'sent' || !question || settled || !canReplace(receiver)) return
+      outbox.show({ target, fact })
+      // It was answered while this message was sent.
+      if (!openQuestion(question)) withdraw(question)
     },
     firstDelayMs: options.firstDelayMs ?? FIRST_DELAY_MS,
     log: log.warn,
   })
+
+  /** Replaces what receivers show of a question, except that one in which it was answered: its notification is closed. */
+  const withdraw = (questionId: string, answeredIn?: string): void => {
+    const at = now()
+    const shown = outbox.shown().filter(({ fact }) => fact.question_id === questionId)
+    if (shown.length === 0) return
+    outbox.forget(({ fact }) => fact.question_id === questionId)
+    for (const { target, fact } of shown) {
+      if (target === answeredIn) continue
+      const key = `settled:${questionId}:${target}`
+      const settled = options.settledAs(
+        questionId,
+        fact.kind === 'question' ? 'clarify' : 'approval',
+      )
+      outbox.add({ ...fact, key, text: '', settled }, [target], { at, due: at })
+    }
+    sender.wake([])
+  }
 
   return {
     store,
     receivers,
 
     /** Begins to send, also what an earlier process left. */
-    start: sender.start,
+    start(): void {
+      for (const { fact } of outbox.shown())
+        if (fact.question_id && !openQuestion(fact.question_id)) withdraw(fact.question_id)
+      sender.start()
+    },
+
+    /** Milliseconds since 1970: what happened before was reported, if it was wanted. Null: nothing receives notifications. */
+    reportedUntil: receivers.all().length === 0 ? null : lastChange,
 
     /** Queues a fact for every receiver that wants it; does nothing when it was queued before. Never throws. */
     report(fact: Fact): void {
       const { session_id: session } = fact
-      const wanting = receivers.all().filter(receiver => isWanted(parts, fact, receiver))
+      const wanting = receivers.all().filter(receiver => isWanted(parts, fact, receiver, options))
       if (wanting.length === 0 || (session !== null && store.isMuted(session))) return
       const at = now()
       const due = fact.question_id === undefined ? at + SETTLE_MS : at
       const text = redact(fact.text).slice(0, MAX_TEXT)
       const ids = wanting.map(({ id }) => id)
-      outbox.add({ ...fact, text }, ids, { at, due })
-      sender.wake()
+      if (outbox.add({ ...fact, text }, ids, { at, due })) sender.wake(ids)
     },
 
-    /** A question was answered: what was not sent about it is not sent any more. */
-    settled(questionId: string): void {
-      outbox.remove(item => item.fact.question_id === questionId)
+    /** A question was settled: what was not sent about it is not sent any more, and what was sent is replaced. */
+    settled(questionId: string, answeredIn?: string): void {
+      outbox.remove(({ fact }) => fact.question_id === questionId && fact.settled === undefined)
+      withdraw(questionId, answeredIn)
     },
 
     /** A visible page shows these sessions. False: nothing is set up, so it need not be repeated. */
-    look(page: string, sessions: readonly string[]): boolean {
-      presence.look(page, sessions)
+    look(page: string, sessions: readonly string[], person = ''): boolean {
+      presence.look(page, sessions, person)
       // What waited only because the person looked at the chat is decided about again.
       if (sessions.length === 0) sender.recheck()
       return receivers.all().length > 0
@@ -231,7 +329,16 @@ export const createNotifications = (options: NotificationsOptions) => {
       sender.recheck()
     },
 
-    test: (id: string): Promise<void> => receivers.test(id, options.waiting()),
+    test: (id: string): Promise<void> =>
+      receivers.test(id, options.waiting(''), of => translatorOf(of, options)),
+
+    /** In the language of the receiver that got a token; without one, or for one that is gone, in `browser`. */
+    translator(target: string | undefined, browser: Language): Translate {
+      const receiver = receivers.find(target ?? '')
+      return receiver
+        ? translatorOf(receiver, options)
+        : translatorFor(options.language() ?? browser)
+    },
 
     /** Stops sending; what is queued is sent after the next start. */
     async close(): Promise<void> {

@@ -1,5 +1,5 @@
 /**
- * What is to be sent and was not yet, in a private file that survives a restart.
+ * What is to be sent and was not yet, and what was sent, in a private file that survives a restart.
  *
  * The file is replaced, not synced: a killed process loses nothing, and a turn never waits for the disk. It also has the keys of
  * facts that were queued before, so that none is queued twice, and hashes of the tokens with which a notification is answered.
@@ -8,12 +8,20 @@ import { createHash, randomBytes } from 'node:crypto'
 import { renameSync, rmSync, writeFileSync } from 'node:fs'
 import { z } from 'zod'
 import { messageOf } from '../errors.ts'
-import { NotificationKind } from '../schema/notification.ts'
+import { FailureType } from '../schema/event.ts'
+import { NotificationKind, NotificationProblem } from '../schema/notification.ts'
 import { readWholeText } from '../store/read-text.ts'
+
+/** Its name in the state directory. */
+export const OUTBOX = 'notifications-outbox.json'
 
 const MAX_ITEMS = 200
 const MAX_SEEN = 500
 const MAX_TOKENS = 300
+const MAX_SHOWN = 300
+
+const Settled = z.enum(['allowed', 'denied', 'answered', 'ended'])
+export type Settled = z.infer<typeof Settled>
 
 const Fact = z.object({
   /** What happened, once: a second fact with this key is ignored. */
@@ -27,6 +35,12 @@ const Fact = z.object({
   /** Relative address of the page to open; default: the chat. */
   url: z.string().optional(),
   question_id: z.string().optional(),
+  /** Why a turn failed. */
+  failure: FailureType.optional(),
+  /** How many times a task was missed. */
+  missed: z.number().optional(),
+  /** How the question was settled, whose notification this one replaces. */
+  settled: Settled.optional(),
 })
 export type Fact = z.infer<typeof Fact>
 
@@ -58,15 +72,32 @@ const Token = z.object({
 })
 export type AnswerToken = z.infer<typeof Token>
 
+/** A question that a receiver shows: replaced when it is settled. */
+const Shown = z.object({ target: z.string(), fact: Fact })
+export type Shown = z.infer<typeof Shown>
+
+/** What became of the last message to a receiver. */
+const Status = z.object({
+  /** Seconds since 1970. */
+  last_sent_at: z.number().nullable(),
+  problem: z.string().nullable(),
+  problem_code: NotificationProblem.nullable(),
+})
+export type Status = z.infer<typeof Status>
+const UNUSED: Status = { last_sent_at: null, problem: null, problem_code: null }
+
 const File = z.object({
   version: z.literal(1),
   items: z.array(Item),
   seen: z.array(z.string()),
   tokens: z.array(Token),
+  /** These two are absent in files of earlier versions. */
+  shown: z.array(Shown).default([]),
+  statuses: z.record(z.string(), Status).default({}),
 })
 type File = z.infer<typeof File>
 
-const NONE: File = { version: 1, items: [], seen: [], tokens: [] }
+const NONE: File = { version: 1, items: [], seen: [], tokens: [], shown: [], statuses: {} }
 
 /** Recognizable, so that `lib/redact/shapes.ts` masks tokens although only their hashes are known. */
 const PREFIX = 'awn_'
@@ -105,6 +136,23 @@ export const openOutbox = (path: string, warn: (text: string) => void) => {
 
   return {
     items: (): readonly Item[] => state.items,
+    shown: (): readonly Shown[] => state.shown,
+    statusOf: (target: string): Status => state.statuses[target] ?? UNUSED,
+
+    /** Records what became of a message; null: the receiver was removed. */
+    setStatus(target: string, status: Status | null): void {
+      const { [target]: _, ...others } = state.statuses
+      update({ statuses: status === null ? others : { ...others, [target]: status } })
+    },
+
+    show(shown: Shown): void {
+      update({ shown: [...state.shown, shown].slice(-MAX_SHOWN) })
+    },
+
+    forget(matches: (shown: Shown) => boolean): void {
+      const shown = state.shown.filter(each => !matches(each))
+      if (shown.length < state.shown.length) update({ shown })
+    },
 
     /** Queues a fact for these targets, in one write. False when it was queued before. */
     add(fact: Fact, targets: readonly string[], { at, due }: { at: number; due: number }): boolean {

@@ -9,13 +9,13 @@ import {
 } from '../http/guarded-dispatcher.ts'
 import { describeNetworkError } from '../http/network-error.ts'
 import { type Allow, checkUrl } from '../http/public-address.ts'
+import type { NotificationProblem } from '../schema/notification.ts'
 
 /** `gone`: the receiver does not exist any more. `later`: worth a retry. `refused`: it would be refused again. */
 export type Delivery =
   | { how: 'sent' }
-  | { how: 'gone'; problem: string }
-  | { how: 'later'; problem: string; afterMs: number | null }
-  | { how: 'refused'; problem: string }
+  | { how: 'gone' | 'refused'; problem: string; code: NotificationProblem }
+  | { how: 'later'; problem: string; code: NotificationProblem; afterMs: number | null }
 
 export type Outgoing = {
   url: string
@@ -30,6 +30,7 @@ export type PostOptions = {
   dispatcher: () => Dispatcher | undefined
   resolve?: Resolve | undefined
   signal: AbortSignal
+  timeoutMs?: number
 }
 
 const TIMEOUT_MS = 15_000
@@ -43,23 +44,32 @@ const retryAfterMs = (text: string | string[] | undefined, now: number): number 
   return Number.isFinite(ms) && ms > 0 ? ms : null
 }
 
+const codeOf = (status: number): NotificationProblem => {
+  if (status === 401 || status === 403 || status === 407) return 'unauthorized'
+  if (status === 404 || status === 410) return 'not_found'
+  if (status === 413) return 'too_large'
+  if (status === 429) return 'rate_limited'
+  if (status >= 300 && status < 400) return 'redirected'
+  return status >= 500 ? 'server_error' : 'rejected'
+}
+
 const toDelivery = (status: number, retryAfter: string | string[] | undefined): Delivery => {
-  const problem = `It answered with status ${status}.`
   if (status >= 200 && status < 300) return { how: 'sent' }
-  if (status === 404 || status === 410) return { how: 'gone', problem }
+  const failed = { problem: `It answered with status ${status}.`, code: codeOf(status) }
+  if (status === 404 || status === 410) return { how: 'gone', ...failed }
   if (status === 408 || status === 429 || status >= 500)
-    return { how: 'later', problem, afterMs: retryAfterMs(retryAfter, Date.now()) }
-  return { how: 'refused', problem }
+    return { how: 'later', ...failed, afterMs: retryAfterMs(retryAfter, Date.now()) }
+  return { how: 'refused', ...failed }
 }
 
 export type Post = (outgoing: Outgoing) => Promise<Delivery>
 
 /** Never rejects. */
 export const createPost =
-  ({ dispatcher, resolve, signal: closing }: PostOptions): Post =>
+  ({ dispatcher, resolve, signal: closing, timeoutMs = TIMEOUT_MS }: PostOptions): Post =>
   async ({ url: address, headers, body, allow }) => {
     const proxy = dispatcher()
-    const signal = AbortSignal.any([closing, AbortSignal.timeout(TIMEOUT_MS)])
+    const signal = AbortSignal.any([closing, AbortSignal.timeout(timeoutMs)])
     const own = proxy ? null : await createGuardedDispatcher(allow, resolve ? { resolve } : {})
     try {
       const url = checkUrl(address, allow)
@@ -76,9 +86,14 @@ export const createPost =
       return toDelivery(reply.statusCode, reply.headers['retry-after'])
     } catch (error) {
       const refusal = error instanceof UserError ? error : refusalIn(error)
-      if (refusal) return { how: 'refused', problem: refusal.message }
+      if (refusal) return { how: 'refused', problem: refusal.message, code: 'address_blocked' }
       const problem = describeNetworkError(signal.aborted ? signal.reason : error)
-      return { how: 'later', problem: `It could not be reached: ${problem}.`, afterMs: null }
+      return {
+        how: 'later',
+        problem: `It could not be reached: ${problem}.`,
+        code: 'unreachable',
+        afterMs: null,
+      }
     } finally {
       void own?.destroy()
     }

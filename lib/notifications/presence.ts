@@ -1,4 +1,4 @@
-/** Which sessions a person is looking at now: each visible page says so and repeats it before its lease ends. */
+/** Which sessions each person is looking at now: each visible page says so and repeats it before its lease ends. */
 
 /** A page repeats it every 60 s; one that disappeared without a word counts this long. */
 const LEASE_MS = 90_000
@@ -8,19 +8,22 @@ export type Presence = ReturnType<typeof createPresence>
 
 /** `now` is in milliseconds. */
 export const createPresence = (now: () => number) => {
-  const pages = new Map<string, { sessions: readonly string[]; until: number }>()
+  const pages = new Map<string, { person: string; sessions: readonly string[]; until: number }>()
   return {
-    /** `page` is a random id of the page; no sessions: it is hidden, or shows no chat. */
-    look(page: string, sessions: readonly string[]): void {
+    /** `id` is a random id of the page; no sessions: it is hidden, or shows no chat. */
+    look(id: string, sessions: readonly string[], person = ''): void {
+      const page = `${person} ${id}`
       pages.delete(page)
       if (sessions.length === 0) return
-      pages.set(page, { sessions, until: now() + LEASE_MS })
+      pages.set(page, { person, sessions, until: now() + LEASE_MS })
       const [oldest] = pages.keys()
       if (pages.size > MAX_PAGES && oldest !== undefined) pages.delete(oldest)
     },
-    isWatched(sessionId: string): boolean {
+    isWatched(sessionId: string, person = ''): boolean {
       for (const [page, { until }] of pages) if (until <= now()) pages.delete(page)
-      return [...pages.values()].some(({ sessions }) => sessions.includes(sessionId))
+      return [...pages.values()].some(
+        each => each.person === person && each.sessions.includes(sessionId),
+      )
     },
   }
 }

@@ -3,21 +3,17 @@ import { invalid, missing, unavailable } from '../errors.ts'
 import { type Allow, checkUrl, isMetadataHost } from '../http/public-address.ts'
 import type { NotificationDevice, NotificationService } from '../schema/notification.ts'
 import { type Addressed, isPushEndpoint, sendToService, sendWebPush } from './channels.ts'
+import type { Outbox } from './outbox.ts'
 import type { Delivery, Post } from './post.ts'
-import {
-  type Device,
-  deviceId,
-  type NewService,
-  type NotificationStore,
-  type Service,
-  type Subscription,
-} from './store.ts'
+import type { Device, NewService, NotificationStore, Service, Subscription } from './store.ts'
+import type { Translate } from './texts/translate.ts'
 import type { VapidKeys } from './vapid.ts'
 
 export type Receiver = Device | Service
 
-type Status = { last_sent_at: number | null; problem: string | null }
-const UNUSED: Status = { last_sent_at: null, problem: null }
+/** Id of the person who reads what it receives. Empty: the first owner, who has the services. */
+export const personOf = (receiver: Receiver): string =>
+  ('subscription' in receiver && receiver.person) || ''
 
 export type ReceiversOptions = {
   store: NotificationStore
@@ -27,28 +23,32 @@ export type ReceiversOptions = {
   now: () => number
   redact: (text: string) => string
   allowPush: Allow
+  statuses: Pick<Outbox, 'statusOf' | 'setStatus'>
   onRemoved: (id: string) => void
   log: { info: (message: string) => void; warn: (message: string) => void }
 }
 
-const notFound = () => missing('There is no such device or service. Reload the page.')
+const notFound = () =>
+  missing('There is no such device or service. Reload the page.', { code: 'receiver_not_found' })
 
 const checkService = ({ type, url, topic, secret }: NewService): void => {
   checkUrl(url, host => !isMetadataHost(host))
   if (type === 'ntfy' && !/^[\w-]{1,64}$/.test(topic ?? ''))
-    throw invalid('A topic of ntfy has letters, digits, - and _ only, 64 at most.')
-  if (type === 'gotify' && !secret) throw invalid('Enter the token of the Gotify application.')
+    throw invalid('A topic of ntfy has letters, digits, - and _ only, 64 at most.', {
+      code: 'invalid_topic',
+    })
+  if (type === 'gotify' && !secret)
+    throw invalid('Enter the token of the Gotify application.', { code: 'gotify_token_missing' })
   if (secret && !/^[\x21-\x7e]{1,500}$/.test(secret))
-    throw invalid('A token has no spaces or special characters.')
+    throw invalid('A token has no spaces or special characters.', { code: 'invalid_token' })
 }
 
 const TEST = {
   kind: 'finished',
-  title: 'Test notification',
-  body: 'Notifications from your agent arrive here.',
   tag: 'test',
   url: '',
   isWaiting: false,
+  isSettled: false,
   offers: [],
   actions: [],
   session_id: null,
@@ -58,9 +58,7 @@ const TEST = {
 export type Receivers = ReturnType<typeof createReceivers>
 
 export const createReceivers = (options: ReceiversOptions) => {
-  const { store, post, vapid, now, redact, allowPush: allow, onRemoved, log } = options
-  /** By receiver, since the start. */
-  const statuses = new Map<string, Status>()
+  const { store, post, vapid, now, redact, allowPush: allow, statuses, onRemoved, log } = options
 
   const all = (): readonly Receiver[] => [...store.devices(), ...store.services()]
   const find = (id: string): Receiver | undefined => all().find(each => each.id === id)
@@ -70,7 +68,7 @@ export const createReceivers = (options: ReceiversOptions) => {
   const remove = (id: string): boolean => {
     const isFound = store.remove(id)
     onRemoved(id)
-    statuses.delete(id)
+    statuses.setStatus(id, null)
     return isFound
   }
 
@@ -85,12 +83,13 @@ export const createReceivers = (options: ReceiversOptions) => {
       log.info(`notifications: ${labelOf(receiver)} has ended its subscription`)
       remove(receiver.id)
     } else if (delivery.how === 'sent') {
-      statuses.set(receiver.id, { last_sent_at: Math.floor(now() / 1_000), problem: null })
+      const last_sent_at = Math.floor(now() / 1_000)
+      statuses.setStatus(receiver.id, { last_sent_at, problem: null, problem_code: null })
     } else {
-      const before = statuses.get(receiver.id) ?? UNUSED
+      const before = statuses.statusOf(receiver.id)
       const problem = redact(delivery.problem)
       if (before.problem !== problem) log.warn(`notifications: ${labelOf(receiver)}: ${problem}`)
-      statuses.set(receiver.id, { ...before, problem })
+      statuses.setStatus(receiver.id, { ...before, problem, problem_code: delivery.code })
     }
   }
 
@@ -102,17 +101,19 @@ export const createReceivers = (options: ReceiversOptions) => {
     note,
 
     devices: (): NotificationDevice[] =>
-      store.devices().map(({ subscription, sign_in: _, ...device }) => ({
-        ...device,
-        service: new URL(subscription.endpoint).host,
-        ...(statuses.get(device.id) ?? UNUSED),
-      })),
+      store
+        .devices()
+        .map(({ subscription, sign_in: _, language: _language, person: _person, ...device }) => ({
+          ...device,
+          service: new URL(subscription.endpoint).host,
+          ...statuses.statusOf(device.id),
+        })),
 
     services: (): NotificationService[] =>
-      store.services().map(({ secret, ...service }) => ({
+      store.services().map(({ secret, language: _, ...service }) => ({
         ...service,
         has_secret: secret !== undefined,
-        ...(statuses.get(service.id) ?? UNUSED),
+        ...statuses.statusOf(service.id),
       })),
 
     subscribe(
@@ -120,14 +121,18 @@ export const createReceivers = (options: ReceiversOptions) => {
       from: {
         name: string
         signIn: string | null
+        language?: string | undefined
+        person?: string
         replaces?: string | undefined
         /** A device that is not known is not added. */
         refresh?: boolean
       },
     ): void {
-      if (from.refresh && !find(deviceId(subscription.endpoint))) return
+      if (from.refresh && !store.isKnown(subscription, from)) return
       if (!isPushEndpoint(subscription.endpoint, allow))
-        throw invalid('The address of a push service begins with https://.')
+        throw invalid('The address of a push service begins with https://.', {
+          code: 'invalid_address',
+        })
       checkUrl(subscription.endpoint, allow)
       store.addDevice(subscription, from)
     },
@@ -143,12 +148,22 @@ export const createReceivers = (options: ReceiversOptions) => {
     },
 
     /** Sends a message at once and waits for the result; throws when it failed. */
-    async test(id: string, waiting: number): Promise<void> {
+    async test(id: string, waiting: number, translatorOf: (of: Receiver) => Translate) {
       const receiver = find(id)
       if (!receiver) throw notFound()
-      const at = Math.floor(now() / 1_000)
-      const { base_url: base } = store.settings()
-      const message = { ...TEST, id: `test-${now()}`, at, waiting, base, offers: [], actions: [] }
+      const t = translatorOf(receiver)
+      const message = {
+        ...TEST,
+        id: `test-${now()}`,
+        at: Math.floor(now() / 1_000),
+        title: t('title.test'),
+        body: t('body.test'),
+        waiting,
+        base: store.settings().base_url,
+        t,
+        offers: [],
+        actions: [],
+      }
       const delivery = await send(receiver, message)
       note(receiver, delivery)
       if (delivery.how !== 'sent') throw unavailable(redact(delivery.problem))

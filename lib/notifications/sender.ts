@@ -1,11 +1,10 @@
-/** Sends what the outbox holds: in order for each receiver, again after a failure, and never while a turn waits for it. */
+/** Sends what the outbox holds: in order for each receiver and chat, again after a failure, and never while a turn waits for it. */
 import { messageOf } from '../errors.ts'
 import type { Item, Outbox } from './outbox.ts'
 import type { Delivery } from './post.ts'
 
 /** A notification of yesterday helps no one. */
 const MAX_AGE_MS = 86_400_000
-const MAX_ATTEMPTS = 12
 const MAX_DELAY_MS = 3_600_000
 /** `setTimeout` fires at once for longer waits. */
 const MAX_TIMER_MS = 2_147_483_647
@@ -14,7 +13,7 @@ const MAX_TIMER_MS = 2_147_483_647
 export type Decision = 'send' | 'drop' | { until: number }
 
 export type SenderOptions = {
-  outbox: Outbox
+  outbox: Pick<Outbox, 'items' | 'remove' | 'delay'>
   /** Milliseconds since 1970. */
   now: () => number
   decide: (item: Item) => Decision
@@ -32,27 +31,52 @@ export const createSender = (options: SenderOptions) => {
   const { outbox, now, decide, deliver, onDelivery, firstDelayMs, log } = options
   /** Receivers with a request under way. */
   const busy = new Set<string>()
+  /** Until when receivers want no requests (Retry-After). */
+  const held = new Map<string, number>()
   const running = new Set<Promise<unknown>>()
   let timer: NodeJS.Timeout | undefined
   let isStarted = false
   let closed = false
 
+  /** Of each receiver and chat the first item, and those that no failed one precedes: a later one must not arrive before it. */
+  const heads = (): Item[] => {
+    const failed = new Set<string>()
+    return outbox.items().filter(({ target, fact, attempts }) => {
+      const line = `${target} ${fact.session_id}`
+      if (busy.has(target) || failed.has(line)) return false
+      if (attempts > 0) failed.add(line)
+      return true
+    })
+  }
+
+  const dueOf = ({ target, due }: Item): number => Math.max(due, held.get(target) ?? 0)
+
+  /** A receiver that answered, or for which there is news, is tried again now instead of when its delay is over. */
+  const hasten = (target: string): void => {
+    for (const { id, attempts, due } of outbox.items().filter(item => item.target === target))
+      if (attempts > 0 && due > now()) outbox.delay(id, now(), attempts)
+  }
+
   const settle = (item: Item, delivery: Delivery): void => {
-    onDelivery(item, delivery)
-    const attempts = item.attempts + 1
-    if (delivery.how !== 'later' || attempts >= MAX_ATTEMPTS) {
-      outbox.remove(each => each.id === item.id)
-      return
+    const { id, target, attempts } = item
+    if (delivery.how !== 'later') outbox.remove(each => each.id === id)
+    else {
+      const own = Math.min(firstDelayMs * 4 ** attempts, MAX_DELAY_MS)
+      const wanted = Math.min(delivery.afterMs ?? 0, MAX_DELAY_MS)
+      if (wanted > 0) held.set(target, now() + wanted)
+      outbox.delay(id, now() + Math.max(own, wanted), attempts + 1)
     }
-    const own = firstDelayMs * 4 ** item.attempts
-    const delay = Math.min(Math.max(own, delivery.afterMs ?? 0), MAX_DELAY_MS)
-    outbox.delay(item.id, now() + delay, attempts)
+    if (delivery.how === 'sent') {
+      held.delete(target)
+      hasten(target)
+    }
+    onDelivery(item, delivery)
   }
 
   const send = async (item: Item): Promise<void> => {
     const delivery = await deliver(item).catch((error: unknown): Delivery => {
       log('a notification could not be sent', { error: messageOf(error) })
-      return { how: 'refused', problem: messageOf(error) }
+      return { how: 'refused', problem: messageOf(error), code: 'rejected' }
     })
     busy.delete(item.target)
     // Cut off by the end of the service: it is sent at the next start. What has arrived is not sent again.
@@ -64,8 +88,8 @@ export const createSender = (options: SenderOptions) => {
   /** Starts what is due; the first of each receiver first. */
   const pump = (): void => {
     if (closed) return
-    for (const item of outbox.items()) {
-      if (busy.has(item.target) || item.due > now()) continue
+    for (const item of heads()) {
+      if (busy.has(item.target) || dueOf(item) > now()) continue
       const decision = now() - item.at > MAX_AGE_MS ? 'drop' : decide(item)
       if (decision === 'drop') outbox.remove(each => each.id === item.id)
       else if (decision !== 'send') outbox.delay(item.id, decision.until, item.attempts)
@@ -81,10 +105,7 @@ export const createSender = (options: SenderOptions) => {
 
   const schedule = (): void => {
     clearTimeout(timer)
-    const due = outbox
-      .items()
-      .filter(item => !busy.has(item.target))
-      .map(item => item.due)
+    const due = heads().map(dueOf)
     if (!isStarted || closed || due.length === 0) return
     const wait = Math.max(0, Math.min(...due) - now())
     timer = setTimeout(pump, Math.min(wait, MAX_TIMER_MS)).unref()
@@ -96,8 +117,11 @@ export const createSender = (options: SenderOptions) => {
       isStarted = true
       schedule()
     },
-    /** Something was added, or a reason to wait has ended. */
-    wake: schedule,
+    /** Something was added for these receivers. */
+    wake(targets: readonly string[]): void {
+      for (const target of targets) if ((held.get(target) ?? 0) <= now()) hasten(target)
+      schedule()
+    },
     /** Decides now about what waits for a time, instead of then. */
     recheck(): void {
       for (const { id, attempts, due } of outbox.items())

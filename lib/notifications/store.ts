@@ -12,6 +12,9 @@ import {
 import { writeAtomic } from '../store/atomic-write.ts'
 import { readWholeText } from '../store/read-text.ts'
 
+/** Its name in the state directory. */
+export const SETTINGS = 'notifications.json'
+
 const MAX_DEVICES = 30
 const MAX_SERVICES = 10
 const MAX_MUTED = 2_000
@@ -35,7 +38,11 @@ const Device = z.object({
   subscription: Subscription,
   /** The id of the sign-in that it was made with; null while the server has no password. */
   sign_in: z.string().nullable(),
+  /** Id of the person; absent: the first owner. */
+  person: z.string().optional(),
   kinds: Kinds,
+  /** The language of its browser. Absent in files of earlier versions. */
+  language: z.string().optional(),
 })
 export type Device = z.infer<typeof Device>
 
@@ -47,6 +54,8 @@ const Service = z.object({
   /** Access token of ntfy, application token of Gotify, signing key of a webhook. */
   secret: z.string().optional(),
   kinds: Kinds,
+  /** That of the browser in which it was added. Absent in files of earlier versions. */
+  language: z.string().optional(),
 })
 export type Service = z.infer<typeof Service>
 
@@ -73,12 +82,26 @@ const defaults = (): NotificationSettings => ({
 })
 
 /** The page computes the same id from its own subscription. */
-export const deviceId = (endpoint: string): string =>
+const deviceId = (endpoint: string): string =>
   createHash('sha256').update(endpoint).digest('hex').slice(0, 16)
 
 const signingKey = (): string => `whsec_${randomBytes(32).toString('base64')}`
 
-export type NewService = Pick<Service, 'type' | 'url' | 'topic' | 'secret'>
+export type NewService = Pick<Service, 'type' | 'url' | 'topic' | 'secret' | 'language'>
+
+/** `replaces`: the endpoint of the subscription that this one follows. */
+type From = { signIn: string | null; replaces?: string | undefined }
+
+/**
+ * Whether a device is the browser of a subscription. Several may be: the page and its service worker report a new subscription
+ * independently. A sign-in is one browser's, and a browser has one subscription, so it need not know its former one.
+ */
+const isFrom =
+  ({ endpoint }: Subscription, { signIn, replaces }: From) =>
+  ({ id, subscription, sign_in }: Device): boolean =>
+    id === deviceId(endpoint) ||
+    subscription.endpoint === replaces ||
+    (signIn !== null && sign_in === signIn)
 
 export type NotificationStore = ReturnType<typeof openNotificationStore>
 
@@ -113,14 +136,18 @@ export const openNotificationStore = (
 
   const write = (patch: Partial<File>): void => {
     if (found === 'damaged')
-      throw unavailable(`${path} is damaged. Repair or remove it, then restart the server.`)
+      throw unavailable(`${path} is damaged. Repair or remove it, then restart the server.`, {
+        code: 'file_damaged',
+        values: { path },
+      })
     const next = { ...state, ...patch }
     writeAtomic(path, `${JSON.stringify(next, null, 1)}\n`)
     state = next
     collectSecrets()
   }
 
-  const notFound = () => missing('There is no such device or service. Reload the page.')
+  const notFound = () =>
+    missing('There is no such device or service. Reload the page.', { code: 'receiver_not_found' })
 
   return {
     settings: (): NotificationSettings => ({ ...defaults(), ...state.settings }),
@@ -147,26 +174,32 @@ export const openNotificationStore = (
       write({ muted: muted ? [...others, sessionId].slice(-MAX_MUTED) : others })
     },
 
-    /** The same browser again keeps its choices. `replaces`: the endpoint of the subscription that this one follows. */
+    isKnown: (subscription: Subscription, from: From): boolean =>
+      state.devices.some(isFrom(subscription, from)),
+
+    /** The same browser again keeps its choices. */
     addDevice(
       subscription: Subscription,
-      from: { name: string; signIn: string | null; replaces?: string | undefined },
+      from: From & { name: string; language?: string | undefined; person?: string },
     ): Device {
       const id = deviceId(subscription.endpoint)
-      // Both may be known: the page and its service worker report a new subscription independently.
-      const isSame = (each: Device): boolean =>
-        each.id === id || each.subscription.endpoint === from.replaces
+      const isSame = isFrom(subscription, from)
       const before = state.devices.find(isSame)
       const others = state.devices.filter(each => !isSame(each))
       if (others.length >= MAX_DEVICES)
-        throw conflict(`${MAX_DEVICES} devices receive notifications already. Remove one first.`)
+        throw conflict(`${MAX_DEVICES} devices receive notifications already. Remove one first.`, {
+          code: 'too_many_devices',
+          values: { max: MAX_DEVICES },
+        })
       const device: Device = {
         id,
         name: from.name || before?.name || 'Browser',
         created_at: before?.created_at ?? Math.floor(now()),
         subscription,
         sign_in: from.signIn,
+        ...(from.person && { person: from.person }),
         kinds: before?.kinds ?? null,
+        language: from.language ?? before?.language,
       }
       write({ devices: [...others, device] })
       return device
@@ -175,7 +208,10 @@ export const openNotificationStore = (
     /** The signing key of a webhook is made here; `secret` is what the person must copy, if anything. */
     addService(given: NewService): { service: Service; secret: string | null } {
       if (state.services.length >= MAX_SERVICES)
-        throw conflict(`There are ${MAX_SERVICES} services already. Remove one first.`)
+        throw conflict(`There are ${MAX_SERVICES} services already. Remove one first.`, {
+          code: 'too_many_services',
+          values: { max: MAX_SERVICES },
+        })
       const secret = given.type === 'webhook' ? signingKey() : given.secret || undefined
       const service: Service = {
         id: randomBytes(8).toString('hex'),
@@ -184,6 +220,7 @@ export const openNotificationStore = (
         ...(given.type === 'ntfy' && { topic: given.topic ?? '' }),
         ...(secret !== undefined && { secret }),
         kinds: null,
+        language: given.language,
       }
       write({ services: [...state.services, service] })
       return { service, secret: given.type === 'webhook' ? (secret ?? null) : null }
@@ -207,8 +244,8 @@ export const openNotificationStore = (
     },
 
     /** Removes the devices of ended sign-ins. */
-    removeDevicesOf(isEnded: (signIn: string | null) => boolean): void {
-      const devices = state.devices.filter(each => !isEnded(each.sign_in))
+    removeDevicesOf(isEnded: (signIn: string | null, person: string) => boolean): void {
+      const devices = state.devices.filter(each => !isEnded(each.sign_in, each.person ?? ''))
       if (devices.length < state.devices.length) write({ devices })
     },
   }

@@ -1,4 +1,5 @@
 /** The key pair with which this server signs Web Push messages (RFC 8292): made once, in a private file. */
+import { join } from 'node:path'
 import { z } from 'zod'
 import { unavailable } from '../errors.ts'
 import { writeAtomic } from '../store/atomic-write.ts'
@@ -7,14 +8,18 @@ import { readWholeText } from '../store/read-text.ts'
 const Keys = z.object({ publicKey: z.string(), privateKey: z.string() })
 export type VapidKeys = z.infer<typeof Keys>
 
-/** A damaged file is not replaced: every subscription is bound to its key. */
-const readKeys = (path: string): VapidKeys | null => {
+const pathIn = (stateDir: string): string => join(stateDir, 'vapid.json')
+
+/** Null: none was made yet. A damaged file is not replaced: every subscription is bound to its key. */
+export const readVapid = (stateDir: string): VapidKeys | null => {
+  const path = pathIn(stateDir)
   try {
     return Keys.parse(JSON.parse(readWholeText(path)))
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
     throw unavailable(
       `${path} is damaged. Restore it, or remove it and turn notifications on again on each device.`,
+      { code: 'file_damaged', values: { path } },
     )
   }
 }
@@ -22,16 +27,16 @@ const readKeys = (path: string): VapidKeys | null => {
 /** Imported on demand: only servers that send such messages pay for it. */
 export const loadWebPush = async () => (await import('web-push')).default
 
-export const createVapid = (path: string) => {
+export const createVapid = (stateDir: string) => {
   let keys: VapidKeys | null = null
   return async (): Promise<VapidKeys> => {
-    keys ??= readKeys(path)
+    keys ??= readVapid(stateDir)
     if (keys) return keys
     const made = (await loadWebPush()).generateVAPIDKeys()
     // Another request may have made them in between.
-    keys = readKeys(path)
+    keys = readVapid(stateDir)
     if (keys) return keys
-    writeAtomic(path, `${JSON.stringify(made)}\n`)
+    writeAtomic(pathIn(stateDir), `${JSON.stringify(made)}\n`)
     keys = made
     return keys
   }

@@ -116,8 +116,10 @@ const unclaim = (path: string): void => {
 
 export const checkNewName = (name: string): void => {
   if (name === DEFAULT_PROFILE)
-    throw invalid("Cannot create a profile named 'default' -- it is the built-in profile.")
-  if (!PROFILE_NAME.test(name)) throw invalid(BAD_NAME)
+    throw invalid("Cannot create a profile named 'default' -- it is the built-in profile.", {
+      code: 'profile_exists',
+    })
+  if (!PROFILE_NAME.test(name)) throw invalid(BAD_NAME, { code: 'invalid_profile_name' })
 }
 
 /** Builds the home in a staging directory and renames it, so that a killed process never leaves a partial home. */

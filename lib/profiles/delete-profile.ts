@@ -15,9 +15,13 @@ const DELETED_PREFIX = '.deleted-'
 const removeTree = (path: string): Promise<void> => rm(path, { recursive: true, force: true })
 
 export const requireDeletable = ({ name, dir }: Home): void => {
-  if (name === DEFAULT_PROFILE) throw invalid('The default profile cannot be deleted.')
+  if (name === DEFAULT_PROFILE)
+    throw invalid('The default profile cannot be deleted.', { code: 'default_profile' })
   if (isGatewayRunning(dir))
-    throw conflict(`The gateway of profile '${name}' is running. Stop it first.`)
+    throw conflict(`The gateway of profile '${name}' is running. Stop it first.`, {
+      code: 'gateway_running',
+      values: { name },
+    })
 }
 
 /** The profile no longer exists when this returns; the promise resolves when its files are removed. */

@@ -12,7 +12,7 @@ export const deletedHome = (name: string, profilesDir: string): Home => {
   const refusal = (): UserError =>
     conflict(
       `This conversation’s profile, '${name}', no longer exists. Choose another profile to continue.`,
-      { code: 'profile_deleted', config_problem: true, missing_profile: name },
+      { code: 'profile_deleted', values: { name }, config_problem: true, missing_profile: name },
     )
   const refuse = (): never => {
     throw refusal()

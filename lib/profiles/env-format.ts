@@ -39,16 +39,31 @@ const DANGEROUS =
   /^(?:PATH|HOME|SHELL|IFS|ENV|BASH_ENV|PROMPT_COMMAND|EDITOR|VISUAL|PAGER|BROWSER|LD_.*|DYLD_.*|PYTHON.*|NODE_.*|NPM_.*|PERL.*|RUBY.*|JAVA_TOOL_OPTIONS|GIT_.*|AGENT_HOME|AGENT_BASE_HOME|AGENT_YOLO_MODE|AGENT_WEBUI_.*)$/
 
 const formatted = (name: string, value: string): string => {
-  if (!NAME.test(name)) throw invalid(`${name.slice(0, 100)} is not a valid variable name.`)
-  if (DANGEROUS.test(name)) throw invalid(`${name} can’t be set in .env.`)
+  if (!NAME.test(name))
+    throw invalid(`${name.slice(0, 100)} is not a valid variable name.`, {
+      code: 'invalid_variable',
+      values: { name: name.slice(0, 100) },
+    })
+  if (DANGEROUS.test(name))
+    throw invalid(`${name} can’t be set in .env.`, {
+      code: 'variable_not_allowed',
+      values: { name },
+    })
   if (/[\p{Cc}\u2028\u2029]/u.test(value) || !value.isWellFormed())
-    throw invalid(`The value of ${name} contains invalid characters.`)
+    throw invalid(`The value of ${name} contains invalid characters.`, {
+      code: 'invalid_variable_value',
+      values: { name },
+    })
   if (/^[\w./:+=@%,~-]*$/.test(value)) return value
   const quoted = ["'", '"']
     .filter(mark => !value.includes(mark))
     .map(mark => mark + value + mark)
     .find(text => parseEnv(`${name}=${text}`)[name] === value)
-  if (!quoted) throw invalid(`The value of ${name} contains quotes that can’t be saved.`)
+  if (!quoted)
+    throw invalid(`The value of ${name} contains quotes that can’t be saved.`, {
+      code: 'invalid_variable_value',
+      values: { name },
+    })
   return quoted
 }
 

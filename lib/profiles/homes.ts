@@ -129,9 +129,13 @@ export const createHomes = (
     },
     forget: name => void named.delete(name),
     open(name) {
-      if (!PROFILE_NAME.test(name)) throw invalid(BAD_NAME)
+      if (!PROFILE_NAME.test(name)) throw invalid(BAD_NAME, { code: 'invalid_profile_name' })
       const home = find(name)
-      if (!home) throw missing(`Profile '${name}' does not exist.`, { code: 'profile_not_found' })
+      if (!home)
+        throw missing(`Profile '${name}' does not exist.`, {
+          code: 'profile_not_found',
+          values: { name },
+        })
       return home
     },
     forCookie: cookie =>

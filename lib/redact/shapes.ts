@@ -236,7 +236,7 @@ const isRandom = (value: string, quoted: boolean): boolean =>
   !/^(?:[A-Za-z]+[-_.:])*[A-Za-z]+[-_.:]?v?\d{1,4}$/.test(value) &&
   !/^[A-Z]+(?:_[A-Z0-9]+)*$/.test(value)
 
-const OTHER = /_(?:UR[LI]|NAME|TYPE|METHOD|FILE|PATH|DIR|HOST|PORT|EXCEPTION|ENDPOINT)\b/
+const OTHER = /_(?:UR[LI]|NAME|TYPE|METHOD|FILE|PATH|DIR|HOST|PORT|EXCEPTION|ENDPOINT|HEADER)\b/
 
 const hasContent = /[A-Za-z0-9]/
 

@@ -1,6 +1,14 @@
 /** A token of a program that uses the client API, without its secret. */
 import { z } from 'zod'
 
+/** `read`: nothing that changes something, and no turns. */
+export const TokenScope = z.enum(['read', 'work'])
+export type TokenScope = z.infer<typeof TokenScope>
+
+/** `v1`: the formats of OpenAI and Anthropic. `api`: the endpoints of the page. */
+export const TokenPath = z.enum(['v1', 'api'])
+export type TokenPath = z.infer<typeof TokenPath>
+
 export const ApiToken = z
   .object({
     id: z.string(),
@@ -16,6 +24,10 @@ export const ApiToken = z
     approvals: z.enum(['ask', 'deny']),
     /** Whether a turn ends when the program closes its connection. */
     disconnect: z.enum(['stop', 'continue']),
+    /** Seconds since 1970, from which on it is refused; null: never. */
+    expires_at: z.number().nullable(),
+    scope: TokenScope,
+    paths: z.array(TokenPath).min(1),
   })
   .meta({ id: 'ApiToken' })
 export type ApiToken = z.infer<typeof ApiToken>

@@ -56,7 +56,14 @@ export const Checkpoint = z
 export type Checkpoint = z.infer<typeof Checkpoint>
 
 export const CheckpointDiff = z
-  .object({ path: z.string(), diff: z.string(), binary: z.boolean(), truncated: z.boolean() })
+  .object({
+    path: z.string(),
+    diff: z.string(),
+    binary: z.boolean(),
+    truncated: z.boolean(),
+    /** Header lines of the parts that are undone now. */
+    undone: z.array(z.string()),
+  })
   .meta({ id: 'CheckpointDiff' })
 
 /**

@@ -41,6 +41,21 @@ export const NotificationSettings = z
   .meta({ id: 'NotificationSettings' })
 export type NotificationSettings = z.infer<typeof NotificationSettings>
 
+/** Why a message could not be sent; `lib/base/notification-problems.ts` says what to do about it. */
+export const NotificationProblem = z.enum([
+  'unauthorized',
+  'subscription',
+  'not_found',
+  'redirected',
+  'rate_limited',
+  'too_large',
+  'rejected',
+  'server_error',
+  'unreachable',
+  'address_blocked',
+])
+export type NotificationProblem = z.infer<typeof NotificationProblem>
+
 /** A browser that receives Web Push messages. */
 export const NotificationDevice = z
   .object({
@@ -55,6 +70,7 @@ export const NotificationDevice = z
     last_sent_at: z.number().nullable(),
     /** Why the last message could not be sent; null: it was. */
     problem: z.string().nullable(),
+    problem_code: NotificationProblem.nullable(),
   })
   .meta({ id: 'NotificationDevice' })
 export type NotificationDevice = z.infer<typeof NotificationDevice>
@@ -74,6 +90,7 @@ export const NotificationService = z
     kinds: z.array(NotificationKind).nullable(),
     last_sent_at: z.number().nullable(),
     problem: z.string().nullable(),
+    problem_code: NotificationProblem.nullable(),
   })
   .meta({ id: 'NotificationService' })
 export type NotificationService = z.infer<typeof NotificationService>
@@ -100,4 +117,9 @@ export type PushPayload = {
   actions: NotificationAction[]
   /** Shown when an answer could not be sent. */
   failed: string
+  /** The language of the texts, and its direction. */
+  lang?: string
+  dir?: 'ltr' | 'rtl'
+  /** It replaces a question that is settled: no sound, and it may disappear. */
+  settled?: boolean
 }

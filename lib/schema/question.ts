@@ -35,6 +35,8 @@ export const Approval = z
     diff: z.string().optional(),
     /** Allowed answers, always with `deny`. Default: all four. */
     choices: z.array(ApprovalChoice).optional(),
+    /** Only an owner can allow it: it changes what controls the agent, leaves the sandbox, or goes beyond a budget. */
+    needs_owner: z.literal(true).optional(),
     /** The shortest allowed rule: first words followed by ` *`. Absent when only the exact command can be allowed. */
     suggested_rule: z.string().optional(),
     requested_at: z.number(),

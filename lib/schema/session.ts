@@ -54,6 +54,8 @@ export const SessionRow = z
     waiting: z.number(),
     /** How the last turn ended; null before the first one and while one is running. */
     last_turn: z.enum(['done', 'failed', 'cancelled', 'interrupted']).nullable(),
+    /** What ended it before its work was done. */
+    last_turn_limit: z.enum(['steps', 'budget']).optional(),
     /** Start of the latest user message, for the detailed list. */
     preview: z.string(),
   })

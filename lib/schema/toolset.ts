@@ -10,6 +10,8 @@ export const ToolsetRow = z
         name: z.string(),
         /** Why it is unavailable although its toolset is enabled; null when it is available. */
         reason: z.string().nullable(),
+        /** Variables of .env, one of which would make it available. */
+        needs: z.array(z.string()).optional(),
       }),
     ),
     /** For the requested session, or else for the profile. */

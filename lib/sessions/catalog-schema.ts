@@ -6,8 +6,8 @@
  */
 export const NOT_ONLY_SCHEDULED = `(json_extract(row, '$.source_tag') is not 'cron' or json_extract(row, '$.pinned') = 1 or waiting > 0)`
 
-/** The last turn failed or was interrupted. The partial index of a migration uses this text. */
-export const ENDED_IN_TROUBLE = `json_extract(row, '$.last_turn') in ('failed', 'interrupted') and json_extract(row, '$.archived') = 0`
+/** The last turn failed, was interrupted, or reached a limit. The partial index of a migration uses this text. */
+export const ENDED_IN_TROUBLE = `(json_extract(row, '$.last_turn') in ('failed', 'interrupted') or json_extract(row, '$.last_turn_limit') is not null) and json_extract(row, '$.archived') = 0`
 
 export const MIGRATIONS = [
   `
@@ -77,6 +77,11 @@ export const MIGRATIONS = [
   `,
   `
   -- For the inbox: few of all sessions. The query gives the same words as condition.
+  create index by_trouble on session (updated_ms desc, id) where listed = 1 and json_extract(row, '$.last_turn') in ('failed', 'interrupted') and json_extract(row, '$.archived') = 0;
+  `,
+  `
+  -- Also turns that reached a limit.
+  drop index by_trouble;
   create index by_trouble on session (updated_ms desc, id) where listed = 1 and ${ENDED_IN_TROUBLE};
   `,
 ] as const

@@ -35,6 +35,7 @@ export const prepareStatements = (db: Database) => ({
     'select summary, stamp, seq, epoch, active_stream_id, waiting from session join fold using (id) where id = ?',
   ),
   row: db.prepare<[string], { row: string }>('select row from session where id = ?'),
+  profileOf: db.prepare<[string], { profile: string }>('select profile from session where id = ?'),
   stamp: db.prepare<[string], { stamp: string }>('select stamp from session where id = ?'),
   stamps: db.prepare<[], { id: string; stamp: string }>('select id, stamp from session'),
   liveOf: db.prepare<[string], LiveColumns>(
@@ -70,6 +71,10 @@ export const prepareStatements = (db: Database) => ({
   ofProject: db.prepare<[string], Id>(
     "select id from session where json_extract(row, '$.project_id') = ? order by id",
   ),
+  /** Parameter: profiles as JSON. */
+  projectsOf: db.prepare<[string], Id>(`
+    select distinct json_extract(row, '$.project_id') as id from session
+    where profile in (select value from json_each(?)) and json_extract(row, '$.project_id') is not null`),
   /** Parameters: words as JSON, profile twice (null: all), limit. */
   titles: db.prepare<[string, string | null, string | null, number], { row: string }>(`
     select row from session where key in (
@@ -126,9 +131,10 @@ export const prepareStatements = (db: Database) => ({
   turnUsage: db.prepare<[string, number, number], TurnUsage>(`
     select n, input_tokens, output_tokens, cost as estimated_cost, cache_read_tokens, cache_write_tokens
     from usage where id = ? and n > ? and n < ? and model <> '' order by n`),
-  usageSessions: db.prepare<[number], { count: number }>(
-    'select count(distinct id) as count from usage where at >= ?',
-  ),
+  /** Parameters: not older than this, profiles as JSON twice (null: all). */
+  usageSessions: db.prepare<[number, string | null, string | null], { count: number }>(`
+    select count(distinct id) as count from usage where at >= ?
+    and (? is null or profile in (select value from json_each(?)))`),
   about: db.prepare<[string], { value: string }>('select value from about where key = ?'),
   setAbout: db.prepare<[string, string]>('insert or replace into about values (?, ?)'),
   tombstones: db.prepare<[], Id>('select id from dead'),

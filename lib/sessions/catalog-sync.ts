@@ -84,8 +84,9 @@ export const createCatalogSync = ({
 
   const removeRow = (id: string): false => {
     if (catalog().stamp(id) !== undefined) {
+      const profile = catalog().profileOf(id)
       catalog().remove(id)
-      onDeleted(id)
+      onDeleted(id, profile)
     }
     return false
   }

@@ -58,6 +58,7 @@ export const createCatalog = (options: CatalogOptions) => {
     get: (id: string): CatalogEntry | undefined => guard(() => rows.get(id)),
     stamp: (id: string): Stamp | undefined => guard(() => db.q.stamp.get(id)?.stamp),
     rowText: (id: string): string | undefined => guard(() => db.q.row.get(id)?.row),
+    profileOf: (id: string): string | undefined => guard(() => db.q.profileOf.get(id)?.profile),
     alias: (old: string): string | undefined => guard(() => db.q.alias.get(old)?.id),
     /** See `createCatalogRows`. */
     put: (
@@ -70,11 +71,16 @@ export const createCatalog = (options: CatalogOptions) => {
     setLive: (id: string, live: LiveState) => guard(() => rows.setLive(id, live)),
     liveOf: (id: string): LiveState | undefined => guard(() => db.q.liveOf.get(id)),
     /** Usage since this time (seconds since 1970), by quarter of an hour. */
-    usage: (since: number) =>
-      guard(() => ({
-        buckets: db.q.usage.all(since),
-        sessions: db.q.usageSessions.get(since)?.count ?? 0,
-      })),
+    usage: (since: number, profiles: readonly string[] | null) =>
+      guard(() => {
+        const only = profiles && JSON.stringify(profiles)
+        return {
+          buckets: db.q.usage
+            .all(since)
+            .filter(({ profile }) => profiles === null || profiles.includes(profile)),
+          sessions: db.q.usageSessions.get(since, only, only)?.count ?? 0,
+        }
+      }),
     /** Usage of a session's turns that ended between two line numbers. */
     turnUsage: (id: string, after: number, before: number): TurnUsage[] =>
       guard(() => db.q.turnUsage.all(id, after, before)),
@@ -90,6 +96,8 @@ export const createCatalog = (options: CatalogOptions) => {
       guard(() => db.q.empties.all(anyTitle ? 0 : 1).map(({ id }) => id)),
     idsByProject: (project: string): string[] =>
       guard(() => db.q.ofProject.all(project).map(({ id }) => id)),
+    projectsOf: (profiles: readonly string[]): string[] =>
+      guard(() => db.q.projectsOf.all(JSON.stringify(profiles)).map(({ id }) => id)),
     titles: (words: readonly string[], limit: number, profile: string | null): string[] =>
       guard(() =>
         db.q.titles.all(JSON.stringify(words), profile, profile, limit).map(({ row }) => row),

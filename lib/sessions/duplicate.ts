@@ -122,7 +122,8 @@ export const createDuplicator = ({
   return {
     adopt(own: string | null, meta: NewMeta, messages: readonly NewMessage[]): SessionRow {
       const id = own ?? newId()
-      if (files.find(id)) throw conflict('A session with this id already exists')
+      if (files.find(id))
+        throw conflict('A session with this id already exists', { code: 'session_exists' })
       const { created_at, updated_at } = meta as Meta
       const created = created_at ?? writer.nextTime(0)
       const updated = updated_at ?? created

@@ -17,6 +17,7 @@
  *   {"n":…,"t":"asked","at":…,"question":{…}}                an approval or a question waits for the user
  *   {"n":…,"t":"answered","at":…,"id":…,"kind":…,"answer":…} the first answer wins
  *   {"n":…,"t":"turn_started","at":…,"stream_id":…,…}  {"n":…,"t":"turn_ended","at":…,"stream_id":…,"how":…}
+ *                                                            `limit`: what ended it before its work was done, `steps` or `budget`
  *   {"n":…,"t":"sent","at":…,"id":"m7","before":…}           the message was sent to the model with this text before it; `text`, when given,
  *                                                            replaces its own text; `images` names stored copies of attached
  *                                                            images. Later turns send it the same way.
@@ -71,6 +72,8 @@ export type Meta = {
 export type MetaPatch = { [K in keyof Meta]?: Meta[K] | null }
 
 export type TurnEnd = 'done' | 'failed' | 'cancelled' | 'interrupted'
+/** What ended a turn before its work was done. */
+export type TurnLimit = 'steps' | 'budget'
 
 /** How a user message, or a result with a warning, was sent to the model. It must not change later, or the provider's prompt cache is lost. */
 export type Sent = { id: string; before: string; text?: string; images?: StoredImage[] }
@@ -95,7 +98,7 @@ type Kinds = {
   asked: { question: Question }
   answered: { id: string; kind: Question['kind']; answer: string; by?: string }
   turn_started: { stream_id: string; model: string; provider: string; message_id: string }
-  turn_ended: { stream_id: string; how: TurnEnd; usage?: Usage }
+  turn_ended: { stream_id: string; how: TurnEnd; usage?: Usage; limit?: TurnLimit }
   sent: Sent
   provider_state: { id: string } & StoredState
   renamed: { from: string; to: string }
@@ -132,6 +135,7 @@ const repairMessage = (line: JsonObject): boolean => {
 }
 
 const ENDS: ReadonlySet<unknown> = new Set(['done', 'failed', 'cancelled', 'interrupted'])
+const LIMITS: ReadonlySet<unknown> = new Set(['steps', 'budget'])
 const isUsage = (usage: unknown): boolean =>
   isObject(usage) && Object.values(usage).every(amount => typeof amount === 'number')
 
@@ -161,6 +165,7 @@ const checks: { [K in EntryType]: (line: JsonObject) => boolean } = {
   },
   turn_ended: line => {
     if (line.usage !== undefined && !isUsage(line.usage)) delete line.usage
+    if (!LIMITS.has(line.limit)) delete line.limit
     return typeof line.stream_id === 'string' && ENDS.has(line.how)
   },
   sent: line => {

@@ -39,7 +39,7 @@ export const foldBackward = (
   const answered = new Set<string>()
   const aliases: string[] = []
   const meta = new Map<string, unknown>()
-  const ended = new Map<string, Pick<Turn, 'how' | 'usage'>>()
+  const ended = new Map<string, Pick<Turn, 'how' | 'usage' | 'limit'>>()
   const undone = new Set<number>()
   const unsummed = new Set<number>()
   let turn: Turn | null = null
@@ -106,13 +106,14 @@ export const foldBackward = (
         break
       case 'turn_ended':
         if (!ended.has(entry.stream_id)) {
-          ended.set(entry.stream_id, { how: entry.how, usage: entry.usage ?? null })
+          const { how, usage = null, limit } = entry
+          ended.set(entry.stream_id, { how, usage, ...(limit && { limit }) })
         }
         break
       case 'turn_started': {
         const { stream_id, model, provider, message_id, at } = entry
-        const { how, usage } = ended.get(stream_id) ?? { how: null, usage: null }
-        turn ??= { stream_id, model, provider, message_id, at, how, usage }
+        const end = ended.get(stream_id) ?? { how: null, usage: null }
+        turn ??= { stream_id, model, provider, message_id, at, ...end }
         break
       }
       case 'renamed':

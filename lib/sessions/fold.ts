@@ -16,6 +16,7 @@ import {
   type Sent,
   type SummaryEntry,
   type TurnEnd,
+  type TurnLimit,
 } from './entries.ts'
 import { type UsageRow, wholeUsage } from './usage.ts'
 
@@ -29,6 +30,7 @@ export type Turn = {
   /** Null while it runs. */
   how: TurnEnd | null
   usage: Usage | null
+  limit?: TurnLimit
 }
 
 /** A summary without its text: `from` and `to` are numbers of lines. */
@@ -191,7 +193,8 @@ export const applyEntry = (summary: Summary, entry: Entry): void => {
     }
     case 'turn_ended':
       if (summary.turn?.stream_id === entry.stream_id) {
-        summary.turn = { ...summary.turn, how: entry.how, usage: entry.usage ?? null }
+        const { how, usage = null, limit } = entry
+        summary.turn = { ...summary.turn, how, usage, ...(limit && { limit }) }
       }
       return
     case 'renamed':

@@ -59,6 +59,7 @@ export const toRow = (
     is_streaming: live.active_stream_id !== null,
     waiting: live.waiting ?? summary.questions.length,
     last_turn: live.active_stream_id === null ? (turn?.how ?? null) : null,
+    ...(live.active_stream_id === null && turn?.limit && { last_turn_limit: turn.limit }),
     preview: redact(summary.preview),
     ...Object.fromEntries(EXTRA.filter(key => key in meta).map(key => [key, meta[key]])),
   }

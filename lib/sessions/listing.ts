@@ -5,7 +5,7 @@ import { SESSION_ID } from '../schema/ids.ts'
 import type { SessionRow } from '../schema/session.ts'
 import type { Catalog } from './catalog.ts'
 import { isEmptyRow } from './list-row.ts'
-import type { ListPage, Sessions } from './types.ts'
+import type { ListPage, ProfileFilter, Sessions } from './types.ts'
 
 const MAX_PAGE = 500
 const CACHE_MS = 60_000
@@ -28,8 +28,11 @@ const parseCursor = (cursor: string): ListCursor => {
 const isBefore = (a: ListCursor, b: ListCursor): boolean =>
   a.ms === b.ms ? a.id < b.id : a.ms > b.ms
 
+const sorted = (entries: readonly ListEntry[]): ListEntry[] =>
+  entries.toSorted((a, b) => (isBefore(a, b) ? -1 : 1))
+
 const merge = (own: readonly ListEntry[], foreign: readonly ListEntry[]): ListEntry[] =>
-  foreign.length === 0 ? [...own] : [...own, ...foreign].sort((a, b) => (isBefore(a, b) ? -1 : 1))
+  foreign.length === 0 ? [...own] : sorted([...own, ...foreign])
 
 const toListEntry = (row: SessionRow): ListEntry => ({
   ms: Math.round(row.updated_at * 1000),
@@ -41,9 +44,16 @@ const bodyOf = (rows: readonly ListEntry[]): Buffer =>
   Buffer.from(`[${rows.map(({ row }) => row).join(',')}]`)
 
 const NONE: readonly SessionRow[] = []
+
+/** What the catalog is asked for: null is all profiles, which one query answers. */
+export const toProfiles = (filter: ProfileFilter): readonly (string | null)[] =>
+  typeof filter === 'object' ? filter : [filter || null]
+
+type Profiles = ReturnType<typeof toProfiles>
+
 type Kept = {
   version: number
-  profile: string | null
+  profiles: string
   foreign: readonly SessionRow[]
   body: Buffer
   count: number
@@ -64,46 +74,55 @@ export const createListing = (catalog: Catalog) => {
   }
 
   /** The foreign rows of the profile whose ids are not ours. */
-  const admitted = (foreign: readonly SessionRow[], profile: string | null): ListEntry[] =>
+  const admitted = (foreign: readonly SessionRow[], profiles: Profiles): ListEntry[] =>
     foreign
       .filter(
         ({ session_id: id, profile: owner }) =>
-          (profile === null || owner === profile) &&
+          (profiles.includes(null) || profiles.includes(owner)) &&
           !isListed(id) &&
           catalog.alias(id) === undefined,
       )
       .map(toListEntry)
 
-  const fill = (profile: string | null, foreign: readonly SessionRow[]): Kept => {
+  const fill = (profiles: Profiles, foreign: readonly SessionRow[]): Kept => {
     const { version } = catalog
-    const same = { version, profile, foreign }
-    const theirs = admitted(foreign, profile)
-    if (theirs.length === 0) {
-      return { ...same, body: catalog.listJson(profile), count: 0, mark: '' }
+    const same = { version, profiles: JSON.stringify(profiles), foreign }
+    const theirs = admitted(foreign, profiles)
+    const [only = null] = profiles
+    if (theirs.length === 0 && profiles.length === 1) {
+      return { ...same, body: catalog.listJson(only), count: 0, mark: '' }
     }
-    const own = (JSON.parse(catalog.listJson(profile).toString()) as SessionRow[]).map(toListEntry)
+    const own = profiles
+      .flatMap(each => JSON.parse(catalog.listJson(each).toString()) as SessionRow[])
+      .map(toListEntry)
     const mark = createHash('sha1').update(bodyOf(theirs)).digest('base64url')
-    return { ...same, body: bodyOf(merge(own, theirs)), count: theirs.length, mark: `-${mark}` }
+    return {
+      ...same,
+      body: bodyOf(sorted([...own, ...theirs])),
+      count: theirs.length,
+      mark: `-${mark}`,
+    }
   }
 
-  const whole = (profile: string | null, foreign: readonly SessionRow[]): ListPage => {
+  const whole = (profiles: Profiles, foreign: readonly SessionRow[]): ListPage => {
     const { version } = catalog
-    const fits = kept?.version === version && kept.profile === profile && kept.foreign === foreign
-    const now = fits && kept ? kept : fill(profile, foreign)
+    const key = JSON.stringify(profiles)
+    const fits = kept?.version === version && kept.profiles === key && kept.foreign === foreign
+    const now = fits && kept ? kept : fill(profiles, foreign)
     kept = now
     if (drop) clearTimeout(drop)
     drop = setTimeout(() => {
       kept = null
     }, CACHE_MS)
     drop.unref()
-    const etag = `${boot}-${version}-${encodeURIComponent(profile ?? '')}${now.mark}`
+    const etag = `${boot}-${version}-${encodeURIComponent(profiles.map(each => each ?? '').join())}${now.mark}`
     return { body: now.body, pinned: null, next: null, etag, foreign: now.count }
   }
 
   const page = (
     limit: number,
     cursor: string | undefined,
-    profile: string | null,
+    profiles: Profiles,
     foreign: readonly SessionRow[],
     scheduled: boolean,
   ): ListPage => {
@@ -111,10 +130,11 @@ export const createListing = (catalog: Catalog) => {
     const after = cursor === undefined ? null : parseCursor(cursor)
     const theirs = admitted(
       scheduled ? foreign : foreign.filter(row => row.source_tag !== 'cron' || row.pinned),
-      profile,
+      profiles,
     )
     const below = theirs.filter(place => after === null || isBefore(after, place))
-    const rows = merge(catalog.page(after, size + 1, profile, scheduled), below)
+    const own = profiles.flatMap(each => catalog.page(after, size + 1, each, scheduled))
+    const rows = profiles.length === 1 ? merge(own, below) : sorted([...own, ...below])
     const shown = rows.slice(0, size)
     const last = shown.at(-1)
     const body = bodyOf(shown)
@@ -122,7 +142,12 @@ export const createListing = (catalog: Catalog) => {
     // The first page also returns the pinned rows of later pages.
     const pinned =
       next !== null && last && after === null
-        ? bodyOf(catalog.pinnedBelow(last, MAX_PINNED, profile))
+        ? bodyOf(
+            sorted(profiles.flatMap(each => catalog.pinnedBelow(last, MAX_PINNED, each))).slice(
+              0,
+              MAX_PINNED,
+            ),
+          )
         : null
     const hash = createHash('sha1')
       .update(body)
@@ -144,8 +169,8 @@ export const createListing = (catalog: Catalog) => {
       // A blank query parameter counts as absent.
       const after = cursor || undefined
       if (limit === undefined && after === undefined && scheduled)
-        return whole(profile || null, foreign)
-      return page(limit ?? 100, after, profile || null, foreign, scheduled)
+        return whole(toProfiles(profile), foreign)
+      return page(limit ?? 100, after, toProfiles(profile), foreign, scheduled)
     },
     /** Drops the cached list, which may contain deleted content. */
     drop(): void {

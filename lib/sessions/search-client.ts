@@ -49,7 +49,7 @@ export const createSearchClient = (options: SearchClientOptions) => {
     worker = null
     log('the search worker stopped', { error: messageOf(error) })
     for (const { reject } of waiting.values()) {
-      reject(unavailable('Message search is unavailable right now'))
+      reject(unavailable('Message search is unavailable right now', { code: 'search_unavailable' }))
     }
     waiting.clear()
   }
@@ -64,7 +64,9 @@ export const createSearchClient = (options: SearchClientOptions) => {
       if (answer.error === undefined) asker?.resolve(answer)
       else {
         log('the search worker failed', { error: answer.error })
-        asker?.reject(unavailable('Message search is unavailable right now'))
+        asker?.reject(
+          unavailable('Message search is unavailable right now', { code: 'search_unavailable' }),
+        )
       }
     })
     started.on('error', error => lose(started, error))

@@ -10,6 +10,7 @@ import { isHidden } from './fold.ts'
 import type { SearchClient } from './search-client.ts'
 import { excerptOf, type Term, toSnippet, toTerms } from './search-query.ts'
 import type { IndexHit } from './ranked-hits.ts'
+import { toProfiles } from './listing.ts'
 import type { SearchHit, Sessions, SessionsOptions } from './types.ts'
 
 type SessionSearchOptions = {
@@ -63,12 +64,16 @@ export const createSessionSearch = ({ files, catalog, search, row, log }: Sessio
   const titles = (
     query: string,
     terms: Term[],
-    { limit, profile }: { limit: number; profile: string | null },
+    { limit, profiles }: { limit: number; profiles: readonly (string | null)[] },
   ): SearchHit[] => {
     const words = toWords(query)
     if (words.length === 0) return []
-    return catalog.titles(words, limit, profile).map(text => {
-      const found = JSON.parse(text) as SessionRow
+    const rows = profiles
+      .flatMap(each => catalog.titles(words, limit, each))
+      .map(text => JSON.parse(text) as SessionRow)
+    // The catalog returns each profile newest first.
+    if (profiles.length > 1) rows.sort((a, b) => b.updated_at - a.updated_at)
+    return rows.slice(0, limit).map(found => {
       const snippet = toSnippet(
         redact(found.title),
         terms.map(({ text }) => ({ text, prefix: true })),
@@ -97,15 +102,16 @@ export const createSessionSearch = ({ files, catalog, search, row, log }: Sessio
       .replace(/\p{Cc}/gu, ' ')
       .trim()
     const limit = Math.min(Math.max(Math.trunc(options.limit), 1), MAX_HITS)
-    const profile = options.profile || null
+    const profiles = toProfiles(options.profile)
+    const isAll = profiles.includes(null)
     const terms = toTerms(query)
-    const hits = titles(query, terms, { limit, profile })
+    const hits = titles(query, terms, { limit, profiles })
     if (!options.content || terms.length === 0 || hits.length >= limit) return hits
     catalog.verify()
     const tombstones = catalog.tombstones()
     // Hits may include trashed sessions and sessions found by title.
     // The index has no profiles, so other profiles are filtered out here.
-    const most = profile ? MAX_CANDIDATES : limit + hits.length + tombstones.length
+    const most = isAll ? limit + hits.length + tombstones.length : MAX_CANDIDATES
     const answer = await findHits(terms, Math.min(most, MAX_CANDIDATES))
     if (answer.done) catalog.clearTombstones(tombstones)
     const seen = new Set(hits.map(({ session_id }) => session_id))
@@ -113,7 +119,7 @@ export const createSessionSearch = ({ files, catalog, search, row, log }: Sessio
       const found = seen.has(hit.session) ? undefined : row(hit.session)
       const stored = found && catalog.get(found.session_id)
       // The index may lag behind: skip messages that were cut since.
-      if (!found || (profile && found.profile !== profile)) continue
+      if (!found || !(isAll || profiles.includes(found.profile))) continue
       if (!stored || isHidden(stored.summary.cuts, hit.n)) continue
       seen.add(found.session_id)
       const snippet = toSnippet(redact(hit.excerpt), terms)

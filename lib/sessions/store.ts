@@ -136,7 +136,7 @@ export const createSessions = (options: SessionsOptions): Sessions => {
       if (changed) onRow(changed)
     },
     list: listing.list,
-    usage: catalog.usage,
+    usage: (since, profiles = null) => catalog.usage(since, profiles),
     turnUsage: (id, after, before) => catalog.turnUsage(resolve(id) ?? id, after, before),
     idsByProject: catalog.idsByProject,
     async search(asked) {
@@ -146,6 +146,8 @@ export const createSessions = (options: SessionsOptions): Sessions => {
     trash: removal.trash,
     restore: removal.restore,
     inTrash: removal.inTrash,
+    trashedProfile: removal.trashedProfile,
+    projectsOf: catalog.projectsOf,
     purge: removal.purge,
     erase: removal.erase,
     sweepTrash: removal.sweepTrash,

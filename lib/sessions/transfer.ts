@@ -164,6 +164,7 @@ const NOT_IMPORTED = new Set([
   'active_stream_id',
   'waiting',
   'last_turn',
+  'last_turn_limit',
   'preview',
   'pending_user_message',
   'pending_attachments',
@@ -196,14 +197,15 @@ const NOT_IMPORTED = new Set([
 /** Messages get new ids and keep everything else. Throws a UserError when the value is not an export. */
 export const fromExport = (value: unknown): Imported => {
   if (!isObject(value)) {
-    throw invalid('Request body must be a JSON object')
+    throw invalid('Request body must be a JSON object', { code: 'import_invalid' })
   }
   if (!('messages' in value) || !Array.isArray(value.messages)) {
-    throw invalid('JSON must contain a "messages" array')
+    throw invalid('JSON must contain a "messages" array', { code: 'import_invalid' })
   }
   const messages = value.messages.flatMap((message, index) => {
     const read = toMessages(message)
-    if (read.length === 0) throw invalid(`Message ${index + 1} has an unknown role`)
+    if (read.length === 0)
+      throw invalid(`Message ${index + 1} has an unknown role`, { code: 'import_invalid' })
     return read
   })
   const meta = toMeta(

@@ -67,15 +67,20 @@ const requireIdle = (row: SessionRow): void => {
   })
 }
 
-/** When the session was moved to this trash directory, in seconds since 1970. */
-const trashedAt = (dir: string): number => {
+/** What was noted when the session was moved to this trash directory; empty when the process was killed before that. */
+const readAbout = (dir: string): { at?: unknown; profile?: unknown } => {
   try {
     const about: unknown = JSON.parse(readWholeText(join(dir, 'about.json')))
-    if (isObject(about) && 'at' in about) return Number(about.at)
+    return isObject(about) ? about : {}
   } catch {
-    // Killed before it was written: use the directory's time.
+    return {}
   }
-  return statSync(dir).mtimeMs / 1000
+}
+
+/** When the session was moved to this trash directory, in seconds since 1970. */
+const trashedAt = (dir: string): number => {
+  const { at } = readAbout(dir)
+  return at === undefined ? statSync(dir).mtimeMs / 1000 : Number(at)
 }
 
 const readEntries = (files: Files, id: string): Entry[] => {
@@ -96,9 +101,10 @@ export const createTrash = (options: TrashOptions) => {
 
   const removeFromCatalog = (id: string): void => {
     writer.closeJournal(id)
+    const profile = catalog.profileOf(id)
     catalog.remove(id)
     listing.drop()
-    onDeleted(id)
+    onDeleted(id, profile)
   }
 
   /** The journal first: after a kill, everything else is deleted because the journal is missing. */
@@ -137,7 +143,8 @@ export const createTrash = (options: TrashOptions) => {
       const dir = trashOf(id)
       rmSync(dir, { recursive: true, force: true })
       mkdirSync(dir, { recursive: true, mode: 0o700 })
-      writeAtomic(join(dir, 'about.json'), JSON.stringify({ session_id: id, at: now() }))
+      const { profile } = require(id)
+      writeAtomic(join(dir, 'about.json'), JSON.stringify({ session_id: id, at: now(), profile }))
       watch.ignoreOwn(() => {
         for (const path of files.all(id)) {
           if (fileStamp(path)) renameSync(path, join(dir, basename(path)))
@@ -149,11 +156,18 @@ export const createTrash = (options: TrashOptions) => {
 
     inTrash: (id: string): boolean => trashedFiles(id).length > 0,
 
+    trashedProfile(id: string): string | undefined {
+      if (trashedFiles(id).length === 0) return undefined
+      const { profile } = readAbout(trashOf(id))
+      return typeof profile === 'string' ? profile : undefined
+    },
+
     restore(id: string): SessionRow {
       const dir = trashOf(id)
       const own = trashedFiles(id)
       if (own.length === 0) throw missing('Session not found', { code: 'session_not_found' })
-      if (files.find(id)) throw conflict('A session with this id already exists')
+      if (files.find(id))
+        throw conflict('A session with this id already exists', { code: 'session_exists' })
       watch.ignoreOwn(() => {
         // The journal last: without it, the other files are not taken for a session.
         const last = (name: string): number => Number(name === `${id}.jsonl`)

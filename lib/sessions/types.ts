@@ -20,7 +20,8 @@ export type SessionsOptions = {
   redact: (text: string) => string
   /** Every change of a row, empty untitled sessions included. Must not throw. */
   onRow: (row: SessionRow) => void
-  onDeleted: (id: string) => void
+  /** `profile`: of the deleted session, when it was known. */
+  onDeleted: (id: string, profile: string | undefined) => void
   /** For what is stored beside a session and named by its messages. Must not throw. */
   onCopied: (from: string, to: string) => void
   log: (line: string, extra?: Record<string, unknown>) => void
@@ -62,6 +63,9 @@ export type ListPage = {
   /** How many of the foreign rows are in the list: those whose id is not one of ours. */
   foreign: number
 }
+
+/** One profile, several, or all (undefined, or an empty text). No session is in an empty list. */
+export type ProfileFilter = string | readonly string[] | undefined
 
 export type SearchHit = SessionRow & {
   match_type: 'title' | 'content'
@@ -106,32 +110,38 @@ export type Sessions = {
   list(options?: {
     limit?: number | undefined
     cursor?: string | undefined
-    profile?: string | undefined
+    profile?: ProfileFilter
     /** Rows of the host agent to merge in by time, newest first; ours win. Compared by identity. */
     foreign?: readonly SessionRow[] | undefined
     /** False: without runs of scheduled tasks, except those that are pinned or wait for the user. */
     scheduled?: boolean | undefined
   }): ListPage
   /** Usage of the turns that ended since then, and the number of sessions. Await `catchUp` first. */
-  usage(since: number): { buckets: UsageBucket[]; sessions: number }
+  usage(
+    since: number,
+    profiles?: readonly string[] | null,
+  ): { buckets: UsageBucket[]; sessions: number }
   /** Usage of a session's turns that ended between two line numbers, in order. */
   turnUsage(id: string, after: number, before: number): TurnUsage[]
   /** Sessions of a project, including archived and empty ones. */
   idsByProject(project: string): string[]
+  /** Projects that sessions of these profiles are in. */
+  projectsOf(profiles: readonly string[]): string[]
   /** Titled sessions of a profile, newest first, redacted. Await `catchUp` first. */
   names(profile: string, limit: number): SessionName[]
-  /** Searches one profile when one is given. */
   search(options: {
     q: string
     content: boolean
     limit: number
-    profile?: string | undefined
+    profile?: ProfileFilter
   }): Promise<SearchHit[]>
   /** Moves to the trash for a day. False when there is no such session. */
   trash(id: string): boolean
   restore(id: string): SessionRow
   /** True when `restore` would find it. */
   inTrash(id: string): boolean
+  /** The profile of a session that `restore` would find; undefined when it was deleted by an earlier version. */
+  trashedProfile(id: string): string | undefined
   /** Rewrites the file without cut content, which cannot be restored. */
   purge(id: string): Promise<SessionRow>
   /** Deletes permanently, also from the trash. False when there is no such session. */

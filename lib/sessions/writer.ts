@@ -119,8 +119,9 @@ export const createWriter = (options: WriterOptions) => {
 
     rotate(given: string, to: string): SessionRow {
       const id = realId(given)
-      if (to === id) throw invalid('The session already has this id')
-      if (files.find(to)) throw conflict('A session with this id already exists')
+      if (to === id) throw invalid('The session already has this id', { code: 'session_exists' })
+      if (files.find(to))
+        throw conflict('A session with this id already exists', { code: 'session_exists' })
       const live = catalog.liveOf(id)
       const { entry, journal, close } = journals.lease(id)
       try {

@@ -55,7 +55,10 @@ export const openShares = (
   /** On disk first: a link that was not stored must not work until the next start only. */
   const write = (next: File): void => {
     if (found === 'damaged')
-      throw unavailable(`${path} is damaged. Repair or remove it, then restart the server.`)
+      throw unavailable(`${path} is damaged. Repair or remove it, then restart the server.`, {
+        code: 'file_damaged',
+        values: { path },
+      })
     const kept = { ...next, shares: next.shares.filter(isCurrent) }
     writeAtomic(path, `${JSON.stringify(kept, null, 1)}\n`)
     state = kept
@@ -83,9 +86,14 @@ export const openShares = (
     /** `token` is not stored, so this is the only time it can be shown. */
     create({ days, ...given }: NewShare): { share: Share; token: string } {
       if (!state.enabled)
-        throw conflict('Share links are off. Turn them on in Settings → Security.')
+        throw conflict('Share links are off. Turn them on in Settings → Security.', {
+          code: 'shares_off',
+        })
       if (state.shares.filter(isCurrent).length >= MAX_SHARES)
-        throw conflict(`There are ${MAX_SHARES} share links already. Revoke one first.`)
+        throw conflict(`There are ${MAX_SHARES} share links already. Revoke one first.`, {
+          code: 'too_many_shares',
+          values: { max: MAX_SHARES },
+        })
       const token = `${PREFIX}${randomBytes(32).toString('base64url')}`
       const at = Math.floor(now())
       const share: StoredShare = {

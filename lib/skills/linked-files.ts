@@ -88,7 +88,10 @@ export const readLinkedFile = (dir: string, file: string): Omit<LinkedFile, 'ver
     const stat = fstatSync(fd)
     if (!stat.isFile()) throw missing('File not found', { code: 'file_not_found' })
     const { size } = stat
-    if (size > MAX_BYTES) throw invalid('The file is larger than 1 MB and is not shown')
+    if (size > MAX_BYTES)
+      throw invalid('The file is larger than 1 MB and is not shown', {
+        code: 'skill_file_too_large',
+      })
     const bytes = readFileSync(fd)
     const readable = isText(bytes)
     const content = readable ? bytes.toString('utf8') : ''
@@ -104,13 +107,17 @@ export const parseLinkedPath = (file: string): string[] => {
   const parts = file.split('/')
   const isPlain = parts.every(part => part !== '' && part !== '.' && part !== '..')
   if (!isPlain || /[\\\0]/.test(file) || parts.length < 2 || !folders.includes(parts[0] ?? ''))
-    throw invalid(`A skill's files go into ${folders.join('/, ')}/, for example scripts/a.py.`)
+    throw invalid(`A skill's files go into ${folders.join('/, ')}/, for example scripts/a.py.`, {
+      code: 'skill_file_place',
+      values: { folders },
+    })
   return parts
 }
 
 export const writeLinkedFile = (dir: string, file: string, content: string): string => {
   const path = join(dir, ...parseLinkedPath(file))
-  if (Buffer.byteLength(content) > MAX_BYTES) throw invalid('A file of a skill has at most 1 MB.')
+  if (Buffer.byteLength(content) > MAX_BYTES)
+    throw invalid('A file of a skill has at most 1 MB.', { code: 'skill_file_too_large' })
   // The folder may be a symlink out of the skill.
   if (!isInside(dir, path)) throw invalid('Invalid file path')
   const old = lstatSync(path, { throwIfNoEntry: false })

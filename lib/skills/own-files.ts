@@ -59,6 +59,7 @@ const commandName = (given: string): string => {
   if (!parts.every(part => PART.test(part)) || parts.length > MAX_NESTING)
     throw invalid(
       'A command’s name has letters from a to z, digits, “.”, “-”, and “_”; “:” separates folders.',
+      { code: 'invalid_command_name' },
     )
   return name
 }
@@ -101,9 +102,7 @@ const requireFile = (
   if (isReadOnly(home, kind, file.path))
     throw forbidden(
       `${file.path} is a link to a file outside ${rootOf(home, kind)}. Edit it there.`,
-      {
-        code: 'path_not_allowed',
-      },
+      { code: 'file_linked', values: { path: file.path } },
     )
   const content = contentOf(file.path)
   const version = versionOf(content)
@@ -146,6 +145,7 @@ const checkName = (given: string): string => {
   if (!SUBAGENT_NAME.test(name))
     throw invalid(
       'A subagent’s name is one line of 64 characters at most and begins with a letter or digit.',
+      { code: 'invalid_subagent_name' },
     )
   return name
 }
@@ -173,7 +173,9 @@ const compose = (input: OwnFileInput, file: MarkdownFile, stored: string): strin
 
 const checkText = (kind: OwnFileKind, text: string): void => {
   if (parseFrontMatter(text).body.trim() === '')
-    throw invalid(`A ${kind} needs a text. It is what the model is given.`)
+    throw invalid(`A ${kind} needs a text. It is what the model is given.`, {
+      code: 'instructions_missing',
+    })
   if (Buffer.byteLength(text) > MAX_FILE_BYTES)
     throw invalid(`The file is limited to ${MAX_FILE_BYTES / 1024} kB.`)
 }
@@ -187,7 +189,8 @@ export const createOwnFiles = ({ callable }: { callable: Callable }) => {
   const requireFreeName = (home: FilesHome, kind: OwnFileKind, called: string, own?: string) => {
     if (kind === 'command' && callable([{ slug: called }]).length === 0)
       throw conflict(`/${called} is a built-in command. Choose another name.`, {
-        code: 'file_exists',
+        code: 'command_built_in',
+        values: { name: called },
       })
     if (list(home, kind).some(row => row.called === called && row.name !== own))
       throw conflict(`There is already a ${kind} “${called}”.`, { code: 'file_exists' })

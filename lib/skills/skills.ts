@@ -41,7 +41,7 @@ export const createSkills = ({
   const writer = createSkillWriter(finder)
 
   const require = (home: SkillsHome, name: string): FoundSkill => {
-    if (GLOB.test(name)) throw invalid('Invalid skill name')
+    if (GLOB.test(name)) throw invalid('Invalid skill name', { code: 'invalid_skill_name' })
     const found = finder.find(home, name)
     if (!found) throw missing('Skill not found', { code: 'skill_not_found' })
     return found

@@ -32,7 +32,8 @@ const normalizeName = (given: string): string => given.trim().toLowerCase().repl
 
 const checkName = (given: string): string => {
   const name = normalizeName(given)
-  if (!NAME.test(name) || name.includes('..')) throw invalid('Invalid skill name')
+  if (!NAME.test(name) || name.includes('..'))
+    throw invalid('Invalid skill name', { code: 'invalid_skill_name' })
   return name
 }
 
@@ -40,30 +41,40 @@ const checkCategory = (given: string | null | undefined): string | null => {
   if (given === null) return null
   const category = given?.trim() ?? ''
   if (category !== '' && (!CATEGORY.test(category) || category.includes('..')))
-    throw invalid('Invalid category')
+    throw invalid('Invalid category', { code: 'invalid_category' })
   return category
 }
 
 /** Validates SKILL.md as the host agent does; text without front matter gets one with its first line as description. */
 export const checkContent = (given: string, name: string): string => {
   const matter = parseFrontMatter(given)
-  if (matter.body.trim() === '') throw invalid('A skill needs a text after its front matter')
+  if (matter.body.trim() === '')
+    throw invalid('A skill needs a text after its front matter', { code: 'skill_empty' })
   const hasHead = /^\uFEFF?---[ \t]*\r?\n/.test(given)
   const description = hasHead ? textOf(matter.values.description) : descriptionOf(matter) || name
   const content = hasHead
     ? given
     : `---\nname: ${name}\ndescription: ${JSON.stringify(description)}\n---\n\n${given}`
   if (hasHead) {
-    if (matter.problem) throw invalid(`The skill was not saved. ${matter.problem}`)
-    if (!textOf(matter.values.name)) throw invalid('The front matter needs a name')
-    if (!description) throw invalid('The front matter needs a description')
+    if (matter.problem)
+      throw invalid(`The skill was not saved. ${matter.problem}`, {
+        code: 'front_matter_invalid',
+        values: { problem: matter.problem },
+      })
+    if (!textOf(matter.values.name))
+      throw invalid('The front matter needs a name', { code: 'skill_needs_fields' })
+    if (!description)
+      throw invalid('The front matter needs a description', { code: 'skill_needs_fields' })
     if ([...textOf(matter.values.name)].length > MAX_NAME_CHARS)
       throw invalid(`The name in the front matter has more than ${MAX_NAME_CHARS} characters`)
     if ([...description].length > MAX_DESCRIPTION_CHARS)
       throw invalid(`The description has more than ${MAX_DESCRIPTION_CHARS} characters`)
   }
   if ([...content].length > MAX_CONTENT_CHARS)
-    throw invalid(`A skill has at most ${MAX_CONTENT_CHARS.toLocaleString('en')} characters`)
+    throw invalid(`A skill has at most ${MAX_CONTENT_CHARS.toLocaleString('en')} characters`, {
+      code: 'text_too_long',
+      values: { max: MAX_CONTENT_CHARS },
+    })
   return content
 }
 
@@ -75,6 +86,7 @@ export const refuseReadOnly = (found: FoundSkill): void => {
   if (found.readOnly)
     throw forbidden(`"${found.name}" is in a directory outside this profile and is read-only`, {
       code: 'skill_read_only',
+      values: { name: found.name },
     })
 }
 
@@ -128,7 +140,10 @@ export const createSkillWriter = (finder: Finder) => {
     if (category === '' || category === found.category) return found.dir
     const to = join(skillsRoot(home), category ?? '', found.dirName)
     if (lstatSync(to, { throwIfNoEntry: false }))
-      throw conflict(`There is already a "${found.dirName}" there`)
+      throw conflict(`There is already a "${found.dirName}" there`, {
+        code: 'skill_exists',
+        values: { name: found.dirName },
+      })
     mkdirSync(dirname(to), { recursive: true, mode: 0o700 })
     if (!isInside(skillsRoot(home), dirname(to))) throw invalid('Invalid skill path')
     renameSync(found.dir, to)
@@ -182,7 +197,10 @@ export const createSkillWriter = (finder: Finder) => {
       const content = checkContent(given.content, name)
       const found = finder.find(home, given.name) ?? finder.find(home, name)
       if (found && given.create)
-        throw conflict(`There is already a skill "${found.name}"`, { code: 'skill_exists' })
+        throw conflict(`There is already a skill "${found.name}"`, {
+          code: 'skill_exists',
+          values: { name: found.name },
+        })
       if (!found && given.expected_version !== undefined)
         throw conflict('The skill has been deleted since you opened it.', { code: 'skill_deleted' })
       const root = skillsRoot(home)

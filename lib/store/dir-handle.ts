@@ -48,7 +48,8 @@ const notFound = () => missing('Path not found', { code: 'file_not_found' })
 /** Rejects names for new entries with path separators of any system or control characters. */
 export const validateName = (name: string): void => {
   const isBad = /[\0-\x1f\x7f/\\]/.test(name) || name === '.' || name === '..' || !name.trim()
-  if (isBad || Buffer.byteLength(name) > MAX_NAME_BYTES) throw invalid('Invalid file name')
+  if (isBad || Buffer.byteLength(name) > MAX_NAME_BYTES)
+    throw invalid('Invalid file name', { code: 'invalid_file_name' })
 }
 
 /** Characters that HFS+ ignores in names, so that git treats such a name as the plain one. */
@@ -64,7 +65,9 @@ const isGitName = (name: string): boolean =>
  */
 export const rejectGitPath = (path: string): void => {
   if (path.split(/[/\\]/).some(isGitName))
-    throw invalid("Files in a .git folder can't be changed here. Use git in a terminal.")
+    throw invalid("Files in a .git folder can't be changed here. Use git in a terminal.", {
+      code: 'git_folder',
+    })
 }
 
 /** `any`: also names that `validateName` rejects, because the directories existed before. */

@@ -21,12 +21,12 @@ export const toUserError = (error: unknown): unknown => {
     case 'ENOTEMPTY':
       return invalid('Path already exists', { code: 'file_exists' })
     case 'EISDIR':
-      return invalid('Path is a directory')
+      return invalid('Path is a directory', { code: 'is_folder' })
     case 'EINVAL':
     case 'EILSEQ':
-      return invalid('Invalid file name')
+      return invalid('Invalid file name', { code: 'invalid_file_name' })
     case 'EXDEV':
-      return invalid('The folder is on another disk')
+      return invalid('The folder is on another disk', { code: 'other_disk' })
     case 'EBUSY':
     case 'ETXTBSY':
       return conflict('The file is in use', { code: 'file_in_use' })

@@ -165,7 +165,10 @@ export const withFileLock = async <T>(
   touch(path)
   const taken = await lockWithFlock(path, flock, timeoutMs)
   const release = taken === null ? await lockWithMarker(`${path}.own`, timeoutMs) : taken
-  if (!release) throw unavailable('Another program is writing this file. Try again in a moment.')
+  if (!release)
+    throw unavailable('Another program is writing this file. Try again in a moment.', {
+      code: 'file_in_use',
+    })
   try {
     return await work()
   } finally {

@@ -13,8 +13,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { messageOf } from '../errors.ts'
 
-/** The packed addon. `read` is called only when no earlier start has unpacked it. */
-export type AddonSource = Readonly<{ target: string; sha256: string; read(): Buffer }>
+/** A packed addon. `read` is called only when no earlier start has unpacked it. */
+export type AddonSource = Readonly<{ sha256: string; read(): Buffer }>
 
 /** Directories to try, best first; each is created when missing. */
 export const addonCandidates = (places: {
@@ -27,21 +27,29 @@ export const addonCandidates = (places: {
   () => mkdtempSync(join(tmpdir(), 'agent-webui-')),
 ]
 
+/** Throws when the file has no addon for this platform. */
+const pickAddon = (sources: Readonly<Record<string, AddonSource>>): AddonSource => {
+  const here = thisTarget()
+  const source = sources[here]
+  if (source) return source
+  const targets = Object.keys(sources)
+  throw new Error(
+    targets.length === 1
+      ? `This file was built for ${targets[0]} and cannot run on ${here}. Build it with --target=${here}.`
+      : `agent-webui does not run on ${here}, only on ${targets.join(', ')}. On Windows, use WSL2.`,
+  )
+}
+
 /**
- * Returns the path of the addon after loading it once. Skips directories that other users can write to: their code would
- * run as us. When all directories fail, throws one Error that names each with its reason.
+ * Returns the path of this platform's addon after loading it once; `sources` are by target. Skips directories that other
+ * users can write to: their code would run as us. When all directories fail, throws one Error that names each with its reason.
  */
 export const installAddon = (
-  source: AddonSource,
+  sources: Readonly<Record<string, AddonSource>>,
   candidates: readonly (() => string)[],
   load: (path: string) => void = dlopen,
 ): string => {
-  const here = thisTarget()
-  if (source.target !== here) {
-    throw new Error(
-      `This file was built for ${source.target} and cannot run on ${here}; build it with --target=${here}`,
-    )
-  }
+  const source = pickAddon(sources)
   const reasons: string[] = []
   for (const candidate of candidates) {
     let directory = ''

@@ -25,6 +25,7 @@ const OWN = [
   'notifications.json',
   'notifications-outbox.json',
   'api-tokens.json',
+  'backups.json',
   'shares.json',
   '.signing_key',
   'instance.lock',

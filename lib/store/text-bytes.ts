@@ -160,6 +160,7 @@ const toWindows = (text: string): Buffer =>
       if (at >= 0) return String.fromCharCode(0x80 + at)
       throw invalid(
         `The file is in Windows-1252, which has no "${char}". Write it without, or convert the file first.`,
+        { code: 'character_unsupported', values: { char } },
       )
     }),
     'latin1',

@@ -46,7 +46,7 @@ export const rewriteText = (
   const file = readTextBytes(old)
   if (!file) {
     if (isUtf8(old)) return Buffer.from(content)
-    throw invalid('The file is not text; saving it from here would damage it')
+    throw invalid('The file is not text; saving it from here would damage it', { code: 'not_text' })
   }
   const fresh = file.bom > 0 ? content.replace(/^\ufeff/, '') : content
   const ends = lineEndsOf(file.text)
@@ -106,6 +106,7 @@ const checkShown = (text: string): void => {
   if (text.includes('\ufffd'))
     throw invalid(
       'Lines that would change hold bytes that are not text; saving them from here would damage the file',
+      { code: 'not_text' },
     )
 }
 

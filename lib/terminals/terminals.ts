@@ -188,13 +188,21 @@ export const createTerminals = (options: TerminalsOptions) => {
     const own = running.filter(entry => currentId(entry.owner) === currentId(owner)).length
     const isOwn = (id: string) => currentId(id) === currentId(owner)
     if (own + opening.filter(isOwn).length >= MAX_PER_SESSION)
-      throw tooMany(`${MAX_PER_SESSION} terminals are open in this chat. Close one first.`)
+      throw tooMany(`${MAX_PER_SESSION} terminals are open in this chat. Close one first.`, {
+        code: 'too_many_terminals',
+        values: { max: MAX_PER_SESSION },
+      })
     if (running.length + opening.length >= MAX_TERMINALS)
-      throw tooMany(`${MAX_TERMINALS} terminals are open on this server. Close one first.`)
+      throw tooMany(`${MAX_TERMINALS} terminals are open on this server. Close one first.`, {
+        code: 'too_many_terminals',
+        values: { max: MAX_TERMINALS },
+      })
     const at = performance.now()
     openedAtMs = openedAtMs.filter(each => at - each < 60_000)
     if (openedAtMs.length >= MAX_OPENED_PER_MINUTE)
-      throw tooMany('Too many terminals were opened. Wait a minute, then try again.')
+      throw tooMany('Too many terminals were opened. Wait a minute, then try again.', {
+        code: 'too_many_terminals_opened',
+      })
     openedAtMs.push(at)
   }
 
@@ -292,7 +300,9 @@ export const createTerminals = (options: TerminalsOptions) => {
         if (entry.endedAt !== null)
           throw conflict('The terminal has ended.', { code: 'terminal_ended' })
         if (entry.pty.unreadBytes() + data.length > MAX_UNREAD_BYTES)
-          throw unavailable('The program in the terminal does not read its input.')
+          throw unavailable('The program in the terminal does not read its input.', {
+            code: 'terminal_not_reading',
+          })
         remember(entry.inputs, client, n)
         entry.usedAtMs = performance.now()
         entry.pty.write(data)

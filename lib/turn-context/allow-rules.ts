@@ -23,20 +23,30 @@ export const readRule = (
   if (rule === undefined && scope === undefined) return undefined
   if (asked.pattern_keys.some(isNonCommandKey)) {
     if (rule === undefined && scope === 'session') return { scope, words: null }
-    throw invalid('A rule can only be given for a command.')
+    throw invalid('A rule can only be given for a command.', { code: 'rule_without_command' })
   }
   const where = scope ?? 'profile'
   const text = rule?.trim() ?? asked.command.trim()
   if (text === asked.command.trim()) return { scope: where, words: null }
   if (asked.suggested_rule === undefined)
-    throw invalid('Only this exact command can be allowed. Leave it unchanged.')
+    throw invalid('Only this exact command can be allowed. Leave it unchanged.', {
+      code: 'rule_exact_only',
+    })
   const offered = plainWords(asked.suggested_rule.slice(0, -MARK.length)) ?? []
   const words = text.endsWith(MARK) ? plainWords(text.slice(0, -MARK.length)) : null
   if (words === null)
-    throw invalid(`A rule is the exact command, or its first words and “${MARK}”.`)
+    throw invalid(`A rule is the exact command, or its first words and “${MARK}”.`, {
+      code: 'rule_form',
+      values: { mark: MARK },
+    })
   if (!startsWith(words, offered))
-    throw invalid(`This rule allows too much. The shortest one is “${asked.suggested_rule}”.`)
+    throw invalid(`This rule allows too much. The shortest one is “${asked.suggested_rule}”.`, {
+      code: 'rule_too_wide',
+      values: { rule: asked.suggested_rule },
+    })
   if (!startsWith(plainWords(asked.command) ?? [], words))
-    throw invalid('The rule does not cover the command that is asked about.')
+    throw invalid('The rule does not cover the command that is asked about.', {
+      code: 'rule_other_command',
+    })
   return { scope: where, words }
 }

@@ -65,6 +65,7 @@ export const createApprovalPolicy =
         cwd: deps.shown(ask.cwd),
         ...(ask.runsIn && { runs_in: ask.runsIn }),
         ...(ask.diff !== undefined && { diff: deps.shown(ask.diff) }),
+        ...((ask.isControl || ask.leavesSandbox) && { needs_owner: true as const }),
         ...(ask.choices && { choices: [...ask.choices] }),
         ...suggestion(ask, deps.shown),
       },

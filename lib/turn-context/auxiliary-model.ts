@@ -136,7 +136,11 @@ export const createAuxiliaryModels = (deps: AuxiliaryOptions): AuxiliaryFor => {
     }
     if (!asked && candidates.length === 0) add(() => deps.endpoint(home, ''))
     const [first, second] = candidates
-    if (!first) throw refusal ?? unavailable('No model available. Choose one in the model menu.')
+    if (!first)
+      throw (
+        refusal ??
+        unavailable('No model available. Choose one in the model menu.', { code: 'model_missing' })
+      )
 
     return {
       endpoint: first,

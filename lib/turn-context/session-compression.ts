@@ -135,12 +135,15 @@ const compressNow = async (
     onUsage: usage => used.push(usage),
   }).catch((error: unknown) => {
     signal.throwIfAborted()
-    throw invalid(`Compression failed: ${deps.redact(messageOf(error))}`)
+    throw invalid(`Compression failed: ${deps.redact(messageOf(error))}`, {
+      code: 'compaction_failed',
+      values: { reason: deps.redact(messageOf(error)) },
+    })
   })
   // Aborted in the tick of the response: nothing is written.
   signal.throwIfAborted()
   if (!recordSummary(sessions, sessionId, done))
-    throw conflict('The chat changed in the meantime. Try again.')
+    throw conflict('The chat changed in the meantime. Try again.', { code: 'session_changed' })
   const now = sessions.load(sessionId)
   sessions.append(sessionId, [
     {
@@ -208,7 +211,9 @@ export const createCompressions = (deps: CompressionsOptions) => {
           return await compressNow(deps, engineFor, session_id, topic, stop)
         } catch (error) {
           if (!stop.aborted) throw error
-          throw unavailable('Compaction canceled. Nothing has changed.')
+          throw unavailable('Compaction canceled. Nothing has changed.', {
+            code: 'compaction_canceled',
+          })
         } finally {
           deps.onChange(session_id)
         }

@@ -130,6 +130,7 @@ export const createSpendingLimit = (
                 pattern_key: label,
                 pattern_keys: [label],
                 description: why,
+                needs_owner: true,
               },
               approvalTimeoutMs(home.settings()),
             )

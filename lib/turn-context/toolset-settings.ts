@@ -89,7 +89,11 @@ export const createToolsetSettings = ({
       toolsets: OWN_TOOLSETS.map(({ name, summary, tools }) => ({
         name,
         summary,
-        tools: tools.map(tool => ({ name: tool, reason: reasons.get(tool) ?? null })),
+        tools: tools.map(tool => ({
+          name: tool,
+          reason: reasons.get(tool) ?? null,
+          ...(tool === 'web_search' && reasons.has(tool) ? { needs: [...SEARCH_NEEDS] } : {}),
+        })),
         enabled: now.toolsets.has(name),
         profile_enabled: profile.toolsets.has(name),
         forbidden: now.forbidden.includes(name),
@@ -118,6 +122,7 @@ export const createToolsetSettings = ({
       if (on && selectToolsets(config).forbidden.includes(toolset))
         throw invalid(`${toolset} is switched off by agent.disabled_toolsets in config.yaml.`, {
           code: 'toolset_disabled',
+          values: { name: toolset },
         })
       home.config.edit(['platform_toolsets', 'cli'], withToolset(home.config.read(), toolset, on))
     },

@@ -196,7 +196,10 @@ export const createTurnContextFactory =
           if (answered !== annotated)
             sessions.append(id, [{ t: 'sent', id: turn.userMessageId, ...answered }])
           if (answer.blocked !== null)
-            throw invalid(`A hook blocked this message: ${answer.blocked}`)
+            throw invalid(`A hook blocked this message: ${answer.blocked}`, {
+              code: 'hook_blocked',
+              values: { reason: answer.blocked },
+            })
           annotated = answered
         }
         const readable = [deps.toolOutput.dirOf(id)]

@@ -86,6 +86,7 @@ export const createTurnEndings = (options: TurnEndingsOptions, shutdown: AbortSi
       message: 'No response received.',
     }
     const event = recordUnfinished(turn, context, failure, now)
+    if (failure.type === 'budget_reached') turn.limit = 'budget'
     recordTurnEnd(sessions, turn, 'failed', outcome)
     report(turn, failure)
     sync(turn)

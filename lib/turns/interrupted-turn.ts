@@ -30,6 +30,13 @@ export const CANCEL_MARKER = '*Task cancelled.*'
 export const failureText = ({ type, message, hint }: Failure): string =>
   `**${LABELS[type]}:** ${message}${hint ? `\n\n*${hint}*` : ''}`
 
+/** The failure of a text that `failureText` wrote. */
+export const failureIn = (text: string): Pick<Failure, 'type' | 'message'> => {
+  const [, label = '', message = text] = /^\*\*(.+?):\*\* (.*)/.exec(text) ?? []
+  const type = (Object.keys(LABELS) as FailureType[]).find(key => LABELS[key] === label)
+  return { type: type ?? 'error', message }
+}
+
 const withoutThinking = (text: string): string =>
   text.replace(/<think(?:ing)?>[\s\S]*?(?:<\/think(?:ing)?>|$)/gi, '').trim()
 

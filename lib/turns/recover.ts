@@ -23,6 +23,8 @@ import { endEntries } from './turn-journal.ts'
 type RecoverOptions = {
   /** A turn was found open and is recorded as interrupted. Must not throw. */
   onInterrupted?: (sessionId: string, streamId: string) => void
+  /** The end of a turn was recorded, but perhaps not reported: the process died before its log was closed. Must not throw. */
+  onUnclosed?: (sessionId: string, streamId: string) => void
   sessions: Sessions
   liveDir: string
   now: () => number
@@ -161,6 +163,7 @@ export const recoverTurns = (deps: RecoverOptions): EventLog[] => {
         recoverTurn({ ...deps, ...left }, log)
         deps.onInterrupted?.(sessionId, streamId)
       } else if (events.at(-1)?.type !== 'stream_end') {
+        deps.onUnclosed?.(sessionId, streamId)
         log.append({ type: 'stream_end', data: { session_id: sessionId } })
       }
       logs.push(log)

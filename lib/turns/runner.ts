@@ -17,7 +17,7 @@ import { createEventLog } from './event-log.ts'
 import { createEventLogRegistry } from './event-log-registry.ts'
 import { createExclusiveWork } from './exclusive-work.ts'
 import type { TitleOptions } from './generate-title.ts'
-import { INTERRUPTED } from './interrupted-turn.ts'
+import { failureIn, INTERRUPTED } from './interrupted-turn.ts'
 import { createLiveState } from './live-turn.ts'
 import { createStreamMask } from './mask-stream.ts'
 import { createQuestions, outlivesTurn, type Questions } from './questions.ts'
@@ -94,6 +94,7 @@ const buildTurn = (
     usage: emptyUsage,
     context: null,
     over: false,
+    limit: null,
     writeError: null,
   }
 }
@@ -163,8 +164,24 @@ export const createTurns = (options: TurnsOptions) => {
   const onInterrupted = (sessionId: string, streamId: string): void =>
     options.onEnded?.({ sessionId, streamId, failure: INTERRUPTED, text: '', isAttended: true })
 
+  const onUnclosed = (sessionId: string, streamId: string): void => {
+    const { messages, turn } = sessions.load(sessionId)
+    if (turn?.stream_id !== streamId || turn.how === 'cancelled') return
+    const last = messages.findLast(({ role }) => role === 'assistant')
+    const text = typeof last?.content === 'string' ? last.content : ''
+    const failure = last?._error ? failureIn(text) : null
+    options.onEnded?.({ sessionId, streamId, failure, text, isAttended: true })
+  }
+
   const { liveDir } = options
-  for (const found of recoverTurns({ sessions, liveDir, now, log, onInterrupted })) {
+  for (const found of recoverTurns({
+    sessions,
+    liveDir,
+    now,
+    log,
+    onInterrupted,
+    onUnclosed,
+  })) {
     eventLogs.put(found)
     eventLogs.retire(found)
   }

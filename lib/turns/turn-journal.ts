@@ -4,7 +4,7 @@ import { UserError } from '../errors.ts'
 import type { Message, NewMessage } from '../schema/message.ts'
 import type { SessionRow } from '../schema/session.ts'
 import type { Usage } from '../schema/usage.ts'
-import type { Entry, NewEntry, TurnEnd } from '../sessions/entries.ts'
+import type { Entry, NewEntry, TurnEnd, TurnLimit } from '../sessions/entries.ts'
 import { UNTITLED } from '../sessions/list-row.ts'
 import { sentPatch } from '../sessions/sent-messages.ts'
 import { provisionalTitle } from '../sessions/title.ts'
@@ -87,12 +87,15 @@ export const publishTurnStart = (
 /** Records the end and the session's totals. Without an outcome, the usage so far counts. */
 export const recordTurnEnd = (
   sessions: Sessions,
-  { sessionId, streamId, usage }: Turn,
+  { sessionId, streamId, usage, limit }: Turn,
   how: TurnEnd,
   outcome: Outcome | null,
 ): void => {
   const row = sessions.require(sessionId)
-  sessions.append(sessionId, endEntries(row, streamId, how, outcome?.usage ?? usage))
+  sessions.append(
+    sessionId,
+    endEntries(row, streamId, how, outcome?.usage ?? usage, how === 'cancelled' ? null : limit),
+  )
 }
 
 /** Totals are recorded as absolute numbers. */
@@ -101,8 +104,9 @@ export const endEntries = (
   stream_id: string,
   how: TurnEnd,
   usage: Usage,
+  limit?: TurnLimit | null,
 ): NewEntry[] => {
-  const entries: NewEntry[] = [{ t: 'turn_ended', stream_id, how, usage }]
+  const entries: NewEntry[] = [{ t: 'turn_ended', stream_id, how, usage, ...(limit && { limit }) }]
   if (usage.input_tokens + usage.output_tokens > 0) {
     entries.push({ t: 'meta', patch: { ...addToTotals(row, usage), last_usage: usage } })
   }

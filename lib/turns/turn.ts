@@ -16,6 +16,7 @@ import { messageOf, UserError } from '../errors.ts'
 import type { TurnEvent } from '../schema/event.ts'
 import type { Message, NewMessage } from '../schema/message.ts'
 import type { SummaryRef } from '../schema/summary.ts'
+import type { TurnLimit } from '../sessions/entries.ts'
 import type { ApprovalChoice } from '../schema/question.ts'
 import { closingMessages, CANCEL_MARKER, failureText } from './interrupted-turn.ts'
 import type { Usage } from '../schema/usage.ts'
@@ -65,6 +66,8 @@ export type Turn = {
   /** Null until the start of the turn is recorded. */
   context: TurnContext | null
   over: boolean
+  /** Set with the message that says so. */
+  limit: TurnLimit | null
   /** The error of a failed write: it fails the turn. */
   writeError: unknown
 }
@@ -113,6 +116,7 @@ const apply = (turn: Turn, context: TurnContext, now: () => number, given: Agent
   const event =
     given.type === 'retry' ? { ...given, message: context.redact(given.message) } : given
   if (event.type === 'message') {
+    if (event.message._step_limit) turn.limit = 'steps'
     const { content } = event.message
     const message = {
       ...event.message,

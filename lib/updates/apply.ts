@@ -3,7 +3,15 @@ import { run } from '../base/process.ts'
 import { messageOf } from '../errors.ts'
 import type { UpdateResult, UpdateTarget } from '../schema/update.ts'
 import type { Checkouts } from './check.ts'
-import { gitIn, isCheckout, allowedEnvironment } from './git.ts'
+import { allowedEnvironment, type Git, gitIn, isCheckout, outputOf } from './git.ts'
+import {
+  guardSwitch,
+  type OwnProgram,
+  type Prepared,
+  prepareRelease,
+  saveFirst,
+} from './prepare-switch.ts'
+import { keepPrevious } from './switch-program.ts'
 import { restoreStash, revertTo, resetToRemote, pull, type PullResult } from './pull.ts'
 
 const RESTART_MS = 2_000
@@ -11,6 +19,14 @@ const BUILD_MS = 10 * 60_000
 const MAX_ERROR_CHARS = 300
 
 export type ApplyOptions = {
+  /** Null when the program is not one file: it is then replaced without a way back. */
+  program?: OwnProgram | null | undefined
+  /** Saves the service's own files before an update. */
+  snapshot?: (() => Promise<void>) | undefined
+  /** Address of the list of releases; null for none. */
+  releases?: string | null | undefined
+  /** The version that is running. */
+  version?: string | undefined
   checkouts: () => Checkouts
   env: Readonly<Record<string, string>>
   /** Replaces the process and does not return; absent when it cannot be replaced. */
@@ -55,6 +71,10 @@ export const createUpdateRunner = (deps: ApplyOptions) => {
   const {
     checkouts,
     env,
+    program = null,
+    snapshot,
+    releases = null,
+    version = '',
     restart,
     whenIdle,
     onApplied,
@@ -67,13 +87,30 @@ export const createUpdateRunner = (deps: ApplyOptions) => {
   let cancelRestart = () => {}
 
   /** Waits for a running update and blocks later ones. */
-  const replace = async (): Promise<void> => {
+  const replace = async (prepared: Prepared | null): Promise<void> => {
     while (running) await running
-    const leaving = Promise.resolve(restart?.())
+    const guarded = prepared && program ? guardSwitch(program, prepared) : Promise.resolve()
+    const leaving = guarded.then(() => restart?.())
     running = leaving
     // Still running: the restart has failed, and the old version stays.
     await leaving.catch((error: unknown) => log('the restart failed', { error: messageOf(error) }))
     running = null
+  }
+
+  /** Saves what an update could damage. A copy of the program where it was built from this checkout, null elsewhere; or the failure. */
+  const prepare = async (
+    dir: string,
+    git: Git,
+    from: string,
+  ): Promise<string | null | UpdateResult> => {
+    try {
+      await saveFirst(snapshot)
+    } catch (error) {
+      await revertTo(git, from)
+      return { ok: false, message: messageOf(error) }
+    }
+    const isOwn = program?.file.startsWith(`${dir}/`) && restart
+    return program && isOwn ? keepPrevious(program.file) : null
   }
 
   const install = async (
@@ -98,9 +135,25 @@ export const createUpdateRunner = (deps: ApplyOptions) => {
     }
   }
 
+  const updateToRelease = async (address: string, own: OwnProgram): Promise<UpdateResult> => {
+    const target = 'webui' as const
+    try {
+      const save = () => saveFirst(snapshot)
+      const prepared = await prepareRelease(own, { address, version, env, save })
+      if (!prepared)
+        return { ok: true, message: 'Already up to date', target, restart_scheduled: false }
+      cancelRestart = schedule(() => void replace(prepared), RESTART_MS)
+      return { ok: true, message: 'Updated; restarting', target, restart_scheduled: true }
+    } catch (error) {
+      return { ok: false, message: messageOf(error), target }
+    }
+  }
+
   const update = async (target: UpdateTarget, force: boolean): Promise<UpdateResult> => {
     await whenIdle()
     const dir = checkouts()[target]
+    if (!isCheckout(dir) && target === 'webui' && releases !== null && program && restart)
+      return updateToRelease(releases, program)
     if (!isCheckout(dir)) return { ok: false, message: 'Not a git repository' }
     const git = gitIn(dir, env)
     const pulled = await (force ? resetToRemote(git) : pull(git))
@@ -114,6 +167,8 @@ export const createUpdateRunner = (deps: ApplyOptions) => {
       const message = failure ? failure.message : 'The agent is updated'
       return { ...done, message, target, restart_scheduled: false }
     }
+    const previous = await prepare(dir, git, pulled.from)
+    if (typeof previous === 'object' && previous) return { ...previous, target }
     const broken = await install(dir, pulled)
     if (broken) return { ...broken, target }
     if (!restart) {
@@ -121,7 +176,13 @@ export const createUpdateRunner = (deps: ApplyOptions) => {
       return { ...done, message, target, restart_scheduled: false }
     }
     // The running version must match the checkout, also when local changes are still stashed.
-    cancelRestart = schedule(() => void replace(), RESTART_MS)
+    const prepared = previous !== null && {
+      previous,
+      from: version,
+      to: await outputOf(git(['rev-parse', '--short', 'HEAD'])),
+      checkout: { dir, commit: pulled.from },
+    }
+    cancelRestart = schedule(() => void replace(prepared || null), RESTART_MS)
     const message = failure ? failure.message : 'Updated; restarting'
     return { ...done, message, target, restart_scheduled: true }
   }

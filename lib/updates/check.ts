@@ -1,6 +1,8 @@
 /** Checks the git remotes for updates; results are cached for half an hour. */
-import type { UpdateCheck, UpdateState } from '../schema/update.ts'
+import { messageOf } from '../errors.ts'
+import type { UpdateCheck, UpdateOutcome, UpdateState } from '../schema/update.ts'
 import { compareRef, FETCH_MS, type Git, gitIn, isCheckout, outputOf } from './git.ts'
+import { fetchRelease, isNewer } from './release.ts'
 
 const CACHE_MS = 30 * 60_000
 
@@ -12,6 +14,12 @@ export type Checkouts = {
 
 export type CheckOptions = {
   checkouts: () => Checkouts
+  /** Address of the list of releases; null for none, and for a program that is no single file. */
+  releases?: string | null | undefined
+  /** The version that is running. */
+  version?: string | undefined
+  /** How the last update ended. */
+  last?: (() => UpdateOutcome | null) | undefined
   env: Readonly<Record<string, string>>
   nowMs?: () => number
 }
@@ -26,7 +34,41 @@ const stateOf = async (name: string, git: Git): Promise<UpdateState> => {
     outputOf(git(['rev-parse', '--short', 'HEAD'])),
     outputOf(git(['rev-parse', '--short', branch])),
   ])
-  return { name, behind: Number(count) || 0, current_sha, latest_sha, branch }
+  const behind = Number(count) || 0
+  const changes = behind > 0 ? await changesSince(git, branch) : ''
+  return { name, behind, current_sha, latest_sha, branch, ...(changes && { changes }) }
+}
+
+const MAX_CHANGES_CHARS = 20_000
+const MAX_TITLES = 50
+
+/** The new lines of CHANGELOG.md, else the titles of the commits. */
+const changesSince = async (git: Git, branch: string): Promise<string> => {
+  const range = `HEAD...${branch}`
+  const diff = await outputOf(git(['diff', '--unified=0', range, '--', 'CHANGELOG.md']))
+  const added = diff
+    .split('\n')
+    .filter(line => line.startsWith('+') && !line.startsWith('+++'))
+    .map(line => line.slice(1))
+    .join('\n')
+    .trim()
+  if (added) return added.slice(0, MAX_CHANGES_CHARS)
+  const titles = await outputOf(
+    git(['log', `--max-count=${MAX_TITLES}`, '--no-merges', '--format=- %s', `HEAD..${branch}`]),
+  )
+  return titles.slice(0, MAX_CHANGES_CHARS)
+}
+
+const releaseState = async (address: string, version: string): Promise<UpdateState> => {
+  const name = 'webui'
+  try {
+    const { version: latest_sha, notes: changes } = await fetchRelease(address)
+    const behind = isNewer(latest_sha, version) ? 1 : 0
+    const state = { name, behind, current_sha: version, latest_sha, release: true as const }
+    return { ...state, ...(behind && changes && { changes }) }
+  } catch (error) {
+    return { name, behind: 0, release: true, error: messageOf(error) }
+  }
 }
 
 /** Made-up updates for trying out the page. */
@@ -48,7 +90,8 @@ export const simulatedUpdates: UpdateCheck = {
   checked_at: 0,
 }
 
-export const createUpdateChecker = ({ checkouts, env, nowMs = Date.now }: CheckOptions) => {
+export const createUpdateChecker = (options: CheckOptions) => {
+  const { checkouts, env, releases = null, version = '', last, nowMs = Date.now } = options
   let cached: { atMs: number; found: UpdateCheck } | null = null
   let running: Promise<UpdateCheck> | null = null
 
@@ -56,8 +99,18 @@ export const createUpdateChecker = ({ checkouts, env, nowMs = Date.now }: CheckO
     const { webui, agent } = checkouts()
     const one = (name: string, dir: string | null) =>
       isCheckout(dir) ? stateOf(name, gitIn(dir, env)) : null
-    const [ours, theirs] = await Promise.all([one('webui', webui), one('agent', agent)])
-    return { webui: ours, agent: theirs, checked_at: nowMs() / 1000 }
+    const own =
+      !isCheckout(webui) && releases !== null
+        ? releaseState(releases, version)
+        : one('webui', webui)
+    const [ours, theirs] = await Promise.all([own, one('agent', agent)])
+    const outcome = last?.() ?? null
+    return {
+      webui: ours,
+      agent: theirs,
+      checked_at: nowMs() / 1000,
+      ...(outcome && { last: outcome }),
+    }
   }
 
   return {

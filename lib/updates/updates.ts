@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { type ApplyOptions, createUpdateRunner } from './apply.ts'
 import { createUpdateChecker } from './check.ts'
+import { lastOutcome } from './switch-program.ts'
 
 /** The checkout this program runs from: the folder of router.ts, or the one above dist/. */
 export const ownCheckout = (directory: string): string | null => {
@@ -19,8 +20,16 @@ export type UpdatesOptions = Omit<ApplyOptions, 'whenIdle' | 'onApplied'> & { no
 export type Updates = ReturnType<typeof createUpdates>
 
 export const createUpdates = ({ nowMs, ...deps }: UpdatesOptions) => {
-  const { checkouts, env } = deps
-  const checker = createUpdateChecker({ checkouts, env, nowMs })
+  const { checkouts, env, program, version } = deps
+  const stateDir = program?.stateDir
+  const checker = createUpdateChecker({
+    checkouts,
+    env,
+    nowMs,
+    version,
+    releases: program ? deps.releases : null,
+    last: stateDir === undefined ? undefined : () => lastOutcome(stateDir),
+  })
   const applier = createUpdateRunner({
     ...deps,
     whenIdle: checker.whenIdle,

@@ -44,5 +44,8 @@ export const copyEntry = async (from: string, to: string): Promise<void> => {
   if (stat.isSymbolicLink()) await symlink(await readlink(from), to)
   else if (stat.isDirectory()) await copyDirectory(from, to, mode)
   else if (stat.isFile()) await copyFile(from, to, mode)
-  else throw invalid('It holds something that is neither a file nor a folder')
+  else
+    throw invalid('It holds something that is neither a file nor a folder', {
+      code: 'special_file',
+    })
 }

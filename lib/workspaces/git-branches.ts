@@ -42,7 +42,11 @@ export const branches = async (git: PersonGit): Promise<GitBranch[]> => {
 
 export const requireBranchName = async (git: PersonGit, name: string): Promise<void> => {
   const { code } = await git.try(['check-ref-format', '--branch', name])
-  if (code !== 0 || name.startsWith('-')) throw invalid(`“${name}” cannot be the name of a branch.`)
+  if (code !== 0 || name.startsWith('-'))
+    throw invalid(`“${name}” cannot be the name of a branch.`, {
+      code: 'invalid_branch',
+      values: { name },
+    })
 }
 
 /** git refuses when local changes would be lost. A branch of a remote is switched to as a new local one that follows it. */
@@ -71,7 +75,7 @@ export const stashes = async (git: PersonGit): Promise<GitStash[]> => {
 /** Stashes are numbered by age: the number is looked up, or a new one would be taken for it. */
 const stashNumber = async (git: PersonGit, id: string): Promise<string> => {
   const at = (await stashes(git)).findIndex(each => each.id === id)
-  if (at < 0) throw missing('That stash no longer exists')
+  if (at < 0) throw missing('That stash no longer exists', { code: 'stash_not_found' })
   return `stash@{${at}}`
 }
 
@@ -84,7 +88,7 @@ export const stash = async (git: PersonGit, message: string): Promise<void> => {
     ...(message ? [`--message=${message}`] : []),
   ])
   if (/No local changes/.test(text))
-    throw conflict('There is nothing to stash.', { code: 'git_failed' })
+    throw conflict('There is nothing to stash.', { code: 'git_nothing_to_stash' })
 }
 
 /** With conflicts git keeps the stash, and the command fails with their names. */
@@ -98,7 +102,8 @@ export const dropStash = async (git: PersonGit, id: string): Promise<void> =>
 
 const currentBranch = async (git: PersonGit): Promise<string> => {
   const { text, code } = await git.try(['symbolic-ref', '--quiet', '--short', 'HEAD'])
-  if (code !== 0) throw conflict('You are on no branch. Create one first.', { code: 'git_failed' })
+  if (code !== 0)
+    throw conflict('You are on no branch. Create one first.', { code: 'git_no_branch' })
   return text.trim()
 }
 
@@ -126,7 +131,8 @@ export const pull = async (git: PersonGit): Promise<void> => {
   const branch = await currentBranch(git)
   if (!(await upstreamOf(git, branch)))
     throw conflict(`The branch “${branch}” follows no branch of a remote. Push it first.`, {
-      code: 'git_failed',
+      code: 'git_no_upstream',
+      values: { branch },
     })
   await git.run(['pull', '--quiet', '--ff-only', '--no-rebase', '--no-recurse-submodules'], {
     isRemote: true,
@@ -180,7 +186,7 @@ export const push = async (git: PersonGit, { hooks }: { hooks?: HookChoice }): P
       remotes.length
         ? 'Which remote to push to is not clear. Push once in the terminal.'
         : 'This repository has no remote.',
-      { code: 'git_failed' },
+      { code: remotes.length ? 'git_remote_unclear' : 'git_no_remote' },
     )
   await requireForeignRemote(git, remote)
   const target = `refs/heads/${branch}:${upstream?.ref ?? `refs/heads/${branch}`}`

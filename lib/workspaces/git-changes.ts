@@ -69,16 +69,18 @@ const patchOf = async (
   isReverse: boolean,
 ): Promise<Buffer | null> => {
   if (kind === 'untracked') {
-    if (lines) throw invalid('A new file can only be staged as a whole.')
+    if (lines)
+      throw invalid('A new file can only be staged as a whole.', { code: 'git_whole_only' })
     return null
   }
   const diff = await rawDiff(git, path, kind)
-  if (diff.length === 0) throw missing('There is no such change')
+  if (diff.length === 0) throw missing('There is no such change', { code: 'git_change_not_found' })
   if (id !== undefined && idOf(diff) !== id) throw diffChanged()
   if (!lines) return null
-  if (id === undefined) throw invalid('The id of the diff is missing.')
+  if (id === undefined) throw invalid('The id of the diff is missing.', { code: 'missing_fields' })
   const patch = parsePatch(diff.toString('latin1'))
-  if (!isDivisible(patch)) throw invalid('This change can only be staged as a whole.')
+  if (!isDivisible(patch))
+    throw invalid('This change can only be staged as a whole.', { code: 'git_whole_only' })
   return Buffer.from(selectLines(patch, lines, isReverse), 'latin1')
 }
 
@@ -88,12 +90,16 @@ const apply = (git: PersonGit, patch: Buffer, args: readonly string[]) =>
 const hasCommit = async (git: PersonGit): Promise<boolean> =>
   (await git.try(['rev-parse', '--verify', '--quiet', 'HEAD'])).code === 0
 
+/** git would record a repository inside this one as a link to one of its commits. */
+const insideRepository = () =>
+  invalid('A repository inside this one cannot be staged here.', { code: 'git_nested' })
+
 export const stage = async (git: PersonGit, selection: Selection): Promise<void> => {
   const { path, kind } = selection
   git.requireOwnFilters()
-  if (kind === 'staged') throw invalid('This change is staged already.')
-  // git would record a repository inside this one as a link to one of its commits.
-  if (path.endsWith('/')) throw invalid('A repository inside this one cannot be staged here.')
+  if (kind === 'staged')
+    throw invalid('This change is staged already.', { code: 'git_staged_already' })
+  if (path.endsWith('/')) throw insideRepository()
   const patch = await patchOf(git, selection, false)
   if (patch) await apply(git, patch, ['--cached'])
   else await git.run(['add', '-A', '--', path])
@@ -111,11 +117,28 @@ export const unstage = async (
   else await git.run(['rm', '--cached', '--quiet', '--', ...paths])
 }
 
+const FROM_INPUT = ['--pathspec-from-file=-', '--pathspec-file-nul']
+
+/** Stages whole files in one step: git changes nothing when one of the paths does not exist. */
+export const stageAll = async (git: PersonGit, paths: readonly string[]): Promise<void> => {
+  git.requireOwnFilters()
+  const files = paths.filter(path => !path.endsWith('/'))
+  if (files.length === 0) throw insideRepository()
+  await git.run(['add', '-A', ...FROM_INPUT], { input: files.join('\0') })
+}
+
+/** Unstages whole files in one step. `paths` has the old ones of renamed files, too. */
+export const unstageAll = async (git: PersonGit, paths: readonly string[]): Promise<void> => {
+  const input = paths.join('\0')
+  if (await hasCommit(git)) await git.run(['reset', '--quiet', ...FROM_INPUT], { input })
+  else await git.run(['rm', '--cached', '--quiet', ...FROM_INPUT], { input })
+}
+
 const bytesOf = (area: FileScope, path: string): { bytes: Buffer } | null => {
   try {
     using held = openDirHandle(area, path, { link: true })
     if (lstatSync(held.at).isSymbolicLink())
-      throw invalid('A changed link can only be discarded in the terminal.')
+      throw invalid('A changed link can only be discarded in the terminal.', { code: 'git_link' })
     const fd = openEntry(held)
     try {
       return { bytes: readFileSync(fd) }
@@ -145,7 +168,10 @@ export const discard = async (
   selection: Selection,
 ): Promise<Discarded> => {
   const { path, kind } = selection
-  if (kind !== 'unstaged') throw invalid('Only changes that are not staged can be discarded.')
+  if (kind !== 'unstaged')
+    throw invalid('Only changes that are not staged can be discarded.', {
+      code: 'git_only_unstaged',
+    })
   git.requireOwnFilters()
   const patch = await patchOf(git, selection, true)
   const old = bytesOf(area, path)
@@ -204,12 +230,12 @@ export const commit = async (
   git: PersonGit,
   { message, amend, hooks }: { message: string; amend: boolean; hooks?: HookChoice },
 ): Promise<{ commit: string }> => {
-  if (!message.trim()) throw invalid('Write a commit message.')
+  if (!message.trim()) throw invalid('Write a commit message.', { code: 'commit_message_missing' })
   const hasHooks = decideHooks(await git.hooks(COMMIT_HOOKS), hooks)
   if (!amend) {
     const { code } = await git.try(['diff', '--cached', '--quiet', '--ignore-submodules=dirty'])
     const isMerge = (await operationOf(git)) !== null
-    if (code === 0 && !isMerge) throw conflict('Nothing is staged.', { code: 'git_failed' })
+    if (code === 0 && !isMerge) throw conflict('Nothing is staged.', { code: 'git_nothing_staged' })
   }
   await git.run(
     ['commit', '--quiet', '--cleanup=whitespace', '--file=-', ...(amend ? ['--amend'] : [])],
@@ -237,7 +263,7 @@ export const operationOf = async (git: PersonGit): Promise<GitOperation | null> 
 
 export const abort = async (git: PersonGit): Promise<void> => {
   const operation = await operationOf(git)
-  if (!operation) throw invalid('Nothing is in progress.')
+  if (!operation) throw invalid('Nothing is in progress.', { code: 'git_nothing_in_progress' })
   git.requireOwnFilters()
   await git.run([operation, '--abort'])
 }

@@ -42,10 +42,12 @@ export const readCommit = async (
   asked: string,
 ): Promise<GitCommit> => {
   const [found] = await findCommits(git, [asked])
-  if (!git || !found) throw missing('There is no such commit in this workspace')
+  if (!git || !found)
+    throw missing('There is no such commit in this workspace', { code: 'commit_not_found' })
   const { id } = found
   const names = await git([...SHOW, '--name-only', '-z', '--format=', '--no-renames', id])
-  if (names.code !== 0) throw unavailable("git couldn't read this commit")
+  if (names.code !== 0)
+    throw unavailable("git couldn't read this commit", { code: 'git_read_failed' })
   const paths = names.text.split('\0').filter(Boolean)
   const hidden = paths.filter(isHidden)
   const { text, code, isCut } = await git(
@@ -66,7 +68,8 @@ export const readCommit = async (
     { maxBytes: MAX_BYTES },
   )
   const end = text.indexOf(SEPARATOR)
-  if ((code !== 0 && !isCut) || end < 0) throw unavailable("git couldn't read this commit")
+  if ((code !== 0 && !isCut) || end < 0)
+    throw unavailable("git couldn't read this commit", { code: 'git_read_failed' })
   const [, author = '', email = '', seconds = '', message = ''] = text.slice(0, end).split('\0')
   const diff = text.slice(end + 1).replace(/^\n+/, '')
   return {

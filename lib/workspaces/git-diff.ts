@@ -50,7 +50,7 @@ const untrackedDiff = (area: FileScope, path: string, maxBytes: number): GitDiff
     const fd = openEntry(held)
     try {
       const stat = fstatSync(fd)
-      if (!stat.isFile()) throw missing('There is no such change')
+      if (!stat.isFile()) throw missing('There is no such change', { code: 'git_change_not_found' })
       const bytes = Buffer.alloc(maxBytes)
       const size = readSync(fd, bytes, 0, maxBytes, 0)
       const found = bytes.subarray(0, size)
@@ -74,12 +74,14 @@ export const readDiff = async (
 ): Promise<GitDiff> => {
   const { files } = await readStatus(git, isHidden, Infinity)
   const file = files.find(each => each.path === path)
-  if (!git || !file) throw missing('There is no such change')
+  if (!git || !file) throw missing('There is no such change', { code: 'git_change_not_found' })
   if (file.status === 'untracked') {
-    if (kind !== 'untracked') throw missing('There is no such change')
+    if (kind !== 'untracked')
+      throw missing('There is no such change', { code: 'git_change_not_found' })
     return untrackedDiff(area, path, maxBytes)
   }
-  if (kind === 'untracked') throw missing('There is no such change')
+  if (kind === 'untracked')
+    throw missing('There is no such change', { code: 'git_change_not_found' })
   const { text, code, isCut } = await git(
     [
       'diff',
@@ -99,7 +101,8 @@ export const readDiff = async (
     ],
     { maxBytes: maxBytes },
   )
-  if (code !== 0 && !isCut) throw unavailable('git could not make this diff')
+  if (code !== 0 && !isCut)
+    throw unavailable('git could not make this diff', { code: 'git_read_failed' })
   const binary = /^Binary files .* differ$/m.test(text.split(/^@@/m, 1)[0] ?? '')
   return { path, diff: binary ? '' : isCut ? cutLines(text) : text, binary, truncated: isCut }
 }

@@ -56,6 +56,7 @@ const checkEnd = (lines: readonly Line[]): void => {
     if (isFollowed)
       throw invalid(
         'The file’s last line has no line break, so these lines can only be chosen together with the last line.',
+        { code: 'git_last_line' },
       )
   }
 }
@@ -69,7 +70,7 @@ export const selectLines = (
   const chosen = new Set(lines)
   const all = new Set(patch.hunks.flatMap(hunk => hunk.lines.map(({ index }) => index)))
   if (chosen.size === 0 || [...chosen].some(index => index < 0 || !all.has(index)))
-    throw invalid('These lines are not part of the change.')
+    throw invalid('These lines are not part of the change.', { code: 'git_diff_changed' })
   const out = patch.header.filter(line => !/^(?:old mode|new mode) /.test(line))
   /** How many lines the hunks so far add. */
   let shift = 0

@@ -164,7 +164,8 @@ export const openPersonGit = async (
   root: string,
   options: PersonGitOptions,
 ): Promise<PersonGit> => {
-  if (!hasRepository(root)) throw invalid('This workspace is not a Git repository.')
+  if (!hasRepository(root))
+    throw invalid('This workspace is not a Git repository.', { code: 'not_a_repository' })
   const base = environment(root, options)
   const start = async (
     args: readonly string[],
@@ -185,13 +186,17 @@ export const openPersonGit = async (
       maxBytes: MAX_BYTES,
       ...(input === undefined ? {} : { input }),
     }).catch((error: unknown) => {
-      throw unavailable(`git could not be started: ${errorCode(error) || messageOf(error)}`)
+      throw unavailable(`git could not be started: ${errorCode(error) || messageOf(error)}`, {
+        code: 'git_missing',
+      })
     })
     if (done.stopped === 'timeout')
       throw unavailable(
         `git ${args[0]} was stopped: it took longer than ${isLong || isRemote ? '3 minutes' : '15 seconds'}.`,
+        { code: 'git_timeout' },
       )
-    if (done.stopped === 'limit') throw unavailable(`git ${args[0]} printed more than 16 MB.`)
+    if (done.stopped === 'limit')
+      throw unavailable(`git ${args[0]} printed more than 16 MB.`, { code: 'git_read_failed' })
     const { stdout, code, stderr } = done
     return { bytes: stdout, text: stdout.toString(), code: code ?? 1, error: stderr }
   }
@@ -202,7 +207,10 @@ export const openPersonGit = async (
     '',
   )
   if (listed.code !== 0)
-    throw unavailable(`Git cannot use this repository: ${gitReason(listed.error)}`)
+    throw unavailable(`Git cannot use this repository: ${gitReason(listed.error)}`, {
+      code: 'git_unreadable',
+      values: { reason: gitReason(listed.error) },
+    })
   const local = localNames(listed.text)
   const blanked: GitConfig = local
     .filter(name => OTHER.test(name) || FILTER.test(name) || FILTER_REQUIRED.test(name))

@@ -65,9 +65,12 @@ const run = async (given: Run): Promise<GitOutput> => {
   const { root, env, args, maxBytes, timeoutMs = TIMEOUT_MS } = given
   const options = { cwd: root, env, maxBytes, timeoutMs }
   const done = await runGit(['--no-pager', ...args], options).catch((error: unknown) => {
-    throw unavailable(`git could not be started: ${errorCode(error) || messageOf(error)}`)
+    throw unavailable(`git could not be started: ${errorCode(error) || messageOf(error)}`, {
+      code: 'git_missing',
+    })
   })
-  if (done.stopped === 'timeout') throw unavailable('git did not answer within 3 seconds')
+  if (done.stopped === 'timeout')
+    throw unavailable('git did not answer within 3 seconds', { code: 'git_timeout' })
   return { text: done.stdout.toString(), code: done.code ?? 1, isCut: done.stopped === 'limit' }
 }
 

@@ -50,14 +50,23 @@ export const mediaFile = (
   workspace: FileScope,
   homeDir: string,
   path: string,
-  /** Long results of tools, in the service's own state. */
-  outputDir?: string,
+  {
+    outputDir,
+    hasTmp,
+  }: {
+    /** Long results of tools, in the service's own state. */
+    outputDir: string | undefined
+    /** /tmp has files of all profiles and programs. */
+    hasTmp: boolean
+  },
 ): RawFile => {
   if (!isAbsolute(path) || path.includes('\0')) throw notAllowed()
   if (outputDir !== undefined && realDirectory(outputDir) && isInside(outputDir, path))
     return rawFile(createFileScope(outputDir), realPath(path))
   const folders = HOME_FOLDERS.map(name => join(homeDir, name))
-  const roots = [workspace.root, ...folders, '/tmp'].flatMap(root => realDirectory(root) ?? [])
+  const roots = [workspace.root, ...folders, ...(hasTmp ? ['/tmp'] : [])].flatMap(
+    root => realDirectory(root) ?? [],
+  )
   const real = realPath(path)
   const root = roots.find(place => isInside(place, real))
   if (root === undefined || isSecretName(basename(real)) || workspace.isHidden(real))

@@ -52,8 +52,9 @@ const dropName = (from: string, to: string): void => {
 export const requireOwn = (area: FileScope, held: DirHandle): Stats => {
   const stat = lstatSync(held.at, { throwIfNoEntry: false })
   if (!stat) throw missing('File not found', { code: 'file_not_found' })
-  if (held.isRoot) throw invalid('This is the workspace itself')
-  if (area.containsHidden(held.full)) throw forbidden('It holds files of this service')
+  if (held.isRoot) throw invalid('This is the workspace itself', { code: 'workspace_root' })
+  if (area.containsHidden(held.full))
+    throw forbidden('It holds files of this service', { code: 'own_files' })
   return stat
 }
 
@@ -82,7 +83,7 @@ export type MovedEntry = { old_path: string; new_path: string }
 export const renameEntry = (area: FileScope, path: string, newName: string): MovedEntry =>
   withUserErrors(() => {
     validateName(newName)
-    if (newName.includes('..')) throw invalid('Invalid file name')
+    if (newName.includes('..')) throw invalid('Invalid file name', { code: 'invalid_file_name' })
     using from = openDirHandle(area, path, { link: true })
     requireOwn(area, from)
     using to = openDirHandle(area, join(from.dir, newName), { link: true })
@@ -101,7 +102,8 @@ export const moveEntry = (area: FileScope, path: string, destination: string): M
       throw missing('Folder not found', { code: 'file_not_found' })
     using to = openDirHandle(area, join(folder.full, basename(from.full)), { link: true })
     rejectGitPath(to.path)
-    if (to.full.startsWith(`${from.full}/`)) throw invalid('A folder cannot be moved into itself')
+    if (to.full.startsWith(`${from.full}/`))
+      throw invalid('A folder cannot be moved into itself', { code: 'folder_into_itself' })
     moveNew(from.at, to)
     from.sync()
     return { old_path: from.path, new_path: to.path }

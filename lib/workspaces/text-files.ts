@@ -60,7 +60,10 @@ const versionOf = (stat: BigIntStats, bytes: Buffer): string =>
 type Found = { stat: BigIntStats; bytes: Buffer; version: string }
 
 /** A plain file's beginning, one byte more than is shown. */
-const look = (held: DirHandle, directory = missing('Path is a directory')): Found => {
+const look = (
+  held: DirHandle,
+  directory = missing('Path is a directory', { code: 'is_folder' }),
+): Found => {
   const fd = openEntry(held)
   try {
     const stat = fstatSync(fd, { bigint: true })
@@ -82,7 +85,10 @@ export const readText = (area: FileScope, path: string): TextFile =>
     if (!file && bytes.subarray(0, HEAD_BYTES).includes(0))
       return { path, content: '', size, lines: 0, version, binary: true }
     if (bytes.length > MAX_TEXT_BYTES)
-      throw missing(`File too large (${size} bytes, max ${MAX_TEXT_BYTES})`)
+      throw missing(`File too large (${size} bytes, max ${MAX_TEXT_BYTES})`, {
+        code: 'file_too_large',
+        values: { max: MAX_TEXT_BYTES / 1_000 },
+      })
     // Every other encoding is shown as UTF-8 with replacement characters (contract §6.4); saving keeps its bytes.
     const isWide = file?.encoding.startsWith('UTF-16')
     const content = file && isWide ? `\ufeff${file.text}` : bytes.toString('utf8')
@@ -153,7 +159,7 @@ export const saveText = (
 ): SavedText =>
   withUserErrors(() => {
     using held = openDirHandle(area, path)
-    const old = look(held, invalid('Cannot save: path is a directory'))
+    const old = look(held, invalid('Cannot save: path is a directory', { code: 'is_folder' }))
     if (expected && old.version !== expected) throw changed(old.version)
     // A rename would replace even a file that may not be written.
     accessSync(held.at, constants.W_OK)

@@ -67,7 +67,9 @@ export const createTrash = ({ dir, now }: { dir: string; now: () => number }): F
       using held = openDirHandle(area, path, { link: true })
       const stat = requireOwn(area, held)
       if (stat.isDirectory() && !recursive)
-        throw invalid('Cannot delete a folder unless "recursive" is true')
+        throw invalid('Cannot delete a folder unless "recursive" is true', {
+          code: 'invalid_request',
+        })
       const id = randomBytes(12).toString('hex')
       mkdirSync(placeOf(id), { recursive: true, mode: 0o700 })
       const about: About = { workspace: area.root, path: held.path, at: now() }
@@ -96,7 +98,11 @@ export const createTrash = ({ dir, now }: { dir: string; now: () => number }): F
         if (!about || about.workspace !== area.root || !isThere(itemOf(id)))
           throw missing('It is not in the trash any more', { code: 'trash_entry_gone' })
         using held = openDirHandle(area, about.path, { link: true, create: 'any' })
-        const taken = () => conflict(`There is a "${basename(held.full)}" again`)
+        const taken = () =>
+          conflict(`There is a "${basename(held.full)}" again`, {
+            code: 'restore_taken',
+            values: { name: basename(held.full) },
+          })
         try {
           moveUnlessTaken(itemOf(id), held.at)
         } catch (error) {

@@ -36,7 +36,8 @@ export const uploadName = (given: string): string => {
   const parts = given.split(/[/\\]/)
   const leavesFolder = parts.includes('..') || parts[0] === '' || /^[A-Za-z]:$/.test(parts[0] ?? '')
   const last = parts.at(-1) ?? ''
-  if ((parts.length > 1 && leavesFolder) || /^\.*$/.test(last)) throw invalid('Invalid filename')
+  if ((parts.length > 1 && leavesFolder) || /^\.*$/.test(last))
+    throw invalid('Invalid filename', { code: 'invalid_file_name' })
   return shorten(
     last
       .toWellFormed()
@@ -61,7 +62,7 @@ const moveToFreeName = (from: string, folder: DirHandle, name: string): string =
       if (errorCode(error) !== 'EEXIST') throw error
     }
   }
-  throw conflict('There are too many files of this name')
+  throw conflict('There are too many files of this name', { code: 'too_many_same_name' })
 }
 
 /** Whether the path leads above its start, at its end or on the way. */
@@ -80,7 +81,8 @@ const leavesFolder = (folder: string): boolean => {
 export const placeUpload = (area: FileScope, from: string, given: string, folder = '.') =>
   withUserErrorsAsync(async () => {
     const name = uploadName(given)
-    if (leavesFolder(folder)) throw invalid('The folder lies outside the workspace')
+    if (leavesFolder(folder))
+      throw invalid('The folder lies outside the workspace', { code: 'path_outside' })
     using held = openDirHandle(area, join(folder || '.', name), { link: true, create: true })
     const place = async (): Promise<string> => {
       try {

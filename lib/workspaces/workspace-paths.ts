@@ -92,12 +92,13 @@ export const checkDirectory = (
   if (!exists(full))
     throw invalid(`Path does not exist: ${path.slice(0, 200)}`, { code: 'workspace_missing' })
   const real = realDirectory(full)
-  if (real === undefined) throw invalid(`Path is not a directory: ${path}`)
+  if (real === undefined)
+    throw invalid(`Path is not a directory: ${path}`, { code: 'not_a_folder' })
   if (isSystemPath(real, [userHome, defaultWorkspace]))
-    throw invalid(`Path points to a system directory: ${path}`, { code: 'path_not_allowed' })
+    throw invalid(`Path points to a system directory: ${path}`, { code: 'workspace_system' })
   if (isProtectedPath(realPath(stateDir), real))
     throw invalid(`The service keeps its own files there; choose another folder: ${path}`, {
-      code: 'path_not_allowed',
+      code: 'own_files',
     })
   return real
 }
@@ -113,7 +114,7 @@ export const checkWorkspace = (path: string, trust: Trust): string => {
   if (!isTrusted)
     throw invalid(
       `Path is outside the user home directory, not in the saved workspace list, and not under the default workspace: ${path}. Add it via Settings → Workspaces first.`,
-      { code: 'path_not_allowed' },
+      { code: 'workspace_outside' },
     )
   return real
 }

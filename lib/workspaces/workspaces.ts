@@ -91,6 +91,8 @@ export const createWorkspaces = (
   config: Pick<Config, 'stateDir' | 'baseHome' | 'userHome'>,
   /** The workspace of sessions and profiles without one. */
   defaultWorkspace: () => string,
+  /** Whether other people use the service: those of one profile were not given the folder that another used last. */
+  hasMembers: () => boolean = () => false,
 ): Workspaces => {
   const { stateDir, baseHome, userHome } = config
   const profilesDir = join(baseHome, 'profiles')
@@ -177,7 +179,7 @@ export const createWorkspaces = (
       if (entries.some(entry => entry.path === real))
         throw invalid('Workspace already in list', { code: 'workspace_exists' })
       if (belongsToOtherProfile(profilesDir, home, real))
-        throw invalid('Path belongs to another profile', { code: 'path_not_allowed' })
+        throw invalid('Path belongs to another profile', { code: 'workspace_of_profile' })
       return write(home, [...entries, { path: real, name: name?.trim() || basename(real) || real }])
     },
     remove(home, path) {
@@ -209,7 +211,7 @@ export const createWorkspaces = (
         : sorted.map(toWorkspace)
     },
     last(home) {
-      for (const read of [filesOf(home).last, global.last]) {
+      for (const read of [filesOf(home).last, ...(hasMembers() ? [] : [global.last])]) {
         const path = read()
         const found = path ? realDirectory(path) : undefined
         // The service-wide one may have been left there by another profile.
@@ -225,7 +227,7 @@ export const createWorkspaces = (
       if (!path.trim()) return defaultOf(home)
       const real = checkWorkspace(path, trust(home))
       if (belongsToOtherProfile(profilesDir, home, real))
-        throw invalid('Path belongs to another profile', { code: 'path_not_allowed' })
+        throw invalid('Path belongs to another profile', { code: 'workspace_of_profile' })
       return real
     },
     problem(home) {

@@ -68,7 +68,8 @@ export const currentWorktree = async (
   root: string,
 ): Promise<GitWorktree> => {
   const found = (await worktrees(git, dir, root)).find(({ current }) => current)
-  if (!found) throw invalid('This workspace is not a worktree of a chat.')
+  if (!found)
+    throw invalid('This workspace is not a worktree of a chat.', { code: 'not_a_worktree' })
   return found
 }
 
@@ -173,7 +174,7 @@ export const removeWorktree = async (
   found: GitWorktree | undefined,
   force: boolean,
 ): Promise<void> => {
-  if (!found) throw missing('That worktree no longer exists')
+  if (!found) throw missing('That worktree no longer exists', { code: 'worktree_not_found' })
   const { path, branch, ahead } = found
   if (!force) {
     const git = await openAt(path)

@@ -31,6 +31,10 @@ const zipName = (name: string): string => name.toWellFormed().replace(/[\\:]/g, 
 const tooMuch = (limits: ZipLimits) =>
   invalid(
     `The folder is too large to download (at most ${limits.entries} files and ${Math.round(limits.bytes / 1024 ** 2)} MB)`,
+    {
+      code: 'folder_too_large',
+      values: { files: limits.entries, max: Math.round(limits.bytes / 1024 ** 2) },
+    },
   )
 
 /** Deleted or unreadable files are skipped: an archive of the rest is better than none. */
@@ -160,7 +164,8 @@ async function* archive(
 export const zipFolder = (area: FileScope, path: string, limits = ZIP_LIMITS): Promise<Archive> =>
   withUserErrorsAsync(async () => {
     using held = openDirHandle(area, path || '.')
-    if (!(await lstat(held.at)).isDirectory()) throw invalid('Path is not a folder')
+    if (!(await lstat(held.at)).isDirectory())
+      throw invalid('Path is not a folder', { code: 'not_a_folder' })
     const name = zipName(basename(held.full)) || 'workspace'
     const entries = await collectEntries(area, held.path, name, limits)
     return { name: `${name}.zip`, chunks: archive(area, name, entries) }

@@ -8,6 +8,10 @@ export type LinkedTextProps = {
   text: string
   /** The text of inline code may be one name, with spaces. */
   code?: boolean
+  /** Only URLs, and names of files with a line: source code is full of words that could be a file. */
+  places?: boolean
+  /** Renders a part of the text, for text that is more than letters. */
+  slice?: (from: number, to: number) => ComponentChildren
 }
 
 export type LinkedPathProps = {
@@ -50,7 +54,9 @@ const useLinked = (): Linked | null => {
 
 export function LinkedText(props: LinkedTextProps) {
   const views = useLinked()
-  return views ? <views.Text {...props} /> : <>{props.text}</>
+  const { text, slice } = props
+  if (views) return <views.Text {...props} />
+  return slice ? slice(0, text.length) : text
 }
 
 /** The text of a link whose target may be a file of the workspace. */

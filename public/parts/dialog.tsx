@@ -1,6 +1,6 @@
 /** Modal dialog based on `<dialog>`: traps the focus; Escape and a click on the backdrop close it. */
 import type { ComponentChildren } from 'preact'
-import { useEffect, useId, useRef } from 'preact/hooks'
+import { useId, useLayoutEffect, useRef } from 'preact/hooks'
 import { IconButton } from './button.tsx'
 
 export type DialogProps = {
@@ -25,7 +25,8 @@ export const Dialog = ({
   const ref = useRef<HTMLDialogElement>(null)
   const titleId = useId()
 
-  useEffect(() => {
+  // Before the next key: one that is typed at once belongs to the dialog.
+  useLayoutEffect(() => {
     const dialog = ref.current
     const before = document.activeElement
     if (dialog && !dialog.open) dialog.showModal()

@@ -4,7 +4,7 @@ import { useId } from 'preact/hooks'
 
 export type RowProps = {
   label: ComponentChildren
-  hint?: string | undefined
+  hint?: ComponentChildren
   status?: string | undefined
   failed?: boolean
   /** The control is several radio buttons: the label names the group. */

@@ -1,5 +1,5 @@
 /** Lazily loaded component, with a loading text and a Retry button on failure. */
-import type { ComponentType } from 'preact'
+import { type ComponentType, h } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { Button } from './button.tsx'
 import { loadLazyCss } from './lazy-css.ts'
@@ -9,8 +9,8 @@ type State<P> = { view: ComponentType<P> | 'failed' | null }
 
 export const lazy = <P extends object>(
   load: () => Promise<ComponentType<P>>,
-  /** Renders nothing while loading. */
-  quiet = false,
+  /** Renders nothing while loading, or this. */
+  quiet: boolean | ComponentType = false,
   /** False for components styled by the main style sheet. */
   styled = true,
 ): ComponentType<P> => {
@@ -36,7 +36,7 @@ export const lazy = <P extends object>(
     }, [attempt])
     const View = state.view
     if (View === null) {
-      if (quiet) return null
+      if (quiet) return quiet === true ? null : h(quiet, {})
       return (
         <div class="welcome">
           <p class="welcome-late">{t('app.loading')}</p>

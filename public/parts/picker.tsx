@@ -86,7 +86,7 @@ export const Picker = (props: PickerProps) => {
             type="text"
             role="combobox"
             aria-label={label}
-            aria-expanded="true"
+            aria-expanded={options.length > 0}
             aria-controls={listId}
             aria-activedescendant={activeId}
             aria-autocomplete="list"
@@ -101,11 +101,13 @@ export const Picker = (props: PickerProps) => {
           />
         </div>
       )}
+      {/* biome-ignore lint/a11y/useAriaPropsSupportedByRole: a list box and a group both have a name */}
       <div
         ref={list}
         id={listId}
         class="picker-list"
-        role="listbox"
+        // An empty listbox is none.
+        role={options.length > 0 ? 'listbox' : 'group'}
         aria-label={label}
         tabIndex={onQuery ? -1 : 0}
         aria-activedescendant={onQuery ? undefined : activeId}

@@ -5,7 +5,9 @@ import { en } from './en.ts'
 type Plural = { readonly one: string; readonly other: string }
 type Names<S> = S extends `${string}{${infer Name}}${infer Rest}` ? Name | Names<Rest> : never
 type Placeholders<V> = V extends Plural ? Names<V['other']> | 'count' : Names<V>
-type Values<V> = { [N in Placeholders<V>]: N extends 'count' ? number : string | number }
+/** Several names are shown as a list of the language. */
+type Value = string | number | readonly string[]
+type Values<V> = { [N in Placeholders<V>]: N extends 'count' ? number : Value }
 
 type Base = typeof en
 export type Key = keyof Base
@@ -59,6 +61,14 @@ export const setLanguage = (language: string, messages: Messages): void => {
 /** Locale of dates and amounts; undefined (the default of `Intl`) before `setLanguage`. */
 export const pageLocale = (): string | undefined => shown.formats
 
+/** Names and paths may contain invisible or reordering characters, and keep their own direction in a sentence from right to left. */
+const nameOf = (value: string): string =>
+  shown.isRtl ? `\u2068${visibleWords(value)}\u2069` : visibleWords(value)
+
+/** "a, b, and c" in the page's language. */
+export const listOf = (names: readonly string[]): string =>
+  new Intl.ListFormat(pageLocale()).format(names.map(nameOf))
+
 const select = (entry: Message, count: unknown): string =>
   typeof entry === 'string' ? entry : (entry[shown.plurals.select(Number(count))] ?? entry.other)
 
@@ -77,17 +87,15 @@ export const englishMessages = (): readonly Catalog[] => catalogs
 export const translator = <const C extends Catalog>(catalog: C) => {
   catalogs.push(catalog)
   return <K extends keyof Merged<C> & string>(key: K, ...[values]: Rest<Merged<C>[K]>): string => {
-    const filled = (values ?? {}) as Record<string, string | number>
+    const filled = (values ?? {}) as Record<string, Value>
     const english = catalog[key] ?? (en as Catalog)[key]!
     const source = sourceOf(english)
     const message = shown.messages[`${key}|${source}`] ?? shown.messages[source] ?? english
     return select(message, filled.count).replace(/\{(\w+)\}/g, (placeholder, name) => {
       const value = filled[name]
-      if (typeof value === 'number') return value.toLocaleString(shown.tag)
-      // Values include names of files, sessions and tools, which may contain invisible or reordering characters.
       if (value === undefined) return placeholder
-      // A path or a name keeps its own direction inside a sentence from right to left.
-      return shown.isRtl ? `\u2068${visibleWords(value)}\u2069` : visibleWords(value)
+      if (typeof value === 'number') return value.toLocaleString(shown.tag)
+      return typeof value === 'string' ? nameOf(value) : listOf(value)
     })
   }
 }

@@ -1,4 +1,5 @@
 /** Scripts, styles, fonts and icons in the service worker's cache: those of this build, and of the one before for pages that are still open. */
+import type { FromNetwork } from './network.ts'
 
 export type Build = {
   id: string
@@ -10,45 +11,55 @@ export type Build = {
 const HASHED = /-[A-Z0-9]{8}\.\w+$/
 const KEPT_BUILDS = 2
 
-export const createFiles = (caches: CacheStorage, root: string, build: Build) => {
-  const prefix = `agent-webui ${root} files `
+export type FilesOptions = {
+  caches: CacheStorage
+  /** Of the service worker. */
+  scope: string
+  build: Build
+  fromNetwork: FromNetwork
+}
+
+export const createFiles = ({ caches, scope, build, fromNetwork }: FilesOptions) => {
+  const prefix = `agent-webui ${new URL(scope).pathname} files `
   const own = `${prefix}${build.id}`
 
-  /** In the caches of all builds: a page of the build before asks for its own names. */
+  /** In the caches of all builds, the newest first: a page of the build before asks for its own names. */
   const find = async (request: Request): Promise<Response | undefined> => {
-    for (const name of await caches.keys()) {
-      if (!name.startsWith(prefix)) continue
+    const others = (await caches.keys()).filter(name => name.startsWith(prefix) && name !== own)
+    for (const name of [own, ...others.toReversed()]) {
       const found = await (await caches.open(name)).match(request)
       if (found) return found
     }
     return undefined
   }
 
+  const keep = async (request: Request, reply: Response): Promise<void> => {
+    await (await caches.open(own)).put(request, reply)
+  }
+
   return {
     /** Stores what the page needs without a network; fails as a whole, and is then repeated by the browser. */
     async store(): Promise<void> {
       const cache = await caches.open(own)
-      await cache.addAll(build.files.map(path => new URL(path, self.location.origin + root).href))
+      await cache.addAll(build.files.map(path => new URL(path, scope).href))
     },
 
-    /** A hashed file from the cache, others from the network first. */
-    async get(request: Request): Promise<Response> {
+    /** A hashed file from the cache, others from the network first. `later`: runs work that the reply does not wait for. */
+    async get(request: Request, later: (work: Promise<unknown>) => void): Promise<Response> {
       const isHashed = HASHED.test(new URL(request.url).pathname)
       const stored = isHashed ? await find(request) : undefined
       if (stored) return stored
-      try {
-        const reply = await fetch(request)
-        if (reply.status === 200) {
-          const cache = await caches.open(own)
-          // Also those that are loaded on demand, such as diagrams and the page's language: read once, they can be read again.
-          await cache.put(request, reply.clone())
-        }
-        return reply
-      } catch (error) {
-        const other = await find(request)
-        if (other) return other
-        throw error
-      }
+      const reply = await fromNetwork(request, () => find(request))
+      // Also those that are loaded on demand, such as diagrams and the page's language: read once, they can be read again.
+      // Where the storage is full, they are read from the network only.
+      if (reply.status === 200) later(keep(request, reply.clone()).catch(() => undefined))
+      return reply
+    },
+
+    /** Stores a file that the page needs, and that the build cannot know. */
+    async add(path: string): Promise<void> {
+      const request = new Request(new URL(path, scope).href)
+      if (!(await find(request))) await (await caches.open(own)).add(request)
     },
 
     async dropOld(): Promise<void> {

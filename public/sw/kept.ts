@@ -2,11 +2,13 @@
  * Replies of the API that can be read without a network: a list of what is stored, never of what is left out, so that a
  * secret or a new endpoint is not stored unless it is named here.
  *
- * Belongs to who is signed in: `clear` removes everything, and a reply that was requested before is not stored after it.
+ * They belong to one person, whom the request names (`ACCOUNT_HEADER`): a page gets those of its own person only. `clear`
+ * removes everything, and a reply that was requested before is not stored after it.
  */
+import { ACCOUNT_HEADER, STORED_HEADER } from '../../lib/base/page-headers.ts'
 
-/** Changes when the stored replies are removed. */
-export type Account = symbol
+/** Changes when stored replies are removed. */
+export type Epoch = symbol
 
 /** Replies without secrets that the page needs to show the chats. */
 const SHARED = new Set([
@@ -28,15 +30,17 @@ const SHARED = new Set([
 export const MAX_SESSIONS = 20
 export const MAX_BYTES = 50_000_000
 
-/** When the reply was stored, in milliseconds since 1970: marks it as a copy. */
-export const STORED = 'x-stored'
 const SIZE = 'x-size'
 const SESSION = 'api/session?session_id='
 
-export const createKept = (caches: CacheStorage, root: string, nowMs = Date.now) => {
-  const name = `agent-webui ${root} read`
-  const base = self.location.origin + root
-  let account: Account = Symbol('account')
+/** `scope`: of the service worker. */
+export const createKept = (caches: CacheStorage, scope: string, nowMs = Date.now) => {
+  const root = new URL(scope).pathname
+  const prefix = `agent-webui ${root} read`
+  let epoch: Epoch = Symbol('epoch')
+
+  const accountOf = ({ headers }: Request): string | null => headers.get(ACCOUNT_HEADER)
+  const nameOf = (account: string): string => `${prefix} ${account}`
 
   /** The path under which a reply is stored; null for what is not stored. */
   const keyOf = (href: string): string | null => {
@@ -50,62 +54,88 @@ export const createKept = (caches: CacheStorage, root: string, nowMs = Date.now)
     }
     return SHARED.has(path) && query.size === 0 ? path : null
   }
-  const urlOf = (key: string): string => new URL(key, base).href
+  const urlOf = (key: string): string => new URL(key, scope).href
 
-  /** Removes the chats that were opened longest ago. */
-  const trim = async (cache: Cache): Promise<void> => {
-    const chats: { request: Request; size: number; stored: number }[] = []
-    for (const request of await cache.keys()) {
-      if (!request.url.startsWith(urlOf(SESSION))) continue
-      const reply = await cache.match(request)
-      const at = (header: string) => Number(reply?.headers.get(header) ?? 0)
-      chats.push({ request, size: at(SIZE), stored: at(STORED) })
-    }
-    chats.sort((a, b) => b.stored - a.stored)
+  /** Removes the chats that were stored longest ago. A cache lists its entries in the order in which they were put. */
+  const trim = async (cache: Cache, max = MAX_SESSIONS): Promise<void> => {
+    const chats = (await cache.keys()).filter(({ url }) => url.startsWith(urlOf(SESSION)))
     let bytes = 0
-    for (const [index, { request, size }] of chats.entries()) {
-      bytes += size
-      if (index >= MAX_SESSIONS || bytes > MAX_BYTES) await cache.delete(request)
+    for (const [index, request] of chats.toReversed().entries()) {
+      const reply = await cache.match(request)
+      bytes += Number(reply?.headers.get(SIZE) ?? 0)
+      if (index >= max || bytes > MAX_BYTES) await cache.delete(request)
     }
   }
 
-  const store = async (key: string, reply: Response, given: Account): Promise<void> => {
+  const store = async (account: string, key: string, reply: Response, given: Epoch) => {
     const body = await reply.blob()
-    const headers = new Headers({ [SIZE]: `${body.size}`, [STORED]: `${nowMs()}` })
+    const headers = new Headers({ [SIZE]: `${body.size}`, [STORED_HEADER]: `${nowMs()}` })
     for (const kept of ['content-type', 'content-security-policy']) {
       const value = reply.headers.get(kept)
       if (value) headers.set(kept, value)
     }
+    const name = nameOf(account)
     const cache = await caches.open(name)
     // In one step with the check: `clear` runs before it or after it.
-    if (given !== account) return
-    await cache.put(urlOf(key), new Response(body, { headers }))
-    if (given !== account) await caches.delete(name)
+    if (given !== epoch) return
+    try {
+      await cache.put(urlOf(key), new Response(body, { headers }))
+    } catch {
+      // The storage is full. The older half of the chats is removed for what is read next.
+      await trim(cache, MAX_SESSIONS / 2)
+    }
+    if (given !== epoch) await caches.delete(name)
     else if (key.startsWith(SESSION)) await trim(cache)
   }
 
-  const match = async (key: string): Promise<Response | undefined> =>
-    (await caches.has(name)) ? (await caches.open(name)).match(urlOf(key)) : undefined
+  /** The names of what is stored, for one person or for all others. */
+  const names = async (matches: (name: string) => boolean): Promise<string[]> =>
+    (await caches.keys()).filter(name => name.startsWith(prefix) && matches(name))
+
+  const drop = async (dropped: readonly string[]): Promise<void> => {
+    epoch = Symbol('epoch')
+    await Promise.all(dropped.map(name => caches.delete(name)))
+  }
 
   return {
     /** Take it before a request whose reply is stored. */
-    account: (): Account => account,
-    accepts: (href: string): boolean => keyOf(href) !== null,
-    isStored: (reply: Response): boolean => reply.headers.has(STORED),
+    epoch: (): Epoch => epoch,
+    accepts: (request: Request): boolean =>
+      accountOf(request) !== null && keyOf(request.url) !== null,
+    isStored: (reply: Response): boolean => reply.headers.has(STORED_HEADER),
     async find(request: Request): Promise<Response | undefined> {
-      const key = keyOf(request.url)
-      return key === null ? undefined : match(key)
+      const [account, key] = [accountOf(request), keyOf(request.url)]
+      if (account === null || key === null || !(await caches.has(nameOf(account)))) return undefined
+      return (await caches.open(nameOf(account))).match(urlOf(key))
     },
-    async put(request: Request, reply: Response, given: Account): Promise<void> {
-      const key = keyOf(request.url)
-      if (key !== null) await store(key, reply, given)
+    async put(request: Request, reply: Response, given: Epoch): Promise<void> {
+      const [account, key] = [accountOf(request), keyOf(request.url)]
+      if (account !== null && key !== null) await store(account, key, reply, given)
     },
-    /** The page itself, for every address. */
-    shell: () => match(''),
-    putShell: (reply: Response, given: Account) => store('', reply, given),
+    /** The page itself, for every address, as the last person to open it got it. */
+    async shell(): Promise<Response | undefined> {
+      for (const name of await names(() => true)) {
+        const found = await (await caches.open(name)).match(urlOf(''))
+        if (found) return found
+      }
+      return undefined
+    },
+    /** The server sent a page of this person: nothing of others is shown any more. `copy`: the page, to be stored; null: it is not stored. */
+    async keepShell(account: string, copy: Response | null, given: Epoch): Promise<void> {
+      if (given !== epoch) return
+      const others = await names(name => name !== nameOf(account))
+      let now = given
+      if (others.length > 0) {
+        const dropped = drop(others)
+        now = epoch
+        await dropped
+      }
+      if (copy) await store(account, '', copy, now)
+    },
     async clear(): Promise<void> {
-      account = Symbol('account')
-      await caches.delete(name)
+      // At once, also while the names are read.
+      epoch = Symbol('epoch')
+      await drop(await names(() => true))
     },
   }
 }

@@ -1,6 +1,7 @@
 /** The part of the service worker that shows notifications and sends answers given in them. The entry of the worker calls `listenForPush` once. */
 import { isObject } from '../../lib/base/json.ts'
 import type { NotificationAction, PushPayload } from '../../lib/schema/notification.ts'
+import { knownEndpoint, rememberEndpoint } from './push-endpoint.ts'
 
 type WorkerNotification = {
   readonly data: unknown
@@ -42,6 +43,7 @@ export type PushScope = {
     setAppBadge?(count: number): Promise<void>
     clearAppBadge?(): Promise<void>
   }
+  readonly caches: CacheStorage
   fetch(url: string, init: RequestInit): Promise<Response>
 }
 
@@ -74,8 +76,11 @@ const show = async (worker: PushScope, payload: PushPayload): Promise<void> => {
   await worker.registration.showNotification(payload.title, {
     body: payload.body,
     tag: payload.tag,
-    // A second question of the same turn must not arrive unnoticed.
-    renotify: true,
+    lang: payload.lang,
+    dir: payload.dir,
+    // A second question of the same turn must not arrive unnoticed; that the first one is settled needs no one.
+    renotify: !payload.settled,
+    silent: payload.settled === true,
     requireInteraction: payload.actions.length > 0,
     icon: new URL(ICON, base).href,
     data: payload,
@@ -102,8 +107,11 @@ const open = async (worker: PushScope, url: string): Promise<void> => {
   if (page.url !== target) await page.navigate(target)
 }
 
+const call = (worker: PushScope, path: string, init: RequestInit): Promise<Response> =>
+  worker.fetch(new URL(path, worker.registration.scope).href, init)
+
 const post = (worker: PushScope, path: string, body: object): Promise<Response> =>
-  worker.fetch(new URL(path, worker.registration.scope).href, {
+  call(worker, path, {
     method: 'POST',
     headers: { 'Content-Type': 'application/json' },
     body: JSON.stringify(body),
@@ -137,21 +145,27 @@ const onClick = async (worker: PushScope, event: ClickEvent): Promise<void> => {
   await answer(worker, data, pressed, event.reply)
 }
 
-/** The browser replaced its subscription: the server gets the new one in place of the old one. */
+const serverKey = async (worker: PushScope): Promise<string> =>
+  ((await (await call(worker, 'api/notifications/key', {})).json()) as { key: string }).key
+
+/** The browser replaced its subscription: the server gets the new one in place of the old one, if it has that still. */
 const renew = async (worker: PushScope, event: ChangeEvent): Promise<void> => {
   const { oldSubscription: old, newSubscription } = event
-  const key = old?.options.applicationServerKey
-  if (!old || !key) return
+  const { caches, registration } = worker
+  const replaces = old?.endpoint ?? (await knownEndpoint(caches, registration.scope))
   const subscription =
     newSubscription ??
-    (await worker.registration.pushManager.subscribe({
+    (await registration.pushManager.subscribe({
       userVisibleOnly: true,
-      applicationServerKey: key,
+      applicationServerKey: old?.options.applicationServerKey ?? (await serverKey(worker)),
     }))
-  await post(worker, 'api/notifications/devices', {
+  const reply = await post(worker, 'api/notifications/devices', {
     subscription: subscription.toJSON(),
-    replaces: old.endpoint,
+    replaces,
+    refresh: true,
   })
+  // The page tries again with the one that the server knows.
+  if (reply.ok) await rememberEndpoint(caches, registration.scope, subscription.endpoint)
 }
 
 /** Call while the worker's script is evaluated: a worker that was started by a message has no other time to listen. */

@@ -14,3 +14,7 @@ export const keepShared = async (
   await cache.put(sharedKey(scope), new Response(form))
   return Response.redirect(new URL('?shared', scope).href, 303)
 }
+
+export const dropShared = async (caches: CacheStorage, scope: string): Promise<void> => {
+  await (await caches.open(SHARED_CACHE)).delete(sharedKey(scope))
+}

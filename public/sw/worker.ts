@@ -1,10 +1,13 @@
 /** Entry of the service worker: the page and what was read last without a network, and what other apps share with this one. */
-import { type Account, createKept } from './kept.ts'
+import { delMany, entries } from 'idb-keyval'
+import { ACCOUNT_HEADER } from '../../lib/base/page-headers.ts'
 import { createFiles } from './files.ts'
+import { createKept, type Epoch } from './kept.ts'
+import { createNetwork } from './network.ts'
 import { offlinePage } from './offline-page.ts'
-import { outboxName } from './outbox-name.ts'
+import { openOutbox } from './outbox-store.ts'
 import { listenForPush, type PushScope } from './push.ts'
-import { keepShared, SHARED_CACHE } from './shared.ts'
+import { dropShared, keepShared } from './shared.ts'
 
 /** The members of ServiceWorkerGlobalScope that are used here; TypeScript's `webworker` library excludes that of the page. */
 type Extended = Event & { waitUntil(work: Promise<unknown>): void }
@@ -26,98 +29,112 @@ declare const BUILD: { id: string; main: string; files: readonly string[] }
 const worker = self as unknown as WorkerScope
 const { scope } = worker.registration
 const root = new URL(scope).pathname
-const files = createFiles(caches, root, BUILD)
-const kept = createKept(caches, root)
+const fromNetwork = createNetwork(
+  request => fetch(request),
+  ms => new Promise(resolve => setTimeout(() => resolve(undefined), ms)),
+)
+const files = createFiles({ caches, scope, build: BUILD, fromNetwork })
+const kept = createKept(caches, scope)
 
 /** Paths that are not the app's shell, by their first segment. */
 const NO_SHELL =
-  /^(api|v1|static|share|artifact|health|favicon\.ico|sw\.js|manifest\.webmanifest)(\/|$)/
+  /^(api|v1|static|share|share-target|artifact|health|favicon\.ico|sw\.js|manifest\.webmanifest)(\/|$)/
 
-/** The server was not reached: a proxy in front of it says so. */
-const isUnreachable = ({ status }: Response): boolean => status === 502 || status === 504
-
-/** A request that fails, or does not reach the server, has the reply of `otherwise`, if there is one. */
-const fromNetwork = async (
-  request: Request,
-  otherwise: () => Promise<Response | undefined>,
-): Promise<Response> => {
-  try {
-    const reply = await fetch(request)
-    return isUnreachable(reply) ? ((await otherwise()) ?? reply) : reply
-  } catch (error) {
-    const stored = await otherwise()
-    if (stored) return stored
-    throw error
-  }
-}
-
-/** Only the page of this build: its scripts are stored, those of another one may not be. */
-const keepShell = async (reply: Response, account: Account): Promise<void> => {
+/** Stores the page, if it is one of this build: its scripts are stored, those of another one may not be. */
+const keepShell = async (reply: Response, epoch: Epoch): Promise<void> => {
   const isHtml = reply.headers.get('content-type')?.startsWith('text/html')
   if (!reply.ok || reply.redirected || !isHtml) return
   const copy = reply.clone()
-  if ((await reply.text()).includes(BUILD.main)) await kept.putShell(copy, account)
+  const html = await reply.text()
+  const [, language, account] = /<html lang="([\w-]+)"[^>]* data-account="(\w*)"/.exec(html) ?? []
+  // Another app of ours may be below this one.
+  if (account === undefined || !html.includes(`<base href="${root}">`)) return
+  await kept.keepShell(account, html.includes(BUILD.main) ? copy : null, epoch)
+  if (language !== 'en') await files.add(`static/${language}.json`)
 }
 
-const navigate = async ({ request, waitUntil }: NavigationEvent): Promise<Response> => {
-  const account = kept.account()
-  const reply = await fromNetwork(request, async () => (await kept.shell()) ?? offlinePage())
+const navigate = async ({ request, waitUntil }: PassedEvent): Promise<Response> => {
+  const epoch = kept.epoch()
+  const reply = await fromNetwork(request, kept.shell).catch(offlinePage)
   // The server redirects a page to the sign-in when this browser is signed out.
   if (reply.type === 'opaqueredirect') waitUntil(kept.clear())
-  else waitUntil(keepShell(reply.clone(), account))
+  else if (!kept.isStored(reply)) waitUntil(keepShell(reply.clone(), epoch))
   return reply
 }
-type NavigationEvent = { request: Request; waitUntil: (work: Promise<unknown>) => void }
+type PassedEvent = { request: Request; waitUntil: (work: Promise<unknown>) => void }
 
 /** Always the server's reply while it can be reached; the stored one is for when it cannot. */
-const read = async ({ request, waitUntil }: NavigationEvent): Promise<Response> => {
-  const account = kept.account()
+const read = async ({ request, waitUntil }: PassedEvent): Promise<Response> => {
+  const epoch = kept.epoch()
   const reply = await fromNetwork(request, () => kept.find(request))
   if (reply.status === 401) waitUntil(kept.clear())
-  else if (reply.ok && !kept.isStored(reply)) waitUntil(kept.put(request, reply.clone(), account))
+  else if (reply.ok && !kept.isStored(reply)) waitUntil(kept.put(request, reply.clone(), epoch))
   return reply
 }
 
 /** Whether the sign-in has ended: the page asks when its event stream is closed. */
-const signInState = async ({ request, waitUntil }: NavigationEvent): Promise<Response> => {
+const signInState = async ({ request, waitUntil }: PassedEvent): Promise<Response> => {
   const reply = await fetch(request)
-  const state = (await reply.clone().json()) as { auth_enabled?: boolean; logged_in?: boolean }
-  if (state.auth_enabled && !state.logged_in) waitUntil(kept.clear())
-  return reply
-}
-
-/** Another person may sign in, and nothing is readable after signing out: not even when the request is cut off. */
-const changeOfAccount = async ({ request }: NavigationEvent, path: string): Promise<Response> => {
-  await kept.clear()
-  const reply = await fetch(request)
-  if (reply.ok && path.endsWith('logout')) {
-    await caches.delete(SHARED_CACHE)
-    // Done when the page that uses it leaves for the sign-in.
-    indexedDB.deleteDatabase(outboxName(root))
+  if (reply.ok) {
+    const state = (await reply.clone().json()) as { auth_enabled?: boolean; logged_in?: boolean }
+    if (state.auth_enabled && !state.logged_in) waitUntil(kept.clear())
   }
   return reply
 }
 
-const replyTo = (event: NavigationEvent, path: string): Promise<Response> | undefined => {
+/** The messages of one person that were not sent. Those of others are sent when they sign in again. */
+const dropUnsent = async (account: string | null): Promise<void> => {
+  const outbox = openOutbox(root)
+  const own = (await entries<string, { account?: string }>(outbox)).filter(
+    ([, message]) => (message.account ?? account) === account,
+  )
+  await delMany(
+    own.map(([id]) => id),
+    outbox,
+  )
+}
+
+/** Another person may sign in, and nothing is readable after signing out: not even when the request is cut off. */
+const changeOfAccount = async (
+  { request, waitUntil }: PassedEvent,
+  path: string,
+): Promise<Response> => {
+  await kept.clear()
+  const reply = await fetch(request)
+  if (reply.ok && path.endsWith('logout')) {
+    waitUntil(dropShared(caches, scope))
+    waitUntil(dropUnsent(request.headers.get(ACCOUNT_HEADER)))
+  }
+  return reply
+}
+
+/** Requests after which someone else may be signed in. */
+const SIGN_IN = /^api\/auth\/(login|logout|passkey\/login|pair\/use)$/
+
+const replyTo = (event: PassedEvent, path: string): Promise<Response> | undefined => {
   const { request } = event
   const { method } = request
   if (method === 'POST') {
     if (path === 'share-target') return keepShared(caches, scope, request)
-    return /^api\/auth\/log(in|out)$/.test(path) ? changeOfAccount(event, path) : undefined
+    return SIGN_IN.test(path) ? changeOfAccount(event, path) : undefined
   }
   if (method !== 'GET') return undefined
-  if (request.mode === 'navigate') return NO_SHELL.test(path) ? undefined : navigate(event)
-  if (path.startsWith('static/')) return files.get(request)
+  if (request.mode === 'navigate') {
+    // The provider of a sign-in returns to it.
+    if (path.startsWith('api/auth/')) event.waitUntil(kept.clear())
+    return NO_SHELL.test(path) ? undefined : navigate(event)
+  }
+  if (path.startsWith('static/')) return files.get(request, event.waitUntil)
   if (path === 'api/auth/status') return signInState(event)
-  return kept.accepts(request.url) ? read(event) : undefined
+  return kept.accepts(request) ? read(event) : undefined
 }
 
 listenForPush(self as unknown as PushScope)
 
 worker.addEventListener('install', event => {
-  const account = kept.account()
+  const epoch = kept.epoch()
   // Pages keep the scripts of their own build, so this build need not wait until all of them are closed.
-  const shell = fetch(scope, { credentials: 'include' }).then(reply => keepShell(reply, account))
+  const shell = fetch(scope, { credentials: 'include' }).then(reply => keepShell(reply, epoch))
   event.waitUntil(files.store().then(() => worker.skipWaiting()))
   // A signed-out browser gets no page; the next one that is opened is stored.
   event.waitUntil(shell.catch(() => undefined))

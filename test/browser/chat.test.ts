@@ -97,16 +97,22 @@ chat(
   }),
 )
 
-chat('two tabs show the same turn and share the draft', async () => {
+chat('two tabs show the same turn; a tab begins with the draft of the other', async () => {
   const app = await startApp()
   try {
     const one = await openPage(`${app.url}/`)
     await say(one, 'list the files')
     await one.page.getByRole('button', { name: 'Send' }).waitFor()
     await one.page.waitForURL(/\/session\//)
+    const saved = one.page.waitForResponse(reply => reply.url().endsWith('/api/session/draft'))
+    await one.page.locator('textarea').first().fill('think aloud')
+    await saved
     const two = await openPage(one.page.url())
     await two.page.getByText('list the files').first().waitFor()
-    await say(two, 'think aloud')
+    await two.page.waitForFunction(
+      () => document.querySelector('textarea')?.value === 'think aloud',
+    )
+    await two.page.locator('textarea').first().press('Enter')
     await answered(two, 'I am a script')
     await one.page.getByText('I am a script').last().waitFor()
     assert.equal([...one.problems, ...two.problems], [])
@@ -154,6 +160,7 @@ chat(
       await at.page.keyboard.press('Enter')
       const sheet = at.page.getByRole('dialog')
       await sheet.waitFor()
+      assert.equal(await at.axeInDialog(), [])
       await sheet.locator('input[type=password]').fill('correct horse')
       await at.page.keyboard.press('Enter')
       await at.page.getByText('a draft to keep').first().waitFor()

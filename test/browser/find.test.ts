@@ -30,9 +30,21 @@ test('by keyboard: palette, files at any depth, search results, settings; then s
     await page.keyboard.press('Enter')
     assert.is(await page.locator('textarea').inputValue(), 'see src/deep/retry-policy.ts ')
 
+    // What is typed while the palette loads is for the palette: Enter sends no message.
+    const loading = Promise.withResolvers<void>()
+    await page.route('**/*.js', async route => {
+      await loading.promise
+      await route.continue()
+    })
     await page.keyboard.press('Control+k')
-    await page.locator('.dialog-palette input').fill('databs')
+    await page.keyboard.type('databsx')
+    await page.keyboard.press('Backspace')
+    await page.keyboard.press('Enter')
+    loading.resolve()
     await page.getByRole('option', { name: 'Choose a database' }).waitFor()
+    assert.is(await page.locator('.dialog-palette input').inputValue(), 'databs')
+    assert.is(await page.locator('textarea').inputValue(), 'see src/deep/retry-policy.ts ')
+    await page.unroute('**/*.js')
     const isPrevented = (init: { key: string; isComposing?: boolean }) =>
       page.locator('.dialog-palette input').evaluate((field, init) => {
         const event = new KeyboardEvent('keydown', { ...init, bubbles: true, cancelable: true })
@@ -46,7 +58,7 @@ test('by keyboard: palette, files at any depth, search results, settings; then s
     await page.waitForURL(`**/session/${ids[1]}`)
     await page.keyboard.press('Control+k')
     await page.locator('.dialog-palette input').fill('token usage')
-    await page.getByRole('option', { name: 'Token usage' }).waitFor()
+    await page.getByRole('option', { name: 'Token usage General' }).waitFor()
     await page.keyboard.press('Enter')
     await page.waitForFunction(() => document.activeElement?.getAttribute('role') === 'switch')
     await page.locator('.settings-search input').fill('send with')
@@ -76,6 +88,7 @@ test('by keyboard: palette, files at any depth, search results, settings; then s
     await page.getByRole('button', { name: 'More actions' }).click()
     await page.getByRole('menuitem', { name: 'Edit tags…' }).click()
     await page.getByLabel('New tags').fill('later')
+    assert.equal(await opened.axeInDialog(), [])
     await page.keyboard.press('Enter')
     await page.getByText('Changed the tags of 2 chats').waitFor()
     const later = page.getByRole('button', { name: '#later', exact: true })

@@ -46,10 +46,16 @@ const show = async (): Promise<TestPage> => {
 }
 
 test('stages a hunk and a line, discards with undo, and commits', async () => {
-  const text = LINES.map((line, n) => (n === 1 || n === 2 || n === 30 ? `${line} changed` : line))
+  const note = ', see app.ts:5 and https://example.com/a'
+  const text = LINES.map((line, n) =>
+    n === 1 || n === 2 || n === 30 ? `${line} changed${n === 2 ? note : ''}` : line,
+  )
   writeFileSync(join(world.work, 'app.ts'), `${text.join('\n')}\n`)
-  const { page, problems, axe } = await show()
+  const { page, problems, axe, axeInDialog } = await show()
   await page.getByRole('button', { name: 'app.ts', expanded: false }).click()
+  const links = page.locator('.diff-added a')
+  await links.nth(1).waitFor()
+  assert.equal(await links.allTextContents(), ['app.ts:5', 'https://example.com/a'])
   const hunks = page.locator('.hunk-head')
   await hunks.nth(1).getByRole('button', { name: 'Stage hunk' }).click()
   await page.getByRole('heading', { name: 'Staged' }).waitFor()
@@ -77,6 +83,7 @@ test('stages a hunk and a line, discards with undo, and commits', async () => {
   await page.getByRole('textbox', { name: 'Commit message' }).fill('Change two lines')
   await page.getByRole('button', { name: 'Commit 1 file' }).click()
   await page.getByRole('heading', { name: 'Run the repository’s hooks?' }).waitFor()
+  assert.equal(await axeInDialog(), [])
   await page.getByRole('button', { name: 'Run hooks' }).click()
   await page.getByText('Committed', { exact: true }).waitFor()
   assert.is(git('log', '-1', '--format=%s'), 'Change two lines')
@@ -87,8 +94,20 @@ test('stages a hunk and a line, discards with undo, and commits', async () => {
   await page.getByRole('button', { name: /^Branch main/ }).click()
   await page.getByRole('menuitem', { name: 'New branch' }).click()
   await page.getByRole('textbox', { name: 'Branch name' }).fill('topic')
+  assert.equal(await axeInDialog(), [])
   await page.getByRole('button', { name: 'Create and switch' }).click()
   await page.getByRole('button', { name: /^Branch topic/ }).waitFor()
+  await page.getByRole('button', { name: 'Stage all' }).click()
+  await page.getByRole('button', { name: 'Unstage all' }).waitFor()
+  assert.is(git('diff', '--cached', '--name-only'), 'app.ts')
+
+  await page.getByRole('button', { name: /^Workspace/ }).click()
+  await page.getByRole('option', { name: 'Work in a new worktree…' }).click()
+  await page.getByRole('textbox', { name: 'Branch name' }).fill('apart')
+  assert.equal(await axeInDialog(), [])
+  await page.getByRole('button', { name: 'Create worktree' }).click()
+  await page.getByText('This chat works in its own worktree').waitFor()
+  assert.match(git('worktree', 'list'), '[apart]')
   assert.equal(
     // The question about hooks is a 409.
     problems.filter(problem => !/status of 409/.test(problem)),

@@ -86,8 +86,12 @@ test('the summary names files and failures; a diff opens; a hunk and the turn ar
   await hunk(page, 'Lines 1–6').getByRole('button', { name: /^Undo/ }).click()
   await summary(page).getByText('Partly undone').waitFor()
   assert.is(readFileSync(at('src/a.ts'), 'utf8'), lines({ 25: '7' }))
+  // Nothing of it is left to undo.
+  const undoFirst = hunk(page, 'Lines 1–6').getByRole('button', { name: /^Undo/ })
+  await undoFirst.waitFor({ state: 'detached' })
   await page.locator('.toast').getByRole('button', { name: 'Undo' }).last().click()
   await summary(page).getByText('Partly undone').waitFor({ state: 'detached' })
+  await undoFirst.waitFor()
   assert.is(readFileSync(at('src/a.ts'), 'utf8'), mine)
 
   writeFileSync(at('src/a.ts'), lines({ 3: '1', 25: '2' }))

@@ -51,8 +51,8 @@ tokens(
     const listed = await app.get('/api/tokens')
     assert.not.match(listed.text, token.secret)
     assert.equal(Object.keys(listed.body.tokens[0]).toSorted(), [
-      ...['approvals', 'created_at', 'disconnect', 'id', 'last_used_at', 'name', 'profile'],
-      'workspace',
+      ...['approvals', 'created_at', 'disconnect', 'expires_at', 'id', 'last_used_at', 'name'],
+      ...['paths', 'profile', 'scope', 'workspace'],
     ])
     assert.is(listed.body.tokens[0].last_used_at, null)
     await app.restart()
@@ -126,6 +126,93 @@ tokens(
   }),
 )
 
+const auth = (secret: string, more: Record<string, string> = {}) => ({
+  headers: { authorization: `Bearer ${secret}`, ...more },
+})
+
+tokens(
+  'a token that only reads starts no turn, and is a viewer of its profile in the page’s interface',
+  withApi(async ({ app, makeToken, provider }) => {
+    const { secret } = await makeToken({ scope: 'read', paths: ['v1', 'api'] })
+    assert.is((await app.get('/v1/models', auth(secret))).status, 200)
+    const turn = await app.post('/v1/chat/completions', HELLO, auth(secret))
+    assert.equal(
+      [turn.status, turn.body.error.message],
+      [403, 'This token can only read. Make one that can work.'],
+    )
+    assert.is((await app.get('/api/sessions', auth(secret))).status, 200)
+    assert.is((await app.post('/api/session/new', {}, auth(secret))).status, 403)
+    assert.is(provider.requests.length, 0)
+    for (const given of [
+      { scope: 'own' },
+      { paths: [] },
+      { paths: ['v2'] },
+      { expires_in_days: 0 },
+    ])
+      assert.is((await app.post('/api/tokens/create', { name: 'x', ...given })).status, 400)
+  }),
+)
+
+tokens(
+  'a token for the page’s interface works in its profile, never reaches what an owner decides or what only a person does, and needs no cookie',
+  withApi(async ({ app }) => {
+    await app.post('/api/profile/create', { name: 'second' })
+    const theirs = (await app.post('/api/session/new', { profile: 'second' })).body.session
+    await app.post('/api/settings', { _set_password: 'a long password' })
+    const signedIn = await app.post('/api/auth/login', { password: 'a long password' })
+    const cookie = signedIn.headers['set-cookie']?.[0]?.split(';')[0] ?? ''
+    const { body } = await app.post(
+      '/api/tokens/create',
+      { name: 'x', paths: ['api'] },
+      { headers: { cookie } },
+    )
+    const own = auth(body.secret)
+    const made = await app.post('/api/session/new', {}, own)
+    assert.is(made.body.session.profile, 'default')
+    const { session_id } = made.body.session
+    assert.is((await app.get(`/api/session?session_id=${session_id}`, own)).status, 200)
+    const at = `/api/session?session_id=${theirs.session_id}`
+    assert.is((await app.get(at, own)).status, 404)
+    assert.is((await app.get('/v1/models', own)).status, 403)
+    // The owner's cookie beside it gives nothing more.
+    for (const given of [own, auth(body.secret, { cookie })]) {
+      assert.is((await app.get(at, given)).status, 404)
+      const closed = [
+        await app.get('/api/tokens', given),
+        await app.post('/api/tokens/create', { name: 'y' }, given),
+        await app.post('/api/settings', { _clear_password: true }, given),
+        await app.get('/api/auth/devices', given),
+        await app.post('/api/auth/revoke', { others: true }, given),
+        await app.get('/api/auth/linked', given),
+        await app.get('/api/notifications', given),
+        await app.post('/api/approval/respond', { session_id, choice: 'once' }, given),
+        await app.post('/api/session/yolo', { session_id, enabled: true }, given),
+        await app.get('/api/terminals', given),
+      ]
+      assert.equal(
+        closed.map(({ status }) => status),
+        closed.map(() => 403),
+      )
+    }
+    const from = { ...own.headers, origin: 'https://elsewhere.example' }
+    assert.is((await app.get('/api/sessions', { headers: from })).status, 403)
+    const wrong = await app.get('/api/sessions', auth('awt_wrong'))
+    assert.is(wrong.status, 401)
+
+    const stream = await fetch(`${app.url}/api/events`, { headers: own.headers })
+    const reader = stream.body!.getReader()
+    const started = performance.now()
+    await app.post('/api/tokens/revoke', { id: body.tokens.at(-1).id }, { headers: { cookie } })
+    try {
+      while (!(await reader.read()).done);
+    } catch {
+      // Cut.
+    }
+    assert.ok(performance.now() - started < 1_500)
+    assert.is((await app.get('/api/sessions', own)).status, 401)
+  }),
+)
+
 const { opened, open } = gate()
 
 tokens(
@@ -161,6 +248,45 @@ tokens(
     },
     { text: ['One ', 'two ', 'three'], middle: opened },
     { text: ['One ', 'two ', 'three'], middle: opened },
+  ),
+)
+
+tokens(
+  'a token that has expired is refused with that reason, also in a file of an earlier version, and its requests end',
+  withApi(
+    async ({ app, makeToken, openai, provider }) => {
+      const { secret, id } = await makeToken({ expires_in_days: 30, disconnect: 'continue' })
+      const listed = (await app.get('/api/tokens')).body.tokens.at(-1)
+      assert.ok(Math.abs(listed.expires_at - Date.now() / 1_000 - 30 * 86_400) < 60)
+      const path = join(app.state, 'api-tokens.json')
+      const change = (patch: (token: Record<string, unknown>) => void) => {
+        const file = JSON.parse(readFileSync(path, 'utf8'))
+        for (const token of file.tokens) if (token.id === id) patch(token)
+        writeFileSync(path, JSON.stringify(file))
+      }
+      // One of an earlier version: it never expires, and works.
+      change(token => {
+        for (const key of ['expires_at', 'scope', 'paths']) delete token[key]
+      })
+      await app.restart()
+      const old = (await app.get('/api/tokens')).body.tokens.at(-1)
+      assert.equal([old.expires_at, old.scope, old.paths], [null, 'work', ['v1']])
+      change(token => Object.assign(token, { expires_at: Date.now() / 1_000 + 1.5 }))
+      await app.restart()
+      const running = openai(secret).responses.create({ model: 'agent', input: 'Hello' })
+      const failed = running.then(
+        () => 200,
+        (error: { status: number }) => error.status,
+      )
+      await provider.arrived(1)
+      assert.is(await failed, 401)
+      const late = await app.get('/v1/models', auth(secret))
+      assert.equal(
+        [late.status, late.body.error.message],
+        [401, 'The token "test" has expired. Make a new one.'],
+      )
+    },
+    { text: ['One ', 'two'], middle: gate().opened },
   ),
 )
 

@@ -51,6 +51,7 @@ test.before.each(async context => {
   const app = {
     auth,
     audit: { note() {} },
+    people: { hasOthers: () => false, nameOf: () => '' },
     passkeys: { isUsable: () => false },
     settings: { get: () => settings },
     config: { allowedOrigins: [] },

@@ -221,7 +221,7 @@ zips(
     const get = (path: string) => app.get(`/api/folder/download?${query({ path })}`)
     assert.equal((await get('README.md')).body, {
       error: 'Path is not a folder',
-      code: 'invalid_request',
+      code: 'not_a_folder',
     })
     for (const path of ['gone', '..', 'up', '/etc']) assert.is((await get(path)).status, 404, path)
     const area = createFileScope(root)

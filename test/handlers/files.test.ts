@@ -92,13 +92,20 @@ test('reads a text file with size, lines and version; reports binary files', asy
   assert.is((await read('alias.ts')).body.content, 'export {}\n', 'a link inside is followed')
   assert.is((await read(join(root, 'README.md'))).status, 200, 'absolute, but inside')
 
-  assert.equal((await read('src')).body, { error: 'Path is a directory', code: 'not_found' })
+  assert.equal((await read('src')).body, { error: 'Path is a directory', code: 'is_folder' })
   assert.is((await read('gone.txt')).status, 404)
   writeFileSync(join(root, 'large.txt'), 'x'.repeat(200_001))
   const large = await read('large.txt')
   assert.equal(
     [large.status, large.body],
-    [404, { error: 'File too large (200001 bytes, max 200000)', code: 'not_found' }],
+    [
+      404,
+      {
+        error: 'File too large (200001 bytes, max 200000)',
+        code: 'file_too_large',
+        values: { max: 200 },
+      },
+    ],
   )
   writeFileSync(join(root, 'large.txt'), 'x'.repeat(200_000))
   assert.is((await read('large.txt')).body.size, 200_000)
@@ -205,7 +212,7 @@ test('save: rejects missing files, folders, concurrent changes and text that is 
   const folder = await save({ path: 'src', content: 'x' })
   assert.equal(
     [folder.status, folder.body],
-    [400, { error: 'Cannot save: path is a directory', code: 'invalid_request' }],
+    [400, { error: 'Cannot save: path is a directory', code: 'is_folder' }],
   )
   const { version } = (await app.get(`/api/file?${query({ path: 'README.md' })}`)).body
 

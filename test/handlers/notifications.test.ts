@@ -1,6 +1,6 @@
 /** Notifications over HTTP: what is sent to whom, how a notification is answered, and what survives a restart or a kill. */
 import { createHmac } from 'node:crypto'
-import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { appendFileSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -8,11 +8,12 @@ import { spawnApp, startApp, type TestApp } from '../_app.ts'
 import { createProvider, gate } from '../_provider.ts'
 import { startPushService, startReceiver } from '../_push-service.ts'
 import { startChat } from './_chat.ts'
-import { create } from './_crons.ts'
+import { create, runNow } from './_crons.ts'
 
 const test = suite('notifications')
 
 const HARMLESS = 'program not recognized: deploy'
+const JOB = { prompt: 'look around', schedule: 'every 1h', name: 'Look' }
 const BASE = 'https://agent.example/app/'
 
 const onLoopback = { allowPush: (host: string) => host === '127.0.0.1', firstDelayMs: 20 }
@@ -131,14 +132,21 @@ test('an approval reaches the browser encrypted, is denied from there once, and 
     const slow = await answer(app, risky.actions[0]?.token)
     assert.equal([slow.status, slow.body.error], [409, 'Already allowed on the page (127.0.0.1).'])
 
+    const over = await push.message(3)
+    assert.equal(
+      [over.body, over.tag, over.settled, over.actions, over.waiting],
+      ['Allowed', risky.tag, true, [], 0],
+      'what was answered elsewhere is replaced',
+    )
+
     await app.post('/api/notifications', { settings: { allow_risky: true } })
     await ask(app, id, 'rm -r build', 'recursive delete')
-    assert.is((await push.message(3)).actions.length, 2)
+    assert.is((await push.message(4)).actions.length, 2)
     await ask(app, id, `rm -r ${'x'.repeat(300)}`, 'recursive delete')
-    assert.is((await push.message(4)).actions.length, 1, 'what is cut off is not allowed')
+    assert.is((await push.message(5)).actions.length, 1, 'what is cut off is not allowed')
 
     await app.post('/api/clarify/inject_test', { session_id: id, question: 'Which port?' })
-    const question = await push.message(5)
+    const question = await push.message(6)
     assert.is(question.body, 'Asks: Which port?')
     assert.equal(
       question.actions.map(({ action }) => action),
@@ -154,7 +162,7 @@ test('an approval reaches the browser encrypted, is denied from there once, and 
 
     push.replies.push({ status: 410 })
     await ask(app, id, 'deploy again')
-    await push.at(6)
+    await push.at(7)
     while ((await app.get('/api/notifications')).body.devices.length > 0);
   } finally {
     await app.close()
@@ -189,9 +197,24 @@ test('a device that is signed out receives nothing more', async () => {
         (each: { name: string }) => each.name,
       )
     assert.equal(await names(), ['/phone', '/laptop'])
+    // The browser lost its subscription, and does not know which one it was.
+    const subscription = push.subscribe(key, '/phone/2')
+    await app.post('/api/notifications/devices', { subscription }, phone)
+    assert.equal(await names(), ['/laptop', '/phone'])
     assert.is((await app.get('/api/notifications')).status, 401)
+    const { session_id } = (await app.post('/api/session/new', {}, laptop)).body.session
+    await app.post(
+      '/api/approval/inject_test',
+      { session_id, command: 'deploy', pattern_key: HARMLESS },
+      laptop,
+    )
+    await push.message(2)
+    const tokenOf = (path: string) =>
+      push.messages[push.received.findIndex(each => each.path === path)]?.actions[1]?.token
     await app.post('/api/auth/logout', {}, phone)
     assert.equal(await names(), ['/laptop'])
+    assert.is((await answer(app, tokenOf('/phone/2'))).status, 404, 'a lost phone answers nothing')
+    assert.is((await answer(app, tokenOf('/laptop'))).status, 200)
   } finally {
     await app.close()
     await push.close()
@@ -201,12 +224,16 @@ test('a device that is signed out receives nothing more', async () => {
 test('ntfy, Gotify and a webhook receive the same fact, each in its own format', async () => {
   const [ntfy, gotify, hook] = [await startReceiver(), await startReceiver(), await startReceiver()]
   const app = await startApp({ notificationTests: onLoopback })
-  const add = async (service: object) =>
-    (await app.post('/api/notifications/services', service)).body
+  const add = async (service: object, language = 'en') =>
+    (
+      await app.post('/api/notifications/services', service, {
+        headers: { 'accept-language': language },
+      })
+    ).body
   try {
     await app.post('/api/notifications', { settings: { base_url: BASE } })
     const ntfyToken = 'tk_a1b2c3d4e5f6g7h8i9j0k1l2'
-    await add({ type: 'ntfy', url: ntfy.url, topic: 'agent', secret: ntfyToken })
+    await add({ type: 'ntfy', url: ntfy.url, topic: 'agent', secret: ntfyToken }, 'de-AT,en;q=0.5')
     const { id: gotifyId } = await add({ type: 'gotify', url: gotify.url, secret: 'AbCd.1' })
     const { secret } = await add({ type: 'webhook', url: `${hook.url}/hook` })
     assert.match(secret, /^whsec_[\w+/]{43}=$/)
@@ -219,9 +246,11 @@ test('ntfy, Gotify and a webhook receive the same fact, each in its own format',
     assert.not.ok(text.message.includes(ntfyToken), 'secrets are masked')
     assert.equal(
       text.actions.map((each: { label: string }) => each.label),
-      ['Deny'],
+      ['Ablehnen'],
       'a command with a hidden part is not allowed from here',
     )
+    assert.match(text.message, /^Freigabe nötig: deploy /)
+    assert.match(text.sequence_id, /^[\w-]{32}$/)
     assert.is(text.topic, 'agent')
     assert.is(text.click, `${BASE}session/${id}`)
 
@@ -251,6 +280,8 @@ test('ntfy, Gotify and a webhook receive the same fact, each in its own format',
       body: button.body,
     })
     assert.equal([pressed.status, pressed.body.answer], [200, 'deny'])
+    const again = await answer(app, JSON.parse(button.body).token)
+    assert.is(again.body.error, 'Schon in einer Benachrichtigung abgelehnt (ntfy).')
     const [entry] = (await app.get('/api/auth/audit?kinds=approval')).body.entries
     assert.match(`${entry.detail} ${entry.device}`, new RegExp(`^deny ${id} notification: `))
     // What a service or device can answer ends with it.
@@ -265,7 +296,10 @@ test('ntfy, Gotify and a webhook receive the same fact, each in its own format',
     assert.equal([failed.status, failed.body.error], [503, 'It answered with status 401.'])
     await app.post('/api/notifications/test', { id: gotifyId })
     const [first, second] = (await app.get('/api/notifications')).body.services
-    assert.is(first.problem, 'It answered with status 401.')
+    assert.equal(
+      [first.problem, first.problem_code],
+      ['It answered with status 401.', 'unauthorized'],
+    )
     assert.equal([second.problem, typeof second.last_sent_at], [null, 'number'])
   } finally {
     await app.close()
@@ -323,6 +357,7 @@ test('an answer with a secret, an approval that is allowed, a task that is done,
   const chat = await startChat(
     { text: `Use **${secret}** in \`the_file.txt\`.` },
     { text: 'ran' },
+    { status: 401, body: { error: { message: 'No such key.' } } },
     { toolCalls: [{ id: 'c1', name: 'todo', arguments: {} }], usage },
   )
   const { app } = chat
@@ -344,20 +379,32 @@ test('an answer with a secret, an approval that is allowed, a task that is done,
     assert.is(await openApproval(app, id), null)
 
     await app.post('/api/notifications', {
-      settings: { kinds: ['budget', 'task_done'] },
+      settings: { kinds: ['budget', 'task_done', 'task_failed'] },
     })
     const job = await create(app)
-    await app.post('/api/crons/run', { job_id: job })
+    await runNow(app, job)
     const done = await next(3)
-    assert.equal([done.type, done.data.title], ['task_done', 'Look'])
+    assert.equal(
+      [done.type, done.data.title, done.data.body],
+      ['task_done', 'Look', 'A task is done'],
+    )
+    await runNow(app, job)
+    const broken = await next(4)
+    assert.equal([broken.type, broken.data.title], ['task_failed', 'Look'])
+    assert.match(broken.data.body, /^Task failed: .+/)
 
     await app.post('/api/budgets', { turn: { tokens: 150 } })
     await chat.send(id, 'go on')
-    const asked = await next(4)
+    const asked = await next(5)
     assert.is(asked.type, 'budget')
     const deny = asked.data.actions.find(({ title }: { title: string }) => title === 'Deny')
     assert.is((await answer(app, deny.token)).status, 200)
-    assert.is((await next(5)).type, 'budget')
+    const over = await next(6)
+    assert.is(over.type, 'budget')
+    assert.match(
+      over.data.body,
+      /^The budget for this turn is used up: [\d,]+ tokens of 150 tokens\.$/,
+    )
   } finally {
     await chat.close()
     await hook.close()
@@ -404,13 +451,43 @@ test('a kill between the fact and its delivery loses and doubles nothing; a turn
     await app.start()
     const { body } = await hook.at(2)
     assert.equal(JSON.parse(body).data.session_id, id)
-    const items = () =>
-      JSON.parse(readFileSync(join(app.state, 'notifications-outbox.json'), 'utf8')).items.length
+    const outbox = join(app.state, 'notifications-outbox.json')
+    const items = () => JSON.parse(readFileSync(outbox, 'utf8')).items.length
     while (items() > 0) await app.get('/health')
     await app.kill()
     await app.start()
     await app.get('/health')
     assert.is(hook.received.length, 2)
+
+    // Killed after the end of a turn and of a task were recorded, and before they were queued; another task is missed.
+    const { id: job } = (await app.post('/api/crons/create', JOB)).body.job
+    await app.kill()
+    const sent = JSON.parse(readFileSync(outbox, 'utf8'))
+    writeFileSync(outbox, JSON.stringify({ ...sent, seen: [] }))
+    const live = join(app.state, 'live')
+    for (const name of readdirSync(live)) {
+      const lines = readFileSync(join(live, name), 'utf8').trimEnd().split('\n')
+      writeFileSync(join(live, name), `${lines.slice(0, -1).join('\n')}\n`)
+    }
+    const cron = join(app.home, 'cron')
+    const jobs = JSON.parse(readFileSync(join(cron, 'jobs.json'), 'utf8'))
+    jobs.jobs[0].next_run_at = new Date(Date.now() - 200 * 60_000).toISOString()
+    writeFileSync(join(cron, 'jobs.json'), JSON.stringify(jobs))
+    const at = Date.now() / 1_000
+    const history = [
+      { t: 'claimed', run: 'r1', at, job, name: 'Build', trigger: 'schedule', due: at },
+      { t: 'ended', run: 'r1', at, how: 'ran', status: 'error', error: 'It broke.' },
+    ]
+    for (const line of history)
+      appendFileSync(join(cron, 'history.jsonl'), `${JSON.stringify(line)}\n`)
+    await app.start()
+    await hook.at(5)
+    const texts = hook.received.slice(2).map(({ body: text }) => JSON.parse(text))
+    assert.equal(texts.map(({ type, data }) => [type, data.title, data.body]).toSorted(), [
+      [JSON.parse(body).type, JSON.parse(body).data.title, JSON.parse(body).data.body],
+      ['task_failed', 'Build', 'Task failed: It broke.'],
+      ['task_failed', 'Look', 'Task failed: The server wasn’t running the 4 times it was due.'],
+    ])
 
     writeFileSync(
       join(app.home, 'config.yaml'),
@@ -420,8 +497,11 @@ test('a kill between the fact and its delivery loses and doubles nothing; a turn
     await model.arrived(1)
     await app.kill()
     await app.start()
-    const failed = JSON.parse((await hook.at(3)).body)
-    assert.equal([failed.type, failed.data.session_id], ['failed', id])
+    const failed = JSON.parse((await hook.at(6)).body)
+    assert.equal(
+      [failed.type, failed.data.session_id, failed.data.body],
+      ['failed', id, 'The server stopped while the agent was working.'],
+    )
   } finally {
     await app.close()
     await hook.close()

@@ -290,9 +290,10 @@ test('the next message reports to the model what was undone, once, and again whe
   await chat.turn(id, 'change it')
   const [turn] = (await app.get(`/api/rollback/list?session_id=${id}`)).body.checkpoints
   const { checkpoint } = turn
-  const { body } = await app.get(
-    `/api/rollback/diff?session_id=${id}&checkpoint=${checkpoint}&path=a.txt`,
-  )
+  const diff = () =>
+    app.get(`/api/rollback/diff?session_id=${id}&checkpoint=${checkpoint}&path=a.txt`)
+  const { body } = await diff()
+  assert.equal(body.undone, [])
   const [first, second] = String(body.diff).match(/^@@ .*$/gm) ?? []
   const restore = (more: object) => app.post('/api/rollback/restore', { session_id: id, ...more })
   const part = (hunk?: string) => restore({ checkpoint, paths: ['a.txt'], hunks: [hunk] })
@@ -311,6 +312,7 @@ test('the next message reports to the model what was undone, once, and again whe
   assert.not.match(await say('first question'), 'The user undid')
   const undone = await part(second)
   assert.is(readFileSync(join(dir, 'a.txt'), 'utf8').split('\n')[18], 'old')
+  assert.equal((await diff()).body.undone, [second])
   const reported = await say('second question')
   assert.match(
     reported,

@@ -108,7 +108,7 @@ test('rejects names of dots only and names that lead outside of the workspace', 
     const answer = await upload(desk, { filename, data: 'x' })
     assert.equal(
       [answer.status, answer.body],
-      [400, { error: 'Invalid filename', code: 'invalid_request' }],
+      [400, { error: 'Invalid filename', code: 'invalid_file_name' }],
       filename,
     )
   }

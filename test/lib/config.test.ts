@@ -38,6 +38,51 @@ test('rejects invalid ports, options and combinations', () => {
   }
 })
 
+test('rejects a provider that is incomplete or not encrypted', () => {
+  const full = {
+    AGENT_WEBUI_OIDC_ISSUER: 'https://login.example.com/realm',
+    AGENT_WEBUI_OIDC_CLIENT_ID: 'agent',
+  }
+  const rejections: [Record<string, string>, string][] = [
+    [{ AGENT_WEBUI_OIDC_ISSUER: '' }, 'must be set together'],
+    [{ AGENT_WEBUI_OIDC_CLIENT_ID: '' }, 'must be set together'],
+    [{ AGENT_WEBUI_OIDC_ISSUER: 'login.example.com' }, 'not "login.example.com"'],
+    [{ AGENT_WEBUI_OIDC_ISSUER: 'http://login.example.com' }, 'http is only allowed'],
+    [{ AGENT_WEBUI_OIDC_ISSUER: 'https://me@login.example.com' }, 'must be a URL'],
+    [{ AGENT_WEBUI_OIDC_ISSUER: 'https://login.example.com?x' }, 'must be a URL'],
+    [{ AGENT_WEBUI_OIDC_SCOPES: 'email profile' }, 'must contain "openid"'],
+    [
+      { AGENT_WEBUI_OIDC_CLIENT_SECRET: 'x', AGENT_WEBUI_OIDC_CLIENT_SECRET_FILE: '/x' },
+      'cannot both be set',
+    ],
+  ]
+  for (const [change, said] of rejections) assert.throws(() => read({ ...full, ...change }), said)
+  assert.is(read().oidc, null)
+  const { oidc } = read(full)
+  assert.equal([oidc?.name, oidc?.scopes], ['login.example.com', 'openid email profile'])
+})
+
+test('rejects a user header that others set too, or that anyone could send', () => {
+  const proxies = { AGENT_WEBUI_TRUSTED_PROXIES: '127.0.0.1' }
+  for (const name of [
+    'Cookie',
+    'Host',
+    'Authorization',
+    'X-Forwarded-For',
+    'Remote_User',
+    'a b',
+    'x-',
+  ])
+    assert.throws(
+      () => read({ ...proxies, AGENT_WEBUI_AUTH_HEADER: name }),
+      `like Remote-User, not "${name}"`,
+    )
+  assert.throws(() => read({ AGENT_WEBUI_AUTH_HEADER: 'Remote-User' }), 'needs AGENT_WEBUI_TRUSTED')
+  assert.is(read(proxies).authHeader, null)
+  const { authHeader } = read({ ...proxies, AGENT_WEBUI_AUTH_HEADER: 'Tailscale-User-Login' })
+  assert.is(authHeader, 'tailscale-user-login')
+})
+
 test('defaults', () => {
   const config = read()
   assert.equal(

@@ -18,7 +18,7 @@ const page = Buffer.from('body { color: red }'.repeat(50))
 const picture = Buffer.from([0, 1, 2, 255])
 
 /** A file as `build/pack.mjs` lays it: code, then the payload in a comment that ends the file. */
-const write = (name: string) => {
+const write = (name: string, platform = 'plan9-mips') => {
   const texts: string[] = []
   const add = (bytes: Buffer) => {
     const at = texts.join('').length
@@ -29,7 +29,8 @@ const write = (name: string) => {
   const contents = {
     server: add(zlib.zstdCompressSync(Buffer.from('(function () {})'))),
     worker: add(zlib.zstdCompressSync(Buffer.from('work()'))),
-    addon: { block: add(zlib.zstdCompressSync(picture)), sha256: sha256(picture) },
+    addons: { t: { block: add(zlib.zstdCompressSync(picture)), sha256: sha256(picture) } },
+    compiled: { platform, block: add(zlib.zstdCompressSync(picture)) },
     assets: [
       { path: '/static/a.css', ...asset, br: add(zlib.brotliCompressSync(page)) },
       { path: '/static/b.png', ...asset, raw: add(picture) },
@@ -39,7 +40,7 @@ const write = (name: string) => {
   const payload = texts.join('')
   const file = join(root, name)
   writeFileSync(file, `code()\n/*${payload}*/\n`)
-  const packing = { version: 'v1', target: 't', payloadSize: payload.length, contents: block }
+  const packing = { version: 'v1', payloadSize: payload.length, contents: block }
   return { file, open: () => openPacked(JSON.stringify(packing), pathToFileURL(file).href) }
 }
 
@@ -57,10 +58,16 @@ test('rejects a file that was changed after its index was read', () => {
 
 test('every entry unpacks to its original bytes', () => {
   const packed = write('good').open()
-  assert.equal([packed?.version, packed?.target], ['v1', 't'])
+  assert.is(packed?.version, 'v1')
   assert.equal(packed?.server(), { code: '(function () {})', compiled: undefined })
   assert.is(packed?.searchWorker(), 'work()')
-  assert.equal(packed?.addon.read(), picture)
+  assert.equal(packed?.addons.t?.read(), picture)
+})
+
+test('a code cache is used on its own platform only', () => {
+  const here = write('here', `${process.platform}-${process.arch}`).open()
+  assert.equal(here?.server().compiled, picture)
+  assert.is(write('elsewhere').open()?.server().compiled, undefined)
 })
 
 test('an asset is available in every encoding a browser may request', () => {

@@ -8,6 +8,7 @@ import * as assert from 'uvu/assert'
 import { createRequestListener } from '../../lib/http/request-listener.ts'
 import { createServer } from '../../lib/http/server.ts'
 import { endpointFor } from '../../lib/http/endpoint.ts'
+import { OWNER } from '../../lib/schema/person.ts'
 import { eventStream } from '../../lib/http/reply.ts'
 import type { BaseCtx } from '../../lib/http/request-listener.ts'
 import { startApp, type TestApp } from '../_app.ts'
@@ -184,7 +185,11 @@ test('a stream ends when its sign-in expires, without any request', async () => 
       }),
     },
     {
-      authenticator: { isRequired: () => true, isAuthenticated: () => state.admits },
+      authenticator: {
+        isRequired: () => true,
+        personOf: () => (state.admits ? OWNER : undefined),
+        may: () => true,
+      },
       makeCtx: base => base,
       config: { host: '127.0.0.1', allowedOrigins: [], trustedProxies: [] },
       log: { request() {}, error: (what, error) => assert.unreachable(`${what} ${error}`) },

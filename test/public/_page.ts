@@ -40,6 +40,7 @@ export const fakeMemory = (): JsonStorage & { values: Map<string, unknown> } => 
     values,
     read: <T>(key: string, otherwise: T) => (values.has(key) ? (values.get(key) as T) : otherwise),
     write: (key, value) => void values.set(key, value),
+    clear: () => values.clear(),
   }
 }
 
@@ -76,7 +77,9 @@ export const fakePlatform = (answers: Record<string, Answer> = {}) => {
       return (await service.api('POST /api/upload' as never, input as never)) as never
     },
     base: 'http://host/any/path/',
+    account: 'ann',
     device,
+    drafts: device,
     tab,
     nowMs: clock.nowMs,
     schedule: clock.later,

@@ -7,6 +7,7 @@ type Sent = { url: string; init: RequestInit }
 const service = (...answers: [status: number, body: string][]) => {
   const sent: Sent[] = []
   let signIns = 0
+  const others: string[] = []
   const api = createApi({
     fetch: (async (url: string, init: RequestInit) => {
       sent.push({ url, init })
@@ -19,8 +20,9 @@ const service = (...answers: [status: number, body: string][]) => {
       signIns += 1
     },
     unreachable: () => 'unreachable',
+    onOtherAccount: () => void others.push('reload'),
   })
-  return { api, sent, signIns: () => signIns }
+  return { api, sent, others, signIns: () => signIns }
 }
 const refusal = async (promise: Promise<unknown>): Promise<ApiError> => {
   try {
@@ -50,6 +52,19 @@ test('shows its own text for a code it knows, and the server’s sentence otherw
     const { api } = service([409, JSON.stringify({ error: 'said by the server', code })])
     const error = await refusal(api('GET /api/settings'))
     assert.equal([error.code, error.message], [code, message])
+  }
+})
+
+test('its own text names what the server names, and needs all of it', async () => {
+  for (const [values, message] of [
+    [{ name: 'a\u202eb' }, 'There’s no profile “a⟨U+202E⟩b”.'],
+    [{}, 'said by the server'],
+    [{ name: { toString: 1 } }, 'said by the server'],
+    [undefined, 'said by the server'],
+  ] as const) {
+    const reply = { error: 'said by the server', code: 'profile_not_found', values }
+    const { api } = service([404, JSON.stringify(reply)])
+    assert.is((await refusal(api('GET /api/settings'))).message, message)
   }
 })
 

@@ -22,9 +22,30 @@ const PAYLOAD: PushPayload = {
   failed: 'Couldn’t send your answer.',
 }
 
-type Shown = { title: string; options: { body: string; actions: unknown[]; data: PushPayload } }
+type Shown = {
+  title: string
+  options: { body: string; actions: unknown[]; data: PushPayload } & Record<string, unknown>
+}
 
-const createWorker = (reply: () => Promise<Response>) => {
+/** A cache that has at most one entry. */
+const cachesWith = (stored: string | undefined) => {
+  let text = stored
+  return {
+    match: async () => (text === undefined ? undefined : new Response(text)),
+    open: async () => ({
+      put: async (_: string, entry: Response) => {
+        text = await entry.text()
+      },
+    }),
+    stored: () => text,
+  }
+}
+
+const createWorker = (
+  reply: () => Promise<Response>,
+  { endpoint }: { endpoint?: string | undefined } = {},
+) => {
+  const caches = cachesWith(endpoint)
   const shown: Shown[] = []
   const sent: { url: string; body: unknown }[] = []
   const opened: string[] = []
@@ -35,6 +56,12 @@ const createWorker = (reply: () => Promise<Response>) => {
       void listeners.set(type, listener),
     registration: {
       scope: SCOPE,
+      pushManager: {
+        subscribe: async ({ applicationServerKey }: { applicationServerKey: string }) => ({
+          endpoint: 'https://push.example/new',
+          toJSON: () => ({ endpoint: 'https://push.example/new', key: applicationServerKey }),
+        }),
+      },
       showNotification: async (title: string, options: Shown['options']) =>
         void shown.push({ title, options }),
     },
@@ -46,8 +73,10 @@ const createWorker = (reply: () => Promise<Response>) => {
       setAppBadge: async (count: number) => void badges.push(count),
       clearAppBadge: async () => void badges.push(0),
     },
-    async fetch(url: string, { body }: { body: string }) {
-      sent.push({ url, body: JSON.parse(body) })
+    caches,
+    async fetch(url: string, { body }: { body?: string }) {
+      if (url.endsWith('/key')) return Response.json({ key: 'server-key' })
+      sent.push({ url, body: JSON.parse(body ?? '') })
       return reply()
     },
   }
@@ -66,7 +95,7 @@ const createWorker = (reply: () => Promise<Response>) => {
       action,
       ...more,
     })
-  return { shown, sent, opened, badges, dispatch, click }
+  return { shown, sent, opened, badges, caches, dispatch, click }
 }
 
 const ok = async () => Response.json({ ok: true })
@@ -90,6 +119,66 @@ test('shows the message with its answers, and the number of waiting questions as
     { action: 'answer-1', title: 'Deny' },
   ])
   assert.equal(worker.badges, [2])
+})
+
+test('what replaces a settled question makes no sound, and has the language of its text', async () => {
+  const worker = createWorker(ok)
+  const payload = { ...PAYLOAD, actions: [], settled: true, lang: 'ar', dir: 'rtl' }
+  await worker.dispatch('push', { data: { json: () => PAYLOAD } })
+  await worker.dispatch('push', { data: { json: () => payload } })
+  assert.equal(
+    worker.shown.map(({ options: { renotify, silent, requireInteraction, lang, dir } }) => [
+      renotify,
+      silent,
+      requireInteraction,
+      lang,
+      dir,
+    ]),
+    [
+      [true, false, true, undefined, undefined],
+      [false, true, false, 'ar', 'rtl'],
+    ],
+  )
+})
+
+test('a new subscription replaces the former one, also when the browser does not say which it was', async () => {
+  const refused = async () => Response.json({ error: 'Sign in.' }, { status: 401 })
+  const renewed = async (
+    reply: () => Promise<Response>,
+    endpoint: string | undefined,
+    oldSubscription: object | null,
+  ) => {
+    const worker = createWorker(reply, { endpoint })
+    const event = { oldSubscription, newSubscription: null }
+    await worker.dispatch('pushsubscriptionchange', event)
+    return [worker.sent[0]?.body, worker.caches.stored()]
+  }
+  const subscription = (key: string) => ({ endpoint: 'https://push.example/new', key })
+  const old = {
+    endpoint: 'https://push.example/old',
+    options: { applicationServerKey: 'its-key' },
+  }
+  assert.equal(await renewed(ok, undefined, old), [
+    { subscription: subscription('its-key'), replaces: old.endpoint, refresh: true },
+    'https://push.example/new',
+  ])
+  assert.equal(await renewed(ok, 'https://push.example/known', null), [
+    {
+      subscription: subscription('server-key'),
+      replaces: 'https://push.example/known',
+      refresh: true,
+    },
+    'https://push.example/new',
+  ])
+  assert.equal(await renewed(ok, undefined, null), [
+    { subscription: subscription('server-key'), refresh: true },
+    'https://push.example/new',
+  ])
+  assert.is(
+    (await renewed(refused, old.endpoint, null))[1],
+    old.endpoint,
+    'tried again by the page',
+  )
 })
 
 test('an answer that does not count is shown with its reason, one that counts is not', async () => {

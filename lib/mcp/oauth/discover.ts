@@ -50,7 +50,11 @@ export const discover = async (
       )
     })
   const { authorizationServerMetadata: metadata, resourceMetadata } = found
-  if (!metadata) throw refusal() ?? unavailable('The server does not say where to sign in.')
+  if (!metadata)
+    throw (
+      refusal() ??
+      unavailable('The server does not say where to sign in.', { code: 'mcp_no_sign_in' })
+    )
   const requestedResource = library.resourceUrlFromServerUrl(url)
   const configuredResource = resourceMetadata?.resource
   if (

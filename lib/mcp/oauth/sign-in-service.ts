@@ -35,8 +35,9 @@ export const createSignInService = (options: SignInServiceOptions) => {
       if (!config)
         throw missing(`There is no MCP server "${name}" with an address.`, {
           code: 'mcp_server_not_found',
+          values: { name },
         })
-      if (!config.enabled) throw invalid('Enable the server first.')
+      if (!config.enabled) throw invalid('Enable the server first.', { code: 'mcp_off' })
       const server = find(home, name)
       // Its answer to a request without a token says where to sign in.
       server.resetBackoff()

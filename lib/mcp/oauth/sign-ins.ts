@@ -120,7 +120,10 @@ export class McpSignIns {
       ...(scope !== undefined && { scope }),
       ...(resource !== null && { resource }),
     }).catch((error: unknown) => {
-      throw unavailable(`The sign-in is not possible: ${messageOf(error)}`)
+      throw unavailable(`The sign-in is not possible: ${messageOf(error)}`, {
+        code: 'mcp_sign_in_failed',
+        values: { reason: messageOf(error) },
+      })
     })
     const paste = redirectUri !== at.redirectUri
     // Again: another start, from another device, may have passed this one.
@@ -227,6 +230,7 @@ export class McpSignIns {
     if (metadata.registration_endpoint === undefined)
       throw unavailable(
         'The authorization server registers no clients. Create one there and set oauth.client_id of this server in config.yaml.',
+        { code: 'mcp_no_registration' },
       )
     const { registerClient, RegistrationRejectedError, resolveClientMetadata } = await import(
       '@modelcontextprotocol/client'
@@ -288,7 +292,10 @@ export class McpSignIns {
         ...(resource !== null && { resource }),
       })
       .catch((cause: unknown) => {
-        throw unavailable(`The sign-in failed: ${reasonOf(cause)}.`)
+        throw unavailable(`The sign-in failed: ${reasonOf(cause)}.`, {
+          code: 'mcp_sign_in_failed',
+          values: { reason: reasonOf(cause) },
+        })
       })
     const { issuer, token_endpoint, token_endpoint_auth_methods_supported } = metadata
     const revocation_endpoint =

@@ -204,7 +204,10 @@ export class SignIns {
     const issuer = this.#options.issuers.get(provider)
     if (!found.facts.canRenew || !issuer) {
       if (isLapsed(found.facts, this.#now) || isRejected(found.entry))
-        throw unauthorized(signInExpired(displayName(provider)))
+        throw unauthorized(signInExpired(displayName(provider)), {
+          code: 'provider_sign_in_expired',
+          values: { name: displayName(provider) },
+        })
       return found.key === rejected ? null : found.key
     }
     if (rejected !== null && this.#isNew(rejected)) return null

@@ -1,5 +1,6 @@
 /** What is at stake, in the page's language: the server's sentences are known ones, put together. */
 import { STAKES } from '../../../lib/base/stakes.ts'
+import { joinSentences } from '../../strings/join-sentences.ts'
 import { translator } from '../../strings/t.ts'
 
 const sentences = translator(STAKES)
@@ -24,8 +25,10 @@ const KNOWN = new RegExp(
 
 /** A description with its known sentences translated; the words of a rule or a server stay. */
 export const translateStakes = (description: string): string =>
-  description.replace(KNOWN, (sentence, name?: string, count?: string) => {
-    if (name !== undefined) return t('stake.unknown', { name })
-    if (count !== undefined) return t('stake.more', { count: Number(count) })
-    return sentences(LABELS.get(sentence)!)
-  })
+  joinSentences(
+    description.replace(KNOWN, (sentence, name?: string, count?: string) => {
+      if (name !== undefined) return t('stake.unknown', { name })
+      if (count !== undefined) return t('stake.more', { count: Number(count) })
+      return sentences(LABELS.get(sentence)!)
+    }),
+  )

@@ -6,6 +6,7 @@ import { t } from '../../strings/t.ts'
 import { Composer } from '../composer/composer-view.tsx'
 import { useApp } from '../shell/context.ts'
 import { Header } from './header.tsx'
+import { HeldKeys } from '../shell/held-keys.tsx'
 import { lazy } from '../../parts/lazy.tsx'
 import { loadTranscript } from '../transcript/load-transcript.ts'
 import type { TranscriptActions } from '../transcript/transcript.tsx'
@@ -13,7 +14,7 @@ import { useChat, useWorkspace, useModels, useSettings, useShell } from '../../c
 
 const Transcript = lazy(async () => (await loadTranscript()).Transcript, true, false)
 
-const FindBar = lazy(async () => (await import('../find/find-bar.tsx')).FindBar, true)
+const FindBar = lazy(async () => (await import('../find/find-bar.tsx')).FindBar, HeldKeys)
 
 const ReplayView = lazy(async () => (await import('../time-travel/replay-view.tsx')).ReplayView)
 
@@ -128,6 +129,7 @@ const Body = () => {
 export const ChatView = () => {
   const { chat } = useChat()
   const { layout, route } = useShell()
+  const isViewer = useSettings().settings.isViewer.value
   const state = chat.state.value
   const replay = layout.replay.value
   if (replay && replay.session === route.sessionId.value)
@@ -147,7 +149,8 @@ export const ChatView = () => {
         {layout.findOpen.value && <FindBar />}
         <Body />
       </div>
-      {state !== 'missing' && <Composer />}
+      {isViewer && <p class="chat-viewer">{t('chat.viewer')}</p>}
+      {state !== 'missing' && !isViewer && <Composer />}
     </>
   )
 }

@@ -91,7 +91,11 @@ export const Header = () => {
                 {project.name}
               </span>
             )}
-            {model && <span class="head-model">{model}</span>}
+            {model && (
+              <span class="head-model" dir="auto">
+                {model}
+              </span>
+            )}
           </>
         )}
       </div>

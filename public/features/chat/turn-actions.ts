@@ -1,10 +1,10 @@
 /** Starting, stopping, queueing and repeating turns of the open chat. */
 import type { ReadonlySignal } from '@preact/signals'
-import { type ApiCall, ApiError } from '../../api.ts'
+import { type ApiCall, ApiError, isUnreachable, SEND_MS } from '../../api.ts'
 import { t } from '../../strings/t.ts'
 import { splitComments, withComments } from '../../../lib/base/comment-text.ts'
 import { withFiles, withoutFiles } from '../composer/composer.ts'
-import type { Outbox } from '../offline/outbox.ts'
+import type { Outbox, Unsent } from '../offline/outbox.ts'
 import type { Queue } from '../queue/queue.ts'
 import { isHostSession } from '../sessions/host-session.ts'
 import type { Sessions } from '../sessions/sessions.ts'
@@ -25,20 +25,11 @@ export type TurnActionsOptions = {
   attempt: (action: () => Promise<unknown>) => Promise<void>
 }
 
-/** What the outbox is given. */
-type Unsent = Parameters<Outbox['keep']>[0]
-
 export type TurnActions = {
   /** Starts a turn of the open chat. False when it could not start: the caller keeps the text. */
   startTurn: (text: string, files: readonly string[]) => Promise<boolean>
   /** Queues a message after the running turn, or steers the turn with it. False when the server rejected it. */
-  enqueue: (
-    id: string,
-    text: string,
-    files: readonly string[],
-    steer?: boolean,
-    message?: Unsent | null,
-  ) => Promise<boolean>
+  enqueue: (id: string, text: string, files: readonly string[], steer?: boolean) => Promise<boolean>
   /** Sends a text that was not written in the composer. */
   sendText: (text: string) => Promise<boolean>
   stop: () => Promise<undefined>
@@ -55,8 +46,7 @@ export const createTurnActions = (options: TurnActionsOptions): TurnActions => {
 
   /** Keeps a message in this browser when its request got no reply. Shows any other error; false: the caller keeps the text. */
   const keepUnsent = async (error: unknown, message: Unsent | null): Promise<boolean> => {
-    const isLost = error instanceof ApiError && [0, 502, 504].includes(error.status)
-    if (isLost && message && (await options.outbox.value?.keep(message))) return true
+    if (isUnreachable(error) && message && (await options.outbox.value?.keep(message))) return true
     toasts.showError(error)
     return false
   }
@@ -70,22 +60,51 @@ export const createTurnActions = (options: TurnActionsOptions): TurnActions => {
   /** Names the message, so that it is stored once if it has to be sent again. */
   const named = (message: Unsent | null) => (message ? { client_message_id: message.id } : {})
 
-  const enqueue: TurnActions['enqueue'] = async (id, text, files, steer = false, sent = null) => {
-    const message = sent ?? toMessage(id, text, files)
+  /** Stored in this browser while it is being sent, because the page may be closed before the server replies. */
+  const sending = (
+    message: Unsent | null,
+    work: (inSession?: (id: string) => void) => Promise<boolean>,
+  ): Promise<boolean> => {
+    const { value: outbox } = options.outbox
+    return message && outbox ? outbox.sending(message, work) : work()
+  }
+
+  const add = async (
+    id: string,
+    text: string,
+    files: readonly string[],
+    message: Unsent | null,
+  ): Promise<boolean> => {
     try {
-      if (steer) await queue.steer(id, text, files)
-      else await queue.add(id, text, files, named(message))
+      await queue.add(id, text, files, named(message))
       return true
     } catch (error) {
-      // Guidance for a turn is not sent later: by then it may have ended.
-      return keepUnsent(error, steer ? null : message)
+      return keepUnsent(error, message)
     }
   }
 
-  const startTurn: TurnActions['startTurn'] = async (text, files) => {
+  const enqueue: TurnActions['enqueue'] = async (id, text, files, steer = false) => {
+    if (!steer) {
+      const message = toMessage(id, text, files)
+      return sending(message, () => add(id, text, files, message))
+    }
+    try {
+      await queue.steer(id, text, files)
+      return true
+    } catch (error) {
+      // Guidance for a turn is not sent later: by then it may have ended.
+      return keepUnsent(error, null)
+    }
+  }
+
+  const start = async (
+    text: string,
+    files: readonly string[],
+    message: Unsent | null,
+    inSession?: (id: string) => void,
+  ): Promise<boolean> => {
     let id = route.sessionId.value
     const { value: outbox } = options.outbox
-    const message = toMessage(id, text, files)
     // Behind those that wait, so that they arrive in order.
     if (message && outbox?.of(id).length && (await outbox.keep(message))) {
       void attempt(outbox.flush)
@@ -94,13 +113,17 @@ export const createTurnActions = (options: TurnActionsOptions): TurnActions => {
     const removePending = chat.addPending(text, files)
     try {
       id = await choices.ensureSession()
+      inSession?.(id)
       await choices.importIfHostSession(id)
-      const reply = await api('POST /api/chat/start', {
+      const input = {
         session_id: id,
         message: text,
         ...(files.length > 0 ? { attachments: [...files] } : {}),
         ...named(message),
-      })
+      }
+      // On a connection that has stalled, the message is kept and sent again.
+      const limit = message ? { signal: AbortSignal.timeout(SEND_MS) } : {}
+      const reply = await api('POST /api/chat/start', input, limit)
       if (reply.effective_model) chat.patch({ model: reply.effective_model })
       return true
     } catch (error) {
@@ -109,10 +132,15 @@ export const createTurnActions = (options: TurnActionsOptions): TurnActions => {
       if (!id || !(error instanceof ApiError) || error.status !== 409)
         return keepUnsent(error, unsent)
       // Another tab or device started a turn first: queue the message after it.
-      const queued = await enqueue(id, text, files, false, unsent)
+      const queued = await add(id, text, files, unsent)
       void chat.reload()
       return queued
     }
+  }
+
+  const startTurn: TurnActions['startTurn'] = async (text, files) => {
+    const message = toMessage(route.sessionId.value, text, files)
+    return sending(message, inSession => start(text, files, message, inSession))
   }
 
   /** Deletes this message and everything after it, then sends its text, or `text`, again. */

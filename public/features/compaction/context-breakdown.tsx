@@ -1,13 +1,10 @@
 /** Popover of the context ring: usage, cost and the Compact button. */
-import { pageLocale } from '../../strings/t.ts'
 import type { SessionRow } from '../../../lib/schema/session.ts'
-import { cachedPercent, formatCost } from '../../parts/amounts.ts'
+import { cachedPercent, formatCost, formatTokens } from '../../parts/amounts.ts'
 import { Button } from '../../parts/button.tsx'
 import { compactNow } from './actions.ts'
 import { t } from './strings.ts'
 import { useApp } from '../shell/context.ts'
-
-const short = new Intl.NumberFormat(pageLocale(), { notation: 'compact', maximumFractionDigits: 1 })
 
 const Line = ({ name, value }: { name: string; value: string }) => (
   <div class="meter-line">
@@ -26,7 +23,7 @@ export const Breakdown = ({ onClose }: { onClose: () => void }) => {
     spent: Pick<SessionRow, 'input_tokens' | 'cache_read_tokens' | 'output_tokens'>,
   ) => {
     const percent = cachedPercent(spent)
-    const texts = { in: short.format(spent.input_tokens), out: short.format(spent.output_tokens) }
+    const texts = { in: formatTokens(spent.input_tokens), out: formatTokens(spent.output_tokens) }
     return percent === null ? t('tokens', texts) : t('tokens.cached', { ...texts, percent })
   }
   const whole = sessions.row(chat.chat.value.sessionId) ?? chat.details.value
@@ -43,9 +40,9 @@ export const Breakdown = ({ onClose }: { onClose: () => void }) => {
       <dl>
         <Line
           name={t('used')}
-          value={t('of', { used: short.format(used), total: short.format(total) })}
+          value={t('of', { used: formatTokens(used), total: formatTokens(total) })}
         />
-        {threshold > 0 && <Line name={t('threshold')} value={short.format(threshold)} />}
+        {threshold > 0 && <Line name={t('threshold')} value={formatTokens(threshold)} />}
         <Line name={t('turn')} value={tokens(usage)} />
         {whole && <Line name={t('session')} value={tokens(whole)} />}
         {whole && whole.estimated_cost > 0 && (

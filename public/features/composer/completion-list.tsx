@@ -12,8 +12,14 @@ export const offerId = (index: number): string => `${COMPLETION_ID}-${index}`
 const OfferLine = ({ offer }: { offer: Suggestion }) =>
   offer.kind === 'command' ? (
     <>
-      <span class="offer-name">/{offer.name}</span>
-      {offer.argument && <span class="offer-argument">{offer.argument}</span>}
+      <span class="offer-name" dir="ltr">
+        /{offer.name}
+      </span>
+      {offer.argument && (
+        <span class="offer-argument" dir="ltr">
+          {offer.argument}
+        </span>
+      )}
       <span class="offer-summary">{offer.summary}</span>
     </>
   ) : offer.kind === 'mention' ? (

@@ -102,7 +102,10 @@ export const createComposerState = (options: ComposerOptions): ComposerFeature =
         const isCommand =
           draft.files.length + (draft.comments?.length ?? 0) === 0 &&
           (await options.runCommand(draft.text))
-        if (isCommand) return
+        if (isCommand) {
+          void composer.save()
+          return
+        }
       } catch (error) {
         // The commands could not be loaded, so nothing has run.
         toasts.showError(error)
@@ -115,6 +118,8 @@ export const createComposerState = (options: ComposerOptions): ComposerFeature =
         id && chat.busy.value
           ? turns.enqueue(id, text, draft.files, steer)
           : turns.startTurn(text, draft.files)
+      // Not before the message is stored.
+      void composer.save()
       if (!(await sent)) composer.restoreDraft(draft)
     },
     prompts: () =>

@@ -28,7 +28,7 @@ export const withoutFiles = (text: string): string =>
   text.replace(/\s*\[Attached files: [^\]]*\]$/, '')
 
 export const createComposer = (
-  { api, device, schedule }: Pick<Platform, 'api' | 'device' | 'schedule'>,
+  { api, drafts, schedule }: Pick<Platform, 'api' | 'drafts' | 'schedule'>,
   /** Whether the server stores drafts of this session. */
   savesDraft: (id: string) => boolean = () => true,
   /** Key of the draft of a new chat in this browser. */
@@ -51,15 +51,15 @@ export const createComposer = (
     ...(comments.value.length > 0 && { comments: [...comments.value] }),
   })
 
-  const unsaved = () => device.read<Record<string, Draft>>(UNSAVED, {})
+  const unsaved = () => drafts.read<Record<string, Draft>>(UNSAVED, {})
 
   const keep = (id: string, draft: Draft): void =>
-    device.write(UNSAVED, { ...unsaved(), [id]: draft })
+    drafts.write(UNSAVED, { ...unsaved(), [id]: draft })
 
   /** The server has this draft; a newer one of the session is kept. */
   const forget = (id: string, draft: Draft): void => {
     const { [id]: kept, ...others } = unsaved()
-    if (kept && isSame(kept, draft)) device.write(UNSAVED, others)
+    if (kept && isSame(kept, draft)) drafts.write(UNSAVED, others)
   }
 
   const save = async (): Promise<void> => {
@@ -71,7 +71,7 @@ export const createComposer = (
     const comments = draft.comments ?? (saved.comments && [])
     saved = draft
     if (!id) {
-      device.write(draftKey, draft)
+      drafts.write(draftKey, draft)
       return
     }
     // In this browser until the server has it: the chat or the tab may be left before that.
@@ -116,14 +116,14 @@ export const createComposer = (
       sessionId.value = id
       touched = false
       const kept = unsaved()[id]
-      put(id ? (kept ?? noDraft) : device.read(draftKey, noDraft))
+      put(id ? (kept ?? noDraft) : drafts.read(draftKey, noDraft))
       if (!kept) return
       saved = UNKNOWN
       changed()
     },
     /** Assigns the current draft to a newly created session. */
     assignSession(id: string): void {
-      device.write(draftKey, noDraft)
+      drafts.write(draftKey, noDraft)
       sessionId.value = id
     },
     /** Applies the server's draft unless the text has been edited since. */
@@ -162,7 +162,7 @@ export const createComposer = (
       return true
     },
     isRecalling: () => recallAt >= 0,
-    /** Returns the draft and clears the composer, to send it. */
+    /** Returns the draft and clears the composer, to send it. The stored draft stays until `save`. */
     takeDraft(): Draft {
       const draft = now()
       text.value = ''
@@ -170,7 +170,7 @@ export const createComposer = (
       comments.value = []
       recallAt = -1
       touched = true
-      void save()
+      cancel()
       return draft
     },
     /** Puts an unsent draft back, before text written since. */

@@ -5,21 +5,16 @@ import type { Toasts } from '../shell/toast.ts'
 type Registry = typeof import('./slash-commands.ts')
 
 export const createSlashCommands = (toasts: Toasts) => {
-  const kept: { commands: Registry['commands'] } = { commands: [] }
+  const kept: { registry: Registry | null } = { registry: null }
   const load = async (): Promise<Registry> => {
     const registry = await import('./slash-commands.ts')
-    kept.commands = registry.commands
+    kept.registry = registry
     return registry
   }
   return {
     load,
     /** For the completion list. */
-    suggestions: () =>
-      kept.commands.map(({ name, description, args_hint = '' }) => ({
-        name,
-        summary: description,
-        argument: args_hint,
-      })),
+    suggestions: () => kept.registry?.suggestions() ?? [],
     /** Runs a command; false for other text. Rejects when the commands can't be loaded, before anything has run. */
     async run(app: App, text: string): Promise<boolean> {
       if (!text.trimStart().startsWith('/')) return false

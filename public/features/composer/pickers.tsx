@@ -1,5 +1,5 @@
 /** Pickers of the composer chips: model, effort, workspace, personality. */
-import { pageLocale } from '../../strings/t.ts'
+import { formatTokens } from '../../parts/amounts.ts'
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { Picker, type PickerGroup, type PickerOption } from '../../parts/picker.tsx'
@@ -8,14 +8,12 @@ import type { Picker as PickerName } from '../shell/layout.ts'
 import { type Model, matchModels } from '../models/models.ts'
 import { EFFORTS, isEffortChoice } from './reasoning.ts'
 import { t } from '../../strings/t.ts'
+import { useApp } from '../shell/context.ts'
+import { workspaceFacts } from '../git/workspace-facts.ts'
+import { t as worktreeText } from '../git/worktree-strings.ts'
 import { useModels, useShell, useChat, useComposer, useWorkspace } from '../../contexts.ts'
 
 type Props = { selected: string; onDone: () => void }
-
-const size = new Intl.NumberFormat(pageLocale(), {
-  notation: 'compact',
-  maximumSignificantDigits: 3,
-})
 
 const toOption = (model: Model): PickerOption => ({
   id: model.id,
@@ -23,8 +21,8 @@ const toOption = (model: Model): PickerOption => ({
   hint: model.id,
   ...(model.context_length
     ? {
-        note: size.format(model.context_length),
-        noteTitle: t('model.size', { size: size.format(model.context_length) }),
+        note: formatTokens(model.context_length),
+        noteTitle: t('model.size', { size: formatTokens(model.context_length) }),
       }
     : {}),
 })
@@ -94,7 +92,11 @@ const EffortPicker = ({ onDone }: Omit<Props, 'selected'>) => {
   )
 }
 
+/** Not a path. */
+const NEW_WORKTREE = '?worktree'
+
 const WorkspacePicker = ({ selected, onDone }: Props) => {
+  const app = useApp()
   const { workspaces } = useWorkspace()
   const { attempt } = useShell()
   const { chooseWorkspace } = useChat()
@@ -129,6 +131,16 @@ const WorkspacePicker = ({ selected, onDone }: Props) => {
     .filter(({ path }) => !looksLikePath || path.toLowerCase().startsWith(wanted))
   const known = new Set(saved.map(({ path }) => path))
   const others = suggested.value.filter(path => !known.has(path))
+  const worktree = useSignal(false)
+  useEffect(() => {
+    workspaceFacts(app).then(
+      ({ changed_files }) => {
+        worktree.value = changed_files !== null
+      },
+      // Without an answer it is not offered here; the Changes tab has it, too.
+      () => undefined,
+    )
+  }, [])
   const typed = looksLikePath && !known.has(text) && !others.includes(text) ? [text] : []
   return (
     <Picker
@@ -146,6 +158,13 @@ const WorkspacePicker = ({ selected, onDone }: Props) => {
             ...typed.map(path => ({ id: path, label: t('chip.workspace.add', { path }) })),
           ],
         },
+        {
+          label: '',
+          options:
+            worktree.value && !text
+              ? [{ id: NEW_WORKTREE, label: worktreeText('menu'), icon: 'branch' }]
+              : [],
+        },
       ]}
       selected={selected}
       empty={t('app.nothing')}
@@ -155,7 +174,10 @@ const WorkspacePicker = ({ selected, onDone }: Props) => {
       }}
       onPick={path => {
         onDone()
-        void attempt(() => chooseWorkspace(path))
+        void attempt(async () => {
+          if (path !== NEW_WORKTREE) return chooseWorkspace(path)
+          return (await import('../git/new-worktree.tsx')).openNewWorktree(app)
+        })
       }}
     />
   )

@@ -7,6 +7,7 @@ import { USAGE_DAYS } from '../shell/route.ts'
 import { isTheme, THEMES } from '../settings/settings.ts'
 import { titleOf } from '../sessions/sessions.ts'
 import type { SteeringCommand } from '../queue/actions.ts'
+import { t as described } from './slash-strings.ts'
 import { t } from './strings.ts'
 
 /** Runs a command; resolves to the sentence to show, or to nothing when the effect is visible. */
@@ -62,7 +63,7 @@ const workspace: Run = async (app, query) => {
 }
 
 const theme: Run = async (app, name) => {
-  if (!name) return t('command.theme.list', { names: THEMES.join(', ') })
+  if (!name) return t('command.theme.list', { names: THEMES })
   const known = isTheme(name.toLowerCase()) ? name.toLowerCase() : name
   await app.settings.save('theme', known)
   return t('command.theme', { name: known })
@@ -71,8 +72,10 @@ const theme: Run = async (app, name) => {
 const personality: Run = async (app, name) => {
   await app.personalities.load()
   if (!name) {
-    const names = app.personalities.list.value.map(one => one.name).join(', ')
-    return names ? t('command.personality.list', { names }) : t('command.personality.empty')
+    const names = app.personalities.list.value.map(one => one.name)
+    return names.length > 0
+      ? t('command.personality.list', { names })
+      : t('command.personality.empty')
   }
   const set = await app.choosePersonality(CLEARING.includes(name.toLowerCase()) ? '' : name)
   return set ? t('command.personality', { name: set }) : t('command.personality.none')
@@ -170,6 +173,14 @@ const run: Readonly<Record<SlashCommandName, Run>> = {
 export type Command = (typeof commands)[number]
 
 export const commands = slashCommands.map(command => ({ ...command, run: run[command.name] }))
+
+/** For the completion list, in the language of the page. */
+export const suggestions = () =>
+  slashCommands.map(({ name, args_hint }) => ({
+    name,
+    summary: described(name),
+    argument: args_hint ? described(`${name}.arguments`) : '',
+  }))
 
 /** Parses `/name argument`; null for other text, which is sent to the agent. */
 export const parseCommand = (text: string): { command: Command; argument: string } | null => {

@@ -1,9 +1,10 @@
 /** Find bar of the chat. */
-import { useEffect, useMemo, useRef } from 'preact/hooks'
+import { useLayoutEffect, useMemo, useRef } from 'preact/hooks'
 import { useSignalEffect } from '@preact/signals'
 import { createFind } from './find.ts'
 import { createFindHighlights } from './find-highlights.ts'
 import { IconButton } from '../../parts/button.tsx'
+import { takeHeldKeys } from '../shell/held-keys.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { t } from './strings.ts'
 import { useShell, useChat } from '../../contexts.ts'
@@ -21,13 +22,20 @@ const Bar = () => {
     () => createFind({ chat: chat.chat, loadBefore: limit => chat.loadBefore(limit) }),
     [],
   )
+  const search = (text: string) => {
+    find.set(text, marks.current?.top() ?? null)
+    if (find.loading.value) void find.loadAll()
+  }
   const input = useRef<HTMLInputElement>(null)
   const marks = useRef<ReturnType<typeof createFindHighlights> | null>(null)
-  useEffect(() => {
+  // Before the next key: one that is typed at once belongs to the field.
+  useLayoutEffect(() => {
     const before = document.activeElement
     const body = input.current?.closest<HTMLElement>('.chat-body')
     if (body) marks.current = createFindHighlights(body)
     input.current?.focus()
+    const typed = takeHeldKeys()
+    if (typed) search(typed)
     return () => {
       find.close()
       marks.current?.close()
@@ -57,8 +65,7 @@ const Bar = () => {
         spellcheck={false}
         value={find.query.value}
         onInput={event => {
-          find.set(event.currentTarget.value, marks.current?.top() ?? null)
-          if (find.loading.value) void find.loadAll()
+          search(event.currentTarget.value)
         }}
         onKeyDown={event => {
           if (event.isComposing) return

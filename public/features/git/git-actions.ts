@@ -161,8 +161,11 @@ export const createGitActions = (options: GitActionsOptions) => {
     move: (change: Change, loaded?: LoadedDiff, lines?: readonly number[]) =>
       run('stage', () => stageOne(change, loaded, lines)),
     moveAll: (list: readonly Change[]) =>
-      run('stage', async () => {
-        for (const change of list) await stageOne(change)
+      run('stage', () => {
+        const paths = list.map(({ path }) => path)
+        if (list[0]?.kind !== 'staged') return api('POST /api/git/stage', { ...session(), paths })
+        const old = list.flatMap(({ from }) => from ?? [])
+        return api('POST /api/git/unstage', { ...session(), paths: [...paths, ...old] })
       }),
     async discard(change: Change, loaded?: LoadedDiff, lines?: readonly number[]): Promise<void> {
       await run('discard', async () => {

@@ -14,6 +14,7 @@ import { useWorkspacePanel } from '../workspace/context.ts'
 import { useGitActions } from './context.ts'
 import type { LogEntry } from './git-history.ts'
 import { t } from './strings.ts'
+import { t as worktreeText } from './worktree-strings.ts'
 import { NewWorktree, WorktreeBar, WorktreeList } from './worktree-tools.tsx'
 
 /** More are found with the terminal. */
@@ -61,7 +62,7 @@ const HookDialog = () => {
       onClose={() => question.go('cancel')}
       closeLabel={t('app.cancel')}
     >
-      <p class="dialog-text">{t('git.hooks.text', { names: question.names.join(', ') })}</p>
+      <p class="dialog-text">{t('git.hooks.text', { names: question.names })}</p>
       <FormActions>
         <Button onClick={() => question.go('skip')}>{t('git.hooks.skip')}</Button>
         <Button kind="primary" onClick={() => question.go('run')}>
@@ -141,7 +142,7 @@ export const BranchTools = ({ status }: { status: GitStatus }) => {
     { label: t('git.push'), icon: 'upload', run: () => void actions.push() },
     'line',
     { label: t('git.stash'), icon: 'archive', run: () => void actions.stash() },
-    { label: t('git.tree.menu'), icon: 'branch', run: () => setNewTree(true) },
+    { label: worktreeText('menu'), icon: 'branch', run: () => setNewTree(true) },
     { label: t('git.log'), icon: 'clock', run: () => void actions.history.load(true) },
   ]
   const isBusy = actions.busy.value !== ''
@@ -179,8 +180,9 @@ export const BranchName = ({ status }: { status: GitStatus }) => (
 
 const Operation = () => {
   const actions = useGitActions()
-  const name = actions.overview.value?.operation
-  if (!name) return null
+  const operation = actions.overview.value?.operation
+  if (!operation) return null
+  const name = t(`git.operation.${operation}`)
   return (
     <div class="git-operation" role="status">
       <p>{t('git.operation', { name })}</p>
@@ -288,7 +290,7 @@ const CommitRow = ({ commit }: { commit: LogEntry }) => {
         onClick={() => void actions.history.toggle(id)}
       >
         <Icon name={loaded === undefined ? 'chevron-right' : 'chevron-down'} size={14} />
-        <span class="change-name">
+        <span class="change-name" dir="auto">
           <bdi>{visibleName(subject)}</bdi>
         </span>
         <span class="change-dir" title={when.toLocaleString(pageLocale())}>

@@ -1,4 +1,5 @@
 /** The worktrees of the open repository, and the chat's move into one and back. */
+import { joinSentences } from '../../strings/join-sentences.ts'
 import { signal } from '@preact/signals'
 import { asObject } from '../../../lib/base/json.ts'
 import { visibleName } from '../../../lib/base/visible.ts'
@@ -87,7 +88,7 @@ export const createWorktrees = ({ api, session, ask, run, chooseWorkspace }: Wor
         ]
         ask({
           title: t(isWork ? 'git.tree.lose.title' : 'git.tree.lose.files'),
-          text: sentences.filter(Boolean).join(' '),
+          text: joinSentences(...sentences),
           confirm: t('git.tree.lose.run'),
           danger: true,
           run: () => void removeNow(tree, true),

@@ -1,7 +1,8 @@
 /** The diff of a changed file with buttons to stage, unstage or discard a hunk or chosen lines of it. */
+import type { ComponentChildren } from 'preact'
 import { useEffect, useMemo, useState } from 'preact/hooks'
-import { visibleText } from '../../../lib/base/visible.ts'
 import type { DiffLine, FileDiff } from '../../parts/diff.ts'
+import { LineText, useHighlighted } from '../../parts/diff-view.tsx'
 import { ScrollBox } from '../../parts/scroll-box.tsx'
 import { hunksOf } from '../review/hunks.ts'
 import type { Change, LoadedDiff } from '../workspace/git-changes.ts'
@@ -41,14 +42,19 @@ const Line = ({ line, index, isChosen, toggle }: LineProps) => {
           onChange={() => toggle(index)}
         />
       )}
-      {parts.map((part, at) => {
-        const text = visibleText(part.text)
-        return part.changed ? <mark key={at}>{text}</mark> : text
-      })}
+      <LineText parts={parts} />
       {'\n'}
     </div>
   )
 }
+
+type LinesProps = { path: string; lines: readonly DiffLine[]; children: ComponentChildren }
+
+const Lines = ({ path, lines, children }: LinesProps) => (
+  <pre dir="ltr" ref={useHighlighted(path, lines)}>
+    {children}
+  </pre>
+)
 
 export const HunkDiff = ({ change, loaded }: { change: Change; loaded: LoadedDiff }) => {
   const actions = useGitActions()
@@ -90,7 +96,7 @@ export const HunkDiff = ({ change, loaded }: { change: Change; loaded: LoadedDif
       body: (
         <div class="diff">
           <ScrollBox class="diff-box" label={t('git.lines')}>
-            <pre dir="ltr">
+            <Lines path={change.path} lines={lines}>
               {lines.map((line, row) => {
                 const index = numbers[at]?.[row] ?? -1
                 return (
@@ -103,7 +109,7 @@ export const HunkDiff = ({ change, loaded }: { change: Change; loaded: LoadedDif
                   />
                 )
               })}
-            </pre>
+            </Lines>
           </ScrollBox>
         </div>
       ),

@@ -1,52 +1,18 @@
 /** A chat's own worktree: begin one, bring it up to date, merge it back, remove it. */
-import { useState } from 'preact/hooks'
 import { visibleName } from '../../../lib/base/visible.ts'
 import { Button } from '../../parts/button.tsx'
-import { Dialog } from '../../parts/dialog.tsx'
-import { FormActions, TextField } from '../../parts/form.tsx'
 import { useGitActions } from './context.ts'
+import { NewWorktreeDialog } from './new-worktree.tsx'
 import { t } from './strings.ts'
 
 export const NewWorktree = ({ isDirty, onClose }: { isDirty: boolean; onClose: () => void }) => {
   const { worktrees } = useGitActions()
-  const [branch, setBranch] = useState('')
-  const [carry, setCarry] = useState(false)
   return (
-    <Dialog title={t('git.tree.new')} onClose={onClose} closeLabel={t('app.close')}>
-      <p class="dialog-text">{t('git.tree.text')}</p>
-      <form
-        class="form"
-        onSubmit={event => {
-          event.preventDefault()
-          onClose()
-          void worktrees.create(branch.trim(), carry)
-        }}
-      >
-        <TextField
-          label={t('git.branch.name')}
-          dir="ltr"
-          autofocus
-          value={branch}
-          onInput={setBranch}
-        />
-        {isDirty && (
-          <label class="git-amend">
-            <input
-              type="checkbox"
-              checked={carry}
-              onChange={event => setCarry(event.currentTarget.checked)}
-            />
-            {t('git.tree.carry')}
-          </label>
-        )}
-        <FormActions>
-          <Button onClick={onClose}>{t('app.cancel')}</Button>
-          <Button kind="primary" type="submit" disabled={!branch.trim()}>
-            {t('git.tree.create')}
-          </Button>
-        </FormActions>
-      </form>
-    </Dialog>
+    <NewWorktreeDialog
+      isDirty={isDirty}
+      onClose={onClose}
+      onCreate={(branch, carry) => void worktrees.create(branch, carry)}
+    />
   )
 }
 

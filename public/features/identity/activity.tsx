@@ -1,4 +1,5 @@
 /** Settings → Security: the audit log, newest first, with a filter. */
+import { formatFull } from '../sessions/relative-time.ts'
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { visibleName } from '../../../lib/base/visible.ts'
@@ -7,18 +8,15 @@ import { useShell } from '../../contexts.ts'
 import { Button } from '../../parts/button.tsx'
 import { Row, Select } from '../../parts/field.tsx'
 import { deviceName } from './device-name.ts'
-import { pageLocale } from '../../strings/t.ts'
 import { t } from './strings.ts'
 
 type Entry = Api['GET /api/auth/audit']['output']['entries'][number]
 
 const PAGE = 20
-const TIME = new Intl.DateTimeFormat(pageLocale(), { dateStyle: 'medium', timeStyle: 'short' })
-
 const GROUPS = {
   signin: 'sign-in,sign-in-failed,sign-out,device-paired,device-revoked',
   factors:
-    'passkey-added,passkey-deleted,codes-on,codes-off,recovery-renewed,password-set,password-removed',
+    'passkey-added,passkey-deleted,identity-linked,identity-unlinked,codes-on,codes-off,recovery-renewed,password-set,password-removed',
   access: 'tokens,shares,keys',
   settings: 'settings',
   approvals: 'approval',
@@ -33,6 +31,8 @@ const TITLES: Readonly<Record<string, () => string>> = {
   'device-paired': () => t('activity.device-paired'),
   'passkey-added': () => t('activity.passkey-added'),
   'passkey-deleted': () => t('activity.passkey-deleted'),
+  'identity-linked': () => t('activity.identity-linked'),
+  'identity-unlinked': () => t('activity.identity-unlinked'),
   'codes-on': () => t('activity.codes-on'),
   'codes-off': () => t('activity.codes-off'),
   'recovery-renewed': () => t('activity.recovery-renewed'),
@@ -50,12 +50,20 @@ const SPECIAL: Readonly<Record<string, () => string>> = {
   'sign-in password': () => t('activity.by.password'),
   'sign-in passkey': () => t('activity.by.passkey'),
   'sign-in pairing': () => t('activity.by.pairing'),
+  'sign-in oidc': () => t('activity.by.oidc'),
   'sign-in-failed password wrong_code': () => t('activity.wrong-code'),
   'device-revoked others': () => t('activity.device-revoked.others'),
 }
 
 /** Details for people: neither ids nor error codes. */
-const SHOWN = new Set(['device-paired', 'tokens', 'settings', 'keys', 'approval'])
+const SHOWN = new Set([
+  'device-paired',
+  'identity-linked',
+  'tokens',
+  'settings',
+  'keys',
+  'approval',
+])
 
 const titleOf = ({ what, detail }: Entry): string =>
   (SPECIAL[`${what} ${detail}`] ?? TITLES[what])?.() ?? what
@@ -63,7 +71,7 @@ const titleOf = ({ what, detail }: Entry): string =>
 const lineOf = ({ at, address, device, what, detail }: Entry): string =>
   [
     SHOWN.has(what) ? visibleName(detail) : '',
-    TIME.format(at * 1_000),
+    formatFull(at),
     address,
     // A client chooses its name: direction marks could make the line read as another one.
     visibleName(deviceName(device) || device),

@@ -1,5 +1,5 @@
 /** The signed-in devices: their names, how and when they were used, renaming them and signing them out. */
-import { pageLocale } from '../../strings/t.ts'
+import { formatFull } from '../sessions/relative-time.ts'
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { visibleName } from '../../../lib/base/visible.ts'
@@ -13,9 +13,6 @@ import { t } from './strings.ts'
 
 type Device = Api['GET /api/auth/devices']['output']['devices'][number]
 
-const TIME = new Intl.DateTimeFormat(pageLocale(), { dateStyle: 'medium', timeStyle: 'short' })
-const timeOf = (seconds: number): string => TIME.format(seconds * 1_000)
-
 /** The server records uses to the minute. */
 const ACTIVE_S = 120
 
@@ -25,10 +22,10 @@ const nameOf = ({ name, agent }: Device): string =>
 const hintOf = ({ how, current, created_at, seen_at, seen_address }: Device): string => {
   const isActive = current || Date.now() / 1_000 - seen_at < ACTIVE_S
   return [
-    isActive ? t('devices.now') : t('devices.seen', { time: timeOf(seen_at) }),
+    isActive ? t('devices.now') : t('devices.seen', { time: formatFull(seen_at) }),
     seen_address,
     t(`devices.how.${how}`),
-    t('devices.since', { time: timeOf(created_at) }),
+    t('devices.since', { time: formatFull(created_at) }),
   ].join(' · ')
 }
 
@@ -110,7 +107,8 @@ export const Devices = () => {
                     renaming.value = device.id
                   }}
                 />
-                {!device.current && (
+                {/* The proxy signs this one in with each request. */}
+                {!device.current && device.how !== 'proxy' && (
                   <Button
                     id={ids.control}
                     aria-label={t('devices.revoke.what', { name: nameOf(device) })}

@@ -1,4 +1,5 @@
 /** Settings → Security: the passkeys, adding one, renaming and deleting them. */
+import { formatFull } from '../sessions/relative-time.ts'
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { visibleName } from '../../../lib/base/visible.ts'
@@ -9,14 +10,10 @@ import { Row } from '../../parts/field.tsx'
 import { confirmed } from './confirm-password.tsx'
 import { deviceName } from './device-name.ts'
 import { RenameForm } from './rename-form.tsx'
-import { pageLocale } from '../../strings/t.ts'
 import { t } from './strings.ts'
 
 type List = Api['POST /api/auth/passkeys']['output']
 type Passkey = List['passkeys'][number]
-
-const TIME = new Intl.DateTimeFormat(pageLocale(), { dateStyle: 'medium', timeStyle: 'short' })
-const timeOf = (seconds: number): string => TIME.format(seconds * 1_000)
 
 const nameOf = ({ name }: Passkey): string => visibleName(name) || t('passkeys.unnamed')
 
@@ -25,8 +22,8 @@ const hintOf = ({ host, created_at, last_used_at }: Passkey): string =>
     host,
     last_used_at === null
       ? t('passkeys.unused')
-      : t('passkeys.used', { time: timeOf(last_used_at) }),
-    t('passkeys.created', { time: timeOf(created_at) }),
+      : t('passkeys.used', { time: formatFull(last_used_at) }),
+    t('passkeys.created', { time: formatFull(created_at) }),
   ].join(' · ')
 
 /** Why this page cannot add one; empty when it can. */

@@ -13,6 +13,7 @@ import { inboxOf, type Troubled } from './inbox-state.ts'
 import { RunningRow } from './running-row.tsx'
 import { t } from './strings.ts'
 import { createTriage, type Triage } from './triage.ts'
+import { Unsent } from './unsent.tsx'
 import { Waiting } from './waiting.tsx'
 
 type ItemProps = {
@@ -49,21 +50,32 @@ const Section = ({ title, children }: { title: string; children: ComponentChildr
 )
 
 const Trouble = ({ row, title }: { row: Troubled; title: string }) => {
-  const { route } = useShell()
+  const { api, attempt, route } = useShell()
   const { unread, sessions } = useSessions()
+  /** It then appears with the running turns. */
+  const goOn = () =>
+    api('POST /api/chat/start', {
+      session_id: row.session_id,
+      message: t('trouble.continue.message'),
+    })
   return (
     <>
       <p class="inbox-title" dir="auto">
         {title}
       </p>
       <p class="inbox-facts">
-        <span class={row.how === 'failed' ? 'inbox-bad' : 'inbox-needed'}>
+        <span class={row.how === 'failed' || row.how === 'budget' ? 'inbox-bad' : 'inbox-needed'}>
           {t(`trouble.${row.how}`)}
         </span>
         {row.scheduled && <span>{t('trouble.task')}</span>}
         <span>{formatAgo(row.updated_at, sessions.now.value)}</span>
       </p>
       <div class="waiting-buttons">
+        {row.how === 'steps' && (
+          <Button data-key="c" onClick={() => void attempt(goOn)}>
+            {t('trouble.continue')}
+          </Button>
+        )}
         <Button data-key="o" onClick={() => route.openSession(row.session_id)}>
           {t('trouble.open')}
         </Button>
@@ -92,7 +104,9 @@ export const InboxView = () => {
       is_streaming: running.some(each => each.session_id === row.session_id),
     }),
   )
-  const count = questions.length + running.length + troubled.length
+  /** Messages that wait for the person, also those whose chat is gone. Others are sent by themselves. */
+  const unsent = app.outbox.value?.list.value.filter(({ error }) => error) ?? []
+  const count = questions.length + running.length + unsent.length + troubled.length
   useLayoutEffect(() => {
     if (ref.current) triage.restore(ref.current)
   }, [count])
@@ -107,6 +121,10 @@ export const InboxView = () => {
       ? t('waiting.profile', { title, profile: row.profile })
       : title
   }
+
+  /** Null for a new chat, and for one that was deleted. */
+  const titleOfUnsent = (id: string | null): string | null =>
+    id && sessions.row(id) ? nameOf(id) : null
 
   return (
     <View title={t('inbox.title')} lead={t('inbox.lead')}>
@@ -148,6 +166,15 @@ export const InboxView = () => {
                 </Item>
               )
             })}
+          </Section>
+        )}
+        {unsent.length > 0 && (
+          <Section title={t('unsent.head')}>
+            {unsent.map(message => (
+              <Item key={message.id} id={message.id} triage={triage} label={message.text} needed>
+                <Unsent message={message} title={titleOfUnsent(message.session_id)} />
+              </Item>
+            ))}
           </Section>
         )}
         {troubled.length > 0 && (

@@ -1,4 +1,5 @@
 /** A running turn: what it is doing now, for how long, at what cost; stop and steer. */
+import { ToolPhrase } from '../tool-calls/tool-phrase.tsx'
 import { useSignal } from '@preact/signals'
 import { useShell } from '../../contexts.ts'
 import { formatCost, formatTokens } from '../../parts/amounts.ts'
@@ -18,8 +19,7 @@ const Doing = ({ doing }: Pick<RunningTurn, 'doing'>) => {
   const { does, object, code } = describeToolCall(doing.name, doing.args)
   return (
     <>
-      <span>{does}</span>{' '}
-      {object && (code ? <code dir="ltr">{object}</code> : <span>{object}</span>)}
+      <ToolPhrase phrase={does} object={object} code={code} />
       {doing.more > 0 && <span> + {t('running.more', { count: doing.more })}</span>}
     </>
   )

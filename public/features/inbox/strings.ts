@@ -5,7 +5,7 @@ export const t = translator({
   'inbox.title': 'Inbox',
   'inbox.lead': 'What needs you, and what is running, in all chats and profiles.',
   'inbox.keys':
-    'J and K move, O opens, A allows, D denies, R replies, S steers, X stops, E dismisses.',
+    'J and K move, O opens, A allows, D denies, R replies, S steers, X stops, C continues, E dismisses.',
   'inbox.failed': 'Couldn’t load the inbox',
   'inbox.empty': 'Nothing needs you',
   'inbox.empty.text': 'Questions of the agent, running chats, and chats that failed appear here.',
@@ -40,7 +40,18 @@ export const t = translator({
   'trouble.head': 'Ended in trouble',
   'trouble.failed': 'Failed',
   'trouble.interrupted': 'Interrupted',
+  'trouble.steps': 'Step limit reached',
+  'trouble.budget': 'Budget reached',
+  'trouble.continue': 'Continue',
+  /** Sent to the agent. */
+  'trouble.continue.message': 'Continue.',
   'trouble.task': 'Scheduled task',
   'trouble.open': 'Open',
   'trouble.dismiss': 'Dismiss',
+
+  'unsent.head': 'Not sent',
+  'unsent.reason': 'Not sent: {reason}',
+  'unsent.retry': 'Retry',
+  'unsent.copy': 'Copy',
+  'unsent.remove': 'Remove message',
 })

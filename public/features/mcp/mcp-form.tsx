@@ -1,4 +1,5 @@
 /** The form that adds an MCP server or changes one. */
+import { joinSentences } from '../../strings/join-sentences.ts'
 import { useSignal } from '@preact/signals'
 import { useEffect, useId, useRef } from 'preact/hooks'
 import { Button } from '../../parts/button.tsx'
@@ -31,9 +32,10 @@ const FormField = ({ mcp, draft, field, lines = false }: FieldProps) => {
     label: t(`form.${field}`),
     hint:
       hint &&
-      [t(hint, { reference: REFERENCE }), !draft.isNew && isSecret && t('form.hidden')]
-        .filter(Boolean)
-        .join(' '),
+      joinSentences(
+        t(hint, { reference: REFERENCE }),
+        !draft.isNew && isSecret && t('form.hidden'),
+      ),
   }
   if (!lines) return <TextField {...shared} value={draft[field]} onInput={set} />
   return (

@@ -1,4 +1,5 @@
 /** Connecting the first model: the sources, the form, the test, and saving. */
+import { listOf } from '../../strings/t.ts'
 import { batch, computed, signal } from '@preact/signals'
 import type { ModelOption } from '../../../lib/schema/model.ts'
 import type { LocalServer, ProviderRow } from '../../../lib/schema/provider.ts'
@@ -62,7 +63,7 @@ const aboutOf = (id: string, models: readonly ModelOption[]): string => {
   const about = ABOUT.get(id)
   if (about !== undefined) return t(about)
   const names = models.slice(0, 2).map(({ label }) => label)
-  return names.length > 0 ? t('setup.about.models', { models: names.join(', ') }) : ''
+  return names.length > 0 ? listOf([...names, t('setup.about.others')]) : ''
 }
 
 /** The default model is always selectable, even if the list lacks it; a custom endpoint has no default. */

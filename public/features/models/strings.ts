@@ -66,7 +66,7 @@ const enProviders = {
   'setup.about.openai': 'GPT models',
   'setup.about.gemini': 'Google’s models',
   'setup.about.custom': 'Any server with an OpenAI-compatible API',
-  'setup.about.models': '{models}, and more',
+  'setup.about.others': 'more',
   'setup.key.page': 'Get a key from {name}',
   'setup.base_url': 'Base URL',
   'setup.base_url.hint': 'For example https://host/v1',

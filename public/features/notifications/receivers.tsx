@@ -1,16 +1,36 @@
 /** Devices and services that receive notifications: what was sent last, a test, and removing one. */
+import type { NotificationProblem } from '../../../lib/schema/notification.ts'
 import { useShell } from '../../contexts.ts'
 import { Button } from '../../parts/button.tsx'
 import { Row } from '../../parts/field.tsx'
+import { formatFull } from '../sessions/relative-time.ts'
 import type { PartProps } from './view.tsx'
-import { pageLocale } from '../../strings/t.ts'
-import { t } from './strings.ts'
+import { problems, t } from './strings.ts'
 import type { NotificationState } from './this-device.ts'
 import { unsubscribeHere } from './this-device.ts'
 
-const TIME = new Intl.DateTimeFormat(pageLocale(), { dateStyle: 'medium', timeStyle: 'short' })
+type Receiver = {
+  id: string
+  problem: string | null
+  problem_code: NotificationProblem | null
+  last_sent_at: number | null
+}
 
-type Receiver = { id: string; problem: string | null; last_sent_at: number | null }
+/** What the receiver or the network answered, without the sentence around it: a status, or why there was no connection. */
+const detailOf = (problem: string): string =>
+  / status (\d+)\.$/.exec(problem)?.[1] ??
+  /^It could not be reached: (.*)\.$/.exec(problem)?.[1] ??
+  problem
+
+const wordsOf = ({ problem, problem_code: code, last_sent_at: at }: Receiver) => {
+  if (problem)
+    return (
+      <span class="field-failed">
+        {code ? problems(code) : problem} {code && <bdi>({detailOf(problem)})</bdi>}
+      </span>
+    )
+  return at === null ? t('notify.unsent') : t('notify.sent', { time: formatFull(at) })
+}
 
 export type ReceiverRowProps = {
   receiver: Receiver
@@ -23,10 +43,7 @@ export type ReceiverRowProps = {
 
 export const ReceiverRow = ({ receiver, name, place, change, beforeRemoval }: ReceiverRowProps) => {
   const { attempt, api, layout, toasts } = useShell()
-  const { id, problem, last_sent_at: at } = receiver
-  const said =
-    problem ??
-    (at === null ? t('notify.unsent') : t('notify.sent', { time: TIME.format(at * 1_000) }))
+  const { id } = receiver
 
   const test = () =>
     void attempt(async () => {
@@ -52,8 +69,13 @@ export const ReceiverRow = ({ receiver, name, place, change, beforeRemoval }: Re
   return (
     <Row
       label={name}
-      hint={`${place} · ${said}`}
-      failed={problem !== null}
+      hint={
+        <>
+          <bdi>{place}</bdi>
+          <br />
+          {wordsOf(receiver)}
+        </>
+      }
       control={ids => (
         <>
           <Button id={ids.control} aria-label={t('notify.test.what', { name })} onClick={test}>

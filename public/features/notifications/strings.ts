@@ -1,5 +1,9 @@
 /** English text of notifications, loaded with their settings. */
+import { NOTIFICATION_PROBLEMS } from '../../../lib/base/notification-problems.ts'
 import { translator } from '../../strings/t.ts'
+
+/** What to do when nothing can be sent, by code. */
+export const problems = translator(NOTIFICATION_PROBLEMS)
 
 export const t = translator({
   'notify.lead':
@@ -15,6 +19,10 @@ export const t = translator({
   'notify.unsupported': 'This browser can’t receive notifications. Use ntfy or Gotify below.',
   'notify.blocked':
     'Notifications are blocked for this site. Allow them in the browser’s site settings, then try again.',
+  'notify.dismissed':
+    'The browser needs your permission to show notifications. Try again and choose Allow.',
+  'notify.no.service':
+    'The browser couldn’t reach its push service. Check the connection and the browser’s settings, or use ntfy or Gotify below.',
   'notify.not.ready': 'The page isn’t ready for notifications yet. Reload it and try again.',
   'notify.enabled': 'Notifications are on',
   'notify.disabled': 'Notifications are off on this device',
@@ -49,7 +57,7 @@ export const t = translator({
   'notify.devices': 'Devices',
   'notify.devices.this': '{name} (this device)',
   'notify.sent': 'Last sent {time}',
-  'notify.unsent': 'Nothing sent since the last restart',
+  'notify.unsent': 'Nothing sent yet',
   'notify.test': 'Send test',
   'notify.test.what': 'Send test to {name}',
   'notify.tested': 'Test sent',

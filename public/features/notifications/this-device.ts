@@ -2,6 +2,7 @@
 import type { Api } from '../../../router.ts'
 import type { App } from '../../app.ts'
 import { deviceName } from '../identity/device-name.ts'
+import { forgetEndpoint, knownEndpoint, rememberEndpoint } from '../../sw/push-endpoint.ts'
 import { t } from './strings.ts'
 
 export type NotificationState = Api['GET /api/notifications']['output']
@@ -56,30 +57,53 @@ const ready = (): Promise<ServiceWorkerRegistration> =>
     ),
   ])
 
-/** Asks for the permission, which browsers allow only after a click, and subscribes. */
-export const subscribeHere = async ({ api }: Call): Promise<NotificationState> => {
-  if ((await Notification.requestPermission()) !== 'granted') throw new Error(t('notify.blocked'))
-  const { pushManager } = await ready()
+const base = (): string => new URL('.', document.baseURI).href
+
+const subscribe = async (
+  { pushManager }: ServiceWorkerRegistration,
+  { api }: Call,
+): Promise<PushSubscription> => {
   const { key } = await api('GET /api/notifications/key')
   // One that was made with another key of the server cannot be used.
   await (await pushManager.getSubscription())?.unsubscribe()
-  const subscription = await pushManager.subscribe({
-    userVisibleOnly: true,
-    applicationServerKey: key,
-  })
-  return api('POST /api/notifications/devices', toBody(subscription))
+  return pushManager
+    .subscribe({ userVisibleOnly: true, applicationServerKey: key })
+    .catch((error: unknown) => {
+      // The browser's own words name none of what the person can do.
+      throw new Error(t('notify.no.service'), { cause: error })
+    })
+}
+
+/** Asks for the permission, which browsers allow only after a click, and subscribes. */
+export const subscribeHere = async (call: Call): Promise<NotificationState> => {
+  const permission = await Notification.requestPermission()
+  if (permission !== 'granted')
+    throw new Error(t(permission === 'denied' ? 'notify.blocked' : 'notify.dismissed'))
+  const subscription = await subscribe(await ready(), call)
+  const state = await call.api('POST /api/notifications/devices', toBody(subscription))
+  await rememberEndpoint(caches, base(), subscription.endpoint)
+  return state
 }
 
 export const unsubscribeHere = async (): Promise<void> => {
+  await forgetEndpoint(caches, base())
   await (await subscriptionHere())?.unsubscribe()
 }
 
-/** Binds the subscription to the current sign-in; ends it when the device was removed. */
-export const refreshHere = async ({ api }: Call): Promise<void> => {
-  const subscription = await subscriptionHere()
-  if (!subscription) return
-  const body = { ...toBody(subscription), refresh: true }
-  const { devices } = await api('POST /api/notifications/devices', body)
+/** Binds the subscription to the current sign-in, also one that replaces a lost one; ends it when the device was removed. */
+export const refreshHere = async (call: Call): Promise<void> => {
+  if (supportHere() !== 'ok' || Notification.permission !== 'granted') return
+  const replaces = await knownEndpoint(caches, base())
+  const found = await subscriptionHere()
+  if (!found && replaces === undefined) return
+  const subscription = found ?? (await subscribe(await ready(), call))
+  const { devices } = await call.api('POST /api/notifications/devices', {
+    ...toBody(subscription),
+    replaces,
+    refresh: true,
+  })
   const id = await idOf(subscription)
-  if (!devices.some(device => device.id === id)) await subscription.unsubscribe()
+  if (devices.some(device => device.id === id))
+    await rememberEndpoint(caches, base(), subscription.endpoint)
+  else await unsubscribeHere()
 }

@@ -263,6 +263,8 @@ export const Notifications = () => {
       state.value = await work()
     })
     here.value = await deviceHere()
+    // Rendered again also when it failed: a switch that was pressed shows what is stored, not what was wanted.
+    if (state.value) state.value = { ...state.value }
   }
   const save = (settings: Partial<NotificationSettings>) =>
     void change(() => api('POST /api/notifications', { settings }))

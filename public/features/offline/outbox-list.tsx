@@ -5,27 +5,27 @@ import { IconButton } from '../../parts/button.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { withoutFiles } from '../composer/composer.ts'
 import { useApp } from '../shell/context.ts'
-import type { Kept, Outbox } from './outbox.ts'
+import type { Outbox, Waiting } from './outbox.ts'
 import { t } from './strings.ts'
 
-const Item = ({ message, outbox }: { message: Kept; outbox: Outbox }) => {
+const Item = ({ message, outbox }: { message: Waiting; outbox: Outbox }) => {
   const app = useApp()
   const { text, comments } = splitComments(withoutFiles(message.text))
+  const reason = message.error ?? message.reason
   const edit = async () => {
-    await outbox.remove(message.id)
+    // It may have been sent just now.
+    if (!(await outbox.remove(message.id))) return
     app.composer.restoreDraft({ text, comments, files: [...message.files] })
     app.layout.composerFocus.value += 1
   }
   return (
-    <li class={`queued${message.error ? ' outbox-held' : ''}`}>
-      <Icon name={message.error ? 'alert' : 'clock'} size={14} />
+    <li class={`queued${reason ? ' outbox-held' : ''}`}>
+      <Icon name={reason ? 'alert' : 'clock'} size={14} />
       <span class="outbox-text">
         <span class="queued-text">{text}</span>
-        <span class="outbox-note">
-          {message.error ? t('outbox.held', { reason: message.error }) : t('outbox.note')}
-        </span>
+        <span class="outbox-note">{reason ? t('outbox.held', { reason }) : t('outbox.note')}</span>
       </span>
-      {message.error && (
+      {reason && (
         <IconButton
           icon="refresh"
           size={14}

@@ -4,17 +4,25 @@
  * Each has an id that the server knows after the first time, so a message whose reply was lost is not sent twice.
  */
 import { type ReadonlySignal, signal } from '@preact/signals'
-import { ApiError, type ApiCall } from '../../api.ts'
+import { ApiError, type ApiCall, isUnreachable, SEND_MS } from '../../api.ts'
 import type { Choice } from '../chat/session-choices.ts'
+import { type InFlight, sendStored } from './in-flight.ts'
+
+const messageOf = (error: unknown): string =>
+  error instanceof Error ? error.message : String(error)
 
 export type Kept = {
   /** The client's id of the message. */
   id: string
+  /** Of the page that it was written in: it is shown and sent for this person only. Absent in messages of an earlier version, which knew one person. */
+  account?: string
   /** Null until the chat was created. */
   session_id: string | null
   /** Messages with the same one belong to the same new chat. */
   chat: string
   choice: Choice
+  /** Where a new chat is created. */
+  place?: Place
   text: string
   files: readonly string[]
   /** Milliseconds since 1970, later than that of the message before. */
@@ -23,7 +31,18 @@ export type Kept = {
   error?: string
 }
 
-/** Where they are stored. */
+/** In the list of the page. */
+export type Waiting = Kept & {
+  /** Why it is sent later, if not because of the network. Not stored. */
+  reason?: string
+}
+
+export type Place = { profile: string; project: string }
+
+/** A message, before it is known whether it has to wait. */
+export type Unsent = Pick<Kept, 'id' | 'session_id' | 'choice' | 'text' | 'files'>
+
+/** Where they are stored, for all people of the browser. */
 export type KeptStore = {
   load: () => Promise<Kept[]>
   put: (message: Kept) => Promise<void>
@@ -32,11 +51,15 @@ export type KeptStore = {
 
 export type OutboxOptions = {
   api: ApiCall
+  /** Whose page this is. */
+  account: string
   store: KeptStore
+  inFlight: InFlight
   nowMs: () => number
   newId: () => string
-  /** Runs one at a time in all tabs of the browser. */
-  exclusively: (work: () => Promise<boolean>) => Promise<boolean>
+  place: () => Place
+  /** Runs the work of one name one at a time in all tabs of the browser. */
+  exclusively: <T>(name: string, work: () => Promise<T>) => Promise<T>
   /** The list in the store has changed; other tabs read it again. */
   onChange: () => void
   onKept: () => void
@@ -45,37 +68,67 @@ export type OutboxOptions = {
 }
 
 export type Outbox = {
-  list: ReadonlySignal<readonly Kept[]>
+  list: ReadonlySignal<readonly Waiting[]>
   /** What `Kept.chat` is for the new chat that the page shows. */
   chat: ReadonlySignal<string>
   /** The page begins another new chat. */
   leaveChat: () => void
   newId: () => string
   /** Those of a chat; of null, those of chats that do not exist yet. */
-  of: (sessionId: string | null) => readonly Kept[]
-  keep: (message: Pick<Kept, 'id' | 'session_id' | 'choice' | 'text' | 'files'>) => Promise<boolean>
-  remove: (id: string) => Promise<void>
+  of: (sessionId: string | null) => readonly Waiting[]
+  keep: (message: Unsent) => Promise<boolean>
+  /**
+   * Stores a message and runs the work that sends it, both at once: if the page is closed before the work is done, another one sends it.
+   * `inSession` is for the session that was created for the message; without it, the other page would create one more.
+   */
+  sending: <T>(message: Unsent, work: (inSession: (id: string) => void) => Promise<T>) => Promise<T>
+  /** Takes over the messages of pages that were closed while sending; waits for those of pages that are open. */
+  takeOver: () => Promise<void>
+  /** False when it has just been sent: then there is nothing to remove. */
+  remove: (id: string) => Promise<boolean>
   /** Sends a message that was rejected once more. */
   retry: (id: string) => Promise<void>
-  /** Sends what it can, in order. False when the server could not be reached. */
+  /** Sends what it can, in order. False when something has to be sent later. */
   flush: () => Promise<boolean>
   /** Reads the list again, after another tab has changed it. */
   reload: () => Promise<void>
+  /** Removes all messages of this person, who signs out. */
+  clear: () => Promise<void>
 }
 
-/** Nothing was answered: the request may or may not have arrived. A proxy says the same with these. */
-export const isUnreachable = (error: unknown): boolean =>
-  error instanceof ApiError && [0, 502, 504].includes(error.status)
+/** Not because of the message: the same one may be accepted later. */
+const isTemporary = (error: unknown): boolean =>
+  !(error instanceof ApiError) ||
+  isUnreachable(error) ||
+  error.status === 429 ||
+  error.status >= 500 ||
+  ['queue_full', 'other_account', 'sign_in_required'].includes(error.code ?? '')
 
-const isBusy = (error: unknown): boolean => error instanceof ApiError && error.status === 409
+const isBusy = (error: unknown): boolean =>
+  error instanceof ApiError && /^session_(busy|compacting)$/.test(error.code ?? '')
+
+const chatOf = (message: Kept): string => message.session_id ?? message.chat
+
+/** Whether one that was written before in the same chat is being sent, by this page or another one. */
+const isBehind = (message: Kept, inFlight: readonly Kept[]): boolean =>
+  inFlight.some(other => chatOf(other) === chatOf(message) && other.at < message.at)
 
 export const createOutbox = (options: OutboxOptions): Outbox => {
-  const { api, store, nowMs, newId, exclusively, onChange } = options
-  const list = signal<readonly Kept[]>([])
+  const { api, account, store, inFlight, nowMs, newId, exclusively, onChange } = options
+  const list = signal<readonly Waiting[]>([])
+  const reasons = new Map<string, string>()
   const chat = signal('')
 
+  const load = async (): Promise<Kept[]> =>
+    (await store.load())
+      .filter(each => (each.account ?? account) === account)
+      .sort((a, b) => a.at - b.at)
+
   const reload = async (): Promise<void> => {
-    list.value = (await store.load()).sort((a, b) => a.at - b.at)
+    list.value = (await load()).map(each => {
+      const reason = reasons.get(each.id)
+      return reason === undefined ? each : { ...each, reason }
+    })
     // After a reload, what is written belongs to the chat that was begun before.
     chat.value ||= list.value.findLast(each => each.session_id === null)?.chat ?? newId()
   }
@@ -88,14 +141,17 @@ export const createOutbox = (options: OutboxOptions): Outbox => {
   const sessionOf = async (message: Kept): Promise<string> => {
     if (message.session_id) return message.session_id
     const { model, workspace, personality } = message.choice
+    const { profile, project } = message.place ?? {}
     const { session } = await api('POST /api/session/new', {
       ...(model ? { model } : {}),
       ...(workspace ? { workspace } : {}),
+      ...(profile ? { profile } : {}),
     })
     const id = session.session_id
-    for (const each of await store.load())
+    for (const each of await load())
       if (each.chat === message.chat && !each.session_id)
         await store.put({ ...each, session_id: id })
+    if (project) await api('POST /api/session/move', { session_id: id, project_id: project })
     if (personality) await api('POST /api/personality/set', { session_id: id, name: personality })
     options.onCreated(message.chat, id)
     return id
@@ -109,45 +165,82 @@ export const createOutbox = (options: OutboxOptions): Outbox => {
       ...(message.files.length > 0 && { attachments: [...message.files] }),
     }
     try {
-      await api('POST /api/chat/start', input)
+      await api('POST /api/chat/start', input, { signal: AbortSignal.timeout(SEND_MS) })
     } catch (error) {
       if (!isBusy(error)) throw error
       // A turn is running there: the server sends it afterwards.
-      await api('POST /api/queue/add', input)
+      await api('POST /api/queue/add', input, { signal: AbortSignal.timeout(SEND_MS) })
     }
   }
 
+  /** Unless it has been removed, here or in another tab. */
+  const sendOne = (id: string): Promise<void> =>
+    exclusively(id, async () => {
+      const message = (await load()).find(each => each.id === id)
+      if (!message) return
+      await send(message)
+      await store.remove(id)
+    })
+
   const sendAll = async (): Promise<boolean> => {
-    // A rejected message holds back those behind it in the same chat, so that they stay in order.
+    // A message that cannot be sent holds back those behind it in the same chat, so that they stay in order.
     const held = new Set<string>()
-    const done = new Set<string>()
+    let isAll = true
     while (true) {
-      const next = (await store.load())
-        .sort((a, b) => a.at - b.at)
-        .find(each => !done.has(each.id) && !held.has(each.session_id ?? each.chat))
-      if (!next) return true
+      const next = (await load()).find(each => !held.has(chatOf(each)))
+      if (!next) return isAll
+      if (isBehind(next, inFlight.list())) {
+        held.add(chatOf(next))
+        isAll = false
+        continue
+      }
       if (next.error) {
-        held.add(next.session_id ?? next.chat)
+        held.add(chatOf(next))
         continue
       }
       try {
-        await send(next)
+        await sendOne(next.id)
       } catch (error) {
         if (isUnreachable(error)) return false
-        held.add(next.session_id ?? next.chat)
-        await store.put({ ...next, error: error instanceof Error ? error.message : String(error) })
-        await changed()
-        continue
+        // Its chat may have been created before the error.
+        const now = (await load()).find(each => each.id === next.id) ?? next
+        held.add(chatOf(next)).add(chatOf(now))
+        if (isTemporary(error)) {
+          isAll = false
+          reasons.set(next.id, messageOf(error))
+        } else await store.put({ ...now, error: messageOf(error) })
       }
-      done.add(next.id)
-      await store.remove(next.id)
       await changed()
     }
   }
 
+  /** As stored. It keeps its place in the order when its request has failed. */
+  const toKept = (message: Unsent): Kept => {
+    const before = inFlight.list()
+    const own = before.find(({ id }) => id === message.id)
+    const last = Math.max(list.value.at(-1)?.at ?? 0, before.at(-1)?.at ?? 0)
+    return {
+      ...message,
+      ...{ at: own?.at ?? Math.max(nowMs(), last + 1), account, chat: own?.chat ?? chat.value },
+      ...(!message.session_id && { place: own?.place ?? options.place() }),
+    }
+  }
+
+  const takeOverOne = (id: string): Promise<void> =>
+    // The page that sends it has the lock until it is done or closed.
+    exclusively(id, async () => {
+      const message = inFlight.list().find(each => each.id === id)
+      if (!message) return
+      const isKept = (await load()).some(each => each.id === id)
+      if (!isKept) await store.put(message)
+      inFlight.remove(id)
+      await changed()
+      options.onKept()
+    })
+
   const flush = async (): Promise<boolean> => {
     await reload()
-    return list.value.length === 0 || exclusively(sendAll)
+    return list.value.length === 0 || exclusively('', sendAll)
   }
 
   return {
@@ -160,9 +253,7 @@ export const createOutbox = (options: OutboxOptions): Outbox => {
     of: sessionId => list.value.filter(each => each.session_id === sessionId),
     async keep(message) {
       try {
-        const last = list.value.at(-1)?.at ?? 0
-        const at = Math.max(nowMs(), last + 1)
-        await store.put({ ...message, at, chat: chat.value })
+        await store.put(toKept(message))
         await changed()
         options.onKept()
         return true
@@ -171,18 +262,31 @@ export const createOutbox = (options: OutboxOptions): Outbox => {
         return false
       }
     },
-    async remove(id) {
-      await store.remove(id)
-      await changed()
+    sending: (message, work) => sendStored(options, toKept(message), work),
+    async takeOver() {
+      await Promise.all(inFlight.list().map(({ id }) => takeOverOne(id)))
     },
+    remove: id =>
+      exclusively(id, async () => {
+        const isThere = (await load()).some(each => each.id === id)
+        if (isThere) await store.remove(id)
+        await changed()
+        return isThere
+      }),
     async retry(id) {
-      const found = list.value.find(each => each.id === id)
-      if (!found) return
-      const { error: _, ...message } = found
-      await store.put(message)
+      await exclusively(id, async () => {
+        const found = (await load()).find(each => each.id === id)
+        if (!found) return
+        const { error: _, ...message } = found
+        await store.put(message)
+      })
       await flush()
     },
     flush,
     reload,
+    async clear() {
+      for (const { id } of inFlight.list()) inFlight.remove(id)
+      for (const { id } of await load()) await store.remove(id)
+    },
   }
 }

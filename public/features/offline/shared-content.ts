@@ -6,7 +6,9 @@ import { t } from './strings.ts'
 /** Title, text and address, each once and on lines of their own. */
 const textOf = (form: FormData): string => {
   const given = ['title', 'text', 'url'].map(name => form.get(name))
-  const parts = given.filter(part => typeof part === 'string').map(part => part.trim())
+  const parts = given
+    .filter(part => typeof part === 'string')
+    .map(part => part.replaceAll('\r\n', '\n').trim())
   return parts
     .filter(
       (part, at) =>
@@ -18,17 +20,29 @@ const textOf = (form: FormData): string => {
 const filesOf = (form: FormData): File[] =>
   form.getAll('files').filter(file => file instanceof File && file.size > 0) as File[]
 
+/** Given to the service worker. */
+const storedForm = async (base: string): Promise<FormData | null> => {
+  const cache = await caches.open(SHARED_CACHE)
+  const stored = await cache.match(sharedKey(base))
+  if (!stored) return null
+  const form = await stored.formData()
+  await cache.delete(sharedKey(base))
+  return form
+}
+
+/** Given to the server, which put the text into the address. */
+const fragmentForm = (hash: string): FormData => {
+  const form = new FormData()
+  for (const [name, value] of new URLSearchParams(hash.slice(1))) form.set(name, value)
+  if ([...form].length === 0) form.set('missing', '1')
+  return form
+}
+
 export const takeShared = async (app: App): Promise<void> => {
   if (!new URL(location.href).searchParams.has('shared')) return
+  const form = (await storedForm(app.base)) ?? fragmentForm(location.hash)
   history.replaceState(null, '', app.base)
-  const cache = await caches.open(SHARED_CACHE)
-  const stored = await cache.match(sharedKey(app.base))
-  if (!stored) {
-    app.toasts.show(t('shared.missing'), { kind: 'error' })
-    return
-  }
-  const form = await stored.formData()
-  await cache.delete(sharedKey(app.base))
+  if (form.has('missing')) app.toasts.show(t('shared.missing'), { kind: 'error' })
   const text = textOf(form)
   const draft = app.composer.text.value.trimEnd()
   if (text) app.composer.edit([draft, text].filter(Boolean).join('\n\n'))
@@ -39,7 +53,7 @@ export const takeShared = async (app: App): Promise<void> => {
     title: t('shared.title'),
     text: t('shared.text', {
       count: files.length,
-      names: files.map(({ name }) => name).join(', '),
+      names: files.map(({ name }) => name),
     }),
     confirm: t('shared.add'),
     run: () => app.attachments.add(files),

@@ -1,22 +1,36 @@
 /** Working without a network, the app's badge, and new versions; loaded after the first paint. */
 import { startPresence } from '../notifications/presence.ts'
 import { effect, untracked } from '@preact/signals'
-import { createStore, del, set, values } from 'idb-keyval'
+import { del, set, values } from 'idb-keyval'
 import type { PageApp } from '../../app.ts'
-import { outboxName } from '../../sw/outbox-name.ts'
+import { draftsPrefix } from '../../platform.ts'
+import { openOutbox } from '../../sw/outbox-store.ts'
 import { workerUrl } from '../../markdown/trusted-types.ts'
+import { adoptDrafts } from './adopt-drafts.ts'
+import { createInFlight } from './in-flight.ts'
 import { createOutbox, type Kept, type KeptStore } from './outbox.ts'
 import { takeShared } from './shared-content.ts'
 import { t } from './strings.ts'
 
+/** Between attempts to send. It doubles while they fail. */
 const RETRY_MS = 3_000
+const MAX_RETRY_MS = 60_000
 
 const storeOf = (base: string): KeptStore => {
-  const database = createStore(outboxName(new URL(base).pathname), 'messages')
+  const database = openOutbox(new URL(base).pathname)
   return {
     load: () => values<Kept>(database),
     put: message => set(message.id, message, database),
     remove: id => del(id, database),
+  }
+}
+
+const localStore = (): Storage | null => {
+  try {
+    return localStorage
+  } catch {
+    // Reading the property throws when storage is blocked.
+    return null
   }
 }
 
@@ -25,13 +39,21 @@ const startOutbox = async (app: PageApp): Promise<void> => {
   const others = new BroadcastChannel(name)
   const outbox = createOutbox({
     api: app.api,
+    account: app.platform.account,
     store: storeOf(app.base),
+    inFlight: createInFlight(localStore(), draftsPrefix(app.platform.account)),
     nowMs: app.platform.nowMs,
     newId: () => crypto.randomUUID(),
-    exclusively: async work => await navigator.locks.request(name, work),
+    place: () => ({
+      profile: app.profiles.active.value,
+      project: app.projects.chosen.value ?? '',
+    }),
+    exclusively: async (id, work) => await navigator.locks.request(`${name}:${id}`, work),
     onChange: () => others.postMessage('changed'),
     onKept: () => {
       app.announcement.value = t('outbox.note')
+      // The event stream may be up: then nothing else sends it.
+      void app.attempt(() => flush())
     },
     onCreated(chat, sessionId) {
       if (chat !== outbox.chat.value) return
@@ -41,20 +63,27 @@ const startOutbox = async (app: PageApp): Promise<void> => {
         app.route.openSession(sessionId, { replace: true })
     },
   })
+  try {
+    await outbox.reload()
+  } catch {
+    // No database, as in some private windows: a message that was not sent stays in the composer.
+    return
+  }
   others.addEventListener('message', () => void outbox.reload())
-  await outbox.reload()
   app.outbox.value = outbox
   let cancelRetry = () => {}
-  const flush = async (): Promise<void> => {
+  const flush = async (retryMs = RETRY_MS): Promise<void> => {
     cancelRetry()
     if (app.connection.state.peek().kind !== 'live') return
     // A reply can be lost while the event stream is up.
-    if (!(await outbox.flush()))
-      cancelRetry = app.platform.schedule(() => void app.attempt(flush), RETRY_MS)
+    if (await outbox.flush()) return
+    const again = () => void app.attempt(() => flush(Math.min(retryMs * 2, MAX_RETRY_MS)))
+    cancelRetry = app.platform.schedule(again, retryMs)
   }
   effect(() => {
-    if (app.connection.state.value.kind === 'live') untracked(() => void app.attempt(flush))
+    if (app.connection.state.value.kind === 'live') untracked(() => void app.attempt(() => flush()))
   })
+  await outbox.takeOver()
 }
 
 /** Nothing would be lost by a reload. */
@@ -101,6 +130,34 @@ const refreshCopies = (app: PageApp): void => {
   })
 }
 
+/** Until the next try, when the connection is up and the worker replied from storage all the same. */
+const AGAIN_MS = 10_000
+
+/** What came from storage is fetched again once the server can be reached. */
+const replaceCopies = (app: PageApp): void => {
+  const { connection, platform } = app
+  let cancel = () => {}
+  let waitMs = 0
+  const refresh = (): void => {
+    waitMs = AGAIN_MS
+    connection.forgetCopies()
+    const { settings, profiles, projects, configProblems, models, workspaces } = app
+    const { personalities, skillCommands, reasoning } = app
+    for (const part of [settings, profiles, projects, configProblems, models, workspaces])
+      void app.attempt(() => part.load())
+    for (const part of [personalities, skillCommands, reasoning])
+      void app.attempt(() => part.load())
+    for (const { chat } of app.panes)
+      if (chat.chat.value.sessionId) void app.attempt(() => chat.reload())
+  }
+  effect(() => {
+    const isLive = connection.state.value.kind === 'live'
+    cancel()
+    if (!isLive) waitMs = 0
+    else if (connection.hasCopies.value) cancel = platform.schedule(refresh, waitMs)
+  })
+}
+
 const showBadge = (app: PageApp): void => {
   if (!('setAppBadge' in navigator)) return
   effect(() => {
@@ -118,17 +175,30 @@ const INSTALL_AT_MS = 5_000
 const installTime = (): Promise<void> =>
   new Promise(resolve => setTimeout(resolve, Math.max(0, INSTALL_AT_MS - performance.now())))
 
+/** When someone else signs in in another tab, this page is no longer theirs: what it shows and stores is of another person. */
+const reloadForOthers = ({ platform: { base, account } }: PageApp): void => {
+  const tabs = new BroadcastChannel(`agent-webui:account:${new URL(base).pathname}`)
+  tabs.addEventListener('message', ({ data }) => {
+    if (data !== account) location.reload()
+  })
+  tabs.postMessage(account)
+}
+
 /** Secure pages only: over plain HTTP browsers have no service workers. */
 export const startOffline = async (app: PageApp): Promise<void> => {
   // Also without service workers: other devices are not notified about what is visible here.
   startPresence(app)
+  reloadForOthers(app)
+  adoptDrafts(app.platform.device, app.platform.drafts)
   const workers = navigator.serviceWorker
   if (!workers) return
   showBadge(app)
   announceVersions(app, workers)
   refreshCopies(app)
-  await startOutbox(app)
-  await takeShared(app)
+  replaceCopies(app)
+  // A browser's database may never answer; nothing else waits for it.
+  void app.attempt(() => startOutbox(app))
+  await app.attempt(() => takeShared(app))
   await installTime()
   await workers.register(workerUrl(new URL('sw.js', app.base).href))
 }

@@ -12,6 +12,8 @@ export const t = translator({
   'outbox.edit': 'Edit message',
   'outbox.remove': 'Remove message',
 
+  'copy.age': 'Showing chats saved {ago}.',
+
   'version.new': 'A new version is ready',
   'version.reload': 'Reload',
 

@@ -1,9 +1,10 @@
 /** Opens the outline, and steps from request to request. */
 import { h } from 'preact'
 import type { App } from '../../app.ts'
+import { HeldKeys } from '../shell/held-keys.tsx'
 import { lazy } from '../../parts/lazy.tsx'
 
-const Outline = lazy(async () => (await import('./outline-view.tsx')).Outline, true)
+const Outline = lazy(async () => (await import('./outline-view.tsx')).Outline, HeldKeys)
 
 export const openOutline = ({ chat, layout, route }: App): 'pass' | undefined => {
   if (route.current.value.view !== 'chat' || chat.chat.value.messages.length === 0) return 'pass'

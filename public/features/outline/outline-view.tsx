@@ -2,6 +2,7 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { useChat, useSessions, useShell } from '../../contexts.ts'
 import { Dialog } from '../../parts/dialog.tsx'
+import { takeHeldKeys } from '../shell/held-keys.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { formatAgo, formatFull } from '../sessions/relative-time.ts'
 import { topRow } from './open-outline.ts'
@@ -14,7 +15,7 @@ export const Outline = () => {
   const { chat } = useChat()
   const { route, layout } = useShell()
   const { sessions } = useSessions()
-  const [query, setQuery] = useState('')
+  const [query, setQuery] = useState(takeHeldKeys)
   const [active, setActive] = useState<number | null>(null)
   const [failed, setFailed] = useState(false)
   const [top, setTop] = useState(0)
@@ -100,7 +101,7 @@ export const Outline = () => {
             type="text"
             role="combobox"
             aria-label={t('filter')}
-            aria-expanded="true"
+            aria-expanded={entries.length > 0}
             aria-controls="outline-list"
             aria-activedescendant={entries.length > 0 ? optionId(at) : undefined}
             aria-autocomplete="list"
@@ -124,11 +125,13 @@ export const Outline = () => {
             )}
           </p>
         )}
+        {/* biome-ignore lint/a11y/useAriaPropsSupportedByRole: a list box and a group both have a name */}
         <div
           ref={list}
           id="outline-list"
           class="picker-list"
-          role="listbox"
+          // An empty listbox is none.
+          role={entries.length > 0 ? 'listbox' : 'group'}
           aria-label={t('list')}
           tabIndex={-1}
           onScroll={event => setTop(event.currentTarget.scrollTop)}

@@ -1,6 +1,7 @@
 /** The page of one command or subagent: what it is, its text, and what can be done with it. */
 import type { ComponentChildren } from 'preact'
 import type { OwnFile } from '../../../lib/schema/own-file.ts'
+import { listOf } from '../../strings/t.ts'
 import { Button } from '../../parts/button.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { MenuButton } from '../../parts/menu.tsx'
@@ -17,7 +18,7 @@ const Notes = ({ file }: { file: OwnFile }) => {
       ? t('own.problem.front_matter', { problem: file.front_matter_problem ?? '' })
       : problem && t(`own.problem.${problem}`),
     file.read_only && t('own.readonly'),
-    file.other_keys.length > 0 && t('own.other', { keys: file.other_keys.join(', ') }),
+    file.other_keys.length > 0 && t('own.other', { keys: file.other_keys }),
   ].filter((line): line is string => typeof line === 'string' && line !== '')
   if (lines.length === 0) return null
   return (
@@ -52,7 +53,7 @@ const Facts = ({ file }: { file: OwnFile }) => (
           {file.model ? <bdi>{file.model}</bdi> : t('own.model.default')}
         </Fact>
         <Fact name={t('own.fact.tools')}>
-          {file.tools ? <bdi>{file.tools.join(', ')}</bdi> : t('own.tools.all')}
+          {file.tools ? <bdi>{listOf(file.tools)}</bdi> : t('own.tools.all')}
         </Fact>
       </>
     )}

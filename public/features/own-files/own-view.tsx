@@ -29,7 +29,9 @@ const Row = ({ row, chosen }: { row: OwnFileRow; chosen: string | null }) => {
           {row.argument_hint && <span class="own-hint"> {row.argument_hint}</span>}
         </span>
         {isOff && <span class="skill-mark">{t('own.inactive')}</span>}
-        <span class="skill-row-text">{row.description}</span>
+        <span class="skill-row-text" dir="auto">
+          {row.description}
+        </span>
       </a>
     </li>
   )

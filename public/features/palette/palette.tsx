@@ -2,6 +2,7 @@
 import { signal } from '@preact/signals'
 import { useEffect, useMemo } from 'preact/hooks'
 import { Dialog } from '../../parts/dialog.tsx'
+import { takeHeldKeys } from '../shell/held-keys.tsx'
 import { Picker } from '../../parts/picker.tsx'
 import { useApp } from '../shell/context.ts'
 import { localEntries } from './local-entries.ts'
@@ -23,7 +24,11 @@ export const Palette = () => {
       recentLabel: t('palette.recent'),
     })
   }, [])
-  useEffect(() => search.close, [])
+  useEffect(() => {
+    const typed = takeHeldKeys()
+    if (typed) search.set(typed)
+    return search.close
+  }, [])
   const close = () => {
     app.layout.paletteOpen.value = false
   }

@@ -33,16 +33,19 @@ export type PaletteOptions = {
 
 /** The best entries by section; the section of the best match is first. */
 const matching = (entries: readonly Entry[], query: string): Section[] => {
+  const named = fuzzyMatches(
+    entries.map(({ label }) => label),
+    query,
+  )
+  const isNamed = new Set(named.map(({ at }) => at))
   const texts = entries.map(({ label, words }) => (words ? `${label} ${words}` : label))
-  const matches = fuzzyMatches(texts, query).map(({ at, ranges }) => {
-    const entry = entries[at]!
-    const inLabel = ranges.filter((_, index) => (ranges[index | 1] ?? 0) <= entry.label.length)
-    return { ...entry, ranges: inLabel }
-  })
   // What is found by its name comes before what is found by other words.
-  const found = [
-    ...matches.filter(({ ranges }) => ranges.length > 0),
-    ...matches.filter(({ ranges }) => ranges.length === 0),
+  const found: Entry[] = [
+    ...named.map(({ at, ranges }) => ({ ...entries[at]!, ranges })),
+    ...fuzzyMatches(texts, query)
+      .filter(({ at }) => !isNamed.has(at))
+
+      .map(({ at }) => ({ ...entries[at]!, ranges: [] })),
   ]
   return [...Map.groupBy(found, ({ section }) => section)].map(([label, of]) => ({
     label,

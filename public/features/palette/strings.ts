@@ -4,6 +4,9 @@ import { translator } from '../../strings/t.ts'
 export const t = translator({
   'palette.placeholder': 'Search chats, files, settings, actions…',
   'palette.beside.new': 'New chat beside this one',
+  'palette.model': 'Choose the model',
+  'palette.workspace': 'Choose the workspace',
+  'palette.worktree': 'Work in a new worktree…',
   'palette.recent': 'Recent',
   'palette.actions': 'Actions',
   'palette.sessions': 'Chats',

@@ -49,7 +49,9 @@ const ProjectItem = ({ project }: { project: Project }) => {
         onClick={() => projects.toggle(id)}
       >
         <ProjectDot color={project.color} />
-        <span class="project-name">{name}</span>
+        <span class="project-name" dir="auto">
+          {name}
+        </span>
         {count !== null && (
           <span class="foot-count">
             <span aria-hidden="true">{count}</span>

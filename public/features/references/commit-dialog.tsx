@@ -1,5 +1,5 @@
 /** A commit with its message and the diff of each file. */
-import { pageLocale } from '../../strings/t.ts'
+import { formatFull } from '../sessions/relative-time.ts'
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import type { GitCommit } from '../../../lib/schema/git.ts'
 import { visibleName, visibleWords } from '../../../lib/base/visible.ts'
@@ -79,9 +79,7 @@ const Commit = ({ commit }: { commit: GitCommit }) => {
       )}
       <p class="commit-facts">
         <bdi title={visibleName(commit.email)}>{visibleName(commit.author)}</bdi>
-        <time dateTime={time.toISOString()}>
-          {time.toLocaleString(pageLocale(), { dateStyle: 'medium', timeStyle: 'short' })}
-        </time>
+        <time dateTime={time.toISOString()}>{formatFull(time.getTime() / 1_000)}</time>
         <span>{t('commit.files', { count: commit.files })}</span>
         <CopyButton text={commit.id} label={t('commit.copy')} />
       </p>

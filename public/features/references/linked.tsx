@@ -81,8 +81,10 @@ const KnownLink = ({ known, place, children }: LinkProps) => {
 
 const none: Place = { line: null, endLine: null }
 
+type OneProps = { reference: Reference; text: string; children: ComponentChildren }
+
 /** One reference: plain text until it is known to exist, and the same text afterward. */
-const One = ({ reference, text }: { reference: Reference; text: string }) => {
+const One = ({ reference, text, children }: OneProps) => {
   const { kind } = reference
   const name = kind === 'path' ? reference.path : kind === 'commit' ? reference.id : null
   const known = useName(kind === 'commit' ? 'commit' : 'path', name)
@@ -91,35 +93,44 @@ const One = ({ reference, text }: { reference: Reference; text: string }) => {
     return (
       <>
         <a href={reference.href} title={reference.href} target="_blank" rel="noopener noreferrer">
-          {text}
+          {children}
         </a>
         {host && <bdi class="md-host">({host})</bdi>}
       </>
     )
   }
-  if (!known) return <>{text}</>
+  if (!known) return <>{children}</>
   return (
     <KnownLink known={known} place={kind === 'path' ? reference : none}>
-      {text}
+      {children}
     </KnownLink>
   )
 }
 
-export function ReferenceText({ text, code = false }: LinkedTextProps) {
+const isPlace = (reference: Reference): boolean =>
+  reference.kind === 'url' || (reference.kind === 'path' && reference.line !== null)
+
+export function ReferenceText({ text, code = false, places = false, slice }: LinkedTextProps) {
   const found = useMemo(() => {
     const whole = code ? wholeReference(text) : null
-    return whole ? [whole] : findReferences(text)
-  }, [text, code])
-  if (found.length === 0) return <>{text}</>
+    if (whole) return [whole]
+    return places ? findReferences(text).filter(isPlace) : findReferences(text)
+  }, [text, code, places])
+  const show = (from: number, to: number) => (slice ? slice(from, to) : text.slice(from, to))
+  if (found.length === 0) return <>{show(0, text.length)}</>
   const parts: ComponentChildren[] = []
   let at = 0
   for (const reference of found) {
-    if (reference.start > at) parts.push(text.slice(at, reference.start))
-    const named = text.slice(reference.start, reference.end)
-    parts.push(<One key={reference.start} reference={reference} text={named} />)
-    at = reference.end
+    const { start, end } = reference
+    if (start > at) parts.push(show(at, start))
+    parts.push(
+      <One key={start} reference={reference} text={text.slice(start, end)}>
+        {show(start, end)}
+      </One>,
+    )
+    at = end
   }
-  if (at < text.length) parts.push(text.slice(at))
+  if (at < text.length) parts.push(show(at, text.length))
   return <>{parts}</>
 }
 

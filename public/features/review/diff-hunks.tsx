@@ -13,6 +13,8 @@ export type DiffHunksProps = {
   diff: string
   /** Undoes the hunk with this header; null where that is not possible. */
   onUndo: ((header: string) => void) | null
+  /** Headers of hunks that are undone now. */
+  undone?: readonly string[] | undefined
   /** More buttons in the head of a hunk, and its lines drawn in another way. */
   slots?: HunkSlots | undefined
 }
@@ -26,7 +28,7 @@ const MAX_COMMENTS = 50
 /** Width of the line numbers: a press there picks a line, elsewhere it starts to select text. */
 const GUTTER_PX = 48
 
-export function DiffHunks({ path, diff, onUndo, slots }: DiffHunksProps) {
+export function DiffHunks({ path, diff, onUndo, undone = [], slots }: DiffHunksProps) {
   const hunks = useMemo(() => hunksOf(diff), [diff])
   return (
     <div class="hunks">
@@ -36,6 +38,7 @@ export function DiffHunks({ path, diff, onUndo, slots }: DiffHunksProps) {
           path={path}
           hunk={hunk}
           onUndo={onUndo}
+          isUndone={undone.includes(hunk.header)}
           slot={slots?.(at, hunk.file)}
         />
       ))}
@@ -65,10 +68,11 @@ type HunkProps = {
   path: string
   hunk: Hunk
   onUndo: DiffHunksProps['onUndo']
+  isUndone: boolean
   slot: ReturnType<HunkSlots> | undefined
 }
 
-const HunkView = ({ path, hunk: { header, file }, onUndo, slot }: HunkProps) => {
+const HunkView = ({ path, hunk: { header, file }, onUndo, isUndone, slot }: HunkProps) => {
   const place = useRef<HTMLDivElement>(null)
   const opener = useRef<HTMLButtonElement>(null)
   const [picked, setPicked] = useState<LineRange | null>(null)
@@ -80,7 +84,9 @@ const HunkView = ({ path, hunk: { header, file }, onUndo, slot }: HunkProps) => 
   }, [picked])
 
   const pick = (event: MouseEvent) => {
-    const line = (event.target as Element).closest<HTMLElement>('.diff pre > div')
+    const target = event.target as Element
+    if (target.closest('a')) return
+    const line = target.closest<HTMLElement>('.diff pre > div')
     if (!line || !place.current) return
     const isTouch = event instanceof PointerEvent && event.pointerType === 'touch'
     const { left, right } = line.getBoundingClientRect()
@@ -115,7 +121,8 @@ const HunkView = ({ path, hunk: { header, file }, onUndo, slot }: HunkProps) => 
           {t('comment')}
         </button>
         {slot?.head}
-        {onUndo && header && (
+        {isUndone && <span class="hunk-undone">{t('undone')}</span>}
+        {onUndo && header && !isUndone && (
           <button
             type="button"
             aria-label={t('undo.label', numbers)}

@@ -10,6 +10,7 @@ export const t = translator({
   'comment.label': 'Comment on lines {from} to {to}',
   undo: 'Undo',
   'undo.label': 'Undo lines {from} to {to}',
+  undone: 'Undone',
   'form.label': 'Comment for the agent',
   placeholder: 'What should the agent know or change here?',
   from: 'From line',

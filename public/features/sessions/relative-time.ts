@@ -23,8 +23,11 @@ export const formatAgo = (seconds: number, now: number, locale = pageLocale()): 
   })
 }
 
+/** Without the marks of direction that some languages have in dates: `t` isolates values, and would show the marks. */
 export const formatFull = (seconds: number, locale = pageLocale()): string =>
-  new Date(seconds * 1000).toLocaleString(locale, { dateStyle: 'medium', timeStyle: 'short' })
+  new Date(seconds * 1000)
+    .toLocaleString(locale, { dateStyle: 'medium', timeStyle: 'short' })
+    .replace(/\p{Bidi_Control}/gu, '')
 
 /** Heading of the session's date group; older sessions are grouped by month. */
 export const groupOf = (seconds: number, now: number, locale = pageLocale()): string => {

@@ -1,5 +1,5 @@
 /** The "always allow" rules of the profile, and removing them. */
-import { pageLocale } from '../../strings/t.ts'
+import { formatFull } from '../sessions/relative-time.ts'
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import type { Api } from '../../../router.ts'
@@ -10,8 +10,6 @@ import { visibleText } from '../../../lib/base/visible.ts'
 import { useShell } from '../../contexts.ts'
 
 type Grant = Api['GET /api/approval/grants']['output']['grants'][number]
-
-const TIME = new Intl.DateTimeFormat(pageLocale(), { dateStyle: 'medium', timeStyle: 'short' })
 
 const whereOf = ({ scope, cwd }: Grant): string =>
   scope === 'profile'
@@ -49,7 +47,7 @@ export const AllowedCommands = () => {
           }
           hint={t('allowed.hint', {
             where: whereOf(grant),
-            time: TIME.format(grant.granted_at * 1_000),
+            time: formatFull(grant.granted_at),
           })}
           control={ids => (
             <Button

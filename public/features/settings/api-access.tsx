@@ -1,5 +1,5 @@
 /** API access: the switch, and the tokens of other programs. A token is shown once, when it is made. */
-import { pageLocale } from '../../strings/t.ts'
+import { formatFull } from '../sessions/relative-time.ts'
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import type { Api } from '../../../router.ts'
@@ -15,12 +15,36 @@ type Access = Api['GET /api/tokens']['output']
 type Token = Access['tokens'][number]
 type Made = { name: string; secret: string }
 
-const TIME = new Intl.DateTimeFormat(pageLocale(), { dateStyle: 'medium', timeStyle: 'short' })
+const isExpired = ({ expires_at: at }: Token): boolean => at !== null && at * 1_000 <= Date.now()
 
-const hintOf = ({ profile, last_used_at: at }: Token): string =>
-  at === null
-    ? t('api.unused', { profile })
-    : t('api.used', { profile, time: TIME.format(at * 1_000) })
+const expiryOf = (token: Token): string => {
+  if (token.expires_at === null) return ''
+  const time = formatFull(token.expires_at)
+  return isExpired(token) ? t('api.expired', { time }) : t('api.expires', { time })
+}
+
+const hintOf = (token: Token): string =>
+  [
+    token.profile,
+    token.paths.map(path => `/${path}`).join(', '),
+    token.scope === 'read' ? t('api.scope.read') : '',
+    token.last_used_at === null
+      ? t('api.unused')
+      : t('api.used', { time: formatFull(token.last_used_at) }),
+    expiryOf(token),
+  ]
+    .filter(Boolean)
+    .join(' · ')
+
+const DEFAULT_DAYS = '365'
+const expiries = (): (readonly [days: string, label: string])[] => [
+  ['30', t('api.expiry.days', { count: 30 })],
+  ['90', t('api.expiry.days', { count: 90 })],
+  [DEFAULT_DAYS, t('api.expiry.year')],
+  ['', t('api.expiry.never')],
+]
+
+type Paths = 'v1' | 'api' | 'both'
 
 const NewToken = ({ onMade, onCancel }: { onMade: (made: Made) => void; onCancel: () => void }) => {
   const shell = useShell()
@@ -31,6 +55,9 @@ const NewToken = ({ onMade, onCancel }: { onMade: (made: Made) => void; onCancel
   const workspace = useSignal('')
   const approvals = useSignal<Token['approvals']>('ask')
   const disconnect = useSignal<Token['disconnect']>('stop')
+  const days = useSignal(DEFAULT_DAYS)
+  const scope = useSignal<Token['scope']>('work')
+  const paths = useSignal<Paths>('v1')
   const isBusy = useSignal(false)
   useEffect(() => {
     void attempt(async () => {
@@ -51,6 +78,9 @@ const NewToken = ({ onMade, onCancel }: { onMade: (made: Made) => void; onCancel
           workspace: workspace.value,
           approvals: approvals.value,
           disconnect: disconnect.value,
+          expires_in_days: days.value === '' ? null : Number(days.value),
+          scope: scope.value,
+          paths: paths.value === 'both' ? ['v1', 'api'] : [paths.value],
           password,
         }),
       )
@@ -86,6 +116,55 @@ const NewToken = ({ onMade, onCancel }: { onMade: (made: Made) => void; onCancel
           )}
         />
       )}
+      <Field
+        label={t('api.expiry')}
+        control={({ id, describedBy }) => (
+          <Select
+            id={id}
+            describedBy={describedBy}
+            value={days.value}
+            options={expiries()}
+            onChange={value => {
+              days.value = value
+            }}
+          />
+        )}
+      />
+      <Field
+        label={t('api.scope')}
+        control={({ id, describedBy }) => (
+          <Select
+            id={id}
+            describedBy={describedBy}
+            value={scope.value}
+            options={[
+              ['work', t('api.scope.work')],
+              ['read', t('api.scope.read')],
+            ]}
+            onChange={value => {
+              scope.value = value === 'read' ? 'read' : 'work'
+            }}
+          />
+        )}
+      />
+      <Field
+        label={t('api.paths')}
+        control={({ id, describedBy }) => (
+          <Select
+            id={id}
+            describedBy={describedBy}
+            value={paths.value}
+            options={[
+              ['v1', t('api.paths.v1')],
+              ['api', t('api.paths.api')],
+              ['both', t('api.paths.both')],
+            ]}
+            onChange={value => {
+              paths.value = value as Paths
+            }}
+          />
+        )}
+      />
       <TextField
         label={t('api.workspace')}
         hint={t('api.workspace.hint')}

@@ -3,6 +3,7 @@ import { useSignal } from '@preact/signals'
 import { useEffect, useId } from 'preact/hooks'
 import { Field } from '../../parts/form.tsx'
 import { LoadingNote } from '../../parts/view-state.tsx'
+import { formatCost } from '../../parts/amounts.ts'
 import { t } from './strings.ts'
 import { useShell } from '../../contexts.ts'
 
@@ -47,7 +48,7 @@ export const BudgetSettings = () => {
           <legend>{t(`budget.${scope}`)}</legend>
           <p class="field-hint">
             {scope === 'day'
-              ? t('budget.day.hint', { tokens, usd: `$${usd.toFixed(2)}` })
+              ? t('budget.day.hint', { tokens, usd: formatCost(usd) })
               : t(`budget.${scope}.hint`)}
           </p>
           <div class="budget-fields">

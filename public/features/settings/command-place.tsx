@@ -1,5 +1,5 @@
 /** Settings → Security: where commands run, whether that works, and the switches of the sandbox and its network. */
-import { pageLocale } from '../../strings/t.ts'
+import { joinSentences } from '../../strings/join-sentences.ts'
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { visibleText } from '../../../lib/base/visible.ts'
@@ -11,25 +11,20 @@ import { t } from './command-place-strings.ts'
 type Place = Api['GET /api/sandbox']['output']
 type Change = Api['POST /api/sandbox']['input']
 
-const LIST = new Intl.ListFormat(pageLocale())
-
-const sentences = (...parts: readonly (string | false)[]): string =>
-  parts.filter(part => part !== false).join(' ')
-
 const leadOf = ({ place, problem, container }: Place): string => {
   if (place !== 'container' || container === null)
     return t(place === 'sandbox' ? 'place.sandbox' : 'place.computer')
   const { engine, image } = container
   if (image === null) return t('place.container.unknown', { engine })
-  return sentences(
+  return joinSentences(
     t('place.container', { engine, image: visibleText(image) }),
     t(container.has_network ? 'place.container.network' : 'place.container.offline'),
     !container.is_downloaded && problem === null && t('place.container.download'),
   )
 }
 
-const patternsOf = ({ sandbox: { network } }: Place): string | null =>
-  typeof network === 'boolean' ? null : LIST.format(network.map(visibleText))
+const patternsOf = ({ sandbox: { network } }: Place): string[] | null =>
+  typeof network === 'boolean' ? null : network.map(visibleText)
 
 const networkHint = (place: Place): string => {
   const patterns = patternsOf(place)
@@ -39,7 +34,7 @@ const networkHint = (place: Place): string => {
 
 const sandboxHint = ({ place, sandbox: { enabled, problem } }: Place): string => {
   if (place === 'container' && !enabled) return t('place.sandbox.unavailable')
-  return sentences(t('place.sandbox.hint'), !enabled && problem !== null && problem)
+  return joinSentences(t('place.sandbox.hint'), !enabled && problem !== null && problem)
 }
 
 export const CommandPlace = () => {

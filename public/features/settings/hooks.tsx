@@ -1,5 +1,5 @@
 /** The hooks of config.yaml, read-only: when each runs, and how its runs ended. */
-import { pageLocale } from '../../strings/t.ts'
+import { formatFull } from '../sessions/relative-time.ts'
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import type { Api } from '../../../router.ts'
@@ -10,14 +10,10 @@ import { t } from './strings.ts'
 
 type Hook = Api['GET /api/hooks']['output']['hooks'][number]
 
-const TIME = new Intl.DateTimeFormat(pageLocale(), { dateStyle: 'medium', timeStyle: 'short' })
-
 const hintOf = ({ event, matcher, last_run_at, last_failure }: Hook): string =>
   [
     matcher === '' ? event : t('hooks.when', { event, matcher: visibleText(matcher) }),
-    last_run_at === null
-      ? t('hooks.never')
-      : t('hooks.last', { time: TIME.format(last_run_at * 1_000) }),
+    last_run_at === null ? t('hooks.never') : t('hooks.last', { time: formatFull(last_run_at) }),
     ...(last_failure === null ? [] : [t('hooks.failure', { why: visibleText(last_failure) })]),
   ].join(' · ')
 
@@ -26,7 +22,7 @@ const countsOf = ({ runs, blocks, failures }: Hook): string =>
     t('hooks.runs', { count: runs }),
     ...(blocks > 0 ? [t('hooks.blocks', { count: blocks })] : []),
     ...(failures > 0 ? [t('hooks.failures', { count: failures })] : []),
-  ].join(', ')
+  ].join(' · ')
 
 export const Hooks = () => {
   const { attempt, api } = useShell()

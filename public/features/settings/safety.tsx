@@ -1,5 +1,4 @@
 /** Safeguards that config.yaml asks for and this server does not implement: what each blocks, and accepting its absence. */
-import { pageLocale } from '../../strings/t.ts'
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import type { Api } from '../../../router.ts'
@@ -12,8 +11,6 @@ import { useShell } from '../../contexts.ts'
 type Guards = Api['GET /api/guards']['output']['guards']
 type Guard = Guards[number]
 
-const LIST = new Intl.ListFormat(pageLocale())
-
 /** A safeguard that blocks nothing can only be dismissed. */
 const verbOf = ({ closes, accepted }: Guard) => {
   if (closes.length === 0) return accepted ? 'remind' : 'dismiss'
@@ -22,7 +19,7 @@ const verbOf = ({ closes, accepted }: Guard) => {
 
 const hintOf = ({ why, closes, accepted }: Guard): string => {
   if (closes.length === 0) return why
-  const what = LIST.format(closes.map(each => t(`settings.safety.${each}`)))
+  const what = closes.map(each => t(`settings.safety.${each}`))
   return `${why} ${t(accepted ? 'settings.safety.accepted' : 'settings.safety.closed', { what })}`
 }
 

@@ -9,6 +9,7 @@ import { AllowedCommands } from './allowed-commands.tsx'
 import { confirmed } from '../identity/confirm-password.tsx'
 import { Codes } from '../identity/codes.tsx'
 import { Devices } from '../identity/devices.tsx'
+import { Linked } from '../identity/linked.tsx'
 import { Passkeys } from '../identity/passkeys.tsx'
 import { Hooks } from './hooks.tsx'
 import { Safety } from './safety.tsx'
@@ -90,9 +91,12 @@ const PasswordForm = ({ change }: { change: boolean }) => {
 export const Security = () => {
   const { settings } = useSettings()
   const shell = useShell()
-  const { layout, toasts, attempt, auth } = shell
+  const { layout, toasts, attempt, auth, outbox, platform } = shell
   const password = settings.password.value
   if (password === null) return <LoadingNote />
+  const isOwner = settings.isOwner.value
+  // Others than the first owner have a password of their own.
+  const isFirst = (settings.person.value?.id ?? '') === ''
 
   const askDisable = () => {
     layout.confirmation.value = {
@@ -111,13 +115,32 @@ export const Security = () => {
     }
   }
 
+  const forget = async () => {
+    platform.drafts.clear()
+    await outbox.value?.clear()
+  }
+  const signOut = () => attempt(() => auth.signOut(forget))
+  const askSignOut = () => {
+    const count = outbox.value?.list.value.length ?? 0
+    if (count === 0) return void signOut()
+    layout.confirmation.value = {
+      title: t('settings.signout.unsent.title'),
+      text: t('settings.signout.unsent.text', { count }),
+      confirm: t('settings.signout'),
+      danger: true,
+      run: signOut,
+    }
+  }
+
   return (
     <>
-      <p class="view-lead">{t(`settings.password.${password}`)}</p>
-      {password !== 'environment' && <PasswordForm change={password === 'stored'} />}
+      {isFirst && <p class="view-lead">{t(`settings.password.${password}`)}</p>}
+      {(password !== 'environment' || !isFirst) && (
+        <PasswordForm change={password === 'stored' || !isFirst} />
+      )}
       {password !== 'none' && (
         <div class="rows">
-          {password === 'stored' && (
+          {password === 'stored' && isFirst && (
             <Row
               label={t('settings.password.disable')}
               hint={t('settings.password.disable.hint')}
@@ -132,11 +155,7 @@ export const Security = () => {
             label={t('settings.signout')}
             hint={t('settings.signout.hint')}
             control={ids => (
-              <Button
-                id={ids.control}
-                icon="logout"
-                onClick={() => void attempt(() => auth.signOut())}
-              >
+              <Button id={ids.control} icon="logout" onClick={askSignOut}>
                 {t('settings.signout')}
               </Button>
             )}
@@ -147,17 +166,22 @@ export const Security = () => {
         <>
           <Devices />
           <Passkeys />
-          <Codes />
+          <Linked />
+          {isFirst && <Codes />}
         </>
       )}
-      <ApiAccess />
-      <ShareSettings />
-      <CommandPlace />
-      <PermissionRules />
-      <AllowedCommands />
-      <Safety />
-      <Hooks />
-      {password !== 'none' && <Activity />}
+      {isOwner && (
+        <>
+          <ApiAccess />
+          <ShareSettings />
+          <CommandPlace />
+          <PermissionRules />
+          <AllowedCommands />
+          <Safety />
+          <Hooks />
+          {password !== 'none' && <Activity />}
+        </>
+      )}
     </>
   )
 }

@@ -4,10 +4,13 @@ import { t as inPlace } from './command-place-strings.ts'
 import { t as inIdentity } from '../identity/strings.ts'
 import { t as inNotifications } from '../notifications/strings.ts'
 import { t as inShares } from '../shares/strings.ts'
+import { t as inPeople } from '../people/strings.ts'
 import { t as inModels } from '../models/strings.ts'
+import { t as inBackups } from '../backups/strings.ts'
 import { t as inUpdates } from '../updates/strings.ts'
 import { t as inSpeech } from '../speech/strings.ts'
 import { t as inRules } from './permission-strings.ts'
+import { words } from '../palette/words-strings.ts'
 import { t } from './strings.ts'
 
 export type SettingEntry = {
@@ -16,18 +19,21 @@ export type SettingEntry = {
   label: string
   /** What it does, if the page explains it. */
   hint: string
+  /** Other words for it. */
+  words: string
 }
 
-const entry = (section: Section, label: string, hint = ''): SettingEntry => ({
+const entry = (section: Section, label: string, hint = '', other = ''): SettingEntry => ({
   section,
   label,
   hint,
+  words: other,
 })
 
 export const settingEntries = (): SettingEntry[] => [
   entry('general', t('settings.bot_name'), t('settings.bot_name.hint')),
-  entry('general', t('settings.language'), t('settings.language.hint')),
-  entry('general', t('settings.send_key')),
+  entry('general', t('settings.language'), t('settings.language.hint'), words('language')),
+  entry('general', t('settings.send_key'), '', words('enter')),
   entry('general', t('settings.list'), t('settings.list.hint')),
   entry('general', inSpeech('speech.auto'), inSpeech('speech.auto.hint')),
   entry('general', t('settings.usage'), t('settings.usage.hint')),
@@ -38,10 +44,13 @@ export const settingEntries = (): SettingEntry[] => [
   entry('models', inModels('keys.title'), inModels('keys.lead')),
   entry('models', inModels('add.title')),
   entry('models', inModels('local.title'), inModels('local.lead')),
-  entry('appearance', t('settings.theme')),
+  entry('people', inPeople('people.role'), inPeople('people.lead')),
+  entry('people', inPeople('people.name')),
+  entry('people', inPeople('people.profiles')),
+  entry('appearance', t('settings.theme'), '', words('appearance')),
   entry('appearance', t('settings.accent'), t('settings.accent.hint')),
-  entry('appearance', t('settings.font_size'), t('settings.font_size.hint')),
-  entry('appearance', t('settings.density'), t('settings.density.hint')),
+  entry('appearance', t('settings.font_size'), t('settings.font_size.hint'), words('font')),
+  entry('appearance', t('settings.density'), t('settings.density.hint'), words('density')),
   entry('appearance', t('settings.reading_font'), t('settings.reading_font.hint')),
   entry('notifications', inNotifications('notify.device')),
   entry('notifications', inNotifications('notify.on')),
@@ -61,6 +70,7 @@ export const settingEntries = (): SettingEntry[] => [
   entry('security', inIdentity('devices.title')),
   entry('security', inIdentity('passkeys.title'), inIdentity('passkeys.text')),
   entry('security', inIdentity('passkeys.add')),
+  entry('security', inIdentity('linked.title')),
   entry('security', inIdentity('codes.label')),
   entry('security', inIdentity('codes.recovery')),
   entry('security', inIdentity('activity.filter'), inIdentity('activity.text')),
@@ -81,6 +91,15 @@ export const settingEntries = (): SettingEntry[] => [
   entry('budgets', t('budget.session'), t('budget.session.hint')),
   entry('budgets', t('budget.day')),
   entry('budgets', t('budget.steps'), t('budget.steps.hint')),
+  entry('backups', inBackups('backups.schedule')),
+  entry('backups', inBackups('backups.on'), inBackups('backups.lead')),
+  entry('backups', inBackups('backups.dir'), inBackups('backups.dir.hint')),
+  entry('backups', inBackups('backups.every')),
+  entry('backups', inBackups('backups.weekday')),
+  entry('backups', inBackups('backups.at'), inBackups('backups.at.hint')),
+  entry('backups', inBackups('backups.keep_daily')),
+  entry('backups', inBackups('backups.keep_weekly'), inBackups('backups.keep.hint')),
+  entry('backups', inBackups('backups.files')),
   entry('updates', inUpdates('check.auto'), inUpdates('check.auto.hint')),
 ]
 

@@ -16,7 +16,7 @@ export const SettingsSearch = () => {
   const entries = useMemo(settingEntries, [])
   const text = query.value.trim()
   const found = fuzzyMatches(
-    entries.map(({ label, hint }) => `${label} ${hint}`),
+    entries.map(({ label, hint, words }) => `${label} ${hint} ${words}`),
     text,
   ).slice(0, MAX_RESULTS)
   const open = (at: number) => {

@@ -8,7 +8,7 @@ import { About } from './about.tsx'
 import { Appearance } from './appearance.tsx'
 import { General } from './general.tsx'
 import { Security } from './security.tsx'
-import { useShell } from '../../contexts.ts'
+import { useSettings, useShell } from '../../contexts.ts'
 import { View } from '../shell/view.tsx'
 
 const sections: Record<SectionName, ComponentType> = {
@@ -19,13 +19,19 @@ const sections: Record<SectionName, ComponentType> = {
   appearance: Appearance,
   notifications: lazy(async () => (await import('../notifications/view.tsx')).Notifications),
   security: Security,
+  people: lazy(async () => (await import('../people/people-view.tsx')).PeopleSettings),
   budgets: lazy(async () => (await import('./budgets.tsx')).BudgetSettings),
+  backups: lazy(async () => (await import('../backups/backups-view.tsx')).BackupSettingsView),
   updates: lazy(async () => (await import('../updates/updates-view.tsx')).UpdateSettings),
   about: About,
 }
 
+/** Sections that members and viewers have too. */
+const OF_EVERYONE: ReadonlySet<SectionName> = new Set(['notifications', 'security', 'about'])
+
 export const SettingsView = ({ section }: { section: SectionName }) => {
   const { route } = useShell()
+  const isOwner = useSettings().settings.isOwner.value
   const Section = sections[section]
   return (
     <View
@@ -34,7 +40,7 @@ export const SettingsView = ({ section }: { section: SectionName }) => {
         <div class="settings-side">
           <SettingsSearch />
           <nav class="settings-nav" aria-label={t('settings.sections')}>
-            {SECTIONS.map(name => (
+            {SECTIONS.filter(name => isOwner || OF_EVERYONE.has(name)).map(name => (
               <a
                 key={name}
                 class="settings-link"
@@ -52,7 +58,7 @@ export const SettingsView = ({ section }: { section: SectionName }) => {
         <h2 id="settings-section" class="view-title">
           {t(`settings.${section}`)}
         </h2>
-        <Section />
+        {isOwner || OF_EVERYONE.has(section) ? <Section /> : <p>{t('settings.owner')}</p>}
       </section>
     </View>
   )

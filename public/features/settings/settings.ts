@@ -1,6 +1,7 @@
 /** The user's settings: applied optimistically, saved in the background, rolled back on failure. */
 import { computed, signal } from '@preact/signals'
 import type { Settings as AllSettings } from '../../../lib/schema/settings.ts'
+import type { Api } from '../../../router.ts'
 import type { Platform } from '../../platform.ts'
 import type { Toasts } from '../shell/toast.ts'
 
@@ -23,6 +24,7 @@ export type Settings = Pick<
   | 'density'
   | 'reading_font'
 >
+export type Person = NonNullable<Api['GET /api/settings']['output']['person']>
 export type SaveStatus = 'saving' | 'saved' | 'failed'
 
 export const THEMES = [
@@ -83,6 +85,8 @@ export const createSettings = (
 ) => {
   const current = signal<Settings>({ ...DEFAULTS, ...look })
   const version = signal<string | null>(null)
+  /** Who is signed in; null: the only owner, or not loaded yet. */
+  const person = signal<Person | null>(null)
   /** Where the password comes from; null until loaded. */
   const password = signal<'none' | 'stored' | 'environment' | 'missing' | null>(null)
   const saveStatus = signal<Readonly<Record<string, SaveStatus>>>({})
@@ -136,6 +140,9 @@ export const createSettings = (
   return {
     current,
     version,
+    person,
+    isOwner: computed(() => (person.value?.role ?? 'owner') === 'owner'),
+    isViewer: computed(() => person.value?.role === 'viewer'),
     password,
     saveStatus,
     theme: computed(() => current.value.theme),
@@ -153,10 +160,15 @@ export const createSettings = (
       const reply = await api('GET /api/settings')
       applyReply(reply)
       version.value = reply.webui_version
+      person.value = reply.person ?? null
       applyPassword(reply)
     },
     /** `current`: the password in force, when the server asked for it. */
     async setPassword(password: string, current?: string): Promise<void> {
+      if ((person.value?.id ?? '') !== '') {
+        await api('POST /api/people/password', { password, current })
+        return
+      }
       const reply = await api('POST /api/settings', {
         _set_password: password,
         _current_password: current,

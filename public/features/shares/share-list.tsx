@@ -1,15 +1,12 @@
 /** Links that work now, with a button to revoke each. */
-import { pageLocale } from '../../strings/t.ts'
 import type { Api } from '../../../router.ts'
+import { formatFull } from '../sessions/relative-time.ts'
 import { Button } from '../../parts/button.tsx'
 import { Row } from '../../parts/field.tsx'
 import { t } from './strings.ts'
 
 export type Links = Api['GET /api/shares']['output']
 export type Link = Links['shares'][number]
-
-const TIME = new Intl.DateTimeFormat(pageLocale(), { dateStyle: 'medium', timeStyle: 'short' })
-const timeOf = (seconds: number): string => TIME.format(seconds * 1_000)
 
 const kindOf = ({ live, tool_output, pictures }: Link): string =>
   [
@@ -22,11 +19,11 @@ const kindOf = ({ live, tool_output, pictures }: Link): string =>
 
 const hintOf = (link: Link): string =>
   [
-    t('share.link.created', { time: timeOf(link.created_at) }),
-    t('share.link.expires', { time: timeOf(link.expires_at) }),
+    t('share.link.created', { time: formatFull(link.created_at) }),
+    t('share.link.expires', { time: formatFull(link.expires_at) }),
     link.opened_at === null
       ? t('share.link.unopened')
-      : t('share.link.opened', { time: timeOf(link.opened_at) }),
+      : t('share.link.opened', { time: formatFull(link.opened_at) }),
   ].join(' · ')
 
 export type ShareListProps = {
@@ -47,7 +44,7 @@ export const ShareList = ({ links, titled, onRevoke }: ShareListProps) => (
           <Button
             id={ids.control}
             kind="danger"
-            aria-label={t('share.revoke.what', { time: timeOf(link.created_at) })}
+            aria-label={t('share.revoke.what', { time: formatFull(link.created_at) })}
             onClick={() => onRevoke(link)}
           >
             {t('share.revoke')}

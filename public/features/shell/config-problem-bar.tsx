@@ -31,7 +31,7 @@ export const ConfigProblemBar = () => {
           found.length > 0 && (
             <p key={at}>
               {t(at === 0 ? 'problems.guards' : 'problems.notes', {
-                keys: found.map(({ key }) => key).join(', '),
+                keys: found.map(({ key }) => key),
               })}{' '}
               <a href={route.hrefOf({ view: 'settings', section: 'security' })}>
                 {t('problems.look')}

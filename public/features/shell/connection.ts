@@ -16,6 +16,8 @@ export const createConnection = (
   const seconds = signal(0)
   const lostMs = signal<number | null>(null)
   const visible = signal(false)
+  const copyMs = signal<number | null>(null)
+  const hasCopies = signal(false)
   let cancelTick = () => {}
   let cancelPoll = () => {}
   let cancelQuiet = () => {}
@@ -53,8 +55,23 @@ export const createConnection = (
     state,
     seconds,
     watchesHostSessions,
-    /** Whether the pill is shown. */
+    /** Whether the pill is shown because of the connection. */
     visible,
+    /** When the chats that the page shows were stored, in milliseconds since 1970; null: they are from the server. */
+    copyMs,
+    /** Whether anything on the page is a stored copy. */
+    hasCopies,
+    /** The reply to this request is a copy of the service worker. */
+    noteCopy(url: string, storedMs: number): void {
+      hasCopies.value = true
+      if (/\/api\/session\?/.test(url)) copyMs.value = storedMs
+      else if (/\/api\/sessions\b/.test(url)) copyMs.value ??= storedMs
+    },
+    /** What was a copy is being fetched again. */
+    forgetCopies(): void {
+      hasCopies.value = false
+      copyMs.value = null
+    },
     set(value: StreamState): void {
       state.value = value
       cancelQuiet()

@@ -10,7 +10,9 @@ export const SECTIONS = [
   'appearance',
   'notifications',
   'security',
+  'people',
   'budgets',
+  'backups',
   'updates',
   'about',
 ] as const

@@ -10,6 +10,7 @@ import { ChatView } from '../chat/chat-view.tsx'
 import { Confirm } from './confirm.tsx'
 import { ConnectionPill } from './connection-pill.tsx'
 import { firstContent } from '../../parts/first-content.ts'
+import { HeldKeys } from './held-keys.tsx'
 import { lazy } from '../../parts/lazy.tsx'
 import { PanelSlot } from '../workspace/panel-slot.tsx'
 import { Sidebar } from './sidebar.tsx'
@@ -117,7 +118,7 @@ const ProfilesView = lazy(async () => (await import('../profiles/profiles-view.t
 const UsageView = lazy(async () => (await import('../usage/usage-view.tsx')).UsageView)
 
 const ConnectDialog = lazy(async () => (await import('../models/connect-view.tsx')).ConnectDialog)
-const Palette = lazy(async () => (await import('../palette/palette.tsx')).Palette, true)
+const Palette = lazy(async () => (await import('../palette/palette.tsx')).Palette, HeldKeys)
 const SignIn = lazy(async () => (await import('./lazy-overlays.ts')).SignIn, true)
 const Shortcuts = lazy(async () => (await import('./lazy-overlays.ts')).Shortcuts, true)
 const ProjectDialogs = lazy(async () => (await import('./lazy-overlays.ts')).ProjectDialogs, true)

@@ -20,15 +20,21 @@ export type ToastsProps = {
   onResume: () => void
 }
 
-/** Pixels by which `box` has to move down to leave what was pressed visible. */
-const clearanceOf = (box: DOMRect, pressed: DOMRect | null): number => {
+type Box = Pick<DOMRect, 'top' | 'bottom' | 'left' | 'right'>
+
+const GAP_PX = 8
+
+/** Pixels by which `box` has to move down to leave what was pressed visible; 0 where there is no place below it. */
+export const clearanceOf = (box: Box, pressed: Box | null, viewHeight: number): number => {
   const isCovered =
     pressed !== null &&
     pressed.bottom > box.top &&
     pressed.top < box.bottom &&
     pressed.right > box.left &&
     pressed.left < box.right
-  return isCovered ? pressed.bottom + 8 - box.top : 0
+  if (!isCovered) return 0
+  const clearance = pressed.bottom + GAP_PX - box.top
+  return box.bottom + clearance <= viewHeight ? clearance : 0
 }
 
 export const ToastList = (props: ToastsProps) => {
@@ -45,11 +51,15 @@ export const ToastList = (props: ToastsProps) => {
     document.addEventListener('pointerdown', remember, true)
     return () => document.removeEventListener('pointerdown', remember, true)
   }, [])
-  const isEmpty = list.length === 0
   useLayoutEffect(() => {
     const box = place.current?.getBoundingClientRect()
-    setClearance(box && !isEmpty ? clearanceOf(box, pressed.current) : 0)
-  }, [isEmpty])
+    if (!box || list.length === 0) setClearance(0)
+    else {
+      const { top, left, right } = box
+      const bottom = box.bottom - clearance
+      setClearance(clearanceOf({ top, left, right, bottom }, pressed.current, innerHeight))
+    }
+  }, [list])
   return (
     <section
       ref={place}

@@ -55,11 +55,21 @@ export const createAuth = (gate: SignInGate, api: ApiCall, navigate: (path: stri
     /** Whether the password needs a code beside it. */
     needsCode,
     attempt,
-    signIn: (password: string, code?: string) =>
-      attempt(() => api('POST /api/auth/login', { password, code })),
-    async signOut(): Promise<void> {
-      await api('POST /api/auth/logout')
-      navigate('login')
+    /** `name`: of the person whose page this is, where there are several. */
+    signIn: (password: string, code?: string, name?: string) =>
+      attempt(() => api('POST /api/auth/login', { password, code, name })),
+    /** `afterwards` runs before the page is left. */
+    async signOut(afterwards?: () => Promise<void>): Promise<void> {
+      const { provider_url } = await api('POST /api/auth/logout')
+      try {
+        await afterwards?.()
+      } finally {
+        navigate(provider_url ?? 'login')
+      }
+    },
+    /** Another tab signed in: what waits continues if that holds for this page too. */
+    async resume(): Promise<void> {
+      await attempt(async () => (await api('GET /api/auth/status')).logged_in)
     },
     /** An EventSource doesn't report why it failed. Checks the session and waits for a sign-in when it has ended. Never rejects. */
     async check(): Promise<void> {

@@ -3,24 +3,43 @@ import { useSignal } from '@preact/signals'
 import { useEffect, useId, useRef } from 'preact/hooks'
 import { Button } from '../../parts/button.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
-import { useShell } from '../../contexts.ts'
+import { useSettings, useShell } from '../../contexts.ts'
+import { urlOf } from '../../api.ts'
+import { providerOf } from './provider.ts'
 import { offersPasskey, signInWithPasskey } from './passkey.ts'
 import { t } from './strings.ts'
 
 export const SignIn = () => {
-  const { auth, api } = useShell()
+  const { auth, api, base } = useShell()
+  const { settings } = useSettings()
   const field = useRef<HTMLInputElement>(null)
   const code = useRef<HTMLInputElement>(null)
   const id = useId()
   const hasPasskey = useSignal(false)
+  const provider = useSignal<string | null>(null)
   useEffect(() => {
     void offersPasskey(api).then(isOffered => {
       hasPasskey.value = isOffered
     })
+    void providerOf(api).then(name => {
+      provider.value = name
+    })
+    const others = new BroadcastChannel(`agent-webui:signed-in:${new URL(base).pathname}`)
+    others.onmessage = () => void auth.resume()
+    return () => others.close()
   }, [])
+  /** In another tab, so that this page keeps what it was doing. It reports back through the channel. */
+  const openProvider = () => {
+    const url = urlOf(base, 'login#oidc=tab')
+    if (!window.open(url)) location.assign(url)
+  }
   const submit = async (event: Event) => {
     event.preventDefault()
-    const done = await auth.signIn(field.current?.value ?? '', code.current?.value || undefined)
+    const done = await auth.signIn(
+      field.current?.value ?? '',
+      code.current?.value || undefined,
+      settings.person.value?.name,
+    )
     if (done) return
     const next = auth.needsCode.value ? code : field
     next.current?.select()
@@ -61,6 +80,11 @@ export const SignIn = () => {
           {auth.error.value}
         </p>
         <div class="form-actions">
+          {provider.value !== null && (
+            <Button disabled={auth.busy.value} onClick={openProvider}>
+              {t('signin.with', { name: provider.value })}
+            </Button>
+          )}
           {hasPasskey.value && (
             <Button
               disabled={auth.busy.value}

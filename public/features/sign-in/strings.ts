@@ -7,5 +7,6 @@ export const t = translator({
   'signin.password': 'Password',
   'signin.code': 'Code from your authenticator app',
   'signin.passkey': 'Use a passkey',
+  'signin.with': 'Sign in with {name}',
   'signin.submit': 'Sign in',
 } as const)

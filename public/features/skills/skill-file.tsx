@@ -1,4 +1,5 @@
 /** One file of a skill beside SKILL.md: viewer and editor. */
+import { formatBytes } from '../workspace/file-kind.ts'
 import { useId } from 'preact/hooks'
 import { Markdown } from '../../markdown/markdown.tsx'
 import { Button, IconButton } from '../../parts/button.tsx'
@@ -83,7 +84,7 @@ export const LinkedFile = ({ file, skill, readOnly }: LinkedFileProps) => {
       {editing ? (
         <Form file={file} draft={editing} />
       ) : found.is_binary ? (
-        <p class="field-hint">{t('skills.file.binary', { count: found.size })}</p>
+        <p class="field-hint">{t('skills.file.binary', { size: formatBytes(found.size) })}</p>
       ) : /\.md$/i.test(path) ? (
         <Markdown key={found.version} text={content} id={`file-${path}`} />
       ) : (

@@ -61,7 +61,7 @@ const Notes = ({ skill }: { skill: Skill }) => {
   const lines = [
     skill.read_only && t('skills.readonly'),
     !skill.compatible && t('skills.unsupported'),
-    missing.length > 0 && t('skills.needs', { names: missing.join(', ') }),
+    missing.length > 0 && t('skills.needs', { names: missing }),
     missing.length > 0 && skill.setup_help,
   ].filter((line): line is string => typeof line === 'string' && line !== '')
   if (lines.length === 0) return null

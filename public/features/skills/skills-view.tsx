@@ -23,9 +23,13 @@ const Row = ({ row, chosen }: { row: SkillGroup['skills'][number]; chosen: Chose
         href={route.hrefOf({ view: 'skills', skill: row.name, query: '' })}
         aria-current={row.name === chosen.skill ? 'page' : undefined}
       >
-        <span class="skill-row-name">{row.name}</span>
+        <span class="skill-row-name" dir="auto">
+          {row.name}
+        </span>
         {mark && <span class="skill-mark">{t(mark)}</span>}
-        <span class="skill-row-text">{row.description}</span>
+        <span class="skill-row-text" dir="auto">
+          {row.description}
+        </span>
       </a>
     </li>
   )

@@ -28,7 +28,7 @@ export const enSkills = {
   'skills.needs': 'Requires {names}',
   'skills.tags': 'Tags',
   'skills.files': 'Linked files',
-  'skills.file.binary': 'Binary file ({count} bytes)',
+  'skills.file.binary': 'Binary file ({size})',
   'skills.file.close': 'Close {name}',
   'skills.file.other': 'Save or cancel your changes to {name} first.',
   'skills.file.removed': 'This file was deleted.',

@@ -1,4 +1,5 @@
 /** The form of a task: its fields, the preview of its schedule, and saving it. */
+import { scheduleWords } from './schedule-words.ts'
 import { signal } from '@preact/signals'
 import type { JsonObject } from '../../../lib/base/json.ts'
 import type { Job } from '../../../lib/schema/cron.ts'
@@ -84,8 +85,12 @@ export const createTaskDraft = (options: TaskDraftOptions) => {
     }
     let found: SchedulePreview
     try {
-      const { words, next, timezone } = await api('POST /api/crons/preview', { schedule })
-      found = { kind: 'valid', words, next, timezone }
+      const reply = await api('POST /api/crons/preview', { schedule })
+      const { kind, display, words, next, timezone } = reply
+      const [run_at] = next
+      const minutes = Number(/^every (\d+)m$/.exec(display)?.[1])
+      const shown = scheduleWords({ kind, expr: display, minutes, run_at }, words)
+      found = { kind: 'valid', words: shown, next, timezone }
     } catch (error) {
       found = { kind: 'invalid', message: messageOf(error) }
     }

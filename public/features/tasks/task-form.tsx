@@ -49,6 +49,8 @@ const ScheduleField = ({ tasks, draft }: { tasks: TasksState; draft: TaskDraft }
         <input
           id={id}
           class="input task-when"
+          // English, or a cron expression.
+          dir="ltr"
           autocomplete="off"
           spellcheck={false}
           placeholder={EXAMPLES[0]}
@@ -64,6 +66,7 @@ const ScheduleField = ({ tasks, draft }: { tasks: TasksState; draft: TaskDraft }
               key={text}
               type="button"
               class="task-example"
+              dir="ltr"
               onClick={() => tasks.change({ schedule: text })}
             >
               {text}

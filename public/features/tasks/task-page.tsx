@@ -1,6 +1,8 @@
 /** The page of one task: schedule, state, actions, and runs. */
 import type { ComponentChildren } from 'preact'
 import type { Job } from '../../../lib/schema/cron.ts'
+import { scheduleWords } from './schedule-words.ts'
+import { listOf } from '../../strings/t.ts'
 import { Button } from '../../parts/button.tsx'
 import type { TasksState } from './tasks.ts'
 import { t } from './strings.ts'
@@ -89,6 +91,7 @@ export const TaskPage = ({ tasks, job }: { tasks: TasksState; job: Job }) => {
   const { sessions } = useSessions()
   const now = sessions.now.value
   const { times, completed } = job.repeat
+  const words = scheduleWords(job.schedule, job.words || job.schedule_display)
   return (
     <article aria-labelledby="task-title">
       <h2 class="view-title" id="task-title">
@@ -97,10 +100,8 @@ export const TaskPage = ({ tasks, job }: { tasks: TasksState; job: Job }) => {
       <Actions tasks={tasks} job={job} />
       <dl class="task-facts">
         <Fact name={t('schedule')}>
-          {job.words || job.schedule_display}
-          {job.words && job.words !== job.schedule_display && (
-            <code class="task-code">{job.schedule_display}</code>
-          )}
+          {words}
+          {words !== job.schedule_display && <code class="task-code">{job.schedule_display}</code>}
         </Fact>
         <Fact name={t('next')}>
           <Next job={job} now={now} />
@@ -112,7 +113,7 @@ export const TaskPage = ({ tasks, job }: { tasks: TasksState; job: Job }) => {
           <Fact name={t('repeat')}>{t('repeat.of', { completed, times })}</Fact>
         )}
         {job.model && <Fact name={t('model')}>{models.labelOf(job.model)}</Fact>}
-        {job.skills.length > 0 && <Fact name={t('skills')}>{job.skills.join(', ')}</Fact>}
+        {job.skills.length > 0 && <Fact name={t('skills')}>{listOf(job.skills)}</Fact>}
         {job.script && (
           <Fact name={t('script')}>
             <code>{job.script}</code>

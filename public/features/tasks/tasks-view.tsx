@@ -1,4 +1,5 @@
 /** The tasks view: the list of tasks, and the open task or all runs. */
+import { scheduleWords } from './schedule-words.ts'
 import { useEffect } from 'preact/hooks'
 import type { Job } from '../../../lib/schema/cron.ts'
 import { Button } from '../../parts/button.tsx'
@@ -41,7 +42,9 @@ const Row = ({ job, chosen }: { job: Job; chosen: boolean }) => {
         href={route.hrefOf({ view: 'tasks', task: job.id })}
         aria-current={chosen ? 'page' : undefined}
       >
-        <span class="task-name">{job.name}</span>
+        <span class="task-name" dir="auto">
+          {job.name}
+        </span>
         {job.last_status === 'error' && !job.running && (
           <span class="task-mark task-bad">
             <Icon name="alert" size={14} />
@@ -53,7 +56,9 @@ const Row = ({ job, chosen }: { job: Job; chosen: boolean }) => {
             <Icon name="spinner" size={14} />
           </span>
         )}
-        <span class="task-words">{job.words || job.schedule_display}</span>
+        <span class="task-words" dir="auto">
+          {scheduleWords(job.schedule, job.words || job.schedule_display)}
+        </span>
         <span class="task-next">
           <NextRun job={job} />
         </span>

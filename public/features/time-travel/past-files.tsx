@@ -1,5 +1,5 @@
 /** The workspace panel at an earlier step: a bar with the step, the files as they were, and one of them in comparison with now. */
-import { pageLocale } from '../../strings/t.ts'
+import { formatFull } from '../sessions/relative-time.ts'
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import { visibleName } from '../../../lib/base/visible.ts'
 import type { Api } from '../../../router.ts'
@@ -50,8 +50,6 @@ const useLoaded = <T,>(key: string, load: () => Promise<T>): [Loaded<T>, () => v
   }, [key, attempt])
   return [loaded, () => setAttempt(attempt + 1)]
 }
-
-const time = new Intl.DateTimeFormat(pageLocale(), { dateStyle: 'short', timeStyle: 'short' })
 
 const labelOf = (points: readonly Point[], point: Point): string => {
   const n = points.indexOf(point)
@@ -110,7 +108,7 @@ function Recorded({ past, change }: { past: Past; change: TurnChange }) {
         <div class="past-at">
           <strong aria-live="polite">{labelOf(points, past.point)}</strong>
           <span class="past-turn">
-            {time.format((when ?? change.ended_at) * 1000)} · {titleOf(change)}
+            {formatFull(when ?? change.ended_at)} · {titleOf(change)}
           </span>
         </div>
         <IconButton

@@ -247,6 +247,8 @@ function ChangedFiles({ film, player }: { film: Film; player: Player }) {
   const paths = call === null ? [] : (step?.files ?? editedBy(film.messages, call))
   if (call === null || paths.length === 0)
     return <p class="replay-files">{call === null ? '\u00a0' : t('replay.nothing')}</p>
+  const more =
+    paths.length > MAX_SHOWN ? [t('replay.more', { count: paths.length - MAX_SHOWN })] : []
   const show = () => {
     player.playing.value = false
     showPast(app, pastOfCall(film.sessionId, film.messages, records, call))
@@ -257,12 +259,8 @@ function ChangedFiles({ film, player }: { film: Film; player: Player }) {
         <Icon name="file" size={14} />
         <span>
           {t('replay.changed', {
-            names: paths
-              .slice(0, MAX_SHOWN)
-              .map(path => visibleName(nameOf(path)))
-              .join(', '),
+            names: [...paths.slice(0, MAX_SHOWN).map(path => visibleName(nameOf(path))), ...more],
           })}
-          {paths.length > MAX_SHOWN && ` ${t('replay.more', { count: paths.length - MAX_SHOWN })}`}
         </span>
       </button>
     </p>

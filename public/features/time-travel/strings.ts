@@ -51,6 +51,6 @@ export const t = translator({
   'replay.short': '{n}/{count}',
   'replay.end': 'End replay',
   'replay.changed': 'Changed {names}',
-  'replay.more': 'and {count} more',
+  'replay.more': { one: '{count} more', other: '{count} more' },
   'replay.nothing': 'This step changed no files',
 } as const)

@@ -1,15 +1,19 @@
-/** Describes a tool call: icon, verb and object. */
+/** Describes a tool call: icon, sentence and object. */
 import { isObject } from '../../../lib/base/json.ts'
 import { visibleName } from '../../../lib/base/visible.ts'
-import { t } from '../../strings/t.ts'
+import { type Key, listOf, pageLocale, t } from '../../strings/t.ts'
 import type { IconName } from '../../parts/icon.tsx'
 
 export type Args = Readonly<Record<string, unknown>>
+
+/** A sentence around its object, which languages place differently; without one, all of it is `before`. */
+export type Phrase = { before: string; after: string }
+
 export type ToolDescription = {
   icon: IconName
-  /** Verb in the past tense, and in the present while it runs. */
-  did: string
-  does: string
+  /** In the past tense, and in the present while it runs. */
+  did: Phrase
+  does: Phrase
   object: string
   /** Whether the object is code: a command, path or pattern. */
   code: boolean
@@ -17,12 +21,19 @@ export type ToolDescription = {
   path?: string
 }
 
+/** What is specific to a tool: the messages, and the object or several names. */
+type Draft = Pick<ToolDescription, 'icon'> & {
+  did: string
+  does: string
+  object?: string | readonly string[]
+  code?: boolean
+  path?: string
+}
+
 const text = (value: unknown): string =>
   typeof value === 'string' ? value : value === undefined ? '' : (JSON.stringify(value) ?? '')
 
 const oneLine = (value: string): string => value.trim().replace(/\s+/g, ' ').slice(0, 200)
-
-const quoted = (value: unknown): string => (text(value) ? `“${oneLine(text(value))}”` : '')
 
 /** The last two segments of a long path. */
 const shortPath = (path: string): string => {
@@ -32,159 +43,149 @@ const shortPath = (path: string): string => {
 
 const host = (address: string): string => URL.parse(address)?.host.replace(/^www\./, '') ?? address
 
-type Verb = Pick<ToolDescription, 'icon' | 'did' | 'does'>
-const verb = (icon: IconName, did: string, does: string): Verb => ({ icon, did, does })
+type VerbKey = Extract<Key, `verb.${string}`>
+/** Keeps the place of the object, which `phraseOf` looks for. */
+const template: (key: VerbKey) => string = key => t(key as 'verb.ran', { object: '{object}' })
 
-const file = (head: Verb, args: Args): ToolDescription => {
+const verb = (icon: IconName, [did, does]: readonly [VerbKey, VerbKey]) => ({
+  icon,
+  did: template(did),
+  does: template(does),
+})
+
+const OBJECT = /\[([^[\]]*)\{object\}([^[\]]*)\]/
+
+/** `message` has its object in brackets: `Read[ {object}]`, `[{object} ]gelesen`. */
+export const phraseOf = (message: string, object: string): Phrase => {
+  if (!object) {
+    const bare = message.replace(OBJECT, '').trim()
+    return { before: bare.charAt(0).toLocaleUpperCase(pageLocale()) + bare.slice(1), after: '' }
+  }
+  const [before = '', after = ''] = message.replace(OBJECT, '$1\0$2').split('\0')
+  return { before, after }
+}
+
+const file = (verbs: readonly [VerbKey, VerbKey], icon: IconName, args: Args): Draft => {
   const path = text(args.path)
-  return { ...head, object: shortPath(path), code: true, ...(path ? { path } : {}) }
+  return { ...verb(icon, verbs), object: shortPath(path), code: true, ...(path ? { path } : {}) }
 }
 
 /** A patch in V4A format contains the file names. */
-const patched = (args: Args): ToolDescription => {
-  if (args.path) return file(verb('edit', t('verb.edited'), t('verb.editing')), args)
-  const path = /\*\*\* (?:Update|Add|Delete) File: (.+)/.exec(text(args.patch))?.[1] ?? ''
-  return file(verb('edit', t('verb.edited'), t('verb.editing')), { path })
+const patched = (args: Args): Draft => {
+  const path = args.path ?? /\*\*\* (?:Update|Add|Delete) File: (.+)/.exec(text(args.patch))?.[1]
+  return file(['verb.edited', 'verb.editing'], 'edit', { path })
 }
 
-type Verbs = [did: string, does: string]
-
-const processVerbs = (action: string): Verbs => {
+const processVerbs = (action: string): readonly [VerbKey, VerbKey] => {
   switch (action) {
     case 'list':
-      return [t('verb.process.list'), t('verb.process.list.now')]
+      return ['verb.process.list', 'verb.process.list.now']
     case 'wait':
-      return [t('verb.process.wait'), t('verb.process.wait.now')]
+      return ['verb.process.wait', 'verb.process.wait.now']
     case 'kill':
-      return [t('verb.process.kill'), t('verb.process.kill.now')]
+      return ['verb.process.kill', 'verb.process.kill.now']
     case 'write':
     case 'submit':
-      return [t('verb.process.send'), t('verb.process.send.now')]
+      return ['verb.process.send', 'verb.process.send.now']
     default:
-      return [t('verb.process.read'), t('verb.process.read.now')]
+      return ['verb.process.read', 'verb.process.read.now']
   }
 }
 
-const skillVerbs = (action: string): Verbs =>
+const skillVerbs = (action: string): readonly [VerbKey, VerbKey] =>
   action === 'create'
-    ? [t('verb.skill.created'), t('verb.skill.creating')]
+    ? ['verb.skill.created', 'verb.skill.creating']
     : action === 'delete'
-      ? [t('verb.skill.deleted'), t('verb.skill.deleting')]
-      : [t('verb.skill.changed'), t('verb.skill.changing')]
+      ? ['verb.skill.deleted', 'verb.skill.deleting']
+      : ['verb.skill.changed', 'verb.skill.changing']
 
-const taskVerbs = (action: string): Verbs => {
+const taskVerbs = (action: string): readonly [VerbKey, VerbKey] => {
   switch (action) {
     case 'create':
-      return [t('verb.task.created'), t('verb.task.creating')]
+      return ['verb.task.created', 'verb.task.creating']
     case 'list':
-      return [t('verb.task.list'), t('verb.task.list.now')]
+      return ['verb.task.list', 'verb.task.list.now']
     case 'remove':
-      return [t('verb.task.removed'), t('verb.task.removing')]
+      return ['verb.task.removed', 'verb.task.removing']
     case 'run':
-      return [t('verb.task.ran'), t('verb.task.running')]
+      return ['verb.task.ran', 'verb.task.running']
     default:
-      return [t('verb.task.changed'), t('verb.task.changing')]
+      return ['verb.task.changed', 'verb.task.changing']
   }
 }
 
-const words: Readonly<Record<string, (args: Args) => ToolDescription>> = {
+const words: Readonly<Record<string, (args: Args) => Draft>> = {
   terminal: args => ({
-    ...verb('terminal', t('verb.ran'), t('verb.running')),
+    ...verb('terminal', ['verb.ran', 'verb.running']),
     object: oneLine(text(args.command)),
     code: true,
   }),
   process: args => ({
-    ...verb('terminal', ...processVerbs(text(args.action))),
-    object: args.action === 'list' ? '' : text(args.session_id),
+    ...verb('terminal', processVerbs(text(args.action))),
+    object: text(args.session_id),
     code: true,
   }),
-  execute_code: () => ({
-    ...verb('terminal', t('verb.ran'), t('verb.running')),
-    object: t('verb.script'),
-    code: false,
-  }),
-  read_file: args => file(verb('file', t('verb.read'), t('verb.reading')), args),
-  write_file: args => file(verb('edit', t('verb.wrote'), t('verb.writing')), args),
+  execute_code: () => verb('terminal', ['verb.script', 'verb.script.now']),
+  read_file: args => file(['verb.read', 'verb.reading'], 'file', args),
+  write_file: args => file(['verb.wrote', 'verb.writing'], 'edit', args),
   patch: patched,
   search_files: args => ({
-    ...verb('search', t('verb.searched'), t('verb.searching')),
-    object: quoted(args.pattern),
-    code: false,
+    ...verb('search', ['verb.searched', 'verb.searching']),
+    object: oneLine(text(args.pattern)),
   }),
   web_search: args => ({
-    ...verb('globe', t('verb.web'), t('verb.web.now')),
-    object: quoted(args.query),
-    code: false,
+    ...verb('globe', ['verb.web', 'verb.web.now']),
+    object: oneLine(text(args.query)),
   }),
   web_extract: args => ({
-    ...verb('globe', t('verb.read'), t('verb.reading')),
-    object: addresses(args.urls).map(host).join(', '),
-    code: false,
+    ...verb('globe', ['verb.read', 'verb.reading']),
+    object: addresses(args.urls).map(host),
   }),
   browser_navigate: args => ({
-    ...verb('globe', t('verb.opened'), t('verb.opening')),
+    ...verb('globe', ['verb.opened', 'verb.opening']),
     object: host(text(args.url)),
-    code: false,
   }),
-  todo: () => ({
-    ...verb('checklist', t('verb.planned'), t('verb.planning')),
-    object: '',
-    code: false,
-  }),
-  exit_plan_mode: () => ({
-    ...verb('checklist', t('verb.plan'), t('verb.plan')),
-    object: '',
-    code: false,
-  }),
+  todo: () => verb('checklist', ['verb.planned', 'verb.planning']),
+  exit_plan_mode: () => verb('checklist', ['verb.plan', 'verb.plan']),
   memory: args => ({
-    ...verb('brain', t('verb.memory'), t('verb.memory.now')),
-    object: quoted(args.content ?? args.old_text),
-    code: false,
+    ...verb('brain', ['verb.memory', 'verb.memory.now']),
+    object: oneLine(text(args.content ?? args.old_text)),
   }),
   session_search: args => ({
-    ...verb('search', t('verb.sessions'), t('verb.sessions.now')),
-    object: quoted(args.query),
-    code: false,
+    ...verb('search', ['verb.sessions', 'verb.sessions.now']),
+    object: oneLine(text(args.query)),
   }),
   tool_search: args => ({
-    ...verb('search', t('verb.tools'), t('verb.tools.now')),
-    object: quoted(args.query),
-    code: false,
+    ...verb('search', ['verb.tools', 'verb.tools.now']),
+    object: oneLine(text(args.query)),
   }),
   skill_view: args => ({
-    ...verb('star', t('verb.skill'), t('verb.skill.now')),
+    ...verb('star', ['verb.skill', 'verb.skill.now']),
     object: text(args.name),
-    code: false,
   }),
   skill_manage: args => ({
-    ...verb('star', ...skillVerbs(text(args.action))),
+    ...verb('star', skillVerbs(text(args.action))),
     object: text(args.name),
-    code: false,
   }),
   skills_list: args => ({
-    ...verb('star', t('verb.skills'), t('verb.skills.now')),
+    ...verb('star', ['verb.skills', 'verb.skills.now']),
     object: text(args.category),
-    code: false,
   }),
   cronjob: args => ({
-    ...verb('clock', ...taskVerbs(text(args.action))),
+    ...verb('clock', taskVerbs(text(args.action))),
     object: oneLine(text(args.name) || text(args.job_id)),
-    code: false,
   }),
   vision_analyze: args => ({
-    ...verb('image', t('verb.image'), t('verb.image.now')),
+    ...verb('image', ['verb.image', 'verb.image.now']),
     object: host(shortPath(text(args.image_url ?? args.image ?? args.path))),
-    code: false,
   }),
   clarify: args => ({
-    ...verb('question', t('verb.question'), t('verb.question.now')),
-    object: quoted(args.question),
-    code: false,
+    ...verb('question', ['verb.question', 'verb.question.now']),
+    object: oneLine(text(args.question)),
   }),
   delegate_task: args => ({
-    ...verb('branch', t('verb.subagent'), t('verb.subagent')),
+    ...verb('branch', ['verb.subagent', 'verb.subagent']),
     object: oneLine(text(args.goal) || goals(args.tasks)),
-    code: false,
   }),
 }
 const synonyms: Readonly<Record<string, string>> = {
@@ -204,21 +205,31 @@ const goals = (tasks: unknown): string =>
   Array.isArray(tasks) ? tasks.map(task => text((task as Args | null)?.goal)).join(' · ') : ''
 
 /** `mcp_<server>_<tool>` and unknown tools: the name in words and the first argument. */
-const generic = (name: string, args: Args): ToolDescription => {
+const generic = (name: string, args: Args): Draft => {
   const first = Object.values(args).find(value => typeof value === 'string' && value)
   const plain = name.replace(/^mcp_/, '').replace(/_+/g, ' ').trim() || t('verb.tool')
-  const said = plain[0]!.toUpperCase() + plain.slice(1)
-  return { ...verb('wrench', said, said), object: oneLine(text(first)), code: false }
+  const named = `${plain[0]!.toUpperCase()}${plain.slice(1)}[ {object}]`
+  return { icon: 'wrench', did: named, does: named, object: oneLine(text(first)) }
 }
 
 /** Whether a tool has words of its own. */
 export const isDescribed = (name: string): boolean => Object.hasOwn(words, name)
 
-export const describeToolCall = (name: string, args: Args): ToolDescription => {
+/** `shown` replaces the object, where the arguments are not known. */
+export const describeToolCall = (name: string, args: Args, shown?: string): ToolDescription => {
   const known = synonyms[name] ?? name
   const make = Object.hasOwn(words, known) ? words[known] : undefined
-  const said = make ? make(args) : generic(name, args)
-  return { ...said, object: visibleName(said.object) }
+  const { did, does, object = '', ...rest } = make ? make(args) : generic(name, args)
+  const named = shown ?? object
+  const written = typeof named === 'string' ? visibleName(named) : listOf(named)
+  return {
+    code: false,
+    ...rest,
+    did: phraseOf(did, written),
+    does: phraseOf(does, written),
+    // A list of processes has no place for an object, but may have an argument.
+    object: OBJECT.test(did) ? written : '',
+  }
 }
 
 /** Parses the arguments; text that is no JSON object becomes a single argument. */

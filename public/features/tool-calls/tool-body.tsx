@@ -1,4 +1,5 @@
 /** Result of a tool call by kind: terminal output, lines of a file, diff, to-do list, matches, a list, fields, or text. */
+import { listOf } from '../../strings/t.ts'
 import { useMemo } from 'preact/hooks'
 import { isObjectOrArray } from '../../../lib/base/json.ts'
 import { visibleName, visibleText } from '../../../lib/base/visible.ts'
@@ -249,7 +250,7 @@ function Nested({ value }: { value: object }) {
   if (count === 0) return t('field.none')
   // Names, numbers: a list of them reads like a sentence.
   if (Array.isArray(value) && value.every(one => !isObjectOrArray(one)))
-    return visibleText(value.map(scalar).join(', '))
+    return listOf(value.map(scalar))
   return (
     <details>
       <summary>{t('field.items', { count })}</summary>

@@ -1,6 +1,7 @@
 /** Tool card: a one-line description that opens to the arguments and the result of the call. */
 import type { ReadonlySignal } from '@preact/signals'
 import type { RunsIn } from '../../../lib/schema/command-place.ts'
+import { ToolPhrase } from './tool-phrase.tsx'
 import { useMemo } from 'preact/hooks'
 import type { ComponentChild } from 'preact'
 import { Elapsed, formatSeconds } from '../../parts/elapsed.tsx'
@@ -62,13 +63,7 @@ export function ToolCard(props: ToolCardProps) {
       <button type="button" class="tool-head" aria-expanded={open} onClick={props.onToggle}>
         <Icon name={said.icon} />
         <span class="tool-words">
-          {busy ? said.does : said.did}{' '}
-          {said.object &&
-            (said.code ? (
-              <code>{said.object}</code>
-            ) : (
-              <span class="tool-object">{said.object}</span>
-            ))}
+          <ToolPhrase phrase={busy ? said.does : said.did} object={said.object} code={said.code} />
         </span>
         {outcome?.edit && state === 'ok' && <Counts {...outcome.edit} />}
         <OutcomeMark {...props} outcome={outcome} outcomeState={state} />

@@ -255,7 +255,7 @@ const folders = (value: unknown): string =>
 type ListKey = 'note.folders' | 'note.created' | 'note.deleted' | 'note.tools.more'
 const names = (key: ListKey, value: unknown): string => {
   const all = list(value).map(text).filter(Boolean)
-  return all.length > 0 ? t(key, { names: all.join(', ') }) : ''
+  return all.length > 0 ? t(key, { names: all }) : ''
 }
 
 /** Lines of `read_file`, `  12|text`; other lines, such as a note about what is left out, have no number. */

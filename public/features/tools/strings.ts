@@ -39,6 +39,10 @@ export const enTools = {
   'clarify.does': 'Ask you questions',
   'delegation.does': 'Give work to subagents',
   'cronjob.does': 'Schedule tasks',
+
+  'reason.web_search': 'Search needs one of these in the profile’s .env: {names}.',
+  'reason.vision_analyze': 'Needs a model that accepts images.',
+  'reason.memory': 'Both notes are turned off in config.yaml.',
 } as const
 
 export const t = translator(enTools)

@@ -1,4 +1,5 @@
 /** Settings → Tools: the toolsets of the profile and of the open session. */
+import { listOf } from '../../strings/t.ts'
 import { useEffect } from 'preact/hooks'
 import { visibleName } from '../../../lib/base/visible.ts'
 import type { Toolsets, ToolsetRow } from '../../../lib/schema/toolset.ts'
@@ -16,12 +17,20 @@ type Known = keyof typeof enTools extends infer K
   : never
 const isKnown = (name: string): name is Known => `${name}.does` in enTools
 
+const reasonOf = ({ name, reason, needs }: ToolsetRow['tools'][number]): string | null => {
+  if (reason !== null && name === 'web_search' && needs)
+    return t('reason.web_search', { names: needs })
+  return reason !== null && (name === 'vision_analyze' || name === 'memory')
+    ? t(`reason.${name}`)
+    : reason
+}
+
 const hintOf = ({ name, summary, tools, forbidden }: ToolsetRow): string => {
-  const missing = tools.flatMap(({ reason }) => reason ?? [])
+  const missing = tools.flatMap(tool => reasonOf(tool) ?? [])
   return [
-    `${isKnown(name) ? t(`${name}.does`) : summary} · ${tools.map(({ name }) => name).join(', ')}`,
+    `${isKnown(name) ? t(`${name}.does`) : summary} · ${listOf(tools.map(({ name }) => name))}`,
     ...(forbidden ? [t('forbidden')] : missing),
-  ].join('. ')
+  ].join(' · ')
 }
 
 const List = ({

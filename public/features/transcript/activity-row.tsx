@@ -51,14 +51,15 @@ export function ActivityRowView({ row }: { row: ActivityRow }) {
   )
 }
 
+const plain = (text: string) => ({ phrase: { before: text, after: '' }, object: '', code: false })
+
 /** The current activity: waiting for input or for a retry, the running call, or thinking. */
 const happening = (steps: readonly Step[], waitsFor: string | null) => {
-  if (waitsFor !== null) return { verb: waitsFor, object: '', code: false, waits: true }
+  if (waitsFor !== null) return { ...plain(waitsFor), waits: true }
   const step = steps.findLast(one => isTool(one) && one.state === 'running')
-  if (!step || !isTool(step))
-    return { verb: t('act.thinking'), object: '', code: false, waits: false }
+  if (!step || !isTool(step)) return { ...plain(t('act.thinking')), waits: false }
   const { does, object, code } = describeToolCall(step.name, step.short ?? parseArgs(step.written))
-  return { verb: does, object, code, waits: false }
+  return { phrase: does, object, code, waits: false }
 }
 
 export function StepRowView(props: { rowKey: string; step: Step; last: boolean }) {

@@ -1,11 +1,12 @@
 /** Line above an answer: the current activity, or the duration and number of steps. */
+import { ToolPhrase, type ToolPhraseProps } from '../tool-calls/tool-phrase.tsx'
 import { Elapsed, formatSeconds } from '../../parts/elapsed.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { t } from '../../strings/t.ts'
 
 export type ActivityProps = {
   /** Current activity; null when the turn has ended. */
-  now: { verb: string; object: string; code: boolean; waits: boolean } | null
+  now: (ToolPhraseProps & { waits: boolean }) | null
   since: number | null
   seconds: number | null
   thought: boolean
@@ -40,7 +41,7 @@ export function ActivityLine(props: ActivityProps) {
       </span>
       {now ? (
         <span class="act-now">
-          {now.verb} {now.object && (now.code ? <code>{now.object}</code> : now.object)}
+          <ToolPhrase {...now} />
         </span>
       ) : (
         <span>{pastLabel(props)}</span>

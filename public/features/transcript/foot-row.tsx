@@ -12,9 +12,6 @@ import { secondsOf, textOf } from './content.ts'
 import type { FootRow } from './rows.ts'
 import { useTranscript } from './transcript-context.ts'
 
-const clock = new Intl.DateTimeFormat(pageLocale(), { hour: '2-digit', minute: '2-digit' })
-const day = new Intl.DateTimeFormat(pageLocale(), { dateStyle: 'full', timeStyle: 'medium' })
-
 /** `12.3K tokens in (94% cached), 1.2K out, $0.03` */
 const describeUsage = (usage: TurnUsage | Usage): string => {
   const [input, output] = [usage.input_tokens, usage.output_tokens].map(count =>
@@ -64,7 +61,8 @@ function Tools({ row }: { row: FootRow }) {
   const markdown = () => row.messages.map(textOf).join('\n\n')
   // Zeros: the provider reported nothing.
   const usage = showUsage && row.usage && row.usage.input_tokens > 0 ? row.usage : null
-  const at = secondsOf(last)
+  const seconds = secondsOf(last)
+  const at = seconds === null ? null : new Date(seconds * 1000)
   const tool = (icon: IconName, label: string, onClick: () => void) => (
     <button type="button" class="tx-tool" title={label} aria-label={label} onClick={onClick}>
       <Icon name={icon} />
@@ -81,8 +79,11 @@ function Tools({ row }: { row: FootRow }) {
         {usage && <span>{describeUsage(usage)}</span>}
         {last.model && <span>{last.model}</span>}
         {at !== null && (
-          <time dateTime={new Date(at * 1000).toISOString()} title={day.format(at * 1000)}>
-            {clock.format(at * 1000)}
+          <time
+            dateTime={at.toISOString()}
+            title={at.toLocaleString(pageLocale(), { dateStyle: 'full', timeStyle: 'medium' })}
+          >
+            {at.toLocaleTimeString(pageLocale(), { hour: '2-digit', minute: '2-digit' })}
           </time>
         )}
       </span>

@@ -1,5 +1,6 @@
 /** Body of a delegation card: each subagent's task, calls and summary. */
-import { visibleName, visibleWords } from '../../../lib/base/visible.ts'
+import { ToolPhrase } from '../tool-calls/tool-phrase.tsx'
+import { visibleWords } from '../../../lib/base/visible.ts'
 import { useComputed } from '@preact/signals'
 import { useEffect, useState } from 'preact/hooks'
 import type { LiveSubagent, SubagentStep } from '../../../lib/schema/subagent.ts'
@@ -180,12 +181,12 @@ type LineProps = {
 }
 
 function Line({ name, preview, status, seconds }: LineProps) {
-  const { icon, did, does } = describeToolCall(name, {})
+  const { icon, did, does, object } = describeToolCall(name, {}, preview)
   return (
     <p class={`sub-step sub-${status}`}>
       <Icon name={icon} size={14} />
       <span class="tool-words">
-        {status === 'running' ? does : did} {preview && <code>{visibleName(preview)}</code>}
+        <ToolPhrase phrase={status === 'running' ? does : did} object={object} code />
       </span>
       <span class="tool-outcome">
         {seconds !== null && seconds >= 0.1 && <span>{formatSeconds(seconds)}</span>}

@@ -6,7 +6,7 @@ export const t = translator({
   files: { one: '{count} file changed', other: '{count} files changed' },
   failed: { one: '{count} command failed', other: '{count} commands failed' },
   /** After the command. */
-  'failed.one': 'failed',
+  'failed.one': '[{object} ]failed',
   denied: { one: '{count} call denied', other: '{count} calls denied' },
   steps: { one: '{count} step', other: '{count} steps' },
   'steps.in': { one: '{count} step in {time}', other: '{count} steps in {time}' },

@@ -8,7 +8,8 @@ import { DiffCounts } from '../../parts/diff-view.tsx'
 import { formatSeconds } from '../../parts/elapsed.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { useApp } from '../shell/context.ts'
-import { describeToolCall, parseArgs } from '../tool-calls/describe-tool-call.ts'
+import { describeToolCall, parseArgs, phraseOf } from '../tool-calls/describe-tool-call.ts'
+import { ToolPhrase } from '../tool-calls/tool-phrase.tsx'
 import type { FootRow } from '../transcript/rows.ts'
 import { useTranscript } from '../transcript/transcript-context.ts'
 import { directoryOf, nameOf } from '../workspace/file-kind.ts'
@@ -101,9 +102,11 @@ const Line = ({ change, facts, state }: Shown) => {
       {only && (
         <span class="turn-sum-warn">
           {failed.length === 1 ? (
-            <>
-              <code>{visibleText(shortCommand(only.command))}</code> {t('failed.one')}
-            </>
+            <ToolPhrase
+              phrase={phraseOf(t('failed.one', { object: '{object}' }), only.command)}
+              object={visibleText(shortCommand(only.command))}
+              code
+            />
           ) : (
             t('failed', { count: failed.length })
           )}
@@ -170,7 +173,7 @@ const Details = ({ row, change, facts, state }: Shown & { row: FootRow }) => {
             return (
               <li key={id} class="turn-sum-item">
                 <Icon name="shield" size={14} />
-                <code>{object || did}</code>
+                <code>{object || did.before}</code>
                 <span>{t(`by.${by}`)}</span>
               </li>
             )
@@ -251,7 +254,9 @@ const FileLine = ({ change, file, state }: FileProps) => {
         onClick={show}
       >
         <bdi>{visibleName(nameOf(path))}</bdi>
-        <span class="turn-sum-dir">{visibleName(directoryOf(path))}</span>
+        <span class="turn-sum-dir" dir="auto">
+          {visibleName(directoryOf(path))}
+        </span>
       </button>
       {undo ? (
         <span class="turn-sum-state">{t('file.undone')}</span>

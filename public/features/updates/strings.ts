@@ -18,6 +18,11 @@ export const t = translator({
   current: 'Up to date',
   behind: { one: '{count} commit behind {branch}', other: '{count} commits behind {branch}' },
   versions: '{from} → {to}',
+  release: 'Version {version} is available',
+  changes: 'What’s new',
+  undone:
+    'Version {version} didn’t work and was undone on {time}: {reason}. Nothing was lost; the previous version is running.',
+  'failed.release': 'Couldn’t reach the release server.',
   'fetch failed': 'Couldn’t reach the Git remote.',
   apply: 'Update',
   'applying.webui': 'Fetching, installing and building. This takes a minute or two.',

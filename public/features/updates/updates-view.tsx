@@ -20,8 +20,9 @@ const updatesOf = lazyState(app =>
 )
 
 const wordsOf = (state: UpdateState): string => {
-  if (state.error) return t('fetch failed')
+  if (state.error) return t(state.release ? 'failed.release' : 'fetch failed')
   if (state.behind === 0) return t('current')
+  if (state.release) return t('release', { version: state.latest_sha ?? '' })
   return t('behind', { count: state.behind, branch: state.branch ?? '' })
 }
 
@@ -68,6 +69,21 @@ const Target = ({ updates, target }: { updates: Updates; target: UpdateTarget })
         {behind && state?.current_sha && (
           <p class="update-versions">
             {t('versions', { from: state.current_sha, to: state.latest_sha ?? '' })}
+          </p>
+        )}
+        {behind && state?.changes && (
+          <details class="update-changes">
+            <summary>{t('changes')}</summary>
+            <p dir="auto">{state.changes}</p>
+          </details>
+        )}
+        {target === 'webui' && found?.last && !found.last.ok && (
+          <p class="update-outcome update-failed">
+            {t('undone', {
+              version: found.last.to,
+              time: formatFull(found.last.at),
+              reason: found.last.message,
+            })}
           </p>
         )}
         {mine && <p role="status">{t(`applying.${target}`)}</p>}

@@ -59,7 +59,10 @@ export const DayChart = ({ daily, measure }: DayChartProps) => {
   const last = daily.length - 1
   const at = Math.min(active.value ?? last, last)
   const total = (day: DailyUsage) => partsOf(day, measure).reduce((sum, [value]) => sum + value, 0)
-  const top = niceCeiling(Math.max(...daily.map(total)))
+  const most = Math.max(...daily.map(total))
+  const top = niceCeiling(most)
+  // Without a value there is no scale to show; half a token is none.
+  const marks = most <= 0 ? [0] : measure === 'tokens' && top < 2 ? [0, 1] : [0, 0.5, 1]
   const size = { width: shownWidth.value, height: shownWidth.value < NARROW_PX ? 190 : 240 }
   const height = size.height - TOP - BOTTOM
   const step = (size.width - LEFT) / daily.length
@@ -96,7 +99,7 @@ export const DayChart = ({ daily, measure }: DayChartProps) => {
         }}
       >
         <svg viewBox={`0 0 ${size.width} ${size.height}`} aria-hidden="true" focusable="false">
-          {[0, 0.5, 1].map(part => {
+          {marks.map(part => {
             const y = TOP + height * (1 - part)
             return (
               <g key={part}>

@@ -27,7 +27,7 @@ const costOf = ({ estimated_cost, total_tokens }: Omit<DailyUsage, 'date'>): str
 /** Most providers report no cached tokens. */
 const cachedOf = (usage: Omit<DailyUsage, 'date'>): string => {
   const percent = cachedPercent(usage)
-  return percent === null ? '—' : `${percent}%`
+  return percent === null ? '—' : (percent / 100).toLocaleString(pageLocale(), { style: 'percent' })
 }
 
 const Totals = ({ totals }: Pick<Report, 'totals'>) => (

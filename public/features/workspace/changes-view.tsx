@@ -66,10 +66,12 @@ const ChangeView = ({ change }: { change: Change }) => {
           onClick={() => changes.toggle(change)}
         >
           <Icon name={open ? 'chevron-down' : 'chevron-right'} size={14} />
-          <span class={mark === 'deleted' ? 'change-name change-gone' : 'change-name'}>
+          <span class={mark === 'deleted' ? 'change-name change-gone' : 'change-name'} dir="auto">
             <bdi>{visibleName(nameOf(path))}</bdi>
           </span>
-          <span class="change-dir">{visibleName(directoryOf(path))}</span>
+          <span class="change-dir" dir="auto">
+            {visibleName(directoryOf(path))}
+          </span>
           <MarkView mark={mark} />
         </button>
         {mark !== 'deleted' && (

@@ -64,11 +64,17 @@ export const languageOf = (path: string): string => {
   return extensionOf(path)
 }
 
-const UNITS = ['B', 'kB', 'MB', 'GB', 'TB'] as const
+const UNITS = ['byte', 'kilobyte', 'megabyte', 'gigabyte', 'terabyte'] as const
 
 export const formatBytes = (bytes: number, locale = pageLocale()): string => {
   const step = bytes < 1000 ? 0 : Math.min(4, Math.floor(Math.log10(bytes) / 3))
   const value = bytes / 1000 ** step
   const maximumFractionDigits = step === 0 || value >= 100 ? 0 : 1
-  return `${value.toLocaleString(locale, { maximumFractionDigits })} ${UNITS[step]}`
+  return value.toLocaleString(locale, {
+    style: 'unit',
+    unit: UNITS[step]!,
+    // The short form of a byte has no plural: "12 byte".
+    unitDisplay: step === 0 ? 'long' : 'short',
+    maximumFractionDigits,
+  })
 }

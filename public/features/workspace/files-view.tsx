@@ -49,7 +49,7 @@ const Bar = () => {
   const workspace = chat.details.value?.workspace ?? ''
   return (
     <div class="files-bar">
-      <span class="files-place" title={visibleName(workspace)}>
+      <span class="files-place" dir="auto" title={visibleName(workspace)}>
         {visibleName(workspaces.nameOf(workspace))}
       </span>
       <input

@@ -18,6 +18,8 @@ export type LoadedDiff = {
   truncated: boolean
   /** Absent when it can only be staged as a whole. */
   id?: string
+  /** Headers of the parts that are undone now, in the change of a turn. */
+  undone?: readonly string[]
 }
 
 const letters: Readonly<Record<string, Mark>> = {

@@ -30,7 +30,13 @@ export const LoadedDiffView = ({ path, loaded, onUndo, slots }: LoadedDiffProps)
       <p class="change-counts">
         <DiffCounts added={sum('added')} removed={sum('removed')} />
       </p>
-      <DiffHunks path={path} diff={loaded.diff} onUndo={onUndo ?? null} slots={slots} />
+      <DiffHunks
+        path={path}
+        diff={loaded.diff}
+        onUndo={onUndo ?? null}
+        undone={loaded.undone}
+        slots={slots}
+      />
       {loaded.truncated && <p class="panel-note">{t('git.diff.cut')}</p>}
     </>
   )

@@ -218,7 +218,7 @@ export const RowView = ({ row, active, over, onUse, after }: RowProps) => {
         ) : (
           <Icon name="file" size={14} />
         )}
-        <span class="tree-name" title={visibleName(path)}>
+        <span class="tree-name" dir="auto" title={visibleName(path)}>
           <bdi>{visibleName(name)}</bdi>
         </span>
         {inside && <span class="file-mark-dot" role="img" aria-label={t('mark.inside')} />}

@@ -27,7 +27,7 @@ const enTurnChanges = {
   'ask.file.yes': 'Restore',
   'conflict.title': 'Overwrite newer changes?',
   'conflict.text': 'This would overwrite newer changes in {paths}.',
-  'conflict.more': '{paths} and {count} more',
+  'conflict.more': { one: '{count} more', other: '{count} more' },
   'conflict.loading': 'Comparing…',
   'conflict.none': 'No differences to show: the file is binary, too large, or unknown.',
   'conflict.failed': 'Couldn’t load the differences.',

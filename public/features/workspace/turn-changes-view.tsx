@@ -49,10 +49,12 @@ const FileView = ({ turn, file }: { turn: TurnChange; file: TurnFile }) => {
           onClick={() => void turns.toggleFile(turn, file)}
         >
           <Icon name={loaded ? 'chevron-down' : 'chevron-right'} size={14} />
-          <span class={status === 'deleted' ? 'change-name change-gone' : 'change-name'}>
+          <span class={status === 'deleted' ? 'change-name change-gone' : 'change-name'} dir="auto">
             <bdi>{visibleName(nameOf(path))}</bdi>
           </span>
-          <span class="change-dir">{visibleName(directoryOf(path))}</span>
+          <span class="change-dir" dir="auto">
+            {visibleName(directoryOf(path))}
+          </span>
           <MarkView mark={MARKS[status]} />
         </button>
         <IconButton
@@ -94,7 +96,7 @@ const TurnView = ({ turn }: { turn: TurnChange }) => {
         >
           <Icon name={isOpen ? 'chevron-down' : 'chevron-right'} size={14} />
           <span class="turn-words">
-            <span class="turn-title" title={title}>
+            <span class="turn-title" dir="auto" title={title}>
               {title}
             </span>
             <span class="turn-facts">

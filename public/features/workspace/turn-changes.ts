@@ -1,6 +1,6 @@
 /** The file changes of each turn (its checkpoints), their diffs, and undoing them. */
 import { visibleName } from '../../../lib/base/visible.ts'
-import { signal } from '@preact/signals'
+import { type ReadonlySignal, signal } from '@preact/signals'
 import { ApiError } from '../../api.ts'
 import type { Api } from '../../../router.ts'
 import { t } from './turn-changes-strings.ts'
@@ -34,10 +34,40 @@ export const titleOf = ({ title, undo_of }: TurnChange): string => {
   return undo_of ? t('undo.of', { title: shown }) : shown
 }
 
-const formatPaths = (paths: readonly string[]): string => {
-  const shown = paths.slice(0, MAX_NAMED_PATHS).join(', ')
-  const more = paths.length - MAX_NAMED_PATHS
-  return more > 0 ? t('conflict.more', { paths: shown, count: more }) : shown
+const namedPaths = (paths: readonly string[]): string[] => {
+  const count = paths.length - MAX_NAMED_PATHS
+  const more = count > 0 ? [t('conflict.more', { count })] : []
+  return [...paths.slice(0, MAX_NAMED_PATHS), ...more]
+}
+
+const keyOf = (turn: TurnChange, { path }: TurnFile): string => `${turn.checkpoint} ${path}`
+
+/** The diffs that are open. */
+const createTurnDiffs = (api: Platform['api'], sessionId: ReadonlySignal<string>) => {
+  const diffs = signal<ReadonlyMap<string, LoadedDiff>>(new Map())
+  const put = (key: string, loaded: LoadedDiff): void => {
+    diffs.value = new Map(diffs.value).set(key, loaded)
+  }
+
+  const load = async (turn: TurnChange, file: TurnFile): Promise<void> => {
+    const key = keyOf(turn, file)
+    if (!diffs.value.has(key)) put(key, { state: 'loading', ...nothing })
+    const { checkpoint } = turn
+    const query = { session_id: sessionId.value, checkpoint, path: file.path }
+    try {
+      const { diff, binary, truncated, undone } = await api('GET /api/rollback/diff', query)
+      // It may have been closed, or another chat opened.
+      if (diffs.value.has(key)) put(key, { state: 'ready', diff, binary, truncated, undone })
+    } catch {
+      // Shown in place of the diff; expanding it again retries.
+      if (diffs.value.has(key)) put(key, { state: 'failed', ...nothing })
+    }
+  }
+
+  const close = (key: string): void => {
+    diffs.value = new Map([...diffs.value].filter(([open]) => open !== key))
+  }
+  return { diffs, close, load }
 }
 
 export const createTurnChanges = (options: TurnChangesOptions) => {
@@ -47,12 +77,11 @@ export const createTurnChanges = (options: TurnChangesOptions) => {
   const list = signal<readonly TurnChange[]>([])
   const state = signal<'none' | 'loading' | 'ready' | 'failed'>('none')
   const openTurns = signal<ReadonlySet<string>>(new Set())
-  const diffs = signal<ReadonlyMap<string, LoadedDiff>>(new Map())
   /** The file to scroll to once it is drawn. */
   const target = signal<string | null>(null)
   let followed = ''
 
-  const keyOf = (turn: TurnChange, { path }: TurnFile): string => `${turn.checkpoint} ${path}`
+  const { diffs, close, load: loadDiff } = createTurnDiffs(api, sessionId)
 
   const load = async (): Promise<void> => {
     const session = sessionId.value
@@ -63,30 +92,16 @@ export const createTurnChanges = (options: TurnChangesOptions) => {
       if (session !== sessionId.value) return
       list.value = checkpoints
       state.value = 'ready'
+      await Promise.all(
+        checkpoints.flatMap(turn =>
+          turn.files
+            .filter(file => diffs.value.has(keyOf(turn, file)))
+            .map(file => loadDiff(turn, file)),
+        ),
+      )
     } catch {
       // Shown in place of the list; the panel's refresh retries.
       if (session === sessionId.value) state.value = 'failed'
-    }
-  }
-
-  const put = (key: string, loaded: LoadedDiff | null): void => {
-    const next = new Map(diffs.value)
-    if (loaded) next.set(key, loaded)
-    else next.delete(key)
-    diffs.value = next
-  }
-
-  const loadDiff = async (turn: TurnChange, file: TurnFile): Promise<void> => {
-    const key = keyOf(turn, file)
-    put(key, { state: 'loading', ...nothing })
-    const { checkpoint } = turn
-    const query = { session_id: sessionId.value, checkpoint, path: file.path }
-    try {
-      const { diff, binary, truncated } = await api('GET /api/rollback/diff', query)
-      put(key, { state: 'ready', diff, binary, truncated })
-    } catch {
-      // Shown in place of the diff; expanding it again retries.
-      put(key, { state: 'failed', ...nothing })
     }
   }
 
@@ -133,7 +148,7 @@ export const createTurnChanges = (options: TurnChangesOptions) => {
         () =>
           ask({
             title: t('conflict.title'),
-            text: t('conflict.text', { paths: formatPaths(conflicts.map(String)) }),
+            text: t('conflict.text', { paths: namedPaths(conflicts.map(String)) }),
             confirm: t('conflict.yes'),
             danger: true,
             detail: restoreConflicts(conflicts.map(String), path =>
@@ -177,7 +192,7 @@ export const createTurnChanges = (options: TurnChangesOptions) => {
     },
     async toggleFile(turn: TurnChange, file: TurnFile): Promise<void> {
       const key = keyOf(turn, file)
-      if (diffs.value.has(key)) put(key, null)
+      if (diffs.value.has(key)) close(key)
       else await loadDiff(turn, file)
     },
     /** Opens the diff of a file in the list of turns. */

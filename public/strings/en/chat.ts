@@ -7,6 +7,7 @@ export const enChat = {
   'chat.side.close': 'Close this chat',
   'chat.menu': 'Chat options',
   'chat.region': 'Chat',
+  'chat.viewer': 'You can read this chat.',
   'chat.loading': 'Loading chat…',
   'chat.missing.title': 'Chat not found',
   'chat.missing.text': 'It may have been deleted, or it belongs to another profile.',

@@ -258,10 +258,10 @@ test('a device keeps its name and its last use across a restart, and only live o
   assert.ok(auth.rename(id, 'Laptop'))
   // Within a minute the address is not even determined.
   const unwanted = () => assert.unreachable() as never
-  auth.check(cookie, unwanted)
+  auth.personOf(cookie, unwanted)
   clock.now += 90_000
-  auth.check(cookie, () => '5.6.7.8')
-  auth.check(cookie, unwanted)
+  auth.personOf(cookie, () => '5.6.7.8')
+  auth.personOf(cookie, unwanted)
   auth.close()
   const [again] = make(dir, { now: () => clock.now }).auth.list(cookie)
   assert.equal(

@@ -38,7 +38,7 @@ const make = (dir: string) => {
     now: () => clock.s * 1_000,
     iterations: 10,
   })
-  const login = (code?: string) => auth.login('correct horse', HERE, code)
+  const login = (code?: string) => auth.login('correct horse', HERE, { code })
   return { clock, warnings, secrets, people, codes, auth, login }
 }
 
@@ -64,17 +64,17 @@ const turnOn = async ({ codes, clock }: ReturnType<typeof make>) => {
 test('codes are required only after the app has shown a right one', async ({ dir }) => {
   const made = make(dir)
   const { codes, login } = made
-  assert.is(await codeOf(codes.enable('me', '123456')), 'conflict')
+  assert.is(await codeOf(codes.enable('me', '123456')), 'setup_expired')
   const { secret } = await codes.start('me', { title: 'Agent' })
   assert.ok(made.secrets.includes(secret))
-  assert.is(await codeOf(codes.enable('other', '123456')), 'conflict')
+  assert.is(await codeOf(codes.enable('other', '123456')), 'setup_expired')
   assert.is(await codeOf(codes.enable('me', '12')), 'wrong_code')
   assert.is(await codeOf(login()), 'accepted')
   const { at } = await turnOn(made)
-  assert.is(await codeOf(codes.start('me', { title: 'Agent' })), 'conflict')
+  assert.is(await codeOf(codes.start('me', { title: 'Agent' })), 'codes_on')
   assert.is(await codeOf(login()), 'code_required')
   assert.is(await codeOf(login(' ')), 'code_required')
-  assert.is(await codeOf(made.auth.login('wrong', HERE, at(30))), 'wrong_password')
+  assert.is(await codeOf(made.auth.login('wrong', HERE, { code: at(30) })), 'wrong_password')
   codes.disable()
   assert.is(await codeOf(login()), 'accepted')
 })
@@ -97,7 +97,10 @@ test('a code works once, also for two requests at once, and one step early or la
   const spaced = at(30).replace(/^.../, '$& ')
   assert.is(await codeOf(login(spaced)), 'accepted')
   // Neither does a restart bring it back.
-  assert.is(await codeOf(make(dir).auth.login('correct horse', HERE, at(30))), 'wrong_code')
+  assert.is(
+    await codeOf(make(dir).auth.login('correct horse', HERE, { code: at(30) })),
+    'wrong_code',
+  )
 })
 
 test('a recovery code works once; new ones replace the old', async ({ dir }) => {
@@ -126,7 +129,7 @@ test('five wrong codes close codes for everyone, across a restart, and not the p
   made.clock.s += 300
   for (let i = 0; i < 5; i += 1)
     assert.is(
-      await codeOf(made.auth.login('correct horse', { address: `9.9.9.${i}` }, '000000')),
+      await codeOf(made.auth.login('correct horse', { address: `9.9.9.${i}` }, { code: '000000' })),
       'wrong_code',
     )
   assert.is(await codeOf(made.login(at())), 'too_many_codes')

@@ -35,6 +35,19 @@ test('words match in any order, with letters left out, in every script', () => {
   assert.equal(show(['plain'], 'plainer'), [])
 })
 
+test('more words than are tried in any order are found as well: those in the typed order first', () => {
+  const paths = [
+    'a/old/src/deep/index.ts',
+    'src/deep/retry-policy.ts',
+    'src/deep/retry-policy.test.ts',
+  ]
+  assert.equal(show(paths, 'src/deep/retry-policy.ts')[0], '[src]/[deep]/[retry]-[policy].[ts]')
+  assert.equal(show(['Sign out all other devices', 'Sign out'], 'all devices sign out other'), [
+    'Sign out all other devices',
+  ])
+  assert.equal(show(['one two three'], 'one two three four five'), [])
+})
+
 test('100,000 paths are searched, and a hostile query takes no longer', () => {
   const texts = Array.from({ length: 100_000 }, (_, n) => `src/part${n % 100}/module-${n}/index.ts`)
   const started = process.cpuUsage()

@@ -3,7 +3,7 @@ import { chmodSync, lstatSync, readFileSync, symlinkSync, writeFileSync } from '
 import { createTwoFilesPatch } from 'diff'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { withoutHunks } from '../../../lib/checkpoints/hunks.ts'
+import { hunksTakenBack, withoutHunks } from '../../../lib/checkpoints/hunks.ts'
 import { UserError } from '../../../lib/errors.ts'
 import { createRandom } from '../../_random.ts'
 import { createTurns, snapshot } from './_turns.ts'
@@ -189,6 +189,20 @@ const pairOf = (random: Random): { before: string; after: string } => {
 const headersOf = (before: string, after: string): string[] =>
   headersIn(createTwoFilesPatch('a', 'b', before, after, '', '', { context: 3 }))
 
+test('a hunk is known to be taken back where other lines have changed since', () => {
+  const lines = Array.from({ length: 30 }, (_, at) => `${at}`)
+  const textOf = (changed: Record<number, string>) =>
+    lines.map((line, at) => `${changed[at] ?? line}\n`).join('')
+  const before = textOf({})
+  const after = textOf({ 3: 'x', 20: 'y' })
+  const [first, second] = headersOf(before, after)
+  const known = (now: Record<number, string>) => hunksTakenBack({ before, after, now: textOf(now) })
+  assert.equal(known({ 3: 'x', 20: 'other', 28: 'more' }), [])
+  assert.equal(known({ 20: 'other' }), [first])
+  assert.equal(known({ 3: 'x', 10: 'more' }), [second])
+  assert.equal(known({ 10: 'more' }), [first, second])
+})
+
 test('for 600 random changes, hunks in any order give the earlier text, and each step can be taken back', () => {
   const random = createRandom(7)
   for (let round = 0; round < 600; round++) {
@@ -196,12 +210,17 @@ test('for 600 random changes, hunks in any order give the earlier text, and each
     const whole = withoutHunks({ before, after, now: after }, 'all')
     assert.equal(whole, { text: before }, `round ${round}: all at once`)
     let now = after
+    const taken: string[] = []
+    assert.equal(hunksTakenBack({ before, after, now }), [])
     for (const header of shuffled(headersOf(before, after), random)) {
       const next = withoutHunks({ before, after, now }, [header])
       if (typeof next === 'string') throw new Error(`round ${round}: ${next} at ${header}`)
       const back = withoutHunks({ before: now, after: next.text, now: next.text }, 'all')
       assert.equal(back, { text: now }, `round ${round}: back`)
       now = next.text
+      taken.push(header)
+      const known = hunksTakenBack({ before, after, now })
+      assert.equal(known.toSorted(), taken.toSorted(), `round ${round}: taken back`)
     }
     assert.is(now, before, `round ${round}`)
   }

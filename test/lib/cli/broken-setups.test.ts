@@ -180,6 +180,31 @@ const SETUPS: readonly Setup[] = [
     about: 'environment',
     said: /not "banana"/,
   },
+  {
+    name: 'the user header has no trusted proxy',
+    make: () => ({ AGENT_WEBUI_AUTH_HEADER: 'Remote-User' }),
+    about: 'environment',
+    said: /needs AGENT_WEBUI_TRUSTED_PROXIES/,
+  },
+  {
+    name: 'the secret of the provider is missing',
+    make: () => ({
+      AGENT_WEBUI_OIDC_ISSUER: 'http://127.0.0.1:9',
+      AGENT_WEBUI_OIDC_CLIENT_ID: 'agent',
+      AGENT_WEBUI_OIDC_CLIENT_SECRET_FILE: '/nowhere/secret',
+    }),
+    about: 'single sign-on',
+    said: /cannot be read/,
+  },
+  {
+    name: 'the provider does not answer',
+    make: () => ({
+      AGENT_WEBUI_OIDC_ISSUER: 'http://127.0.0.1:9',
+      AGENT_WEBUI_OIDC_CLIENT_ID: 'agent',
+    }),
+    about: 'single sign-on',
+    said: /127\.0\.0\.1:9: sign-in with 127\.0\.0\.1/,
+  },
 ]
 
 for (const { name, make, about, said } of SETUPS)

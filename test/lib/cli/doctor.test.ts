@@ -1,6 +1,7 @@
 /** `agent-webui doctor`, `--help` and `--version`: finds problems, shows no secrets, changes nothing. */
 import { chmodSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { commandOf, serverArguments, unknownCommand } from '../../../lib/cli/arguments.ts'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { bundleProgram } from '../../_program.ts'
@@ -198,12 +199,36 @@ test('checks another profile, its database and a running server', async () => {
 test('--help and --version print; a port still starts the server', async ({ desk }) => {
   const help = await desk.talk(['--help'])
   assert.is(help.code, 0)
-  for (const word of ['chat', 'doctor', '--resume', '--no-browser']) assert.match(help.out, word)
-  assert.match((await desk.talk(['--version'])).out, /^agent-webui \S+\n$/)
+  for (const word of ['serve', 'chat', 'doctor', 'backup']) assert.match(help.out, `\n  ${word} `)
+  assert.match((await desk.talk(['chat', '--help'])).out, '--resume')
+  assert.match((await desk.talk(['help', 'serve'])).out, '--no-browser')
+  assert.match(
+    (await desk.talk(['--version'])).out,
+    /^agent-webui \S+\nNode\.js [\d.]+ on \w+-\w+\n$/,
+  )
   const running = desk.start(['0', '--no-browser'])
   await running.said('answers at http://127.0.0.1:')
   running.child.kill('SIGTERM')
   assert.is((await running.ended).code, 0)
+})
+
+test('an unknown command is named with the nearest one and starts nothing', () => {
+  const command = '"chta" is not a command; did you mean agent-webui chat?'
+  assert.is(unknownCommand(['chta', 'hello']), command)
+  assert.is(
+    unknownCommand(['frobnicate']),
+    '"frobnicate" is not a command; agent-webui --help lists them all.',
+  )
+  for (const argv of [[], ['9000'], ['--no-browser'], ['serve', '9000'], ['doctor']])
+    assert.is(unknownCommand(argv), null)
+  assert.equal([commandOf(['serve', '9000']), commandOf(['chta'])], [null, 'unknown'])
+  assert.equal(serverArguments(['serve', '9000']), ['9000'])
+})
+
+test('a misspelled command exits with 2', async ({ desk }) => {
+  const running = desk.start(['servr'])
+  const { code, err } = await running.ended
+  assert.equal([code, err], [2, '"servr" is not a command; did you mean agent-webui serve?\n'])
 })
 
 test.run()

@@ -13,7 +13,11 @@ import { createServer, type ServerLimits } from '../../../lib/http/server.ts'
 export type TestCtx = BaseCtx & { app: { word: string } }
 export const endpoint = endpointFor<TestCtx>()
 
-export const OPEN: Authenticator = { isRequired: () => false, isAuthenticated: () => false }
+export const OPEN: Authenticator = {
+  isRequired: () => false,
+  personOf: () => undefined,
+  may: () => true,
+}
 
 export type Logged = { method: string; path: string; status: number }
 

@@ -1,9 +1,12 @@
 /** Error replies over HTTP carry a stable code; the union of codes has no duplicates. */
+import { globSync, readFileSync } from 'node:fs'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { conflict, forbidden, invalid, missing, unavailable } from '../../../lib/errors.ts'
 import { toErrorReply } from '../../../lib/http/error-reply.ts'
 import { ERROR_CODES } from '../../../lib/schema/error-code.ts'
+import { errorText } from '../../../public/strings/error-codes.ts'
+import { englishMessages } from '../../../public/strings/t.ts'
 import { startApp } from '../../_app.ts'
 
 const test = suite('error codes')
@@ -38,6 +41,28 @@ test('the code is a key of its own and no part of the extra keys', () => {
 test('every code is listed once', () => {
   assert.is(new Set(ERROR_CODES).size, ERROR_CODES.length)
   for (const code of ERROR_CODES) assert.match(code, /^[a-z][a-z_]*$/)
+})
+
+test('an error gives every value that the page’s text for its code names', () => {
+  const texts = new Map(
+    englishMessages().flatMap(catalog =>
+      Object.entries(catalog).flatMap(([key, text]) =>
+        (ERROR_CODES as readonly string[]).includes(key) ? [[key, String(text)] as const] : [],
+      ),
+    ),
+  )
+  assert.is(errorText('queue_full', { max: 20 }), 'At most 20 messages can be queued.')
+  const wrong: string[] = []
+  for (const path of globSync('{lib,handlers}/**/*.ts')) {
+    const thrown = /\bcode: '(\w+)'(?:,\s*values: \{([^{}]*(?:\{[^{}]*\}[^{}]*)*)\})?/g
+    for (const [, code = '', values = ''] of readFileSync(path, 'utf8').matchAll(thrown)) {
+      const given = new Set([...values.matchAll(/(?:^|,)\s*(\w+)/g)].map(([, name]) => name))
+      for (const [, name] of (texts.get(code) ?? '').matchAll(/\{(\w+)\}/g))
+        if (!given.has(name)) wrong.push(`${path}: ${code} lacks ${name}`)
+    }
+  }
+  assert.ok(texts.size > 150)
+  assert.equal(wrong, [])
 })
 
 test('rejections over HTTP carry their code', async () => {

@@ -1,6 +1,7 @@
 /** Other sites' pages, re-pointed names, proxies: who is believed. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { OWNER } from '../../../lib/schema/person.ts'
 import { endpoint, openServer, type TestServer } from './_server.ts'
 
 const routes = {
@@ -32,7 +33,7 @@ test.before(async context => {
   context.at = await openServer(routes, { config })
   context.locked = await openServer(routes, {
     config,
-    authenticator: { isRequired: () => true, isAuthenticated: () => true },
+    authenticator: { isRequired: () => true, personOf: () => OWNER, may: () => true },
   })
   context.direct = await openServer(routes, {
     config: { ...config, trustedProxies: ['10.0.0.0/8'] },

@@ -13,6 +13,7 @@ import {
   eventStream,
 } from '../../../lib/http/reply.ts'
 import { frame } from '../../../lib/base/sse.ts'
+import { OWNER } from '../../../lib/schema/person.ts'
 import { endpoint, missingHeaders, openServer, type TestServer } from './_server.ts'
 
 const raw = { summary: 'bytes', raw: '*/*' }
@@ -139,7 +140,8 @@ test.before(async context => {
     patternRoutes,
     authenticator: {
       isRequired: () => true,
-      isAuthenticated: cookies => cookies.agent_session === 'good',
+      personOf: ({ cookies }) => (cookies.agent_session === 'good' ? OWNER : undefined),
+      may: () => true,
     },
   })
 })
@@ -413,10 +415,13 @@ test('endpoints for programs need a token, reject pages of other sites and progr
       isOwnChild: () => isChild,
       authenticator: {
         isRequired: () => true,
-        isAuthenticated: () => true,
+        personOf: () => OWNER,
+        may: () => true,
         tokens: {
-          require(headers) {
+          isGiven: () => false,
+          admit(headers) {
             if (headers['x-api-key'] !== 'good') throw unauthorized('No token')
+            return OWNER
           },
           isValid: () => true,
         },

@@ -4,11 +4,18 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { LANGUAGES, type Language } from '../../../lib/base/languages.ts'
 import { type MessageOptions, plainText, toMessage } from '../../../lib/notifications/message.ts'
 import { type Fact, openOutbox } from '../../../lib/notifications/outbox.ts'
 import type { Delivery } from '../../../lib/notifications/post.ts'
 import { createSender } from '../../../lib/notifications/sender.ts'
 import { openNotificationStore } from '../../../lib/notifications/store.ts'
+import { en, type Plural } from '../../../lib/notifications/texts/en.ts'
+import {
+  TEXTS,
+  translateBudget,
+  translatorFor,
+} from '../../../lib/notifications/texts/translate.ts'
 import type { Approval } from '../../../lib/schema/question.ts'
 
 const test = suite('parts of notifications')
@@ -24,13 +31,60 @@ const inFolder = async (run: (folder: string) => unknown): Promise<void> => {
   }
 }
 
-const offersFor = (command: string): string[] => {
+const offersFor = (command: string, language: Language = 'en'): string[] => {
   const fact: Fact = { key: 'k', kind: 'approval', session_id: 's', profile: 'p', text: command }
   const settings = { content: true, allow_risky: false } as MessageOptions['settings']
   const question = { kind: 'approval', command, pattern_keys: [] as string[] } as Approval
-  const others = { chat: 'Chat', redact: (text: string) => text, isRisky: () => false }
+  const t = translatorFor(language)
+  const others = { t, chat: 'Chat', redact: (text: string) => text, isRisky: () => false }
   return toMessage(fact, { settings, question, ...others }).offers.map(({ action }) => action)
 }
+
+test('every language has each placeholder and plural form', () => {
+  const placeholders = (text: string) => new Set(text.match(/\{\w+\}/g))
+  for (const language of Object.keys(LANGUAGES) as Language[]) {
+    const { pluralCategories } = new Intl.PluralRules(language).resolvedOptions()
+    for (const [key, english] of Object.entries(en)) {
+      const text: string | Plural = TEXTS[language][key as keyof typeof en]
+      if (typeof english === 'string') {
+        assert.equal(placeholders(text as string), placeholders(english), `${language} ${key}`)
+        continue
+      }
+      const forms = text as Plural
+      if (language !== 'en' || key !== 'missed')
+        assert.equal(
+          pluralCategories.filter(category => !forms[category]),
+          [],
+          `${language} ${key}`,
+        )
+      assert.match(forms.other, '{count}')
+    }
+  }
+})
+
+test('numbers, amounts, and plural forms are those of the language', () => {
+  const tokens = 'The budget for this chat is used up: 1,200 tokens of 1,000 tokens.'
+  const money = 'The budget for today is used up: $2.50 of $2.00.'
+  const inRussian = translatorFor('ru')
+  assert.is(
+    translateBudget(tokens, inRussian),
+    'Бюджет на этот чат исчерпан: 1\u00a0200 токенов из 1\u00a0000 токенов.',
+  )
+  assert.is(
+    translateBudget(money, translatorFor('de')),
+    'Das Budget für heute ist aufgebraucht: 2,50\u00a0$ von 2,00\u00a0$.',
+  )
+  assert.is(translateBudget(money, translatorFor('en')), money)
+  assert.is(translateBudget('Another sentence.', inRussian), 'Another sentence.')
+  assert.match(inRussian('missed', { count: 3 }), '3 раза')
+})
+
+test('a command in a sentence from right to left keeps its direction, and fewer of its characters are shown in a longer one', () => {
+  assert.is(translatorFor('ar')('approval', { text: 'rm x' }), 'بحاجة إلى موافقة: \u2068rm x\u2069')
+  const command = `deploy ${'x'.repeat(240 - 'Needs approval: deploy '.length)}`
+  assert.equal(offersFor(command), ['allow', 'deny'])
+  assert.equal(offersFor(command, 'ru'), ['deny'])
+})
 
 test('names keep their underscores and stars; marks of Markdown are removed', () => {
   const cases = [
@@ -62,6 +116,56 @@ test('a token is valid until it expires', () =>
     assert.is(outbox.find(`${token}x`, 0), undefined)
   }))
 
+test('a later message of a chat waits for one that failed; news and an answer of the receiver end its delay', async () => {
+  let time = 0
+  const sent: string[] = []
+  const replies: Delivery[] = []
+  let done = Promise.withResolvers<void>()
+  await inFolder(async folder => {
+    const outbox = openOutbox(join(folder, 'outbox.json'), never)
+    const sender = createSender({
+      outbox,
+      now: () => time,
+      decide: () => 'send',
+      async deliver({ fact }) {
+        sent.push(fact.key)
+        return replies.shift() ?? { how: 'sent' }
+      },
+      onDelivery(_, { how }) {
+        if (outbox.items().length === 0 || how !== 'sent') done.resolve()
+      },
+      firstDelayMs: 5_000,
+      log: never,
+    })
+    const add = (key: string, session_id: string) => {
+      done = Promise.withResolvers()
+      const fact: Fact = { key, kind: 'finished', session_id, profile: 'p', text: '' }
+      outbox.add(fact, ['t'], { at: time, due: time })
+      sender.wake(['t'])
+      return done.promise
+    }
+    const keepAlive = setInterval(() => undefined, 1_000)
+    const busy = { problem: '', code: 'rate_limited' as const }
+    replies.push({ how: 'later', ...busy, afterMs: null })
+    sender.start()
+    await add('first', 'a')
+    replies.push({ how: 'later', ...busy, afterMs: 60_000 })
+    await add('second', 'a')
+    assert.equal(sent, ['first', 'first'])
+    // Retry-After holds whatever is sent to this receiver.
+    void add('other', 'b')
+    time += 60_000
+    await add('third', 'a')
+    assert.equal(sent.slice(2).toSorted(), ['first', 'other', 'second', 'third'])
+    assert.equal(
+      sent.slice(2).filter(key => key !== 'other'),
+      ['first', 'second', 'third'],
+    )
+    clearInterval(keepAlive)
+    await sender.close()
+  })
+})
+
 test('what has arrived while the service stops is not sent again; what was cut off is', () =>
   inFolder(async folder => {
     const left = async (delivery: Delivery): Promise<number> => {
@@ -92,7 +196,7 @@ test('what has arrived while the service stops is not sent again; what was cut o
       return outbox.items().length
     }
     assert.is(await left({ how: 'sent' }), 0)
-    assert.is(await left({ how: 'later', problem: '', afterMs: null }), 1)
+    assert.is(await left({ how: 'later', problem: '', code: 'unreachable', afterMs: null }), 1)
   }))
 
 test('a new subscription takes the place of its former one, also when both are known', () =>

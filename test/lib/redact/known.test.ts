@@ -144,6 +144,7 @@ test('leaves hashes, ids, paths and code unchanged', () => {
     'password: z.string().min(8)',
     'apiKey: config.apiKey2',
     'MAX_TOKENS=4096 AUTHOR=Jane tokenLimit: 128000',
+    'AGENT_WEBUI_AUTH_HEADER=Tailscale-User-Login PORT=1',
     'token_type=bearer&expires_in=3600',
     'http://localhost:8080/a:b@c',
     'import { secret } from "./secret-store.ts"',

@@ -357,7 +357,8 @@ test('what became a repository after the start of a running command is no mount,
     )
     const closed = waitForClose(child)
     await once(child.stdout ?? child, 'data')
-    renameSync(saved, git)
+    // Under the name that the loop restores from: `.git` can be a link at this moment.
+    renameSync(saved, join(tree.workspace, '.old'))
     const before = outside(tree)
     assert.not(await isMounted())
     const command = 'cat .git/id_ed25519; echo x > .git/id_ed25519'

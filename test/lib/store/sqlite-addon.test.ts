@@ -29,10 +29,11 @@ test.after(() => rmSync(root, { recursive: true }))
 
 const bytes = Buffer.from('not really an addon')
 const source: AddonSource = {
-  target: thisTarget(),
   sha256: createHash('sha256').update(bytes).digest('hex'),
   read: () => bytes,
 }
+/** As in a file that was built for this platform only. */
+const ours = (addon: AddonSource) => ({ [thisTarget()]: addon })
 const fresh = (name: string, mode = 0o700) => {
   const path = join(root, name)
   mkdirSync(path)
@@ -43,10 +44,12 @@ const accept = () => {}
 
 test('rejects another platform’s addon before writing', () => {
   const directory = fresh('foreign')
-  assert.throws(
-    () => installAddon({ ...source, target: 'plan9-mips' }, [() => directory], accept),
-    /built for plan9-mips/,
-  )
+  const install = (...targets: string[]) => {
+    const sources = Object.fromEntries(targets.map(target => [target, source]))
+    return () => installAddon(sources, [() => directory], accept)
+  }
+  assert.throws(install('plan9-mips'), /built for plan9-mips .* --target=/)
+  assert.throws(install('plan9-mips', 'plan9-vax'), /only on plan9-mips, plan9-vax\. On Windows/)
   assert.equal(readdirSync(directory), [])
 })
 
@@ -61,7 +64,7 @@ test('lists the reason for each directory when all fail', () => {
     throw new Error('failed to map segment')
   }
   assert.throws(
-    () => installAddon(source, [() => file, () => open, () => link, () => noexec], refuse),
+    () => installAddon(ours(source), [() => file, () => open, () => link, () => noexec], refuse),
     (error: Error) =>
       error.message.includes(`${file}: `) &&
       error.message.includes(`${open}: others may write`) &&
@@ -73,31 +76,30 @@ test('lists the reason for each directory when all fail', () => {
 test('uses the first directory that works, and reuses it', () => {
   const good = fresh('good')
   const unread = { ...source, read: () => assert.unreachable('it is there already') as never }
-  const path = installAddon(source, [() => fresh('open2', 0o777), () => good], accept)
+  const path = installAddon(ours(source), [() => fresh('open2', 0o777), () => good], accept)
   assert.equal(readdirSync(good), [path.slice(good.length + 1)])
   assert.is(statSync(path).mode & 0o777, 0o600)
-  assert.is(installAddon(unread, [() => good], accept), path)
+  assert.is(installAddon(ours(unread), [() => good], accept), path)
 })
 
 test('rewrites a changed file before loading it', () => {
   const directory = fresh('changed')
-  const path = installAddon(source, [() => directory], accept)
+  const path = installAddon(ours(source), [() => directory], accept)
   writeFileSync(path, 'something else')
   const loaded: string[] = []
-  installAddon(source, [() => directory], each => loaded.push(readFileSync(each, 'utf8')))
+  installAddon(ours(source), [() => directory], each => loaded.push(readFileSync(each, 'utf8')))
   assert.equal(loaded, [bytes.toString()])
 })
 
 test('the real addon is written, loaded and opens a database', () => {
   const addon = readFileSync(`node_modules/better-sqlite3/prebuilds/${thisTarget()}.node`)
   const real = {
-    target: thisTarget(),
     sha256: createHash('sha256').update(addon).digest('hex'),
     read: () => addon,
   }
   const stateDir = fresh('state')
   const places = addonCandidates({ stateDir, cacheHome: undefined, userHome: root })
-  const path = installAddon(real, places)
+  const path = installAddon(ours(real), places)
   assert.match(path, join(stateDir, 'cache'))
   const db = openDatabase(':memory:', { addon: path })
   assert.equal(db.prepare('select 1 as one').get(), { one: 1 })

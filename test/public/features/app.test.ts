@@ -61,6 +61,7 @@ const page = async (href = '', answers: Parameters<typeof fakePlatform>[0] = {})
     ...answers,
   })
   let hear: StreamListener['onFrame'] = () => {}
+  let change: StreamListener['onState'] = () => {}
   let standing: StreamListener['subscriptions'] = () => ({ wanted: new Map(), list: '' })
   const left: string[] = []
   const app = createApp({
@@ -74,6 +75,7 @@ const page = async (href = '', answers: Parameters<typeof fakePlatform>[0] = {})
     copy: async () => {},
     tabs(listening) {
       hear = listening.onFrame
+      change = listening.onState
       standing = listening.subscriptions
       const nothing = () => {}
       return {
@@ -97,6 +99,7 @@ const page = async (href = '', answers: Parameters<typeof fakePlatform>[0] = {})
     left,
     sessions,
     standing: () => standing(),
+    connect: (state: Parameters<StreamListener['onState']>[0]) => change(state),
     say,
     row: (id: string, patch = {}) => {
       n += 1
@@ -201,6 +204,24 @@ test('Retry now names the running turn and what the page has seen of it', async 
 test('shows a missing chat', async () => {
   const { app } = await page('session/zzz')
   assert.is(app.chat.state.value, 'missing')
+})
+
+test('the title of the tab has a mark when another chat has finished, until it is opened', async () => {
+  let rows = [fakeRow('a'), fakeRow('b')]
+  const { app } = await page('session/a', {
+    'GET /api/sessions': () => ({ sessions: rows, cursor: 'aaaaaaaa-10' }),
+  })
+  assert.is(app.title.value, 'Title a · Bot')
+  // Far in the future: after this page was loaded.
+  const later = { updated_at: 4e9, message_count: 4 }
+  rows = [fakeRow('a'), fakeRow('b', { ...later, is_streaming: true })]
+  await app.sessions.load()
+  assert.is(app.title.value, 'Title a · Bot')
+  rows = [fakeRow('a'), fakeRow('b', later)]
+  await app.sessions.load()
+  assert.is(app.title.value, '• Title a · Bot')
+  app.unread.markRead(rows[1]!)
+  assert.is(app.title.value, 'Title a · Bot')
 })
 
 test('keeps the row of an open session until it is deleted', async () => {
@@ -348,6 +369,19 @@ test('editing truncates the chat before the message and resends it', async () =>
   assert.is(service.of(START)[0]?.message, 'new')
 })
 
+test('“Can’t reach the server” disappears when the connection is back, other messages stay', async () => {
+  const { app, connect } = await page('session/a')
+  app.toasts.show('Can’t reach the server', { kind: 'error' })
+  app.toasts.show('Deleted')
+  connect({ kind: 'waiting', retryAtMs: 0 })
+  assert.is(app.toasts.list.value.length, 2)
+  connect({ kind: 'live' })
+  assert.equal(
+    app.toasts.list.value.map(({ text }) => text),
+    ['Deleted'],
+  )
+})
+
 test('a reset reloads the chat and continues', async () => {
   const { app, turn, sessions, service, texts } = await page('session/a')
   sessions.set('a', { messages: [message('m9', 'assistant', 'later')], cursor: 'bbbbbbbb-2' })
@@ -412,7 +446,7 @@ test('runs every slash command', async () => {
   }
   await says('/usage', 'Token usage on')
   await says('/theme nord', 'Theme: nord')
-  await says('/theme', 'Themes: system, dark, light, mist, solarized, monokai, nord, contrast')
+  await says('/theme', 'Themes: system, dark, light, mist, solarized, monokai, nord, and contrast')
   await says('/reasoning', 'Reasoning is shown, effort: Low')
   await says('/reasoning HIDE', 'Reasoning is hidden, effort: Low')
   await says('/reasoning high', 'Reasoning is shown, effort: High')

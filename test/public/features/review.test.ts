@@ -146,6 +146,7 @@ test('comments are part of the draft: saved, applied, sent once, and put back wh
     comments: [comment(), comment({ text: 'Second' })],
   })
   const draft = composer.takeDraft()
+  void composer.save()
   await settle()
   assert.is(composer.empty.value, true)
   assert.equal(saved.at(-1), { session_id: 's', text: '', files: [], comments: [] })

@@ -6,14 +6,15 @@ import { createAuth, createSignInGate } from '../../../public/features/sign-in/a
 import { createConnection } from '../../../public/features/shell/connection.ts'
 import { createInbox } from '../../../public/features/chat/inbox.ts'
 import { createModels, matchModels } from '../../../public/features/models/models.ts'
-import { jsonStorage } from '../../../public/platform.ts'
+import { adoptDrafts } from '../../../public/features/offline/adopt-drafts.ts'
+import { draftsPrefix, jsonStorage } from '../../../public/platform.ts'
 import { createRoute, parseRoute, pathOf } from '../../../public/features/shell/route.ts'
 import { createSearch } from '../../../public/features/sessions/search.ts'
 import { createSettings } from '../../../public/features/settings/settings.ts'
 import { createToasts } from '../../../public/features/shell/toast.ts'
 import { createUnread } from '../../../public/features/sessions/unread.ts'
 import { levelOf } from '../../../public/features/compaction/context-ring-level.ts'
-import { fakePlatform, fakeRow, settle } from '../_page.ts'
+import { fakeMemory, fakePlatform, fakeRow, settle } from '../_page.ts'
 
 const test = suite('page state')
 const base = 'http://host/any/path/'
@@ -229,11 +230,49 @@ test('a storage that refuses costs the memory only', () => {
     setItem() {
       throw new Error('full')
     },
+    removeItem() {},
   }
   for (const memory of [jsonStorage(broken), jsonStorage(null)]) {
     memory.write('a', 1)
     assert.is(memory.read('a', 7), 7)
   }
+})
+
+test('after a sign-out nothing of what this person wrote is stored, and nothing is added; the rest stays', () => {
+  const rows: Record<string, string> = { 'agent-webui:bea:draft': '1', 'agent-webui:width': '2' }
+  // Like a browser's, whose methods are no keys.
+  const storage = Object.setPrototypeOf(rows, {
+    getItem: (key: string) => rows[key] ?? null,
+    setItem(key: string, value: string) {
+      rows[key] = value
+    },
+    removeItem: (key: string) => void delete rows[key],
+  })
+  const drafts = jsonStorage(storage, draftsPrefix('ann'))
+  drafts.write('draft', 'secret')
+  assert.is(rows['agent-webui:ann:draft'], '"secret"')
+  drafts.clear()
+  drafts.write('unsaved-drafts', 'while the page is left')
+  assert.equal(Object.keys(rows), ['agent-webui:bea:draft', 'agent-webui:width'])
+  assert.is(drafts.read('draft', ''), '')
+})
+
+test('drafts of a build that knew one person are taken over once, by the first', () => {
+  const [device, bea, ann] = [fakeMemory(), fakeMemory(), fakeMemory()]
+  device.write('draft', 'before')
+  device.write('draft-beside', 'older')
+  bea.write('draft-beside', 'newer')
+  adoptDrafts(device, bea)
+  assert.equal(
+    [...bea.values],
+    [
+      ['draft-beside', 'newer'],
+      ['draft', 'before'],
+    ],
+  )
+  device.write('draft-beside', null)
+  adoptDrafts(device, ann)
+  assert.equal([...ann.values], [])
 })
 
 test('the ring: blue under 50, yellow to 75, red above', () => {

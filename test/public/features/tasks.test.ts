@@ -6,6 +6,9 @@ import { ApiError } from '../../../public/api.ts'
 import { parseRoute, pathOf } from '../../../public/features/shell/route.ts'
 import { scheduleText } from '../../../public/features/tasks/task-draft.ts'
 import { createTasks, resultOf, sortJobs } from '../../../public/features/tasks/tasks.ts'
+import { readTranslation } from '../../../build/languages.ts'
+import { scheduleWords } from '../../../public/features/tasks/schedule-words.ts'
+import { setLanguage } from '../../../public/strings/t.ts'
 import { createToasts } from '../../../public/features/shell/toast.ts'
 import {
   formatDistance,
@@ -278,6 +281,41 @@ test('formats times', () => {
   assert.match(formatMoment(now, now, 'en-GB'), /^Mon,? 2 Feb,? (?:at )?10:00$/)
   assert.match(formatMoment(now, now + 400 * 86_400, 'en-GB'), /2026/)
   assert.equal([0.2, 40, 600].map(formatDuration), ['1 s', '40 s', '10 min'])
+})
+
+test('describes common schedules in the page’s language, and leaves others to the server', () => {
+  const cron = (expr: string) => scheduleWords({ kind: 'cron', expr }, 'server').replace(/\s/g, ' ')
+  setLanguage('de', readTranslation('de'))
+  try {
+    for (const [expr, words] of [
+      ['0 9 * * 1-5', 'Montags bis freitags um 09:00'],
+      ['30 18 * * *', 'Jeden Tag um 18:30'],
+      ['0 9,17 * * MON,fri', 'Jeden Montag und Freitag um 09:00 und 17:00'],
+      ['0 0 * * 5-7', 'Jeden Freitag, Samstag und Sonntag um 00:00'],
+      ['5 8 1 * *', 'Am 1. jedes Monats um 08:05'],
+      ['0 * * * *', 'Jede Stunde'],
+      ['30 * * * *', 'Jede Stunde zur Minute 30'],
+      ['*/15 * * * *', 'Alle 15 Minuten'],
+      ['*/7 * * * *', 'server'],
+      ['0 9 1 1 *', 'server'],
+      ['0 9 13 * 5', 'server'],
+      ['0 9 * * 1#2', 'server'],
+      ['0 9-17 * * *', 'server'],
+      ['', 'server'],
+    ])
+      assert.is(cron(expr!), words, expr)
+    const words = (schedule: unknown) => scheduleWords(schedule, 'server').replace(/\s/g, ' ')
+    assert.is(words({ kind: 'interval', minutes: 2_880 }), 'Alle 2 Tage')
+    assert.is(words({ kind: 'interval', minutes: 'x' }), 'server')
+    assert.is(
+      words({ kind: 'once', run_at: '2026-02-03T14:00:00+09:00' }),
+      'Einmal, am 03.02.2026, 14:00',
+    )
+    for (const odd of [null, 'x', { kind: 'once' }, { kind: 'cron', expr: 5 }])
+      assert.is(words(odd), 'server')
+  } finally {
+    setLanguage('en', {})
+  }
 })
 
 test.run()

@@ -389,9 +389,12 @@ transcript('three thousand messages draw few nodes', () => {
 transcript('describes tool calls', () => {
   assert.is(describeToolCall('terminal', { command: ' npm  test\n' }).object, 'npm test')
   assert.is(describeToolCall('read_file', { path: '/a/b/c/d.ts' }).object, '…/c/d.ts')
-  assert.is(describeToolCall('mcp_git_log', { ref: 'main' }).did, 'Git log')
-  assert.is(describeToolCall('constructor', {}).did, 'Constructor')
-  assert.is(describeToolCall('', {}).did, 'Tool')
+  assert.equal(describeToolCall('mcp_git_log', { ref: 'main' }).did, {
+    before: 'Git log ',
+    after: '',
+  })
+  assert.is(describeToolCall('constructor', {}).did.before, 'Constructor')
+  assert.is(describeToolCall('', {}).did.before, 'Tool')
   assert.equal(parseArgs('{"a":1}'), { a: 1 })
   assert.equal(parseArgs('{"a":'), { arguments: '{"a":' })
   assert.equal(parseArgs('[1]'), { arguments: '[1]' })

@@ -107,7 +107,7 @@ test('asks before overwriting newer changes; restores both paths of a moved file
   turns.undoFile(newest, newest.files[1])
   await asked[0]?.run()
   clock.pass(1)
-  assert.match(asked[1]?.text ?? '', 'b.ts, 1, 2, 3 and 2 more')
+  assert.match(asked[1]?.text ?? '', 'b.ts, 1, 2, 3, and 2 more')
   assert.is(asked[1]?.danger, true)
   await asked[1]?.run()
   assert.equal(service.of('POST /api/rollback/restore')[1], {

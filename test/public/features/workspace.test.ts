@@ -57,7 +57,7 @@ paths('detects kind and language by name, and formats sizes', () => {
   assert.equal(['src/Dockerfile', 'a.b.ts', '.gitignore'].map(languageOf), ['dockerfile', 'ts', ''])
   assert.equal(
     [0, 999, 1500, 20_000_000].map(size => formatBytes(size)),
-    ['0 B', '999 B', '1.5 kB', '20 MB'],
+    ['0 bytes', '999 bytes', '1.5 kB', '20 MB'],
   )
 })
 

@@ -1,0 +1,68 @@
+/** Composition: what a backup of this installation has: the state directory, homes, and the settings files without their keys. */
+import { dirname, join } from 'node:path'
+import { isObject } from '../base/json.ts'
+import type { BackupOptions } from '../backups/backup.ts'
+import type { Place } from '../backups/places.ts'
+import type { Config } from '../config.ts'
+import { findAgentDir } from '../host-agent-checkout.ts'
+import type { Home } from '../profiles/home.ts'
+import { DEFAULT_PROFILE } from '../profiles/homes.ts'
+import { createKnownSecrets } from '../profiles/known-secrets.ts'
+import { realPath } from '../store/path-within.ts'
+
+/** What a removed key is replaced by: a request with it fails with a sentence about the key. */
+const REMOVED_KEY = 'removed-from-backup'
+
+/** Shorter values, such as `true`, would be replaced in places where they mean something else. */
+const MIN_SECRET_CHARS = 5
+/** A reference to a variable is no key. */
+const REFERENCE = /^\$\{?\w+\}?$/
+
+const withoutSecrets = (text: string, secrets: readonly string[]): string =>
+  secrets
+    .filter(secret => secret.length >= MIN_SECRET_CHARS && !REFERENCE.test(secret))
+    // Longest first: one may be part of another.
+    .toSorted((a, b) => b.length - a.length)
+    .reduce((left, secret) => left.replaceAll(secret, REMOVED_KEY), text)
+
+const withoutPasswordHash = (text: string): string | null => {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    // A damaged file: the hash cannot be found.
+    return null
+  }
+  if (!isObject(value) || !('password_hash' in value)) return text
+  const { password_hash: _, ...others } = value
+  return `${JSON.stringify(others, null, 2)}\n`
+}
+
+/** `homes`: the chosen ones. Without any it is a backup of the service alone. */
+export const backupPlaces = (
+  config: Config,
+  homes: readonly Home[],
+): Pick<BackupOptions, 'places' | 'excluded' | 'withoutKeys'> => {
+  const state: Place = { root: 'state', dir: realPath(config.stateDir), kind: 'state' }
+  const byRoot = new Map(
+    homes.map(home => [home.name === DEFAULT_PROFILE ? 'home' : `profiles/${home.name}`, home]),
+  )
+  const agentDir = findAgentDir(config)
+  const secrets = createKnownSecrets(() => homes)
+  return {
+    places: [
+      state,
+      ...[...byRoot].map(([root, { dir }]): Place => ({ root, dir: realPath(dir), kind: 'home' })),
+    ],
+    excluded: [
+      join(realPath(config.baseHome), 'profiles'),
+      ...(agentDir === null ? [] : [realPath(agentDir)]),
+    ],
+    withoutKeys(path, text) {
+      if (path === 'state/settings.json') return withoutPasswordHash(text)
+      // In a file that cannot be parsed, its keys are not known.
+      const isReadable = byRoot.get(dirname(path))?.config.problem() === null
+      return isReadable ? withoutSecrets(text, secrets()) : null
+    },
+  }
+}

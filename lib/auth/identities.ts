@@ -1,0 +1,74 @@
+/** Which person an identity of a provider or proxy is. An owner links one while signed in; no one becomes an owner by one. */
+import { conflict, missing } from '../errors.ts'
+import { type ExternalIdentity, isSameUser, signInNameOf } from './external-identity.ts'
+import type { LinkedIdentity, People, Person } from './people.ts'
+
+const MAX_IDENTITIES = 20
+
+type Named = Pick<ExternalIdentity, 'issuer' | 'subject'>
+
+const isSame = (a: Named, b: Named): boolean => a.issuer === b.issuer && a.subject === b.subject
+
+const isLinked = ({ identities }: Pick<Person, 'identities'>, identity: Named): boolean =>
+  identities.some(each => isSame(each, identity))
+
+export type Identities = ReturnType<typeof createIdentities>
+
+/** Ids of people are empty for the first owner, as those of callers. `now` is in seconds since 1970. */
+export const createIdentities = ({ people, now }: { people: People; now: () => number }) => {
+  const save = (person: string, identities: LinkedIdentity[]): void => {
+    if (person === '') people.update({ identities })
+    else people.change(person, { identities })
+  }
+  const list = (person: string): LinkedIdentity[] => people.of({ id: person }).identities
+
+  const linkedTo = (identity: Named): string | undefined =>
+    isLinked(people.owner(), identity)
+      ? ''
+      : people.others().find(each => isLinked(each, identity))?.id
+
+  /** By the name in the record, if it is that of one person only, who has no account there yet: addresses are given to others. */
+  const recordedFor = (identity: ExternalIdentity): string | undefined => {
+    const name = signInNameOf(identity)
+    if (name === null) return undefined
+    const found = people
+      .others()
+      .filter(({ role, sign_in_as: own }) => role !== 'owner' && own && isSameUser(own, name))
+    const [only] = found
+    const isFree = !only?.identities.some(({ issuer }) => issuer === identity.issuer)
+    return found.length === 1 && isFree ? only?.id : undefined
+  }
+
+  const link = (person: string, identity: ExternalIdentity): void => {
+    const holder = linkedTo(identity)
+    if (holder === person) return
+    if (holder !== undefined)
+      throw conflict('This account is linked to another person.', { code: 'identity_in_use' })
+    const identities = list(person)
+    if (identities.length >= MAX_IDENTITIES)
+      throw conflict(`There are ${MAX_IDENTITIES} linked accounts already. Remove one first.`, {
+        code: 'too_many_identities',
+        values: { max: MAX_IDENTITIES },
+      })
+    const { issuer, subject, name } = identity
+    save(person, [...identities, { issuer, subject, name, linked_at: Math.floor(now()) }])
+  }
+
+  return {
+    list,
+    link,
+    linkedTo,
+
+    /** Whose it is; undefined: no one's. */
+    personOf: (identity: ExternalIdentity): string | undefined =>
+      linkedTo(identity) ?? recordedFor(identity),
+
+    unlink(person: string, identity: Named): void {
+      const identities = list(person)
+      const left = identities.filter(each => !isSame(each, identity))
+      if (left.length === identities.length)
+        throw missing('This account is not linked any more.', { code: 'identity_not_found' })
+      save(person, left)
+    },
+  }
+}

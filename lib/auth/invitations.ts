@@ -1,0 +1,148 @@
+/** People other than the first owner: inviting them by a link that works once, changing what they may do, and removing them. */
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { conflict, missing, unauthorized } from '../errors.ts'
+import type { Role } from '../schema/person.ts'
+import type { People, Person } from './people.ts'
+
+const INVITATION_S = 86_400
+/** 160 bits: too many to guess, and the QR code stays small. */
+const CODE_BYTES = 20
+const MAX_PEOPLE = 100
+
+const hashOf = (code: string): Buffer => createHash('sha256').update(code).digest()
+
+export type PersonChange = {
+  name?: string | undefined
+  role?: Role | undefined
+  profiles?: readonly string[] | undefined
+}
+
+type Options = {
+  people: People
+  /** Seconds since 1970, by the wall clock: invitations outlive the process. */
+  now: () => number
+  /** Ends all sign-ins of a person. */
+  onRemoved: (id: string) => void
+}
+
+export type Invitations = ReturnType<typeof createInvitations>
+
+export const createInvitations = ({ people, now, onRemoved }: Options) => {
+  const requireName = (name: string, own: string | undefined): void => {
+    const holder = people.named(name)
+    if (holder && holder.id !== own)
+      throw conflict('Someone already has this name.', { code: 'name_taken' })
+  }
+
+  const isFirst = (id: string): boolean => id === people.owner().id
+
+  const required = (id: string): Person => {
+    const person = people.find(id)
+    if (!person) throw missing('This person was removed.', { code: 'person_not_found' })
+    return person
+  }
+
+  const found = (code: string): Person | undefined => {
+    const hash = hashOf(code)
+    return people
+      .others()
+      .find(
+        ({ invitation }) =>
+          invitation &&
+          invitation.expires_at > now() &&
+          timingSafeEqual(Buffer.from(invitation.hash, 'hex'), hash),
+      )
+  }
+
+  const expired = () =>
+    unauthorized('This invitation has expired or was already used. Ask for a new one.', {
+      code: 'invitation_expired',
+    })
+
+  /** A new code; an earlier one of the person no longer works. Only its hash is stored. */
+  const newInvitation = () => {
+    const code = randomBytes(CODE_BYTES).toString('base64url')
+    const expires_at = Math.floor(now()) + INVITATION_S
+    return { code, invitation: { hash: hashOf(code).toString('hex'), expires_at } }
+  }
+
+  return {
+    /** Adds a person who can sign in once they have accepted. */
+    invite({ name, role, profiles }: { name: string; role: Role; profiles: readonly string[] }) {
+      requireName(name, undefined)
+      if (people.others().length >= MAX_PEOPLE)
+        throw conflict(`There are ${MAX_PEOPLE} people already. Remove someone first.`, {
+          code: 'too_many_people',
+          values: { max: MAX_PEOPLE },
+        })
+      const { code, invitation } = newInvitation()
+      const id = randomBytes(8).toString('hex')
+      people.add({
+        id,
+        name,
+        role,
+        profiles: role === 'owner' ? null : [...profiles],
+        passkeys: [],
+        totp: null,
+        identities: [],
+        password: null,
+        invitation,
+        created_at: Math.floor(now()),
+      })
+      return { id, code, expires_in: INVITATION_S }
+    },
+
+    /** A new link for a person who has not accepted, or who has forgotten their password; that works until it is replaced. */
+    renew(id: string) {
+      required(id)
+      const { code, invitation } = newInvitation()
+      people.change(id, { invitation })
+      return { id, code, expires_in: INVITATION_S }
+    },
+
+    /** Whom a code invites. Throws a 401 when it has expired, was used, or never existed. */
+    read(code: string): Person {
+      const person = found(code)
+      if (!person) throw expired()
+      return person
+    },
+
+    /** Uses the code up: of two requests with one code, the second is refused. */
+    accept(code: string, password: string): Person {
+      const person = found(code)
+      if (!person) throw expired()
+      people.change(person.id, { invitation: null, password })
+      return required(person.id)
+    },
+
+    change(id: string, { name, role, profiles }: PersonChange): void {
+      if (name !== undefined) requireName(name, id)
+      if (isFirst(id)) {
+        if ((role !== undefined && role !== 'owner') || profiles !== undefined)
+          throw conflict('The first owner has the server’s password and always stays an owner.', {
+            code: 'first_owner',
+          })
+        if (name !== undefined) people.update({ name })
+        return
+      }
+      const person = required(id)
+      const next = role ?? person.role
+      people.change(id, {
+        ...(name !== undefined && { name }),
+        role: next,
+        profiles: next === 'owner' ? null : [...(profiles ?? person.profiles ?? [])],
+      })
+    },
+
+    remove(id: string): void {
+      if (isFirst(id))
+        throw conflict('The first owner has the server’s password and always stays an owner.', {
+          code: 'first_owner',
+        })
+      required(id)
+      // First, while the sign-ins can still be named; both are on disk when this returns.
+      onRemoved(id)
+      people.remove(id)
+    },
+  }
+}

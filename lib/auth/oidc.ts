@@ -1,0 +1,283 @@
+/**
+ * OpenID Connect: the authorization code flow with PKCE, by `openid-client`. No state is stored: `state` is signed and bound
+ * to a random cookie of the browser, from which nonce and PKCE verifier are derived. So a flood of starts costs no memory.
+ */
+import { createHash, createHmac, randomBytes } from 'node:crypto'
+import type { Configuration } from 'openid-client'
+import type { Dispatcher } from 'undici'
+import type { OidcConfig } from '../config.ts'
+import { messageOf, UserError } from '../errors.ts'
+import { formatCookie } from '../http/cookies.ts'
+import { readWholeText } from '../store/read-text.ts'
+import { createChallenges } from './challenges.ts'
+import type { ExternalIdentity } from './external-identity.ts'
+import { createProviderFetch, isProtected } from './oidc-request.ts'
+
+/** As the browser sees this server. */
+export type Place = { secure: boolean; host: string; prefix: string }
+
+/** Why a sign-in at the provider did not succeed. The page has a sentence for each. */
+export type OidcProblem =
+  | 'unreachable' // the provider does not answer, or not as one
+  | 'refused' // it sent an error: the person canceled, or may not use this application
+  | 'expired' // too late, already used, or begun in another browser
+  | 'rejected' // its answer does not prove who this is
+  | 'unknown' // no person here has this identity
+  | 'throttled' // too many answers that were not accepted
+
+export class OidcFailure extends UserError {
+  readonly problem: OidcProblem
+  constructor(problem: OidcProblem, message: string) {
+    super(problem === 'unreachable' ? 'unavailable' : 'unauthorized', message)
+    this.problem = problem
+  }
+}
+
+const LIFETIME_S = 300
+const CLOCK_TOLERANCE_S = 60
+/** How long signing out waits for the address of the provider's own sign-out. */
+const LOGOUT_WAIT_MS = 2_000
+const MAX_TEXT_CHARS = 255
+const CALLBACK = '/api/auth/oidc/callback'
+
+const clip = (text: unknown): string =>
+  typeof text === 'string' ? text.slice(0, MAX_TEXT_CHARS) : ''
+
+/** `__Host-` keeps other sites of the same domain from setting it, but exists only over https. */
+const cookieName = (secure: boolean): string => (secure ? '__Host-agent_oidc' : 'agent_oidc')
+
+const digest = (text: string): string => createHash('sha256').update(text).digest('base64url')
+
+const derive = (secret: string, what: string, state: string): string =>
+  createHmac('sha256', secret).update(`${what} ${state}`).digest('base64url')
+
+const originOf = ({ secure, host }: Place): string => `${secure ? 'https' : 'http'}://${host}`
+
+/** Throws one sentence when the file cannot be used. */
+export const readClientSecret = ({ clientSecret, clientSecretFile }: OidcConfig): string | null => {
+  if (clientSecretFile === null) return clientSecret
+  let text: string
+  try {
+    text = readWholeText(clientSecretFile).trim()
+  } catch (error) {
+    throw new Error(`AGENT_WEBUI_OIDC_CLIENT_SECRET_FILE cannot be read: ${messageOf(error)}`)
+  }
+  if (text === '') throw new Error('AGENT_WEBUI_OIDC_CLIENT_SECRET_FILE is empty')
+  return text
+}
+
+export type OidcOptions = {
+  config: OidcConfig
+  clientSecret: string | null
+  /** Seconds since 1970. */
+  now: () => number
+  dispatcher?: Dispatcher | undefined
+  log: { warn(text: string): void }
+  /** Of one request to the provider, for tests. */
+  timeoutMs?: number | undefined
+}
+
+export type Oidc = ReturnType<typeof createOidc>
+
+/** 100 kB that only servers with a provider need. */
+const library = () => import('openid-client')
+
+export const createOidc = (options: OidcOptions) => {
+  const { config, clientSecret, now, log } = options
+  const challenges = createChallenges(now)
+  const closing = new AbortController()
+  const fetch = createProviderFetch(options.dispatcher, closing.signal, options.timeoutMs)
+  let known: Promise<Configuration> | undefined
+
+  const discover = async (): Promise<Configuration> => {
+    const client = await library()
+    const issuer = new URL(config.issuer)
+    const isHttp = issuer.protocol === 'http:'
+    const found = await client.discovery(
+      issuer,
+      config.clientId,
+      { [client.clockTolerance]: CLOCK_TOLERANCE_S },
+      clientSecret === null ? client.None() : client.ClientSecretBasic(clientSecret),
+      {
+        [client.customFetch]: fetch as never,
+        // `fetch` allows http on this machine only.
+        execute: isHttp
+          ? [client.allowInsecureRequests, client.enableNonRepudiationChecks]
+          : [client.enableNonRepudiationChecks],
+      },
+    )
+    const { token_endpoint_auth_methods_supported: methods } = found.serverMetadata()
+    if (clientSecret === null || !methods || methods.includes('client_secret_basic')) return found
+    const posting = new client.Configuration(
+      found.serverMetadata(),
+      config.clientId,
+      { [client.clockTolerance]: CLOCK_TOLERANCE_S },
+      client.ClientSecretPost(clientSecret),
+    )
+    posting[client.customFetch] = fetch as never
+    if (isHttp) client.allowInsecureRequests(posting)
+    client.enableNonRepudiationChecks(posting)
+    return posting
+  }
+
+  /** One discovery for all who wait. A failed one is repeated with the next request. */
+  const provider = async (): Promise<Configuration> => {
+    known ??= discover()
+    const mine = known
+    try {
+      return await mine
+    } catch (error) {
+      if (known === mine) known = undefined
+      log.warn(`sign-in with ${config.name}: ${reasonOf(error)}`)
+      throw new OidcFailure('unreachable', `${config.name} does not answer as expected.`)
+    }
+  }
+
+  const purposeOf = (secret: string, purpose: string): string => `${purpose} ${digest(secret)}`
+
+  /** Claims of the token, with those of the userinfo endpoint when the token has no email address. */
+  const identityOf = async (
+    found: Configuration,
+    tokens: { access_token: string; claims(): Record<string, unknown> | undefined },
+    needsEmail: (identity: ExternalIdentity) => boolean,
+  ): Promise<ExternalIdentity> => {
+    const claims = tokens.claims() ?? {}
+    const subject = claims.sub
+    if (typeof subject !== 'string' || subject === '') throw new Error('the token has no subject')
+    const read = (from: Record<string, unknown>): ExternalIdentity => {
+      const email = clip(from.email)
+      // Some providers send the word instead of the value.
+      const isVerified = from.email_verified === true || from.email_verified === 'true'
+      return {
+        issuer: String(claims.iss),
+        subject,
+        email: isVerified && email !== '' ? email : null,
+        name: clip(from.name) || clip(from.preferred_username) || email || subject,
+      }
+    }
+    const identity = read(claims)
+    if (claims.email !== undefined || !found.serverMetadata().userinfo_endpoint) return identity
+    if (!needsEmail(identity)) return identity
+    const { fetchUserInfo } = await library()
+    return read({ ...claims, ...(await fetchUserInfo(found, tokens.access_token, subject)) })
+  }
+
+  return {
+    name: config.name,
+
+    /** Where to send the browser, and the cookie to give it. `purpose` is what the answer may be used for. */
+    async begin(place: Place, purpose: string): Promise<{ url: string; cookie: string }> {
+      const found = await provider()
+      const client = await library()
+      const secret = randomBytes(32).toString('base64url')
+      const state = Buffer.from(challenges.create(purposeOf(secret, purpose))).toString('base64url')
+      const url = client.buildAuthorizationUrl(found, {
+        redirect_uri: `${originOf(place)}${place.prefix}${CALLBACK}`,
+        scope: config.scopes,
+        state,
+        nonce: derive(secret, 'nonce', state),
+        code_challenge: digest(derive(secret, 'verifier', state)),
+        code_challenge_method: 'S256',
+      })
+      if (!isProtected(url))
+        throw new OidcFailure('unreachable', `${url.origin} is not reached over https.`)
+      const cookie = formatCookie(cookieName(place.secure), secret, {
+        maxAge: LIFETIME_S,
+        secure: place.secure,
+      })
+      return { url: url.href, cookie }
+    },
+
+    /** Removes the cookie of `begin`. */
+    endCookie: ({ secure }: Place): string =>
+      formatCookie(cookieName(secure), '', { maxAge: 0, secure }),
+
+    /**
+     * The identity that the answer proves. Only in the browser that began, once, and for one of these purposes.
+     * Throws an OidcFailure. `needsEmail`: nothing is known about this subject yet.
+     */
+    async finish(
+      place: Place,
+      answer: {
+        query: string
+        cookies: Readonly<Record<string, string>>
+        purposes: readonly string[]
+        needsEmail: (identity: ExternalIdentity) => boolean
+      },
+    ): Promise<{ identity: ExternalIdentity; purpose: string }> {
+      const secret = answer.cookies[cookieName(place.secure)] ?? ''
+      const url = new URL(`${originOf(place)}${place.prefix}${CALLBACK}?${answer.query}`)
+      const states = url.searchParams.getAll('state')
+      const [state = ''] = states
+      const purpose = answer.purposes.find(
+        each => secret !== '' && challenges.spend(state, purposeOf(secret, each)),
+      )
+      if (states.length !== 1 || purpose === undefined)
+        throw new OidcFailure('expired', 'The sign-in took too long or began elsewhere.')
+      const found = await provider()
+      const client = await library()
+      try {
+        const tokens = await client.authorizationCodeGrant(found, url, {
+          expectedState: state,
+          expectedNonce: derive(secret, 'nonce', state),
+          pkceCodeVerifier: derive(secret, 'verifier', state),
+          idTokenExpected: true,
+        })
+        return { identity: await identityOf(found, tokens as never, answer.needsEmail), purpose }
+      } catch (error) {
+        const problem = problemOf(error)
+        log.warn(`sign-in with ${config.name}: ${reasonOf(error)}`)
+        throw new OidcFailure(problem, `The answer of ${config.name} was not accepted.`)
+      }
+    },
+
+    /** Where the person can sign out of the provider too; undefined when it offers that nowhere or does not answer soon. */
+    async signOutUrl(): Promise<string | undefined> {
+      const { promise: late, resolve } = Promise.withResolvers<undefined>()
+      const timer = setTimeout(resolve, LOGOUT_WAIT_MS, undefined)
+      // Signing out here has happened already; the provider's part is optional.
+      const found = await Promise.race([provider().catch(() => undefined), late])
+      clearTimeout(timer)
+      const end = found?.serverMetadata().end_session_endpoint
+      if (!end || !URL.canParse(end) || !isProtected(new URL(end))) return undefined
+      const url = new URL(end)
+      url.searchParams.set('client_id', config.clientId)
+      return url.href
+    },
+
+    /** Throws an OidcFailure when the provider does not answer as one. */
+    check: async (): Promise<void> => void (await provider()),
+
+    close: (): void => closing.abort(),
+  }
+}
+
+/** The error and its causes. */
+const chainOf = (error: unknown): Error[] => {
+  const chain: Error[] = []
+  for (let at = error; at instanceof Error && chain.length < 5; at = at.cause) chain.push(at)
+  return chain
+}
+
+/** The outermost and the innermost message, without the bodies that some errors of the library carry. */
+const reasonOf = (error: unknown): string => {
+  // `error` is the code of an OAuth error, such as invalid_client.
+  const texts = chainOf(error).map(each =>
+    'error' in each && /^\w{1,50}$/.test(String(each.error))
+      ? `${each.message} (${each.error})`
+      : each.message,
+  )
+  return [...new Set([texts.at(0), texts.at(-1)])].join(': ').slice(0, 300)
+}
+
+/** The library names what failed by classes and codes; see its errors `AuthorizationResponseError` and `ResponseBodyError`. */
+const problemOf = (error: unknown): OidcProblem => {
+  const chain = chainOf(error)
+  if (chain.some(({ name }) => name === 'AuthorizationResponseError')) return 'refused'
+  const isNetwork = chain.some(
+    each =>
+      /^(?:TimeoutError|AbortError)$/.test(each.name) ||
+      ('code' in each && /^(?:UND_ERR|E[A-Z]+$)/.test(String(each.code))),
+  )
+  return isNetwork ? 'unreachable' : 'rejected'
+}

@@ -1,0 +1,199 @@
+/** Scheduled backups of the service: settings in a file, a run when one is due or asked for, and deleting what is not kept. */
+import { readdirSync, rmSync, statSync } from 'node:fs'
+import { isAbsolute, join, normalize } from 'node:path'
+import { z } from 'zod'
+import { conflict, invalid, messageOf, missing, UserError } from '../errors.ts'
+import { BackupResult, BackupSettings, type BackupState } from '../schema/backup.ts'
+import { jsonFile } from '../store/json-file.ts'
+import { makeDir } from '../store/make-dir.ts'
+import { isInside } from '../store/path-within.ts'
+import type { Backup } from './backup.ts'
+import { backupName, expired, timeOfName } from './retention.ts'
+
+const DEFAULTS: BackupSettings = {
+  enabled: false,
+  dir: '',
+  every: 'day',
+  at: '03:00',
+  weekday: 0,
+  keep_daily: 7,
+  keep_weekly: 4,
+}
+
+const File = z.object({
+  version: z.literal(1).default(1),
+  settings: BackupSettings.partial()
+    .default({})
+    .transform(given => ({ ...DEFAULTS, ...given })),
+  /** Milliseconds since 1970: due times before it are not made up for. */
+  since: z.number().default(0),
+  last: BackupResult.nullable().default(null),
+})
+
+export type BackupsOptions = {
+  /** backups.json of the state directory. */
+  path: string
+  /** Directories that are saved, which no backup may be in. */
+  saved: () => readonly string[]
+  make: (target: string, signal: AbortSignal) => Promise<Backup>
+  hasKeys: boolean
+  /** A directory outside of what is saved. */
+  suggestedDir: string
+  /** The first due time after `from`, in milliseconds since 1970. */
+  nextDue: (settings: BackupSettings, from: number) => number | null
+  /** Called once for each backup that failed. */
+  onFailure: (result: BackupResult) => void
+  log: { info(text: string): void; warn(text: string): void }
+  /** Milliseconds since 1970. */
+  now?: () => number
+}
+
+export type Backups = ReturnType<typeof createBackups>
+
+export const createBackups = (options: BackupsOptions) => {
+  const {
+    path,
+    saved,
+    make,
+    hasKeys,
+    suggestedDir,
+    nextDue,
+    onFailure,
+    log,
+    now = Date.now,
+  } = options
+  const file = jsonFile(path, value => File.parse(value ?? {}))
+  const stopped = new AbortController()
+  let running: Promise<void> | null = null
+
+  const filesIn = (dir: string): BackupState['files'] => {
+    if (dir === '') return []
+    try {
+      return readdirSync(dir)
+        .flatMap(name => {
+          const ms = timeOfName(name)
+          const found =
+            ms === undefined ? null : statSync(join(dir, name), { throwIfNoEntry: false })
+          return ms !== undefined && found?.isFile()
+            ? [{ name, size: found.size, at: ms / 1_000 }]
+            : []
+        })
+        .toSorted((a, b) => b.at - a.at)
+    } catch {
+      // A disk that is not there at the moment: the next backup fails with that reason.
+      return []
+    }
+  }
+
+  const checkDir = (dir: string): void => {
+    if (!isAbsolute(dir)) throw invalid('Enter the full path of a folder, such as /backups.')
+    const place = saved().find(each => isInside(each, dir))
+    if (place)
+      throw invalid(
+        `${dir} is inside ${place}, which is what gets saved. Choose a folder outside of it.`,
+      )
+    try {
+      makeDir(dir)
+    } catch (error) {
+      throw invalid(`${dir} cannot be created: ${messageOf(error)}`)
+    }
+  }
+
+  const dueAt = (): number | null => {
+    const { settings, since, last } = file.read()
+    if (!settings.enabled) return null
+    return nextDue(settings, Math.max(since, (last?.at ?? 0) * 1_000))
+  }
+
+  const removeExpired = ({ dir, keep_daily, keep_weekly }: BackupSettings): void => {
+    const names = filesIn(dir).map(({ name }) => name)
+    for (const name of expired(names, { daily: keep_daily, weekly: keep_weekly }))
+      rmSync(join(dir, name), { force: true })
+  }
+
+  const perform = async (startedAt: number): Promise<BackupResult> => {
+    const { settings } = file.read()
+    const at = startedAt / 1_000
+    const name = backupName(startedAt)
+    try {
+      checkDir(settings.dir)
+      const { problems } = await make(join(settings.dir, name), stopped.signal)
+      for (const { path: problem, reason } of problems.slice(0, 20))
+        log.warn(`backup: ${problem}: ${reason}`)
+      removeExpired(settings)
+      return { at, ok: true, name, error: '', problems: problems.length }
+    } catch (error) {
+      if (!(error instanceof UserError)) log.warn(`backup: ${messageOf(error)}`)
+      return { at, ok: false, name: null, error: messageOf(error), problems: 0 }
+    }
+  }
+
+  const run = (): void => {
+    const startedAt = now()
+    running = perform(startedAt)
+      .then(last => {
+        // The service ends, which is no failure: the backup is made at the next start.
+        if (stopped.signal.aborted) return
+        file.write({ ...file.read(), last })
+        if (last.ok) log.info(`backup: ${last.name}`)
+        else onFailure(last)
+      })
+      .catch((error: unknown) => log.warn(`backup: ${messageOf(error)}`))
+      .finally(() => {
+        running = null
+      })
+  }
+
+  const state = (): BackupState => {
+    const { settings, last } = file.read()
+    const next = dueAt()
+    return {
+      settings,
+      running: running !== null,
+      last,
+      next_at: next === null ? null : next / 1_000,
+      has_keys: hasKeys,
+      files: filesIn(settings.dir),
+      suggested_dir: suggestedDir,
+    }
+  }
+
+  return {
+    state,
+    /** Throws a UserError for a directory that cannot be used. */
+    save(patch: Partial<BackupSettings>): BackupState {
+      const current = file.read()
+      const settings = { ...current.settings, ...patch }
+      if (patch.dir !== undefined) settings.dir = normalize(patch.dir.trim())
+      if (settings.enabled || patch.dir !== undefined) checkDir(settings.dir)
+      file.write({ ...current, settings, since: now() })
+      return state()
+    },
+    /** Starts a backup now, whether or not backups are scheduled. */
+    start(): BackupState {
+      if (running) throw conflict('A backup is being made.')
+      checkDir(file.read().settings.dir)
+      run()
+      return state()
+    },
+    /** The path of a backup by its name. */
+    pathOf(name: string): string {
+      const { dir } = file.read().settings
+      if (!filesIn(dir).some(each => each.name === name)) throw missing('There is no such backup.')
+      return join(dir, name)
+    },
+    /** Called every minute: starts a backup that is due. */
+    tick(): void {
+      const due = dueAt()
+      if (!running && due !== null && due <= now()) run()
+    },
+    /** Resolves when no backup is being made. */
+    idle: async (): Promise<void> => {
+      await running
+    },
+    async close(): Promise<void> {
+      stopped.abort()
+      await running
+    },
+  }
+}

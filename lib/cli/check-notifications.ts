@@ -1,0 +1,50 @@
+/** Checks of notifications: what is set up, and why something could not be sent to it. */
+import { join } from 'node:path'
+import { NOTIFICATION_PROBLEMS } from '../base/notification-problems.ts'
+import { messageOf } from '../errors.ts'
+import { openOutbox, OUTBOX } from '../notifications/outbox.ts'
+import type { Receiver } from '../notifications/receivers.ts'
+import { openNotificationStore, SETTINGS } from '../notifications/store.ts'
+import { readVapid } from '../notifications/vapid.ts'
+import { type Check, type CheckContext, fail, ok, warn } from './check.ts'
+
+const RESTORE = 'Restore it from a backup, or remove it.'
+
+const nameOf = (receiver: Receiver): string =>
+  'subscription' in receiver ? receiver.name : `${receiver.type} ${new URL(receiver.url).host}`
+
+export const notificationChecks = ({ config: { stateDir } }: CheckContext): Check[] => {
+  const problems: Check[] = []
+  const unreadable = (said: string) => void problems.push(fail('notifications', said, RESTORE))
+  const options = { now: () => 0, warn: unreadable }
+  const store = openNotificationStore(join(stateDir, SETTINGS), options)
+  const outbox = openOutbox(join(stateDir, OUTBOX), unreadable)
+  try {
+    readVapid(stateDir)
+  } catch (error) {
+    unreadable(messageOf(error))
+  }
+  const receivers: Receiver[] = [...store.devices(), ...store.services()]
+  if (problems.length === 0 && receivers.length === 0) return [ok('notifications', 'not set up')]
+  if (store.services().length > 0 && !store.settings().base_url)
+    problems.push(
+      warn(
+        'notifications',
+        'links and buttons of ntfy, Gotify, and webhooks need the address of the page',
+        'Enter it under Settings → Notifications → Address of this page.',
+      ),
+    )
+  return [
+    ...problems,
+    ...receivers.map(receiver => {
+      const about = `notifications to ${nameOf(receiver)}`
+      const { problem, problem_code: code, last_sent_at: at } = outbox.statusOf(receiver.id)
+      if (problem !== null && code !== null)
+        return warn(about, problem, NOTIFICATION_PROBLEMS[code])
+      return ok(
+        about,
+        at === null ? 'nothing sent yet' : `last sent ${new Date(at * 1_000).toISOString()}`,
+      )
+    }),
+  ]
+}

@@ -1,0 +1,50 @@
+/** Checks of who may sign in: the OpenID Connect provider, and the header of a trusted proxy. */
+import { createProxyDispatcher } from '../agent/providers/registry.ts'
+import { createOidc, readClientSecret } from '../auth/oidc.ts'
+import { messageOf } from '../errors.ts'
+import { type Check, type CheckContext, fail, ok } from './check.ts'
+
+const WHAT = 'single sign-on'
+
+const oidcCheck = async ({ config: { oidc: config, env } }: CheckContext): Promise<Check[]> => {
+  if (!config) return []
+  let clientSecret: string | null
+  try {
+    clientSecret = readClientSecret(config)
+  } catch (error) {
+    return [fail(WHAT, messageOf(error), 'The server does not start without it.')]
+  }
+  const warnings: string[] = []
+  const oidc = createOidc({
+    config,
+    clientSecret,
+    now: () => Date.now() / 1_000,
+    dispatcher: await createProxyDispatcher(env),
+    log: { warn: text => void warnings.push(text) },
+  })
+  try {
+    await oidc.check()
+    return [ok(WHAT, `${config.name} answers at ${config.issuer}`)]
+  } catch {
+    // The reason is in the warning.
+    return [
+      fail(
+        WHAT,
+        `${config.issuer}: ${warnings.join('; ') || 'no answer'}`,
+        'Check AGENT_WEBUI_OIDC_ISSUER: <issuer>/.well-known/openid-configuration must answer. The password keeps working.',
+      ),
+    ]
+  } finally {
+    oidc.close()
+  }
+}
+
+const headerCheck = ({ config: { authHeader, trustedProxies } }: CheckContext): Check[] =>
+  authHeader === null
+    ? []
+    : [ok('proxy sign-in', `${authHeader}, from ${trustedProxies.join(', ')} only`)]
+
+export const signInChecks = async (looked: CheckContext): Promise<Check[]> => [
+  ...(await oidcCheck(looked)),
+  ...headerCheck(looked),
+]

@@ -1,0 +1,105 @@
+/** What `agent-webui --help` and `agent-webui <command> --help` print. A new command needs one entry here. */
+
+type CommandHelp = {
+  /** After the name of the command. */
+  usage: string
+  /** One line for the list of commands. */
+  summary: string
+  /** Options and what else is good to know, as lines that are indented like the options. */
+  details?: string
+}
+
+const PROFILE_AND_MODEL = `  -p, --profile name    use this profile instead of the active one
+  -m, --model model     use this model instead of the profile's`
+
+export const HELP = {
+  serve: {
+    usage: '[port] [--host address] [--no-browser]',
+    summary: 'start the server (the default)',
+    details: `  port                  default: AGENT_WEBUI_PORT, or 8787; 0 lets the system choose
+      --host address    default: 127.0.0.1, this machine only; 0.0.0.0 for all networks
+      --no-browser      don't open a browser
+
+Everything else is set by environment variables: docs/configuration.md.`,
+  },
+  chat: {
+    usage: '[message] [options]',
+    summary: 'chat with the agent in this directory',
+    details: `${PROFILE_AND_MODEL}
+  -c, --continue        continue the newest command-line session
+  -r, --resume id       continue this session
+      --plan            plan mode: read-only until you approve a plan
+  -q, --quiet           print only the answer, no lines about tools
+
+The answer goes to standard output, everything else to standard error. Without a message,
+chat prompts for messages: /new starts a new session, /exit or Ctrl-D quits. Ctrl-C stops
+the answer; pressed twice it quits. Sessions are saved in the profile's state.db.`,
+  },
+  acp: {
+    usage: '[-p profile] [-m model]',
+    summary: 'serve an editor over the Agent Client Protocol',
+    details: PROFILE_AND_MODEL,
+  },
+  mcp: {
+    usage: '[-p profile] [-m model]',
+    summary: 'sessions, search, and the agent as tools of an MCP server',
+    details: PROFILE_AND_MODEL,
+  },
+  doctor: {
+    usage: '[--json] [-p profile] | --wait [seconds]',
+    summary: 'check the setup and suggest fixes',
+    details: `      --json            print the findings as JSON
+  -p, --profile name    check this profile instead of the active one
+      --wait [seconds]  wait until the server responds (default 30 s); for health checks`,
+  },
+  backup: {
+    usage: 'file.tar.zst [options]',
+    summary: 'save chats, settings, and homes, while the server runs or not',
+    details: `  -p, --profile name    save this profile only; may be repeated
+      --with-keys       save the keys, encrypted with a passphrase
+      --passphrase-file file   read the passphrase from this file`,
+  },
+  restore: {
+    usage: 'file.tar.zst [options]',
+    summary: 'restore a backup into an empty place',
+    details: `      --to directory    restore there instead of into the configured places
+      --list            only list what the file contains
+      --check           only check the file
+      --without-keys    leave the keys out
+      --passphrase-file file   read the passphrase from this file`,
+  },
+  export: {
+    usage: '--as json directory [session …]',
+    summary: 'write sessions in the format of Hermes WebUI',
+  },
+  password: {
+    usage: '[--off | --reset-factors]',
+    summary: "set the server's password, or remove it",
+    details: `      --off             remove the password
+      --reset-factors   remove all passkeys and one-time codes`,
+  },
+} satisfies Readonly<Record<string, CommandHelp>>
+
+const commands: readonly (readonly [string, CommandHelp])[] = Object.entries(HELP)
+
+const overview = (): string => `agent-webui: an AI agent on your own machine, in the browser
+
+Usage: agent-webui [command] [options]
+
+${commands.map(([name, { summary }]) => `  ${name.padEnd(10)}${summary}`).join('\n')}
+
+agent-webui <command> --help describes a command, agent-webui --version prints the version.
+
+Exit code: 0 done, 1 failed (doctor: a problem was found), 2 wrong command or arguments,
+128 + n ended by signal n, such as 130 for Ctrl-C.
+`
+
+/** `argv` is that of the program: `chat --help`, `help chat`, `--help`. */
+export const helpFor = (argv: readonly string[]): string => {
+  const topic = argv[0] === 'help' ? argv[1] : argv[0]
+  const found = commands.find(([name]) => name === topic)
+  if (!found) return overview()
+  const [name, { usage, summary, details }] = found
+  const text = `${summary[0]?.toUpperCase()}${summary.slice(1)}.\n\nUsage: agent-webui ${name} ${usage}\n`
+  return details === undefined ? text : `${text}\n${details}\n`
+}

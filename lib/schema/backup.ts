@@ -1,0 +1,51 @@
+/** Scheduled backups: settings, the last result, and the files. */
+import { z } from 'zod'
+
+export const BackupSettings = z
+  .object({
+    enabled: z.boolean(),
+    /** Absolute path of the directory; empty: none was chosen yet. */
+    dir: z.string().max(4_000),
+    every: z.enum(['day', 'week']),
+    /** In the server's time zone. */
+    at: z.string().regex(/^(?:[01]\d|2[0-3]):[0-5]\d$/, 'a time like 03:00'),
+    /** Of weekly backups: 0 is Sunday. */
+    weekday: z.int().min(0).max(6),
+    /** The newest backup of each of so many days, and of each of so many weeks. */
+    keep_daily: z.int().min(1).max(365),
+    keep_weekly: z.int().min(0).max(520),
+  })
+  .meta({ id: 'BackupSettings' })
+export type BackupSettings = z.infer<typeof BackupSettings>
+
+export const BackupResult = z
+  .object({
+    /** Seconds since 1970. */
+    at: z.number(),
+    ok: z.boolean(),
+    /** Name of the file; null after a failure. */
+    name: z.string().nullable(),
+    /** Why it failed; empty for none. */
+    error: z.string(),
+    /** How many files could not be saved, or changed while they were read. */
+    problems: z.number(),
+  })
+  .meta({ id: 'BackupResult' })
+export type BackupResult = z.infer<typeof BackupResult>
+
+export const BackupState = z
+  .object({
+    settings: BackupSettings,
+    running: z.boolean(),
+    last: BackupResult.nullable(),
+    /** Seconds since 1970; null when none is scheduled. */
+    next_at: z.number().nullable(),
+    /** Keys are saved as well, because the server has a passphrase for them. */
+    has_keys: z.boolean(),
+    /** Newest first. */
+    files: z.array(z.object({ name: z.string(), size: z.number(), at: z.number() })),
+    /** A directory outside of what is saved, for the field that is still empty. */
+    suggested_dir: z.string(),
+  })
+  .meta({ id: 'BackupState' })
+export type BackupState = z.infer<typeof BackupState>

@@ -1,0 +1,77 @@
+/** The dialog that moves a chat into a worktree of its own: from the Changes tab, the composer, or the palette. */
+import { useState } from 'preact/hooks'
+import type { App } from '../../app.ts'
+import { Button } from '../../parts/button.tsx'
+import { loadLazyCss } from '../../parts/lazy-css.ts'
+import { Dialog } from '../../parts/dialog.tsx'
+import { FormActions, TextField } from '../../parts/form.tsx'
+import { workspaceFacts } from './workspace-facts.ts'
+import { t } from './worktree-strings.ts'
+
+type Props = {
+  isDirty: boolean
+  onClose: () => void
+  onCreate: (branch: string, carry: boolean) => void
+}
+
+export const NewWorktreeDialog = ({ isDirty, onClose, onCreate }: Props) => {
+  const [branch, setBranch] = useState('')
+  const [carry, setCarry] = useState(false)
+  return (
+    <Dialog title={t('title')} onClose={onClose} closeLabel={t('app.close')}>
+      <p class="dialog-text">{t('text')}</p>
+      <form
+        class="form"
+        onSubmit={event => {
+          event.preventDefault()
+          onClose()
+          onCreate(branch.trim(), carry)
+        }}
+      >
+        <TextField
+          label={t('git.branch.name')}
+          dir="ltr"
+          autofocus
+          value={branch}
+          onInput={setBranch}
+        />
+        {isDirty && (
+          <label class="git-amend">
+            <input
+              type="checkbox"
+              checked={carry}
+              onChange={event => setCarry(event.currentTarget.checked)}
+            />
+            {t('carry')}
+          </label>
+        )}
+        <FormActions>
+          <Button onClick={onClose}>{t('app.cancel')}</Button>
+          <Button kind="primary" type="submit" disabled={!branch.trim()}>
+            {t('create')}
+          </Button>
+        </FormActions>
+      </form>
+    </Dialog>
+  )
+}
+
+/** Moves the open chat, or the one that the first message would create. */
+export const openNewWorktree = async (app: App): Promise<void> => {
+  const [facts] = await Promise.all([workspaceFacts(app), loadLazyCss()])
+  const close = () => {
+    app.layout.overlay.value = null
+  }
+  const create = async (branch: string, carry: boolean): Promise<void> => {
+    const session_id = await app.ensureSession()
+    const { path } = await app.api('POST /api/git/worktree/create', { session_id, branch, carry })
+    await app.chooseWorkspace(path)
+  }
+  app.layout.overlay.value = (
+    <NewWorktreeDialog
+      isDirty={(facts.changed_files ?? 0) > 0}
+      onClose={close}
+      onCreate={(branch, carry) => void app.attempt(() => create(branch, carry))}
+    />
+  )
+}

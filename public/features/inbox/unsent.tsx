@@ -1,0 +1,38 @@
+/** A message in the inbox that the server rejected when it was sent later. */
+import { splitComments } from '../../../lib/base/comment-text.ts'
+import { useShell } from '../../contexts.ts'
+import { Button } from '../../parts/button.tsx'
+import { withoutFiles } from '../composer/composer.ts'
+import type { Waiting } from '../offline/outbox.ts'
+import { t } from './strings.ts'
+
+export const Unsent = ({ message, title }: { message: Waiting; title: string | null }) => {
+  const { attempt, copy, outbox, route } = useShell()
+  const { id, session_id, error } = message
+  const { text } = splitComments(withoutFiles(message.text))
+  return (
+    <>
+      {title && <p class="waiting-in">{t('waiting.in', { title })}</p>}
+      <p class="inbox-unsent" dir="auto">
+        {text}
+      </p>
+      <p class="inbox-facts">
+        <span class="inbox-needed">{t('unsent.reason', { reason: error ?? '' })}</span>
+      </p>
+      <div class="waiting-buttons">
+        {session_id && (
+          <Button data-key="o" onClick={() => route.openSession(session_id)}>
+            {t('trouble.open')}
+          </Button>
+        )}
+        <Button onClick={() => void attempt(async () => outbox.value?.retry(id))}>
+          {t('unsent.retry')}
+        </Button>
+        <Button onClick={() => void copy(text)}>{t('unsent.copy')}</Button>
+        <Button kind="quiet" onClick={() => void attempt(async () => outbox.value?.remove(id))}>
+          {t('unsent.remove')}
+        </Button>
+      </div>
+    </>
+  )
+}

@@ -1,0 +1,312 @@
+/** The actions of the palette: views, the open chat, the page. Each is found by its label and by other words for it. */
+import type { App } from '../../app.ts'
+import type { IconName } from '../../parts/icon.tsx'
+import { type PlainKey, t as ta } from '../../strings/t.ts'
+import { putIntoMessage } from '../composer/put-into-message.ts'
+import { t as tc } from '../composer/slash-strings.ts'
+import { openOutline } from '../outline/open-outline.ts'
+import { saveAsCommand } from '../own-files/save-as-command.ts'
+import { isHostSession } from '../sessions/host-session.ts'
+import { formatKeys } from '../shell/keys.ts'
+import type { Route } from '../shell/route.ts'
+import type { Tab } from '../workspace/panel.ts'
+import { t as tw } from '../workspace/strings.ts'
+import { slashCommands } from '../../../lib/base/slash-commands.ts'
+import type { Entry } from './search-palette.ts'
+import { t } from './strings.ts'
+import { isWordsKey, type WordsKey, words } from './words-strings.ts'
+
+type Action = Pick<Entry, 'label' | 'run'> &
+  Partial<Entry> & { id: WordsKey | `export-${string}` | 'save-command' }
+
+const VIEWS: readonly { id: WordsKey; icon: IconName; label: PlainKey; route: Route }[] = [
+  { id: 'inbox', icon: 'inbox', label: 'nav.inbox', route: { view: 'inbox' } },
+  { id: 'tasks', icon: 'clock', label: 'nav.tasks', route: { view: 'tasks', task: null } },
+  {
+    id: 'skills',
+    icon: 'skill',
+    label: 'nav.skills',
+    route: { view: 'skills', skill: null, query: '' },
+  },
+  { id: 'memory', icon: 'brain', label: 'nav.memory', route: { view: 'memory' } },
+  { id: 'usage', icon: 'chart', label: 'nav.usage', route: { view: 'usage', days: 30 } },
+  { id: 'profiles', icon: 'user', label: 'profiles.manage', route: { view: 'profiles' } },
+]
+
+const ofChat = (app: App): Action[] => {
+  const { layout, route, sessions, chat } = app
+  const row = sessions.row(route.sessionId.value)
+  if (!row) return []
+  const id = row.session_id
+  const keys = (text: string) => formatKeys(text, layout.mac)
+  const isOurs = !isHostSession(row)
+  const share = async () => (await import('../shares/share-dialog.tsx')).openShare(app, id)
+  const mute = async () => (await import('../notifications/mute.ts')).askMute(app, id)
+  const more: Action[] = [
+    { id: 'move', icon: 'folder', label: ta('projects.move'), run: () => app.openMoveDialog(id) },
+    { id: 'branch', icon: 'branch', label: ta('row.branch'), run: () => app.branch(id) },
+    {
+      id: 'duplicate',
+      icon: 'duplicate',
+      label: ta('row.duplicate'),
+      run: () => app.duplicate(id),
+    },
+    ...(['md', 'json', 'html'] as const).map(
+      (format): Action => ({
+        id: `export-${format}`,
+        icon: 'download',
+        label: ta(`row.export.${format}`),
+        words: words('export'),
+        run: () => app.exportAs(id, format),
+      }),
+    ),
+    ...(isOurs
+      ? ([
+          { id: 'share', icon: 'link', label: ta('row.share'), run: share },
+          { id: 'mute', icon: 'bell', label: ta('row.notify'), run: mute },
+          {
+            id: 'clear',
+            icon: 'undo',
+            label: ta('row.clear'),
+            run: () => app.confirmClear(id),
+          },
+        ] as const)
+      : []),
+    {
+      id: 'replay',
+      icon: 'play',
+      label: ta('row.replay'),
+      run() {
+        layout.replay.value = { session: id, from: null }
+        route.backToChat()
+      },
+    },
+    { id: 'delete', icon: 'trash', label: ta('row.delete'), run: () => app.remove(id) },
+    {
+      id: 'erase',
+      icon: 'trash',
+      label: ta('row.delete.permanent'),
+      run: () => app.confirmDeletePermanently(id),
+    },
+    ...(chat.chat.value.messages.length > 0
+      ? ([
+          {
+            id: 'find',
+            icon: 'search',
+            label: ta('keys.find'),
+            keys: keys('mod+f'),
+            run() {
+              route.backToChat()
+              layout.findOpen.value = true
+            },
+          },
+          {
+            id: 'outline',
+            icon: 'list',
+            label: ta('keys.outline'),
+            keys: keys('mod+j'),
+            run() {
+              route.backToChat()
+              openOutline(app)
+            },
+          },
+        ] as const)
+      : []),
+  ]
+  return [
+    ...(chat.busy.value
+      ? ([
+          {
+            id: 'stop',
+            icon: 'stop',
+            label: ta('keys.stop'),
+            keys: keys('mod+.'),
+            run: () => app.stop(),
+          },
+        ] as const)
+      : []),
+    {
+      id: 'rename',
+      icon: 'edit',
+      label: ta('row.rename'),
+      run() {
+        layout.renamingRow.value = id
+      },
+    },
+    {
+      id: 'pin',
+      icon: 'pin',
+      label: ta(row.pinned ? 'row.unpin' : 'row.pin'),
+      run: () => sessions.pin(id, !row.pinned),
+    },
+    {
+      id: 'archive',
+      icon: 'archive',
+      label: ta(row.archived ? 'row.unarchive' : 'row.archive'),
+      run: () => app.archive(id, !row.archived),
+    },
+    ...more.map(action => ({ ...action, searchOnly: true })),
+  ]
+}
+
+/** Of the open chat, or of the one that the first message will create. */
+const choices = (app: App): Action[] => {
+  const { route, layout, panel } = app
+  const pick = (name: 'model' | 'effort' | 'workspace') => () => {
+    route.backToChat()
+    layout.picker.value = name
+  }
+  const tab = (name: Tab) => () => {
+    route.backToChat()
+    panel.choose(name)
+    panel.show()
+  }
+  const worktree = async () => (await import('../git/new-worktree.tsx')).openNewWorktree(app)
+  const list: Action[] = [
+    { id: 'model', icon: 'model', label: t('palette.model'), run: pick('model') },
+    { id: 'effort', icon: 'brain', label: ta('chip.effort'), run: pick('effort') },
+    { id: 'workspace', icon: 'folder', label: t('palette.workspace'), run: pick('workspace') },
+    { id: 'worktree', icon: 'branch', label: t('palette.worktree'), run: worktree },
+    { id: 'files', icon: 'file', label: tw('panel.files'), run: tab('files') },
+    { id: 'changes', icon: 'diff', label: tw('panel.changes'), run: tab('changes') },
+    { id: 'terminal', icon: 'terminal', label: tw('panel.terminal'), run: tab('terminal') },
+  ]
+  return list.map(action => ({ ...action, searchOnly: true }))
+}
+
+const OWN = ['commands', 'subagents'] as const
+
+const ofPage = (app: App): Action[] => {
+  const { layout, route, panel, composer } = app
+  const keys = (text: string) => formatKeys(text, layout.mac)
+  const written = composer.text.value.trim()
+  const more: Action[] = [
+    {
+      id: 'sidebar',
+      icon: 'sidebar',
+      label: ta('keys.sidebar'),
+      keys: keys('mod+b'),
+      run: () => layout.toggleSidebar(),
+    },
+    {
+      id: 'search',
+      icon: 'search',
+      label: ta('keys.search'),
+      keys: keys('mod+shift+f'),
+      run: () => layout.focusSearch(),
+    },
+    {
+      id: 'project',
+      icon: 'folder',
+      label: ta('projects.new'),
+      run: () => app.openProjectDialog(null),
+    },
+    {
+      id: 'keys',
+      icon: 'info',
+      label: ta('keys.title'),
+      keys: '?',
+      run() {
+        layout.shortcutsOpen.value = true
+      },
+    },
+    ...(written
+      ? ([
+          {
+            id: 'save-command',
+            icon: 'terminal',
+            label: t('palette.command.save'),
+            run: () => saveAsCommand(app, written),
+          },
+        ] as const)
+      : []),
+    ...OWN.map(
+      (tab): Action => ({
+        id: tab,
+        icon: tab === 'commands' ? 'terminal' : 'user',
+        label: t(`palette.${tab}`),
+        run: () => route.go({ view: 'skills', tab, skill: null, query: '' }),
+      }),
+    ),
+    ...VIEWS.map(
+      ({ id, icon, label, route: to }): Action => ({
+        id,
+        icon,
+        label: ta(label),
+        run: () => route.go(to),
+      }),
+    ),
+  ]
+  return [
+    {
+      id: 'panel',
+      icon: 'panel',
+      label: ta('keys.panel'),
+      keys: keys('mod+shift+e'),
+      run: () => panel.toggle(),
+    },
+    ...more.map(action => ({ ...action, searchOnly: true })),
+  ]
+}
+
+export const actionEntries = (app: App): Entry[] => {
+  const { layout, route } = app
+  const all: Action[] = [
+    {
+      id: 'new',
+      icon: 'plus',
+      label: ta('chat.new'),
+      keys: formatKeys('mod+shift+o', layout.mac),
+      run: app.newChat,
+    },
+    {
+      id: 'new-beside',
+      icon: 'panel',
+      label: t('palette.beside.new'),
+      searchOnly: true,
+      run: () => route.openBeside(''),
+    },
+    ...ofChat(app),
+    ...choices(app),
+    ...ofPage(app),
+  ]
+  const section = t('palette.actions')
+  return all.map(({ id, ...action }) => ({
+    section,
+    words: isWordsKey(id) ? words(id) : '',
+    ...action,
+    id: `action:${id}`,
+  }))
+}
+
+/** A command without its argument is put into the message. */
+const runSlash = async (app: App, name: string, argument = ''): Promise<void> => {
+  if (argument.startsWith('<')) {
+    putIntoMessage(app, `/${name} `)
+    return
+  }
+  const { commands } = await import('../composer/slash-commands.ts')
+  const said = await commands.find(command => command.name === name)?.run(app, '')
+  if (said) app.toasts.show(said)
+}
+
+/** Those that only a slash command does. */
+const SLASH = new Set(
+  'retry undo rollback status queue steer interrupt btw background plan yolo compact usage personality'.split(
+    ' ',
+  ),
+)
+
+export const slashEntries = (app: App): Entry[] =>
+  slashCommands
+    .filter(({ name }) => SLASH.has(name))
+    .map(({ name, args_hint }) => ({
+      id: `command:${name}`,
+      section: t('palette.commands'),
+      icon: 'terminal',
+      label: `/${name}`,
+      hint: tc(name),
+      words: tc(name),
+      searchOnly: true,
+      run: () => runSlash(app, name, args_hint),
+    }))

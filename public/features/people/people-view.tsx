@@ -1,0 +1,260 @@
+/** Settings → People: who may use this server, with which role and profiles, and inviting others. */
+import { useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+import { visibleName } from '../../../lib/base/visible.ts'
+import type { Role } from '../../../lib/schema/person.ts'
+import type { Api } from '../../../router.ts'
+import { useProfiles, useShell } from '../../contexts.ts'
+import { Button, IconButton } from '../../parts/button.tsx'
+import { CopyButton } from '../../parts/copy-button.tsx'
+import { Dialog } from '../../parts/dialog.tsx'
+import { Row } from '../../parts/field.tsx'
+import { Field, FormActions, TextField } from '../../parts/form.tsx'
+import { confirmed, type Shell } from '../identity/confirm-password.tsx'
+import { QrCode } from '../identity/qr-code.tsx'
+import { t } from './strings.ts'
+
+type Person = Api['GET /api/people']['output']['people'][number]
+type Given = { name: string; role: Role; profiles: string[] }
+
+const ROLES: readonly Role[] = ['member', 'viewer', 'owner']
+
+const hintOf = ({ role, profiles, joined, invited_until }: Person): string =>
+  [
+    t(`people.role.${role}`),
+    ...(profiles === null ? [] : [profiles.join(', ') || t('people.none')]),
+    ...(invited_until !== null ? [t('people.invited')] : joined ? [] : [t('people.expired')]),
+  ].join(' · ')
+
+const showLink = (shell: Shell, name: string, code: string): void => {
+  const link = new URL(`login#invite=${code}`, document.baseURI).href
+  const close = () => {
+    shell.layout.overlay.value = null
+  }
+  shell.layout.overlay.value = (
+    <Dialog title={t('people.link.title', { name })} onClose={close}>
+      <div class="pair-body">
+        <p>{t('people.link.text', { name })}</p>
+        <div class="pair-link">
+          <QrCode text={link} label={t('people.link.qr')} />
+          <CopyButton text={link} label={t('people.link.copy')} />
+        </div>
+        <FormActions>
+          <Button kind="primary" onClick={close}>
+            {t('people.link.done')}
+          </Button>
+        </FormActions>
+      </div>
+    </Dialog>
+  )
+}
+
+type FormProps = {
+  person: Person | null
+  save: (given: Given) => Promise<void>
+  onCancel: () => void
+}
+
+const PersonForm = ({ person, save, onCancel }: FormProps) => {
+  const { profiles } = useProfiles()
+  useEffect(() => void profiles.refresh(), [])
+  const name = useSignal(person?.name ?? '')
+  const role = useSignal<Role>(person?.role ?? 'member')
+  const given = useSignal<readonly string[]>(person?.profiles ?? [])
+  const isBusy = useSignal(false)
+  const submit = async (event: Event) => {
+    event.preventDefault()
+    isBusy.value = true
+    await save({ name: name.value.trim(), role: role.value, profiles: [...given.value] })
+    isBusy.value = false
+  }
+  const toggle = (profile: string, isGiven: boolean) => {
+    const others = given.value.filter(each => each !== profile)
+    given.value = isGiven ? [...others, profile] : others
+  }
+  return (
+    <form class="form" onSubmit={event => void submit(event)}>
+      <TextField
+        label={t('people.name')}
+        maxLength={60}
+        autofocus
+        value={name.value}
+        onInput={text => {
+          name.value = text
+        }}
+      />
+      {!person?.first && (
+        <Field
+          label={t('people.role')}
+          hint={t(`people.role.hint.${role.value}`)}
+          control={({ id, describedBy }) => (
+            <select
+              id={id}
+              class="input"
+              aria-describedby={describedBy}
+              value={role.value}
+              onChange={event => {
+                role.value = event.currentTarget.value as Role
+              }}
+            >
+              {ROLES.map(each => (
+                <option key={each} value={each}>
+                  {t(`people.role.${each}`)}
+                </option>
+              ))}
+            </select>
+          )}
+        />
+      )}
+      {role.value !== 'owner' && (
+        <Field
+          group
+          label={t('people.profiles')}
+          control={() =>
+            profiles.list.value.map(profile => (
+              <label key={profile.name} class="people-profile">
+                <input
+                  type="checkbox"
+                  checked={given.value.includes(profile.name)}
+                  onChange={event => toggle(profile.name, event.currentTarget.checked)}
+                />
+                <span>{visibleName(profile.name)}</span>
+              </label>
+            ))
+          }
+        />
+      )}
+      <FormActions>
+        <Button onClick={onCancel}>{t('people.cancel')}</Button>
+        <Button kind="primary" type="submit" disabled={isBusy.value || name.value.trim() === ''}>
+          {t(person ? 'people.save' : 'people.invite')}
+        </Button>
+      </FormActions>
+    </form>
+  )
+}
+
+export const PeopleSettings = () => {
+  const shell = useShell()
+  const { attempt, api, layout, toasts } = shell
+  const people = useSignal<readonly Person[]>([])
+  /** Id of the person who is edited; empty: one who is invited. */
+  const editing = useSignal<string | null>(null)
+  const load = () =>
+    attempt(async () => {
+      people.value = (await api('GET /api/people')).people
+    })
+  useEffect(() => void load(), [])
+  const close = () => {
+    editing.value = null
+  }
+
+  const invite = (given: Given) =>
+    attempt(async () => {
+      const made = await confirmed(shell, password =>
+        api('POST /api/people/invite', { ...given, password }),
+      )
+      if (!made) return
+      close()
+      await load()
+      showLink(shell, given.name, made.code)
+    })
+  const renew = ({ id, name }: Person) =>
+    attempt(async () => {
+      const made = await confirmed(shell, password =>
+        api('POST /api/people/renew', { id, password }),
+      )
+      if (!made) return
+      await load()
+      showLink(shell, name, made.code)
+    })
+  const change = (person: Person, { name, role, profiles }: Given) =>
+    attempt(async () => {
+      const what = person.first ? { name } : { name, role, profiles }
+      const reply = await confirmed(shell, password =>
+        api('POST /api/people/change', { id: person.id, ...what, password }),
+      )
+      if (!reply) return
+      people.value = reply.people
+      close()
+    })
+  const askRemove = ({ id, name }: Person) => {
+    layout.confirmation.value = {
+      title: t('people.remove.title', { name }),
+      text: t('people.remove.text'),
+      confirm: t('people.remove.yes'),
+      danger: true,
+      async run() {
+        const reply = await confirmed(shell, password =>
+          api('POST /api/people/remove', { id, password }),
+        )
+        if (!reply) return
+        people.value = reply.people
+        toasts.show(t('people.removed', { name }))
+      },
+    }
+  }
+
+  return (
+    <>
+      <p class="view-lead">{t('people.lead')}</p>
+      <div class="rows">
+        {people.value.map(person =>
+          person.id === editing.value ? (
+            <PersonForm
+              key={person.id}
+              person={person}
+              save={given => change(person, given)}
+              onCancel={close}
+            />
+          ) : (
+            <Row
+              key={person.id}
+              label={
+                person.current
+                  ? t('people.you', { name: visibleName(person.name) })
+                  : visibleName(person.name)
+              }
+              hint={hintOf(person)}
+              control={ids => (
+                <>
+                  {!person.first && (
+                    <Button onClick={() => void renew(person)}>{t('people.link.new')}</Button>
+                  )}
+                  <IconButton
+                    id={ids.control}
+                    icon="edit"
+                    label={t('people.edit', { name: person.name })}
+                    onClick={() => {
+                      editing.value = person.id
+                    }}
+                  />
+                  {!person.first && (
+                    <IconButton
+                      icon="trash"
+                      label={t('people.remove', { name: person.name })}
+                      onClick={() => askRemove(person)}
+                    />
+                  )}
+                </>
+              )}
+            />
+          ),
+        )}
+      </div>
+      {editing.value === '' ? (
+        <div class="view-part">
+          <PersonForm person={null} save={invite} onCancel={close} />
+        </div>
+      ) : (
+        <Button
+          onClick={() => {
+            editing.value = ''
+          }}
+        >
+          {t('people.invite')}
+        </Button>
+      )}
+    </>
+  )
+}

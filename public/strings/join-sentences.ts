@@ -1,0 +1,6 @@
+/** Sentences in a row; after the full stop of Chinese and Japanese there is no space. */
+export const joinSentences = (...sentences: readonly (string | false | undefined)[]): string =>
+  sentences
+    .filter(Boolean)
+    .join(' ')
+    .replace(/(?<=[。！？]) /g, '')

@@ -1,0 +1,193 @@
+/** A program replaces itself by a release: the download is checked, and a version that does not work is undone. */
+import { spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { freePort } from '../../../build/start-program.ts'
+import { isNewer } from '../../../lib/updates/release.ts'
+import { bundleProgram } from '../../_program.ts'
+
+const test = suite('self-replacement')
+
+const source = readFileSync(bundleProgram(join(import.meta.dirname, '_small-service.ts')), 'utf8')
+const build = (version: string, behavior = 'works'): string =>
+  source.replace('VERSION BEHAVIOR', `${version} ${behavior}`)
+
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
+
+const setUp = async (next: string, given: { sha?: string; env?: Record<string, string> } = {}) => {
+  const dir = mkdtempSync(join(tmpdir(), 'replace-'))
+  const file = join(dir, 'bin', 'program.mjs')
+  const state = join(dir, 'state')
+  for (const each of ['bin', 'state']) mkdirSync(join(dir, each))
+  const old = build('1.0.0')
+  writeFileSync(file, old)
+  const release = {
+    version: '1.1.0',
+    notes: 'Better.',
+    files: {
+      node: { url: 'next.mjs', sha256: given.sha ?? sha256(next), size: Buffer.byteLength(next) },
+    },
+  }
+  const server = createServer((request, response) =>
+    response.end(request.url === '/releases.json' ? JSON.stringify(release) : next),
+  )
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  const port = await freePort()
+  const pids = new Set<number>()
+  const start = () => {
+    const child = spawn(process.execPath, [file, 'serve'], {
+      cwd: dir,
+      env: {
+        PATH: process.env.PATH,
+        SMALL_PORT: String(port),
+        SMALL_STATE: state,
+        SMALL_RELEASES: `http://127.0.0.1:${(server.address() as AddressInfo).port}/releases.json`,
+        ...given.env,
+      },
+      stdio: 'ignore',
+    })
+    pids.add(child.pid ?? 0)
+    return child
+  }
+  type Health = { version: string; pid: number }
+  const ask = async (path: string) =>
+    (await fetch(`http://127.0.0.1:${port}${path}`)).json() as Promise<Health & { message: string }>
+  /** Resolves when the service answers as this version. */
+  const answers = async (version: string): Promise<void> => {
+    for (;;) {
+      const found = await ask('/health').catch(() => null)
+      if (found) pids.add(found.pid)
+      if (found?.version === version) return
+      await sleep(20)
+    }
+  }
+  /** Resolves with the outcome of the update. */
+  const outcome = async () => {
+    const path = join(state, 'updates', 'last.json')
+    while (!existsSync(path) || existsSync(join(state, 'updates', 'switch.json'))) await sleep(20)
+    return JSON.parse(readFileSync(path, 'utf8')) as { ok: boolean; message: string; to: string }
+  }
+  const child = start()
+  await answers('1.0.0')
+  return {
+    file,
+    old,
+    child,
+    start,
+    answers,
+    outcome,
+    update: async () => (await ask('/update')).message,
+    names: () => readdirSync(join(dir, 'bin')).toSorted(),
+    close() {
+      for (const pid of pids) {
+        try {
+          process.kill(pid, 'SIGKILL')
+        } catch {
+          // It has ended.
+        }
+      }
+      server.close()
+      rmSync(dir, { recursive: true, force: true })
+    },
+  }
+}
+
+test('versions are compared by number; a build between releases is not older than one', () => {
+  assert.ok(isNewer('1.10.0', 'v1.9.9'))
+  for (const [version, than] of [
+    ['1.0.0', '1.0.0'],
+    ['1.0.0', '1.0.1'],
+    ['1.0.1', 'abc1234'],
+  ] as const)
+    assert.not(isNewer(version, than))
+})
+
+const refused: [what: string, next: string, given: object, why: RegExp][] = [
+  ['a wrong checksum', build('1.1.0'), { sha: '0'.repeat(64) }, /checksum of the release. Nothing/],
+  ['a program that does not start', build('1.1.0', 'does-not-start'), {}, /does not run here/],
+  ['another version than announced', build('1.0.5'), {}, /does not run here/],
+  ['a full disk', build('1.1.0'), { env: { SMALL_FULL: '1' } }, /backup before the update failed/],
+]
+
+for (const [what, next, given, why] of refused) {
+  test(`${what}: refused before anything is changed`, async () => {
+    const service = await setUp(next, given)
+    try {
+      assert.match(await service.update(), why)
+      assert.is(readFileSync(service.file, 'utf8'), service.old)
+      assert.equal(service.names(), ['program.mjs'])
+      await service.answers('1.0.0')
+    } finally {
+      service.close()
+    }
+  })
+}
+
+test('a version that works replaces the old one, which is removed then', async () => {
+  const next = build('1.1.0')
+  const service = await setUp(next)
+  try {
+    assert.is(await service.update(), 'Updated; restarting')
+    await service.answers('1.1.0')
+    assert.equal(
+      { ...(await service.outcome()), at: 0 },
+      { at: 0, ok: true, from: '1.0.0', to: '1.1.0', message: '' },
+    )
+    assert.is(readFileSync(service.file, 'utf8'), next)
+    assert.equal(service.names(), ['program.mjs'])
+  } finally {
+    service.close()
+  }
+})
+
+for (const [behavior, why] of [
+  ['crashes', /ended right after its start/],
+  ['answers-500', /health check answered 500/],
+] as const) {
+  test(`a version that ${behavior} is undone, and the old one answers again`, async () => {
+    const service = await setUp(build('1.1.0', behavior))
+    try {
+      assert.is(await service.update(), 'Updated; restarting')
+      const { ok, message } = await service.outcome()
+      assert.not(ok)
+      assert.match(message, why)
+      await service.answers('1.0.0')
+      assert.is(readFileSync(service.file, 'utf8'), service.old)
+      assert.equal(service.names(), ['program.mjs', 'program.mjs.failed'])
+    } finally {
+      service.close()
+    }
+  })
+}
+
+test('a service that is killed before the switch starts again as it was', async () => {
+  const service = await setUp(build('1.1.0'), { env: { SMALL_WAIT: '60000' } })
+  try {
+    assert.is(await service.update(), 'Updated; restarting')
+    const ended = new Promise(resolve => service.child.once('exit', resolve))
+    service.child.kill('SIGKILL')
+    await ended
+    assert.is(readFileSync(service.file, 'utf8'), service.old)
+    service.start()
+    await service.answers('1.0.0')
+  } finally {
+    service.close()
+  }
+})
+
+test.run()

@@ -1,0 +1,330 @@
+/** Messages that wait for the network: by person, in order, once; what the server's refusals do to those behind. */
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { ApiError } from '../../../public/api.ts'
+import { createOutbox, type Kept, type Outbox } from '../../../public/features/offline/outbox.ts'
+import type { InFlight } from '../../../public/features/offline/in-flight.ts'
+import { fakeApi } from '../_page.ts'
+
+const test = suite('outbox')
+
+const NO_CHOICE = { model: '', workspace: '', personality: '' }
+
+/** Of one person. */
+const fakeInFlight = (all: Map<string, Kept>, account: string): InFlight => ({
+  list: () =>
+    [...all.values()].filter(each => each.account === account).sort((a, b) => a.at - b.at),
+  put: message => void all.set(message.id, structuredClone(message)),
+  remove: id => void all.delete(id),
+})
+
+/** The database and the locks of one browser, for all its tabs. */
+const fakeBrowser = () => {
+  const rows = new Map<string, Kept>()
+  const inFlight = new Map<string, Kept>()
+  const locks = new Map<string, Promise<unknown>>()
+  const outboxes: Outbox[] = []
+  let ids = 0
+  const clock = { ms: 1_000 }
+  const open = (account: string, answers: Parameters<typeof fakeApi>[0] = {}) => {
+    const service = fakeApi({ 'POST /api/chat/start': () => ({}), ...answers })
+    const created: string[][] = []
+    const outbox = createOutbox({
+      api: service.api,
+      account,
+      store: {
+        load: async () => structuredClone([...rows.values()]),
+        put: async message => void rows.set(message.id, structuredClone(message)),
+        remove: async id => void rows.delete(id),
+      },
+      inFlight: fakeInFlight(inFlight, account),
+      nowMs: () => clock.ms,
+      newId() {
+        ids += 1
+        return `id-${ids}`
+      },
+      place: () => ({ profile: 'work', project: '' }),
+      async exclusively(name, work) {
+        const before = locks.get(name) ?? Promise.resolve()
+        const done = before.then(work, work)
+        locks.set(
+          name,
+          done.catch(() => undefined),
+        )
+        return done
+      },
+      onChange: () => void Promise.all(outboxes.map(each => each.reload())),
+      onKept: () => undefined,
+      onCreated: (...names) => created.push(names),
+    })
+    outboxes.push(outbox)
+    const keep = (text: string, session_id: string | null = 's1') =>
+      outbox.keep({ id: outbox.newId(), session_id, choice: NO_CHOICE, text, files: [] })
+    const sent = () => service.of('POST /api/chat/start').map(({ message }) => message)
+    const texts = () => outbox.list.value.map(({ text }) => text)
+    return { outbox, service, created, keep, sent, texts }
+  }
+  /** Tabs end as if the browser had killed them: their locks are free. */
+  const kill = () => {
+    outboxes.length = 0
+    locks.clear()
+  }
+  return { rows, inFlight, clock, open, kill }
+}
+
+const refuse = (status: number, code: string) => () => {
+  throw new ApiError(status, code, code ? { code } : {})
+}
+const lost = refuse(0, '')
+
+test('the messages of one person are neither shown nor sent nor deleted by another, and come back', async () => {
+  const browser = fakeBrowser()
+  const ann = browser.open('ann')
+  await ann.outbox.reload()
+  await ann.keep('of Ann')
+  await ann.keep('a new chat', null)
+  const bea = browser.open('bea')
+  await bea.outbox.reload()
+  assert.equal([bea.texts(), bea.outbox.of('s1'), bea.outbox.of(null)], [[], [], []])
+  assert.ok(await bea.outbox.flush())
+  const [{ id }] = ann.outbox.of('s1') as [Kept]
+  assert.not(await bea.outbox.remove(id))
+  await bea.outbox.retry(id)
+  await bea.keep('of Bea')
+  await bea.outbox.clear()
+  assert.equal(bea.service.calls, [])
+  const again = browser.open('ann', {
+    'POST /api/session/new': () => ({ session: { session_id: 's2' } }),
+  })
+  await again.outbox.reload()
+  assert.equal(again.texts(), ['of Ann', 'a new chat'])
+  assert.ok(await again.outbox.flush())
+  assert.equal(again.sent(), ['of Ann', 'a new chat'])
+  assert.equal([...browser.rows.keys()], [])
+})
+
+test('a message of a build that knew one person belongs to the first person who opens the page', async () => {
+  const browser = fakeBrowser()
+  const old = {
+    id: 'old-1',
+    session_id: 's1',
+    chat: 'c',
+    choice: NO_CHOICE,
+    text: 'old',
+    files: [],
+    at: 1,
+  }
+  browser.rows.set('old-1', old)
+  const ann = browser.open('ann')
+  await ann.outbox.flush()
+  assert.equal(ann.sent(), ['old'])
+})
+
+test('after a refusal the ones behind it in the chat wait, others are sent; a retry sends them in order', async () => {
+  for (const [status, code] of [
+    [413, 'body_too_large'],
+    [404, 'session_not_found'],
+    [409, 'conflict'],
+  ] as const) {
+    const browser = fakeBrowser()
+    const { outbox, service, keep, sent } = browser.open('ann')
+    await outbox.reload()
+    for (const text of ['first', 'second']) await keep(text)
+    await keep('elsewhere', 's2')
+    service.answers['POST /api/chat/start'] = ({ message }) =>
+      message === 'first' ? refuse(status, code)() : {}
+    assert.ok(await outbox.flush(), 'nothing to send later')
+    assert.equal(sent(), ['first', 'elsewhere'])
+    assert.equal(
+      outbox.of('s1').map(({ error }) => error),
+      [code, undefined],
+    )
+    assert.ok(await outbox.flush())
+    assert.equal(sent().length, 2, 'not by itself')
+    service.answers['POST /api/chat/start'] = () => ({})
+    await outbox.retry(outbox.of('s1')[0]!.id)
+    assert.equal(sent().slice(2), ['first', 'second'])
+    assert.equal(outbox.list.value, [])
+  }
+})
+
+test('what is not the fault of the message is sent later by itself, in order, and says why', async () => {
+  for (const [status, code] of [
+    [500, 'internal_error'],
+    [503, 'unavailable'],
+    [429, 'too_many_requests'],
+    [400, 'queue_full'],
+    [507, 'disk_full'],
+  ] as const) {
+    const browser = fakeBrowser()
+    const { outbox, service, keep, sent } = browser.open('ann')
+    await outbox.reload()
+    for (const text of ['first', 'second']) await keep(text)
+    service.answers['POST /api/chat/start'] = refuse(status, code)
+    assert.not(await outbox.flush())
+    assert.equal(
+      outbox.of('s1').map(({ error, reason }) => [error, reason]),
+      [
+        [undefined, code],
+        [undefined, undefined],
+      ],
+    )
+    service.answers['POST /api/chat/start'] = () => ({})
+    assert.ok(await outbox.flush())
+    assert.equal(sent(), ['first', 'first', 'second'])
+    const [one, other] = service.of('POST /api/chat/start')
+    assert.is(one!.client_message_id, other!.client_message_id)
+  }
+})
+
+test('a request without a reply ends the round; a busy chat queues on the server', async () => {
+  const browser = fakeBrowser()
+  const { outbox, service, keep, sent } = browser.open('ann', { 'POST /api/queue/add': () => ({}) })
+  await outbox.reload()
+  for (const text of ['first', 'second']) await keep(text)
+  for (const nothing of [lost, refuse(502, ''), refuse(503, 'shutting_down')]) {
+    service.answers['POST /api/chat/start'] = nothing
+    assert.not(await outbox.flush())
+    assert.is(outbox.of('s1').length, 2)
+  }
+  assert.equal(sent(), ['first', 'first', 'first'])
+  service.answers['POST /api/chat/start'] = refuse(409, 'session_busy')
+  assert.ok(await outbox.flush())
+  assert.equal(
+    service.of('POST /api/queue/add').map(({ message }) => message),
+    ['first', 'second'],
+  )
+  assert.equal([...browser.rows], [])
+})
+
+test('someone else has signed in: nothing is sent, queued, or marked', async () => {
+  const browser = fakeBrowser()
+  const { outbox, service, keep } = browser.open('ann')
+  await outbox.reload()
+  await keep('of Ann')
+  service.answers['POST /api/chat/start'] = refuse(409, 'other_account')
+  assert.not(await outbox.flush())
+  assert.equal(service.of('POST /api/queue/add'), [])
+  assert.is([...browser.rows.values()][0]!.error, undefined)
+})
+
+test('two tabs send once; a message that is being sent can no longer be taken back for editing', async () => {
+  const browser = fakeBrowser()
+  let release = () => {}
+  const slow = () => new Promise<object>(resolve => (release = () => resolve({})))
+  const one = browser.open('ann', { 'POST /api/chat/start': slow })
+  const two = browser.open('ann')
+  await one.outbox.reload()
+  await one.keep('once')
+  const { id } = one.outbox.list.value[0]!
+  const flushes = [one.outbox.flush(), two.outbox.flush()]
+  while (one.service.calls.length === 0) await new Promise(resolve => setImmediate(resolve))
+  const taken = two.outbox.remove(id)
+  release()
+  assert.not(await taken)
+  assert.equal(await Promise.all(flushes), [true, true])
+  assert.equal([one.sent(), two.sent()], [['once'], []])
+})
+
+test('a new chat is made once, where it was written, for all its messages; the clock does not change their order', async () => {
+  const browser = fakeBrowser()
+  const answers = { 'POST /api/session/new': () => ({ session: { session_id: 's9' } }) }
+  const { outbox, service, keep, sent, created } = browser.open('ann', answers)
+  await outbox.reload()
+  await keep('first', null)
+  browser.clock.ms = 5
+  await keep('second', null)
+  service.answers['POST /api/chat/start'] = lost
+  assert.not(await outbox.flush())
+  service.answers['POST /api/chat/start'] = () => ({})
+  assert.ok(await outbox.flush())
+  assert.equal(sent(), ['first', 'first', 'second'])
+  assert.equal(service.of('POST /api/session/new'), [{ profile: 'work' }])
+  assert.is(created.length, 1)
+})
+
+const never = () => new Promise<never>(() => {})
+
+test('messages of a page that was closed while sending are sent by the next one of the same person, once, in order, with the same ids', async () => {
+  const browser = fakeBrowser()
+  const closed = browser.open('ann')
+  await closed.outbox.reload()
+  const message = { choice: NO_CHOICE, session_id: 's1', files: ['a.png'] }
+  void closed.outbox.sending({ ...message, id: 'one', text: 'first' }, never)
+  assert.is(browser.inFlight.get('one')?.text, 'first', 'stored before anything else happens')
+  void closed.outbox.sending({ ...message, id: 'two', text: 'second' }, never)
+  await closed.outbox.sending({ ...message, id: 'done', text: 'answered' }, async () => true)
+  browser.kill()
+  const bea = browser.open('bea')
+  await bea.outbox.takeOver()
+  assert.equal([bea.texts(), browser.inFlight.size], [[], 2])
+  const next = browser.open('ann')
+  await next.outbox.takeOver()
+  assert.equal(next.texts(), ['first', 'second'])
+  assert.ok(await next.outbox.flush())
+  await next.outbox.takeOver()
+  assert.equal(
+    next.service.of('POST /api/chat/start').map(sent => [sent.client_message_id, sent.attachments]),
+    [
+      ['one', ['a.png']],
+      ['two', ['a.png']],
+    ],
+  )
+  assert.equal([browser.inFlight.size, browser.rows.size], [0, 0])
+})
+
+test('a message that an open page is sending is not taken over, and those behind it wait', async () => {
+  const browser = fakeBrowser()
+  const { outbox, keep, sent } = browser.open('ann')
+  await outbox.reload()
+  const { promise, resolve } = Promise.withResolvers<boolean>()
+  const one = { id: 'one', choice: NO_CHOICE, session_id: 's1', text: 'first', files: [] }
+  const sending = outbox.sending(one, () => promise)
+  const other = browser.open('ann')
+  const taking = other.outbox.takeOver()
+  await keep('second')
+  assert.not(await outbox.flush(), 'later')
+  assert.equal([sent(), other.texts()], [[], ['second']])
+  resolve(true)
+  assert.ok(await sending)
+  await taking
+  assert.ok(await outbox.flush())
+  assert.equal([sent(), other.sent(), other.texts()], [['second'], [], []])
+})
+
+test('a message keeps its chat and its place in the order: the new chat that was created for it, and the time at which it was written', async () => {
+  const browser = fakeBrowser()
+  const { outbox, keep } = browser.open('ann')
+  await outbox.reload()
+  const one = { id: 'one', choice: NO_CHOICE, session_id: null, text: 'first', files: [] }
+  void outbox.sending(one, async inSession => {
+    inSession('s7')
+    return await never()
+  })
+  await keep('second', 's7')
+  browser.kill()
+  const next = browser.open('ann')
+  await next.outbox.takeOver()
+  await next.outbox.flush()
+  assert.equal(next.sent(), ['first', 'second'])
+  assert.equal(next.service.of('POST /api/session/new'), [])
+})
+
+test('without a database the text stays in the composer', async () => {
+  const outbox = createOutbox({
+    ...{ api: fakeApi({}).api, account: 'ann', nowMs: () => 1, newId: () => 'a' },
+    store: {
+      load: async () => [],
+      put: () => Promise.reject(new DOMException('full', 'QuotaExceededError')),
+      remove: async () => undefined,
+    },
+    inFlight: fakeInFlight(new Map(), 'ann'),
+    place: () => ({ profile: '', project: '' }),
+    exclusively: (_, work) => work(),
+    ...{ onChange() {}, onKept() {}, onCreated() {} },
+  })
+  const message = { id: 'a', session_id: 's', choice: NO_CHOICE, text: 'kept', files: [] }
+  assert.not(await outbox.keep(message))
+})
+
+test.run()

@@ -1,0 +1,261 @@
+/** setup.mjs in small projects with an npm that is a script: what is installed, when it is built, what it prints. */
+import { spawnSync } from 'node:child_process'
+import {
+  appendFileSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { delimiter, dirname, join, resolve } from 'node:path'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+
+const packages = (platform: Record<string, object> = {}) => ({
+  '': {},
+  'node_modules/page': { version: '1.0.0', integrity: 'sha512-x' },
+  'node_modules/elsewhere': { version: '1.0.0', optional: true, os: 'sunos' },
+  'node_modules/checker': { version: '1.0.0', dev: true },
+  ...platform,
+})
+
+/** Installs as npm does, as far as setup.mjs can see: a Node, the list of what is installed, and files of a package. */
+const NPM = `#!${process.execPath}
+const { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } = require('node:fs')
+const args = process.argv.slice(2)
+if (args[0] === 'config') {
+  console.log(process.env.NPM_REGISTRY ?? 'undefined')
+  process.exit(0)
+}
+appendFileSync('npm.log', args.join(' ') + '\\n')
+if (process.env.NPM_FAILS) {
+  console.error('npm error 404 page@1.0.0\\nnpm error the registry is asleep')
+  process.exit(1)
+}
+if (existsSync('npm-shrinkwrap.json')) {
+  const [, page] = Object.values(JSON.parse(readFileSync('npm-shrinkwrap.json', 'utf8')).packages)
+  appendFileSync('npm.log', 'from ' + page.resolved + '\\n')
+  if (process.env.NPM_LACKS_ADDRESS) {
+    console.error('npm error code E404')
+    process.exit(1)
+  }
+}
+rmSync('node_modules', { recursive: true, force: true })
+mkdirSync('node_modules/.bin', { recursive: true })
+mkdirSync('node_modules/page/test', { recursive: true })
+for (const file of ['index.js', 'index.js.map', 'index.d.ts', 'test/a.js']) writeFileSync('node_modules/page/' + file, '')
+if (!process.env.NPM_WITHOUT_NODE) symlinkSync(process.execPath, 'node_modules/.bin/node')
+const { packages } = JSON.parse(readFileSync('package-lock.json', 'utf8'))
+const kept = Object.entries(packages).filter(([, entry]) => !entry.os && !(entry.dev && args.includes('--omit=dev')))
+writeFileSync('node_modules/.package-lock.json', JSON.stringify({ packages: Object.fromEntries(kept) }))
+`
+
+const BUILD = `import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs'
+import { hashInputs, inputsLine } from './build/inputs.mjs'
+appendFileSync('build.log', process.argv.slice(2).join(' ') + '\\n')
+mkdirSync('dist', { recursive: true })
+writeFileSync('dist/program.mjs', '#!\\n' + inputsLine(hashInputs('.')) + '\\nconsole.log("program", ...process.argv.slice(2))\\n')
+`
+
+const SOURCES = ['handlers/a.ts', 'lib/b/c.ts', 'public/d.css', 'router.ts', 'tsconfig.json']
+
+const createProject = (lock = packages()) => {
+  const root = mkdtempSync(join(tmpdir(), 'setup-'))
+  const write = (path: string, text: string) => {
+    mkdirSync(dirname(join(root, path)), { recursive: true })
+    writeFileSync(join(root, path), text)
+  }
+  for (const file of ['setup.mjs', 'build/inputs.mjs']) {
+    mkdirSync(dirname(join(root, file)), { recursive: true })
+    copyFileSync(resolve(file), join(root, file))
+  }
+  write('build.mjs', BUILD)
+  write('package.json', '{"type":"module"}')
+  write('package-lock.json', JSON.stringify({ packages: lock }))
+  for (const path of SOURCES) write(path, path)
+  write('bin/package.json', '{}')
+  write('bin/npm', NPM)
+  spawnSync('chmod', ['+x', join(root, 'bin/npm')])
+  const run = (
+    words: string[],
+    { env = {}, node = process.execPath }: { env?: Record<string, string>; node?: string } = {},
+  ) => {
+    const PATH = [join(root, 'bin'), process.env.PATH].join(delimiter)
+    const { status, stdout, stderr } = spawnSync(node, ['setup.mjs', ...words], {
+      cwd: root,
+      encoding: 'utf8',
+      env: { ...process.env, PATH, ...env },
+    })
+    return { status, stdout, stderr }
+  }
+  const logOf = (name: string) =>
+    existsSync(join(root, name)) ? readFileSync(join(root, name), 'utf8').trim().split('\n') : []
+  return {
+    root,
+    run,
+    path: (path: string) => join(root, path),
+    start: (...words: string[]) => run(['--build', 'dist/program.mjs', ...words]),
+    installs: () => logOf('npm.log'),
+    builds: () => logOf('build.log'),
+    remove: () => rmSync(root, { recursive: true }),
+  }
+}
+
+const test = suite('setup')
+
+const CI = 'ci --no-audit --no-fund --loglevel=error'
+
+test('the first start installs without test tools, builds, and says what it does', () => {
+  const { remove, start, installs, builds, path } = createProject()
+  const { status, stdout, stderr } = start('9000')
+  assert.is(status, 0, stderr)
+  assert.is(stdout, 'program 9000\n')
+  // Neither the test tool nor the package of another platform is counted.
+  assert.match(stderr, /^Installing 1 packages… \d+\.\d s\nBuilding… \d+\.\d s\n$/)
+  assert.equal(installs(), [`${CI} --omit=dev`])
+  assert.equal(builds(), ['--quiet --fast'])
+  const left = (file: string) => existsSync(path(`node_modules/page/${file}`))
+  assert.equal(['index.js', 'index.js.map', 'index.d.ts', 'test'].map(left), [
+    true,
+    false,
+    false,
+    false,
+  ])
+  remove()
+})
+
+test('an unchanged tree is not built again, also when it was copied; every changed input is', () => {
+  const { remove, start, installs, builds, path } = createProject()
+  start()
+  for (const source of SOURCES) utimesSync(path(source), new Date(), new Date(0))
+  assert.equal(start(), { status: 0, stdout: 'program\n', stderr: '' })
+  assert.is(builds().length, 1)
+  for (const source of [...SOURCES, 'build.mjs', 'build/inputs.mjs', 'package.json']) {
+    const before = builds().length
+    appendFileSync(path(source), '\n')
+    start()
+    assert.is(builds().length, before + 1, source)
+  }
+  const before = builds().length
+  writeFileSync(path('lib/new.ts'), '')
+  start()
+  rmSync(path('lib/new.ts'))
+  start()
+  // Shown by the page.
+  writeFileSync(path('VERSION'), 'v2')
+  start()
+  assert.is(builds().length, before + 3)
+  assert.is(installs().length, 1)
+  remove()
+})
+
+test('a failed install shows everything npm printed, and the next start tries again', () => {
+  const { remove, run, installs, builds } = createProject()
+  const words = ['--build', 'dist/program.mjs']
+  const failed = run(words, { env: { NPM_FAILS: '1' } })
+  assert.is(failed.status, 1)
+  assert.match(failed.stderr, 'npm error 404 page@1.0.0\nnpm error the registry is asleep\n')
+  assert.match(failed.stderr, /\nThe packages could not be installed\. [^\n]+\n$/)
+  assert.equal(builds(), [])
+  assert.is(run(words).status, 0)
+  assert.is(installs().length, 2)
+  remove()
+})
+
+test('packages are fetched from the registry in use, without asking it for each; npm finds those at other addresses', () => {
+  const env = { NPM_REGISTRY: 'https://registry.example/npm' }
+  const from = 'from https://registry.example/npm/page/-/page-1.0.0.tgz'
+  const words = ['--build', 'dist/program.mjs']
+  const plain = createProject()
+  assert.is(plain.run(words, { env }).status, 0)
+  assert.equal(plain.installs(), [`${CI} --omit=dev`, from])
+  assert.not.ok(existsSync(plain.path('npm-shrinkwrap.json')))
+  plain.remove()
+  const other = createProject()
+  assert.is(other.run(words, { env: { ...env, NPM_LACKS_ADDRESS: '1' } }).status, 0)
+  assert.equal(other.installs(), [`${CI} --omit=dev`, from, `${CI} --omit=dev`])
+  assert.not.ok(existsSync(other.path('npm-shrinkwrap.json')))
+  other.remove()
+})
+
+test('a failed build ends the start with its exit code', () => {
+  const { remove, start, path } = createProject()
+  writeFileSync(path('build.mjs'), "process.stderr.write('The build failed\\n'); process.exit(3)")
+  const { status, stdout, stderr } = start()
+  assert.equal([status, stdout], [3, ''])
+  assert.match(stderr, 'The build failed\n')
+  remove()
+})
+
+test('a test installs the test tools, and an update keeps them', () => {
+  const { remove, run, start, installs, path } = createProject()
+  start()
+  assert.is(run(['--test-tools', 'dist/program.mjs']).status, 0)
+  assert.is(run(['--test-tools', 'dist/program.mjs']).stderr, '')
+  assert.equal(installs(), [`${CI} --omit=dev`, CI])
+  start()
+  assert.is(installs().length, 2)
+  const newer = packages({ 'node_modules/page': { version: '2.0.0' } })
+  writeFileSync(path('package-lock.json'), JSON.stringify({ packages: newer }))
+  start()
+  assert.equal(installs().slice(2), [CI])
+  // Types of packages are needed by a check.
+  assert.ok(existsSync(path('node_modules/page/index.d.ts')))
+  remove()
+})
+
+test('without a package of Node for this platform, the Node that runs npm is used if it is new enough', () => {
+  const { remove, run, installs } = createProject()
+  const env = { NPM_WITHOUT_NODE: '1' }
+  const words = ['--build', 'dist/program.mjs']
+  assert.is(run(words, { env }).stdout, 'program\n')
+  run(words, { env })
+  assert.is(installs().length, 1)
+  remove()
+})
+
+/** Another Node of this machine, older than ours; most have none. */
+const findOldNode = () =>
+  (process.env.PATH ?? '')
+    .split(delimiter)
+    .map(directory => join(directory, 'node'))
+    .find(path => {
+      const { stdout } = spawnSync(path, ['--version'], { encoding: 'utf8' })
+      return Number(/^v(\d+)/.exec(stdout ?? '')?.[1] ?? 24) < 24
+    })
+
+test('an older Node without a package of Node for this platform gets one sentence', () => {
+  const node = findOldNode()
+  if (!node) return
+  const { remove, run } = createProject()
+  const { status, stderr } = run(['--build', 'dist/program.mjs'], {
+    env: { NPM_WITHOUT_NODE: '1' },
+    node,
+  })
+  assert.is(status, 1)
+  assert.match(stderr, /\nagent-webui needs Node\.js 24 or newer; this is v\d+[^\n]+\n$/)
+  remove()
+})
+
+test('installs again when the pinned Node of this platform is missing', () => {
+  const platform = { os: process.platform, cpu: process.arch, version: '24.0.0', optional: true }
+  const { remove, run, installs, path } = createProject(
+    packages({ 'node_modules/node-here': platform }),
+  )
+  run(['build.mjs'], { env: { NPM_WITHOUT_NODE: '1' } })
+  run(['build.mjs'])
+  assert.is(installs().length, 2)
+  rmSync(path('node_modules/.bin/node'))
+  symlinkSync(process.execPath, path('node_modules/.bin/node'))
+  run(['build.mjs'])
+  assert.is(installs().length, 2)
+  remove()
+})
+
+test.run()
