@@ -1,6 +1,6 @@
 /** One language server: its process, JSON-RPC on its standard streams, and answers to what it asks. */
 import { once } from 'node:events'
-import { setTimeout as pause } from 'node:timers/promises'
+import { setImmediate as nextRead, setTimeout as pause } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import { PassThrough } from 'node:stream'
 import { asObject, asObjects, asString, type JsonObject } from '../base/json.ts'
@@ -13,7 +13,8 @@ export type Connection = {
   /** Of `initialize`. */
   capabilities: JsonObject
   request: (method: string, params: unknown) => Promise<unknown>
-  notify: (method: string, params: unknown) => void
+  /** Never rejects. */
+  notify: (method: string, params: unknown) => Promise<void>
   /** Set to receive `textDocument/publishDiagnostics`. */
   onPublish: (published: Published) => void
   /** Resolves with the reason when the server can no longer be asked. */
@@ -37,8 +38,9 @@ const INITIALIZE_MS = 60_000
 const MAX_BYTES = 16 * 1024 * 1024
 const KILL_AFTER_MS = 2_000
 const TAIL_CHARS = 300
-const EXIT_WAIT_MS = 500
-/** Shorter, because a failed request waits for the reason of the exit. */
+/** From its closed input to its exit: writes fail a moment before the exit is known. */
+const EXIT_WAIT_MS = 2_000
+/** From its exit to what it wrote last. */
 const STDERR_WAIT_MS = 200
 
 /** Such as EPIPE; errors of the protocol have numbers or no code. */
@@ -121,10 +123,17 @@ export const connect = async (
     // What it wrote last may still be in the pipe.
     if (child.stderr.readableEnded) report()
     else
-      void Promise.race([once(child.stderr, 'close'), pause(STDERR_WAIT_MS)]).then(report, report)
+      void Promise.race([once(child.stderr, 'close'), pause(STDERR_WAIT_MS)])
+        // Timers that are due run before the pipe is read.
+        .then(() => nextRead())
+        .then(report, report)
+  })
+  child.stdin.once('close', () => {
+    const timer = setTimeout(kill, EXIT_WAIT_MS, 'it closed its input')
+    void ended.then(() => clearTimeout(timer))
   })
   rpcConnection.onError(([error, written]) => {
-    // A failed write is an exit, which is reported with its reason.
+    // A failed write is reported by the end of the process or of its input.
     if (!written && !isSystemError(error))
       kill(`it sent something that is not a message (${error.message})`)
   })
@@ -135,17 +144,30 @@ export const connect = async (
     limited.destroy()
   })
 
+  /** Errors that the library gives in place of an answer. */
+  const notSent = new Set<number>([
+    rpc.ErrorCodes.MessageWriteError,
+    rpc.ErrorCodes.PendingResponseRejected,
+  ])
   const connection: Connection = {
     capabilities: {},
-    request: (method, params) =>
-      rpcConnection.sendRequest(method, params).catch(async error => {
-        // The write fails a moment before the exit is known.
-        if (isSystemError(error)) await Promise.race([ended, pause(EXIT_WAIT_MS)])
+    async request(method, params) {
+      try {
+        return await rpcConnection.sendRequest(method, params)
+      } catch (error) {
+        const isAnswer = error instanceof rpc.ResponseError && !notSent.has(error.code)
+        // It cannot be asked any more, and why is known in a moment.
+        if (!isAnswer) await ended
         throw endReason === undefined ? error : new Error(endReason)
-      }),
-    notify: (method, params) =>
-      // A failed write is an exit, which `ended` reports.
-      void rpcConnection.sendNotification(method, params).catch(() => undefined),
+      }
+    },
+    async notify(method, params) {
+      try {
+        await rpcConnection.sendNotification(method, params)
+      } catch {
+        // It has ended, or its input has, which `ended` reports.
+      }
+    },
     onPublish: () => undefined,
     ended,
     resetLimit: () => {
@@ -198,7 +220,7 @@ export const connect = async (
   } finally {
     clearTimeout(timer)
   }
-  connection.notify('initialized', {})
+  void connection.notify('initialized', {})
   return connection
 }
 

@@ -72,7 +72,7 @@ export const createDocuments = (
       if (!one) return
       open.delete(path)
       one.onPublish()
-      connection.notify('textDocument/didClose', { textDocument: { uri: one.uri } })
+      void connection.notify('textDocument/didClose', { textDocument: { uri: one.uri } })
       return
     }
     if (!one) {
@@ -85,7 +85,7 @@ export const createDocuments = (
         earlier: null,
         onPublish: () => undefined,
       })
-      connection.notify('textDocument/didOpen', {
+      void connection.notify('textDocument/didOpen', {
         textDocument: { uri, languageId: languageOf(path), version: 1, text },
       })
       return

@@ -95,7 +95,7 @@ export const startSessionServer = (options: SessionServerOptions): SessionServer
     server.connection.resetLimit()
     const events = await server.changes()
     if (events.length > 0)
-      server.connection.notify('workspace/didChangeWatchedFiles', { changes: events })
+      void server.connection.notify('workspace/didChangeWatchedFiles', { changes: events })
     const timer = setTimeout(fail, checkMs, 'it does not answer')
     return compareEdits(server.documents, edits).finally(() => clearTimeout(timer))
   }

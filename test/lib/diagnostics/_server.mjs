@@ -1,5 +1,5 @@
 /** A language server with one fault at a time. `node _server.mjs FAULT`: each line with "bad" is an error, with "poor" a warning. */
-import { appendFileSync } from 'node:fs'
+import { appendFileSync, closeSync } from 'node:fs'
 
 const [fault, record] = process.argv.slice(2)
 const note = text => record && appendFileSync(record, `${text}\n`)
@@ -48,10 +48,13 @@ const answers = {
     note(`options ${JSON.stringify(initializationOptions)}`)
     return { capabilities: isPush ? {} : { diagnosticProvider: {} } }
   },
-  'textDocument/diagnostic': ({ textDocument: { uri } }) => ({
-    kind: 'full',
-    items: find(documents.get(uri).text),
-  }),
+  'textDocument/diagnostic': ({ textDocument: { uri } }) => {
+    if (fault === 'deaf') {
+      setInterval(() => undefined, 60_000)
+      closeSync(0)
+    }
+    return { kind: 'full', items: find(documents.get(uri).text) }
+  },
 }
 const notices = {
   initialized() {
