@@ -3,6 +3,7 @@ import { isIP } from 'node:net'
 import { homedir } from 'node:os'
 import { basename, dirname, join, resolve } from 'node:path'
 import { closest } from 'fastest-levenshtein'
+import { parseBasePath } from './base/base-path.ts'
 
 export type Config = Readonly<{
   host: string
@@ -30,6 +31,8 @@ export type Config = Readonly<{
   trustedProxies: readonly string[]
   /** AGENT_WEBUI_TRUSTED_PROXIES was set, so an administrator trusts these proxies' headers. */
   hasTrustedProxies: boolean
+  /** Path below which a reverse proxy serves the page, such as `/agent`; empty at the root (AGENT_WEBUI_BASE_PATH). */
+  basePath: string
   /** Sign-in with OpenID Connect (AGENT_WEBUI_OIDC_…). */
   oidc: OidcConfig | null
   /** Lower-case name of the header in which trusted proxies name the signed-in user (AGENT_WEBUI_AUTH_HEADER). */
@@ -78,6 +81,7 @@ const KNOWN_VARIABLES = [
   'PASSWORD',
   'ALLOWED_ORIGINS',
   'TRUSTED_PROXIES',
+  'BASE_PATH',
   'ONBOARDING_OPEN',
   'SKIP_ONBOARDING',
   'AUTO_INSTALL',
@@ -169,6 +173,13 @@ const parseProxies = (text: string): string[] => {
     }
   }
   return entries
+}
+
+const readBasePath = (text: string): string => {
+  const path = parseBasePath(text)
+  if (path === undefined)
+    throw new Error(`AGENT_WEBUI_BASE_PATH must be a path like /agent, not "${text}"`)
+  return path
 }
 
 /**
@@ -308,6 +319,7 @@ export const readConfig = (
     allowedOrigins: Object.freeze(parseOrigins(get('AGENT_WEBUI_ALLOWED_ORIGINS'), warnings)),
     trustedProxies: Object.freeze(proxies === '' ? ['127.0.0.0/8', '::1'] : parseProxies(proxies)),
     hasTrustedProxies: proxies !== '',
+    basePath: readBasePath(get('AGENT_WEBUI_BASE_PATH')),
     oidc: parseOidc(
       name => get(`AGENT_WEBUI_OIDC_${name}`),
       path('AGENT_WEBUI_OIDC_CLIENT_SECRET_FILE'),

@@ -6,6 +6,7 @@ import { conflict, forbidden, invalid, missing, unauthorized, UserError } from '
 import type { Access as Asked, Caller } from '../schema/person.ts'
 import { OWNER } from '../schema/person.ts'
 import type { Client } from './client-address.ts'
+import { schemeHint } from './proxy-hints.ts'
 import { createUserHeader } from './user-header.ts'
 import { checkOrigin, createHostCheck, isCrossSite, UNKNOWN_HOST } from './origin.ts'
 import { cookiesOf, type Exchange } from './request-context.ts'
@@ -61,6 +62,7 @@ export type AccessOptions = {
   /** Absent where the peer's process cannot be determined. */
   isOwnChild?: IsOwnChild | undefined
   clientOf: (x: Exchange) => Client
+  warn?: ((text: string) => void) | undefined
 }
 
 /** The only script that browsers may run as a service worker. */
@@ -91,7 +93,9 @@ const isReading = ({ method }: Exchange): boolean => method === 'GET' || method 
 
 export type Access = ReturnType<typeof createAccess>
 
-export const createAccess = ({ authenticator, config, isOwnChild, clientOf }: AccessOptions) => {
+export const createAccess = (options: AccessOptions) => {
+  const { authenticator, config, isOwnChild, clientOf } = options
+  let { warn } = options
   const isKnownHost = createHostCheck(config.host, config.allowedOrigins)
   const readUser = createUserHeader(config.authHeader ?? null)
   const credentialsOf = (x: Exchange): Credentials => ({
@@ -121,6 +125,14 @@ export const createAccess = ({ authenticator, config, isOwnChild, clientOf }: Ac
       // The file of the people cannot be read. Signing in says so; the page itself must work.
       if (!(error instanceof UserError)) throw error
     }
+  }
+
+  /** Once: the next request would say the same. */
+  const warnOfScheme = (x: Exchange): void => {
+    const hint = warn ? schemeHint(x.req, clientOf(x)) : null
+    if (hint === null) return
+    warn?.(hint)
+    warn = undefined
   }
 
   /** The programs' own endpoints, and those of the page for a request that brings a token. */
@@ -203,7 +215,10 @@ export const createAccess = ({ authenticator, config, isOwnChild, clientOf }: Ac
       if (req.headers['service-worker'] === 'script' && x.path !== WORKER)
         throw forbidden('Only the app’s own service worker can be used here.')
       if (!isReading(x) || endpoint.effects || usesToken(x)) {
-        if (!endpoint.linked) checkOrigin(req, clientOf(x), config.allowedOrigins)
+        if (!endpoint.linked) {
+          checkOrigin(req, clientOf(x), config.allowedOrigins)
+          warnOfScheme(x)
+        }
         if (isOwnChild?.(req.socket)) throw forbidden(FROM_CHILD, { code: 'own_program' })
       } else if (isApi(x.path) && isCrossSite(req)) {
         // Pages may be linked to. Replies of the API are for our own pages, with or without a password.

@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import { BlockList, isIP, isIPv6 } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import ipaddr from 'ipaddr.js'
+import { parseBasePath } from '../base/base-path.ts'
 
 export type Client = {
   /** The peer, or the rightmost address in X-Forwarded-For that is not a trusted proxy. */
@@ -17,7 +18,7 @@ export type Client = {
   readonly host: string
   /** The socket's peer is a trusted proxy. */
   readonly isTrustedPeer: boolean
-  /** Path prefix of the proxy, without a trailing slash; empty at the root. */
+  /** Path prefix of the proxy (X-Forwarded-Prefix, else AGENT_WEBUI_BASE_PATH), without a trailing slash; empty at the root. */
   readonly prefix: string
   /** Every host name of this server in the request, for the origin check. May contain empty strings. */
   readonly hosts: readonly string[]
@@ -51,8 +52,9 @@ const parseHop = (text: string): string | undefined => {
 const FORWARDING =
   /^(forwarded|via|x-forwarded(-.+)?|x-real-.+|x-client-ip|x-cluster-client-ip|true-client-ip|cf-connecting-ip)$/
 
-/** Used in `<base href>` and `Location`: plain segments only, so that it can contain no host and no markup. */
-const PREFIX = /^(?:\/(?!\.{1,2}(?:\/|$))[A-Za-z0-9._~-]+)+\/?$/
+/** Something between the client and us says that it forwarded the request. */
+export const isForwarded = (req: IncomingMessage): boolean =>
+  Object.keys(req.headers).some(name => FORWARDING.test(name))
 
 const header = (req: IncomingMessage, name: string): string => {
   const value = req.headers[name]
@@ -62,7 +64,7 @@ const header = (req: IncomingMessage, name: string): string => {
 /** Returns a function that creates the `Client` of a request. Its properties are computed on first use: most requests need none. */
 export const createClientReader = (
   trustedProxies: readonly string[],
-  hasTrustedProxies = false,
+  { hasTrustedProxies = false, basePath = '' } = {},
 ): ((req: IncomingMessage) => Client) => {
   const trusted = toBlockList(trustedProxies)
   const local = toBlockList(['127.0.0.0/8', '::1'])
@@ -124,10 +126,7 @@ export const createClientReader = (
     }
 
     get loopback(): boolean {
-      return (
-        has(local, this.#peer) &&
-        !Object.keys(this.#req.headers).some(name => FORWARDING.test(name))
-      )
+      return has(local, this.#peer) && !isForwarded(this.#req)
     }
 
     get secure(): boolean {
@@ -142,8 +141,7 @@ export const createClientReader = (
     }
 
     get prefix(): string {
-      const text = this.#forwarded('x-forwarded-prefix')
-      return PREFIX.test(text) ? text.replace(/\/$/, '') : ''
+      return parseBasePath(this.#forwarded('x-forwarded-prefix')) || basePath
     }
 
     get hosts(): readonly string[] {

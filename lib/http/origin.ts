@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
 import { forbidden } from '../errors.ts'
 import type { Client } from './client-address.ts'
+import { hostHint } from './proxy-hints.ts'
 
 type HostPort = { name: string; port: string }
 
@@ -19,6 +20,8 @@ const parseOrigin = (text: string): URL | undefined => {
   return new URL(text)
 }
 
+const REJECTED = 'Cross-origin request rejected'
+
 /** `allowed` contains normalized origins (`https://host[:port]`). */
 const isSameOrigin = (origin: URL, client: Client, allowed: readonly string[]): boolean => {
   if (allowed.includes(origin.origin)) return true
@@ -30,7 +33,8 @@ const isSameOrigin = (origin: URL, client: Client, allowed: readonly string[]): 
   })
 }
 
-const rejected = () => forbidden('Cross-origin request rejected', { code: 'cross_origin' })
+const rejected = (hint: string | null = null) =>
+  forbidden(hint === null ? REJECTED : `${REJECTED}. ${hint}`, { code: 'cross_origin' })
 
 /**
  * Throws a 403 for requests from pages of other sites (contract §0.6). Programs that send neither Origin nor Referer pass;
@@ -47,7 +51,8 @@ export const checkOrigin = (
     return
   }
   const origin = parseOrigin(source)
-  if (!origin || !isSameOrigin(origin, client, allowed)) throw rejected()
+  if (!origin) throw rejected()
+  if (!isSameOrigin(origin, client, allowed)) throw rejected(hostHint(req, client, origin))
 }
 
 /** Sec-Fetch-Site says that a page of another site made the request, by a link or by embedding the URL. */

@@ -1,19 +1,21 @@
 /** Turns a request into a response: route, access checks, input, handler, reply. The only place that catches errors. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { withoutBasePath } from '../base/base-path.ts'
 import { isObject } from '../base/json.ts'
 import { missing } from '../errors.ts'
 import { type Authenticator, createAccess, type IsOwnChild } from './access.ts'
 import { bodyTooLarge, declaredBytes, MAX_BODY_BYTES, readJson } from './body.ts'
-import { createClientReader } from './client-address.ts'
+import { type Client, createClientReader } from './client-address.ts'
 import { returnToCookie } from './cookies.ts'
 import type { RouteTable } from './endpoint.ts'
 import { createOpenApiDocument } from './openapi.ts'
 import { createOpenResponses } from './open-responses.ts'
 import { parseInput, parseQuery } from './parse-input.ts'
+import { prefixHint } from './proxy-hints.ts'
 import { isDescribed, redirect, reply } from './reply.ts'
 import { BaseCtx, type Exchange, type RequestServices } from './request-context.ts'
 import type { AnyEndpoint } from './endpoint.ts'
-import { createRouteMatcher, isMethod, type RouteMatch } from './routes.ts'
+import { createRouteMatcher, firstSegments, isMethod, type RouteMatch } from './routes.ts'
 import { type RequestLog, ResponseWriter } from './write-response.ts'
 
 export { BaseCtx } from './request-context.ts'
@@ -30,6 +32,7 @@ export type ListenerOptions<Ctx> = {
     trustedProxies: readonly string[]
     authHeader?: string | null
     hasTrustedProxies?: boolean
+    basePath?: string
   }
   log: RequestLog
   version: string
@@ -87,19 +90,24 @@ const checkOutput = (endpoint: AnyEndpoint, value: unknown, name: string): void 
   if (!result.success) throw new Error(`${name} does not match its schema: ${result.error.message}`)
 }
 
-const createExchange = (req: IncomingMessage, res: ServerResponse): Exchange => {
+/** The path is empty for the base path without its slash. */
+const createExchange = (
+  req: IncomingMessage,
+  res: ServerResponse,
+  client: Client | undefined,
+): Exchange => {
   const { path, queryText } = splitUrl(req.url ?? '/')
   return {
     req,
     res,
     method: req.method ?? 'GET',
-    path,
+    path: client ? withoutBasePath(path, client.prefix) : path,
     queryText,
     startedMs: performance.now(),
     headers: [],
     nonce: undefined,
     cookies: undefined,
-    client: undefined,
+    client,
     user: undefined,
     person: undefined,
     endpoint: undefined,
@@ -119,7 +127,15 @@ export const createRequestListener = <Ctx>(
     bodyIdleMs = 30_000,
   } = options
   const matchRoute = createRouteMatcher(routes, patternRoutes)
-  const readClient = createClientReader(config.trustedProxies, config.hasTrustedProxies)
+  const { basePath = '' } = config
+  const ownNames = firstSegments(routes, patternRoutes)
+  /** Kept by the proxy or removed: the same paths match. */
+  const isBase = (path: string): boolean => path !== '' && !ownNames.has(path.split('/')[1] ?? '')
+  if (basePath !== '' && !isBase(basePath))
+    throw new Error(
+      `AGENT_WEBUI_BASE_PATH must not begin with /${basePath.split('/')[1]}, which is a path of agent-webui itself`,
+    )
+  const readClient = createClientReader(config.trustedProxies, config)
   const writer = new ResponseWriter(version, options.log)
   const openResponses = createOpenResponses()
   let document: unknown
@@ -135,7 +151,25 @@ export const createRequestListener = <Ctx>(
     },
   }
   const { clientOf } = services
-  const access = createAccess({ authenticator, config, isOwnChild: options.isOwnChild, clientOf })
+  const access = createAccess({
+    authenticator,
+    config,
+    isOwnChild: options.isOwnChild,
+    clientOf,
+    warn: options.log.warn,
+  })
+
+  /** Reading the prefix costs time, so it is read only where there can be one. */
+  const clientWithBase = (req: IncomingMessage): Client | undefined => {
+    if (basePath === '' && req.headers['x-forwarded-prefix'] === undefined) return undefined
+    const client = readClient(req)
+    return isBase(client.prefix) ? client : undefined
+  }
+
+  const isPublicPath = (path: string): boolean => {
+    const entry = matchRoute(path)?.entry
+    return path === '/' || entry?.GET?.public === true || entry?.POST?.public === true
+  }
 
   const redirectToLogin = (x: Exchange) => {
     const { prefix, secure } = clientOf(x)
@@ -148,6 +182,12 @@ export const createRequestListener = <Ctx>(
 
   /** 404 or 405. Whether a path exists is shown only to those who may call it. */
   const rejectUnknown = (x: Exchange, match: RouteMatch | undefined) => {
+    if (x.path === '' && isReading(x)) {
+      const query = x.queryText === '' ? '' : `?${x.queryText}`
+      return redirect(`${clientOf(x).prefix}/${query}`)
+    }
+    const hint = match || !isBase(x.path) ? null : prefixHint(x.path, isPublicPath)
+    if (hint !== null) throw missing(hint)
     const { GET, POST } = match?.entry ?? {}
     if (!access.admit(x, GET?.public ? GET : POST?.public ? POST : (GET ?? POST)))
       return redirectToLogin(x)
@@ -212,7 +252,7 @@ export const createRequestListener = <Ctx>(
   }
 
   return (req, res) => {
-    const x = createExchange(req, res)
+    const x = createExchange(req, res, clientWithBase(req))
     const fail = (error: unknown) => writer.sendError(x, error)
     try {
       const value = handle(x)

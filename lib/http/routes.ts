@@ -31,6 +31,10 @@ const addTo = (
   entries.set(path, entry)
 }
 
+/** First segments of all paths. No base path begins with one: whether a proxy removed it could not be known. */
+export const firstSegments = (...tables: RouteTable[]): ReadonlySet<string> =>
+  new Set(tables.flatMap(table => Object.keys(table).map(key => key.split('/')[1] ?? '')))
+
 /**
  * Keys of `patternRoutes` end in `/:name` (one more segment, passed to the input under that name) or in `/*`
  * (anything below; the endpoint reads `ctx.url.path`).

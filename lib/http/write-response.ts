@@ -14,6 +14,7 @@ import { writeStream } from './sse.ts'
 export type RequestLog = {
   request(method: string, path: string, status: number, ms: number): void
   error(what: string, error: unknown): void
+  warn?(text: string): void
 }
 
 /** An unread request body up to this size is drained to keep the connection; beyond it the connection is closed. */

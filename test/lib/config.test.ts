@@ -78,6 +78,17 @@ test('rejects a user header that others set too, or that anyone could send', () 
       `like Remote-User, not "${name}"`,
     )
   assert.throws(() => read({ AGENT_WEBUI_AUTH_HEADER: 'Remote-User' }), 'needs AGENT_WEBUI_TRUSTED')
+  for (const path of ['agent', '//host', '/a/../b', '/a?b', '/a b', 'https://host/agent'])
+    assert.throws(
+      () => read({ AGENT_WEBUI_BASE_PATH: path }),
+      `AGENT_WEBUI_BASE_PATH must be a path like /agent, not "${path}"`,
+    )
+  for (const [path, base] of [
+    ['/', ''],
+    ['/agent/', '/agent'],
+    [' /a.b/c~d ', '/a.b/c~d'],
+  ])
+    assert.is(read({ AGENT_WEBUI_BASE_PATH: path! }).basePath, base)
   assert.is(read(proxies).authHeader, null)
   const { authHeader } = read({ ...proxies, AGENT_WEBUI_AUTH_HEADER: 'Tailscale-User-Login' })
   assert.is(authHeader, 'tailscale-user-login')
