@@ -1,6 +1,6 @@
 /** Files of a session's workspace: list, read, save, create, move, delete and restore. */
 import { z } from 'zod'
-import { endpoint } from '../lib/context.ts'
+import { endpoint, mayChangeIn } from '../lib/context.ts'
 import { contentDisposition } from '../lib/http/content-disposition.ts'
 import { file, byteStream } from '../lib/http/reply.ts'
 import { SessionId } from '../lib/schema/ids.ts'
@@ -184,10 +184,11 @@ export const restore = endpoint({
   summary: 'Restore a deleted file or folder to its path',
   input: z.object({ session_id: SessionId, trash_id: z.string().min(1) }),
   output: Ok.extend({ path: z.string() }),
-  run: async ({ app, home }, { session_id, trash_id }) => ({
-    ...ok,
-    ...(await app.files.trash.restore(app.files.areas.of(home, session_id), trash_id)),
-  }),
+  run: async (ctx, { session_id, trash_id }) => {
+    const area = ctx.app.files.areas.of(ctx.home, session_id)
+    const mayChange = mayChangeIn(ctx, session_id)
+    return { ...ok, ...(await ctx.app.files.trash.restore(area, trash_id, mayChange)) }
+  },
 })
 
 export const zip = endpoint({

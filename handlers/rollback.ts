@@ -1,7 +1,7 @@
 /** File changes of turns (checkpoints): list, diff and restore. */
 import { z } from 'zod'
 import { toCheckpoint } from '../lib/checkpoints/to-checkpoint.ts'
-import { endpoint } from '../lib/context.ts'
+import { endpoint, mayChangeIn } from '../lib/context.ts'
 import {
   Checkpoint,
   CheckpointDiff,
@@ -116,12 +116,17 @@ export const restore = endpoint({
     force: z.boolean().default(false),
   }),
   output: Restored,
-  run: async ({ app, home }, { session_id, ...what }) => {
+  run: async (ctx, { session_id, ...what }) => {
+    const { app, home } = ctx
+    const mayChange = mayChangeIn(ctx, session_id)
     const owner = app.files.sessionOf(home, session_id).home
     const note = recordUndone(app.sessions, session_id)
     const done = await app.checkpoints.restore(owner, session_id, {
       ...what,
-      beforeFiles: note.before,
+      beforeFiles: change => {
+        mayChange?.(change.paths)
+        note.before(change)
+      },
     })
     note.correct(done.restored)
     const [first] = done.failed

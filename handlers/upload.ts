@@ -1,11 +1,12 @@
 /** File uploads. The size limit is `MAX_BODY_BYTES` in `lib/http/body.ts`. */
+import { join } from 'node:path'
 import { z } from 'zod'
-import { endpoint, requireNamed } from '../lib/context.ts'
+import { endpoint, mayChangeIn, requireNamed } from '../lib/context.ts'
 import { invalid } from '../lib/errors.ts'
 import { parseInput } from '../lib/http/parse-input.ts'
 import { readForm } from '../lib/http/multipart.ts'
 import { SessionId } from '../lib/schema/ids.ts'
-import { placeUpload } from '../lib/workspaces/upload.ts'
+import { placeUpload, uploadName } from '../lib/workspaces/upload.ts'
 
 const Fields = z.object({
   session_id: SessionId,
@@ -24,11 +25,13 @@ export const upload = endpoint({
     using form = await readForm(req, app.files.incomingDir)
     ctx.admitAgain()
     const fields = parseInput(Fields, form.fields)
-    requireNamed(ctx, upload, fields)
     const { session_id, path } = fields
+    // A folder with control files may get new ones: what counts is the file.
+    requireNamed(ctx, upload, { session_id })
     const area = app.files.areas.of(ctx.home, session_id)
     if (!form.file) throw invalid('No file field in request')
     const { path: arrived, name, size } = form.file
+    mayChangeIn(ctx, session_id)?.([join(path || '.', uploadName(name))])
     return { ...(await placeUpload(area, arrived, name, path)), size }
   },
 })

@@ -9,7 +9,9 @@ import type { BaseCtx } from './http/request-context.ts'
 import type { Home } from './profiles/home.ts'
 import type { Access } from './schema/person.ts'
 
+export { controlGuard, type ControlGuard } from './app/control.ts'
 export {
+  mayChangeIn,
   maySession,
   readableProfiles,
   requireNamed,

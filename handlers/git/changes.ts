@@ -1,6 +1,6 @@
 /** Changes of a Git repository by the person: index, commits, branches, stashes, remotes. The agent has no part in them. */
 import { z } from 'zod'
-import { type Ctx, endpoint, requireOwner } from '../../lib/context.ts'
+import { type Ctx, endpoint, mayChangeIn, requireOwner } from '../../lib/context.ts'
 import {
   GitBranch,
   GitLogEntry,
@@ -16,9 +16,10 @@ import type { PersonGit } from '../../lib/workspaces/git-person.ts'
 
 const LOG_COMMITS = 50
 
-const open = async ({ app, home }: Ctx, sessionId: string) => {
+const open = async (ctx: Ctx, sessionId: string) => {
+  const { app, home } = ctx
   const area = app.files.areas.of(home, sessionId)
-  return { area, git: await app.personGit(home, area.root) }
+  return { area, git: await app.personGit(home, area.root, mayChangeIn(ctx, sessionId)) }
 }
 
 const Path = z.string().min(1).max(4_096)

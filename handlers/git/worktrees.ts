@@ -1,19 +1,22 @@
 /** Worktrees of a repository in which chats work on branches of their own. */
 import { join } from 'node:path'
 import { z } from 'zod'
-import { endpoint } from '../../lib/context.ts'
-import type { Ctx } from '../../lib/context.ts'
+import { controlGuard, type Ctx, endpoint, mayChangeIn } from '../../lib/context.ts'
 import { GitWorktree } from '../../lib/schema/git.ts'
 import { OneSession } from '../../lib/schema/ids.ts'
 import { Ok, ok } from '../../lib/schema/ok.ts'
 import * as worktrees from '../../lib/workspaces/worktrees.ts'
 
-const open = async ({ app, home }: Ctx, sessionId: string) => {
+const open = async (ctx: Ctx, sessionId: string) => {
+  const { app, home } = ctx
   const { root } = app.files.areas.of(home, sessionId)
   // The files of a worktree could name any repository: only one that is a workspace is changed.
-  const openAt = (path: string) => app.personGit(home, app.workspaces.check(home, path))
+  const openAt = (path: string) => {
+    const real = app.workspaces.check(home, path)
+    return app.personGit(home, real, controlGuard(ctx, home, real))
+  }
   const dir = join(app.config.stateDir, 'worktrees')
-  return { git: await app.personGit(home, root), root, openAt, dir }
+  return { git: await app.personGit(home, root, mayChangeIn(ctx, sessionId)), root, openAt, dir }
 }
 
 export const list = endpoint({

@@ -2,15 +2,16 @@
  * What the input of a request names: sessions, streams, profiles, and workspaces. A person gets the reply that things which
  * do not exist would get for everything of a profile that they were not given.
  */
-import { basename, dirname, join, resolve } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { z } from 'zod'
 import { forbidden, missing } from '../errors.ts'
 import type { AnyEndpoint } from '../http/endpoint.ts'
 import type { BaseCtx } from '../http/request-context.ts'
 import type { Home } from '../profiles/home.ts'
 import type { Access } from '../schema/person.ts'
-import { isInside, realPath } from '../store/path-within.ts'
+import { isInside } from '../store/path-within.ts'
 import type { App } from './app.ts'
+import { controlGuard, type ControlGuard } from './control.ts'
 
 type Naming = Pick<BaseCtx, 'person'> & {
   app: App
@@ -94,32 +95,22 @@ const changedPaths = (fields: Record<string, unknown>): string[] => {
   ]
 }
 
-/**
- * Throws a 403 for files that decide about the agent, such as the script of a hook: what they name runs without approval
- * and outside the sandbox. A folder with one of them may get new files, but not another place.
- */
+/** Throws a 403 for files that decide about the agent. Endpoints whose input does not name all that they change ask `mayChange` themselves. */
 const requireNoControl = (
-  { app, home }: Naming,
+  ctx: Naming,
   sessionId: string,
   fields: Record<string, unknown>,
 ): void => {
   const paths = changedPaths(fields)
-  if (paths.length === 0) return
+  if (paths.length > 0) mayChangeIn(ctx, sessionId)?.(paths)
+}
+
+/** What refuses changes of control files in the folder of a session. Undefined for owners. */
+export const mayChangeIn = (ctx: Naming, sessionId: string): ControlGuard | undefined => {
+  const { app, home } = ctx
   const profile = app.sessions.row(sessionId)?.profile
   const { root } = app.files.areas.of(home, sessionId)
-  const control = app.controlOf(profile ? app.homes.of(profile) : home, root)
-  for (const path of paths.filter(each => !each.includes('\0'))) {
-    const real = realPath(resolve(root, path))
-    const isControl = control.some(place => {
-      const [folder = place, ending] = place.split('/**/')
-      if (ending !== undefined) return isInside(folder, real) && `${real}/`.includes(`/${ending}/`)
-      return isInside(place, real) || (real !== root && isInside(real, place))
-    })
-    if (isControl)
-      throw forbidden('Only an owner can change files that decide about the agent.', {
-        code: 'role_not_allowed',
-      })
-  }
+  return controlGuard(ctx, profile ? app.homes.of(profile) : home, root)
 }
 
 const textOf = (fields: Record<string, unknown>, key: string): string => {

@@ -9,11 +9,13 @@ import { otherHomePaths } from '../profiles/other-homes.ts'
 import { redact } from '../redact/redact.ts'
 import { createStartingFacts, type StartingFacts } from '../turn-context/starting-facts.ts'
 import { createFileSearch, type FileSearch } from '../workspaces/file-search.ts'
-import { openPersonGit, type PersonGit } from '../workspaces/git-person.ts'
+import { openPersonGit, type PersonGit, type PersonGitOptions } from '../workspaces/git-person.ts'
 import { createSessionFiles, type SessionFiles } from '../workspaces/session-files.ts'
 import { personShell, type PersonShell } from '../terminals/person-shell.ts'
 import { createTerminals, type Terminals } from '../terminals/terminals.ts'
 import type { Composition } from './data.ts'
+
+type MayChange = PersonGitOptions['requireMayChange']
 
 export type WorkspaceServices = {
   files: SessionFiles
@@ -25,7 +27,7 @@ export type WorkspaceServices = {
   /** What a terminal of the person runs. */
   personShell: (home: Home) => PersonShell
   /** Git as the person runs it, in a workspace. */
-  personGit: (home: Home, root: string) => Promise<PersonGit>
+  personGit: (home: Home, root: string, mayChange?: MayChange) => Promise<PersonGit>
 }
 
 export const composeWorkspaces = (
@@ -86,6 +88,7 @@ export const composeWorkspaces = (
     processes,
     terminals,
     personShell: shellOf,
-    personGit: (home, root) => openPersonGit(root, { env: shellOf(home).env }),
+    personGit: (home, root, requireMayChange) =>
+      openPersonGit(root, { env: shellOf(home).env, requireMayChange }),
   }
 }

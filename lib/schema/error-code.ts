@@ -30,6 +30,7 @@ export const SPECIFIC_CODES = [
   'password_missing',
   'confirm_password',
   'role_not_allowed',
+  'control_file',
   'no_profile',
   'identity_in_use',
   'person_not_found',

@@ -1,6 +1,6 @@
 /** Checks whether a path is inside a root, with symlinks resolved, including dangling ones. */
 import { lstatSync, readlinkSync, realpathSync } from 'node:fs'
-import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
+import { basename, dirname, isAbsolute, join, parse, relative, resolve, sep } from 'node:path'
 import { missing } from '../errors.ts'
 
 const MAX_LINKS = 40
@@ -30,6 +30,29 @@ const linkTarget = (path: string): string | null => {
     // Missing: a name that may be created.
     return null
   }
+}
+
+/**
+ * Every entry that resolving a path passes, links included, each as its name below its real parent: what the path leads to
+ * changes with any of them. The last one is the entry that the path leads to, which need not exist.
+ */
+export const passedEntries = (path: string): string[] => {
+  const found: string[] = []
+  let [at, rest, links] = [parse(resolve(path)).root, resolve(path).split(sep), 0]
+  for (let name = rest.shift(); name !== undefined; name = rest.shift()) {
+    if (name === '..') at = dirname(at)
+    if (name === '' || name === '.' || name === '..') continue
+    const entry = join(at, name)
+    found.push(entry)
+    const target = links < MAX_LINKS ? linkTarget(entry) : null
+    if (target === null) at = entry
+    else {
+      links++
+      if (isAbsolute(target)) at = parse(target).root
+      rest = [...target.split(sep), ...rest]
+    }
+  }
+  return found
 }
 
 /** True for the root itself and everything below it. Compares real paths. */

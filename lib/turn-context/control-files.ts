@@ -3,8 +3,8 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { readWholeText } from '../store/read-text.ts'
 
-/** Directories in the state directory that the agent may use: its workspace and its offloaded results. */
-const OPEN_DIRS = ['workspace', 'tool-output']
+/** Directories in the state directory that the agent may use: its workspace, its offloaded results, and worktrees of chats. */
+const OPEN_DIRS = ['workspace', 'tool-output', 'worktrees']
 
 const namesIn = (dir: string): string[] => {
   try {

@@ -3,8 +3,10 @@ import { dirname, resolve } from 'node:path'
 import { conflict, invalid, missing } from '../errors.ts'
 import type { GitBranch, GitStash } from '../schema/git.ts'
 import { isInside } from '../store/path-within.ts'
+import { readWholeText } from '../store/read-text.ts'
 import { decideHooks, type HookChoice } from './git-changes.ts'
 import type { PersonGit } from './git-person.ts'
+import { pathsOfReset, pathsOfStash, pathsTo } from './git-writes.ts'
 
 const BRANCH_FIELDS = [
   '%(refname)',
@@ -57,11 +59,16 @@ export const switchBranch = async (
   git.requireOwnFilters()
   if (remote) {
     await requireBranchName(git, name)
-    await git.run(['switch', '--quiet', '--track', name])
+    await git.write(['switch', '--quiet', '--track', name], () =>
+      pathsTo(git, `refs/remotes/${name}`),
+    )
     return
   }
   await requireBranchName(git, name)
-  await git.run(['switch', '--quiet', '--no-guess', ...(create ? ['--create'] : []), name])
+  await git.write(
+    ['switch', '--quiet', '--no-guess', ...(create ? ['--create'] : []), name],
+    async () => (create ? [] : pathsTo(git, `refs/heads/${name}`)),
+  )
 }
 
 export const stashes = async (git: PersonGit): Promise<GitStash[]> => {
@@ -81,12 +88,10 @@ const stashNumber = async (git: PersonGit, id: string): Promise<string> => {
 
 export const stash = async (git: PersonGit, message: string): Promise<void> => {
   git.requireOwnFilters()
-  const { text } = await git.run([
-    'stash',
-    'push',
-    '--include-untracked',
-    ...(message ? [`--message=${message}`] : []),
-  ])
+  const { text } = await git.write(
+    ['stash', 'push', '--include-untracked', ...(message ? [`--message=${message}`] : [])],
+    () => pathsOfReset(git, { untracked: true }),
+  )
   if (/No local changes/.test(text))
     throw conflict('There is nothing to stash.', { code: 'git_nothing_to_stash' })
 }
@@ -94,7 +99,9 @@ export const stash = async (git: PersonGit, message: string): Promise<void> => {
 /** With conflicts git keeps the stash, and the command fails with their names. */
 export const popStash = async (git: PersonGit, id: string): Promise<void> => {
   git.requireOwnFilters()
-  await git.run(['stash', 'pop', '--index', await stashNumber(git, id)])
+  await git.write(['stash', 'pop', '--index', await stashNumber(git, id)], () =>
+    pathsOfStash(git, id),
+  )
 }
 
 export const dropStash = async (git: PersonGit, id: string): Promise<void> =>
@@ -124,19 +131,30 @@ export const fetchRemotes = async (git: PersonGit): Promise<void> => {
   })
 }
 
+const noUpstream = (branch: string) =>
+  conflict(`The branch “${branch}” follows no branch of a remote. Push it first.`, {
+    code: 'git_no_upstream',
+    values: { branch },
+  })
+
+/** The commit of the followed branch that the last fetch found. */
+const fetchedCommit = async (git: PersonGit, branch: string): Promise<string> => {
+  const place = await git.run(['rev-parse', '--path-format=absolute', '--git-path', 'FETCH_HEAD'])
+  const [found = ''] = readWholeText(place.text.trim()).split('\n')
+  const [id = '', isOther] = found.split('\t')
+  if (!id || isOther) throw noUpstream(branch)
+  return id
+}
+
 /** Fast-forward only: it never makes a commit and never leaves conflicts. */
 export const pull = async (git: PersonGit): Promise<void> => {
   git.requireOwnConnection()
   git.requireOwnFilters()
   const branch = await currentBranch(git)
-  if (!(await upstreamOf(git, branch)))
-    throw conflict(`The branch “${branch}” follows no branch of a remote. Push it first.`, {
-      code: 'git_no_upstream',
-      values: { branch },
-    })
-  await git.run(['pull', '--quiet', '--ff-only', '--no-rebase', '--no-recurse-submodules'], {
-    isRemote: true,
-  })
+  if (!(await upstreamOf(git, branch))) throw noUpstream(branch)
+  await git.run(['fetch', '--quiet', '--no-recurse-submodules'], { isRemote: true })
+  const target = await fetchedCommit(git, branch)
+  await git.write(['merge', '--quiet', '--ff-only', target], () => pathsTo(git, target))
 }
 
 /** The path of an address on this computer, by git's own rule (url_is_local_not_ssh); null for other hosts. */

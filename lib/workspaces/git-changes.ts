@@ -8,6 +8,7 @@ import { overwriteFd } from '../store/write-in-place.ts'
 import type { FileScope } from './file-scope.ts'
 import { isDivisible, parsePatch, selectLines } from './git-patch.ts'
 import type { HookSet, PersonGit } from './git-person.ts'
+import { pathsOfAbort } from './git-writes.ts'
 
 export type ChangeKind = 'staged' | 'unstaged' | 'untracked'
 /** `id` is that of the diff that the person saw; `lines` are numbers of its added and removed lines. */
@@ -84,8 +85,10 @@ const patchOf = async (
   return Buffer.from(selectLines(patch, lines, isReverse), 'latin1')
 }
 
-const apply = (git: PersonGit, patch: Buffer, args: readonly string[]) =>
-  git.run(['apply', '--whitespace=nowarn', ...args, '-'], { input: patch })
+const APPLY = ['apply', '--whitespace=nowarn']
+
+const applyToIndex = (git: PersonGit, patch: Buffer, args: readonly string[] = []) =>
+  git.run([...APPLY, '--cached', ...args, '-'], { input: patch })
 
 const hasCommit = async (git: PersonGit): Promise<boolean> =>
   (await git.try(['rev-parse', '--verify', '--quiet', 'HEAD'])).code === 0
@@ -101,7 +104,7 @@ export const stage = async (git: PersonGit, selection: Selection): Promise<void>
     throw invalid('This change is staged already.', { code: 'git_staged_already' })
   if (path.endsWith('/')) throw insideRepository()
   const patch = await patchOf(git, selection, false)
-  if (patch) await apply(git, patch, ['--cached'])
+  if (patch) await applyToIndex(git, patch)
   else await git.run(['add', '-A', '--', path])
 }
 
@@ -112,7 +115,7 @@ export const unstage = async (
   const { path, oldPath } = selection
   const patch = await patchOf(git, { ...selection, kind: 'staged' }, true)
   const paths = [path, ...(oldPath ? [oldPath] : [])]
-  if (patch) await apply(git, patch, ['--cached', '--reverse'])
+  if (patch) await applyToIndex(git, patch, ['--reverse'])
   else if (await hasCommit(git)) await git.run(['reset', '--quiet', '--', ...paths])
   else await git.run(['rm', '--cached', '--quiet', '--', ...paths])
 }
@@ -176,8 +179,9 @@ export const discard = async (
   const patch = await patchOf(git, selection, true)
   const old = bytesOf(area, path)
   const before = old ? await blobOf(git, old.bytes, true) : ''
-  if (patch) await apply(git, patch, ['--reverse'])
-  else await git.run(['checkout-index', '--force', '--', path])
+  const paths = async () => [path]
+  if (patch) await git.write([...APPLY, '--reverse', '-'], paths, { input: patch })
+  else await git.write(['checkout-index', '--force', '--', path], paths)
   const now = bytesOf(area, path)
   return { path, before, after: now ? await blobOf(git, now.bytes, false) : '' }
 }
@@ -265,7 +269,7 @@ export const abort = async (git: PersonGit): Promise<void> => {
   const operation = await operationOf(git)
   if (!operation) throw invalid('Nothing is in progress.', { code: 'git_nothing_in_progress' })
   git.requireOwnFilters()
-  await git.run([operation, '--abort'])
+  await git.write([operation, '--abort'], () => pathsOfAbort(git))
 }
 
 export const log = async (git: PersonGit, skip: number, max: number): Promise<GitLogEntry[]> => {

@@ -4,7 +4,7 @@
  * configuration names never do, and its hooks only after the person has said so.
  */
 import { createHash } from 'node:crypto'
-import { readdirSync, statSync } from 'node:fs'
+import { lstatSync, readdirSync, statSync } from 'node:fs'
 import { dirname, isAbsolute, join, resolve } from 'node:path'
 import { configEnv, type GitConfig, runGit, safePath } from '../base/git.ts'
 import { conflict, invalid, messageOf, unavailable } from '../errors.ts'
@@ -23,6 +23,8 @@ const MAX_HASHED_BYTES = 4 * 1024 * 1024
 export type PersonGitOptions = {
   /** The environment of the person's programs: search path, HOME, the socket of the SSH agent; no secrets of the service. */
   env: Readonly<Record<string, string>>
+  /** Throws when the person may not change one of these files of the working tree. Absent: any may be changed. */
+  requireMayChange?: ((paths: readonly string[]) => void) | undefined
 }
 
 export type PersonOutput = { bytes: Buffer; text: string; code: number; error: string }
@@ -35,6 +37,8 @@ export type RunOptions = {
   hasHooks?: boolean
   /** A remote is reached. */
   isRemote?: boolean
+  /** The exit code is for the caller. */
+  mayFail?: boolean
 }
 
 export type PersonGit = {
@@ -42,6 +46,15 @@ export type PersonGit = {
   run(args: readonly string[], options?: RunOptions): Promise<PersonOutput>
   /** The exit code is for the caller. */
   try(args: readonly string[], options?: RunOptions): Promise<PersonOutput>
+  /**
+   * Runs a command that changes files of the working tree, once the person may change all of `paths`. They are relative to
+   * the tree, and computed only for a person who may not change every file.
+   */
+  write(
+    args: readonly string[],
+    paths: () => Promise<readonly string[]>,
+    options?: RunOptions,
+  ): Promise<PersonOutput>
   /** Throws when files would pass through filters that the repository's configuration names: contents would be wrong without them. */
   requireOwnFilters(): void
   /** Throws when the repository's configuration decides which programs, proxies and certificates a connection uses. */
@@ -68,6 +81,12 @@ const QUIET: GitConfig = [
   ['maintenance.auto', 'false'],
   ['submodule.recurse', 'false'],
 ]
+/** So that which files a command changes can be computed before it runs. */
+const PREDICTABLE: GitConfig = [
+  ['merge.renames', 'true'],
+  ['merge.directoryRenames', 'conflict'],
+  ['merge.autoStash', 'false'],
+]
 const NO_HOOKS: GitConfig = [['core.hooksPath', '/dev/null']]
 
 const FILTER = /^filter\..*\.(?:clean|smudge|process)$/s
@@ -85,6 +104,28 @@ const localNames = (listing: string): string[] => {
   for (let n = 0; n + 1 < parts.length; n += 2)
     if (parts[n] === 'local' || parts[n] === 'worktree') names.push(parts[n + 1]!)
   return names
+}
+
+/** Whether a command changes files of the working tree. */
+const changesFiles = ([command = '', ...args]: readonly string[]): boolean => {
+  if (command === 'apply') return !args.includes('--cached')
+  if (command === 'stash') return !['list', 'drop', 'create'].includes(args[0] ?? '')
+  if (command === 'worktree') return args[0] !== 'list'
+  if (command === 'reset') return args.some(each => /^--(?:hard|merge|keep)$/.test(each))
+  if (command === 'rm') return !args.includes('--cached')
+  return /^(?:am|checkout|checkout-index|cherry-pick|clean|merge|mv|pull|read-tree|rebase|restore|revert|switch|submodule)$/.test(
+    command,
+  )
+}
+
+/** git replaces a link on the way to a file that it writes. */
+const withLinks = (root: string, path: string): string[] => {
+  const parts = path.split('/')
+  const above = parts.slice(1).map((_, n) => parts.slice(0, n + 1).join('/'))
+  const isLink = (place: string) =>
+    lstatSync(join(root, place), { throwIfNoEntry: false })?.isSymbolicLink()
+  const link = above.find(isLink)
+  return link === undefined ? [path] : [link, path]
 }
 
 /** git's own words in one paragraph, without credentials in addresses. */
@@ -215,6 +256,8 @@ export const openPersonGit = async (
   const blanked: GitConfig = local
     .filter(name => OTHER.test(name) || FILTER.test(name) || FILTER_REQUIRED.test(name))
     .map(name => [name, FILTER_REQUIRED.test(name) ? 'false' : ''] as const)
+  const { requireMayChange } = options
+  const predictable = requireMayChange ? PREDICTABLE : []
   /** A command of the person's own configuration decides how to connect; without a passphrase prompt. */
   const sshCommand = async (): Promise<string> => {
     const own = await start(['config', '--global', 'core.sshCommand'], QUIET, {}, '')
@@ -224,7 +267,13 @@ export const openPersonGit = async (
   const attempt = async (args: readonly string[], given: RunOptions = {}) =>
     start(
       args,
-      [...QUIET, ...blanked, ...(given.hasHooks ? [] : NO_HOOKS), ...(given.config ?? [])],
+      [
+        ...QUIET,
+        ...predictable,
+        ...blanked,
+        ...(given.hasHooks ? [] : NO_HOOKS),
+        ...(given.config ?? []),
+      ],
       given,
       given.isRemote ? await sshCommand() : '',
     )
@@ -236,15 +285,28 @@ export const openPersonGit = async (
         { code: 'git_needs_terminal' },
       )
   }
+  const requireSuccess = (done: PersonOutput): PersonOutput => {
+    if (done.code === 0) return done
+    throw conflict(explain(`${done.error}\n${done.code === 1 ? done.text : ''}`), {
+      code: 'git_failed',
+    })
+  }
+  const only = (args: readonly string[]) => {
+    if (changesFiles(args)) throw new Error(`git ${args[0]} changes files: it has to say which.`)
+  }
   return {
-    try: attempt,
-    async run(args, given = {}) {
+    async try(args, given) {
+      only(args)
+      return attempt(args, given)
+    },
+    async run(args, given) {
+      only(args)
+      return requireSuccess(await attempt(args, given))
+    },
+    async write(args, paths, given) {
+      requireMayChange?.((await paths()).flatMap(path => withLinks(root, path)))
       const done = await attempt(args, given)
-      if (done.code !== 0)
-        throw conflict(explain(`${done.error}\n${done.code === 1 ? done.text : ''}`), {
-          code: 'git_failed',
-        })
-      return done
+      return given?.mayFail ? done : requireSuccess(done)
     },
     requireOwnFilters: () => refuse(FILTER, 'changes file contents'),
     requireOwnConnection: () => refuse(CONNECTION, 'decides how Git connects'),

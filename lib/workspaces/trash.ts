@@ -26,8 +26,12 @@ export type FileTrash = {
     path: string,
     recursive: boolean,
   ): Promise<{ path: string; trash_id: string }>
-  /** Back to where it was, in the same workspace; refuses when the name is taken. */
-  restore(area: FileScope, trashId: string): Promise<{ path: string }>
+  /** Back to where it was, in the same workspace; refuses when the name is taken. `mayChange` throws when the person may not change that path. */
+  restore(
+    area: FileScope,
+    trashId: string,
+    mayChange?: (paths: readonly string[]) => void,
+  ): Promise<{ path: string }>
   /** Removes what has been here for a day; how many entries. */
   sweep(): Promise<number>
 }
@@ -91,12 +95,13 @@ export const createTrash = ({ dir, now }: { dir: string; now: () => number }): F
       return { path: held.path, trash_id: id }
     })
 
-  const restore = (area: FileScope, id: string) =>
+  const restore: FileTrash['restore'] = (area, id, mayChange) =>
     withUserErrorsAsync(() =>
       oneAtATime(id, async () => {
         const about = TRASH_ID.test(id) ? readAbout(id) : undefined
         if (!about || about.workspace !== area.root || !isThere(itemOf(id)))
           throw missing('It is not in the trash any more', { code: 'trash_entry_gone' })
+        mayChange?.([about.path])
         using held = openDirHandle(area, about.path, { link: true, create: 'any' })
         const taken = () =>
           conflict(`There is a "${basename(held.full)}" again`, {

@@ -11,6 +11,10 @@ import { makeDir } from '../store/make-dir.ts'
 import { isInside } from '../store/path-within.ts'
 import { requireBranchName } from './git-branches.ts'
 import { gitReason, type PersonGit } from './git-person.ts'
+import { pathsOfMerge } from './git-writes.ts'
+
+/** What these change is outside the working tree, or as it was before. */
+const NO_PATHS = async () => []
 
 type Listed = { path: string; branch: string | null; head: string }
 
@@ -96,8 +100,12 @@ export const createWorktree = async (
   makeDir(dir)
   // Before the branch: its changes must not be lost if they cannot be taken.
   const changes = carry ? (await git.run(['stash', 'create'])).text.trim() : ''
-  await git.run(['worktree', 'add', '--quiet', '-b', branch, '--', path, 'HEAD'], { isLong: true })
-  if (changes) await (await openAt(path)).run(['stash', 'apply', '--quiet', '--index', changes])
+  await git.write(['worktree', 'add', '--quiet', '-b', branch, '--', path, 'HEAD'], NO_PATHS, {
+    isLong: true,
+  })
+  if (!changes) return { path }
+  const made = await openAt(path)
+  await made.write(['stash', 'apply', '--quiet', '--index', changes], NO_PATHS)
   return { path }
 }
 
@@ -115,7 +123,7 @@ const requireClean = async (git: PersonGit, where: string): Promise<void> => {
 export const updateWorktree = async (git: PersonGit, { base }: GitWorktree): Promise<void> => {
   git.requireOwnFilters()
   await requireClean(git, 'This worktree')
-  await git.run(['merge', '--no-edit', base])
+  await git.write(['merge', '--no-edit', base], () => pathsOfMerge(git, base))
 }
 
 /**
@@ -130,10 +138,15 @@ export const mergeWorktree = async (
   main.requireOwnFilters()
   await requireClean(git, 'This worktree')
   await requireClean(main, `The checkout of ${base}`)
-  const { code, text, error } = await main.try(['merge', '--no-edit', `refs/heads/${branch}`])
+  const ref = `refs/heads/${branch}`
+  const { code, text, error } = await main.write(
+    ['merge', '--no-edit', ref],
+    () => pathsOfMerge(main, ref),
+    { mayFail: true },
+  )
   if (code === 0) return
   const names = (await main.try(['diff', '--name-only', '--diff-filter=U'])).text.trim()
-  await main.try(['merge', '--abort'])
+  await main.write(['merge', '--abort'], NO_PATHS, { mayFail: true })
   throw failed(
     names
       ? `${base} and ${branch} changed the same lines of ${names.split('\n').join(', ')}. Update this worktree from ${base} and resolve the conflicts here first.`
@@ -189,6 +202,9 @@ export const removeWorktree = async (
         largest: ignored.largest,
       })
   }
-  await main.run(['worktree', 'remove', ...(force ? ['--force', '--force'] : []), '--', path])
+  await main.write(
+    ['worktree', 'remove', ...(force ? ['--force', '--force'] : []), '--', path],
+    NO_PATHS,
+  )
   await main.run(['branch', '--quiet', '-D', '--', branch])
 }

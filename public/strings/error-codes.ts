@@ -27,6 +27,7 @@ const TEXTS: Readonly<Record<ErrorCode, string | null>> = {
   wrong_password: 'Incorrect password.',
   password_missing: 'Set a password first.',
   role_not_allowed: 'Your role doesn’t allow this. Ask an owner.',
+  control_file: '“{path}” decides what the agent may do. Only an owner can change it.',
   no_profile: 'You don’t have a profile yet. Ask an owner.',
   identity_in_use: 'That account is linked to another person.',
   person_not_found: 'That person was removed.',
