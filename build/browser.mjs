@@ -19,6 +19,7 @@ const FIRST_VIEWS = {
 }
 /** Shown without a network. */
 const ICONS = ['favicon.svg', 'icon-192.png']
+const MARKED = join(root, 'node_modules/marked/lib/marked.esm.js')
 const SHEETS = ['public/style/main.css', 'public/style/lazy.css']
 
 /** KaTeX ships each font in three formats; every supported browser reads woff2. */
@@ -75,6 +76,25 @@ const withoutElk = {
   },
 }
 
+/**
+ * marked is one file that ends with an instance of everything in it, so no bundler can leave out its parser and renderer, which the page
+ * does not use. Without the instance, it can. Fails when a new version ends in another way.
+ */
+const markedLexer = {
+  name: 'marked-lexer',
+  setup: build =>
+    build.onLoad({ filter: /[/\\]marked\.esm\.js$/ }, ({ path }) => {
+      // mermaid has a version of its own, and uses all of it.
+      if (path !== MARKED) return undefined
+      const text = readFileSync(path, 'utf8')
+      const [, classes, names] =
+        /^(.*[;}])var \w+=new \w+;function .*export\{([^}]*)\};\s*(?:\/\/.*\s*)?$/s.exec(text) ?? []
+      const exported = names?.split(',').filter(name => / as (?:Lexer|getDefaults)$/.test(name))
+      if (exported?.length !== 2) throw new Error('marked ends in another way than expected')
+      return { contents: `${classes}export{${exported}}`, loader: 'js' }
+    }),
+}
+
 /** Bundles public/ in memory. `index.html` names `static/main.js`; the built names have hashes. */
 export const bundleBrowser = ({ minify = true } = {}) =>
   esbuild.build({
@@ -94,7 +114,7 @@ export const bundleBrowser = ({ minify = true } = {}) =>
     legalComments: 'linked',
     define: { 'process.env.NODE_ENV': minify ? '"production"' : '"development"' },
     loader: { '.woff2': 'file', '.svg': 'file', '.png': 'file' },
-    plugins: [onlyWoff2, xtermUnderPolicy, withoutElk, fonts, systemTheme],
+    plugins: [onlyWoff2, xtermUnderPolicy, withoutElk, markedLexer, fonts, systemTheme],
     logLevel: 'silent',
   })
 

@@ -9,6 +9,7 @@ import { createSignInGate } from './features/sign-in/auth.ts'
 import { draftsPrefix, jsonStorage, type Platform } from './platform.ts'
 import { PROFILE_KEY } from './features/profiles/profiles.ts'
 import { readLook, writeLook } from './features/settings/settings.ts'
+import { loadMoreIcons } from './parts/icon.tsx'
 import { serverClock } from './parts/server-clock.ts'
 import { createStream } from './stream/stream.ts'
 import { createTabLeader } from './stream/tab-leader.ts'
@@ -234,6 +235,7 @@ if (app.route.sessionId.value) preloadTranscript()
 // Before the first render: the requests can use the time that it takes.
 void app.start().then(async () => {
   preloadTranscript()
+  loadMoreIcons().catch(() => undefined)
   const { startOffline } = await import('./features/offline/start.ts')
   await app.attempt(() => startOffline(app))
 })

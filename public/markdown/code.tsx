@@ -4,9 +4,8 @@ import { AppContext } from '../features/shell/context.ts'
 import { CopyButton } from '../parts/copy-button.tsx'
 import { lazy } from '../parts/lazy.tsx'
 import { ScrollBox } from '../parts/scroll-box.tsx'
-import { t } from '../strings/t.ts'
+import { t } from '../strings/transcript-strings.ts'
 import { diagramSize } from './diagram-size.ts'
-import { grammarOf, paint, spansOf } from './highlight.ts'
 
 /** Lines per piece: a new token then changes one small element. */
 const PIECE_LINES = 40
@@ -24,26 +23,33 @@ const pieces = (text: string): string[] => {
   return found
 }
 
-/** Code without a frame, highlighted when `grammar` is known. */
-export function CodeText({ text, grammar }: { text: string; grammar: string | null }) {
+type CodeTextProps = {
+  text: string
+  /** Fence label, file extension or language; null for plain text. */
+  label: string | null
+}
+
+/** Code without a frame, highlighted when there is a grammar for its label. */
+export function CodeText({ text, label }: CodeTextProps) {
   const place = useRef<HTMLElement>(null)
   useEffect(() => {
     const element = place.current
-    if (!grammar || !element) return
+    if (!label || !element) return
     let clear = () => {}
     let current = true
-    spansOf(text, grammar).then(
-      spans => {
-        if (current) clear = paint(element, spans)
-      },
-      // Without the grammar the code stays plain.
-      () => undefined,
-    )
+    const highlight = async () => {
+      const { grammarOf, paint, spansOf } = await import('./highlight.ts')
+      const grammar = grammarOf(label)
+      const spans = grammar ? await spansOf(text, grammar) : []
+      if (current) clear = paint(element, spans)
+    }
+    // Without the grammar the code stays plain.
+    highlight().catch(() => undefined)
     return () => {
       current = false
       clear()
     }
-  }, [text, grammar])
+  }, [text, label])
   return (
     <code ref={place} dir="ltr">
       {pieces(text).map((piece, index) => (
@@ -115,7 +121,7 @@ export function CodeBlock({ text, lang, open }: CodeBlockProps) {
       ) : (
         <ScrollBox class="md-pre" label={t('code.label', { lang: lang || t('code.plain') })}>
           <pre>
-            <CodeText text={text} grammar={open ? null : grammarOf(lang)} />
+            <CodeText text={text} label={open ? null : lang} />
           </pre>
         </ScrollBox>
       )}

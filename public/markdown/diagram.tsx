@@ -1,6 +1,6 @@
 /** Mermaid diagram: rendered to SVG, sanitized, and shown in a shadow root. */
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { t } from '../strings/t.ts'
+import { t } from '../strings/transcript-strings.ts'
 import { trustedHtml, withTrust } from './trusted-types.ts'
 
 /** Elements that could run scripts, load resources, or contain foreign markup. */

@@ -2,7 +2,7 @@
 import { useMemo, useRef } from 'preact/hooks'
 import type { ComponentChild } from 'preact'
 import { ScrollBox } from '../parts/scroll-box.tsx'
-import { t } from '../strings/t.ts'
+import { t } from '../strings/transcript-strings.ts'
 import { createBlocks } from './blocks.ts'
 import type { Footnotes } from './blocks.ts'
 import { CodeBlock } from './code.tsx'

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks'
 import { isImagePath, kindOf, nameOf } from '../features/workspace/file-kind.ts'
 import { useLightbox } from '../features/lightbox/use-lightbox.ts'
 import { Icon } from '../parts/icon.tsx'
-import { t } from '../strings/t.ts'
+import { t } from '../strings/transcript-strings.ts'
 
 /** URLs of this server, as an external agent may write them; others are never fetched without a click. */
 const OWN =

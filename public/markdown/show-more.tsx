@@ -1,7 +1,7 @@
 /** Shows a long list in parts, with a button for the next part. */
 import { useState } from 'preact/hooks'
 import type { ComponentChild } from 'preact'
-import { t } from '../strings/t.ts'
+import { t } from '../strings/transcript-strings.ts'
 
 export const useShowMore = <T,>(
   all: readonly T[],

@@ -1,6 +1,6 @@
 /** Copy button that confirms with its label for a moment. */
 import { useEffect, useState } from 'preact/hooks'
-import { t } from '../strings/t.ts'
+import { t } from '../strings/transcript-strings.ts'
 import { Icon } from './icon.tsx'
 import type { IconName } from './icon.tsx'
 

@@ -1,6 +1,6 @@
 /** Formats durations; `Elapsed` counts up without re-rendering its parents. */
 import { useEffect, useState } from 'preact/hooks'
-import { t } from '../strings/t.ts'
+import { t } from '../strings/transcript-strings.ts'
 import { serverClock } from './server-clock.ts'
 
 export const formatSeconds = (seconds: number): string => {

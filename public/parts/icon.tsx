@@ -1,23 +1,15 @@
 /** Icon set: 24-unit paths with a 1.5 px stroke in the current text color. */
+import { signal } from '@preact/signals'
+import type { morePaths } from './more-icons.ts'
 
-/** Each entry is the `d` of one path; circles and rounded boxes are drawn as arcs. */
+/** What a page shows at first. Each entry is the `d` of one path; circles and rounded boxes are drawn as arcs. */
 const paths = {
-  markdown:
-    'M4.5 6h15A1.5 1.5 0 0 1 21 7.5v9a1.5 1.5 0 0 1-1.5 1.5h-15A1.5 1.5 0 0 1 3 16.5v-9A1.5 1.5 0 0 1 4.5 6zM6.5 14.5v-5l2.500 3 2.500-3v5M16 9.500v5M14 12.700l2 2 2-2',
-  expand: 'M14 4.5h5.5V10M10 19.5H4.5V14M19.5 4.5 13.5 10.5M4.5 19.5l6-6',
-  shrink: 'M19.5 10H14V4.5M4.5 14H10v5.5M14 10l6-6M10 14l-6 6',
-  widen: 'M8 7.5 3.5 12 8 16.5M16 7.5l4.5 4.500-4.5 4.5M3.500 12h17',
-  pause: 'M8 5.500v13M16 5.500v13',
-  play: 'M8 5.500v13l10.500-6.5z',
-  bell: 'M6 16.500h12l-1.500-2.500V10a4.500 4.500 0 0 0-9 0v4zM10.500 19.500h3',
   chat: 'M5 5h14v10.500h-7.500l-4 3.500v-3.500H5z',
   menu: 'M4 6.5h16M4 12h16M4 17.5h16',
   plus: 'M12 5v14M5 12h14',
   filter: 'M4 7h16M7 12h10M10 17h4',
   search: 'M11 4.5a6.5 6.5 0 1 0 0 13a6.5 6.5 0 1 0 0-13M15.8 15.8 20 20',
-  pin: 'M9 4h6l-.6 5.6 3.1 3.4v1.5h-11V13l3.1-3.4zM12 14.5V20',
   archive: 'M4 5h16v4H4zM5.5 9v10h13V9M10 13h4',
-  trash: 'M4.5 7h15M9.5 7V4.5h5V7M6.5 7l.8 12.5h9.4L17.5 7M10.2 11v5M13.8 11v5',
   edit: 'M4.5 19.5l.9-4L15.9 5a1.9 1.9 0 0 1 2.7 0l.4.4a1.9 1.9 0 0 1 0 2.7L8.5 18.6z M14 7l3 3',
   more: 'M4.9 12a.6.6 0 1 0 1.2 0a.6.6 0 1 0-1.2 0M11.4 12a.6.6 0 1 0 1.2 0a.6.6 0 1 0-1.2 0M17.9 12a.6.6 0 1 0 1.2 0a.6.6 0 1 0-1.2 0',
   send: 'M12 19.5V5M6 11l6-6 6 6',
@@ -30,8 +22,6 @@ const paths = {
   copy: 'M10.5 9h7A1.5 1.5 0 0 1 19 10.5v8a1.5 1.5 0 0 1-1.5 1.5h-7A1.5 1.5 0 0 1 9 18.5v-8A1.5 1.5 0 0 1 10.5 9zM6.5 15H6a1.5 1.5 0 0 1-1.5-1.5v-8A1.5 1.5 0 0 1 6 4h7a1.5 1.5 0 0 1 1.5 1.5V6',
   settings:
     'M4 7.5h9M17.5 7.5H20M15.25 5.25a2.25 2.25 0 1 0 0 4.5a2.25 2.25 0 1 0 0-4.5M4 16.5h2.5M11 16.5h9M8.75 14.25a2.25 2.25 0 1 0 0 4.5a2.25 2.25 0 1 0 0-4.5',
-  sun: 'M12 8a4 4 0 1 0 0 8a4 4 0 1 0 0-8M12 3v1.5M12 19.5V21M3 12h1.5M19.5 12H21M5.6 5.6l1.1 1.1M17.3 17.3l1.1 1.1M18.4 5.6l-1.1 1.1M6.7 17.3l-1.1 1.1',
-  moon: 'M19.5 14.2A7.8 7.8 0 0 1 9.8 4.5a7.8 7.8 0 1 0 9.7 9.7z',
   model: 'M12 3.5l7.4 4.25v8.5L12 20.5l-7.4-4.25v-8.5zM4.6 7.75 12 12l7.4-4.25M12 12v8.5',
   folder:
     'M3.5 7A1.5 1.5 0 0 1 5 5.5h4l2 2.5h8A1.5 1.5 0 0 1 20.5 9.5V17a1.5 1.5 0 0 1-1.5 1.5H5A1.5 1.5 0 0 1 3.5 17z',
@@ -43,59 +33,52 @@ const paths = {
   user: 'M12 4.5a3.75 3.75 0 1 0 0 7.5a3.75 3.75 0 1 0 0-7.5M4.8 20a7.2 7.2 0 0 1 14.4 0',
   alert: 'M12 4.5 3.7 19h16.6zM12 10v4M12 16.6h.01',
   info: 'M12 3.75a8.25 8.25 0 1 0 0 16.5a8.25 8.25 0 1 0 0-16.5M12 11v5M12 8h.01',
-  volume:
-    'M4.5 9.5v5H8l4.5 4V5.5L8 9.5zM15.5 9.200a4 4 0 0 1 0 5.600M18 6.700a7.500 7.500 0 0 1 0 10.600',
-  mic: 'M12 3.75a3 3 0 0 0-3 3v4.5a3 3 0 0 0 6 0v-4.5a3 3 0 0 0-3-3M6 11.25a6 6 0 0 0 12 0M12 17.25v3M9 20.25h6',
   refresh: 'M19.5 12a7.5 7.5 0 1 1-2.2-5.3L19.5 9M19.5 4.5V9H15',
-  branch:
-    'M7 4a2 2 0 1 0 0 4a2 2 0 1 0 0-4M7 16a2 2 0 1 0 0 4a2 2 0 1 0 0-4M17 6a2 2 0 1 0 0 4a2 2 0 1 0 0-4M7 8v8M17 10c0 3.5-3 4-6 4.2-2 .1-4 .3-4 1.8',
-  download: 'M12 4.5v11M7 11l5 5 5-5M5 19.5h14',
   upload: 'M12 15.5v-11M7 9l5-5 5 5M5 19.5h14',
-  key: 'M8.5 11a4.25 4.25 0 1 0 0 8.5a4.25 4.25 0 1 0 0-8.5M11.6 12.4 19.5 4.5M16 8l2.5 2.5',
-  logout:
-    'M14 4.5H6.5A1.5 1.5 0 0 0 5 6v12a1.5 1.5 0 0 0 1.5 1.5H14M10.5 12H20M16.5 8.5 20 12l-3.5 3.5',
   sidebar:
     'M5 5h14a1.5 1.5 0 0 1 1.5 1.5v11A1.5 1.5 0 0 1 19 19H5a1.5 1.5 0 0 1-1.5-1.5v-11A1.5 1.5 0 0 1 5 5zM9.5 5v14',
   panel:
     'M5 5h14a1.5 1.5 0 0 1 1.5 1.5v11A1.5 1.5 0 0 1 19 19H5a1.5 1.5 0 0 1-1.5-1.5v-11A1.5 1.5 0 0 1 5 5zM14.5 5v14',
   command:
     'M9 9h6v6H9zM9 9V6.75A2.25 2.25 0 1 0 6.75 9zM15 9h2.25A2.25 2.25 0 1 0 15 6.75zM15 15v2.25A2.25 2.25 0 1 0 17.25 15zM9 15H6.75A2.25 2.25 0 1 0 9 17.25z',
-  star: 'M12 4l2.45 4.97 5.480.8-3.97 3.860.94 5.46L12 16.51l-4.9 2.580.94-5.46-3.97-3.86 5.48-.8z',
   inbox: 'M4 13.5h4.500l1.500 3h4l1.500-3H20M6.500 5h11L20 13.500V19H4v-5.500z',
   clock: 'M12 3.75a8.25 8.25 0 1 0 0 16.5a8.25 8.25 0 1 0 0-16.5M12 7.5V12l3 2',
   paperclip:
     'M19 11.5l-7.3 7.3a4.6 4.6 0 0 1-6.5-6.5l7.7-7.7a3.05 3.05 0 0 1 4.3 4.3l-7.6 7.6a1.5 1.5 0 0 1-2.15-2.15l6.95-6.95',
   'arrow-down': 'M12 5v14M6 13l6 6 6-6',
-  'arrow-up': 'M12 19V5M6 11l6-6 6 6',
   undo: 'M8.5 5 4.5 9l4 4M4.5 9h9.75a5.25 5.25 0 0 1 0 10.5H9',
-  duplicate:
-    'M10.5 9h7A1.5 1.5 0 0 1 19 10.5v8a1.5 1.5 0 0 1-1.5 1.5h-7A1.5 1.5 0 0 1 9 18.5v-8A1.5 1.5 0 0 1 10.5 9zM6 15a1.5 1.5 0 0 1-1.5-1.5v-8A1.5 1.5 0 0 1 6 4h7a1.5 1.5 0 0 1 1.5 1.5M14 12v5M11.5 14.5h5',
-  link: 'M10.5 13.5a3.75 3.75 0 0 0 5.3 0l3-3a3.75 3.75 0 0 0-5.3-5.3l-1 1M13.5 10.5a3.75 3.75 0 0 0-5.3 0l-3 3a3.75 3.75 0 0 0 5.3 5.3l1-1',
-  question:
-    'M12 3.75a8.25 8.25 0 1 0 0 16.5a8.25 8.25 0 1 0 0-16.5M9.6 9.6a2.45 2.45 0 1 1 3.5 2.2c-.7.4-1.100.9-1.1 1.7M12 16.4h.01',
   list: 'M9 6.5h11M9 12h11M9 17.5h11M4.5 6.5h.01M4.5 12h.01M4.5 17.5h.01',
   checklist:
     'M11 6.5h9M11 12h9M11 17.5h9M4 6.5l1.2 1.2L7.5 5.4M4 12l1.2 1.2 2.3-2.3M4 17.5l1.2 1.2 2.3-2.3',
-  globe:
-    'M12 3.75a8.25 8.25 0 1 0 0 16.5a8.25 8.25 0 1 0 0-16.5M3.75 12h16.5M12 3.75c2.3 2.3 3.4 5 3.4 8.25s-1.1 5.95-3.4 8.25c-2.3-2.3-3.4-5-3.4-8.25s1.1-5.95 3.4-8.25',
-  image:
-    'M5 5h14a1.5 1.5 0 0 1 1.5 1.5v11A1.5 1.5 0 0 1 19 19H5a1.5 1.5 0 0 1-1.5-1.5v-11A1.5 1.5 0 0 1 5 5zM4 16.5l4.5-4.5 3.5 3.5 2.5-2.5 5.5 5M15.5 9h.01',
-  wrench:
-    'M14.3 8.3a4.2 4.2 0 0 1 5.5-4l-2.8 2.8v2h2l2.7-2.7a4.2 4.2 0 0 1-5.6 5.1L9.5 18a2.05 2.05 0 0 1-2.9-2.9l6.5-6.6',
-  shield: 'M12 3.75l6.75 2.5v5c0 4.2-2.7 7.4-6.75 9-4.05-1.6-6.75-4.8-6.75-9v-5z',
   diff: 'M12 4.5v8M8 8.5h8M8 18.5h8',
-  eye: 'M2.5 12S6 5.75 12 5.75 21.5 12 21.5 12 18 18.25 12 18.25 2.5 12 2.5 12zM12 9.25a2.75 2.75 0 1 0 0 5.5a2.75 2.75 0 1 0 0-5.5',
-  compress: 'M5 9.5h14M5 14.5h14M12 3v4.5M9.5 5.5 12 8l2.5-2.5M12 21v-4.5M9.5 18.5 12 16l2.5 2.5',
   skill:
     'M12 6.5C10.5 5.200 8.300 4.700 4.500 4.700v13c3.800 0 6 .5 7.500 1.800 1.500-1.300 3.700-1.800 7.500-1.800v-13c-3.800 0-6 .5-7.500 1.800zM12 6.500v13',
   chart: 'M4.500 4.500v15h15M9 16v-4M13 16V8M17 16v-6',
-  todo: 'M12 4.5a7.5 7.5 0 1 0 0 15a7.5 7.5 0 1 0 0-15',
-  'in-progress':
-    'M12 4.5a7.5 7.5 0 1 0 0 15a7.5 7.5 0 1 0 0-15M12 8.5a3.5 3.5 0 1 0 0 7a3.5 3.5 0 1 0 0-7',
   spinner: 'M12 4a8 8 0 1 1-8 8',
 } as const
 
-export type IconName = keyof typeof paths
+type MorePaths = typeof morePaths
+export type IconName = keyof typeof paths | keyof MorePaths
+
+/** Null until loaded. */
+const more = signal<MorePaths | null>(null)
+
+/** Loads the other icons. */
+export const loadMoreIcons = async (): Promise<void> => {
+  const { morePaths } = await import('./more-icons.ts')
+  more.value = morePaths
+}
+
+const isFirst = (name: IconName): name is keyof typeof paths => Object.hasOwn(paths, name)
+
+/** Empty while the path is loaded; the icon has its size already. */
+const pathOf = (name: IconName): string => {
+  if (isFirst(name)) return paths[name]
+  if (more.value) return more.value[name]
+  // Without them a button has its label; the next icon tries again.
+  loadMoreIcons().catch(() => undefined)
+  return ''
+}
 
 const CLASSES: Partial<Record<IconName, string>> = {
   spinner: 'icon icon-spin',
@@ -118,7 +101,7 @@ export function Icon({ name, size = 16 }: { name: IconName; size?: number }) {
       aria-hidden="true"
       focusable="false"
     >
-      <path d={paths[name]} />
+      <path d={pathOf(name)} />
     </svg>
   )
 }

@@ -2,6 +2,5 @@
 import { enApp } from './en/app.ts'
 import { enChat } from './en/chat.ts'
 import { enSessions } from './en/sessions.ts'
-import { enTranscript } from './en/transcript.ts'
 
-export const en = { ...enApp, ...enSessions, ...enChat, ...enTranscript } as const
+export const en = { ...enApp, ...enSessions, ...enChat } as const

@@ -4,7 +4,7 @@ import * as assert from 'uvu/assert'
 import { createOutput } from '../../lib/agent/tools/command-output.ts'
 import { countResultLines, MAX_SHOWN_CHARS, shortenResult } from '../../lib/turns/result-preview.ts'
 import { parseResult } from '../../public/features/tool-calls/result-body.ts'
-import { outcomeOf } from '../../public/features/tool-calls/tool-result.ts'
+import { outcomeOf } from '../../public/features/tool-calls/outcome.ts'
 import { startChat } from './_chat.ts'
 
 const test = suite('long output')

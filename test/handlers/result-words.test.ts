@@ -12,11 +12,8 @@ import {
   isDescribed,
 } from '../../public/features/tool-calls/describe-tool-call.ts'
 import { parseResult } from '../../public/features/tool-calls/result-body.ts'
-import {
-  looksFailed,
-  looksRefused,
-  outcomeOf,
-} from '../../public/features/tool-calls/tool-result.ts'
+import { outcomeOf } from '../../public/features/tool-calls/outcome.ts'
+import { looksFailed, looksRefused } from '../../public/features/tool-calls/tool-result.ts'
 import type { ScriptedCall } from '../_provider.ts'
 import { startChat } from './_chat.ts'
 

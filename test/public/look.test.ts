@@ -10,7 +10,6 @@ import { en } from '../../public/strings/en.ts'
 import { enApp } from '../../public/strings/en/app.ts'
 import { enChat } from '../../public/strings/en/chat.ts'
 import { enSessions } from '../../public/strings/en/sessions.ts'
-import { enTranscript } from '../../public/strings/en/transcript.ts'
 import { t } from '../../public/strings/t.ts'
 import { formatAgo, groupOf } from '../../public/features/sessions/relative-time.ts'
 import { toOffsets, visibleRange } from '../../public/features/sessions/visible-range.ts'
@@ -202,7 +201,7 @@ test('fills placeholders, plurals and numbers', () => {
 })
 
 test('no message of the base catalog overrides another one', () => {
-  const keys = [enApp, enSessions, enChat, enTranscript].flatMap(part => Object.keys(part))
+  const keys = [enApp, enSessions, enChat].flatMap(part => Object.keys(part))
   assert.equal(
     keys.filter((key, at) => keys.indexOf(key) !== at),
     [],

@@ -1,6 +1,6 @@
 /** Markdown lexer of the page and of shared chats: `marked` with footnotes, math and media added; never throws. */
-import { Lexer, Marked } from 'marked'
-import type { Token, Tokens, TokenizerExtension } from 'marked'
+import { getDefaults, Lexer } from 'marked'
+import type { MarkedOptions, Token, Tokens, TokenizerExtension } from 'marked'
 
 export type { Token, Tokens }
 export type Links = Lexer['tokens']['links']
@@ -87,10 +87,32 @@ const media: TokenizerExtension = {
   },
 }
 
-const marked = new Marked({
-  gfm: true,
-  extensions: [footnote, footnoteRef, mathBlock, mathInline, media],
-})
+const extensionsOf = (level: TokenizerExtension['level']) => {
+  const own = [media, mathInline, mathBlock, footnoteRef, footnote].filter(
+    extension => extension.level === level,
+  )
+  return {
+    tokenizers: own.map(({ tokenizer }) => tokenizer),
+    starts: own.flatMap(({ start }) => start ?? []),
+  }
+}
+
+/** What `Marked.use` would make of the extensions. That class also needs the parser and the HTML renderer, which the page does without. */
+const lexerOptions = (): MarkedOptions => {
+  const [block, inline] = [extensionsOf('block'), extensionsOf('inline')]
+  return {
+    ...getDefaults(),
+    extensions: {
+      block: block.tokenizers,
+      startBlock: block.starts,
+      inline: inline.tokenizers,
+      startInline: inline.starts,
+      renderers: {},
+      childTokens: {},
+    },
+  }
+}
+const options = lexerOptions()
 
 const textOf = (text: string): Token => ({ type: 'text', raw: text, text })
 
@@ -109,7 +131,7 @@ const isHostile = (src: string): boolean =>
 
 /** Blocks with their inline tokens. `links` has the link definitions of earlier text. */
 export const lex = (text: string, links: Links = {}): Token[] => {
-  const lexer = new Lexer(marked.defaults)
+  const lexer = new Lexer(options)
   Object.assign(lexer.tokens.links, links)
   try {
     lexer.blockTokens(text.replace(/\r\n|\r/g, '\n'), lexer.tokens)

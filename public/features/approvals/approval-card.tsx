@@ -140,7 +140,7 @@ export function ApprovalCard({ approval: asked, keys, onAnswer }: ApprovalCardPr
             {marks?.length || hasRtlText(command) ? (
               <BidiSafeCode text={command} {...(marks && { marks })} />
             ) : (
-              <CodeText text={command} grammar="bash" />
+              <CodeText text={command} label="bash" />
             )}
           </pre>
         </ScrollBox>

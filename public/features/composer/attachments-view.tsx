@@ -7,13 +7,13 @@ import type { App } from '../../app.ts'
 import { type DroppedFolder, MAX_UPLOAD_BYTES } from './attachments.ts'
 import { t } from '../../strings/t.ts'
 import { useApp } from '../shell/context.ts'
-import { useComposer, useShell } from '../../contexts.ts'
+import { useComposer } from '../../contexts.ts'
 
 const AttachmentList = lazy(
   async () => (await import('./attachment-list.tsx')).AttachmentList,
   true,
-  false,
 )
+const Offer = lazy(async () => (await import('./paste-offer.tsx')).PasteOffer, true)
 
 export const AttachmentChips = () => {
   const { composer, attachments } = useComposer()
@@ -21,40 +21,8 @@ export const AttachmentChips = () => {
   return isEmpty ? null : <AttachmentList />
 }
 
-/** Offers to attach a long pasted text as a file. */
-export const PasteOffer = () => {
-  const { attachments } = useComposer()
-  const { layout } = useShell()
-  const text = attachments.pasteOffer.value
-  if (text === null) return null
-  const back = () => {
-    layout.composerFocus.value += 1
-  }
-  return (
-    <div class="paste-offer" role="status">
-      <span>{t('attach.pasted', { count: text.length })}</span>
-      <button
-        type="button"
-        class="tx-link"
-        onClick={() => {
-          attachments.attachPaste()
-          back()
-        }}
-      >
-        {t('attach.pasted.file')}
-      </button>
-      <IconButton
-        icon="close"
-        size={12}
-        label={t('attach.pasted.keep')}
-        onClick={() => {
-          attachments.dismissPaste()
-          back()
-        }}
-      />
-    </div>
-  )
-}
+export const PasteOffer = () =>
+  useComposer().attachments.pasteOffer.value === null ? null : <Offer />
 
 export const AttachButton = () => {
   const { attachments } = useComposer()

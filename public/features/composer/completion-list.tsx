@@ -2,12 +2,9 @@
 import { useEffect } from 'preact/hooks'
 import { Icon } from '../../parts/icon.tsx'
 import { Marked } from '../../parts/marked.tsx'
-import type { Suggestion } from './completion.ts'
+import { COMPLETION_ID, offerId, type Suggestion } from './completion.ts'
 import { t } from '../../strings/t.ts'
 import { useComposer } from '../../contexts.ts'
-
-export const COMPLETION_ID = 'completion'
-export const offerId = (index: number): string => `${COMPLETION_ID}-${index}`
 
 const OfferLine = ({ offer }: { offer: Suggestion }) =>
   offer.kind === 'command' ? (
@@ -46,7 +43,6 @@ export const CompletionList = ({ onTake }: { onTake: (index: number) => void }) 
   useEffect(() => {
     document.getElementById(offerId(active))?.scrollIntoView({ block: 'nearest' })
   }, [active, suggestions])
-  if (suggestions.length === 0) return null
   const label = t(suggestions[0]?.kind === 'command' ? 'composer.commands' : 'composer.files')
   return (
     <div id={COMPLETION_ID} class="offers" role="listbox" aria-label={label}>

@@ -20,6 +20,10 @@ export type Suggestion =
 
 const MAX_SUGGESTIONS = 40
 
+/** Ids of the list and of its options. */
+export const COMPLETION_ID = 'completion'
+export const offerId = (index: number): string => `${COMPLETION_ID}-${index}`
+
 /** A `/` triggers only as the first character of the message, an `@` only at the start of a word. */
 export const findTrigger = (text: string, caret: number): Trigger | null => {
   const head = text.slice(0, caret)

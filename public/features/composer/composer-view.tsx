@@ -5,10 +5,15 @@ import { IconButton } from '../../parts/button.tsx'
 import { t } from '../../strings/t.ts'
 import { AttachButton, AttachmentChips, DropArea, PasteOffer } from './attachments-view.tsx'
 import { Chips } from './chips.tsx'
-import { COMPLETION_ID, CompletionList, offerId } from './completion-list.tsx'
+import { COMPLETION_ID, offerId } from './completion.ts'
+import { firstContent } from '../../parts/first-content.ts'
 import { lazy } from '../../parts/lazy.tsx'
+import { loadLazyCss } from '../../parts/lazy-css.ts'
 import { lateBar } from './late-bar.ts'
 import { useSettings, useShell, useComposer, useChat, useSessions } from '../../contexts.ts'
+
+const loadCompletionList = () => import('./completion-list.tsx')
+const CompletionList = lazy(async () => (await loadCompletionList()).CompletionList, true)
 
 const DictateButton = lazy(
   lateBar(parts => parts.DictateButton),
@@ -106,6 +111,12 @@ export const Composer = () => {
   const { queued } = chat.chat.value
   const row = sessions.row(route.sessionId.value)
 
+  useEffect(() => {
+    // Before the first `/` or `@`, whose suggestions the keys act on.
+    const load = () => Promise.all([loadCompletionList(), loadLazyCss()])
+    void firstContent.then(load).catch(() => undefined)
+  }, [])
+
   const take = (index: number) => {
     const offer = suggestions[index]
     if (!offer) return
@@ -169,7 +180,7 @@ export const Composer = () => {
         row?.mode === 'plan') && <ComposerBanners />}
       <DropArea />
       <div class="composer">
-        <CompletionList onTake={take} />
+        {suggestions.length > 0 && <CompletionList onTake={take} />}
         <PasteOffer />
         {composer.comments.value.length > 0 && <CommentChips />}
         <AttachmentChips />

@@ -1,7 +1,7 @@
 /** The agent's to-do list in the latest turn of a chat. */
 import type { Message } from '../../../lib/schema/message.ts'
 import { type Todo, toTodo } from '../tool-calls/todo.ts'
-import { parseFields } from '../tool-calls/tool-result.ts'
+import { parseFields } from '../tool-calls/outcome.ts'
 
 /** Of the last call of the to-do tool, also that of an external agent; empty when the turn has none. */
 export const todosOfTurn = (messages: readonly Message[]): Todo[] => {

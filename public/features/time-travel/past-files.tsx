@@ -5,7 +5,6 @@ import { visibleName } from '../../../lib/base/visible.ts'
 import type { Api } from '../../../router.ts'
 import { useWorkspace } from '../../contexts.ts'
 import { CodeText } from '../../markdown/code.tsx'
-import { grammarOf } from '../../markdown/highlight.ts'
 import { Button, IconButton } from '../../parts/button.tsx'
 import { parseDiff } from '../../parts/diff.ts'
 import { Diff } from '../../parts/diff-view.tsx'
@@ -266,7 +265,7 @@ function FileBody({ file, compared }: { file: File; compared: boolean }) {
           {numbers.join('\n')}
         </pre>
         <pre class="text-code">
-          <CodeText text={text} grammar={grammarOf(languageOf(path))} />
+          <CodeText text={text} label={languageOf(path)} />
         </pre>
       </div>
     </ScrollBox>

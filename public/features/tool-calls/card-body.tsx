@@ -6,7 +6,6 @@ import type { ComponentChild } from 'preact'
 import type { RunsIn } from '../../../lib/schema/command-place.ts'
 import { visibleText } from '../../../lib/base/visible.ts'
 import { CodeText } from '../../markdown/code.tsx'
-import { grammarOf } from '../../markdown/highlight.ts'
 import { diffOfEdit } from '../../parts/diff.ts'
 import type { FileDiff } from '../../parts/diff.ts'
 import { ScrollBox } from '../../parts/scroll-box.tsx'
@@ -82,7 +81,7 @@ export function CardBody(props: CardBodyProps) {
           <ToolBody
             body={stored === null ? result.body : { kind: 'text', text: stored }}
             files={files}
-            grammar={grammarOf(extensionOf(path))}
+            language={extensionOf(path)}
             exitCode={props.exitCode}
             openFile={openFile}
             rest={isText && stored === null ? rest : null}
@@ -153,7 +152,7 @@ function Input({ name, args, shown, named }: InputProps) {
         label={t('tool.arguments')}
       >
         <pre dir="ltr">
-          <CodeText text={visibleText(code)} grammar={name === 'terminal' ? 'bash' : 'python'} />
+          <CodeText text={visibleText(code)} label={name === 'terminal' ? 'bash' : 'python'} />
         </pre>
       </ScrollBox>
     )
@@ -164,7 +163,7 @@ function Input({ name, args, shown, named }: InputProps) {
         <pre dir="ltr">
           <CodeText
             text={visibleText(args.content.slice(0, 20_000))}
-            grammar={grammarOf(extensionOf(`${args.path ?? ''}`))}
+            label={extensionOf(`${args.path ?? ''}`)}
           />
         </pre>
       </ScrollBox>

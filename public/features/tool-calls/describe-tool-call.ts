@@ -1,8 +1,9 @@
 /** Describes a tool call: icon, sentence and object. */
 import { isObject } from '../../../lib/base/json.ts'
 import { visibleName } from '../../../lib/base/visible.ts'
-import { type Key, listOf, pageLocale, t } from '../../strings/t.ts'
+import { listOf, pageLocale } from '../../strings/t.ts'
 import type { IconName } from '../../parts/icon.tsx'
+import { type StepKey, t } from './step-strings.ts'
 
 export type Args = Readonly<Record<string, unknown>>
 
@@ -43,7 +44,7 @@ const shortPath = (path: string): string => {
 
 const host = (address: string): string => URL.parse(address)?.host.replace(/^www\./, '') ?? address
 
-type VerbKey = Extract<Key, `verb.${string}`>
+type VerbKey = Extract<StepKey, `verb.${string}`>
 /** Keeps the place of the object, which `phraseOf` looks for. */
 const template: (key: VerbKey) => string = key => t(key as 'verb.ran', { object: '{object}' })
 

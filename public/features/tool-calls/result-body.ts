@@ -2,7 +2,7 @@
 import { parseDiff } from '../../parts/diff.ts'
 import type { FileDiff } from '../../parts/diff.ts'
 import { t } from './strings.ts'
-import { errorIn, type Fields, parseFields } from './tool-result.ts'
+import { errorIn, type Fields, parseFields } from './outcome.ts'
 import { type Todo, toTodo } from './todo.ts'
 import { list, object, outputBody, text, toMatch, TOOLS } from './tool-words.ts'
 

@@ -1,7 +1,12 @@
 /** English text of opened tool calls. */
 import { translator } from '../../strings/t.ts'
+import { enTranscript } from '../../strings/transcript-strings.ts'
+import { enSteps } from './step-strings.ts'
 
 export const t = translator({
+  ...enTranscript,
+  ...enSteps,
+
   'output.last': {
     one: '{count} line',
     other: '{count} lines, showing the last {shown}',

@@ -21,14 +21,14 @@ type BodyProps = {
   /** Diff of the edit, from the result or else from the arguments; it replaces the body. */
   files: readonly FileDiff[]
   /** Grammar of the file that was read. */
-  grammar: string | null
+  language: string | null
   exitCode: number | null
   openFile: OpenFile
   /** Present when the output is truncated. */
   rest: Rest | null
 }
 
-export function ToolBody({ body, files, grammar, exitCode, openFile, rest }: BodyProps) {
+export function ToolBody({ body, files, language, exitCode, openFile, rest }: BodyProps) {
   if (files.length > 0)
     return files.map(file => (
       <section key={file.path} class="tool-file">
@@ -44,7 +44,7 @@ export function ToolBody({ body, files, grammar, exitCode, openFile, rest }: Bod
     case 'text':
       return <TerminalText text={body.text} label={t('tool.output')} rest={rest} />
     case 'code':
-      return <Lines lines={body.lines} grammar={grammar} />
+      return <Lines lines={body.lines} language={language} />
     case 'todo':
       return <Plan todos={body.todos} />
     case 'matches':
@@ -74,7 +74,7 @@ export function FileName(props: { path: string; line?: number | undefined; openF
 type Line = { number: number | null; text: string }
 
 /** Lines of a file: the numbers are drawn by the style sheet, so that they are not copied. */
-function Lines({ lines, grammar }: { lines: readonly Line[]; grammar: string | null }) {
+function Lines({ lines, language }: { lines: readonly Line[]; language: string | null }) {
   const parts = useMemo(() => splitAtGaps(lines), [lines])
   return (
     <ScrollBox class="tool-code tool-tall" label={t('code.label')}>
@@ -90,7 +90,7 @@ function Lines({ lines, grammar }: { lines: readonly Line[]; grammar: string | n
                 {part.numbers}
               </pre>
               <pre dir="ltr" class="read-text">
-                <CodeText text={visibleText(part.text)} grammar={grammar} />
+                <CodeText text={visibleText(part.text)} label={language} />
               </pre>
             </div>
           ),
@@ -255,7 +255,7 @@ function Nested({ value }: { value: object }) {
     <details>
       <summary>{t('field.items', { count })}</summary>
       <pre dir="ltr">
-        <CodeText text={visibleText(JSON.stringify(value, null, 2))} grammar="json" />
+        <CodeText text={visibleText(JSON.stringify(value, null, 2))} label="json" />
       </pre>
     </details>
   )

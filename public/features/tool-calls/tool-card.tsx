@@ -7,11 +7,11 @@ import type { ComponentChild } from 'preact'
 import { Elapsed, formatSeconds } from '../../parts/elapsed.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { lazy } from '../../parts/lazy.tsx'
-import { t } from '../../strings/t.ts'
+import { t } from './step-strings.ts'
 import { describeToolCall, parseArgs } from './describe-tool-call.ts'
 import type { Args } from './describe-tool-call.ts'
-import { outcomeOf } from './tool-result.ts'
-import type { Outcome } from './tool-result.ts'
+import { outcomeOf } from './outcome.ts'
+import type { Outcome } from './outcome.ts'
 
 const CardBody = lazy(async () => (await import('./card-body.tsx')).CardBody, true)
 const RunningOutput = lazy(async () => (await import('./card-body.tsx')).RunningOutput, true)

@@ -1,4 +1,5 @@
 /** English text of the images of a tool result, loaded with it. */
 import { translator } from '../../strings/t.ts'
+import { enTranscript } from '../../strings/transcript-strings.ts'
 
-export const t = translator({ 'tool.images': 'Images of the result' })
+export const t = translator({ ...enTranscript, 'tool.images': 'Images of the result' })

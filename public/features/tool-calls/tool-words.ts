@@ -3,7 +3,7 @@ import { isObject } from '../../../lib/base/json.ts'
 import { formatBytes } from '../workspace/file-kind.ts'
 import type { Body, Item, Match } from './result-body.ts'
 import { t } from './strings.ts'
-import type { Fields } from './tool-result.ts'
+import type { Fields } from './outcome.ts'
 import { toTodo } from './todo.ts'
 
 export const text = (value: unknown): string =>

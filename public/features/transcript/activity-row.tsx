@@ -1,33 +1,26 @@
-/** Activity line of a turn, and its steps. */
+/** Activity line of a turn. */
 import { useComputed } from '@preact/signals'
-import { Markdown } from '../../markdown/markdown.tsx'
-import { ActivityLine } from './activity.tsx'
-import { Icon } from '../../parts/icon.tsx'
-import { ToolCard } from '../tool-calls/tool-card.tsx'
-import { parseArgs, describeToolCall } from '../tool-calls/describe-tool-call.ts'
-import { t } from '../../strings/t.ts'
 import { lazy } from '../../parts/lazy.tsx'
-import { textOf } from './content.ts'
-import type { ActivityRow, ReasoningStep, Step, ToolStep } from './rows.ts'
+import { loadLazyCss } from '../../parts/lazy-css.ts'
+import { t } from '../../strings/transcript-strings.ts'
+import { ActivityLine } from './activity.tsx'
+import type { ActivityRow, Step, ToolStep } from './rows.ts'
 import { hasFailed } from './spine.ts'
-import { usePerFrame, useTranscript } from './transcript-context.ts'
+import { useTranscript } from './transcript-context.ts'
 
-const CallBody = lazy(async () => (await import('../queue/lazy-queue.ts')).CallBody, true)
+/** Steps are shown when an activity is opened, so the first view does without them. */
+const loadSteps = () => import('./step-row.tsx')
+export const preloadSteps = (): void =>
+  void Promise.all([loadSteps(), loadLazyCss()]).catch(() => undefined)
 
-const ToolImages = lazy(
-  async () => (await import('../tool-calls/tool-images.tsx')).ToolImages,
-  true,
+export const StepRowView = lazy(async () => (await loadSteps()).StepRowView, true)
+
+const RunningCall = lazy(
+  async () => (await loadSteps()).RunningCall,
+  () => <>{t('act.thinking')}</>,
 )
 
 const isTool = (step: Step): step is ToolStep => step.kind === 'tool'
-
-const EditDiagnostics = lazy(
-  async () => (await import('../tool-calls/edit-diagnostics.tsx')).EditDiagnostics,
-  true,
-)
-const HookNotes = lazy(async () => (await import('../tool-calls/hook-notes.tsx')).HookNotes, true)
-
-const StepFiles = lazy(async () => (await import('../time-travel/step-files.tsx')).StepFiles, true)
 
 export function ActivityRowView({ row }: { row: ActivityRow }) {
   const { toggle, live, chat } = useTranscript()
@@ -51,105 +44,10 @@ export function ActivityRowView({ row }: { row: ActivityRow }) {
   )
 }
 
-const plain = (text: string) => ({ phrase: { before: text, after: '' }, object: '', code: false })
-
 /** The current activity: waiting for input or for a retry, the running call, or thinking. */
 const happening = (steps: readonly Step[], waitsFor: string | null) => {
-  if (waitsFor !== null) return { ...plain(waitsFor), waits: true }
+  if (waitsFor !== null) return { text: waitsFor, waits: true }
   const step = steps.findLast(one => isTool(one) && one.state === 'running')
-  if (!step || !isTool(step)) return { ...plain(t('act.thinking')), waits: false }
-  const { does, object, code } = describeToolCall(step.name, step.short ?? parseArgs(step.written))
-  return { phrase: does, object, code, waits: false }
-}
-
-export function StepRowView(props: { rowKey: string; step: Step; last: boolean }) {
-  return (
-    <div class={props.last ? 'step step-last' : 'step'}>
-      {props.step.kind === 'reasoning' ? (
-        <Reasoning step={props.step} />
-      ) : (
-        <>
-          <Tool rowKey={props.rowKey} step={props.step} />
-          <FilesOfStep rowKey={props.rowKey} step={props.step} />
-        </>
-      )}
-    </div>
-  )
-}
-
-function FilesOfStep({ rowKey, step }: { rowKey: string; step: ToolStep }) {
-  const { opened } = useTranscript()
-  const open = useComputed(() => opened.value.has(rowKey))
-  return open.value && step.result ? <StepFiles callId={step.tid} /> : null
-}
-
-function Reasoning({ step }: { step: ReasoningStep }) {
-  const { liveReasoning } = useTranscript()
-  const streamed = usePerFrame(step.live ? liveReasoning : null, '')
-  return (
-    <div class="reason">
-      <Icon name="brain" />
-      <div class="reason-text">
-        <h4 class="tx-sr">{t('act.reasoning')}</h4>
-        <Markdown text={step.live ? streamed : step.text} open={step.live} id={step.key} />
-      </div>
-    </div>
-  )
-}
-
-const cutOf = (result: ToolStep['result']) =>
-  result?._content_length === undefined
-    ? null
-    : { chars: result._content_length, lines: result._content_lines ?? 1 }
-
-const edits = /^(?:write_file|patch)$/
-
-function Tool({ rowKey, step }: { rowKey: string; step: ToolStep }) {
-  const { opened, toggle, actions, chat, live } = useTranscript()
-  const open = useComputed(() => opened.value.has(rowKey))
-  // Read by the opened card only, so that only its output is drawn again.
-  const output = useComputed(
-    () => live.value?.tools.find(tool => tool.tid === step.tid)?.output ?? '',
-  )
-  const { result } = step
-  return (
-    <ToolCard
-      name={step.name}
-      written={step.written}
-      short={step.short}
-      content={result ? textOf(result) : null}
-      colored={result?._output ?? null}
-      cut={cutOf(result)}
-      loadWhole={async () => {
-        const message = await actions.loadMessage(result?.id ?? '')
-        return { content: textOf(message), colored: message._output ?? null }
-      }}
-      loadStored={actions.loadStored}
-      state={step.state}
-      startedAt={step.startedAt}
-      duration={step.finished?.duration ?? null}
-      isError={step.finished?.isError ?? false}
-      ranIn={result?._ran_in}
-      output={output}
-      images={
-        <>
-          {result?._images && <ToolImages session={chat.value.sessionId} images={result._images} />}
-          {result && edits.test(step.name) && textOf(result).includes('"diagnostics') && (
-            <EditDiagnostics content={textOf(result)} openFile={actions.openFile} />
-          )}
-          {result?._hooks && <HookNotes notes={result._hooks} />}
-        </>
-      }
-      {...(/^(?:delegate_task|exit_plan_mode)$/.test(step.name) && {
-        body: (
-          <div class="tool-body">
-            <CallBody step={step} />
-          </div>
-        ),
-      })}
-      open={open.value}
-      onToggle={() => toggle(rowKey)}
-      openFile={actions.openFile}
-    />
-  )
+  const text = step && isTool(step) ? <RunningCall step={step} /> : t('act.thinking')
+  return { text, waits: false }
 }

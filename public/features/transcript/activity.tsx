@@ -1,12 +1,12 @@
 /** Line above an answer: the current activity, or the duration and number of steps. */
-import { ToolPhrase, type ToolPhraseProps } from '../tool-calls/tool-phrase.tsx'
+import type { ComponentChildren } from 'preact'
 import { Elapsed, formatSeconds } from '../../parts/elapsed.tsx'
 import { Icon } from '../../parts/icon.tsx'
-import { t } from '../../strings/t.ts'
+import { t } from '../../strings/transcript-strings.ts'
 
 export type ActivityProps = {
   /** Current activity; null when the turn has ended. */
-  now: (ToolPhraseProps & { waits: boolean }) | null
+  now: { text: ComponentChildren; waits: boolean } | null
   since: number | null
   seconds: number | null
   thought: boolean
@@ -39,13 +39,7 @@ export function ActivityLine(props: ActivityProps) {
           name={now ? (now.waits ? 'clock' : 'spinner') : open ? 'chevron-down' : 'chevron-right'}
         />
       </span>
-      {now ? (
-        <span class="act-now">
-          <ToolPhrase {...now} />
-        </span>
-      ) : (
-        <span>{pastLabel(props)}</span>
-      )}
+      {now ? <span class="act-now">{now.text}</span> : <span>{pastLabel(props)}</span>}
       {now && since !== null && (
         <span class="act-part">
           <Elapsed since={since} />

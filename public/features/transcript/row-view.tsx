@@ -1,6 +1,6 @@
 /** Renders a transcript row by its kind. */
 import { Icon } from '../../parts/icon.tsx'
-import { t } from '../../strings/t.ts'
+import { t } from '../../strings/transcript-strings.ts'
 import { lazy } from '../../parts/lazy.tsx'
 import { ActivityRowView, StepRowView } from './activity-row.tsx'
 import { textOf } from './content.ts'

@@ -1,6 +1,6 @@
 /** A node of the spine: a link to its row. */
 import { useComputed } from '@preact/signals'
-import { t } from '../../strings/t.ts'
+import { t } from '../../strings/transcript-strings.ts'
 import type { Row } from './rows.ts'
 import { nodeOf } from './spine.ts'
 import { useTranscript } from './transcript-context.ts'

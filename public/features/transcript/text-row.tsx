@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks'
 import { Markdown } from '../../markdown/markdown.tsx'
 import { Icon } from '../../parts/icon.tsx'
-import { t } from '../../strings/t.ts'
+import { t } from '../../strings/transcript-strings.ts'
 import { textOf } from './content.ts'
 import type { TextRow } from './rows.ts'
 import { usePerFrame, useTranscript } from './transcript-context.ts'

@@ -2,15 +2,17 @@
 import { computed, signal } from '@preact/signals'
 import type { ReadonlySignal, Signal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
-import { useMemo, useRef, useState } from 'preact/hooks'
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { answerWords, isDenied } from '../approvals/answer-words.ts'
 import { AnsweredLine } from '../approvals/answered-line.tsx'
 import { shownRetryOf } from './pending-retry.ts'
+import { firstContent } from '../../parts/first-content.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { lazy } from '../../parts/lazy.tsx'
 import { questionId } from '../chat/chat-reducer.ts'
 import type { Chat, AnsweredQuestion } from '../chat/chat-reducer.ts'
-import { t } from '../../strings/t.ts'
+import { t } from '../../strings/transcript-strings.ts'
+import { preloadSteps } from './activity-row.tsx'
 import { reuseRows, toRows } from './rows.ts'
 import type { LiveShape, Row } from './rows.ts'
 import { TranscriptProvider, useTranscript } from './transcript-context.ts'
@@ -61,6 +63,7 @@ function Conversation(props: TranscriptProps) {
   )
   const controller = useRef<ScrollController>(null)
   useJumps(scope, model.rows, controller)
+  useEffect(() => void firstContent.then(preloadSteps), [])
   const [stuck, setStuck] = useState<'idle' | 'loading' | 'failed'>('idle')
   const loadBefore = () => {
     const first = chat.peek().messages[0]?.id

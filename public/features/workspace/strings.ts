@@ -1,5 +1,6 @@
 /** English text of the workspace panel, loaded with it. */
 import { translator } from '../../strings/t.ts'
+import { enTranscript } from '../../strings/transcript-strings.ts'
 
 export const enPanel = {
   'panel.tabs': 'Workspace views',
@@ -127,4 +128,4 @@ export const enPanel = {
   'git.diff.cut': 'Only the first part of the diff is shown.',
 } as const
 
-export const t = translator(enPanel)
+export const t = translator({ ...enTranscript, ...enPanel })

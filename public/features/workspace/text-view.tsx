@@ -1,6 +1,5 @@
 /** The source view: highlighted text with line numbers. Clicking a number selects the line and puts it into the URL. */
 import { useLayoutEffect, useMemo, useRef } from 'preact/hooks'
-import { grammarOf } from '../../markdown/highlight.ts'
 import { CodeText } from '../../markdown/code.tsx'
 import { languageOf, nameOf } from './file-kind.ts'
 import { ScrollBox } from '../../parts/scroll-box.tsx'
@@ -56,7 +55,7 @@ export const TextView = ({ doc }: { doc: Doc }) => {
           {numbers}
         </pre>
         <pre class="text-code">
-          <CodeText text={content} grammar={grammarOf(languageOf(path))} />
+          <CodeText text={content} label={languageOf(path)} />
         </pre>
       </div>
     </ScrollBox>

@@ -71,4 +71,13 @@ export const enChat = {
   'command.undone': 'Undone: {preview}',
   'command.busy': 'Stop the current response first',
   'command.not.running': 'Nothing is running',
+
+  'tx.place.missing': 'That message isn’t in this chat anymore',
+  'ask.was.once': 'Allowed once',
+  'ask.was.session': 'Allowed for this chat',
+  'ask.was.always': 'Always allowed',
+  'ask.was.deny': 'Denied',
+  'ask.was.timeout': 'No answer in time',
+  'ask.was.withdrawn': 'No longer needed',
+  'ask.was.ended': 'The turn ended before an answer',
 } as const

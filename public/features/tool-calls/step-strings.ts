@@ -1,61 +1,9 @@
-/** English text of messages: activity, tool calls, answers, errors, code and media. */
-export const enTranscript = {
-  'tx.region': 'Messages',
-  'tx.you': 'You said',
-  'tx.agent': '{name} replied',
-  'tx.new': 'New',
-  'tx.new.full': 'New messages. Jump to latest',
-  'tx.new.label': 'Jump to latest',
-  'tx.earlier': 'Loading earlier messages…',
-  'tx.earlier.failed': 'Couldn’t load earlier messages.',
-  'tx.again': 'Retry',
-  'tx.stopped': 'Stopped',
-  'tx.cancelled': 'Stopped',
-  'tx.attached': 'Attached',
-  'tx.whole': 'Show all {count} characters',
-  'tx.whole.failed': 'Couldn’t load the rest.',
-  'tx.loading': 'Loading…',
-  'tx.copy': 'Copy',
-  'tx.copy.text': 'Copy text',
-  'tx.copy.markdown': 'Copy as Markdown',
-  'tx.retry': 'Retry',
-  'tx.branch': 'Branch from here',
-  'tx.edit': 'Edit',
-  'tx.tokens': '{input} tokens in, {output} out',
-  'tx.tokens.cached': '{input} tokens in ({percent}% cached), {output} out',
-  'tx.more': 'Show more',
-  'tx.less': 'Show less',
-  'tx.file.open': 'Open {name}',
+/** English text of tool calls and reasoning as steps of an activity; loaded with them. */
+import { translator } from '../../strings/t.ts'
+import { enTranscript } from '../../strings/transcript-strings.ts'
 
-  'tx.place.missing': 'That message isn’t in this chat anymore',
-
-  'node.label': '{kind}: {state}',
-  'node.request': 'Request',
-  'node.work': 'Work',
-  'node.step': 'Step',
-  'node.result': 'Answer',
-  'node.end': 'End of the turn',
-  'node.state.ended': 'done',
-  'node.state.running': 'running',
-  'node.state.waiting': 'needs your input',
-  'node.state.failed': 'a step failed',
-  'node.state.broken': 'failed',
-
-  'act.thinking': 'Thinking',
-  'act.waiting': 'Waiting for your input',
-  'act.waiting.retry': 'Waiting to retry',
-  'act.thought': 'Thought',
-  'act.thought.for': 'Thought for {time}',
-  'act.worked.for': 'Worked for {time}',
-  'act.worked': 'Worked',
-  'act.steps': { one: '{count} step', other: '{count} steps' },
-  'act.failed': { one: '{count} failed', other: '{count} failed' },
+export const enSteps = {
   'act.reasoning': 'Reasoning',
-
-  'span.seconds': '{count} s',
-  'span.minutes': '{minutes} min {seconds} s',
-  'span.hours': '{hours} h {minutes} min',
-
   'tool.running': 'Running',
   'tool.ok': 'Done',
   'tool.failed': 'Failed',
@@ -81,13 +29,10 @@ export const enTranscript = {
   'tool.fetch.failed': 'Couldn’t load the full output.',
   'tool.matches': { one: '{count} match', other: '{count} matches' },
   'tool.output.label': 'Command output',
-  'tool.diff': 'Changes',
-  'tool.diff.counts': '{added} added, {removed} removed',
   'tool.todo.pending': 'To do',
   'tool.todo.in_progress': 'In progress',
   'tool.todo.completed': 'Done',
   'tool.todo.cancelled': 'Canceled',
-
   // What the agent did, and what it does now. The part in brackets is left out when the object isn't known.
   'verb.ran': 'Ran[ {object}]',
   'verb.running': 'Running[ {object}]',
@@ -150,40 +95,7 @@ export const enTranscript = {
   'verb.question.now': 'Asking[ “{object}”]',
   'verb.subagent': 'Subagent[ · {object}]',
   'verb.tool': 'Tool',
-
-  'ask.was.once': 'Allowed once',
-  'ask.was.session': 'Allowed for this chat',
-  'ask.was.always': 'Always allowed',
-  'ask.was.deny': 'Denied',
-  'ask.was.timeout': 'No answer in time',
-  'ask.was.withdrawn': 'No longer needed',
-  'ask.was.ended': 'The turn ended before an answer',
-  'ask.answered': 'Answered: {answer}',
-
-  'code.plain': 'text',
-  'code.copy': 'Copy code',
-  'code.label': 'Code, {lang}',
-  'code.diagram': 'Render diagram',
-  'code.open': 'Open',
-  'code.source': 'Show source',
-  'code.rendering': 'Rendering diagram…',
-  'code.failed': 'Couldn’t render this diagram (syntax error).',
-  'code.diagram.label': 'Diagram',
-
-  'copy.done': 'Copied',
-  'copy.failed': 'Copy was blocked by the browser',
-
-  'md.done': 'Completed',
-  'md.open': 'Not completed',
-  'md.table': 'Table',
-  'md.notes': 'Footnotes',
-  'md.note': 'Footnote {number}',
-  'md.image': 'Image',
-  'md.image.load': 'Load from {host}',
-  'md.image.broken': 'Couldn’t load this image. Open it in a new tab.',
-  'md.more': { one: 'Show {count} more of {total}', other: 'Show {count} more of {total}' },
-
-  'media.audio': 'Audio: {name}',
-  'media.video': 'Video: {name}',
-  'media.image': 'Image: {name}',
 } as const
+
+export type StepKey = keyof typeof enSteps
+export const t = translator({ ...enTranscript, ...enSteps })

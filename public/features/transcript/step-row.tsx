@@ -1,0 +1,126 @@
+/** A step of an activity: reasoning, or a tool call with its card. */
+import { useComputed } from '@preact/signals'
+import { Markdown } from '../../markdown/markdown.tsx'
+import { Icon } from '../../parts/icon.tsx'
+import { lazy } from '../../parts/lazy.tsx'
+import { describeToolCall, parseArgs } from '../tool-calls/describe-tool-call.ts'
+import { t } from '../tool-calls/step-strings.ts'
+import { ToolCard } from '../tool-calls/tool-card.tsx'
+import { ToolPhrase } from '../tool-calls/tool-phrase.tsx'
+import { textOf } from './content.ts'
+import type { ReasoningStep, Step, ToolStep } from './rows.ts'
+import { usePerFrame, useTranscript } from './transcript-context.ts'
+
+const CallBody = lazy(async () => (await import('../queue/lazy-queue.ts')).CallBody, true)
+
+const ToolImages = lazy(
+  async () => (await import('../tool-calls/tool-images.tsx')).ToolImages,
+  true,
+)
+
+const EditDiagnostics = lazy(
+  async () => (await import('../tool-calls/edit-diagnostics.tsx')).EditDiagnostics,
+  true,
+)
+const HookNotes = lazy(async () => (await import('../tool-calls/hook-notes.tsx')).HookNotes, true)
+
+const StepFiles = lazy(async () => (await import('../time-travel/step-files.tsx')).StepFiles, true)
+
+/** What a running call does. */
+export function RunningCall({ step }: { step: ToolStep }) {
+  const args = step.short ?? parseArgs(step.written)
+  const { does, object, code } = describeToolCall(step.name, args)
+  return <ToolPhrase phrase={does} object={object} code={code} />
+}
+
+export function StepRowView(props: { rowKey: string; step: Step; last: boolean }) {
+  return (
+    <div class={props.last ? 'step step-last' : 'step'}>
+      {props.step.kind === 'reasoning' ? (
+        <Reasoning step={props.step} />
+      ) : (
+        <>
+          <Tool rowKey={props.rowKey} step={props.step} />
+          <FilesOfStep rowKey={props.rowKey} step={props.step} />
+        </>
+      )}
+    </div>
+  )
+}
+
+function FilesOfStep({ rowKey, step }: { rowKey: string; step: ToolStep }) {
+  const { opened } = useTranscript()
+  const open = useComputed(() => opened.value.has(rowKey))
+  return open.value && step.result ? <StepFiles callId={step.tid} /> : null
+}
+
+function Reasoning({ step }: { step: ReasoningStep }) {
+  const { liveReasoning } = useTranscript()
+  const streamed = usePerFrame(step.live ? liveReasoning : null, '')
+  return (
+    <div class="reason">
+      <Icon name="brain" />
+      <div class="reason-text">
+        <h4 class="tx-sr">{t('act.reasoning')}</h4>
+        <Markdown text={step.live ? streamed : step.text} open={step.live} id={step.key} />
+      </div>
+    </div>
+  )
+}
+
+const cutOf = (result: ToolStep['result']) =>
+  result?._content_length === undefined
+    ? null
+    : { chars: result._content_length, lines: result._content_lines ?? 1 }
+
+const edits = /^(?:write_file|patch)$/
+
+function Tool({ rowKey, step }: { rowKey: string; step: ToolStep }) {
+  const { opened, toggle, actions, chat, live } = useTranscript()
+  const open = useComputed(() => opened.value.has(rowKey))
+  // Read by the opened card only, so that only its output is drawn again.
+  const output = useComputed(
+    () => live.value?.tools.find(tool => tool.tid === step.tid)?.output ?? '',
+  )
+  const { result } = step
+  return (
+    <ToolCard
+      name={step.name}
+      written={step.written}
+      short={step.short}
+      content={result ? textOf(result) : null}
+      colored={result?._output ?? null}
+      cut={cutOf(result)}
+      loadWhole={async () => {
+        const message = await actions.loadMessage(result?.id ?? '')
+        return { content: textOf(message), colored: message._output ?? null }
+      }}
+      loadStored={actions.loadStored}
+      state={step.state}
+      startedAt={step.startedAt}
+      duration={step.finished?.duration ?? null}
+      isError={step.finished?.isError ?? false}
+      ranIn={result?._ran_in}
+      output={output}
+      images={
+        <>
+          {result?._images && <ToolImages session={chat.value.sessionId} images={result._images} />}
+          {result && edits.test(step.name) && textOf(result).includes('"diagnostics') && (
+            <EditDiagnostics content={textOf(result)} openFile={actions.openFile} />
+          )}
+          {result?._hooks && <HookNotes notes={result._hooks} />}
+        </>
+      }
+      {...(/^(?:delegate_task|exit_plan_mode)$/.test(step.name) && {
+        body: (
+          <div class="tool-body">
+            <CallBody step={step} />
+          </div>
+        ),
+      })}
+      open={open.value}
+      onToggle={() => toggle(rowKey)}
+      openFile={actions.openFile}
+    />
+  )
+}
