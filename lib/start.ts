@@ -5,6 +5,7 @@ import type { Server } from 'node:http'
 import type { Server as TlsServer } from 'node:https'
 import { isatty } from 'node:tty'
 import { ownArguments, ownProgram } from './app/own-program.ts'
+import { createSupervisor, type Supervisor } from './app/supervisor.ts'
 import { commandOf, serverArguments } from './cli/arguments.ts'
 import { type Config, processEnvironment, readConfig } from './config.ts'
 import { messageOf } from './errors.ts'
@@ -27,6 +28,8 @@ export type Startable = {
   authenticator: Authenticator
   makeCtx: (base: BaseCtx) => unknown
   version: string
+  /** A sentence for each configuration file that cannot be read. */
+  configProblems?: () => string[]
   /** Ends streams and turns, then closes everything. */
   close(): Promise<void>
 }
@@ -143,20 +146,36 @@ const replaceProcess = ({ env }: Config, log: Log): never => {
   return process.exit(0)
 }
 
-/** SIGHUP from a supervisor: reloads the certificate. Configuration files are reread when they change. */
-const reload = (server: Server, config: Config, log: Log): void => {
+/** Loads the certificate again; what went wrong, or null. */
+const reloadTls = (server: Server, config: Config, log: Log): string | null => {
   try {
     const tls = readTls(config)
-    if (!tls) {
-      log.info('SIGHUP: nothing to reload')
-      return
-    }
+    if (!tls) return null
     const tlsServer = server as TlsServer
     tlsServer.setSecureContext({ ...tls, minVersion: MIN_TLS })
     log.info('SIGHUP: certificate reloaded')
+    return null
   } catch (error) {
     log.error('SIGHUP: keeping the current certificate', messageOf(error))
+    return `Keeping the current certificate: ${messageOf(error)}`
   }
+}
+
+/**
+ * SIGHUP from a supervisor: reloads the certificate, and says which configuration files are not in force. They are reread
+ * when they change, and the last valid version of one that cannot be read stays in use.
+ */
+const reload = (
+  server: Server,
+  config: Config,
+  { app, log, supervisor }: { app: Startable; log: Log; supervisor: Supervisor },
+): void => {
+  const certificate = reloadTls(server, config, log)
+  const files = app.configProblems?.() ?? []
+  for (const sentence of files) log.error(`SIGHUP: ${sentence}`)
+  if (files.length === 0) log.info('SIGHUP: the configuration files are in force')
+  const problems = [...(certificate === null ? [] : [certificate]), ...files]
+  void supervisor.status(problems.length === 0 ? 'Reloaded' : problems.join(' '))
 }
 
 const run = async (
@@ -210,6 +229,7 @@ const run = async (
   server.on('error', error => log.error('server', error))
 
   const address = urlOf(config, port)
+  const supervisor = createSupervisor(config, log.warn)
   let stopping: Promise<never> | undefined
   const stop = (code = 0, leave = () => process.exit(code)): Promise<never> => {
     stopping ??= shutDown(server, app, log, graceMs).then(() => {
@@ -223,6 +243,7 @@ const run = async (
     // A second signal exits immediately.
     if (stopping) process.exit(1)
     log.info(`${signal}: shutting down`)
+    void supervisor.stopping()
     void stop()
   }
   process.on('SIGTERM', onSignal)
@@ -231,7 +252,7 @@ const run = async (
   process.on('SIGHUP', () => {
     // Started from a terminal, which was closed.
     if (hasTerminal) onSignal('SIGHUP')
-    else reload(server, config, log)
+    else reload(server, config, { app, log, supervisor })
   })
   process.on('uncaughtException', error => {
     // The state is unknown: shut down in order and let the supervisor restart.
@@ -245,6 +266,7 @@ const run = async (
   authenticator.isRequired()
   // The parent process waits for this line.
   log.flush()
+  void supervisor.ready(`Answers at ${address}/`)
   browser?.open(`${address}/`)
   return { address, stop }
 }

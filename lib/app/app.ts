@@ -6,7 +6,7 @@ import { callableSkills } from '../commands.ts'
 import type { Config } from '../config.ts'
 import { createContext, type Ctx } from '../context.ts'
 import { type Cron, createCron } from '../cron/cron.ts'
-import type { FileProblems } from '../file-problems.ts'
+import { type FileProblems, toSentence } from '../file-problems.ts'
 import type { BaseCtx } from '../http/request-context.ts'
 import type { Authenticator } from '../http/access.ts'
 import type { AssetTable } from '../http/static.ts'
@@ -92,6 +92,8 @@ export type App = StoredData &
     redact: (text: string) => string
     authenticator: Authenticator
     makeCtx: (base: BaseCtx) => Ctx
+    /** A sentence for each configuration file that cannot be read. */
+    configProblems: () => string[]
     /** Ends turns while the journal can still record their end, then everything else. */
     close: () => Promise<void>
   }
@@ -260,6 +262,7 @@ export const createApp = async (
     redact,
     authenticator: createAuthenticator(data.auth, data.apiTokens),
     makeCtx: base => createContext(app, base),
+    configProblems: () => maintenance.fileProblems.list().map(toSentence),
     async close() {
       maintenance.close()
       host.close()

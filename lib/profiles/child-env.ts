@@ -12,8 +12,11 @@ type Terminal = Pick<ProfileConfig['terminal'], 'env_passthrough' | 'home_mode'>
 
 export const isSecretName = (name: string): boolean => SECRET.test(name)
 
-/** The service's own settings, including its password. Never passed to children. */
-const OURS = /^AGENT_WEBUI_/i
+/**
+ * The service's own settings, including its password, and what its supervisor gave to it alone: a program that reports to
+ * systemd would report as the service. Never passed to children.
+ */
+const OURS = /^AGENT_WEBUI_|^(?:NOTIFY_SOCKET|WATCHDOG_(?:PID|USEC)|LISTEN_(?:PID|FDS|FDNAMES))$/i
 
 /** `terminal.home_mode: profile`: programs get the profile's own HOME where it exists, and none of the person's logins. */
 const profileHomeDir = ({ home_mode }: Terminal, dir: string): string | null => {

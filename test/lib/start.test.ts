@@ -119,7 +119,7 @@ test('cuts an endless response after the grace period; an uncaught error shuts d
 test('SIGHUP reloads the TLS certificate and does not stop the process', async ({ home }) => {
   const plain = await run({ home, port: await freePort() })
   plain.child.kill('SIGHUP')
-  await plain.waitForOutput('SIGHUP: nothing to reload')
+  await plain.waitForOutput('SIGHUP: the configuration files are in force')
   assert.is((await fetch(`${plain.url}/health`)).status, 200)
   assert.is(await plain.stop(), 0)
 

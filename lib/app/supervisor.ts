@@ -1,0 +1,61 @@
+/**
+ * Reports to systemd (sd_notify(3)): started, reloaded, stopping, and that the event loop runs. Node has no datagram sockets in
+ * the file system, so systemd-notify(1) sends each report; it is part of systemd, and it waits until the report has arrived.
+ */
+import { run } from '../base/process.ts'
+import type { Config } from '../config.ts'
+import { messageOf } from '../errors.ts'
+
+export type Supervisor = {
+  /** The service answers. Begins the watchdog where the unit has one. */
+  ready(status: string): Promise<void>
+  /** One line for `systemctl status`. */
+  status(text: string): Promise<void>
+  stopping(): Promise<void>
+}
+
+const SEND_MS = 5_000
+
+const oneLine = (text: string): string => text.replace(/\s+/g, ' ').slice(0, 1_000)
+
+/** Milliseconds between two signs of life, half of what the unit allows; null without a watchdog for this process. */
+const watchdogMs = (env: Readonly<Record<string, string>>): number | null => {
+  const us = Number(env.WATCHDOG_USEC)
+  const isOurs = env.WATCHDOG_PID === undefined || env.WATCHDOG_PID === String(process.pid)
+  return isOurs && us > 0 ? us / 2_000 : null
+}
+
+/** Does nothing where NOTIFY_SOCKET is not set. A report that cannot be sent is logged once, and nothing else fails. */
+export const createSupervisor = (
+  { env }: Pick<Config, 'env'>,
+  warn: (text: string) => void,
+): Supervisor => {
+  const { NOTIFY_SOCKET = '', PATH = '' } = env
+  let hasFailed = false
+  const send = async (...lines: string[]): Promise<void> => {
+    if (NOTIFY_SOCKET === '') return
+    try {
+      const options = { cwd: '/', env: { NOTIFY_SOCKET, PATH }, timeoutMs: SEND_MS }
+      const { code, stderr, stopped } = await run('systemd-notify', lines, options)
+      if (code === 0) return
+      throw new Error(stopped ? 'it did not end' : stderr.trim())
+    } catch (error) {
+      if (!hasFailed) warn(`systemd-notify cannot report to systemd: ${messageOf(error)}`)
+      hasFailed = true
+    }
+  }
+  let beats: NodeJS.Timeout | undefined
+  return {
+    ready(status) {
+      const everyMs = watchdogMs(env)
+      // A timer, so that a blocked event loop sends nothing.
+      if (everyMs !== null) beats ??= setInterval(send, everyMs, 'WATCHDOG=1')
+      return send('READY=1', `STATUS=${oneLine(status)}`)
+    },
+    status: text => send(`STATUS=${oneLine(text)}`),
+    stopping() {
+      clearInterval(beats)
+      return send('STOPPING=1', 'STATUS=Shutting down')
+    },
+  }
+}
