@@ -24,8 +24,12 @@ const withoutThreat = (line: string): string => {
   return threat ? `${line.slice(0, line.indexOf(':'))}: left out, it contains ${threat}.` : line
 }
 
-/** The lines of the prompt's environment section. Never throws for the contents of the disk. */
-export const environmentFacts = async (workspace: string, scope: ReadScope): Promise<string> => {
+/** The lines of the prompt's environment section. Never throws for the contents of the disk. `timeoutMs`: of each git command. */
+export const environmentFacts = async (
+  workspace: string,
+  scope: ReadScope,
+  limits: { timeoutMs?: number } = {},
+): Promise<string> => {
   const { PATH = '', HOME = '' } = scope.env
   const system = [distribution(), `${systemType()} ${release()}`, arch()].filter(Boolean).join(', ')
   const machine = `- System: ${system}; shell: ${shellOf(PATH)}${HOME === '' ? '' : `; home directory: ${HOME}`}`
@@ -35,7 +39,7 @@ export const environmentFacts = async (workspace: string, scope: ReadScope): Pro
   const repository = projectRoot(root)
   const lines = [
     ...projectFacts({ root: repository, isHidden }, root),
-    ...(await gitFacts(repository, { path: PATH, userHome: HOME })),
+    ...(await gitFacts(repository, { path: PATH, userHome: HOME, ...limits })),
   ]
   return [machine, ...lines.map(withoutThreat)].join('\n')
 }

@@ -17,6 +17,7 @@ import * as assert from 'uvu/assert'
 import { languageOf } from '../../lib/agent/code/languages.ts'
 import { openToolSocket } from '../../lib/agent/code/tool-socket.ts'
 import { startChat } from './_chat.ts'
+import { ended } from '../_wait.ts'
 
 const test = suite('execute_code')
 type Chat = Awaited<ReturnType<typeof startChat>>
@@ -135,13 +136,8 @@ test('reports failures; bounds time, calls and output; leaves nothing behind', a
     'import subprocess, sys\nchild = subprocess.Popen(["sleep", "600"])\nprint(child.pid)\nsys.stdout.flush()\nchild.wait()',
   )
   assert.is(slow.status, 'timeout')
-  // One that has ended may still wait for its new parent to take notice.
-  const alive = () => {
-    const stat = `/proc/${Number(slow.output)}/stat`
-    return existsSync(stat) && !/\) Z /.test(readFileSync(stat, 'utf8'))
-  }
-  for (let round = 0; alive() && round < 100; round++) await later(10)
-  assert.not(alive())
+  assert.match(slow.output, /^\d+\n$/)
+  await ended(Number(slow.output))
   assert.is(left().length, before)
   await chat.close()
 })

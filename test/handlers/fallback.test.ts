@@ -5,6 +5,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { startApp, type TestApp } from '../_app.ts'
 import { createProvider, type Scripted, type Step } from '../_provider.ts'
+import { until } from '../_wait.ts'
 
 const MOST = 3
 
@@ -90,14 +91,10 @@ const calls = (server: Scripted | undefined) =>
   server?.requests.filter(({ body }) => body.tools?.length).length
 /** Notes are written behind the turn. */
 const noted = async ({ app }: Context, at: number, status: string) => {
-  const until = performance.now() + 10_000
-  for (;;) {
-    const auth = JSON.parse(readFileSync(join(app.home, 'auth.json'), 'utf8'))
-    const entry = auth.credential_pool['custom:one'][at]
-    if (entry.last_status === status) return entry
-    if (performance.now() > until) throw new Error(`Not ${status}: ${JSON.stringify(entry)}`)
-    await new Promise(resolve => setImmediate(resolve))
-  }
+  const entryOf = () =>
+    JSON.parse(readFileSync(join(app.home, 'auth.json'), 'utf8')).credential_pool['custom:one'][at]
+  await until(() => entryOf().last_status === status, status)
+  return entryOf()
 }
 
 for (const [name, step, reason] of [

@@ -1,26 +1,12 @@
-/** Background programs: asked about like any command, owned by one session, read, fed, ended, and gone with it. */
-import { setTimeout as later } from 'node:timers/promises'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createProcessRegistry } from '../../lib/processes.ts'
 import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { startChat as start } from './_chat.ts'
+import { ended, until } from '../_wait.ts'
 
 const test = suite('processes')
-
-/** Until the process is gone; bounded. */
-const gone = async (pid: number): Promise<boolean> => {
-  for (let round = 0; round < 300; round++) {
-    try {
-      process.kill(pid, 0)
-    } catch {
-      return true
-    }
-    await later(10)
-  }
-  return false
-}
 
 type Chat = Awaited<ReturnType<typeof start>>
 
@@ -85,10 +71,15 @@ test('outlives its turn, can be read and written, belongs to its session, and en
   ])
   const { session_id: process_id, pid } = started
   assert.equal([started.exit_code, started.error], [0, null])
-  const [typed, waited, polled, log, unknown] = await use(
+  const [typed] = await use(chat, id, [
+    'process',
+    { action: 'submit', session_id: process_id, data: 'a line' },
+  ])
+  const address = `/api/process/log?session_id=${id}&process_id=${process_id}`
+  await until(async () => (await app.get(address)).body.output.includes('got a line'))
+  const [waited, polled, log, unknown] = await use(
     chat,
     id,
-    ['process', { action: 'submit', session_id: process_id, data: 'a line' }],
     ['process', { action: 'wait', session_id: process_id, timeout: 1 }],
     ['process', { action: 'poll', session_id: process_id }],
     ['process', { action: 'log', session_id: process_id, limit: 1 }],
@@ -111,19 +102,19 @@ test('outlives its turn, can be read and written, belongs to its session, and en
   assert.is((await app.post('/api/process/kill', foreign)).status, 404)
   const [stolen] = await use(chat, other, ['process', { action: 'kill', session_id: process_id }])
   assert.match(stolen.error, 'no process')
-  const shown = await app.get(`/api/process/log?session_id=${id}&process_id=${process_id}`)
+  const shown = await app.get(address)
   assert.is(shown.body.output, 'ready\ngot a line\n')
 
   const killed = await app.post('/api/process/kill', { session_id: id, process_id })
   assert.is(killed.body.process.status, 'exited')
-  assert.ok(await gone(pid))
+  await ended(pid)
 
   const [second] = await use(chat, id, ['terminal', { command: 'sleep 600', background: true }])
   await app.post('/api/session/delete', { session_id: id })
-  assert.ok(await gone(second.pid))
+  await ended(second.pid)
   const [third] = await use(chat, other, ['terminal', { command: 'sleep 600', background: true }])
   await app.restart()
-  assert.ok(await gone(third.pid), 'ended with the service')
+  await ended(third.pid)
   await chat.close()
 })
 
@@ -152,7 +143,7 @@ test('a command at its time limit: moved in an attended turn, running after a st
   const shown = await app.get(`/api/process/log?session_id=${id}&process_id=${moved.session_id}`)
   assert.equal([shown.body.output, shown.body.process.status], ['begun\n', 'running'])
   await app.restart()
-  assert.ok(await gone(moved.pid))
+  await ended(moved.pid)
   await chat.close()
 })
 
@@ -213,10 +204,10 @@ test('kills a process that ignores SIGTERM', async () => {
   const { session_id, pid } = await own.start(
     started('trap "" TERM; echo on; while :; do sleep 60; done'),
   )
-  while (!own.read(session_id).text) await later(5)
+  await until(() => own.read(session_id).text !== '')
   const killed = await own.kill(session_id)
   assert.is(killed.exit_code, 137)
-  assert.ok(await gone(pid))
+  await ended(pid)
 })
 
 test.run()

@@ -1,14 +1,14 @@
 /** Terminals: a real shell on a pseudo-terminal, typed into and read by numbered requests, ended with all it started. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { routes } from '../../router.ts'
 import { OutputBuffer } from '../../lib/terminals/output-buffer.ts'
 import { startApp, type TestApp } from '../_app.ts'
+import { ended, isAlive } from '../_wait.ts'
 
 const world = {} as { app: TestApp; session: string }
 const SIZE = { cols: 100, rows: 30 }
@@ -53,8 +53,7 @@ const openTerminal = async (given: Record<string, unknown> = {}) => {
     type: async (data: string) => one('input', { n: ++state.n, data }),
     /** Reads until the output matches. */
     async until(pattern: RegExp): Promise<string> {
-      const signal = AbortSignal.timeout(8_000)
-      while (!signal.aborted) {
+      for (;;) {
         if (pattern.test(state.text)) return state.text
         const { body: part } = await one('read', { after: state.next })
         if (part.reset) state.text = ''
@@ -66,15 +65,6 @@ const openTerminal = async (given: Record<string, unknown> = {}) => {
       return state.text
     },
     close: () => one('close'),
-  }
-}
-
-/** A zombie has ended; the init process of a container may never wait for it. */
-const isAlive = (pid: number): boolean => {
-  try {
-    return !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
-  } catch {
-    return false
   }
 }
 
@@ -191,7 +181,7 @@ test('ends everything in the terminal when it is closed, also what ignores a han
   const [, pid] = /pid-(\d+)-\r/.exec(await terminal.until(/pid-\d+-\r/)) ?? []
   assert.ok(isAlive(Number(pid)))
   assert.is((await terminal.close()).status, 200)
-  assert.not.ok(isAlive(Number(pid)))
+  await ended(Number(pid))
 })
 
 test('keeps memory and the service usable while a program prints without end', async () => {
@@ -224,9 +214,7 @@ test('ends with a service that was killed', async () => {
   const [, pid] = /pid-(\d+)-/.exec(String(text)) ?? []
   assert.ok(isAlive(Number(pid)))
   service.kill('SIGKILL')
-  const end = performance.now() + 5_000
-  while (isAlive(Number(pid)) && performance.now() < end) await nextTurn()
-  assert.not.ok(isAlive(Number(pid)))
+  await ended(Number(pid))
 })
 
 test('ends with its session', async () => {
@@ -242,7 +230,7 @@ test('ends with its session', async () => {
   const [, pid] = /pid-(\d+)-/.exec(await first(0)) ?? []
   assert.ok(isAlive(Number(pid)))
   await world.app.post('/api/session/delete', { session_id })
-  assert.not.ok(isAlive(Number(pid)))
+  await ended(Number(pid))
 })
 
 test('says why when it is turned off or a program is missing', async () => {

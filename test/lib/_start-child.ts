@@ -27,7 +27,11 @@ await start({
     'GET /slow': endpoint({
       summary: 'slow',
       run: () =>
-        new Promise<{ ok: boolean }>(resolve => setTimeout(() => resolve({ ok: true }), 150)),
+        new Promise<{ ok: boolean }>(resolve => {
+          process.stdout.write('slow begins\n')
+          // Well after the streams have been closed.
+          stop.signal.addEventListener('abort', () => setTimeout(resolve, 20, { ok: true }))
+        }),
     }),
     'GET /never': endpoint({ summary: 'never', run: () => new Promise<never>(() => {}) }),
     'GET /crash': endpoint({

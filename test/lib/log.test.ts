@@ -2,6 +2,7 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createLog } from '../../lib/log.ts'
+import { until } from '../_wait.ts'
 
 const make = () => {
   const out: string[] = []
@@ -35,7 +36,7 @@ test('request lines are JSON, joined, and of bounded length', async () => {
   log.request('GET', '/api/x', 200, 1.26)
   log.request('POST', `/${'x'.repeat(10_000)}`, 404, 0)
   assert.is(out.length, 0)
-  await new Promise(resolve => setTimeout(resolve, 40))
+  await until(() => out.length > 0)
   assert.is(out.length, 1)
   const [first = '', second = ''] = out[0]!.split('\n')
   const { ts, ...rest } = JSON.parse(first.slice('[webui] '.length))

@@ -8,7 +8,6 @@ import * as assert from 'uvu/assert'
 import { freePort, launch, type ProgramOptions, startProgram } from '../../build/start-program.ts'
 
 const CHILD = join(import.meta.dirname, '_start-child.ts')
-const START = 15_000
 
 const test = suite<{ home: string }>('start')
 test.before.each(context => {
@@ -17,7 +16,7 @@ test.before.each(context => {
 test.after.each(({ home }) => rmSync(home, { recursive: true, force: true }))
 
 const run = (options: ProgramOptions) =>
-  startProgram(process.execPath, [CHILD, '--no-browser'], { startTimeoutMs: START, ...options })
+  startProgram(process.execPath, [CHILD, '--no-browser'], options)
 
 const fails = async (options: ProgramOptions, args: string[] = []): Promise<string> => {
   const program = launch(process.execPath, [CHILD, ...args], options)
@@ -84,14 +83,11 @@ test('SIGTERM: open responses finish, the app closes streams, then the process e
 }) => {
   const program = await run({ home, port: await freePort() })
   assert.match(program.output(), `agent-webui v9.9.9 answers at ${program.url}/`)
-  const [events, slow] = await Promise.all([
-    fetch(`${program.url}/events`),
-    fetch(`${program.url}/slow`).then(async answer => {
-      assert.is(answer.status, 200)
-    }),
-    new Promise(resolve => setTimeout(resolve, 50)).then(() => program.child.kill('SIGTERM')),
-  ])
-  assert.is(slow, undefined)
+  const events = await fetch(`${program.url}/events`)
+  const slow = fetch(`${program.url}/slow`)
+  await program.waitForOutput('slow begins')
+  program.child.kill('SIGTERM')
+  assert.is((await slow).status, 200)
   assert.is(await events.text(), 'data: 1\n\ndata: end\n\n')
   assert.is(await program.exited, 0)
   assert.match(program.output(), /SIGTERM: shutting down\n[\s\S]*closing\n/)

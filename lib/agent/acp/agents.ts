@@ -18,11 +18,11 @@ export type ExternalAgentsOptions = {
   startMs?: number
   /** Grace period of a cancelled turn or a terminated process. */
   graceMs?: number
-  /** Silence in a turn after which the agent counts as hung. */
-  silenceMs?: number
+  /** Silence in milliseconds after which the agent counts as hung; asked at the start of each turn. */
+  silenceMs?: () => number
 }
 
-export type Timing = { graceMs: number; silenceMs: number }
+export type Timing = { graceMs: number; silenceMs: () => number }
 export type OfferedModel = { id: string; label: string }
 
 const IDLE_MS = 10 * 60_000
@@ -36,7 +36,7 @@ export type ExternalAgents = ReturnType<typeof createExternalAgents>
 export const createExternalAgents = (options: ExternalAgentsOptions) => {
   const idleMs = options.idleMs ?? IDLE_MS
   const graceMs = options.graceMs ?? GRACE_MS
-  const timing: Timing = { graceMs, silenceMs: options.silenceMs ?? SILENCE_MS }
+  const timing: Timing = { graceMs, silenceMs: options.silenceMs ?? (() => SILENCE_MS) }
   const slots = new Map<string, AgentSlot>()
   /** Processes removed from `slots` that have not ended yet. */
   const ending = new Set<Promise<void>>()

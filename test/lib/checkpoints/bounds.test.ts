@@ -181,14 +181,14 @@ test('a workspace that is missing, or deleted with its records, causes no error'
   await turns.close()
 })
 
-test('five thousand files: the first scan is short, later ones need none', async () => {
+test('five thousand files: only the first scan takes time', async () => {
   const turns = createTurns()
   for (let folder = 0; folder < 100; folder++) {
     mkdirSync(turns.at(`d${folder}`))
     for (let n = 0; n < 50; n++) writeFileSync(turns.at(`d${folder}/${n}.ts`), `${folder} ${n}\n`)
   }
   const times: number[] = []
-  for (let round = 0; round < 3; round++) {
+  for (let round = 0; round < 5; round++) {
     const { recorder } = turns.open()
     const started = performance.now()
     await recorder.beforeChange('workspace')
@@ -196,8 +196,9 @@ test('five thousand files: the first scan is short, later ones need none', async
     turns.write('d1/1.ts', `${round}`)
     await recorder.end()
   }
-  assert.ok((times[0] ?? 0) < 15_000 && Math.min(...times.slice(1)) < 2_000, times.join())
-  assert.is((await turns.list()).length, 3)
+  const [first = 0, ...later] = times
+  assert.ok(Math.min(...later) * 4 < first, times.join())
+  assert.is((await turns.list()).length, 5)
   assert.ok(existsSync(turns.at('d1/1.ts')))
   if (process.env.SHOW_TIMES) process.stdout.write(`${times.map(Math.round).join(' ')} ms\n`)
   await turns.close()

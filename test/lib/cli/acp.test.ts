@@ -299,13 +299,11 @@ test('cancel while an approval is open, and while a command runs, ends the turn 
   assert.ok(existsSync(join(desk.workspace, 'c')))
 
   editor.updates.length = 0
-  provider.push(run('echo on; sleep 30'))
+  provider.push(run('echo on; sleep 600'))
   const second = editor.prompt(sessionId, 'wait')
   await editor.seen(update => JSON.stringify(update).includes('```\\non'))
-  const startedAt = performance.now()
   await editor.agent.notify('session/cancel', { sessionId })
   assert.equal(await second, { stopReason: 'cancelled' })
-  assert.ok(performance.now() - startedAt < 1_500)
   provider.push({ text: 'Again.' })
   assert.equal(await editor.prompt(sessionId, 'go on'), { stopReason: 'end_turn' })
 })

@@ -5,6 +5,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createPlace } from './_place.ts'
 import { openPodman, type Podman, processesWith } from './_podman.ts'
+import { until } from '../../_wait.ts'
 
 const test = suite('podman')
 let podman: Podman | null = null
@@ -15,9 +16,7 @@ test.after(() => podman?.close())
 
 /** The kernel removes a killed process a moment later. */
 const assertGone = async (mark: string): Promise<void> => {
-  const until = Date.now() + 5_000
-  while (processesWith(mark).length > 0 && Date.now() < until) await new Promise(setImmediate)
-  assert.equal(processesWith(mark), [])
+  await until(() => processesWith(mark).length === 0, mark)
 }
 
 test('real containers: files, processes, network, background, and the end of everything', async () => {

@@ -1,5 +1,5 @@
 /** Hooks as real programs: what they get, what each answer does, and programs that misbehave. */
-import { existsSync, mkdtempSync, readFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suite } from 'uvu'
@@ -7,6 +7,7 @@ import * as assert from 'uvu/assert'
 import { parseHooks } from '../../../lib/hooks/config.ts'
 import { createHookRecords } from '../../../lib/hooks/records.ts'
 import { createTurnHooks } from '../../../lib/hooks/turn-hooks.ts'
+import { ended, isAlive, until } from '../../_wait.ts'
 
 const hooks = suite('hooks of a turn')
 
@@ -142,19 +143,19 @@ hooks('input that is not read, however long, does no harm', async () => {
 })
 
 hooks('a stop ends the hook and everything it has started', async () => {
-  const mark = join(cwd, 'survived')
   const stop = new AbortController()
   const started = join(cwd, 'started')
+  const pid = () => (existsSync(started) ? Number(readFileSync(started, 'utf8')) : 0)
   const { turn, warnings, rows } = open({
-    pre_tool_call: [{ command: `(sleep 0.3; touch ${mark}) & touch ${started}; wait` }],
+    pre_tool_call: [{ command: `sleep 600 & echo $! >${started}; wait` }],
   })
   const waiting = turn.before(call('terminal', {}, stop.signal)).catch((error: unknown) => error)
-  while (!existsSync(started)) await new Promise(resolve => setTimeout(resolve, 10))
+  await until(() => pid() > 0)
+  assert.ok(isAlive(pid()))
   stop.abort(new Error('stopped'))
   assert.is(((await waiting) as Error).message, 'stopped')
   assert.equal([warnings, rows()[0]?.failures], [[], 0])
-  await new Promise(resolve => setTimeout(resolve, 400))
-  assert.not(existsSync(mark))
+  await ended(pid())
 })
 
 hooks('a hook gets the call in its own spelling', async () => {
@@ -370,13 +371,16 @@ hooks('"continue": false ends the turn, and a message is shown', async () => {
 })
 
 hooks('an asynchronous hook is not waited for', async () => {
-  const file = join(cwd, 'async')
+  const [go, done] = [join(cwd, 'go'), join(cwd, 'done')]
   const { turn } = open({
-    PreToolUse: [{ command: `sleep 0.3; touch ${file}; exit 2`, async: true }],
+    PreToolUse: [
+      { command: `until [ -e ${go} ]; do sleep 0.02; done; touch ${done}; exit 2`, async: true },
+    ],
   })
   assert.is((await turn.before(call())).blocked, null)
-  assert.not(existsSync(file))
-  while (!existsSync(file)) await new Promise(resolve => setTimeout(resolve, 20))
+  assert.not(existsSync(done))
+  writeFileSync(go, '')
+  await until(() => existsSync(done))
 })
 
 hooks.run()

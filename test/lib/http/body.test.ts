@@ -29,8 +29,11 @@ const routes = {
 const test = suite<{ at: TestServer; impatient: TestServer; short: TestServer }>('http/body')
 test.before(async context => {
   context.at = await openServer(routes)
-  // One short time each: with two, a busy machine decides which ends the request.
-  context.impatient = await openServer(routes, { bodyIdleMs: 60 })
+  // One short time each before the answer: with two, a busy machine decides which ends the request.
+  context.impatient = await openServer(routes, {
+    bodyIdleMs: 60,
+    limits: { keepAliveTimeoutMs: 50 },
+  })
   context.short = await openServer(routes, {
     limits: { headersTimeoutMs: 100, requestTimeoutMs: 150, checkEveryMs: 30 },
   })

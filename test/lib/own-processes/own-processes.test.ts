@@ -7,6 +7,7 @@ import * as assert from 'uvu/assert'
 import { type SpawnedApp, spawnApp } from '../../_app.ts'
 import { autoApprove } from '../../_auto-approve.ts'
 import { createProvider } from '../../_provider.ts'
+import { until } from '../../_wait.ts'
 
 const ATTACK = join(import.meta.dirname, '_attack.mjs')
 
@@ -26,19 +27,18 @@ const configure = (app: SpawnedApp, url: string, more = '') =>
 
 /** Every line, once each of these has said that it is done. */
 const linesOf = async (out: string, labels: readonly string[]): Promise<Line[]> => {
-  const deadline = Date.now() + 20_000
-  for (;;) {
+  const state: { lines: Line[] } = { lines: [] }
+  await until(() => {
     const text = existsSync(out) ? readFileSync(out, 'utf8') : ''
-    const lines: Line[] = text
+    // The last line may be half written.
+    state.lines = text
       .split('\n')
-      .filter(Boolean)
+      .slice(0, -1)
       .map(line => JSON.parse(line))
-    const done = lines.filter(line => line.done).map(line => line.label)
-    if (labels.every(label => done.includes(label))) return lines.filter(line => !line.done)
-    if (Date.now() > deadline)
-      throw new Error(`waited for ${labels.join(', ')}; done: ${done.join(', ')}`)
-    await new Promise(resolve => setTimeout(resolve, 20))
-  }
+    const done = state.lines.filter(line => line.done).map(line => line.label)
+    return labels.every(label => done.includes(label))
+  }, labels.join(', '))
+  return state.lines.filter(line => !line.done)
 }
 
 /** Requests that decide, switch a guard, or change what runs later. */

@@ -13,6 +13,7 @@ import { dirname, join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createHomes } from '../../../lib/profiles/homes.ts'
+import { ended } from '../../_wait.ts'
 
 const test = suite<{ base: string; user: string }>('shell environment')
 test.before.each(context => {
@@ -63,24 +64,23 @@ test('a file that hangs is stopped with what it started, and not tried again bef
   user,
 }) => {
   const home = open(base, INIT)
-  write(join(user, 'init.sh'), `sleep 60 & echo $! >${user}/pid\nwait\n`)
+  write(join(user, 'init.sh'), `sleep 600 & echo $! >>${user}/pids\nwait\n`)
   const [problem, same] = await Promise.all([home.sourceInitFiles(), home.sourceInitFiles()])
   assert.match(problem ?? '', /init\.sh takes more than 5 s/)
   assert.is(same, problem)
-  const started = performance.now()
   assert.is(await home.sourceInitFiles(), problem)
-  assert.ok(performance.now() - started < 1_000)
+  const [pid, ...more] = readFileSync(join(user, 'pids'), 'utf8').trim().split('\n')
+  assert.equal(more, [], 'started once')
+  await ended(Number(pid))
 })
 
 test('background programs and descriptors of a file are no problem', async ({ base, user }) => {
   const home = open(base, INIT)
-  const started = performance.now()
-  for (const text of ['export OK=1; sleep 60 &', 'export OK=2; exec 3>/dev/null']) {
+  for (const text of ['export OK=1; sleep 600 &', 'export OK=2; exec 3>/dev/null']) {
     write(join(user, 'init.sh'), `${text}\n`)
     assert.is(await home.sourceInitFiles(), null, text)
     assert.match(text, `OK=${home.childEnv().OK}`)
   }
-  assert.ok(performance.now() - started < 4_000)
 })
 
 test('the directory of `~` is that of the user when a profile has its own HOME', async ({

@@ -22,7 +22,9 @@ test.before.each(context => {
 test.after.each(({ dir }) => rmSync(dir, { recursive: true, force: true }))
 
 const env = { PATH: process.env.PATH ?? '', HOME: '/home/ada' }
-const factsOf = (dir: string, forbidden: string[] = []) => environmentFacts(dir, { env, forbidden })
+/** On a busy machine, git needs longer than a person would wait. */
+const factsOf = (dir: string, forbidden: string[] = []) =>
+  environmentFacts(dir, { env, forbidden }, { timeoutMs: 60_000 })
 
 test('says nothing about a directory that is missing or forbidden, or without a repository', async ({
   dir,

@@ -9,6 +9,7 @@ import { createToolbox } from '../../../../lib/agent/tools/toolbox.ts'
 import type { AgentRequest } from '../../../../lib/agent/types.ts'
 import { run } from '../_run.ts'
 import { type Bench, createBench } from '../tools/_context.ts'
+import { cpuMs } from '../../../_cpu.ts'
 
 const test = suite('demo')
 
@@ -82,10 +83,10 @@ for (const [text, intent] of SAID)
   })
 
 test('parses hostile text in bounded time', () => {
-  const started = performance.now()
+  const started = cpuMs()
   for (const piece of ['run ', 'a ', '"', 'replace "', 'please ', 'create x with '])
     readIntent(piece.repeat(19_000 / piece.length))
-  assert.ok(performance.now() - started < 1500)
+  assert.ok(cpuMs() - started < 1_500)
 })
 
 test("strips the server's tags from the user's message", () => {

@@ -1,0 +1,46 @@
+/** Waiting for what no event announces, and time limits that hold on a machine whose CPUs are taken away for a while. */
+import { existsSync, readFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+/** A minute on an idle machine. Rounds are counted, not time: a pause of the whole machine uses up only one. */
+const ROUNDS = 6_000
+
+/** Asks every 10 ms until `happened`; fails after a minute with `what` was waited for. */
+export const until = async (
+  happened: () => boolean | Promise<boolean>,
+  what = 'what the test waits for',
+): Promise<void> => {
+  for (let round = 0; round < ROUNDS; round++) {
+    if (await happened()) return
+    await sleep(10)
+  }
+  throw new Error(`never happened: ${what}`)
+}
+
+/** A zombie has ended, although its number is still taken: the init process of a container may never wait for it. */
+export const isAlive = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0)
+    const stat = `/proc/${pid}/stat`
+    return !existsSync(stat) || !/\) Z /.test(readFileSync(stat, 'utf8'))
+  } catch {
+    // It has ended, before the first question or between the two.
+    return false
+  }
+}
+
+/** Resolves when the process has ended. */
+export const ended = (pid: number): Promise<void> => until(() => !isAlive(pid), `the end of ${pid}`)
+
+/**
+ * Tenths of a second since the call in which the event loop of this process has run; it stops after a minute. While the
+ * machine does not run the process, nothing is counted: the limit is one for what runs in it, a service included.
+ */
+export const startTenths = (): (() => number) => {
+  let tenths = 0
+  const timer = setInterval(() => {
+    tenths += 1
+    if (tenths === 600) clearInterval(timer)
+  }, 100).unref()
+  return () => tenths
+}
