@@ -1,5 +1,5 @@
 /** A parsed file that other programs may change: checked with stat on every use, read and parsed again only when it differs. */
-import { statSync } from 'node:fs'
+import { lstatSync, statSync } from 'node:fs'
 import { type FileText, type ReadOptions, readText } from './read-text.ts'
 
 export type { FileText }
@@ -7,10 +7,19 @@ export type { FileText }
 /** File times have a limited resolution: a file changed this recently may change again with the same time and size. */
 const TICK_MS = 50
 
+/** The stamp of a file that does not exist. */
+const MISSING = 'missing'
+const NONE: FileText = { text: null, problem: null }
+
 /** `stamp`: identity, size and times; empty for an inaccessible file, undefined while it changed too recently to be compared. */
 const statFile = (path: string): { stamp: string | undefined; inode: string } => {
   try {
-    const found = statSync(path, { bigint: true })
+    // Missing files are asked for hundreds of times in a turn, and an error costs as much as ten answers.
+    const found = statSync(path, { bigint: true, throwIfNoEntry: false })
+    if (!found) {
+      const isLink = lstatSync(path, { throwIfNoEntry: false }) !== undefined
+      return { stamp: isLink ? '' : MISSING, inode: '' }
+    }
     const inode = `${found.dev}:${found.ino}`
     const ageMs = Math.abs(Date.now() - Number(found.mtimeMs))
     if (ageMs <= TICK_MS) return { stamp: undefined, inode }
@@ -54,7 +63,7 @@ export const cachedFile = <T>(
   return () => {
     const { stamp, inode } = statFile(path)
     if (last && stamp !== undefined && stamp !== '' && stamp === last.stamp) return last.value
-    const file = read(inode)
+    const file = stamp === MISSING ? NONE : read(inode)
     const same = last && last.file.text === file.text && last.file.problem === file.problem
     last = { stamp, file, value: same && last ? last.value : parse(file) }
     return last.value

@@ -11,23 +11,37 @@ const MAX_LINKS = 40
  */
 export const realPath = (path: string, links = 0): string => {
   const full = resolve(path)
+  const isThere = !isMissing(full)
   try {
-    return realpathSync.native(full)
+    // The error for a missing entry costs as much as ten answers.
+    if (isThere) return realpathSync.native(full)
   } catch {
-    // Missing, dangling or unreadable: resolve as far as the disk allows, one name at a time.
+    // Dangling or unreadable: resolve as far as the disk allows, one name at a time.
   }
   const parent = dirname(full)
   if (parent === full) return full
   const resolved = join(realPath(parent, links), basename(full))
-  const target = links < MAX_LINKS ? linkTarget(resolved) : null
+  const target = isThere && links < MAX_LINKS ? linkTarget(resolved) : null
   return target === null ? resolved : realPath(resolve(dirname(resolved), target), links + 1)
+}
+
+/** True when neither a file nor a link has this name. */
+const isMissing = (path: string): boolean => {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false }) === undefined
+  } catch {
+    // In a directory that cannot be entered, or no possible name.
+    return false
+  }
 }
 
 const linkTarget = (path: string): string | null => {
   try {
-    return lstatSync(path).isSymbolicLink() ? readlinkSync(path) : null
-  } catch {
     // Missing: a name that may be created.
+    const found = lstatSync(path, { throwIfNoEntry: false })
+    return found?.isSymbolicLink() ? readlinkSync(path) : null
+  } catch {
+    // In a directory that cannot be entered.
     return null
   }
 }
@@ -55,11 +69,15 @@ export const passedEntries = (path: string): string[] => {
   return found
 }
 
-/** True for the root itself and everything below it. Compares real paths. */
-export const isInside = (root: string, path: string): boolean => {
-  const way = relative(realPath(root), realPath(path))
+/** True for the root itself and everything below it. Both must be real paths. */
+export const isBelow = (root: string, path: string): boolean => {
+  const way = relative(root, path)
   return way === '' || (way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way))
 }
+
+/** True for the root itself and everything below it. Compares real paths. */
+export const isInside = (root: string, path: string): boolean =>
+  isBelow(realPath(root), realPath(path))
 
 /**
  * The real path of `path`, relative to `root`; it need not exist. Throws `missing` for a path outside the root, so that a

@@ -1,6 +1,6 @@
 /** The server's own files in the state directory. Tools and file requests must not access them. */
 import { join } from 'node:path'
-import { isInside } from './path-within.ts'
+import { isBelow, realPath } from './path-within.ts'
 
 const OWN = [
   'sessions',
@@ -40,5 +40,7 @@ const OWN = [
 export const protectedPaths = (stateDir: string): string[] => OWN.map(name => join(stateDir, name))
 
 /** True for the state directory itself and everything in the server's own files, none of which can be a workspace. */
-export const isProtectedPath = (stateDir: string, path: string): boolean =>
-  path === stateDir || protectedPaths(stateDir).some(place => isInside(place, path))
+export const isProtectedPath = (stateDir: string, path: string): boolean => {
+  const real = realPath(path)
+  return path === stateDir || protectedPaths(stateDir).some(place => isBelow(realPath(place), real))
+}

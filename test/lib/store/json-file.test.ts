@@ -100,6 +100,23 @@ test('picks up writes of another program, in place or by rename, same size and s
   }
 })
 
+test('notices at once that a file appears, goes, and is behind a broken link', ({ dir, path }) => {
+  const file = jsonFile(path, numbers, {})
+  for (let n = 0; n < 50; n++) {
+    assert.equal([file.read(), file.problem()], [[], null])
+    writeFileSync(path, `[${n}]`)
+    assert.equal(file.read(), [n])
+    rmSync(path)
+  }
+  assert.equal(file.read(), [])
+  symlinkSync(join(dir, 'later'), path)
+  assert.is(file.problem(), 'it is a broken symlink')
+  writeFileSync(join(dir, 'later'), '[7]')
+  assert.equal([file.read(), file.problem()], [[7], null])
+  rmSync(path)
+  assert.equal([file.read(), file.problem()], [[], null])
+})
+
 test('returns the same object while nothing changed', ({ path }) => {
   writeFileSync(path, '[1]')
   utimesSync(path, 1, 1)

@@ -72,6 +72,8 @@ test('the root is inside itself, a sibling with the same prefix is not', () => {
 
 test('a dangling link counts at its target; a loop ends', () => {
   assert.is(realPath(join(root, 'dangling')), join(dir, 'not-there'))
+  assert.is(realPath(join(root, 'dangling', 'a')), join(dir, 'not-there', 'a'))
+  assert.is(realPath(join(dir, 'alias', 'new', 'a')), join(realPath(root), 'new', 'a'))
   assert.type(realPath(join(root, 'loop')), 'string')
 })
 
