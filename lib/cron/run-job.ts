@@ -87,16 +87,18 @@ export const createJobRunner = (deps: RunJobOptions) => {
       giveUp(came)
     }
     const outOfTime = (why: string) => end({ type: 'interrupted', message: why }, { error: why })
-    const seen = { position: -1, atMs: performance.now() }
+    const everyMs = Math.min(5_000, idleMs / 4)
+    // Looks are counted, not time: while the machine does not run this process, nothing can happen.
+    const seen = { position: -1, unchanged: 0 }
     const look = (): void => {
       const position = turn.log.position()
       // The wait before a retry is bounded by the engine.
-      if (position !== seen.position || turn.retries.isWaiting())
-        Object.assign(seen, { position, atMs: performance.now() })
-      else if (performance.now() - seen.atMs >= idleMs)
+      const isActive = position !== seen.position || turn.retries.isWaiting()
+      Object.assign(seen, { position, unchanged: isActive ? 0 : seen.unchanged + 1 })
+      if (seen.unchanged * everyMs >= idleMs)
         outOfTime(`Stopped: nothing happened for ${idleMs / 1_000} seconds.`)
     }
-    const watch = idleMs > 0 ? setInterval(look, Math.min(5_000, idleMs / 4)) : undefined
+    const watch = idleMs > 0 ? setInterval(look, everyMs) : undefined
     const most =
       maxMs > 0
         ? setTimeout(
