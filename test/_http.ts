@@ -46,7 +46,7 @@ const toBytes = (body: unknown): string | Buffer | undefined =>
     : JSON.stringify(body)
 
 /** A body that keeps growing is never silent, so that the time limit of the socket does not end it. */
-const BODY_MS = 60_000
+const BODY_MS = 120_000
 
 const readAll = async (res: IncomingMessage, what: string): Promise<Buffer> => {
   const chunks: Buffer[] = []
@@ -104,7 +104,7 @@ export const createClient = (url: () => string, defaults: Record<string, string>
         headers['Content-Length'] ??= String(Buffer.byteLength(body))
       }
       const req = httpRequest({ hostname, port, agent, method, path, headers }, resolve)
-      const timeoutMs = options.timeoutMs ?? 30_000
+      const timeoutMs = options.timeoutMs ?? 120_000
       req.setTimeout(timeoutMs, () =>
         req.destroy(new Error(`${method} ${path.slice(0, 200)}: silent for ${timeoutMs} ms`)),
       )
