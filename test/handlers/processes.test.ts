@@ -1,3 +1,4 @@
+/** Background programs: asked about like any command, owned by one session, read, fed, ended, and gone with it. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createProcessRegistry } from '../../lib/processes.ts'

@@ -7,7 +7,6 @@ import * as assert from 'uvu/assert'
 import { eventStream } from '../../../lib/http/reply.ts'
 import { comment, frame } from '../../../lib/base/sse.ts'
 import { endpoint, openServer, type TestServer } from './_server.ts'
-import {  } from '../../_wait.ts'
 
 const KB = Buffer.alloc(1024, 'x')
 const state = { produced: 0, ended: 0, aborted: 0 }
