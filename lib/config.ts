@@ -100,6 +100,9 @@ const KNOWN_VARIABLES = [
   'RELEASES',
 ].map(name => `AGENT_WEBUI_${name}`)
 
+/** Wrong arguments of the program: exit code 2. */
+export class UsageError extends Error {}
+
 const USAGE = 'Usage: agent-webui [port] [--host address] [--no-browser]'
 
 /** The only reference to `process.env`. */
@@ -115,10 +118,10 @@ const rejectUnknown = (env: Readonly<Record<string, string>>) => {
   }
 }
 
+const isPort = (text: string): boolean => /^\d{1,5}$/.test(text) && Number(text) <= 65_535
+
 const parsePort = (text: string, name: string): number => {
-  if (!/^\d{1,5}$/.test(text) || Number(text) > 65_535) {
-    throw new Error(`${name} must be a port from 0 to 65535, not "${text}"`)
-  }
+  if (!isPort(text)) throw new Error(`${name} must be a port from 0 to 65535, not "${text}"`)
   return Number(text)
 }
 
@@ -131,12 +134,14 @@ const parseArguments = (argv: readonly string[]): Arguments => {
     if (word === '--no-browser') parsed.openBrowser = false
     else if (word === '--host' || word.startsWith('--host=')) {
       const host = word === '--host' ? argv[++i] : word.slice('--host='.length)
-      if (!host) throw new Error(`--host needs an address. ${USAGE}`)
+      if (!host) throw new UsageError(`--host needs an address. ${USAGE}`)
       parsed.host = host
     } else if (!word.startsWith('-') && parsed.port === undefined) {
-      parsed.port = parsePort(word, 'The port')
+      if (!isPort(word))
+        throw new UsageError(`The port must be a port from 0 to 65535, not "${word}"`)
+      parsed.port = Number(word)
     } else {
-      throw new Error(`"${word}" is not an option. ${USAGE}`)
+      throw new UsageError(`"${word}" is not an option. ${USAGE}`)
     }
   }
   return parsed

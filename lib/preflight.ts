@@ -1,52 +1,107 @@
-/** Startup checks, shared with `doctor`: state directory, TLS, port. Each failure is an Error with one sentence. */
-import { X509Certificate } from 'node:crypto'
-import { accessSync, constants } from 'node:fs'
+/** Startup checks, shared with `doctor`: state directory, TLS, port. Each failure is a StartError. */
+import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
 import { get as getHttp, type RequestOptions, type Server } from 'node:http'
 import { get as getHttps } from 'node:https'
 import { type AddressInfo, createServer } from 'node:net'
 import { createSecureContext } from 'node:tls'
 import type { Config } from './config.ts'
-import { messageOf } from './errors.ts'
 import type { Tls } from './http/server.ts'
+import { fileReason } from './store/file-error.ts'
 import { makeDir } from './store/make-dir.ts'
 import { readWhole } from './store/read-text.ts'
 
-const failed = (sentence: string, cause: unknown): Error =>
-  new Error(`${sentence}: ${messageOf(cause)}`, { cause })
+/** Why the server cannot start: what is wrong, and what to do. */
+export class StartError extends Error {
+  readonly said: string
+  readonly advice: string
 
-/** Creates the state directory if it is missing. Throws when it is not usable. */
-export const prepareStateDir = ({ stateDir }: Pick<Config, 'stateDir'>): void => {
-  try {
-    makeDir(stateDir)
-    accessSync(stateDir, constants.R_OK | constants.W_OK | constants.X_OK)
-  } catch (error) {
-    throw failed(`The state directory ${stateDir} cannot be used`, error)
+  constructor(said: string, advice: string, cause?: unknown) {
+    super(`${said}. ${advice}`, { cause })
+    this.said = said
+    this.advice = advice
   }
 }
 
-/** Loads certificate and key and checks that they match; undefined when none are configured. */
+/** Creates the state directory if it is missing. Throws a StartError; `startChecks` has found what can be known before. */
+export const prepareStateDir = ({ stateDir }: Pick<Config, 'stateDir'>): void => {
+  try {
+    makeDir(stateDir)
+  } catch (error) {
+    throw new StartError(
+      `The state directory ${stateDir} cannot be created: ${fileReason(error)}`,
+      'Create it, or set AGENT_WEBUI_STATE_DIR to another directory.',
+      error,
+    )
+  }
+}
+
+const TLS_ADVICE = 'Fix AGENT_WEBUI_TLS_CERT and AGENT_WEBUI_TLS_KEY.'
+
+const readPem = (path: string, what: string): Buffer => {
+  try {
+    return readWhole(path)
+  } catch (error) {
+    throw new StartError(`The ${what} ${path} cannot be read: ${fileReason(error)}`, TLS_ADVICE)
+  }
+}
+
+const parseCertificate = (path: string, cert: Buffer): X509Certificate => {
+  try {
+    return new X509Certificate(cert)
+  } catch (error) {
+    throw new StartError(`${path} is not a certificate in PEM format`, TLS_ADVICE, error)
+  }
+}
+
+const parseKey = (path: string, key: Buffer): KeyObject => {
+  try {
+    return createPrivateKey(key)
+  } catch (error) {
+    const isLocked = error instanceof Error && /passphrase|decrypt|cancelled/i.test(error.message)
+    throw isLocked
+      ? new StartError(
+          `The TLS key ${path} is protected with a passphrase`,
+          `Store it without one: openssl pkey -in ${path} -out FILE`,
+        )
+      : new StartError(`${path} is not a private key in PEM format`, TLS_ADVICE, error)
+  }
+}
+
+/** Loads certificate and key and checks that they match; undefined when none are configured. Throws a StartError. */
 export const readTls = ({ tlsCert, tlsKey }: Pick<Config, 'tlsCert' | 'tlsKey'>) => {
   if (tlsCert === null || tlsKey === null) return undefined
+  const tls = {
+    cert: readPem(tlsCert, 'certificate'),
+    key: readPem(tlsKey, 'TLS key'),
+  } satisfies Tls
+  if (!parseCertificate(tlsCert, tls.cert).checkPrivateKey(parseKey(tlsKey, tls.key)))
+    throw new StartError(
+      `The TLS key ${tlsKey} does not belong to the certificate ${tlsCert}`,
+      TLS_ADVICE,
+    )
   try {
-    const tls = { cert: readWhole(tlsCert), key: readWhole(tlsKey) } satisfies Tls
     createSecureContext(tls)
-    return tls
   } catch (error) {
-    throw failed(`The TLS pair ${tlsCert}, ${tlsKey} cannot be used`, error)
+    throw new StartError(`${tlsCert} and ${tlsKey} cannot be used for TLS`, TLS_ADVICE, error)
   }
+  return tls
 }
 
 /** Expiry of the first certificate of a PEM file, in milliseconds since 1970. */
 export const expiryOf = (cert: Buffer): number => new X509Certificate(cert).validToDate.getTime()
 
 const LISTEN_PROBLEMS: Readonly<Record<string, string>> = {
-  EADDRINUSE: 'the port is in use; choose another one',
-  EACCES: 'the system does not allow this port; choose one above 1023',
+  EADDRINUSE: 'the port is in use',
+  EACCES: 'the system does not allow this port, because it is below 1024',
   EADDRNOTAVAIL: 'this machine does not have that address',
   ENOTFOUND: 'no such host is known',
+  EAI_AGAIN: 'the name of the host cannot be looked up now',
+  EMFILE: 'too many files are open in this process',
 }
 
-/** Resolves when the server listens; rejects with an Error that names address and reason. */
+const LISTEN_ADVICE = 'Choose another address with AGENT_WEBUI_HOST and AGENT_WEBUI_PORT.'
+
+/** Resolves when the server listens; rejects with a StartError that names address and reason. */
 export const listen = (
   server: Pick<Server, 'once' | 'off' | 'listen' | 'address'>,
   { host, port }: Pick<Config, 'host' | 'port'>,
@@ -54,8 +109,10 @@ export const listen = (
   new Promise((resolve, reject) => {
     const fail = (error: NodeJS.ErrnoException) =>
       reject(
-        new Error(
+        new StartError(
           `Cannot listen at ${host}:${port}: ${LISTEN_PROBLEMS[error.code ?? ''] ?? error.message}`,
+          LISTEN_ADVICE,
+          error,
         ),
       )
     server.once('error', fail)

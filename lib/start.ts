@@ -4,10 +4,12 @@ import { randomBytes } from 'node:crypto'
 import type { Server } from 'node:http'
 import type { Server as TlsServer } from 'node:https'
 import { isatty } from 'node:tty'
+import { thisMachine } from './app/machine.ts'
 import { ownArguments, ownProgram } from './app/own-program.ts'
+import { startChecks, toSentence } from './app/start-checks.ts'
 import { createSupervisor, type Supervisor } from './app/supervisor.ts'
 import { commandOf, serverArguments } from './cli/arguments.ts'
-import { type Config, processEnvironment, readConfig } from './config.ts'
+import { type Config, processEnvironment, readConfig, UsageError } from './config.ts'
 import { messageOf } from './errors.ts'
 import type { RouteTable } from './http/endpoint.ts'
 import type { Authenticator } from './http/access.ts'
@@ -189,6 +191,10 @@ const run = async (
   const onEarly = () => log.info('SIGHUP: still starting')
   if (!hasTerminal) process.on('SIGHUP', onEarly)
   for (const warning of config.warnings) log.warn(warning)
+  const checks = startChecks(config, thisMachine)
+  const failed = checks.find(({ level }) => level === 'fail')
+  if (failed) throw new Error(toSentence(failed))
+  for (const check of checks) if (check.level === 'warn') log.warn(toSentence(check))
   prepareStateDir(config)
   const tls = readTls(config)
   const addon = options.unpackAddon?.(config)
@@ -293,6 +299,6 @@ export const start = async (options: StartOptions): Promise<Running> => {
     return await run(readConfig(environment, serverArguments(argv)), log, { ...options, nonce })
   } catch (error) {
     log.error('cannot start', isBug(error) ? error : messageOf(error))
-    process.exit(1)
+    process.exit(error instanceof UsageError ? 2 : 1)
   }
 }

@@ -146,6 +146,8 @@ export const createContainerRunners = ({ config, log, controlOf }: ContainerRunn
     /** Removes what a killed process has left, for homes that use containers. Never rejects. */
     async cleanUp(homes: readonly Home[]): Promise<void> {
       for (const home of homes) {
+        // Without its configuration it is not known whether the home uses containers; that is reported elsewhere.
+        if (home.config.problem() !== null) continue
         try {
           const engine = containerEngine(home)
           if (engine === null) continue
@@ -155,7 +157,9 @@ export const createContainerRunners = ({ config, log, controlOf }: ContainerRunn
             home.childEnv(),
           )
         } catch (error) {
-          log.warn('containers of an earlier process', { error: messageOf(error) })
+          log.warn('could not remove the containers of an earlier process', {
+            error: messageOf(error),
+          })
         }
       }
     },

@@ -93,7 +93,7 @@ const open = ({ stateDir, config, settings, log, iterations, ...options }: AuthO
     hasher: createPasswordHasher(key, iterations),
     record: openPasswordRecord({ dir: stateDir, key, settings, warn }),
     signIns: openSignIns(join(stateDir, 'auth-sessions.json'), () => now() / 1000, warn),
-    setup: createSetupToken(warn),
+    setup: createSetupToken(warn, config.isExposed),
     nowSeconds: () => now() / 1000,
   }
 }

@@ -8,6 +8,7 @@ import type { Dispatcher } from 'undici'
 import type { OidcConfig } from '../config.ts'
 import { messageOf, UserError } from '../errors.ts'
 import { formatCookie } from '../http/cookies.ts'
+import { describeNetworkError } from '../http/network-error.ts'
 import { readWholeText } from '../store/read-text.ts'
 import { createChallenges } from './challenges.ts'
 import type { ExternalIdentity } from './external-identity.ts'
@@ -259,10 +260,17 @@ const chainOf = (error: unknown): Error[] => {
   return chain
 }
 
-/** The outermost and the innermost message, without the bodies that some errors of the library carry. */
+const isNetworkError = (error: Error): boolean =>
+  /^(?:TimeoutError|AbortError)$/.test(error.name) ||
+  ('code' in error && /^(?:UND_ERR|E[A-Z]+$)/.test(String(error.code)))
+
+/** What the network reports, or the outermost and the innermost message, without the bodies that some errors of the library carry. */
 const reasonOf = (error: unknown): string => {
+  const chain = chainOf(error)
+  const network = chain.find(isNetworkError)
+  if (network) return describeNetworkError(network)
   // `error` is the code of an OAuth error, such as invalid_client.
-  const texts = chainOf(error).map(each =>
+  const texts = chain.map(each =>
     'error' in each && /^\w{1,50}$/.test(String(each.error))
       ? `${each.message} (${each.error})`
       : each.message,
@@ -274,10 +282,5 @@ const reasonOf = (error: unknown): string => {
 const problemOf = (error: unknown): OidcProblem => {
   const chain = chainOf(error)
   if (chain.some(({ name }) => name === 'AuthorizationResponseError')) return 'refused'
-  const isNetwork = chain.some(
-    each =>
-      /^(?:TimeoutError|AbortError)$/.test(each.name) ||
-      ('code' in each && /^(?:UND_ERR|E[A-Z]+$)/.test(String(each.code))),
-  )
-  return isNetwork ? 'unreachable' : 'rejected'
+  return chain.some(isNetworkError) ? 'unreachable' : 'rejected'
 }

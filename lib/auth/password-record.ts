@@ -17,6 +17,7 @@ import { join } from 'node:path'
 import { z } from 'zod'
 import { messageOf } from '../errors.ts'
 import { writeAtomic } from '../store/atomic-write.ts'
+import { jsonReason } from '../store/json-file.ts'
 
 /** The hash in settings.json, where the specification and the former server keep it. */
 export type SettingsHash =
@@ -104,15 +105,17 @@ export const openPasswordRecord = ({
   }
 
   const parse = (): Read => {
+    let text = ''
     try {
-      const content = Content.safeParse(JSON.parse(readRegular(path)))
+      text = readRegular(path)
+      const content = Content.safeParse(JSON.parse(text))
       if (!content.success) return { kind: 'bad', why: `${path} is damaged` }
       const { hash, seal } = content.data
       if (!timingSafeEqual(Buffer.from(seal), Buffer.from(sealOf(key, hash))))
         return { kind: 'bad', why: `${path} was made with another signing key` }
       return { kind: 'read', hash }
     } catch (error) {
-      return { kind: 'bad', why: `${path} cannot be read: ${messageOf(error)}` }
+      return { kind: 'bad', why: `${path} cannot be read: ${jsonReason(error, text)}` }
     }
   }
 

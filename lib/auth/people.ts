@@ -7,9 +7,10 @@ import { randomBytes } from 'node:crypto'
 import { rmSync, type Stats, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { messageOf, missing, unavailable } from '../errors.ts'
+import { missing, unavailable } from '../errors.ts'
 import { type Caller, OWNER, Role } from '../schema/person.ts'
 import { writeAtomic } from '../store/atomic-write.ts'
+import { jsonReason } from '../store/json-file.ts'
 import { readWholeText } from '../store/read-text.ts'
 
 const Passkey = z.object({
@@ -120,14 +121,16 @@ export const openPeople = (dir: string, warn: (text: string) => void) => {
     isMarked = statSync(mark, { throwIfNoEntry: false }) !== undefined,
   ): File | string => {
     if (!stat) return isMarked ? `${path} is missing` : { version: 1, people: [newOwner()] }
+    let text = ''
     try {
-      const file = File.parse(JSON.parse(readWholeText(path)))
+      text = readWholeText(path)
+      const file = File.parse(JSON.parse(text))
       const owner = file.people.find(isOwner)
       if (!owner) return `${path} names no owner`
       // A copy from before codes were turned on.
       return isMarked && !owner.totp ? `${path} lacks the codes that sign-in needs` : file
     } catch (error) {
-      return `${path} cannot be read: ${messageOf(error)}`
+      return `${path} cannot be read: ${jsonReason(error, text)}`
     }
   }
 

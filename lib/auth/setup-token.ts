@@ -20,13 +20,14 @@ const createToken = (): string => {
 
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
 
-export const createSetupToken = (warn: (text: string) => void) => {
+/** `isExposed`: the server can be reached from other machines; otherwise other people may sign in. */
+export const createSetupToken = (warn: (text: string) => void, isExposed = true) => {
   let token: string | undefined
 
   const announce = (): string => {
     token = createToken()
     warn(
-      `The server can be reached from other machines and no password is set. Sign in with the setup token ${token} and set a password in Settings, or set AGENT_WEBUI_PASSWORD`,
+      `${isExposed ? 'The server can be reached from other machines' : 'Other people may sign in'} and no password is set. Sign in with the setup token ${token} and set a password in Settings, or set AGENT_WEBUI_PASSWORD`,
     )
     return token
   }

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { chmodSync, closeSync, fsyncSync, linkSync, openSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
-import { messageOf } from '../errors.ts'
+import { fileReason } from '../store/file-error.ts'
 import { readWhole } from '../store/read-text.ts'
 
 const KEY_BYTES = 32
@@ -12,7 +12,9 @@ const read = (path: string): Buffer | undefined => {
     return readWhole(path)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
-    throw new Error(`The signing key ${path} cannot be read: ${messageOf(error)}`, { cause: error })
+    throw new Error(`The signing key ${path} cannot be read: ${fileReason(error)}`, {
+      cause: error,
+    })
   }
 }
 
@@ -30,7 +32,7 @@ const create = (path: string): void => {
     linkSync(temporary, path)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return
-    throw new Error(`The signing key ${path} cannot be written: ${messageOf(error)}`, {
+    throw new Error(`The signing key ${path} cannot be written: ${fileReason(error)}`, {
       cause: error,
     })
   } finally {
@@ -41,7 +43,7 @@ const create = (path: string): void => {
 const checked = (path: string, key: Buffer | undefined): Buffer => {
   if (key && key.length >= KEY_BYTES) return key.subarray(0, KEY_BYTES)
   throw new Error(
-    `The signing key ${path} holds ${key?.length ?? 0} bytes instead of ${KEY_BYTES}; restore it from a backup, or delete it (the password and all sign-ins become invalid) and start again`,
+    `The signing key ${path} holds ${key?.length ?? 0} bytes instead of ${KEY_BYTES}; restore it from a backup, or delete it (the password and all sign-ins become invalid)`,
   )
 }
 

@@ -33,6 +33,10 @@ export type ServeArguments = { profile: string | null; model: string | null }
 export type DoctorArguments = {
   json: boolean
   profile: string | null
+  /** Apply what is safe. */
+  fix: boolean
+  /** Only say what `fix` would do. */
+  dryRun: boolean
   /** Seconds to wait for the server to respond, instead of checking the setup. */
   waitSeconds: number | null
 }
@@ -132,17 +136,26 @@ export const parseServe = (command: CliCommand, argv: readonly string[]): ServeA
 }
 
 export const parseDoctor = (argv: readonly string[]): DoctorArguments => {
-  const parsed: DoctorArguments = { json: false, profile: null, waitSeconds: null }
+  const parsed: DoctorArguments = {
+    json: false,
+    profile: null,
+    fix: false,
+    dryRun: false,
+    waitSeconds: null,
+  }
   const given = splitEquals(argv)
   for (let at = 0; at < given.length; at++) {
     const word = given[at] as string
     if (word === '--json') parsed.json = true
+    else if (word === '--fix') parsed.fix = true
+    else if (word === '--dry-run') parsed.dryRun = true
     else if (word === '-p' || word === '--profile') parsed.profile = valueAt(given, ++at, word)
     else if (word === '--wait') {
       const seconds = /^\d{1,5}$/.test(given[at + 1] ?? '') ? given[++at] : undefined
       parsed.waitSeconds = seconds === undefined ? WAIT_S : Number(seconds)
     } else throw new Error(`"${word}" is not an option of doctor. See agent-webui --help.`)
   }
+  if (parsed.dryRun && !parsed.fix) throw new Error('--dry-run needs --fix.')
   return parsed
 }
 

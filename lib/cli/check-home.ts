@@ -8,6 +8,7 @@ import { createAcceptedGuards } from '../guards/accepted-guards.ts'
 import { DEFAULT_PROFILE } from '../profiles/homes.ts'
 import { redact } from '../redact/redact.ts'
 import { createSkills } from '../skills/skills.ts'
+import { makeDir } from '../store/make-dir.ts'
 import { createGuards } from '../turn-context/guards.ts'
 import { createWorkspaces } from '../workspaces/workspaces.ts'
 import { type Check, fail, type CheckContext, ok, warn } from './check.ts'
@@ -22,15 +23,35 @@ export const emptyIfUnreadable = <T>(look: () => T[]): T[] => {
   }
 }
 
-export const homeChecks = ({ home }: CheckContext): Check[] => {
+/** Files that another user owns can be unreadable, and are lost to that user with the next write. */
+const homeOwnerCheck = ({ home: { dir }, machine: { uid, ownerOf } }: CheckContext): Check[] => {
+  const owner = ownerOf(dir)
+  if (uid === undefined || uid === owner) return []
+  const said = `${dir} belongs to user ${owner}, and this is user ${uid}`
+  return [
+    warn('home', said, `Run agent-webui as user ${owner}, or set AGENT_HOME to your own home.`),
+  ]
+}
+
+export const homeChecks = (looked: CheckContext): Check[] => {
+  const { home } = looked
   if (!existsSync(home.dir))
     return [
-      warn('home', `${home.dir} does not exist yet`, 'It is created when the server first starts.'),
+      warn(
+        'home',
+        `${home.dir} does not exist yet`,
+        'It is created when the server first starts.',
+        {
+          does: `create ${home.dir}`,
+          apply: () => makeDir(home.dir),
+        },
+      ),
     ]
   const problems = home.problems()
   const isThere = existsSync(home.config.path)
   return [
     ok('home', `${home.dir}, profile ${home.name}`),
+    ...homeOwnerCheck(looked),
     ...problems.map(({ file, reason }) =>
       fail(
         file === home.config.path ? 'config.yaml' : file.slice(home.dir.length + 1),

@@ -1,136 +1,43 @@
-/** Checks of what a start needs: state directory, disk, keys, TLS, address. Same checks as the start itself, without side effects. */
-import {
-  accessSync,
-  constants,
-  existsSync,
-  lstatSync,
-  readdirSync,
-  statfsSync,
-  statSync,
-} from 'node:fs'
-import { dirname, join } from 'node:path'
+/** Checks of what is in the state directory, and of the address. What a start needs is in `lib/app/start-checks.ts`. */
+import { existsSync, readdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { startChecks } from '../app/start-checks.ts'
 import { isObject } from '../base/json.ts'
-import { readSigningKey } from '../auth/signing-key.ts'
 import type { Config } from '../config.ts'
-import { messageOf } from '../errors.ts'
-import { fetchHealth, expiryOf, readTls, tryListen, urlOf } from '../preflight.ts'
-import { isDirectory, unreadableSessions } from '../sessions/unreadable-files.ts'
-import { usableWorkspace } from '../workspaces/workspace-paths.ts'
-import { type Check, fail, type CheckContext, ok, warn } from './check.ts'
+import { fetchHealth, StartError, tryListen, urlOf } from '../preflight.ts'
+import { unreadableSessions } from '../sessions/unreadable-files.ts'
+import { fileReason } from '../store/file-error.ts'
+import { runningPid } from '../store/instance-lock.ts'
+import { jsonFile } from '../store/json-file.ts'
+import { makeDir } from '../store/make-dir.ts'
 import { readWholeText } from '../store/read-text.ts'
+import { usableWorkspace } from '../workspaces/workspace-paths.ts'
+import { type Check, fail, type CheckContext, type Fix, ok, warn } from './check.ts'
 
-const MB = 1024 * 1024
-const LOW_FREE_MB = 1_024
-const MIN_FREE_MB = 100
-const DAY_MS = 86_400_000
-const RENEW_DAYS = 14
-
-/** The path itself, or its nearest existing parent. A dangling link counts as existing. */
-const nearestExisting = (path: string): string =>
-  exists(path) || dirname(path) === path ? path : nearestExisting(dirname(path))
-
-const exists = (path: string): boolean => {
-  try {
-    lstatSync(path)
-    return true
-  } catch (error) {
-    // Other errors come from a parent that is a file or not accessible; the check reports that parent.
-    return (error as NodeJS.ErrnoException).code === 'ELOOP'
-  }
+/** JSON files of the server, and what is the case while one cannot be read. It is never replaced. */
+const STATE_FILES: Readonly<Record<string, string>> = {
+  'settings.json': 'Until then, sign-in stays closed.',
+  'people.json': 'Until then, sign-in stays closed.',
+  '.password': 'Until then, sign-in stays closed.',
+  'api-tokens.json': 'Until then, the API for other programs stays off.',
+  'shares.json': 'Until then, share links stay off.',
+  'workspaces.json': 'Until then, workspaces cannot be changed.',
+  'projects.json': 'Until then, projects cannot be changed.',
+  'grants.json': 'Until then, permissions that were given for good do not apply.',
+  'backups.json': 'Until then, no backups are made.',
+  'auth-sessions.json': 'Everyone has to sign in again.',
+  'auth-throttle.json': 'Earlier sign-in attempts are not counted.',
+  'auth-code-throttle.json': 'Earlier sign-in attempts are not counted.',
 }
 
-const stateChecks = ({ config: { stateDir } }: CheckContext): Check[] => {
-  const place = nearestExisting(stateDir)
-  if (!isDirectory(place))
-    return [fail('state', `${place} is not a directory`, 'Move it, or set AGENT_WEBUI_STATE_DIR.')]
-  const checks: Check[] = []
-  try {
-    accessSync(place, constants.R_OK | constants.W_OK | constants.X_OK)
-    checks.push(ok('state', `${stateDir}${place === stateDir ? '' : ' can be created'}`))
-  } catch (error) {
-    checks.push(fail('state', messageOf(error), `Make ${place} writable for this user.`))
-  }
-  const { uid } = statSync(place)
-  const own = process.getuid?.()
-  if (own !== undefined && place === stateDir && uid !== own)
-    checks.push(
-      warn(
-        'owner',
-        `${stateDir} belongs to user ${uid}; you are user ${own}`,
-        'Run the server as the owner, or change the owner with chown -R.',
-      ),
-    )
-  return [...checks, diskCheck(place)]
-}
-
-const diskCheck = (place: string): Check => {
-  const { bavail, bsize } = statfsSync(place)
-  const free = Math.floor((bavail * bsize) / MB)
-  const said = `${free >= LOW_FREE_MB ? `${Math.floor(free / 1_024)} GB` : `${free} MB`} free`
-  if (free < MIN_FREE_MB) return fail('disk', said, 'Free up space. Nothing can be saved.')
-  return free < LOW_FREE_MB ? warn('disk', said, 'Free up space soon.') : ok('disk', said)
-}
-
-/** JSON files of the server. A file that cannot be read is rejected, never replaced. */
-const STATE_FILES = [
-  'settings.json',
-  'workspaces.json',
-  'projects.json',
-  'auth-sessions.json',
-] as const
-
-const jsonProblem = (path: string): string | null => {
-  try {
-    if (!statSync(path).isFile()) return 'it is not a file'
-    JSON.parse(readWholeText(path).replace(/^\uFEFF/, ''))
-    return null
-  } catch (error) {
-    return messageOf(error)
-  }
-}
-
-const stateFileChecks = ({ config }: CheckContext): Check[] => {
-  const files = STATE_FILES.map(name => [name, join(config.stateDir, name)] as const)
-  return files
-    .filter(([, path]) => existsSync(path))
-    .map(([name, path]) => {
-      const problem = jsonProblem(path)
-      return problem === null
-        ? ok(name, 'OK')
-        : fail(name, problem, `Fix ${path}, or restore it from a backup.`)
-    })
-}
-
-const keyCheck = ({ config }: CheckContext): Check => {
-  try {
-    return readSigningKey(config.stateDir)
-      ? ok('signing key', 'OK')
-      : ok('signing key', 'created at the first start')
-  } catch (error) {
-    return fail(
-      'signing key',
-      messageOf(error),
-      'Fix or restore it. The server does not start without it.',
-    )
-  }
-}
-
-const tlsCheck = ({ config }: CheckContext): Check[] => {
-  try {
-    const tls = readTls(config)
-    if (!tls) return []
-    const days = Math.floor((expiryOf(tls.cert) - Date.now()) / DAY_MS)
-    if (days < 0)
-      return [fail('certificate', `expired ${-days} days ago`, `Renew ${config.tlsCert}.`)]
-    if (days < RENEW_DAYS)
-      return [warn('certificate', `expires in ${days} days`, `Renew ${config.tlsCert}.`)]
-    return [ok('certificate', `valid for ${days} days`)]
-  } catch (error) {
-    return [
-      fail('certificate', messageOf(error), 'Fix AGENT_WEBUI_TLS_CERT and AGENT_WEBUI_TLS_KEY.'),
-    ]
-  }
-}
+const stateFileChecks = ({ config }: CheckContext): Check[] =>
+  Object.entries(STATE_FILES).flatMap(([name, consequence]) => {
+    const path = join(config.stateDir, name)
+    if (!existsSync(path)) return []
+    const problem = jsonFile(path, value => value).problem()
+    if (problem === null) return [ok(name, 'OK')]
+    return [fail(name, problem, `Fix ${path}, or restore it from a backup. ${consequence}`)]
+  })
 
 const workspaceCheck = ({ config }: CheckContext): Check[] => {
   const wanted = config.defaultWorkspace
@@ -155,7 +62,7 @@ const sessionCheck = ({ config }: CheckContext): Check[] => {
   try {
     readdirSync(dir)
   } catch (error) {
-    return [fail('sessions', messageOf(error), `Make ${dir} readable for this user.`)]
+    return [fail('sessions', `${dir}: ${fileReason(error)}`, `Make ${dir} readable for this user.`)]
   }
   const { looked, bad, complete } = unreadableSessions(dir)
   const extent = complete ? '' : ' (newest only)'
@@ -185,7 +92,43 @@ export const announcedAddress = (config: Pick<Config, 'stateDir'>): string | nul
   }
 }
 
-const serviceCheck = async ({ config }: CheckContext): Promise<Check> => {
+const isAlive = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    // EPERM: it belongs to another user.
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
+
+/** The file that a killed server leaves behind. The lock itself ended with the process. */
+const staleNote = (stateDir: string): Fix => {
+  const note = join(stateDir, 'instance.json')
+  return { does: `delete ${note}`, apply: () => rmSync(note, { force: true }) }
+}
+
+const stoppedCheck = ({ config }: CheckContext, address: string): Check => {
+  const pid = runningPid(config.stateDir)
+  const said = `${address} does not respond`
+  if (pid === undefined || pid === process.pid)
+    return warn('service', said, 'Start it: agent-webui')
+  if (isAlive(pid))
+    return fail(
+      'service',
+      `${said}, but its process ${pid} runs`,
+      `Look at its log. If it hangs, end it: kill ${pid}`,
+    )
+  return warn(
+    'service',
+    `not running; process ${pid} of ${address} was killed or crashed`,
+    'Look at its log for the reason, and start it: agent-webui',
+    staleNote(config.stateDir),
+  )
+}
+
+const serviceCheck = async (looked: CheckContext): Promise<Check> => {
+  const { config } = looked
   const about = 'service'
   const address = announcedAddress(config)
   const status = address ? await fetchHealth(address, HEALTH_MS).catch(() => null) : null
@@ -194,27 +137,45 @@ const serviceCheck = async ({ config }: CheckContext): Promise<Check> => {
     return fail(about, `${address} responds with status ${status}`, 'Check its log.')
   try {
     await tryListen(config)
-    const where = urlOf(config, config.port)
-    return address
-      ? warn(about, `${address} does not respond`, 'Start it: agent-webui')
-      : ok(about, `not running; ${where} is free`)
+    if (address) return stoppedCheck(looked, address)
+    return ok(about, `not running; ${urlOf(config, config.port)} is free`)
   } catch (error) {
-    return fail(
-      'address',
-      messageOf(error),
-      'Choose another one with AGENT_WEBUI_HOST and AGENT_WEBUI_PORT.',
-    )
+    if (!(error instanceof StartError)) throw error
+    return fail('address', error.said, error.advice)
   }
 }
 
+const hasFailed = (checks: readonly Check[], about: string): boolean =>
+  checks.some(check => check.level === 'fail' && check.about === about)
+
+/** A directory that the first start creates anyway. */
+const withStateFix = (checks: Check[], { config: { stateDir } }: CheckContext): Check[] => {
+  if (existsSync(stateDir) || hasFailed(checks, 'state')) return checks
+  const fix: Fix = {
+    does: `create ${stateDir}`,
+    apply: () => makeDir(stateDir),
+  }
+  return checks.map(check => (check.about === 'state' ? { ...check, fix } : check))
+}
+
+export type ServerChecks = {
+  checks: Check[]
+  /** False: checks that read it would only repeat that. */
+  isStateUsable: boolean
+}
+
 /** In the order of a start. */
-export const startChecks = async (looked: CheckContext): Promise<Check[]> => [
-  ...environmentChecks(looked),
-  ...stateChecks(looked),
-  ...stateFileChecks(looked),
-  keyCheck(looked),
-  ...tlsCheck(looked),
-  ...workspaceCheck(looked),
-  ...sessionCheck(looked),
-  await serviceCheck(looked),
-]
+export const serverChecks = async (looked: CheckContext): Promise<ServerChecks> => {
+  const { config, machine } = looked
+  const first = startChecks(config, machine)
+  const isStateUsable = !hasFailed(first, 'state')
+  const checks = [
+    ...environmentChecks(looked),
+    ...withStateFix(first, looked),
+    ...(isStateUsable ? stateFileChecks(looked) : []),
+    ...workspaceCheck(looked),
+    ...(isStateUsable ? sessionCheck(looked) : []),
+    await serviceCheck(looked),
+  ]
+  return { checks, isStateUsable }
+}

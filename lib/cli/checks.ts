@@ -1,22 +1,23 @@
 /** The checks of `doctor`. They change nothing. */
+import { chmodSync } from 'node:fs'
 import { agentChecks } from './check-external-agents.ts'
 import { findRipgrep } from '../agent/search/ripgrep.ts'
 import { findProgram } from '../base/find-program.ts'
 import { columnsOf, readState, stateDbPath } from '../host-db/state-db.ts'
 import { messageOf, UserError } from '../errors.ts'
-import { type HttpServer, isInvalid, parseServers } from '../mcp/config.ts'
-import { signInState } from '../mcp/oauth/token-source.ts'
 import { listProviders } from '../models/provider-keys.ts'
 import { findExposedSecrets } from '../profiles/file-permissions.ts'
 import { guardChecks, homeChecks, listChecks, emptyIfUnreadable } from './check-home.ts'
+import { errorCode } from '../store/file-error.ts'
 import { type Check, fail, type CheckContext, ok, warn } from './check.ts'
 import { containerChecks } from './check-container.ts'
 import { hookChecks } from './check-hooks.ts'
+import { mcpChecks } from './check-mcp.ts'
 import { notificationChecks } from './check-notifications.ts'
 import { sandboxChecks } from './check-sandbox.ts'
 import { shellChecks } from './check-shell.ts'
 import { signInChecks } from './check-sign-in.ts'
-import { startChecks } from './check-start.ts'
+import { serverChecks } from './check-start.ts'
 
 const secretChecks = ({ home, config }: CheckContext): Check[] => {
   const open = [...new Set([home.dir, config.baseHome, config.stateDir])].flatMap(
@@ -24,7 +25,10 @@ const secretChecks = ({ home, config }: CheckContext): Check[] => {
   )
   if (open.length === 0) return [ok('secrets', 'no file with secrets is readable by other users')]
   return open.map(path =>
-    warn('secrets', `${path} is readable by other users`, `chmod 600 "${path}"`),
+    warn('secrets', `${path} is readable by other users`, `chmod 600 "${path}"`, {
+      does: `let only the owner read ${path} (chmod 600)`,
+      apply: () => chmodSync(path, 0o600),
+    }),
   )
 }
 
@@ -51,21 +55,25 @@ const providerChecks = ({ home }: CheckContext): Check[] => {
   return [ok('providers', `keys for ${names.join(', ')}`), ...expired]
 }
 
-const modelCheck = async ({ home, models }: CheckContext): Promise<Check> => {
+const modelCheck = async ({ home, models }: CheckContext): Promise<Check[]> => {
+  // A file that cannot be read has a check of its own, which says the same.
+  if (home.problems().length > 0) return []
   try {
     await models.ready(home)
     const { model } = models.compatible(home, null)
     const endpoint = models.endpoint(home, model)
     if (endpoint.apiMode === 'demo')
-      return warn(
-        'model',
-        'demo model (scripted, offline)',
-        'Add an API key to .env, or choose a provider in the settings.',
-      )
-    return ok('model', `${endpoint.model} (${endpoint.provider})`)
+      return [
+        warn(
+          'model',
+          'demo model (scripted, offline)',
+          'Add an API key to .env, or choose a provider in the settings.',
+        ),
+      ]
+    return [ok('model', `${endpoint.model} (${endpoint.provider})`)]
   } catch (error) {
     if (!(error instanceof UserError)) throw error
-    return fail('model', error.message, 'Choose another default model, or add the missing key.')
+    return [fail('model', error.message, 'Choose another default model, or add the missing key.')]
   }
 }
 
@@ -91,6 +99,17 @@ const searchCheck = async ({ config }: CheckContext): Promise<Check> => {
   )
 }
 
+const DATABASE_PROBLEMS: Readonly<Record<string, string>> = {
+  SQLITE_NOTADB: 'is not an SQLite database',
+  SQLITE_CORRUPT: 'is damaged',
+  SQLITE_CANTOPEN: 'cannot be opened',
+  SQLITE_BUSY: 'is in use by another program',
+  SQLITE_ERROR: 'has no tables of sessions',
+}
+
+const databaseProblem = (error: unknown): string =>
+  DATABASE_PROBLEMS[errorCode(error)] ?? `cannot be read: ${messageOf(error)}`
+
 const databaseCheck = ({ home, addon }: CheckContext): Check => {
   const file = stateDbPath(home)
   try {
@@ -98,7 +117,7 @@ const databaseCheck = ({ home, addon }: CheckContext): Check => {
       const version = db
         .prepare<[], { version: number }>('select version from schema_version limit 1')
         .get()?.version
-      if (!columnsOf(db, 'sessions').has('source')) throw new Error('it has no sessions table')
+      if (!columnsOf(db, 'sessions').has('source')) throw new Error('it has no table of sessions')
       const { n } = db.prepare('select count(*) as n from sessions').get() as { n: number }
       return { version, n }
     })
@@ -106,55 +125,42 @@ const databaseCheck = ({ home, addon }: CheckContext): Check => {
     return ok('state.db', `schema ${found.version ?? '?'}, ${found.n} sessions`)
   } catch (error) {
     const advice = `Move ${file} away. Command-line sessions cannot be read from it.`
-    return fail('state.db', messageOf(error), advice)
+    return fail('state.db', `${file} ${databaseProblem(error)}`, advice)
   }
 }
 
-/** Only the state of the files: nothing is sent. */
-const signInCheck = (
-  about: string,
-  { url }: HttpServer,
-  state: ReturnType<typeof signInState>,
-): Check => {
-  const { origin } = new URL(url)
-  if (state === 'none') return ok(about, origin)
-  if (state === 'signed_in') return ok(about, `${origin}, signed in`)
-  return warn(about, `${origin}: nobody is signed in`, 'Sign in under Settings → MCP servers.')
-}
-
-const mcpChecks = ({ home }: CheckContext): Check[] =>
-  emptyIfUnreadable(() => parseServers(home.settings())).map(server => {
-    const about = `mcp ${server.name}`
-    if (isInvalid(server)) return fail(about, server.problem, 'Fix its entry in mcp_servers.')
-    if (!server.enabled) return ok(about, 'disabled')
-    if (server.kind === 'http') return signInCheck(about, server, signInState(home.dir, server))
-    return findProgram(server.env.PATH ?? home.lenient.env().PATH ?? '', server.command)
-      ? ok(about, server.command)
-      : fail(
-          about,
-          `the program "${server.command}" was not found`,
-          'Install it, or fix the command.',
-        )
-  })
+const rootCheck = ({ machine }: CheckContext): Check[] =>
+  machine.uid !== 0 || machine.isContainer()
+    ? []
+    : [
+        warn(
+          'user',
+          'runs as root, so commands of the agent can change everything on this machine',
+          'Run agent-webui as a user of its own.',
+        ),
+      ]
 
 /** In the order of the report. */
-export const runChecks = async (looked: CheckContext, version: string): Promise<Check[]> => [
-  ...homeChecks(looked),
-  ...listChecks(looked),
-  ...guardChecks(looked),
-  ...hookChecks(looked),
-  ...secretChecks(looked),
-  ...providerChecks(looked),
-  await modelCheck(looked),
-  ...(await startChecks(looked)),
-  ...(await signInChecks(looked)),
-  ...programChecks(looked),
-  ...(await shellChecks(looked)),
-  ...(await containerChecks(looked)),
-  ...(await sandboxChecks(looked)),
-  await searchCheck(looked),
-  databaseCheck(looked),
-  ...mcpChecks(looked),
-  ...notificationChecks(looked),
-  ...(await agentChecks(looked, version)),
-]
+export const runChecks = async (looked: CheckContext, version: string): Promise<Check[]> => {
+  const server = await serverChecks(looked)
+  return [
+    ...homeChecks(looked),
+    ...(server.isStateUsable ? [...listChecks(looked), ...guardChecks(looked)] : []),
+    ...hookChecks(looked),
+    ...secretChecks(looked),
+    ...providerChecks(looked),
+    ...(await modelCheck(looked)),
+    ...rootCheck(looked),
+    ...server.checks,
+    ...(await signInChecks(looked)),
+    ...programChecks(looked),
+    ...(await shellChecks(looked)),
+    ...(await containerChecks(looked)),
+    ...(await sandboxChecks(looked)),
+    await searchCheck(looked),
+    databaseCheck(looked),
+    ...(await mcpChecks(looked)),
+    ...(server.isStateUsable ? notificationChecks(looked) : []),
+    ...(await agentChecks(looked, version)),
+  ]
+}

@@ -1,13 +1,18 @@
-/** `agent-webui doctor`: checks the setup and suggests fixes. Exits with 1 when a check failed. */
+/**
+ * `agent-webui doctor`: checks the setup and suggests fixes; with `--fix`, applies those that lose nothing. Exits with 1
+ * when a check failed.
+ */
 import { hintFor } from '../agent/failure.ts'
 import { createProviders, createProxyDispatcher } from '../agent/providers/registry.ts'
+import { type Machine, thisMachine } from '../app/machine.ts'
 import type { Config } from '../config.ts'
 import { createModelServices } from '../models/model-services.ts'
 import { writeEnv } from '../profiles/write-env.ts'
 import { createHomes } from '../profiles/homes.ts'
-import { redact, redactValue } from '../redact/redact.ts'
+import { redact } from '../redact/redact.ts'
+import { fileReason } from '../store/file-error.ts'
 import type { DoctorArguments } from './arguments.ts'
-import { type Check, fail, type Level } from './check.ts'
+import { type Check, type CheckContext, fail, type Level } from './check.ts'
 import { runChecks } from './checks.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -22,6 +27,51 @@ const END = {
   fail: 'Some checks failed. See the lines marked with ✗',
 } as const
 
+const redacted = (check: Check): Check => ({
+  ...check,
+  said: redact(check.said),
+  ...(check.advice !== undefined && { advice: redact(check.advice) }),
+})
+
+/** What was or would be changed, one line each. */
+export type Repair = { does: string; problem: string | null }
+
+/** Applies each fix once. One that fails is reported, and the others are applied. */
+const repair = (checks: readonly Check[], isDryRun: boolean): Repair[] =>
+  checks
+    .flatMap(({ fix }) => fix ?? [])
+    .map(({ does, apply }) => {
+      try {
+        if (!isDryRun) apply()
+        return { does, problem: null }
+      } catch (error) {
+        return { does, problem: fileReason(error) }
+      }
+    })
+
+const repairLine = ({ does, problem }: Repair, isDryRun: boolean): string => {
+  if (isDryRun) return `would ${does}`
+  return problem === null ? `did: ${does}` : `could not ${does}: ${problem}`
+}
+
+const report = (
+  checks: readonly Check[],
+  repairs: readonly Repair[],
+  isDryRun: boolean,
+): string => {
+  const level = (['fail', 'warn'] as const).find(each => checks.some(check => check.level === each))
+  const changes = repairs.map(each => repairLine(each, isDryRun))
+  return [
+    ...changes,
+    ...(changes.length > 0 ? [''] : []),
+    ...checks.map(lineOf),
+    '',
+    END[level ?? 'ok'],
+  ]
+    .join('\n')
+    .concat('\n')
+}
+
 /** An invalid environment stops every start, so nothing else can be checked. */
 export const reportBadEnvironment = async (
   said: string,
@@ -30,19 +80,16 @@ export const reportBadEnvironment = async (
   const advice = 'Fix the environment variable, then run doctor again.'
   const checks: Check[] = [fail('environment', said, advice)]
   terminal.out(
-    json
-      ? `${JSON.stringify({ ok: false, checks }, null, 2)}\n`
-      : `${checks.map(lineOf).join('\n')}\n\n${END.fail}\n`,
+    json ? `${JSON.stringify({ ok: false, checks }, null, 2)}\n` : report(checks, [], false),
   )
   await terminal.drain()
   return 1
 }
 
-export const doctor = async (
-  { json, profile }: Pick<DoctorArguments, 'json' | 'profile'>,
-  given: { config: Config; addon: string | undefined; version: string; terminal: Terminal },
-): Promise<number> => {
-  const { config, addon, version, terminal } = given
+const openContext = async (
+  profile: string | null,
+  { config, addon, machine }: Pick<CheckContext, 'config' | 'addon' | 'machine'>,
+): Promise<CheckContext> => {
   const homes = createHomes(config)
   const home = homes.open(profile ?? homes.active())
   const dispatcher = await createProxyDispatcher(config.env)
@@ -56,13 +103,37 @@ export const doctor = async (
     redact,
     agentModels: () => [],
   })
-  const checks = redactValue(await runChecks({ config, home, models, addon }, version))
+  return { config, home, models, addon, machine }
+}
+
+export type DoctorServices = {
+  config: Config
+  addon: string | undefined
+  version: string
+  terminal: Terminal
+  machine?: Machine | undefined
+}
+
+export const doctor = async (
+  { json, profile, fix, dryRun }: Omit<DoctorArguments, 'waitSeconds'>,
+  { config, addon, version, terminal, machine = thisMachine }: DoctorServices,
+): Promise<number> => {
+  const context = await openContext(profile, { config, addon, machine })
+  const found = await runChecks(context, version)
+  const repairs = fix ? repair(found, dryRun) : []
+  // What is left is what counts.
+  const isChanged = !dryRun && repairs.length > 0
+  const checks = (isChanged ? await runChecks(context, version) : found).map(redacted)
   const failed = checks.some(({ level }) => level === 'fail')
-  if (json) terminal.out(`${JSON.stringify({ ok: !failed, version, checks }, null, 2)}\n`)
-  else {
-    const end = END[failed ? 'fail' : checks.some(({ level }) => level === 'warn') ? 'warn' : 'ok']
+  if (json) {
+    const shown = checks.map(({ fix: possible, ...check }) =>
+      possible ? { ...check, fix: possible.does } : check,
+    )
+    const body = { ok: !failed, version, ...(fix && { repairs, dry_run: dryRun }), checks: shown }
+    terminal.out(`${JSON.stringify(body, null, 2)}\n`)
+  } else {
     const node = `Node ${process.versions.node}`
-    terminal.out(`agent-webui ${version}, ${node}\n\n${checks.map(lineOf).join('\n')}\n\n${end}\n`)
+    terminal.out(`agent-webui ${version}, ${node}\n\n${report(checks, repairs, dryRun)}`)
   }
   await terminal.drain()
   return failed ? 1 : 0

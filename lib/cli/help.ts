@@ -46,10 +46,13 @@ the answer; pressed twice it quits. Sessions are saved in the profile's state.db
     details: PROFILE_AND_MODEL,
   },
   doctor: {
-    usage: '[--json] [-p profile] | --wait [seconds]',
+    usage: '[--json] [--fix [--dry-run]] [-p profile] | --wait [seconds]',
     summary: 'check the setup and suggest fixes',
     details: `      --json            print the findings as JSON
   -p, --profile name    check this profile instead of the active one
+      --fix             repair what is safe: modes of key files, missing directories, what a
+                        killed server left behind; says each thing it did
+      --dry-run         with --fix: only say what it would do
       --wait [seconds]  wait until the server responds (default 30 s); for health checks`,
   },
   backup: {

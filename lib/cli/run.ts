@@ -1,5 +1,6 @@
 /** Runs one command of the command line and returns the exit code. */
 import { join } from 'node:path'
+import type { Machine } from '../app/machine.ts'
 import { type Config, readConfig } from '../config.ts'
 import { messageOf, UserError } from '../errors.ts'
 import { openPacked } from '../packed.ts'
@@ -81,6 +82,8 @@ export const runCommand = async (
     terminal?: Terminal
     cwd?: string
     onInterrupt?: Interrupts
+    /** What `doctor` checks; for tests. */
+    machine?: Machine | undefined
   },
 ): Promise<number> => {
   const { terminal = createTerminal(), cwd = process.cwd() } = given
@@ -125,7 +128,7 @@ export const runCommand = async (
       return await backup(saved, { config, terminal, cwd, version, addon })
     }
     const shared = { config, version, terminal, addon }
-    if (checked) return await doctor(checked, shared)
+    if (checked) return await doctor(checked, { ...shared, machine: given.machine })
     if (asked)
       return await chat(asked, {
         ...shared,

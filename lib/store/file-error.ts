@@ -5,6 +5,28 @@ import { conflict, diskFull, forbidden, invalid, missing } from '../errors.ts'
 export const errorCode = (error: unknown): string =>
   error instanceof Error && 'code' in error ? String(error.code) : ''
 
+const REASONS: Readonly<Record<string, string>> = {
+  ENOENT: 'it does not exist',
+  ENOTDIR: 'a part of its path is not a directory',
+  EISDIR: 'it is a directory, not a regular file',
+  EACCES: 'permission denied',
+  EPERM: 'permission denied',
+  ELOOP: 'its symlinks form a loop',
+  ENXIO: 'it is a socket',
+  EROFS: 'the file system is read-only',
+  ENOSPC: 'the disk is full',
+  EDQUOT: 'the disk quota is used up',
+  SQLITE_FULL: 'the disk is full',
+  EMFILE: 'too many files are open in this process',
+  ENFILE: 'too many files are open on this machine',
+  EIO: 'the disk reports a read or write error',
+  ESTALE: 'the network file system does not know it any more',
+}
+
+/** Why a file cannot be used, for a sentence that names the file itself; never the text of the system, which has codes and calls. */
+export const fileReason = (error: unknown): string =>
+  REASONS[errorCode(error)] ?? (error instanceof Error ? error.message : String(error))
+
 /** A Refusal where the person can do something about it; every other error as it is. No sentence names a place. */
 export const toUserError = (error: unknown): unknown => {
   switch (errorCode(error)) {

@@ -1,7 +1,8 @@
 /** One JSON file: read in its current state, replaced atomically, never overwritten while it is damaged. */
 import { basename } from 'node:path'
-import { conflict, messageOf } from '../errors.ts'
+import { conflict } from '../errors.ts'
 import { type FileText, cachedFile } from './cached-file.ts'
+import { fileReason } from './file-error.ts'
 import type { ReadOptions } from './read-text.ts'
 import { replaceText } from './atomic-write.ts'
 
@@ -17,15 +18,40 @@ export type JsonFile<T> = {
   write(value: unknown): void
 }
 
+const syntaxError = (text: string): { isCut: boolean; position: number | undefined } | null => {
+  try {
+    JSON.parse(text)
+    return null
+  } catch (error) {
+    const { message } = error as SyntaxError
+    const [, found] = /position (\d+)/.exec(message) ?? []
+    const position = found === undefined ? undefined : Number(found)
+    const isAtEnd = position !== undefined && position >= text.trimEnd().length
+    return { isCut: isAtEnd || /end of JSON|Unterminated/i.test(message), position }
+  }
+}
+
+/** Where the parser stops. Some of its messages have no position: then, the shortest beginning with an error that is not its end. */
+const errorOffset = (text: string): number => {
+  const { position } = syntaxError(text) ?? {}
+  if (position !== undefined) return position
+  let [good, bad] = [0, text.length]
+  while (bad - good > 1) {
+    const middle = (good + bad) >> 1
+    if (syntaxError(text.slice(0, middle))?.isCut === false) bad = middle
+    else good = middle
+  }
+  return good
+}
+
 /** Describes a JSON error with its line. Never uses the parser's message, which quotes the text and may contain API keys. */
 export const jsonReason = (error: unknown, text: string): string => {
   if (!(error instanceof SyntaxError))
     return error instanceof Error && error.name === 'ZodError'
       ? 'it does not have the expected format'
-      : messageOf(error)
-  const [, position] = /position (\d+)/.exec(error.message) ?? []
-  const isCut = /end of JSON|Unterminated/i.test(error.message)
-  const before = position === undefined || isCut ? text : text.slice(0, Number(position))
+      : fileReason(error)
+  const isCut = syntaxError(text)?.isCut === true
+  const before = isCut ? text : text.slice(0, errorOffset(text))
   const line = before.split('\n').length
   return `line ${line}: ${isCut ? 'its JSON ends too early' : 'it is not valid JSON'}`
 }

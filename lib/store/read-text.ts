@@ -10,7 +10,7 @@ import {
   type Stats,
   writeFileSync,
 } from 'node:fs'
-import { errorCode } from './file-error.ts'
+import { errorCode, fileReason } from './file-error.ts'
 
 /** Far larger than any settings file. */
 export const MAX_FILE_BYTES = 8 * 1024 * 1024
@@ -25,21 +25,9 @@ const KINDS: readonly [is: (found: Stats) => boolean, name: string][] = [
   [found => found.isCharacterDevice() || found.isBlockDevice(), 'a device'],
 ]
 
-const reasonOf = (error: unknown): string => {
-  switch (errorCode(error)) {
-    case 'EACCES':
-    case 'EPERM':
-      return 'permission denied'
-    case 'ENOENT':
-      return 'it is a broken symlink'
-    case 'ELOOP':
-      return 'its symlinks form a loop'
-    case 'ENXIO':
-      return 'it is a socket'
-    default:
-      return error instanceof Error ? error.message : String(error)
-  }
-}
+/** A missing file is no problem, so the one that is reported here is a link to nowhere. */
+const reasonOf = (error: unknown): string =>
+  errorCode(error) === 'ENOENT' ? 'it is a broken symlink' : fileReason(error)
 
 /** True for a missing file; false for a broken symlink and for a file in an inaccessible folder. */
 const isMissing = (path: string, error: unknown): boolean => {

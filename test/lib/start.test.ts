@@ -18,10 +18,10 @@ test.after.each(({ home }) => rmSync(home, { recursive: true, force: true }))
 const run = (options: ProgramOptions) =>
   startProgram(process.execPath, [CHILD, '--no-browser'], options)
 
-const fails = async (options: ProgramOptions, args: string[] = []): Promise<string> => {
+const fails = async (options: ProgramOptions, args: string[] = [], exit = 1): Promise<string> => {
   const program = launch(process.execPath, [CHILD, ...args], options)
   const code = await program.exited
-  assert.is(code, 1, program.output())
+  assert.is(code, exit, program.output())
   const lines = program
     .output()
     .trim()
@@ -37,8 +37,9 @@ test('a failed start gives the reason in one sentence', async ({ home }) => {
   const short = join(home, 'short')
   mkdirSync(short)
   writeFileSync(join(short, '.signing_key'), 'short')
-  const [misspelled, stateDir, tls, key, address, bug] = await Promise.all([
+  const [misspelled, option, stateDir, tls, key, address, bug] = await Promise.all([
     fails({ home, env: { AGENT_WEBUI_PROT: '1' } }),
+    fails({ home }, ['--prot', '1'], 2),
     fails({ home, env: { AGENT_WEBUI_STATE_DIR: join(file, 'state') } }),
     fails({ home, env: { AGENT_WEBUI_TLS_CERT: file, AGENT_WEBUI_TLS_KEY: file } }),
     fails({ home, env: { AGENT_WEBUI_STATE_DIR: short } }),
@@ -46,11 +47,12 @@ test('a failed start gives the reason in one sentence', async ({ home }) => {
     fails({ home, env: { AGENT_WEBUI_STATE_DIR: join(home, 'b'), MODE: 'bug' } }),
   ])
   assert.match(misspelled, 'did you mean AGENT_WEBUI_PORT?')
-  assert.match(stateDir, 'cannot be used')
-  assert.match(tls, 'The TLS pair')
+  assert.match(option, '"--prot" is not an option. Usage: agent-webui [port]')
+  assert.match(stateDir, 'The state directory cannot be used')
+  assert.match(tls, 'is not a certificate in PEM format')
   assert.match(key, 'holds 5 bytes instead of 32')
   assert.match(address, 'this machine does not have that address')
-  for (const text of [misspelled, stateDir, tls, key, address])
+  for (const text of [misspelled, option, stateDir, tls, key, address])
     assert.not.match(text, / at .*\.ts:/)
   assert.match(bug, /TypeError: x is not a function ⏎/)
 })
@@ -169,7 +171,7 @@ test('serves TLS and warns when exposed without a password', async ({ home }) =>
     'ec_paramgen_curve:prime256v1',
     '-nodes',
     '-days',
-    '1',
+    '90',
     '-subj',
     '/CN=localhost',
     '-keyout',

@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Machine } from '../../../lib/app/machine.ts'
 import { commandOf } from '../../../lib/cli/arguments.ts'
 import { runCommand } from '../../../lib/cli/run.ts'
 import type { Terminal } from '../../../lib/cli/terminal.ts'
@@ -59,7 +60,12 @@ export const createDesk = () => {
   /** The same in this process, at a terminal that gives these answers; without them the terminal is not interactive. */
   const talk = async (
     args: readonly string[],
-    given: { input?: string; answers?: string[]; env?: Record<string, string> } = {},
+    given: {
+      input?: string
+      answers?: string[]
+      env?: Record<string, string>
+      machine?: Machine
+    } = {},
   ): Promise<Ran & { asked: string[] }> => {
     const texts = { out: '', err: '' }
     const asked: string[] = []
@@ -90,6 +96,7 @@ export const createDesk = () => {
       terminal,
       cwd: workspace,
       onInterrupt: () => () => undefined,
+      machine: given.machine,
     })
     return { code, ...texts, asked }
   }

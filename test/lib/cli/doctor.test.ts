@@ -1,5 +1,6 @@
 /** `agent-webui doctor`, `--help` and `--version`: finds problems, shows no secrets, changes nothing. */
 import { chmodSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { commandOf, serverArguments, unknownCommand } from '../../../lib/cli/arguments.ts'
 import { suite } from 'uvu'
@@ -104,12 +105,23 @@ test('reports an expired sign-in', async ({ desk }) => {
 })
 
 test('reports an MCP server with a sign-in that is missing; sends it nothing', async ({ desk }) => {
-  desk.config('mcp_servers:\n  t:\n    url: https://tickets.invalid/mcp\n    auth: oauth\n')
+  const received: string[] = []
+  const server = createServer(socket => socket.on('data', data => received.push(String(data))))
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  const entry = `url: http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp\n`
+  desk.config(`mcp_servers:\n  t:\n    ${entry}    auth: oauth\n`)
   const { about, level } = await report(desk)
   assert.is(level('mcp t'), 'warn')
   assert.match(about('mcp t')[0]?.advice ?? '', 'Settings')
-  desk.config('mcp_servers:\n  t:\n    url: https://tickets.invalid/mcp\n')
+  desk.config(`mcp_servers:\n  t:\n    ${entry}`)
   assert.is((await report(desk)).level('mcp t'), 'ok')
+  const closed = new Promise(resolve => server.close(resolve))
+  assert.match((await report(desk)).about('mcp t')[0]?.said ?? '', 'nothing listens there')
+  // Behind a proxy, a direct connection says nothing about the server.
+  const proxied = await report(desk, { HTTPS_PROXY: 'http://127.0.0.1:1' })
+  assert.is(proxied.level('mcp t'), 'ok')
+  await closed
+  assert.equal(received, [])
 })
 
 test('reports which external agents are installed and respond', async ({ desk }) => {

@@ -1,0 +1,52 @@
+/** What the checks of a start ask the system, so that tests can describe a machine that they do not run on. */
+import { accessSync, constants, existsSync, readFileSync, statfsSync, statSync } from 'node:fs'
+
+export type Machine = {
+  /** Undefined where the system has no numeric users. */
+  uid: number | undefined
+  /** Milliseconds since 1970. */
+  now: () => number
+  /** When the program was built or installed, in milliseconds since 1970. */
+  programAt: () => number
+  /** The error of reading, writing, and searching this directory; null when all of it is allowed. */
+  accessError: (directory: string) => unknown
+  ownerOf: (path: string) => number
+  /** Bytes that this user may still write on the disk of this path. */
+  freeBytes: (path: string) => number
+  /** How many files the process may open at the same time; null where it is not known. */
+  openFileLimit: () => number | null
+  isContainer: () => boolean
+}
+
+const openFileLimit = (): number | null => {
+  try {
+    const limits = readFileSync('/proc/self/limits', 'utf8')
+    const soft = /^Max open files +(\d+)/m.exec(limits)?.[1]
+    return soft === undefined ? null : Number(soft)
+  } catch {
+    // No /proc: macOS.
+    return null
+  }
+}
+
+export const thisMachine: Machine = {
+  uid: process.getuid?.(),
+  now: Date.now,
+  programAt: () =>
+    statSync(process.argv[1] ?? process.execPath, { throwIfNoEntry: false })?.mtimeMs ?? 0,
+  accessError(directory) {
+    try {
+      accessSync(directory, constants.R_OK | constants.W_OK | constants.X_OK)
+      return null
+    } catch (error) {
+      return error
+    }
+  },
+  ownerOf: path => statSync(path).uid,
+  freeBytes(path) {
+    const { bavail, bsize } = statfsSync(path)
+    return bavail * bsize
+  },
+  openFileLimit,
+  isContainer: () => existsSync('/.dockerenv') || existsSync('/run/.containerenv'),
+}

@@ -1,0 +1,173 @@
+/**
+ * What a start needs of the machine: state directory, disk, signing key, TLS, clock. Without side effects, so that
+ * `start` and `doctor` use the same functions and say the same.
+ */
+import { lstatSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { passwordProblem } from '../auth/normalize-password.ts'
+import { readSigningKey } from '../auth/signing-key.ts'
+import { type Check, fail, ok, warn } from '../cli/check.ts'
+import type { Config } from '../config.ts'
+import { messageOf } from '../errors.ts'
+import { expiryOf, readTls, StartError } from '../preflight.ts'
+import { isDirectory } from '../sessions/unreadable-files.ts'
+import { errorCode, fileReason } from '../store/file-error.ts'
+import type { Machine } from './machine.ts'
+
+const MB = 1024 * 1024
+/** Less than the lock, a catalog, and one message need. */
+const MIN_FREE_BYTES = MB
+const LOW_FREE_BYTES = 1024 * MB
+const DAY_MS = 86_400_000
+const RENEW_DAYS = 14
+/** Running turns, event streams, and child processes need a few hundred. */
+const MIN_OPEN_FILES = 1_024
+const OTHER_DIRECTORY = 'set AGENT_WEBUI_STATE_DIR to another directory'
+
+/** Of `start` when it cannot go on, and of its warnings. */
+export const toSentence = ({ said, advice = '' }: Check): string => `${said}. ${advice}`.trim()
+
+const exists = (path: string): boolean => {
+  try {
+    lstatSync(path)
+    return true
+  } catch (error) {
+    // Other errors come from a parent that is a file or not accessible; the check reports that parent.
+    return errorCode(error) === 'ELOOP'
+  }
+}
+
+/** The path itself, or its nearest existing parent. A dangling link counts as existing. */
+const nearestExisting = (path: string): string =>
+  exists(path) || dirname(path) === path ? path : nearestExisting(dirname(path))
+
+const notDirectory = (place: string): Check => {
+  const isLink = lstatSync(place, { throwIfNoEntry: false })?.isSymbolicLink() === true
+  return fail(
+    'state',
+    `The state directory cannot be used: ${place} is ${isLink ? 'a symlink to no directory' : 'not a directory'}`,
+    `Move ${place} away, or ${OTHER_DIRECTORY}.`,
+  )
+}
+
+const noAccess = (place: string, error: unknown, { uid }: Machine): Check => {
+  const isDenied = ['EACCES', 'EPERM'].includes(errorCode(error))
+  return fail(
+    'state',
+    `The state directory cannot be used: ${isDenied ? `user ${uid ?? ''} may not read and write ${place}`.replace('  ', ' ') : `${place}: ${fileReason(error)}`}`,
+    isDenied
+      ? `Run agent-webui as the owner of ${place}, give it to this user with chown, or ${OTHER_DIRECTORY}.`
+      : `Make ${place} writable, or ${OTHER_DIRECTORY}.`,
+  )
+}
+
+const ownerCheck = (stateDir: string, { uid, ownerOf }: Machine): Check[] => {
+  const owner = ownerOf(stateDir)
+  if (uid === undefined || uid === owner) return []
+  const said = `The state directory ${stateDir} belongs to user ${owner}, and this is user ${uid}`
+  return [warn('owner', said, `Run agent-webui as user ${owner}, or use chown -R.`)]
+}
+
+const diskCheck = (place: string, { freeBytes }: Machine): Check => {
+  const free = freeBytes(place)
+  const size =
+    free >= LOW_FREE_BYTES ? `${Math.floor(free / MB / 1_024)} GB` : `${Math.floor(free / MB)} MB`
+  if (free < MIN_FREE_BYTES)
+    return fail('disk', `The disk of ${place} is full`, 'Free up space. Nothing can be saved.')
+  if (free < LOW_FREE_BYTES)
+    return warn('disk', `Only ${size} are free on the disk of ${place}`, 'Free up space soon.')
+  return ok('disk', `${size} free`)
+}
+
+const stateChecks = (stateDir: string, machine: Machine): Check[] => {
+  const place = nearestExisting(stateDir)
+  if (!isDirectory(place)) return [notDirectory(place)]
+  const error = machine.accessError(place)
+  if (error !== null) return [noAccess(place, error, machine)]
+  const isThere = place === stateDir
+  return [
+    ok('state', `${stateDir}${isThere ? '' : ' can be created'}`),
+    ...(isThere ? ownerCheck(stateDir, machine) : []),
+    diskCheck(place, machine),
+  ]
+}
+
+const keyCheck = (stateDir: string): Check => {
+  try {
+    return readSigningKey(stateDir)
+      ? ok('signing key', 'OK')
+      : ok('signing key', 'created at the first start')
+  } catch (error) {
+    return fail('signing key', messageOf(error), 'The server does not start without it.')
+  }
+}
+
+const expiryCheck = (path: string, days: number): Check => {
+  const about = 'certificate'
+  if (days < 0) {
+    const ago = days === -1 ? '1 day' : `${-days} days`
+    return warn(
+      about,
+      `The certificate ${path} expired ${ago} ago; browsers refuse it`,
+      'Renew it.',
+    )
+  }
+  return days < RENEW_DAYS
+    ? warn(about, `The certificate ${path} expires in ${days} days`, 'Renew it.')
+    : ok(about, `valid for ${days} days`)
+}
+
+const tlsCheck = (config: Config, { now }: Machine): Check[] => {
+  try {
+    const tls = readTls(config)
+    if (!tls) return []
+    return [expiryCheck(config.tlsCert ?? '', Math.floor((expiryOf(tls.cert) - now()) / DAY_MS))]
+  } catch (error) {
+    if (!(error instanceof StartError)) throw error
+    return [fail('certificate', error.said, error.advice)]
+  }
+}
+
+const passwordCheck = ({ password }: Config): Check[] => {
+  const problem = password === null ? null : passwordProblem(password)
+  if (problem === null) return []
+  return [
+    fail(
+      'password',
+      `AGENT_WEBUI_PASSWORD cannot be used. ${problem.replace(/\.$/, '')}`,
+      'Change it.',
+    ),
+  ]
+}
+
+const dateOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10)
+
+const clockCheck = ({ now, programAt }: Machine): Check[] => {
+  const built = programAt()
+  // A day for time zones: some archives store local times.
+  if (now() > built - DAY_MS) return []
+  const said = `The clock says ${dateOf(now())}, which is before the program was installed (${dateOf(built)})`
+  const advice = 'Set the clock. Certificates of providers and sign-ins are refused until then.'
+  return [warn('clock', said, advice)]
+}
+
+const openFilesCheck = ({ openFileLimit }: Machine): Check[] => {
+  const limit = openFileLimit()
+  if (limit === null || limit >= MIN_OPEN_FILES) return []
+  const said = `The process may open only ${limit} files at the same time`
+  return [warn('open files', said, `Raise the limit: ulimit -n 65536, or LimitNOFILE of the unit.`)]
+}
+
+/** In the order of a start. A failed check prevents it; the state directory comes first, because others read it. */
+export const startChecks = (config: Config, machine: Machine): Check[] => {
+  const state = stateChecks(config.stateDir, machine)
+  const isUsable = state.every(({ level }) => level !== 'fail')
+  return [
+    ...state,
+    ...(isUsable ? [keyCheck(config.stateDir)] : []),
+    ...passwordCheck(config),
+    ...tlsCheck(config, machine),
+    ...clockCheck(machine),
+    ...openFilesCheck(machine),
+  ]
+}

@@ -1,0 +1,410 @@
+/** Setups that are broken in one way each, with the sentence of a start and the lines of doctor. */
+import { execFileSync } from 'node:child_process'
+import { chmodSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Machine, thisMachine } from '../../../lib/app/machine.ts'
+import type { Level } from '../../../lib/cli/check.ts'
+import type { Desk } from './_run.ts'
+
+/** Independent of the user that runs the tests. */
+export const MACHINE: Machine = { ...thisMachine, isContainer: () => true }
+
+export type Made = { env?: Record<string, string>; machine?: Partial<Machine> }
+export type Line = readonly [level: Exclude<Level, 'ok'>, about: string, said: RegExp]
+export type Setup = {
+  name: string
+  make: (desk: Desk, state: string) => Made | undefined
+  /** Of the start; none: it starts. */
+  start?: RegExp
+  /** Every line of doctor that is not OK. */
+  doctor?: readonly Line[]
+}
+
+const put = (path: string, text: string): undefined => void writeFileSync(path, text)
+const config = (text: string) => (desk: Desk) => void desk.config(text)
+const stateFile = (name: string, text: string) => (_: Desk, state: string) =>
+  put(join(state, name), text)
+const env = (given: Record<string, string>) => (): Made => ({ env: given })
+const machine = (given: Partial<Machine>) => (): Made => ({ machine: given })
+
+export const makeCertificate = (dir: string, days: string, ...more: string[]) => {
+  mkdirSync(dir, { recursive: true })
+  const [cert, key] = [join(dir, 'cert.pem'), join(dir, 'key.pem')]
+  const words = `req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -subj /CN=localhost -days ${days}`
+  const options = more.length > 0 ? more : ['-nodes']
+  execFileSync('openssl', [...words.split(' '), ...options, '-keyout', key, '-out', cert], {
+    stdio: 'ignore',
+  })
+  return { AGENT_WEBUI_TLS_CERT: cert, AGENT_WEBUI_TLS_KEY: key }
+}
+
+const systemError = (code: string) => () => Object.assign(new Error(`${code}: raw text`), { code })
+const other = 4_242
+
+const PROFILE: readonly Setup[] = [
+  { name: 'nothing is set up', make: () => undefined },
+  {
+    name: 'config.yaml is not YAML',
+    make: config('model:\n  default: x\n bad: y\n'),
+    doctor: [['fail', 'config.yaml', /^line 3: All mapping items must start at the same column$/]],
+  },
+  {
+    name: 'config.yaml is a list',
+    make: config('- a\n- b\n'),
+    doctor: [['fail', 'config.yaml', /^line 1: it is a list, not a mapping/]],
+  },
+  {
+    name: 'config.yaml is indented with tabs',
+    make: config('model:\n\tdefault: x\n'),
+    doctor: [['fail', 'config.yaml', /^line 2: tabs cannot be used as indentation$/]],
+  },
+  {
+    name: 'config.yaml is a named pipe',
+    make: ({ home }) => {
+      rmSync(join(home, 'config.yaml'))
+      execFileSync('mkfifo', [join(home, 'config.yaml')])
+      return undefined
+    },
+    doctor: [['fail', 'config.yaml', /^it is a named pipe, not a regular file$/]],
+  },
+  {
+    name: 'a value of config.yaml is invalid, which costs only itself',
+    make: config('agent: {max_turns: many}\n'),
+    doctor: [['warn', 'agent.max_turns', /number/]],
+  },
+  {
+    name: 'the provider has no key',
+    make: config('model:\n  provider: openai\n  default: gpt-5\n'),
+    doctor: [['fail', 'model', /^OpenAI has no API key\. Set OPENAI_API_KEY/]],
+  },
+  {
+    name: 'the provider is unknown',
+    make: config('model:\n  provider: nosuch\n  default: x\n'),
+    doctor: [['fail', 'model', /^Nosuch has no address\. Set base_url/]],
+  },
+  {
+    name: 'auth.json is not JSON',
+    make: ({ home }) => {
+      writeFileSync(join(home, 'auth.json'), '{ x', { mode: 0o600 })
+      return undefined
+    },
+    doctor: [['fail', 'auth.json', /^line 1: it is not valid JSON$/]],
+  },
+  {
+    name: '.env can be read by everyone',
+    make: ({ home }) => {
+      put(join(home, '.env'), 'OTHER=1\n')
+      return void chmodSync(join(home, '.env'), 0o644)
+    },
+    doctor: [['warn', 'secrets', /\.env is readable by other users$/]],
+  },
+  {
+    name: 'the tasks file is cut off',
+    make: ({ home }) => {
+      mkdirSync(join(home, 'cron'))
+      return put(join(home, 'cron', 'jobs.json'), '{"jobs": [')
+    },
+    doctor: [['fail', 'cron/jobs.json', /^line 1: its JSON ends too early$/]],
+  },
+  {
+    name: 'the database of the command line is no database',
+    make: ({ home }) => put(join(home, 'state.db'), 'no database at all, but long enough'),
+    doctor: [['fail', 'state.db', /^.*state\.db is not an SQLite database$/]],
+  },
+  {
+    name: 'the home belongs to another user',
+    make: machine({ ownerOf: path => (path.endsWith('webui') ? (MACHINE.uid ?? 0) : other) }),
+    doctor: [['warn', 'home', /belongs to user 4242, and this is user/]],
+  },
+  {
+    name: 'MCP servers without program, address, and answer',
+    make: config(
+      'mcp_servers:\n  a: {command: no-such-program}\n  b: {}\n  c: {url: "ftp://x"}\n  d: {url: "http://127.0.0.1:1/mcp"}\n',
+    ),
+    doctor: [
+      ['fail', 'mcp a', /^the program "no-such-program" was not found$/],
+      ['fail', 'mcp b', /neither a command nor a url/],
+      ['fail', 'mcp c', /not an http address/],
+      ['warn', 'mcp d', /^http:\/\/127\.0\.0\.1:1: nothing listens there$/],
+    ],
+  },
+  {
+    name: 'the external agent is not installed',
+    make: config('providers:\n  mine: {acp_command: no-such-agent}\n'),
+    doctor: [['warn', 'agent mine', /was not found/]],
+  },
+  {
+    name: 'the external agent crashes',
+    make: config('providers:\n  mine: {acp_command: "/bin/false"}\n'),
+    doctor: [['warn', 'agent mine', /ended with code 1/]],
+  },
+  {
+    name: 'git, python3 and flock are missing',
+    make: ({ workspace }) => ({ env: { PATH: workspace } }),
+    doctor: [
+      ['warn', 'git', /^was not found$/],
+      ['warn', 'python3', /^was not found$/],
+      ['warn', 'flock', /^was not found$/],
+    ],
+  },
+]
+
+const SERVER: readonly Setup[] = [
+  {
+    name: 'settings.json is cut off',
+    make: stateFile('settings.json', '{"theme": "da'),
+    doctor: [['fail', 'settings.json', /^line 1: its JSON ends too early$/]],
+  },
+  {
+    name: 'settings.json is a directory',
+    make: (_, state) => void mkdirSync(join(state, 'settings.json')),
+    doctor: [['fail', 'settings.json', /^it is a directory, not a regular file$/]],
+  },
+  ...['projects', 'people', 'api-tokens', 'shares', 'grants', 'auth-sessions'].map(name => ({
+    name: `${name}.json is not JSON`,
+    make: stateFile(`${name}.json`, '{\n  "a": x\n}'),
+    doctor: [['fail', `${name}.json`, /^line 2: it is not valid JSON$/]] as const,
+  })),
+  {
+    name: 'a cache is no database: it is made again',
+    make: (_, state) => {
+      mkdirSync(join(state, 'cache'))
+      return put(join(state, 'cache', 'catalog.db'), 'no database at all')
+    },
+  },
+  {
+    name: 'a line of a session is damaged',
+    make: (_, state) => {
+      mkdirSync(join(state, 'sessions'))
+      const text = '{"n":1,"t":"session","at":1,"v":1,"meta":{}}\nbroken\n'
+      return put(join(state, 'sessions', 'abcdefabcdef.jsonl'), text)
+    },
+    doctor: [['warn', 'sessions', /^1 of 1 have unreadable lines: abcdefabcdef\.jsonl$/]],
+  },
+  {
+    name: 'a session of a newer version, with a cut last line',
+    make: (_, state) => {
+      mkdirSync(join(state, 'sessions'))
+      const text = '{"n":1,"t":"session","at":1,"v":99,"meta":{}}\n{"n":2,"t":"new"}\n{"n":3,"t'
+      return put(join(state, 'sessions', 'abcdefabcdef.jsonl'), text)
+    },
+  },
+  {
+    name: 'the signing key is too short',
+    make: (_, state) => void writeFileSync(join(state, '.signing_key'), 'short', { mode: 0o600 }),
+    start: /^The signing key \S+\.signing_key holds 5 bytes instead of 32; restore it/,
+    doctor: [['fail', 'signing key', /holds 5 bytes instead of 32/]],
+  },
+  {
+    name: 'the signing key is a directory',
+    make: (_, state) => void mkdirSync(join(state, '.signing_key')),
+    start: /^The signing key \S+ cannot be read: it is a directory, not a regular file/,
+    doctor: [['fail', 'signing key', /it is a directory/]],
+  },
+  {
+    name: 'the state directory is a file',
+    make: ({ root }) => {
+      put(join(root, 'state'), '')
+      return { env: { AGENT_WEBUI_STATE_DIR: join(root, 'state') } }
+    },
+    start: /^The state directory cannot be used: \S+state is not a directory\. Move \S+state away/,
+    doctor: [['fail', 'state', /state is not a directory$/]],
+  },
+  {
+    name: 'the state directory is below a file',
+    make: ({ root }) => {
+      put(join(root, 'file'), '')
+      return { env: { AGENT_WEBUI_STATE_DIR: join(root, 'file', 'webui') } }
+    },
+    start: /file is not a directory/,
+    doctor: [['fail', 'state', /file is not a directory$/]],
+  },
+  {
+    name: 'the state directory is a broken link',
+    make: ({ root }) => {
+      symlinkSync('/nope/nowhere', join(root, 'link'))
+      return { env: { AGENT_WEBUI_STATE_DIR: join(root, 'link', 'webui') } }
+    },
+    start: /link is a symlink to no directory/,
+    doctor: [['fail', 'state', /link is a symlink to no directory$/]],
+  },
+  {
+    name: 'the state directory belongs to another user, who lets nobody in',
+    make: machine({ accessError: systemError('EACCES'), ownerOf: () => MACHINE.uid ?? 0 }),
+    start: /^The state directory cannot be used: user \d+ may not read and write \S+webui\. Run/,
+    doctor: [['fail', 'state', /may not read and write/]],
+  },
+  {
+    name: 'the state directory is on a read-only mount',
+    make: machine({ accessError: systemError('EROFS') }),
+    start: /webui: the file system is read-only\. Make \S+webui writable/,
+    doctor: [['fail', 'state', /the file system is read-only$/]],
+  },
+  {
+    name: 'the state directory belongs to another user and can be written',
+    make: machine({ ownerOf: path => (path.endsWith('webui') ? other : (MACHINE.uid ?? 0)) }),
+    doctor: [['warn', 'owner', /belongs to user 4242, and this is user/]],
+  },
+  {
+    name: 'the disk is full',
+    make: machine({ freeBytes: () => 4_096 }),
+    start: /^The disk of \S+webui is full\. Free up space/,
+    doctor: [['fail', 'disk', /is full$/]],
+  },
+  {
+    name: 'the disk is nearly full',
+    make: machine({ freeBytes: () => 300 * 1024 * 1024 }),
+    doctor: [['warn', 'disk', /^Only 300 MB are free on the disk of \S+webui$/]],
+  },
+  {
+    name: 'the clock is years behind',
+    make: machine({ now: () => Date.UTC(2001, 0, 2), programAt: () => Date.UTC(2026, 10, 1) }),
+    doctor: [['warn', 'clock', /^The clock says 2001-01-02, which is before .*\(2026-11-01\)$/]],
+  },
+  {
+    name: 'the process may open few files',
+    make: machine({ openFileLimit: () => 256 }),
+    doctor: [['warn', 'open files', /^The process may open only 256 files/]],
+  },
+  {
+    name: 'it runs as root',
+    make: machine({ uid: 0, isContainer: () => false, ownerOf: () => 0 }),
+    doctor: [['warn', 'user', /^runs as root/]],
+  },
+  { name: 'the locale is C', make: env({ LC_ALL: 'C', LANG: 'C' }) },
+  {
+    name: 'HOME is not set',
+    make: ({ home, root }) => ({ env: { HOME: '', USERPROFILE: root, AGENT_HOME: home } }),
+  },
+  {
+    name: 'the server was killed',
+    make: stateFile('instance.json', '{"pid": 4194304, "address": "http://127.0.0.1:1"}'),
+    doctor: [['warn', 'service', /^not running; process 4194304 of \S+ was killed or crashed$/]],
+  },
+  {
+    name: 'the server hangs',
+    make: stateFile('instance.json', `{"pid": ${process.ppid}, "address": "http://127.0.0.1:1"}`),
+    doctor: [['fail', 'service', /does not respond, but its process \d+ runs$/]],
+  },
+]
+
+const ENVIRONMENT: readonly Setup[] = [
+  {
+    name: 'the TLS files do not exist',
+    make: env({ AGENT_WEBUI_TLS_CERT: '/nope/c.pem', AGENT_WEBUI_TLS_KEY: '/nope/k.pem' }),
+    start:
+      /^The certificate \/nope\/c\.pem cannot be read: it does not exist\. Fix AGENT_WEBUI_TLS/,
+    doctor: [['fail', 'certificate', /it does not exist$/]],
+  },
+  {
+    name: 'the certificate is no certificate',
+    make: ({ root }) => {
+      const pem = join(root, 'bad.pem')
+      put(pem, 'not a certificate')
+      return { env: { AGENT_WEBUI_TLS_CERT: pem, AGENT_WEBUI_TLS_KEY: pem } }
+    },
+    start: /bad\.pem is not a certificate in PEM format/,
+    doctor: [['fail', 'certificate', /is not a certificate in PEM format$/]],
+  },
+  {
+    name: 'the TLS key is no key',
+    make: ({ root }) => {
+      const { AGENT_WEBUI_TLS_CERT: cert } = makeCertificate(root, '90')
+      return { env: { AGENT_WEBUI_TLS_CERT: cert, AGENT_WEBUI_TLS_KEY: cert } }
+    },
+    start: /cert\.pem is not a private key in PEM format/,
+    doctor: [['fail', 'certificate', /is not a private key in PEM format$/]],
+  },
+  {
+    name: 'the TLS key has a passphrase',
+    make: ({ root }) => ({ env: makeCertificate(root, '90', '-passout', 'pass:abcd') }),
+    start: /key\.pem is protected with a passphrase\. Store it without one/,
+    doctor: [['fail', 'certificate', /is protected with a passphrase$/]],
+  },
+  {
+    name: 'certificate and key do not belong together',
+    make: ({ root }) => {
+      const { AGENT_WEBUI_TLS_KEY } = makeCertificate(join(root, 'other'), '30')
+      return { env: { ...makeCertificate(root, '30'), AGENT_WEBUI_TLS_KEY } }
+    },
+    start: /does not belong to the certificate/,
+    doctor: [['fail', 'certificate', /does not belong to the certificate/]],
+  },
+  {
+    name: 'the certificate expires soon',
+    make: ({ root }) => ({ env: makeCertificate(root, '3') }),
+    doctor: [['warn', 'certificate', /expires in 2 days$/]],
+  },
+  {
+    name: 'the certificate has expired',
+    make: ({ root }) => ({
+      env: makeCertificate(root, '3'),
+      machine: { now: () => Date.now() + 9 * 86_400_000 },
+    }),
+    doctor: [['warn', 'certificate', /expired \d days ago; browsers refuse it$/]],
+  },
+  {
+    name: 'only one TLS file is set',
+    make: env({ AGENT_WEBUI_TLS_CERT: '/nope/c.pem' }),
+    start: /must be set together$/,
+    doctor: [['fail', 'environment', /must be set together$/]],
+  },
+  {
+    name: 'a variable is misspelled',
+    make: env({ AGENT_WEBUI_PASWORD: 'x' }),
+    start: /did you mean AGENT_WEBUI_PASSWORD\?$/,
+    doctor: [['fail', 'environment', /did you mean AGENT_WEBUI_PASSWORD/]],
+  },
+  {
+    name: 'the port is no port',
+    make: env({ AGENT_WEBUI_PORT: '99999' }),
+    start: /^AGENT_WEBUI_PORT must be a port from 0 to 65535, not "99999"$/,
+    doctor: [['fail', 'environment', /from 0 to 65535/]],
+  },
+  {
+    name: 'the machine does not have the address',
+    make: env({ AGENT_WEBUI_HOST: '203.0.113.9' }),
+    start: /^Cannot listen at 203\.0\.113\.9:0: this machine does not have that address\. Choose/,
+    doctor: [['fail', 'address', /this machine does not have that address$/]],
+  },
+  {
+    name: 'the password is too long',
+    make: env({ AGENT_WEBUI_PASSWORD: 'x'.repeat(2_000) }),
+    start: /^AGENT_WEBUI_PASSWORD cannot be used\. A password can have at most 1,024 characters/,
+    doctor: [['fail', 'password', /at most 1,024 characters$/]],
+  },
+  {
+    name: 'the default workspace does not exist',
+    make: env({ AGENT_WEBUI_DEFAULT_WORKSPACE: '/nope/work' }),
+    doctor: [['fail', 'workspace', /^\/nope\/work does not exist/]],
+  },
+  {
+    name: 'the proxy list holds a word',
+    make: env({ AGENT_WEBUI_TRUSTED_PROXIES: 'banana' }),
+    start: /not "banana"$/,
+    doctor: [['fail', 'environment', /not "banana"$/]],
+  },
+  {
+    name: 'an origin is no origin',
+    make: env({ AGENT_WEBUI_ALLOWED_ORIGINS: 'banana' }),
+    doctor: [['warn', 'environment', /"banana" is ignored, write it as https:\/\/host$/]],
+  },
+  {
+    name: 'the user header has no trusted proxy',
+    make: env({ AGENT_WEBUI_AUTH_HEADER: 'Remote-User' }),
+    start: /needs AGENT_WEBUI_TRUSTED_PROXIES/,
+    doctor: [['fail', 'environment', /needs AGENT_WEBUI_TRUSTED_PROXIES/]],
+  },
+  {
+    name: 'the provider of sign-ins does not answer',
+    make: env({
+      AGENT_WEBUI_OIDC_ISSUER: 'http://127.0.0.1:9',
+      AGENT_WEBUI_OIDC_CLIENT_ID: 'agent',
+    }),
+    doctor: [
+      ['fail', 'single sign-on', /127\.0\.0\.1:9: sign-in with 127\.0\.0\.1: connection refused$/],
+    ],
+  },
+]
+
+export const SETUPS: readonly Setup[] = [...PROFILE, ...SERVER, ...ENVIRONMENT]
