@@ -276,7 +276,7 @@ const compileAhead = async (laid, speed) => {
     const run = spawnSync(process.execPath, [warm, at('file.mjs'), at('packing'), at('out')], {
       env: programEnv(directory, await freePort()),
       encoding: 'utf8',
-      timeout: 30_000,
+      timeout: 120_000,
     })
     if (run.status !== 0) throw new Error(`what was packed does not run:\n${run.stderr}`)
     return zstd(readFileSync(at('out')), speed)

@@ -1,5 +1,6 @@
 /** What is done before the program is replaced: a download that was checked, a copy of the old program, and a process that watches. */
 import { rmSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { messageOf, unavailable } from '../errors.ts'
 import { downloadRelease, fetchRelease, isNewer, tryProgram } from './release.ts'
 import {
@@ -62,6 +63,16 @@ export const saveFirst = async (snapshot: (() => Promise<void>) | undefined): Pr
   }
 }
 
+/** Two more files of the program's size are written beside it. */
+const asUserError = (error: unknown, file: string): unknown => {
+  const { code } = error as NodeJS.ErrnoException
+  return code === 'ENOSPC' || code === 'EDQUOT'
+    ? unavailable(
+        `There is no space left in ${dirname(file)} for the new version. Nothing was changed.`,
+      )
+    : error
+}
+
 /** Downloads and tries the newest release; null when there is no newer one. Throws a UserError with nothing changed. */
 export const prepareRelease = async (
   own: OwnProgram,
@@ -80,14 +91,14 @@ export const prepareRelease = async (
   await save()
   const isFile = own.file.endsWith('.mjs')
   const next = isFile ? own.file.replace(/\.mjs$/, '.next.mjs') : `${own.file}.next`
-  await downloadRelease(release, { address, kind: own.kind, target: next })
   try {
+    await downloadRelease(release, { address, kind: own.kind, target: next })
     const command = own.commandFor(next, [])
     await tryProgram(command, { version: release.version, env, cwd: own.stateDir })
     const previous = keepPrevious(own.file)
     return { previous, next, from: version, to: release.version, checkout: null }
   } catch (error) {
     rmSync(next, { force: true })
-    throw error
+    throw asUserError(error, own.file)
   }
 }

@@ -71,6 +71,17 @@ export const fetchRelease = async (address: string): Promise<Release> => {
   }
 }
 
+/** The bytes of a download. Throws a UserError when the connection ends before they do. */
+async function* chunksOf(response: Response): AsyncGenerator<Uint8Array> {
+  try {
+    for await (const chunk of response.body ?? []) yield chunk
+  } catch {
+    // Undici says only "terminated".
+    const { host } = new URL(response.url)
+    throw unavailable(`The download from ${host} ended early. Nothing was changed.`)
+  }
+}
+
 /** Writes the file to `target` and compares its size and checksum. Nothing is left when that fails. */
 export const downloadRelease = async (
   release: Release,
@@ -84,7 +95,7 @@ export const downloadRelease = async (
   const hash = createHash('sha256')
   try {
     let size = 0
-    for await (const chunk of response.body ?? []) {
+    for await (const chunk of chunksOf(response)) {
       size += chunk.length
       if (size > file.size) break
       hash.update(chunk)

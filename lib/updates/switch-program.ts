@@ -62,10 +62,15 @@ export const whyNotReplaceable = (program: string): string | null => {
 export const keepPrevious = (program: string): string => {
   const previous = previousOf(program)
   const unfinished = `${previous}.tmp`
-  copyFileSync(program, unfinished, constants.COPYFILE_FICLONE)
-  chmodSync(unfinished, statSync(program).mode & 0o777)
-  renameSync(unfinished, previous)
-  return previous
+  try {
+    copyFileSync(program, unfinished, constants.COPYFILE_FICLONE)
+    chmodSync(unfinished, statSync(program).mode & 0o777)
+    renameSync(unfinished, previous)
+    return previous
+  } catch (error) {
+    rmSync(unfinished, { force: true })
+    throw error
+  }
 }
 
 export const writeRecord = (record: SwitchRecord): string => {

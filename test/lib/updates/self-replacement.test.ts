@@ -1,5 +1,5 @@
 /** A program replaces itself by a release: the download is checked, and a version that does not work is undone. */
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import {
   existsSync,
@@ -29,13 +29,26 @@ const build = (version: string, behavior = 'works'): string =>
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
 
-const setUp = async (next: string, given: { sha?: string; env?: Record<string, string> } = {}) => {
+type Given = {
+  sha?: string
+  env?: Record<string, string>
+  /** The connection ends in the middle of the download. */
+  cut?: boolean
+  /** Mount options of the program's directory, a file system of its own. */
+  mount?: string
+}
+
+/** Runs the service with a directory of its own mounted over that of the program; needs no rights. */
+const IN_MOUNT = `mount -t tmpfs -o "\${1#ro,}" tmpfs bin && cat saved.mjs > bin/program.mjs && mount -o "remount,$1" bin && shift && exec "$@"`
+
+const setUp = async (next: string, given: Given = {}) => {
   const dir = mkdtempSync(join(tmpdir(), 'replace-'))
   const file = join(dir, 'bin', 'program.mjs')
   const state = join(dir, 'state')
   for (const each of ['bin', 'state']) mkdirSync(join(dir, each))
   const old = build('1.0.0')
   writeFileSync(file, old)
+  writeFileSync(join(dir, 'saved.mjs'), old)
   const release = {
     version: '1.1.0',
     notes: 'Better.',
@@ -43,14 +56,20 @@ const setUp = async (next: string, given: { sha?: string; env?: Record<string, s
       node: { url: 'next.mjs', sha256: given.sha ?? sha256(next), size: Buffer.byteLength(next) },
     },
   }
-  const server = createServer((request, response) =>
-    response.end(request.url === '/releases.json' ? JSON.stringify(release) : next),
-  )
+  const server = createServer((request, response) => {
+    if (request.url === '/releases.json') response.end(JSON.stringify(release))
+    else if (!given.cut) response.end(next)
+    else response.write(next.slice(0, next.length / 2), () => response.destroy())
+  })
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   const port = await freePort()
   const pids = new Set<number>()
   const start = () => {
-    const child = spawn(process.execPath, [file, 'serve'], {
+    const command = [process.execPath, file, 'serve']
+    const inMount = given.mount
+      ? ['unshare', '-r', '-m', 'sh', '-c', IN_MOUNT, 'sh', given.mount, ...command]
+      : command
+    const child = spawn(inMount[0]!, inMount.slice(1), {
       cwd: dir,
       env: {
         PATH: process.env.PATH,
@@ -84,15 +103,17 @@ const setUp = async (next: string, given: { sha?: string; env?: Record<string, s
   }
   const child = start()
   await answers('1.0.0')
+  /** The program's directory as the service sees it. */
+  const own = join(given.mount ? `/proc/${child.pid}/root` : '', dir, 'bin')
   return {
-    file,
+    file: join(own, 'program.mjs'),
     old,
     child,
     start,
     answers,
     outcome,
     update: async () => (await ask('/update')).message,
-    names: () => readdirSync(join(dir, 'bin')).toSorted(),
+    names: () => readdirSync(own).toSorted(),
     close() {
       for (const pid of pids) {
         try {
@@ -117,18 +138,49 @@ test('versions are compared by number; a build between releases is not older tha
     assert.not(isNewer(version, than))
 })
 
-const refused: [what: string, next: string, given: object, why: RegExp][] = [
+const size = (copies: number): string => `mode=755,size=${Math.ceil(source.length * copies)}`
+const canMount = spawnSync('unshare', ['-r', '-m', 'true']).status === 0
+if (!canMount) console.log('  skipped: no file systems of their own can be mounted here')
+
+const refused: [what: string, next: string, given: Given, why: RegExp][] = [
   ['a wrong checksum', build('1.1.0'), { sha: '0'.repeat(64) }, /checksum of the release. Nothing/],
   ['a program that does not start', build('1.1.0', 'does-not-start'), {}, /does not run here/],
   ['another version than announced', build('1.0.5'), {}, /does not run here/],
   ['a full disk', build('1.1.0'), { env: { SMALL_FULL: '1' } }, /backup before the update failed/],
+  [
+    'a download that is cut',
+    build('1.1.0'),
+    { cut: true },
+    /^The download from 127\.0\.0\.1:\d+ ended early\. Nothing was changed\.$/,
+  ],
+]
+const refusedByDisk: typeof refused = [
+  [
+    'a disk that is full during the download',
+    build('1.1.0'),
+    { mount: size(1.5) },
+    /^There is no space left in .*bin for the new version\. Nothing was changed\.$/,
+  ],
+  [
+    'a disk that is full before the old version is copied',
+    build('1.1.0'),
+    { mount: size(2.5) },
+    /^There is no space left in .*bin for the new version\. Nothing was changed\.$/,
+  ],
+  [
+    'a directory that is read-only',
+    build('1.1.0'),
+    { mount: `ro,${size(4)}` },
+    /^This user may not write to .*bin\. Update it the way it was installed\.$/,
+  ],
 ]
 
-for (const [what, next, given, why] of refused) {
+for (const [what, next, given, why] of [...refused, ...(canMount ? refusedByDisk : [])]) {
   test(`${what}: refused before anything is changed`, async () => {
     const service = await setUp(next, given)
     try {
-      assert.match(await service.update(), why)
+      const said = await service.update()
+      assert.ok(why.test(said), said)
       assert.is(readFileSync(service.file, 'utf8'), service.old)
       assert.equal(service.names(), ['program.mjs'])
       await service.answers('1.0.0')
