@@ -5,6 +5,7 @@ import type { Server } from 'node:http'
 import type { Server as TlsServer } from 'node:https'
 import { isatty } from 'node:tty'
 import { thisMachine } from './app/machine.ts'
+import { FORMER } from './app/former-state.ts'
 import { ownArguments, ownProgram } from './app/own-program.ts'
 import { startChecks, toSentence } from './app/start-checks.ts'
 import { createSupervisor, type Supervisor } from './app/supervisor.ts'
@@ -194,7 +195,10 @@ const run = async (
   const checks = startChecks(config, thisMachine)
   const failed = checks.find(({ level }) => level === 'fail')
   if (failed) throw new Error(toSentence(failed))
-  for (const check of checks) if (check.level === 'warn') log.warn(toSentence(check))
+  for (const check of checks) {
+    if (check.level === 'warn') log.warn(toSentence(check))
+    if (check.about === FORMER) log.info(`${FORMER}: ${check.said}`)
+  }
   prepareStateDir(config)
   const tls = readTls(config)
   const addon = options.unpackAddon?.(config)

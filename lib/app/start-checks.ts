@@ -12,6 +12,7 @@ import { messageOf } from '../errors.ts'
 import { expiryOf, readTls, StartError } from '../preflight.ts'
 import { isDirectory } from '../sessions/unreadable-files.ts'
 import { errorCode, fileReason } from '../store/file-error.ts'
+import { formerStateChecks } from './former-state.ts'
 import type { Machine } from './machine.ts'
 
 const MB = 1024 * 1024
@@ -169,5 +170,6 @@ export const startChecks = (config: Config, machine: Machine): Check[] => {
     ...tlsCheck(config, machine),
     ...clockCheck(machine),
     ...openFilesCheck(machine),
+    ...formerStateChecks(config),
   ]
 }

@@ -6,6 +6,8 @@ import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { formerStateChecks } from '../../lib/app/former-state.ts'
+import { readConfig } from '../../lib/config.ts'
 import { startApp, type TestApp } from '../_app.ts'
 import { createDesk } from '../lib/cli/_run.ts'
 
@@ -106,6 +108,110 @@ test('leaves a .json without changes in place', async ({ app, sessions }) => {
   rewrite(sessions, ID, file => ({ ...file, title: 'Renamed there', pinned: true }))
   assert.is((await listed(app)).length, 3)
   assert.ok(existsSync(join(sessions, `${ID}.json`)))
+})
+
+const LATER_KEYS = { hidden_tabs: ['kanban'], pinned_sessions_limit: 3, update_channel: 'stable' }
+
+/** The files beside the sessions, with the keys and the form of the other program. */
+const writeOthers = (app: TestApp): { project: string; folder: string } => {
+  const folder = join(app.userHome, 'Größe')
+  mkdirSync(folder)
+  const write = (name: string, value: unknown) =>
+    writeFileSync(join(app.state, name), JSON.stringify(value, null, 2))
+  write('settings.json', {
+    default_workspace: folder,
+    onboarding_completed: true,
+    send_key: 'ctrl+enter',
+    show_token_usage: true,
+    theme: 'nord',
+    skin: 'slate',
+    language: 'de',
+    bot_name: 'Hermes',
+    sidebar_density: 'detailed',
+    password_hash: null,
+    ...LATER_KEYS,
+  })
+  const project = { project_id: '0123456789ab', name: 'Maß', color: '#7cb9ff' }
+  write('projects.json', [{ ...project, created_at: 1760000000.5 }])
+  write('workspaces.json', [{ path: folder, name: 'Work' }])
+  writeFileSync(join(app.state, 'last_workspace.txt'), folder)
+  return { project: project.project_id, folder }
+}
+
+test('settings, projects, and workspaces are used as the other program wrote them, and it can read them again after changes', async ({
+  app,
+}) => {
+  const { project, folder } = writeOthers(app)
+  const settings = (await app.get('/api/settings')).body
+  assert.equal(
+    [settings.send_key, settings.theme, settings.skin, settings.language, settings.bot_name],
+    ['ctrl+enter', 'nord', 'slate', 'de', 'Hermes'],
+  )
+  assert.equal([settings.default_workspace, settings.onboarding_completed], [folder, true])
+  assert.is((await app.get('/api/projects')).body.projects[0].project_id, project)
+  const { workspaces, last } = (await app.get('/api/workspaces')).body
+  assert.equal([workspaces[0].path, workspaces[0].name, last], [folder, 'Work', folder])
+
+  await app.post('/api/session/move', { session_id: ID, project_id: project })
+  await app.post('/api/settings', { show_thinking: false })
+  await app.post('/api/projects/create', { name: 'Here', color: null })
+  await app.post('/api/workspaces/rename', { path: folder, name: 'Renamed' })
+  await app.restart()
+
+  const kept = read(join(app.state, 'settings.json'))
+  // Keys of a later version of it are kept as well.
+  for (const [key, value] of Object.entries({
+    ...LATER_KEYS,
+    theme: 'nord',
+    send_key: 'ctrl+enter',
+  }))
+    assert.equal(kept[key], value, key)
+  assert.is(kept.show_thinking, false)
+  const projects = read(join(app.state, 'projects.json'))
+  assert.equal(
+    projects.map((each: object) => Object.keys(each).toSorted()),
+    Array.from({ length: 2 }, () => ['color', 'created_at', 'name', 'project_id']),
+  )
+  assert.equal(read(join(app.state, 'workspaces.json')), [{ path: folder, name: 'Renamed' }])
+  assert.is(readFileSync(join(app.state, 'last_workspace.txt'), 'utf8').trim(), folder)
+  for (const name of ['settings.json', 'projects.json', 'workspaces.json'])
+    assert.match(readFileSync(join(app.state, name), 'utf8'), /^[[{]\n {2}\S/, name)
+
+  // And the session goes back with its project.
+  const desk = createDesk()
+  const env = { AGENT_HOME: app.home }
+  const out = join(desk.root, 'back')
+  assert.is((await desk.talk(['export', '--as', 'json', out], { env })).code, 0)
+  assert.is(read(join(out, 'sessions', `${ID}.json`)).project_id, project)
+  desk.close()
+})
+
+test('a start and doctor say which files of it are used, and where others are', async ({
+  app,
+  sessions,
+}) => {
+  const said = (env: Record<string, string> = {}) =>
+    formerStateChecks(readConfig({ HOME: app.userHome, ...env }, [])).map(check => check.said)
+  assert.equal(said(), [
+    `3 sessions of it in ${app.state} are listed and read unchanged; a first change converts a session and keeps its file`,
+  ])
+  await app.post('/api/session/rename', { session_id: ID, title: 'Renamed' })
+  assert.match(said()[0] ?? '', '2 sessions')
+
+  const hermes = join(app.userHome, '.hermes')
+  cpSync(sessions, join(hermes, 'webui', 'sessions'), { recursive: true })
+  assert.is(
+    said()[1],
+    `it has 2 sessions in ${hermes}; AGENT_HOME=${hermes} uses that home and its sessions`,
+  )
+  assert.match(said({ AGENT_HOME: hermes }).join(), `2 sessions of it in ${hermes}/webui`)
+  assert.equal(said({ AGENT_HOME: hermes }).length, 1)
+  assert.match(said({ HERMES_HOME: join(app.userHome, 'none') }).join(), /^2 sessions[^,]*$/)
+
+  const desk = createDesk()
+  const { out } = await desk.talk(['doctor'], { env: { AGENT_HOME: hermes } })
+  assert.match(out, 'Hermes WebUI')
+  desk.close()
 })
 
 test.run()

@@ -1,0 +1,58 @@
+/** Recognizes files of Hermes WebUI: in the state directory, where they are used, and in its own home, where they are not. */
+import { existsSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Check, ok } from '../cli/check.ts'
+import type { Config } from '../config.ts'
+
+export const FORMER = 'Hermes WebUI'
+
+/** Written by it beside its sessions, and by `export --as json`. */
+const INDEX = '_index.json'
+
+/** Sessions that have no journal of ours yet. */
+const countSessions = (stateDir: string): number => {
+  const dir = join(stateDir, 'sessions')
+  if (!existsSync(join(dir, INDEX))) return 0
+  const names = new Set(readdirSync(dir))
+  return [...names].filter(
+    name => /^\w+\.json$/.test(name) && name !== INDEX && !names.has(`${name}l`),
+  ).length
+}
+
+const plural = (n: number): string => `${n} session${n === 1 ? '' : 's'}`
+
+const usedChecks = ({ stateDir }: Config): Check[] => {
+  const n = countSessions(stateDir)
+  if (n === 0) return []
+  return [
+    ok(
+      FORMER,
+      `${plural(n)} of it in ${stateDir} ${n === 1 ? 'is' : 'are'} listed and read unchanged; a first change converts a session and keeps its file`,
+    ),
+  ]
+}
+
+const unusedChecks = ({ baseHome, stateDir, userHome, env }: Config): Check[] => {
+  const home = env.HERMES_HOME?.trim() || join(userHome, '.hermes')
+  if (home === baseHome || join(home, 'webui') === stateDir) return []
+  const n = countSessions(join(home, 'webui'))
+  return n === 0
+    ? []
+    : [
+        ok(
+          FORMER,
+          `it has ${plural(n)} in ${home}; AGENT_HOME=${home} uses that home and its sessions`,
+        ),
+      ]
+}
+
+/** For `doctor`, and for the log of a start. Nothing is said where neither exists or can be read. */
+export const formerStateChecks = (config: Config): Check[] =>
+  [usedChecks, unusedChecks].flatMap(check => {
+    try {
+      return check(config)
+    } catch {
+      // What cannot be read is reported by the checks of the state directory.
+      return []
+    }
+  })
