@@ -1,0 +1,113 @@
+/** The container images: Dockerfile and compose.yml agree with each other and with the program. What they run: proofs/image. */
+import { existsSync, globSync, readFileSync } from 'node:fs'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { parse } from 'yaml'
+import { readConfig } from '../lib/config.ts'
+import { createDesk } from './lib/cli/_run.ts'
+
+const test = suite('container images')
+
+type Instruction = { name: string; rest: string }
+type Stage = { name: string; instructions: Instruction[] }
+
+const parseDockerfile = (text: string): Stage[] => {
+  const joined = text.replace(/^#.*\n/gm, '').replace(/\\\n/g, ' ')
+  const stages: Stage[] = []
+  for (const line of joined.split('\n').filter(each => each.trim() !== '')) {
+    const [, name = '', rest = ''] = /^([A-Z]+) +(.*)$/.exec(line) ?? []
+    if (name === 'FROM') stages.push({ name: / AS (\S+)$/.exec(rest)?.[1] ?? '', instructions: [] })
+    stages.at(-1)?.instructions.push({ name, rest: rest.trim() })
+  }
+  return stages
+}
+
+const stages = parseDockerfile(readFileSync('Dockerfile', 'utf8'))
+const all = (stage: Stage, name: string): string[] =>
+  stage.instructions.filter(each => each.name === name).map(({ rest }) => rest)
+const only = (stage: Stage, name: string): string => {
+  const [first, ...more] = all(stage, name)
+  assert.is(more.length, 0, `${stage.name}: ${name}`)
+  return first ?? ''
+}
+const shipped = stages.filter(({ name }) => ['bare', 'slim'].includes(name))
+
+const variablesOf = (stage: Stage): Record<string, string> =>
+  Object.fromEntries(
+    all(stage, 'ENV').flatMap(rest =>
+      rest.split(/ +/).map(pair => pair.split('=') as [string, string]),
+    ),
+  )
+
+test('slim is the default, and what stages copy exists', () => {
+  assert.equal(
+    stages.map(({ name }) => name),
+    ['build', 'files', 'bare', 'slim'],
+  )
+  const ignored = readFileSync('.dockerignore', 'utf8').split('\n')
+  for (const [at, stage] of stages.entries())
+    for (const rest of all(stage, 'COPY')) {
+      const [, from] = /^--from=(\S+)/.exec(rest) ?? []
+      if (from !== undefined) {
+        assert.ok(
+          stages.slice(0, at).some(({ name }) => name === from),
+          `${stage.name}: ${from}`,
+        )
+        continue
+      }
+      for (const path of rest.split(/ +/).slice(0, -1)) {
+        assert.ok(existsSync(path), path)
+        assert.not(ignored.includes(path), path)
+      }
+    }
+  // Nothing that the build reads is kept from it.
+  assert.equal(globSync('{lib,handlers,public,build}/**/*.md'), [])
+})
+
+test('the images run under any user id, are checked by the program itself, and the program accepts their settings', async () => {
+  const commands = new Set<string>()
+  for (const stage of shipped) {
+    const env = variablesOf(stage)
+    const config = readConfig(env, [])
+    assert.equal([config.isExposed, String(config.port)], [true, only(stage, 'EXPOSE')])
+    assert.is(env.HOME, only(stage, 'VOLUME'))
+    assert.match(only(stage, 'USER'), /^[1-9]\d*:[1-9]\d*$/)
+    const entry = JSON.parse(only(stage, 'ENTRYPOINT')) as string[]
+    const check = JSON.parse(/CMD (.*)$/.exec(only(stage, 'HEALTHCHECK'))?.[1] ?? '') as string[]
+    assert.is(check[0], entry.at(-1))
+    commands.add(check.slice(1, -1).join(' '))
+  }
+  const desk = createDesk()
+  // Nothing runs here: that is code 1, and 2 would be a command that does not exist.
+  for (const words of commands)
+    assert.is((await desk.talk([...words.split(' '), '1'])).code, 1, words)
+  desk.close()
+})
+
+test('compose.yml builds a stage that exists, with settings that the program accepts, and leaves turns their time', () => {
+  const { services, volumes } = parse(readFileSync('compose.yml', 'utf8'))
+  const [service] = Object.values(services) as Record<string, never>[]
+  const {
+    build,
+    environment,
+    ports,
+    volumes: mounts,
+  } = service as never as {
+    build: { target: string; args: Record<string, string> }
+    environment: Record<string, string>
+    ports: string[]
+    volumes: string[]
+  }
+  const stage = stages.find(({ name }) => name === build.target)!
+  const args = all(stage, 'ARG').map(rest => rest.split('=')[0])
+  assert.equal(Object.keys(build.args), args)
+  const blank = Object.fromEntries(Object.keys(environment).map(name => [name, '']))
+  assert.is(readConfig({ ...variablesOf(stage), ...blank }, []).password, null)
+  const port = only(stage, 'EXPOSE')
+  assert.equal(ports, [`127.0.0.1:${port}:${port}`])
+  assert.equal(mounts, [`${Object.keys(volumes)[0]}:${only(stage, 'VOLUME')}`])
+  const { read_only, stop_grace_period } = service as never as Record<string, unknown>
+  assert.equal([read_only, stop_grace_period], [true, '30s'])
+})
+
+test.run()
