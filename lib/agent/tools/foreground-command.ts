@@ -69,6 +69,14 @@ const collectReport = (stream: Readable | null): (() => string) => {
   return () => (size > MAX_REPORT_BYTES ? '' : Buffer.concat(chunks).toString('utf8'))
 }
 
+/** What to say when a command cannot be started. The directory was checked, so ENOENT means the program: an image may have no shell. */
+export const startError = (file: string, error: unknown): unknown =>
+  (error as NodeJS.ErrnoException).code === 'ENOENT'
+    ? new Error(
+        `Commands cannot run here: "${file}" is not installed${file === 'sh' ? ', and no other shell is' : ''}.`,
+      )
+    : error
+
 /** Runs it to its end. At the time limit it moves to the background, or is stopped where there is none. */
 export const runForeground = async (
   ctx: ToolContext,
@@ -92,6 +100,8 @@ export const runForeground = async (
   const closed = waitForClose(child, () => {
     // The shell may have exited while its children ignore SIGTERM.
     if (stopped) killGroup(child, 'SIGKILL')
+  }).catch((error: unknown) => {
+    throw startError(placed.file, error)
   })
   const moved = Promise.withResolvers<ProcessView>()
   const onTimeout = () => {

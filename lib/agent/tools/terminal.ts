@@ -6,7 +6,7 @@ import type { CommandRunner } from '../tool-services.ts'
 import type { Tool, ToolContext, ToolResult } from '../types.ts'
 import { resolvePath } from './allowed-paths.ts'
 import { approveCommand } from './command-gate.ts'
-import { runForeground, shellProgram } from './foreground-command.ts'
+import { runForeground, shellProgram, startError } from './foreground-command.ts'
 import { type Approved, placeCommand } from './place-command.ts'
 import {
   environmentAfter,
@@ -177,7 +177,11 @@ const startInBackground = async (
   const program = shellProgram(command, env)
   const placed = await placeCommand(ctx, approved, { program, cwd, env, hasInput: true })
   const { access } = approved
-  const { session_id, pid } = await ctx.processes.start({ command, cwd, placed, notify, access })
+  const { session_id, pid } = await ctx.processes
+    .start({ command, cwd, placed, notify, access })
+    .catch((error: unknown) => {
+      throw startError(placed.file, error)
+    })
   const output = 'Started in the background. Control it with the process tool.'
   return { content: JSON.stringify({ output, session_id, pid, exit_code: 0, error: null }) }
 }

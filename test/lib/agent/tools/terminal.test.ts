@@ -56,6 +56,19 @@ test('a risky command requests approval; denied, it does not run', async () => {
   assert.not(existsSync(join(bench.workspace, 'sub')))
 })
 
+test('without a shell, a command is refused with a sentence, in the background as well', async () => {
+  Object.assign(bench.ctx, { env: { PATH: '/nowhere' } })
+  withProcesses()
+  for (const more of [{}, { background: true }])
+    await run('echo here', more).then(
+      () => assert.unreachable(),
+      error => {
+        const said = 'Commands cannot run here: "sh" is not installed, and no other shell is.'
+        assert.is(error.message, said, JSON.stringify(more))
+      },
+    )
+})
+
 test('protected files cannot be read by name either', async () => {
   writeFileSync(join(bench.root, 'state/key'), 'KEY')
   for (const command of [
