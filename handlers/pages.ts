@@ -5,7 +5,7 @@ import { loginPage } from '../lib/auth/login-page.ts'
 import { SESSION_COOKIE } from '../lib/auth/cookie.ts'
 import { proxyIdentity } from '../lib/auth/external-identity.ts'
 import { relyingPartyOf } from '../lib/auth/passkeys.ts'
-import { type Ctx, endpoint } from '../lib/context.ts'
+import { type Ctx, endpoint, refusedRoutes } from '../lib/context.ts'
 import { missing, UserError } from '../lib/errors.ts'
 import { themeColor } from '../lib/base/theme-color.ts'
 import { ARTIFACT_FRAME, ARTIFACT_POLICY } from '../lib/http/artifact-frame.ts'
@@ -53,6 +53,8 @@ const shellOf = (name: string, summary: string) =>
         dir: directionOf(language),
         bot_name,
         account: ctx.app.auth.account(ctx.cookies[SESSION_COOKIE]) ?? '',
+        // In the page itself, so that nothing is offered before the settings have arrived.
+        refused: refusedRoutes(ctx).join(','),
       }
       const tag = createHash('sha1')
         .update(template.etag)

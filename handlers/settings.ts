@@ -1,7 +1,7 @@
 /** Settings of the server, the password, and the default model of the profile. */
 import { z } from 'zod'
 import { SESSION_COOKIE, sessionCookie } from '../lib/auth/cookie.ts'
-import { type Ctx, endpoint } from '../lib/context.ts'
+import { type Ctx, endpoint, refusedRoutes } from '../lib/context.ts'
 import { setDefaultModel } from '../lib/models/default-model.ts'
 import { readReasoning, saveShowReasoning, showsReasoning } from '../lib/models/reasoning.ts'
 import { forbidden } from '../lib/errors.ts'
@@ -52,12 +52,20 @@ const passwordView = ({ app }: Ctx) => {
   }
 }
 
-const personView = ({ app, person: { id, role, profiles } }: Ctx) =>
-  app.auth.enabled() && (id !== '' || app.people.hasOthers())
-    ? {
-        person: { id, name: app.people.nameOf({ id }), role, profiles: profiles && [...profiles] },
-      }
-    : {}
+const personView = (ctx: Ctx) => {
+  const { app, person } = ctx
+  const { id, role, profiles } = person
+  if (!app.auth.enabled() || (id === '' && !app.people.hasOthers())) return {}
+  return {
+    person: {
+      id,
+      name: app.people.nameOf({ id }),
+      role,
+      profiles: profiles && [...profiles],
+      refused: refusedRoutes(ctx),
+    },
+  }
+}
 
 export const get = endpoint({
   access: 'read',
@@ -73,6 +81,8 @@ export const get = endpoint({
         name: z.string(),
         role: Role,
         profiles: z.array(z.string()).nullable(),
+        /** Routes that the role refuses, so that the page does not offer them. */
+        refused: z.array(z.string()),
       })
       .optional(),
   }),

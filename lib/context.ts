@@ -46,6 +46,13 @@ export const requireOwner = ({ person }: Pick<Ctx, 'person'>, sentence: string):
   if (person.role !== 'owner') throw forbidden(sentence, { code: 'role_not_allowed' })
 }
 
+/** Routes that the role of the person refuses, so that the page does not offer them. */
+export const refusedRoutes = (ctx: Ctx): string[] =>
+  ctx
+    .routeAccess()
+    .filter(([, access]) => !ctx.may(access, null))
+    .map(([route]) => route)
+
 const homeOf = (app: App, { cookies, person }: BaseCtx): Home => {
   const found = app.homes.forCookie(cookies.agent_profile)
   if (may(person, 'read', found.name)) return found

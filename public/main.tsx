@@ -19,10 +19,12 @@ import { t } from './strings/t.ts'
 import { preloadTranscript } from './features/transcript/load-transcript.ts'
 import { FeaturesProvider } from './features-provider.tsx'
 import { Page } from './features/shell/shell.tsx'
+import { setRefused } from './parts/may.ts'
 
 const base = document.baseURI
 /** Whose page this is. */
-const { account = '' } = document.documentElement.dataset
+const { account = '', refused = '' } = document.documentElement.dataset
+setRefused(refused.split(','))
 // Before anything reads a message.
 await loadLanguage(document.documentElement.lang, base)
 const mac = /Mac|iPhone|iPad/.test(navigator.platform)

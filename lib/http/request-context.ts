@@ -1,7 +1,7 @@
 /** The part of a handler's context that belongs to no domain: request, client, cookies, abort signal. */
 import { randomBytes } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { type Caller, NO_PERSON } from '../schema/person.ts'
+import { type Access, type Caller, NO_PERSON } from '../schema/person.ts'
 import type { Client } from './client-address.ts'
 import { parseCookies } from './cookies.ts'
 import { parseQuery } from './parse-input.ts'
@@ -35,6 +35,8 @@ export type RequestServices = {
   /** Throws when who made the request may no longer do so. */
   admitAgain(exchange: Exchange): void
   describeApi(): unknown
+  /** What each route asks of the person; without public ones and those for programs. */
+  routeAccess(): readonly (readonly [route: string, access: Access])[]
 }
 
 export const cookiesOf = (exchange: Exchange): Record<string, string> => {
@@ -147,5 +149,9 @@ export class BaseCtx {
   /** The OpenAPI document of the route table. */
   describeApi(): unknown {
     return this.#service.describeApi()
+  }
+
+  routeAccess(): readonly (readonly [route: string, access: Access])[] {
+    return this.#service.routeAccess()
   }
 }

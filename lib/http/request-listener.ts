@@ -139,6 +139,9 @@ export const createRequestListener = <Ctx>(
   const writer = new ResponseWriter(version, options.log)
   const openResponses = createOpenResponses()
   let document: unknown
+  const accessOfRoutes = Object.entries({ ...routes, ...patternRoutes })
+    .filter(([, { public: isPublic, byToken }]) => !isPublic && !byToken)
+    .map(([route, { access = 'own' }]) => [route, access] as const)
   const services: RequestServices = {
     clientOf(x) {
       x.client ??= readClient(x.req)
@@ -149,6 +152,7 @@ export const createRequestListener = <Ctx>(
       document ??= createOpenApiDocument(routes, patternRoutes, version)
       return document
     },
+    routeAccess: () => accessOfRoutes,
   }
   const { clientOf } = services
   const access = createAccess({

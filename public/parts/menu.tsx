@@ -3,6 +3,7 @@ import type { RefObject } from 'preact'
 import { useCallback, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { IconButton } from './button.tsx'
 import { Icon, type IconName } from './icon.tsx'
+import { may, type Route } from './may.ts'
 import { Popover } from './popover.tsx'
 
 export type MenuItem =
@@ -14,6 +15,8 @@ export type MenuItem =
       danger?: boolean
       /** State of a radio item. */
       checked?: boolean
+      /** The route that it calls: it is left out when the person's role refuses it. */
+      asks?: Route | undefined
       run: () => void
     }
   | {
@@ -22,6 +25,21 @@ export type MenuItem =
       /** Replaces the menu by these, with a way back. */
       items: readonly MenuItem[]
     }
+
+/** Without those that the person may not use, and the lines that then separate nothing. */
+const offered = (items: readonly MenuItem[]): readonly MenuItem[] => {
+  const found = items.flatMap((item): MenuItem[] => {
+    if (item === 'line') return [item]
+    if ('items' in item) {
+      const inner = offered(item.items)
+      return inner.length > 0 ? [{ ...item, items: inner }] : []
+    }
+    return item.asks && !may(item.asks) ? [] : [item]
+  })
+  return found.filter(
+    (item, at) => item !== 'line' || (at > 0 && at < found.length - 1 && found[at - 1] !== 'line'),
+  )
+}
 
 const itemsOf = (menu: HTMLElement | null): HTMLElement[] => [
   ...(menu?.querySelectorAll<HTMLElement>('[role^="menuitem"]') ?? []),
@@ -49,7 +67,8 @@ export type MenuProps = {
   onClose: () => void
 }
 
-export const Menu = ({ anchor, label, items: top, align = 'end', onClose }: MenuProps) => {
+export const Menu = ({ anchor, label, items: all, align = 'end', onClose }: MenuProps) => {
+  const top = offered(all)
   const ref = useRef<HTMLDivElement>(null)
   const [open, setOpen] = useState<string | null>(null)
   const left = useRef<string | null>(null)
@@ -151,6 +170,8 @@ export type MenuButtonProps = {
   icon?: IconName
   class?: string
   tabIndex?: number
+  /** The route that all of its items call. */
+  asks?: Route
   items: () => readonly MenuItem[]
 }
 

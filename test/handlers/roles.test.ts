@@ -86,6 +86,27 @@ test('a member gets a 403 from every route of owners, and a viewer from those th
   }
 })
 
+test('the page is told which routes the person is refused, so that it does not offer them', async ({
+  app,
+  as,
+}) => {
+  const refusedOf = (accesses: string[]) =>
+    Object.entries({ ...routes, ...patternRoutes } as Record<string, AnyEndpoint>)
+      .filter(([, { public: isPublic, byToken }]) => !isPublic && !byToken)
+      .filter(([, { access = 'own' }]) => accesses.includes(access))
+      .map(([key]) => key)
+  const asked = [
+    [as.owner, []],
+    [as.member, refusedOf(['own'])],
+    [as.viewer, refusedOf(['own', 'work'])],
+  ] as const
+  for (const [who, refused] of asked) {
+    assert.equal((await app.get('/api/settings', who)).body.person.refused, refused)
+    const page = await app.get('/', who)
+    assert.is(/ data-refused="([^"]*)"/.exec(page.text)?.[1], refused.join(','))
+  }
+})
+
 test('a session, a stream and a profile that were not given do not exist', async context => {
   const { app, as } = context
   const session_id = await newSession(context)

@@ -11,6 +11,7 @@ import { type FileDiff, parseDiff } from '../../parts/diff.ts'
 import { Diff, DiffCounts } from '../../parts/diff-view.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { RuleForm } from './rule-form.tsx'
+import { may } from '../../parts/may.ts'
 import { ScrollBox } from '../../parts/scroll-box.tsx'
 import { useReadToEnd, ReadToEndBox } from './read-to-end.tsx'
 import { useAnswer } from './use-answer.ts'
@@ -85,9 +86,10 @@ export function ApprovalCard({ approval: asked, keys, onAnswer }: ApprovalCardPr
     event.stopPropagation()
     const choice = event.key === 'Enter' ? 'once' : 'deny'
     // Enter allows only what was on screen to its end: the command, then each change.
+    if (choice === 'once' && !offers('once')) return
     if (choice === 'once' && !whole.endSeen) return whole.advance()
     if (choice === 'once' && unread.first) return unread.first()
-    if (choice === 'deny' || (approval.choices?.includes('once') ?? true)) answer(choice)
+    if (choice === 'deny' ? mayAnswer : offers('once')) answer(choice)
   }
   useEffect(() => {
     if (!keys) return
@@ -100,8 +102,15 @@ export function ApprovalCard({ approval: asked, keys, onAnswer }: ApprovalCardPr
   }, [keys])
   const marks = command === asked.command ? approval.marks : undefined
   const isBudget = approval.pattern_key.startsWith('budget: ')
+  const isOwner = may('POST /api/permissions')
+  // A viewer answers nothing, and a member allows neither for good nor what only an owner may.
+  const mayAnswer = may('POST /api/approval/respond')
+  const mayAllow = mayAnswer && (isOwner || !approval.needs_owner)
   const offers = (choice: ApprovalChoice): boolean =>
-    (approval.choices?.includes(choice) ?? true) && !(isBudget && choice === 'always')
+    mayAllow &&
+    (isOwner || choice !== 'always') &&
+    (approval.choices?.includes(choice) ?? true) &&
+    !(isBudget && choice === 'always')
   const isTool = /^(?:mcp|sampling): /.test(approval.pattern_key)
   const isRule = !isBudget && !isTool
   const button = (choice: ApprovalChoice, key?: string) => (
@@ -159,14 +168,19 @@ export function ApprovalCard({ approval: asked, keys, onAnswer }: ApprovalCardPr
           {offers('once') && button('once', keys && endSeen ? 'Enter' : undefined)}
           {offers('session') && button('session')}
           {offers('always') && button('always')}
-          <span class="ask-gap" />
-          {button('deny', keys ? 'Escape' : undefined)}
+          {mayAnswer && (
+            <>
+              <span class="ask-gap" />
+              {button('deny', keys ? 'Escape' : undefined)}
+            </>
+          )}
         </div>
       )}
       {approval.expires_at !== undefined && (
         <Countdown until={approval.expires_at} text={time => t('ask.expires', { time })} />
       )}
-      {!isBudget && !isRuling && (
+      {!mayAllow && <p class="ask-covers">{t(mayAnswer ? 'ask.owner' : 'ask.member')}</p>}
+      {!isBudget && !isRuling && mayAllow && (
         <p class="ask-covers">
           {t(
             offers('always') || offers('session')

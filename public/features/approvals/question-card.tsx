@@ -4,14 +4,38 @@ import type { Clarify } from '../../../lib/schema/question.ts'
 import { t } from './strings.ts'
 import { visibleText } from '../../../lib/base/visible.ts'
 import { Icon } from '../../parts/icon.tsx'
-import { PlanCard } from '../plan/plan-card.tsx'
+import { may } from '../../parts/may.ts'
+import { PlanCard, PlanText } from '../plan/plan-card.tsx'
 import { Countdown } from './countdown.tsx'
 import { useAnswer } from './use-answer.ts'
 
 export type QuestionCardProps = { question: Clarify; onAnswer: (text: string) => void }
 
 export const QuestionCard = (props: QuestionCardProps) =>
-  props.question.plan ? <PlanCard {...props} /> : <OpenQuestion {...props} />
+  !may('POST /api/clarify/respond') ? (
+    <ReadOnlyQuestion {...props} />
+  ) : props.question.plan ? (
+    <PlanCard {...props} />
+  ) : (
+    <OpenQuestion {...props} />
+  )
+
+/** For a viewer, who can only read what is asked. */
+function ReadOnlyQuestion({ question }: QuestionCardProps) {
+  return (
+    <article class="ask" aria-label={t('ask.question')}>
+      <h3 class="ask-title">
+        <Icon name="question" /> {t('ask.question')}
+      </h3>
+      {question.plan ? (
+        <PlanText plan={question.question} id={question.clarify_id} />
+      ) : (
+        <p class="ask-why ask-question">{visibleText(question.question)}</p>
+      )}
+      <p class="ask-covers">{t('ask.member')}</p>
+    </article>
+  )
+}
 
 function OpenQuestion({ question, onAnswer }: QuestionCardProps) {
   const [text, setText] = useState('')

@@ -25,6 +25,8 @@ export const t = translator({
   'ask.covers':
     '“Allow for this chat” covers only this exact command in this folder. “Always allow” first shows what it will cover.',
   'ask.covers.tool': '“Allow for this chat” and “Always allow” cover every call of this tool.',
+  'ask.owner': 'Only an owner can allow this.',
+  'ask.member': 'You can read this, but not answer it.',
   'ask.covers.once': 'The agent has to ask about this every time.',
   'ask.question': 'Question',
   'ask.answer': 'Your answer',

@@ -11,6 +11,7 @@ import { lazy } from '../../parts/lazy.tsx'
 import { loadTranscript } from '../transcript/load-transcript.ts'
 import type { TranscriptActions } from '../transcript/transcript.tsx'
 import { useChat, useWorkspace, useModels, useSettings, useShell } from '../../contexts.ts'
+import { may } from '../../parts/may.ts'
 
 const Transcript = lazy(async () => (await loadTranscript()).Transcript, true, false)
 
@@ -30,7 +31,7 @@ const Welcome = () => {
       <Mark />
       <h2>{t('chat.empty.title')}</h2>
       <p class="welcome-place">{path ? t('chat.empty.text', { workspace: path }) : '\u00a0'}</p>
-      {isDemo && <DemoIntroduction />}
+      {isDemo && may('POST /api/chat/start') && <DemoIntroduction />}
       {path && <HomeView path={path} suggests={!isDemo} />}
     </div>
   )
@@ -50,7 +51,7 @@ const Failed = ({ missing }: { missing: boolean }) => {
       <h2>{t(missing ? 'chat.missing.title' : 'chat.failed.title')}</h2>
       {missing && <p>{t('chat.missing.text')}</p>}
       {missing ? (
-        <Button icon="plus" onClick={() => newChat()}>
+        <Button asks="POST /api/session/new" icon="plus" onClick={() => newChat()}>
           {t('chat.new')}
         </Button>
       ) : (
@@ -129,7 +130,7 @@ const Body = () => {
 export const ChatView = () => {
   const { chat } = useChat()
   const { layout, route } = useShell()
-  const isViewer = useSettings().settings.isViewer.value
+  const isViewer = !may('POST /api/chat/start')
   const state = chat.state.value
   const replay = layout.replay.value
   if (replay && replay.session === route.sessionId.value)

@@ -4,6 +4,7 @@ import { useLayoutEffect, useRef } from 'preact/hooks'
 import { formatKeys } from '../shell/keys.ts'
 import { SidebarButton } from '../shell/sidebar-button.tsx'
 import { IconButton } from '../../parts/button.tsx'
+import { may } from '../../parts/may.ts'
 import { MenuButton } from '../../parts/menu.tsx'
 import { titleOf } from '../sessions/sessions.ts'
 import { t } from '../../strings/t.ts'
@@ -71,19 +72,23 @@ export const Header = () => {
         ) : (
           <>
             <h1 dir="auto">
-              <button
-                type="button"
-                class="title-button"
-                title={t('chat.title.edit', { title })}
-                onClick={() => {
-                  editing.value = true
-                }}
-                onKeyDown={event => {
-                  if (event.key === 'F2') editing.value = true
-                }}
-              >
-                {title}
-              </button>
+              {may('POST /api/session/rename') ? (
+                <button
+                  type="button"
+                  class="title-button"
+                  title={t('chat.title.edit', { title })}
+                  onClick={() => {
+                    editing.value = true
+                  }}
+                  onKeyDown={event => {
+                    if (event.key === 'F2') editing.value = true
+                  }}
+                >
+                  {title}
+                </button>
+              ) : (
+                <span class="title-text">{title}</span>
+              )}
             </h1>
             {project && (
               <span class="head-project">
@@ -102,6 +107,7 @@ export const Header = () => {
       {!layout.sidebarShown.value && (
         <IconButton
           icon="plus"
+          asks="POST /api/session/new"
           label={t('chat.new')}
           keys={formatKeys('mod+shift+o', layout.mac)}
           onClick={() => app.newChat()}

@@ -50,7 +50,12 @@ export const Breakdown = ({ onClose }: { onClose: () => void }) => {
         )}
       </dl>
       <div class="meter-compact">
-        <Button icon="compress" onClick={compact} disabled={chat.busy.value}>
+        <Button
+          asks="POST /api/session/compress"
+          icon="compress"
+          onClick={compact}
+          disabled={chat.busy.value}
+        >
           {t('compact')}
         </Button>
         <p>{t('compact.text')}</p>

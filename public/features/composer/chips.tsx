@@ -4,6 +4,7 @@ import { Icon, type IconName } from '../../parts/icon.tsx'
 import type { Picker } from '../shell/layout.ts'
 import { t } from '../../strings/t.ts'
 import { lazy } from '../../parts/lazy.tsx'
+import { may } from '../../parts/may.ts'
 import { lateBar } from './late-bar.ts'
 import { useShell, useModels, useWorkspace, useComposer, useChat } from '../../contexts.ts'
 
@@ -101,12 +102,14 @@ export const Chips = () => {
       {route.sessionId.value && models.isExternalAgent(model) && (
         <AgentChip id={route.sessionId.value} />
       )}
-      <Chip
-        picker="effort"
-        icon="brain"
-        name={t('chip.effort')}
-        value={t(`effort.${reasoning.effort.value}`)}
-      />
+      {may('POST /api/reasoning') && (
+        <Chip
+          picker="effort"
+          icon="brain"
+          name={t('chip.effort')}
+          value={t(`effort.${reasoning.effort.value}`)}
+        />
+      )}
       <PlanChip />
       {workspace && (
         <Chip

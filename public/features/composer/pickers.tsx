@@ -3,6 +3,7 @@ import { formatTokens } from '../../parts/amounts.ts'
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { Picker, type PickerGroup, type PickerOption } from '../../parts/picker.tsx'
+import { may } from '../../parts/may.ts'
 import { Popover, type PopoverProps } from '../../parts/popover.tsx'
 import type { Picker as PickerName } from '../shell/layout.ts'
 import { type Model, matchModels } from '../models/models.ts'
@@ -132,7 +133,9 @@ const WorkspacePicker = ({ selected, onDone }: Props) => {
   const known = new Set(saved.map(({ path }) => path))
   const others = suggested.value.filter(path => !known.has(path))
   const worktree = useSignal(false)
+  const mayAdd = may('POST /api/workspaces/add')
   useEffect(() => {
+    if (!may('POST /api/git/worktree/create')) return
     workspaceFacts(app).then(
       ({ changed_files }) => {
         worktree.value = changed_files !== null
@@ -141,7 +144,7 @@ const WorkspacePicker = ({ selected, onDone }: Props) => {
       () => undefined,
     )
   }, [])
-  const typed = looksLikePath && !known.has(text) && !others.includes(text) ? [text] : []
+  const typed = mayAdd && looksLikePath && !known.has(text) && !others.includes(text) ? [text] : []
   return (
     <Picker
       label={t('chip.workspace')}

@@ -3,6 +3,7 @@ import { type SlashCommandName, slashCommands } from '../../../lib/base/slash-co
 import type { App } from '../../app.ts'
 import { matchModels } from '../models/models.ts'
 import { isEffortChoice } from './reasoning.ts'
+import { mayRun } from './slash-routes.ts'
 import { USAGE_DAYS } from '../shell/route.ts'
 import { isTheme, THEMES } from '../settings/settings.ts'
 import { titleOf } from '../sessions/sessions.ts'
@@ -176,11 +177,13 @@ export const commands = slashCommands.map(command => ({ ...command, run: run[com
 
 /** For the completion list, in the language of the page. */
 export const suggestions = () =>
-  slashCommands.map(({ name, args_hint }) => ({
-    name,
-    summary: described(name),
-    argument: args_hint ? described(`${name}.arguments`) : '',
-  }))
+  slashCommands
+    .filter(({ name }) => mayRun(name))
+    .map(({ name, args_hint }) => ({
+      name,
+      summary: described(name),
+      argument: args_hint ? described(`${name}.arguments`) : '',
+    }))
 
 /** Parses `/name argument`; null for other text, which is sent to the agent. */
 export const parseCommand = (text: string): { command: Command; argument: string } | null => {

@@ -1,6 +1,7 @@
 /** Introduction shown while the demo model is used. */
 import { useEffect } from 'preact/hooks'
 import { Button } from '../../parts/button.tsx'
+import { may } from '../../parts/may.ts'
 import { t } from './strings.ts'
 import { useModels, useShell, useChat } from '../../contexts.ts'
 
@@ -17,8 +18,11 @@ const SAMPLES = {
 const Invitation = () => {
   const { onboarding } = useModels()
   const { attempt } = useShell()
-  useEffect(() => void onboarding.load(), [])
+  useEffect(() => {
+    if (may('GET /api/onboarding/status')) void onboarding.load()
+  }, [])
   const isAsking = onboarding.needed.value === true
+  if (!may('POST /api/onboarding/setup')) return null
   return (
     <div class="welcome-actions">
       <Button

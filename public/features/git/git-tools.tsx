@@ -8,6 +8,7 @@ import { parseDiff } from '../../parts/diff.ts'
 import { Diff } from '../../parts/diff-view.tsx'
 import { FormActions, TextField } from '../../parts/form.tsx'
 import { Icon } from '../../parts/icon.tsx'
+import { may } from '../../parts/may.ts'
 import { Menu, MenuButton, type MenuItem } from '../../parts/menu.tsx'
 import type { GitStatus } from '../workspace/git-changes.ts'
 import { useWorkspacePanel } from '../workspace/context.ts'
@@ -65,7 +66,8 @@ const HookDialog = () => {
       <p class="dialog-text">{t('git.hooks.text', { names: question.names })}</p>
       <FormActions>
         <Button onClick={() => question.go('skip')}>{t('git.hooks.skip')}</Button>
-        <Button kind="primary" onClick={() => question.go('run')}>
+        {/* Hooks run outside the sandbox: a member commits without them. */}
+        <Button asks="POST /api/permissions" kind="primary" onClick={() => question.go('run')}>
           {t('git.hooks.run')}
         </Button>
       </FormActions>
@@ -129,20 +131,41 @@ export const BranchTools = ({ status }: { status: GitStatus }) => {
   const { upstream, ahead, behind } = status
   const [isNewTree, setNewTree] = useState(false)
   const items = (): MenuItem[] => [
-    { label: t('git.fetch'), icon: 'refresh', run: () => void actions.fetch() },
+    {
+      label: t('git.fetch'),
+      icon: 'refresh',
+      asks: 'POST /api/git/fetch',
+      run: () => void actions.fetch(),
+    },
     ...(upstream
       ? [
           {
             label: t('git.pull'),
             icon: 'download' as const,
+            asks: 'POST /api/git/pull' as const,
             run: () => void actions.pull(upstream),
           },
         ]
       : []),
-    { label: t('git.push'), icon: 'upload', run: () => void actions.push() },
+    {
+      label: t('git.push'),
+      icon: 'upload',
+      asks: 'POST /api/git/push',
+      run: () => void actions.push(),
+    },
     'line',
-    { label: t('git.stash'), icon: 'archive', run: () => void actions.stash() },
-    { label: worktreeText('menu'), icon: 'branch', run: () => setNewTree(true) },
+    {
+      label: t('git.stash'),
+      icon: 'archive',
+      asks: 'POST /api/git/stash',
+      run: () => void actions.stash(),
+    },
+    {
+      label: worktreeText('menu'),
+      icon: 'branch',
+      asks: 'POST /api/git/worktree/create',
+      run: () => setNewTree(true),
+    },
     { label: t('git.log'), icon: 'clock', run: () => void actions.history.load(true) },
   ]
   const isBusy = actions.busy.value !== ''
@@ -151,6 +174,7 @@ export const BranchTools = ({ status }: { status: GitStatus }) => {
       {upstream && behind > 0 && (
         <IconButton
           icon="download"
+          asks="POST /api/git/pull"
           size={16}
           label={t('git.pull')}
           disabled={isBusy}
@@ -160,6 +184,7 @@ export const BranchTools = ({ status }: { status: GitStatus }) => {
       {(ahead > 0 || !upstream) && (
         <IconButton
           icon="upload"
+          asks="POST /api/git/push"
           size={16}
           label={t('git.push')}
           disabled={isBusy}
@@ -174,9 +199,14 @@ export const BranchTools = ({ status }: { status: GitStatus }) => {
   )
 }
 
-export const BranchName = ({ status }: { status: GitStatus }) => (
-  <BranchMenu name={status.branch ?? ''} />
-)
+export const BranchName = ({ status }: { status: GitStatus }) =>
+  may('POST /api/git/switch') ? (
+    <BranchMenu name={status.branch ?? ''} />
+  ) : (
+    <span class="branch-name">
+      <bdi>{visibleName(status.branch ?? '')}</bdi>
+    </span>
+  )
 
 const Operation = () => {
   const actions = useGitActions()
@@ -186,7 +216,9 @@ const Operation = () => {
   return (
     <div class="git-operation" role="status">
       <p>{t('git.operation', { name })}</p>
-      <Button onClick={() => actions.abort(name)}>{t('git.abort', { name })}</Button>
+      <Button asks="POST /api/git/abort" onClick={() => actions.abort(name)}>
+        {t('git.abort', { name })}
+      </Button>
     </div>
   )
 }
@@ -262,10 +294,18 @@ const Stashes = () => {
             <span class="git-row-text">
               <bdi>{visibleName(message)}</bdi>
             </span>
-            <Button kind="quiet" onClick={() => void actions.popStash(id)}>
+            <Button
+              asks="POST /api/git/stash/pop"
+              kind="quiet"
+              onClick={() => void actions.popStash(id)}
+            >
               {t('git.stash.pop')}
             </Button>
-            <Button kind="quiet" onClick={() => actions.dropStash(id, message)}>
+            <Button
+              asks="POST /api/git/stash/drop"
+              kind="quiet"
+              onClick={() => actions.dropStash(id, message)}
+            >
               {t('git.stash.drop')}
             </Button>
           </li>
@@ -357,7 +397,7 @@ export const GitTools = ({ staged }: { staged: number }) => {
     <>
       <WorktreeBar />
       <Operation />
-      <CommitBox staged={staged} />
+      {may('POST /api/git/commit') && <CommitBox staged={staged} />}
       <HookDialog />
     </>
   )

@@ -9,6 +9,7 @@ import type { Change, LoadedDiff } from '../workspace/git-changes.ts'
 import { LoadedDiffView } from '../workspace/loaded-diff.tsx'
 import { useGitActions } from './context.ts'
 import { t } from './strings.ts'
+import { may } from '../../parts/may.ts'
 
 /** Numbers of the lines of each hunk: added and removed lines of the file from 0, as the server counts them; −1 for others. */
 export const lineNumbers = (diff: string): number[][] => {
@@ -31,7 +32,7 @@ const Line = ({ line, index, isChosen, toggle }: LineProps) => {
   const { kind, number, parts } = line
   return (
     <div class={`diff-${kind}`} data-n={number}>
-      {index >= 0 && (
+      {index >= 0 && may('POST /api/git/stage') && (
         <input
           type="checkbox"
           class="stage-check"
@@ -77,7 +78,7 @@ export const HunkDiff = ({ change, loaded }: { change: Change; loaded: LoadedDif
       : t(isStaged ? 'git.hunk.unstage' : 'git.hunk.stage')
     const move = () => void actions.move(change, loaded, isPart ? [...chosen] : all)
     return {
-      head: (
+      head: may('POST /api/git/stage') && (
         <>
           <button type="button" disabled={isBusy} onClick={move}>
             {label}

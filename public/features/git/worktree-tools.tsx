@@ -31,16 +31,29 @@ export const WorktreeBar = () => {
       </p>
       <div class="git-tree-row">
         {found.ahead > 0 && (
-          <Button disabled={isBusy} onClick={() => void worktrees.merge(found)}>
+          <Button
+            asks="POST /api/git/worktree/merge"
+            disabled={isBusy}
+            onClick={() => void worktrees.merge(found)}
+          >
             {t('git.tree.merge', { base })}
           </Button>
         )}
         {found.behind > 0 && (
-          <Button disabled={isBusy} onClick={() => void worktrees.update(base)}>
+          <Button
+            asks="POST /api/git/worktree/update"
+            disabled={isBusy}
+            onClick={() => void worktrees.update(base)}
+          >
             {t('git.tree.update', { base })}
           </Button>
         )}
-        <Button kind="quiet" disabled={isBusy} onClick={() => void worktrees.remove(found)}>
+        <Button
+          asks="POST /api/git/worktree/remove"
+          kind="quiet"
+          disabled={isBusy}
+          onClick={() => void worktrees.remove(found)}
+        >
           {t('git.tree.remove')}
         </Button>
       </div>
@@ -64,10 +77,18 @@ export const WorktreeList = () => {
             <span class="git-row-text" title={tree.path}>
               <bdi>{visibleName(tree.branch)}</bdi>
             </span>
-            <Button kind="quiet" onClick={() => void worktrees.open(tree.path)}>
+            <Button
+              asks="POST /api/session/new"
+              kind="quiet"
+              onClick={() => void worktrees.open(tree.path)}
+            >
               {t('git.tree.open')}
             </Button>
-            <Button kind="quiet" onClick={() => void worktrees.remove(tree)}>
+            <Button
+              asks="POST /api/git/worktree/remove"
+              kind="quiet"
+              onClick={() => void worktrees.remove(tree)}
+            >
               {t('git.tree.remove')}
             </Button>
           </li>

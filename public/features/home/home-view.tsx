@@ -9,6 +9,7 @@ import { questionId } from '../chat/chat-reducer.ts'
 import { formatAgo } from '../sessions/relative-time.ts'
 import { titleOf } from '../sessions/sessions.ts'
 import { lazy } from '../../parts/lazy.tsx'
+import { may } from '../../parts/may.ts'
 import { t } from './strings.ts'
 import { type Facts, type Suggestion, suggestionsFor } from './suggestions.ts'
 
@@ -82,9 +83,11 @@ export const HomeView = ({ path, suggests }: { path: string; suggests: boolean }
   const { api, route } = useShell()
   const { chat } = useChat()
   const facts = useSignal<Facts | null>(null)
+  const mayStart = may('GET /api/workspaces/facts')
   useEffect(() => {
     let isCurrent = true
     facts.value = null
+    if (!mayStart) return
     api('GET /api/workspaces/facts', { path }).then(
       found => {
         if (isCurrent) facts.value = found
@@ -95,14 +98,15 @@ export const HomeView = ({ path, suggests }: { path: string; suggests: boolean }
     return () => {
       isCurrent = false
     }
-  }, [path])
+  }, [path, mayStart])
   const questions = [...inbox.open.value.values()].sort((a, b) => a.requested_at - b.requested_at)
   const rows = sessions.profileRows.value.filter(
     row => !row.archived && row.message_count > 0 && row.session_id !== chat.chat.value.sessionId,
   )
   const running = rows.filter(row => row.is_streaming && row.waiting === 0)
   const recent = rows.filter(row => !row.is_streaming && row.waiting === 0)
-  const suggestions = suggests ? suggestionsFor(facts.value, recent) : []
+  const suggestions =
+    suggests && may('POST /api/chat/start') ? suggestionsFor(facts.value, recent) : []
   return (
     <div class="home">
       {questions.length > 0 && (

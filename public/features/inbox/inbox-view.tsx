@@ -72,7 +72,7 @@ const Trouble = ({ row, title }: { row: Troubled; title: string }) => {
       </p>
       <div class="waiting-buttons">
         {row.how === 'steps' && (
-          <Button data-key="c" onClick={() => void attempt(goOn)}>
+          <Button asks="POST /api/chat/start" data-key="c" onClick={() => void attempt(goOn)}>
             {t('trouble.continue')}
           </Button>
         )}

@@ -79,6 +79,7 @@ export const RunningRow = ({ turn, title }: { turn: RunningTurn; title: string }
       )}
       <div class="waiting-buttons">
         <Button
+          asks="POST /api/chat/steer"
           data-key="s"
           aria-expanded={guidance.value !== null}
           onClick={() => {
@@ -88,6 +89,7 @@ export const RunningRow = ({ turn, title }: { turn: RunningTurn; title: string }
           {t('running.steer')}
         </Button>
         <Button
+          asks="POST /api/chat/cancel"
           data-key="x"
           onClick={() => void attempt(() => api('POST /api/chat/cancel', { stream_id }))}
         >

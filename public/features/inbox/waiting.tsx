@@ -5,6 +5,7 @@ import type { Question } from '../../../lib/schema/question.ts'
 import { visibleText } from '../../../lib/base/visible.ts'
 import { useSessions, useShell } from '../../contexts.ts'
 import { Button } from '../../parts/button.tsx'
+import { may } from '../../parts/may.ts'
 import { BidiSafeCode } from '../approvals/bidi-safe-code.tsx'
 import { isAnswerable } from '../home/answerable.ts'
 import { t } from './strings.ts'
@@ -44,7 +45,8 @@ export const Waiting = ({ question, title, replies = false }: WaitingProps) => {
     void send(() => api('POST /api/clarify/respond', input))
   }
   const isHere = isAnswerable(question)
-  const takesReply = replies && question.kind === 'clarify' && !question.plan
+  const takesReply =
+    replies && question.kind === 'clarify' && !question.plan && may('POST /api/clarify/respond')
   return (
     <>
       <p class="waiting-in">{t('waiting.in', { title: title ?? titleOfSession(session_id) })}</p>

@@ -124,6 +124,7 @@ const Card = ({ memory, name, note }: { memory: MemoryState; name: NoteName; not
         </div>
         {!draft && (
           <Button
+            asks="POST /api/memory/write"
             icon="edit"
             aria-label={t('memory.edit', { name: title })}
             onClick={() => memory.edit(name)}

@@ -5,6 +5,7 @@ import type { NotificationKind, NotificationSettings } from '../../../lib/schema
 import { useShell } from '../../contexts.ts'
 import { Row, Select, Switch } from '../../parts/field.tsx'
 import { Field } from '../../parts/form.tsx'
+import { may } from '../../parts/may.ts'
 import type { LoadState } from '../../parts/load-state.ts'
 import { LoadNote } from '../../parts/view-state.tsx'
 import { ProfileKinds } from './profile-kinds.tsx'
@@ -269,20 +270,30 @@ export const Notifications = () => {
   const save = (settings: Partial<NotificationSettings>) =>
     void change(() => api('POST /api/notifications', { settings }))
   const { settings } = shown
+  /** What is sent when is the same for everyone; devices are the person's own. */
+  const maySave = may('POST /api/notifications')
   const isKnown = shown.devices.some(({ id }) => id === here.value)
 
   return (
     <>
       <p class="view-lead">{t('notify.lead')}</p>
       <ThisDevice here={isKnown ? here.value : null} change={change} />
-      <Kinds settings={settings} save={save} />
-      <Quiet settings={settings} save={save} />
-      <Privacy settings={settings} save={save} />
+      {maySave && (
+        <>
+          <Kinds settings={settings} save={save} />
+          <Quiet settings={settings} save={save} />
+          <Privacy settings={settings} save={save} />
+        </>
+      )}
       <Receivers state={shown} here={here.value} change={change} />
-      <Services state={shown} change={change}>
-        {shown.services.length > 0 && <BaseAddress settings={settings} save={save} />}
-      </Services>
-      <ProfileKinds state={shown} change={change} />
+      {maySave && (
+        <>
+          <Services state={shown} change={change}>
+            {shown.services.length > 0 && <BaseAddress settings={settings} save={save} />}
+          </Services>
+          <ProfileKinds state={shown} change={change} />
+        </>
+      )}
     </>
   )
 }

@@ -93,29 +93,42 @@ const Body = ({ file, files }: { file: OwnFile; files: OwnFilesState }) => {
           </h2>
         </div>
         {works && (
-          <Button icon="play" onClick={tryOut}>
+          <Button asks="POST /api/chat/start" icon="play" onClick={tryOut}>
             {t('own.try')}
           </Button>
         )}
         {!file.read_only && (
-          <Button icon="edit" onClick={() => files.edit()}>
+          <Button asks="POST /api/own-files/save" icon="edit" onClick={() => files.edit()}>
             {t('app.edit')}
           </Button>
         )}
         <MenuButton
+          asks="POST /api/chat/start"
           label={t('own.menu', { name })}
           items={() => [
             {
               label: t('own.insert'),
               icon: 'plus',
+              asks: 'POST /api/chat/start',
               run: () => putIntoMessage(app, file.text),
             },
-            { label: t('own.duplicate'), icon: 'duplicate', run: () => files.duplicate() },
+            {
+              label: t('own.duplicate'),
+              icon: 'duplicate',
+              asks: 'POST /api/own-files/save',
+              run: () => files.duplicate(),
+            },
             ...(file.read_only
               ? []
               : [
                   'line' as const,
-                  { label: t('app.delete'), icon: 'trash' as const, danger: true, run: remove },
+                  {
+                    label: t('app.delete'),
+                    icon: 'trash' as const,
+                    danger: true,
+                    asks: 'POST /api/own-files/delete' as const,
+                    run: remove,
+                  },
                 ]),
           ]}
         />

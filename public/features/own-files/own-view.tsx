@@ -48,7 +48,7 @@ const List = ({ files, chosen }: { files: OwnFilesState; chosen: string | null }
   if (files.rows.value.length === 0)
     return (
       <EmptyNote title={t(`own.${kind}.empty`)} text={t(`own.${kind}.empty.text`)}>
-        <Button icon="plus" onClick={() => files.create()}>
+        <Button asks="POST /api/own-files/save" icon="plus" onClick={() => files.create()}>
           {t(`own.${kind}.new`)}
         </Button>
       </EmptyNote>
@@ -80,6 +80,7 @@ export const OwnView = ({ tab, name }: { tab: Tab; name: string | null }) => {
       title={t(`own.${kind}.list`)}
       actions={
         <Button
+          asks="POST /api/own-files/save"
           icon="plus"
           onClick={() => {
             if (!draft) files.create()

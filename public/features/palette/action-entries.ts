@@ -1,14 +1,16 @@
 /** The actions of the palette: views, the open chat, the page. Each is found by its label and by other words for it. */
 import type { App } from '../../app.ts'
 import type { IconName } from '../../parts/icon.tsx'
+import { may, type Route } from '../../parts/may.ts'
 import { type PlainKey, t as ta } from '../../strings/t.ts'
 import { putIntoMessage } from '../composer/put-into-message.ts'
+import { mayRun } from '../composer/slash-routes.ts'
 import { t as tc } from '../composer/slash-strings.ts'
 import { openOutline } from '../outline/open-outline.ts'
 import { saveAsCommand } from '../own-files/save-as-command.ts'
 import { isHostSession } from '../sessions/host-session.ts'
 import { formatKeys } from '../shell/keys.ts'
-import type { Route } from '../shell/route.ts'
+import type { Route as View } from '../shell/route.ts'
 import type { Tab } from '../workspace/panel.ts'
 import { t as tw } from '../workspace/strings.ts'
 import { slashCommands } from '../../../lib/base/slash-commands.ts'
@@ -17,9 +19,19 @@ import { t } from './strings.ts'
 import { isWordsKey, type WordsKey, words } from './words-strings.ts'
 
 type Action = Pick<Entry, 'label' | 'run'> &
-  Partial<Entry> & { id: WordsKey | `export-${string}` | 'save-command' }
+  Partial<Entry> & {
+    id: WordsKey | `export-${string}` | 'save-command'
+    /** The route that it calls: it is left out when the person's role refuses it. */
+    asks?: Route
+  }
 
-const VIEWS: readonly { id: WordsKey; icon: IconName; label: PlainKey; route: Route }[] = [
+const VIEWS: readonly {
+  id: WordsKey
+  icon: IconName
+  label: PlainKey
+  route: View
+  asks?: Route
+}[] = [
   { id: 'inbox', icon: 'inbox', label: 'nav.inbox', route: { view: 'inbox' } },
   { id: 'tasks', icon: 'clock', label: 'nav.tasks', route: { view: 'tasks', task: null } },
   {
@@ -28,7 +40,13 @@ const VIEWS: readonly { id: WordsKey; icon: IconName; label: PlainKey; route: Ro
     label: 'nav.skills',
     route: { view: 'skills', skill: null, query: '' },
   },
-  { id: 'memory', icon: 'brain', label: 'nav.memory', route: { view: 'memory' } },
+  {
+    id: 'memory',
+    icon: 'brain',
+    label: 'nav.memory',
+    route: { view: 'memory' },
+    asks: 'GET /api/memory',
+  },
   { id: 'usage', icon: 'chart', label: 'nav.usage', route: { view: 'usage', days: 30 } },
   { id: 'profiles', icon: 'user', label: 'profiles.manage', route: { view: 'profiles' } },
 ]
@@ -43,12 +61,25 @@ const ofChat = (app: App): Action[] => {
   const share = async () => (await import('../shares/share-dialog.tsx')).openShare(app, id)
   const mute = async () => (await import('../notifications/mute.ts')).askMute(app, id)
   const more: Action[] = [
-    { id: 'move', icon: 'folder', label: ta('projects.move'), run: () => app.openMoveDialog(id) },
-    { id: 'branch', icon: 'branch', label: ta('row.branch'), run: () => app.branch(id) },
+    {
+      id: 'move',
+      icon: 'folder',
+      label: ta('projects.move'),
+      asks: 'POST /api/session/move',
+      run: () => app.openMoveDialog(id),
+    },
+    {
+      id: 'branch',
+      icon: 'branch',
+      label: ta('row.branch'),
+      asks: 'POST /api/session/branch',
+      run: () => app.branch(id),
+    },
     {
       id: 'duplicate',
       icon: 'duplicate',
       label: ta('row.duplicate'),
+      asks: 'POST /api/session/duplicate',
       run: () => app.duplicate(id),
     },
     ...(['md', 'json', 'html'] as const).map(
@@ -62,12 +93,25 @@ const ofChat = (app: App): Action[] => {
     ),
     ...(isOurs
       ? ([
-          { id: 'share', icon: 'link', label: ta('row.share'), run: share },
-          { id: 'mute', icon: 'bell', label: ta('row.notify'), run: mute },
+          {
+            id: 'share',
+            icon: 'link',
+            label: ta('row.share'),
+            asks: 'POST /api/shares/create',
+            run: share,
+          },
+          {
+            id: 'mute',
+            icon: 'bell',
+            label: ta('row.notify'),
+            asks: 'POST /api/notifications/mute',
+            run: mute,
+          },
           {
             id: 'clear',
             icon: 'undo',
             label: ta('row.clear'),
+            asks: 'POST /api/session/clear',
             run: () => app.confirmClear(id),
           },
         ] as const)
@@ -81,11 +125,18 @@ const ofChat = (app: App): Action[] => {
         route.backToChat()
       },
     },
-    { id: 'delete', icon: 'trash', label: ta('row.delete'), run: () => app.remove(id) },
+    {
+      id: 'delete',
+      icon: 'trash',
+      label: ta('row.delete'),
+      asks: 'POST /api/session/delete',
+      run: () => app.remove(id),
+    },
     {
       id: 'erase',
       icon: 'trash',
       label: ta('row.delete.permanent'),
+      asks: 'POST /api/session/purge',
       run: () => app.confirmDeletePermanently(id),
     },
     ...(chat.chat.value.messages.length > 0
@@ -120,6 +171,7 @@ const ofChat = (app: App): Action[] => {
             id: 'stop',
             icon: 'stop',
             label: ta('keys.stop'),
+            asks: 'POST /api/chat/cancel',
             keys: keys('mod+.'),
             run: () => app.stop(),
           },
@@ -129,6 +181,7 @@ const ofChat = (app: App): Action[] => {
       id: 'rename',
       icon: 'edit',
       label: ta('row.rename'),
+      asks: 'POST /api/session/rename',
       run() {
         layout.renamingRow.value = id
       },
@@ -137,12 +190,14 @@ const ofChat = (app: App): Action[] => {
       id: 'pin',
       icon: 'pin',
       label: ta(row.pinned ? 'row.unpin' : 'row.pin'),
+      asks: 'POST /api/session/pin',
       run: () => sessions.pin(id, !row.pinned),
     },
     {
       id: 'archive',
       icon: 'archive',
       label: ta(row.archived ? 'row.unarchive' : 'row.archive'),
+      asks: 'POST /api/session/archive',
       run: () => app.archive(id, !row.archived),
     },
     ...more.map(action => ({ ...action, searchOnly: true })),
@@ -163,13 +218,43 @@ const choices = (app: App): Action[] => {
   }
   const worktree = async () => (await import('../git/new-worktree.tsx')).openNewWorktree(app)
   const list: Action[] = [
-    { id: 'model', icon: 'model', label: t('palette.model'), run: pick('model') },
-    { id: 'effort', icon: 'brain', label: ta('chip.effort'), run: pick('effort') },
-    { id: 'workspace', icon: 'folder', label: t('palette.workspace'), run: pick('workspace') },
-    { id: 'worktree', icon: 'branch', label: t('palette.worktree'), run: worktree },
+    {
+      id: 'model',
+      icon: 'model',
+      label: t('palette.model'),
+      asks: 'POST /api/session/update',
+      run: pick('model'),
+    },
+    {
+      id: 'effort',
+      icon: 'brain',
+      label: ta('chip.effort'),
+      asks: 'POST /api/reasoning',
+      run: pick('effort'),
+    },
+    {
+      id: 'workspace',
+      icon: 'folder',
+      label: t('palette.workspace'),
+      asks: 'POST /api/session/update',
+      run: pick('workspace'),
+    },
+    {
+      id: 'worktree',
+      icon: 'branch',
+      label: t('palette.worktree'),
+      asks: 'POST /api/git/worktree/create',
+      run: worktree,
+    },
     { id: 'files', icon: 'file', label: tw('panel.files'), run: tab('files') },
     { id: 'changes', icon: 'diff', label: tw('panel.changes'), run: tab('changes') },
-    { id: 'terminal', icon: 'terminal', label: tw('panel.terminal'), run: tab('terminal') },
+    {
+      id: 'terminal',
+      icon: 'terminal',
+      label: tw('panel.terminal'),
+      asks: 'POST /api/terminal/open',
+      run: tab('terminal'),
+    },
   ]
   return list.map(action => ({ ...action, searchOnly: true }))
 }
@@ -199,6 +284,7 @@ const ofPage = (app: App): Action[] => {
       id: 'project',
       icon: 'folder',
       label: ta('projects.new'),
+      asks: 'POST /api/projects/create',
       run: () => app.openProjectDialog(null),
     },
     {
@@ -216,6 +302,7 @@ const ofPage = (app: App): Action[] => {
             id: 'save-command',
             icon: 'terminal',
             label: t('palette.command.save'),
+            asks: 'POST /api/own-files/save',
             run: () => saveAsCommand(app, written),
           },
         ] as const)
@@ -229,10 +316,11 @@ const ofPage = (app: App): Action[] => {
       }),
     ),
     ...VIEWS.map(
-      ({ id, icon, label, route: to }): Action => ({
+      ({ id, icon, label, route: to, asks }): Action => ({
         id,
         icon,
         label: ta(label),
+        ...(asks && { asks }),
         run: () => route.go(to),
       }),
     ),
@@ -256,6 +344,7 @@ export const actionEntries = (app: App): Entry[] => {
       id: 'new',
       icon: 'plus',
       label: ta('chat.new'),
+      asks: 'POST /api/session/new',
       keys: formatKeys('mod+shift+o', layout.mac),
       run: app.newChat,
     },
@@ -263,6 +352,7 @@ export const actionEntries = (app: App): Entry[] => {
       id: 'new-beside',
       icon: 'panel',
       label: t('palette.beside.new'),
+      asks: 'POST /api/session/new',
       searchOnly: true,
       run: () => route.openBeside(''),
     },
@@ -271,7 +361,8 @@ export const actionEntries = (app: App): Entry[] => {
     ...ofPage(app),
   ]
   const section = t('palette.actions')
-  return all.map(({ id, ...action }) => ({
+  const offered = all.filter(({ asks }) => !asks || may(asks))
+  return offered.map(({ id, asks: _, ...action }) => ({
     section,
     words: isWordsKey(id) ? words(id) : '',
     ...action,
@@ -299,7 +390,7 @@ const SLASH = new Set(
 
 export const slashEntries = (app: App): Entry[] =>
   slashCommands
-    .filter(({ name }) => SLASH.has(name))
+    .filter(({ name }) => SLASH.has(name) && mayRun(name))
     .map(({ name, args_hint }) => ({
       id: `command:${name}`,
       section: t('palette.commands'),

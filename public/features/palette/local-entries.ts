@@ -1,5 +1,6 @@
 /** What the palette finds without the server: actions, views, settings, loaded chats, models, themes, commands. */
 import type { App } from '../../app.ts'
+import { may } from '../../parts/may.ts'
 import { t as ta } from '../../strings/t.ts'
 import { titleOf } from '../sessions/sessions.ts'
 import { formatAgo } from '../sessions/relative-time.ts'
@@ -9,6 +10,7 @@ import { SECTIONS } from '../shell/route.ts'
 import { actionEntries, slashEntries } from './action-entries.ts'
 import type { Entry } from './search-palette.ts'
 import { putIntoMessage } from '../composer/put-into-message.ts'
+import { mayOpen } from '../settings/sections.ts'
 import { revealSetting, settingEntries } from '../settings/settings-index.ts'
 import { t } from './strings.ts'
 import { isWordsKey, words } from './words-strings.ts'
@@ -27,21 +29,23 @@ const settings = ({ route }: App): Entry[] => {
         run: () => route.go({ view: 'settings', section: name }),
       }),
     ),
-    ...settingEntries().map(
-      (one): Entry => ({
-        id: `setting:${one.section}:${one.label}`,
-        section,
-        icon: 'settings',
-        label: one.label,
-        hint: ts(`settings.${one.section}`),
-        words: `${one.hint} ${one.words}`,
-        searchOnly: true,
-        run() {
-          route.go({ view: 'settings', section: one.section })
-          revealSetting(one.label)
-        },
-      }),
-    ),
+    ...settingEntries()
+      .filter(({ section }) => mayOpen(section))
+      .map(
+        (one): Entry => ({
+          id: `setting:${one.section}:${one.label}`,
+          section,
+          icon: 'settings',
+          label: one.label,
+          hint: ts(`settings.${one.section}`),
+          words: `${one.hint} ${one.words}`,
+          searchOnly: true,
+          run() {
+            route.go({ view: 'settings', section: one.section })
+            revealSetting(one.label)
+          },
+        }),
+      ),
   ]
 }
 
@@ -97,7 +101,7 @@ export const localEntries = (app: App): Entry[] => [
   ...actionEntries(app),
   ...settings(app),
   ...slashEntries(app),
-  ...commands(app),
-  ...models(app),
-  ...themes(app),
+  ...(may('POST /api/chat/start') ? commands(app) : []),
+  ...(may('POST /api/session/update') ? models(app) : []),
+  ...(may('POST /api/settings') ? themes(app) : []),
 ]

@@ -1,5 +1,6 @@
 /** What the palette asks the server for: once when it opens, and for each query. */
 import type { App } from '../../app.ts'
+import { may } from '../../parts/may.ts'
 import { titleOf } from '../sessions/sessions.ts'
 import type { SearchHit } from '../sessions/search.ts'
 import type { Entry } from './search-palette.ts'
@@ -16,7 +17,7 @@ export const loadEntries = async (app: App): Promise<Entry[]> => {
     api('GET /api/crons').catch(() => null),
     api('GET /api/skills', {}).catch(() => null),
     api('GET /api/own-files', { kind: 'subagent' }).catch(() => null),
-    api('GET /api/memory').catch(() => null),
+    may('GET /api/memory') ? api('GET /api/memory').catch(() => null) : null,
     profiles.refresh().catch(() => null),
   ])
   return [
@@ -56,7 +57,7 @@ export const loadEntries = async (app: App): Promise<Entry[]> => {
         run: () => route.go({ view: 'skills', tab: 'subagents', skill: name, query: '' }),
       }),
     ),
-    ...(['memory', 'user', 'soul'] as const).map(
+    ...(may('GET /api/memory') ? (['memory', 'user', 'soul'] as const) : []).map(
       (name): Entry => ({
         id: `memory:${name}`,
         section: t('palette.memory'),

@@ -9,7 +9,7 @@ import { useAnswer } from '../approvals/use-answer.ts'
 import { parseArgs } from '../tool-calls/describe-tool-call.ts'
 import { t } from './strings.ts'
 
-const PlanText = ({ plan, id }: { plan: string; id: string }) => (
+export const PlanText = ({ plan, id }: { plan: string; id: string }) => (
   <ScrollBox class="plan-text" label={t('plan.title')}>
     <Markdown text={plan} open={false} id={id} />
   </ScrollBox>

@@ -66,13 +66,19 @@ export const ProfileCard = ({ profile, active, onSwitch, onClone, onDelete }: Pr
             {t('profiles.enter')}
           </Button>
         )}
-        <Button kind="quiet" aria-label={t('profiles.clone.label', { name })} onClick={onClone}>
+        <Button
+          kind="quiet"
+          aria-label={t('profiles.clone.label', { name })}
+          asks="POST /api/profile/create"
+          onClick={onClone}
+        >
           {t('profiles.clone')}
         </Button>
         {!profile.is_default && (
           <IconButton
             class="profile-delete"
             icon="trash"
+            asks="POST /api/profile/delete"
             label={t('profiles.delete.label', { name })}
             onClick={onDelete}
           />

@@ -58,6 +58,7 @@ export const ProfilesView = () => {
         lead={t('profiles.lead')}
         actions={
           <Button
+            asks="POST /api/profile/create"
             icon="plus"
             onClick={() => {
               open.value = { what: 'new', profile: null }

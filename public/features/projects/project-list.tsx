@@ -61,6 +61,7 @@ const ProjectItem = ({ project }: { project: Project }) => {
       </button>
       <MenuButton
         class="project-menu"
+        asks="POST /api/projects/rename"
         label={t('projects.menu', { name })}
         items={() => [
           { label: t('projects.edit'), icon: 'edit', run: () => openProjectDialog(project) },
@@ -120,6 +121,7 @@ export const ProjectList = () => {
         <IconButton
           icon="plus"
           size={16}
+          asks="POST /api/projects/create"
           label={t('projects.new')}
           onClick={() => openProjectDialog(null)}
         />

@@ -7,6 +7,7 @@ import { Diff } from '../../parts/diff-view.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { changedRange, type Hunk, hunksOf, type LineRange, numbersOf, toComment } from './hunks.ts'
 import { linesText, t } from './strings.ts'
+import { may } from '../../parts/may.ts'
 
 export type DiffHunksProps = {
   path: string
@@ -107,22 +108,24 @@ const HunkView = ({ path, hunk: { header, file }, onUndo, isUndone, slot }: Hunk
     <section class="hunk" aria-label={linesText(all)}>
       <div class="hunk-head">
         <span>{linesText(all)}</span>
-        <button
-          ref={opener}
-          type="button"
-          aria-label={t('comment.label', numbers)}
-          // Pressing the button would otherwise clear the selection in some browsers.
-          onMouseDown={event => event.preventDefault()}
-          onClick={() =>
-            setPicked((place.current && selectedLines(place.current)) ?? changedRange(file))
-          }
-        >
-          <Icon name="edit" size={14} />
-          {t('comment')}
-        </button>
+        {may('POST /api/chat/start') && (
+          <button
+            ref={opener}
+            type="button"
+            aria-label={t('comment.label', numbers)}
+            // Pressing the button would otherwise clear the selection in some browsers.
+            onMouseDown={event => event.preventDefault()}
+            onClick={() =>
+              setPicked((place.current && selectedLines(place.current)) ?? changedRange(file))
+            }
+          >
+            <Icon name="edit" size={14} />
+            {t('comment')}
+          </button>
+        )}
         {slot?.head}
         {isUndone && <span class="hunk-undone">{t('undone')}</span>}
-        {onUndo && header && !isUndone && (
+        {onUndo && header && !isUndone && may('POST /api/rollback/restore') && (
           <button
             type="button"
             aria-label={t('undo.label', numbers)}

@@ -29,11 +29,13 @@ export const SelectionBar = () => {
       </span>
       <IconButton
         icon="archive"
+        asks="POST /api/session/archive"
         label={t('row.archive')}
         onClick={act(chosen => archiveAll(app, chosen))}
       />
       <MenuButton
         icon="folder"
+        asks="POST /api/session/move"
         label={t('selection.move')}
         items={() => [
           ...projects.list.value.map(project => ({
@@ -49,6 +51,7 @@ export const SelectionBar = () => {
       />
       <IconButton
         icon="trash"
+        asks="POST /api/session/delete"
         label={t('row.delete')}
         onClick={act(chosen => deleteAll(app, chosen))}
       />
@@ -59,10 +62,12 @@ export const SelectionBar = () => {
           {
             label: t(pinned ? 'row.unpin' : 'row.pin'),
             icon: 'pin',
+            asks: 'POST /api/session/pin',
             run: act(chosen => pinAll(app, chosen, !pinned)),
           },
           {
             label: t('selection.tags.edit'),
+            asks: 'POST /api/session/update',
             run() {
               layout.overlay.value = <TagsDialog ids={ids} />
             },

@@ -8,6 +8,7 @@ import { toOffsets, visibleRange } from './visible-range.ts'
 import { SessionRow } from './session-row.tsx'
 import { useSessions, useShell, useSettings } from '../../contexts.ts'
 import type { Settings } from '../settings/settings.ts'
+import { may } from '../../parts/may.ts'
 
 const HEADING_PX = 36
 const OVERSCAN_PX = 300
@@ -149,9 +150,10 @@ export const SessionList = () => {
       End: () => moveTo(keys.at(-1)),
       ' ': () => selection.toggle(id),
       F2: () => {
-        layout.renamingRow.value = id
+        if (may('POST /api/session/rename')) layout.renamingRow.value = id
       },
       Delete: () => {
+        if (!may('POST /api/session/delete')) return
         moveTo(keys[at + 1] ?? keys[at - 1])
         void remove(id)
       },

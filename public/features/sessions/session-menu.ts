@@ -19,6 +19,7 @@ const find = (app: App): MenuItem => ({
 const tools = (app: App): MenuItem => ({
   label: t('row.tools'),
   icon: 'wrench',
+  asks: 'POST /api/session/toolsets',
   run: () => app.route.go({ view: 'settings', section: 'tools' }),
 })
 
@@ -40,19 +41,36 @@ export const sessionMenu = (app: App, row: SessionRow, rename: () => void): Menu
   const share: MenuItem = {
     label: t('row.share'),
     icon: 'link',
+    asks: 'POST /api/shares/create',
     run: () =>
       void app.attempt(async () => (await import('../shares/share-dialog.tsx')).openShare(app, id)),
   }
   const mute: MenuItem = {
     label: t('row.notify'),
     icon: 'bell',
+    asks: 'POST /api/notifications/mute',
     run: () =>
       void app.attempt(async () => (await import('../notifications/mute.ts')).askMute(app, id)),
   }
-  const clear: MenuItem = { label: t('row.clear'), icon: 'undo', run: () => app.confirmClear(id) }
+  const clear: MenuItem = {
+    label: t('row.clear'),
+    icon: 'undo',
+    asks: 'POST /api/session/clear',
+    run: () => app.confirmClear(id),
+  }
   const more: MenuItem[] = [
-    { label: t('row.duplicate'), icon: 'duplicate', run: () => void app.duplicate(id) },
-    { label: t('row.branch'), icon: 'branch', run: () => void app.branch(id) },
+    {
+      label: t('row.duplicate'),
+      icon: 'duplicate',
+      asks: 'POST /api/session/duplicate',
+      run: () => void app.duplicate(id),
+    },
+    {
+      label: t('row.branch'),
+      icon: 'branch',
+      asks: 'POST /api/session/branch',
+      run: () => void app.branch(id),
+    },
     { label: t('row.replay'), icon: 'play', run: () => replay(app, id) },
     ...(isOurs ? [mute] : []),
     ...(isOpen ? [tools(app)] : []),
@@ -62,6 +80,7 @@ export const sessionMenu = (app: App, row: SessionRow, rename: () => void): Menu
       label: t('row.delete.permanent'),
       icon: 'trash',
       danger: true,
+      asks: 'POST /api/session/purge',
       run: () => app.confirmDeletePermanently(id),
     },
   ]
@@ -72,16 +91,29 @@ export const sessionMenu = (app: App, row: SessionRow, rename: () => void): Menu
   }
   return [
     ...(app.route.isOpen(id) ? [] : [beside]),
-    { label: t('row.rename'), icon: 'edit', keys: 'F2', run: rename },
+    {
+      label: t('row.rename'),
+      icon: 'edit',
+      keys: 'F2',
+      asks: 'POST /api/session/rename',
+      run: rename,
+    },
     {
       label: t(row.pinned ? 'row.unpin' : 'row.pin'),
       icon: 'pin',
+      asks: 'POST /api/session/pin',
       run: () => void app.sessions.pin(id, !row.pinned),
     },
-    { label: t('projects.move'), icon: 'folder', run: () => app.openMoveDialog(id) },
+    {
+      label: t('projects.move'),
+      icon: 'folder',
+      asks: 'POST /api/session/move',
+      run: () => app.openMoveDialog(id),
+    },
     {
       label: t(row.archived ? 'row.unarchive' : 'row.archive'),
       icon: 'archive',
+      asks: 'POST /api/session/archive',
       run: () => void app.archive(id, !row.archived),
     },
     ...(isOpen ? [find(app)] : []),
@@ -91,6 +123,12 @@ export const sessionMenu = (app: App, row: SessionRow, rename: () => void): Menu
       : []),
     { label: t('row.more'), icon: 'more', items: more },
     'line',
-    { label: t('row.delete'), icon: 'trash', keys: 'Del', run: () => void app.remove(id) },
+    {
+      label: t('row.delete'),
+      icon: 'trash',
+      keys: 'Del',
+      asks: 'POST /api/session/delete',
+      run: () => void app.remove(id),
+    },
   ]
 }

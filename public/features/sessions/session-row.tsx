@@ -2,6 +2,7 @@
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import type { SessionRow as Row } from '../../../lib/schema/session.ts'
 import { Icon } from '../../parts/icon.tsx'
+import { may } from '../../parts/may.ts'
 import { MenuButton } from '../../parts/menu.tsx'
 import { sourceOf, titleOf } from './sessions.ts'
 import { t } from '../../strings/t.ts'
@@ -137,7 +138,7 @@ export const SessionRow = ({ row, top, height, tabStop, keys }: SessionRowProps)
             aria-current={open ? 'page' : undefined}
             tabIndex={tabStop ? 0 : -1}
             title={app.filters.mixed.value ? `${title} · ${row.profile}` : title}
-            draggable
+            draggable={may('POST /api/session/move')}
             onDragStart={event => event.dataTransfer?.setData(DRAGGED_SESSION, id)}
             {...press.handlers}
             onClick={event => {
@@ -149,7 +150,7 @@ export const SessionRow = ({ row, top, height, tabStop, keys }: SessionRowProps)
               if (event.shiftKey || isMany) event.preventDefault()
             }}
             onDblClick={() => {
-              app.layout.renamingRow.value = id
+              if (may('POST /api/session/rename')) app.layout.renamingRow.value = id
             }}
           >
             <span class="session-main">

@@ -5,6 +5,7 @@ import { fuzzyMatches } from '../../../lib/base/fuzzy.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { Marked } from '../../parts/marked.tsx'
 import { useShell } from '../../contexts.ts'
+import { mayOpen } from './sections.ts'
 import { revealSetting, settingEntries } from './settings-index.ts'
 import { t } from './strings.ts'
 
@@ -13,7 +14,7 @@ const MAX_RESULTS = 8
 export const SettingsSearch = () => {
   const { route } = useShell()
   const query = useSignal('')
-  const entries = useMemo(settingEntries, [])
+  const entries = useMemo(() => settingEntries().filter(({ section }) => mayOpen(section)), [])
   const text = query.value.trim()
   const found = fuzzyMatches(
     entries.map(({ label, hint, words }) => `${label} ${hint} ${words}`),

@@ -1,6 +1,6 @@
 /** The settings view: the list of sections and the open one. Every change is saved at once. */
 import type { ComponentType } from 'preact'
-import { SECTIONS, type Section as SectionName } from '../shell/route.ts'
+import type { Section as SectionName } from '../shell/route.ts'
 import { t } from './strings.ts'
 import { lazy } from '../../parts/lazy.tsx'
 import { SettingsSearch } from './settings-search.tsx'
@@ -8,7 +8,9 @@ import { About } from './about.tsx'
 import { Appearance } from './appearance.tsx'
 import { General } from './general.tsx'
 import { Security } from './security.tsx'
-import { useSettings, useShell } from '../../contexts.ts'
+import { RoleNote } from './role-note.tsx'
+import { mayOpen, openSections } from './sections.ts'
+import { useShell } from '../../contexts.ts'
 import { View } from '../shell/view.tsx'
 
 const sections: Record<SectionName, ComponentType> = {
@@ -26,12 +28,8 @@ const sections: Record<SectionName, ComponentType> = {
   about: About,
 }
 
-/** Sections that members and viewers have too. */
-const OF_EVERYONE: ReadonlySet<SectionName> = new Set(['notifications', 'security', 'about'])
-
 export const SettingsView = ({ section }: { section: SectionName }) => {
   const { route } = useShell()
-  const isOwner = useSettings().settings.isOwner.value
   const Section = sections[section]
   return (
     <View
@@ -40,7 +38,7 @@ export const SettingsView = ({ section }: { section: SectionName }) => {
         <div class="settings-side">
           <SettingsSearch />
           <nav class="settings-nav" aria-label={t('settings.sections')}>
-            {SECTIONS.filter(name => isOwner || OF_EVERYONE.has(name)).map(name => (
+            {openSections().map(name => (
               <a
                 key={name}
                 class="settings-link"
@@ -58,7 +56,7 @@ export const SettingsView = ({ section }: { section: SectionName }) => {
         <h2 id="settings-section" class="view-title">
           {t(`settings.${section}`)}
         </h2>
-        {isOwner || OF_EVERYONE.has(section) ? <Section /> : <p>{t('settings.owner')}</p>}
+        {mayOpen(section) ? <Section /> : <RoleNote />}
       </section>
     </View>
   )

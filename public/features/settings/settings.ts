@@ -4,6 +4,7 @@ import type { Settings as AllSettings } from '../../../lib/schema/settings.ts'
 import type { Api } from '../../../router.ts'
 import type { Platform } from '../../platform.ts'
 import type { Toasts } from '../shell/toast.ts'
+import { setRefused } from '../../parts/may.ts'
 
 /** The settings the page uses. */
 export type Settings = Pick<
@@ -142,7 +143,6 @@ export const createSettings = (
     version,
     person,
     isOwner: computed(() => (person.value?.role ?? 'owner') === 'owner'),
-    isViewer: computed(() => person.value?.role === 'viewer'),
     password,
     saveStatus,
     theme: computed(() => current.value.theme),
@@ -161,6 +161,7 @@ export const createSettings = (
       applyReply(reply)
       version.value = reply.webui_version
       person.value = reply.person ?? null
+      setRefused(reply.person?.refused ?? [])
       applyPassword(reply)
     },
     /** `current`: the password in force, when the server asked for it. */

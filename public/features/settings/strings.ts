@@ -14,7 +14,11 @@ const enSettings = {
   'settings.notifications': 'Notifications',
   'settings.security': 'Security',
   'settings.people': 'People',
-  'settings.owner': 'Only owners can change this.',
+  'settings.owner': 'Only owners can change these settings.',
+  'settings.role.member': 'As a member you can chat, change files, and run tasks in: {profiles}.',
+  'settings.role.viewer': 'As a viewer you can read chats, files, tasks, and usage in: {profiles}.',
+  'settings.role.none': 'You don’t have a profile yet. Ask an owner.',
+  'settings.role.yours': 'You can change or look at:',
   'settings.safety': 'Safety',
   'settings.safety.text':
     'Your configuration asks for these safeguards, but this server can’t provide them. Anything a safeguard would protect is blocked until you accept its value. If the value changes, you have to accept it again.',

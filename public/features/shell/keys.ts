@@ -1,6 +1,7 @@
 /** Global keyboard shortcuts. The shortcut sheet renders the same table. */
 import type { App } from '../../app.ts'
 import { openOutline, stepRequest } from '../outline/open-outline.ts'
+import { may } from '../../parts/may.ts'
 import { type PlainKey, t } from '../../strings/t.ts'
 
 export type Shortcut = {
@@ -28,7 +29,11 @@ export const shortcuts: readonly ShortcutGroup[] = [
         label: 'keys.palette',
         run: ({ layout }) => (layout.paletteOpen.value = !layout.paletteOpen.value),
       },
-      { keys: 'mod+shift+o', label: 'keys.new', run: app => app.newChat() },
+      {
+        keys: 'mod+shift+o',
+        label: 'keys.new',
+        run: app => may('POST /api/session/new') && app.newChat(),
+      },
       { keys: 'mod+b', label: 'keys.sidebar', run: ({ layout }) => layout.toggleSidebar() },
       { keys: 'mod+shift+e', label: 'keys.panel', run: ({ panel }) => panel.toggle() },
       {
@@ -47,7 +52,11 @@ export const shortcuts: readonly ShortcutGroup[] = [
         label: 'keys.focus',
         run: ({ layout }) => (layout.composerFocus.value += 1),
       },
-      { keys: 'mod+.', label: 'keys.stop', run: app => void app.stop() },
+      {
+        keys: 'mod+.',
+        label: 'keys.stop',
+        run: app => void (may('POST /api/chat/cancel') && app.stop()),
+      },
       { keys: 'mod+f', label: 'keys.find', run: app => find(app) },
       { keys: 'mod+j', label: 'keys.outline', run: app => openOutline(app) },
       { keys: 'alt+arrowup', label: 'keys.previous', run: app => stepRequest(app, -1) },

@@ -1,5 +1,6 @@
 /** Dialog with every shortcut and slash command. */
 import { commands } from '../composer/slash-commands.ts'
+import { mayRun } from '../composer/slash-routes.ts'
 import { formatKeys, shortcuts } from './keys.ts'
 import { Dialog } from '../../parts/dialog.tsx'
 import { t } from '../../strings/t.ts'
@@ -36,14 +37,16 @@ export const Shortcuts = () => {
         <section class="keys-commands">
           <h3>{t('composer.commands')}</h3>
           <dl>
-            {commands.map(({ name, description, args_hint }) => (
-              <div key={name} class="keys-line">
-                <dt>
-                  <code>/{name}</code> {args_hint && <span class="faint">{args_hint}</span>}
-                </dt>
-                <dd>{description}</dd>
-              </div>
-            ))}
+            {commands
+              .filter(({ name }) => mayRun(name))
+              .map(({ name, description, args_hint }) => (
+                <div key={name} class="keys-line">
+                  <dt>
+                    <code>/{name}</code> {args_hint && <span class="faint">{args_hint}</span>}
+                  </dt>
+                  <dd>{description}</dd>
+                </div>
+              ))}
           </dl>
         </section>
       </ScrollBox>

@@ -2,6 +2,7 @@
 import { useEffect, useRef } from 'preact/hooks'
 import { IconButton } from '../../parts/button.tsx'
 import { Icon, type IconName } from '../../parts/icon.tsx'
+import { may, type Route as Asked } from '../../parts/may.ts'
 import { formatKeys } from './keys.ts'
 import type { Route } from './route.ts'
 import { type PlainKey, t } from '../../strings/t.ts'
@@ -66,13 +67,13 @@ const SelectionBar = lazy(
   true,
 )
 
-type NavItem = { icon: IconName; label: PlainKey; route: Route }
+type NavItem = { icon: IconName; label: PlainKey; route: Route; asks?: Asked }
 
 const NAV: readonly NavItem[] = [
   { icon: 'inbox', label: 'nav.inbox', route: { view: 'inbox' } },
   { icon: 'clock', label: 'nav.tasks', route: { view: 'tasks', task: null } },
   { icon: 'skill', label: 'nav.skills', route: { view: 'skills', skill: null, query: '' } },
-  { icon: 'brain', label: 'nav.memory', route: { view: 'memory' } },
+  { icon: 'brain', label: 'nav.memory', route: { view: 'memory' }, asks: 'GET /api/memory' },
   { icon: 'chart', label: 'nav.usage', route: { view: 'usage', days: 30 } },
 ]
 
@@ -82,7 +83,7 @@ const Views = () => {
   const waiting = useSessions().inbox.count.value
   return (
     <nav class="foot-nav" aria-label={t('nav.label')}>
-      {NAV.map(({ icon, label, route }) => (
+      {NAV.filter(({ asks }) => !asks || may(asks)).map(({ icon, label, route }) => (
         <a
           key={label}
           class="foot-item"
@@ -144,6 +145,7 @@ const Foot = () => {
 const Import = () => {
   const { importFile } = useSessions()
   const ref = useRef<HTMLInputElement>(null)
+  if (!may('POST /api/session/import')) return null
   return (
     <>
       <IconButton icon="upload" label={t('import.action')} onClick={() => ref.current?.click()} />
@@ -186,6 +188,7 @@ export const Sidebar = () => {
         <Import />
         <IconButton
           icon="plus"
+          asks="POST /api/session/new"
           label={t('chat.new')}
           keys={formatKeys('mod+shift+o', mac)}
           onClick={() => newChat()}

@@ -70,7 +70,7 @@ export const LinkedFile = ({ file, skill, readOnly }: LinkedFileProps) => {
       <header>
         <code>{path}</code>
         {!readOnly && !found.is_binary && !editing && (
-          <Button icon="edit" onClick={file.edit}>
+          <Button asks="POST /api/skills/save" icon="edit" onClick={file.edit}>
             {t('app.edit')}
           </Button>
         )}

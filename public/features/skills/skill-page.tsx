@@ -5,6 +5,7 @@ import { Markdown } from '../../markdown/markdown.tsx'
 import { Button } from '../../parts/button.tsx'
 import { Switch } from '../../parts/field.tsx'
 import { Icon } from '../../parts/icon.tsx'
+import { may } from '../../parts/may.ts'
 import { MenuButton } from '../../parts/menu.tsx'
 import { bodyOf, type SkillsState } from './skills.ts'
 import { enSkills, t } from './strings.ts'
@@ -104,16 +105,18 @@ const Body = ({ skill, skills }: { skill: Skill; skills: SkillsState }) => {
             )}
           </p>
         </div>
-        <label class="skill-switch" for={switchId}>
-          <span>{t('skills.enabled')}</span>
-          <Switch
-            id={switchId}
-            describedBy={undefined}
-            checked={skill.enabled}
-            onChange={on => void skills.toggle(skill.name, on)}
-          />
-        </label>
-        {!skill.read_only && (
+        {may('POST /api/skills/toggle') && (
+          <label class="skill-switch" for={switchId}>
+            <span>{t('skills.enabled')}</span>
+            <Switch
+              id={switchId}
+              describedBy={undefined}
+              checked={skill.enabled}
+              onChange={on => void skills.toggle(skill.name, on)}
+            />
+          </label>
+        )}
+        {!skill.read_only && may('POST /api/skills/save') && (
           <>
             <Button icon="edit" onClick={() => skills.edit()}>
               {t('app.edit')}

@@ -86,6 +86,7 @@ export const SkillsView = ({ skill, query }: Chosen) => {
       title={t('skills.title')}
       actions={
         <Button
+          asks="POST /api/skills/save"
           icon="plus"
           onClick={() => {
             if (!draft) skills.create()

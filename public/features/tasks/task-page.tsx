@@ -70,16 +70,27 @@ const Actions = ({ tasks, job }: { tasks: TasksState; job: Job }) => {
   }
   return (
     <div class="task-actions">
-      <Button kind="primary" disabled={job.running} onClick={() => void tasks.run(job)}>
+      <Button
+        asks="POST /api/crons/run"
+        kind="primary"
+        disabled={job.running}
+        onClick={() => void tasks.run(job)}
+      >
         {t(job.running ? 'running' : 'run')}
       </Button>
       {job.enabled ? (
-        <Button onClick={() => void tasks.pause(job)}>{t('pause')}</Button>
+        <Button asks="POST /api/crons/pause" onClick={() => void tasks.pause(job)}>
+          {t('pause')}
+        </Button>
       ) : (
-        <Button onClick={() => void tasks.resume(job)}>{t('resume')}</Button>
+        <Button asks="POST /api/crons/resume" onClick={() => void tasks.resume(job)}>
+          {t('resume')}
+        </Button>
       )}
-      <Button onClick={() => tasks.edit(job)}>{t('edit')}</Button>
-      <Button kind="danger" onClick={remove}>
+      <Button asks="POST /api/crons/update" onClick={() => tasks.edit(job)}>
+        {t('edit')}
+      </Button>
+      <Button asks="POST /api/crons/delete" kind="danger" onClick={remove}>
         {t('delete')}
       </Button>
     </div>

@@ -156,7 +156,11 @@ export const TasksView = ({ task }: { task: string | null }) => {
     <ListView
       title={t('title')}
       actions={
-        <Button icon="plus" onClick={() => app.route.go({ view: 'tasks', task: NEW })}>
+        <Button
+          asks="POST /api/crons/create"
+          icon="plus"
+          onClick={() => app.route.go({ view: 'tasks', task: NEW })}
+        >
           {t('new')}
         </Button>
       }

@@ -3,6 +3,7 @@ import type { ComponentChild } from 'preact'
 import type { FailureType } from '../../../lib/schema/event.ts'
 import { LinkedText } from '../../markdown/linked-text.tsx'
 import { Icon } from '../../parts/icon.tsx'
+import { may } from '../../parts/may.ts'
 import { t } from './error-strings.ts'
 
 /** The page imports no schema code; the compiler checks that the list is complete. */
@@ -78,10 +79,11 @@ export function ErrorCard(props: ErrorCardProps) {
   const { type, message, hint } = typeof error === 'string' ? parseFailure(error) : toFailure(error)
   const long = message.length > 240 || message.includes('\n')
   let step: ComponentChild = null
-  if (onRetry && needsModel.has(type)) {
+  if (!may('POST /api/chat/start')) step = null
+  else if (onRetry && needsModel.has(type)) {
     step = (
       <div class="fail-steps">
-        {needsKey.has(type) && (
+        {needsKey.has(type) && may('POST /api/providers') && (
           <button type="button" class="ask-button" onClick={onAddKey}>
             <Icon name="key" /> {t('error.key')}
           </button>

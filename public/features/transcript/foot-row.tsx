@@ -6,6 +6,7 @@ import { cachedPercent, formatCost, formatTokens } from '../../parts/amounts.ts'
 import { toPlainText } from '../../markdown/plain-text.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { lazy } from '../../parts/lazy.tsx'
+import { may } from '../../parts/may.ts'
 import type { IconName } from '../../parts/icon.tsx'
 import { t } from '../../strings/transcript-strings.ts'
 import { secondsOf, textOf } from './content.ts'
@@ -73,8 +74,10 @@ function Tools({ row }: { row: FootRow }) {
       {tool('copy', t('tx.copy.text'), () => actions.copy(toPlainText(markdown())))}
       {tool('markdown', t('tx.copy.markdown'), () => actions.copy(markdown()))}
       <SpeakButton id={last.id} markdown={markdown} />
-      {tool('refresh', t('tx.retry'), () => actions.retry(last.id))}
-      {tool('branch', t('tx.branch'), () => actions.branch(last.id))}
+      {may('POST /api/session/truncate') &&
+        tool('refresh', t('tx.retry'), () => actions.retry(last.id))}
+      {may('POST /api/session/branch') &&
+        tool('branch', t('tx.branch'), () => actions.branch(last.id))}
       <span class="tx-facts">
         {usage && <span>{describeUsage(usage)}</span>}
         {last.model && <span>{last.model}</span>}

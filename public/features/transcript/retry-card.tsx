@@ -2,6 +2,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { formatSeconds } from '../../parts/elapsed.tsx'
 import { Icon } from '../../parts/icon.tsx'
+import { may } from '../../parts/may.ts'
 import { serverClock } from '../../parts/server-clock.ts'
 import type { ShownRetry } from './pending-retry.ts'
 import { t } from './retry-strings.ts'
@@ -72,19 +73,21 @@ export function RetryCard({ retry, onRetryNow, onStop }: Props) {
         {reason !== undefined && message && <p class="retry-why">{message}</p>}
         {others > 0 && <p class="retry-why">{t('retry.others', { count: others })}</p>}
       </div>
-      <div class="retry-buttons">
-        <button
-          type="button"
-          class="ask-button ask-main"
-          disabled={isPressed || left === 0}
-          onClick={press}
-        >
-          {t('retry.button')}
-        </button>
-        <button type="button" class="ask-button" onClick={onStop}>
-          {t('retry.stop')}
-        </button>
-      </div>
+      {may('POST /api/chat/retry') && (
+        <div class="retry-buttons">
+          <button
+            type="button"
+            class="ask-button ask-main"
+            disabled={isPressed || left === 0}
+            onClick={press}
+          >
+            {t('retry.button')}
+          </button>
+          <button type="button" class="ask-button" onClick={onStop}>
+            {t('retry.stop')}
+          </button>
+        </div>
+      )}
       <p class="sr-only" role="status">
         {announced}
       </p>

@@ -1,6 +1,7 @@
 /** Card at the end of a turn that used all its steps: continue, or change the limit. */
 import { useChat, useShell } from '../../contexts.ts'
 import { Icon } from '../../parts/icon.tsx'
+import { may } from '../../parts/may.ts'
 import { t } from './error-strings.ts'
 
 export const StepLimitCard = ({ steps, last }: { steps: number; last: boolean }) => {
@@ -13,7 +14,7 @@ export const StepLimitCard = ({ steps, last }: { steps: number; last: boolean })
         <p class="fail-title">{t('limit.title', { count: steps })}</p>
         <p class="fail-why">{t('limit.text')}</p>
       </div>
-      {last && (
+      {last && may('POST /api/chat/start') && (
         <div class="fail-steps">
           <button
             type="button"
@@ -23,13 +24,15 @@ export const StepLimitCard = ({ steps, last }: { steps: number; last: boolean })
           >
             {t('limit.continue')}
           </button>
-          <button
-            type="button"
-            class="ask-button"
-            onClick={() => route.go({ view: 'settings', section: 'budgets' })}
-          >
-            {t('limit.change')}
-          </button>
+          {may('POST /api/budgets') && (
+            <button
+              type="button"
+              class="ask-button"
+              onClick={() => route.go({ view: 'settings', section: 'budgets' })}
+            >
+              {t('limit.change')}
+            </button>
+          )}
         </div>
       )}
     </article>

@@ -4,6 +4,7 @@ import type { Message } from '../../../lib/schema/message.ts'
 import { compactionActions } from '../compaction/actions.ts'
 import { Markdown } from '../../markdown/markdown.tsx'
 import { Icon } from '../../parts/icon.tsx'
+import { may } from '../../parts/may.ts'
 import { t } from '../compaction/strings.ts'
 import { useApp } from '../shell/context.ts'
 import { textOf } from './content.ts'
@@ -27,13 +28,15 @@ export const SummaryRow = ({ message, n }: { message: Message | null; n: number 
       {!message && (
         <p class="tx-compact-note">
           {t('divider.note')}{' '}
-          <button
-            type="button"
-            class="tx-link"
-            onClick={() => void compactionActions.undo(app, id, n)}
-          >
-            {t('undo')}
-          </button>
+          {may('POST /api/session/uncompress') && (
+            <button
+              type="button"
+              class="tx-link"
+              onClick={() => void compactionActions.undo(app, id, n)}
+            >
+              {t('undo')}
+            </button>
+          )}
         </p>
       )}
       {text ? (

@@ -4,6 +4,7 @@ import { splitComments } from '../../../lib/base/comment-text.ts'
 import type { Message } from '../../../lib/schema/message.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { lazy } from '../../parts/lazy.tsx'
+import { may } from '../../parts/may.ts'
 import { useLightbox } from '../lightbox/use-lightbox.ts'
 import { isImagePath, nameOf } from '../workspace/file-kind.ts'
 import { withoutFiles } from '../composer/composer.ts'
@@ -35,7 +36,7 @@ export function UserRowView({ message }: { message: Message }) {
   // Files are listed below as links, so their names are removed from the text.
   const { text, comments } = splitComments(named ? withoutFiles(textOf(message)) : textOf(message))
   const long = isLong(text)
-  const stored = !message.id.startsWith('sent-')
+  const stored = !message.id.startsWith('sent-') && may('POST /api/session/truncate')
   // A hook wrote it, to make the agent continue.
   if (message._hooks) return <HookNotes notes={message._hooks} />
   if (editing) return <UserEditor text={text} id={message.id} onClose={() => setEditing(false)} />

@@ -23,6 +23,7 @@ import { TurnTimes } from '../time-travel/turn-times.tsx'
 import { t } from './strings.ts'
 import { factsOf, type TurnFacts } from './turn-facts.ts'
 import { type UndoState, undoStateOf } from './undo-state.ts'
+import { may } from '../../parts/may.ts'
 
 /** More are shown on demand. */
 const FILES_AT_ONCE = 50
@@ -128,7 +129,7 @@ type UndoProps = { change: TurnChange; state: UndoState; turns: TurnChanges }
 
 const UndoButton = ({ change, state, turns }: UndoProps) => {
   const { undone, last } = state
-  if (undone === 'all' && !last) return null
+  if ((undone === 'all' && !last) || !may('POST /api/rollback/restore')) return null
   return (
     <button
       type="button"

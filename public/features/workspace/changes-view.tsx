@@ -87,6 +87,7 @@ const ChangeView = ({ change }: { change: Change }) => {
           <IconButton
             class="change-open"
             icon="undo"
+            asks="POST /api/git/discard"
             size={14}
             label={gitText('git.discard', { name })}
             disabled={isBusy}
@@ -95,6 +96,7 @@ const ChangeView = ({ change }: { change: Change }) => {
         )}
         <IconButton
           class="change-open change-stage"
+          asks="POST /api/git/stage"
           icon={kind === 'staged' ? 'close' : 'plus'}
           size={14}
           label={gitText(kind === 'staged' ? 'git.unstage' : 'git.stage', { name })}
@@ -123,6 +125,7 @@ const Group = ({ title, list }: { title: string; list: readonly Change[] }) => {
         </h3>
         <Button
           kind="quiet"
+          asks="POST /api/git/stage"
           disabled={actions.busy.value !== ''}
           onClick={() => void actions.moveAll(list)}
         >

@@ -67,6 +67,7 @@ const Bar = () => {
       <IconButton
         icon="plus"
         size={16}
+        asks="POST /api/file/create"
         label={t('files.new.file')}
         onClick={() => {
           files.naming.value = { kind: 'file', directory: '' }
@@ -78,11 +79,17 @@ const Bar = () => {
           {
             label: t('files.new.dir'),
             icon: 'folder',
+            asks: 'POST /api/file/create-dir',
             run: () => {
               files.naming.value = { kind: 'dir', directory: '' }
             },
           },
-          { label: t('files.upload'), icon: 'upload', run: () => input.current?.click() },
+          {
+            label: t('files.upload'),
+            icon: 'upload',
+            asks: 'POST /api/upload',
+            run: () => input.current?.click(),
+          },
           'line',
           { label: t('files.download.all'), icon: 'download', run: () => download('', 'dir') },
         ]}

@@ -2,6 +2,7 @@
 import { useEffect, useRef } from 'preact/hooks'
 import { Button, IconButton } from '../../parts/button.tsx'
 import { lazy } from '../../parts/lazy.tsx'
+import { may } from '../../parts/may.ts'
 import { formatKeys } from '../shell/keys.ts'
 import type { Tab } from './panel.ts'
 import { createWorkspacePanel } from './workspace-panel.ts'
@@ -14,6 +15,8 @@ import { WorkspacePanelContext, useWorkspacePanel } from './context.ts'
 import { useWorkspace, useChat, useShell } from '../../contexts.ts'
 
 const TABS: readonly Tab[] = ['files', 'changes', 'terminal']
+/** Without the terminal for those who may not open one. */
+const shownTabs = () => TABS.filter(tab => tab !== 'terminal' || may('POST /api/terminal/open'))
 
 const Terminals = lazy(async () => (await import('../terminal/terminal-view.tsx')).TerminalView)
 
@@ -23,19 +26,20 @@ const Tabs = () => {
   const { panel } = useWorkspace()
   const { changes } = useWorkspacePanel()
   const ref = useRef<HTMLDivElement>(null)
+  const tabs = shownTabs()
   const count = changes.count.value
   const move = (event: KeyboardEvent) => {
     const steps: Record<string, number> = { ArrowLeft: -1, ArrowRight: 1 }
     const step = steps[event.key]
     if (!step) return
     event.preventDefault()
-    const at = (TABS.indexOf(panel.tab.value) + step + TABS.length) % TABS.length
-    panel.choose(TABS[at]!)
+    const at = (tabs.indexOf(panel.tab.value) + step + tabs.length) % tabs.length
+    panel.choose(tabs[at]!)
     ref.current?.querySelectorAll<HTMLElement>('[role="tab"]')[at]?.focus()
   }
   return (
     <div ref={ref} class="panel-tabs" role="tablist" aria-label={t('panel.tabs')}>
-      {TABS.map(tab => (
+      {tabs.map(tab => (
         <button
           key={tab}
           type="button"
@@ -66,7 +70,11 @@ const NoSession = () => {
     <div class="panel-blank">
       <h3>{t('panel.none.title')}</h3>
       <p>{t('panel.none.text', { workspace })}</p>
-      <Button icon="folder" onClick={() => void attempt(() => ensureSession())}>
+      <Button
+        asks="POST /api/session/new"
+        icon="folder"
+        onClick={() => void attempt(() => ensureSession())}
+      >
         {t('panel.none.begin')}
       </Button>
     </div>
@@ -79,8 +87,8 @@ const Body = () => {
   const id = route.sessionId.value
   if (!id) return <NoSession />
   if (panel.past.value?.session === id) return <PastFiles />
-  if (panel.tab.value === 'terminal') return <Terminals />
-  return panel.tab.value === 'files' ? <FilesView /> : <ChangesView />
+  if (panel.tab.value === 'terminal' && may('POST /api/terminal/open')) return <Terminals />
+  return panel.tab.value !== 'changes' ? <FilesView /> : <ChangesView />
 }
 
 export const WorkspacePanelView = () => {

@@ -6,6 +6,7 @@ import { directoryOf, formatBytes, nameOf } from './file-kind.ts'
 import { formatKeys } from '../shell/keys.ts'
 import { Button, IconButton } from '../../parts/button.tsx'
 import { Icon } from '../../parts/icon.tsx'
+import { may } from '../../parts/may.ts'
 import { MenuButton, type MenuItem } from '../../parts/menu.tsx'
 import { canEdit, type Doc, hasSourceView, isDirty } from './document.ts'
 import { t } from './strings.ts'
@@ -237,7 +238,12 @@ const useMenu = (doc: Doc): (() => MenuItem[]) => {
           },
         ]
       : []),
-    { label: t('files.attach'), icon: 'paperclip', run: () => composer.addFile(path) },
+    {
+      label: t('files.attach'),
+      icon: 'paperclip',
+      asks: 'POST /api/chat/start',
+      run: () => composer.addFile(path),
+    },
     { label: t('files.download'), icon: 'download', run: () => download(path, 'file') },
     ...(opensInTab(doc)
       ? [
@@ -294,7 +300,7 @@ const Head = ({ doc, alone }: { doc: Doc; alone: Signal<boolean> }) => {
               </span>
               {doc.kind === 'html' && doc.mode === 'view' && <RunButton doc={doc} />}
               {hasSourceView(doc.kind) && !doc.isLarge && <ViewModes doc={doc} />}
-              {canEdit(doc) && (
+              {canEdit(doc) && may('POST /api/file/save') && (
                 <button
                   type="button"
                   class="button button-small"

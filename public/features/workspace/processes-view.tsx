@@ -50,6 +50,7 @@ const ProcessView = ({ process }: { process: Process }) => {
           <IconButton
             class="change-open"
             icon="stop"
+            asks="POST /api/process/kill"
             size={14}
             label={t('program.stop', { command })}
             onClick={() => void background.kill(process)}
@@ -61,7 +62,11 @@ const ProcessView = ({ process }: { process: Process }) => {
           <p class="panel-note">{about}</p>
           <ProcessOutput process={process} />
           {isRunning && (
-            <Button icon="stop" onClick={() => void background.kill(process)}>
+            <Button
+              asks="POST /api/process/kill"
+              icon="stop"
+              onClick={() => void background.kill(process)}
+            >
               {t('program.stop.short')}
             </Button>
           )}

@@ -4,6 +4,7 @@ import type { ComponentChildren } from 'preact'
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import { nameOf } from './file-kind.ts'
 import { Icon } from '../../parts/icon.tsx'
+import { may } from '../../parts/may.ts'
 import { MenuButton, type MenuItem } from '../../parts/menu.tsx'
 import type { Mark } from './git-changes.ts'
 import type { TreeRow } from './open-directories.ts'
@@ -119,15 +120,31 @@ const useMenu = (row: TreeRow): (() => MenuItem[]) => {
   const own: MenuItem[] =
     type === 'dir'
       ? [
-          { label: t('files.new.file.in'), icon: 'plus', run: name('file') },
-          { label: t('files.new.dir.in'), icon: 'folder', run: name('dir') },
-          { label: t('files.upload.in'), icon: 'upload', run: pick },
+          {
+            label: t('files.new.file.in'),
+            icon: 'plus',
+            asks: 'POST /api/file/create',
+            run: name('file'),
+          },
+          {
+            label: t('files.new.dir.in'),
+            icon: 'folder',
+            asks: 'POST /api/file/create-dir',
+            run: name('dir'),
+          },
+          {
+            label: t('files.upload.in'),
+            icon: 'upload',
+            asks: 'POST /api/upload',
+            run: pick,
+          },
         ]
       : [
           { label: t('files.open'), icon: 'eye', run: () => preview.open({ path, line: null }) },
           {
             label: t('files.attach'),
             icon: 'paperclip',
+            asks: 'POST /api/chat/start',
             run: () => {
               composer.addFile(path)
               if (panel.overlay.value) panel.hide()
@@ -141,6 +158,7 @@ const useMenu = (row: TreeRow): (() => MenuItem[]) => {
       label: t('files.rename'),
       icon: 'edit',
       keys: 'F2',
+      asks: 'POST /api/file/rename',
       run: () => {
         files.naming.value = { kind: 'rename', path }
       },
@@ -156,6 +174,7 @@ const useMenu = (row: TreeRow): (() => MenuItem[]) => {
       label: t('files.delete'),
       icon: 'trash',
       keys: 'Del',
+      asks: 'POST /api/file/delete',
       danger: true,
       run: () => void files.remove(path, type),
     },
@@ -195,7 +214,7 @@ export const RowView = ({ row, active, over, onUse, after }: RowProps) => {
         aria-selected={shown}
         {...(type === 'dir' ? { 'aria-expanded': open } : {})}
         style={indentOf(level)}
-        draggable
+        draggable={may('POST /api/file/move')}
         onDragStart={event => {
           event.dataTransfer?.setData(DRAGGED, path)
           if (event.dataTransfer) event.dataTransfer.effectAllowed = 'move'

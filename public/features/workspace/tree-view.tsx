@@ -5,12 +5,14 @@ import type { TreeRow } from './open-directories.ts'
 import { directoryOf } from './file-kind.ts'
 import { t } from './strings.ts'
 import { dropped, addDroppedFolders } from '../composer/attachments-view.tsx'
+import { may } from '../../parts/may.ts'
 import { useApp } from '../shell/context.ts'
 import { useWorkspacePanel } from './context.ts'
 import { DRAGGED, NameField, RowView } from './tree-row.tsx'
 import { stepOf } from './tree-keys.ts'
 
 const carries = (event: DragEvent): boolean => {
+  if (!may('POST /api/file/move')) return false
   const types = event.dataTransfer?.types ?? []
   return types.includes(DRAGGED) || types.includes('Files')
 }
@@ -98,6 +100,7 @@ export const Tree = () => {
     else if (step.kind === 'open') files.open(step.row.path)
     else if (step.kind === 'close') files.close(step.row.path)
     else if (step.kind === 'use') use(step.row)
+    else if (!may('POST /api/file/rename')) return
     else if (step.kind === 'rename') files.naming.value = { kind: 'rename', path: step.row.path }
     else {
       const at = rows.indexOf(step.row)

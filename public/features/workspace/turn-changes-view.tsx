@@ -60,6 +60,7 @@ const FileView = ({ turn, file }: { turn: TurnChange; file: TurnFile }) => {
         <IconButton
           class="change-open"
           icon="undo"
+          asks="POST /api/rollback/restore"
           size={14}
           label={t('undo.file', { path })}
           onClick={() => turns.undoFile(turn, file)}
@@ -108,6 +109,7 @@ const TurnView = ({ turn }: { turn: TurnChange }) => {
         </button>
         <IconButton
           class="change-open"
+          asks="POST /api/rollback/restore"
           icon={isUndo ? 'refresh' : 'undo'}
           size={16}
           label={`${t(isUndo ? 'redo' : 'undo')}: ${title}`}
