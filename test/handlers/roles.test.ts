@@ -86,7 +86,7 @@ test('a member gets a 403 from every route of owners, and a viewer from those th
   }
 })
 
-test('the page is told which routes the person is refused, so that it does not offer them', async ({
+test('the page gets the routes that the person is refused, so that it does not offer them', async ({
   app,
   as,
 }) => {

@@ -14,6 +14,7 @@ import type { GitStatus } from '../workspace/git-changes.ts'
 import { useWorkspacePanel } from '../workspace/context.ts'
 import { useGitActions } from './context.ts'
 import type { LogEntry } from './git-history.ts'
+import { Stashes } from './stashes.tsx'
 import { t } from './strings.ts'
 import { t as worktreeText } from './worktree-strings.ts'
 import { NewWorktree, WorktreeBar, WorktreeList } from './worktree-tools.tsx'
@@ -276,42 +277,6 @@ const CommitBox = ({ staged }: { staged: number }) => {
         </Button>
       </div>
     </form>
-  )
-}
-
-const Stashes = () => {
-  const actions = useGitActions()
-  const stashes = actions.overview.value?.stashes ?? []
-  if (stashes.length === 0) return null
-  return (
-    <section class="change-group">
-      <h3>
-        {t('git.stashes')} <span class="panel-count">{stashes.length}</span>
-      </h3>
-      <ul>
-        {stashes.map(({ id, message }) => (
-          <li key={id} class="git-row">
-            <span class="git-row-text">
-              <bdi>{visibleName(message)}</bdi>
-            </span>
-            <Button
-              asks="POST /api/git/stash/pop"
-              kind="quiet"
-              onClick={() => void actions.popStash(id)}
-            >
-              {t('git.stash.pop')}
-            </Button>
-            <Button
-              asks="POST /api/git/stash/drop"
-              kind="quiet"
-              onClick={() => actions.dropStash(id, message)}
-            >
-              {t('git.stash.drop')}
-            </Button>
-          </li>
-        ))}
-      </ul>
-    </section>
   )
 }
 

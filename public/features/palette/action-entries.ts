@@ -3,9 +3,6 @@ import type { App } from '../../app.ts'
 import type { IconName } from '../../parts/icon.tsx'
 import { may, type Route } from '../../parts/may.ts'
 import { type PlainKey, t as ta } from '../../strings/t.ts'
-import { putIntoMessage } from '../composer/put-into-message.ts'
-import { mayRun } from '../composer/slash-routes.ts'
-import { t as tc } from '../composer/slash-strings.ts'
 import { openOutline } from '../outline/open-outline.ts'
 import { saveAsCommand } from '../own-files/save-as-command.ts'
 import { isHostSession } from '../sessions/host-session.ts'
@@ -13,7 +10,6 @@ import { formatKeys } from '../shell/keys.ts'
 import type { Route as View } from '../shell/route.ts'
 import type { Tab } from '../workspace/panel.ts'
 import { t as tw } from '../workspace/strings.ts'
-import { slashCommands } from '../../../lib/base/slash-commands.ts'
 import type { Entry } from './search-palette.ts'
 import { t } from './strings.ts'
 import { isWordsKey, type WordsKey, words } from './words-strings.ts'
@@ -369,35 +365,3 @@ export const actionEntries = (app: App): Entry[] => {
     id: `action:${id}`,
   }))
 }
-
-/** A command without its argument is put into the message. */
-const runSlash = async (app: App, name: string, argument = ''): Promise<void> => {
-  if (argument.startsWith('<')) {
-    putIntoMessage(app, `/${name} `)
-    return
-  }
-  const { commands } = await import('../composer/slash-commands.ts')
-  const said = await commands.find(command => command.name === name)?.run(app, '')
-  if (said) app.toasts.show(said)
-}
-
-/** Those that only a slash command does. */
-const SLASH = new Set(
-  'retry undo rollback status queue steer interrupt btw background plan yolo compact usage personality'.split(
-    ' ',
-  ),
-)
-
-export const slashEntries = (app: App): Entry[] =>
-  slashCommands
-    .filter(({ name }) => SLASH.has(name) && mayRun(name))
-    .map(({ name, args_hint }) => ({
-      id: `command:${name}`,
-      section: t('palette.commands'),
-      icon: 'terminal',
-      label: `/${name}`,
-      hint: tc(name),
-      words: tc(name),
-      searchOnly: true,
-      run: () => runSlash(app, name, args_hint),
-    }))
