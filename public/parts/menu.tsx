@@ -172,13 +172,19 @@ export type MenuButtonProps = {
   tabIndex?: number
   /** The route that all of its items call. */
   asks?: Route
-  items: () => readonly MenuItem[]
+  /** A promise: they are loaded when the menu is opened. It must not reject; null: it stays closed. */
+  items: () => readonly MenuItem[] | Promise<readonly MenuItem[] | null>
 }
 
 export const MenuButton = ({ label, icon = 'more', items, ...rest }: MenuButtonProps) => {
-  const [open, setOpen] = useState(false)
+  const [open, setOpen] = useState<readonly MenuItem[] | null>(null)
   const anchor = useRef<HTMLButtonElement>(null)
-  const close = useCallback(() => setOpen(false), [])
+  const close = useCallback(() => setOpen(null), [])
+  const show = () => {
+    const made = items()
+    if (!(made instanceof Promise)) return setOpen(made)
+    void made.then(setOpen)
+  }
   return (
     <>
       <IconButton
@@ -187,14 +193,15 @@ export const MenuButton = ({ label, icon = 'more', items, ...rest }: MenuButtonP
         label={label}
         buttonRef={anchor}
         aria-haspopup="menu"
-        aria-expanded={open}
+        aria-expanded={open !== null}
         onClick={event => {
           event.preventDefault()
           event.stopPropagation()
-          setOpen(!open)
+          if (open) close()
+          else show()
         }}
       />
-      {open && <Menu anchor={anchor} label={label} items={items()} onClose={close} />}
+      {open && <Menu anchor={anchor} label={label} items={open} onClose={close} />}
     </>
   )
 }

@@ -11,7 +11,7 @@ import { t } from '../../strings/t.ts'
 import { useApp } from '../shell/context.ts'
 import { openOutline } from '../outline/open-outline.ts'
 import { ProjectDot } from '../projects/project-list.tsx'
-import { sessionMenu } from '../sessions/session-menu.ts'
+import { lateSessionMenu } from '../sessions/late-session-menu.ts'
 
 type TitleFieldProps = { title: string; onDone: (title: string | null) => void }
 
@@ -132,7 +132,7 @@ export const Header = () => {
         <MenuButton
           label={t('chat.menu')}
           items={() =>
-            sessionMenu(app, row, () => {
+            lateSessionMenu(app, row, () => {
               editing.value = true
             })
           }

@@ -9,7 +9,7 @@ import { t } from '../../strings/t.ts'
 import { formatAgo, formatFull } from './relative-time.ts'
 import { useApp } from '../shell/context.ts'
 import { DRAGGED_SESSION } from '../projects/project-list.tsx'
-import { sessionMenu } from './session-menu.ts'
+import { lateSessionMenu } from './late-session-menu.ts'
 import { useSessions } from '../../contexts.ts'
 
 type Mark = 'streaming' | 'waiting' | 'failed' | 'unread'
@@ -190,7 +190,7 @@ export const SessionRow = ({ row, top, height, tabStop, keys }: SessionRowProps)
             label={t('row.menu', { title })}
             tabIndex={tabStop ? 0 : -1}
             items={() =>
-              sessionMenu(app, row, () => {
+              lateSessionMenu(app, row, () => {
                 app.layout.renamingRow.value = id
               })
             }
