@@ -2,6 +2,7 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { startApp, type TestApp } from './_app.ts'
+import { endpoint, openServer } from './lib/http/_server.ts'
 import {
   type Front,
   open,
@@ -77,6 +78,10 @@ const checkPages = async (front: Front): Promise<void> => {
 const checkApi = async (front: Front, headers: Record<string, string>): Promise<void> => {
   const page = await visit(front, '/', { headers })
   assert.equal([page.status, page.text.includes(`<base href="${front.base}/">`)], [200, true])
+  // Visible where the style sheet cannot be loaded, because the proxy does not say its path.
+  assert.match(page.text, /<p class="no-files">.+X-Forwarded-Prefix/)
+  const style = /rel="stylesheet"[^>]* href="(static\/main[^"]*\.css)"/.exec(page.text)?.[1]
+  assert.match((await visit(front, `/${style}`)).text, /\.no-files\s*\{\s*display:\s*none/)
   const script = /src="(static\/main[^"]*\.js)"/.exec(page.text)?.[1]
   assert.is((await visit(front, `/${script}`)).status, 200)
   const list = await visit(front, '/api/sessions?limit=5', { headers })
@@ -272,10 +277,16 @@ test('headers of a proxy that is not trusted are ignored, and the refusal says s
 })
 
 test('a base path that begins like a path of the service is rejected', async () => {
-  for (const path of ['/api', '/static/x', '/session'])
-    await startApp({ env: { AGENT_WEBUI_BASE_PATH: path } }).then(
-      () => assert.unreachable(path),
-      error => assert.match(error.message, `must not begin with /${path.split('/')[1]}`),
+  for (const basePath of ['/api', '/api/x', '/static/x'])
+    await openServer(
+      { 'GET /api/x': endpoint({ summary: 'x', run: () => ({}) }) },
+      {
+        config: { host: '', allowedOrigins: [], trustedProxies: [], basePath },
+        patternRoutes: { 'GET /static/*': endpoint({ summary: 'x', run: () => ({}) }) },
+      },
+    ).then(
+      () => assert.unreachable(basePath),
+      error => assert.match(error.message, `must not begin with /${basePath.split('/')[1]}`),
     )
 })
 
