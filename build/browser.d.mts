@@ -5,4 +5,5 @@ import type { AssetTable } from '../lib/http/static.ts'
 export const bundleBrowser: (options?: {
   minify?: boolean
 }) => Promise<BuildResult<{ write: false; metafile: true }>>
+export const AFTER_FIRST_VIEW: readonly (readonly string[])[]
 export const buildAssets: () => Promise<AssetTable>

@@ -12,11 +12,29 @@ import { systemTheme } from './system-theme.mjs'
 const CODE = new Set(['.ts', '.tsx', '.css'])
 
 const MAIN = 'public/main.tsx'
+const FIRST_REQUEST = 'public/first-request.ts'
 /** What an address shows first, by the template that its page is made of. */
 const FIRST_VIEWS = {
   'home.html': 'public/features/home/lazy-home.ts',
   'chat.html': 'public/features/transcript/transcript.tsx',
 }
+/** What every page, and what a chat loads once it has shown what was opened. */
+export const AFTER_FIRST_VIEW = [
+  [
+    'public/features/composer/lazy-bar.ts',
+    'public/features/composer/completion-list.tsx',
+    'public/features/composer/slash-commands.ts',
+    'public/features/offline/start.ts',
+    'public/features/shell/config-problem-bar.tsx',
+    'public/parts/more-icons.ts',
+  ],
+  [
+    'public/features/transcript/step-row.tsx',
+    'public/features/turn-summary/turn-summary.tsx',
+    'public/features/references/linked.tsx',
+    'public/features/speech/speak-button.tsx',
+  ],
+]
 /** Shown without a network. */
 const ICONS = ['favicon.svg', 'icon-192.png']
 const MARKED = join(root, 'node_modules/marked/lib/marked.esm.js')
@@ -130,6 +148,30 @@ const hashNames = (html, names) =>
     html,
   )
 
+/** Built apart from the page: with code in common it would wait for a chunk. */
+const bundleFirstRequest = async minify => {
+  const { outputFiles } = await esbuild.build({
+    absWorkingDir: root,
+    entryPoints: [FIRST_REQUEST],
+    bundle: true,
+    format: 'iife',
+    target: 'es2022',
+    minify,
+    write: false,
+    outdir: 'static',
+    entryNames: '[name]-[hash]',
+  })
+  const [{ path, contents }] = outputFiles
+  return [basename(path), contents]
+}
+
+/** Runs as soon as it is there, which a module or a script in order does not. */
+const withFirstRequest = (html, name) =>
+  html.replace(
+    /^ *<link rel="stylesheet"/m,
+    line => `    <script async src="static/${name}"></script>\n${line}`,
+  )
+
 /** A view that the page shows first is requested beside main.js, which would request it only when it runs. */
 const withPreloads = (html, chunks) =>
   html.replace(
@@ -147,6 +189,7 @@ export const listAssets = async options => {
   const { mainFile, files, chunksOf, fileOf } = await joinFirstLoad(built, MAIN, {
     ...options,
     later,
+    after: AFTER_FIRST_VIEW,
   })
   const sheets = Object.entries(built.metafile.outputs).filter(([, { entryPoint }]) =>
     SHEETS.includes(entryPoint),
@@ -160,6 +203,8 @@ export const listAssets = async options => {
   const assets = [...files].map(([name, contents]) =>
     toEntry(`/static/${name}`, Buffer.from(contents), true),
   )
+  const [firstRequest, firstRequestText] = await bundleFirstRequest(options?.minify ?? true)
+  assets.push(toEntry(`/static/${firstRequest}`, Buffer.from(firstRequestText), true))
   assets.push(toEntry('/static/fonts-license.txt', Buffer.from(fontLicenses()), false))
   for (const path of readTree(publicDir)) {
     const name = relative(publicDir, path).split(sep).join('/')
@@ -169,8 +214,11 @@ export const listAssets = async options => {
       const html = hashNames(bytes.toString(), names)
       assets.push(toEntry(name, Buffer.from(html), false))
       if (name === 'index.html') {
-        for (const [page, view] of Object.entries(FIRST_VIEWS))
-          assets.push(toEntry(page, Buffer.from(withPreloads(html, chunksOf(view))), false))
+        for (const [page, view] of Object.entries(FIRST_VIEWS)) {
+          const text = withPreloads(html, chunksOf(view))
+          const made = page === 'chat.html' ? withFirstRequest(text, firstRequest) : text
+          assets.push(toEntry(page, Buffer.from(made), false))
+        }
       }
     } else {
       // Flat like the bundles: images and the manifest have folders in the sources only.
@@ -178,7 +226,7 @@ export const listAssets = async options => {
     }
   }
   const chunks = viewChunks(built.metafile.outputs, MAIN).map(fileOf)
-  const stored = [...new Set([...chunks, ...names.values(), ...ICONS])].map(
+  const stored = [...new Set([...chunks, ...names.values(), firstRequest, ...ICONS])].map(
     name => `static/${name}`,
   )
   const worker = await bundleWorker({ main: mainFile, files: stored }, options)

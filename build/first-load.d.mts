@@ -4,7 +4,7 @@ import type { BuildResult } from 'esbuild'
 export function joinFirstLoad(
   built: BuildResult<{ write: false; metafile: true }>,
   entry: string,
-  options?: { later?: readonly string[]; minify?: boolean },
+  options?: { later?: readonly string[]; after?: readonly (readonly string[])[]; minify?: boolean },
 ): Promise<{
   mainFile: string
   files: Map<string, string | Uint8Array>

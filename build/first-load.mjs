@@ -32,10 +32,11 @@ const shortHash = text => createHash('sha256').update(text).digest('hex').slice(
 /**
  * The files of a build by their names, the name of the first load, and `chunksOf`: what a lazy module needs beside the first load.
  * A build with splitting has a chunk for each set of lazy chunks that share code. Those that `entry` needs at once become one file,
- * and so do those that each of `later` needs in addition, except what two of them share. The other chunks import from these files.
+ * and so do those that each of `later` needs in addition, except what two of them share. Each list of `after` is loaded together, after
+ * those, and becomes a file named after its first module, without what an earlier file has. The other chunks import from these files.
  * A name has a hash of everything that the file imports, because browsers keep files by their names.
  */
-export const joinFirstLoad = async (built, entry, { later = [], minify = true } = {}) => {
+export const joinFirstLoad = async (built, entry, { later = [], after = [], minify = true } = {}) => {
   const { outputs } = built.metafile
   const outputOf = module => {
     const path = Object.keys(outputs).find(each => outputs[each].entryPoint === module)
@@ -49,12 +50,24 @@ export const joinFirstLoad = async (built, entry, { later = [], minify = true } 
   const hash = shortHash([...Object.keys(outputs), minify].join())
   const hashed = name => name.replace(/-\w+\.js$/, `-${shortHash(`${name} ${hash}`)}.js`)
   const mainFile = `main-${hash}.js`
+  const taken = new Set([...first, ...[...needs.values()].flatMap(paths => [...paths])])
+  const takeRest = modules => {
+    const all = modules.flatMap(module => [...staticImports(outputOf(module), outputs)])
+    const rest = [...new Set(all)].filter(path => !taken.has(path))
+    for (const path of rest) taken.add(path)
+    return rest
+  }
   const groups = [
     { file: mainFile, paths: [...first], prefix: 'c' },
     ...[...needs].map(([module, paths], index) => ({
       file: hashed(basename(outputOf(module))),
       paths: [...paths].filter(path => !first.has(path) && !isShared(path)),
       prefix: `d${index}_`,
+    })),
+    ...after.map((modules, index) => ({
+      file: hashed(basename(outputOf(modules[0]))),
+      paths: takeRest(modules),
+      prefix: `e${index}_`,
     })),
   ]
   /** By the name of a joined chunk: the file it became a part of, and what its exports are called there. */

@@ -14,6 +14,7 @@ import { serverClock } from './parts/server-clock.ts'
 import { createStream } from './stream/stream.ts'
 import { createTabLeader } from './stream/tab-leader.ts'
 import { createUpload } from './upload.ts'
+import type { FirstRequest } from './first-request.ts'
 import { loadLanguage } from './strings/load-language.ts'
 import { t } from './strings/t.ts'
 import { preloadTranscript } from './features/transcript/load-transcript.ts'
@@ -55,6 +56,18 @@ const reloadForAccount = (): void => {
   location.reload()
 }
 
+/** The reply to the first request of this address, when the page asked for it before its code was there (`first-request.ts`). */
+const early = window as { firstRequest?: FirstRequest | undefined }
+// If that script is late, it has nothing to do.
+early.firstRequest ??= undefined
+const takeFirst = (url: Parameters<typeof fetch>[0]): Promise<Response> | undefined => {
+  const first = early.firstRequest
+  if (first?.url !== url) return undefined
+  // Once: later requests want the state of their time.
+  early.firstRequest = undefined
+  return first.response
+}
+
 const transport = {
   base,
   account,
@@ -67,7 +80,7 @@ const fetching = {
   async fetch(...[url, init]: Parameters<typeof fetch>) {
     const headers = new Headers(init?.headers)
     headers.set(ACCOUNT_HEADER, account)
-    const response = await fetch(url, { ...init, headers })
+    const response = await (takeFirst(url) ?? fetch(url, { ...init, headers }))
     serverClock.observe(response.headers.get('date'))
     const stored = response.headers.get(STORED_HEADER)
     if (stored) app.connection.noteCopy(response.url, Number(stored))

@@ -3,7 +3,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { posix, sep } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { bundleBrowser } from '../build/browser.mjs'
+import { AFTER_FIRST_VIEW, bundleBrowser } from '../build/browser.mjs'
 import { joinFirstLoad } from '../build/first-load.mjs'
 import { importsOf, reachable, violation } from './_layers.ts'
 import { violations, codeOf, rules, type Source } from './_rules.ts'
@@ -185,6 +185,7 @@ test('what the page needs at once is one file, and every chunk imports what it e
   const later = [transcript, 'public/features/home/lazy-home.ts']
   const { mainFile, files, chunksOf } = await joinFirstLoad(await bundle(), 'public/main.tsx', {
     later,
+    after: AFTER_FIRST_VIEW,
   })
   const texts = new Map([...files].map(([name, contents]) => [name, contents.toString()]))
   const main = texts.get(mainFile)!
@@ -196,6 +197,8 @@ test('what the page needs at once is one file, and every chunk imports what it e
       .map(each => each.split(' as ').at(-1)!)
   const [transcriptFile = ''] = chunksOf(transcript)
   assert.ok(exportsOf(transcriptFile).includes('Transcript'))
+  for (const modules of AFTER_FIRST_VIEW)
+    assert.ok(new Set(modules.flatMap(chunksOf)).size <= 3, `${modules[0]}`)
   const scripts = [...texts].filter(([name]) => name.endsWith('.js'))
   const exported = new Map(scripts.map(([name]) => [name, new Set(exportsOf(name))]))
   for (const [name, text] of scripts) {

@@ -4,7 +4,6 @@ import type { Message } from '../../../lib/schema/message.ts'
 import type { ApiCall } from '../../api.ts'
 import { type Chat, withEarlier } from './chat-reducer.ts'
 
-const PAGE_SIZE = 60
 /** The server's maximum. */
 const MAX_PAGE_SIZE = 500
 

@@ -10,6 +10,7 @@ import { type Chat, chatFromSession, emptyChat, reduceFrame } from './chat-reduc
 import type { Platform } from '../../platform.ts'
 import { createAnswers } from './answers.ts'
 import { createChatMessages } from './chat-messages.ts'
+import { PAGE_SIZE } from './page-size.ts'
 import type { Toasts } from '../shell/toast.ts'
 
 export type ChatState = 'none' | 'loading' | 'ready' | 'missing' | 'failed'
@@ -29,7 +30,6 @@ export type Details = Pick<
 >
 export type TurnEnd = { sessionId: string; how: 'done' | 'apperror' | 'cancel' }
 
-const PAGE_SIZE = 60
 /** The server's maximum page size. */
 const MAX_LIMIT = 500
 const sourceOf = (id: string): Source => `session:${id}`

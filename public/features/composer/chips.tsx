@@ -16,6 +16,7 @@ const AgentChip = lazy(
 const PlanChip = lazy(
   lateBar(parts => parts.PlanChip),
   true,
+  false,
 )
 
 type ChipProps = {

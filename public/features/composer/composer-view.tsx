@@ -23,6 +23,7 @@ const DictateButton = lazy(
 const ContextMeter = lazy(
   lateBar(parts => parts.ContextMeter),
   true,
+  false,
 )
 const CommentChips = lazy(
   async () => (await import('../review/comment-chips.tsx')).CommentChips,

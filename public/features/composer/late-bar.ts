@@ -1,5 +1,6 @@
 /** Loads a part of the composer's bar once the page has shown what was opened. */
 import { firstContent } from '../../parts/first-content.ts'
+import { loadLazyCss } from '../../parts/lazy-css.ts'
 
 type Parts = typeof import('./lazy-bar.ts')
 
@@ -7,5 +8,7 @@ export const lateBar =
   <P>(pick: (parts: Parts) => P) =>
   async (): Promise<P> => {
     await firstContent
-    return pick(await import('./lazy-bar.ts'))
+    // Not beside the request of the part: a style sheet that arrives before the first view is shown delays it.
+    const [parts] = await Promise.all([import('./lazy-bar.ts'), loadLazyCss()])
+    return pick(parts)
   }

@@ -1,0 +1,2 @@
+/** Messages that an opened chat loads at once. */
+export const PAGE_SIZE = 60
