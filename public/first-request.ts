@@ -13,7 +13,7 @@ const request = (): FirstRequest | undefined => {
   url.searchParams.set('limit', `${PAGE_SIZE}`)
   const { account = '' } = document.documentElement.dataset
   const response = fetch(url, { credentials: 'include', headers: { [ACCOUNT_HEADER]: account } })
-  // Whoever takes it handles the failure.
+  // The code that takes it handles the failure.
   response.catch(() => undefined)
   return { url: url.href, response }
 }

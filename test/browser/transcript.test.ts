@@ -38,11 +38,27 @@ test('an approval is answered from the first page; the outline, arrow keys and t
     assert.equal(await desktop.axe(), [])
     assert.is((await page.locator('.session .mark-waiting').boundingBox())!.width, 8)
 
+    // The messages are requested even before the code is there, and once.
+    const early = await openPage(`${app.url}/session/none`)
+    await early.page.route('**/main-*.js', route => route.abort())
+    const requested = early.page.waitForRequest('**/api/session?*')
+    await early.page.goto(`${app.url}/session/${session_id}`)
+    const asked = await requested
+    const shown = new URLSearchParams({ session_id, limit: '60' })
+    assert.is(asked.url(), `${app.url}/api/session?${shown}`)
+    assert.ok('x-agent-account' in asked.headers())
+    await early.close()
+
     // On a phone: the card follows the line that waits for it, and a marked word is in one line.
     const phone = await openPage(`${app.url}/session/${session_id}`, {
       viewport: { width: 390, height: 844 },
     })
     await phone.page.locator('.ask-risk').waitFor()
+    const loaded = await phone.page.evaluate(() =>
+      performance.getEntriesByType('resource').map(({ name }) => name),
+    )
+    assert.is(loaded.filter(name => name.includes('/api/session?')).length, 1)
+    assert.ok(loaded.filter(name => name.endsWith('.js')).length <= 16, loaded.join('\n'))
     const [waits, card] = await Promise.all(
       ['.act-live', '.ask'].map(name => phone.page.locator(name).boundingBox()),
     )
