@@ -36,7 +36,11 @@ const shortHash = text => createHash('sha256').update(text).digest('hex').slice(
  * those, and becomes a file named after its first module, without what an earlier file has. The other chunks import from these files.
  * A name has a hash of everything that the file imports, because browsers keep files by their names.
  */
-export const joinFirstLoad = async (built, entry, { later = [], after = [], minify = true } = {}) => {
+export const joinFirstLoad = async (
+  built,
+  entry,
+  { later = [], after = [], minify = true } = {},
+) => {
   const { outputs } = built.metafile
   const outputOf = module => {
     const path = Object.keys(outputs).find(each => outputs[each].entryPoint === module)

@@ -2,7 +2,7 @@
 import type { Message } from '../../../lib/schema/message.ts'
 import { isObject } from '../../../lib/base/json.ts'
 import { outcomeOf } from '../tool-calls/outcome.ts'
-import { type Refuser } from '../tool-calls/tool-result.ts'
+import type { Refuser } from '../tool-calls/tool-result.ts'
 import { secondsOf, textOf } from '../transcript/content.ts'
 
 export type FailedCommand = { id: string; command: string; exitCode: number }
