@@ -1,5 +1,6 @@
 /** Sessions: list, read, search, create, rename, flag, edit, delete and restore. */
 import { z } from 'zod'
+import { MAX_DRAFT_CHARS } from '../lib/base/draft-limit.ts'
 import { endpoint, readableProfiles, requireOwner } from '../lib/context.ts'
 import { invalid, missing } from '../lib/errors.ts'
 import { jsonText } from '../lib/http/reply.ts'
@@ -354,7 +355,7 @@ export const draft = endpoint({
   summary: 'Save the draft of a session, for all devices',
   input: z.object({
     session_id: SessionId,
-    text: z.string().max(50_000).optional(),
+    text: z.string().max(MAX_DRAFT_CHARS).optional(),
     files: z.array(z.string()).max(50).optional(),
     comments: Draft.shape.comments,
   }),

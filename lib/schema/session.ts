@@ -1,5 +1,6 @@
 /** Sessions: the row for lists, and the full record with messages. */
 import { z } from 'zod'
+import { MAX_DRAFT_CHARS } from '../base/draft-limit.ts'
 import { Message } from './message.ts'
 import { Question } from './question.ts'
 import { SummaryRef } from './summary.ts'
@@ -78,7 +79,7 @@ export const DraftComment = z
 
 export const Draft = z
   .object({
-    text: z.string().max(50_000),
+    text: z.string().max(MAX_DRAFT_CHARS),
     files: z.array(z.string()).max(50),
     /** Comments on lines of diffs, sent with the message; absent when there are none. */
     comments: z.array(DraftComment).max(50).optional(),

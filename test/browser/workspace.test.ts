@@ -355,6 +355,54 @@ test('attachments: picked, dropped, pasted; sent by name', async () => {
   assert.ok(readdirSync(world.work).includes('my_notes.txt'))
 })
 
+test('five megabytes from the clipboard become a file, not text of the field; undo takes it back, and a shorter text may be put into the message', async () => {
+  const page = await show(`session/${world.session}`)
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
+  const drafts: number[] = []
+  page.on('request', request => {
+    if (request.url().endsWith('/api/session/draft')) drafts.push(request.postData()?.length ?? 0)
+  })
+  const field = page.locator('#composer')
+  const paste = async (text: string) => {
+    await page.evaluate(given => navigator.clipboard.writeText(given), text)
+    await field.focus()
+    await page.keyboard.press('Control+v')
+  }
+  const chip = page.locator('.file', { hasText: 'pasted-text' })
+  await field.fill('Look at this')
+  await paste('a line of a log\n'.repeat(320_000))
+  await page.getByText('5,120,000 characters attached as a file').waitFor()
+  assert.is(await field.inputValue(), 'Look at this')
+  assert.is(await page.getByRole('button', { name: 'Put into the message' }).count(), 0)
+  // Uploaded: the chip has its size, and no progress.
+  await chip.getByText('MB').waitFor()
+  await chip.locator('progress').waitFor({ state: 'detached' })
+  await field.press('Control+z')
+  await chip.waitFor({ state: 'detached' })
+  assert.is(await field.inputValue(), 'Look at this')
+
+  await paste('b'.repeat(30_000))
+  await page.getByRole('button', { name: 'Put into the message' }).click()
+  assert.is((await field.inputValue()).length, 30_012)
+  await chip.waitFor({ state: 'detached' })
+  await page.keyboard.press('Control+z')
+  assert.is(await field.inputValue(), 'Look at this')
+
+  // A dropped text, too.
+  await field.evaluate((element, text) => {
+    const data = new DataTransfer()
+    data.setData('text/plain', text)
+    const options = { dataTransfer: data, bubbles: true, cancelable: true }
+    element.dispatchEvent(new DragEvent('drop', options))
+  }, 'c'.repeat(40_000))
+  await page.getByText('40,000 characters attached as a file').waitFor()
+  await page.getByRole('button', { name: /^Remove pasted-text/ }).click()
+  await field.fill('')
+  await field.blur()
+  await page.waitForResponse('**/api/session/draft')
+  assert.ok(Math.max(...drafts) < 40_000, `${drafts}`)
+})
+
 test('without a session, offers to start one', async () => {
   const page = await show('')
   await page.keyboard.press('Control+Shift+E')

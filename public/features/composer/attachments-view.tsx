@@ -1,19 +1,15 @@
-/** Attachments of the composer: picking, dropping and pasting files. */
-import { useEffect, useRef, useState } from 'preact/hooks'
+/** Attachments of the composer: chips, the line about a long text, and the button that picks files. */
+import { useRef } from 'preact/hooks'
 import { IconButton } from '../../parts/button.tsx'
-import { Icon } from '../../parts/icon.tsx'
 import { lazy } from '../../parts/lazy.tsx'
-import type { App } from '../../app.ts'
-import { type DroppedFolder, MAX_UPLOAD_BYTES } from './attachments.ts'
 import { t } from '../../strings/t.ts'
-import { useApp } from '../shell/context.ts'
 import { useComposer } from '../../contexts.ts'
 
 const AttachmentList = lazy(
   async () => (await import('./attachment-list.tsx')).AttachmentList,
   true,
 )
-const Offer = lazy(async () => (await import('./paste-offer.tsx')).PasteOffer, true)
+const Line = lazy(async () => (await import('./long-text-line.tsx')).LongTextLine, true)
 
 export const AttachmentChips = () => {
   const { composer, attachments } = useComposer()
@@ -21,8 +17,8 @@ export const AttachmentChips = () => {
   return isEmpty ? null : <AttachmentList />
 }
 
-export const PasteOffer = () =>
-  useComposer().attachments.pasteOffer.value === null ? null : <Offer />
+export const LongTextLine = () =>
+  useComposer().attachments.longText.value === null ? null : <Line />
 
 export const AttachButton = () => {
   const { attachments } = useComposer()
@@ -48,93 +44,5 @@ export const AttachButton = () => {
         onClick={() => ref.current?.click()}
       />
     </>
-  )
-}
-
-type Dropped = { files: File[]; directories: FileSystemDirectoryEntry[] }
-
-/** Reads the dropped items synchronously, because the browser clears them after the event. A folder also appears as an unreadable file. */
-export const dropped = (data: DataTransfer | null): Dropped => {
-  const items = [...(data?.items ?? [])].filter(({ kind }) => kind === 'file')
-  const found: Dropped = { files: items.length ? [] : [...(data?.files ?? [])], directories: [] }
-  for (const item of items) {
-    const entry = item.webkitGetAsEntry?.()
-    const file = item.getAsFile()
-    if (entry?.isDirectory) found.directories.push(entry as FileSystemDirectoryEntry)
-    else if (file) found.files.push(file)
-  }
-  return found
-}
-
-/** Shows a toast for each folder that can't be attached. */
-export const addDroppedFolders = (
-  { toasts }: App,
-  directories: readonly FileSystemDirectoryEntry[],
-  take: (folder: DroppedFolder) => void,
-): void => {
-  if (directories.length === 0) return
-  void import('../workspace/dropped-folders.ts')
-    .then(({ readFolders }) => readFolders(directories, MAX_UPLOAD_BYTES))
-    .then(({ folders, messages }) => {
-      folders.forEach(take)
-      for (const message of messages) toasts.show(message, { kind: 'error' })
-    })
-    .catch(toasts.showError)
-}
-
-const carriesFiles = (event: DragEvent): boolean =>
-  event.dataTransfer?.types.includes('Files') ?? false
-/** The workspace panel handles its own drops. */
-const isElsewhere = (event: DragEvent): boolean =>
-  (event.target as Element | null)?.closest?.('.panel') !== null
-
-/** Listens on the whole page, because the browser would navigate to a file dropped outside the composer. */
-export const DropArea = () => {
-  const app = useApp()
-  const { attachments } = app
-  const [over, setOver] = useState(false)
-  useEffect(() => {
-    // Enter and leave events are paired for each element: the pointer is outside when the counts are equal.
-    let depth = 0
-    const enter = (event: DragEvent) => {
-      if (!carriesFiles(event)) return
-      depth += 1
-      setOver(!isElsewhere(event))
-    }
-    const leave = (event: DragEvent) => {
-      if (!carriesFiles(event)) return
-      depth -= 1
-      if (depth <= 0) setOver(false)
-    }
-    const move = (event: DragEvent) => {
-      if (!carriesFiles(event)) return
-      event.preventDefault()
-      setOver(!isElsewhere(event))
-    }
-    const drop = (event: DragEvent) => {
-      depth = 0
-      setOver(false)
-      if (!carriesFiles(event) || event.defaultPrevented) return
-      event.preventDefault()
-      const { files, directories } = dropped(event.dataTransfer)
-      attachments.add(files)
-      addDroppedFolders(app, directories, attachments.addFolder)
-    }
-    const all = { dragenter: enter, dragleave: leave, dragover: move, drop }
-    for (const [type, listener] of Object.entries(all)) {
-      document.addEventListener(type, listener as EventListener)
-    }
-    return () => {
-      for (const [type, listener] of Object.entries(all)) {
-        document.removeEventListener(type, listener as EventListener)
-      }
-    }
-  }, [attachments])
-  if (!over) return null
-  return (
-    <div class="drop-area" aria-hidden="true">
-      <Icon name="paperclip" size={20} />
-      <span>{t('attach.drop')}</span>
-    </div>
   )
 }

@@ -1,8 +1,9 @@
 /** Uploads of a message's attachments: queue, progress, retry and thumbnails. */
-import { computed, type ReadonlySignal, signal } from '@preact/signals'
+import { computed, signal } from '@preact/signals'
 import { formatBytes } from '../workspace/file-kind.ts'
 import { t } from '../../strings/t.ts'
 import type { Composer } from './composer.ts'
+import { createLongTexts } from './long-text.ts'
 import type { Upload, Uploaded, UploadOptions } from '../../upload.ts'
 import type { Platform } from '../../platform.ts'
 
@@ -10,8 +11,6 @@ import type { Platform } from '../../platform.ts'
 export const MAX_UPLOAD_BYTES = 20 * 1024 * 1024 - 4096
 /** The server's limit per message. */
 export const MAX_ATTACHMENTS = 20
-/** Longer pasted text is offered as an attachment. */
-const LONG_PASTE_CHARS = 4000
 
 /** A dropped folder: one chip, and one name in the message. */
 export type DroppedFolder = {
@@ -36,45 +35,10 @@ export type Arrived = { sizeBytes: number; picture: string | null }
 
 export type AttachmentsOptions = {
   platform: Pick<Platform, 'api' | 'upload'>
-  composer: Pick<Composer, 'addFile' | 'sessionId' | 'files' | 'text' | 'edit'>
+  composer: Pick<Composer, 'addFile' | 'removeFile' | 'sessionId' | 'files' | 'text' | 'edit'>
   ensureSession: () => Promise<string>
   /** Creates a `blob:` URL. */
   pictureOf?: (file: File) => string
-}
-
-type PasteOffer = {
-  /** A long pasted text, while it is still part of the message. */
-  pasteOffer: ReadonlySignal<string | null>
-  onPaste: (text: string) => void
-  dismissPaste: () => void
-  /** Moves the pasted text out of the message into an attachment. */
-  attachPaste: () => void
-}
-
-const createPasteOffer = (
-  composer: Pick<Composer, 'text' | 'edit'>,
-  add: (files: Iterable<File>) => void,
-): PasteOffer => {
-  const pasted = signal<string | null>(null)
-  return {
-    pasteOffer: computed(() => {
-      const text = pasted.value
-      return text !== null && composer.text.value.includes(text) ? text : null
-    }),
-    onPaste(text) {
-      pasted.value = text.length > LONG_PASTE_CHARS ? text.replace(/\r\n?/g, '\n') : null
-    },
-    dismissPaste() {
-      pasted.value = null
-    },
-    attachPaste() {
-      const text = pasted.value
-      if (text === null) return
-      pasted.value = null
-      composer.edit(composer.text.value.replace(text, () => ''))
-      add([new File([text], 'pasted-text.txt', { type: 'text/plain' })])
-    },
-  }
 }
 
 const shownPicture = (file: File): string => URL.createObjectURL(file)
@@ -87,6 +51,8 @@ export const createAttachments = ({
 }: AttachmentsOptions) => {
   const list = signal<readonly Attachment[]>([])
   const arrived = signal<ReadonlyMap<string, Arrived>>(new Map())
+  /** Names of those that were uploaded. */
+  const names = new Map<number, string>()
   const stops = new Map<number, AbortController>()
   /** Callbacks waiting for all uploads to end. */
   const waiting: (() => void)[] = []
@@ -139,6 +105,7 @@ export const createAttachments = ({
       const { filename, size } = folder
         ? await folder.send(platform.upload, options)
         : await platform.upload({ ...options, file, name: file.name })
+      names.set(id, filename)
       await hand(sessionId, filename)
       arrived.value = new Map(arrived.value).set(filename, { sizeBytes: size, picture })
       drop(id)
@@ -195,11 +162,32 @@ export const createAttachments = ({
     if (!isLeft) begin(attachment)
   }
 
+  const remove = (id: number): void => {
+    stops.get(id)?.abort()
+    drop(id)
+  }
+
+  const longTexts = createLongTexts({
+    composer,
+    add(file) {
+      add([file])
+      return last
+    },
+    isAttached: id =>
+      list.value.some(one => one.id === id && one.state === 'uploading') ||
+      composer.files.value.includes(names.get(id) ?? ''),
+    remove(id) {
+      remove(id)
+      const name = names.get(id)
+      if (name !== undefined) composer.removeFile(name)
+    },
+  })
+
   return {
     list,
     arrived,
     busy,
-    ...createPasteOffer(composer, add),
+    ...longTexts,
     add,
     addFolder,
     /** Retries a failed upload; files over the size limit stay failed. */
@@ -211,10 +199,7 @@ export const createAttachments = ({
     },
     canRetry: ({ state, file }: Attachment): boolean =>
       state === 'failed' && file.size <= MAX_UPLOAD_BYTES,
-    remove(id: number): void {
-      stops.get(id)?.abort()
-      drop(id)
-    },
+    remove,
     /** Resolves when no upload is running; false when one has failed. */
     async uploadsDone(): Promise<boolean> {
       if (busy.value) await new Promise<void>(resolve => waiting.push(resolve))

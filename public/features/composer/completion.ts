@@ -19,6 +19,8 @@ export type Suggestion =
     }
 
 const MAX_SUGGESTIONS = 40
+/** As much before the caret is looked at with each key. */
+const MAX_QUERY_CHARS = 1_000
 
 /** Ids of the list and of its options. */
 export const COMPLETION_ID = 'completion'
@@ -26,8 +28,9 @@ export const offerId = (index: number): string => `${COMPLETION_ID}-${index}`
 
 /** A `/` triggers only as the first character of the message, an `@` only at the start of a word. */
 export const findTrigger = (text: string, caret: number): Trigger | null => {
-  const head = text.slice(0, caret)
-  const command = /^\/([\w:.-]*)$/.exec(head)
+  const from = Math.max(0, caret - MAX_QUERY_CHARS)
+  const head = text.slice(from, caret)
+  const command = from === 0 ? /^\/([\w:.-]*)$/.exec(head) : null
   if (command) return { kind: 'command', query: command[1]!, from: 0, to: caret }
   const file = /(?:^|\s)@([^\s@]*)$/.exec(head)
   if (file) return { kind: 'file', query: file[1]!, from: caret - file[1]!.length - 1, to: caret }

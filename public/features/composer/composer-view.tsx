@@ -3,7 +3,7 @@ import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import { modName, sendHint } from '../shell/keys.ts'
 import { IconButton } from '../../parts/button.tsx'
 import { t } from '../../strings/t.ts'
-import { AttachButton, AttachmentChips, DropArea, PasteOffer } from './attachments-view.tsx'
+import { AttachButton, AttachmentChips, LongTextLine } from './attachments-view.tsx'
 import { Chips } from './chips.tsx'
 import { COMPLETION_ID, offerId } from './completion.ts'
 import { firstContent } from '../../parts/first-content.ts'
@@ -17,6 +17,11 @@ const CompletionList = lazy(async () => (await loadCompletionList()).CompletionL
 
 const DictateButton = lazy(
   lateBar(parts => parts.DictateButton),
+  true,
+  false,
+)
+const DropArea = lazy(
+  lateBar(parts => parts.DropArea),
   true,
   false,
 )
@@ -95,6 +100,9 @@ const useField = () => {
   return ref
 }
 
+const isUndo = (event: KeyboardEvent): boolean =>
+  event.key === 'z' && (event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey
+
 /** Sets the caret after a programmatic change of the text. */
 const putCaret = (field: HTMLTextAreaElement | null, caret: number) =>
   requestAnimationFrame(() => field?.setSelectionRange(caret, caret))
@@ -162,7 +170,8 @@ export const Composer = () => {
 
   const onKeyDown = (event: KeyboardEvent & { currentTarget: HTMLTextAreaElement }) => {
     if (event.isComposing) return
-    if (offerKey(event)) event.preventDefault()
+    if (isUndo(event) && attachments.undoAttach()) event.preventDefault()
+    else if (offerKey(event)) event.preventDefault()
     else if (sends(event)) {
       event.preventDefault()
       // If Ctrl+Enter sends, Ctrl+Shift+Enter steers.
@@ -182,7 +191,7 @@ export const Composer = () => {
       <DropArea />
       <div class="composer">
         {suggestions.length > 0 && <CompletionList onTake={take} />}
-        <PasteOffer />
+        <LongTextLine />
         {composer.comments.value.length > 0 && <CommentChips />}
         <AttachmentChips />
         <textarea
@@ -227,7 +236,11 @@ export const Composer = () => {
             if (files.length > 0 && !pasted) {
               event.preventDefault()
               attachments.add(files)
-            } else attachments.onPaste(pasted)
+            } else if (attachments.onPaste(pasted)) event.preventDefault()
+          }}
+          onDrop={event => {
+            const text = event.dataTransfer?.getData('text/plain')
+            if (text && attachments.onPaste(text)) event.preventDefault()
           }}
         />
         <div class="composer-bar">

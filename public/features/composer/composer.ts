@@ -1,10 +1,15 @@
 /** Draft of the composer: text, files, and comments on diffs, saved per session on the server. */
 import { type DiffComment, withComments } from '../../../lib/base/comment-text.ts'
+import { MAX_DRAFT_CHARS } from '../../../lib/base/draft-limit.ts'
 import { computed, signal } from '@preact/signals'
 import type { Draft } from '../../../lib/schema/session.ts'
 import type { Platform } from '../../platform.ts'
 
 const PAUSE_MS = 600
+/** Of a draft that the server does not store: each write is of megabytes, and stops the page. */
+const LONG_PAUSE_MS = 5_000
+/** Browsers send at most 64 KiB of `keepalive` bodies at a time, and fail with more. */
+const KEEPALIVE_BYTES = 30_000
 /** Drafts by session that the server does not have yet. */
 const UNSAVED = 'unsaved-drafts'
 const noDraft: Draft = { text: '', files: [] }
@@ -76,10 +81,12 @@ export const createComposer = (
     }
     // In this browser until the server has it: the chat or the tab may be left before that.
     keep(id, draft)
+    if (draft.text.length > MAX_DRAFT_CHARS) return
     try {
       const input = { session_id: id, ...draft, ...(comments && { comments }) }
-      // `keepalive` sends the draft even while the tab closes.
-      await api('POST /api/session/draft', input, { keepalive: true })
+      // `keepalive` sends the draft even while the tab closes; a longer one is in the browser if that is too soon.
+      const keepalive = new Blob([JSON.stringify(input)]).size <= KEEPALIVE_BYTES
+      await api('POST /api/session/draft', input, { keepalive })
       forget(id, draft)
     } catch {
       // The next change saves again, or the next time the chat is opened.
@@ -90,7 +97,8 @@ export const createComposer = (
   const changed = (): void => {
     touched = true
     cancel()
-    cancel = schedule(() => void save(), PAUSE_MS)
+    const isLong = text.value.length > MAX_DRAFT_CHARS
+    cancel = schedule(() => void save(), isLong ? LONG_PAUSE_MS : PAUSE_MS)
   }
 
   const put = (draft: Draft): void => {
@@ -107,7 +115,7 @@ export const createComposer = (
     comments,
     sessionId,
     empty: computed(
-      () => text.value.trim() === '' && files.value.length + comments.value.length === 0,
+      () => !/\S/.test(text.value) && files.value.length + comments.value.length === 0,
     ),
     /** Switches to another chat; its draft is applied when it has been fetched. */
     open(id: string): void {

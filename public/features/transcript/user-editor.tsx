@@ -36,7 +36,7 @@ export function UserEditor({
         ref={focusOnce}
         aria-label={t('edit.label')}
         value={draft}
-        rows={Math.min(14, draft.split('\n').length + 1)}
+        rows={Math.min(14, draft.split('\n', 14).length + 1)}
         onInput={event => setDraft(event.currentTarget.value)}
         onKeyDown={onKey}
       />

@@ -40,9 +40,6 @@ export const enChat = {
   'attach.uploading': 'Uploading {name}, {percent}%',
   'attach.wait': 'Uploading files…',
   'attach.blocked': 'Remove or retry failed uploads before sending.',
-  'attach.pasted': '{count} characters pasted',
-  'attach.pasted.file': 'Attach as file',
-  'attach.pasted.keep': 'Keep as text',
 
   'chip.model': 'Model',
   'chip.model.none': 'Select model',

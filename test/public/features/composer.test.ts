@@ -24,6 +24,63 @@ const setUp = () => {
 
 const test = suite('composer')
 
+test('a draft that the server does not store is written in this browser, once for many keys', async () => {
+  const { composer, clock, service, platform } = setUp()
+  const writes: string[] = []
+  const { write } = platform.drafts
+  platform.drafts.write = (key, value) => {
+    writes.push(key)
+    write(key, value)
+  }
+  composer.open('a')
+  const text = 'w'.repeat(60_000)
+  for (let key = 0; key < 10; key++) {
+    composer.edit(text + key)
+    clock.pass(700)
+  }
+  assert.equal(writes, [])
+  clock.pass(5_000)
+  await settle()
+  assert.equal([writes.length, service.of(DRAFT).length], [1, 0])
+  const reloaded = createComposer(platform)
+  reloaded.open('a')
+  assert.is(reloaded.text.value, `${text}9`)
+})
+
+test('a draft over the limit of a request that outlives its page is sent as a usual one', async () => {
+  const { composer, clock, platform } = setUp()
+  const sent: (boolean | undefined)[] = []
+  const { api } = platform
+  const composing = createComposer({
+    ...platform,
+    api: (async (...args: Parameters<typeof api>) => {
+      sent.push((args[2] as { keepalive?: boolean } | undefined)?.keepalive)
+      return await api(...args)
+    }) as typeof api,
+  })
+  composer.open('')
+  composing.open('a')
+  // Three bytes each.
+  composing.edit('語'.repeat(30_000))
+  clock.pass(600)
+  await settle()
+  composing.edit('short')
+  clock.pass(600)
+  await settle()
+  assert.equal(sent, [false, true])
+})
+
+test('a key in a long text looks at the end of it only', () => {
+  const text = `${'word '.repeat(1_000_000)}@rea`
+  assert.equal(findTrigger(text, text.length), {
+    kind: 'file',
+    query: 'rea',
+    from: text.length - 4,
+    to: text.length,
+  })
+  assert.is(findTrigger(`/${'a'.repeat(5_000)}`, 5_001), null)
+})
+
 test('a draft that could not be saved is tried again with the next change', async () => {
   const { composer, clock, service } = setUp()
   composer.open('a')
