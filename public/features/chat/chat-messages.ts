@@ -1,4 +1,5 @@
 /** Access to single messages of the open chat: earlier pages, full texts, positions, truncation. */
+import { PAGE_SIZE } from './page-size.ts'
 import type { Signal } from '@preact/signals'
 import type { Message } from '../../../lib/schema/message.ts'
 import type { ApiCall } from '../../api.ts'
