@@ -181,6 +181,18 @@ export const rules: readonly Rule[] = [
     good: [sample('lib/start.ts', "read(join(stateDir, 'instance.json'))")],
   },
   {
+    name: 'a component reads a part of the chat (usePart), because each token changes the chat',
+    where: /^public\/.*\.tsx$/,
+    except: {},
+    find: hits(/^(?!.*omputed\(\(\) =>).*\bchat\.value\b(?! =[^=])/),
+    bad: [sample('public/features/a.tsx', 'const { queued } = chat.chat.value')],
+    good: [
+      sample('public/features/a.tsx', 'usePart(chat.chat, ({ queued }) => queued)'),
+      sample('public/features/a.tsx', 'const live = computed(() => chat.value.live)'),
+      sample('public/features/a.tsx', 'chat.value = screen(0)'),
+    ],
+  },
+  {
     name: 'the page fetches in public/api.ts only',
     where: /^public\/.*\.tsx?$/,
     except: {

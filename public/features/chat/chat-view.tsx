@@ -1,4 +1,5 @@
 /** Chat view: header, transcript or placeholder, composer. */
+import { usePart } from '../../parts/use-part.ts'
 import { useMemo } from 'preact/hooks'
 import { Button } from '../../parts/button.tsx'
 import { Mark } from '../../parts/mark.tsx'
@@ -83,7 +84,7 @@ const useActions = (): TranscriptActions => {
       retry: id => void app.retry(id),
       retryNow: () => app.retryNow(),
       stop: () => void app.stop(),
-      branch: id => void app.branch(app.chat.chat.value.sessionId, id),
+      branch: id => void app.branch(app.chat.chat.peek().sessionId, id),
       copy: text => void app.copy(text),
       answerApproval: (id, choice, given) =>
         void app.attempt(() => app.chat.answerApproval(id, choice, given)),
@@ -110,14 +111,17 @@ const Body = () => {
   const actions = useActions()
   const settings = settingsState.current.value
   const state = chat.state.value
-  const { messages, live, error } = chat.chat.value
-  const blank = state === 'ready' && messages.length === 0 && !live && !error
+  const isEmpty = usePart(
+    chat.chat,
+    ({ messages, live, error }) => messages.length === 0 && !live && !error,
+  )
+  const blank = state === 'ready' && isEmpty
   if (state === 'none' || blank) return <Welcome />
   if (state === 'loading') return <Loading />
   if (state !== 'ready') return <Failed missing={state === 'missing'} />
   return (
     <Transcript
-      key={chat.chat.value.sessionId}
+      key={chat.sessionId.value}
       chat={chat.chat}
       showThinking={settings.show_thinking}
       showUsage={settings.show_token_usage}

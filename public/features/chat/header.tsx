@@ -6,6 +6,7 @@ import { SidebarButton } from '../shell/sidebar-button.tsx'
 import { IconButton } from '../../parts/button.tsx'
 import { may } from '../../parts/may.ts'
 import { MenuButton } from '../../parts/menu.tsx'
+import { usePart } from '../../parts/use-part.ts'
 import { titleOf } from '../sessions/sessions.ts'
 import { t } from '../../strings/t.ts'
 import { useApp } from '../shell/context.ts'
@@ -49,9 +50,10 @@ export const Header = () => {
   const { layout, sessions, route } = app
   const editing = useSignal(false)
   const id = route.sessionId.value
-  const chat = app.chat.chat.value
+  const openTitle = usePart(app.chat.chat, ({ title }) => title)
+  const hasMessages = usePart(app.chat.chat, ({ messages }) => messages.length > 0)
   const row = sessions.row(id)
-  const title = titleOf(row ?? { title: id === chat.sessionId ? chat.title : '' })
+  const title = titleOf(row ?? { title: id === app.chat.sessionId.value ? openTitle : '' })
   const project = app.projects.find(row?.project_id)
   const model = app.models.labelOf(app.chat.details.value?.model ?? row?.model ?? null)
 
@@ -113,7 +115,7 @@ export const Header = () => {
           onClick={() => app.newChat()}
         />
       )}
-      {chat.messages.length > 0 && (
+      {hasMessages && (
         <IconButton
           icon="list"
           label={t('keys.outline')}

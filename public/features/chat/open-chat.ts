@@ -167,6 +167,8 @@ export const createOpenChat = (options: OpenChatOptions) => {
 
   return {
     chat,
+    /** Changes with the chat that is open, not with each token. */
+    sessionId: computed(() => chat.value.sessionId),
     state,
     details,
     starting,

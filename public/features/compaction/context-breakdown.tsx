@@ -1,4 +1,5 @@
 /** Popover of the context ring: usage, cost and the Compact button. */
+import { usePart } from '../../parts/use-part.ts'
 import type { SessionRow } from '../../../lib/schema/session.ts'
 import { cachedPercent, formatCost, formatTokens } from '../../parts/amounts.ts'
 import { Button } from '../../parts/button.tsx'
@@ -16,7 +17,7 @@ const Line = ({ name, value }: { name: string; value: string }) => (
 export const Breakdown = ({ onClose }: { onClose: () => void }) => {
   const app = useApp()
   const { chat, sessions } = app
-  const usage = chat.chat.value.usage
+  const usage = usePart(chat.chat, ({ usage }) => usage)
   if (!usage) return null
   const { last_prompt_tokens: used, context_length: total, threshold_tokens: threshold } = usage
   const tokens = (
@@ -26,7 +27,7 @@ export const Breakdown = ({ onClose }: { onClose: () => void }) => {
     const texts = { in: formatTokens(spent.input_tokens), out: formatTokens(spent.output_tokens) }
     return percent === null ? t('tokens', texts) : t('tokens.cached', { ...texts, percent })
   }
-  const whole = sessions.row(chat.chat.value.sessionId) ?? chat.details.value
+  const whole = sessions.row(chat.sessionId.value) ?? chat.details.value
   const compact = () => {
     onClose()
     void compactNow(app)

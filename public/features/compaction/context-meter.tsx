@@ -1,4 +1,5 @@
 /** Context ring of the composer with its popover. */
+import { usePart } from '../../parts/use-part.ts'
 import { useSignal } from '@preact/signals'
 import { useCallback, useRef } from 'preact/hooks'
 import { ContextRing } from './context-ring.tsx'
@@ -14,7 +15,7 @@ export const ContextMeter = () => {
   const close = useCallback(() => {
     open.value = false
   }, [])
-  const usage = chat.chat.value.usage
+  const usage = usePart(chat.chat, ({ usage }) => usage)
   if (!usage || usage.context_length === 0) return null
   const percent = Math.round((usage.last_prompt_tokens / usage.context_length) * 100)
   const label = t('label', { percent })

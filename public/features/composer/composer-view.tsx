@@ -1,4 +1,5 @@
 /** The composer: text, attachments, chips, and the button that sends or stops. */
+import { usePart } from '../../parts/use-part.ts'
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import { modName, sendHint } from '../shell/keys.ts'
 import { IconButton } from '../../parts/button.tsx'
@@ -117,7 +118,7 @@ export const Composer = () => {
   const settings = settingsState.current.value
   const suggestions = completion.suggestions.value
   const busy = chat.busy.value
-  const { queued } = chat.chat.value
+  const queued = usePart(chat.chat, ({ queued }) => queued)
   const row = sessions.row(route.sessionId.value)
 
   useEffect(() => {

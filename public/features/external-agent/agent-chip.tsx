@@ -1,4 +1,5 @@
 /** The composer chip of an external agent (ACP): its mode, its options, and its earlier sessions. */
+import { usePart } from '../../parts/use-part.ts'
 import { useSignal } from '@preact/signals'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { Icon } from '../../parts/icon.tsx'
@@ -46,7 +47,7 @@ export const AgentChip = ({ id }: { id: string }) => {
   const isOpen = useSignal(false)
   const isPastOpen = useSignal(false)
   const query = useSignal('')
-  const isIdle = chat.chat.value.live === null
+  const isIdle = usePart(chat.chat, ({ live }) => live === null)
 
   // A turn may have started the agent or changed its mode.
   useEffect(() => {

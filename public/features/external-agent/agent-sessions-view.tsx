@@ -55,7 +55,7 @@ export const AgentSessions = ({ id, name, anchor, onClose }: AgentSessionsProps)
     const { details, chat } = openChat
     const here = {
       id,
-      isEmpty: chat.value.messages.length === 0,
+      isEmpty: chat.peek().messages.length === 0,
       model: details.value?.model ?? null,
       workspace: details.value?.workspace ?? '',
     }

@@ -101,7 +101,7 @@ export const HomeView = ({ path, suggests }: { path: string; suggests: boolean }
   }, [path, mayStart])
   const questions = [...inbox.open.value.values()].sort((a, b) => a.requested_at - b.requested_at)
   const rows = sessions.profileRows.value.filter(
-    row => !row.archived && row.message_count > 0 && row.session_id !== chat.chat.value.sessionId,
+    row => !row.archived && row.message_count > 0 && row.session_id !== chat.sessionId.value,
   )
   const running = rows.filter(row => row.is_streaming && row.waiting === 0)
   const recent = rows.filter(row => !row.is_streaming && row.waiting === 0)

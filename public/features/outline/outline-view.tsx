@@ -1,4 +1,5 @@
 /** The outline of the open chat: its requests and headings, with a filter; only the visible ones are in the DOM. */
+import { usePart } from '../../parts/use-part.ts'
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { useChat, useSessions, useShell } from '../../contexts.ts'
 import { Dialog } from '../../parts/dialog.tsx'
@@ -32,7 +33,8 @@ export const Outline = () => {
   )
   /** Where the reader was when the outline was opened. */
   const reading = useMemo(() => topRow()?.split(':')[0] ?? null, [])
-  const { messages, before } = chat.chat.value
+  const messages = usePart(chat.chat, ({ messages }) => messages)
+  const before = usePart(chat.chat, ({ before }) => before)
 
   const load = () => {
     setFailed(false)

@@ -1,5 +1,5 @@
 /** The composer's switch for plan mode, and the line above the composer while it is on. */
-import { useComputed } from '@preact/signals'
+import { usePart } from '../../parts/use-part.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { useChat, useSessions, useShell } from '../../contexts.ts'
 import { useApp } from '../shell/context.ts'
@@ -19,9 +19,9 @@ const usePlanning = (): [isOn: boolean, set: (isOn: boolean) => void] => {
 /** A plan waits for an answer. Turning plan mode off would approve it, so that is left to its card. */
 const usePlanOpen = (): boolean => {
   const { chat } = useChat()
-  return useComputed(() =>
-    chat.chat.value.questions.some(question => question.kind === 'clarify' && question.plan),
-  ).value
+  return usePart(chat.chat, ({ questions }) =>
+    questions.some(question => question.kind === 'clarify' && question.plan),
+  )
 }
 
 export const PlanChip = () => {

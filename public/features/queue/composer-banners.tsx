@@ -1,4 +1,5 @@
 /** Banners above the composer: side question, queued messages, auto-approve. */
+import { usePart } from '../../parts/use-part.ts'
 import type { Queued } from '../../../lib/schema/queue.ts'
 import { splitComments } from '../../../lib/base/comment-text.ts'
 import { Markdown } from '../../markdown/markdown.tsx'
@@ -18,7 +19,8 @@ export const ComposerBanners = () => {
   const { chat, queue } = useChat()
   const { sessions } = useSessions()
   const id = route.sessionId.value ?? ''
-  const { queued, aside } = chat.chat.value
+  const queued = usePart(chat.chat, ({ queued }) => queued)
+  const aside = usePart(chat.chat, ({ aside }) => aside)
   const isOpen = aside?.stream_id === queue.aside.value
   return (
     <div class="beside">

@@ -33,7 +33,7 @@ type Place = { line: number | null; endLine: number | null }
 /** What is known of a name in the open chat. Null outside of a chat: then only URLs are links. */
 const useName = (kind: 'path' | 'commit', name: string | null): KnownName | null => {
   const app = useContext(AppContext)
-  const session = app?.chat.chat.value.sessionId
+  const session = app?.chat.sessionId.value
   if (!app || !session || name === null) return null
   const names = knownNamesOf(app)
   // Missing names are asked for again after each turn.
@@ -45,7 +45,7 @@ type LinkProps = { known: KnownName; place: Place; children: ComponentChildren }
 
 const KnownLink = ({ known, place, children }: LinkProps) => {
   const app = useContext(AppContext)!
-  const session = app.chat.chat.value.sessionId
+  const session = app.chat.sessionId.value
   const isDirectory = known.type === 'dir'
   const target = known.type === 'commit' ? null : { path: known.path, ...place, isDirectory }
   const at = app.route.hrefOf({ view: 'chat', sessionId: session })
@@ -198,7 +198,7 @@ export function WorkspaceImage({ target, directory, text }: LinkedImageProps) {
         {text}
       </PathLink>
     )
-  const session = app.chat.chat.value.sessionId
+  const session = app.chat.sessionId.value
   return (
     <button type="button" class="picture" data-picture onClick={show}>
       <img

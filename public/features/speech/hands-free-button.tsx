@@ -1,4 +1,5 @@
 /** Starts hands-free mode; while it runs, a bar above the composer says what happens and stops it. */
+import { usePart } from '../../parts/use-part.ts'
 import { effect } from '@preact/signals'
 import { useEffect, useMemo } from 'preact/hooks'
 import type { App } from '../../app.ts'
@@ -101,9 +102,10 @@ export function HandsFreeButton({ isShown, onStart }: HandsFreeButtonProps) {
       handsFree.stop()
     }
   }, [handsFree])
+  const isAsking = usePart(app.chat.chat, ({ questions }) => questions.length > 0)
   if (!handsFree) return null
   const state = handsFree.state.value
-  const isAsked = state === 'working' && app.chat.chat.value.questions.length > 0
+  const isAsked = state === 'working' && isAsking
   return (
     <>
       {isShown && (

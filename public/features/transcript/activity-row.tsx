@@ -1,5 +1,5 @@
 /** Activity line of a turn. */
-import { useComputed } from '@preact/signals'
+import { usePart } from '../../parts/use-part.ts'
 import { lazy } from '../../parts/lazy.tsx'
 import { loadLazyCss } from '../../parts/lazy-css.ts'
 import { t } from '../../strings/transcript-strings.ts'
@@ -24,14 +24,13 @@ const isTool = (step: Step): step is ToolStep => step.kind === 'tool'
 
 export function ActivityRowView({ row }: { row: ActivityRow }) {
   const { toggle, live, chat } = useTranscript()
-  const waitsFor = useComputed(() => {
-    if (chat.value.questions.length > 0) return t('act.waiting')
-    return live.value?.retry ? t('act.waiting.retry') : null
-  })
+  const isAsked = usePart(chat, ({ questions }) => questions.length > 0)
+  const isRetrying = usePart(live, turn => Boolean(turn?.retry))
+  const waitsFor = isAsked ? t('act.waiting') : isRetrying ? t('act.waiting.retry') : null
   const tools = row.steps.filter(isTool)
   return (
     <ActivityLine
-      now={row.live ? happening(row.steps, waitsFor.value) : null}
+      now={row.live ? happening(row.steps, waitsFor) : null}
       since={row.live ? (live.peek()?.started_at ?? null) : null}
       seconds={row.seconds}
       thought={row.steps.some(step => step.kind === 'reasoning')}

@@ -1,4 +1,5 @@
 /** Renders a transcript row by its kind. */
+import { usePart } from '../../parts/use-part.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { t } from '../../strings/transcript-strings.ts'
 import { lazy } from '../../parts/lazy.tsx'
@@ -44,7 +45,8 @@ export function RowView({ row }: { row: Row }) {
 /** The live event has a more precise cause than the stored text. */
 function ErrorRow({ row }: { row: Row & { kind: 'error' } }) {
   const { chat, actions } = useTranscript()
-  const known = row.last ? chat.value.error : null
+  const error = usePart(chat, ({ error }) => error)
+  const known = row.last ? error : null
   return (
     <ErrorCard
       error={known ?? textOf(row.message)}

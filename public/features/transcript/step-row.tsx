@@ -1,4 +1,5 @@
 /** A step of an activity: reasoning, or a tool call with its card. */
+import { usePart } from '../../parts/use-part.ts'
 import { useComputed } from '@preact/signals'
 import { Markdown } from '../../markdown/markdown.tsx'
 import { Icon } from '../../parts/icon.tsx'
@@ -77,6 +78,7 @@ const edits = /^(?:write_file|patch)$/
 
 function Tool({ rowKey, step }: { rowKey: string; step: ToolStep }) {
   const { opened, toggle, actions, chat, live } = useTranscript()
+  const session = usePart(chat, ({ sessionId }) => sessionId)
   const open = useComputed(() => opened.value.has(rowKey))
   // Read by the opened card only, so that only its output is drawn again.
   const output = useComputed(
@@ -104,7 +106,7 @@ function Tool({ rowKey, step }: { rowKey: string; step: ToolStep }) {
       output={output}
       images={
         <>
-          {result?._images && <ToolImages session={chat.value.sessionId} images={result._images} />}
+          {result?._images && <ToolImages session={session} images={result._images} />}
           {result && edits.test(step.name) && textOf(result).includes('"diagnostics') && (
             <EditDiagnostics content={textOf(result)} openFile={actions.openFile} />
           )}

@@ -1,4 +1,5 @@
 /** User message: can be copied or edited in place. */
+import { usePart } from '../../parts/use-part.ts'
 import { useState } from 'preact/hooks'
 import { splitComments } from '../../../lib/base/comment-text.ts'
 import type { Message } from '../../../lib/schema/message.ts'
@@ -98,7 +99,7 @@ function Attachments({ names }: { names: readonly string[] }) {
   const show = useLightbox()
   const { chat, actions } = useTranscript()
   const { openFile } = actions
-  const session = chat.value.sessionId
+  const session = usePart(chat, ({ sessionId }) => sessionId)
   if (names.length === 0) return null
   const isPicture = (name: string): boolean =>
     session !== '' && isImagePath(name) && !broken.includes(name)

@@ -40,7 +40,7 @@ const shortCommand = (command: string): string => {
 const useTurnChange = ({ asked, last, live, turn }: FootRow): TurnChange | null => {
   const app = useApp()
   const turns = turnChangesOf(app)
-  const session = app.chat.chat.value.sessionId
+  const session = app.chat.sessionId.value
   const newest = last && !live ? (turn.at(-1)?.id ?? '') : ''
   useEffect(() => {
     if (session && !live) void turns.follow(session, newest)
