@@ -86,6 +86,8 @@ export const routes = {
   ...pwa.routes,
 
   'GET /health': health.health,
+  'GET /ready': health.ready,
+  'GET /metrics': health.metrics,
   'GET /api/openapi.json': health.openapi,
 
   'GET /api/auth/status': auth.status,

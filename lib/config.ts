@@ -3,6 +3,7 @@ import { isIP } from 'node:net'
 import { homedir } from 'node:os'
 import { basename, dirname, join, resolve } from 'node:path'
 import { closest } from 'fastest-levenshtein'
+import { LOG_FORMATS, LOG_LEVELS, type LogSettings } from './schema/log-settings.ts'
 import { parseBasePath } from './base/base-path.ts'
 
 export type Config = Readonly<{
@@ -51,6 +52,9 @@ export type Config = Readonly<{
   openBrowser: boolean
   /** The whole environment as it was at the start. */
   env: Readonly<Record<string, string>>
+  log: LogSettings
+  /** Of those who may read the metrics (AGENT_WEBUI_METRICS_TOKEN); null: there are none. */
+  metricsToken: string | null
   /** Ignored values, as sentences for the log. */
   warnings: readonly string[]
 }>
@@ -97,6 +101,9 @@ const KNOWN_VARIABLES = [
   'OIDC_NAME',
   'AUTH_HEADER',
   'BACKUP_PASSPHRASE',
+  'LOG',
+  'LOG_LEVEL',
+  'METRICS_TOKEN',
   'RELEASES',
 ].map(name => `AGENT_WEBUI_${name}`)
 
@@ -276,6 +283,42 @@ const parseSwitch = (text: string, name: string): boolean => {
 
 const isOn = (text: string): boolean => ['1', 'true', 'yes'].includes(text.toLowerCase())
 
+const isOneOf = <T extends string>(words: readonly T[], text: string): text is T =>
+  words.some(word => word === text)
+
+/** Never throws: the log has to exist before the configuration is read, which rejects other words. */
+export const readLogSettings = (env: Readonly<Record<string, string | undefined>>): LogSettings => {
+  const format = env.AGENT_WEBUI_LOG?.trim() ?? ''
+  const level = env.AGENT_WEBUI_LOG_LEVEL?.trim() ?? ''
+  return {
+    format: isOneOf(LOG_FORMATS, format) ? format : 'text',
+    level: isOneOf(LOG_LEVELS, level) ? level : 'info',
+  }
+}
+
+const rejectLogSettings = (get: (name: string) => string): void => {
+  for (const [name, words] of [
+    ['AGENT_WEBUI_LOG', LOG_FORMATS],
+    ['AGENT_WEBUI_LOG_LEVEL', LOG_LEVELS],
+  ] as const) {
+    const text = get(name)
+    if (text !== '' && !isOneOf<string>(words, text))
+      throw new Error(`${name} must be ${words.join(' or ')}, not "${text}"`)
+  }
+}
+
+/** Long enough that it cannot be guessed. */
+const MIN_TOKEN_CHARS = 16
+
+const parseMetricsToken = (text: string): string | null => {
+  if (text === '') return null
+  if (!/^[\x21-\x7e]+$/.test(text) || text.length < MIN_TOKEN_CHARS)
+    throw new Error(
+      `AGENT_WEBUI_METRICS_TOKEN must have at least ${MIN_TOKEN_CHARS} letters, digits, or signs; make one with: openssl rand -hex 24`,
+    )
+  return text
+}
+
 /** Throws an Error with one sentence for the user who starts the program. */
 export const readConfig = (
   environment: Readonly<Record<string, string | undefined>>,
@@ -288,6 +331,7 @@ export const readConfig = (
   )
   rejectUnknown(env)
   const given = parseArguments(argv)
+  rejectLogSettings(name => env[name]?.trim() ?? '')
   const warnings: string[] = []
   /** Blank is the same as not set. */
   const get = (name: string) => env[name]?.trim() ?? ''
@@ -339,6 +383,8 @@ export const readConfig = (
     releases: get('AGENT_WEBUI_RELEASES') || null,
     userHome,
     openBrowser: given.openBrowser,
+    log: readLogSettings(env),
+    metricsToken: parseMetricsToken(get('AGENT_WEBUI_METRICS_TOKEN')),
     env,
     warnings: Object.freeze(warnings),
   })

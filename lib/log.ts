@@ -1,12 +1,28 @@
-/** The log: one line per event on standard output, problems on standard error. */
+/**
+ * The log: one line per event, as text or as JSON. Information goes to standard output, problems to standard error. Every
+ * line of a request has its id, which the response has in `X-Request-Id`.
+ */
+import { isObject } from './base/json.ts'
+import { requestScope } from './base/request-scope.ts'
 import { messageOf } from './errors.ts'
+import { LOG_LEVELS, type LogLevel, type LogSettings } from './schema/log-settings.ts'
+
+export type FinishedRequest = {
+  method: string
+  /** Without the query, which may contain secrets. */
+  path: string
+  status: number
+  ms: number
+  /** Logged at the level `debug` unless it failed: health checks would fill the log. */
+  isQuiet?: boolean
+}
 
 export type Log = {
-  /** A finished request. `path` has no query, which may contain secrets. */
-  request(method: string, path: string, status: number, ms: number): void
+  request(finished: FinishedRequest): void
+  debug(text: string, extra?: unknown): void
   info(text: string, extra?: unknown): void
   warn(text: string, extra?: unknown): void
-  /** `error` may be any caught value; its stack is logged. */
+  /** `error` may be any caught value, whose stack is logged, or an object with details. */
   error(text: string, error?: unknown): void
   flush(): void
   close(): void
@@ -15,18 +31,36 @@ export type Log = {
 /** Lines are batched for this long: one write per request would cost a third of the throughput (storage.md, B5). */
 const JOIN_MS = 20
 const MAX_PATH = 2_000
+const MAX_MASKED = 1_000
+
+/**
+ * What a terminal or an editor does not show as it is: control characters (C0 with escape sequences, C1), and those that
+ * are invisible or change the direction of text.
+ */
+const UNSEEN = /[\0-\x1f\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g
+
+const escapeUnseen = (text: string): string =>
+  text.replace(UNSEEN, letter => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`)
 
 /** Prevents log injection: a line break in a client's input would start a new line. */
-const oneLine = (text: string): string =>
-  text.replace(/\r?\n/g, ' ⏎ ').replace(/[\0-\x1f\x7f]/g, ' ')
+const oneLine = (text: string): string => escapeUnseen(text.replace(/\r?\n/g, ' ⏎ '))
 
-const extraOf = (extra: unknown): string => (extra === undefined ? '' : ` ${JSON.stringify(extra)}`)
+/** JSON with the same escapes, which are valid in its strings; elsewhere it has none of these characters. */
+const jsonLine = (value: unknown): string => escapeUnseen(JSON.stringify(value))
 
-export type LogOptions = {
+const NAMES: Readonly<Record<LogLevel, string>> = {
+  error: 'error',
+  warn: 'warning',
+  info: 'info',
+  debug: 'debug',
+}
+
+export type LogOptions = Partial<LogSettings> & {
   out?: (text: string) => void
   err?: (text: string) => void
   /** Removes secrets from lines that may quote input. */
   redact?: (text: string) => string
+  redactValue?: <T>(value: T) => T
 }
 
 /** A closed pipe must not end the server. */
@@ -37,15 +71,73 @@ const consoleWriter = (stream: NodeJS.WriteStream) => {
   return (text: string) => void stream.write(text)
 }
 
+/** Seconds, formatted once each. */
+const createStamp = () => {
+  let second = 0
+  let stamp = ''
+  return (): string => {
+    const at = Math.floor(Date.now() / 1000)
+    if (at !== second) {
+      second = at
+      stamp = `${new Date(at * 1000).toISOString().slice(0, 19)}Z`
+    }
+    return stamp
+  }
+}
+
+/** Masks paths. Most are asked for again and again; the results are dropped soon, because new secrets may become known. */
+const createPathMask = (redact: (text: string) => string) => {
+  const masked = new Map<string, string>()
+  return (path: string): string => {
+    const known = masked.get(path)
+    if (known !== undefined) return known
+    if (masked.size >= MAX_MASKED) masked.clear()
+    const shown = redact(path.length > MAX_PATH ? `${path.slice(0, MAX_PATH)}…` : path)
+    masked.set(path, shown)
+    return shown
+  }
+}
+
+const stackOf = (error: unknown): string | undefined => {
+  if (error === undefined) return undefined
+  return error instanceof Error ? (error.stack ?? messageOf(error)) : String(error)
+}
+
+/** What one line says besides time and level; everything in it is masked. */
+type Line = { text: string; extra: unknown; error: string | undefined; id: string | undefined }
+
+const toText = (ts: string, level: LogLevel, { text, extra, error, id }: Line): string => {
+  const more = extra === undefined ? '' : ` ${JSON.stringify(extra)}`
+  const request = id === undefined ? '' : ` (request ${id})`
+  return `[webui] ${ts} ${NAMES[level]}: ${oneLine(`${text}${error === undefined ? '' : `: ${error}`}${more}`)}${request}\n`
+}
+
+const toJson = (ts: string, level: LogLevel, { text, extra, error, id }: Line): string =>
+  `${jsonLine({ ts, level, message: text, request_id: id, error, data: extra })}\n`
+
+/** As the request listener makes them. Others come from a proxy, and could be anything. */
+const OWN_ID = /^[0-9a-f]{12}-[0-9a-z]{1,12}$/
+
 export const createLog = ({
+  format = 'text',
+  level: least = 'info',
   out = consoleWriter(process.stdout),
   err = consoleWriter(process.stderr),
   redact = text => text,
+  redactValue = value => value,
 }: LogOptions = {}): Log => {
   let lines: string[] = []
   let timer: NodeJS.Timeout | undefined
-  let second = 0
-  let stamp = ''
+  const now = createStamp()
+  const maskPath = createPathMask(redact)
+  const requestId = (): string | undefined => {
+    const id = requestScope()?.id
+    return id === undefined || OWN_ID.test(id) ? id : maskPath(id)
+  }
+  const isShown = (level: LogLevel) => LOG_LEVELS.indexOf(level) <= LOG_LEVELS.indexOf(least)
+  const isInfo = isShown('info')
+  const isDebug = isShown('debug')
+  const toLine = format === 'json' ? toJson : toText
 
   const flush = () => {
     clearTimeout(timer)
@@ -59,38 +151,38 @@ export const createLog = ({
     lines.push(line)
     timer ??= setTimeout(flush, JOIN_MS)
   }
-  const now = (): string => {
-    const at = Math.floor(Date.now() / 1000)
-    if (at !== second) {
-      second = at
-      stamp = `${new Date(at * 1000).toISOString().slice(0, 19)}Z`
-    }
-    return stamp
-  }
-  /** Problems are written immediately, after the batched lines. */
-  const urgent = (text: string) => {
+  const write = (level: LogLevel, text: string, extra?: unknown, error?: string) => {
+    if (!isShown(level)) return
+    const line = toLine(now(), level, {
+      text: redact(text),
+      extra: extra === undefined ? undefined : redactValue(extra),
+      error: error && redact(error),
+      id: requestId(),
+    })
+    if (level === 'info' || level === 'debug') return add(line)
+    // Problems are written immediately, after the batched lines.
     flush()
-    err(`[webui] ${oneLine(redact(text))}\n`)
+    err(line)
   }
 
   return {
-    request(method, path, status, ms) {
-      const name = JSON.stringify(path.length > MAX_PATH ? `${path.slice(0, MAX_PATH)}…` : path)
+    request({ method, path, status, ms, isQuiet = false }) {
+      if (isQuiet && status < 500 ? !isDebug : !isInfo) return
+      const level = isQuiet && status < 500 ? 'debug' : 'info'
+      const head =
+        format === 'json' ? `{"ts":"${now()}","level":"${level}"` : `[webui] {"ts":"${now()}"`
+      const id = requestId()
       add(
-        `[webui] {"ts":"${now()}","method":${JSON.stringify(method)},"path":${name},"status":${status},"ms":${Math.round(ms * 10) / 10}}\n`,
+        `${head},"method":${jsonLine(method)},"path":${jsonLine(maskPath(path))},"status":${status},"ms":${Math.round(ms * 10) / 10}${id === undefined ? '' : `,"request_id":${jsonLine(id)}`}}\n`,
       )
     },
-    info: (text, extra) => add(`[webui] ${oneLine(redact(text + extraOf(extra)))}\n`),
-    warn: (text, extra) => urgent(`${now()} warning: ${text}${extraOf(extra)}`),
-    error(text, error) {
-      const stack =
-        error instanceof Error
-          ? (error.stack ?? messageOf(error))
-          : error === undefined
-            ? ''
-            : String(error)
-      urgent(`${now()} error: ${text}${stack === '' ? '' : `: ${stack}`}`)
-    },
+    debug: (text, extra) => write('debug', text, extra),
+    info: (text, extra) => write('info', text, extra),
+    warn: (text, extra) => write('warn', text, extra),
+    error: (text, error) =>
+      isObject(error) && !(error instanceof Error)
+        ? write('error', text, error)
+        : write('error', text, undefined, stackOf(error)),
     flush,
     close: flush,
   }

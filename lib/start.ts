@@ -10,11 +10,21 @@ import { ownArguments, ownProgram } from './app/own-program.ts'
 import { startChecks, toSentence } from './app/start-checks.ts'
 import { createSupervisor, type Supervisor } from './app/supervisor.ts'
 import { commandOf, serverArguments } from './cli/arguments.ts'
-import { type Config, processEnvironment, readConfig, UsageError } from './config.ts'
+import {
+  type Config,
+  processEnvironment,
+  readConfig,
+  readLogSettings,
+  UsageError,
+} from './config.ts'
 import { messageOf } from './errors.ts'
 import type { RouteTable } from './http/endpoint.ts'
 import type { Authenticator } from './http/access.ts'
-import { type BaseCtx, createRequestListener } from './http/request-listener.ts'
+import {
+  type BaseCtx,
+  createRequestListener,
+  type ListenerOptions,
+} from './http/request-listener.ts'
 import { createServer, MIN_TLS } from './http/server.ts'
 import { createLog, type Log } from './log.ts'
 import { isExecutable } from './packed.ts'
@@ -22,7 +32,7 @@ import { listen, prepareStateDir, readTls, urlOf } from './preflight.ts'
 import { eraseSecrets } from './own-processes/erase-secrets.ts'
 import { MARK_VARIABLE, markOwnProcesses } from './own-processes/own-processes.ts'
 import { isSecretName } from './profiles/child-env.ts'
-import { redact } from './redact/redact.ts'
+import { redact, redactValue } from './redact/redact.ts'
 import { acquireLock } from './store/instance-lock.ts'
 import type { OwnProgram } from './updates/prepare-switch.ts'
 
@@ -33,6 +43,10 @@ export type Startable = {
   version: string
   /** A sentence for each configuration file that cannot be read. */
   configProblems?: () => string[]
+  /** Counts finished requests. */
+  onRequest?: ListenerOptions<unknown>['onRequest']
+  /** The service listens: it is ready from now on. */
+  onListening?(): void
   /** Ends streams and turns, then closes everything. */
   close(): Promise<void>
 }
@@ -227,6 +241,7 @@ const run = async (
     makeCtx,
     config,
     log,
+    onRequest: app.onRequest,
     version,
     isOwnChild: ownPrograms.ownsPeerOf,
     checkOutput: options.checkOutput ?? false,
@@ -271,6 +286,7 @@ const run = async (
   })
   // Last: a reader of this file may connect or stop the process at once.
   lock.announce(info(port))
+  app.onListening?.()
   log.info(`agent-webui ${version} answers at ${address}/`)
   // Prints the setup token when the service is exposed without a password.
   authenticator.isRequired()
@@ -294,7 +310,7 @@ export const start = async (options: StartOptions): Promise<Running> => {
     const { runCommand: runVerb } = await import('./cli/run.ts')
     process.exit(await runVerb(verb, argv, { environment, unpackAddon: options.unpackAddon }))
   }
-  const log = createLog({ redact })
+  const log = createLog({ ...readLogSettings(environment), redact, redactValue })
   process.on('exit', log.flush)
   process.on('unhandledRejection', error => log.error('unhandled rejection', error))
   try {

@@ -9,7 +9,7 @@ import { readConfig } from '../lib/config.ts'
 import { createRequestListener } from '../lib/http/request-listener.ts'
 import { createServer } from '../lib/http/server.ts'
 import { createLog } from '../lib/log.ts'
-import { redact } from '../lib/redact/redact.ts'
+import { redact, redactValue } from '../lib/redact/redact.ts'
 import { acquireLock } from '../lib/store/instance-lock.ts'
 import { readVersion } from '../lib/version.ts'
 import { routes, patternRoutes } from '../router.ts'
@@ -97,7 +97,9 @@ export const startApp = async (options: AppOptions = {}): Promise<TestApp> => {
     }
     const config = readConfig(environment, ['--no-browser', ...(options.argv ?? [])])
     const log = createLog({
+      ...config.log,
       redact,
+      redactValue,
       out: text => lines.push(...text.trimEnd().split('\n')),
       err: text => {
         lines.push(text.trimEnd())
@@ -122,12 +124,14 @@ export const startApp = async (options: AppOptions = {}): Promise<TestApp> => {
         makeCtx,
         config,
         log,
+        onRequest: app.onRequest,
         version: app.version,
         checkOutput: true,
       }),
       { version: app.version },
     )
     await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+    app.onListening()
     const down = async () => {
       const closed = new Promise(resolve => server.close(resolve))
       await app.close()

@@ -37,6 +37,8 @@ export type ProviderRequest = {
   workspace: string
   /** Constant per session: providers route calls to the same prompt cache by it. */
   sessionKey?: string
+  /** Header of W3C Trace Context, for a model server that is part of the trace. */
+  traceparent?: string
 }
 
 /**

@@ -38,6 +38,7 @@ import {
 } from './notifications.ts'
 import { composeOnboarding } from './onboarding.ts'
 import { composeShares, type ShareServices } from './shares.ts'
+import { composeTelemetry, type TelemetryServices } from './telemetry.ts'
 import { composeWorkspaces, type WorkspaceServices } from './workspaces.ts'
 
 type StoredData = Pick<
@@ -72,7 +73,8 @@ export type App = StoredData &
   NotificationServices &
   ShareServices &
   IdentityServices &
-  BackupServices & {
+  BackupServices &
+  TelemetryServices & {
     config: Config
     log: Log
     version: string
@@ -124,6 +126,14 @@ const monotonicNow = () => (performance.timeOrigin + performance.now()) / 1_000
 const within = (ms: number, work: Promise<unknown>): Promise<unknown> =>
   Promise.race([work, new Promise(resolve => setTimeout(resolve, ms).unref())])
 
+const composeToolsets = (data: AppData, engine: Engine): ToolsetSettings =>
+  createToolsetSettings({
+    ...engine,
+    sessions: data.sessions,
+    promptCache: data.promptCache,
+    homeOf: profile => data.homes.of(profile).lenient,
+  })
+
 export const createApp = async (
   config: Config,
   log: Log,
@@ -173,6 +183,8 @@ export const createApp = async (
   const workspaceServices = composeWorkspaces(composition, { hostSessions })
   const { files, checkpoints, processes, terminals } = workspaceServices
 
+  const observed = () => ({ turns: engine.turns, queue: conversation.queue })
+  const telemetry = await composeTelemetry(composition, version, observed)
   const engine: Engine = await createEngine({
     ...data,
     config,
@@ -186,6 +198,7 @@ export const createApp = async (
     liveDir: join(stateDir, 'live'),
     now,
     log,
+    wrapAgent: telemetry.wrapAgent,
     onIdle(id) {
       if (!settings.get().sync_to_insights) return
       void hostSessions.mirror(homes.of(sessions.row(id)?.profile), id)
@@ -250,20 +263,17 @@ export const createApp = async (
     }),
     fileProblems: maintenance.fileProblems,
     skills,
-    toolsets: createToolsetSettings({
-      ...engine,
-      sessions,
-      promptCache: data.promptCache,
-      homeOf: profile => homes.of(profile).lenient,
-    }),
+    toolsets: composeToolsets(data, engine),
     onboarding: composeOnboarding(composition, engine),
     cron,
     fetchImage: createImageProxy(engine.dispatcher),
     redact,
     authenticator: createAuthenticator(data.auth, data.apiTokens),
+    ...telemetry.services,
     makeCtx: base => createContext(app, base),
     configProblems: () => maintenance.fileProblems.list().map(toSentence),
     async close() {
+      telemetry.services.readiness.enter('stopping')
       maintenance.close()
       host.close()
       identity.oidc?.close()
@@ -275,7 +285,7 @@ export const createApp = async (
           Promise.all([models.flush(), checkpoints.close(), processes.close(), terminals.close()]),
         ),
       )
-      await notifier.close()
+      await Promise.all([notifier.close(), telemetry.close()])
       engine.languageServers.close()
       await engine.runners.close()
       await mcp.close()

@@ -12,12 +12,13 @@ import { messageOf } from '../errors.ts'
 import { expiryOf, readTls, StartError } from '../preflight.ts'
 import { isDirectory } from '../sessions/unreadable-files.ts'
 import { errorCode, fileReason } from '../store/file-error.ts'
+import { readTracingSettings } from '../telemetry/tracing-settings.ts'
 import { formerStateChecks } from './former-state.ts'
 import type { Machine } from './machine.ts'
 
 const MB = 1024 * 1024
 /** Less than the lock, a catalog, and one message need. */
-const MIN_FREE_BYTES = MB
+export const MIN_FREE_BYTES = MB
 const LOW_FREE_BYTES = 1024 * MB
 const DAY_MS = 86_400_000
 const RENEW_DAYS = 14
@@ -159,6 +160,15 @@ const openFilesCheck = ({ openFileLimit }: Machine): Check[] => {
   return [warn('open files', said, `Raise the limit: ulimit -n 65536, or LimitNOFILE of the unit.`)]
 }
 
+const tracingCheck = ({ env }: Config): Check[] => {
+  try {
+    const settings = readTracingSettings(env)
+    return settings === null ? [] : [ok('traces', `sent to ${settings.url}`)]
+  } catch (error) {
+    return [fail('traces', messageOf(error), 'Fix the variable, or remove it to send no traces.')]
+  }
+}
+
 /** In the order of a start. A failed check prevents it; the state directory comes first, because others read it. */
 export const startChecks = (config: Config, machine: Machine): Check[] => {
   const state = stateChecks(config.stateDir, machine)
@@ -168,6 +178,7 @@ export const startChecks = (config: Config, machine: Machine): Check[] => {
     ...(isUsable ? [keyCheck(config.stateDir)] : []),
     ...passwordCheck(config),
     ...tlsCheck(config, machine),
+    ...tracingCheck(config),
     ...clockCheck(machine),
     ...openFilesCheck(machine),
     ...formerStateChecks(config),

@@ -41,6 +41,8 @@ export type Endpoint<Ctx, I extends z.ZodType = z.ZodType, O extends z.ZodType =
   linked?: true
   /** Only for loopback peers without a forwarding header; others get a 404. */
   loopback?: true
+  /** Asked for all the time by a program: logged at the level `debug`. */
+  quiet?: true
   /** `Cache-Control` of the reply. Default: `no-cache` with an ETag. */
   cache?: 'no-store'
   /** Called after `run`, with its error if it failed: records the request in the audit log. */

@@ -14,6 +14,8 @@ export type Exchange = {
   readonly method: string
   readonly path: string
   readonly queryText: string
+  /** In the response, in log lines, and unique for this process. */
+  readonly id: string
   /** `performance.now()` */
   readonly startedMs: number
   /** Headers set by the handler, as a flat list of names and values. */
@@ -27,6 +29,8 @@ export type Exchange = {
   person: Caller | undefined
   /** The matched endpoint. */
   endpoint: AnyEndpoint | undefined
+  /** Its path in the route table, such as `/share/:token`. */
+  route: string | undefined
 }
 
 /** Shared by all requests of one listener. */

@@ -1,7 +1,9 @@
 /** Turns a request into a response: route, access checks, input, handler, reply. The only place that catches errors. */
+import { randomBytes } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { withoutBasePath } from '../base/base-path.ts'
 import { isObject } from '../base/json.ts'
+import { withinRequest } from '../base/request-scope.ts'
 import { missing } from '../errors.ts'
 import { type Authenticator, createAccess, type IsOwnChild } from './access.ts'
 import { bodyTooLarge, declaredBytes, MAX_BODY_BYTES, readJson } from './body.ts'
@@ -16,7 +18,7 @@ import { isDescribed, redirect, reply } from './reply.ts'
 import { BaseCtx, type Exchange, type RequestServices } from './request-context.ts'
 import type { AnyEndpoint } from './endpoint.ts'
 import { createRouteMatcher, firstSegments, isMethod, type RouteMatch } from './routes.ts'
-import { type RequestLog, ResponseWriter } from './write-response.ts'
+import { type CountedRequest, type RequestLog, ResponseWriter } from './write-response.ts'
 
 export { BaseCtx } from './request-context.ts'
 
@@ -35,6 +37,8 @@ export type ListenerOptions<Ctx> = {
     basePath?: string
   }
   log: RequestLog
+  /** Counts finished requests. */
+  onRequest?: ((finished: CountedRequest) => void) | undefined
   version: string
   /** For development and tests: a reply that does not match `output` is a 500. */
   checkOutput?: boolean
@@ -90,11 +94,22 @@ const checkOutput = (endpoint: AnyEndpoint, value: unknown, name: string): void 
   if (!result.success) throw new Error(`${name} does not match its schema: ${result.error.message}`)
 }
 
+/** What a trusted proxy may call a request, so that its log and ours name it alike. */
+const PROXY_ID = /^[\w.:-]{1,128}$/
+
+/** Ids with a random part for this process and a counter: making them costs nothing. */
+const createIds = () => {
+  const process = randomBytes(6).toString('hex')
+  let count = 0
+  return (): string => `${process}-${(count++).toString(36)}`
+}
+
 /** The path is empty for the base path without its slash. */
 const createExchange = (
   req: IncomingMessage,
   res: ServerResponse,
   client: Client | undefined,
+  id: string,
 ): Exchange => {
   const { path, queryText } = splitUrl(req.url ?? '/')
   return {
@@ -103,6 +118,7 @@ const createExchange = (
     method: req.method ?? 'GET',
     path: client ? withoutBasePath(path, client.prefix) : path,
     queryText,
+    id,
     startedMs: performance.now(),
     headers: [],
     nonce: undefined,
@@ -111,6 +127,7 @@ const createExchange = (
     user: undefined,
     person: undefined,
     endpoint: undefined,
+    route: undefined,
   }
 }
 
@@ -136,7 +153,8 @@ export const createRequestListener = <Ctx>(
       `AGENT_WEBUI_BASE_PATH must not begin with /${basePath.split('/')[1]}, which is a path of agent-webui itself`,
     )
   const readClient = createClientReader(config.trustedProxies, config)
-  const writer = new ResponseWriter(version, options.log)
+  const writer = new ResponseWriter(version, options.log, options.onRequest)
+  const createId = createIds()
   const openResponses = createOpenResponses()
   let document: unknown
   const accessOfRoutes = Object.entries({ ...routes, ...patternRoutes })
@@ -244,6 +262,7 @@ export const createRequestListener = <Ctx>(
     const endpoint = findEndpoint(match, x.method)
     if (!endpoint || !match) return rejectUnknown(x, match)
     x.endpoint = endpoint
+    x.route = match.entry.route
     if (endpoint.loopback && !clientOf(x).loopback) throw notFound()
     const ready = endpoint.public || endpoint.byToken ? undefined : authenticator.ready?.()
     return ready ? ready.then(() => call(x, endpoint, match)) : call(x, endpoint, match)
@@ -255,8 +274,15 @@ export const createRequestListener = <Ctx>(
     return writer.send(x, value, endpoint?.cache ?? (isReading(x) ? 'no-cache' : 'no-store'))
   }
 
-  return (req, res) => {
-    const x = createExchange(req, res, clientWithBase(req))
+  /** The peer must be a proxy that an administrator trusts: others could forge ids of other requests. */
+  const idOf = (req: IncomingMessage): string => {
+    const given = req.headers['x-request-id']
+    if (typeof given !== 'string' || !PROXY_ID.test(given)) return createId()
+    return readClient(req).isTrustedPeer ? given : createId()
+  }
+
+  const respond = (x: Exchange): void => {
+    const { res } = x
     const fail = (error: unknown) => writer.sendError(x, error)
     try {
       const value = handle(x)
@@ -270,5 +296,15 @@ export const createRequestListener = <Ctx>(
     } catch (error) {
       fail(error)
     }
+  }
+
+  return (req, res) => {
+    const x = createExchange(req, res, clientWithBase(req), idOf(req))
+    const { traceparent } = req.headers
+    const scope = {
+      id: x.id,
+      traceparent: typeof traceparent === 'string' ? traceparent : undefined,
+    }
+    withinRequest(scope, () => respond(x))
   }
 }

@@ -4,6 +4,8 @@ import { type AnyEndpoint, type Method, METHODS, type RouteTable } from './endpo
 export type RouteEntry = Partial<Record<Method, AnyEndpoint>> & {
   /** Value of the `Allow` header. */
   allow: string
+  /** The path as in the route table, such as `/session/:id`. */
+  route: string
   /** Name of the path parameter; absent for exact paths and `/*`. */
   param?: string
 }
@@ -20,9 +22,10 @@ const addTo = (
   path: string,
   method: Method,
   endpoint: AnyEndpoint,
+  route: string,
   param?: string,
 ) => {
-  const entry = entries.get(path) ?? { allow: '' }
+  const entry = entries.get(path) ?? { allow: '', route }
   if (param !== undefined) entry.param = param
   entry[method] = endpoint
   entry.allow = METHODS.filter(name => entry[name])
@@ -54,14 +57,14 @@ export const createRouteMatcher = (
       const [, method, path] = KEY.exec(key) ?? []
       if (!path || !isMethod(method)) throw new Error(`not a route: ${key}`)
       if (!isPattern) {
-        addTo(exact, path, method, endpoint)
+        addTo(exact, path, method, endpoint, path)
         continue
       }
       const cut = path.lastIndexOf('/') + 1
       const tail = path.slice(cut)
-      if (tail === '*') addTo(prefixes, path.slice(0, cut), method, endpoint)
+      if (tail === '*') addTo(prefixes, path.slice(0, cut), method, endpoint, path)
       else if (tail.startsWith(':'))
-        addTo(withParam, path.slice(0, cut), method, endpoint, tail.slice(1))
+        addTo(withParam, path.slice(0, cut), method, endpoint, path, tail.slice(1))
       else throw new Error(`a pattern route ends in /:name or /*: ${key}`)
     }
   }

@@ -8,14 +8,34 @@ import { openFile, parseRange } from './file.ts'
 import { contentPolicy, securityHeaders } from './headers.ts'
 import { type Chunk, type FileSource, isDescribed, JSON_TYPE, type ReplyOptions } from './reply.ts'
 import type { Exchange } from './request-context.ts'
+import { isMethod } from './routes.ts'
 import { writeStream } from './sse.ts'
 
 /** The part of the log that this module uses. */
 export type RequestLog = {
-  request(method: string, path: string, status: number, ms: number): void
+  request(finished: {
+    method: string
+    path: string
+    status: number
+    ms: number
+    isQuiet: boolean
+  }): void
   error(what: string, error: unknown): void
   warn?(text: string): void
 }
+
+export type CountedRequest = {
+  /** `other` for a method that no route has. */
+  method: string
+  /** Of the route table; `none` for a path that is not in it. */
+  route: string
+  status: number
+  seconds: number
+  /** Of unknown length: event streams last as long as their reader wants. */
+  isStream: boolean
+}
+
+type OnRequest = ((finished: CountedRequest) => void) | undefined
 
 /** An unread request body up to this size is drained to keep the connection; beyond it the connection is closed. */
 const MAX_DRAINED_BYTES = 64 * 1024
@@ -35,6 +55,10 @@ const byteLength = (data: Data): number => {
 /** Anyone who knows the address of a shared chat can read it, so the log does not contain it. */
 const loggedPath = (path: string): string => path.replace(/\/share\/.*/s, '/share/…')
 
+/** Endpoints in the format of another API name requests as that one does. */
+const hasOwnId = (headers: ReplyOptions['headers']): boolean =>
+  headers !== undefined && 'x-request-id' in headers
+
 const hasUnreadBody = ({ req }: Exchange): boolean =>
   !req.complete &&
   hasBody(req) &&
@@ -52,11 +76,13 @@ const endWithUnreadBody = ({ res }: Exchange, status: number, head: string[], da
 export class ResponseWriter {
   readonly #version: string
   readonly #log: RequestLog
+  readonly #onRequest: OnRequest
   readonly #securityHeaders: readonly string[]
 
-  constructor(version: string, log: RequestLog) {
+  constructor(version: string, log: RequestLog, onRequest?: OnRequest) {
     this.#version = version
     this.#log = log
+    this.#onRequest = onRequest
     this.#securityHeaders = securityHeaders(version)
   }
 
@@ -106,8 +132,18 @@ export class ResponseWriter {
     })
   }
 
-  #logRequest(x: Exchange, status: number): void {
-    this.#log.request(x.method, loggedPath(x.path), status, performance.now() - x.startedMs)
+  #logRequest(x: Exchange, status: number, isStream = false): void {
+    const ms = performance.now() - x.startedMs
+    const { method, endpoint } = x
+    const isQuiet = endpoint?.quiet === true
+    this.#log.request({ method, path: loggedPath(x.path), status, ms, isQuiet })
+    this.#onRequest?.({
+      method: isMethod(method) || method === 'HEAD' ? method : 'other',
+      route: x.route ?? 'none',
+      status,
+      seconds: ms / 1_000,
+      isStream,
+    })
   }
 
   #head(x: Exchange, { type, etag, cache, policy, referrer, headers }: Head): string[] {
@@ -115,6 +151,7 @@ export class ResponseWriter {
       ...(policy === undefined && x.nonce === undefined
         ? this.#securityHeaders
         : securityHeaders(this.#version, policy ?? contentPolicy(x.nonce), referrer)),
+      ...(hasOwnId(headers) ? [] : ['X-Request-Id', x.id]),
       'Cache-Control',
       cache,
       ...x.headers,
@@ -165,7 +202,7 @@ export class ResponseWriter {
     res.writeHead(status, this.#head(x, options))
     if (x.method === 'HEAD') res.end()
     else await writeStream(res, source)
-    this.#logRequest(x, status)
+    this.#logRequest(x, status, true)
   }
 
   /** Answers range requests (RFC 9110 §14) and conditional ones. */

@@ -10,7 +10,10 @@ const SECRET =
 
 type Terminal = Pick<ProfileConfig['terminal'], 'env_passthrough' | 'home_mode'>
 
-export const isSecretName = (name: string): boolean => SECRET.test(name)
+/** OTEL_EXPORTER_OTLP_HEADERS and the like carry the key of a collector. */
+const COLLECTOR = /^OTEL_EXPORTER_OTLP_(?:\w+_)?HEADERS$/i
+
+export const isSecretName = (name: string): boolean => SECRET.test(name) || COLLECTOR.test(name)
 
 /**
  * The service's own settings, including its password, and what its supervisor gave to it alone: a program that reports to

@@ -55,7 +55,11 @@ export const createHttpProvider = <Q extends string>(
       const deltas = streamRequest(
         {
           url: format.url(request.endpoint),
-          headers: { ...format.headers(request, quirks), ...imageHeaders(request, known) },
+          headers: {
+            ...format.headers(request, quirks),
+            ...imageHeaders(request, known),
+            ...(request.traceparent !== undefined && { traceparent: request.traceparent }),
+          },
           body: format.body(withImages(request, known, inResults), quirks),
           request,
           terminating,

@@ -37,7 +37,7 @@ export const openServer = async (
     makeCtx: base => Object.assign(base, { app: { word: 'hello' } }),
     config: { host: '127.0.0.1', allowedOrigins: [], trustedProxies: ['127.0.0.0/8', '::1'] },
     log: {
-      request: (method, path, status) => requests.push({ method, path, status }),
+      request: ({ method, path, status }) => requests.push({ method, path, status }),
       error: (_what, error) => errors.push(error),
     },
     version: 'v1.2.3',

@@ -1,0 +1,60 @@
+/** Whether the service can take requests: what `/ready` answers to a load balancer or an orchestrator. */
+import { MIN_FREE_BYTES } from './start-checks.ts'
+import type { Machine } from './machine.ts'
+
+/** Seen by anyone who can reach the service, so no sentence names a path. */
+const REASONS = {
+  starting: 'The service is starting.',
+  stopping: 'The service is shutting down.',
+  state_not_writable: 'The state directory cannot be written.',
+  disk_full: 'The disk of the state directory is full.',
+} as const
+
+export type NotReady = keyof typeof REASONS
+export type Readiness = {
+  /** Empty: ready. */
+  reasons(): { code: NotReady; message: string }[]
+  /** Bytes that can still be written; 0 when that is not known. */
+  freeBytes(): number
+  enter(state: 'running' | 'stopping'): void
+}
+
+/** The disk is asked at most this often, for all requests together. */
+const CHECK_MS = 1_000
+
+export const createReadiness = (
+  stateDir: string,
+  machine: Pick<Machine, 'accessError' | 'freeBytes'>,
+  now: () => number = () => performance.now(),
+): Readiness => {
+  let state: 'starting' | 'running' | 'stopping' = 'starting'
+  let checked: { at: number; found: NotReady[] } | undefined
+
+  const freeBytes = (): number => {
+    try {
+      return machine.freeBytes(stateDir)
+    } catch {
+      // The directory is gone, which the check of access reports.
+      return 0
+    }
+  }
+  const check = (): NotReady[] => {
+    if (machine.accessError(stateDir) !== null) return ['state_not_writable']
+    return freeBytes() < MIN_FREE_BYTES ? ['disk_full'] : []
+  }
+  const ofDisk = (): NotReady[] => {
+    if (!checked || now() - checked.at >= CHECK_MS) checked = { at: now(), found: check() }
+    return checked.found
+  }
+  return {
+    reasons: () =>
+      [...(state === 'running' ? [] : [state]), ...ofDisk()].map(code => ({
+        code,
+        message: REASONS[code],
+      })),
+    freeBytes,
+    enter(next) {
+      state = next
+    },
+  }
+}

@@ -1,0 +1,113 @@
+/** Composition: metrics and traces. Their libraries are loaded only where the configuration turns them on. */
+import { createHash, timingSafeEqual } from 'node:crypto'
+import type { Agent } from '../agent/types.ts'
+import type { Config } from '../config.ts'
+import type { CountedRequest } from '../http/write-response.ts'
+import type { MessageQueue } from '../conversation/queue.ts'
+import type { Log } from '../log.ts'
+import { redact } from '../redact/redact.ts'
+import type { Metrics, Sources } from '../telemetry/metrics.ts'
+import { observeAgent, type TurnObserver } from '../telemetry/observed-agent.ts'
+import type { Tracing } from '../telemetry/tracing.ts'
+import { readTracingSettings } from '../telemetry/tracing-settings.ts'
+import type { Turns } from '../turns/runner.ts'
+import type { Composition } from './data.ts'
+import { thisMachine } from './machine.ts'
+import { createReadiness, type Readiness } from './readiness.ts'
+
+export type TelemetryServices = {
+  readiness: Readiness
+  /** Undefined where they are off. */
+  metrics: { text: Metrics['text']; isToken: (given: string) => boolean } | undefined
+  onRequest: ((finished: CountedRequest) => void) | undefined
+  /** The service listens: it is ready from now on. */
+  onListening: () => void
+}
+
+type Telemetry = Pick<TelemetryServices, 'metrics' | 'onRequest'> & {
+  wrapAgent: (agent: Agent) => Agent
+  close: () => Promise<void>
+}
+
+type Options = { version: string; log: Pick<Log, 'info' | 'warn'>; sources: Sources }
+
+const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
+
+const openMetrics = async (
+  { metricsToken }: Config,
+  { version, sources }: Options,
+): Promise<{ metrics: Metrics; isToken: (given: string) => boolean } | undefined> => {
+  if (metricsToken === null) return undefined
+  const { createMetrics } = await import('../telemetry/metrics.ts')
+  const expected = digest(metricsToken)
+  return {
+    metrics: await createMetrics(version, sources),
+    isToken: given => timingSafeEqual(digest(given), expected),
+  }
+}
+
+const openTracing = async (
+  { env }: Config,
+  { version, log }: Options,
+): Promise<Tracing | undefined> => {
+  const settings = readTracingSettings(env)
+  if (settings === null) return undefined
+  const { createTracing } = await import('../telemetry/tracing.ts')
+  log.info(`Traces of turns are sent to ${settings.url}`)
+  return createTracing({ ...settings, version, redact, warn: log.warn })
+}
+
+/** Throws an Error with a sentence when the configuration cannot work. */
+export const openTelemetry = async (config: Config, options: Options): Promise<Telemetry> => {
+  const [counted, tracing] = await Promise.all([
+    openMetrics(config, options),
+    openTracing(config, options),
+  ])
+  const observers: TurnObserver[] = [
+    ...(counted ? [counted.metrics.observeTurn] : []),
+    ...(tracing ? [tracing.observeTurn] : []),
+  ]
+  return {
+    wrapAgent: agent => observers.reduce(observeAgent, agent),
+    onRequest: counted?.metrics.request,
+    metrics: counted && { text: counted.metrics.text, isToken: counted.isToken },
+    close: async () => void (await tracing?.close()),
+  }
+}
+
+/** Of parts that are built later. */
+type Observed = () => {
+  turns: Pick<Turns, 'count' | 'running'>
+  queue: Pick<MessageQueue, 'list'>
+}
+
+export const composeTelemetry = async (
+  { config, log, data }: Composition,
+  version: string,
+  observed: Observed,
+) => {
+  const readiness = createReadiness(config.stateDir, thisMachine)
+  if (config.metricsToken !== null) data.maskSecret(config.metricsToken)
+  const { wrapAgent, close, ...services } = await openTelemetry(config, {
+    version,
+    log,
+    sources: {
+      runningTurns: () => observed().turns.count(),
+      queuedMessages() {
+        const { turns, queue } = observed()
+        return turns.running().reduce((n, { sessionId }) => n + queue.list(sessionId).length, 0)
+      },
+      eventStreams: data.hub.readers,
+      freeBytes: readiness.freeBytes,
+    },
+  })
+  return {
+    wrapAgent,
+    close,
+    services: {
+      ...services,
+      readiness,
+      onListening: () => readiness.enter('running'),
+    } satisfies TelemetryServices,
+  }
+}

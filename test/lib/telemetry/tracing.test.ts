@@ -1,0 +1,367 @@
+/** Traces of turns: what a collector receives, and that nothing is loaded without one. */
+import { spawnSync } from 'node:child_process'
+import { createServer, type IncomingMessage, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import type { AgentEvent } from '../../../lib/agent/events.ts'
+import type { ProviderDelta, ProviderRequest } from '../../../lib/agent/provider-types.ts'
+import type { Agent, AgentRequest, ModelEndpoint, Outcome } from '../../../lib/agent/types.ts'
+import { withinRequest } from '../../../lib/base/request-scope.ts'
+import { emptyUsage } from '../../../lib/schema/usage.ts'
+import { createMetrics } from '../../../lib/telemetry/metrics.ts'
+import { observeAgent } from '../../../lib/telemetry/observed-agent.ts'
+import { mayReceiveTrace, parseTraceparent } from '../../../lib/telemetry/traceparent.ts'
+import { createTracing } from '../../../lib/telemetry/tracing.ts'
+import { readTracingSettings } from '../../../lib/telemetry/tracing-settings.ts'
+
+type Value = { stringValue?: string; intValue?: number; arrayValue?: { values: Value[] } }
+type Attribute = { key: string; value: Value }
+type ReceivedSpan = {
+  traceId: string
+  spanId: string
+  parentSpanId?: string
+  name: string
+  kind: number
+  attributes: Attribute[]
+  status: { code?: number }
+}
+
+const plain = (attributes: readonly Attribute[]) =>
+  Object.fromEntries(
+    attributes.map(({ key, value }) => [
+      key,
+      value.stringValue ?? value.intValue ?? value.arrayValue?.values.map(each => each.stringValue),
+    ]),
+  )
+
+/** Keeps what it receives: OTLP over HTTP as JSON (opentelemetry.io/docs/specs/otlp). */
+const createCollector = async (status = 200) => {
+  const bodies: string[] = []
+  const requests: IncomingMessage[] = []
+  const server: Server = createServer(async (req, res) => {
+    requests.push(req)
+    bodies.push(Buffer.concat(await req.toArray()).toString())
+    res.writeHead(status, { 'content-type': 'application/json' }).end('{}')
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  const resources = () => bodies.flatMap(body => JSON.parse(body).resourceSpans)
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    requests,
+    bodies,
+    resource: () => plain(resources()[0].resource.attributes),
+    spans: (): ReceivedSpan[] =>
+      resources().flatMap(each => each.scopeSpans.flatMap((scope: { spans: [] }) => scope.spans)),
+    close: () => void server.close(),
+  }
+}
+
+const ENDPOINT: ModelEndpoint = {
+  provider: 'mistral',
+  model: 'test-model',
+  apiMode: 'chat_completions',
+  baseUrl: 'http://127.0.0.1:9999/v1',
+  apiKey: 'sk-secret-key',
+  contextLength: 8_192,
+}
+
+const DELTAS: readonly ProviderDelta[] = [
+  { type: 'text', text: 'the private answer' },
+  { type: 'usage', inputTokens: 120, outputTokens: 8, cacheReadTokens: 100 },
+  { type: 'finish', reason: 'tool_calls' },
+]
+
+/** What an observed turn does: a model call, a tool call, and a model call that fails. */
+const createRun = (endpoint = ENDPOINT) => {
+  const sent: ProviderRequest[] = []
+  const request = {
+    endpoint,
+    sessionKey: 'session-1',
+    signal: new AbortController().signal,
+    providers: {
+      async *chat_completions(given: ProviderRequest) {
+        sent.push(given)
+        if (sent.length === 2) throw Object.assign(new Error('no'), { type: 'rate_limit' })
+        yield* DELTAS
+      },
+    },
+  } as unknown as AgentRequest
+  const agent: Agent = async ({ providers }, emit) => {
+    const call = async () => {
+      const given = {
+        endpoint,
+        messages: [{ role: 'user', content: 'the private question' }],
+        tools: [],
+      } as unknown as ProviderRequest
+      for await (const _ of providers.chat_completions!(given));
+    }
+    await call()
+    const tool = { callId: 'call-1', name: 'terminal', preview: null, args: { command: 'private' } }
+    emit({ type: 'tool', ...tool } as AgentEvent)
+    emit({ type: 'tool_complete', ...tool, durationMs: 1, isError: true } as AgentEvent)
+    await call().catch(() => undefined)
+    const outcome: Outcome = {
+      status: 'failed',
+      text: '',
+      steps: 2,
+      usage: { ...emptyUsage, input_tokens: 120, output_tokens: 8, estimated_cost: 0.5 },
+      provider: endpoint.provider,
+      model: endpoint.model,
+      failure: { type: 'rate_limit', message: 'too many' },
+    }
+    return outcome
+  }
+  return { agent, request, sent }
+}
+
+const traced = async (env: Record<string, string>, endpoint?: ModelEndpoint) => {
+  const warnings: string[] = []
+  const settings = readTracingSettings(env)
+  if (!settings) throw new Error('off')
+  const warn = (text: string) => void warnings.push(text)
+  const redact = (text: string) => text.replaceAll('private', '***')
+  const tracing = createTracing({ ...settings, version: 'v1', redact, warn })
+  const { agent, request, sent } = createRun(endpoint)
+  const run = () => observeAgent(agent, tracing.observeTurn)(request, () => undefined)
+  return { run, sent, warnings, close: tracing.close }
+}
+
+const test = suite('traces')
+
+test('settings: off without an endpoint; standard variables; sentences for what cannot work', () => {
+  const url = 'http://127.0.0.1:4318'
+  for (const env of [
+    {},
+    { OTEL_EXPORTER_OTLP_ENDPOINT: ' ' },
+    { OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_SDK_DISABLED: 'true' },
+    { OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_TRACES_EXPORTER: 'none' },
+  ])
+    assert.is(readTracingSettings(env), null)
+  assert.throws(
+    () => readTracingSettings({ OTEL_EXPORTER_OTLP_ENDPOINT: 'collector' }),
+    /must be a URL/,
+  )
+  const grpc = { OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' }
+  assert.throws(() => readTracingSettings(grpc), /gRPC is not supported/)
+  assert.equal(
+    readTracingSettings({
+      OTEL_EXPORTER_OTLP_ENDPOINT: `${url}/`,
+      OTEL_EXPORTER_OTLP_HEADERS: 'authorization=Bearer%20a%3Db, x=1,broken',
+      OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=home',
+    }),
+    {
+      url: `${url}/v1/traces`,
+      headers: { authorization: 'Bearer a=b', x: '1' },
+      serviceName: 'agent-webui',
+      attributes: { 'deployment.environment.name': 'home' },
+      hasContent: false,
+    },
+  )
+  const own = { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${url}/x`, OTEL_SERVICE_NAME: 'mine' }
+  const { url: exact, serviceName } = readTracingSettings(own) ?? {}
+  assert.equal([exact, serviceName], [`${url}/x`, 'mine'])
+})
+
+test('a turn with its model requests and tool calls, without the contents of messages', async () => {
+  const collector = await createCollector()
+  const { run, close } = await traced({
+    OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+    OTEL_EXPORTER_OTLP_HEADERS: 'x-key=abc',
+    OTEL_SERVICE_NAME: 'mine',
+  })
+  await run()
+  await close()
+  collector.close()
+  const [received] = collector.requests
+  assert.equal([received?.url, received?.headers['x-key']], ['/v1/traces', 'abc'])
+  assert.equal(collector.resource(), { 'service.name': 'mine', 'service.version': 'v1' })
+  const spans = collector.spans()
+  const [turn] = spans.filter(({ name }) => name === 'invoke_agent agent-webui')
+  const below = spans.filter(({ parentSpanId }) => parentSpanId === turn?.spanId)
+  assert.equal(
+    below.map(({ name, kind }) => [name, kind]),
+    // SPAN_KIND_CLIENT is 3, SPAN_KIND_INTERNAL is 1.
+    [
+      ['chat test-model', 3],
+      ['execute_tool terminal', 1],
+      ['chat test-model', 3],
+    ],
+  )
+  assert.is(new Set(spans.map(({ traceId }) => traceId)).size, 1)
+  assert.equal(plain(turn?.attributes ?? []), {
+    'gen_ai.operation.name': 'invoke_agent',
+    'gen_ai.agent.name': 'agent-webui',
+    'gen_ai.provider.name': 'mistral_ai',
+    'gen_ai.request.model': 'test-model',
+    'gen_ai.conversation.id': 'session-1',
+    'gen_ai.usage.input_tokens': 120,
+    'gen_ai.usage.output_tokens': 8,
+    'gen_ai.response.model': 'test-model',
+    'error.type': 'rate_limit',
+  })
+  const [first, tool, second] = below
+  assert.equal(plain(first?.attributes ?? []), {
+    'gen_ai.operation.name': 'chat',
+    'gen_ai.provider.name': 'mistral_ai',
+    'gen_ai.request.model': 'test-model',
+    'server.address': '127.0.0.1',
+    'server.port': 9999,
+    'gen_ai.usage.input_tokens': 120,
+    'gen_ai.usage.output_tokens': 8,
+    'gen_ai.usage.cache_read.input_tokens': 100,
+    'gen_ai.response.finish_reasons': ['tool_calls'],
+  })
+  assert.is(plain(tool?.attributes ?? [])['gen_ai.tool.call.id'], 'call-1')
+  assert.is(plain(second?.attributes ?? [])['error.type'], 'rate_limit')
+  assert.equal([first?.status.code, second?.status.code], [0, 2])
+  assert.not.match(collector.bodies.join(), /private|sk-secret/)
+})
+
+test('contents are sent where the standard variable asks for them, with secrets masked', async () => {
+  const collector = await createCollector()
+  const { run, close } = await traced({
+    OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+    OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: 'true',
+  })
+  await run()
+  await close()
+  collector.close()
+  const body = collector.bodies.join()
+  for (const text of ['the *** question', 'the *** answer', 'command'])
+    assert.ok(body.includes(text))
+  assert.not.match(body, /private|sk-secret/)
+})
+
+const PARENT = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
+
+test('continues the trace of the request; only model servers of one’s own network get it', async () => {
+  const collector = await createCollector()
+  const env = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url }
+  const own = await traced(env)
+  await withinRequest({ id: 'r', traceparent: PARENT }, own.run)
+  await own.close()
+  const [turn] = collector.spans().filter(({ name }) => name.startsWith('invoke_agent'))
+  assert.equal([turn?.traceId, turn?.parentSpanId], PARENT.split('-').slice(1, 3))
+  assert.match(
+    own.sent[0]?.traceparent ?? '',
+    /^00-4bf92f3577b34da6a3ce929d0e0e4736-[0-9a-f]{16}-01$/,
+  )
+  const other = await traced(env, { ...ENDPOINT, baseUrl: 'https://api.mistral.ai/v1' })
+  await other.run()
+  await other.close()
+  collector.close()
+  assert.is(other.sent[0]?.traceparent, undefined)
+})
+
+test('hosts of one’s own network, and malformed headers', () => {
+  const urls = (hosts: string[]) => hosts.map(host => mayReceiveTrace(`http://${host}/v1`))
+  const own = [
+    'localhost',
+    '127.0.0.1:1',
+    '10.1.2.3',
+    '192.168.0.9',
+    '172.31.0.1',
+    '[::1]:80',
+    '[fd00::1]',
+    'vllm:8000',
+    'gpu.local',
+  ]
+  assert.ok(urls(own).every(Boolean))
+  const others = [
+    'api.openai.com',
+    '8.8.8.8',
+    '172.32.0.1',
+    '[2001:db8::1]',
+    'local.evil.com',
+    '10.evil.com',
+  ]
+  assert.not.ok(urls(others).some(Boolean))
+  assert.not.ok(mayReceiveTrace(''))
+  for (const text of [
+    undefined,
+    '',
+    'x',
+    PARENT.toUpperCase(),
+    `${PARENT}-x`,
+    PARENT.replace('00-4', 'ff-4'),
+    `00-${'0'.repeat(32)}-00f067aa0ba902b7-01`,
+  ])
+    assert.is(parseTraceparent(text), undefined)
+  assert.is(parseTraceparent(PARENT.replace('00-4', '01-4').concat('-more'))?.traceFlags, 1)
+})
+
+test('a collector that refuses is reported once, and turns go on', async () => {
+  const collector = await createCollector(400)
+  const { run, warnings, close } = await traced({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url })
+  for (let i = 0; i < 3; i++) assert.is((await run()).status, 'failed')
+  await close()
+  collector.close()
+  assert.equal(warnings, [
+    `Traces cannot be sent to ${collector.url}/v1/traces; they are dropped until it accepts them`,
+  ])
+})
+
+test('metrics: turns, tokens and cost by provider and model, of which there is a bound', async () => {
+  const sources = {
+    runningTurns: () => 0,
+    queuedMessages: () => 0,
+    eventStreams: () => 0,
+    freeBytes: () => 1,
+  }
+  const metrics = await createMetrics('v1', sources)
+  for (let n = 0; n < 150; n++) {
+    const { agent, request } = createRun({ ...ENDPOINT, model: `m"${n}\n` })
+    await observeAgent(agent, metrics.observeTurn)(request, () => undefined)
+  }
+  const { text } = await metrics.text('')
+  const lines = text.split('\n')
+  assert.ok(lines.includes('agent_webui_turns_total{outcome="failed"} 150'))
+  assert.ok(lines.includes('agent_webui_turn_errors_total{kind="rate_limit"} 150'))
+  assert.ok(lines.includes('agent_webui_tool_calls_total{result="error"} 150'))
+  const of = (name: string) => lines.filter(line => line.startsWith(`agent_webui_${name}{`))
+  assert.is(of('model_cost_dollars_total').length, 101)
+  assert.ok(
+    of('model_cost_dollars_total').includes(
+      'agent_webui_model_cost_dollars_total{provider="other",model="other"} 25',
+    ),
+  )
+  assert.ok(
+    of('model_tokens_total').includes(
+      'agent_webui_model_tokens_total{provider="other",model="other",type="input"} 6000',
+    ),
+  )
+  assert.ok(of('model_tokens_total')[0]?.includes('model="m\\"0\\n"'))
+})
+
+test('without a collector and a token, none of the libraries is loaded', () => {
+  const hook = `import { registerHooks } from 'node:module'
+registerHooks({ load(url, context, next) {
+  if (/opentelemetry|prom-client/.test(url)) process.stderr.write('LOADED ' + url)
+  return next(url, context)
+} })`
+  const root = join(import.meta.dirname, '../../..')
+  const code = `import { openTelemetry } from '${root}/lib/app/telemetry.ts'
+import { readConfig } from '${root}/lib/config.ts'
+import '${root}/router.ts'
+const env = { HOME: '/tmp', ...JSON.parse(process.argv[1]) }
+await openTelemetry(readConfig(env, []), { version: 'v1', log: { info() {}, warn() {} }, sources: {} })`
+  const loads = (env: Record<string, string>): string[] => {
+    const preload = `data:text/javascript,${encodeURIComponent(hook)}`
+    const { stderr } = spawnSync(
+      process.execPath,
+      ['--import', preload, '--input-type=module', '-e', code, JSON.stringify(env)],
+      { encoding: 'utf8' },
+    )
+    return stderr.match(/opentelemetry(?=\/api\/)|prom-client(?=\/index)|Error:.*/g) ?? []
+  }
+  assert.equal(loads({}), [])
+  const on = {
+    AGENT_WEBUI_METRICS_TOKEN: 'metrics-0123456789abcdef',
+    OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1',
+  }
+  assert.equal([...new Set(loads(on))].sort(), ['opentelemetry', 'prom-client'])
+})
+
+test.run()
