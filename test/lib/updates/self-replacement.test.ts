@@ -29,11 +29,16 @@ const build = (version: string, behavior = 'works'): string =>
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
 
-type Given = {
+/** What the server of releases has. */
+type Offered = {
+  next: string
   sha?: string
-  env?: Record<string, string>
   /** The connection ends in the middle of the download. */
   cut?: boolean
+}
+
+type Given = {
+  env?: Record<string, string>
   /** Mount options of the program's directory, a file system of its own. */
   mount?: string
 }
@@ -49,17 +54,17 @@ const setUp = async (next: string, given: Given = {}) => {
   const old = build('1.0.0')
   writeFileSync(file, old)
   writeFileSync(join(dir, 'saved.mjs'), old)
-  const release = {
+  let offered: Offered = { next }
+  const releaseOf = ({ next: text, sha = sha256(text) }: Offered) => ({
     version: '1.1.0',
     notes: 'Better.',
-    files: {
-      node: { url: 'next.mjs', sha256: given.sha ?? sha256(next), size: Buffer.byteLength(next) },
-    },
-  }
+    files: { node: { url: 'next.mjs', sha256: sha, size: Buffer.byteLength(text) } },
+  })
   const server = createServer((request, response) => {
-    if (request.url === '/releases.json') response.end(JSON.stringify(release))
-    else if (!given.cut) response.end(next)
-    else response.write(next.slice(0, next.length / 2), () => response.destroy())
+    const text = offered.next
+    if (request.url === '/releases.json') response.end(JSON.stringify(releaseOf(offered)))
+    else if (!offered.cut) response.end(text)
+    else response.write(text.slice(0, text.length / 2), () => response.destroy())
   })
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   const port = await freePort()
@@ -112,6 +117,9 @@ const setUp = async (next: string, given: Given = {}) => {
     start,
     answers,
     outcome,
+    offer(release: Offered) {
+      offered = release
+    },
     update: async () => (await ask('/update')).message,
     names: () => readdirSync(own).toSorted(),
     close() {
@@ -142,17 +150,43 @@ const size = (copies: number): string => `mode=755,size=${Math.ceil(source.lengt
 const canMount = spawnSync('unshare', ['-r', '-m', 'true']).status === 0
 if (!canMount) console.log('  skipped: no file systems of their own can be mounted here')
 
-const refused: [what: string, next: string, given: Given, why: RegExp][] = [
-  ['a wrong checksum', build('1.1.0'), { sha: '0'.repeat(64) }, /checksum of the release. Nothing/],
-  ['a program that does not start', build('1.1.0', 'does-not-start'), {}, /does not run here/],
-  ['another version than announced', build('1.0.5'), {}, /does not run here/],
-  ['a full disk', build('1.1.0'), { env: { SMALL_FULL: '1' } }, /backup before the update failed/],
+const refusedReleases: [what: string, offered: Offered, why: RegExp][] = [
+  [
+    'a wrong checksum',
+    { next: build('1.1.0'), sha: '0'.repeat(64) },
+    /checksum of the release. Nothing/,
+  ],
+  [
+    'a program that does not start',
+    { next: build('1.1.0', 'does-not-start') },
+    /does not run here/,
+  ],
+  ['another version than announced', { next: build('1.0.5') }, /does not run here/],
   [
     'a download that is cut',
-    build('1.1.0'),
-    { cut: true },
+    { next: build('1.1.0'), cut: true },
     /^The download from 127\.0\.0\.1:\d+ ended early\. Nothing was changed\.$/,
   ],
+]
+
+test('releases that are damaged or do not run are refused before anything is changed', async () => {
+  const service = await setUp('')
+  try {
+    for (const [what, offered, why] of refusedReleases) {
+      service.offer(offered)
+      const said = await service.update()
+      assert.ok(why.test(said), `${what}: ${said}`)
+      assert.is(readFileSync(service.file, 'utf8'), service.old, what)
+      assert.equal(service.names(), ['program.mjs'], what)
+    }
+    await service.answers('1.0.0')
+  } finally {
+    service.close()
+  }
+})
+
+const refused: [what: string, next: string, given: Given, why: RegExp][] = [
+  ['a full disk', build('1.1.0'), { env: { SMALL_FULL: '1' } }, /backup before the update failed/],
 ]
 const refusedByDisk: typeof refused = [
   [
