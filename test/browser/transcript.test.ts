@@ -120,6 +120,45 @@ test('an approval is answered from the first page; the outline, arrow keys and t
     await page.keyboard.press('End')
     await page.getByRole('button', { name: 'Continue', exact: true }).click()
     await page.getByText('All of it.').waitFor()
+    // A key beside three thousand messages is a layout of the field: no row is rendered again.
+    const messages = Array.from({ length: 750 }, (_, n) => [
+      { role: 'user', content: `Request ${n}` },
+      {
+        role: 'assistant',
+        content: '',
+        tool_calls: [
+          { id: `l${n}`, type: 'function', function: { name: 'terminal', arguments: '{}' } },
+        ],
+      },
+      { role: 'tool', tool_call_id: `l${n}`, content: '{"output":"ok","exit_code":0}' },
+      { role: 'assistant', content: `Answer ${n}: see \`src/a.ts\`.` },
+    ]).flat()
+    const made = await app.post('/api/session/import', { title: 'Long', messages })
+    await page.goto(`${app.url}/session/${made.body.session.session_id}`)
+    await page.getByText('Answer 749').waitFor()
+    await page.locator('.turn-sum-head').last().waitFor()
+    assert.ok((await page.locator('*').count()) <= 2_500)
+    const cdp = await page.context().newCDPSession(page)
+    await cdp.send('Performance.enable')
+    const counted = async (name: string) =>
+      (await cdp.send('Performance.getMetrics')).metrics.find(each => each.name === name)!.value
+    await page.locator('#composer').press('a')
+    const before = await Promise.all(['LayoutCount', 'RecalcStyleCount'].map(counted))
+    await page.evaluate(() => {
+      const observer = new MutationObserver(list => {
+        document.body.dataset.changes = `${Number(document.body.dataset.changes ?? 0) + list.length}`
+      })
+      const all = { subtree: true, childList: true, attributes: true, characterData: true }
+      for (const place of document.querySelectorAll('.tx-column, .head, .sidebar'))
+        observer.observe(place, all)
+    })
+    await page.keyboard.type('b'.repeat(40))
+    const after = await Promise.all(['LayoutCount', 'RecalcStyleCount'].map(counted))
+    const changes = await page.evaluate(() => Number(document.body.dataset.changes ?? 0))
+    assert.ok(changes < 40, `${changes} changes outside of the composer`)
+    const cost = after.map((count, at) => (count - before[at]!) / 40)
+    assert.ok(cost[0]! <= 2 && cost[1]! <= 3, `layouts and style changes of a key: ${cost}`)
+
     assert.equal([...desktop.problems, ...phone.problems], [])
     await desktop.close()
     await phone.close()

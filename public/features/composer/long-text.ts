@@ -76,7 +76,7 @@ export const createLongTexts = (options: LongTextOptions): LongTexts => {
       return { kind: 'pasted', chars: part.length }
     }),
     onPaste(given) {
-      const text = given.replace(/\r\n?/g, '\n')
+      const text = given.includes('\r') ? given.replace(/\r\n?/g, '\n') : given
       if (text.length > ATTACHED_CHARS) {
         attach(text, composer.text.value)
         return true

@@ -50,7 +50,8 @@ const Bar = () => {
   const total = find.total.value
   const state = () => {
     if (!find.wanted.value) return ''
-    if (total > 0) return t('count', { at: find.index.value + 1, total })
+    const at = find.index.value + 1
+    if (total > 0) return t(find.isCut.value ? 'count.cut' : 'count', { at, total })
     return find.loading.value ? '' : t('none')
   }
   return (

@@ -9,7 +9,11 @@ const ASIDE = 'button, .tx-sr, .sr-only, [aria-hidden="true"], .md-code-head, .u
 /** A row may be rendered, measured and moved several times before its position is stable. */
 const MAX_FRAMES = 12
 
-const rangesIn = (row: Element, wanted: string): Range[] => {
+/** Of one row. */
+const MAX_HIGHLIGHTS = 1_000
+
+/** Ranges of the matches of a row from number `from` on. */
+const rangesIn = (row: Element, wanted: string, from: number, to: number): Range[] => {
   const nodes: { node: Text; start: number }[] = []
   let text = ''
   const walker = document.createTreeWalker(row, NodeFilter.SHOW_TEXT)
@@ -22,7 +26,8 @@ const rangesIn = (row: Element, wanted: string): Range[] => {
     const found = nodes.findLast(({ start }) => (isEnd ? start < at : start <= at))
     return found ? ([found.node, at - found.start] as const) : null
   }
-  return indexesOf(foldCase(text), wanted).flatMap(at => {
+  const places = indexesOf(foldCase(text), wanted, to)
+  return places.slice(Math.max(0, Math.min(from, places.length - 1))).flatMap(at => {
     const start = pointOf(at, false)
     const end = pointOf(at + wanted.length, true)
     if (!start || !end) return []
@@ -43,9 +48,8 @@ export const createFindHighlights = (body: HTMLElement) => {
     body.querySelector<HTMLElement>(`.tx-row[data-key="${CSS.escape(key)}"]`)
   const rangeOf = ({ key, n }: Match): Range | null => {
     const row = rowOf(key)
-    const ranges = row ? rangesIn(row, wanted) : []
-    // Rendered formulas and diagrams may contain fewer matches than their source.
-    return ranges[Math.min(n, ranges.length - 1)] ?? null
+    // Rendered formulas and diagrams may contain fewer matches than their source: then the last.
+    return (row && rangesIn(row, wanted, n, n + 1)[0]) ?? null
   }
 
   const paint = (): void => {
@@ -54,7 +58,10 @@ export const createFindHighlights = (body: HTMLElement) => {
     if (closed || !CSS.highlights) return
     const rows = wanted ? [...body.querySelectorAll('.tx-row-text, .tx-row-user')] : []
     const here = current && wanted ? rangeOf(current) : null
-    CSS.highlights.set(ALL, new Highlight(...rows.flatMap(row => rangesIn(row, wanted))))
+    const all = new Highlight()
+    for (const row of rows)
+      for (const range of rangesIn(row, wanted, 0, MAX_HIGHLIGHTS)) all.add(range)
+    CSS.highlights.set(ALL, all)
     const top = new Highlight(...(here ? [here] : []))
     top.priority = 1
     CSS.highlights.set(CURRENT, top)

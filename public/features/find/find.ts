@@ -23,12 +23,18 @@ export const foldCase = (text: string): string => {
   })
 }
 
-/** Offsets of all non-overlapping matches. */
-export const indexesOf = (text: string, wanted: string): number[] => {
+/** Further matches of one row are not counted: a letter in megabytes of text has millions. */
+export const MAX_MATCHES = 10_000
+
+/** Offsets of non-overlapping matches, the first `limit` of them. */
+export const indexesOf = (text: string, wanted: string, limit = MAX_MATCHES): number[] => {
   const places: number[] = []
   if (!wanted) return places
-  for (let at = text.indexOf(wanted); at >= 0; at = text.indexOf(wanted, at + wanted.length))
+  let at = text.indexOf(wanted)
+  while (at >= 0 && places.length < limit) {
     places.push(at)
+    at = text.indexOf(wanted, at + wanted.length)
+  }
   return places
 }
 
@@ -90,6 +96,8 @@ export const createFind = ({ chat, loadBefore }: FindOptions) => {
     current,
     failed,
     total: computed(() => matches.value.length),
+    /** There are more than `total`. */
+    isCut: computed(() => matches.value.some(({ n }) => n === MAX_MATCHES - 1)),
     /** Index of the current match, or -1. */
     index,
     /** Earlier messages are still being loaded. */

@@ -4,6 +4,7 @@ import { translator } from '../../strings/t.ts'
 export const t = translator({
   label: 'Find in this chat',
   count: '{at} of {total}',
+  'count.cut': '{at} of more than {total}',
   none: 'No matches',
   searching: 'Searching…',
   incomplete: 'Couldn’t load earlier messages',

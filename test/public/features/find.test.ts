@@ -3,7 +3,7 @@ import { signal } from '@preact/signals'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Message } from '../../../lib/schema/message.ts'
-import { createFind, foldCase, indexesOf } from '../../../public/features/find/find.ts'
+import { createFind, foldCase, indexesOf, MAX_MATCHES } from '../../../public/features/find/find.ts'
 import type { App } from '../../../public/app.ts'
 import { runShortcut } from '../../../public/features/shell/keys.ts'
 import { type Chat, emptyChat } from '../../../public/features/chat/chat-reducer.ts'
@@ -51,6 +51,9 @@ test('reports missing earlier messages and retries', async () => {
 test('counts each match once, ignoring case and line breaks', () => {
   assert.equal(indexesOf('aaaa', 'aa'), [0, 2])
   assert.equal(indexesOf('abc', ''), [])
+  assert.equal(indexesOf('aaaa', 'a', 2), [0, 1])
+  // One line of megabytes.
+  assert.is(indexesOf('e'.repeat(5_000_000), 'e').length, MAX_MATCHES)
   assert.is(foldCase('Ä\nB'), 'ä b')
   assert.is(foldCase('aİb').length, 'aİb'.length, 'places stay where they are')
 })
