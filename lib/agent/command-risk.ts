@@ -4,7 +4,7 @@
  */
 import { createDisk } from './shell/disk.ts'
 import { resolve } from 'node:path'
-import { isInside } from '../store/path-within.ts'
+import { isBelow } from '../store/path-within.ts'
 import { textsIn } from './shell/code.ts'
 import { inspect } from './shell/inspect.ts'
 import { CONTROL, OWN_ADDRESS, UNCLEAR } from './shell/labels.ts'
@@ -132,7 +132,8 @@ export const forbiddenPathIn = (
   forbidden: readonly string[],
   readable: readonly string[] = [],
 ): string | undefined => {
-  return startedPrograms(command, shell)
+  const { disk = createDisk() } = shell
+  return startedPrograms(command, { ...shell, disk })
     .flatMap(({ args, redirects, cwd }) =>
       pathsIn([...args, ...redirects.map(({ target }) => target)]).map(word => ({
         cwd: cwd ?? shell.cwd,
@@ -142,7 +143,8 @@ export const forbiddenPathIn = (
     .filter(({ word }) => word !== '' && word.length < 4_096 && !word.includes('\0'))
     .map(({ word, cwd }) => resolve(cwd, word))
     .find(path => {
-      const contains = (root: string) => isInside(root, path)
+      const real = disk.realPath(path)
+      const contains = (root: string) => isBelow(disk.realPath(root), real)
       return forbidden.some(contains) && !readable.some(contains)
     })
 }

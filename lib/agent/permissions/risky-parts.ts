@@ -6,6 +6,7 @@
 import { forEachChild, type SyntaxNode } from 'unbash'
 import type { TextSpan } from '../../schema/question.ts'
 import { assessCommand, type ShellContext } from '../command-risk.ts'
+import { createDisk } from '../shell/disk.ts'
 import { parseShell } from '../shell/syntax.ts'
 
 /** In longer commands nothing is marked: each word costs up to two assessments. */
@@ -17,18 +18,23 @@ const MAX_CPU_MS = 100
 /** Does nothing, as a program, an argument, and a file name. */
 const HARMLESS = 'true'
 
-/** Spans of the words that lead to these labels, in order, neighbors joined. Empty when they cannot be found. */
+/**
+ * Spans of the words that lead to these labels, in order, neighbors joined. Empty when they cannot be found before `isLate`,
+ * which is asked for each word.
+ */
 export const riskyParts = (
   command: string,
   labels: readonly string[],
   context: ShellContext,
+  isLate = cpuTimer(MAX_CPU_MS),
 ): TextSpan[] => {
   if (command.length > MAX_CHARS) return []
   const words = wordsIn(command)
   if (words.length > MAX_WORDS) return []
-  const isLate = cpuTimer(MAX_CPU_MS)
+  // The same paths, once for each word.
+  const disk = createDisk()
   const labelsWithout = (isLeftOut: (word: TextSpan) => boolean): Set<string> =>
-    new Set(assessCommand(replaced(command, words.filter(isLeftOut)), context).labels)
+    new Set(assessCommand(replaced(command, words.filter(isLeftOut)), { ...context, disk }).labels)
   const own = labelsWithout(() => false)
   const wanted = labels.filter(label => own.has(label))
   const needed = new Map(wanted.map(label => [label, new Set<TextSpan>()]))

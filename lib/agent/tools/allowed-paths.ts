@@ -1,7 +1,7 @@
 /** Path rules of the file tools: resolves paths, denies secrets and system files. */
 import { diffToApprove } from './edit-diff.ts'
 import { join, relative, resolve, sep } from 'node:path'
-import { isInside, realPath } from '../../store/path-within.ts'
+import { isBelow, isInside, realPath } from '../../store/path-within.ts'
 import { findHardLink, statIfExists } from '../hard-links.ts'
 import { deniedPath } from '../permissions/denied-path.ts'
 import { CONTROL, describeLabels, OUTSIDE, PROTECTED, UNSEEN } from '../shell/labels.ts'
@@ -107,7 +107,8 @@ export const guardWrite = (ctx: ToolContext, fullPath: string): void => {
     )
   const forbidden = ctx.guards?.write(fullPath) ?? null
   if (forbidden !== null) throw new Error(forbidden)
-  const kept = ctx.forbidden.map(path => realPath(path)).some(path => isInside(fullPath, path))
+  const real = realPath(fullPath)
+  const kept = ctx.forbidden.some(path => isBelow(real, realPath(path)))
   if (kept)
     throw new Error(`Writing to ${fullPath} is denied: it would replace the state of this service.`)
 }
