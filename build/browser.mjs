@@ -182,8 +182,16 @@ const withPreloads = (html, chunks) =>
 
 const toEntry = (path, bytes, immutable) => [path, createAsset(path, bytes, { immutable })]
 
-/** Every file the service serves to a browser, uncompressed: `[path, asset]`. */
-export const listAssets = async options => {
+/** Every file the service serves to a browser, uncompressed: `[path, asset]`. Without options once per process. */
+export const listAssets = options => {
+  if (options) return list(options)
+  whole ??= list()
+  return whole
+}
+
+let whole
+
+const list = async options => {
   const built = await bundleBrowser(options)
   const later = Object.values(FIRST_VIEWS)
   const { mainFile, files, chunksOf, fileOf } = await joinFirstLoad(built, MAIN, {

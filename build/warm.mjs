@@ -19,7 +19,7 @@ const ask = path => fetch(url + path).then(answer => answer.arrayBuffer())
 
 /** Polls /health; the service needs a moment to start. */
 const waitForAnswer = async () => {
-  for (let i = 0; i < 200; i++) {
+  for (let i = 0; i < 4_000; i++) {
     try {
       return await ask('/health')
     } catch {

@@ -1,7 +1,7 @@
-/** The assets of the page for tests: the first process of a run that needs them builds them, and saves them for the others. A whole run starts this file before all others. */
+/** The assets of the page for tests: the first process of a run that needs them builds them, and saves them for the others. */
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { deserialize, serialize } from 'node:v8'
-import { createAssets } from '../lib/assets.ts'
+import { listAssets } from '../build/browser.mjs'
 import type { AssetTable } from '../lib/http/static.ts'
 
 /** Set by the test run, in a directory of its own. */
@@ -9,7 +9,7 @@ const path = process.env.TEST_ASSETS
 
 const load = async (): Promise<AssetTable> => {
   if (path && existsSync(path)) return deserialize(readFileSync(path))
-  const table = await createAssets(undefined)()
+  const table = new Map((await listAssets()).assets)
   if (path) {
     // Renamed when complete, because other processes read it.
     writeFileSync(`${path}.${process.pid}`, serialize(table))
@@ -24,5 +24,3 @@ export const loadAssets = (): Promise<AssetTable> => {
   loaded ??= load()
   return loaded
 }
-
-if (import.meta.main) await loadAssets()

@@ -159,10 +159,8 @@ const fileJob = (file: string): Job => {
 }
 
 const build = check('build', process.execPath, ['build.mjs', '--quiet', '--fast'])
-/** Before the first file: lanes that need the assets at the same time would each build them. */
-const assets = check('assets of the page', process.execPath, ['test/_assets.ts'])
-/** What the test files of a whole run wait for. */
-const first = [build, assets]
+/** What the test files of a whole run wait for: lanes that need the assets at the same time would each build them. */
+const first = [check('build', process.execPath, ['test/_build.ts', '--quiet', '--fast'])]
 const checks = [
   check('types', bin('tsc'), ['-p', '.', '--singleThreaded']),
   check('format and lint', bin('biome'), ['ci', '--colors=off', '--diagnostic-level=error', '.']),
