@@ -9,6 +9,7 @@ import {
   chromium as driver,
   type Page,
 } from 'playwright-core'
+import { loadAssets } from './_assets.ts'
 
 /** The packaged one runs only on Linux x64. */
 const INSTALLED = [
@@ -30,6 +31,9 @@ chromium.setGraphicsMode = false
 
 const UNWANTED =
   /^--(single-process|headless|no-zygote|window-size|start-maximized|disable-web-security|disable-site-isolation|disable-features|allow-running-insecure|no-pings)/
+
+/** Of each step: on a busy machine, what takes a moment takes many seconds. */
+const PATIENCE_MS = 120_000
 
 const launched: Promise<Browser>[] = []
 
@@ -89,6 +93,9 @@ export const openPage = async (
     serviceWorkers: 'block',
     ...options,
   })
+  context.setDefaultTimeout(PATIENCE_MS)
+  // Bundling them takes longer than a page.
+  await loadAssets()
   const page = await context.newPage()
   const problems: string[] = []
   page.on('console', message => {

@@ -134,7 +134,7 @@ chat('after SIGKILL during an answer and a restart the page continues by itself'
     await at.page
       .getByText(/interrupted/i)
       .first()
-      .waitFor({ timeout: 30_000 })
+      .waitFor()
     assert.ok((await at.page.locator('.md').first().textContent()) !== '')
     await say(at, 'list the files')
     await at.page.getByText('list the files').last().waitFor()

@@ -21,7 +21,6 @@ test('dialogs of chats, projects, profiles and providers are accessible', async 
   await app.post('/api/profile/create', { name: 'other' })
   const at = await openPage(`${app.url}/session/${session}`)
   const { page } = at
-  page.setDefaultTimeout(10_000)
   const found: string[] = []
   const dialog = page.locator('dialog[open]')
   const look = async (name: string, open: () => Promise<unknown>) => {

@@ -21,7 +21,6 @@ test('by keyboard: palette, files at any depth, search results, settings; then s
   }
   const opened = await openPage(`${app.url}/session/${ids[0]}`)
   const { page } = opened
-  page.setDefaultTimeout(10_000)
   try {
     await page.locator('textarea').fill('see @retrpol')
     const offer = page.getByRole('option', { name: 'src/deep/retry-policy.ts' })

@@ -38,7 +38,6 @@ test('in forced colors a switch that is on looks on, and marks and icons are vis
     colorScheme: 'light',
   })
   const { page } = at
-  page.setDefaultTimeout(10_000)
   try {
     await page.locator('.switch:checked').first().waitFor()
     const looks = (selector: string) =>
@@ -95,7 +94,6 @@ test('at 320 px every control in the head and the composer can be pressed; a toa
     isMobile: true,
   })
   const { page } = at
-  page.setDefaultTimeout(10_000)
   try {
     await page.getByText('Shown.').waitFor()
     await page.locator('.chip-plan, .chip').nth(2).waitFor()

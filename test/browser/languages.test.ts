@@ -85,12 +85,11 @@ test('every text of every view comes from the catalog of the language', async ()
   )
   const opened = await openPage('about:blank', { locale: 'de-DE' })
   const { page } = opened
-  page.setDefaultTimeout(10_000)
   const left: string[] = []
   try {
     await page.route('**/static/de.json', route => route.fulfill({ json: messages }))
     for (const view of VIEWS) {
-      await page.goto(`${app.url}/${view}`, { timeout: 30_000 })
+      await page.goto(`${app.url}/${view}`)
       assert.is(await page.locator('html').getAttribute('lang'), 'de')
       await page.waitForFunction(() => {
         const text = document.querySelector('#page')?.textContent ?? ''
@@ -113,7 +112,6 @@ test('a page from right to left: the sidebar is on the right, and nothing is wid
     hasTouch: true,
   })
   const { page } = opened
-  page.setDefaultTimeout(10_000)
   try {
     await page.locator('textarea').waitFor()
     assert.is(await page.locator('html').getAttribute('dir'), 'rtl')

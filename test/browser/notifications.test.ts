@@ -30,7 +30,6 @@ test('a service is added and tested; a chat is muted', async () => {
   await app.post('/api/session/rename', { session_id, title: 'Deploy to production' })
   const opened = await openPage(`${app.url}/settings/notifications`)
   const { page } = opened
-  page.setDefaultTimeout(30_000)
   try {
     await page.getByRole('heading', { name: 'Notifications', level: 2 }).waitFor()
     await page.getByRole('button', { name: 'Add service' }).click()
@@ -179,7 +178,6 @@ test('the switch asks, subscribes and unsubscribes; a lost subscription is renew
     })
     await context.addInitScript(replaceEdge)
     const page = await context.newPage()
-    page.setDefaultTimeout(30_000)
     const store = (key: string, value: string | null) =>
       page.evaluate(
         given =>

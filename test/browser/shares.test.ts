@@ -58,7 +58,6 @@ test('a chat is shared, read without a sign-in on a phone, and revoked', async (
   const owner = await openPage(`${app.url}/session/${session_id}`, signedIn)
   try {
     const { page } = owner
-    page.setDefaultTimeout(15_000)
     await page.getByRole('button', { name: 'Chat options' }).click()
     await page.getByRole('menuitem', { name: 'Share…' }).click()
     await page.getByRole('button', { name: 'Turn on share links' }).click()

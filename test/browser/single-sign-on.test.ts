@@ -36,7 +36,6 @@ test('the owner links an account, signs out, signs in with it at the wanted page
   app,
 }) => {
   const { page, axe, close } = await openPage(`${app.url}/settings/security`)
-  page.setDefaultTimeout(15_000)
   const button = page.getByRole('button', { name: 'Sign in with Example ID' })
   await button.click()
   await page.getByText('This account has no access here.').waitFor()

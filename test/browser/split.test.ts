@@ -36,7 +36,6 @@ split('each side has its own stream, draft and approval; closing one stops nothi
     viewport: { width: 1440, height: 900 },
   })
   const { page } = opened
-  page.setDefaultTimeout(10_000)
   const first = page.locator('.main .main').first()
   const second = page.locator('.side-second')
   const boxOf = (side: typeof first) => side.locator('.composer textarea')
