@@ -217,7 +217,7 @@ test('twenty compactions in one session lose no message', async context => {
   for (let round = 0; chat.asked().length < 20 && round < 80; round += 1) {
     const word = `secret-${round}-word`
     words.push(word)
-    const seen = await chat.turn(id, `${word} ${filler(30_000)}`)
+    const seen = await chat.turn(id, `${word} ${filler(60_000)}`)
     assert.ok(types(seen).includes('done'), `round ${round}`)
     if (types(seen).includes('compressed')) {
       const at = (type: string) => types(seen).indexOf(type)

@@ -33,6 +33,7 @@ export const createDesk = () => {
     })
     const texts = { out: '', err: '' }
     let wake: (() => void)[] = []
+    let isClosed = false
     const hear = (name: 'out' | 'err') => (chunk: Buffer) => {
       texts[name] += String(chunk)
       for (const each of wake.splice(0)) each()
@@ -42,6 +43,7 @@ export const createDesk = () => {
     child.stdin.end(input)
     const ended = new Promise<Ran>(resolve =>
       child.once('close', code => {
+        isClosed = true
         resolve({ code, ...texts })
         for (const each of wake.splice(0)) each()
         wake = []
@@ -49,7 +51,7 @@ export const createDesk = () => {
     )
     const said = async (words: string): Promise<void> => {
       while (!texts.out.includes(words) && !texts.err.includes(words)) {
-        if (child.exitCode !== null)
+        if (isClosed)
           throw new Error(`It ended without saying ${words}:\n${texts.out}\n${texts.err}`)
         await new Promise<void>(resolve => wake.push(resolve))
       }

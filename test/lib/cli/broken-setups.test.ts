@@ -185,7 +185,7 @@ test('--wait exits with 0 when the server responds, with 1 on timeout', async ({
   assert.match(waiting.err, 'does not respond')
   server.close()
   const running = desk.start(['0', '--no-browser'])
-  const { code, out } = await desk.talk(['doctor', '--wait', '20'])
+  const { code, out } = await desk.talk(['doctor', '--wait', '120'])
   // The first poll may come before the start and use the configured port until instance.json exists.
   assert.is(code, 0)
   assert.match(out, 'The server responds at http://127.0.0.1:')
