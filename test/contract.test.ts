@@ -37,6 +37,10 @@ const concrete = (path: string) =>
 const PUBLIC = [
   'GET /login',
   'GET /health',
+  // Names a reason, and no path.
+  'GET /ready',
+  // Asks for a token of its own, and does not exist without one.
+  'GET /metrics',
   'GET /favicon.ico',
   'GET /static/*',
   // Programs and names without data: a browser loads both without its cookie.

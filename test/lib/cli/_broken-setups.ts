@@ -147,6 +147,19 @@ const PROFILE: readonly Setup[] = [
       ['warn', 'flock', /^was not found$/],
     ],
   },
+  {
+    name: 'the sandbox is on, and bubblewrap is missing',
+    make(desk) {
+      desk.config('model: {provider: demo}\nsandbox: {enabled: true}\n')
+      return { env: { PATH: desk.workspace } }
+    },
+    doctor: [
+      ['warn', 'git', /^was not found$/],
+      ['warn', 'python3', /^was not found$/],
+      ['warn', 'flock', /^was not found$/],
+      ['fail', 'sandbox', /bwrap isn't installed\. Install the package bubblewrap/],
+    ],
+  },
 ]
 
 const SERVER: readonly Setup[] = [
@@ -360,6 +373,27 @@ const ENVIRONMENT: readonly Setup[] = [
     make: env({ AGENT_WEBUI_PORT: '99999' }),
     start: /^AGENT_WEBUI_PORT must be a port from 0 to 65535, not "99999"$/,
     doctor: [['fail', 'environment', /from 0 to 65535/]],
+  },
+  {
+    name: 'the format of the log is unknown',
+    make: env({ AGENT_WEBUI_LOG: 'xml' }),
+    start: /^AGENT_WEBUI_LOG must be text or json, not "xml"$/,
+    doctor: [['fail', 'environment', /must be text or json, not "xml"$/]],
+  },
+  {
+    name: 'the token of the metrics is short',
+    make: env({ AGENT_WEBUI_METRICS_TOKEN: 'abc' }),
+    start: /^AGENT_WEBUI_METRICS_TOKEN must have at least 16 letters.*openssl rand -hex 24$/,
+    doctor: [['fail', 'environment', /at least 16 letters/]],
+  },
+  {
+    name: 'traces are to be sent with gRPC',
+    make: env({
+      OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4317',
+      OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc',
+    }),
+    start: /^OTEL_EXPORTER_OTLP_PROTOCOL must be http\/json: gRPC is not supported/,
+    doctor: [['fail', 'traces', /gRPC is not supported/]],
   },
   {
     name: 'the machine does not have the address',

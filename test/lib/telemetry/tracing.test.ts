@@ -9,12 +9,14 @@ import type { AgentEvent } from '../../../lib/agent/events.ts'
 import type { ProviderDelta, ProviderRequest } from '../../../lib/agent/provider-types.ts'
 import type { Agent, AgentRequest, ModelEndpoint, Outcome } from '../../../lib/agent/types.ts'
 import { withinRequest } from '../../../lib/base/request-scope.ts'
+import { isSecretName } from '../../../lib/profiles/child-env.ts'
 import { emptyUsage } from '../../../lib/schema/usage.ts'
 import { createMetrics } from '../../../lib/telemetry/metrics.ts'
 import { observeAgent } from '../../../lib/telemetry/observed-agent.ts'
 import { mayReceiveTrace, parseTraceparent } from '../../../lib/telemetry/traceparent.ts'
 import { createTracing } from '../../../lib/telemetry/tracing.ts'
 import { readTracingSettings } from '../../../lib/telemetry/tracing-settings.ts'
+import { startApp } from '../../_app.ts'
 
 type Value = { stringValue?: string; intValue?: number; arrayValue?: { values: Value[] } }
 type Attribute = { key: string; value: Value }
@@ -303,6 +305,36 @@ test('a collector that refuses is reported once, and turns go on', async () => {
   ])
 })
 
+test('a turn that HTTP starts belongs to the trace of that request', async () => {
+  const collector = await createCollector()
+  const app = await startApp({ env: { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url } })
+  const { body } = await app.post('/api/session/new', {})
+  const ended = new Promise<void>(resolve => {
+    const frames = fetch(`${app.url}/api/events?watch=${body.session.session_id}`)
+    void frames.then(async answer => {
+      for await (const chunk of answer.body ?? [])
+        if (Buffer.from(chunk).includes('stream_end')) return resolve()
+    })
+  })
+  await fetch(`${app.url}/api/chat/start`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', traceparent: PARENT },
+    body: JSON.stringify({ session_id: body.session.session_id, message: 'hello' }),
+  })
+  await ended
+  await app.close()
+  collector.close()
+  const spans = collector.spans()
+  assert.ok(spans.length >= 2)
+  assert.equal([...new Set(spans.map(({ traceId }) => traceId))], [PARENT.split('-')[1]])
+})
+
+test('programs of the agent do not get the key of the collector', () => {
+  assert.ok(isSecretName('OTEL_EXPORTER_OTLP_HEADERS'))
+  assert.ok(isSecretName('OTEL_EXPORTER_OTLP_TRACES_HEADERS'))
+  assert.not.ok(isSecretName('OTEL_EXPORTER_OTLP_ENDPOINT'))
+})
+
 test('metrics: turns, tokens and cost by provider and model, of which there is a bound', async () => {
   const sources = {
     runningTurns: () => 0,
@@ -344,19 +376,20 @@ registerHooks({ load(url, context, next) {
   const root = join(import.meta.dirname, '../../..')
   const code = `import { openTelemetry } from '${root}/lib/app/telemetry.ts'
 import { readConfig } from '${root}/lib/config.ts'
-import '${root}/router.ts'
+if (process.argv[2] === 'all') await import('${root}/router.ts')
 const env = { HOME: '/tmp', ...JSON.parse(process.argv[1]) }
 await openTelemetry(readConfig(env, []), { version: 'v1', log: { info() {}, warn() {} }, sources: {} })`
-  const loads = (env: Record<string, string>): string[] => {
+  const loads = (env: Record<string, string>, extent = ''): string[] => {
     const preload = `data:text/javascript,${encodeURIComponent(hook)}`
     const { stderr } = spawnSync(
       process.execPath,
-      ['--import', preload, '--input-type=module', '-e', code, JSON.stringify(env)],
+      ['--import', preload, '--input-type=module', '-e', code, JSON.stringify(env), extent],
       { encoding: 'utf8' },
     )
     return stderr.match(/opentelemetry(?=\/api\/)|prom-client(?=\/index)|Error:.*/g) ?? []
   }
-  assert.equal(loads({}), [])
+  // The whole service, without starting it.
+  assert.equal(loads({}, 'all'), [])
   const on = {
     AGENT_WEBUI_METRICS_TOKEN: 'metrics-0123456789abcdef',
     OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1',
