@@ -1,8 +1,12 @@
 /** The external agent (ACP) of a session: its modes, options, commands and sessions. */
 import { z } from 'zod'
-import { endpoint } from '../lib/context.ts'
+import { type Ctx, endpoint, maySession } from '../lib/context.ts'
+import { missing } from '../lib/errors.ts'
 import { Adopted, AgentSessions, ExternalAgent } from '../lib/schema/external.ts'
 import { SessionId } from '../lib/schema/ids.ts'
+
+const listFor = (ctx: Ctx, sessionId: string) =>
+  ctx.app.externalAgentSessions.list(sessionId, id => maySession(ctx, 'read', id))
 
 const Name = z.string().min(1).max(300)
 
@@ -46,7 +50,7 @@ export const sessions = endpoint({
   cache: 'no-store',
   input: z.object({ session_id: SessionId }),
   output: AgentSessions,
-  run: (ctx, { session_id }) => ctx.app.externalAgentSessions.list(session_id),
+  run: (ctx, { session_id }) => listFor(ctx, session_id),
 })
 
 export const adopt = endpoint({
@@ -59,6 +63,15 @@ export const adopt = endpoint({
     title: z.string().trim().max(200).optional(),
   }),
   output: Adopted,
-  run: (ctx, { session_id, agent_session_id, title }) =>
-    ctx.app.externalAgentSessions.adopt(session_id, agent_session_id, title),
+  async run(ctx, { session_id, agent_session_id, title }) {
+    // The agent knows sessions of all profiles and folders by their ids.
+    if (ctx.person.role !== 'owner') {
+      const { sessions: known } = await listFor(ctx, session_id)
+      if (!known.some(each => each.agent_session_id === agent_session_id))
+        throw missing('The agent has no such session in this workspace.', {
+          code: 'session_not_found',
+        })
+    }
+    return ctx.app.externalAgentSessions.adopt(session_id, agent_session_id, title)
+  },
 })

@@ -3,10 +3,8 @@
  * so they can neither watch a terminal nor type into it, and API tokens open none of these routes.
  */
 import { z } from 'zod'
-import { SESSION_COOKIE } from '../lib/auth/cookie.ts'
 import { endpoint } from '../lib/context.ts'
 import type { Ctx } from '../lib/context.ts'
-import { unauthorized } from '../lib/errors.ts'
 import { OneSession } from '../lib/schema/ids.ts'
 import { Ok, ok } from '../lib/schema/ok.ts'
 import { Terminal, TerminalOutput, TerminalSize } from '../lib/schema/terminal.ts'
@@ -58,10 +56,8 @@ export const read = endpoint({
       after,
       signal: ctx.signal,
     })
-    const { auth } = ctx.app
-    // The device may have been signed out while it waited.
-    if (auth.enabled() && !auth.check(ctx.cookies[SESSION_COOKIE]))
-      throw unauthorized('Authentication required', { code: 'sign_in_required' })
+    // The device may have been signed out, or the person have become a member, while it waited.
+    ctx.admitAgain()
     return output
   },
 })

@@ -28,10 +28,6 @@ const File = z.object({ version: z.literal(1), enabled: z.boolean(), tokens: z.a
 
 const hashOf = (token: string): string => createHash('sha256').update(token).digest('hex')
 
-/** What only a person may do: sign in, be notified, and decide about what the agent of a token asks. */
-const PERSONAL =
-  /^\/api\/(?:auth|notifications|approval|clarify\/respond|session\/(?:mode|yolo))(?:\/|$)/
-
 const isSame = (a: string, b: string): boolean => timingSafeEqual(Buffer.from(a), Buffer.from(b))
 
 /** `Authorization: Bearer …`, as OpenAI's clients send it, or `x-api-key`, as Anthropic's do. */
@@ -55,7 +51,18 @@ export type ApiTokens = ReturnType<typeof openApiTokens>
 /** `now` is in seconds since 1970. An unreadable file keeps the API off and is not replaced. */
 export const openApiTokens = (
   path: string,
-  { now, throttle, warn }: { now: () => number; throttle: Throttle; warn: (text: string) => void },
+  {
+    now,
+    throttle,
+    warn,
+    mayCall,
+  }: {
+    now: () => number
+    throttle: Throttle
+    warn: (text: string) => void
+    /** False for the paths that only a person may call. */
+    mayCall: (path: string) => boolean
+  },
 ) => {
   const read = (): z.infer<typeof File> | 'damaged' => {
     try {
@@ -185,7 +192,7 @@ export const openApiTokens = (
       const isApi = path.startsWith('/api')
       const scope = access === 'read' ? 'read' : 'work'
       const token = admitted(headers, from, { path: isApi ? 'api' : 'v1', scope })
-      if (PERSONAL.test(path)) throw forbidden('Tokens cannot do this. Sign in to the page.')
+      if (!mayCall(path)) throw forbidden('Tokens cannot do this. Sign in to the page.')
       return {
         id: `token ${token.id}`,
         role: token.scope === 'read' ? 'viewer' : 'member',

@@ -9,6 +9,7 @@ import { type Codes, createCodes } from '../auth/codes.ts'
 import { createIdentities, type Identities } from '../auth/identities.ts'
 import { openPeople, type People } from '../auth/people.ts'
 import { openSigningKey } from '../auth/signing-key.ts'
+import { mayToken } from '../auth/may.ts'
 import { openThrottle } from '../auth/throttle.ts'
 import type { Config } from '../config.ts'
 import { type AcceptedGuards, createAcceptedGuards } from '../guards/accepted-guards.ts'
@@ -156,6 +157,7 @@ export const openAppData = (config: Config, options: AppDataOptions): AppData =>
     now: () => Date.now() / 1_000,
     throttle: openThrottle(),
     warn: log.warn,
+    mayCall: mayToken,
   })
   const unwatch = [watchSecrets(createKnownSecrets(homes.list)), watchSecrets(own.values)]
   const hub = createHub({

@@ -1,6 +1,13 @@
 /** The one rule of roles: what a person may do in a profile. */
 import type { Access, Caller } from '../schema/person.ts'
 
+/** What only a person does: sign in, change a password, invite others, be notified, and decide about what an agent asks. */
+const PERSONAL =
+  /^\/api\/(?:auth|people|notifications|approval|clarify\/respond|session\/(?:mode|yolo))(?:\/|$)/
+
+/** Whether a program with a token may call a path at all. Its scope and its profile are then checked as a role: never an owner's. */
+export const mayToken = (path: string): boolean => !PERSONAL.test(path)
+
 /** `profile` null: something that belongs to no profile. */
 export const may = (
   { role, profiles }: Pick<Caller, 'role' | 'profiles'>,

@@ -33,6 +33,9 @@ export type ExternalAgentSessionsOptions = ExternalAgentTargetOptions & {
 
 const PAGE_SIZE = 500
 
+/** Whether the person may read this session of ours. */
+type MayRead = (sessionId: string) => boolean
+
 export const createExternalAgentSessions = (deps: ExternalAgentSessionsOptions) => {
   const { sessions, external, redact } = deps
   const { requireTarget: requirePlace } = createExternalAgentTargets(deps)
@@ -56,7 +59,8 @@ export const createExternalAgentSessions = (deps: ExternalAgentSessionsOptions) 
     return held
   }
 
-  const list = async (sessionId: string): Promise<AgentSessions> => {
+  /** Without those that a chat continues which the person may not read. */
+  const list = async (sessionId: string, mayRead: MayRead): Promise<AgentSessions> => {
     const { id, row, home, endpoint, agent } = requirePlace(sessionId)
     const side = externalFor({ sessionId: id, home }, sessions)
     const workspace = row.workspace || home.dir
@@ -66,9 +70,13 @@ export const createExternalAgentSessions = (deps: ExternalAgentSessionsOptions) 
     )
     if (!found) return { sessions: [], note: `${agent.name} doesn't list its sessions.` }
     const held = await holders(agent.id)
+    const shown = found.filter(({ id: past }) => {
+      const holder = held.get(past)
+      return holder === undefined || mayRead(holder)
+    })
     return {
       note: found.length === 0 ? `${agent.name} has no earlier sessions in this workspace.` : '',
-      sessions: found.map(past => ({
+      sessions: shown.map(past => ({
         agent_session_id: past.id,
         title: redact(past.title).slice(0, 300),
         updated_at: past.updatedAt,

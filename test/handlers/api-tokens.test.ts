@@ -3,6 +3,8 @@ import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import type { AnyEndpoint } from '../../lib/http/endpoint.ts'
+import { routes } from '../../router.ts'
 import { gate, type Step } from '../_provider.ts'
 import { startApi } from './_client-api.ts'
 import { startTenths } from '../_wait.ts'
@@ -60,6 +62,36 @@ tokens(
     assert.is((await app.get('/v1/models', { headers })).status, 200)
     assert.type((await app.get('/api/tokens')).body.tokens[0].last_used_at, 'number')
     assert.not.ok(app.lines.some(line => line.includes(token.secret)))
+  }),
+)
+
+tokens(
+  'a token opens no route about people, passwords or sign-ins, and none of owners, whatever it may do',
+  withApi(async ({ app }) => {
+    const given = { name: 'all', approvals: 'deny', paths: ['api'], scope: 'work' }
+    const made = await app.post('/api/tokens/create', given)
+    const headers = { Authorization: `Bearer ${made.body.secret}` }
+    const refused = async (method: string, path: string) => {
+      const { status, text } = await app.request(method, path, {
+        headers,
+        ...(method === 'GET' ? {} : { body: { password: 'another one', role: 'owner' } }),
+        headOnly: true,
+      })
+      assert.is(status, 403, `${method} ${path}: ${text}`)
+    }
+    const closed = Object.entries(routes as Record<string, AnyEndpoint>).filter(
+      ([key, { access, public: isPublic, byToken }]) =>
+        !isPublic &&
+        !byToken &&
+        key.includes(' /api/') &&
+        (access === 'own' || /\/(?:people|auth)\//.test(key)),
+    )
+    assert.ok(closed.some(([key]) => key === 'POST /api/people/password'))
+    for (const [key] of closed) {
+      const [method = '', path = ''] = key.split(' ')
+      await refused(method, path)
+    }
+    assert.is((await app.get('/api/sessions', { headers })).status, 200)
   }),
 )
 

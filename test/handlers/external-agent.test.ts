@@ -1,10 +1,11 @@
 /** Another program's agent in the whole service: picked, asked, approved, cancelled, found again after a restart, and left for another model. */
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { bundleProgram } from '../_program.ts'
 import { startApp } from '../_app.ts'
+import { PASSWORD, setPerson, signIn } from '../_people.ts'
 import { createProvider } from '../_provider.ts'
 import type { Seen } from './_chat.ts'
 
@@ -298,6 +299,47 @@ test(
     await app.restart()
     await turn(id, 'recall')
     assert.is(await last(id), 'I have heard: hello one | recall | recall')
+  }),
+)
+
+test(
+  'a member continues only what the agent lists for the workspace, without chats of other profiles',
+  using(['lists'], async ({ app, turn }) => {
+    const dir = join(app.userHome, 'shared')
+    mkdirSync(dir)
+    await app.post('/api/profile/create', { name: 'team' })
+    for (const name of ['config.yaml', '.env'])
+      cpSync(join(app.home, name), join(app.home, 'profiles', 'team', name))
+    const create = async (profile: string): Promise<string> => {
+      const headers = { cookie: `agent_profile=${profile}` }
+      await app.post('/api/workspaces/add', { path: dir }, { headers })
+      const given = { profile, model: '@acp:tester', workspace: dir }
+      return (await app.post('/api/session/new', given, { headers })).body.session.session_id
+    }
+    await turn(await create('default'), 'hello secret')
+    const own = await create('team')
+    await turn(own, 'hello own')
+    const id = await create('team')
+    type Listed = { title: string; agent_session_id: string }
+    const listed: Listed[] = (await app.get(ask(id))).body.sessions
+    const idOf = (wanted: string) =>
+      listed.find(({ title }) => title === wanted)?.agent_session_id ?? ''
+    await app.post('/api/session/delete', { session_id: own })
+    await app.post('/api/settings', { _set_password: PASSWORD })
+    await setPerson(app, { name: 'Mia', role: 'member', profiles: ['team'] })
+    const mia = await signIn(app, 'Mia')
+    const seen: Listed[] = (await app.get(ask(id), mia)).body.sessions
+    assert.equal(
+      seen.map(({ title }) => title),
+      ['hello own'],
+    )
+    const adopt = (agent_session_id: string) =>
+      app.post('/api/session/agent/adopt', { session_id: id, agent_session_id }, mia)
+    for (const each of [idOf('hello secret'), 'nobody']) {
+      const { status, body } = await adopt(each)
+      assert.equal([status, body.code], [404, 'session_not_found'], each)
+    }
+    assert.is((await adopt(idOf('hello own'))).status, 200)
   }),
 )
 

@@ -375,6 +375,40 @@ test('a file that was still arriving when its sender became a viewer is not stor
   removePerson(app, 'Ugo')
 })
 
+test('output of a terminal that was waited for does not reach a person who is no owner any more', async context => {
+  const { app, owner } = context
+  await setPerson(app, { name: 'Ole', role: 'owner' })
+  const ole = await signIn(app, 'Ole')
+  const session_id = await newChat(context, 'team', 'terminals')
+  const size = { cols: 80, rows: 24 }
+  const made = await app.post('/api/terminal/open', { session_id, ...size }, owner)
+  const one = { session_id, terminal_id: made.body.terminal.terminal_id, client: 'tab' }
+  const read = (after: number, who: Headers) =>
+    app.post('/api/terminal/read', { ...one, after }, who)
+  const type = (n: number, data: string) =>
+    app.post('/api/terminal/input', { ...one, n, data }, owner)
+  await type(1, "stty -echo; exec sh -c 'echo rea''dy; cat'\n")
+  let [text, next] = ['', 0]
+  while (!/ready\r?\n$/.test(text)) {
+    const { body } = await read(next, owner)
+    text += body.text
+    next = body.next
+  }
+  const waiting = read(next, ole).then(
+    ({ status, body }) => [status, body.code],
+    () => 'ended',
+  )
+  // Its request was sent before this one.
+  await read(0, ole)
+  await setPerson(app, { name: 'Ole', role: 'member', profiles: ['team'] })
+  await type(2, 'secret\n')
+  const answer = await waiting
+  // Either the reply is refused, or the connection was ended before it.
+  if (answer !== 'ended') assert.equal(answer, REFUSED)
+  await app.post('/api/terminal/close', one, owner)
+  removePerson(app, 'Ole')
+})
+
 test('people see and sign out their own devices', async ({ app, owner, member, viewer }) => {
   type Device = { id: string; current: boolean; person?: string }
   const devices = async (who: Headers): Promise<Device[]> =>
