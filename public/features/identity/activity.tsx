@@ -17,11 +17,12 @@ const GROUPS = {
   signin: 'sign-in,sign-in-failed,sign-out,device-paired,device-revoked',
   factors:
     'passkey-added,passkey-deleted,identity-linked,identity-unlinked,codes-on,codes-off,recovery-renewed,password-set,password-removed',
+  people: 'person-invited,person-changed,person-removed',
   access: 'tokens,shares,keys',
   settings: 'settings',
   approvals: 'approval',
 } as const
-const GROUP_NAMES = ['signin', 'factors', 'access', 'settings', 'approvals'] as const
+const GROUP_NAMES = ['signin', 'factors', 'people', 'access', 'settings', 'approvals'] as const
 
 const TITLES: Readonly<Record<string, () => string>> = {
   'sign-in': () => t('activity.sign-in'),
@@ -38,6 +39,9 @@ const TITLES: Readonly<Record<string, () => string>> = {
   'recovery-renewed': () => t('activity.recovery-renewed'),
   'password-set': () => t('activity.password-set'),
   'password-removed': () => t('activity.password-removed'),
+  'person-invited': () => t('activity.person-invited'),
+  'person-changed': () => t('activity.person-changed'),
+  'person-removed': () => t('activity.person-removed'),
   tokens: () => t('activity.tokens'),
   shares: () => t('activity.shares'),
   settings: () => t('activity.settings'),
@@ -51,6 +55,7 @@ const SPECIAL: Readonly<Record<string, () => string>> = {
   'sign-in passkey': () => t('activity.by.passkey'),
   'sign-in pairing': () => t('activity.by.pairing'),
   'sign-in oidc': () => t('activity.by.oidc'),
+  'sign-in invitation': () => t('activity.by.invitation'),
   'sign-in-failed password wrong_code': () => t('activity.wrong-code'),
   'device-revoked others': () => t('activity.device-revoked.others'),
 }
@@ -68,8 +73,10 @@ const SHOWN = new Set([
 const titleOf = ({ what, detail }: Entry): string =>
   (SPECIAL[`${what} ${detail}`] ?? TITLES[what])?.() ?? what
 
-const lineOf = ({ at, address, device, what, detail }: Entry): string =>
+const lineOf = ({ at, address, device, person, what, detail }: Entry): string =>
   [
+    // Whoever acted; absent while there is only one person.
+    person ? visibleName(person) : '',
     SHOWN.has(what) ? visibleName(detail) : '',
     formatFull(at),
     address,

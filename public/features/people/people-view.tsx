@@ -15,7 +15,7 @@ import { QrCode } from '../identity/qr-code.tsx'
 import { t } from './strings.ts'
 
 type Person = Api['GET /api/people']['output']['people'][number]
-type Given = { name: string; role: Role; profiles: string[] }
+type Given = { name: string; role: Role; profiles: string[]; sign_in_as: string }
 
 const ROLES: readonly Role[] = ['member', 'viewer', 'owner']
 
@@ -61,11 +61,18 @@ const PersonForm = ({ person, save, onCancel }: FormProps) => {
   const name = useSignal(person?.name ?? '')
   const role = useSignal<Role>(person?.role ?? 'member')
   const given = useSignal<readonly string[]>(person?.profiles ?? [])
+  const signInAs = useSignal(person?.sign_in_as ?? '')
   const isBusy = useSignal(false)
   const submit = async (event: Event) => {
     event.preventDefault()
     isBusy.value = true
-    await save({ name: name.value.trim(), role: role.value, profiles: [...given.value] })
+    await save({
+      name: name.value.trim(),
+      role: role.value,
+      profiles: [...given.value],
+      // Never of an owner: an address alone must not make one.
+      sign_in_as: role.value === 'owner' ? '' : signInAs.value.trim(),
+    })
     isBusy.value = false
   }
   const toggle = (profile: string, isGiven: boolean) => {
@@ -124,6 +131,18 @@ const PersonForm = ({ person, save, onCancel }: FormProps) => {
           }
         />
       )}
+      {role.value !== 'owner' && (
+        <TextField
+          label={t('people.sign_in_as')}
+          hint={t('people.sign_in_as.hint')}
+          dir="ltr"
+          maxLength={320}
+          value={signInAs.value}
+          onInput={text => {
+            signInAs.value = text
+          }}
+        />
+      )}
       <FormActions>
         <Button onClick={onCancel}>{t('people.cancel')}</Button>
         <Button kind="primary" type="submit" disabled={isBusy.value || name.value.trim() === ''}>
@@ -168,9 +187,9 @@ export const PeopleSettings = () => {
       await load()
       showLink(shell, name, made.code)
     })
-  const change = (person: Person, { name, role, profiles }: Given) =>
+  const change = (person: Person, { name, ...others }: Given) =>
     attempt(async () => {
-      const what = person.first ? { name } : { name, role, profiles }
+      const what = person.first ? { name } : { name, ...others }
       const reply = await confirmed(shell, password =>
         api('POST /api/people/change', { id: person.id, ...what, password }),
       )
@@ -201,12 +220,9 @@ export const PeopleSettings = () => {
       <div class="rows">
         {people.value.map(person =>
           person.id === editing.value ? (
-            <PersonForm
-              key={person.id}
-              person={person}
-              save={given => change(person, given)}
-              onCancel={close}
-            />
+            <div key={person.id} class="people-edited">
+              <PersonForm person={person} save={given => change(person, given)} onCancel={close} />
+            </div>
           ) : (
             <Row
               key={person.id}
@@ -247,13 +263,15 @@ export const PeopleSettings = () => {
           <PersonForm person={null} save={invite} onCancel={close} />
         </div>
       ) : (
-        <Button
-          onClick={() => {
-            editing.value = ''
-          }}
-        >
-          {t('people.invite')}
-        </Button>
+        <div class="button-row">
+          <Button
+            onClick={() => {
+              editing.value = ''
+            }}
+          >
+            {t('people.invite')}
+          </Button>
+        </div>
       )}
     </>
   )

@@ -23,6 +23,9 @@ export const t = translator({
   'people.name': 'Name',
   'people.role': 'Role',
   'people.profiles': 'Profiles',
+  'people.sign_in_as': 'Signs in as',
+  'people.sign_in_as.hint':
+    'Their email address at the provider, or their name at the proxy, if you use single sign-on.',
   'people.save': 'Save',
   'people.cancel': 'Cancel',
   'people.link.new': 'New link',

@@ -3,6 +3,7 @@ import { useSignal } from '@preact/signals'
 import type { Project } from '../../../lib/schema/project.ts'
 import { IconButton } from '../../parts/button.tsx'
 import { Icon } from '../../parts/icon.tsx'
+import { may } from '../../parts/may.ts'
 import { MenuButton } from '../../parts/menu.tsx'
 import { t } from '../../strings/t.ts'
 import { useSessions } from '../../contexts.ts'
@@ -102,6 +103,8 @@ export const ProjectList = () => {
   const { projects, openProjectDialog } = useSessions()
   const list = projects.list.value
   const open = projects.open.value && list.length + projects.tags.value.length > 0
+  if (list.length + projects.tags.value.length === 0 && !may('POST /api/projects/create'))
+    return null
   return (
     <section class="projects" aria-label={t('projects.title')}>
       <div class="projects-head">
