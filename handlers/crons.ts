@@ -3,7 +3,9 @@ import { z } from 'zod'
 import { toWireJob } from '../lib/cron/job.ts'
 import { nextRuns } from '../lib/cron/next-run.ts'
 import { inWords, parseSchedule } from '../lib/cron/parse-schedule.ts'
+import { scheduleIn } from '../lib/cron/schedule-languages.ts'
 import { toExactSchedule } from '../lib/cron/schedule-words.ts'
+import { pageLanguage } from '../lib/base/languages.ts'
 import { isZone, toIso } from '../lib/base/time-zone.ts'
 import { type Ctx, endpoint, requireOwner } from '../lib/context.ts'
 import { invalid } from '../lib/errors.ts'
@@ -13,6 +15,13 @@ import { Ok, ok } from '../lib/schema/ok.ts'
 import { toBoolean } from '../lib/settings.ts'
 
 const cronOf = (ctx: Ctx) => ctx.app.cron.of(ctx.home)
+
+/** The exact form of a schedule in plain words of the page's language; any other text as it is. */
+const inOwnWords = async (ctx: Ctx, schedule: string, zone: string): Promise<string> => {
+  const header = ctx.req.headers['accept-language']
+  const language = pageLanguage(ctx.app.settings.get(), header)
+  return (await scheduleIn(language, schedule, cronOf(ctx).now(), zone)) ?? schedule
+}
 
 type Stored = Parameters<typeof toWireJob>[0]
 
@@ -90,7 +99,9 @@ export const create = endpoint({
   output: One,
   run: async (ctx, input) => {
     requirePlain(ctx, input)
-    return { ...ok, job: show(ctx, await cronOf(ctx).jobs.create(input)) }
+    const { jobs, zone } = cronOf(ctx)
+    const schedule = await inOwnWords(ctx, input.schedule, zone())
+    return { ...ok, job: show(ctx, await jobs.create({ ...input, schedule })) }
   },
 })
 
@@ -107,15 +118,16 @@ export const update = endpoint({
     enabled: z.unknown().optional(),
   }),
   output: One,
-  run: async (ctx, { job_id, enabled, ...fields }) => {
+  run: async (ctx, { job_id, enabled, schedule: given, ...fields }) => {
     const flag = enabled === undefined || enabled === null ? undefined : toBoolean(enabled)
-    const { jobs } = cronOf(ctx)
+    const { jobs, zone } = cronOf(ctx)
     requirePlain(
       ctx,
       fields,
       jobs.list().find(({ id }) => id === job_id),
     )
-    const job = await jobs.update(job_id, { ...fields, enabled: flag })
+    const schedule = given && (await inOwnWords(ctx, given, zone()))
+    const job = await jobs.update(job_id, { ...fields, schedule, enabled: flag })
     return { ...ok, job: show(ctx, job) }
   },
 })
@@ -186,7 +198,7 @@ export const preview = endpoint({
       )
     const { now, zone: own } = cronOf(ctx)
     const zone = timezone || own()
-    const exact = await toExactSchedule(given, now(), zone)
+    const exact = await toExactSchedule(await inOwnWords(ctx, given, zone), now(), zone)
     const schedule = parseSchedule(exact, now(), zone)
     const next = nextRuns(schedule, now(), zone).map(at => toIso(at, zone))
     const { kind, display } = schedule

@@ -1,6 +1,6 @@
 /** HTML and static files: the app shell, the login page, the icon and the assets. */
 import { createHash } from 'node:crypto'
-import { directionOf, type Language, languageOf, preferredLanguage } from '../lib/base/languages.ts'
+import { directionOf, pageLanguage } from '../lib/base/languages.ts'
 import { loginPage } from '../lib/auth/login-page.ts'
 import { SESSION_COOKIE } from '../lib/auth/cookie.ts'
 import { proxyIdentity } from '../lib/auth/external-identity.ts'
@@ -12,7 +12,6 @@ import { ARTIFACT_FRAME, ARTIFACT_POLICY } from '../lib/http/artifact-frame.ts'
 import { isNotModified } from '../lib/http/etag.ts'
 import { fillTemplate } from '../lib/http/html-template.ts'
 import { empty, html } from '../lib/http/reply.ts'
-import type { Settings } from '../lib/schema/settings.ts'
 import { assetReply } from '../lib/http/static.ts'
 
 const templateOf = async ({ app }: Ctx, name: string) => {
@@ -26,12 +25,6 @@ const cachedNonce = (asked: string | undefined, tag: string): string | undefined
   const match = /"([\w-]+)\.([\w-]{22})"/.exec(asked ?? '')
   return match?.[1] === tag ? match[2] : undefined
 }
-
-/** The language of the page: the chosen one, or the first that the browser asks for. */
-const pageLanguage = (settings: Settings, header: string | undefined): Language =>
-  settings.language_from === 'browser'
-    ? preferredLanguage(header)
-    : (languageOf(settings.language) ?? 'en')
 
 const shellOf = (name: string, summary: string) =>
   endpoint({

@@ -41,3 +41,12 @@ export const preferredLanguage = (header: string | undefined): Language => {
   }
   return 'en'
 }
+
+/** The language of the page: the chosen one, or the first that the browser asks for. */
+export const pageLanguage = (
+  settings: { language: string; language_from: string },
+  header: string | undefined,
+): Language =>
+  settings.language_from === 'browser'
+    ? preferredLanguage(header)
+    : (languageOf(settings.language) ?? 'en')

@@ -119,6 +119,30 @@ edits(
 )
 
 edits(
+  'plain words of the page’s language are understood, and stored in their exact form',
+  async ({ app }) => {
+    const french = { headers: { 'accept-language': 'fr' } }
+    const preview = (schedule: string, language = french) =>
+      app.post('/api/crons/preview', { schedule }, language)
+    const { body } = await preview('en semaine à 9h')
+    assert.equal([body.display, body.next.length], ['0 9 * * 1-5', 3])
+    // English everywhere, French only where the page is French.
+    assert.is((await preview('weekdays at 9')).body.display, '0 9 * * 1-5')
+    const english = { headers: { 'accept-language': 'en' } }
+    assert.is((await preview('en semaine à 9h', english)).status, 400)
+    assert.is((await preview('en semaine')).status, 400)
+    const task = { prompt: 'report', schedule: 'tous les jours à 9h' }
+    const made = (await app.post('/api/crons/create', task, french)).body.job
+    assert.is(made.schedule.expr, '0 9 * * *')
+    const change = { job_id: made.id, schedule: 'chaque lundi à 18h30' }
+    assert.is(
+      (await app.post('/api/crons/update', change, french)).body.job.schedule.expr,
+      '30 18 * * 1',
+    )
+  },
+)
+
+edits(
   '§9.3: update parses a plain schedule; null and the stored form change nothing',
   async ({ app }) => {
     const id = await create(app)

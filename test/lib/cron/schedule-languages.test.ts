@@ -1,0 +1,97 @@
+/** Schedules in plain words of other languages than English. */
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import type { Language } from '../../../lib/base/languages.ts'
+import { scheduleIn } from '../../../lib/cron/schedule-languages.ts'
+
+const NOW = Date.parse('2026-03-28T20:00:00Z')
+const ZONE = 'Europe/Berlin'
+const test = suite('schedules in other languages')
+
+test('leaves English, unknown languages, half-understood texts and missing times alone', async () => {
+  for (const [language, text] of [
+    ['en', 'weekdays at 9'],
+    ['ar', 'غدا الساعة 9'],
+    ['ko', '내일 9시'],
+    ['de', 'weekdays at 9'],
+    ['de', 'täglich'],
+    ['de', 'jeden montag'],
+    ['de', 'jeden zweiten montag um 9 uhr'],
+    ['de', 'werktags um 9 uhr und 17 uhr'],
+    ['de', 'täglich am montag um 9 uhr'],
+    ['de', 'morgen um 9 uhr den bericht schreiben'],
+    ['de', `${'morgen '.repeat(40)}um 9 uhr`],
+    ['fr', 'chaque mois à 9h'],
+    // chrono-node counts these from the time of the computer.
+    ['zh-Hans', '2小时后'],
+  ] as const)
+    assert.is(await scheduleIn(language, text, NOW, ZONE), undefined, `${language}: ${text}`)
+})
+
+/** Every day, on weekdays, on weekends, on Mondays, and tomorrow at 9:00, and December 24 at 18:00. */
+const TEXTS: Readonly<Partial<Record<Language, readonly string[]>>> = {
+  de: [
+    'täglich um 9 Uhr',
+    'Werktags um 9:00',
+    'am Wochenende um 9 Uhr',
+    'jeden Montag um 9 Uhr',
+    'morgen um 9 Uhr',
+    '24. Dezember um 18:00',
+  ],
+  es: [
+    'todos los días a las 9',
+    'de lunes a viernes a las 9:00',
+    'los fines de semana a las 9:00',
+    'todos los lunes a las 9:00',
+    'mañana a las 9:00',
+    '24 de diciembre a las 18:00',
+  ],
+  fr: [
+    'tous les jours à 9h',
+    'en semaine à 9h',
+    'le week-end à 9h',
+    'chaque lundi à 9h',
+    'demain à 9h',
+    '24 décembre à 18h',
+  ],
+  ja: ['毎日9時', '平日の9時', '週末9時', '毎週月曜日9時', '明日9時', '12月24日18時'],
+  'pt-BR': [
+    'todos os dias às 9:00',
+    'dias úteis às 9:00',
+    'nos fins de semana às 9:00',
+    'toda segunda-feira às 9:00',
+    'amanhã às 9:00',
+    '24 de dezembro às 18:00',
+  ],
+  ru: [
+    'каждый день в 9:00',
+    'по будням в 9:00',
+    'по выходным в 9:00',
+    'каждый понедельник в 9:00',
+    'завтра в 9:00',
+    '24 декабря в 18:00',
+  ],
+  'zh-Hans': ['每天9点', '工作日早上9点', '周末9点', '每周一9点', '明天9点', '12月24日18点'],
+}
+const EXACT = [
+  '0 9 * * *',
+  '0 9 * * 1-5',
+  '0 9 * * 0,6',
+  '0 9 * * 1',
+  '2026-03-29T09:00',
+  '2026-12-24T18:00',
+]
+
+for (const [language, texts] of Object.entries(TEXTS))
+  test(`${language}: what repeats, and dates`, async () => {
+    const found = await Promise.all(
+      texts.map(text => scheduleIn(language as Language, text, NOW, ZONE)),
+    )
+    assert.equal(found, EXACT)
+  })
+
+test('a duration counts from now, across a change of the clock', async () => {
+  assert.is(await scheduleIn('de', 'in 6 Stunden', NOW, ZONE), '2026-03-29T04:00:00+02:00')
+})
+
+test.run()
