@@ -27,12 +27,15 @@ const Welcome = () => {
   const path = chat.details.value?.workspace || choice.value.workspace || workspaces.last.value
   const model = chat.details.value?.model || choice.value.model
   const isDemo = models.isDemo.value && !models.isExternalAgent(model)
+  const mayStart = may('POST /api/chat/start')
   return (
     <div class="welcome">
       <Mark />
-      <h2>{t('chat.empty.title')}</h2>
-      <p class="welcome-place">{path ? t('chat.empty.text', { workspace: path }) : '\u00a0'}</p>
-      {isDemo && may('POST /api/chat/start') && <DemoIntroduction />}
+      <h2>{t(mayStart ? 'chat.empty.title' : 'chat.read.title')}</h2>
+      <p class="welcome-place">
+        {path && mayStart ? t('chat.empty.text', { workspace: path }) : '\u00a0'}
+      </p>
+      {isDemo && mayStart && <DemoIntroduction />}
       {path && <HomeView path={path} suggests={!isDemo} />}
     </div>
   )
@@ -154,7 +157,7 @@ export const ChatView = () => {
         {layout.findOpen.value && <FindBar />}
         <Body />
       </div>
-      {isViewer && <p class="chat-viewer">{t('chat.viewer')}</p>}
+      {isViewer && route.sessionId.value && <p class="chat-viewer">{t('chat.viewer')}</p>}
       {state !== 'missing' && !isViewer && <Composer />}
     </>
   )

@@ -62,7 +62,7 @@ export const Header = () => {
       <SidebarButton />
       <div class="head-title">
         {!id ? (
-          <h1>{t('chat.new')}</h1>
+          <h1>{t(may('POST /api/session/new') ? 'chat.new' : 'app.sidebar')}</h1>
         ) : editing.value ? (
           <TitleField
             title={title}

@@ -57,6 +57,13 @@ export const createTurnActions = (options: TurnActionsOptions): TurnActions => {
       ? { id, session_id, text, files, choice: choices.choice.value }
       : null
   }
+  let last: Promise<unknown> = Promise.resolve()
+  /** One request after the other: on a slow connection a later message could overtake an earlier one. */
+  const inOrder = <T>(work: () => Promise<T>): Promise<T> => {
+    const made = last.then(work, work)
+    last = made
+    return made
+  }
   /** Names the message, so that it is stored once if it has to be sent again. */
   const named = (message: Unsent | null) => (message ? { client_message_id: message.id } : {})
 
@@ -86,7 +93,7 @@ export const createTurnActions = (options: TurnActionsOptions): TurnActions => {
   const enqueue: TurnActions['enqueue'] = async (id, text, files, steer = false) => {
     if (!steer) {
       const message = toMessage(id, text, files)
-      return sending(message, () => add(id, text, files, message))
+      return sending(message, () => inOrder(() => add(id, text, files, message)))
     }
     try {
       await queue.steer(id, text, files)
@@ -111,12 +118,17 @@ export const createTurnActions = (options: TurnActionsOptions): TurnActions => {
       return true
     }
     const removePending = chat.addPending(text, files)
-    try {
-      id = await choices.ensureSession()
-      inSession?.(id)
-      await choices.importIfHostSession(id)
+    const unsent = () => message && { ...message, session_id: id }
+    const request = async (to: string): Promise<boolean> => {
+      const behind = unsent()
+      // Also behind one that was sent just before and got no reply.
+      if (behind && outbox?.of(to).length && (await outbox.keep(behind))) {
+        removePending()
+        void attempt(outbox.flush)
+        return true
+      }
       const input = {
-        session_id: id,
+        session_id: to,
         message: text,
         ...(files.length > 0 ? { attachments: [...files] } : {}),
         ...named(message),
@@ -126,15 +138,24 @@ export const createTurnActions = (options: TurnActionsOptions): TurnActions => {
       const reply = await api('POST /api/chat/start', input, limit)
       if (reply.effective_model) chat.patch({ model: reply.effective_model })
       return true
-    } catch (error) {
+    }
+    const failed = async (error: unknown): Promise<boolean> => {
       removePending()
-      const unsent = message && { ...message, session_id: id }
       if (!id || !(error instanceof ApiError) || error.status !== 409)
-        return keepUnsent(error, unsent)
+        return keepUnsent(error, unsent())
       // Another tab or device started a turn first: queue the message after it.
-      const queued = await add(id, text, files, unsent)
+      const queued = await add(id, text, files, unsent())
       void chat.reload()
       return queued
+    }
+    try {
+      const to = await choices.ensureSession()
+      id = to
+      inSession?.(to)
+      await choices.importIfHostSession(to)
+      return await inOrder(() => request(to).catch(failed))
+    } catch (error) {
+      return failed(error)
     }
   }
 

@@ -1,6 +1,6 @@
 /** Message queue. The server stores messages written during a turn and sends them after it succeeds. */
 import { signal } from '@preact/signals'
-import { ApiError } from '../../api.ts'
+import { ApiError, SEND_MS } from '../../api.ts'
 import type { Platform } from '../../platform.ts'
 
 export const createQueue = ({ api }: Pick<Platform, 'api'>) => {
@@ -14,7 +14,11 @@ export const createQueue = ({ api }: Pick<Platform, 'api'>) => {
     text: string,
     files: readonly string[],
     named: { client_message_id?: string } = {},
-  ) => api('POST /api/queue/add', { ...input(session, text, files), ...named })
+  ) => {
+    // On a connection that has stalled, a message with an id is kept and sent again.
+    const limit = named.client_message_id ? { signal: AbortSignal.timeout(SEND_MS) } : {}
+    return api('POST /api/queue/add', { ...input(session, text, files), ...named }, limit)
+  }
   return {
     /** Stream id of the side question whose card is open on this page. */
     aside: signal(''),

@@ -1,9 +1,15 @@
 /** Messages that wait for the network: by person, in order, once; what the server's refusals do to those behind. */
+import { signal } from '@preact/signals'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { ApiError } from '../../../public/api.ts'
 import { createOutbox, type Kept, type Outbox } from '../../../public/features/offline/outbox.ts'
 import type { InFlight } from '../../../public/features/offline/in-flight.ts'
+import {
+  createTurnActions,
+  type TurnActionsOptions,
+} from '../../../public/features/chat/turn-actions.ts'
+import { createQueue } from '../../../public/features/queue/queue.ts'
 import { fakeApi } from '../_page.ts'
 
 const test = suite('outbox')
@@ -76,6 +82,65 @@ const refuse = (status: number, code: string) => () => {
   throw new ApiError(status, code, code ? { code } : {})
 }
 const lost = refuse(0, '')
+
+type Page = ReturnType<ReturnType<typeof fakeBrowser>['open']>
+
+/** What sends the messages of the composer in the chat `s1`. */
+const turnsOf = ({ outbox, service }: Page) => {
+  const choices = {
+    choice: signal(NO_CHOICE),
+    ensureSession: async () => 's1',
+    importIfHostSession: async () => 's1',
+  }
+  return createTurnActions({
+    api: service.api,
+    toasts: { showError: assert.unreachable },
+    route: { sessionId: signal('s1') },
+    sessions: { row: () => undefined },
+    chat: {
+      addPending: () => () => undefined,
+      patch: () => undefined,
+      reload: async () => undefined,
+    },
+    queue: createQueue(service),
+    choices,
+    outbox: signal(outbox),
+    attempt: async (work: () => Promise<unknown>) => void (await work()),
+  } as unknown as TurnActionsOptions)
+}
+
+test('two messages on a slow connection are requested one after the other', async () => {
+  const answers = [Promise.withResolvers<object>(), Promise.withResolvers<object>()]
+  let asked = 0
+  const page = fakeBrowser().open('ann', {
+    'POST /api/chat/start': () => answers[asked++]!.promise,
+  })
+  await page.outbox.reload()
+  const turns = turnsOf(page)
+  const sent = [turns.startTurn('one', []), turns.startTurn('two', [])]
+  answers[1]!.resolve({})
+  await Promise.race([sent[1], new Promise(resolve => setTimeout(resolve))])
+  assert.equal(page.sent(), ['one'])
+  answers[0]!.resolve({})
+  assert.equal(await Promise.all(sent), [true, true])
+  assert.equal(page.sent(), ['one', 'two'])
+})
+
+test('a message that was written behind one without a reply waits with it, in order', async () => {
+  const page = fakeBrowser().open('ann', {
+    'POST /api/chat/start': lost,
+    'POST /api/queue/add': lost,
+  })
+  await page.outbox.reload()
+  const turns = turnsOf(page)
+  const written = [turns.startTurn('one', []), turns.startTurn('two', [])]
+  assert.equal(await Promise.all([...written, turns.enqueue('s1', 'three', [])]), [
+    true,
+    true,
+    true,
+  ])
+  assert.equal(page.texts(), ['one', 'two', 'three'])
+})
 
 test('the messages of one person are neither shown nor sent nor deleted by another, and come back', async () => {
   const browser = fakeBrowser()
