@@ -75,7 +75,7 @@ const titleOf = ({ what, detail }: Entry): string =>
 
 const lineOf = ({ at, address, device, person, what, detail }: Entry): string =>
   [
-    // Whoever acted; absent while there is only one person.
+    // Who acted; absent while there is only one person.
     person ? visibleName(person) : '',
     SHOWN.has(what) ? visibleName(detail) : '',
     formatFull(at),
