@@ -31,7 +31,7 @@ const Welcome = () => {
   return (
     <div class="welcome">
       <Mark />
-      <h2>{t(mayStart ? 'chat.empty.title' : 'chat.read.title')}</h2>
+      <h2>{t(mayStart ? 'chat.empty.title' : 'app.sidebar')}</h2>
       <p class="welcome-place">
         {path && mayStart ? t('chat.empty.text', { workspace: path }) : '\u00a0'}
       </p>

@@ -102,13 +102,13 @@ const Tags = () => {
 export const ProjectList = () => {
   const { projects, openProjectDialog } = useSessions()
   const list = projects.list.value
-  const open = projects.open.value && list.length + projects.tags.value.length > 0
-  if (list.length + projects.tags.value.length === 0 && !may('POST /api/projects/create'))
-    return null
+  const isEmpty = list.length + projects.tags.value.length === 0
+  const open = projects.open.value && !isEmpty
+  if (isEmpty && !may('POST /api/projects/create')) return null
   return (
     <section class="projects" aria-label={t('projects.title')}>
       <div class="projects-head">
-        {list.length + projects.tags.value.length > 0 ? (
+        {!isEmpty ? (
           <button
             type="button"
             class="projects-toggle"

@@ -8,7 +8,6 @@ export const enChat = {
   'chat.menu': 'Chat options',
   'chat.region': 'Chat',
   'chat.viewer': 'You can read this chat.',
-  'chat.read.title': 'Which chat do you want to read?',
   'chat.loading': 'Loading chat…',
   'chat.missing.title': 'Chat not found',
   'chat.missing.text': 'It may have been deleted, or it belongs to another profile.',
