@@ -26,7 +26,7 @@ const fails = async (options: ProgramOptions, args: string[] = [], exit = 1): Pr
     .output()
     .trim()
     .split('\n')
-    .filter(line => line !== '[webui] closing')
+    .filter(line => !line.endsWith(' info: closing'))
   assert.is(lines.length, 1, program.output())
   return program.output()
 }
