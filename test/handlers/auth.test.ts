@@ -63,7 +63,7 @@ test.before.each(async context => {
   context.at = await openServer(routes, {
     patternRoutes,
     authenticator: createAuthenticator(auth),
-    makeCtx: base => Object.assign(base, { app }) as never,
+    makeCtx: base => Object.assign(base, { app, routeAccess: () => [] }) as never,
   })
 })
 test.after.each(async ({ at, dir, auth }) => {
