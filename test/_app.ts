@@ -26,6 +26,8 @@ export type AppOptions = {
   checkout?: string
   /** The push service of the test is on this computer. */
   notificationTests?: NotificationTestOptions
+  /** How long a stop waits for turns to reach a step boundary. Default: not at all. */
+  parkMs?: number
   /** Errors of the service fail the test on close; with this they are only collected. */
   allowErrors?: boolean
 }
@@ -49,7 +51,7 @@ export type TestApp = Base & {
   /** Times of requested restarts. */
   restarts: number[]
   /** Shuts down and starts again with the same files on another port. */
-  restart(): Promise<void>
+  restart(whileDown?: () => void): Promise<void>
 }
 
 /** Turns the client API on and makes a token: the headers of a program that has it. */
@@ -114,6 +116,7 @@ export const startApp = async (options: AppOptions = {}): Promise<TestApp> => {
       version: await version,
       notificationTests: options.notificationTests,
       passwordIterations: PASSWORD_ITERATIONS,
+      parkMs: options.parkMs ?? 0,
       restart: async () => void restarts.push(Date.now()),
     })
     const { authenticator, makeCtx } = app
@@ -154,8 +157,9 @@ export const startApp = async (options: AppOptions = {}): Promise<TestApp> => {
     errors,
     lines,
     restarts,
-    async restart() {
+    async restart(whileDown: () => void = () => undefined) {
       await running.now.down()
+      whileDown()
       running.now = await boot()
     },
     async close() {

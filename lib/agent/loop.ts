@@ -64,7 +64,11 @@ export const runAgent: Agent = createAgent()
 const runLoop = async (run: Run): Promise<void> => {
   const { request } = run
   let invalidBatches = 0
+  if (request.resumed?.calls.length) await runToolCalls(run, [...request.resumed.calls])
   while (run.steps < request.maxSteps) {
+    request.onStepBoundary?.()
+    if (run.signal.aborted) throw run.signal.reason
+    if (isStoppedByHook(run)) return
     await readSteering(run)
     const calls = await runStep(run, true)
     if (calls.length === 0) {

@@ -8,11 +8,18 @@ export const NO_RESULT = JSON.stringify({
 })
 
 /**
- * Pure. Adds stubs for missing results, drops orphaned results, moves results directly behind their call, and replaces
+ * Pure. Adds stubs for missing results except those of `pending` calls, drops orphaned results, moves results directly behind their call, and replaces
  * arguments that are not a JSON object with an empty one. Several providers reject the whole conversation otherwise.
  */
-export const repairHistory = (messages: readonly LoopMessage[]): LoopMessage[] => {
+export const repairHistory = (
+  messages: readonly LoopMessage[],
+  /** Calls that are about to be made. */
+  pending: readonly ToolCall[] = [],
+): LoopMessage[] => {
   const repaired: LoopMessage[] = []
+  const lastCalls = messages.findLast(({ tool_calls: calls }) => calls?.length)
+  const isPending = (message: LoopMessage, call: ToolCall) =>
+    message === lastCalls && pending.some(({ id }) => id === call.id)
   messages.forEach((message, at) => {
     if (message.role === 'tool') return
     if (message.role !== 'assistant' || !message.tool_calls?.length) {
@@ -21,15 +28,16 @@ export const repairHistory = (messages: readonly LoopMessage[]): LoopMessage[] =
     }
     repaired.push(withPlainArguments(message, message.tool_calls))
     const results = resultsAfter(messages, at)
-    for (const call of message.tool_calls)
-      repaired.push(
-        results.get(call.id) ?? {
-          role: 'tool',
-          tool_call_id: call.id,
-          name: call.function.name,
-          content: NO_RESULT,
-        },
-      )
+    for (const call of message.tool_calls) {
+      const stub = {
+        role: 'tool' as const,
+        tool_call_id: call.id,
+        name: call.function.name,
+        content: NO_RESULT,
+      }
+      const result = isPending(message, call) ? undefined : (results.get(call.id) ?? stub)
+      if (result) repaired.push(result)
+    }
   })
   return repaired
 }

@@ -55,6 +55,8 @@ type Prepared = {
   files: string[]
   /** What hooks did and said. */
   notes: CallNotes
+  /** Made by a running tool. */
+  isNested?: boolean
 }
 
 /** True when the call names an available tool and its arguments are a JSON object. */
@@ -199,6 +201,9 @@ const invokeTool = async (
   const forbidden = request.guards?.tool(tool.name) ?? null
   if (forbidden !== null) return errorResult(forbidden)
   let running = true
+  /** Set before it does anything that a second run of it would repeat. */
+  let hasBegun = entry.isNested ?? false
+  const waitingCall = () => (hasBegun ? {} : { waitingCall: call.id })
   const ctx: ToolContext = {
     callId: call.id,
     workspace: request.workspace,
@@ -212,6 +217,7 @@ const invokeTool = async (
     signal,
     // An abandoned tool may still print: drop it.
     output: text => {
+      hasBegun = true
       if (running && text !== '') run.emit({ type: 'tool_output', callId: call.id, text })
     },
     // No questions once the turn is over.
@@ -221,12 +227,14 @@ const invokeTool = async (
       const isLeftToUser = ask.isControl || ask.leavesSandbox || ask.rule !== undefined
       if (isAllowed && !isLeftToUser) return 'once'
       const either = ask.signal ? AbortSignal.any([signal, ask.signal]) : signal
-      return raceAbort(request.approve({ ...ask, signal: either }, call.id), signal)
+      const asked = request.approve({ ...ask, ...waitingCall(), signal: either }, call.id)
+      return raceAbort(asked, signal)
     },
     clarify: async (question, choices, withdrawn) => {
       signal.throwIfAborted()
       const either = withdrawn ? AbortSignal.any([signal, withdrawn]) : signal
-      return raceAbort(request.clarify(question, choices, call.id, either), signal)
+      const asked = request.clarify(question, choices, call.id, either, !hasBegun)
+      return raceAbort(asked, signal)
     },
     secrets: request.secrets,
     editor: request.editor,
@@ -238,6 +246,7 @@ const invokeTool = async (
     keepImage: run.keepImage,
     keepFile: (bytes, ending) => request.saveImage?.(call.id, bytes, ending) ?? null,
     beforeChange: async what => {
+      hasBegun = true
       await request.beforeChange?.(what)
       // Recording takes time: do not change files if the turn was stopped during it.
       signal.throwIfAborted()
@@ -245,10 +254,16 @@ const invokeTool = async (
     processes: request.processes,
     runner: request.runner,
     canUndo: request.canUndo,
-    spawn: spawnerFor(run, entry),
-    call: (name, args) => callFromTool(name, args, entry, run),
+    spawn: spawnerFor(run, entry, () => {
+      hasBegun = true
+    }),
+    call(name, args) {
+      hasBegun = true
+      return callFromTool(name, args, entry, run)
+    },
     toolNames: request.tools.filter(({ isClient }) => !isClient).map(({ name }) => name),
     onCommand: ranIn => {
+      hasBegun = true
       entry.notes.ranIn = widest(entry.notes.ranIn, ranIn)
     },
     onFile: path => void entry.files.push(path),
@@ -315,11 +330,13 @@ const toCall = (id: string, name: string, args: Record<string, unknown>): ToolCa
 const spawnerFor = (
   { request, spawn }: ToolRun,
   { call, notes }: Prepared,
+  onSpawn: () => void,
 ): ToolContext['spawn'] => {
   const { delegation } = request
   if (!delegation || !spawn || delegation.depth >= delegation.maxDepth) return undefined
   const run = spawn(call.id, delegation)
   return async task => {
+    onSpawn()
     const result = await run(task)
     notes.activity.push(...result.hooks)
     return result
@@ -338,7 +355,8 @@ const callFromTool = async (
 ): Promise<ToolResult> => {
   if (run.signal.aborted) return STOPPED
   // What hooks add is for the model, which reads the result of the calling tool only.
-  const entry = { ...prepare(toCall(call.id, name, args), run.request.tools), notes }
+  const prepared = prepare(toCall(call.id, name, args), run.request.tools)
+  const entry = { ...prepared, notes, isNested: true }
   return resultOf(entry, { ...run, keepImage: undefined })
 }
 

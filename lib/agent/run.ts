@@ -22,11 +22,12 @@ export const createRun = (
   agent: Agent,
 ) => {
   const runEnd = new AbortController()
-  const { compression } = request
+  const { compression, resumed } = request
   const meter = createUsageMeter(
     request.endpoint,
     request.onUsage,
     compression && (endpoint => thresholdOf(compression.settings, endpoint)),
+    resumed?.usage,
   )
   const signal = AbortSignal.any([request.signal, runEnd.signal])
   // Every tool call of a batch adds a listener.
@@ -47,7 +48,7 @@ export const createRun = (
     chosenEndpoint: request.endpoint,
     /** The endpoint that completed the last call. */
     verifiedEndpoint: null as ModelEndpoint | null,
-    messages: repairHistory(request.history),
+    messages: repairHistory(request.history, resumed?.calls),
     /** Ids of all tool calls in the conversation, so that none is used twice. */
     callIds: new Set(
       request.history.flatMap(message => message.tool_calls ?? []).map(call => call.id),
@@ -55,7 +56,7 @@ export const createRun = (
     memo: new Map<string, unknown>(),
     keepImage: request.images && createImageKeeper(request.images),
     /** Model calls so far. */
-    steps: 0,
+    steps: resumed?.steps ?? 0,
     /** Share of the step limit the model was last warned at. */
     warnedShare: 0,
     /** Notices already shown in this run. */

@@ -168,7 +168,7 @@ const toRequest = (
     signal,
     nextMessageId: () => `${prefix}m${++messages}`,
     // The approval belongs to the session, so it names the subagent's task.
-    approve: (ask, callId) =>
+    approve: ({ waitingCall: _, ...ask }, callId) =>
       request.approve(
         {
           ...ask,

@@ -28,6 +28,8 @@ export type ApprovalRequest = {
   leavesSandbox?: true
   /** Withdraws the request: what asked is gone. A running call adds the end of its turn itself. */
   signal?: AbortSignal
+  /** The call that asks and has done nothing yet, so that it can be made again after a restart. Set by the engine. */
+  waitingCall?: string
 }
 
 /**

@@ -231,6 +231,14 @@ export type Tool<I extends z.ZodType = z.ZodType> = {
   run: (ctx: ToolContext, input: z.output<I>) => Promise<ToolResult> | ToolResult
 }
 
+export type Resumed = {
+  /** Model calls. */
+  steps: number
+  usage: Usage
+  /** Calls of the last message that have not been made: the last ones of it. They are made first. */
+  calls: readonly ToolCall[]
+}
+
 export type AgentRequest = WindowServices & {
   endpoint: ModelEndpoint
   system: string
@@ -253,6 +261,10 @@ export type AgentRequest = WindowServices & {
   rules?: Rules
   /** Model calls per turn. At the limit, one last call without tools asks for a summary. */
   maxSteps: number
+  /** What this turn has done in an earlier process. */
+  resumed?: Resumed
+  /** Called between two steps. It may abort `signal`: nothing is under way. */
+  onStepBoundary?: () => void
   /** A message may call only one function of the client. */
   oneClientCall?: boolean
   signal: AbortSignal
@@ -264,6 +276,8 @@ export type AgentRequest = WindowServices & {
     choices: string[],
     callId: string,
     signal?: AbortSignal,
+    /** As `waitingCall` of an approval. */
+    isWaiting?: boolean,
   ) => Promise<string | null>
   providers: Providers
   now?: () => number

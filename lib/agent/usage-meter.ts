@@ -1,5 +1,5 @@
 /** Sums tokens and cost of the model calls of one turn. */
-import { cacheTokens, type Usage } from '../schema/usage.ts'
+import { cacheTokens, emptyUsage, type Usage } from '../schema/usage.ts'
 import type { ModelEndpoint, ProviderDelta } from './types.ts'
 
 /** Default share of the window at which a conversation is compacted. */
@@ -31,14 +31,16 @@ export const createUsageMeter = (
   onChange: (total: Usage) => void = () => {},
   /** Tokens at which the conversation is compacted; 0: never. */
   thresholdOf: (endpoint: ModelEndpoint) => number = defaultThreshold,
+  /** What the turn used in an earlier process. */
+  before: Usage = emptyUsage,
 ) => {
   let current = endpoint
-  let input = 0
-  let output = 0
-  let cost = 0
-  let cacheRead = 0
-  let cacheWrite = 0
-  let lastPromptTokens = 0
+  let input = before.input_tokens
+  let output = before.output_tokens
+  let cost = before.estimated_cost
+  let cacheRead = before.cache_read_tokens ?? 0
+  let cacheWrite = before.cache_write_tokens ?? 0
+  let lastPromptTokens = before.last_prompt_tokens ?? 0
   let lastCall: UsageDelta | null = null
   const meter = {
     /** Adds one call. A cost reported by the provider takes precedence over the price list. */

@@ -15,6 +15,7 @@ import type { Onboarding } from '../onboarding.ts'
 import { openPacked } from '../packed.ts'
 import { createProfiles, type Profiles } from '../profiles/profiles.ts'
 import { redact } from '../redact/redact.ts'
+import { clearRestored, isRestored } from '../store/restored-mark.ts'
 import { createSkills, type Skills } from '../skills/skills.ts'
 import { createGuards } from '../turn-context/guards.ts'
 import { scriptDenial } from '../turn-context/permissions/home-rules.ts'
@@ -101,6 +102,8 @@ export type App = StoredData &
   }
 
 export type AppOptions = {
+  /** How long turns may take to reach a step boundary when the service stops, in milliseconds. */
+  parkMs?: number | undefined
   notificationTests?: NotificationTestOptions | undefined
   /** PBKDF2 iterations, for tests. */
   passwordIterations?: number | undefined
@@ -117,8 +120,8 @@ export type AppOptions = {
   program?: OwnProgram | null | undefined
 }
 
-/** How long the engines of stopped turns may take to finish. */
-const CLOSE_TIMEOUT_MS = 3_000
+/** How long turns may take to reach a step boundary, and the engines of stopped turns to finish. */
+const CLOSE_TIMEOUT_MS = 8_000
 
 /** Seconds since 1970. Never goes backwards within the process: rows are ordered by it. */
 const monotonicNow = () => (performance.timeOrigin + performance.now()) / 1_000
@@ -196,6 +199,8 @@ export const createApp = async (
     processesOf: processes.of,
     cron: () => cron,
     liveDir: join(stateDir, 'live'),
+    resumes: !isRestored(stateDir),
+    parkMs: options.parkMs,
     now,
     log,
     wrapAgent: telemetry.wrapAgent,
@@ -209,6 +214,7 @@ export const createApp = async (
     onPlanAnswer: (id, answer) => void conversation.answerPlan(id, answer),
   })
   const { models, turns, external, mcp } = engine
+  clearRestored(stateDir)
   notifier.start()
   const conversation = composeConversation(composition, engine, skills)
   const clientApi = composeClientApi(composition, engine, conversation, options.addon)
@@ -236,7 +242,7 @@ export const createApp = async (
     addon: options.addon,
     notifications: notifier.services.notifications,
   })
-  const maintenance = startMaintenance(composition, { files, checkpoints, cron })
+  const maintenance = startMaintenance(composition, { files, checkpoints, cron, turns })
 
   const app: App = {
     ...data,
@@ -300,5 +306,6 @@ export const createApp = async (
   if (reportedUntil !== null) cron.reportSince(reportedUntil)
   // Tasks that became due while the service was not running.
   void cron.tick()
+  void turns.resume(conversation.turnStarter.endpointToResume)
   return app
 }

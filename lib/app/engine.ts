@@ -81,6 +81,9 @@ export type EngineOptions = {
   /** Built after the engine, because scheduled tasks start turns. */
   cron: () => Cron
   liveDir: string
+  /** As in `TurnsOptions`. */
+  resumes?: boolean
+  parkMs?: number | undefined
   /** Seconds since 1970. */
   now: () => number
   log: {

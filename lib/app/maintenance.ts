@@ -1,5 +1,6 @@
 /** Composition: jobs that run beside the requests: watching shared files, emptying the trash, recovering checkpoints. */
 import type { Cron } from '../cron/cron.ts'
+import type { Turns } from '../turns/runner.ts'
 import { createFileCheck, type FileProblems, watchFileProblems } from '../file-problems.ts'
 import type { Composition } from './data.ts'
 import type { WorkspaceServices } from './workspaces.ts'
@@ -10,7 +11,15 @@ export type Maintenance = { fileProblems: FileProblems; close: () => void }
 
 export const startMaintenance = (
   { log, data }: Composition,
-  { files, checkpoints, cron }: Pick<WorkspaceServices, 'files' | 'checkpoints'> & { cron: Cron },
+  {
+    files,
+    checkpoints,
+    cron,
+    turns,
+  }: Pick<WorkspaceServices, 'files' | 'checkpoints'> & {
+    cron: Cron
+    turns: Pick<Turns, 'isStreaming'>
+  },
 ): Maintenance => {
   const { homes, projects, promptCache, sessions, toolOutput, workspaces } = data
   const fileProblems = watchFileProblems({
@@ -33,7 +42,9 @@ export const startMaintenance = (
   void sweep()
 
   // Checkpoints that a killed process did not finish.
-  void checkpoints.recover(homes.list()).catch((error: unknown) => log.error('checkpoints', error))
+  void checkpoints
+    .recover(homes.list(), turns.isStreaming)
+    .catch((error: unknown) => log.error('checkpoints', error))
 
   return {
     fileProblems,

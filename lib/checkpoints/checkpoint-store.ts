@@ -98,6 +98,7 @@ export const openCheckpointStore = async (dir: string, root: string, gitOptions:
     turns: () => readTurnRecords(dir),
     writeTurn: (record: TurnRecord) =>
       writeAtomic(own('turns', `${record.id}.json`), JSON.stringify(record)),
+    openRecord: (id: string): OpenRecord | undefined => readOpenRecord(dir, id),
     writeOpenRecord: (record: OpenRecord) =>
       writeAtomic(own('open', `${record.id}.json`), JSON.stringify(record)),
     /** Deletes records and the file versions only they refer to. */

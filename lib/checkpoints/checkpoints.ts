@@ -135,10 +135,13 @@ export const createCheckpoints = (options: CheckpointsOptions) => {
     }
   }
 
-  const recoverAll = async (homes: readonly CheckpointHome[]): Promise<void> => {
+  const recoverAll = async (
+    homes: readonly CheckpointHome[],
+    goesOn: (streamId: string) => boolean,
+  ): Promise<void> => {
     for (const home of homes)
       for (const dir of storeDirs(home))
-        for (const id of listOpenIds(dir)) await recoverOne(home, dir, id)
+        for (const id of listOpenIds(dir)) if (!goesOn(id)) await recoverOne(home, dir, id)
   }
 
   const deleteRecord = async (
@@ -238,9 +241,12 @@ export const createCheckpoints = (options: CheckpointsOptions) => {
       })
     },
 
-    /** Completes the records of turns that a killed process left open, with the files as they are now. */
-    recover(homes: readonly CheckpointHome[]): Promise<void> {
-      const work = recoverAll(homes)
+    /** Completes the records of turns that a killed process left open, with the files as they are now. `goesOn`: turns that still run. */
+    recover(
+      homes: readonly CheckpointHome[],
+      goesOn: (streamId: string) => boolean = () => false,
+    ): Promise<void> {
+      const work = recoverAll(homes, goesOn)
       workspaces.track(work)
       return work
     },

@@ -1,7 +1,12 @@
 /** Records the file changes of one running turn. */
 import { messageOf, unavailable } from '../errors.ts'
 import type { OpenRecord } from './records.ts'
-import { captureFiles, captureWorkspace, saveTurn } from './record-changes.ts'
+import {
+  type CheckpointContext,
+  captureFiles,
+  captureWorkspace,
+  saveTurn,
+} from './record-changes.ts'
 import { createStepCapture, type MayChange } from './record-steps.ts'
 import { WorkspaceTooLargeError } from './scan-workspace.ts'
 import type { CheckpointHome, CheckpointWorkspaces } from './workspaces.ts'
@@ -23,6 +28,8 @@ export type TurnStart = {
   messageId: string
   /** Beginning of the user's message, so that the turn can be recognized in a list. */
   title: string
+  /** It goes on after a restart, and so does its record. */
+  isContinued?: boolean
   /** How many turns to retain for this workspace. */
   maxTurns?: number | undefined
 }
@@ -38,8 +45,8 @@ export type TurnRecorder = {
   callEnded: (callId: string) => void
   /** Call when the turn is being stopped: its end is near, so `list` waits briefly for it. */
   stopping: () => void
-  /** Call when no code of the turn runs any more. */
-  end: () => Promise<void>
+  /** Call when no code of the turn runs any more. `goesOn`: it goes on in another process, which ends the record. */
+  end: (goesOn?: boolean) => Promise<void>
 }
 
 export type TurnRecorderOptions = {
@@ -127,10 +134,13 @@ export const createTurnRecorder = (
     // The workspace does not exist: there is nothing to record.
   }
 
+  const recordBefore = ({ store }: CheckpointContext): OpenRecord | undefined =>
+    start.isContinued ? store.openRecord(streamId) : undefined
+
   const capture = async (target: Target): Promise<string[]> => {
     const context = await workspaces.contextOf(home, workspace)
     const { root: at } = context.bounds
-    open ??= newRecord(start, at, now())
+    open ??= recordBefore(context) ?? newRecord(start, at, now())
     const isWhole = target === 'workspace'
     const known = oversized.get(at)
     if (isWhole && known && now() - known.at < RESCAN_S)
@@ -214,15 +224,17 @@ export const createTurnRecorder = (
       timer.unref()
       workspaces.track(ended.promise.then(() => clearTimeout(timer)))
     },
-    async end() {
+    async end(goesOn = false) {
       // In a microtask: `work` below must be tracked before `settled` can resolve.
       queueMicrotask(ended.resolve)
       if (!root) return
       const at = root
       const work = workspaces.exclusive(home, at, async () => {
         try {
-          if (!open) return
+          if (goesOn || (!open && !start.isContinued)) return
           const context = await workspaces.contextOf(home, workspace)
+          open ??= recordBefore(context)
+          if (!open) return
           const maxTurns = start.maxTurns ?? MAX_TURNS
           await saveTurn(context, open, { now: now(), interrupted: false, maxTurns })
           workspaces.track(workspaces.collectGarbage(home, context))

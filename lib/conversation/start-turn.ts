@@ -207,6 +207,14 @@ export const createTurnStarter = ({
       return repeatOf === undefined ? startTurn(input) : { repeatOf, sessionId: id }
     },
 
+    /** The endpoint for a turn that goes on after a restart. An unusable model fails the turn. */
+    async endpointToResume(sessionId: string): Promise<ModelEndpoint | UserError> {
+      const { profile, model } = sessions.require(sessionId)
+      const home = homeOf(profile)
+      await models.ready(home)
+      return endpointOf(home, models.compatible(home, model).model)
+    },
+
     /** The endpoint of a session's model. Throws UserError when it cannot be called. */
     async endpoint(sessionId: string): Promise<ModelEndpoint> {
       const { profile, model } = sessions.require(sessionId)

@@ -15,6 +15,9 @@ export type Rule = { scope: RuleScope; words: string[] | null }
 export const TextSpan = z.object({ start: z.number(), end: z.number() })
 export type TextSpan = z.infer<typeof TextSpan>
 
+/** The tool call that waits for the answer and has done nothing yet: after a restart it is made again, and waits for this question. */
+const CallId = z.string()
+
 export const Approval = z
   .object({
     kind: z.literal('approval'),
@@ -39,6 +42,7 @@ export const Approval = z
     needs_owner: z.literal(true).optional(),
     /** The shortest allowed rule: first words followed by ` *`. Absent when only the exact command can be allowed. */
     suggested_rule: z.string().optional(),
+    call_id: CallId.optional(),
     requested_at: z.number(),
     /** When it is denied without an answer, in seconds since 1970. Absent: it waits without a limit. */
     expires_at: z.number().optional(),
@@ -55,6 +59,7 @@ export const Clarify = z
     choices_offered: z.array(z.string()),
     /** The question is a plan (Markdown) to approve; see `lib/base/plan-answers.ts`. */
     plan: z.literal(true).optional(),
+    call_id: CallId.optional(),
     requested_at: z.number(),
     /** When the agent continues without an answer, in seconds since 1970. Absent: it waits without a limit. */
     expires_at: z.number().optional(),

@@ -17,7 +17,9 @@
  *   {"n":…,"t":"asked","at":…,"question":{…}}                an approval or a question waits for the user
  *   {"n":…,"t":"answered","at":…,"id":…,"kind":…,"answer":…} the first answer wins
  *   {"n":…,"t":"turn_started","at":…,"stream_id":…,…}  {"n":…,"t":"turn_ended","at":…,"stream_id":…,"how":…}
- *                                                            `limit`: what ended it before its work was done, `steps` or `budget`
+ *                                                            `resumable`: it goes on after a restart; `limit`: what ended it before
+ *                                                            its work was done, `steps` or `budget`
+ *   {"n":…,"t":"turn_resumed","at":…,"stream_id":…}          it was continued after a restart
  *   {"n":…,"t":"sent","at":…,"id":"m7","before":…}           the message was sent to the model with this text before it; `text`, when given,
  *                                                            replaces its own text; `images` names stored copies of attached
  *                                                            images. Later turns send it the same way.
@@ -97,7 +99,15 @@ type Kinds = {
   unsummary: { summary: number }
   asked: { question: Question }
   answered: { id: string; kind: Question['kind']; answer: string; by?: string }
-  turn_started: { stream_id: string; model: string; provider: string; message_id: string }
+  turn_started: {
+    stream_id: string
+    model: string
+    provider: string
+    message_id: string
+    /** It goes on after a restart. */
+    resumable?: true
+  }
+  turn_resumed: { stream_id: string }
   turn_ended: { stream_id: string; how: TurnEnd; usage?: Usage; limit?: TurnLimit }
   sent: Sent
   provider_state: { id: string } & StoredState
@@ -161,8 +171,10 @@ const checks: { [K in EntryType]: (line: JsonObject) => boolean } = {
   turn_started: line => {
     for (const key of ['model', 'provider', 'message_id'])
       if (typeof line[key] !== 'string') line[key] = ''
+    if (line.resumable !== true) delete line.resumable
     return typeof line.stream_id === 'string'
   },
+  turn_resumed: line => typeof line.stream_id === 'string',
   turn_ended: line => {
     if (line.usage !== undefined && !isUsage(line.usage)) delete line.usage
     if (!LIMITS.has(line.limit)) delete line.limit

@@ -31,6 +31,10 @@ export type Turn = {
   how: TurnEnd | null
   usage: Usage | null
   limit?: TurnLimit
+  /** It goes on after a restart. */
+  resumable?: true
+  /** How often it was continued after a restart since the model's last message. */
+  resumed?: number
 }
 
 /** A summary without its text: `from` and `to` are numbers of lines. */
@@ -169,6 +173,8 @@ export const applyEntry = (summary: Summary, entry: Entry): void => {
       summary.updated_at = Math.max(summary.updated_at, entry.at)
       summary.count += 1
       if (entry.message.role === 'user') summary.preview = toPreview(entry.message)
+      if (summary.turn?.resumed && entry.message.role === 'assistant')
+        summary.turn = { ...summary.turn, resumed: 0 }
       return
     case 'cut':
       summary.cuts = [
@@ -187,10 +193,15 @@ export const applyEntry = (summary: Summary, entry: Entry): void => {
       summary.questions = summary.questions.filter(question => questionId(question) !== entry.id)
       return
     case 'turn_started': {
-      const { stream_id, model, provider, message_id, at } = entry
-      summary.turn = { stream_id, model, provider, message_id, at, how: null, usage: null }
+      const { stream_id, model, provider, message_id, at, resumable } = entry
+      const started = { stream_id, model, provider, message_id, at }
+      summary.turn = { ...started, how: null, usage: null, ...(resumable && { resumable }) }
       return
     }
+    case 'turn_resumed':
+      if (summary.turn?.stream_id === entry.stream_id)
+        summary.turn = { ...summary.turn, resumed: (summary.turn.resumed ?? 0) + 1 }
+      return
     case 'turn_ended':
       if (summary.turn?.stream_id === entry.stream_id) {
         const { how, usage = null, limit } = entry

@@ -68,6 +68,7 @@ export const createApprovalPolicy =
         ...((ask.isControl || ask.leavesSandbox) && { needs_owner: true as const }),
         ...(ask.choices && { choices: [...ask.choices] }),
         ...suggestion(ask, deps.shown),
+        ...(ask.waitingCall !== undefined && { call_id: ask.waitingCall }),
       },
       approvalTimeoutMs(config),
       {

@@ -24,7 +24,7 @@ export const createPlanMode = (
   const isOn = () => isPlanning(sessions.head(sessionId).meta)
   return {
     isOn,
-    async present(plan) {
+    async present(plan, callId) {
       if (unattended) return null
       const answer = await clarify(
         {
@@ -32,6 +32,7 @@ export const createPlanMode = (
           question: redact(plan),
           choices_offered: [...PLAN_ANSWERS],
           plan: true,
+          call_id: callId,
         },
         // No time limit: the plan would be lost.
         0,

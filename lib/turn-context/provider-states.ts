@@ -40,15 +40,17 @@ export const toStateEntry = (
   ]
 }
 
-/** The history with its states. Messages replaced by a summary are not in it, so theirs are not sent. */
+/** The history with its states. `current`: ids of messages of the turn that goes on. Messages replaced by a summary are not in it, so theirs are not sent. */
 export const withStates = (
   history: LoopMessage[],
   states: ReadonlyMap<string, StoredState>,
+  current: readonly string[] = [],
 ): LoopMessage[] =>
   history.map(message => {
     const state = message.role === 'assistant' ? states.get(message.id ?? '') : undefined
     if (!state) return message
     const { key: endpointKey, items, sources: callSources } = state
-    const providerState: ProviderState = { endpointKey, items, callSources, isEarlier: true }
+    const isEarlier = !current.includes(message.id ?? '')
+    const providerState: ProviderState = { endpointKey, items, callSources, isEarlier }
     return { ...message, providerState }
   })

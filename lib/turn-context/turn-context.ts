@@ -6,6 +6,7 @@ import type {
   Agent,
   AgentRequest,
   Delegation,
+  LoopMessage,
   ModelEndpoint,
   Providers,
   WireMessage,
@@ -166,7 +167,9 @@ export const createTurnContextFactory =
     }
     /** How steering messages were sent, by their key in the queue. */
     const steered = new Map<string, Omit<Sent, 'id'>>()
-    let annotated = said === null ? null : recordMessage(sessions, turn, said, messageContext)
+    const known = turn.resumed && sentBefore(sessions, turn)
+    let annotated =
+      said === null ? null : (known ?? recordMessage(sessions, turn, said, messageContext))
     const images: ImageStore = {
       mode: imageMode(config),
       save: (bytes, ending) => deps.toolOutput.saveImage(id, bytes, ending),
@@ -277,7 +280,11 @@ export const createTurnContextFactory =
         const withoutTag = folded.sent.map(how => ({ ...how, before: '' }))
         return isExternal
           ? replaySent(history, withoutTag, expand)
-          : withStates(replaySent(history, folded.sent, expand), sessions.providerStates(id))
+          : withStates(
+              replaySent(withoutStubs(history, turn), folded.sent, expand),
+              sessions.providerStates(id),
+              turn.messageIds,
+            )
       },
       recordSummary: event => deps.compressions.record(id, event),
       record(given, { steered: key, providerState } = {}) {
@@ -309,6 +316,24 @@ export const createTurnContextFactory =
     }
   }
 
+/** How the message of a turn that goes on after a restart was sent. */
+const sentBefore = (sessions: Sessions, { sessionId, userMessageId }: Turn) => {
+  const sent = sessions.load(sessionId).sent.findLast(({ id }) => id === userMessageId)
+  if (!sent) return null
+  const { id: _, images: __, ...how } = sent
+  return how
+}
+
+/** Without the results that stand for calls which are about to be made. */
+const withoutStubs = (history: LoopMessage[], { resumed }: Turn): LoopMessage[] => {
+  if (!resumed || resumed.calls.length === 0) return history
+  const pending = new Set(resumed.calls.map(({ id }) => id))
+  const at = history.findLastIndex(({ tool_calls: calls }) => calls?.length)
+  return history.filter(
+    ({ role, tool_call_id: id }, index) => index < at || role !== 'tool' || !pending.has(id ?? ''),
+  )
+}
+
 /** Records how the user's message is sent to the model, with the file changes undone since the last one. */
 const recordMessage = (
   sessions: Sessions,
@@ -339,7 +364,7 @@ const clarifyFor =
     questions: Questions,
     redact: (text: string) => string,
   ): AgentRequest['clarify'] =>
-  async (question, choices, _callId, signal) =>
+  async (question, choices, callId, signal, isWaiting) =>
     unattended
       ? null
       : questions.clarify(
@@ -347,6 +372,7 @@ const clarifyFor =
             session_id: sessionId,
             question: visibleWords(redact(question)),
             choices_offered: choices.map(choice => visibleWords(redact(choice))),
+            ...(isWaiting && { call_id: callId }),
           },
           config.clarify.timeout * 1_000,
           { signal },

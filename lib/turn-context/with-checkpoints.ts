@@ -41,6 +41,7 @@ export const withCheckpoints = (
       sessionId,
       streamId: turn.streamId,
       messageId: turn.userMessageId,
+      isContinued: turn.resumed !== null,
       title: titleOf(request.history),
       maxTurns: config.checkpoints.max_snapshots,
     })
@@ -62,7 +63,7 @@ export const withCheckpoints = (
       return await agent({ ...request, beforeChange, canUndo }, followed)
     } finally {
       // Not awaited: the response is complete. Listing the changes waits for it instead.
-      void recorder.end()
+      void recorder.end(turn.parking === 'suspended')
     }
   }
 }

@@ -16,7 +16,7 @@ export type TurnEndingsOptions = Omit<TitleOptions, 'signal'> & {
   sessions: Sessions
   active: ActiveTurns
   eventLogs: EventLogRegistry
-  questions: Pick<Questions, 'denyAll'>
+  questions: Pick<Questions, 'denyAll' | 'pending' | 'suspend'>
   /** Seconds since 1970. */
   now: () => number
   log: (message: string, extra?: Record<string, unknown>) => void
@@ -110,14 +110,37 @@ export const createTurnEndings = (options: TurnEndingsOptions, shutdown: AbortSi
     unrecorded.set(turn.sessionId, turn.log)
   }
 
+  /** Ends the run of a turn that goes on in another process. Nothing of it is recorded from now on. */
+  const suspend = (turn: Turn): void => {
+    turn.over = true
+    turn.parking = 'suspended'
+    // Before the signal, which would withdraw them.
+    questions.suspend(turn.sessionId)
+    turn.controller.abort(new Error('The service stops.'))
+    sync(turn)
+  }
+
+  const onStepBoundary = (turn: Turn) => () => {
+    if (turn.parking && !turn.over) suspend(turn)
+  }
+
   return {
+    suspend,
+
+    /** Suspends a turn at its next step boundary; now, when it has not begun, or only waits for a person or a provider. */
+    park(turn: Turn): void {
+      turn.parking = 'asked'
+      const isWaiting = questions.pending(turn.sessionId).length > 0 || turn.retries.isWaiting()
+      if (isWaiting || !turn.context) suspend(turn)
+    },
+
     /** Runs the agent and ends the turn. Never rejects; null when the turn was stopped or could not be recorded. */
     async run(turn: Turn, context: TurnContext): Promise<Outcome | null> {
       try {
         // The HTTP response goes out first: reading a long history would delay it.
         await setImmediate()
         if (turn.over) return null
-        const outcome = await runAgent(turn, context, now)
+        const outcome = await runAgent(turn, context, now, onStepBoundary(turn))
         if (turn.over) return null
         turn.over = true
         questions.denyAll(turn.sessionId, 'end of turn')

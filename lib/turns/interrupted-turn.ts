@@ -63,21 +63,29 @@ export const closingMessages = (
       timestamp,
     })
   }
-  for (const [callId, name] of live.unanswered()) {
+  messages.push(...unansweredResults(live, stopped, timestamp))
+  messages.push({ role: 'assistant', content: note, _error: true, timestamp })
+  return messages
+}
+
+/** A result with this error for each unanswered call of a turn, and what the call has produced so far. */
+export const unansweredResults = (
+  live: LiveState,
+  error: string,
+  timestamp: number,
+): NewMessage[] =>
+  [...live.unanswered()].map(([callId, name]) => {
     const output = live.outputOf(callId)
     const results = live.resultsOf(callId)
-    messages.push({
+    return {
       role: 'tool',
       tool_call_id: callId,
       name,
       content: JSON.stringify({
         ...(output ? { output } : {}),
         ...(results.length > 0 ? { results } : {}),
-        error: stopped,
+        error,
       }),
       timestamp,
-    })
-  }
-  messages.push({ role: 'assistant', content: note, _error: true, timestamp })
-  return messages
-}
+    }
+  })

@@ -47,6 +47,14 @@ type Open = {
   timer: NodeJS.Timeout | undefined
 }
 
+/** The same question of the same call. */
+const isSame = (one: Question, other: Question): boolean =>
+  one.session_id === other.session_id &&
+  one.call_id === other.call_id &&
+  (one.kind === 'approval'
+    ? other.kind === 'approval' && one.command === other.command
+    : other.kind === 'clarify' && one.question === other.question)
+
 /** The result of `respond`: whether this answer won, and which one did. `reason`: it is too late, and no one had answered. */
 export type AnswerResult = { accepted: boolean; answer: string | null; reason?: Unanswered }
 
@@ -100,6 +108,8 @@ export type Questions = ReturnType<typeof createQuestions>
 
 export const createQuestions = (deps: QuestionsOptions) => {
   const open = new Map<string, Open>()
+  /** Questions of turns that go on after a restart, until the call that asked asks again. */
+  const restored = new Set<Open>()
   /** Answers given in this process, newest last, to report the winner to late ones. */
   const settled = new Map<string, GivenAnswer>()
 
@@ -151,21 +161,44 @@ export const createQuestions = (deps: QuestionsOptions) => {
     }
   }
 
+  /** Opens a question of the journal. */
+  const add = (question: Question): Open => {
+    const id = idOf(question)
+    const { promise, resolve } = Promise.withResolvers<Resolution>()
+    const { expires_at: end } = question
+    const waitMs = end === undefined ? null : Math.max(0, end - deps.now()) * 1_000
+    const timer = waitMs === null ? undefined : setTimeout(() => expire(id, 'timeout'), waitMs)
+    timer?.unref()
+    const entry = { question, answered: promise, settle: resolve, timer }
+    open.set(id, entry)
+    showWaiting(question.session_id)
+    return entry
+  }
+
+  const untilAnswered = (
+    { question, answered }: Open,
+    signal: AbortSignal | undefined,
+  ): Promise<Resolution> => {
+    const withdraw = () => expire(idOf(question), 'withdrawn')
+    signal?.addEventListener('abort', withdraw, { once: true })
+    return answered.finally(() => signal?.removeEventListener('abort', withdraw))
+  }
+
   const register = async (
     asked: Question,
     timeoutMs: number,
     signal: AbortSignal | undefined,
   ): Promise<Resolution> => {
     if (signal?.aborted) return { answer: null, reason: 'withdrawn' }
-    const id = idOf(asked)
+    const before = [...restored].find(each => isSame(each.question, asked))
+    if (before) {
+      restored.delete(before)
+      return untilAnswered(before, signal)
+    }
     const question: Question =
       timeoutMs > 0 ? { ...asked, expires_at: asked.requested_at + timeoutMs / 1_000 } : asked
     deps.append(question.session_id, [{ t: 'asked', question }])
-    const { promise, resolve } = Promise.withResolvers<Resolution>()
-    const timer = timeoutMs > 0 ? setTimeout(() => expire(id, 'timeout'), timeoutMs) : undefined
-    timer?.unref()
-    open.set(id, { question, answered: promise, settle: resolve, timer })
-    showWaiting(question.session_id)
+    const entry = add(question)
     deps.emit(
       question.session_id,
       question.kind === 'approval'
@@ -173,9 +206,7 @@ export const createQuestions = (deps: QuestionsOptions) => {
         : { type: 'clarify', data: question },
     )
     deps.publish({ type: 'asked', data: question })
-    const withdraw = () => expire(id, 'withdrawn')
-    signal?.addEventListener('abort', withdraw, { once: true })
-    return promise.finally(() => signal?.removeEventListener('abort', withdraw))
+    return untilAnswered(entry, signal)
   }
 
   return {
@@ -260,10 +291,24 @@ export const createQuestions = (deps: QuestionsOptions) => {
       showWaiting(question.session_id)
     },
 
+    /** Opens a question of a turn that goes on. The call that asked it asks again, and gets its answer. */
+    restore(question: Question): void {
+      restored.add(add(question))
+    },
+
+    /** Forgets the open questions of a session, which stay open in its journal: the turn goes on in another process. */
+    suspend(sessionId: string): void {
+      for (const question of pending(sessionId)) {
+        clearTimeout(open.get(idOf(question))?.timer)
+        open.delete(idOf(question))
+      }
+    },
+
     /** Denies the open questions of a session, at the end of its turn. `except`: those that stay open. */
     denyAll(sessionId: string, by: string, except?: (question: Question) => boolean): void {
       for (const question of pending(sessionId))
         if (!except?.(question)) settle(idOf(question), null, by)
+      for (const each of restored) if (each.question.session_id === sessionId) restored.delete(each)
     },
 
     close(): void {

@@ -1,5 +1,5 @@
 /**
- * Crash recovery: closes each turn that started and did not end, once.
+ * Crash recovery: each turn that started and did not end goes on where it can (`resume.ts`), and is closed otherwise, once.
  *
  * The journal is authoritative; the turn's live file has the text that was streaming. That text becomes a `_partial`
  * message, unanswered calls get error results, open questions except plans are denied, and the log gets its closing events, so that a reader
@@ -9,18 +9,20 @@ import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { messageOf } from '../errors.ts'
 import { fileStamp } from '../store/journal.ts'
-import type { TurnEvent } from '../schema/event.ts'
-import type { Message } from '../schema/message.ts'
-import { emptyUsage, type Usage } from '../schema/usage.ts'
 import type { Sessions } from '../sessions/types.ts'
 import { closingMessages, failureText, INTERRUPTED } from './interrupted-turn.ts'
-import { createEventLog, type EventLog, type LoggedEvent, readLiveFile } from './event-log.ts'
-import { createLiveState, type LiveState } from './live-turn.ts'
+import { type EventLog, type LoggedEvent, type LogHeader, readLiveFile } from './event-log.ts'
 import { idOf, outlivesTurn } from './questions.ts'
 import { elide } from './to-stream-event.ts'
+import { rebuild, usageOf } from './replay-log.ts'
+import { type ContinuedTurn, continueTurn, mayResume } from './resume.ts'
 import { endEntries } from './turn-journal.ts'
 
 type RecoverOptions = {
+  /** Opens a log, or continues that of an earlier process. */
+  openLog: (path: string, header: LogHeader) => EventLog
+  /** Turns go on, where they can. Default: every turn is closed. */
+  resumes?: boolean | undefined
   /** A turn was found open and is recorded as interrupted. Must not throw. */
   onInterrupted?: (sessionId: string, streamId: string) => void
   /** The end of a turn was recorded, but perhaps not reported: the process died before its log was closed. Must not throw. */
@@ -31,87 +33,11 @@ type RecoverOptions = {
   log: (message: string, extra?: Record<string, unknown>) => void
 }
 
-type Owner = { parent_tid?: string; task_index?: number }
-type WireTool = Owner & {
-  tid: string
-  name: string
-  tool?: string
-  preview: string | null
-  args: Record<string, string>
-}
-
-const ownerOf = ({ parent_tid: parent, task_index: index = 0 }: Owner) =>
-  parent === undefined ? {} : { owner: { parent, index } }
-
-const RETRY = { type: 'retry', messageId: '', attempt: 1, attempts: 0, delayMs: 0 } as const
-
-const replayEvent = (live: LiveState, { type, data }: LoggedEvent): void => {
-  if (type === 'token' || type === 'reasoning') {
-    const delta = data as { text: string; message_id: string }
-    live.apply({ type, messageId: delta.message_id, text: delta.text })
-  } else if (type === 'retry') {
-    const { message_id, attempt } = data as { message_id: string; attempt: number }
-    live.apply({ type, messageId: message_id, attempt, attempts: 0, delayMs: 0, message: '' })
-  } else if (type === 'tool') {
-    const { tid, name, preview, args, tool, ...owner } = data as WireTool
-    live.apply({ type, callId: tid, name: tool ?? name, preview, args, ...ownerOf(owner) })
-  } else if (type === 'tool_complete') {
-    const { tid, name, preview, args, tool, duration, is_error, ...owner } = data as WireTool & {
-      duration: number | null
-      is_error: boolean
-    }
-    // For the turn's own calls the journal knows which have ended.
-    if (owner.parent_tid === undefined) return
-    const ended = { durationMs: (duration ?? 0) * 1_000, isError: is_error }
-    live.apply({
-      type,
-      callId: tid,
-      name: tool ?? name,
-      preview,
-      args,
-      ...ended,
-      ...ownerOf(owner),
-    })
-  } else if (type === 'tool_output') {
-    const { tid, text, ...owner } = data as { tid: string; text: string } & Owner
-    live.apply({ type, callId: tid, text, ...ownerOf(owner) })
-  } else if (type === 'subagent') {
-    const { goal, status, text, reasoning, again, ...owner } = data as Extract<
-      TurnEvent,
-      { type: 'subagent' }
-    >['data']
-    const by = { parent: owner.parent_tid, index: owner.task_index }
-    if (status) live.apply({ type, owner: by, goal: goal ?? '', status })
-    if (again !== undefined) live.apply({ ...RETRY, message: again, owner: by })
-    if (text) live.apply({ type: 'token', messageId: '', text, owner: by })
-    if (reasoning) live.apply({ type: 'reasoning', messageId: '', text: reasoning, owner: by })
-  }
-}
-
-/**
- * The live state when the process died. The journal decides which calls are unanswered:
- * a message reaches it before its event reaches the log, so the log's `message` events are not used.
- */
-const rebuild = (events: LoggedEvent[], recorded: Message[], now: () => number): LiveState => {
-  const live = createLiveState(now)
-  for (const message of recorded) {
-    if (message.role !== 'user') live.apply({ type: 'message', message })
-  }
-  for (const event of events) replayEvent(live, event)
-  return live
-}
-
-/** The usage up to the last model call that ended. */
-const usageOf = (events: LoggedEvent[]): Usage => {
-  const last = events.findLast(({ type }) => type === 'usage')
-  return last ? (last.data as { usage: Usage }).usage : emptyUsage
-}
-
-type Leftover = { sessionId: string; streamId: string; path: string }
+export type Leftover = { sessionId: string; streamId: string; path: string }
 
 /** Writes the end of one turn to its transcript, and to its log if given. */
 export const recoverTurn = (
-  { sessions, now, sessionId, streamId, path }: Omit<RecoverOptions, 'liveDir' | 'log'> & Leftover,
+  { sessions, now, sessionId, streamId, path }: Pick<RecoverOptions, 'sessions' | 'now'> & Leftover,
   log?: EventLog,
 ): void => {
   const { messages, questions } = sessions.load(sessionId)
@@ -148,18 +74,27 @@ export const recoverTurn = (
   log.append({ type: 'stream_end', data: { session_id: sessionId } })
 }
 
-/** Closes what a former process left open; answers the logs that can still be read. */
-export const recoverTurns = (deps: RecoverOptions): EventLog[] => {
+/** Closes what an earlier process left open. Returns the logs that can still be read, and the turns that go on. */
+export const recoverTurns = (
+  deps: RecoverOptions,
+): { logs: EventLog[]; continued: ContinuedTurn[] } => {
   const { sessions, liveDir } = deps
   mkdirSync(liveDir, { recursive: true, mode: 0o700 })
-  const open = new Map(sessions.recover().map(turn => [turn.stream_id, turn.session_id]))
+  const open = new Map(sessions.recover().map(turn => [turn.stream_id, turn]))
   const logs: EventLog[] = []
+  const continued: ContinuedTurn[] = []
   const attempt = (left: Leftover, events: LoggedEvent[]): void => {
     const { sessionId, streamId, path } = left
     const header = { session_id: sessionId, stream_id: streamId, at: deps.now() }
-    const log = createEventLog(path, header)
+    const turn = open.get(streamId)
+    // Before the log is opened, which writes its header.
+    const goesOn = turn && deps.resumes && mayResume(turn, path, deps.now() * 1_000)
+    const log = deps.openLog(path, header)
     try {
-      if (open.has(streamId)) {
+      const again = goesOn && continueTurn(deps, turn, events, log)
+      if (again === 'complete') deps.onUnclosed?.(sessionId, streamId)
+      else if (again) return void continued.push(again)
+      else if (turn) {
         recoverTurn({ ...deps, ...left }, log)
         deps.onInterrupted?.(sessionId, streamId)
       } else if (events.at(-1)?.type !== 'stream_end') {
@@ -172,7 +107,6 @@ export const recoverTurns = (deps: RecoverOptions): EventLog[] => {
       deps.log('a turn could not be recovered', { session_id: sessionId, error: messageOf(error) })
       log.close()
     }
-    open.delete(streamId)
   }
   for (const name of readdirSync(liveDir)) {
     const path = join(liveDir, name)
@@ -181,11 +115,11 @@ export const recoverTurns = (deps: RecoverOptions): EventLog[] => {
     if (left) {
       const { session_id: sessionId, stream_id: streamId } = left.header
       attempt({ sessionId, streamId, path }, left.events)
+      open.delete(streamId)
     } else rmSync(path, { force: true })
   }
   // Turns without a live file, or with an empty one.
-  for (const [streamId, sessionId] of [...open]) {
+  for (const [streamId, { session_id: sessionId }] of open)
     attempt({ sessionId, streamId, path: join(liveDir, `${streamId}.jsonl`) }, [])
-  }
-  return logs
+  return { logs, continued }
 }

@@ -2,26 +2,29 @@
 import { randomBytes } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Failure, ModelEndpoint, Outcome, Providers } from '../agent/types.ts'
-import { conflict, type UserError, unavailable } from '../errors.ts'
+import { conflict, messageOf, UserError, unavailable } from '../errors.ts'
 import type { Hub } from '../hub.ts'
 import type { TurnEvent } from '../schema/event.ts'
 import type { Message } from '../schema/message.ts'
+import type { Question } from '../schema/question.ts'
 import type { SessionRow } from '../schema/session.ts'
 import { emptyUsage } from '../schema/usage.ts'
 import type { Entry } from '../sessions/entries.ts'
 import type { Sessions } from '../sessions/types.ts'
 import { createActiveTurns } from './active-turns.ts'
 import { createTurnEndings, type EndedTurn } from './end-turn.ts'
-import { createEventLog } from './event-log.ts'
+import { createEventLog, type EventLog, type LogHeader } from './event-log.ts'
 import { createEventLogRegistry } from './event-log-registry.ts'
 import { createExclusiveWork } from './exclusive-work.ts'
 import type { TitleOptions } from './generate-title.ts'
 import { failureIn, INTERRUPTED } from './interrupted-turn.ts'
 import { createLiveState } from './live-turn.ts'
 import { createStreamMask } from './mask-stream.ts'
-import { createQuestions, outlivesTurn, type Questions } from './questions.ts'
-import { recoverTurns } from './recover.ts'
+import { createQuestions, idOf, outlivesTurn, type Questions } from './questions.ts'
+import { recoverTurn, recoverTurns } from './recover.ts'
+import type { ContinuedTurn } from './resume.ts'
 import { createRetryWaits } from './retry-waits.ts'
 import type { Turn, TurnClient, TurnContext, Unattended } from './turn.ts'
 import { publishTurnStart, recordTurnEnd, recordTurnStart, type UserInput } from './turn-journal.ts'
@@ -53,6 +56,10 @@ export type TurnsOptions = {
   onDone?: (sessionId: string) => void
   /** A turn finished or failed, also one that an earlier process left open. Must not throw. */
   onEnded?: (ended: EndedTurn) => void
+  /** Turns of people go on after a restart. Default: they end as interrupted. */
+  resumes?: boolean | undefined
+  /** How long turns may take to reach a step boundary when the service stops, in milliseconds. */
+  parkMs?: number | undefined
   /** The user answered a plan whose turn had ended. Must not throw. */
   onPlanAnswer?: (sessionId: string, answer: string) => void
 }
@@ -63,21 +70,39 @@ export type Turns = ReturnType<typeof createTurns>
 
 const SHUTTING_DOWN = 'The server is shutting down.'
 
+/** Another try to reach a step boundary is not worth more: a supervisor kills what stops too slowly. */
+const PARK_MS = 5_000
+
+type OpenLog = (path: string, header: LogHeader) => EventLog
+
+/** What a turn has in each process anew. */
+const runState = (log: EventLog) => ({
+  log,
+  mask: createStreamMask(),
+  controller: new AbortController(),
+  retries: createRetryWaits(log.position),
+  context: null,
+  parking: null,
+  over: false,
+  limit: null,
+  writeError: null,
+})
+
+const isOurs = (endpoint: ModelEndpoint | UserError): boolean =>
+  !(endpoint instanceof UserError) && endpoint.apiMode !== 'acp'
+
 const buildTurn = (
-  { sessions, hub, liveDir, now }: TurnsOptions,
+  { sessions, liveDir, now, resumes = false }: TurnsOptions,
+  openLog: OpenLog,
   row: SessionRow,
   { endpoint, unattended, client }: StartInput,
 ): Turn => {
   const id = row.session_id
   const streamId = randomBytes(16).toString('hex')
   const startedAt = now()
-  const log = createEventLog(
-    join(liveDir, `${streamId}.jsonl`),
-    { session_id: id, stream_id: streamId, at: startedAt },
-    (event: TurnEvent, pos: number) =>
-      void hub.publish(`session:${id}`, event, { stream: streamId, pos }),
-  )
+  const header = { session_id: id, stream_id: streamId, at: startedAt }
   return {
+    ...runState(openLog(join(liveDir, `${streamId}.jsonl`), header)),
     sessionId: id,
     streamId,
     startedAt,
@@ -85,19 +110,24 @@ const buildTurn = (
     endpoint,
     unattended: unattended ?? null,
     client: client ?? null,
-    log,
     live: createLiveState(now),
-    mask: createStreamMask(),
-    controller: new AbortController(),
-    retries: createRetryWaits(log.position),
+    isResumable: resumes && !unattended && !client && isOurs(endpoint),
+    resumed: null,
     messageIds: [],
     usage: emptyUsage,
-    context: null,
-    over: false,
-    limit: null,
-    writeError: null,
   }
 }
+
+/** Its endpoint is found when it goes on. */
+const rebuildTurn = ({ log, questions: _, text: __, ...continued }: ContinuedTurn): Turn => ({
+  ...runState(log),
+  ...continued,
+  endpoint: unavailable('The service is starting.'),
+  unattended: null,
+  client: null,
+  isResumable: true,
+  usage: continued.resumed.usage,
+})
 
 export const createTurns = (options: TurnsOptions) => {
   const { sessions, hub, now, log } = options
@@ -107,6 +137,12 @@ export const createTurns = (options: TurnsOptions) => {
   const running = new Set<Promise<unknown>>()
   const shutdown = new AbortController()
   mkdirSync(options.liveDir, { recursive: true, mode: 0o700 })
+
+  const openLog: OpenLog = (path, header) =>
+    createEventLog(path, header, (event: TurnEvent, pos: number) => {
+      const { session_id: id, stream_id: stream } = header
+      hub.publish(`session:${id}`, event, { stream, pos })
+    })
 
   const questions = createQuestions({
     append: (sessionId, entries) => sessions.append(sessionId, entries),
@@ -173,20 +209,41 @@ export const createTurns = (options: TurnsOptions) => {
     options.onEnded?.({ sessionId, streamId, failure, text, isAttended: true })
   }
 
-  const { liveDir } = options
-  for (const found of recoverTurns({
-    sessions,
-    liveDir,
-    now,
-    log,
-    onInterrupted,
-    onUnclosed,
-  })) {
-    eventLogs.put(found)
-    eventLogs.retire(found)
+  const run = (turn: Turn, context: TurnContext): Promise<Outcome | null> => {
+    const result = endings.run(turn, context)
+    running.add(result)
+    void result.finally(() => running.delete(result))
+    return result
   }
 
-  for (const question of sessions.openQuestions().filter(outlivesTurn)) {
+  const found = recoverTurns({ ...options, openLog, onInterrupted, onUnclosed })
+  for (const each of found.logs) {
+    eventLogs.put(each)
+    eventLogs.retire(each)
+  }
+  /** Turns of an earlier process that have not gone on yet. */
+  const continued = new Map(found.continued.map(each => [rebuildTurn(each), each]))
+  for (const [turn, { questions: waiting }] of continued) {
+    active.reserve(turn)
+    eventLogs.put(turn.log)
+    sessions.setLive(turn.sessionId, { active_stream_id: turn.streamId })
+    for (const question of waiting) questions.restore(question)
+  }
+
+  /** Ends a turn that cannot go on. */
+  const giveUp = (turn: Turn): void => {
+    const { sessionId, streamId, log: own } = turn
+    turn.over = true
+    questions.denyAll(sessionId, 'end of turn')
+    recoverTurn({ sessions, now, sessionId, streamId, path: own.path }, own)
+    active.release(turn)
+    eventLogs.retire(own)
+    onInterrupted(sessionId, streamId)
+  }
+
+  const isOrphan = (question: Question): boolean =>
+    outlivesTurn(question) && !questions.find(idOf(question))
+  for (const question of sessions.openQuestions().filter(isOrphan)) {
     const { session_id: id } = question
     questions.reopen(question, answer => options.onPlanAnswer?.(id, answer))
   }
@@ -202,17 +259,35 @@ export const createTurns = (options: TurnsOptions) => {
       endings.recoverUnrecorded(row.session_id)
       // This message takes the place of a plan whose turn has ended.
       questions.denyAll(row.session_id, 'new turn', question => !outlivesTurn(question))
-      const turn = buildTurn(options, row, input)
+      const turn = buildTurn(options, openLog, row, input)
       active.reserve(turn)
       const entries = await begin(turn, row, input)
       eventLogs.put(turn.log)
       // Stopped while the disk was synced, for example by a delete.
       if (turn.over || !turn.context) return { turn, result: Promise.resolve(null) }
       publishTurnStart(turn, entries, options.redactMessage)
-      const result = endings.run(turn, turn.context)
-      running.add(result)
-      void result.finally(() => running.delete(result))
-      return { turn, result }
+      return { turn, result: run(turn, turn.context) }
+    },
+
+    /** Lets the turns of an earlier process go on. `endpointOf`: the model to call now. */
+    async resume(
+      endpointOf: (sessionId: string) => Promise<ModelEndpoint | UserError>,
+    ): Promise<void> {
+      const resumeOne = async ([turn, { text }]: [Turn, ContinuedTurn]): Promise<void> => {
+        const { sessionId } = turn
+        try {
+          turn.endpoint = await endpointOf(sessionId)
+          continued.delete(turn)
+          if (turn.over) return
+          turn.context = options.createContext(turn, questions, text)
+          void run(turn, turn.context)
+        } catch (error) {
+          continued.delete(turn)
+          log('a turn could not go on', { session_id: sessionId, error: messageOf(error) })
+          if (!turn.over) giveUp(turn)
+        }
+      }
+      await Promise.all([...continued].map(resumeOne))
     },
 
     /**
@@ -222,7 +297,8 @@ export const createTurns = (options: TurnsOptions) => {
     cancel(streamId: string, failure: Failure | null = null): boolean {
       const turn = active.byStream(streamId)
       if (!turn || turn.over) return false
-      endings.stop(turn, failure)
+      if (continued.has(turn)) giveUp(turn)
+      else endings.stop(turn, failure)
       return true
     },
 
@@ -267,11 +343,21 @@ export const createTurns = (options: TurnsOptions) => {
     /** Aborts the exclusive work of a session; false when there is none. */
     interrupt: exclusive.interrupt,
 
-    /** Stops every turn as interrupted and waits for the engines to finish (bounded by the caller). */
+    /**
+     * Parks turns that go on after a restart, stops the others as interrupted, and waits for the engines to finish
+     * (bounded by the caller).
+     */
     async close(): Promise<void> {
       shutdown.abort(new Error(SHUTTING_DOWN))
       exclusive.abortAll(shutdown.signal.reason)
-      for (const turn of active.all()) if (!turn.over) endings.stop(turn, INTERRUPTED)
+      for (const turn of active.all().filter(({ over }) => !over)) {
+        if (turn.isResumable) endings.park(turn)
+        else endings.stop(turn, INTERRUPTED)
+      }
+      const parking = active.all().filter(({ parking: how, over }) => how === 'asked' && !over)
+      if (parking.length > 0)
+        await Promise.race([Promise.allSettled(running), pause(options.parkMs ?? PARK_MS)])
+      for (const turn of parking) if (!turn.over) endings.suspend(turn)
       await Promise.allSettled([...running, exclusive.settled()])
       questions.close()
       eventLogs.close()

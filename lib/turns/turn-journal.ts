@@ -62,7 +62,13 @@ export const recordTurnStart = (
             },
           },
         ]),
-    { t: 'turn_started', stream_id: turn.streamId, ...served, message_id: userMessageId },
+    {
+      t: 'turn_started',
+      stream_id: turn.streamId,
+      ...served,
+      message_id: userMessageId,
+      ...(turn.isResumable && { resumable: true as const }),
+    },
   ])
 }
 

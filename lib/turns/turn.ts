@@ -10,6 +10,7 @@ import type {
   ModelEndpoint,
   Outcome,
   ProviderState,
+  Resumed,
   Tool,
 } from '../agent/types.ts'
 import { messageOf, UserError } from '../errors.ts'
@@ -52,7 +53,8 @@ export type Turn = {
   readonly streamId: string
   readonly startedAt: number
   readonly userMessageId: string
-  readonly endpoint: ModelEndpoint | UserError
+  /** Set again when the turn goes on after a restart. */
+  endpoint: ModelEndpoint | UserError
   readonly unattended: Unattended | null
   readonly client: TurnClient | null
   readonly log: EventLog
@@ -63,6 +65,12 @@ export type Turn = {
   readonly messageIds: string[]
   /** Usage so far, including subagents. */
   usage: Usage
+  /** It goes on after a restart: it belongs to a person and runs in our own engine. */
+  readonly isResumable: boolean
+  /** What it has done in an earlier process; null when it has begun in this one. */
+  readonly resumed: Resumed | null
+  /** It stops at the next step boundary (`asked`) or has stopped (`suspended`) without an end: it goes on in another process. */
+  parking: 'asked' | 'suspended' | null
   /** Null until the start of the turn is recorded. */
   context: TurnContext | null
   over: boolean
@@ -75,7 +83,7 @@ export type Turn = {
 /** The engine's request without what the turn itself adds. */
 export type BoundRequest = Omit<
   AgentRequest,
-  'history' | 'signal' | 'now' | 'onUsage' | 'onRetryWait'
+  'history' | 'signal' | 'now' | 'onUsage' | 'onRetryWait' | 'onStepBoundary' | 'resumed'
 >
 
 /** `steered`: the key of a queued message, which leaves the queue. `providerState` is recorded beside the message. */
@@ -164,6 +172,7 @@ export const runAgent = async (
   turn: Turn,
   context: TurnContext,
   now: () => number,
+  onStepBoundary: () => void,
 ): Promise<Outcome> => {
   const { endpoint } = turn
   const failed = (failure: Failure): Outcome => ({
@@ -199,6 +208,8 @@ export const runAgent = async (
       now: () => now() * 1_000,
       onUsage,
       onRetryWait: turn.retries.add,
+      onStepBoundary,
+      ...(turn.resumed && { resumed: turn.resumed }),
     }
     signal.throwIfAborted()
     return context.agent({ ...request, history: context.history() }, event =>

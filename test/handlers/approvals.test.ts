@@ -1,11 +1,10 @@
-/** Approvals and questions over HTTP: one durable queue, answered once, seen everywhere, denied by a restart. */
+/** Approvals and questions over HTTP: one durable queue, answered once, seen everywhere. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Approval } from '../../lib/schema/question.ts'
-import { spawnApp, startApp } from '../_app.ts'
-import { createProvider } from '../_provider.ts'
+import { startApp } from '../_app.ts'
 import { startChat, types } from './_chat.ts'
 
 const approvals = suite('approvals')
@@ -386,37 +385,5 @@ approvals('the approval stream sends open, new and resolved approvals', async ()
     await app.close()
   }
 })
-
-approvals(
-  'after a kill the restart denies the open approval with a notice, and the session continues',
-  async () => {
-    const provider = await createProvider(runs('rm -rf victim'))
-    const app = await spawnApp()
-    try {
-      writeFileSync(
-        join(app.home, 'config.yaml'),
-        `model:\n  provider: custom\n  base_url: ${provider.url}\n  default: test-model\n`,
-      )
-      const { body } = await app.post('/api/session/new', {})
-      const id: string = body.session.session_id
-      const start = await app.post('/api/chat/start', { session_id: id, message: 'delete' })
-      for await (const event of app.events(`/api/chat/stream?stream_id=${start.body.stream_id}`))
-        if (event.event === 'approval') break
-      await app.kill()
-      await app.start()
-      const { session } = (await app.get(`/api/session?session_id=${id}`)).body
-      assert.equal([session.waiting, session.questions, session.last_turn], [0, [], 'interrupted'])
-      assert.match(session.messages.at(-1).content, /^\*\*Interrupted:\*\* /)
-      const journal = readFileSync(join(app.state, 'sessions', `${id}.jsonl`), 'utf8')
-      assert.match(journal, '"by":"restart"')
-      provider.push({ text: 'Going on.' })
-      const next = await app.post('/api/chat', { session_id: id, message: 'and now?' })
-      assert.is(next.body.answer, 'Going on.')
-    } finally {
-      await app.close()
-      await provider.close()
-    }
-  },
-)
 
 approvals.run()

@@ -191,7 +191,7 @@ test('rejected while a turn works there; a stopped turn is recorded; nothing is 
   await chat.close()
 })
 
-test('a turn interrupted by a kill can be undone after the restart', async () => {
+test('a turn that goes on after a kill is undone as a whole', async () => {
   const provider = await createProvider()
   const app = await spawnApp()
   writeFileSync(
@@ -207,14 +207,18 @@ test('a turn interrupted by a kill can be undone after the restart', async () =>
   provider.push(
     { toolCalls: [call('terminal', { command: 'echo after > a; echo new > b' })] },
     { text: 'never', end: 'headers' },
+    { toolCalls: [call('terminal', { command: 'echo later > a; echo more > c' })] },
+    { text: 'done' },
   )
-  await app.post('/api/chat/start', { session_id: id, message: 'go' })
+  const { stream_id } = (await app.post('/api/chat/start', { session_id: id, message: 'go' })).body
   await provider.arrived(2)
   await app.kill()
   await app.start()
+  for await (const { event } of app.events(`/api/chat/stream?stream_id=${stream_id}&after=0`))
+    if (event === 'stream_end') break
   const list = async () => (await app.get(`/api/rollback/list?session_id=${id}`)).body.checkpoints
-  const [turn] = await list()
-  assert.is(turn.interrupted, true)
+  const [turn, ...others] = await list()
+  assert.equal([turn.interrupted, others], [false, []])
   const done = await app.post('/api/rollback/restore', {
     session_id: id,
     checkpoint: turn.checkpoint,
@@ -222,6 +226,7 @@ test('a turn interrupted by a kill can be undone after the restart', async () =>
   assert.is(done.body.ok, true)
   assert.is(readFileSync(join(dir, 'a'), 'utf8'), 'before')
   assert.not(existsSync(join(dir, 'b')))
+  assert.not(existsSync(join(dir, 'c')))
   await app.close()
   await provider.close()
 })

@@ -3,7 +3,7 @@
  * restart every acknowledged message and every event ever sent is there, once, in order; the files parse; the session continues.
  * `PROOF=full` kills 200 times, a plain run 4 times.
  */
-import { readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -29,7 +29,7 @@ const steps = (): Step[] => [
     toolCalls: Array.from({ length: 3 }, (_, i) => ({
       id: `r${round}c${i}`,
       name: 'terminal',
-      arguments: { command: `echo round ${round} call ${i}` },
+      arguments: { command: `echo ${round}-${i} >> ran` },
     })),
     portion: 200,
   })),
@@ -52,6 +52,8 @@ proof(`${rounds} kills: nothing acknowledged is lost or doubled`, async () => {
       // What an earlier round left of the script must not answer this one.
       provider.clear()
       provider.push(...steps())
+      // Calls that the kill cut off have taken their step of the script.
+      provider.otherwise = () => ({ text: 'The end.' })
       const { body } = await app.post('/api/session/new', {})
       const id: string = body.session.session_id
       const started = await app.post('/api/chat/start', { session_id: id, message: `go ${round}` })
@@ -70,11 +72,31 @@ proof(`${rounds} kills: nothing acknowledged is lost or doubled`, async () => {
       }
       await app.start()
 
+      // The stream resumes exactly, the turn goes on, and ends.
+      const rest: Event[] = []
+      for await (const event of app.events(
+        `/api/chat/stream?stream_id=${stream}&after=${sent.length}`,
+      ))
+        rest.push(event as Event)
+      const ids = [...sent, ...rest].map(event => Number(event.id))
+      assert.ok(ids.every((n, i) => n === i + 1))
+      const last = [...sent, ...rest].map(({ event }) => event)
+      assert.equal(
+        [last.at(-1), last.includes('done'), last.includes('apperror')],
+        ['stream_end', true, false],
+      )
+
       const { session } = (await app.get(`/api/session?session_id=${id}`)).body
       const messages: Message[] = session.messages
       assert.is(messages[0]!.content, `go ${round}`)
       assert.is(new Set(messages.map(message => message.id)).size, messages.length)
       assert.equal([session.active_stream_id, session.is_streaming], [null, false])
+
+      // No command ran twice.
+      const ran = existsSync(join(session.workspace, 'ran'))
+        ? readFileSync(join(session.workspace, 'ran'), 'utf8').trim().split('\n')
+        : []
+      assert.is(new Set(ran).size, ran.length)
 
       // Every announced final message is in the transcript, in order.
       const announced = sent
@@ -83,11 +105,12 @@ proof(`${rounds} kills: nothing acknowledged is lost or doubled`, async () => {
       const stored = messages.map(message => message.id)
       assert.equal(stored.slice(0, announced.length), announced)
 
-      // Every token that was sent is in the message it was sent for.
+      // Every token that was sent is in the message it was sent for, unless it was withdrawn.
       const tokens = new Map<string, string>()
-      for (const event of sent) {
-        if (event.event !== 'token') continue
+      for (const event of [...sent, ...rest]) {
         const of = String(event.data.message_id)
+        if (event.event === 'retry') tokens.delete(of)
+        if (event.event !== 'token') continue
         tokens.set(of, (tokens.get(of) ?? '') + String(event.data.text))
       }
       for (const [of, text] of tokens) {
@@ -95,16 +118,6 @@ proof(`${rounds} kills: nothing acknowledged is lost or doubled`, async () => {
         assert.ok(message, `message ${of} is gone`)
         assert.ok(message.content.startsWith(text.trimEnd()), `message ${of} lost text`)
       }
-
-      // The stream itself resumes exactly, and ends.
-      const rest: Event[] = []
-      for await (const event of app.events(
-        `/api/chat/stream?stream_id=${stream}&after=${sent.length}`,
-      ))
-        rest.push(event as Event)
-      const ids = [...sent, ...rest].map(event => Number(event.id))
-      assert.ok(ids.every((n, i) => n === i + 1))
-      assert.is([...sent, ...rest].at(-1)!.event, 'stream_end')
 
       // Each call has exactly one answer: a provider would refuse the history otherwise.
       const asked = messages.flatMap(

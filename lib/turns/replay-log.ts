@@ -1,0 +1,86 @@
+/** Rebuilds the live state of a turn from its journal and its live file. */
+import type { TurnEvent } from '../schema/event.ts'
+import type { Message } from '../schema/message.ts'
+import { emptyUsage, type Usage } from '../schema/usage.ts'
+import type { LoggedEvent } from './event-log.ts'
+import { createLiveState, type LiveState } from './live-turn.ts'
+
+type Owner = { parent_tid?: string; task_index?: number }
+type WireTool = Owner & {
+  tid: string
+  name: string
+  tool?: string
+  preview: string | null
+  args: Record<string, string>
+}
+
+const ownerOf = ({ parent_tid: parent, task_index: index = 0 }: Owner) =>
+  parent === undefined ? {} : { owner: { parent, index } }
+
+const RETRY = { type: 'retry', messageId: '', attempt: 1, attempts: 0, delayMs: 0 } as const
+
+const replayEvent = (live: LiveState, { type, data }: LoggedEvent): void => {
+  if (type === 'token' || type === 'reasoning') {
+    const delta = data as { text: string; message_id: string }
+    live.apply({ type, messageId: delta.message_id, text: delta.text })
+  } else if (type === 'retry') {
+    const { message_id, attempt } = data as { message_id: string; attempt: number }
+    live.apply({ type, messageId: message_id, attempt, attempts: 0, delayMs: 0, message: '' })
+  } else if (type === 'tool') {
+    const { tid, name, preview, args, tool, ...owner } = data as WireTool
+    live.apply({ type, callId: tid, name: tool ?? name, preview, args, ...ownerOf(owner) })
+  } else if (type === 'tool_complete') {
+    const { tid, name, preview, args, tool, duration, is_error, ...owner } = data as WireTool & {
+      duration: number | null
+      is_error: boolean
+    }
+    // For the turn's own calls the journal knows which have ended.
+    if (owner.parent_tid === undefined) return
+    const ended = { durationMs: (duration ?? 0) * 1_000, isError: is_error }
+    live.apply({
+      type,
+      callId: tid,
+      name: tool ?? name,
+      preview,
+      args,
+      ...ended,
+      ...ownerOf(owner),
+    })
+  } else if (type === 'tool_output') {
+    const { tid, text, ...owner } = data as { tid: string; text: string } & Owner
+    live.apply({ type, callId: tid, text, ...ownerOf(owner) })
+  } else if (type === 'subagent') {
+    const { goal, status, text, reasoning, again, ...owner } = data as Extract<
+      TurnEvent,
+      { type: 'subagent' }
+    >['data']
+    const by = { parent: owner.parent_tid, index: owner.task_index }
+    if (status) live.apply({ type, owner: by, goal: goal ?? '', status })
+    if (again !== undefined) live.apply({ ...RETRY, message: again, owner: by })
+    if (text) live.apply({ type: 'token', messageId: '', text, owner: by })
+    if (reasoning) live.apply({ type: 'reasoning', messageId: '', text: reasoning, owner: by })
+  }
+}
+
+/**
+ * The live state when the process died. The journal decides which calls are unanswered:
+ * a message reaches it before its event reaches the log, so the log's `message` events are not used.
+ */
+export const rebuild = (
+  events: LoggedEvent[],
+  recorded: Message[],
+  now: () => number,
+): LiveState => {
+  const live = createLiveState(now)
+  for (const message of recorded) {
+    if (message.role !== 'user') live.apply({ type: 'message', message })
+  }
+  for (const event of events) replayEvent(live, event)
+  return live
+}
+
+/** The usage up to the last model call that ended. */
+export const usageOf = (events: LoggedEvent[]): Usage => {
+  const last = events.findLast(({ type }) => type === 'usage')
+  return last ? (last.data as { usage: Usage }).usage : emptyUsage
+}

@@ -1,0 +1,152 @@
+/**
+ * Turns that go on after a restart, a kill, or a crash of the machine: at the next step boundary, under the same stream.
+ *
+ * Everything is derived from the journal and the live file. Streamed text that was not complete is withdrawn and streamed
+ * again. Of the calls without a result, those that wait for an answer are made again and wait for the same question;
+ * the others may have run in part, so each gets a result that says so. No tool runs twice unasked.
+ */
+import { statSync } from 'node:fs'
+import type { Resumed } from '../agent/types.ts'
+import type { Message, ToolCall } from '../schema/message.ts'
+import type { Question } from '../schema/question.ts'
+import type { Folded } from '../sessions/fold.ts'
+import type { Recovered, Sessions } from '../sessions/types.ts'
+import { contentText } from '../sessions/entries.ts'
+import type { EventLog, LoggedEvent } from './event-log.ts'
+import { unansweredResults } from './interrupted-turn.ts'
+import { createLiveState, type LiveState } from './live-turn.ts'
+import { idOf } from './questions.ts'
+import { rebuild, usageOf } from './replay-log.ts'
+import { elide } from './to-stream-event.ts'
+import { endEntries } from './turn-journal.ts'
+
+export type ContinuedTurn = {
+  sessionId: string
+  streamId: string
+  startedAt: number
+  userMessageId: string
+  /** Of the messages it has recorded. */
+  messageIds: string[]
+  /** The user's message, when nothing was recorded after it: it may not have been prepared for the model. */
+  text: string | null
+  /** Still open, for calls of `resumed`. */
+  questions: Question[]
+  resumed: Resumed
+  live: LiveState
+  log: EventLog
+}
+
+/** After so many restarts without another message of the model, the turn itself may be what ends the process. */
+const MAX_RESUMES = 3
+
+const RESTARTED = 'The service was restarted. This turn goes on.'
+const CALL_INTERRUPTED =
+  'The service was restarted while this call ran. It may have been done in part: check before you do it again.'
+
+/** Later, what it was about to do may not be wanted any more. */
+const MAX_PAUSE_MS = 24 * 3_600_000
+
+/** `path`: its live file. */
+export const mayResume = (
+  { resumable, resumed = 0 }: Recovered,
+  path: string,
+  nowMs: number,
+): boolean => {
+  const written = statSync(path, { throwIfNoEntry: false })?.mtimeMs
+  return (
+    resumable === true &&
+    resumed < MAX_RESUMES &&
+    written !== undefined &&
+    nowMs - written < MAX_PAUSE_MS
+  )
+}
+
+const unansweredCalls = (messages: readonly Message[]): ToolCall[] => {
+  const at = messages.findLastIndex(({ tool_calls: calls }) => calls?.length)
+  const answered = new Set(messages.slice(at + 1).map(({ tool_call_id: id }) => id))
+  return (messages[at]?.tool_calls ?? []).filter(({ id }) => !answered.has(id))
+}
+
+/** The whole answer was recorded: only the end of the turn is missing. */
+const isComplete = (last: Message | undefined): boolean =>
+  last?.role === 'assistant' && !last.tool_calls?.length && !last._partial
+
+/** Questions that the turn asks again: those of its first call without a result, or, between two steps, all. */
+const questionsOf = ({ questions }: Folded, [first]: readonly ToolCall[]): Question[] =>
+  questions.filter(({ call_id: id }) => id === first?.id)
+
+const withdrawPartial = (log: EventLog, live: LiveState, now: number): void => {
+  const { messageId, text, reasoning } = live.partial()
+  // A wait for the provider ends as well.
+  if (text === '' && reasoning === '' && !live.retry()) return
+  const message = 'The service was restarted.'
+  const data = { message_id: messageId ?? '', attempt: 1, attempts: 1, delay_ms: 0, until: now, message }
+  log.append({ type: 'retry', data: { ...data, reason: 'cut' } })
+}
+
+type ContinueOptions = { sessions: Sessions; now: () => number }
+
+/** `complete`: the turn had given its whole answer, and now its end is recorded. Null when it cannot go on. */
+export const continueTurn = (
+  { sessions, now }: ContinueOptions,
+  turn: Recovered,
+  events: LoggedEvent[],
+  log: EventLog,
+): ContinuedTurn | 'complete' | null => {
+  const { session_id: sessionId } = turn
+  const folded = sessions.load(sessionId)
+  const start = folded.messages.findIndex(({ id }) => id === turn.message_id)
+  const user = folded.messages[start]
+  if (!user) return null
+  const own = folded.messages.slice(start + 1)
+  const usage = usageOf(events)
+  const messageIds = own.map(({ id }) => id)
+  const { stream_id: streamId } = turn
+  if (isComplete(own.at(-1))) {
+    sessions.append(sessionId, endEntries(sessions.require(sessionId), streamId, 'done', usage))
+    log.append({ type: 'done', data: { usage, message_ids: messageIds } })
+    log.append({ type: 'stream_end', data: { session_id: sessionId } })
+    return 'complete'
+  }
+  const unanswered = unansweredCalls(own)
+  const questions = questionsOf(folded, unanswered)
+  const isWaiting = unanswered.length > 0 && questions.length > 0
+  const before = rebuild(events, own, now)
+  const results = isWaiting ? [] : unansweredResults(before, CALL_INTERRUPTED, Math.floor(now()))
+  const entries = sessions.append(sessionId, [
+    ...folded.questions
+      .filter(question => !questions.includes(question))
+      .map(question => ({
+        t: 'answered' as const,
+        id: idOf(question),
+        kind: question.kind,
+        answer: question.kind === 'approval' ? 'deny' : '',
+        by: 'restart',
+      })),
+    ...results.map(message => ({ t: 'message' as const, message })),
+    { t: 'turn_resumed', stream_id: streamId },
+  ])
+  const added = entries.flatMap(entry => (entry.t === 'message' ? [entry.message] : []))
+  for (const message of added) log.append({ type: 'message', data: { message: elide(message) } })
+  withdrawPartial(log, before, now())
+  log.append({ type: 'warning', data: { type: 'resumed', message: RESTARTED } })
+  const live = createLiveState(now)
+  for (const message of [...own, ...added])
+    if (message.role !== 'user') live.apply({ type: 'message', message })
+  return {
+    sessionId,
+    streamId,
+    startedAt: turn.at,
+    userMessageId: user.id,
+    messageIds: [...messageIds, ...added.map(({ id }) => id)],
+    text: own.length === 0 ? contentText(user.content) : null,
+    questions,
+    resumed: {
+      steps: own.filter(({ role }) => role === 'assistant').length,
+      usage,
+      calls: isWaiting ? unanswered : [],
+    },
+    live,
+    log,
+  }
+}
