@@ -7,7 +7,7 @@ import { toBoolean } from '../lib/settings.ts'
 import { isBudgetKey } from '../lib/turn-context/spending-limit.ts'
 import { APPROVE_PLAN } from '../lib/base/plan-answers.ts'
 import { SessionMode } from '../lib/schema/session.ts'
-import { outlivesTurn } from '../lib/turns/questions.ts'
+import { outlivesTurn } from '../lib/turns/open-questions.ts'
 
 export const get = endpoint({
   access: 'read',

@@ -15,7 +15,6 @@ import type { Onboarding } from '../onboarding.ts'
 import { openPacked } from '../packed.ts'
 import { createProfiles, type Profiles } from '../profiles/profiles.ts'
 import { redact } from '../redact/redact.ts'
-import { clearRestored, isRestored } from '../store/restored-mark.ts'
 import { createSkills, type Skills } from '../skills/skills.ts'
 import { createGuards } from '../turn-context/guards.ts'
 import { scriptDenial } from '../turn-context/permissions/home-rules.ts'
@@ -199,8 +198,7 @@ export const createApp = async (
     processesOf: processes.of,
     cron: () => cron,
     liveDir: join(stateDir, 'live'),
-    resumes: !isRestored(stateDir),
-    parkMs: options.parkMs,
+    resume: { parkMs: options.parkMs },
     now,
     log,
     wrapAgent: telemetry.wrapAgent,
@@ -214,7 +212,6 @@ export const createApp = async (
     onPlanAnswer: (id, answer) => void conversation.answerPlan(id, answer),
   })
   const { models, turns, external, mcp } = engine
-  clearRestored(stateDir)
   notifier.start()
   const conversation = composeConversation(composition, engine, skills)
   const clientApi = composeClientApi(composition, engine, conversation, options.addon)
@@ -306,6 +303,5 @@ export const createApp = async (
   if (reportedUntil !== null) cron.reportSince(reportedUntil)
   // Tasks that became due while the service was not running.
   void cron.tick()
-  void turns.resume(conversation.turnStarter.endpointToResume)
   return app
 }

@@ -11,7 +11,7 @@ import { createSessionViews, type SessionViews } from '../conversation/session-v
 import { createSideQuestions, type SideQuestions } from '../conversation/side-questions.ts'
 import { createTurnStarter, type TurnStarter } from '../conversation/start-turn.ts'
 import { redact, redactValue } from '../redact/redact.ts'
-import { outlivesTurn } from '../turns/questions.ts'
+import { outlivesTurn } from '../turns/open-questions.ts'
 import { createEdits, type Edits } from '../sessions/edits.ts'
 import type { Skills } from '../skills/skills.ts'
 import type { Composition } from './data.ts'
@@ -63,6 +63,7 @@ export const composeConversation = (
   const { homes, hub, sessions, workspaces } = data
   const { models, turns } = engine
   const turnStarter = createTurnStarter({ sessions, turns, homes, models, workspaces })
+  void turns.resume(turnStarter.endpointToResume)
   const queue = createMessageQueue({
     sessions,
     hub,

@@ -82,8 +82,7 @@ export type EngineOptions = {
   cron: () => Cron
   liveDir: string
   /** As in `TurnsOptions`. */
-  resumes?: boolean
-  parkMs?: number | undefined
+  resume?: TurnsOptions['resume']
   /** Seconds since 1970. */
   now: () => number
   log: {

@@ -15,7 +15,7 @@ import type { Translate } from '../notifications/texts/translate.ts'
 import { redact, watchSecrets } from '../redact/redact.ts'
 import type { Approval, Question } from '../schema/question.ts'
 import type { EndedTurn } from '../turns/end-turn.ts'
-import { type GivenAnswer, idOf } from '../turns/questions.ts'
+import { type GivenAnswer, idOf } from '../turns/open-questions.ts'
 import type { Composition } from './data.ts'
 import type { Engine } from './engine.ts'
 

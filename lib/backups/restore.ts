@@ -19,7 +19,6 @@ import { syncDir } from '../store/atomic-write.ts'
 import { errorCode } from '../store/file-error.ts'
 import { isDiskFull } from '../store/journal.ts'
 import { makeDir } from '../store/make-dir.ts'
-import { markRestored } from '../store/restored-mark.ts'
 import { checkPath, type Head } from './format.ts'
 import { decryptKeys } from './keys.ts'
 import { type ArchiveEntry, type ReadArchive, readArchive } from './read-archive.ts'
@@ -181,7 +180,6 @@ const movesOf = (aside: string, { home, state }: RestoreOptions, head: Head): Mo
   }
   const whole = { from: parts.home, to: home }
   if (!exists(parts.state)) return [whole]
-  markRestored(parts.state)
   if (!isBelow(home, state)) return [{ from: parts.state, to: state }, whole]
   const inner = join(parts.home, state.slice(home.length + 1))
   makeDir(dirname(inner))

@@ -90,6 +90,8 @@ const isUndo = (turn: TurnRecord, records: ReadonlyMap<string, TurnRecord>): boo
   return turn.undo_of !== null && !(undone && isUndo(undone, records))
 }
 
+type Continues = (streamId: string) => boolean
+
 export const createCheckpoints = (options: CheckpointsOptions) => {
   const { now, log, resolve } = options
   const workspaces = createCheckpointWorkspaces(options)
@@ -135,13 +137,10 @@ export const createCheckpoints = (options: CheckpointsOptions) => {
     }
   }
 
-  const recoverAll = async (
-    homes: readonly CheckpointHome[],
-    goesOn: (streamId: string) => boolean,
-  ): Promise<void> => {
+  const recoverAll = async (homes: readonly CheckpointHome[], continues: Continues) => {
     for (const home of homes)
       for (const dir of storeDirs(home))
-        for (const id of listOpenIds(dir)) if (!goesOn(id)) await recoverOne(home, dir, id)
+        for (const id of listOpenIds(dir)) if (!continues(id)) await recoverOne(home, dir, id)
   }
 
   const deleteRecord = async (
@@ -241,12 +240,9 @@ export const createCheckpoints = (options: CheckpointsOptions) => {
       })
     },
 
-    /** Completes the records of turns that a killed process left open, with the files as they are now. `goesOn`: turns that still run. */
-    recover(
-      homes: readonly CheckpointHome[],
-      goesOn: (streamId: string) => boolean = () => false,
-    ): Promise<void> {
-      const work = recoverAll(homes, goesOn)
+    /** Completes the records of turns that a killed process left open, with the files as they are now. `continues`: turns that still run. */
+    recover(homes: readonly CheckpointHome[], continues: Continues = () => false): Promise<void> {
+      const work = recoverAll(homes, continues)
       workspaces.track(work)
       return work
     },

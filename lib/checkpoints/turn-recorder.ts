@@ -28,7 +28,7 @@ export type TurnStart = {
   messageId: string
   /** Beginning of the user's message, so that the turn can be recognized in a list. */
   title: string
-  /** It goes on after a restart, and so does its record. */
+  /** It continues after a restart, and so does its record. */
   isContinued?: boolean
   /** How many turns to retain for this workspace. */
   maxTurns?: number | undefined
@@ -45,8 +45,8 @@ export type TurnRecorder = {
   callEnded: (callId: string) => void
   /** Call when the turn is being stopped: its end is near, so `list` waits briefly for it. */
   stopping: () => void
-  /** Call when no code of the turn runs any more. `goesOn`: it goes on in another process, which ends the record. */
-  end: (goesOn?: boolean) => Promise<void>
+  /** Call when no code of the turn runs any more. `continues`: it continues in another process, which ends the record. */
+  end: (continues?: boolean) => Promise<void>
 }
 
 export type TurnRecorderOptions = {
@@ -224,14 +224,14 @@ export const createTurnRecorder = (
       timer.unref()
       workspaces.track(ended.promise.then(() => clearTimeout(timer)))
     },
-    async end(goesOn = false) {
+    async end(continues = false) {
       // In a microtask: `work` below must be tracked before `settled` can resolve.
       queueMicrotask(ended.resolve)
       if (!root) return
       const at = root
       const work = workspaces.exclusive(home, at, async () => {
         try {
-          if (goesOn || (!open && !start.isContinued)) return
+          if (continues || (!open && !start.isContinued)) return
           const context = await workspaces.contextOf(home, workspace)
           open ??= recordBefore(context)
           if (!open) return

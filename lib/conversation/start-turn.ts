@@ -207,7 +207,7 @@ export const createTurnStarter = ({
       return repeatOf === undefined ? startTurn(input) : { repeatOf, sessionId: id }
     },
 
-    /** The endpoint for a turn that goes on after a restart. An unusable model fails the turn. */
+    /** The endpoint for a turn that continues after a restart. An unusable model fails the turn. */
     async endpointToResume(sessionId: string): Promise<ModelEndpoint | UserError> {
       const { profile, model } = sessions.require(sessionId)
       const home = homeOf(profile)

@@ -17,7 +17,7 @@
  *   {"n":…,"t":"asked","at":…,"question":{…}}                an approval or a question waits for the user
  *   {"n":…,"t":"answered","at":…,"id":…,"kind":…,"answer":…} the first answer wins
  *   {"n":…,"t":"turn_started","at":…,"stream_id":…,…}  {"n":…,"t":"turn_ended","at":…,"stream_id":…,"how":…}
- *                                                            `resumable`: it goes on after a restart; `limit`: what ended it before
+ *                                                            `resumable`: it continues after a restart; `limit`: what ended it before
  *                                                            its work was done, `steps` or `budget`
  *   {"n":…,"t":"turn_resumed","at":…,"stream_id":…}          it was continued after a restart
  *   {"n":…,"t":"sent","at":…,"id":"m7","before":…}           the message was sent to the model with this text before it; `text`, when given,
@@ -104,7 +104,7 @@ type Kinds = {
     model: string
     provider: string
     message_id: string
-    /** It goes on after a restart. */
+    /** It continues after a restart. */
     resumable?: true
   }
   turn_resumed: { stream_id: string }

@@ -31,7 +31,7 @@ export type Turn = {
   how: TurnEnd | null
   usage: Usage | null
   limit?: TurnLimit
-  /** It goes on after a restart. */
+  /** It continues after a restart. */
   resumable?: true
   /** How often it was continued after a restart since the model's last message. */
   resumed?: number

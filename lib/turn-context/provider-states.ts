@@ -40,7 +40,7 @@ export const toStateEntry = (
   ]
 }
 
-/** The history with its states. `current`: ids of messages of the turn that goes on. Messages replaced by a summary are not in it, so theirs are not sent. */
+/** The history with its states. `current`: ids of messages of the turn that continues. Messages replaced by a summary are not in it, so theirs are not sent. */
 export const withStates = (
   history: LoopMessage[],
   states: ReadonlyMap<string, StoredState>,

@@ -272,20 +272,7 @@ export const createTurnContextFactory =
           }),
         }
       },
-      history() {
-        const folded = sessions.load(id)
-        const history = toConversation(folded)
-        // External agents know their workspace and get plain text.
-        if (endpoint instanceof UserError) return expandSkills(history, expand)
-        const withoutTag = folded.sent.map(how => ({ ...how, before: '' }))
-        return isExternal
-          ? replaySent(history, withoutTag, expand)
-          : withStates(
-              replaySent(withoutStubs(history, turn), folded.sent, expand),
-              sessions.providerStates(id),
-              turn.messageIds,
-            )
-      },
+      history: () => historyOf(sessions, turn, expand),
       recordSummary: event => deps.compressions.record(id, event),
       record(given, { steered: key, providerState } = {}) {
         const message = withoutKnown(given, deps.redactKnown)
@@ -316,7 +303,25 @@ export const createTurnContextFactory =
     }
   }
 
-/** How the message of a turn that goes on after a restart was sent. */
+const historyOf = (
+  sessions: Sessions,
+  turn: Turn,
+  expand: (text: string) => string,
+): LoopMessage[] => {
+  const { sessionId: id, endpoint } = turn
+  const folded = sessions.load(id)
+  const history = toConversation(folded)
+  if (endpoint instanceof UserError) return expandSkills(history, expand)
+  // External agents know their workspace and get plain text.
+  if (endpoint.apiMode === 'acp') {
+    const withoutTag = folded.sent.map(how => ({ ...how, before: '' }))
+    return replaySent(history, withoutTag, expand)
+  }
+  const sent = replaySent(withoutStubs(history, turn), folded.sent, expand)
+  return withStates(sent, sessions.providerStates(id), turn.messageIds)
+}
+
+/** How the message of a turn that continues after a restart was sent. */
 const sentBefore = (sessions: Sessions, { sessionId, userMessageId }: Turn) => {
   const sent = sessions.load(sessionId).sent.findLast(({ id }) => id === userMessageId)
   if (!sent) return null

@@ -7,7 +7,8 @@ import type { ActiveTurns } from './active-turns.ts'
 import type { EventLog } from './event-log.ts'
 import type { EventLogRegistry } from './event-log-registry.ts'
 import { type TitleOptions, titleSession } from './generate-title.ts'
-import { outlivesTurn, type Questions } from './questions.ts'
+import { outlivesTurn } from './open-questions.ts'
+import type { Questions } from './questions.ts'
 import { recoverTurn } from './recover.ts'
 import { recordUnfinished, runAgent, type Turn, type TurnContext } from './turn.ts'
 import { recordTurnEnd } from './turn-journal.ts'
@@ -110,7 +111,7 @@ export const createTurnEndings = (options: TurnEndingsOptions, shutdown: AbortSi
     unrecorded.set(turn.sessionId, turn.log)
   }
 
-  /** Ends the run of a turn that goes on in another process. Nothing of it is recorded from now on. */
+  /** Ends the run of a turn that continues in another process. Nothing of it is recorded from now on. */
   const suspend = (turn: Turn): void => {
     turn.over = true
     turn.parking = 'suspended'

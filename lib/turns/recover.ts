@@ -1,5 +1,5 @@
 /**
- * Crash recovery: each turn that started and did not end goes on where it can (`resume.ts`), and is closed otherwise, once.
+ * Crash recovery: each turn that started and did not end continues where it can (`resume.ts`), and is closed otherwise, once.
  *
  * The journal is authoritative; the turn's live file has the text that was streaming. That text becomes a `_partial`
  * message, unanswered calls get error results, open questions except plans are denied, and the log gets its closing events, so that a reader
@@ -12,7 +12,7 @@ import { fileStamp } from '../store/journal.ts'
 import type { Sessions } from '../sessions/types.ts'
 import { closingMessages, failureText, INTERRUPTED } from './interrupted-turn.ts'
 import { type EventLog, type LoggedEvent, type LogHeader, readLiveFile } from './event-log.ts'
-import { idOf, outlivesTurn } from './questions.ts'
+import { idOf, outlivesTurn } from './open-questions.ts'
 import { elide } from './to-stream-event.ts'
 import { rebuild, usageOf } from './replay-log.ts'
 import { type ContinuedTurn, continueTurn, mayResume } from './resume.ts'
@@ -88,10 +88,10 @@ export const recoverTurns = (
     const header = { session_id: sessionId, stream_id: streamId, at: deps.now() }
     const turn = open.get(streamId)
     // Before the log is opened, which writes its header.
-    const goesOn = turn && deps.resumes && mayResume(turn, path, deps.now() * 1_000)
+    const continues = turn && deps.resumes && mayResume(turn, path, deps.now() * 1_000)
     const log = deps.openLog(path, header)
     try {
-      const again = goesOn && continueTurn(deps, turn, events, log)
+      const again = continues && continueTurn(deps, turn, events, log)
       if (again === 'complete') deps.onUnclosed?.(sessionId, streamId)
       else if (again) return void continued.push(again)
       else if (turn) {

@@ -15,7 +15,7 @@ import { contentText } from '../sessions/entries.ts'
 import type { EventLog, LoggedEvent } from './event-log.ts'
 import { unansweredResults } from './interrupted-turn.ts'
 import { createLiveState, type LiveState } from './live-turn.ts'
-import { idOf } from './questions.ts'
+import { idOf } from './open-questions.ts'
 import { rebuild, usageOf } from './replay-log.ts'
 import { elide } from './to-stream-event.ts'
 import { endEntries } from './turn-journal.ts'
@@ -39,26 +39,24 @@ export type ContinuedTurn = {
 /** After so many restarts without another message of the model, the turn itself may be what ends the process. */
 const MAX_RESUMES = 3
 
-const RESTARTED = 'The service was restarted. This turn goes on.'
+const RESTARTED = 'The service was restarted. This turn continues.'
 const CALL_INTERRUPTED =
   'The service was restarted while this call ran. It may have been done in part: check before you do it again.'
 
 /** Later, what it was about to do may not be wanted any more. */
 const MAX_PAUSE_MS = 24 * 3_600_000
+/** Writing a file sets both of its times. One that was restored or copied has the time of its writing, and a newer one of its inode. */
+const COPIED_MS = 1_000
 
-/** `path`: its live file. */
+/** `path`: its live file. A turn of a backup or a copy has ended elsewhere, or still runs there. */
 export const mayResume = (
   { resumable, resumed = 0 }: Recovered,
   path: string,
   nowMs: number,
 ): boolean => {
-  const written = statSync(path, { throwIfNoEntry: false })?.mtimeMs
-  return (
-    resumable === true &&
-    resumed < MAX_RESUMES &&
-    written !== undefined &&
-    nowMs - written < MAX_PAUSE_MS
-  )
+  const file = statSync(path, { throwIfNoEntry: false })
+  if (!file || file.ctimeMs - file.mtimeMs > COPIED_MS) return false
+  return resumable === true && resumed < MAX_RESUMES && nowMs - file.mtimeMs < MAX_PAUSE_MS
 }
 
 const unansweredCalls = (messages: readonly Message[]): ToolCall[] => {
@@ -80,7 +78,14 @@ const withdrawPartial = (log: EventLog, live: LiveState, now: number): void => {
   // A wait for the provider ends as well.
   if (text === '' && reasoning === '' && !live.retry()) return
   const message = 'The service was restarted.'
-  const data = { message_id: messageId ?? '', attempt: 1, attempts: 1, delay_ms: 0, until: now, message }
+  const data = {
+    message_id: messageId ?? '',
+    attempt: 1,
+    attempts: 1,
+    delay_ms: 0,
+    until: now,
+    message,
+  }
   log.append({ type: 'retry', data: { ...data, reason: 'cut' } })
 }
 

@@ -1,31 +1,27 @@
 /** Starts and stops turns: at most one per session, independent of the connections that read it. */
-import { randomBytes } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
-import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Failure, ModelEndpoint, Outcome, Providers } from '../agent/types.ts'
-import { conflict, messageOf, UserError, unavailable } from '../errors.ts'
+import { conflict, type UserError, unavailable } from '../errors.ts'
 import type { Hub } from '../hub.ts'
 import type { TurnEvent } from '../schema/event.ts'
 import type { Message } from '../schema/message.ts'
 import type { Question } from '../schema/question.ts'
 import type { SessionRow } from '../schema/session.ts'
-import { emptyUsage } from '../schema/usage.ts'
 import type { Entry } from '../sessions/entries.ts'
 import type { Sessions } from '../sessions/types.ts'
-import { createActiveTurns } from './active-turns.ts'
+import { type ActiveTurns, createActiveTurns } from './active-turns.ts'
+import { buildTurn, type OpenLog } from './build-turn.ts'
+import { createContinuedTurns } from './continued-turns.ts'
 import { createTurnEndings, type EndedTurn } from './end-turn.ts'
-import { createEventLog, type EventLog, type LogHeader } from './event-log.ts'
+import { createEventLog } from './event-log.ts'
 import { createEventLogRegistry } from './event-log-registry.ts'
 import { createExclusiveWork } from './exclusive-work.ts'
 import type { TitleOptions } from './generate-title.ts'
 import { failureIn, INTERRUPTED } from './interrupted-turn.ts'
-import { createLiveState } from './live-turn.ts'
-import { createStreamMask } from './mask-stream.ts'
-import { createQuestions, idOf, outlivesTurn, type Questions } from './questions.ts'
-import { recoverTurn, recoverTurns } from './recover.ts'
-import type { ContinuedTurn } from './resume.ts'
-import { createRetryWaits } from './retry-waits.ts'
+import { idOf, outlivesTurn } from './open-questions.ts'
+import { createQuestions, type Questions } from './questions.ts'
+import { recoverTurns } from './recover.ts'
 import type { Turn, TurnClient, TurnContext, Unattended } from './turn.ts'
 import { publishTurnStart, recordTurnEnd, recordTurnStart, type UserInput } from './turn-journal.ts'
 
@@ -56,10 +52,11 @@ export type TurnsOptions = {
   onDone?: (sessionId: string) => void
   /** A turn finished or failed, also one that an earlier process left open. Must not throw. */
   onEnded?: (ended: EndedTurn) => void
-  /** Turns of people go on after a restart. Default: they end as interrupted. */
-  resumes?: boolean | undefined
-  /** How long turns may take to reach a step boundary when the service stops, in milliseconds. */
-  parkMs?: number | undefined
+  /**
+   * Turns of people continue after a restart; absent: they end as interrupted. `parkMs`: how long they may take to reach a
+   * step boundary when the service stops, 5 s by default.
+   */
+  resume?: { parkMs?: number | undefined }
   /** The user answered a plan whose turn had ended. Must not throw. */
   onPlanAnswer?: (sessionId: string, answer: string) => void
 }
@@ -68,69 +65,43 @@ export type StartedTurn = { turn: Turn; result: Promise<Outcome | null> }
 
 export type Turns = ReturnType<typeof createTurns>
 
-const SHUTTING_DOWN = 'The server is shutting down.'
-
-/** Another try to reach a step boundary is not worth more: a supervisor kills what stops too slowly. */
+/** A supervisor kills what stops too slowly. */
 const PARK_MS = 5_000
 
-type OpenLog = (path: string, header: LogHeader) => EventLog
+const SHUTTING_DOWN = 'The server is shutting down.'
 
-/** What a turn has in each process anew. */
-const runState = (log: EventLog) => ({
-  log,
-  mask: createStreamMask(),
-  controller: new AbortController(),
-  retries: createRetryWaits(log.position),
-  context: null,
-  parking: null,
-  over: false,
-  limit: null,
-  writeError: null,
-})
+const questionsOf = ({ sessions, hub, now, log }: TurnsOptions, active: ActiveTurns): Questions =>
+  createQuestions({
+    append: (sessionId, entries) => sessions.append(sessionId, entries),
+    setLive: (sessionId, patch) => sessions.setLive(sessionId, patch),
+    emit(sessionId, event) {
+      const turn = active.get(sessionId)
+      if (turn) turn.log.append(event)
+      // A plan whose turn has ended.
+      else if (event.type === 'answered') hub.publish(`session:${sessionId}`, event)
+    },
+    publish: event => hub.publish('inbox', event),
+    now,
+    log,
+  })
 
-const isOurs = (endpoint: ModelEndpoint | UserError): boolean =>
-  !(endpoint instanceof UserError) && endpoint.apiMode !== 'acp'
+/** Reports turns whose process died before it could. */
+const createReports = ({ sessions, onEnded }: TurnsOptions) => ({
+  onInterrupted: (sessionId: string, streamId: string): void =>
+    onEnded?.({ sessionId, streamId, failure: INTERRUPTED, text: '', isAttended: true }),
 
-const buildTurn = (
-  { sessions, liveDir, now, resumes = false }: TurnsOptions,
-  openLog: OpenLog,
-  row: SessionRow,
-  { endpoint, unattended, client }: StartInput,
-): Turn => {
-  const id = row.session_id
-  const streamId = randomBytes(16).toString('hex')
-  const startedAt = now()
-  const header = { session_id: id, stream_id: streamId, at: startedAt }
-  return {
-    ...runState(openLog(join(liveDir, `${streamId}.jsonl`), header)),
-    sessionId: id,
-    streamId,
-    startedAt,
-    userMessageId: sessions.nextMessageId(id),
-    endpoint,
-    unattended: unattended ?? null,
-    client: client ?? null,
-    live: createLiveState(now),
-    isResumable: resumes && !unattended && !client && isOurs(endpoint),
-    resumed: null,
-    messageIds: [],
-    usage: emptyUsage,
-  }
-}
-
-/** Its endpoint is found when it goes on. */
-const rebuildTurn = ({ log, questions: _, text: __, ...continued }: ContinuedTurn): Turn => ({
-  ...runState(log),
-  ...continued,
-  endpoint: unavailable('The service is starting.'),
-  unattended: null,
-  client: null,
-  isResumable: true,
-  usage: continued.resumed.usage,
+  onUnclosed(sessionId: string, streamId: string): void {
+    const { messages, turn } = sessions.load(sessionId)
+    if (turn?.stream_id !== streamId || turn.how === 'cancelled') return
+    const last = messages.findLast(({ role }) => role === 'assistant')
+    const text = typeof last?.content === 'string' ? last.content : ''
+    const failure = last?._error ? failureIn(text) : null
+    onEnded?.({ sessionId, streamId, failure, text, isAttended: true })
+  },
 })
 
 export const createTurns = (options: TurnsOptions) => {
-  const { sessions, hub, now, log } = options
+  const { sessions, hub } = options
   const active = createActiveTurns(options)
   const eventLogs = createEventLogRegistry(options.logRetentionMs)
   const exclusive = createExclusiveWork()
@@ -144,19 +115,7 @@ export const createTurns = (options: TurnsOptions) => {
       hub.publish(`session:${id}`, event, { stream, pos })
     })
 
-  const questions = createQuestions({
-    append: (sessionId, entries) => sessions.append(sessionId, entries),
-    setLive: (sessionId, patch) => sessions.setLive(sessionId, patch),
-    emit(sessionId, event) {
-      const turn = active.get(sessionId)
-      if (turn) turn.log.append(event)
-      // A plan whose turn has ended.
-      else if (event.type === 'answered') hub.publish(`session:${sessionId}`, event)
-    },
-    publish: event => hub.publish('inbox', event),
-    now,
-    log,
-  })
+  const questions = questionsOf(options, active)
   const endings = createTurnEndings({ ...options, active, eventLogs, questions }, shutdown.signal)
 
   const requireRunning = (): void => {
@@ -197,18 +156,6 @@ export const createTurns = (options: TurnsOptions) => {
     return entries
   }
 
-  const onInterrupted = (sessionId: string, streamId: string): void =>
-    options.onEnded?.({ sessionId, streamId, failure: INTERRUPTED, text: '', isAttended: true })
-
-  const onUnclosed = (sessionId: string, streamId: string): void => {
-    const { messages, turn } = sessions.load(sessionId)
-    if (turn?.stream_id !== streamId || turn.how === 'cancelled') return
-    const last = messages.findLast(({ role }) => role === 'assistant')
-    const text = typeof last?.content === 'string' ? last.content : ''
-    const failure = last?._error ? failureIn(text) : null
-    options.onEnded?.({ sessionId, streamId, failure, text, isAttended: true })
-  }
-
   const run = (turn: Turn, context: TurnContext): Promise<Outcome | null> => {
     const result = endings.run(turn, context)
     running.add(result)
@@ -216,30 +163,21 @@ export const createTurns = (options: TurnsOptions) => {
     return result
   }
 
-  const found = recoverTurns({ ...options, openLog, onInterrupted, onUnclosed })
+  const resumes = options.resume !== undefined
+  const reports = createReports(options)
+  const found = recoverTurns({ ...options, resumes, openLog, ...reports })
   for (const each of found.logs) {
     eventLogs.put(each)
     eventLogs.retire(each)
   }
-  /** Turns of an earlier process that have not gone on yet. */
-  const continued = new Map(found.continued.map(each => [rebuildTurn(each), each]))
-  for (const [turn, { questions: waiting }] of continued) {
-    active.reserve(turn)
-    eventLogs.put(turn.log)
-    sessions.setLive(turn.sessionId, { active_stream_id: turn.streamId })
-    for (const question of waiting) questions.restore(question)
-  }
-
-  /** Ends a turn that cannot go on. */
-  const giveUp = (turn: Turn): void => {
-    const { sessionId, streamId, log: own } = turn
-    turn.over = true
-    questions.denyAll(sessionId, 'end of turn')
-    recoverTurn({ sessions, now, sessionId, streamId, path: own.path }, own)
-    active.release(turn)
-    eventLogs.retire(own)
-    onInterrupted(sessionId, streamId)
-  }
+  const continued = createContinuedTurns(found.continued, {
+    ...options,
+    active,
+    eventLogs,
+    questions,
+    run,
+    ...reports,
+  })
 
   const isOrphan = (question: Question): boolean =>
     outlivesTurn(question) && !questions.find(idOf(question))
@@ -269,26 +207,7 @@ export const createTurns = (options: TurnsOptions) => {
       return { turn, result: run(turn, turn.context) }
     },
 
-    /** Lets the turns of an earlier process go on. `endpointOf`: the model to call now. */
-    async resume(
-      endpointOf: (sessionId: string) => Promise<ModelEndpoint | UserError>,
-    ): Promise<void> {
-      const resumeOne = async ([turn, { text }]: [Turn, ContinuedTurn]): Promise<void> => {
-        const { sessionId } = turn
-        try {
-          turn.endpoint = await endpointOf(sessionId)
-          continued.delete(turn)
-          if (turn.over) return
-          turn.context = options.createContext(turn, questions, text)
-          void run(turn, turn.context)
-        } catch (error) {
-          continued.delete(turn)
-          log('a turn could not go on', { session_id: sessionId, error: messageOf(error) })
-          if (!turn.over) giveUp(turn)
-        }
-      }
-      await Promise.all([...continued].map(resumeOne))
-    },
+    resume: continued.resume,
 
     /**
      * False when no such turn is running. The session is free when this returns. `failure`: the reason when it was
@@ -297,7 +216,7 @@ export const createTurns = (options: TurnsOptions) => {
     cancel(streamId: string, failure: Failure | null = null): boolean {
       const turn = active.byStream(streamId)
       if (!turn || turn.over) return false
-      if (continued.has(turn)) giveUp(turn)
+      if (continued.has(turn)) continued.giveUp(turn)
       else endings.stop(turn, failure)
       return true
     },
@@ -344,7 +263,7 @@ export const createTurns = (options: TurnsOptions) => {
     interrupt: exclusive.interrupt,
 
     /**
-     * Parks turns that go on after a restart, stops the others as interrupted, and waits for the engines to finish
+     * Parks turns that continue after a restart, stops the others as interrupted, and waits for the engines to finish
      * (bounded by the caller).
      */
     async close(): Promise<void> {
@@ -356,7 +275,7 @@ export const createTurns = (options: TurnsOptions) => {
       }
       const parking = active.all().filter(({ parking: how, over }) => how === 'asked' && !over)
       if (parking.length > 0)
-        await Promise.race([Promise.allSettled(running), pause(options.parkMs ?? PARK_MS)])
+        await Promise.race([Promise.allSettled(running), pause(options.resume?.parkMs ?? PARK_MS)])
       for (const turn of parking) if (!turn.over) endings.suspend(turn)
       await Promise.allSettled([...running, exclusive.settled()])
       questions.close()

@@ -53,7 +53,7 @@ export type Turn = {
   readonly streamId: string
   readonly startedAt: number
   readonly userMessageId: string
-  /** Set again when the turn goes on after a restart. */
+  /** Set again when the turn continues after a restart. */
   endpoint: ModelEndpoint | UserError
   readonly unattended: Unattended | null
   readonly client: TurnClient | null
@@ -65,11 +65,11 @@ export type Turn = {
   readonly messageIds: string[]
   /** Usage so far, including subagents. */
   usage: Usage
-  /** It goes on after a restart: it belongs to a person and runs in our own engine. */
+  /** It continues after a restart: it belongs to a person and runs in our own engine. */
   readonly isResumable: boolean
   /** What it has done in an earlier process; null when it has begun in this one. */
   readonly resumed: Resumed | null
-  /** It stops at the next step boundary (`asked`) or has stopped (`suspended`) without an end: it goes on in another process. */
+  /** It stops at the next step boundary (`asked`) or has stopped (`suspended`) without an end: it continues in another process. */
   parking: 'asked' | 'suspended' | null
   /** Null until the start of the turn is recorded. */
   context: TurnContext | null

@@ -1,5 +1,14 @@
 /** Turns go on after a restart and after a kill: nothing lost, nothing twice, questions still open. */
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import {
+  copyFileSync,
+  existsSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -88,10 +97,10 @@ const todo = (id: string): Step => ({
 const answer: Step = { text: 'All done.', usage }
 
 /** What the model was sent last: roles, and the results of calls. */
-const lastRequest = ({ provider }: Chat<Service>) =>
-  (provider.requests.at(-1)?.body.messages as { role: string; content: string }[]).filter(
-    ({ role }) => role !== 'system',
-  )
+const lastRequest = ({ provider }: Chat<Service>) => {
+  const messages: { role: string; content: string }[] = provider.requests.at(-1)?.body.messages
+  return messages.filter(({ role }) => role !== 'system')
+}
 
 test(
   'killed while text streams: the text is withdrawn and streamed again under the same stream, exactly once',
@@ -216,7 +225,7 @@ test(
   ),
 )
 
-test('a stop waits for the step that runs: its result is recorded, and the turn goes on after it', () => {
+test('a stop waits for the step that runs: its result is recorded, and the turn continues after it', () => {
   const gate = Promise.withResolvers<void>()
   const script: Step[] = [{ ...runs('echo x >> runs'), gate: gate.promise }, answer]
   return restarted(
@@ -235,6 +244,30 @@ test('a stop waits for the step that runs: its result is recorded, and the turn 
     { parkMs: 30_000 },
   )()
 })
+
+for (const [why, change] of [
+  ['a day without the service', (live: string) => execFileSync('touch', ['-d', '-25 hours', live])],
+  [
+    'a live file from a backup',
+    (live: string) => {
+      const { atime, mtime } = statSync(live)
+      renameSync(live, `${live}.saved`)
+      copyFileSync(`${live}.saved`, live)
+      utimesSync(live, atime, new Date(mtime.getTime() - 5_000))
+    },
+  ],
+] as const)
+  test(
+    `${why} ends it as interrupted`,
+    restarted([{ end: 'headers' }], async chat => {
+      const stream = await start(chat)
+      await chat.provider.arrived(1)
+      await chat.app.restart(() => void change(join(chat.app.state, 'live', `${stream}.jsonl`)))
+      assert.ok(types(await follow(chat, stream)).includes('apperror'))
+      const session = await sessionOf(chat)
+      assert.equal([session.last_turn, chat.provider.requests.length], ['interrupted', 1])
+    }),
+  )
 
 test(
   'killed between the last message and the end of the turn: it is done, and the model is not called again',

@@ -191,7 +191,7 @@ test('rejected while a turn works there; a stopped turn is recorded; nothing is 
   await chat.close()
 })
 
-test('a turn that goes on after a kill is undone as a whole', async () => {
+test('a turn that continues after a kill is undone as a whole', async () => {
   const provider = await createProvider()
   const app = await spawnApp()
   writeFileSync(

@@ -18,7 +18,7 @@ const endpoint = (model: string): ModelEndpoint => ({
 const to = (model: string): Recovery => ({
   endpoint: endpoint(model),
   kind: 'fallback',
-  message: `${model} goes on`,
+  message: `${model} continues`,
 })
 const limited = () => new ProviderFailure('rate_limit', 'slow down')
 

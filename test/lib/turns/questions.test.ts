@@ -4,7 +4,8 @@ import * as assert from 'uvu/assert'
 import { Unapproved } from '../../../lib/base/unapproved.ts'
 import type { TurnEvent } from '../../../lib/schema/event.ts'
 import type { Question } from '../../../lib/schema/question.ts'
-import { createQuestions, idOf } from '../../../lib/turns/questions.ts'
+import { idOf } from '../../../lib/turns/open-questions.ts'
+import { createQuestions } from '../../../lib/turns/questions.ts'
 
 const questions = suite('questions')
 

@@ -1,0 +1,75 @@
+/** The in-memory state of a turn that starts, and of one that continues after a restart. */
+import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
+import type { ModelEndpoint } from '../agent/types.ts'
+import { UserError, unavailable } from '../errors.ts'
+import type { SessionRow } from '../schema/session.ts'
+import { emptyUsage } from '../schema/usage.ts'
+import type { EventLog, LogHeader } from './event-log.ts'
+import { createLiveState } from './live-turn.ts'
+import { createStreamMask } from './mask-stream.ts'
+import type { ContinuedTurn } from './resume.ts'
+import { createRetryWaits } from './retry-waits.ts'
+import type { StartInput, TurnsOptions } from './runner.ts'
+import type { Turn } from './turn.ts'
+
+export type OpenLog = (path: string, header: LogHeader) => EventLog
+
+/** What a turn does not keep across a restart. */
+const runState = (log: EventLog) => ({
+  log,
+  mask: createStreamMask(),
+  controller: new AbortController(),
+  retries: createRetryWaits(log.position),
+  context: null,
+  parking: null,
+  over: false,
+  limit: null,
+  writeError: null,
+})
+
+const isOurs = (endpoint: ModelEndpoint | UserError): boolean =>
+  !(endpoint instanceof UserError) && endpoint.apiMode !== 'acp'
+
+export const buildTurn = (
+  { sessions, liveDir, now, resume }: TurnsOptions,
+  openLog: OpenLog,
+  row: SessionRow,
+  { endpoint, unattended, client }: StartInput,
+): Turn => {
+  const id = row.session_id
+  const streamId = randomBytes(16).toString('hex')
+  const startedAt = now()
+  const header = { session_id: id, stream_id: streamId, at: startedAt }
+  return {
+    ...runState(openLog(join(liveDir, `${streamId}.jsonl`), header)),
+    sessionId: id,
+    streamId,
+    startedAt,
+    userMessageId: sessions.nextMessageId(id),
+    endpoint,
+    unattended: unattended ?? null,
+    client: client ?? null,
+    live: createLiveState(now),
+    isResumable: resume !== undefined && !unattended && !client && isOurs(endpoint),
+    resumed: null,
+    messageIds: [],
+    usage: emptyUsage,
+  }
+}
+
+/** Its endpoint is found when it continues. */
+export const rebuildTurn = ({
+  log,
+  questions: _,
+  text: __,
+  ...continued
+}: ContinuedTurn): Turn => ({
+  ...runState(log),
+  ...continued,
+  endpoint: unavailable('The service is starting.'),
+  unattended: null,
+  client: null,
+  isResumable: true,
+  usage: continued.resumed.usage,
+})
