@@ -11,7 +11,7 @@ const WORDS = new Set(
 const BRITISH =
   /^(?:colours?|behaviours?|catalogues?|licences?|judgements?|neighbours?|favourites?|greys?|(?:un)?(?:summar|normal|recogn|organ|initial|serial)is\w+)$/i
 /** In comments and test titles. */
-const PHRASES = /\b(?:stands?(?! for\b)|lies|continues|as it is now)\b/gi
+const PHRASES = /\b(?:stands?(?! for\b)|lies|goes on|as it is now)\b/gi
 
 /** Files that mean such a word literally: its words, separated by spaces. */
 const LITERAL: Readonly<Record<string, string>> = {

@@ -277,7 +277,7 @@ test('reasoning with a secret is not stored', async () => {
     const id = await named(chat)
     chat.provider.push(usual(`The key is ${secret}.`, '', 'a'), usual('Harmless.', 'done'))
     await chat.turn(id, 'go')
-    assert.match(sentText(chat), secret, 'the turn itself continues with it')
+    assert.match(sentText(chat), secret, 'the turn itself goes on with it')
     assert.not.match(journalOf(chat, id), secret)
     assert.match(journalOf(chat, id), 'Harmless.')
     chat.provider.push({ text: 'x' })

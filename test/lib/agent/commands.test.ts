@@ -287,7 +287,7 @@ const SPELLED: Record<string, (word: string) => string> = {
   substitution: word => `$(echo ${word})`,
   backticks: word => `\`printf ${word}\``,
   braces: word => `${word.slice(0, -1)}{${word.slice(-1)},}`,
-  'a line that continues': word => `${word.slice(0, 1)}\\\n${word.slice(1)}`,
+  'a line that goes on': word => `${word.slice(0, 1)}\\\n${word.slice(1)}`,
   'a default value': word => `\${NOT_SET_HERE:-${word}}`,
   'a path': word => `/bin/${word}`,
   'a full-width letter': word => word.replace('r', 'ｒ'),

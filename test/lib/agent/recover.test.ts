@@ -18,7 +18,7 @@ const endpoint = (model: string): ModelEndpoint => ({
 const to = (model: string): Recovery => ({
   endpoint: endpoint(model),
   kind: 'fallback',
-  message: `${model} continues`,
+  message: `${model} goes on`,
 })
 const limited = () => new ProviderFailure('rate_limit', 'slow down')
 

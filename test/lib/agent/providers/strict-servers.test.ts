@@ -239,7 +239,7 @@ const CALLS: [string, unknown[], [string, unknown][]][] = [
     ],
   ],
   [
-    'another id on what continues',
+    'another id on what goes on',
     [
       { tool_calls: [{ index: 0, id: 'one', function: { name: 'echo', arguments: '' } }] },
       { tool_calls: [{ index: 0, id: 'two', function: { arguments: '{"say":' } }] },
