@@ -42,7 +42,7 @@ export type SideQuestionsOptions = {
 }
 
 const SYSTEM =
-  'You answer a side question about the conversation so far. Answer it briefly and directly, from what stands in the conversation and what you know. You have no tools here, and the work of the conversation continues without you: do not continue it.'
+  'You answer a side question about the conversation so far. Answer it briefly and directly, from what stands in the conversation and what you know. You have no tools here, and the work of the conversation goes on without you: do not continue it.'
 
 type AsideEvent = Extract<ServiceEvent, { type: 'aside' }>['data']
 
