@@ -123,7 +123,7 @@ export type AppOptions = {
 const CLOSE_TIMEOUT_MS = 8_000
 
 /** Seconds since 1970. Never goes backwards within the process: rows are ordered by it. */
-const monotonicNow = () => (performance.timeOrigin + performance.now()) / 1_000
+const now = () => (performance.timeOrigin + performance.now()) / 1_000
 
 const within = (ms: number, work: Promise<unknown>): Promise<unknown> =>
   Promise.race([work, new Promise(resolve => setTimeout(resolve, ms).unref())])
@@ -149,7 +149,6 @@ export const createApp = async (
     options.version ??
     (await readVersion({ root, builtIn: packed?.version, path: config.env.PATH }))
   const assets = options.assets ?? createAssets(packed)
-  const now = monotonicNow
   const data = openAppData(config, {
     log,
     now,
