@@ -122,7 +122,7 @@ shares(
     const session_id = await addChat(app)
     const found = async (path: string) => {
       const { status, text, headers } = await app.get(path)
-      const { date: _, ...rest } = headers
+      const { date: _, 'x-request-id': _id, ...rest } = headers
       return { status, text, headers: rest }
     }
     const unknown = await found(`/share/awl_${'A'.repeat(43)}`)
