@@ -36,6 +36,8 @@ export type EvaluationOptions = {
   model?: string
   size: number
   onRow?: (row: Row) => void
+  /** The service was killed in this task, and is about to start again. */
+  onKill?: (task: Task) => void
 }
 
 const TASK_TIMEOUT_MS = 15 * 60_000
@@ -46,7 +48,7 @@ export type Message = { role: string; content: unknown }
 
 type Service = { client: Client; kill: () => Promise<void>; start: () => Promise<void> }
 
-type TurnEnd = { isKilled: boolean; failure: string | null; usage: Usage | null; approvals: number }
+type TurnEnd = { failure: string | null; usage: Usage | null; approvals: number }
 type Usage = {
   input_tokens: number
   output_tokens: number
@@ -112,71 +114,68 @@ const runTask = async (task: Task, service: Service, options: EvaluationOptions)
   const created = await client.post('/api/session/new', { workspace, model: options.model })
   if (created.status !== 200) throw new Error(`A chat cannot be created: ${created.text}`)
   const { session_id } = created.body.session
-  const turns = [await runTurn(service, session_id, task.prompt, task.killAfter)]
-  if (turns[0]?.isKilled) {
-    await service.start()
-    turns.push(await runTurn(service, session_id, 'Continue.'))
-  }
+  const turn = await runTurn(service, session_id, task, options)
   const seconds = (performance.now() - startedAt) / 1_000
   const messages = await messagesOf(client, session_id)
-  const usages = turns.flatMap(({ usage }) => usage ?? [])
-  const sum = (pick: (usage: Usage) => number) =>
-    usages.reduce((total, usage) => total + pick(usage), 0)
-  const inputTokens = sum(usage => usage.input_tokens)
-  const reportsCache = usages.some(usage => usage.cache_read_tokens !== undefined)
+  const { usage } = turn
+  const inputTokens = usage?.input_tokens ?? 0
+  const cachedTokens = usage?.cache_read_tokens
   return {
     id: task.id,
-    problem: turns.at(-1)?.failure ?? problemOf(task, workspace, messages),
+    problem: turn.failure ?? problemOf(task, workspace, messages),
     steps: messages.filter(({ role }) => role === 'assistant').length,
     inputTokens,
-    cachedShare:
-      reportsCache && inputTokens > 0
-        ? sum(usage => usage.cache_read_tokens ?? 0) / inputTokens
-        : null,
-    outputTokens: sum(usage => usage.output_tokens),
+    cachedShare: cachedTokens !== undefined && inputTokens > 0 ? cachedTokens / inputTokens : null,
+    outputTokens: usage?.output_tokens ?? 0,
     resultBytes: messages
       .filter(({ role }) => role === 'tool')
       .reduce((total, message) => total + Buffer.byteLength(textOf(message)), 0),
-    approvals: turns.reduce((total, turn) => total + turn.approvals, 0),
-    cost: sum(usage => usage.estimated_cost),
+    approvals: turn.approvals,
+    cost: usage?.estimated_cost ?? 0,
     seconds,
   }
 }
 
-/** One turn to its end, or to the kill after `killAfter` tool results. */
+/** One turn to its end. After `killAfter` tool results the service is killed and started again, and the turn continues. */
 const runTurn = async (
-  { client, kill }: Service,
+  { client, kill, start }: Service,
   session_id: string,
-  message: string,
-  killAfter?: number,
+  task: Task,
+  { onKill }: EvaluationOptions,
 ): Promise<TurnEnd> => {
-  const end: TurnEnd = { isKilled: false, failure: null, usage: null, approvals: 0 }
-  const started = await client.post('/api/chat/start', { session_id, message })
+  const end: TurnEnd = { failure: null, usage: null, approvals: 0 }
+  const started = await client.post('/api/chat/start', { session_id, message: task.prompt })
   if (started.status !== 200) return { ...end, failure: started.text }
-  const path = `/api/chat/stream?stream_id=${started.body.stream_id}`
   let results = 0
-  for await (const { event, data } of client.events(path, { timeoutMs: TASK_TIMEOUT_MS })) {
-    if (event === 'stream_end') return end
-    if (event === 'apperror') end.failure = String(data.message)
-    if (event === 'cancel') end.failure = 'The turn was stopped.'
-    if (event === 'done') end.usage = data.usage as Usage
-    if (event === 'approval') {
-      end.approvals += 1
-      const { approval_id } = data
-      await client.post('/api/approval/respond', { session_id, approval_id, choice: 'once' })
+  let last = '0'
+  for (;;) {
+    const path = `/api/chat/stream?stream_id=${started.body.stream_id}&after=${last}`
+    let isKilled = false
+    for await (const { id, event, data } of client.events(path, { timeoutMs: TASK_TIMEOUT_MS })) {
+      last = id ?? last
+      if (event === 'stream_end') return end
+      if (event === 'apperror') end.failure = String(data.message)
+      if (event === 'cancel') end.failure = 'The turn was stopped.'
+      if (event === 'done') end.usage = data.usage as Usage
+      if (event === 'approval') {
+        end.approvals += 1
+        const { approval_id } = data
+        await client.post('/api/approval/respond', { session_id, approval_id, choice: 'once' })
+      }
+      if (event === 'clarify') {
+        const { clarify_id } = data
+        const response = 'Decide for yourself.'
+        await client.post('/api/clarify/respond', { session_id, clarify_id, response })
+      }
+      if (event === 'tool_complete') results += 1
+      isKilled = event === 'tool_complete' && results === task.killAfter
+      if (isKilled) break
     }
-    if (event === 'clarify') {
-      const { clarify_id } = data
-      const response = 'Decide for yourself.'
-      await client.post('/api/clarify/respond', { session_id, clarify_id, response })
-    }
-    if (event === 'tool_complete') results += 1
-    if (event === 'tool_complete' && results === killAfter) {
-      await kill()
-      return { ...end, isKilled: true }
-    }
+    if (!isKilled) return { ...end, failure: 'The stream ended before the turn did.' }
+    await kill()
+    onKill?.(task)
+    await start()
   }
-  return { ...end, failure: 'The stream ended before the turn did.' }
 }
 
 const messagesOf = async (client: Client, session_id: string): Promise<Message[]> =>

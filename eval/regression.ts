@@ -20,11 +20,12 @@ export const evaluateScripts = async (
   tasks: readonly Task[],
   options: { root: string; size: number; onRow?: (row: Row) => void },
 ): Promise<Row[]> => {
-  const provider = await createScriptedModel(tasks, task => workspaceOf(options.root, task))
+  const killed = new Set<string>()
+  const provider = await createScriptedModel(tasks, task => workspaceOf(options.root, task), killed)
   // Checkpoints cost each change several git calls and send nothing to the model.
   const config = `model:\n  provider: custom\n  base_url: ${provider.url}\n  default: scripted\n  context_length: 200000\ncheckpoints:\n  enabled: false\n`
   try {
-    return await evaluate(tasks, { ...options, config })
+    return await evaluate(tasks, { ...options, config, onKill: ({ id }) => killed.add(id) })
   } finally {
     await provider.close()
   }

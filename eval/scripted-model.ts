@@ -19,10 +19,14 @@ const commonPrefix = (a: string, b: string): number => {
   return at
 }
 
-/** `workspaceOf` is the directory of a task; its path is counted as if it were always the same length. */
+/**
+ * `workspaceOf` is the directory of a task; its path is counted as if it were always the same length. `killed`: ids of the
+ * tasks whose service was killed.
+ */
 export const createScriptedModel = async (
   tasks: readonly Task[],
   workspaceOf: (task: Task) => string,
+  killed: ReadonlySet<string>,
 ) => {
   const provider = await createProvider()
   const previous = new Map<string, string>()
@@ -54,8 +58,7 @@ export const createScriptedModel = async (
       return { status: 400, body: { error: { message: 'This is no task of the evaluation.' } } }
     const index = messages.filter(({ role }) => role === 'assistant').length
     // Until the service is killed, so that it is killed at the same step each time.
-    const isContinued = messages.filter(({ role }) => role === 'user').length > 1
-    if (index === task.killAfter && !isContinued) return { end: 'headers' }
+    if (index === task.killAfter && !killed.has(task.id)) return { end: 'headers' }
     const scripted = task.script[index]
     if (!scripted)
       return { status: 400, body: { error: { message: 'The script of this task has ended.' } } }

@@ -36,7 +36,7 @@ export type Task = {
   script: readonly ScriptStep[]
   /** Throws a sentence when the task is not solved. */
   check: (outcome: Outcome) => void
-  /** The service is killed after this many tool results; the next message is "Continue.". */
+  /** The service is killed after this many tool results, and the turn continues after its restart. */
   killAfter?: number
 }
 

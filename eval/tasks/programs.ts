@@ -92,7 +92,7 @@ const WORDS = ['one', 'two', 'three', 'four', 'five', 'six']
 
 const resume: Task = {
   id: 'resume',
-  what: 'goes on after the service was killed',
+  what: 'continues after the service was killed',
   prompt:
     'Write part-1.txt to part-6.txt, each with its number as an English word, one file in each step, and then index.txt with the names of the six files, one per line.',
   setup: workspace => writeFiles(workspace, { 'README.md': '# Parts\n' }),

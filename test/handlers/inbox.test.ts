@@ -1,4 +1,6 @@
 /** The inbox: what ended in trouble, over restarts; many questions at once. */
+import { utimesSync } from 'node:fs'
+import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { startChat } from './_chat.ts'
@@ -49,9 +51,11 @@ test('failed and interrupted turns, reached step limits and budgets are in the i
     await app.post('/api/budgets', { turn: { tokens: null } })
     provider.push({ end: 'headers' })
     const before = provider.requests.length
-    await chat.send(ids.interrupted!, 'go')
+    const interrupted = await chat.send(ids.interrupted!, 'go')
     await provider.arrived(before + 1)
-    await app.restart()
+    const live = join(app.state, 'live', `${interrupted}.jsonl`)
+    const longAgo = new Date(Date.now() - 48 * 3_600_000)
+    await app.restart(() => utimesSync(live, longAgo, longAgo))
     const all = { failed: 'failed', steps: 'steps', budget: 'budget', interrupted: 'interrupted' }
     assert.equal(await troubled(), all)
     const row = (await app.get(`/api/session?session_id=${ids.steps}`)).body.session

@@ -1,18 +1,11 @@
 /** Turns go on after a restart and after a kill: nothing lost, nothing twice, questions still open. */
-import { execFileSync } from 'node:child_process'
-import {
-  copyFileSync,
-  existsSync,
-  readFileSync,
-  renameSync,
-  statSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs'
+import { existsSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { type AppOptions, type SpawnedApp, spawnApp, startApp, type TestApp } from '../_app.ts'
+import type { Recovered } from '../../lib/sessions/types.ts'
+import { mayResume } from '../../lib/turns/resume.ts'
 import { createProvider, type Scripted, type Step } from '../_provider.ts'
 import { type Seen, types } from './_chat.ts'
 
@@ -245,29 +238,26 @@ test('a stop waits for the step that runs: its result is recorded, and the turn 
   )()
 })
 
-for (const [why, change] of [
-  ['a day without the service', (live: string) => execFileSync('touch', ['-d', '-25 hours', live])],
-  [
-    'a live file from a backup',
-    (live: string) => {
-      const { atime, mtime } = statSync(live)
-      renameSync(live, `${live}.saved`)
-      copyFileSync(`${live}.saved`, live)
-      utimesSync(live, atime, new Date(mtime.getTime() - 5_000))
-    },
-  ],
-] as const)
-  test(
-    `${why} ends it as interrupted`,
-    restarted([{ end: 'headers' }], async chat => {
-      const stream = await start(chat)
-      await chat.provider.arrived(1)
-      await chat.app.restart(() => void change(join(chat.app.state, 'live', `${stream}.jsonl`)))
-      assert.ok(types(await follow(chat, stream)).includes('apperror'))
-      const session = await sessionOf(chat)
-      assert.equal([session.last_turn, chat.provider.requests.length], ['interrupted', 1])
-    }),
-  )
+test(
+  'a live file from a backup ends it as interrupted',
+  restarted([{ end: 'headers' }], async chat => {
+    const stream = await start(chat)
+    await chat.provider.arrived(1)
+    const live = join(chat.app.state, 'live', `${stream}.jsonl`)
+    const turn = { resumable: true } as Recovered
+    const day = 24 * 3_600_000
+    assert.equal(
+      [mayResume(turn, live, Date.now()), mayResume(turn, live, Date.now() + day)],
+      [true, false],
+    )
+    // As a restore writes it: with the time of the original.
+    const { atime, mtime } = statSync(live)
+    await chat.app.restart(() => utimesSync(live, atime, new Date(mtime.getTime() - 5_000)))
+    assert.ok(types(await follow(chat, stream)).includes('apperror'))
+    const session = await sessionOf(chat)
+    assert.equal([session.last_turn, chat.provider.requests.length], ['interrupted', 1])
+  }),
+)
 
 test(
   'killed between the last message and the end of the turn: it is done, and the model is not called again',

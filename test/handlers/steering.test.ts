@@ -289,22 +289,20 @@ test('queued and steering messages survive kill -9 exactly once', async () => {
       `model:\n  provider: custom\n  base_url: ${provider.url}\n  default: test-model\n`,
     )
     const { session_id } = (await app.post('/api/session/new', {})).body.session
+    await app.post('/api/session/rename', { session_id, title: 'Named' })
     await app.post('/api/chat/start', { session_id, message: 'go' })
     await provider.arrived(1)
     await app.post('/api/queue/add', { session_id, message: 'queued' })
     await app.post('/api/chat/steer', { session_id, message: 'steered' })
     await app.kill()
-    await app.start()
     const texts = async () =>
       (await app.get(`/api/queue?session_id=${session_id}`)).body.queued.map(
         ({ text }: Queued) => text,
       )
-    assert.equal(await texts(), ['steered', 'queued'])
     provider.clear()
     provider.push({ text: 'A' }, { text: 'B' }, { text: 'C' })
-    const sent = await app.post('/api/queue/send', { session_id })
-    assert.is(sent.status, 200)
-    // The other one follows by itself.
+    await app.start()
+    // The turn continues with the one, and the other one follows it.
     await provider.arrived(3)
     assert.equal(await texts(), [])
     const { messages } = (await app.get(`/api/session?session_id=${session_id}`)).body.session
