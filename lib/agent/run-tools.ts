@@ -203,6 +203,9 @@ const invokeTool = async (
   let running = true
   /** Set before it does anything that a second run of it would repeat. */
   let hasBegun = entry.isNested ?? false
+  const begin = () => {
+    hasBegun = true
+  }
   const waitingCall = () => (hasBegun ? {} : { waitingCall: call.id })
   const ctx: ToolContext = {
     callId: call.id,
@@ -217,7 +220,7 @@ const invokeTool = async (
     signal,
     // An abandoned tool may still print: drop it.
     output: text => {
-      hasBegun = true
+      begin()
       if (running && text !== '') run.emit({ type: 'tool_output', callId: call.id, text })
     },
     // No questions once the turn is over.
@@ -246,7 +249,7 @@ const invokeTool = async (
     keepImage: run.keepImage,
     keepFile: (bytes, ending) => request.saveImage?.(call.id, bytes, ending) ?? null,
     beforeChange: async what => {
-      hasBegun = true
+      begin()
       await request.beforeChange?.(what)
       // Recording takes time: do not change files if the turn was stopped during it.
       signal.throwIfAborted()
@@ -254,18 +257,17 @@ const invokeTool = async (
     processes: request.processes,
     runner: request.runner,
     canUndo: request.canUndo,
-    spawn: spawnerFor(run, entry, () => {
-      hasBegun = true
-    }),
+    spawn: spawnerFor(run, entry, begin),
     call(name, args) {
-      hasBegun = true
+      begin()
       return callFromTool(name, args, entry, run)
     },
     toolNames: request.tools.filter(({ isClient }) => !isClient).map(({ name }) => name),
     onCommand: ranIn => {
-      hasBegun = true
+      begin()
       entry.notes.ranIn = widest(entry.notes.ranIn, ranIn)
     },
+    onBegin: begin,
     onFile: path => void entry.files.push(path),
     memo: run.memo,
     now: run.now,

@@ -182,6 +182,11 @@ export type ToolContext = {
   onFile?: (fullPath: string) => void
   /** Called for every command that starts, where commands have a runner. */
   onCommand?: (ranIn: RunsIn) => void
+  /**
+   * To be called before the call does what a second one would repeat: from then on it is not made again after a restart.
+   * `output`, `beforeChange`, `onCommand`, `spawn`, and `call` imply it.
+   */
+  onBegin?: () => void
   /** State of tools for one run, keyed by tool: versions of files that were read, the to-do list, … */
   memo: Map<string, unknown>
   now: () => number

@@ -63,7 +63,9 @@ export const composeConversation = (
   const { homes, hub, sessions, workspaces } = data
   const { models, turns } = engine
   const turnStarter = createTurnStarter({ sessions, turns, homes, models, workspaces })
-  void turns.resume(turnStarter.endpointToResume)
+  turns
+    .resume(turnStarter.endpointToResume)
+    .catch((error: unknown) => log.error('a turn could not be closed', error))
   const queue = createMessageQueue({
     sessions,
     hub,

@@ -50,6 +50,8 @@ const use = async <T>(
   work: (client: Client, options: ReturnType<typeof optionsOf>) => Promise<T>,
 ): Promise<T> => {
   const server = source.find(name)
+  // The server may ask in the middle of its work.
+  ctx.onBegin?.()
   const { clarify: askUser, approve, workspace, output, signal } = ctx
   const sample = source.sampleFor?.(ctx)
   return server.use(client => work(client, optionsOf(server, ctx)), {

@@ -34,11 +34,15 @@ export const createContinuedTurns = (
   const giveUp = (turn: Turn): void => {
     const { sessionId, streamId, log: own } = turn
     turn.over = true
-    questions.denyAll(sessionId, 'end of turn')
-    recoverTurn({ sessions, now, sessionId, streamId, path: own.path }, own)
-    active.release(turn)
-    eventLogs.retire(own)
-    on.onInterrupted(sessionId, streamId)
+    try {
+      questions.denyAll(sessionId, 'end of turn')
+      recoverTurn({ sessions, now, sessionId, streamId, path: own.path }, own)
+      on.onInterrupted(sessionId, streamId)
+    } finally {
+      // Even a full disk must not leave the session busy.
+      active.release(turn)
+      eventLogs.retire(own)
+    }
   }
 
   const resumeOne = async (
@@ -63,7 +67,7 @@ export const createContinuedTurns = (
   return {
     has: (turn: Turn): boolean => waiting.has(turn),
     giveUp,
-    /** Lets them continue. `endpointOf`: the model to call now. Never rejects. */
+    /** Lets them continue. `endpointOf`: the model to call now. Rejects when the end of one could not be recorded. */
     async resume(
       endpointOf: (sessionId: string) => Promise<ModelEndpoint | UserError>,
     ): Promise<void> {

@@ -108,7 +108,9 @@ export const continueTurn = (
   const messageIds = own.map(({ id }) => id)
   const { stream_id: streamId } = turn
   if (isComplete(own.at(-1))) {
-    sessions.append(sessionId, endEntries(sessions.require(sessionId), streamId, 'done', usage))
+    const limit = own.at(-1)?._step_limit === undefined ? null : 'steps'
+    const row = sessions.require(sessionId)
+    sessions.append(sessionId, endEntries(row, streamId, 'done', usage, limit))
     log.append({ type: 'done', data: { usage, message_ids: messageIds } })
     log.append({ type: 'stream_end', data: { session_id: sessionId } })
     return 'complete'

@@ -259,27 +259,38 @@ test(
   }),
 )
 
-test(
-  'killed between the last message and the end of the turn: it is done, and the model is not called again',
-  restarted([answer], async chat => {
-    const stream = await start(chat)
-    await follow(chat, stream)
-    const file = join(chat.app.state, 'sessions', `${chat.id}.jsonl`)
-    const live = join(chat.app.state, 'live', `${stream}.jsonl`)
-    const upTo = (path: string, type: string) =>
-      readFileSync(path, 'utf8').split(new RegExp(`(?<=\\n)(?=[^\\n]*"${type}")`))[0] ?? ''
-    const [journal, events] = [upTo(file, 'turn_ended'), upTo(live, 'done')]
-    await chat.app.restart(() => {
-      writeFileSync(file, journal)
-      writeFileSync(live, events)
-    })
-    const session = await sessionOf(chat)
-    assert.equal([session.last_turn, session.active_stream_id], ['done', null])
-    assert.is(session.messages.at(-1).content, 'All done.')
-    assert.equal([chat.provider.requests.length, session.turn_usage[0].input_tokens], [1, 10])
-    assert.equal(types(await follow(chat, stream)).slice(-2), ['done', 'stream_end'])
-  }),
-)
+for (const [script, limit] of [
+  [[answer], null],
+  [[todo('c1'), answer], 'steps'],
+] as const)
+  test(
+    `killed between the last message and the end of the turn (limit: ${limit}): it is done, and the model is not called again`,
+    restarted([...script], async chat => {
+      if (limit) await chat.app.post('/api/budgets', { steps: 1 })
+      const stream = await start(chat)
+      await follow(chat, stream)
+      const file = join(chat.app.state, 'sessions', `${chat.id}.jsonl`)
+      const live = join(chat.app.state, 'live', `${stream}.jsonl`)
+      const upTo = (path: string, type: string) =>
+        readFileSync(path, 'utf8').split(new RegExp(`(?<=\\n)(?=[^\\n]*"${type}")`))[0] ?? ''
+      const [journal, events] = [upTo(file, 'turn_ended'), upTo(live, 'done')]
+      await chat.app.restart(() => {
+        writeFileSync(file, journal)
+        writeFileSync(live, events)
+      })
+      const session = await sessionOf(chat)
+      assert.equal(
+        [session.last_turn, session.last_turn_limit ?? null, session.active_stream_id],
+        ['done', limit, null],
+      )
+      assert.is(session.messages.at(-1).content, 'All done.')
+      assert.equal(
+        [chat.provider.requests.length, session.turn_usage[0].input_tokens],
+        [script.length, 10 * script.length],
+      )
+      assert.equal(types(await follow(chat, stream)).slice(-2), ['done', 'stream_end'])
+    }),
+  )
 
 test(
   'the reasoning of its earlier steps goes back to the model as that of the running turn',

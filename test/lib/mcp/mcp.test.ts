@@ -299,10 +299,12 @@ test('elicitation reaches the user, or is declined', async ({ mcp, dir }) => {
         asked.push([question, choices])
         return 'blue'
       },
+      // The server works on the call: after a restart it must not be called again.
+      onBegin: () => void asked.push('begun'),
     },
   )
   assert.match(answered.content, '"color":"blue"')
-  assert.equal(asked, [['Which one?\n\ncolor', ['red', 'blue']]])
+  assert.equal(asked, ['begun', ['Which one?\n\ncolor', ['red', 'blue']]])
   assert.match((await run(tools, 'mcp_q_ask')).content, 'decline')
 })
 
