@@ -300,6 +300,9 @@ export const createApp = async (
   }
   const { reportedUntil } = notifier.services.notifications
   if (reportedUntil !== null) cron.reportSince(reportedUntil)
+  turns
+    .resume(conversation.turnStarter.endpointToResume)
+    .catch((error: unknown) => log.error('a turn could not be closed', error))
   // Tasks that became due while the service was not running.
   void cron.tick()
   return app

@@ -63,9 +63,6 @@ export const composeConversation = (
   const { homes, hub, sessions, workspaces } = data
   const { models, turns } = engine
   const turnStarter = createTurnStarter({ sessions, turns, homes, models, workspaces })
-  turns
-    .resume(turnStarter.endpointToResume)
-    .catch((error: unknown) => log.error('a turn could not be closed', error))
   const queue = createMessageQueue({
     sessions,
     hub,

@@ -95,6 +95,14 @@ export const createMessageQueue = (deps: QueueOptions) => {
     }
   }
 
+  /** Sends the first message when the session is idle after a successful turn. */
+  const sendIfFree = async (id: string, item: Queued, queued: Queued[]) => {
+    const { last_turn: how } = sessions.require(id)
+    const isFree = deps.streamOf(id) === null && (how === 'done' || how === null)
+    const streamId = isFree ? await next(id) : null
+    return { item, queued: streamId ? list(id) : queued, streamId }
+  }
+
   return {
     list: (sessionId: string) => list(sessions.require(sessionId).session_id),
     publish,
@@ -108,16 +116,15 @@ export const createMessageQueue = (deps: QueueOptions) => {
       const item = toItem(input, false)
       if (clientMessageId !== undefined) {
         const repeatOf = streamOfSent(meta, clientMessageId)
-        if (repeatOf !== undefined) return { item, queued: before, streamId: repeatOf || null }
+        if (repeatOf) return { item, queued: before, streamId: repeatOf }
+        // The process may have died before it could send the message.
+        if (repeatOf !== undefined) return sendIfFree(id, item, before)
       }
       requireCapacity(before)
       const sent = clientMessageId === undefined ? {} : sentPatch(meta, clientMessageId, '')
       const queued = await write(id, [...before, item], sent)
       // Checked after the sync: a turn may have ended or been stopped during it.
-      const { last_turn: how } = sessions.require(id)
-      const isFree = deps.streamOf(id) === null && (how === 'done' || how === null)
-      const streamId = isFree ? await next(id) : null
-      return { item, queued: streamId ? list(id) : queued, streamId }
+      return sendIfFree(id, item, queued)
     },
 
     /** Adds a message to the running turn, before its next step. Rejects when no turn is running. */

@@ -15,7 +15,7 @@ import { type EventLog, type LoggedEvent, type LogHeader, readLiveFile } from '.
 import { idOf, outlivesTurn } from './open-questions.ts'
 import { elide } from './to-stream-event.ts'
 import { rebuild, usageOf } from './replay-log.ts'
-import { type ContinuedTurn, continueTurn, mayResume } from './resume.ts'
+import { type ContinuedTurn, continueTurn, isFresh, mayResume } from './resume.ts'
 import { endEntries } from './turn-journal.ts'
 
 type RecoverOptions = {
@@ -74,21 +74,30 @@ export const recoverTurn = (
   log.append({ type: 'stream_end', data: { session_id: sessionId } })
 }
 
-/** Closes what an earlier process left open. Returns the logs that can still be read, and the turns that go on. */
-export const recoverTurns = (
-  deps: RecoverOptions,
-): { logs: EventLog[]; continued: ContinuedTurn[] } => {
+type Found = {
+  /** They can still be read. */
+  logs: EventLog[]
+  continued: ContinuedTurn[]
+  /** Sessions whose last turn ended well, lately: the process may have died before it sent their queued messages. */
+  done: Set<string>
+}
+
+/** Closes what an earlier process left open. */
+export const recoverTurns = (deps: RecoverOptions): Found => {
   const { sessions, liveDir } = deps
   mkdirSync(liveDir, { recursive: true, mode: 0o700 })
   const open = new Map(sessions.recover().map(turn => [turn.stream_id, turn]))
   const logs: EventLog[] = []
   const continued: ContinuedTurn[] = []
+  const done = new Set<string>()
   const attempt = (left: Leftover, events: LoggedEvent[]): void => {
     const { sessionId, streamId, path } = left
     const header = { session_id: sessionId, stream_id: streamId, at: deps.now() }
     const turn = open.get(streamId)
     // Before the log is opened, which writes its header.
-    const continues = turn && deps.resumes && mayResume(turn, path, deps.now() * 1_000)
+    const nowMs = deps.now() * 1_000
+    const continues = turn && deps.resumes && mayResume(turn, path, nowMs)
+    const wasRunning = isFresh(path, nowMs)
     const log = deps.openLog(path, header)
     try {
       const again = continues && continueTurn(deps, turn, events, log)
@@ -102,6 +111,8 @@ export const recoverTurns = (
         log.append({ type: 'stream_end', data: { session_id: sessionId } })
       }
       logs.push(log)
+      const last = wasRunning && sessions.row(sessionId) ? sessions.head(sessionId).turn : null
+      if (last?.stream_id === streamId && last.how === 'done') done.add(sessionId)
     } catch (error) {
       // An unreadable session must not prevent the start; the next start retries.
       deps.log('a turn could not be recovered', { session_id: sessionId, error: messageOf(error) })
@@ -121,5 +132,5 @@ export const recoverTurns = (
   // Turns without a live file, or with an empty one.
   for (const [streamId, { session_id: sessionId }] of open)
     attempt({ sessionId, streamId, path: join(liveDir, `${streamId}.jsonl`) }, [])
-  return { logs, continued }
+  return { logs, continued, done }
 }

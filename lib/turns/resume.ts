@@ -48,16 +48,19 @@ const MAX_PAUSE_MS = 24 * 3_600_000
 /** Writing a file sets both of its times. One that was restored or copied has the time of its writing, and a newer one of its inode. */
 const COPIED_MS = 1_000
 
-/** `path`: its live file. A turn of a backup or a copy has ended elsewhere, or still runs there. */
+/** Whether this live file was written here, and lately. A turn of a backup or a copy has ended elsewhere, or still runs there. */
+export const isFresh = (path: string, nowMs: number): boolean => {
+  const file = statSync(path, { throwIfNoEntry: false })
+  if (!file || file.ctimeMs - file.mtimeMs > COPIED_MS) return false
+  return nowMs - file.mtimeMs < MAX_PAUSE_MS
+}
+
+/** `path`: its live file. */
 export const mayResume = (
   { resumable, resumed = 0 }: Recovered,
   path: string,
   nowMs: number,
-): boolean => {
-  const file = statSync(path, { throwIfNoEntry: false })
-  if (!file || file.ctimeMs - file.mtimeMs > COPIED_MS) return false
-  return resumable === true && resumed < MAX_RESUMES && nowMs - file.mtimeMs < MAX_PAUSE_MS
-}
+): boolean => resumable === true && resumed < MAX_RESUMES && isFresh(path, nowMs)
 
 const unansweredCalls = (messages: readonly Message[]): ToolCall[] => {
   const at = messages.findLastIndex(({ tool_calls: calls }) => calls?.length)

@@ -207,7 +207,11 @@ export const createTurns = (options: TurnsOptions) => {
       return { turn, result: run(turn, turn.context) }
     },
 
-    resume: continued.resume,
+    /** Lets turns of an earlier process continue, and reports those after which it could not send queued messages. */
+    async resume(endpointOf: Parameters<typeof continued.resume>[0]): Promise<void> {
+      for (const sessionId of found.done) options.onDone?.(sessionId)
+      await continued.resume(endpointOf)
+    },
 
     /**
      * False when no such turn is running. The session is free when this returns. `failure`: the reason when it was

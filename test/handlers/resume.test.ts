@@ -7,6 +7,7 @@ import { type AppOptions, type SpawnedApp, spawnApp, startApp, type TestApp } fr
 import type { Recovered } from '../../lib/sessions/types.ts'
 import { mayResume } from '../../lib/turns/resume.ts'
 import { createProvider, type Scripted, type Step } from '../_provider.ts'
+import { until } from '../_wait.ts'
 import { type Seen, types } from './_chat.ts'
 
 const test = suite('turns that go on')
@@ -306,5 +307,47 @@ test(
     },
   ),
 )
+
+for (const [where, cut] of [
+  ['its last message and its end', 'before'],
+  ['its end and the next turn', 'after'],
+] as const)
+  for (const route of ['/api/queue/add', '/api/chat/steer'] as const)
+    test(
+      `killed between ${where}: a message that waits (${route}) is sent after the restart, once`,
+      killed([answer, { text: 'Second.', usage }], async chat => {
+        const { app, provider, id } = chat
+        const stream = await start(chat)
+        await follow(chat, stream)
+        const file = join(app.state, 'sessions', `${id}.jsonl`)
+        const live = join(app.state, 'live', `${stream}.jsonl`)
+        const lines = (path: string) => readFileSync(path, 'utf8').split(/(?<=\n)/)
+        await app.kill()
+        const journal = lines(file)
+        const end = journal.findIndex(line => line.includes('"turn_ended"'))
+        const steer = route === '/api/chat/steer' && { steer: true }
+        const queued = [{ id: 'q1', text: 'And then?', attachments: [], at: 1, ...steer }]
+        const number = JSON.parse(journal[end] ?? '').n
+        const added = `${JSON.stringify({ n: number, t: 'meta', at: 1, patch: { queued } })}\n`
+        const ends = cut === 'after' ? [{ ...JSON.parse(journal[end] ?? ''), n: number + 1 }] : []
+        writeFileSync(
+          file,
+          [...journal.slice(0, end), added, ...ends.map(each => `${JSON.stringify(each)}\n`)].join(''),
+        )
+        const events = lines(live)
+        const done = events.findIndex(line => line.includes('"done"'))
+        if (cut === 'before') writeFileSync(live, events.slice(0, done).join(''))
+        await app.start()
+        await provider.arrived(2)
+        assert.is(lastRequest(chat).at(-1)?.content.includes('And then?'), true)
+        await until(async () => (await sessionOf(chat)).last_turn === 'done')
+        const session = await sessionOf(chat)
+        assert.equal(
+          session.messages.map(({ content }: Seen['data']) => content),
+          ['Go.', 'All done.', 'And then?', 'Second.'],
+        )
+        assert.equal([session.queued, provider.requests.length], [[], 2])
+      }),
+    )
 
 test.run()
