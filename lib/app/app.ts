@@ -136,6 +136,16 @@ const composeToolsets = (data: AppData, engine: Engine): ToolsetSettings =>
     homeOf: profile => data.homes.of(profile).lenient,
   })
 
+/** What an earlier process left, and what became due while the service was not running. */
+const catchUp = ({ notifications, cron, turns, turnStarter, log }: App): void => {
+  const { reportedUntil } = notifications
+  if (reportedUntil !== null) cron.reportSince(reportedUntil)
+  turns
+    .resume(turnStarter.endpointToResume)
+    .catch((error: unknown) => log.error('a turn could not be closed', error))
+  void cron.tick()
+}
+
 export const createApp = async (
   config: Config,
   log: Log,
@@ -298,12 +308,6 @@ export const createApp = async (
       data.unwatchSecrets()
     },
   }
-  const { reportedUntil } = notifier.services.notifications
-  if (reportedUntil !== null) cron.reportSince(reportedUntil)
-  turns
-    .resume(conversation.turnStarter.endpointToResume)
-    .catch((error: unknown) => log.error('a turn could not be closed', error))
-  // Tasks that became due while the service was not running.
-  void cron.tick()
+  catchUp(app)
   return app
 }

@@ -5,12 +5,15 @@ import type { ActiveTurns } from './active-turns.ts'
 import { rebuildTurn } from './build-turn.ts'
 import type { EventLogRegistry } from './event-log-registry.ts'
 import type { Questions } from './questions.ts'
-import { recoverTurn } from './recover.ts'
+import { type Found, recoverTurn } from './recover.ts'
 import type { ContinuedTurn } from './resume.ts'
 import type { TurnsOptions } from './runner.ts'
 import type { Turn, TurnContext } from './turn.ts'
 
-type ContinuedTurnsOptions = Pick<TurnsOptions, 'sessions' | 'now' | 'log' | 'createContext'> & {
+type ContinuedTurnsOptions = Pick<
+  TurnsOptions,
+  'sessions' | 'now' | 'log' | 'createContext' | 'onDone'
+> & {
   active: ActiveTurns
   eventLogs: EventLogRegistry
   questions: Questions
@@ -19,10 +22,10 @@ type ContinuedTurnsOptions = Pick<TurnsOptions, 'sessions' | 'now' | 'log' | 'cr
 }
 
 export const createContinuedTurns = (
-  found: readonly ContinuedTurn[],
+  found: Pick<Found, 'continued' | 'done'>,
   { sessions, now, log, createContext, active, eventLogs, questions, ...on }: ContinuedTurnsOptions,
 ) => {
-  const waiting = new Map(found.map(each => [rebuildTurn(each), each]))
+  const waiting = new Map(found.continued.map(each => [rebuildTurn(each), each]))
   for (const [turn, { questions: open }] of waiting) {
     active.reserve(turn)
     eventLogs.put(turn.log)
@@ -67,10 +70,14 @@ export const createContinuedTurns = (
   return {
     has: (turn: Turn): boolean => waiting.has(turn),
     giveUp,
-    /** Lets them continue. `endpointOf`: the model to call now. Rejects when the end of one could not be recorded. */
+    /**
+     * Lets them continue, and sends queued messages that an earlier process could not send after a turn. `endpointOf`: the
+     * model to call now. Rejects when the end of one could not be recorded.
+     */
     async resume(
       endpointOf: (sessionId: string) => Promise<ModelEndpoint | UserError>,
     ): Promise<void> {
+      for (const sessionId of found.done) on.onDone?.(sessionId)
       await Promise.all([...waiting].map(([turn, each]) => resumeOne(turn, each, endpointOf)))
     },
   }

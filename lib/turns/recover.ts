@@ -74,7 +74,7 @@ export const recoverTurn = (
   log.append({ type: 'stream_end', data: { session_id: sessionId } })
 }
 
-type Found = {
+export type Found = {
   /** They can still be read. */
   logs: EventLog[]
   continued: ContinuedTurn[]

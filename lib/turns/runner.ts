@@ -170,7 +170,7 @@ export const createTurns = (options: TurnsOptions) => {
     eventLogs.put(each)
     eventLogs.retire(each)
   }
-  const continued = createContinuedTurns(found.continued, {
+  const continued = createContinuedTurns(found, {
     ...options,
     active,
     eventLogs,
@@ -207,11 +207,7 @@ export const createTurns = (options: TurnsOptions) => {
       return { turn, result: run(turn, turn.context) }
     },
 
-    /** Lets turns of an earlier process continue, and reports those after which it could not send queued messages. */
-    async resume(endpointOf: Parameters<typeof continued.resume>[0]): Promise<void> {
-      for (const sessionId of found.done) options.onDone?.(sessionId)
-      await continued.resume(endpointOf)
-    },
+    resume: continued.resume,
 
     /**
      * False when no such turn is running. The session is free when this returns. `failure`: the reason when it was

@@ -332,7 +332,9 @@ for (const [where, cut] of [
         const ends = cut === 'after' ? [{ ...JSON.parse(journal[end] ?? ''), n: number + 1 }] : []
         writeFileSync(
           file,
-          [...journal.slice(0, end), added, ...ends.map(each => `${JSON.stringify(each)}\n`)].join(''),
+          [...journal.slice(0, end), added, ...ends.map(each => `${JSON.stringify(each)}\n`)].join(
+            '',
+          ),
         )
         const events = lines(live)
         const done = events.findIndex(line => line.includes('"done"'))
