@@ -90,10 +90,12 @@ const unlessUnreadable = (answer: () => boolean): boolean => {
   }
 }
 
-const offersPasskeys = ({ app, client }: Ctx): boolean => {
-  const { host, secure } = client
-  const { allowedOrigins } = app.config
-  const rp = relyingPartyOf({ host, secure, allowedOrigins })
+const partyOf = ({ app, client: { host, secure } }: Ctx) =>
+  relyingPartyOf({ host, secure, allowedOrigins: app.config.allowedOrigins })
+
+const offersPasskeys = (ctx: Ctx): boolean => {
+  const { app } = ctx
+  const rp = partyOf(ctx)
   if (rp === undefined || app.auth.mode() === 'setup') return false
   return unlessUnreadable(() => app.passkeys.isUsable(rp))
 }
@@ -122,6 +124,7 @@ export const login = endpoint({
       theme,
       usesSetupToken: ctx.app.auth.mode() === 'setup',
       hasPasskeys: offersPasskeys(ctx),
+      canHavePasskeys: partyOf(ctx) !== undefined,
       isUnknown: isUnknownUser(ctx),
       asksName: ctx.app.people.hasOthers(),
       provider: ctx.app.auth.mode() === 'setup' ? null : (ctx.app.oidc?.name ?? null),

@@ -55,6 +55,9 @@ const PUBLIC = [
   'POST /api/notifications/answer',
   // Accepts an invitation with a code that works once, for a day.
   'POST /api/people/accept',
+  'POST /api/people/accept/passkey',
+  'POST /api/people/accept/passkey/options',
+  'POST /api/people/accept/provider',
   // Signing in with a passkey.
   'POST /api/auth/passkey/options',
   'POST /api/auth/passkey/login',

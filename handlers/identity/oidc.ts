@@ -1,9 +1,14 @@
 /** Signing in with an OpenID Connect provider, and linking the person's account there. */
 import { z } from 'zod'
+import { byInvitation, join } from '../../lib/auth/joined.ts'
 import { SESSION_COOKIE, sessionCookie } from '../../lib/auth/cookie.ts'
-import { identityKey, proxyIdentity } from '../../lib/auth/external-identity.ts'
+import {
+  type ExternalIdentity,
+  identityKey,
+  proxyIdentity,
+} from '../../lib/auth/external-identity.ts'
 import { type Oidc, OidcFailure, type OidcProblem } from '../../lib/auth/oidc.ts'
-import { recorded } from '../../lib/auth/recorded.ts'
+import { recorded, recordedSignIn } from '../../lib/auth/recorded.ts'
 import { signInClient } from '../../lib/auth/sign-in-client.ts'
 import { type Ctx, endpoint } from '../../lib/context.ts'
 import { missing, UserError } from '../../lib/errors.ts'
@@ -51,16 +56,35 @@ export const start = endpoint({
 const noteRefusal = (ctx: Ctx, problem: OidcProblem, who = ''): void =>
   recorded('sign-in-failed', () => `oidc ${problem} ${who}`.trim())(ctx, {})
 
+/** The invitation may have been used, replaced, or have expired since the person went to the provider. */
+const finishJoining = async (
+  ctx: Ctx,
+  purpose: string,
+  identity: ExternalIdentity,
+): Promise<void> => {
+  const { identities, invitations } = ctx.app
+  const found = invitations.open().find(({ key }) => byInvitation(key) === purpose)
+  if (!found) throw new OidcFailure('expired', 'The invitation was used or replaced.')
+  identities.link(found.person.id, identity)
+  await join(ctx, found.key, { how: 'oidc', identity: identityKey(identity) })
+  recorded('sign-in', () => 'invitation')(ctx, {})
+}
+
 const finish = async (ctx: Ctx, oidc: Oidc): Promise<string> => {
-  const { auth, identities } = ctx.app
+  const { auth, identities, invitations } = ctx.app
   const query = ctx.req.url?.split('?')[1] ?? ''
   const by = signInOf(ctx)
+  const invited = invitations.open().map(({ key }) => byInvitation(key))
   const { identity, purpose } = await oidc.finish(ctx.client, {
     query,
     cookies: ctx.cookies,
-    purposes: by === undefined ? [SIGN_IN] : [SIGN_IN, linkFor(by)],
+    purposes: [SIGN_IN, ...(by === undefined ? [] : [linkFor(by)]), ...invited],
     needsEmail: each => identities.linkedTo(each) === undefined,
   })
+  if (invited.includes(purpose)) {
+    await finishJoining(ctx, purpose, identity)
+    return '/login#oidc=done'
+  }
   if (purpose !== SIGN_IN) {
     if (signInOf(ctx) !== by) throw new OidcFailure('expired', 'The sign-in has ended.')
     identities.link(auth.personBehind(by ?? '') ?? '', identity)
@@ -179,6 +203,25 @@ export const link = endpoint({
     const own = ctx.cookies[SESSION_COOKIE]
     await auth.confirm(own, { password, client: signInClient(ctx) })
     const { url, cookie } = await oidc.begin(ctx.client, linkFor(auth.signInOf(own)))
+    ctx.setCookie(cookie)
+    return { url }
+  },
+})
+
+export const joinWith = endpoint({
+  summary: 'Accept an invitation with an account at the provider: where to continue',
+  public: true,
+  audit: (ctx, input, error) =>
+    error !== undefined && recordedSignIn('invitation')(ctx, input, error),
+  input: z.object({ code: z.string().max(200) }),
+  output: z.object({ url: z.string() }),
+  async run(ctx, { code }) {
+    const oidc = required(ctx)
+    const { invitations, pairingThrottle } = ctx.app
+    const slot = pairingThrottle.take(ctx.client)
+    const { key } = invitations.read(code)
+    slot.clear()
+    const { url, cookie } = await oidc.begin(ctx.client, byInvitation(key))
     ctx.setCookie(cookie)
     return { url }
   },

@@ -1,6 +1,7 @@
 /** Passkeys: signing in with one, and adding, renaming and deleting them. */
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
 import { z } from 'zod'
+import { byInvitation, join } from '../../lib/auth/joined.ts'
 import { SESSION_COOKIE, sessionCookie } from '../../lib/auth/cookie.ts'
 import { type RelyingParty, relyingPartyOf } from '../../lib/auth/passkeys.ts'
 import { type Ctx, endpoint } from '../../lib/context.ts'
@@ -97,6 +98,49 @@ export const register = endpoint({
     })
     ctx.app.notify('info', 'A passkey was added.')
     return ok
+  },
+})
+
+const Code = z.string().max(200)
+
+export const joinOptions = endpoint({
+  summary: 'Options for making the passkey of an invited person',
+  public: true,
+  input: z.object({ code: Code }),
+  output: Options,
+  async run(ctx, { code }) {
+    const { invitations, pairingThrottle, passkeys, settings } = ctx.app
+    const rp = partyOf(ctx)
+    const slot = pairingThrottle.take(ctx.client)
+    const { key, person } = invitations.read(code)
+    slot.clear()
+    const by = byInvitation(key)
+    const title = settings.get().bot_name
+    return { ...(await passkeys.registrationOptions(rp, { by, title, person: person.id })) }
+  },
+})
+
+export const joinWith = endpoint({
+  summary: 'Accept an invitation with the passkey that the browser made, and sign this browser in',
+  public: true,
+  audit: recordedSignIn('invitation'),
+  input: z.object({ code: Code, response: Response }),
+  output: Ok.extend({ name: z.string() }),
+  async run(ctx, { code, response }) {
+    const { invitations, pairingThrottle, passkeys } = ctx.app
+    const rp = partyOf(ctx)
+    const slot = pairingThrottle.take(ctx.client)
+    const { key, person } = invitations.read(code)
+    slot.clear()
+    await passkeys.register(rp, {
+      by: byInvitation(key),
+      name: '',
+      person: person.id,
+      response: response as unknown as RegistrationResponseJSON,
+      // Of two requests with one code, the second must not leave a passkey.
+      checkAgain: () => invitations.read(code),
+    })
+    return { ...ok, name: await join(ctx, key, { how: 'passkey' }) }
   },
 })
 

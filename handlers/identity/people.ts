@@ -1,6 +1,7 @@
 /** The people of this server: the list, invitations, roles, and a person's own password. */
 import { z } from 'zod'
-import { SESSION_COOKIE, sessionCookie } from '../../lib/auth/cookie.ts'
+import { join } from '../../lib/auth/joined.ts'
+import { SESSION_COOKIE } from '../../lib/auth/cookie.ts'
 import { identityKey } from '../../lib/auth/external-identity.ts'
 import { recorded, recordedSignIn } from '../../lib/auth/recorded.ts'
 import { signInClient } from '../../lib/auth/sign-in-client.ts'
@@ -165,18 +166,10 @@ export const accept = endpoint({
   async run(ctx, { code, password }) {
     const { auth, invitations, pairingThrottle } = ctx.app
     const slot = pairingThrottle.take(ctx.client)
-    const { id } = invitations.read(code)
+    const { key, person } = invitations.read(code)
     slot.clear()
-    const hash = await auth.hashFor(id, password)
-    // Of two requests with one code, the second must not sign the first out.
-    invitations.read(code)
-    // Sign-ins of a forgotten password end with it.
-    auth.endPerson(id)
-    const person = invitations.accept(code, hash)
-    const cookie = await auth.admit(signInClient(ctx), { how: 'password', person: id })
-    ctx.setCookie(sessionCookie(cookie, ctx.client.secure))
-    ctx.app.notify('info', `${person.name} has joined.`)
-    return { ...ok, name: person.name }
+    const hash = await auth.hashFor(person.id, password)
+    return { ...ok, name: await join(ctx, key, { how: 'password', password: hash }) }
   },
 })
 

@@ -42,17 +42,17 @@ export const createInvitations = ({ people, now, onRemoved }: Options) => {
     return person
   }
 
-  const found = (code: string): Person | undefined => {
-    const hash = hashOf(code)
-    return people
+  const open = (): { key: string; person: Person }[] =>
+    people
       .others()
-      .find(
-        ({ invitation }) =>
-          invitation &&
-          invitation.expires_at > now() &&
-          timingSafeEqual(Buffer.from(invitation.hash, 'hex'), hash),
+      .flatMap(person =>
+        person.invitation && person.invitation.expires_at > now()
+          ? [{ key: person.invitation.hash, person }]
+          : [],
       )
-  }
+
+  const isSame = (a: string, b: string): boolean =>
+    timingSafeEqual(Buffer.from(a, 'hex'), Buffer.from(b, 'hex'))
 
   const expired = () =>
     unauthorized('This invitation has expired or was already used. Ask for a new one.', {
@@ -100,19 +100,26 @@ export const createInvitations = ({ people, now, onRemoved }: Options) => {
       return { id, code, expires_in: INVITATION_S }
     },
 
-    /** Whom a code invites. Throws a 401 when it has expired, was used, or never existed. */
-    read(code: string): Person {
-      const person = found(code)
-      if (!person) throw expired()
-      return person
+    /** Open ones. The key of one names it without its code: challenges and answers of a provider are bound to it. */
+    open,
+
+    /** What a code opens. Throws a 401 when it has expired, was used, or never existed. */
+    read(code: string): { key: string; person: Person } {
+      const given = hashOf(code).toString('hex')
+      const found = open().find(({ key }) => isSame(key, given))
+      if (!found) throw expired()
+      return found
     },
 
-    /** Uses the code up: of two requests with one code, the second is refused. */
-    accept(code: string, password: string): Person {
-      const person = found(code)
-      if (!person) throw expired()
-      people.change(person.id, { invitation: null, password })
-      return required(person.id)
+    /**
+     * Uses the code up: of two requests with one code, the second is refused. `password`: hash of the new one; null when the
+     * person joins by other means. An earlier password ends in any case: it was forgotten, or someone else knows it.
+     */
+    accept(key: string, password: string | null): Person {
+      const found = open().find(each => isSame(each.key, key))
+      if (!found) throw expired()
+      people.change(found.person.id, { invitation: null, password })
+      return required(found.person.id)
     },
 
     change(id: string, { name, role, profiles }: PersonChange): void {

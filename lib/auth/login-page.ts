@@ -294,6 +294,7 @@ export const loginPage = (
     theme,
     usesSetupToken,
     hasPasskeys,
+    canHavePasskeys,
     asksName,
     provider,
     isUnknown,
@@ -305,6 +306,8 @@ export const loginPage = (
     usesSetupToken: boolean
     /** There are passkeys for the host name of this page. */
     hasPasskeys: boolean
+    /** The address of this page has a host name that passkeys can belong to. */
+    canHavePasskeys: boolean
     /** Several people can sign in. */
     asksName: boolean
     /** Name of the provider that people can sign in with. */
@@ -326,6 +329,7 @@ export const loginPage = (
     ...providerTexts(texts.lang, provider),
     problem: isUnknown ? unknownText(texts.lang) : '',
     passkeys: hasPasskeys ? 'yes' : '',
+    passkeysHere: canHavePasskeys ? 'yes' : '',
     // The browser offers passkeys in the menu of the field.
     remember: usesSetupToken
       ? 'off'

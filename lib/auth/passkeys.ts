@@ -86,7 +86,7 @@ export const createPasskeys = ({ people, now, log }: Options) => {
         passkeys.some(key => key.rp_id === rp.id && originsOf(key, rp).includes(rp.origin)),
       ),
 
-    /** `by`: the sign-in that registers it, to which the challenge is bound. */
+    /** `by`: the sign-in or invitation that registers it, to which the challenge is bound. */
     async registrationOptions(
       rp: RelyingParty,
       { by, title, person }: { by: string; title: string; person: string },
@@ -120,7 +120,15 @@ export const createPasskeys = ({ people, now, log }: Options) => {
         name,
         person,
         response,
-      }: { by: string; name: string; person: string; response: RegistrationResponseJSON },
+        checkAgain = () => {},
+      }: {
+        by: string
+        name: string
+        person: string
+        response: RegistrationResponseJSON
+        /** Called in the tick in which it is stored; throws when it must not be any more. */
+        checkAgain?: () => void
+      },
     ): Promise<Passkey> {
       const { verifyRegistrationResponse } = await library()
       const result = await verifyRegistrationResponse({
@@ -138,6 +146,7 @@ export const createPasskeys = ({ people, now, log }: Options) => {
       const { credential, origin } = result.registrationInfo
       if (holders().some(({ passkeys }) => passkeys.some(each => each.id === credential.id)))
         throw conflict('This passkey is registered already.', { code: 'passkey_exists' })
+      checkAgain()
       const key: Passkey = {
         id: credential.id,
         public_key: Buffer.from(credential.publicKey).toString('base64url'),

@@ -1,10 +1,11 @@
 /** Pairing a phone, passkeys and two-step sign-in in real browsers, with the virtual authenticator of Chromium. */
 import jsQrModule from 'jsqr'
-import type { CDPSession, Locator, Page } from 'playwright-core'
+import type { Locator, Page } from 'playwright-core'
 import { TOTP } from 'otpauth'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { startApp, type TestApp } from '../_app.ts'
+import { addAuthenticator } from '../_authenticator.ts'
 import { openPage, type TestPage } from '../_browser.ts'
 
 /** A CommonJS module, whose types describe its default export as a namespace. */
@@ -90,22 +91,6 @@ test('a phone that scans the code is signed in, and listed at once', async ({ ro
   await phone.page.locator('#pw').waitFor()
   await phone.close()
 })
-
-const addAuthenticator = async (page: Page): Promise<[CDPSession, string]> => {
-  const cdp = await page.context().newCDPSession(page)
-  await cdp.send('WebAuthn.enable')
-  const { authenticatorId } = await cdp.send('WebAuthn.addVirtualAuthenticator', {
-    options: {
-      protocol: 'ctap2',
-      transport: 'internal',
-      hasResidentKey: true,
-      hasUserVerification: true,
-      isUserVerified: true,
-      automaticPresenceSimulation: true,
-    },
-  })
-  return [cdp, authenticatorId]
-}
 
 test('a passkey signs in without the password, until it is deleted; a copied one is refused', async ({
   app,

@@ -7,7 +7,7 @@ import * as assert from 'uvu/assert'
 import { accountOf } from '../../lib/auth/account.ts'
 import { startApp, type TestApp } from '../_app.ts'
 import { git } from '../_git.ts'
-import { PASSWORD, removePerson, setPerson, signIn } from '../_people.ts'
+import { PASSWORD, peopleIn, removePerson, setPerson, signIn } from '../_people.ts'
 import { startTenths } from '../_wait.ts'
 
 type Headers = { headers: { cookie: string } }
@@ -468,6 +468,32 @@ test('an invitation works once, for a day; the person signs in with their name a
   const { entries } = (await app.get('/api/auth/audit', owner)).body
   const invited = entries.find(({ what }: { what: string }) => what === 'person-invited')
   assert.ok(invited.person && !JSON.stringify(entries).includes(code))
+})
+
+test('an invitation is accepted with a passkey or the provider only as this server has them', async context => {
+  const { app, owner } = context
+  const made = { name: 'Nora', role: 'member', profiles: ['team'] }
+  const { code, id } = (await app.post('/api/people/invite', made, owner)).body
+  const host = { host: 'agent.example.net' }
+  const options = (given: string, headers: Record<string, string> = host) =>
+    app.post('/api/people/accept/passkey/options', { code: given }, { headers })
+  assert.equal(codeOf(await options('x'.repeat(27))), [401, 'invitation_expired'])
+  assert.equal(codeOf(await options(code, {})), [400, 'passkey_no_host'])
+  const { body } = await options(code)
+  assert.equal([body.rp.id, body.user.name], ['agent.example.net', 'Nora'])
+  const response = { clientDataJSON: '', attestationObject: '' }
+  const key = { id: 'AAAA', rawId: 'AAAA', type: 'public-key', response }
+  const join = (given: string) =>
+    app.post('/api/people/accept/passkey', { code: given, response: key }, { headers: host })
+  assert.equal(codeOf(await join('x'.repeat(27))), [401, 'invitation_expired'])
+  assert.equal(codeOf(await join(code)), [400, 'passkey_rejected'])
+  const provider = await app.post('/api/people/accept/provider', { code })
+  assert.is(provider.status, 404)
+  // The invitation is as it was.
+  const person = peopleIn(app).find(each => each.id === id)
+  assert.ok(person?.invitation && (person.passkeys as []).length === 0)
+  await app.post('/api/people/remove', { id }, owner)
+  assert.equal(codeOf(await options(code)), [401, 'invitation_expired'])
 })
 
 test('the first owner stays an owner; a removed person is signed out', async ({ app, owner }) => {
