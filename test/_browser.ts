@@ -69,6 +69,10 @@ const findViolations = async (
   }, disabled)
 }
 
+/** The last texts of the pages of the running test file; the lane prints them when a test of the file failed. */
+const closedPages: string[] = []
+Object.assign(globalThis, { closedPages })
+
 export type TestPage = {
   page: Page
   /** Console errors, uncaught errors, and requests to other hosts. */
@@ -130,8 +134,21 @@ export const openPage = async (
         )
       })
     },
-    close: () => context.close(),
+    async close() {
+      for (const open of context.pages()) closedPages.push(await describePage(open))
+      await context.close()
+    },
   }
+}
+
+/** What a page showed last: without it, a wait that timed out under load says nothing. */
+const describePage = async (page: Page): Promise<string> => {
+  const text = page.evaluate(() => document.body.innerText).catch(String)
+  const { promise: late, resolve } = Promise.withResolvers<string>()
+  const timer = setTimeout(resolve, 5_000, 'the page does not answer')
+  const shown = await Promise.race([text, late])
+  clearTimeout(timer)
+  return `${page.url()}\n${shown.replace(/\n+/g, '\n').slice(-3_000)}`
 }
 
 /** For programs that end by themselves. */

@@ -59,6 +59,9 @@ const runFile = async (file: string): Promise<FileResult> => {
   for (const stray of strays.splice(0)) fail(stray)
   // A service that is killed writes nothing to the cache; what this process has compiled serves the next one.
   flushCompileCache()
+  const pages = (globalThis as { closedPages?: string[] }).closedPages?.splice(0) ?? []
+  if (result.failed > 0 && pages.length > 0)
+    result.report += `  pages when they were closed:\n${pages.join('\n---\n')}\n`
   const made = countSuites(readFileSync(file, 'utf8'))
   if (made > queue.length) fail(`  ${made - queue.length} suite(s) without .run()`)
   if (result.passed + result.failed + result.skipped === 0) fail('  no test in this file')

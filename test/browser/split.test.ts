@@ -66,11 +66,19 @@ split('each side has its own stream, draft and approval; closing one stops nothi
     assert.match((await cards[1]!.textContent()) ?? '', /beta/)
     assert.equal(await opened.axe(), [])
     if (process.env.PICTURES) await page.screenshot({ path: '/tmp/t13/split-desktop.png' })
+    const answered: string[] = []
+    page.on('response', async reply => {
+      if (reply.url().endsWith('/api/approval/respond'))
+        answered.push(`${reply.request().postData()} ${reply.status()}`)
+    })
     // Keys that come within 600 ms after a card was shown are ignored.
-    while ((await cards[1]!.count()) > 0) {
+    while (answered.length === 0) {
       await boxOf(second).press('Enter')
       await page.evaluate(() => new Promise(resolve => requestAnimationFrame(resolve)))
     }
+    assert.is(answered.length, 1)
+    assert.ok(answered[0]!.includes(ids.beta!) && answered[0]!.endsWith(' 200'), answered[0])
+    await cards[1]!.waitFor({ state: 'detached' })
     await second.getByText('beta begins').waitFor()
     assert.is(await cards[0]!.count(), 1)
     assert.not.ok(existsSync(join(work, 'beta')))
