@@ -10,6 +10,7 @@ import { createSupervisor } from '../lib/app/supervisor.ts'
 import { findProgram } from '../lib/base/find-program.ts'
 import { spawnApp } from './_app.ts'
 import { createProvider } from './_provider.ts'
+import { until } from './_wait.ts'
 
 const test = suite('service managers')
 
@@ -147,7 +148,7 @@ test('the service reports its start; a reload names what is not in force; SIGTER
     writeFileSync(config, model)
     process.kill(pid, 'SIGHUP')
     await receiver.until('STATUS=Reloaded')
-    assert.match(app.output(), 'SIGHUP: the configuration files are in force')
+    await until(() => app.output().includes('SIGHUP: the configuration files are in force'))
 
     provider.push({ text: ['half', ' an answer'], end: 'body' })
     const { session_id } = (await app.post('/api/session/new')).body.session

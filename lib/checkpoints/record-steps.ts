@@ -11,12 +11,11 @@ import {
 } from './record-changes.ts'
 import { realPath } from '../store/path-within.ts'
 import { type OpenRecord, sameVersion, type StepRecord, type Version } from './records.ts'
+import { DEFAULT_LIMITS } from './scan-workspace.ts'
 import { blobId } from './shadow-git.ts'
 
 /** Versions in all steps of a turn. Later steps are marked as not recorded. */
 const MAX_VERSIONS = 20_000
-/** After a slower scan, commands of the turn are no longer recorded one by one: the next command waits for the scan. */
-const MAX_SCAN_MS = 1_000
 
 /** What the calls of a step may have changed. */
 export type MayChange = {
@@ -40,11 +39,12 @@ export const createStepCapture = () => {
     !sameVersion(latest.has(path) ? (latest.get(path) ?? null) : before, now)
 
   const scanned = async (context: CheckpointContext, open: OpenRecord): Promise<Files | null> => {
-    const { git } = context.store
+    const { store, limits = DEFAULT_LIMITS } = context
+    const { git } = store
     if (!git || !open.scan || isSlow) return null
     const startedAt = performance.now()
     const taken = await takeScan(context)
-    isSlow = performance.now() - startedAt > MAX_SCAN_MS
+    isSlow = performance.now() - startedAt > limits.stepMs
     if (!taken) return null
     const perms = permsOf(taken.scan)
     const found: Files = []

@@ -3,13 +3,21 @@ import { accessSync, constants, lstatSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 
-export type ScanLimits = { files: number; totalBytes: number; fileBytes: number; folders: number }
+export type ScanLimits = {
+  files: number
+  totalBytes: number
+  fileBytes: number
+  folders: number
+  /** After a slower scan, commands of the turn are no longer recorded one by one: the next command waits for the scan. */
+  stepMs: number
+}
 
 export const DEFAULT_LIMITS: ScanLimits = {
   files: 20_000,
   totalBytes: 500 * 1024 * 1024,
   fileBytes: 10 * 1024 * 1024,
   folders: 20_000,
+  stepMs: 1_000,
 }
 
 /** Dependencies and caches that programs create again; `.git` is the user's own history. */

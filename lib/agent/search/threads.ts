@@ -46,9 +46,14 @@ export const openThreads = (setup: Setup, { signal, until }: Limits) => {
   })
   // Awaited by callers; a finished search ignores the rejection.
   over.catch(() => null)
+  // In CPU time, because a busy machine may run a thread seldom.
   let stuckFor = 0
+  let usage = process.cpuUsage()
   const watch = setInterval(() => {
-    stuckFor = threads.some(thread => thread.isStuck()) ? stuckFor + LOOK_EVERY_MS : 0
+    const { user } = process.cpuUsage(usage)
+    usage = process.cpuUsage()
+    const ranMs = Math.min(LOOK_EVERY_MS, user / 1_000)
+    stuckFor = threads.some(thread => thread.isStuck()) ? stuckFor + ranMs : 0
     if (signal.aborted) fail(signal.reason)
     else if (stuckFor > MAX_PATTERN_MS) fail(tooLong())
     else if (performance.now() > until) fail(TIME_IS_UP)

@@ -5,13 +5,19 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { checkpointDir } from '../../../lib/checkpoints/checkpoint-store.ts'
 import { pastStateOf, type Point } from '../../../lib/checkpoints/past-state.ts'
+import { DEFAULT_LIMITS } from '../../../lib/checkpoints/scan-workspace.ts'
 import type { TurnRecord } from '../../../lib/checkpoints/records.ts'
 import { createTurns } from './_turns.ts'
 
 const test = suite('checkpoints: files at a step')
 
 const SESSION = 'aaaaaaaaaaaa'
-const start = (path = process.env.PATH) => createTurns({ now: () => Date.now() / 1000, path })
+const start = (path = process.env.PATH, stepMs = Infinity) =>
+  createTurns({
+    now: () => Date.now() / 1000,
+    path,
+    limits: { ...DEFAULT_LIMITS, stepMs },
+  })
 type Turns = ReturnType<typeof start>
 
 /** Runs one tool call. */
@@ -172,6 +178,17 @@ test('records calls that ran together as one step, and keeps steps after a kill'
     [true, [['p1', 'p2'], ['c2']]],
   )
   assert.is((await reader(turns, streamId).read({ call: 'p1' }, 'a.txt')).text, 'three\n')
+  await turns.close()
+})
+
+test('after a slow scan, the files after later commands are unknown, and the turn is undone as a whole', async () => {
+  const turns = start(process.env.PATH, 0)
+  const id = await fourSteps(turns)
+  const { list } = reader(turns, id)
+  assert.is((await list({ call: 'c2' }))['b.txt'], 'gone')
+  assert.is((await list({ call: 'c5' }))['b.txt'], 'unknown')
+  await turns.restore(id)
+  assert.is(readFileSync(turns.at('a.txt'), 'utf8'), 'one\n')
   await turns.close()
 })
 
