@@ -19,6 +19,8 @@ const FILES_FOR_MORE = 400
 const MAX_THREADS = 4
 const MAX_PATTERN_MS = 3_000
 const LOOK_EVERY_MS = 100
+/** When the time of the search is up, a pattern that has run this long on one text is the reason. */
+const SLOW_PATTERN_MS = 500
 
 export type Limits = {
   signal: AbortSignal /** In milliseconds of `performance.now()`. */
@@ -56,7 +58,7 @@ export const openThreads = (setup: Setup, { signal, until }: Limits) => {
     stuckFor = threads.some(thread => thread.isStuck()) ? stuckFor + ranMs : 0
     if (signal.aborted) fail(signal.reason)
     else if (stuckFor > MAX_PATTERN_MS) fail(tooLong())
-    else if (performance.now() > until) fail(TIME_IS_UP)
+    else if (performance.now() > until) fail(stuckFor > SLOW_PATTERN_MS ? tooLong() : TIME_IS_UP)
   }, LOOK_EVERY_MS)
   const start = (): Thread => {
     const thread = startThread(setup, fail)
