@@ -33,6 +33,7 @@ export const enable = endpoint({
 })
 
 export const create = endpoint({
+  once: 'memory',
   access: 'own',
   audit: recorded('tokens', ({ name }) => `created ${name}`),
   summary: 'Make a token; the reply is the only place where it is shown',

@@ -6,6 +6,7 @@ import { invalid } from '../lib/errors.ts'
 import { OneSession } from '../lib/schema/ids.ts'
 
 export const start = endpoint({
+  once: 'disk',
   access: 'work',
   summary: 'Run a prompt in a new session in the background',
   input: OneSession.extend({ prompt: z.string().max(MAX_MESSAGE_CHARS).default('') }),

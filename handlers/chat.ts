@@ -31,6 +31,8 @@ const toTurnInput = (input: z.output<typeof Turn>, whenEmpty: string): TurnInput
 }
 
 export const start = endpoint({
+  once: 'disk',
+  recognizes: true,
   access: 'work',
   summary: 'Start a turn; the message is on disk before the reply',
   input: Turn.extend({
@@ -45,7 +47,8 @@ export const start = endpoint({
     effective_model: z.string().optional(),
     repeated: z.literal(true).optional(),
   }),
-  run: async (ctx, { client_message_id: clientMessageId, ...message }) => {
+  run: async (ctx, { client_message_id: given, ...message }) => {
+    const clientMessageId = given ?? ctx.requestKey
     const input = toTurnInput(message, 'message is required')
     const { turnStarter } = ctx.app
     const started =
@@ -66,6 +69,7 @@ export const start = endpoint({
 })
 
 export const sync = endpoint({
+  once: 'memory',
   access: 'work',
   summary: 'Run a turn and reply when it ends',
   input: Turn.omit({ attachments: true }).extend({ message: z.string().default('') }),
@@ -137,6 +141,7 @@ export const cancel = endpoint({
 })
 
 export const retry = endpoint({
+  once: 'disk',
   access: 'work',
   summary: 'Repeat the failed model call of a turn now instead of at the end of its wait',
   input: z.object({

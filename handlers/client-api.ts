@@ -103,9 +103,13 @@ const serve = async <R extends ApiRequest>(
     conversation: parsed.conversation ?? header(ctx, 'x-hermes-session-id'),
   }
   const revoked = ctx.app.apiTokens.signal(token.id)
+  const isBound = token.disconnect === 'stop' || ctx.requestKey === undefined
+  if (isBound) ctx.endWithConnection()
+  // Who repeats a request with its key gets the reply, also when the first connection was lost.
+  const disconnected = isBound ? ctx.disconnected : new AbortController().signal
   const { events, ...answer } = await ctx.app.clientApi.run(
     request,
-    { token, disconnected: ctx.disconnected, revoked, param: format.param },
+    { token, disconnected, revoked, param: format.param },
     onEnd?.(request, token.id),
   )
   const requestId = createRequestId()
@@ -188,6 +192,7 @@ const decoded = (text: string): string => {
 }
 
 export const chatCompletions = endpoint({
+  once: 'memory',
   access: 'work',
   summary: 'Run a turn of the agent; format of OpenAI’s Chat Completions',
   byToken: true,
@@ -198,6 +203,7 @@ export const chatCompletions = endpoint({
 })
 
 export const responses = endpoint({
+  once: 'memory',
   access: 'work',
   summary: 'Run a turn of the agent; format of OpenAI’s Responses',
   byToken: true,
@@ -247,6 +253,7 @@ export const deleteResponse = endpoint({
 })
 
 export const messages = endpoint({
+  once: 'memory',
   access: 'work',
   summary: 'Run a turn of the agent; format of Anthropic’s Messages',
   byToken: true,

@@ -12,6 +12,7 @@ const Topic = z
   .optional()
 
 export const compress = endpoint({
+  once: 'memory',
   access: 'work',
   summary: 'Summarize earlier messages for the model; the messages are kept, and it can be undone',
   input: z.object({ session_id: SessionId, focus_topic: Topic, topic: Topic }),

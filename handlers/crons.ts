@@ -90,6 +90,7 @@ export const list = endpoint({
 const One = z.object({ ok: z.literal(true), job: Job })
 
 export const create = endpoint({
+  once: 'memory',
   access: 'work',
   summary: 'Create a scheduled job',
   input: Fields.extend({
@@ -146,6 +147,7 @@ export const remove = endpoint({
 })
 
 export const run = endpoint({
+  once: 'disk',
   access: 'work',
   summary: 'Run a job now, in the background',
   input: ByJob,
@@ -165,6 +167,7 @@ export const pause = endpoint({
 })
 
 export const resume = endpoint({
+  once: 'disk',
   access: 'work',
   summary: 'Resume a paused job from now on',
   input: ByJob,

@@ -20,6 +20,7 @@ export const view = endpoint({
 })
 
 export const open = endpoint({
+  once: 'disk',
   access: 'work',
   summary: 'Start the external agent of the session, so that its modes and options can be set',
   input: z.object({ session_id: SessionId }),
@@ -54,6 +55,7 @@ export const sessions = endpoint({
 })
 
 export const adopt = endpoint({
+  once: 'memory',
   access: 'work',
   summary: 'Continue a session of the external agent in an empty session',
   input: z.object({

@@ -121,6 +121,7 @@ export const save = endpoint({
 })
 
 export const create = endpoint({
+  once: 'disk',
   access: 'work',
   summary: 'Create a file, and the folders above it',
   input: OneFile.extend({ content: z.string().optional() }),
@@ -132,6 +133,7 @@ export const create = endpoint({
 })
 
 export const createDir = endpoint({
+  once: 'disk',
   access: 'work',
   summary: 'Create a folder, and the folders above it',
   input: OneFile,

@@ -52,6 +52,7 @@ export const list = endpoint({
 })
 
 export const create = endpoint({
+  once: 'disk',
   access: 'own',
   summary: 'Create a profile, empty or with the configuration of another one',
   input: z.object({

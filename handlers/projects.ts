@@ -34,6 +34,7 @@ export const list = endpoint({
 })
 
 export const create = endpoint({
+  once: 'disk',
   access: 'own',
   summary: 'Create a project',
   input: z.object({ name: Name, color: Color }),

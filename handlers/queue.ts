@@ -18,6 +18,8 @@ export const list = endpoint({
 })
 
 export const add = endpoint({
+  once: 'memory',
+  recognizes: true,
   access: 'work',
   summary:
     'Queue a message; it is sent at once when no turn is running and the last one did not fail',
@@ -27,7 +29,7 @@ export const add = endpoint({
     const { item, queued, streamId } = await ctx.app.queue.add(input.session_id, {
       text: requireText(input),
       attachments: input.attachments,
-      clientMessageId: input.client_message_id,
+      clientMessageId: input.client_message_id ?? ctx.requestKey,
     })
     return { ...ok, item, queued, stream_id: streamId }
   },
@@ -70,6 +72,7 @@ export const reorder = endpoint({
 })
 
 export const send = endpoint({
+  once: 'disk',
   access: 'work',
   summary: 'Send a queued message now: the given one, or the first',
   input: OneSession.extend({ id: QueuedId.optional() }),

@@ -104,6 +104,7 @@ const recordUndone = (sessions: Sessions, id: string) => {
 }
 
 export const restore = endpoint({
+  once: 'disk',
   access: 'work',
   summary: 'Restore files to their state before a turn; this creates a checkpoint as well',
   input: OneSession.extend({

@@ -46,6 +46,7 @@ const leaveOut = (ctx: Ctx, meta: Meta): void => {
 }
 
 export const importSession = endpoint({
+  once: 'memory',
   access: 'work',
   summary: 'Import an exported session as a new one',
   input: z.looseObject({ messages: z.unknown().optional() }),
@@ -61,6 +62,7 @@ export const importSession = endpoint({
 })
 
 export const importCli = endpoint({
+  once: 'memory',
   access: 'work',
   summary: 'Import a command-line session; a repeated call updates it',
   input: z.object({ session_id: z.string().min(1) }),

@@ -130,6 +130,8 @@ export const status = endpoint({
 })
 
 export const create = endpoint({
+  once: 'disk',
+  recognizes: true,
   access: 'work',
   summary: 'Create a session',
   input: z.object({
@@ -269,6 +271,7 @@ export const truncate = endpoint({
 const Nothing = z.object({ error: z.string() })
 
 export const retry = endpoint({
+  once: 'memory',
   access: 'work',
   summary: 'Remove the last message and its response, and return the text to send again',
   input: One,
@@ -284,6 +287,7 @@ export const retry = endpoint({
 })
 
 export const undo = endpoint({
+  once: 'memory',
   access: 'work',
   summary: 'Remove the last message and its response',
   input: One,
@@ -316,6 +320,7 @@ export const pin = flag('pinned', 'Pin a session, or unpin it')
 export const archive = flag('archived', 'Archive a session, or unarchive it')
 
 export const duplicate = endpoint({
+  once: 'memory',
   access: 'work',
   summary: 'Copy a session with all messages',
   input: One,
@@ -326,6 +331,7 @@ export const duplicate = endpoint({
 })
 
 export const branch = endpoint({
+  once: 'memory',
   access: 'work',
   summary: 'Create a session from the first messages of this one',
   input: z.object({

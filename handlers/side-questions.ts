@@ -5,6 +5,7 @@ import { MAX_MESSAGE_CHARS } from '../lib/conversation/message-input.ts'
 import { OneSession } from '../lib/schema/ids.ts'
 
 export const ask = endpoint({
+  once: 'disk',
   access: 'work',
   summary: 'Ask a side question: answered as a stream, without tools, and not stored',
   input: OneSession.extend({ question: z.string().max(MAX_MESSAGE_CHARS).default('') }),

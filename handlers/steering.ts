@@ -6,6 +6,7 @@ import { ok } from '../lib/schema/ok.ts'
 import { Queued, QueuedId } from '../lib/schema/queue.ts'
 
 export const steer = endpoint({
+  once: 'memory',
   access: 'work',
   summary:
     'Steer the running turn: it reads the message before its next step, or the next turn does',
@@ -32,6 +33,7 @@ export const steer = endpoint({
 })
 
 export const interrupt = endpoint({
+  once: 'disk',
   access: 'work',
   summary: 'Stop the running turn, if there is one, and send this message',
   input: MessageInput,

@@ -33,6 +33,7 @@ export const list = endpoint({
 })
 
 export const open = endpoint({
+  once: 'disk',
   access: 'own',
   summary: 'Open a shell in the workspace of a session',
   input: OneSession.extend(TerminalSize.shape),

@@ -35,6 +35,7 @@ const run = (ctx: Ctx, target: unknown, force: boolean) => {
 }
 
 export const apply = endpoint({
+  once: 'disk',
   access: 'own',
   summary: 'Update agent-webui or the agent, keeping local changes',
   input: Target,
@@ -43,6 +44,7 @@ export const apply = endpoint({
 })
 
 export const overwrite = endpoint({
+  once: 'disk',
   access: 'own',
   summary: 'Update agent-webui or the agent, discarding local changes',
   input: Target,

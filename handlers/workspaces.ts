@@ -22,6 +22,7 @@ export const list = endpoint({
 })
 
 export const add = endpoint({
+  once: 'disk',
   access: 'own',
   summary: 'Add an existing directory, which makes it trusted',
   input: z.object({ path: Path, name: Name.optional() }),

@@ -8,6 +8,7 @@ export type UserErrorKind =
   | 'missing' // 404
   | 'method' // 405
   | 'conflict' // 409
+  | 'mismatch' // 422
   | 'too-many' // 429
   | 'unavailable' // 503
   | 'full' // 507: the disk is full or read-only; nothing acknowledged was lost
@@ -19,6 +20,7 @@ const DEFAULT_CODE: Readonly<Record<UserErrorKind, ErrorCode>> = {
   missing: 'not_found',
   method: 'method_not_allowed',
   conflict: 'conflict',
+  mismatch: 'invalid_request',
   'too-many': 'too_many_requests',
   unavailable: 'unavailable',
   full: 'disk_full',
@@ -61,6 +63,7 @@ export const unauthorized = factory('unauthorized')
 export const forbidden = factory('forbidden')
 export const missing = factory('missing')
 export const conflict = factory('conflict')
+export const mismatch = factory('mismatch')
 export const tooMany = factory('too-many')
 export const unavailable = factory('unavailable')
 export const diskFull = factory('full')

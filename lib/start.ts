@@ -43,6 +43,8 @@ export type Startable = {
   version: string
   /** A sentence for each configuration file that cannot be read. */
   configProblems?: () => string[]
+  /** What was asked for with an `Idempotency-Key`. */
+  requestKeys?: ListenerOptions<unknown>['keys']
   /** Counts finished requests. */
   onRequest?: ListenerOptions<unknown>['onRequest']
   /** The service listens: it is ready from now on. */
@@ -242,6 +244,7 @@ const run = async (
     config,
     log,
     onRequest: app.onRequest,
+    keys: app.requestKeys,
     version,
     isOwnChild: ownPrograms.ownsPeerOf,
     checkOutput: options.checkOutput ?? false,

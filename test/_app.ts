@@ -128,6 +128,7 @@ export const startApp = async (options: AppOptions = {}): Promise<TestApp> => {
         config,
         log,
         onRequest: app.onRequest,
+        keys: app.requestKeys,
         version: app.version,
         checkOutput: true,
       }),

@@ -24,6 +24,7 @@ export const save = endpoint({
 })
 
 export const run = endpoint({
+  once: 'disk',
   access: 'own',
   summary: 'Make a backup now; the reply does not wait for it',
   input: z.object({}),

@@ -46,6 +46,7 @@ const action = <S extends typeof OneSession>(
   run: (git: PersonGit, input: z.output<S>) => Promise<unknown>,
 ) =>
   endpoint({
+    once: 'disk',
     access: 'work',
     summary,
     input,
@@ -157,6 +158,7 @@ export const undoDiscard = endpoint({
 })
 
 export const commit = endpoint({
+  once: 'disk',
   access: 'work',
   summary: 'Commit what is staged; 409 `git_hooks` names the hooks that would run',
   input: OneSession.extend({
@@ -203,6 +205,7 @@ export const dropStash = action('Delete a stash', OneStash, (git, { id }) =>
 export const fetchRemotes = action('Fetch from all remotes', OneSession, branching.fetchRemotes)
 export const pull = action('Fetch, and fast-forward the current branch', OneSession, branching.pull)
 export const push = endpoint({
+  once: 'disk',
   access: 'work',
   summary:
     'Push the current branch, never by force; 409 `git_hooks` names the hooks that would run',

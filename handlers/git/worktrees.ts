@@ -31,6 +31,7 @@ export const list = endpoint({
 })
 
 export const create = endpoint({
+  once: 'disk',
   access: 'own',
   summary: 'Create a branch and a worktree for it outside the repository',
   input: OneSession.extend({
@@ -47,6 +48,7 @@ export const create = endpoint({
 })
 
 export const update = endpoint({
+  once: 'disk',
   access: 'work',
   summary: 'Merge the main checkout into the worktree of a session',
   input: OneSession,
@@ -59,6 +61,7 @@ export const update = endpoint({
 })
 
 export const merge = endpoint({
+  once: 'disk',
   access: 'work',
   summary: 'Merge the worktree of a session into the main checkout; conflicts change nothing',
   input: OneSession,

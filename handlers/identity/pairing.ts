@@ -24,6 +24,7 @@ const addressesOf = (ctx: Ctx): string[] => {
 }
 
 export const create = endpoint({
+  once: 'memory',
   access: 'read',
   summary: 'Make a pairing code for one more device: it works once, for five minutes',
   input: z.object({ password: z.string().optional() }),

@@ -89,6 +89,7 @@ export const list = endpoint({
 })
 
 export const invite = endpoint({
+  once: 'memory',
   summary: 'Invite a person by a link that works once, for 24 hours',
   access: 'own',
   audit: recorded('person-invited', ({ name, role }) => `${name} ${role}`),
@@ -111,6 +112,7 @@ export const invite = endpoint({
 })
 
 export const renew = endpoint({
+  once: 'memory',
   summary: 'A new link for an invited person, or for one who has forgotten their password',
   access: 'own',
   audit: recorded('person-invited', ({ id }) => id),

@@ -111,6 +111,7 @@ export const addDevice = endpoint({
 })
 
 export const addService = endpoint({
+  once: 'disk',
   access: 'own',
   summary: 'Send notifications to ntfy, Gotify, or a webhook; `secret` is shown in this reply only',
   input: z.object({
@@ -156,6 +157,7 @@ export const remove = endpoint({
 })
 
 export const test = endpoint({
+  once: 'disk',
   access: 'read',
   summary: 'Send a test notification to a device or service and wait for the result',
   input: Target,

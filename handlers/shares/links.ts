@@ -39,6 +39,7 @@ export const enable = endpoint({
 })
 
 export const create = endpoint({
+  once: 'memory',
   access: 'own',
   audit: recorded('shares', ({ session_id }) => `created ${session_id}`),
   summary: 'Make a read-only link to a chat; the reply is the only place where its token is shown',

@@ -51,6 +51,7 @@ type StoredData = Pick<
   | 'people'
   | 'audit'
   | 'apiTokens'
+  | 'requestKeys'
   | 'hub'
   | 'toolOutput'
   | 'sessions'
@@ -305,6 +306,7 @@ export const createApp = async (
       data.auth.close()
       await sessions.close()
       clientApi.apiConversations.close()
+      data.requestKeys.close()
       data.unwatchSecrets()
     },
   }

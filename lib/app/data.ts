@@ -14,6 +14,7 @@ import { openThrottle } from '../auth/throttle.ts'
 import type { Config } from '../config.ts'
 import { type AcceptedGuards, createAcceptedGuards } from '../guards/accepted-guards.ts'
 import { createHub, type Hub } from '../hub.ts'
+import { openRequestKeys, type RequestKeys } from '../http/request-keys.ts'
 import type { Log } from '../log.ts'
 import { migrateDefaultModel } from '../models/default-model.ts'
 import { openPacked } from '../packed.ts'
@@ -81,6 +82,7 @@ export type AppData = {
   identities: Identities
   codes: Codes
   apiTokens: ApiTokens
+  requestKeys: RequestKeys
   hub: Hub
   acceptedGuards: AcceptedGuards
   promptCache: PromptCache
@@ -159,6 +161,11 @@ export const openAppData = (config: Config, options: AppDataOptions): AppData =>
     warn: log.warn,
     mayCall: mayToken,
   })
+  const requestKeys = openRequestKeys(join(stateDir, 'cache', 'requests.db'), {
+    addon,
+    nowMs: Date.now,
+    log: log.warn,
+  })
   const unwatch = [watchSecrets(createKnownSecrets(homes.list)), watchSecrets(own.values)]
   const hub = createHub({
     boot: randomBytes(4).toString('hex'),
@@ -200,6 +207,7 @@ export const openAppData = (config: Config, options: AppDataOptions): AppData =>
     identities,
     codes,
     apiTokens,
+    requestKeys,
     hub,
     acceptedGuards,
     promptCache,

@@ -12,7 +12,7 @@ import { watchSwitch } from '../updates/watch-switch.ts'
 import type { Terminal } from './terminal.ts'
 
 const HEALTH_MS = 2_000
-const CACHES = ['catalog.db', 'search.db', 'api.db']
+const CACHES = ['catalog.db', 'search.db', 'api.db', 'requests.db']
 
 export const watchUpdate = async (
   path: string,

@@ -45,6 +45,13 @@ export type Endpoint<Ctx, I extends z.ZodType = z.ZodType, O extends z.ZodType =
   quiet?: true
   /** `Cache-Control` of the reply. Default: `no-cache` with an ETag. */
   cache?: 'no-store'
+  /**
+   * It starts or creates something: requests with the same `Idempotency-Key` are carried out once (`once.ts`). `disk`: the
+   * reply is kept over a restart; `memory`: it is not, because it holds a secret or the text of a chat.
+   */
+  once?: 'disk' | 'memory'
+  /** Where the first reply of a key is lost, for example because the process was killed, `run` recognizes by `ctx.requestKey` what was done. */
+  recognizes?: true
   /** Called after `run`, with its error if it failed: records the request in the audit log. */
   audit?: (ctx: Ctx, input: z.output<I>, error?: unknown) => void
   run: (ctx: Ctx, input: z.output<I>) => unknown

@@ -10,6 +10,7 @@ const STATUS: Readonly<Record<UserErrorKind, number>> = {
   missing: 404,
   method: 405,
   conflict: 409,
+  mismatch: 422,
   'too-many': 429,
   unavailable: 503,
   full: 507,

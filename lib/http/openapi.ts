@@ -5,6 +5,15 @@ import { ERROR_CODES } from '../schema/error-code.ts'
 import type { RouteTable } from './endpoint.ts'
 import type { AnyEndpoint } from './endpoint.ts'
 
+const IDEMPOTENCY_KEY: JsonObject = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  required: false,
+  schema: { type: 'string', minLength: 1, maxLength: 255 },
+  description:
+    'A repeated request with the same key gets the reply of the first one, for a day; another request with it is a 422',
+}
+
 /** Collects named schemas. A name whose input and output differ gets a second name. */
 const createComponents = () => {
   const schemas: JsonObject = {
@@ -110,7 +119,10 @@ export const createOpenApiDocument = (
       operationId: key,
       ...(endpoint.public ? { security: [] } : {}),
       ...(endpoint.byToken ? { security: [{ token: [] }, { key: [] }] } : {}),
-      parameters: parametersOf(method === 'GET' ? input : undefined, open),
+      parameters: [
+        ...parametersOf(method === 'GET' ? input : undefined, open),
+        ...(endpoint.once ? [IDEMPOTENCY_KEY] : []),
+      ],
       ...(method === 'POST' && endpoint.multipart
         ? { requestBody: content('multipart/form-data', input ?? { type: 'object' }) }
         : method !== 'GET' && input !== undefined

@@ -31,6 +31,10 @@ export type Exchange = {
   endpoint: AnyEndpoint | undefined
   /** Its path in the route table, such as `/share/:token`. */
   route: string | undefined
+  /** Names its `Idempotency-Key`, where the endpoint is carried out once for each. */
+  requestKey: string | undefined
+  /** Its work ends with its connection, so that the same request may be made again. */
+  endsWithConnection: boolean
 }
 
 /** Shared by all requests of one listener. */
@@ -85,6 +89,16 @@ export class BaseCtx {
   /** Who makes the request; without rights where no sign-in is asked for. */
   get person(): Caller {
     return this.#exchange.person ?? NO_PERSON
+  }
+
+  /** Names its `Idempotency-Key`; undefined when it has none. */
+  get requestKey(): string | undefined {
+    return this.#exchange.requestKey
+  }
+
+  /** A streamed reply ends when the client disconnects, with all work for it. Without this, it is read to its end for a repeated request. */
+  endWithConnection(): void {
+    this.#exchange.endsWithConnection = true
   }
 
   /** For a body that the handler reads itself: throws when the sign-in has ended while it arrived, or the role is another. */

@@ -11,12 +11,14 @@ import { type Client, createClientReader } from './client-address.ts'
 import { returnToCookie } from './cookies.ts'
 import type { RouteTable } from './endpoint.ts'
 import { createOpenApiDocument } from './openapi.ts'
+import { createOnce } from './once.ts'
 import { createOpenResponses } from './open-responses.ts'
 import { parseInput, parseQuery } from './parse-input.ts'
 import { prefixHint } from './proxy-hints.ts'
 import { isDescribed, redirect, reply } from './reply.ts'
 import { BaseCtx, type Exchange, type RequestServices } from './request-context.ts'
 import type { AnyEndpoint } from './endpoint.ts'
+import type { RequestKeys } from './request-keys.ts'
 import { createRouteMatcher, firstSegments, isMethod, type RouteMatch } from './routes.ts'
 import { type CountedRequest, type RequestLog, ResponseWriter } from './write-response.ts'
 
@@ -44,6 +46,8 @@ export type ListenerOptions<Ctx> = {
   checkOutput?: boolean
   /** Absent where the peer's process cannot be determined. */
   isOwnChild?: IsOwnChild | undefined
+  /** Absent: an `Idempotency-Key` has no effect. */
+  keys?: RequestKeys | undefined
   /** Longest pause inside a request body. */
   bodyIdleMs?: number
 }
@@ -128,6 +132,8 @@ const createExchange = (
     person: undefined,
     endpoint: undefined,
     route: undefined,
+    requestKey: undefined,
+    endsWithConnection: false,
   }
 }
 
@@ -156,6 +162,7 @@ export const createRequestListener = <Ctx>(
   const writer = new ResponseWriter(version, options.log, options.onRequest)
   const createId = createIds()
   const openResponses = createOpenResponses()
+  const once = createOnce(options.keys)
   let document: unknown
   const accessOfRoutes = Object.entries({ ...routes, ...patternRoutes })
     .filter(([, { public: isPublic, byToken }]) => !isPublic && !byToken)
@@ -251,7 +258,8 @@ export const createRequestListener = <Ctx>(
     return readJson(req, bodyIdleMs).then(body => {
       // The sign-in may have ended, or a password may have been set, while the body arrived.
       access.admit(x, endpoint)
-      return run(x, endpoint, parse(body))
+      const input = parse(body)
+      return once(x, endpoint, body, () => run(x, endpoint, input))
     })
   }
 

@@ -18,6 +18,10 @@ const TEXTS: Readonly<Record<ErrorCode, string | null>> = {
 
   missing_fields: null,
   invalid_json: null,
+  invalid_idempotency_key: null,
+  idempotency_key_reused: null,
+  request_interrupted: null,
+  reply_not_kept: null,
   body_too_large: 'That’s too large. The limit is 20 MB.',
   cross_origin: null,
   host_not_allowed: null,

@@ -1,0 +1,210 @@
+/**
+ * Requests with an `Idempotency-Key` are carried out once: a repeated one gets the first one's reply, waits for it while it
+ * is made, and is carried out when the first one failed. https://datatracker.ietf.org/doc/draft-ietf-httpapi-idempotency-key-header/
+ */
+import { createHash } from 'node:crypto'
+import { isObject } from '../base/json.ts'
+import { conflict, invalid, mismatch } from '../errors.ts'
+import type { AnyEndpoint } from './endpoint.ts'
+import { bytes, type Chunk, type DescribedReply, isDescribed, JSON_TYPE } from './reply.ts'
+import type { Exchange } from './request-context.ts'
+import { MAX_REPLY_CHARS, requestId, type RequestKeys, type SavedReply } from './request-keys.ts'
+
+/** Visible ASCII, as UUIDs and the quoted form of the draft are. */
+const KEY = /^[\x21-\x7e]{1,255}$/
+
+const REUSED = 'This Idempotency-Key was used for another request. Use a new one for each request.'
+const INTERRUPTED =
+  'The server stopped while it carried out this request, so it may have been done in part. Check before you send it again with another key.'
+const NOT_KEPT =
+  'This request was carried out, and its reply is no longer kept. Check before you send it again with another key.'
+
+/** The same text for the same values, whatever the order of keys. */
+const canonical = (value: unknown): string =>
+  JSON.stringify(value, (_, inner: unknown) =>
+    isObject(inner)
+      ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : inner,
+  )
+
+const fingerprintOf = ({ method, path }: Exchange, fields: unknown): string =>
+  createHash('sha256')
+    .update(canonical([method, path, fields]))
+    .digest('hex')
+
+/** Who makes the request, and with which rights: someone whose profiles have changed does not get replies of before. */
+const callerOf = ({ person, req, endpoint }: Exchange): readonly unknown[] => {
+  const { authorization, 'x-api-key': key } = req.headers
+  if (endpoint?.byToken) return ['token', authorization ?? '', key ?? '']
+  return ['person', person?.id, person?.role, person?.profiles]
+}
+
+const keyOf = ({ req, endpoint }: Exchange): string | undefined => {
+  const { 'idempotency-key': key } = req.headers
+  if (key === undefined || !endpoint?.once) return undefined
+  if (typeof key !== 'string' || !KEY.test(key))
+    throw invalid('Idempotency-Key must have 1 to 255 visible ASCII characters.', {
+      code: 'invalid_idempotency_key',
+    })
+  return key
+}
+
+const textOf = (data: Chunk | readonly Buffer[]): string => {
+  if (typeof data === 'string') return data
+  return (Buffer.isBuffer(data) ? data : Buffer.concat(data)).toString('utf8')
+}
+
+type Described = Pick<DescribedReply, 'status' | 'headers' | 'type'>
+
+const toSaved = ({ status = 200, headers = {}, type }: Described, text: string): SavedReply => ({
+  status,
+  headers,
+  type: type ?? JSON_TYPE,
+  text,
+})
+
+const limited = (reply: SavedReply): SavedReply | null =>
+  reply.text.length > MAX_REPLY_CHARS ? null : reply
+
+/** Null for a reply that cannot be sent twice. */
+const saved = (value: unknown): SavedReply | null => {
+  if (!isDescribed(value)) return limited(toSaved({}, JSON.stringify(value)))
+  const { body } = value
+  if (body.kind === 'json') return limited(toSaved(value, JSON.stringify(body.value)))
+  if (body.kind === 'bytes') return limited(toSaved(value, textOf(body.data)))
+  return null
+}
+
+const replay = ({ status, type, headers, text }: SavedReply) =>
+  bytes(text, { status, type, headers: { ...headers, 'Idempotency-Replayed': 'true' } })
+
+/**
+ * The chunks of a stream, collected for repeated requests. A stream whose reader has gone is read to its end, unless its
+ * work ends with the connection. `onEnd` gets null for one that did not come to its end.
+ */
+async function* collected(
+  source: AsyncIterable<Chunk>,
+  mayContinue: () => boolean,
+  onEnd: (text: string | null) => void,
+): AsyncGenerator<Chunk> {
+  const iterator = source[Symbol.asyncIterator]()
+  const texts: string[] = []
+  let isOver = false
+  const read = async (): Promise<Chunk | undefined> => {
+    try {
+      const { done, value } = await iterator.next()
+      if (done) isOver = true
+      else texts.push(textOf(value))
+      return done ? undefined : value
+    } catch (error) {
+      isOver = true
+      texts.length = 0
+      onEnd(null)
+      throw error
+    }
+  }
+  const finish = async (): Promise<void> => {
+    while (!isOver) await read()
+    onEnd(texts.join(''))
+  }
+  try {
+    for (let chunk = await read(); chunk !== undefined; chunk = await read()) yield chunk
+    onEnd(texts.join(''))
+  } finally {
+    if (!isOver && mayContinue()) finish().catch(() => undefined)
+    else if (!isOver) {
+      onEnd(null)
+      await iterator.return?.()
+    }
+  }
+}
+
+type Running = { fingerprint: string; settled: Promise<SavedReply | null> }
+
+type Work = () => unknown
+
+/** Runs `work`, or returns the reply of the first request with the same key. `fields`: what the request asks for. */
+export type Once = (x: Exchange, endpoint: AnyEndpoint, fields: unknown, work: Work) => unknown
+
+export const createOnce = (keys: RequestKeys | undefined): Once =>
+  keys ? onceWith(keys) : (_, __, ___, work) => work()
+
+const onceWith = (keys: RequestKeys): Once => {
+  const running = new Map<string, Running>()
+
+  /** Carries the request out. Nothing awaits between the look at the keys and here. */
+  const first = async (
+    x: Exchange,
+    endpoint: AnyEndpoint,
+    fingerprint: string,
+    work: Work,
+  ): Promise<unknown> => {
+    const id = x.requestKey!
+    const { promise, resolve } = Promise.withResolvers<SavedReply | null>()
+    keys.begin(id, fingerprint)
+    running.set(id, { fingerprint, settled: promise })
+    const settle = (reply: SavedReply | null): void => {
+      running.delete(id)
+      resolve(reply)
+    }
+    const fail = (): void => {
+      keys.release(id)
+      settle(null)
+    }
+    const succeed = (reply: SavedReply | null): void => {
+      keys.end(id, reply, endpoint.once!)
+      settle(reply)
+    }
+    try {
+      const value = await work()
+      if (!isDescribed(value) || value.body.kind !== 'stream') {
+        succeed(saved(value))
+        return value
+      }
+      const { body, ...described } = value
+      const mayContinue = () => !x.endsWithConnection
+      const onEnd = (text: string | null) =>
+        text === null ? fail() : succeed(limited(toSaved(described, text)))
+      return { ...value, body: { ...body, source: collected(body.source, mayContinue, onEnd) } }
+    } catch (error) {
+      fail()
+      throw error
+    }
+  }
+
+  const check = (known: { fingerprint: string }, fingerprint: string): void => {
+    if (known.fingerprint !== fingerprint)
+      throw mismatch(REUSED, { code: 'idempotency_key_reused' })
+  }
+
+  const withKey = async (
+    x: Exchange,
+    endpoint: AnyEndpoint,
+    id: string,
+    fields: unknown,
+    work: Work,
+  ): Promise<unknown> => {
+    const fingerprint = fingerprintOf(x, fields)
+    x.requestKey = id
+    for (let other = running.get(id); other; other = running.get(id)) {
+      check(other, fingerprint)
+      const reply = await other.settled
+      if (reply) return replay(reply)
+    }
+    const known = keys.find(id)
+    if (known) check(known, fingerprint)
+    if (known?.reply) return replay(known.reply)
+    if (known && !endpoint.recognizes)
+      throw known.isDone
+        ? conflict(NOT_KEPT, { code: 'reply_not_kept' })
+        : conflict(INTERRUPTED, { code: 'request_interrupted' })
+    return first(x, endpoint, fingerprint, work)
+  }
+
+  return (x, endpoint, fields, work) => {
+    const key = keyOf(x)
+    return key === undefined
+      ? work()
+      : withKey(x, endpoint, requestId(callerOf(x), key), fields, work)
+  }
+}

@@ -1,0 +1,171 @@
+/** The idempotency keys of a day, with the replies to their requests. */
+import { createHash } from 'node:crypto'
+import { mkdirSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { messageOf } from '../errors.ts'
+import {
+  type Database,
+  isCorrupt,
+  isUnwritable,
+  openDatabase,
+  removeDatabase,
+} from '../store/sqlite.ts'
+
+/** A reply as it can be sent again. */
+export type SavedReply = {
+  status: number
+  type: string
+  headers: Readonly<Record<string, string>>
+  text: string
+}
+
+/** `reply` is null where it was not kept; `isDone` is false for a request whose process died. */
+export type KnownRequest = { fingerprint: string; isDone: boolean; reply: SavedReply | null }
+
+export type RequestKeys = ReturnType<typeof openRequestKeys>
+
+export type RequestKeysOptions = {
+  addon: string | undefined
+  nowMs: () => number
+  log: (message: string, extra?: Record<string, unknown>) => void
+  maxKeys?: number
+}
+
+const KEPT_MS = 24 * 3_600_000
+const MAX_KEYS = 20_000
+/** Counting the keys takes longer than adding one. */
+const TRIM_EVERY = 100
+/** Of the replies that are kept in memory. */
+const MAX_MEMORY_CHARS = 16_000_000
+export const MAX_REPLY_CHARS = 2_000_000
+
+// A killed process loses nothing. A power failure may lose the last keys.
+const PRAGMAS = ['journal_mode = WAL', 'synchronous = NORMAL', 'secure_delete = ON']
+
+const MIGRATIONS = [
+  `
+  create table request (
+    id text primary key, at integer not null, fingerprint text not null, done integer not null, reply text
+  ) without rowid;
+  create index by_time on request (at);
+  `,
+]
+
+type Row = { fingerprint: string; done: number; reply: string | null }
+
+const prepare = (db: Database) => ({
+  close: () => db.close(),
+  find: db.prepare<[string], Row>('select fingerprint, done, reply from request where id = ?'),
+  begin: db.prepare('insert or replace into request values (?, ?, ?, 0, null)'),
+  end: db.prepare('update request set done = 1, reply = ? where id = ?'),
+  remove: db.prepare('delete from request where id = ?'),
+  expire: db.prepare('delete from request where at < ?'),
+  trim: db.prepare(
+    'delete from request where id in (select id from request where done = 1 order by at desc limit -1 offset ?)',
+  ),
+})
+
+/** Names a request in the database: keys are chosen by clients, and each has only those of its own. */
+export const requestId = (caller: readonly unknown[], key: string): string =>
+  createHash('sha256')
+    .update(JSON.stringify([...caller, key]))
+    .digest('hex')
+
+/** The replies of this process. Those that hold text of chats or secrets are nowhere else. */
+const createMemory = () => {
+  const replies = new Map<string, SavedReply>()
+  let chars = 0
+  const remove = (id: string): void => {
+    chars -= replies.get(id)?.text.length ?? 0
+    replies.delete(id)
+  }
+  return {
+    get: (id: string): SavedReply | undefined => replies.get(id),
+    remove,
+    put(id: string, reply: SavedReply): void {
+      remove(id)
+      replies.set(id, reply)
+      chars += reply.text.length
+      for (const oldest of replies.keys()) {
+        if (chars <= MAX_MEMORY_CHARS) break
+        remove(oldest)
+      }
+    },
+  }
+}
+
+/** The file is opened on first use, and replaced when it is damaged. */
+export const openRequestKeys = (
+  path: string,
+  { addon, nowMs, log, maxKeys = MAX_KEYS }: RequestKeysOptions,
+) => {
+  const memory = createMemory()
+  let begun = 0
+  let statements: ReturnType<typeof prepare> | undefined
+  const open = () => {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+    return prepare(openDatabase(path, { migrations: MIGRATIONS, pragmas: PRAGMAS, addon }))
+  }
+  const opened = (): ReturnType<typeof prepare> => {
+    statements ??= open()
+    return statements
+  }
+  /** A damaged file holds no key that could still be relied on. */
+  const use = <T>(work: (prepared: ReturnType<typeof prepare>) => T): T => {
+    try {
+      return work(opened())
+    } catch (error) {
+      if (!isCorrupt(error)) throw error
+      log('the request keys were damaged and are replaced', { error: messageOf(error) })
+      statements?.close()
+      statements = undefined
+      removeDatabase(path)
+      return work(opened())
+    }
+  }
+
+  return {
+    find(id: string): KnownRequest | undefined {
+      const row = use(({ find }) => find.get(id))
+      if (!row) return undefined
+      const reply =
+        memory.get(id) ?? (row.reply === null ? null : (JSON.parse(row.reply) as SavedReply))
+      return { fingerprint: row.fingerprint, isDone: row.done === 1, reply }
+    },
+
+    /** Throws when it cannot be written: then the request is not carried out. */
+    begin(id: string, fingerprint: string): void {
+      use(({ begin, expire, trim }) => {
+        expire.run(nowMs() - KEPT_MS)
+        if (begun++ % TRIM_EVERY === 0) trim.run(maxKeys)
+        begin.run(id, nowMs(), fingerprint)
+      })
+    },
+
+    /** The request was carried out. Must not throw, because it cannot be undone. */
+    end(id: string, reply: SavedReply | null, keep: 'disk' | 'memory'): void {
+      if (reply) memory.put(id, reply)
+      try {
+        use(({ end }) => end.run(reply && keep === 'disk' ? JSON.stringify(reply) : null, id))
+      } catch (error) {
+        if (!isUnwritable(error)) log('a reply could not be kept', { error: messageOf(error) })
+      }
+    },
+
+    /** The request failed: it may be made again. Must not throw. */
+    release(id: string): void {
+      memory.remove(id)
+      try {
+        use(({ remove }) => remove.run(id))
+      } catch (error) {
+        if (!isUnwritable(error))
+          log('a request key could not be freed', { error: messageOf(error) })
+      }
+    },
+
+    close(): void {
+      statements?.close()
+      statements = undefined
+    },
+  }
+}

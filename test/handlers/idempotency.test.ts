@@ -1,0 +1,295 @@
+/** `Idempotency-Key`: a repeated request is carried out once, also after a cut connection, a restart, and a kill. */
+import { writeFileSync } from 'node:fs'
+import { request } from 'node:http'
+import { join } from 'node:path'
+import BetterSqlite from 'better-sqlite3'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import type { AnyEndpoint } from '../../lib/http/endpoint.ts'
+import { patternRoutes, routes } from '../../router.ts'
+import { spawnApp, startApp } from '../_app.ts'
+import { createProvider, gate } from '../_provider.ts'
+import { until } from '../_wait.ts'
+import { startChat } from './_chat.ts'
+import { type Api, withApi } from './_client-api.ts'
+
+const test = suite('idempotency keys')
+
+type Chat = Awaited<ReturnType<typeof startChat>>
+
+const withChat =
+  (script: Parameters<typeof startChat>, run: (chat: Chat) => Promise<void>) => async () => {
+    const chat = await startChat(...script)
+    try {
+      await run(chat)
+    } finally {
+      await chat.close()
+    }
+  }
+
+const key = (name: string) => ({ headers: { 'Idempotency-Key': name } })
+
+const named = async ({ app }: Pick<Chat, 'app'>): Promise<string> => {
+  const { session } = (await app.post('/api/session/new', {})).body
+  await app.post('/api/session/rename', { session_id: session.session_id, title: 'Named' })
+  return session.session_id
+}
+
+/** Sends a request and closes the connection once all of it was sent. */
+const sendAndCut = (url: string, path: string, headers: Record<string, string>, body: unknown) =>
+  new Promise<void>(resolve => {
+    const text = JSON.stringify(body)
+    const req = request(url + path, {
+      method: 'POST',
+      headers: {
+        'Content-Type': 'application/json',
+        'Content-Length': String(text.length),
+        ...headers,
+      },
+    })
+    req.on('error', () => resolve())
+    req.on('close', () => resolve())
+    req.end(text, () => setImmediate(() => req.destroy()))
+  })
+
+test(
+  'rejects a key that is none, and one that was used for another request',
+  withChat([{ text: 'Hello.' }], async chat => {
+    const { app } = chat
+    const session_id = await named(chat)
+    for (const bad of [' ', 'a b', 'x'.repeat(256)]) {
+      const { status, body } = await app.post(
+        '/api/chat/start',
+        { session_id, message: 'a' },
+        key(bad),
+      )
+      assert.equal([status, body.code], [400, 'invalid_idempotency_key'], bad)
+    }
+    const first = await app.post('/api/chat/start', { session_id, message: 'Hi.' }, key('k1'))
+    await chat.follow(first.body.stream_id)
+    const others = [
+      ['/api/chat/start', { session_id, message: 'Bye.' }],
+      ['/api/queue/add', { session_id, message: 'Hi.' }],
+    ] as const
+    for (const [path, input] of others) {
+      const { status, body } = await app.post(path, input, key('k1'))
+      assert.equal([status, body.code], [422, 'idempotency_key_reused'])
+    }
+    assert.is(chat.provider.requests.length, 1)
+  }),
+)
+
+test('whatever starts or creates something is carried out once', () => {
+  const isCreating =
+    /\/(create|new|add|start|run|send|branch|duplicate|import|import_cli|adopt|steer|interrupt|apply|force|push|pull|commit|invite|completions|responses|btw|background)$/
+  // Signing in and out: their replies carry secrets, and a new one harms nobody.
+  const isSignIn = /^POST \/api\/(auth\/totp|mcp\/oauth)\/start$/
+  const table: [string, AnyEndpoint][] = Object.entries({ ...routes, ...patternRoutes })
+  const missing = table
+    .filter(([route, { once }]) => !route.startsWith('GET ') && isCreating.test(route) && !once)
+    .map(([route]) => route)
+    .filter(route => !isSignIn.test(route))
+  assert.equal(missing, [])
+  for (const [route, { once, multipart, public: isPublic }] of table)
+    if (once) assert.not(multipart || isPublic || route.startsWith('GET '), route)
+})
+
+test(
+  'a repeated start gets the first one’s reply, whatever the order of its fields',
+  withChat([{ text: 'Hello.' }], async chat => {
+    const { app } = chat
+    const session_id = await named(chat)
+    const first = await app.post('/api/chat/start', { session_id, message: 'Hi.' }, key('"k1"'))
+    const again = await app.post('/api/chat/start', { message: 'Hi.', session_id }, key('"k1"'))
+    assert.equal([again.status, again.body], [200, first.body])
+    assert.equal(
+      [first.headers['idempotency-replayed'], again.headers['idempotency-replayed']],
+      [undefined, 'true'],
+    )
+    await chat.follow(first.body.stream_id)
+    assert.equal([(await chat.messages(session_id)).length, chat.provider.requests.length], [2, 1])
+  }),
+)
+
+test(
+  'requests at the same time are one',
+  withChat([{ text: 'Hello.' }], async chat => {
+    const { app } = chat
+    const session_id = await named(chat)
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, () =>
+        app.post('/api/chat/start', { session_id, message: 'Hi.' }, key('k1')),
+      ),
+    )
+    const streams = new Set(answers.map(({ body }) => body.stream_id))
+    assert.equal([streams.size, answers.every(({ status }) => status === 200)], [1, true])
+    await chat.follow([...streams][0])
+    assert.is((await chat.messages(session_id)).length, 2)
+  }),
+)
+
+test('one that waits for the first gets its reply; one that failed does not count', () => {
+  const { opened, open } = gate()
+  return withChat([{ text: 'Hello.', gate: opened }, { text: 'Again.' }], async chat => {
+    const { app } = chat
+    const session_id = await named(chat)
+    const input = { session_id, message: 'Hi.' }
+    const first = app.post('/api/chat', input, key('k1'))
+    await chat.provider.arrived(1)
+    const second = app.post('/api/chat', input, key('k1'))
+    const busy = await app.post('/api/chat/start', { session_id, message: 'Now!' }, key('k2'))
+    assert.equal([busy.status, busy.body.code], [409, 'session_busy'])
+    open()
+    const replies = await Promise.all([first, second])
+    assert.equal(
+      replies.map(({ body }) => body.answer),
+      ['Hello.', 'Hello.'],
+    )
+    const later = await app.post('/api/chat/start', { session_id, message: 'Now!' }, key('k2'))
+    assert.is(later.status, 200)
+    await chat.follow(later.body.stream_id)
+    assert.is(chat.provider.requests.length, 2)
+  })()
+})
+
+test(
+  'a reply that was lost with its connection is sent again',
+  withChat([{ text: 'Hello.' }], async chat => {
+    const { app } = chat
+    const session_id = await named(chat)
+    const input = { session_id, message: 'Hi.' }
+    await sendAndCut(app.url, '/api/chat/start', key('k1').headers, input)
+    const { status, body } = await app.post('/api/chat/start', input, key('k1'))
+    assert.is(status, 200)
+    await chat.follow(body.stream_id)
+    assert.equal([(await chat.messages(session_id)).length, chat.provider.requests.length], [2, 1])
+  }),
+)
+
+test(
+  'replies are kept over a restart; those with text of chats are not, and say so',
+  withChat([{ text: 'Hello.' }], async chat => {
+    const { app } = chat
+    const session_id = await named(chat)
+    const input = { session_id, message: 'Hi.' }
+    const first = await app.post('/api/chat/start', input, key('k1'))
+    await chat.follow(first.body.stream_id)
+    const copy = await app.post('/api/session/duplicate', { session_id }, key('k2'))
+    const { bytes } = await app.get('/api/sessions')
+    await app.restart()
+    assert.equal((await app.post('/api/chat/start', input, key('k1'))).body, first.body)
+    const lost = await app.post('/api/session/duplicate', { session_id }, key('k2'))
+    assert.equal([copy.status, lost.status, lost.body.code], [200, 409, 'reply_not_kept'])
+    assert.is(
+      JSON.parse(String(bytes)).sessions.length,
+      (await app.get('/api/sessions')).body.sessions.length,
+    )
+  }),
+)
+
+test(
+  'keys of one person or program are not those of another',
+  withApi(
+    async (service: Api) => {
+      const { app } = service
+      const input = { model: 'agent', messages: [{ role: 'user', content: 'Hi.' }] }
+      const other = await service.makeToken()
+      const send = (secret: string) =>
+        app.request('POST', '/v1/chat/completions', {
+          body: input,
+          headers: { authorization: `Bearer ${secret}`, 'Idempotency-Key': 'k1' },
+        })
+      const first = await send(service.token.secret)
+      const again = await send(service.token.secret)
+      const others = await send(other.secret)
+      assert.equal([first.status, again.text, others.status], [200, first.text, 200])
+      assert.not.equal(others.body.id, first.body.id)
+      assert.is(service.asked().length, 2)
+    },
+    { text: 'One.' },
+    { text: 'Two.' },
+  ),
+)
+
+test('a stream that was cut is read to its end for the repeated request', () => {
+  const { opened, open } = gate()
+  return withApi(
+    async (service: Api) => {
+      const { app } = service
+      const { secret } = await service.makeToken({ disconnect: 'continue' })
+      const input = { model: 'agent', stream: true, messages: [{ role: 'user', content: 'Hi.' }] }
+      const headers = { authorization: `Bearer ${secret}`, 'Idempotency-Key': 'k1' }
+      const head = await app.request('POST', '/v1/chat/completions', {
+        body: input,
+        headers,
+        headOnly: true,
+      })
+      assert.is(head.status, 200)
+      const again = app.request('POST', '/v1/chat/completions', { body: input, headers })
+      open()
+      const { text, headers: got } = await again
+      for (const part of ['"Half"', '" of it"', '[DONE]']) assert.match(text, part)
+      assert.match(got['content-type'] ?? '', 'text/event-stream')
+      assert.is(service.asked().length, 1)
+    },
+    { text: ['Half', ' of it'], middle: opened },
+  )()
+})
+
+test('after a kill the same key has the same stream, and nothing is sent twice', async () => {
+  const provider = await createProvider({ text: 'Hello.' })
+  const app = await spawnApp()
+  try {
+    writeFileSync(
+      join(app.home, 'config.yaml'),
+      `model:\n  provider: custom\n  base_url: ${provider.url}\n  default: test-model\ncheckpoints:\n  enabled: false\n`,
+    )
+    const session_id = await named({ app } as never)
+    const input = { session_id, message: 'Hi.' }
+    const first = await app.post('/api/chat/start', input, key('k1'))
+    const isDone = async () =>
+      (await app.get(`/api/session?session_id=${session_id}`)).body.session.last_turn === 'done'
+    await until(isDone)
+    await app.post('/api/projects/create', { name: 'One' }, key('k2'))
+    await app.kill()
+    await app.start()
+    const replayed = await app.post('/api/chat/start', input, key('k1'))
+    assert.equal([replayed.body, replayed.headers['idempotency-replayed']], [first.body, 'true'])
+    // Killed before the replies were written.
+    await app.kill()
+    const db = new BetterSqlite(join(app.state, 'cache', 'requests.db'))
+    db.exec('update request set done = 0, reply = null')
+    db.close()
+    await app.start()
+    const again = await app.post('/api/chat/start', input, key('k1'))
+    assert.equal(again.body, { ...first.body, repeated: true })
+    const unknown = await app.post('/api/projects/create', { name: 'One' }, key('k2'))
+    assert.equal([unknown.status, unknown.body.code], [409, 'request_interrupted'])
+    const { session } = (await app.get(`/api/session?session_id=${session_id}&limit=50`)).body
+    assert.equal([session.messages.length, provider.requests.length], [2, 1])
+  } finally {
+    await app.close()
+    await provider.close()
+  }
+})
+
+test(
+  'without a key nothing changes',
+  withChat([{ text: 'One.' }, { text: 'Two.' }], async chat => {
+    const session_id = await named(chat)
+    for (const _ of [1, 2]) await chat.turn(session_id, 'Hi.')
+    assert.is((await chat.messages(session_id)).length, 4)
+  }),
+)
+
+test('a program that may not call a route learns nothing from its key', async () => {
+  const app = await startApp({ env: { AGENT_WEBUI_PASSWORD: 'correct horse battery' } })
+  try {
+    const { status } = await app.post('/api/session/new', {}, key('k1'))
+    assert.is(status, 401)
+  } finally {
+    await app.close()
+  }
+})
+
+test.run()
