@@ -37,7 +37,12 @@ type Arguments<R extends Route> =
     ? [input?: Input<R>, options?: CallOptions]
     : [input: Input<R>, options?: CallOptions]
 
-export type CallOptions = { signal?: AbortSignal; keepalive?: boolean }
+export type CallOptions = {
+  signal?: AbortSignal
+  keepalive?: boolean
+  /** Names the request for the server, which carries it out once. For callers that repeat it themselves. */
+  key?: string
+}
 export type ApiCall = <R extends Route>(
   route: R,
   ...rest: Arguments<R>
@@ -53,6 +58,14 @@ export type Transport = {
   /** Someone else has signed in in this browser. */
   onOtherAccount: () => void
 }
+
+/** Requests that start or create something. They get a key, so that one whose reply was lost can be made again. */
+export const CREATING =
+  /^POST \/api\/(?!auth|mcp).*\/(new|create|add|run|steer|interrupt|duplicate|branch|import|btw|background)$|^POST \/api\/(btw|background)$/
+
+/** `crypto.randomUUID` exists only over https and on this computer. */
+const randomKey = (): string =>
+  [...crypto.getRandomValues(new Uint32Array(4))].map(part => part.toString(36)).join('')
 
 /** Builds a URL: `path` has no leading slash, empty values are omitted. */
 export const urlOf = (base: string, path: string, query: Record<string, unknown> = {}): string => {
@@ -93,17 +106,20 @@ export const toApiError = async (
 }
 
 /** The browser sets the content type of a form, because it includes the boundary. */
-const bodyFor = (input: unknown): RequestInit =>
+const bodyFor = (input: unknown, key: string | undefined): RequestInit =>
   input instanceof FormData
     ? { body: input }
-    : { headers: { 'content-type': 'application/json' }, body: JSON.stringify(input ?? {}) }
+    : {
+        headers: { 'content-type': 'application/json', ...(key && { 'idempotency-key': key }) },
+        body: JSON.stringify(input ?? {}),
+      }
 
 const request = (
   method: string,
   base: string,
   path: string,
   input: unknown,
-  options: CallOptions,
+  { key, ...options }: CallOptions,
 ) =>
   method === 'GET'
     ? ([
@@ -115,7 +131,7 @@ const request = (
         {
           method,
           credentials: 'include',
-          ...bodyFor(input),
+          ...bodyFor(input, key),
           ...options,
         },
       ] as const)
@@ -134,11 +150,21 @@ export const createApi = (transport: Transport): ApiCall => {
     }
   }
 
+  /** Made again once where the reply was lost, for example with a connection that a restart of the server ended. */
+  const sendOnce = (route: string, input: unknown, options: CallOptions): Promise<Response> => {
+    const named = { ...options, key: randomKey() }
+    return send(route, input, named).catch(error => {
+      if (!(error instanceof ApiError)) throw error
+      return send(route, input, named)
+    })
+  }
+
   return async (route, ...[input, options = {}]) => {
-    let response = await send(route, input, options)
+    const make = options.key === undefined && CREATING.test(route) ? sendOnce : send
+    let response = await make(route, input, options)
     if (response.status === 401 && !/\/login$/.test(route)) {
       await signIn()
-      response = await send(route, input, options)
+      response = await make(route, input, options)
     }
     const body = await bodyOf(response)
     if (response.ok) return body as never

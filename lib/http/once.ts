@@ -27,9 +27,9 @@ const canonical = (value: unknown): string =>
       : inner,
   )
 
-const fingerprintOf = ({ method, path }: Exchange, fields: unknown): string =>
+const fingerprintOf = ({ method, path }: Exchange, input: unknown): string =>
   createHash('sha256')
-    .update(canonical([method, path, fields]))
+    .update(canonical([method, path, input]))
     .digest('hex')
 
 /** Who makes the request, and with which rights: someone whose profiles have changed does not get replies of before. */
@@ -123,8 +123,8 @@ type Running = { fingerprint: string; settled: Promise<SavedReply | null> }
 
 type Work = () => unknown
 
-/** Runs `work`, or returns the reply of the first request with the same key. `fields`: what the request asks for. */
-export type Once = (x: Exchange, endpoint: AnyEndpoint, fields: unknown, work: Work) => unknown
+/** Runs `work`, or returns the reply of the first request with the same key. `input`: what it asks for, with defaults filled in. */
+export type Once = (x: Exchange, endpoint: AnyEndpoint, input: unknown, work: Work) => unknown
 
 export const createOnce = (keys: RequestKeys | undefined): Once =>
   keys ? onceWith(keys) : (_, __, ___, work) => work()
@@ -181,10 +181,10 @@ const onceWith = (keys: RequestKeys): Once => {
     x: Exchange,
     endpoint: AnyEndpoint,
     id: string,
-    fields: unknown,
+    input: unknown,
     work: Work,
   ): Promise<unknown> => {
-    const fingerprint = fingerprintOf(x, fields)
+    const fingerprint = fingerprintOf(x, input)
     x.requestKey = id
     for (let other = running.get(id); other; other = running.get(id)) {
       check(other, fingerprint)
@@ -201,10 +201,10 @@ const onceWith = (keys: RequestKeys): Once => {
     return first(x, endpoint, fingerprint, work)
   }
 
-  return (x, endpoint, fields, work) => {
+  return (x, endpoint, input, work) => {
     const key = keyOf(x)
     return key === undefined
       ? work()
-      : withKey(x, endpoint, requestId(callerOf(x), key), fields, work)
+      : withKey(x, endpoint, requestId(callerOf(x), key), input, work)
   }
 }

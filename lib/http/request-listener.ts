@@ -259,7 +259,7 @@ export const createRequestListener = <Ctx>(
       // The sign-in may have ended, or a password may have been set, while the body arrived.
       access.admit(x, endpoint)
       const input = parse(body)
-      return once(x, endpoint, body, () => run(x, endpoint, input))
+      return once(x, endpoint, input, () => run(x, endpoint, input))
     })
   }
 

@@ -104,4 +104,23 @@ test("URLs are relative to the page's path, without blank values", async () => {
   assert.is(urlOf('http://host/', 'x', { a: '', b: undefined, c: 0 }), 'http://host/x?c=0')
 })
 
+test('what creates something is made again once when its reply was lost, with the same key', async () => {
+  const created = '{"session":{"session_id":"a"}}'
+  const lost = service()
+  const keyOf = ({ init }: Sent) => new Headers(init.headers).get('idempotency-key')
+  assert.is((await refusal(lost.api('POST /api/session/new', {}))).status, 0)
+  assert.equal([lost.sent.length, new Set(lost.sent.map(keyOf)).size], [2, 1])
+  const { api, sent } = service([200, created], [200, created])
+  await api('POST /api/session/new', {})
+  await api('POST /api/session/new', {})
+  assert.is(new Set(sent.map(keyOf)).size, 2)
+  // Who gives a key repeats the request by itself.
+  const own = service()
+  await refusal(own.api('POST /api/session/new', {}, { key: 'own' }))
+  assert.equal(own.sent.map(keyOf), ['own'])
+  const other = service()
+  await refusal(other.api('POST /api/session/pin', { session_id: 'a', pinned: true }))
+  assert.equal(other.sent.map(keyOf), [null])
+})
+
 test.run()

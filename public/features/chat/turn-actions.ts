@@ -134,7 +134,7 @@ export const createTurnActions = (options: TurnActionsOptions): TurnActions => {
         ...named(message),
       }
       // On a connection that has stalled, the message is kept and sent again.
-      const limit = message ? { signal: AbortSignal.timeout(SEND_MS) } : {}
+      const limit = message ? { signal: AbortSignal.timeout(SEND_MS), key: message.id } : {}
       const reply = await api('POST /api/chat/start', input, limit)
       if (reply.effective_model) chat.patch({ model: reply.effective_model })
       return true

@@ -142,11 +142,15 @@ export const createOutbox = (options: OutboxOptions): Outbox => {
     if (message.session_id) return message.session_id
     const { model, workspace, personality } = message.choice
     const { profile, project } = message.place ?? {}
-    const { session } = await api('POST /api/session/new', {
-      ...(model ? { model } : {}),
-      ...(workspace ? { workspace } : {}),
-      ...(profile ? { profile } : {}),
-    })
+    const { session } = await api(
+      'POST /api/session/new',
+      {
+        ...(model ? { model } : {}),
+        ...(workspace ? { workspace } : {}),
+        ...(profile ? { profile } : {}),
+      },
+      { key: `new-${message.id}` },
+    )
     const id = session.session_id
     for (const each of await load())
       if (each.chat === message.chat && !each.session_id)
@@ -165,11 +169,17 @@ export const createOutbox = (options: OutboxOptions): Outbox => {
       ...(message.files.length > 0 && { attachments: [...message.files] }),
     }
     try {
-      await api('POST /api/chat/start', input, { signal: AbortSignal.timeout(SEND_MS) })
+      await api('POST /api/chat/start', input, {
+        signal: AbortSignal.timeout(SEND_MS),
+        key: message.id,
+      })
     } catch (error) {
       if (!isBusy(error)) throw error
       // A turn is running there: the server sends it afterwards.
-      await api('POST /api/queue/add', input, { signal: AbortSignal.timeout(SEND_MS) })
+      await api('POST /api/queue/add', input, {
+        signal: AbortSignal.timeout(SEND_MS),
+        key: `queue-${message.id}`,
+      })
     }
   }
 

@@ -16,7 +16,8 @@ export const createQueue = ({ api }: Pick<Platform, 'api'>) => {
     named: { client_message_id?: string } = {},
   ) => {
     // On a connection that has stalled, a message with an id is kept and sent again.
-    const limit = named.client_message_id ? { signal: AbortSignal.timeout(SEND_MS) } : {}
+    const { client_message_id: id } = named
+    const limit = id ? { signal: AbortSignal.timeout(SEND_MS), key: `queue-${id}` } : {}
     return api('POST /api/queue/add', { ...input(session, text, files), ...named }, limit)
   }
   return {
