@@ -8,7 +8,30 @@ import { conflict, invalid, mismatch } from '../errors.ts'
 import type { AnyEndpoint } from './endpoint.ts'
 import { bytes, type Chunk, type DescribedReply, isDescribed, JSON_TYPE } from './reply.ts'
 import type { Exchange } from './request-context.ts'
-import { MAX_REPLY_CHARS, requestId, type RequestKeys, type SavedReply } from './request-keys.ts'
+
+/** A reply as it can be sent again. */
+export type SavedReply = {
+  status: number
+  type: string
+  headers: Readonly<Record<string, string>>
+  text: string
+}
+
+/** `reply` is null where it was not kept; `isDone` is false for a request whose process died. */
+export type KnownRequest = { fingerprint: string; isDone: boolean; reply: SavedReply | null }
+
+/** Where keys and replies are kept; `lib/request-keys.ts`. */
+export type KeyStore = {
+  find(id: string): KnownRequest | undefined
+  /** Throws when it cannot be written: then the request is not carried out. */
+  begin(id: string, fingerprint: string): void
+  /** The request was carried out. Must not throw, because it cannot be undone. */
+  end(id: string, reply: SavedReply | null, keep: 'disk' | 'memory'): void
+  /** The request failed: it may be made again. Must not throw. */
+  release(id: string): void
+}
+
+const MAX_REPLY_CHARS = 2_000_000
 
 /** Visible ASCII, as UUIDs and the quoted form of the draft are. */
 const KEY = /^[\x21-\x7e]{1,255}$/
@@ -38,6 +61,12 @@ const callerOf = ({ person, req, endpoint }: Exchange): readonly unknown[] => {
   if (endpoint?.byToken) return ['token', authorization ?? '', key ?? '']
   return ['person', person?.id, person?.role, person?.profiles]
 }
+
+/** Names a request: keys are chosen by clients, and each has only those of its own. */
+const requestId = (caller: readonly unknown[], key: string): string =>
+  createHash('sha256')
+    .update(JSON.stringify([...caller, key]))
+    .digest('hex')
 
 const keyOf = ({ req, endpoint }: Exchange): string | undefined => {
   const { 'idempotency-key': key } = req.headers
@@ -126,10 +155,10 @@ type Work = () => unknown
 /** Runs `work`, or returns the reply of the first request with the same key. `input`: what it asks for, with defaults filled in. */
 export type Once = (x: Exchange, endpoint: AnyEndpoint, input: unknown, work: Work) => unknown
 
-export const createOnce = (keys: RequestKeys | undefined): Once =>
+export const createOnce = (keys: KeyStore | undefined): Once =>
   keys ? onceWith(keys) : (_, __, ___, work) => work()
 
-const onceWith = (keys: RequestKeys): Once => {
+const onceWith = (keys: KeyStore): Once => {
   const running = new Map<string, Running>()
 
   /** Carries the request out. Nothing awaits between the look at the keys and here. */

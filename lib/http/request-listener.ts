@@ -11,14 +11,13 @@ import { type Client, createClientReader } from './client-address.ts'
 import { returnToCookie } from './cookies.ts'
 import type { RouteTable } from './endpoint.ts'
 import { createOpenApiDocument } from './openapi.ts'
-import { createOnce } from './once.ts'
+import { createOnce, type KeyStore } from './once.ts'
 import { createOpenResponses } from './open-responses.ts'
 import { parseInput, parseQuery } from './parse-input.ts'
 import { prefixHint } from './proxy-hints.ts'
 import { isDescribed, redirect, reply } from './reply.ts'
 import { BaseCtx, type Exchange, type RequestServices } from './request-context.ts'
 import type { AnyEndpoint } from './endpoint.ts'
-import type { RequestKeys } from './request-keys.ts'
 import { createRouteMatcher, firstSegments, isMethod, type RouteMatch } from './routes.ts'
 import { type CountedRequest, type RequestLog, ResponseWriter } from './write-response.ts'
 
@@ -47,7 +46,7 @@ export type ListenerOptions<Ctx> = {
   /** Absent where the peer's process cannot be determined. */
   isOwnChild?: IsOwnChild | undefined
   /** Absent: an `Idempotency-Key` has no effect. */
-  keys?: RequestKeys | undefined
+  keys?: KeyStore | undefined
   /** Longest pause inside a request body. */
   bodyIdleMs?: number
 }

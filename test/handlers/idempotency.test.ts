@@ -83,7 +83,7 @@ test(
 test('whatever starts or creates something is carried out once', () => {
   const isCreating =
     /\/(create|new|add|start|run|send|branch|duplicate|import|import_cli|adopt|steer|interrupt|apply|force|push|pull|commit|invite|completions|responses|btw|background)$/
-  // Signing in and out: their replies carry secrets, and a new one harms nobody.
+  // Signing in and out: their replies have secrets, and a second one changes nothing.
   const isSignIn = /^POST \/api\/(auth\/totp|mcp\/oauth)\/start$/
   const table: [string, AnyEndpoint][] = Object.entries({ ...routes, ...patternRoutes })
   const missing = table

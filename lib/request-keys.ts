@@ -1,28 +1,17 @@
 /** The idempotency keys of a day, with the replies to their requests. */
-import { createHash } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { messageOf } from '../errors.ts'
+import { messageOf } from './errors.ts'
+import type { KeyStore, KnownRequest, SavedReply } from './http/once.ts'
 import {
   type Database,
   isCorrupt,
   isUnwritable,
   openDatabase,
   removeDatabase,
-} from '../store/sqlite.ts'
+} from './store/sqlite.ts'
 
-/** A reply as it can be sent again. */
-export type SavedReply = {
-  status: number
-  type: string
-  headers: Readonly<Record<string, string>>
-  text: string
-}
-
-/** `reply` is null where it was not kept; `isDone` is false for a request whose process died. */
-export type KnownRequest = { fingerprint: string; isDone: boolean; reply: SavedReply | null }
-
-export type RequestKeys = ReturnType<typeof openRequestKeys>
+export type RequestKeys = KeyStore & { close(): void }
 
 export type RequestKeysOptions = {
   addon: string | undefined
@@ -37,7 +26,6 @@ const MAX_KEYS = 20_000
 const TRIM_EVERY = 100
 /** Of the replies that are kept in memory. */
 const MAX_MEMORY_CHARS = 16_000_000
-export const MAX_REPLY_CHARS = 2_000_000
 
 // A killed process loses nothing. A power failure may lose the last keys.
 const PRAGMAS = ['journal_mode = WAL', 'synchronous = NORMAL', 'secure_delete = ON']
@@ -64,12 +52,6 @@ const prepare = (db: Database) => ({
     'delete from request where id in (select id from request where done = 1 order by at desc limit -1 offset ?)',
   ),
 })
-
-/** Names a request in the database: keys are chosen by clients, and each has only those of its own. */
-export const requestId = (caller: readonly unknown[], key: string): string =>
-  createHash('sha256')
-    .update(JSON.stringify([...caller, key]))
-    .digest('hex')
 
 /** The replies of this process. Those that hold text of chats or secrets are nowhere else. */
 const createMemory = () => {
@@ -98,7 +80,7 @@ const createMemory = () => {
 export const openRequestKeys = (
   path: string,
   { addon, nowMs, log, maxKeys = MAX_KEYS }: RequestKeysOptions,
-) => {
+): RequestKeys => {
   const memory = createMemory()
   let begun = 0
   let statements: ReturnType<typeof prepare> | undefined
@@ -133,7 +115,6 @@ export const openRequestKeys = (
       return { fingerprint: row.fingerprint, isDone: row.done === 1, reply }
     },
 
-    /** Throws when it cannot be written: then the request is not carried out. */
     begin(id: string, fingerprint: string): void {
       use(({ begin, expire, trim }) => {
         expire.run(nowMs() - KEPT_MS)
@@ -142,7 +123,6 @@ export const openRequestKeys = (
       })
     },
 
-    /** The request was carried out. Must not throw, because it cannot be undone. */
     end(id: string, reply: SavedReply | null, keep: 'disk' | 'memory'): void {
       if (reply) memory.put(id, reply)
       try {
@@ -152,7 +132,6 @@ export const openRequestKeys = (
       }
     },
 
-    /** The request failed: it may be made again. Must not throw. */
     release(id: string): void {
       memory.remove(id)
       try {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { openRequestKeys } from '../../../lib/http/request-keys.ts'
+import { openRequestKeys } from '../../lib/request-keys.ts'
 
 const test = suite<{ dir: string; at: number }>('request keys')
 
