@@ -6,7 +6,6 @@ import type { ApiEvent, ApiFailure, ApiRequest } from '../lib/client-api/api-req
 import type { OnEnd } from '../lib/client-api/client-api.ts'
 import {
   anthropicError,
-  createRequestId,
   errorByClient,
   openAiError,
   toError,
@@ -112,16 +111,18 @@ const serve = async <R extends ApiRequest>(
     { token, disconnected, revoked, param: format.param },
     onEnd?.(request, token.id),
   )
-  const requestId = createRequestId()
   const headers = {
-    'x-request-id': requestId,
-    'request-id': requestId,
+    'request-id': ctx.requestId,
     'x-hermes-session-id': answer.sessionId,
   }
   const errorOf = (failure: ApiFailure): Error =>
     revoked.aborted ? unauthorized('The token was revoked.') : toError(failure)
   if (request.stream) {
-    const frames = format.frames(answer, await withFirst(events, errorOf), request)
+    const frames = format.frames(
+      { ...answer, requestId: ctx.requestId },
+      await withFirst(events, errorOf),
+      request,
+    )
     return eventStream(withHeartbeats(frames, format.heartbeat), { headers })
   }
   for await (const event of events) {

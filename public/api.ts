@@ -3,15 +3,26 @@ import { asObject } from '../lib/base/json.ts'
 import { isGatewayStatus } from '../lib/base/unreachable.ts'
 import type { Api } from '../router.ts'
 
+/** Text to copy, and the label of the button that does it. */
+export type ErrorDetail = { label: string; text: string }
+
 /** An error reply of the server, or `status: 0` when it can't be reached. `body` has the fields beside `error`. */
 export class ApiError extends Error {
   readonly status: number
   /** The server's stable error code; null when there is none, for example from a proxy. */
   readonly code: string | null
   readonly body: Readonly<Record<string, unknown>>
+  /** For the one who reads the server's log; null unless the server failed. */
+  readonly detail: ErrorDetail | null
 
-  constructor(status: number, message: string, body: Record<string, unknown> = {}) {
+  constructor(
+    status: number,
+    message: string,
+    body: Record<string, unknown> = {},
+    detail: ErrorDetail | null = null,
+  ) {
     super(message)
+    this.detail = detail
     this.name = 'ApiError'
     this.status = status
     this.code = typeof body.code === 'string' ? body.code : null
@@ -94,6 +105,7 @@ const bodyOf = async (response: Response): Promise<Record<string, unknown>> => {
 export const toApiError = async (
   { status, statusText }: Pick<Response, 'status' | 'statusText'>,
   body: Record<string, unknown>,
+  route: string,
 ): Promise<ApiError> => {
   const texts =
     typeof body.code === 'string'
@@ -102,7 +114,8 @@ export const toApiError = async (
   const sentence = body.error ?? body.message
   const fallback =
     typeof sentence === 'string' ? sentence : [status, statusText].filter(Boolean).join(' ')
-  return new ApiError(status, texts?.errorText(body.code, body.values) ?? fallback, body)
+  const message = texts?.errorText(body.code, body.values) ?? fallback
+  return new ApiError(status, message, body, texts?.errorDetail(status, body, route))
 }
 
 /** The browser sets the content type of a form, because it includes the boundary. */
@@ -169,7 +182,7 @@ export const createApi = (transport: Transport): ApiCall => {
     const body = await bodyOf(response)
     if (response.ok) return body as never
     if (body.code === 'other_account') onOtherAccount()
-    throw await toApiError(response, body)
+    throw await toApiError(response, body, route)
   }
 }
 
@@ -204,7 +217,7 @@ export const createFetchBlob = (transport: Omit<Transport, 'onOtherAccount'>): F
     }
     if (response.ok) return response.blob()
     const body = await bodyOf(response)
-    throw await toApiError(response, body)
+    throw await toApiError(response, body, `${options.method ?? 'GET'} ${path}`)
   }
 }
 

@@ -67,7 +67,7 @@ export const createUpload = (transport: UploadTransport) => {
     }
     const body = bodyOf(request)
     if (request.status >= 200 && request.status < 300) return body as Uploaded
-    throw await toApiError(request, body)
+    throw await toApiError(request, body, 'POST /api/upload')
   }
   return upload
 }

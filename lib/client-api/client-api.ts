@@ -60,6 +60,9 @@ export type Answer = {
   createdAt: number
 }
 
+/** A streamed answer names its request in errors, too. */
+export type StreamedAnswer = Answer & { requestId: string }
+
 /** `events` can be read once. */
 export type RunningRequest = Answer & { events: AsyncGenerator<ApiEvent> }
 

@@ -1,5 +1,4 @@
 /** Errors in the forms of the two APIs, and failed turns as errors. */
-import { randomBytes } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import { stringOrNull } from '../base/json.ts'
 import { conflict, invalid, missing, tooMany, type UserError, unavailable } from '../errors.ts'
@@ -48,6 +47,7 @@ const codeOf = (status: number, body: Record<string, unknown>): string | null =>
   stringOrNull(body.api_code) ?? (status === 401 ? 'invalid_api_key' : stringOrNull(body.code))
 
 type Failed = { status: number; body: ErrorBody }
+type FailedRequest = Failed & { requestId: string }
 
 /** The body of OpenAI's API. */
 export const toOpenAiError = ({ status, body }: Failed) => ({
@@ -66,8 +66,6 @@ export const toAnthropicError = ({ status, body }: Failed, requestId: string) =>
   request_id: requestId,
 })
 
-export const createRequestId = (): string => `req_${randomBytes(12).toString('hex')}`
-
 /** Both SDKs repeat requests by themselves after 409, 429 and 5xx, unless this says otherwise. */
 const retryHeaders = ({ status, body }: Failed): Record<string, string> => {
   const isWorthwhile = (status === 409 || status === 429) && body.is_started !== true
@@ -77,19 +75,17 @@ const retryHeaders = ({ status, body }: Failed): Record<string, string> => {
   }
 }
 
-export const openAiError = (failed: Failed) => ({
+/** Every response has `X-Request-Id`, which is the name of OpenAI's header. */
+export const openAiError = (failed: FailedRequest) => ({
   body: toOpenAiError(failed),
-  headers: { 'x-request-id': createRequestId(), ...retryHeaders(failed) },
+  headers: retryHeaders(failed),
 })
 
-export const anthropicError = (failed: Failed) => {
-  const id = createRequestId()
-  return {
-    body: toAnthropicError(failed, id),
-    headers: { 'request-id': id, ...retryHeaders(failed) },
-  }
-}
+export const anthropicError = (failed: FailedRequest) => ({
+  body: toAnthropicError(failed, failed.requestId),
+  headers: { 'request-id': failed.requestId, ...retryHeaders(failed) },
+})
 
 /** For paths that both APIs have: Anthropic's clients always send their version. */
-export const errorByClient = (failed: Failed, headers: IncomingHttpHeaders) =>
+export const errorByClient = (failed: FailedRequest, headers: IncomingHttpHeaders) =>
   headers['anthropic-version'] === undefined ? openAiError(failed) : anthropicError(failed)

@@ -3,7 +3,7 @@ import type { JsonObject } from '../base/json.ts'
 import type { ApiEvent, ApiRequest, ApiResult } from './api-request.ts'
 import { type ChatRequest, parseChatRequest } from './chat-completions.ts'
 import { chatFrames, toChatCompletion } from './chat-reply.ts'
-import type { Answer } from './client-api.ts'
+import type { Answer, StreamedAnswer } from './client-api.ts'
 import { parseMessagesRequest } from './messages.ts'
 import { messageFrames, PING, toWholeMessage } from './messages-reply.ts'
 import { parseResponsesRequest, type ResponsesRequest } from './responses.ts'
@@ -15,7 +15,11 @@ export type ApiFormat<R extends ApiRequest> = {
   /** Throws a UserError. */
   parse: (body: JsonObject) => R
   whole: (answer: Answer, result: ApiResult, request: R) => unknown
-  frames: (answer: Answer, events: AsyncIterable<ApiEvent>, request: R) => AsyncGenerator<string>
+  frames: (
+    answer: StreamedAnswer,
+    events: AsyncIterable<ApiEvent>,
+    request: R,
+  ) => AsyncGenerator<string>
   /** Sent while nothing happens; absent: a comment. */
   heartbeat?: string
 }

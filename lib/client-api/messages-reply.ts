@@ -4,8 +4,8 @@ import { frame } from '../base/sse.ts'
 import { toErrorReply } from '../http/error-reply.ts'
 import type { Usage } from '../schema/usage.ts'
 import type { ApiCall, ApiEvent, ApiRequest, ApiResult } from './api-request.ts'
-import type { Answer } from './client-api.ts'
-import { createRequestId, toAnthropicError, toError } from './errors.ts'
+import type { Answer, StreamedAnswer } from './client-api.ts'
+import { toAnthropicError, toError } from './errors.ts'
 
 /** Here, cached tokens are not part of the input. */
 const toUsage = ({ input_tokens: input, output_tokens, ...cache }: Usage) => {
@@ -60,7 +60,7 @@ export const toWholeMessage = (answer: Answer, result: ApiResult, request: ApiRe
 export const PING = frame('ping', { type: 'ping' })
 
 export async function* messageFrames(
-  answer: Answer,
+  answer: StreamedAnswer,
   events: AsyncIterable<ApiEvent>,
   request: ApiRequest,
 ): AsyncGenerator<string> {
@@ -74,7 +74,7 @@ export async function* messageFrames(
   for await (const event of events) {
     if (event.type === 'failed') {
       const failed = toErrorReply(toError(event.failure))
-      yield frame('error', toAnthropicError(failed, createRequestId()))
+      yield frame('error', toAnthropicError(failed, answer.requestId))
     } else if (event.type === 'text') {
       if (!isTextOpen)
         yield send('content_block_start', { index, content_block: { type: 'text', text: '' } })

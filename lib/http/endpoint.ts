@@ -26,7 +26,7 @@ export type Endpoint<Ctx, I extends z.ZodType = z.ZodType, O extends z.ZodType =
   byToken?: true
   /** The body of an error reply in the form of the API that the endpoint implements, and additional headers. */
   errorBody?: (
-    error: { status: number; body: ErrorBody },
+    error: { status: number; body: ErrorBody; requestId: string },
     headers: IncomingHttpHeaders,
   ) => { body: unknown; headers: Readonly<Record<string, string>> }
   /** A page: without a sign-in it redirects to /login instead of replying 401. */

@@ -67,6 +67,11 @@ export class BaseCtx {
     this.#service = service
   }
 
+  /** In the log lines of the request, and in its response. */
+  get requestId(): string {
+    return this.#exchange.id
+  }
+
   get req(): IncomingMessage {
     return this.#exchange.req
   }

@@ -55,10 +55,6 @@ const byteLength = (data: Data): number => {
 /** Anyone who knows the address of a shared chat can read it, so the log does not contain it. */
 const loggedPath = (path: string): string => path.replace(/\/share\/.*/s, '/share/…')
 
-/** Endpoints in the format of another API name requests as that one does. */
-const hasOwnId = (headers: ReplyOptions['headers']): boolean =>
-  headers !== undefined && 'x-request-id' in headers
-
 const hasUnreadBody = ({ req }: Exchange): boolean =>
   !req.complete &&
   hasBody(req) &&
@@ -124,8 +120,10 @@ export class ResponseWriter {
     x.nonce = undefined
     const { status, body } = toErrorReply(error)
     if (!(error instanceof UserError)) this.#log.error(`${x.method} ${loggedPath(x.path)}`, error)
-    const own = x.endpoint?.errorBody?.({ status, body }, x.req.headers)
-    this.#sendJson(x, own?.body ?? body, {
+    const own = x.endpoint?.errorBody?.({ status, body, requestId: x.id }, x.req.headers)
+    // What went wrong here is in the log, under this id.
+    const ours = status >= 500 ? { ...body, request_id: x.id } : body
+    this.#sendJson(x, own?.body ?? ours, {
       cache: 'no-store',
       status,
       ...(own && { headers: own.headers }),
@@ -151,7 +149,8 @@ export class ResponseWriter {
       ...(policy === undefined && x.nonce === undefined
         ? this.#securityHeaders
         : securityHeaders(this.#version, policy ?? contentPolicy(x.nonce), referrer)),
-      ...(hasOwnId(headers) ? [] : ['X-Request-Id', x.id]),
+      'X-Request-Id',
+      x.id,
       'Cache-Control',
       cache,
       ...x.headers,

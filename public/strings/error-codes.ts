@@ -1,6 +1,7 @@
 /** English text for the error codes of the server. Null: the server's sentence has details that the code lacks, so it is shown. */
 import type { ErrorCode } from '../../lib/schema/error-code.ts'
 import { asObject } from '../../lib/base/json.ts'
+import type { ErrorDetail } from '../api.ts'
 import { translator } from './t.ts'
 
 const TEXTS: Readonly<Record<ErrorCode, string | null>> = {
@@ -289,6 +290,19 @@ const TEXTS: Readonly<Record<ErrorCode, string | null>> = {
     'A subagent’s name is one line of at most 64 characters and starts with a letter or digit.',
   instructions_missing: 'Write the instructions for the model.',
   special_file: 'It contains something that is neither a file nor a folder.',
+}
+
+const own = translator({ 'error.copy': 'Copy details' })
+
+/** What finds a failed request in the server's log. In English, as the log. Null unless the server has named the request. */
+export const errorDetail = (
+  status: number,
+  { error, request_id: id }: Record<string, unknown>,
+  route: string,
+): ErrorDetail | null => {
+  if (status < 500 || typeof id !== 'string') return null
+  const text = `${route}: ${status} ${error}\nrequest_id: ${id}\n${new Date().toISOString()}`
+  return { label: own('error.copy'), text }
 }
 
 /** What a sentence can name. */

@@ -131,6 +131,14 @@ test('a response names its request, and so does each line about it; a proxy may 
   for (const id of ids) assert.match(id, /^[0-9a-f]{12}-[0-9a-z]+$/)
   const named = await fetch(`${app.url}/api/nothing`, { headers: { 'x-request-id': 'proxy-77' } })
   assert.is(named.headers.get('x-request-id'), 'proxy-77')
+  // Anthropic's clients read another header, and the id of the body.
+  const other = await app.post(
+    '/v1/messages',
+    {},
+    { headers: { 'anthropic-version': '2023-06-01' } },
+  )
+  assert.is(other.headers['request-id'], other.headers['x-request-id'])
+  assert.is(other.body.request_id, other.headers['x-request-id'])
   await app.get('/health')
   await app.get('/ready')
   await app.restart()
@@ -140,6 +148,7 @@ test('a response names its request, and so does each line about it; a proxy may 
       lines.some(({ request_id, path }) => request_id === id && path === '/api/nothing'),
       id,
     )
+  assert.ok(lines.some(({ request_id }) => request_id === other.headers['x-request-id']))
   const checks = lines.filter(({ path }) => path === '/health' || path === '/ready')
   assert.not.ok(checks.some(({ status }) => status === 200))
 })

@@ -73,6 +73,22 @@ test('a reply that is not JSON is an error with its status', async () => {
   assert.is((await refusal(api('GET /api/settings'))).status, 502)
 })
 
+test('an error of the server has details to copy; others, and those of a proxy, have none', async () => {
+  const failed = { error: 'Internal server error', code: 'internal_error', request_id: 'a1-7' }
+  const detailOf = async (status: number, body: unknown) =>
+    (await refusal(service([status, JSON.stringify(body)]).api('GET /api/settings'))).detail
+  const detail = await detailOf(500, failed)
+  assert.is(detail?.label, 'Copy details')
+  assert.match(
+    detail?.text ?? '',
+    /^GET \/api\/settings: 500 Internal server error\nrequest_id: a1-7\n20\d\d-\S+Z$/,
+  )
+  assert.is((await detailOf(507, { ...failed, code: 'disk_full' }))?.label, 'Copy details')
+  assert.is(await detailOf(502, {}), null)
+  assert.is(await detailOf(500, { ...failed, request_id: 7 }), null)
+  assert.is(await detailOf(409, failed), null)
+})
+
 test('reports a server that cannot be reached', async () => {
   const { api } = service()
   const error = await refusal(api('GET /api/settings'))

@@ -219,10 +219,15 @@ test('errors: an unexpected exception is 500 with a generic sentence; its messag
     const dir = join(app.state, 'sessions')
     rmSync(dir, { recursive: true })
     writeFileSync(dir, 'x')
-    const { status, text } = await app.get('/api/sessions')
+    const { status, body, headers } = await app.get('/api/sessions')
     assert.is(status, 500)
-    assert.is(text, JSON.stringify({ error: 'Internal server error', code: 'internal_error' }))
+    const id = String(headers['x-request-id'])
+    assert.match(id, /^[0-9a-f]{12}-[0-9a-z]+$/)
+    const error = 'Internal server error'
+    assert.equal(body, { error, code: 'internal_error', request_id: id })
     assert.match(app.errors.join('\n'), /ENOTDIR|not a directory/i)
+    // What is not a failure of the server has nothing in the log to be found by.
+    assert.is((await app.get('/api/nothing')).body.request_id, undefined)
   } finally {
     await app.close()
   }

@@ -54,7 +54,16 @@ export type Shell = ShellBase & {
 export const createShell = (options: ShellOptions, poll: () => Promise<unknown>): ShellBase => {
   const { platform, navigate } = options
   const { api, base } = platform
-  const toasts = createToasts(platform)
+  const copy = async (text: string): Promise<void> => {
+    try {
+      await options.copy(text)
+      toasts.show(t('chat.copied'))
+    } catch {
+      // Blocked by the browser, for example on a page without HTTPS.
+      toasts.show(t('chat.copy.failed'), { kind: 'error' })
+    }
+  }
+  const toasts = createToasts(platform, copy)
   return {
     api,
     base,
@@ -75,14 +84,6 @@ export const createShell = (options: ShellOptions, poll: () => Promise<unknown>)
         toasts.showError(error)
       }
     },
-    async copy(text) {
-      try {
-        await options.copy(text)
-        toasts.show(t('chat.copied'))
-      } catch {
-        // Blocked by the browser, for example on a page without HTTPS.
-        toasts.show(t('chat.copy.failed'), { kind: 'error' })
-      }
-    },
+    copy,
   }
 }

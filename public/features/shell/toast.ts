@@ -1,5 +1,6 @@
 /** Toasts: short messages with at most one action, dismissed after a while unless hovered or focused. */
 import { signal } from '@preact/signals'
+import { ApiError } from '../../api.ts'
 import type { Platform } from '../../platform.ts'
 
 export type ToastAction = { label: string; run: () => void }
@@ -9,7 +10,11 @@ const SHOWN_MS = 5_000
 const WITH_ACTION_MS = 10_000
 const MAX_TOASTS = 4
 
-export const createToasts = ({ schedule }: Pick<Platform, 'schedule'>) => {
+/** `copy` puts text on the clipboard and confirms it. */
+export const createToasts = (
+  { schedule }: Pick<Platform, 'schedule'>,
+  copy?: (text: string) => unknown,
+) => {
   const list = signal<readonly Toast[]>([])
   const timers = new Map<number, () => void>()
   let last = 0
@@ -54,7 +59,11 @@ export const createToasts = ({ schedule }: Pick<Platform, 'schedule'>) => {
       for (const shown of list.value.filter(toast => toast.text === text)) dismiss(shown.id)
     },
     showError: (error: unknown): void => {
-      show(error instanceof Error ? error.message : String(error), { kind: 'error' })
+      const detail = copy && error instanceof ApiError ? error.detail : null
+      show(error instanceof Error ? error.message : String(error), {
+        kind: 'error',
+        action: detail && { label: detail.label, run: () => copy?.(detail.text) },
+      })
     },
     /** Keeps all toasts while they are hovered or focused. */
     pauseTimers(): void {

@@ -331,7 +331,11 @@ test('hides internal errors from clients', async ({ at }) => {
     at.errors.length = 0
     const answer = await at.get(`/api/${path}`)
     assert.is(answer.status, 500, path)
-    assert.is(await answer.text(), '{"error":"Internal server error","code":"internal_error"}')
+    assert.equal(await answer.json(), {
+      error: 'Internal server error',
+      code: 'internal_error',
+      request_id: answer.headers.get('x-request-id'),
+    })
     assert.is(at.errors.length, 1, path)
   }
   const full = await at.get('/api/full')

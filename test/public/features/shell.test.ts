@@ -91,6 +91,23 @@ test('models: exact before prefix before anywhere; the recent ones are remembere
   assert.equal([models.labelOf('@o:gpt'), models.labelOf('@z:a/b')], ['GPT', 'b'])
 })
 
+test('a toast of a failed request copies its details; other errors have no action', () => {
+  const copied: string[] = []
+  const { platform } = fakePlatform()
+  const toasts = createToasts(platform, text => void copied.push(text))
+  toasts.showError(new ApiError(500, 'a', {}, { label: 'Copy details', text: 'id 7' }))
+  toasts.showError(new ApiError(409, 'b'))
+  toasts.showError('c')
+  const [first, ...others] = toasts.list.value
+  assert.equal([first?.text, first?.kind, first?.action?.label], ['a', 'error', 'Copy details'])
+  first?.action?.run()
+  assert.equal(copied, ['id 7'])
+  assert.equal(
+    others.map(({ action }) => action),
+    [null, null],
+  )
+})
+
 test('toasts leave, unless they are held or newer ones push them out', () => {
   const { platform, clock } = fakePlatform()
   const toasts = createToasts(platform)
