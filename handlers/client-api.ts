@@ -4,12 +4,7 @@ import { estimateTextTokens } from '../lib/agent/tokens.ts'
 import { withHeartbeats } from '../lib/base/sse.ts'
 import type { ApiEvent, ApiFailure, ApiRequest } from '../lib/client-api/api-request.ts'
 import type { OnEnd } from '../lib/client-api/client-api.ts'
-import {
-  anthropicError,
-  errorByClient,
-  openAiError,
-  toError,
-} from '../lib/client-api/errors.ts'
+import { anthropicError, errorByClient, openAiError, toError } from '../lib/client-api/errors.ts'
 import {
   type ApiFormat,
   chatFormat,
