@@ -52,6 +52,7 @@ import * as shares from './handlers/shares/links.ts'
 import * as sharedPage from './handlers/shares/page.ts'
 import * as settings from './handlers/settings.ts'
 import * as skills from './handlers/skills.ts'
+import * as proxyCheck from './handlers/proxy-check.ts'
 import * as queue from './handlers/queue.ts'
 import * as reasoning from './handlers/reasoning.ts'
 import * as sideQuestions from './handlers/side-questions.ts'
@@ -89,6 +90,8 @@ export const routes = {
   'GET /ready': health.ready,
   'GET /metrics': health.metrics,
   'GET /api/openapi.json': health.openapi,
+  'GET /api/proxy-check': proxyCheck.stream,
+  'POST /api/proxy-check': proxyCheck.send,
 
   'GET /api/auth/status': auth.status,
   'POST /api/auth/login': auth.login,

@@ -25,6 +25,7 @@ import {
   createRequestListener,
   type ListenerOptions,
 } from './http/request-listener.ts'
+import { firstSegments } from './http/routes.ts'
 import { createServer, MIN_TLS } from './http/server.ts'
 import { createLog, type Log } from './log.ts'
 import { isExecutable } from './packed.ts'
@@ -208,7 +209,7 @@ const run = async (
   const onEarly = () => log.info('SIGHUP: still starting')
   if (!hasTerminal) process.on('SIGHUP', onEarly)
   for (const warning of config.warnings) log.warn(warning)
-  const checks = startChecks(config, thisMachine)
+  const checks = startChecks(config, thisMachine, firstSegments(routes, patternRoutes))
   const failed = checks.find(({ level }) => level === 'fail')
   if (failed) throw new Error(toSentence(failed))
   for (const check of checks) {
@@ -311,7 +312,9 @@ export const start = async (options: StartOptions): Promise<Running> => {
   const verb = commandOf(argv)
   if (verb) {
     const { runCommand: runVerb } = await import('./cli/run.ts')
-    process.exit(await runVerb(verb, argv, { environment, unpackAddon: options.unpackAddon }))
+    const ownNames = firstSegments(options.routes, options.patternRoutes ?? {})
+    const { unpackAddon } = options
+    process.exit(await runVerb(verb, argv, { environment, unpackAddon, ownNames }))
   }
   const log = createLog({ ...readLogSettings(environment), redact, redactValue })
   process.on('exit', log.flush)

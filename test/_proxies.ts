@@ -61,18 +61,38 @@ export const visit = async (
 export const openSmallProxy = async (
   name: string,
   target: string,
-  options: { base?: string; keeps?: boolean; host?: string; headers?: Record<string, string> } = {},
+  options: {
+    base?: string
+    keeps?: boolean
+    host?: string
+    headers?: Record<string, string>
+    /** Sends a response when it is complete. */
+    collects?: boolean
+    /** Of a request body; larger ones are refused. */
+    maxBytes?: number
+    /** Of the response, as a proxy that names itself sends it. */
+    via?: string
+  } = {},
 ): Promise<FrontProxy> => {
-  const { base = '', keeps = false, host, headers: added = {} } = options
+  const { base = '', keeps = false, host, headers: added = {}, via } = options
   const server = createServer((req, res) => {
     const path = req.url ?? '/'
     if (path !== base && !path.startsWith(`${base}/`)) return void res.writeHead(404).end()
     if (path === base && base !== '' && !keeps)
       return void res.writeHead(301, { Location: `${base}/` }).end()
+    if (Number(req.headers['content-length'] ?? 0) > (options.maxBytes ?? Number.POSITIVE_INFINITY))
+      return void res.writeHead(413, { Connection: 'close' }).end('<h1>413</h1>')
     const headers = { ...req.headers, ...(host === undefined ? {} : { host }), ...added }
     const inner = keeps ? path : path.slice(base.length) || '/'
     const onward = requestHttp(`${target}${inner}`, { method: req.method, headers }, answer => {
+      if (via !== undefined) answer.rawHeaders.push('Via', via)
       res.writeHead(answer.statusCode ?? 502, answer.rawHeaders)
+      if (options.collects) {
+        const chunks: Buffer[] = []
+        answer.on('data', (chunk: Buffer) => chunks.push(chunk))
+        answer.on('end', () => res.end(Buffer.concat(chunks)))
+        return
+      }
       res.flushHeaders()
       answer.pipe(res)
     })

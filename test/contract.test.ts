@@ -46,6 +46,9 @@ const PUBLIC = [
   // Programs and names without data: a browser loads both without its cookie.
   'GET /manifest.webmanifest',
   'GET /sw.js',
+  // Say what a proxy sent with this request, and whether it passes events on at once.
+  'GET /api/proxy-check',
+  'POST /api/proxy-check',
   // Admits by an unguessable token and shows one chat, read-only.
   'GET /share/:token',
   'POST /api/auth/login',

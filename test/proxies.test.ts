@@ -1,6 +1,7 @@
 /** The service behind reverse proxies: at the root, below a path that is removed, and below one that is kept. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { addressChecks } from '../lib/cli/check-address.ts'
 import { startApp, type TestApp } from './_app.ts'
 import { endpoint, openServer } from './lib/http/_server.ts'
 import {
@@ -135,11 +136,38 @@ const checkUpload = async (front: Front, headers: Record<string, string>, id: st
   assert.equal([over.status, JSON.parse(over.text).code], [400, 'body_too_large'])
 }
 
+/** What `doctor --url` says: nothing but that the test's certificate is its own. */
+const checkDoctor = async (front: Front): Promise<void> => {
+  const { host, base, usesTls } = front
+  // The small proxies only act as if they ended TLS.
+  if (!usesTls) return
+  const checks = await addressChecks(`https://${host}${base}`, {
+    lookup: (_, { all }, found) => {
+      if (all) found(null, [{ address: '127.0.0.1', family: 4 }])
+      else found(null, '127.0.0.1', 4)
+    },
+  })
+  assert.equal(
+    checks.map(({ level, about }) => `${level} ${about}`),
+    [
+      'warn certificate',
+      'ok page',
+      'ok proxy headers',
+      'ok origin',
+      'ok event stream',
+      'ok uploads',
+      'ok clock',
+    ],
+    JSON.stringify(checks),
+  )
+}
+
 const checkAll = async (proxy: FrontProxy): Promise<void> => {
   try {
     for (const [at, front] of proxy.fronts.entries()) {
       try {
         await checkPages(front)
+        await checkDoctor(front)
         const headers = await signIn(front)
         await checkApi(front, headers)
         const id = await checkStream(front, headers)

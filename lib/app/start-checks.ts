@@ -2,13 +2,14 @@
  * What a start needs of the machine: state directory, disk, signing key, TLS, clock. Without side effects, so that
  * `start` and `doctor` use the same functions and say the same.
  */
-import { lstatSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { lstatSync, readdirSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { passwordProblem } from '../auth/normalize-password.ts'
 import { readSigningKey } from '../auth/signing-key.ts'
 import { type Check, fail, ok, warn } from '../cli/check.ts'
 import type { Config } from '../config.ts'
 import { messageOf } from '../errors.ts'
+import { basePathProblem } from '../http/routes.ts'
 import { expiryOf, readTls, StartError } from '../preflight.ts'
 import { isDirectory } from '../sessions/unreadable-files.ts'
 import { errorCode, fileReason } from '../store/file-error.ts'
@@ -142,15 +143,45 @@ const passwordCheck = ({ password }: Config): Check[] => {
   ]
 }
 
-const dateOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10)
+const basePathCheck = ({ basePath }: Config, ownNames: ReadonlySet<string>): Check[] => {
+  const problem = basePathProblem(basePath, ownNames)
+  return problem === null ? [] : [fail('base path', problem, 'Choose another, such as /agent.')]
+}
 
-const clockCheck = ({ now, programAt }: Machine): Check[] => {
+const dateOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10)
+const timeOf = (ms: number): string =>
+  `${new Date(ms).toISOString().slice(0, 16)}Z`.replace('T', ' ')
+
+export const CLOCK = 'clock'
+export const CLOCK_ADVICE =
+  'Set the clock. Certificates of providers, sign-ins, and one-time codes are refused until then.'
+/** Network file systems have clocks of their own. */
+const MAX_AHEAD_MS = 3_600_000
+
+/** The file of the state directory that was changed last. */
+const newestFile = (stateDir: string): { path: string; at: number } | undefined => {
+  const files = readdirSync(stateDir).flatMap(name => {
+    const path = join(stateDir, name)
+    const at = lstatSync(path, { throwIfNoEntry: false })?.mtimeMs
+    return at === undefined ? [] : [{ path, at }]
+  })
+  return files.toSorted((a, b) => b.at - a.at)[0]
+}
+
+/** Without a directory, only the program itself says what the time may be. */
+const clockCheck = (stateDir: string | null, { now, programAt }: Machine): Check[] => {
   const built = programAt()
   // A day for time zones: some archives store local times.
-  if (now() > built - DAY_MS) return []
-  const said = `The clock says ${dateOf(now())}, which is before the program was installed (${dateOf(built)})`
-  const advice = 'Set the clock. Certificates of providers and sign-ins are refused until then.'
-  return [warn('clock', said, advice)]
+  if (now() <= built - DAY_MS) {
+    const said = `The clock says ${dateOf(now())}, which is before the program was installed (${dateOf(built)})`
+    return [warn(CLOCK, said, CLOCK_ADVICE)]
+  }
+  const newest = stateDir === null ? undefined : newestFile(stateDir)
+  if (!newest || newest.at <= now() + MAX_AHEAD_MS) return []
+  const said = `The clock says ${timeOf(now())}, but ${newest.path} was changed later (${timeOf(newest.at)})`
+  return [
+    warn(CLOCK, said, `${CLOCK_ADVICE} If it is right now, it was ahead then: touch the file.`),
+  ]
 }
 
 const openFilesCheck = ({ openFileLimit }: Machine): Check[] => {
@@ -169,8 +200,15 @@ const tracingCheck = ({ env }: Config): Check[] => {
   }
 }
 
-/** In the order of a start. A failed check prevents it; the state directory comes first, because others read it. */
-export const startChecks = (config: Config, machine: Machine): Check[] => {
+/**
+ * In the order of a start. A failed check prevents it; the state directory comes first, because others read it.
+ * `ownNames`: see `firstSegments`.
+ */
+export const startChecks = (
+  config: Config,
+  machine: Machine,
+  ownNames: ReadonlySet<string>,
+): Check[] => {
   const state = stateChecks(config.stateDir, machine)
   const isUsable = state.every(({ level }) => level !== 'fail')
   return [
@@ -178,8 +216,9 @@ export const startChecks = (config: Config, machine: Machine): Check[] => {
     ...(isUsable ? [keyCheck(config.stateDir)] : []),
     ...passwordCheck(config),
     ...tlsCheck(config, machine),
+    ...basePathCheck(config, ownNames),
     ...tracingCheck(config),
-    ...clockCheck(machine),
+    ...clockCheck(isUsable && isDirectory(config.stateDir) ? config.stateDir : null, machine),
     ...openFilesCheck(machine),
     ...formerStateChecks(config),
   ]

@@ -13,10 +13,12 @@ import { readTracingSettings } from '../telemetry/tracing-settings.ts'
 import type { Turns } from '../turns/runner.ts'
 import type { Composition } from './data.ts'
 import { thisMachine } from './machine.ts'
+import { createProxyCheck, type ProxyCheck } from '../http/proxy-check.ts'
 import { createReadiness, type Readiness } from './readiness.ts'
 
 export type TelemetryServices = {
   readiness: Readiness
+  proxyCheck: ProxyCheck
   /** Undefined where they are off. */
   metrics: { text: Metrics['text']; isToken: (given: string) => boolean } | undefined
   onRequest: ((finished: CountedRequest) => void) | undefined
@@ -107,6 +109,7 @@ export const composeTelemetry = async (
     services: {
       ...services,
       readiness,
+      proxyCheck: createProxyCheck(),
       onListening: () => readiness.enter('running'),
     } satisfies TelemetryServices,
   }

@@ -39,6 +39,8 @@ export type DoctorArguments = {
   dryRun: boolean
   /** Seconds to wait for the server to respond, instead of checking the setup. */
   waitSeconds: number | null
+  /** Check the server through the reverse proxy at this address, instead of the setup. */
+  url: string | null
 }
 export type PasswordArguments = {
   off: boolean
@@ -135,6 +137,13 @@ export const parseServe = (command: CliCommand, argv: readonly string[]): ServeA
   return parsed
 }
 
+const publicUrl = (text: string): string => {
+  const url = URL.canParse(text) ? new URL(text) : null
+  if (!url || !/^https?:$/.test(url.protocol) || url.username || url.search || url.hash)
+    throw new Error(`--url needs an address like https://agent.example.com/path, not "${text}".`)
+  return url.href
+}
+
 export const parseDoctor = (argv: readonly string[]): DoctorArguments => {
   const parsed: DoctorArguments = {
     json: false,
@@ -142,11 +151,13 @@ export const parseDoctor = (argv: readonly string[]): DoctorArguments => {
     fix: false,
     dryRun: false,
     waitSeconds: null,
+    url: null,
   }
   const given = splitEquals(argv)
   for (let at = 0; at < given.length; at++) {
     const word = given[at] as string
     if (word === '--json') parsed.json = true
+    else if (word === '--url') parsed.url = publicUrl(valueAt(given, ++at, word))
     else if (word === '--fix') parsed.fix = true
     else if (word === '--dry-run') parsed.dryRun = true
     else if (word === '-p' || word === '--profile') parsed.profile = valueAt(given, ++at, word)
@@ -156,6 +167,8 @@ export const parseDoctor = (argv: readonly string[]): DoctorArguments => {
     } else throw new Error(`"${word}" is not an option of doctor. See agent-webui --help.`)
   }
   if (parsed.dryRun && !parsed.fix) throw new Error('--dry-run needs --fix.')
+  if (parsed.url !== null && (parsed.fix || parsed.waitSeconds !== null || parsed.profile !== null))
+    throw new Error('--url checks the address only: use it without --fix, --wait, and --profile.')
   return parsed
 }
 

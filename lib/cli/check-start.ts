@@ -166,8 +166,8 @@ export type ServerChecks = {
 
 /** In the order of a start. */
 export const serverChecks = async (looked: CheckContext): Promise<ServerChecks> => {
-  const { config, machine } = looked
-  const first = startChecks(config, machine)
+  const { config, machine, ownNames } = looked
+  const first = startChecks(config, machine, ownNames)
   const isStateUsable = !hasFailed(first, 'state')
   const checks = [
     ...environmentChecks(looked),

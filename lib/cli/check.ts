@@ -29,6 +29,8 @@ export type CheckContext = {
   models: Pick<ModelServices, 'ready' | 'compatible' | 'endpoint'>
   addon: string | undefined
   machine: Machine
+  /** First segments of the paths of the server. */
+  ownNames: ReadonlySet<string>
 }
 
 export const ok = (about: string, said: string): Check => ({ about, level: 'ok', said })

@@ -1,5 +1,6 @@
 /** The checks of `doctor`. They change nothing. */
 import { chmodSync } from 'node:fs'
+import { CLOCK } from '../app/start-checks.ts'
 import { agentChecks } from './check-external-agents.ts'
 import { findRipgrep } from '../agent/search/ripgrep.ts'
 import { findProgram } from '../base/find-program.ts'
@@ -10,6 +11,7 @@ import { findExposedSecrets } from '../profiles/file-permissions.ts'
 import { guardChecks, homeChecks, listChecks, emptyIfUnreadable } from './check-home.ts'
 import { errorCode } from '../store/file-error.ts'
 import { type Check, fail, type CheckContext, ok, warn } from './check.ts'
+import { clockChecks } from './check-clock.ts'
 import { containerChecks } from './check-container.ts'
 import { hookChecks } from './check-hooks.ts'
 import { mcpChecks } from './check-mcp.ts'
@@ -140,6 +142,10 @@ const rootCheck = ({ machine }: CheckContext): Check[] =>
         ),
       ]
 
+/** One sentence about the clock is enough. */
+const hasClockWarning = (checks: readonly Check[]): boolean =>
+  checks.some(({ about, level }) => about === CLOCK && level !== 'ok')
+
 /** In the order of the report. */
 export const runChecks = async (looked: CheckContext, version: string): Promise<Check[]> => {
   const server = await serverChecks(looked)
@@ -150,6 +156,7 @@ export const runChecks = async (looked: CheckContext, version: string): Promise<
     ...secretChecks(looked),
     ...providerChecks(looked),
     ...(await modelCheck(looked)),
+    ...(hasClockWarning(server.checks) ? [] : await clockChecks(looked)),
     ...rootCheck(looked),
     ...server.checks,
     ...(await signInChecks(looked)),

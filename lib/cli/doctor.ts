@@ -12,6 +12,7 @@ import { createHomes } from '../profiles/homes.ts'
 import { redact } from '../redact/redact.ts'
 import { fileReason } from '../store/file-error.ts'
 import type { DoctorArguments } from './arguments.ts'
+import { addressChecks } from './check-address.ts'
 import { type Check, type CheckContext, fail, type Level } from './check.ts'
 import { runChecks } from './checks.ts'
 import type { Terminal } from './terminal.ts'
@@ -72,6 +73,20 @@ const report = (
     .concat('\n')
 }
 
+/** The checks of `--url`, which need nothing of this machine. */
+export const doctorOfAddress = async (
+  url: string,
+  { json, terminal }: { json: boolean; terminal: Terminal },
+): Promise<number> => {
+  const checks = (await addressChecks(url)).map(redacted)
+  const isOk = checks.every(({ level }) => level !== 'fail')
+  terminal.out(
+    json ? `${JSON.stringify({ ok: isOk, checks }, null, 2)}\n` : report(checks, [], false),
+  )
+  await terminal.drain()
+  return isOk ? 0 : 1
+}
+
 /** An invalid environment stops every start, so nothing else can be checked. */
 export const reportBadEnvironment = async (
   said: string,
@@ -88,8 +103,9 @@ export const reportBadEnvironment = async (
 
 const openContext = async (
   profile: string | null,
-  { config, addon, machine }: Pick<CheckContext, 'config' | 'addon' | 'machine'>,
+  given: Pick<CheckContext, 'config' | 'addon' | 'machine' | 'ownNames'>,
 ): Promise<CheckContext> => {
+  const { config } = given
   const homes = createHomes(config)
   const home = homes.open(profile ?? homes.active())
   const dispatcher = await createProxyDispatcher(config.env)
@@ -103,7 +119,7 @@ const openContext = async (
     redact,
     agentModels: () => [],
   })
-  return { config, home, models, addon, machine }
+  return { ...given, home, models }
 }
 
 export type DoctorServices = {
@@ -112,13 +128,14 @@ export type DoctorServices = {
   version: string
   terminal: Terminal
   machine?: Machine | undefined
+  ownNames?: ReadonlySet<string> | undefined
 }
 
 export const doctor = async (
-  { json, profile, fix, dryRun }: Omit<DoctorArguments, 'waitSeconds'>,
-  { config, addon, version, terminal, machine = thisMachine }: DoctorServices,
+  { json, profile, fix, dryRun }: Pick<DoctorArguments, 'json' | 'profile' | 'fix' | 'dryRun'>,
+  { config, addon, version, terminal, machine = thisMachine, ownNames = new Set() }: DoctorServices,
 ): Promise<number> => {
-  const context = await openContext(profile, { config, addon, machine })
+  const context = await openContext(profile, { config, addon, machine, ownNames })
   const found = await runChecks(context, version)
   const repairs = fix ? repair(found, dryRun) : []
   // What is left is what counts.

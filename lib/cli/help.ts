@@ -46,13 +46,15 @@ the answer; pressed twice it quits. Sessions are saved in the profile's state.db
     details: PROFILE_AND_MODEL,
   },
   doctor: {
-    usage: '[--json] [--fix [--dry-run]] [-p profile] | --wait [seconds]',
+    usage: '[--json] [--fix [--dry-run]] [-p profile] | --url address | --wait [seconds]',
     summary: 'check the setup and suggest fixes',
     details: `      --json            print the findings as JSON
   -p, --profile name    check this profile instead of the active one
       --fix             repair what is safe: modes of key files, missing directories, what a
                         killed server left behind; says each thing it did
       --dry-run         with --fix: only say what it would do
+      --url address     check the server through its reverse proxy, as a browser at this
+                        address sees it: path, headers, event streams, uploads; from any machine
       --wait [seconds]  wait until the server responds (default 30 s); for health checks`,
   },
   backup: {

@@ -19,7 +19,7 @@ import { acp } from './acp/acp.ts'
 import { parseBackup, parseRestore } from './backup-arguments.ts'
 import { chat } from './chat.ts'
 import { mcp } from './mcp/mcp.ts'
-import { reportBadEnvironment, doctor } from './doctor.ts'
+import { doctor, doctorOfAddress, reportBadEnvironment } from './doctor.ts'
 import { exportSessions } from './export.ts'
 import { helpFor } from './help.ts'
 import { changePassword } from './password.ts'
@@ -84,6 +84,8 @@ export const runCommand = async (
     onInterrupt?: Interrupts
     /** What `doctor` checks; for tests. */
     machine?: Machine | undefined
+    /** First segments of the paths of the server, which `doctor` knows the base path by. */
+    ownNames?: ReadonlySet<string> | undefined
   },
 ): Promise<number> => {
   const { terminal = createTerminal(), cwd = process.cwd() } = given
@@ -96,6 +98,8 @@ export const runCommand = async (
     if (command === 'unknown') throw new Error(unknownCommand(argv) ?? '')
     const rest = argv.slice(1)
     const checked = command === 'doctor' ? parseDoctor(rest) : null
+    if (checked && checked.url !== null)
+      return await doctorOfAddress(checked.url, { json: checked.json, terminal })
     const config = configFor(command, given.environment)
     if (typeof config === 'string')
       return await reportBadEnvironment(config, { json: checked?.json === true, terminal })
@@ -128,7 +132,10 @@ export const runCommand = async (
       return await backup(saved, { config, terminal, cwd, version, addon })
     }
     const shared = { config, version, terminal, addon }
-    if (checked) return await doctor(checked, { ...shared, machine: given.machine })
+    if (checked) {
+      const { machine, ownNames } = given
+      return await doctor(checked, { ...shared, machine, ownNames })
+    }
     if (asked)
       return await chat(asked, {
         ...shared,

@@ -52,9 +52,11 @@ const parseHop = (text: string): string | undefined => {
 const FORWARDING =
   /^(forwarded|via|x-forwarded(-.+)?|x-real-.+|x-client-ip|x-cluster-client-ip|true-client-ip|cf-connecting-ip)$/
 
-/** Something between the client and us says that it forwarded the request. */
-export const isForwarded = (req: IncomingMessage): boolean =>
-  Object.keys(req.headers).some(name => FORWARDING.test(name))
+/** The first header with which something between the client and us says that it forwarded the request. */
+export const forwardingHeader = (req: IncomingMessage): string | undefined =>
+  Object.keys(req.headers).find(name => FORWARDING.test(name))
+
+export const isForwarded = (req: IncomingMessage): boolean => forwardingHeader(req) !== undefined
 
 const header = (req: IncomingMessage, name: string): string => {
   const value = req.headers[name]

@@ -1,7 +1,7 @@
 /** Sentences for a reverse proxy that withholds a header: which one is missing, and the line that adds it. */
 import type { IncomingMessage } from 'node:http'
 import { parseBasePath } from '../base/base-path.ts'
-import { type Client, isForwarded } from './client-address.ts'
+import { type Client, forwardingHeader, isForwarded } from './client-address.ts'
 
 const NGINX_HOST = 'nginx: proxy_set_header Host $http_host;'
 const NGINX_PROTO = 'nginx: proxy_set_header X-Forwarded-Proto $scheme;'
@@ -29,6 +29,14 @@ export const schemeHint = (req: IncomingMessage, client: Client): string | null 
   if (req.headers['x-forwarded-proto'] === 'https' && !client.isTrustedPeer)
     return trustHint(req, 'X-Forwarded-Proto')
   return `Your reverse proxy must send "X-Forwarded-Proto: https" (${NGINX_PROTO}). Until then, sign-in cookies are not limited to HTTPS, and passkeys and single sign-on do not work.`
+}
+
+/** What a proxy withholds of a request that may come from anywhere; null when all is there, or there is no proxy. */
+export const forwardedProblem = (req: IncomingMessage, client: Client): string | null => {
+  const ignored = client.isTrustedPeer ? undefined : forwardingHeader(req)
+  // Node has lower-cased it.
+  const name = ignored?.replace(/\b[a-z]/g, letter => letter.toUpperCase())
+  return name === undefined ? schemeHint(req, client) : trustHint(req, name)
 }
 
 /** Deeper paths than this are no base path that anyone would choose, and each segment costs a lookup. */

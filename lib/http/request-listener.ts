@@ -18,7 +18,13 @@ import { prefixHint } from './proxy-hints.ts'
 import { isDescribed, redirect, reply } from './reply.ts'
 import { BaseCtx, type Exchange, type RequestServices } from './request-context.ts'
 import type { AnyEndpoint } from './endpoint.ts'
-import { createRouteMatcher, firstSegments, isMethod, type RouteMatch } from './routes.ts'
+import {
+  basePathProblem,
+  createRouteMatcher,
+  firstSegments,
+  isMethod,
+  type RouteMatch,
+} from './routes.ts'
 import { type CountedRequest, type RequestLog, ResponseWriter } from './write-response.ts'
 
 export { BaseCtx } from './request-context.ts'
@@ -153,10 +159,8 @@ export const createRequestListener = <Ctx>(
   const ownNames = firstSegments(routes, patternRoutes)
   /** Kept by the proxy or removed: the same paths match. */
   const isBase = (path: string): boolean => path !== '' && !ownNames.has(path.split('/')[1] ?? '')
-  if (basePath !== '' && !isBase(basePath))
-    throw new Error(
-      `AGENT_WEBUI_BASE_PATH must not begin with /${basePath.split('/')[1]}, which is a path of agent-webui itself`,
-    )
+  const problem = basePathProblem(basePath, ownNames)
+  if (problem !== null) throw new Error(problem)
   const readClient = createClientReader(config.trustedProxies, config)
   const writer = new ResponseWriter(version, options.log, options.onRequest)
   const createId = createIds()

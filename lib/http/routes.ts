@@ -38,6 +38,14 @@ const addTo = (
 export const firstSegments = (...tables: RouteTable[]): ReadonlySet<string> =>
   new Set(tables.flatMap(table => Object.keys(table).map(key => key.split('/')[1] ?? '')))
 
+/** Why a proxy cannot serve the page below this path; null when it can. */
+export const basePathProblem = (basePath: string, ownNames: ReadonlySet<string>): string | null => {
+  const [, first = ''] = basePath.split('/')
+  return basePath === '' || !ownNames.has(first)
+    ? null
+    : `AGENT_WEBUI_BASE_PATH must not begin with /${first}, which is a path of agent-webui itself`
+}
+
 /**
  * Keys of `patternRoutes` end in `/:name` (one more segment, passed to the input under that name) or in `/*`
  * (anything below; the endpoint reads `ctx.url.path`).

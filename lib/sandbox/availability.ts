@@ -37,18 +37,44 @@ const numberIn = (path: string): number | null => {
 
 const isContainer = (): boolean => existsSync('/.dockerenv') || existsSync('/run/.containerenv')
 
+/** What forbids a sandbox; null where the file does not exist. */
+export type SandboxFacts = {
+  /** kernel.apparmor_restrict_unprivileged_userns */
+  appArmor: number | null
+  /** kernel.unprivileged_userns_clone, of Debian's kernels. */
+  canClone: number | null
+  /** user.max_user_namespaces */
+  maxNamespaces: number | null
+  isContainer: boolean
+  /** Started by systemd. */
+  isUnit: boolean
+}
+
+const readFacts = (env: Environment): SandboxFacts => ({
+  appArmor: numberIn('/proc/sys/kernel/apparmor_restrict_unprivileged_userns'),
+  canClone: numberIn('/proc/sys/kernel/unprivileged_userns_clone'),
+  maxNamespaces: numberIn('/proc/sys/user/max_user_namespaces'),
+  isContainer: isContainer(),
+  isUnit: Boolean(env.INVOCATION_ID),
+})
+
+/** Of bubblewrap, in the versions that there are. */
+const NO_NAMESPACES = /creat(?:e|ing) new namespace|setting up uid map|user namespaces/i
+
 /** The causes in the order in which they are likely; the first that applies is named. */
-const causeOf = (complaint: string, env: Environment): string => {
-  if (numberIn('/proc/sys/kernel/apparmor_restrict_unprivileged_userns') === 1)
+export const causeOf = (complaint: string, facts: SandboxFacts): string => {
+  if (facts.appArmor === 1)
     return 'AppArmor forbids user namespaces (Ubuntu 24.04 and later). Load the profile for bwrap: sudo apt install apparmor-profiles && sudo cp /usr/share/apparmor/extra-profiles/bwrap-userns-restrict /etc/apparmor.d/ && sudo apparmor_parser -r /etc/apparmor.d/bwrap-userns-restrict'
-  if (numberIn('/proc/sys/kernel/unprivileged_userns_clone') === 0)
+  if (facts.canClone === 0)
     return 'the kernel forbids user namespaces. Allow them: sudo sysctl -w kernel.unprivileged_userns_clone=1'
-  if (numberIn('/proc/sys/user/max_user_namespaces') === 0)
+  if (facts.maxNamespaces === 0)
     return 'the kernel allows no user namespaces. Allow them: sudo sysctl -w user.max_user_namespaces=15000'
-  if (isContainer())
+  if (facts.isContainer)
     return `this container forbids it (${complaint}). Start the container with --security-opt seccomp=unconfined --security-opt apparmor=unconfined --security-opt systempaths=unconfined, or leave sandbox.enabled off: the container is a wall of its own`
-  if (env.INVOCATION_ID)
+  if (facts.isUnit)
     return `the systemd unit forbids it (${complaint}). Install systemd/sandbox.conf as a drop-in of the unit`
+  if (NO_NAMESPACES.test(complaint))
+    return `user namespaces are off, or not allowed here (${complaint}). Allow them in the kernel, or for the program that started this one`
   return complaint
 }
 
@@ -120,6 +146,6 @@ const checkBubblewrap = async (env: Environment): Promise<Availability> => {
     }
   }
   return {
-    problem: `The sandbox doesn't work here: bwrap can't start: ${causeOf(complaint, env)}.`,
+    problem: `The sandbox doesn't work here: bwrap can't start: ${causeOf(complaint, readFacts(env))}.`,
   }
 }

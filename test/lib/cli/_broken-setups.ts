@@ -1,6 +1,6 @@
 /** Setups that are broken in one way each, with the sentence of a start and the lines of doctor. */
 import { execFileSync } from 'node:child_process'
-import { chmodSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Machine, thisMachine } from '../../../lib/app/machine.ts'
 import type { Level } from '../../../lib/cli/check.ts'
@@ -162,6 +162,26 @@ const PROFILE: readonly Setup[] = [
   },
 ]
 
+/** Programs of a directory that only the setup uses, before those of the system. */
+const withProgram = (dir: string, name: string, script: string): Record<string, string> => {
+  const bin = join(dir, 'bin')
+  mkdirSync(bin)
+  writeFileSync(join(bin, name), `#!/bin/sh\n${script}\n`, { mode: 0o755 })
+  return { PATH: `${bin}:${process.env.PATH}` }
+}
+
+const NAMESPACES: Setup = {
+  name: 'the sandbox is on, and user namespaces are off',
+  make(desk) {
+    desk.config('model: {provider: demo}\nsandbox: {enabled: true}\n')
+    const said =
+      'bwrap: No permissions to create new namespace, likely because the kernel does not allow non-privileged user namespaces.'
+    return { env: withProgram(desk.root, 'bwrap', `echo "${said}" >&2; exit 1`) }
+  },
+  // Which of the causes, test/lib/sandbox/availability.test.ts says: it depends on the machine.
+  doctor: [['fail', 'sandbox', /^The sandbox doesn't work here: bwrap can't start: .+\.$/]],
+}
+
 const SERVER: readonly Setup[] = [
   {
     name: 'settings.json is cut off',
@@ -273,6 +293,21 @@ const SERVER: readonly Setup[] = [
     name: 'the clock is years behind',
     make: machine({ now: () => Date.UTC(2001, 0, 2), programAt: () => Date.UTC(2026, 10, 1) }),
     doctor: [['warn', 'clock', /^The clock says 2001-01-02, which is before .*\(2026-11-01\)$/]],
+  },
+  {
+    name: 'the clock is behind what was written before',
+    make: (_, state) => {
+      put(join(state, 'settings.json'), '{}')
+      const later = Date.now() / 1_000 + 3 * 86_400
+      return void utimesSync(join(state, 'settings.json'), later, later)
+    },
+    doctor: [
+      [
+        'warn',
+        'clock',
+        /^The clock says \S+ \S+Z, but \S+settings\.json was changed later \(.+Z\)$/,
+      ],
+    ],
   },
   {
     name: 'the process may open few files',
@@ -412,6 +447,19 @@ const ENVIRONMENT: readonly Setup[] = [
     make: env({ AGENT_WEBUI_DEFAULT_WORKSPACE: '/nope/work' }),
     doctor: [['fail', 'workspace', /^\/nope\/work does not exist/]],
   },
+  ...['/api', '/session/x', '/login', '/static/'].map(path => ({
+    name: `the base path ${path} begins like one of the server's own`,
+    make: env({ AGENT_WEBUI_BASE_PATH: path }),
+    start:
+      /^AGENT_WEBUI_BASE_PATH must not begin with \/\w+, which is a path of agent-webui itself\. Choose/,
+    doctor: [['fail', 'base path', /must not begin with/]] as const,
+  })),
+  {
+    name: 'the base path is no path',
+    make: env({ AGENT_WEBUI_BASE_PATH: 'https://example.com/agent' }),
+    start: /^AGENT_WEBUI_BASE_PATH must be a path like \/agent, not "https:/,
+    doctor: [['fail', 'environment', /must be a path like/]],
+  },
   {
     name: 'the proxy list holds a word',
     make: env({ AGENT_WEBUI_TRUSTED_PROXIES: 'banana' }),
@@ -441,4 +489,4 @@ const ENVIRONMENT: readonly Setup[] = [
   },
 ]
 
-export const SETUPS: readonly Setup[] = [...PROFILE, ...SERVER, ...ENVIRONMENT]
+export const SETUPS: readonly Setup[] = [...PROFILE, NAMESPACES, ...SERVER, ...ENVIRONMENT]

@@ -7,7 +7,12 @@ import type { Machine } from '../../../lib/app/machine.ts'
 import { commandOf } from '../../../lib/cli/arguments.ts'
 import { runCommand } from '../../../lib/cli/run.ts'
 import type { Terminal } from '../../../lib/cli/terminal.ts'
+import { firstSegments } from '../../../lib/http/routes.ts'
+import { patternRoutes, routes } from '../../../router.ts'
 import { programEnv, SERVICE } from '../../../build/start-program.ts'
+
+/** The first segments of the paths of the server, as its own start gives them to `doctor`. */
+export const OWN_NAMES = firstSegments(routes, patternRoutes)
 
 export type Ran = { code: number | null; out: string; err: string }
 
@@ -99,6 +104,7 @@ export const createDesk = () => {
       cwd: workspace,
       onInterrupt: () => () => undefined,
       machine: given.machine,
+      ownNames: OWN_NAMES,
     })
     return { code, ...texts, asked }
   }

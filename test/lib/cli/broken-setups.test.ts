@@ -8,7 +8,9 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs'
-import { createServer, type Server } from 'node:net'
+import { once } from 'node:events'
+import { createServer as createHttpServer, type IncomingMessage } from 'node:http'
+import { type AddressInfo, createServer, type Server } from 'node:net'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -20,7 +22,7 @@ import { readConfig } from '../../../lib/config.ts'
 import { messageOf } from '../../../lib/errors.ts'
 import { tryListen } from '../../../lib/preflight.ts'
 import { MACHINE, SETUPS } from './_broken-setups.ts'
-import { createDesk, type Desk } from './_run.ts'
+import { createDesk, type Desk, OWN_NAMES } from './_run.ts'
 
 const test = suite<{ desk: Desk }>('agent-webui doctor: broken setups')
 test.before.each(state => {
@@ -52,7 +54,7 @@ const look = async (desk: Desk, { env = {}, machine = {}, args = [] }: Given = {
 const startSentence = async (desk: Desk, { env, machine }: Given): Promise<string | null> => {
   try {
     const config = readConfig(programEnv(desk.root, 0, env), [])
-    const failed = startChecks(config, { ...MACHINE, ...machine }).find(
+    const failed = startChecks(config, { ...MACHINE, ...machine }, OWN_NAMES).find(
       ({ level }) => level === 'fail',
     )
     if (failed) return toSentence(failed)
@@ -115,6 +117,50 @@ test('reports a port that is in use', async ({ desk }) => {
   assert.match(sentence ?? '', `Cannot listen at 127.0.0.1:${port}: the port is in use. Choose`)
   const failed = bad.find(({ about }) => about === 'address')
   assert.is(failed && toSentence(failed), sentence)
+})
+
+test('the clock is compared with that of the model’s server, which gets no key', async ({
+  desk,
+}) => {
+  const requests: IncomingMessage[] = []
+  let date = ''
+  const server = createHttpServer((req, res) => {
+    requests.push(req)
+    res.sendDate = false
+    if (date !== '') res.setHeader('Date', date)
+    res.writeHead(404).end()
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  desk.useProvider(`http://127.0.0.1:${port}/v1`)
+  const clock = async (offsetMs: number | null) => {
+    const now = Date.UTC(2026, 10, 23)
+    date = offsetMs === null ? '' : new Date(now - offsetMs).toUTCString()
+    const { checks } = await look(desk, { machine: { now: () => now, programAt: () => 0 } })
+    return checks
+      .filter(({ about }) => about === 'clock')
+      .map(({ level, said, advice = '' }) => [level, said, advice.split('.')[0]])
+  }
+  const host = `127.0.0.1:${port}`
+  const hour = 3_600_000
+  const [ahead, behind] = ['ahead of', 'behind'].map(
+    word => (length: string) => `The clock is ${length} ${word} that of ${host}`,
+  ) as [(length: string) => string, (length: string) => string]
+  try {
+    assert.equal(await clock(null), [])
+    assert.equal(await clock(60_000), [['ok', `agrees with ${host}`, '']])
+    assert.equal(await clock(3 * 24 * hour), [['warn', ahead('3 days'), 'Set the clock']])
+    assert.equal(await clock(-hour), [['warn', behind('1 hour'), 'Set the clock']])
+    assert.equal(await clock(-5 * 60_000), [['warn', behind('5 minutes'), 'Set the clock']])
+    assert.ok(requests.length > 0)
+    for (const { method, headers, url } of requests.filter(each => each.method === 'HEAD'))
+      assert.equal([method, url, headers.authorization], ['HEAD', '/', undefined])
+  } finally {
+    server.closeAllConnections()
+    server.close()
+  }
+  // Nothing listens: nothing can be compared.
+  assert.equal(await clock(0), [])
 })
 
 test('--fix changes what is safe and says so; --dry-run changes nothing', async ({ desk }) => {

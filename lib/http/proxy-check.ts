@@ -1,0 +1,44 @@
+/** The event stream of the proxy check: one event at once, then nothing, so that a proxy that waits for the end is recognized. */
+import { frame } from '../base/sse.ts'
+import { tooMany } from '../errors.ts'
+
+/** Anyone may open one. */
+const MAX_OPEN = 8
+/** Of a client that does not close its stream. Longer than `doctor` waits for the event. */
+const OPEN_MS = 10_000
+
+export type ProxyCheck = {
+  /** Throws when too many are open. */
+  stream(signal: AbortSignal): AsyncGenerator<string>
+}
+
+const untilAborted = (signal: AbortSignal): Promise<void> =>
+  new Promise(resolve => {
+    const timer = setTimeout(resolve, OPEN_MS)
+    const end = () => {
+      clearTimeout(timer)
+      resolve()
+    }
+    if (signal.aborted) end()
+    else signal.addEventListener('abort', end, { once: true })
+  })
+
+export const createProxyCheck = (): ProxyCheck => {
+  let open = 0
+  const firstEvent = async function* (signal: AbortSignal): AsyncGenerator<string> {
+    open += 1
+    try {
+      yield frame('ready', {})
+      await untilAborted(signal)
+    } finally {
+      open -= 1
+    }
+  }
+  return {
+    stream(signal) {
+      if (open >= MAX_OPEN)
+        throw tooMany('Too many checks run at the same time.', { code: 'too_many_requests' })
+      return firstEvent(signal)
+    },
+  }
+}
