@@ -5,6 +5,7 @@ import { basename, dirname, join, resolve } from 'node:path'
 import { closest } from 'fastest-levenshtein'
 import { LOG_FORMATS, LOG_LEVELS, type LogSettings } from './schema/log-settings.ts'
 import { parseBasePath } from './base/base-path.ts'
+import { type ClusterSettings, parseCluster } from './base/cluster-settings.ts'
 
 export type Config = Readonly<{
   host: string
@@ -38,6 +39,8 @@ export type Config = Readonly<{
   oidc: OidcConfig | null
   /** Lower-case name of the header in which trusted proxies name the signed-in user (AGENT_WEBUI_AUTH_HEADER). */
   authHeader: string | null
+  /** A database keeps a copy of the state directory (AGENT_WEBUI_CLUSTER_…). */
+  cluster: ClusterSettings | null
   /** The page may open terminals (AGENT_WEBUI_TERMINAL). */
   hasTerminal: boolean
   skipOnboarding: boolean
@@ -101,6 +104,11 @@ const KNOWN_VARIABLES = [
   'OIDC_NAME',
   'AUTH_HEADER',
   'BACKUP_PASSPHRASE',
+  'CLUSTER_URL',
+  'CLUSTER_CELL',
+  'CLUSTER_KEY',
+  'CLUSTER_KEY_FILE',
+  'CLUSTER_ADDRESS',
   'LOG',
   'LOG_LEVEL',
   'METRICS_TOKEN',
@@ -374,6 +382,7 @@ export const readConfig = (
       path('AGENT_WEBUI_OIDC_CLIENT_SECRET_FILE'),
     ),
     authHeader: parseAuthHeader(get('AGENT_WEBUI_AUTH_HEADER'), proxies !== ''),
+    cluster: parseCluster(name => get(`AGENT_WEBUI_CLUSTER_${name}`), path),
     hasTerminal: parseSwitch(get('AGENT_WEBUI_TERMINAL') || 'on', 'AGENT_WEBUI_TERMINAL'),
     skipOnboarding: isOn(get('SKIP_ONBOARDING')) || isOn(get('AGENT_WEBUI_SKIP_ONBOARDING')),
     onboardingOpen: get('AGENT_WEBUI_ONBOARDING_OPEN') !== '',

@@ -4,12 +4,14 @@ import { randomBytes } from 'node:crypto'
 import type { Server } from 'node:http'
 import type { Server as TlsServer } from 'node:https'
 import { isatty } from 'node:tty'
+import { clusterAddress, ownCell, responseHold } from './app/cell.ts'
 import { thisMachine } from './app/machine.ts'
 import { FORMER } from './app/former-state.ts'
 import { ownArguments, ownProgram } from './app/own-program.ts'
 import { startChecks, toSentence } from './app/start-checks.ts'
 import { createSupervisor, type Supervisor } from './app/supervisor.ts'
 import { commandOf, serverArguments } from './cli/arguments.ts'
+import type { Owned } from './cluster/types.ts'
 import {
   type Config,
   processEnvironment,
@@ -62,6 +64,7 @@ export type StartOptions = {
     log: Log,
     given: {
       addon: string | undefined
+      cell: Owned
       restart: () => Promise<never>
       program: OwnProgram | null
     },
@@ -226,6 +229,11 @@ const run = async (
     started_at: startedAt,
   })
   const lock = acquireLock(config.stateDir, info(config.port), { addon })
+  const supervisor = createSupervisor(config, log.warn)
+  const cell = await ownCell(config, log, () => {
+    log.info('Another process serves this cell; waiting for its end')
+    void supervisor.ready('Standby: another process serves this cell')
+  })
   const browser = prepareBrowser(config)
   const ownPrograms = markOwnProcesses({
     nonce: options.nonce,
@@ -234,6 +242,7 @@ const run = async (
   })
   const app = await createApp(config, log, {
     addon,
+    cell,
     restart: () => stop(0, () => replaceProcess(config, log)),
     program: ownProgram(config, () => address),
   })
@@ -246,6 +255,7 @@ const run = async (
     log,
     onRequest: app.onRequest,
     keys: app.requestKeys,
+    hold: responseHold(cell),
     version,
     isOwnChild: ownPrograms.ownsPeerOf,
     checkOutput: options.checkOutput ?? false,
@@ -258,10 +268,10 @@ const run = async (
   server.on('error', error => log.error('server', error))
 
   const address = urlOf(config, port)
-  const supervisor = createSupervisor(config, log.warn)
   let stopping: Promise<never> | undefined
   const stop = (code = 0, leave = () => process.exit(code)): Promise<never> => {
-    stopping ??= shutDown(server, app, log, graceMs).then(() => {
+    stopping ??= shutDown(server, app, log, graceMs).then(async () => {
+      await cell.release(graceMs)
       lock.release()
       log.close()
       return leave()
@@ -275,6 +285,11 @@ const run = async (
     void supervisor.stopping()
     void stop()
   }
+  cell.lost.addEventListener('abort', () => {
+    log.error('Another process serves this cell now; this one becomes its standby')
+    server.closeAllConnections()
+    void stop(0, () => replaceProcess(config, log))
+  })
   process.on('SIGTERM', onSignal)
   process.on('SIGINT', onSignal)
   process.off('SIGHUP', onEarly)
@@ -290,6 +305,7 @@ const run = async (
   })
   // Last: a reader of this file may connect or stop the process at once.
   lock.announce(info(port))
+  cell.announce(clusterAddress(config, address))
   app.onListening?.()
   log.info(`agent-webui ${version} answers at ${address}/`)
   // Prints the setup token when the service is exposed without a password.

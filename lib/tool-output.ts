@@ -6,6 +6,7 @@ import { SESSION_ID } from './schema/ids.ts'
 import { IMAGE_FILE } from './schema/image.ts'
 import { errorCode } from './store/file-error.ts'
 import { readWhole } from './store/read-text.ts'
+import { reportWrite } from './store/write-reports.ts'
 
 const MAX_TOTAL_BYTES = 256 * 1024 * 1024
 const MAX_FILES = 2_000
@@ -58,6 +59,7 @@ export const createToolOutput = ({
     for (const { path, sizeBytes } of all.sort((a, b) => a.at - b.at)) {
       if (total <= maxTotalBytes && count <= maxFiles) return
       rmSync(path, { force: true })
+      reportWrite(path)
       total -= sizeBytes
       count -= 1
     }
@@ -74,6 +76,7 @@ export const createToolOutput = ({
       mkdirSync(folder, { recursive: true, mode: 0o700 })
       const path = join(folder, nameIn(folder))
       writeFileSync(path, content, { mode: 0o600, flag: 'wx' })
+      reportWrite(path)
       evictOldest()
       return path
     } catch (error) {
@@ -147,6 +150,7 @@ export const createToolOutput = ({
       try {
         mkdirSync(dirOf(to), { recursive: true, mode: 0o700 })
         for (const name of images) linkSync(join(dirOf(from), name), join(dirOf(to), name))
+        reportWrite(dirOf(to))
       } catch (error) {
         // A file system without hard links, or a full disk: the copy of the session contains notes instead.
         log('could not copy images', { session_id: to, error: String(error) })
@@ -155,6 +159,7 @@ export const createToolOutput = ({
     /** Deletes the results of a session permanently. */
     remove(sessionId: string): void {
       rmSync(dirOf(sessionId), { recursive: true, force: true })
+      reportWrite(dirOf(sessionId))
     },
     /** After a purge: deletes the files that `text`, the session's messages, no longer names. Images are named without a folder. */
     retain(sessionId: string, text: string): void {
@@ -162,6 +167,7 @@ export const createToolOutput = ({
         const name = basename(path)
         if (!text.includes(IMAGE_FILE.test(name) ? name : path)) rmSync(path)
       }
+      reportWrite(dirOf(sessionId))
     },
     /** Deletes the directories of sessions that no longer exist. */
     sweep(isKept: (sessionId: string) => boolean): void {

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { createAssets } from '../assets.ts'
 import { createAuthenticator } from '../auth/authenticator.ts'
 import { callableSkills } from '../commands.ts'
+import type { Owned } from '../cluster/types.ts'
 import type { Config } from '../config.ts'
 import { createContext, type Ctx } from '../context.ts'
 import { type Cron, createCron } from '../cron/cron.ts'
@@ -25,6 +26,7 @@ import { readVersion } from '../version.ts'
 import { type BackupServices, composeBackups } from './backups.ts'
 import { type ClientApiServices, composeClientApi } from './client-api.ts'
 import { type CommandPlaces, createCommandPlaces } from './command-place.ts'
+import { withCommittedCalls } from './cell.ts'
 import { composeConversation, type ConversationServices } from './conversation.ts'
 import { type AppData, type Composition, openAppData } from './data.ts'
 import { createEngine, type Engine } from './engine.ts'
@@ -108,6 +110,8 @@ export type AppOptions = {
   /** PBKDF2 iterations, for tests. */
   passwordIterations?: number | undefined
   addon?: string | undefined
+  /** Absent in tests: this directory alone. */
+  cell?: Owned | undefined
   /** Built once for many services in tests. */
   assets?: () => Promise<AssetTable>
   /** The checkout that updates apply to; null for none, detected when absent. */
@@ -211,7 +215,7 @@ export const createApp = async (
     resume: { parkMs: options.parkMs },
     now,
     log,
-    wrapAgent: telemetry.wrapAgent,
+    wrapAgent: agent => telemetry.wrapAgent(withCommittedCalls(agent, options.cell)),
     onIdle(id) {
       if (!settings.get().sync_to_insights) return
       void hostSessions.mirror(homes.of(sessions.row(id)?.profile), id)

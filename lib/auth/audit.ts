@@ -6,6 +6,7 @@ import { renameSync, statSync } from 'node:fs'
 import { z } from 'zod'
 import { messageOf } from '../errors.ts'
 import { appendText, readWholeText } from '../store/read-text.ts'
+import { reportWrite } from '../store/write-reports.ts'
 
 const MAX_BYTES = 1 << 20
 const MAX_DETAIL_CHARS = 200
@@ -101,6 +102,7 @@ export const openAudit = (path: string, { now, redact, warn }: Options) => {
       try {
         const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0
         if (size > MAX_BYTES) renameSync(path, older)
+        if (size > MAX_BYTES) reportWrite(older)
         appendText(path, `${start}${JSON.stringify(entry)}\n`)
         start = ''
         isBroken = false

@@ -18,6 +18,7 @@ import { z } from 'zod'
 import { messageOf } from '../errors.ts'
 import { writeAtomic } from '../store/atomic-write.ts'
 import { jsonReason } from '../store/json-file.ts'
+import { reportWrite } from '../store/write-reports.ts'
 
 /** The hash in settings.json, where the specification and the former server keep it. */
 export type SettingsHash =
@@ -151,6 +152,7 @@ export const openPasswordRecord = ({
     if (stampOf(path)?.isDirectory()) rmSync(path, { recursive: true })
     writeAtomic(path, `${JSON.stringify({ version: 1, hash, seal: sealOf(key, hash) })}\n`)
     if (hash === null) rmSync(mark, { force: true })
+    reportWrite(mark)
     known = hash
     lastWarning = ''
   }

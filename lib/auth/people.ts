@@ -12,6 +12,7 @@ import { type Caller, OWNER, Role } from '../schema/person.ts'
 import { writeAtomic } from '../store/atomic-write.ts'
 import { jsonReason } from '../store/json-file.ts'
 import { readWholeText } from '../store/read-text.ts'
+import { reportWrite } from '../store/write-reports.ts'
 
 const Passkey = z.object({
   /** Credential id, base64url. */
@@ -234,6 +235,7 @@ export const openPeople = (dir: string, warn: (text: string) => void) => {
       known = undefined
       // The marker is removed first and written last: after a kill in between, people.json decides, and the next code restores the marker.
       if (!next.totp) rmSync(mark, { force: true })
+      reportWrite(mark)
       writeAtomic(path, `${JSON.stringify({ ...file, people }, null, 1)}\n`)
       if (next.totp) writeAtomic(mark, 'Sign-in needs a code.\n')
     },
@@ -251,6 +253,7 @@ export const openPeople = (dir: string, warn: (text: string) => void) => {
         writeAtomic(path, `${JSON.stringify({ ...found, people }, null, 1)}\n`)
       }
       rmSync(mark, { force: true })
+      for (const each of [path, mark]) reportWrite(each)
       known = undefined
     },
   }

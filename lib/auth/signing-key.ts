@@ -4,6 +4,7 @@ import { chmodSync, closeSync, fsyncSync, linkSync, openSync, rmSync, writeSync 
 import { join } from 'node:path'
 import { fileReason } from '../store/file-error.ts'
 import { readWhole } from '../store/read-text.ts'
+import { reportWrite } from '../store/write-reports.ts'
 
 const KEY_BYTES = 32
 
@@ -30,6 +31,7 @@ const create = (path: string): void => {
       closeSync(fd)
     }
     linkSync(temporary, path)
+    reportWrite(path)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return
     throw new Error(`The signing key ${path} cannot be written: ${fileReason(error)}`, {

@@ -23,6 +23,7 @@ const UNFINISHED = /(?:\.tmp|\.partial)$/
 /** Of the state directory, with the reason in ARCHITECTURE.md (On disk). A file that is not listed counts as a key. */
 const STATE_SAVED = new Set([
   'sessions',
+  'conflicts',
   'live',
   'trash',
   'file-trash',
@@ -37,7 +38,7 @@ const STATE_SAVED = new Set([
   'backups.json',
 ])
 const STATE_SKIPPED =
-  /^(?:cache|incoming|updates|instance\..*|auth(?:-code)?-throttle\.json|.*\.db(?:-\w+)?)$/
+  /^(?:cache|incoming|updates|instance\..*|cluster\.json|auth(?:-code)?-throttle\.json|.*\.db(?:-\w+)?)$/
 
 /** Caches of a home, and what describes running processes. */
 const HOME_SKIPPED =

@@ -25,7 +25,12 @@ import {
   isMethod,
   type RouteMatch,
 } from './routes.ts'
-import { type CountedRequest, type RequestLog, ResponseWriter } from './write-response.ts'
+import {
+  type CountedRequest,
+  type RequestLog,
+  type ResponseHold,
+  ResponseWriter,
+} from './write-response.ts'
 
 export { BaseCtx } from './request-context.ts'
 
@@ -46,6 +51,8 @@ export type ListenerOptions<Ctx> = {
   log: RequestLog
   /** Counts finished requests. */
   onRequest?: ((finished: CountedRequest) => void) | undefined
+  /** Where responses wait until what they show is kept. */
+  hold?: ResponseHold | undefined
   version: string
   /** For development and tests: a reply that does not match `output` is a 500. */
   checkOutput?: boolean
@@ -162,7 +169,7 @@ export const createRequestListener = <Ctx>(
   const problem = basePathProblem(basePath, ownNames)
   if (problem !== null) throw new Error(problem)
   const readClient = createClientReader(config.trustedProxies, config)
-  const writer = new ResponseWriter(version, options.log, options.onRequest)
+  const writer = new ResponseWriter(version, options.log, options.onRequest, options.hold)
   const createId = createIds()
   const openResponses = createOpenResponses()
   const once = createOnce(options.keys)
@@ -282,7 +289,8 @@ export const createRequestListener = <Ctx>(
   const send = (x: Exchange, value: unknown): void | Promise<void> => {
     const { endpoint } = x
     if (options.checkOutput && endpoint) checkOutput(endpoint, value, `${x.method} ${x.path}`)
-    return writer.send(x, value, endpoint?.cache ?? (isReading(x) ? 'no-cache' : 'no-store'))
+    const cache = endpoint?.cache ?? (isReading(x) ? 'no-cache' : 'no-store')
+    return writer.whenKept(x, () => writer.send(x, value, cache))
   }
 
   /** The peer must be a proxy that an administrator trusts: others could forge ids of other requests. */
@@ -294,7 +302,7 @@ export const createRequestListener = <Ctx>(
 
   const respond = (x: Exchange): void => {
     const { res } = x
-    const fail = (error: unknown) => writer.sendError(x, error)
+    const fail = (error: unknown) => writer.fail(x, error)
     try {
       const value = handle(x)
       // A value that is already there is written in the same tick.

@@ -1,6 +1,7 @@
 /** Writes event streams to responses with backpressure. Frames and heartbeats are in `lib/base/sse.ts`. */
 import type { ServerResponse } from 'node:http'
 import type { Chunk } from './reply.ts'
+import type { ResponseHold } from './write-response.ts'
 
 /** With more than this unsent, the generator waits. */
 const MAX_BUFFERED_BYTES = 256 * 1024
@@ -30,11 +31,12 @@ const waitForDrain = (res: ServerResponse): Promise<void> =>
 
 /**
  * Writes the chunks of `source` until it ends or the client disconnects. The head has been written. A slow client delays
- * only its own generator. A source that is waiting at a disconnect is not awaited; it ends through `ctx.signal`.
+ * only its own generator. A chunk is written when `hold` says that what it shows is kept. A source that is waiting at a disconnect is not awaited; it ends through `ctx.signal`.
  */
 export const writeStream = async (
   res: ServerResponse,
   source: AsyncIterable<Chunk>,
+  hold?: ResponseHold,
 ): Promise<void> => {
   res.flushHeaders()
   const { socket } = res
@@ -59,6 +61,9 @@ export const writeStream = async (
     while (!res.destroyed) {
       const { done, value } = await next()
       if (done) break
+      const wait = hold?.(true)
+      if (wait) await wait.catch(() => void res.destroy())
+      if (res.destroyed) break
       for (const piece of splitChunk(value)) {
         res.write(piece)
         if (res.writableLength > MAX_BUFFERED_BYTES) await waitForDrain(res)

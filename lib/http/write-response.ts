@@ -35,6 +35,12 @@ export type CountedRequest = {
   isStream: boolean
 }
 
+/**
+ * What a response waits for before its next bytes: that what it shows is kept. Null: nothing. Rejects with a `UserError`, or
+ * with another error when nothing may be sent any more.
+ */
+export type ResponseHold = (isStream: boolean) => Promise<void> | null
+
 type OnRequest = ((finished: CountedRequest) => void) | undefined
 
 /** An unread request body up to this size is drained to keep the connection; beyond it the connection is closed. */
@@ -73,13 +79,26 @@ export class ResponseWriter {
   readonly #version: string
   readonly #log: RequestLog
   readonly #onRequest: OnRequest
+  readonly #hold: ResponseHold | undefined
   readonly #securityHeaders: readonly string[]
 
-  constructor(version: string, log: RequestLog, onRequest?: OnRequest) {
+  constructor(version: string, log: RequestLog, onRequest?: OnRequest, hold?: ResponseHold) {
+    this.#hold = hold
     this.#version = version
     this.#log = log
     this.#onRequest = onRequest
     this.#securityHeaders = securityHeaders(version)
+  }
+
+  /** Calls `write` when what the response shows is kept; otherwise the connection ends, or the response is an error. */
+  whenKept(x: Exchange, write: () => void | Promise<void>): void | Promise<void> {
+    // Asked for by programs that watch the service, and nothing that is stored.
+    const wait = x.endpoint?.quiet === true ? null : this.#hold?.(false)
+    if (!wait) return write()
+    return wait.then(write, error => {
+      if (!(error instanceof UserError)) x.res.destroy()
+      this.#sendError(x, error)
+    })
   }
 
   /** Writes what an endpoint returned; `cache` is the endpoint's `Cache-Control`. Throws before the head is written. */
@@ -101,8 +120,13 @@ export class ResponseWriter {
     }
   }
 
-  /** Writes an error reply. Errors other than `UserError` are logged and reported with a generic sentence. */
-  sendError(x: Exchange, error: unknown): void {
+  /** Writes an error reply. What failed may have changed something, and its sentence may name it. */
+  fail(x: Exchange, error: unknown): void {
+    void this.whenKept(x, () => this.#sendError(x, error))
+  }
+
+  /** Errors other than `UserError` are logged and reported with a generic sentence. */
+  #sendError(x: Exchange, error: unknown): void {
     const { res } = x
     if (error instanceof ClientDisconnected || res.destroyed) {
       // 499: nginx's status for a client that closed the connection.
@@ -200,7 +224,7 @@ export class ResponseWriter {
     const status = options.status ?? 200
     res.writeHead(status, this.#head(x, options))
     if (x.method === 'HEAD') res.end()
-    else await writeStream(res, source)
+    else await writeStream(res, source, this.#hold)
     this.#logRequest(x, status, true)
   }
 

@@ -11,6 +11,7 @@ import { messageOf } from '../errors.ts'
 import { FailureType } from '../schema/event.ts'
 import { NotificationKind, NotificationProblem } from '../schema/notification.ts'
 import { readWholeText } from '../store/read-text.ts'
+import { reportWrite } from '../store/write-reports.ts'
 
 /** Its name in the state directory. */
 export const OUTBOX = 'notifications-outbox.json'
@@ -126,6 +127,7 @@ export const openOutbox = (path: string, warn: (text: string) => void) => {
       rmSync(`${path}.tmp`, { force: true })
       writeFileSync(`${path}.tmp`, JSON.stringify(state), { mode: 0o600, flag: 'wx' })
       renameSync(`${path}.tmp`, path)
+      reportWrite(path)
       isBroken = false
     } catch (error) {
       // A full disk: sent from memory, lost at a restart.

@@ -13,7 +13,11 @@ type Terminal = Pick<ProfileConfig['terminal'], 'env_passthrough' | 'home_mode'>
 /** OTEL_EXPORTER_OTLP_HEADERS and the like carry the key of a collector. */
 const COLLECTOR = /^OTEL_EXPORTER_OTLP_(?:\w+_)?HEADERS$/i
 
-export const isSecretName = (name: string): boolean => SECRET.test(name) || COLLECTOR.test(name)
+/** It has the password of the database. */
+const DATABASE = 'AGENT_WEBUI_CLUSTER_URL'
+
+export const isSecretName = (name: string): boolean =>
+  SECRET.test(name) || COLLECTOR.test(name) || name === DATABASE
 
 /**
  * The service's own settings, including its password, and what its supervisor gave to it alone: a program that reports to

@@ -19,6 +19,7 @@ import { makeDir } from '../store/make-dir.ts'
 import type { YamlEdit } from '../store/yaml-file.ts'
 import { type Home, openHome } from './home.ts'
 import { BAD_NAME, DEFAULT_PROFILE, type Homes } from './homes.ts'
+import { reportWrite } from '../store/write-reports.ts'
 
 /** Directories of every home (agent-home §1.2). */
 const DIRECTORIES = [
@@ -139,6 +140,7 @@ export const createProfile = (
     mkdirSync(staging, { mode: 0o700 })
     fill(openHome({ name, dir: staging, env }), given)
     renameSync(staging, path)
+    reportWrite(path)
     syncDir(homes.dir)
   } catch (error) {
     rmSync(staging, { recursive: true, force: true })

@@ -8,6 +8,7 @@ import { syncDir } from '../store/atomic-write.ts'
 import type { Home } from './home.ts'
 import { DEFAULT_PROFILE, type Homes } from './homes.ts'
 import { isGatewayRunning } from './profile-summary.ts'
+import { reportWrite } from '../store/write-reports.ts'
 
 const DELETED_PREFIX = '.deleted-'
 
@@ -31,6 +32,7 @@ export const deleteProfile = (homes: Homes, home: Home): Promise<void> => {
   if (homes.active() === name) homes.activate(homes.base)
   const grave = join(homes.dir, `${DELETED_PREFIX}${name}-${randomBytes(4).toString('hex')}`)
   renameSync(dir, grave)
+  reportWrite(dir)
   homes.forget(name)
   syncDir(homes.dir)
   return removeTree(grave)

@@ -8,6 +8,7 @@ import { readText } from '../store/read-text.ts'
 import { replaceText } from '../store/atomic-write.ts'
 import { deletedHome } from './deleted-home.ts'
 import { type Home, openHome } from './home.ts'
+import { reportWrite } from '../store/write-reports.ts'
 
 export const DEFAULT_PROFILE = 'default'
 /** Session cookie with the profile of a browser; set for `default` as well. */
@@ -123,6 +124,7 @@ export const createHomes = (
       // The marker first: the next start and the command line read it.
       if (home.name === DEFAULT_PROFILE) rmSync(marker, { force: true })
       else replaceText(marker, `${home.name}\n`)
+      reportWrite(marker)
       // Forget the initial AGENT_HOME, or the base home could never become active again.
       started = ''
       process.env.AGENT_HOME = home.dir

@@ -1,7 +1,5 @@
 /** The database file of the session catalog: replaced when it is corrupt, kept in memory when the disk accepts no writes. */
 import { randomBytes } from 'node:crypto'
-import { readFileSync } from 'node:fs'
-import { uptime } from 'node:os'
 import { messageOf } from '../errors.ts'
 import {
   type Database,
@@ -10,24 +8,12 @@ import {
   openDatabase,
   removeDatabase,
 } from '../store/sqlite.ts'
+import { bootId as currentBoot } from '../store/boot-id.ts'
 import { MIGRATIONS, PRAGMAS } from './catalog-schema.ts'
 import { prepareStatements } from './catalog-statements.ts'
 import type { LiveState } from './list-row.ts'
 
 const IN_MEMORY = ':memory:'
-
-/**
- * Identifies one boot of the machine. The catalog is written without fsync, so after a power cut the file may be damaged:
- * it is trusted only within the same boot or after a clean close.
- */
-const readBootId = (): string => {
-  try {
-    return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
-  } catch {
-    // Not Linux: the minute of the boot.
-    return `start-${Math.round((Date.now() / 1000 - uptime()) / 60)}`
-  }
-}
 
 type OpenOptions = { addon: string | undefined; boot: string; pragmas: readonly string[] }
 
@@ -83,7 +69,7 @@ export type CatalogDbOptions = {
 export type CatalogDb = ReturnType<typeof createCatalogDb>
 
 export const createCatalogDb = (options: CatalogDbOptions) => {
-  const { file, addon, log, onReplaced, refill, bootId = readBootId() } = options
+  const { file, addon, log, onReplaced, refill, bootId = currentBoot() } = options
   const openOptions: OpenOptions = { addon, boot: bootId, pragmas: options.pragmas ?? [] }
   let isInMemory = false
   const openAnywhere = (): Database => {

@@ -10,6 +10,7 @@ import { type Files, foldFile, idOfName, readHeader } from './files.ts'
 import { finishConversion, moveConflictingFile } from './legacy.ts'
 import type { SessionsOptions } from './types.ts'
 import type { Watch } from './watch.ts'
+import { reportWrite } from '../store/write-reports.ts'
 
 type CatalogSyncOptions = Pick<SessionsOptions, 'onRow' | 'onDeleted' | 'log'> & {
   files: Files
@@ -112,6 +113,8 @@ export const createCatalogSync = ({
     if (to !== null && to !== id && !existsSync(files.jsonl(to))) {
       // Killed between the `renamed` line and the rename of the file.
       renameSync(file.path, files.jsonl(to))
+      reportWrite(file.path)
+      reportWrite(files.jsonl(to))
       removeRow(id)
       refresh(to)
       return false

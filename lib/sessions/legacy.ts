@@ -19,6 +19,7 @@ import type { Message, NewMessage } from '../schema/message.ts'
 import { toMessages, toTime } from './import-messages.ts'
 import { toMeta } from './import-record.ts'
 import { readWhole } from '../store/read-text.ts'
+import { reportWrite } from '../store/write-reports.ts'
 
 /** Derived keys, and keys of a turn that ended long ago. */
 const DERIVED = new Set([
@@ -113,6 +114,7 @@ export const writeJournal = (path: string, entries: readonly Entry[]): void => {
       closeSync(fd)
     }
     renameSync(temporary, path)
+    reportWrite(path)
   } catch (error) {
     rmSync(temporary, { force: true })
     if (isDiskFull(error))
@@ -131,6 +133,8 @@ export const convertLegacyFile = (id: string, json: string, jsonl: string): bool
   if (!entries) return false
   writeJournal(jsonl, entries)
   renameSync(json, `${json}.migrated`)
+  reportWrite(json)
+  reportWrite(`${json}.migrated`)
   syncDir(dirname(json))
   return true
 }
@@ -172,6 +176,8 @@ export const moveConflictingFile = (
   })
   if (free === undefined) return null
   renameSync(json, path(free, 'json'))
+  reportWrite(json)
+  reportWrite(path(free, 'json'))
   syncDir(dirname(json))
   return free
 }
@@ -184,5 +190,7 @@ export const finishConversion = (json: string, header: Entry | null): boolean =>
   if (bytes.length !== from.size) return false
   if (createHash('sha256').update(bytes).digest('hex') !== from.sha256) return false
   renameSync(json, `${json}.migrated`)
+  reportWrite(json)
+  reportWrite(`${json}.migrated`)
   return true
 }

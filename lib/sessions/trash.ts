@@ -19,6 +19,7 @@ import type { SessionsOptions } from './types.ts'
 import type { Watch } from './watch.ts'
 import type { Writer } from './writer.ts'
 import { readWhole, readWholeText } from '../store/read-text.ts'
+import { reportWrite } from '../store/write-reports.ts'
 
 type TrashOptions = Pick<SessionsOptions, 'trashDir' | 'onDeleted' | 'now' | 'log'> & {
   files: Files
@@ -110,7 +111,10 @@ export const createTrash = (options: TrashOptions) => {
   /** The journal first: after a kill, everything else is deleted because the journal is missing. */
   const deleteFiles = (id: string): void =>
     watch.ignoreOwn(() => {
-      for (const path of files.all(id)) rmSync(path, { force: true })
+      for (const path of files.all(id)) {
+        rmSync(path, { force: true })
+        reportWrite(path)
+      }
     })
 
   /** Deletes the content of removed sessions from the catalog, the search index and their write-ahead logs. */
@@ -148,8 +152,10 @@ export const createTrash = (options: TrashOptions) => {
       watch.ignoreOwn(() => {
         for (const path of files.all(id)) {
           if (fileStamp(path)) renameSync(path, join(dir, basename(path)))
+          reportWrite(path)
         }
       })
+      reportWrite(dir)
       removeFromCatalog(id)
       return true
     },
@@ -173,9 +179,11 @@ export const createTrash = (options: TrashOptions) => {
         const last = (name: string): number => Number(name === `${id}.jsonl`)
         for (const name of own.sort((a, b) => last(a) - last(b))) {
           renameSync(join(dir, name), join(files.dir, name))
+          reportWrite(join(files.dir, name))
         }
       })
       rmSync(dir, { recursive: true, force: true })
+      reportWrite(dir)
       catalogSync.refresh(id)
       return require(id)
     },
@@ -191,7 +199,9 @@ export const createTrash = (options: TrashOptions) => {
       watch.ignoreOwn(() => {
         writeJournal(files.jsonl(id), survivingEntries(folded, readEntries(files, id), now()))
         for (const path of files.all(id)) {
-          if (path !== files.jsonl(id)) rmSync(path, { force: true })
+          if (path === files.jsonl(id)) continue
+          rmSync(path, { force: true })
+          reportWrite(path)
         }
       })
       catalogSync.refresh(id)
@@ -212,6 +222,7 @@ export const createTrash = (options: TrashOptions) => {
         removeFromCatalog(id)
       }
       rmSync(trashOf(id), { recursive: true, force: true })
+      reportWrite(trashOf(id))
       await purgeDerived()
       return true
     },
@@ -221,7 +232,10 @@ export const createTrash = (options: TrashOptions) => {
       const old = readdirSync(trashDir).filter(
         id => SESSION_ID.test(id) && now() - trashedAt(trashOf(id)) > TRASH_SECONDS,
       )
-      for (const id of old) rmSync(trashOf(id), { recursive: true, force: true })
+      for (const id of old) {
+        rmSync(trashOf(id), { recursive: true, force: true })
+        reportWrite(trashOf(id))
+      }
       // Tombstones without old trash: a killed process did not finish its purge.
       if (old.length > 0 || catalog.tombstones().length > 0) await purgeDerived()
       return old.length

@@ -24,6 +24,7 @@ import {
   refuseReadOnly,
 } from './write.ts'
 import { readWhole } from '../store/read-text.ts'
+import { reportWrite } from '../store/write-reports.ts'
 
 const NAME = /^[a-z0-9][a-z0-9._-]{0,63}$/
 const MAX_NAMES = 30
@@ -165,6 +166,7 @@ export const createAgentSkills = (
       if (!there || there.isDirectory() || !isInside(found.dir, dirname(path)))
         throw missing('There is no such file in this skill.', { available_files: filesOf(found) })
       rmSync(path)
+      reportWrite(path)
       removeEmptyDirs(found.dir, dirname(path))
       deletePromptSnapshot(home)
     },

@@ -30,6 +30,7 @@ import {
 import { SUBAGENT_NAME, subagentName } from './subagent-files.ts'
 import { versionOf } from './view.ts'
 import { removeEmptyDirs } from './write.ts'
+import { reportWrite } from '../store/write-reports.ts'
 
 export type OwnFileInput = {
   kind: OwnFileKind
@@ -254,6 +255,7 @@ export const createOwnFiles = ({ callable }: { callable: Callable }) => {
       if (path !== file.path) {
         makeDir(dirname(path))
         renameSync(file.path, path)
+        for (const each of [file.path, path]) reportWrite(each)
         removeEmptyDirs(rootOf(home, kind), dirname(file.path))
       }
       if (!readWhole(path).equals(bytes)) replaceText(path, bytes)
@@ -262,6 +264,7 @@ export const createOwnFiles = ({ callable }: { callable: Callable }) => {
     remove(home: FilesHome, kind: OwnFileKind, name: string, expected?: string): void {
       const { path } = requireFile(home, kind, name, expected)
       rmSync(path)
+      reportWrite(path)
       removeEmptyDirs(rootOf(home, kind), dirname(path))
     },
   }

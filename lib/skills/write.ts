@@ -20,6 +20,7 @@ import {
 import { parseLinkedPath, readLinkedFile, writeLinkedFile } from './linked-files.ts'
 import { versionOf } from './view.ts'
 import { readWhole, readWholeText } from '../store/read-text.ts'
+import { reportWrite } from '../store/write-reports.ts'
 
 const MAX_CONTENT_CHARS = 100_000
 
@@ -147,6 +148,7 @@ export const createSkillWriter = (finder: Finder) => {
     mkdirSync(dirname(to), { recursive: true, mode: 0o700 })
     if (!isInside(skillsRoot(home), dirname(to))) throw invalid('Invalid skill path')
     renameSync(found.dir, to)
+    for (const path of [found.dir, to]) reportWrite(path)
     removeEmptyDirs(skillsRoot(home), dirname(found.dir))
     return to
   }
@@ -235,6 +237,7 @@ export const createSkillWriter = (finder: Finder) => {
       refuseReadOnly(found)
       const aside = join(found.root, `${REMOVED}${randomBytes(6).toString('hex')}`)
       renameSync(found.dir, aside)
+      reportWrite(found.dir)
       deletePromptSnapshot(home)
       sweep(found.root)
       removeEmptyDirs(found.root, dirname(found.dir))

@@ -15,6 +15,7 @@ import { diskFull } from '../errors.ts'
 import { errorCode } from './file-error.ts'
 import { makeDir } from './make-dir.ts'
 import { realPath } from './path-within.ts'
+import { reportWrite } from './write-reports.ts'
 
 /** Fsyncs a directory, so that a rename or a new name in it survives a power cut. */
 export const syncDir = (dir: string): void => {
@@ -52,6 +53,7 @@ export const writeAtomic = (
     rmSync(temporary, { force: true })
     throw error
   }
+  reportWrite(path)
   syncDir(dir)
 }
 

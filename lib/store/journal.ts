@@ -13,6 +13,7 @@ import { dirname } from 'node:path'
 import { isObjectOrArray } from '../base/json.ts'
 import { diskFull, unavailable } from '../errors.ts'
 import { appendText, openFile } from './read-text.ts'
+import { reportWrite } from './write-reports.ts'
 
 const LF = 10
 const CHUNK_BYTES = 65_536
@@ -223,6 +224,7 @@ export const openJournal = (
         throw diskFull(`The disk is full; nothing was saved in ${dirname(path)}`)
       }
       size += written
+      reportWrite(path)
     },
     sync() {
       if (closed) return Promise.reject(new Error(`Expected an open journal: ${path}`))

@@ -11,6 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { errorCode, fileReason } from './file-error.ts'
+import { reportWrite } from './write-reports.ts'
 
 /** Far larger than any settings file. */
 export const MAX_FILE_BYTES = 8 * 1024 * 1024
@@ -82,8 +83,10 @@ export const readWhole = (path: string): Buffer => withFd(openFile(path), fd => 
 export const readWholeText = (path: string): string => readWhole(path).toString('utf8')
 
 /** Appends to a regular file and creates it when missing. */
-export const appendText = (path: string, text: string): void =>
+export const appendText = (path: string, text: string): void => {
   withFd(openFile(path, O_WRONLY | O_APPEND | O_CREAT), fd => writeFileSync(fd, text))
+  reportWrite(path)
+}
 
 const readBounded = (path: string, maxBytes: number): Buffer => {
   const fd = openFile(path)

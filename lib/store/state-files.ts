@@ -4,6 +4,8 @@ import { isBelow, realPath } from './path-within.ts'
 
 const OWN = [
   'sessions',
+  'conflicts',
+  'cluster.json',
   'live',
   'trash',
   'file-trash',

@@ -11,6 +11,7 @@ import { z } from 'zod'
 import { replaceText } from '../../store/atomic-write.ts'
 import { jsonFile } from '../../store/json-file.ts'
 import type { HttpServer } from '../config.ts'
+import { reportWrite } from '../../store/write-reports.ts'
 
 const Tokens = z.looseObject({
   access_token: z.string().min(1),
@@ -71,6 +72,9 @@ export const signInFile = (homeDir: string, { name, url }: Pick<HttpServer, 'nam
     write(next: StoredSignIn): void {
       replaceText(path, `${JSON.stringify(next, null, 2)}\n`, { mode: 0o600 })
     },
-    remove: () => rmSync(path, { force: true }),
+    remove() {
+      rmSync(path, { force: true })
+      reportWrite(path)
+    },
   }
 }

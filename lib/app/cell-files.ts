@@ -1,0 +1,107 @@
+/** Composition: the files of this installation that a cluster keeps a copy of: the state directory and the homes, without what belongs to the machine. */
+import { readdir } from 'node:fs/promises'
+import { join, relative, sep } from 'node:path'
+import { type Place, treatmentOf } from '../backups/places.ts'
+import type { CellFiles } from '../cluster/types.ts'
+import type { Config } from '../config.ts'
+import { findAgentDir } from '../host-agent-checkout.ts'
+import { errorCode } from '../store/file-error.ts'
+import { realPath } from '../store/path-within.ts'
+
+/** Of the state directory: running turns, files of workspaces, and what a takeover set aside. */
+const MACHINE_STATE = /^(?:live|file-trash|conflicts|audit\.1\.jsonl)(?:\/|$)/
+/** Of a home: checkpoints of workspaces, and what other programs keep. */
+const MACHINE_HOME =
+  /^(?:profiles|checkpoints|sessions|logs|sandboxes|backups|state-snapshots|home|webui)(?:\/|$)/
+const UNFINISHED = /\.(?:tmp|partial)$/
+
+const toKey = (path: string): string => path.split(sep).join('/')
+
+/** `hasKey`: secrets are sealed, so they are kept too. */
+export const createCellFiles = (config: Config, hasKey: boolean): CellFiles => {
+  const stateDir = realPath(config.stateDir)
+  const baseHome = realPath(config.baseHome)
+  const agentDir = findAgentDir(config)
+  const excluded = [stateDir, ...(agentDir === null ? [] : [realPath(agentDir)])]
+
+  /** By the first one or two parts of a key. */
+  const placeOf = (key: string): { place: Place; path: string } | null => {
+    const [top = '', ...rest] = key.split('/')
+    if (rest.some(part => part === '' || part === '.' || part === '..')) return null
+    if (top === 'state')
+      return { place: { root: top, dir: stateDir, kind: 'state' }, path: rest.join('/') }
+    if (top === 'home')
+      return { place: { root: top, dir: baseHome, kind: 'home' }, path: rest.join('/') }
+    const [name = '', ...below] = rest
+    // Profiles that are being made or deleted begin with a dot.
+    if (top !== 'profiles' || name === '' || name.startsWith('.')) return null
+    const dir = join(baseHome, 'profiles', name)
+    return { place: { root: `profiles/${name}`, dir, kind: 'home' }, path: below.join('/') }
+  }
+
+  const treatment = (key: string) => {
+    const found = placeOf(key)
+    if (!found || key.includes('\uFFFD')) return 'skip'
+    const { place, path } = found
+    // The place itself, which is reported when it was removed.
+    if (path === '') return 'save'
+    const isMachine = (place.kind === 'state' ? MACHINE_STATE : MACHINE_HOME).test(path)
+    if (isMachine || UNFINISHED.test(path) || excluded.includes(join(place.dir, path)))
+      return 'skip'
+    const treated = treatmentOf(place, path)
+    return treated === 'database' ? 'skip' : treated
+  }
+  const isSecret = (key: string): boolean => ['key', 'strip'].includes(treatment(key))
+  const isKept = (key: string): boolean => treatment(key) !== 'skip' && (hasKey || !isSecret(key))
+
+  const roots: readonly [prefix: string, root: string][] = [
+    [stateDir, 'state'],
+    [config.stateDir, 'state'],
+    [join(baseHome, 'profiles'), 'profiles'],
+    [join(config.baseHome, 'profiles'), 'profiles'],
+    [baseHome, 'home'],
+    [config.baseHome, 'home'],
+  ]
+
+  const pathOf = (key: string): string | null => {
+    const found = placeOf(key)
+    return found && isKept(key) ? join(found.place.dir, found.path) : null
+  }
+
+  const walk = async (key: string, into: string[]): Promise<void> => {
+    const path = pathOf(key)
+    if (path === null) return
+    const entries = await readdir(path, { withFileTypes: true }).catch((error: unknown) => {
+      // It vanished, or there is none.
+      if (errorCode(error) === 'ENOENT' || errorCode(error) === 'ENOTDIR') return []
+      throw error
+    })
+    for (const entry of entries) {
+      const below = `${key}/${entry.name}`
+      if (entry.isDirectory()) await walk(below, into)
+      else if ((entry.isFile() || entry.isSymbolicLink()) && isKept(below)) into.push(below)
+    }
+  }
+
+  return {
+    pathOf,
+    isSecret,
+    isAppended: key => treatment(key) === 'journal',
+    keyOf(path) {
+      for (const [prefix, root] of roots) {
+        if (path !== prefix && !path.startsWith(prefix + sep)) continue
+        const key = path === prefix ? root : `${root}/${toKey(relative(prefix, path))}`
+        return isKept(key) ? key : null
+      }
+      return null
+    },
+    async list() {
+      const found: string[] = []
+      await walk('state', found)
+      await walk('home', found)
+      const profiles = await readdir(join(baseHome, 'profiles')).catch(() => [])
+      for (const name of profiles) await walk(`profiles/${name}`, found)
+      return found
+    },
+  }
+}

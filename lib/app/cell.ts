@@ -1,0 +1,89 @@
+/** Composition: the right to serve this state directory. Without a cluster the instance lock is enough, and nothing is loaded. */
+import { hostname } from 'node:os'
+import type { Agent } from '../agent/types.ts'
+import { parseClusterKey } from '../base/cluster-settings.ts'
+import { alone } from '../cluster/alone.ts'
+import type { Owned } from '../cluster/types.ts'
+import type { Config } from '../config.ts'
+import { messageOf, unavailable } from '../errors.ts'
+import type { ResponseHold } from '../http/write-response.ts'
+import type { Log } from '../log.ts'
+import { readWholeText } from '../store/read-text.ts'
+
+const readKey = ({ key, keyFile }: NonNullable<Config['cluster']>): string | null => {
+  if (key !== null || keyFile === null) return key
+  try {
+    return parseClusterKey(readWholeText(keyFile), keyFile)
+  } catch (error) {
+    throw new Error(`AGENT_WEBUI_CLUSTER_KEY_FILE: ${messageOf(error)}`, { cause: error })
+  }
+}
+
+/** An address that other machines understand: the one that is listened at may mean every address. */
+export const clusterAddress = ({ cluster, host }: Config, local: string): string => {
+  if (cluster?.address) return cluster.address
+  return host === '0.0.0.0' || host === '::'
+    ? local.replace(/\/\/[^/]+?(?=:\d+$)/, `//${hostname()}`)
+    : local
+}
+
+/** Waits until this process may serve the directory, and brings its files up to date. Nothing may read them before. */
+export const ownCell = async (config: Config, log: Log, onWait: () => void): Promise<Owned> => {
+  const { cluster, stateDir } = config
+  if (cluster === null) return alone
+  const key = readKey(cluster)
+  if (key === null)
+    log.warn(
+      'The cluster has no key (AGENT_WEBUI_CLUSTER_KEY_FILE): settings, sign-ins, and keys stay on this machine',
+    )
+  const [{ createPostgresCluster }, { createCellFiles }] = await Promise.all([
+    import('../cluster/postgres.ts'),
+    import('./cell-files.ts'),
+  ])
+  return createPostgresCluster({ url: cluster.url, key, log }).own(cluster.cell, {
+    files: createCellFiles(config, key !== null),
+    stateDir,
+    onWait,
+  })
+}
+
+/** A request waits this long for the database. */
+const HOLD_MS = 30_000
+
+const late = () =>
+  unavailable(
+    'The database of the cluster does not answer. What you sent may have been saved; look before you send it again.',
+  )
+
+/** What the next byte of a response waits for. A stream waits without a limit; any other response becomes an error. */
+export const responseHold = (cell: Owned): ResponseHold | undefined => {
+  if (cell.epoch === 0) return undefined
+  return isStream => {
+    if (cell.isSettled()) return null
+    const settled = cell.settled()
+    if (isStream) return settled
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => reject(late()), HOLD_MS)
+      settled.then(resolve, reject).finally(() => clearTimeout(timer))
+    })
+  }
+}
+
+/** Tools run after the message that calls them is committed: another owner would otherwise run them a second time. */
+export const withCommittedCalls = (agent: Agent, cell: Owned = alone): Agent =>
+  cell.epoch === 0
+    ? agent
+    : (request, emit) =>
+        agent(
+          {
+            ...request,
+            tools: request.tools.map(tool => ({
+              ...tool,
+              run: async (ctx, input) => {
+                await cell.settled()
+                return tool.run(ctx, input)
+              },
+            })),
+          },
+          emit,
+        )

@@ -1,0 +1,14 @@
+/** One machine: the directory is the only copy, and the instance lock the only owner. */
+import type { Owned } from './types.ts'
+
+/** Never aborted. */
+const { signal } = new AbortController()
+
+export const alone: Owned = {
+  epoch: 0,
+  isSettled: () => true,
+  settled: () => Promise.resolve(),
+  lost: signal,
+  announce() {},
+  release: () => Promise.resolve(),
+}

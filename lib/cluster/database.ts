@@ -1,0 +1,61 @@
+/** One connection to PostgreSQL. A statement without an answer ends it: its state is then unknown. */
+import pg from 'pg'
+
+export type Row = Readonly<Record<string, unknown>>
+
+export type Database = {
+  query(text: string, values?: readonly unknown[]): Promise<Row[]>
+  /** Aborted when the connection has ended for any reason. */
+  readonly ended: AbortSignal
+  end(): void
+}
+
+const CONNECT_MS = 5_000
+/** A batch of some megabytes over a slow line. */
+const QUERY_MS = 15_000
+
+/** SQLSTATE of an error of the server. */
+export const sqlState = (error: unknown): string =>
+  error instanceof Error && 'code' in error ? String(error.code) : ''
+
+export const connect = async (url: string): Promise<Database> => {
+  const client = new pg.Client({
+    connectionString: url,
+    connectionTimeoutMillis: CONNECT_MS,
+    query_timeout: QUERY_MS,
+    keepAlive: true,
+    application_name: 'agent-webui',
+  })
+  const ended = new AbortController()
+  client.on('error', () => ended.abort())
+  client.on('end', () => ended.abort())
+  const end = () => {
+    ended.abort()
+    // With a statement that has no answer, this closes the socket.
+    client.end().catch(() => undefined)
+  }
+  try {
+    await client.connect()
+    // What is acknowledged must survive a crash of the server. A setting that waits for replicas is kept.
+    await client.query(
+      "select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off'",
+    )
+  } catch (error) {
+    end()
+    throw error
+  }
+  return {
+    ended: ended.signal,
+    end,
+    async query(text, values = []) {
+      try {
+        const { rows } = await client.query<Row>(text, [...values])
+        return rows
+      } catch (error) {
+        // Without a state it is not the server's answer: the connection broke, or the answer did not come in time.
+        if (!(error instanceof pg.DatabaseError)) end()
+        throw error
+      }
+    },
+  }
+}

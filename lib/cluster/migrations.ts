@@ -1,0 +1,123 @@
+/** The tables of the cluster, as numbered steps. A step that was released is never changed; a new one follows it. */
+import { createHash } from 'node:crypto'
+import type { Database } from './database.ts'
+
+const CELLS = `
+create table agent_webui.cell (
+  name text primary key,
+  -- Rises with every owner. Writes of an earlier owner are rejected.
+  epoch bigint not null default 0,
+  address text,
+  -- State directory of the owner: its instance lock proves that an earlier process there has ended.
+  directory text,
+  -- Backend of the owner's connection, which holds the advisory lock.
+  pid integer,
+  -- Last sign of life of the owner.
+  seen timestamptz,
+  is_released boolean not null default true,
+  -- Number of the owner's last write, so that one that was committed is not repeated.
+  batch bigint not null default 0,
+  key_check bytea
+);
+
+create table agent_webui.file (
+  cell text not null references agent_webui.cell on delete cascade,
+  path text not null,
+  size bigint not null,
+  mode integer not null,
+  digest bytea,
+  -- Of the last change, and of the last change that was not an append.
+  epoch bigint not null,
+  base_epoch bigint not null,
+  is_gone boolean not null,
+  primary key (cell, path)
+);
+
+-- A file is its chunks in order. No byte of a file is ever written twice.
+create table agent_webui.chunk (
+  cell text not null,
+  path text not null,
+  at bigint not null,
+  epoch bigint not null,
+  bytes bytea not null,
+  primary key (cell, path, at),
+  foreign key (cell, path) references agent_webui.file on delete cascade
+);
+`
+
+/**
+ * The row of the cell is locked for the whole transaction: a takeover waits for a write that has begun, and every write
+ * after it finds another epoch.
+ */
+const PUSH = `
+create function agent_webui.push(
+  p_cell text, p_epoch bigint, p_batch bigint, p_kinds text[], p_paths text[], p_ats bigint[],
+  p_sizes bigint[], p_modes integer[], p_digests bytea[], p_bytes bytea[]
+) returns text language plpgsql as $$
+declare
+  v_epoch bigint;
+  v_batch bigint;
+begin
+  select epoch, batch into v_epoch, v_batch from agent_webui.cell where name = p_cell for update;
+  if v_epoch is distinct from p_epoch then return 'lost'; end if;
+  update agent_webui.cell set seen = clock_timestamp(), batch = greatest(batch, p_batch)
+    where name = p_cell;
+  if v_batch >= p_batch then return 'known'; end if;
+  for i in 1 .. coalesce(array_length(p_paths, 1), 0) loop
+    if p_kinds[i] = 'append' then
+      update agent_webui.file set size = size + p_sizes[i], epoch = p_epoch
+        where cell = p_cell and path = p_paths[i] and not is_gone and size = p_ats[i];
+      if not found then raise exception 'agent-webui: % does not end at %', p_paths[i], p_ats[i]; end if;
+      insert into agent_webui.chunk (cell, path, at, epoch, bytes)
+        values (p_cell, p_paths[i], p_ats[i], p_epoch, p_bytes[i]);
+    else
+      delete from agent_webui.chunk where cell = p_cell and path = p_paths[i];
+      insert into agent_webui.file (cell, path, size, mode, digest, epoch, base_epoch, is_gone)
+        values (p_cell, p_paths[i], p_sizes[i], p_modes[i], p_digests[i], p_epoch, p_epoch, p_kinds[i] = 'gone')
+        on conflict (cell, path) do update set size = excluded.size, mode = excluded.mode,
+          digest = excluded.digest, epoch = p_epoch, base_epoch = p_epoch, is_gone = excluded.is_gone;
+      if p_sizes[i] > 0 then
+        insert into agent_webui.chunk (cell, path, at, epoch, bytes)
+          values (p_cell, p_paths[i], 0, p_epoch, p_bytes[i]);
+      end if;
+    end if;
+  end loop;
+  return 'written';
+end $$;
+`
+
+const STEPS: readonly string[] = [CELLS + PUSH]
+
+/** One process at a time. The number is the same for every installation. */
+const LOCK = createHash('sha256').update('agent-webui migrations').digest().readInt32BE()
+
+/** Throws when the tables were made by a newer version. */
+export const migrate = async (db: Database): Promise<void> => {
+  await db.query('select pg_advisory_lock($1::bigint)', [LOCK])
+  try {
+    await db.query('create schema if not exists agent_webui')
+    await db.query(
+      'create table if not exists agent_webui.migration (step integer primary key, at timestamptz not null default now())',
+    )
+    const [row] = await db.query('select coalesce(max(step), 0) as step from agent_webui.migration')
+    const done = Number(row?.step)
+    if (done > STEPS.length)
+      throw new Error(
+        'The database of the cluster was changed by a newer agent-webui; update this one',
+      )
+    for (const [at, step] of STEPS.entries()) {
+      if (at < done) continue
+      await db.query('begin')
+      try {
+        await db.query(step)
+        await db.query('insert into agent_webui.migration (step) values ($1)', [at + 1])
+        await db.query('commit')
+      } catch (error) {
+        await db.query('rollback')
+        throw error
+      }
+    }
+  } finally {
+    await db.query('select pg_advisory_unlock($1::bigint)', [LOCK])
+  }
+}

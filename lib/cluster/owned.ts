@@ -1,0 +1,224 @@
+/** The life of an owner: sends what is written, gives signs of life, and connects again when the database was away. */
+import { messageOf } from '../errors.ts'
+import { onWrite } from '../store/write-reports.ts'
+import { connect, type Database, sqlState } from './database.ts'
+import { writeNote } from './directory-note.ts'
+import { giveUp, reclaim } from './ownership.ts'
+import type { Mirror } from './mirror.ts'
+import { createPending } from './pending.ts'
+import type { Sealer } from './seal.ts'
+import { createSender } from './send.ts'
+import { type CellFiles, CellLost, type Owned } from './types.ts'
+
+/** An idle owner shows that it is alive. */
+const BEAT_MS = 2_000
+/** After this time without an answer of the database, another process may soon be the owner: shorter than STALE_MS. */
+const LEASE_MS = 6_000
+/** Other programs change files too. */
+const SWEEP_MS = 15_000
+/** SQLSTATE: a file does not end where it should. */
+const RAISED = 'P0001'
+const FIRST_PAUSE_MS = 50
+const MAX_PAUSE_MS = 2_000
+
+export type OwnedOptions = {
+  url: string
+  cell: string
+  stateDir: string
+  directory: string
+  files: CellFiles
+  mirror: Mirror
+  sealer: Sealer
+  epoch: number
+  batch: number
+  db: Database
+  log: { info: (text: string) => void; warn: (text: string) => void }
+}
+
+/** Waits that end early. */
+const createWake = () => {
+  let wake = () => {}
+  return {
+    wake: () => wake(),
+    sleep: (ms: number): Promise<void> =>
+      new Promise(resolve => {
+        const timer = setTimeout(resolve, ms)
+        wake = () => {
+          clearTimeout(timer)
+          resolve()
+        }
+      }),
+  }
+}
+
+/** Both clocks: one of them pauses while the machine sleeps, the other can be set back. */
+const createLease = () => {
+  let at = { elapsed: Number.NEGATIVE_INFINITY, wall: 0 }
+  return {
+    now: () => ({ elapsed: performance.now(), wall: Date.now() }),
+    renew(sentAt: { elapsed: number; wall: number }): void {
+      at = sentAt
+    },
+    isValid: () =>
+      performance.now() - at.elapsed < LEASE_MS && Math.abs(Date.now() - at.wall) < LEASE_MS,
+  }
+}
+
+export const startOwned = async (options: OwnedOptions): Promise<Owned> => {
+  const { url, cell, stateDir, directory, files, mirror, epoch, log } = options
+  const pending = createPending()
+  const sender = createSender({ ...options, pending })
+  const lease = createLease()
+  const lost = new AbortController()
+  const wake = createWake()
+  let db: Database | null = options.db
+  let address: string | null = null
+  let announced: string | null = null
+  let phase: 'open' | 'releasing' | 'closed' = 'open'
+  let failures = 0
+  let isAsleep = false
+
+  const kick = (): void => {
+    if (isAsleep) wake.wake()
+  }
+  const mark = (key: string): void => {
+    pending.mark(key)
+    kick()
+  }
+  const isSettled = (): boolean =>
+    !lost.signal.aborted && pending.isCommitted && db?.ended.aborted === false && lease.isValid()
+
+  const lose = (error: CellLost): void => {
+    lost.abort(error)
+    pending.reject(error)
+    db?.end()
+  }
+
+  const open = async (): Promise<Database> => {
+    const next = await connect(url)
+    try {
+      sender.resume(await reclaim(next, cell, epoch))
+    } catch (error) {
+      next.end()
+      throw error
+    }
+    if (failures > 0) log.info('The database of the cluster answers again')
+    next.ended.addEventListener('abort', kick)
+    return next
+  }
+
+  /** One statement, or several when there is more to send. */
+  const work = async (on: Database): Promise<void> => {
+    const sentAt = lease.now()
+    if (pending.isEmpty) await sender.beat(on)
+    else await sender.flush(on)
+    if (announced !== address) {
+      const text = address
+      await on.query('update agent_webui.cell set address = $3 where name = $1 and epoch = $2', [
+        cell,
+        epoch,
+        text,
+      ])
+      announced = text
+    }
+    lease.renew(sentAt)
+    pending.resolveCommitted()
+  }
+
+  const onFailure = (error: unknown): void => {
+    if (error instanceof CellLost) {
+      lose(error)
+      return
+    }
+    failures += 1
+    if (failures === 1)
+      log.warn(`The database of the cluster does not answer; waiting for it: ${messageOf(error)}`)
+    if (sqlState(error) === RAISED) sender.distrust()
+    db?.end()
+    db = null
+  }
+
+  const run = async (): Promise<void> => {
+    while (phase !== 'closed' && !lost.signal.aborted) {
+      try {
+        if (db === null || db.ended.aborted) db = await open()
+        await work(db)
+        failures = 0
+      } catch (error) {
+        onFailure(error)
+      }
+      const pause = Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.min(failures, 10))
+      // A failure is followed by a pause in any case: waking up for every write would only repeat it.
+      if (failures > 0) await wake.sleep(pause)
+      else if (pending.isEmpty && !pending.hasWaiters && announced === address) {
+        isAsleep = true
+        await wake.sleep(BEAT_MS)
+        isAsleep = false
+      }
+    }
+  }
+
+  const sweep = async (): Promise<void> => {
+    try {
+      for (const key of await mirror.changed()) mark(key)
+    } catch (error) {
+      log.warn(`Couldn't look for changed files: ${messageOf(error)}`)
+    }
+  }
+  // From here on, every write of this process is seen.
+  const unlisten = onWrite(path => {
+    const key = files.keyOf(path)
+    if (key !== null) mark(key)
+  })
+  await sweep()
+  options.db.ended.addEventListener('abort', kick)
+  const running = run()
+  const timer = setInterval(() => void sweep(), SWEEP_MS)
+  timer.unref()
+
+  const settled = (): Promise<void> => {
+    if (lost.signal.aborted) return Promise.reject(lost.signal.reason)
+    if (isSettled()) return Promise.resolve()
+    const waited = pending.wait()
+    kick()
+    return waited
+  }
+  await settled()
+  writeNote(stateDir, { cell, directory, epoch, isClean: false })
+
+  return {
+    epoch,
+    isSettled,
+    settled,
+    lost: lost.signal,
+    announce(next) {
+      address = next
+      kick()
+    },
+    async release(timeoutMs) {
+      clearInterval(timer)
+      if (phase !== 'open') return
+      phase = 'releasing'
+      await sweep()
+      unlisten()
+      const isDone = await Promise.race([
+        settled().then(
+          () => true,
+          () => false,
+        ),
+        new Promise<false>(resolve => setTimeout(resolve, timeoutMs, false).unref()),
+      ])
+      phase = 'closed'
+      kick()
+      wake.wake()
+      // A statement that has no answer does not delay the end.
+      await Promise.race([running, new Promise(resolve => setTimeout(resolve, 1_000).unref())])
+      pending.reject(new CellLost('The service is shutting down'))
+      if (isDone && db && !lost.signal.aborted) {
+        await giveUp(db, cell, epoch).catch(() => undefined)
+        writeNote(stateDir, { cell, directory, epoch, isClean: true })
+      }
+      db?.end()
+    },
+  }
+}

@@ -1,0 +1,138 @@
+/** Who owns a cell: an advisory lock of the owner's connection, and an epoch that every write is checked against. */
+import { createHash } from 'node:crypto'
+import { setTimeout } from 'node:timers/promises'
+import { type Database, sqlState } from './database.ts'
+import { CellLost } from './types.ts'
+
+/** Without a sign of life for so long, an owner that still has its connection hangs, and is replaced. */
+export const STALE_MS = 10_000
+const LOCK_NOT_AVAILABLE = '55P03'
+const RETRY_MS = 100
+
+const lockOf = (cell: string): string =>
+  createHash('sha256').update(`agent-webui cell ${cell}`).digest().readBigInt64BE().toString()
+
+const HOLDER = `
+  select l.pid from pg_locks l
+  where l.locktype = 'advisory' and l.granted and l.objsubid = 1
+    and l.database = (select oid from pg_database where datname = current_database())
+    and ((l.classid::bigint << 32) | l.objid::bigint) = $1::bigint`
+
+/** Ends the connection of an owner that hangs; of the owner only, not that of another process that waits. */
+const replaceHung = (db: Database, cell: string): Promise<unknown> =>
+  db.query(
+    `select pg_terminate_backend(pid) from agent_webui.cell
+     where name = $2 and seen < clock_timestamp() - $3 * interval '1 millisecond' and pid in (${HOLDER})`,
+    [lockOf(cell), cell, STALE_MS],
+  )
+
+const tryLock = async (db: Database, cell: string): Promise<boolean> =>
+  (await db.query('select pg_try_advisory_lock($1::bigint) as got', [lockOf(cell)]))[0]?.got ===
+  true
+
+/** Waits until the owner's connection ends. */
+const waitForLock = async (
+  db: Database,
+  cell: string,
+  { signal, onWait }: { signal?: AbortSignal | undefined; onWait?: (() => void) | undefined },
+): Promise<void> => {
+  if (await tryLock(db, cell)) return
+  onWait?.()
+  await db.query("set lock_timeout = '1s'")
+  for (;;) {
+    signal?.throwIfAborted()
+    try {
+      await db.query('select pg_advisory_lock($1::bigint)', [lockOf(cell)])
+      return void (await db.query('set lock_timeout = 0'))
+    } catch (error) {
+      if (sqlState(error) !== LOCK_NOT_AVAILABLE) throw error
+      await replaceHung(db, cell)
+    }
+  }
+}
+
+export type Claim = { epoch: number; batch: number }
+
+/**
+ * Becomes the owner. `check` throws when this process cannot read the cell: it must not take it from one that can.
+ *
+ * A free lock means that the owner's connection has ended. When the database itself was restarted since the owner's last
+ * sign of life, the owner may be alive: it gets the time to come back. Not so where it was in this very directory.
+ */
+export const claim = async (
+  db: Database,
+  cell: string,
+  options: {
+    /** Of the state directory, whose instance lock this process has. */
+    directory: string
+    check: (keyCheck: Buffer | null) => void
+    keyCheck: () => Buffer
+    signal?: AbortSignal | undefined
+    onWait?: (() => void) | undefined
+  },
+): Promise<Claim> => {
+  await db.query('insert into agent_webui.cell (name) values ($1) on conflict do nothing', [cell])
+  for (;;) {
+    await waitForLock(db, cell, options)
+    const [row = {}] = await db.query(
+      `select key_check, not is_released and seen > clock_timestamp() - $2 * interval '1 millisecond'
+         and pg_postmaster_start_time() > seen and directory is distinct from $3 as may_return
+       from agent_webui.cell where name = $1`,
+      [cell, STALE_MS, options.directory],
+    )
+    const keyCheck = row.key_check instanceof Buffer ? row.key_check : null
+    options.check(keyCheck)
+    if (row.may_return !== true) {
+      const [owned = {}] = await db.query(
+        `update agent_webui.cell set epoch = epoch + 1, address = null, pid = pg_backend_pid(),
+           seen = clock_timestamp(), is_released = false, key_check = $2,
+           directory = $3
+         where name = $1 returning epoch, batch`,
+        [cell, keyCheck ?? options.keyCheck(), options.directory],
+      )
+      return { epoch: Number(owned.epoch), batch: Number(owned.batch) }
+    }
+    options.onWait?.()
+    await db.query('select pg_advisory_unlock($1::bigint)', [lockOf(cell)])
+    await setTimeout(RETRY_MS, undefined, { signal: options.signal })
+  }
+}
+
+/** The owner continues on another connection. Returns the number of its last write; throws `CellLost`. */
+export const reclaim = async (db: Database, cell: string, epoch: number): Promise<number> => {
+  for (;;) {
+    const hasLock = await tryLock(db, cell)
+    const [row] = await db.query('select epoch, batch, pid from agent_webui.cell where name = $1', [
+      cell,
+    ])
+    if (Number(row?.epoch) !== epoch) throw new CellLost('Another process owns the cell')
+    if (hasLock) {
+      await db.query(
+        'update agent_webui.cell set pid = pg_backend_pid(), seen = clock_timestamp() where name = $1 and epoch = $2',
+        [cell, epoch],
+      )
+      return Number(row?.batch)
+    }
+    // Our earlier connection, of which the database has not noticed the end.
+    await db.query(`select pg_terminate_backend(l.pid) from (${HOLDER}) l where l.pid = $2`, [
+      lockOf(cell),
+      Number(row?.pid),
+    ])
+    await setTimeout(RETRY_MS)
+  }
+}
+
+/** A sign of life while nothing is written yet. */
+export const showAlive = (db: Database, cell: string, epoch: number): Promise<unknown> =>
+  db.query('update agent_webui.cell set seen = clock_timestamp() where name = $1 and epoch = $2', [
+    cell,
+    epoch,
+  ])
+
+/** The next owner may begin. */
+export const giveUp = async (db: Database, cell: string, epoch: number): Promise<void> => {
+  await db.query(
+    'update agent_webui.cell set is_released = true, address = null, pid = null where name = $1 and epoch = $2',
+    [cell, epoch],
+  )
+}

@@ -1,0 +1,142 @@
+/** A cluster whose cells are kept in PostgreSQL. */
+import { randomUUID } from 'node:crypto'
+import { setTimeout } from 'node:timers/promises'
+import { messageOf } from '../errors.ts'
+import { bringUp } from './bring-up.ts'
+import { connect, type Database } from './database.ts'
+import { readNote } from './directory-note.ts'
+import { migrate } from './migrations.ts'
+import { createMirror } from './mirror.ts'
+import { startOwned } from './owned.ts'
+import { type Claim, claim, showAlive, STALE_MS } from './ownership.ts'
+import { createSealer, type Sealer, unsealed } from './seal.ts'
+import { type CellPlace, type Cluster, ClusterError, type Owned } from './types.ts'
+
+export type PostgresOptions = {
+  url: string
+  /** Seals what enters the database; null: files with secrets are left out. */
+  key: string | null
+  log: { info: (text: string) => void; warn: (text: string) => void }
+}
+
+const RETRY_MS = 1_000
+/** How often a process that reads the files of its cell shows that it is alive. */
+const ALIVE_MS = 2_000
+const KEY_CHECK = Buffer.from('agent-webui')
+const UNSEALED = Buffer.from('unsealed')
+
+/** A sentence when the cell was written with another key, or with none. */
+const keyProblem = (found: Buffer, key: string | null, sealer: Sealer): string | null => {
+  if (key === null)
+    return found.equals(UNSEALED)
+      ? null
+      : 'The cell is sealed with a key. Set AGENT_WEBUI_CLUSTER_KEY_FILE to the file that has it.'
+  if (found.equals(UNSEALED))
+    return 'The cell was made without a key. Remove AGENT_WEBUI_CLUSTER_KEY_FILE, or use another name in AGENT_WEBUI_CLUSTER_CELL.'
+  try {
+    sealer.open(found, '')
+    return null
+  } catch {
+    return 'The cell is sealed with another key than that of AGENT_WEBUI_CLUSTER_KEY_FILE.'
+  }
+}
+
+/** Errors of the server that will not go away: a wrong password, a missing database. */
+const isFinal = (error: unknown): boolean =>
+  error instanceof ClusterError ||
+  (error instanceof Error && 'code' in error && /^(?:28|3D|42)/.test(String(error.code)))
+
+export const createPostgresCluster = ({ url, key, log }: PostgresOptions): Cluster => {
+  let reader: Promise<Database> | null = null
+
+  const take = async (
+    cell: string,
+    place: CellPlace,
+    { sealer, directory }: { sealer: Sealer; directory: string },
+  ): Promise<{ db: Database; claimed: Claim }> => {
+    const db = await connect(url)
+    try {
+      await migrate(db)
+      const claimed = await claim(db, cell, {
+        directory,
+        keyCheck: () => (key === null ? UNSEALED : sealer.seal(KEY_CHECK, '')),
+        check(found) {
+          const problem = found && keyProblem(found, key, sealer)
+          if (problem) throw new ClusterError(problem)
+        },
+        signal: place.signal,
+        onWait: place.onWait,
+      })
+      return { db, claimed }
+    } catch (error) {
+      db.end()
+      throw error
+    }
+  }
+
+  const begin = async (cell: string, place: CellPlace): Promise<Owned> => {
+    const { files, stateDir } = place
+    const sealer = key === null ? unsealed : createSealer(key, cell)
+    const note = readNote(stateDir)
+    if (note && note.cell !== cell)
+      throw new ClusterError(
+        `${stateDir} belongs to the cell "${note.cell}", not to "${cell}". Use a state directory of its own for each cell.`,
+      )
+    const directory = note?.directory ?? randomUUID()
+    const { db, claimed } = await take(cell, place, { sealer, directory })
+    // Without an answer the next statement fails as well.
+    const alive = () => void showAlive(db, cell, claimed.epoch).catch(() => undefined)
+    const timer = setInterval(alive, ALIVE_MS)
+    try {
+      const mirror = createMirror(files, { sealer, warn: log.warn })
+      const since = note?.epoch ?? 0
+      const given = { db, cell, files, stateDir, sealer, mirror, since, isKnown: note !== null }
+      await bringUp({ ...given, warn: log.warn })
+      return await startOwned({ ...given, ...claimed, url, directory, log })
+    } catch (error) {
+      db.end()
+      throw error
+    } finally {
+      clearInterval(timer)
+    }
+  }
+
+  return {
+    async own(cell, place) {
+      for (let attempt = 0; ; attempt += 1) {
+        try {
+          return await begin(cell, place)
+        } catch (error) {
+          place.signal?.throwIfAborted()
+          if (isFinal(error)) throw error
+          // The database may start later than this process.
+          if (attempt === 0)
+            log.warn(`The database of the cluster does not answer: ${messageOf(error)}`)
+          await setTimeout(RETRY_MS, undefined, { signal: place.signal })
+        }
+      }
+    },
+    async ownerOf(cell) {
+      reader ??= connect(url)
+      const db = await reader.catch((error: unknown) => {
+        reader = null
+        throw error
+      })
+      if (db.ended.aborted) {
+        reader = null
+        return this.ownerOf(cell)
+      }
+      const [row] = await db.query(
+        `select address, epoch from agent_webui.cell
+         where name = $1 and not is_released and address is not null
+           and seen > clock_timestamp() - $2 * interval '1 millisecond'`,
+        [cell, STALE_MS],
+      )
+      return row ? { address: String(row.address), epoch: Number(row.epoch) } : null
+    },
+    async close() {
+      const db = await reader?.catch(() => null)
+      db?.end()
+    },
+  }
+}

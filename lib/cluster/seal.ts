@@ -1,0 +1,56 @@
+/** Encrypts what enters the database: AES-256-GCM under a key of the cell, bound to its place in a file. */
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHash,
+  createHmac,
+  hkdfSync,
+  randomBytes,
+} from 'node:crypto'
+
+export type Sealer = {
+  seal(bytes: Buffer, place: string): Buffer
+  /** Throws when the key is another one, or the bytes were changed or are those of another place. */
+  open(bytes: Buffer, place: string): Buffer
+  /** Equal for equal bytes; tells nothing about them to those without the key. */
+  digest(bytes: Buffer): Buffer
+}
+
+const VERSION = 1
+const NONCE_BYTES = 12
+const TAG_BYTES = 16
+const HEAD_BYTES = 1 + NONCE_BYTES + TAG_BYTES
+
+/** `secret`: the cluster key, as text with enough entropy. */
+export const createSealer = (secret: string, cell: string): Sealer => {
+  const derive = (use: string): Buffer =>
+    Buffer.from(hkdfSync('sha256', secret, cell, `agent-webui cluster ${use}`, 32))
+  const key = derive('seal')
+  const digestKey = derive('digest')
+  return {
+    seal(bytes, place) {
+      // Random nonces are safe for 2^32 messages of a key (NIST SP 800-38D, 8.3).
+      const nonce = randomBytes(NONCE_BYTES)
+      const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(place))
+      const body = Buffer.concat([cipher.update(bytes), cipher.final()])
+      return Buffer.concat([Buffer.of(VERSION), nonce, cipher.getAuthTag(), body])
+    },
+    open(bytes, place) {
+      if (bytes[0] !== VERSION || bytes.length < HEAD_BYTES)
+        throw new Error('the sealed bytes have an unknown format')
+      const nonce = bytes.subarray(1, 1 + NONCE_BYTES)
+      const decipher = createDecipheriv('aes-256-gcm', key, nonce, { authTagLength: TAG_BYTES })
+        .setAAD(Buffer.from(place))
+        .setAuthTag(bytes.subarray(1 + NONCE_BYTES, HEAD_BYTES))
+      return Buffer.concat([decipher.update(bytes.subarray(HEAD_BYTES)), decipher.final()])
+    },
+    digest: bytes => createHmac('sha256', digestKey).update(bytes).digest(),
+  }
+}
+
+/** Without a key: files with secrets are left out, and the rest is stored as it is. */
+export const unsealed: Sealer = {
+  seal: bytes => bytes,
+  open: bytes => bytes,
+  digest: bytes => createHash('sha256').update(bytes).digest(),
+}

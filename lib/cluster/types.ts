@@ -1,0 +1,56 @@
+/** A cell: one state directory with its homes, owned by one process at a time. Where a cluster is configured, a database keeps a copy of its files. */
+
+/** Where the files of a cell are. A key is a path with `/` that is the same on every machine, such as `state/sessions/a.jsonl`. */
+export type CellFiles = {
+  /** Null: the cluster keeps no copy of this file. */
+  keyOf(path: string): string | null
+  pathOf(key: string): string | null
+  /** All files that exist now. */
+  list(): Promise<string[]>
+  /** Only appended to, or replaced as a whole under the same name. */
+  isAppended(key: string): boolean
+  /** It may contain keys or passwords. */
+  isSecret(key: string): boolean
+}
+
+export type CellPlace = {
+  files: CellFiles
+  /** Of this process and of what is set aside. */
+  stateDir: string
+  /** Ends the wait for another owner. */
+  signal?: AbortSignal
+  /** Another process owns the cell, and this one waits for its end. */
+  onWait?: () => void
+}
+
+/** The right of this process to serve a cell. */
+export type Owned = {
+  /** Rises with every owner; 0 without a cluster. */
+  readonly epoch: number
+  /** Everything that was written is committed, and no other process can have taken the cell. */
+  isSettled(): boolean
+  /** Resolves when everything that was written before the call is committed; rejects when the cell is lost. */
+  settled(): Promise<void>
+  /** Another process owns the cell: nothing may be answered or shown any more. */
+  readonly lost: AbortSignal
+  /** How a forwarder reaches this process. Before, it finds no owner. */
+  announce(address: string): void
+  /** Commits the rest and lets the next owner begin. Resolves after `timeoutMs` at the latest. */
+  release(timeoutMs: number): Promise<void>
+}
+
+export type Owner = { address: string; epoch: number }
+
+export type Cluster = {
+  /** Waits until no other process owns the cell, takes it, and brings the files of this machine up to date. */
+  own(cell: string, place: CellPlace): Promise<Owned>
+  /** The process that serves a cell; null when there is none. */
+  ownerOf(cell: string): Promise<Owner | null>
+  close(): Promise<void>
+}
+
+/** Wrong settings: waiting does not help. */
+export class ClusterError extends Error {}
+
+/** The cell is owned by another process. */
+export class CellLost extends Error {}

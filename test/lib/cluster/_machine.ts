@@ -1,0 +1,63 @@
+/** A machine of a cluster: a directory of its own, and what the service does with it. */
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { createCellFiles } from '../../../lib/app/cell-files.ts'
+import { createPostgresCluster } from '../../../lib/cluster/postgres.ts'
+import type { Owned } from '../../../lib/cluster/types.ts'
+import { readConfig } from '../../../lib/config.ts'
+import { writeAtomic } from '../../../lib/store/atomic-write.ts'
+import { openJournal } from '../../../lib/store/journal.ts'
+
+export type Machine = ReturnType<typeof createMachine>
+
+export const KEY = 'a key that is only used in this test 01'
+
+export const createMachine = (
+  url: string,
+  { key = KEY as string | null, cell = 'default' } = {},
+) => {
+  const userHome = mkdtempSync(join(tmpdir(), 'machine-'))
+  const home = join(userHome, '.agent')
+  const state = join(home, 'webui')
+  mkdirSync(state, { recursive: true, mode: 0o700 })
+  const config = readConfig({ HOME: userHome }, [])
+  const warnings: string[] = []
+  const log = { info: () => undefined, warn: (text: string) => void warnings.push(text) }
+  const owned: Owned[] = []
+  const write = (path: string, text: string): void => {
+    mkdirSync(dirname(join(home, path)), { recursive: true, mode: 0o700 })
+    writeAtomic(join(home, path), text)
+  }
+  return {
+    home,
+    state,
+    warnings,
+    async own(options: { url?: string; signal?: AbortSignal; onWait?: () => void } = {}) {
+      const cluster = createPostgresCluster({ url: options.url ?? url, key, log })
+      const { signal, onWait } = options
+      const one = await cluster.own(cell, {
+        files: createCellFiles(config, key !== null),
+        stateDir: config.stateDir,
+        ...(signal && { signal }),
+        ...(onWait && { onWait }),
+      })
+      owned.push(one)
+      return one
+    },
+    write,
+    append(session: string, ...lines: string[]): void {
+      const path = join(state, 'sessions', `${session}.jsonl`)
+      mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+      const journal = openJournal(path, { create: !existsSync(path) })
+      journal.append(lines)
+      journal.close()
+    },
+    read: (path: string): string => readFileSync(join(home, path), 'utf8'),
+    has: (path: string): boolean => existsSync(join(home, path)),
+    async close() {
+      for (const one of owned) await one.release(0)
+      rmSync(userHome, { recursive: true, force: true })
+    },
+  }
+}

@@ -1,0 +1,324 @@
+/** Cells in a real PostgreSQL: one owner, files that follow it, and nothing lost when the database or the owner is killed. */
+import { readdirSync, renameSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { createPostgresCluster } from '../../../lib/cluster/postgres.ts'
+import { CellLost } from '../../../lib/cluster/types.ts'
+import { reportWrite } from '../../../lib/store/write-reports.ts'
+import { findPostgres, type Postgres, startPostgres } from '../../_postgres.ts'
+import { startTcpProxy } from '../../_tcp-proxy.ts'
+import { until } from '../../_wait.ts'
+import { createMachine, type Machine } from './_machine.ts'
+
+const test = suite('cluster/postgres')
+let db: Postgres
+const machines: Machine[] = []
+
+const machine = (options: Parameters<typeof createMachine>[1] = {}): Machine => {
+  const made = createMachine(db.url, options)
+  machines.push(made)
+  return made
+}
+
+const refuses = async (work: Promise<unknown>, pattern: RegExp): Promise<void> => {
+  const error = await work.then(
+    () => null,
+    (reason: Error) => reason,
+  )
+  assert.match(error?.message ?? 'no error', pattern)
+}
+
+const skipped = findPostgres() === null
+
+test.before(async () => {
+  if (!skipped) db = await startPostgres()
+})
+test.after.each(async () => {
+  for (const each of machines.splice(0)) await each.close()
+  if (!skipped) await db.query('drop schema if exists agent_webui cascade')
+})
+test.after(async () => {
+  if (!skipped) await db.close()
+})
+
+if (skipped) test.skip('there is no PostgreSQL for this platform', () => undefined)
+else {
+  test('a cell with another key, or with none, is refused before it is taken', async () => {
+    const first = await machine().own()
+    await first.release(5_000)
+    await refuses(machine({ key: null }).own(), /sealed with a key/)
+    await refuses(machine({ key: 'another key, as long as this one 0001' }).own(), /another key/)
+    assert.is((await machine().own()).epoch, 2)
+  })
+
+  test('a directory with chats of its own does not join a cell that has others', async () => {
+    const a = machine()
+    a.append('one', '{"n":1}')
+    await (await a.own()).release(5_000)
+    const b = machine()
+    b.append('two', '{"n":1}')
+    await refuses(b.own(), /chats of its own/)
+    assert.is(b.read('webui/sessions/two.jsonl'), '{"n":1}\n')
+  })
+
+  test('a second process waits until the first one releases the cell', async () => {
+    const first = await machine().own()
+    const order: string[] = []
+    const waiting = new Promise<void>(resolve => {
+      void machine()
+        .own({ onWait: resolve })
+        .then(({ epoch }) => order.push(`epoch ${epoch}`))
+    })
+    await waiting
+    order.push('release')
+    await first.release(5_000)
+    await until(() => order.length === 2)
+    assert.equal(order, ['release', 'epoch 2'])
+  })
+
+  test('eight processes at once: one owner at a time, in some order, each with an epoch of its own', async () => {
+    const epochs: number[] = []
+    let active = 0
+    await Promise.all(
+      Array.from({ length: 8 }, async () => {
+        const owned = await machine().own()
+        active += 1
+        assert.is(active, 1)
+        epochs.push(owned.epoch)
+        active -= 1
+        await owned.release(5_000)
+      }),
+    )
+    assert.equal(epochs, [1, 2, 3, 4, 5, 6, 7, 8])
+  })
+
+  test('another machine with an empty directory gets every file as it was', async () => {
+    const a = machine()
+    a.write('config.yaml', 'model: x\n')
+    a.write('.env', 'SOME_API_KEY=secret-in-a-file\n')
+    a.write('skills/s/SKILL.md', '# s\n')
+    a.write('profiles/work/config.yaml', 'model: y\n')
+    a.append('one', '{"n":1}')
+    const owned = await a.own()
+    for (let n = 2; n <= 40; n++) a.append('one', `{"n":${n},"text":"grüße ${n}"}`)
+    a.write('webui/settings.json', '{"theme":"dark"}\n')
+    assert.not(owned.isSettled())
+    await owned.settled()
+    assert.ok(owned.isSettled())
+    await owned.release(5_000)
+
+    const b = machine()
+    await b.own()
+    for (const path of [
+      'config.yaml',
+      '.env',
+      'skills/s/SKILL.md',
+      'profiles/work/config.yaml',
+      'webui/settings.json',
+      'webui/sessions/one.jsonl',
+    ])
+      assert.is(b.read(path), a.read(path), path)
+    const stored = await db.query('select path, bytes from agent_webui.chunk')
+    assert.ok(stored.length > 0)
+    for (const { bytes } of stored) assert.not.match(String(bytes), /secret-in-a-file|grüße|theme/)
+  })
+
+  test('without a key, files that may contain secrets stay on their machine', async () => {
+    const a = machine({ key: null })
+    a.write('.env', 'SOME_API_KEY=secret-in-a-file\n')
+    a.write('config.yaml', 'model: x\n')
+    a.write('skills/s/SKILL.md', '# s\n')
+    a.write('webui/settings.json', '{}\n')
+    await (await a.own()).release(5_000)
+    const paths = await db.query('select path from agent_webui.file order by path')
+    assert.equal(
+      paths.map(({ path }) => path),
+      ['home/skills/s/SKILL.md'],
+    )
+    const b = machine({ key: null })
+    b.write('.env', 'OTHER_API_KEY=of-this-machine\n')
+    await b.own()
+    assert.match(b.read('.env'), /of-this-machine/)
+    assert.is(b.read('skills/s/SKILL.md'), '# s\n')
+  })
+
+  test('deleted, renamed, and replaced files follow; only what is new is read and sent', async () => {
+    const a = machine()
+    for (const id of ['gone', 'old-name', 'purged', 'kept']) a.append(id, '{"n":1}', '{"n":2}')
+    const owned = await a.own()
+    a.append('kept', '{"n":3}')
+    const at = (id: string) => join(a.state, 'sessions', `${id}.jsonl`)
+    rmSync(at('gone'))
+    renameSync(at('old-name'), at('new-name'))
+    for (const id of ['gone', 'old-name', 'new-name']) reportWrite(at(id))
+    a.write('webui/sessions/purged.jsonl', '{"n":2}\n')
+    await owned.release(5_000)
+    const chunks = await db.query(
+      "select at from agent_webui.chunk where path = 'state/sessions/kept.jsonl' order by at",
+    )
+    assert.equal(
+      chunks.map(({ at }) => Number(at)),
+      [0, 16],
+    )
+
+    const b = machine()
+    const second = await b.own()
+    assert.equal(readdirSync(join(b.state, 'sessions')).sort(), [
+      'kept.jsonl',
+      'new-name.jsonl',
+      'purged.jsonl',
+    ])
+    assert.is(b.read('webui/sessions/purged.jsonl'), '{"n":2}\n')
+    b.append('kept', '{"n":4}')
+    b.append('other', '{"n":1}')
+    rmSync(join(b.state, 'sessions', 'new-name.jsonl'))
+    await second.release(5_000)
+
+    // The first machine again: what it had is kept, and what is newer is added.
+    await a.own()
+    assert.equal(readdirSync(join(a.state, 'sessions')).sort(), [
+      'kept.jsonl',
+      'other.jsonl',
+      'purged.jsonl',
+    ])
+    assert.is(a.read('webui/sessions/kept.jsonl'), '{"n":1}\n{"n":2}\n{"n":3}\n{"n":4}\n')
+    assert.not(a.has('webui/conflicts'))
+  })
+
+  test('an owner that was replaced writes nothing and may answer nothing; what it had beyond is set aside', async () => {
+    const a = machine()
+    const old = await a.own()
+    a.append('one', '{"n":1}')
+    await old.settled()
+    // Its connection ends, as when the database believes that it hangs, and another process is there first.
+    const b = machine()
+    const next = b.own()
+    await until(async () => {
+      await db.query(
+        "select pg_terminate_backend(pid) from agent_webui.cell where name = 'default' and epoch = 1",
+      )
+      const [row] = await db.query("select epoch from agent_webui.cell where name = 'default'")
+      return Number(row?.epoch) > 1
+    }, 'the takeover')
+    a.append('one', '{"n":2,"by":"the old one"}')
+    a.append('never-acknowledged', '{"n":1}')
+    await old.settled().then(
+      () => assert.unreachable(),
+      error => assert.instance(error, CellLost),
+    )
+    assert.ok(old.lost.aborted)
+    assert.not(old.isSettled())
+    const owned = await next
+    assert.is(b.read('webui/sessions/one.jsonl'), '{"n":1}\n')
+    b.append('one', '{"n":2,"by":"the new one"}')
+    await owned.release(5_000)
+
+    await a.own()
+    assert.is(a.read('webui/sessions/one.jsonl'), '{"n":1}\n{"n":2,"by":"the new one"}\n')
+    assert.not(a.has('webui/sessions/never-acknowledged.jsonl'))
+    const [time = ''] = readdirSync(join(a.state, 'conflicts'))
+    const aside = `webui/conflicts/${time}/state/sessions`
+    assert.match(a.read(`${aside}/one.jsonl`), /the old one/)
+    assert.ok(a.has(`${aside}/never-acknowledged.jsonl`))
+    assert.ok(a.warnings.some(line => line.includes('never acknowledged')))
+  })
+
+  test('PostgreSQL is killed while an owner writes: it waits, stays the owner, and everything is there once', async () => {
+    const a = machine()
+    const owned = await a.own()
+    const acknowledged: number[] = []
+    for (let round = 0; round < 3; round++) {
+      const first = round * 20
+      const writing = (async () => {
+        for (let n = first; n < first + 20; n++) {
+          a.append('one', `{"n":${n}}`)
+          await owned.settled()
+          acknowledged.push(n)
+        }
+      })()
+      await until(() => acknowledged.length > first + 3)
+      await db.kill()
+      a.append('other', `{"n":${round}}`)
+      assert.not(owned.isSettled())
+      await db.start()
+      await writing
+    }
+    assert.is(owned.epoch, 1)
+    assert.not(owned.lost.aborted)
+    await owned.release(5_000)
+    const b = machine()
+    await b.own()
+    assert.is(b.read('webui/sessions/one.jsonl'), a.read('webui/sessions/one.jsonl'))
+    assert.is(b.read('webui/sessions/one.jsonl'), acknowledged.map(n => `{"n":${n}}\n`).join(''))
+    assert.is(b.read('webui/sessions/other.jsonl'), '{"n":0}\n{"n":1}\n{"n":2}\n')
+  })
+
+  test('written while the database is away, then killed: the same machine sends it after its start', async () => {
+    const a = machine()
+    const owned = await a.own()
+    a.append('one', '{"n":1}')
+    await owned.settled()
+    await db.kill()
+    a.append('one', '{"n":2}')
+    // Without an orderly end.
+    await owned.release(0)
+    await db.start()
+    const again = await a.own()
+    assert.is(a.read('webui/sessions/one.jsonl'), '{"n":1}\n{"n":2}\n')
+    await again.release(5_000)
+    const b = machine()
+    await b.own()
+    assert.is(b.read('webui/sessions/one.jsonl'), '{"n":1}\n{"n":2}\n')
+  })
+
+  test('a network that is cut: the owner may answer nothing, another takes over, and the old one finds out', async () => {
+    const proxy = await startTcpProxy(db.port)
+    try {
+      const a = machine()
+      const old = await a.own({ url: db.url.replace(String(db.port), String(proxy.port)) })
+      a.append('one', '{"n":1}')
+      await old.settled()
+      proxy.cut()
+      a.append('one', '{"n":2,"by":"the old one"}')
+      assert.not(old.isSettled())
+      const b = machine()
+      const owned = await b.own()
+      assert.is(owned.epoch, 2)
+      assert.is(b.read('webui/sessions/one.jsonl'), '{"n":1}\n')
+      assert.not(old.isSettled(), 'no right to answer while another process is the owner')
+      proxy.heal()
+      await until(() => old.lost.aborted, 'the old owner finds out')
+      b.append('one', '{"n":2,"by":"the new one"}')
+      await owned.settled()
+      const c = machine()
+      await owned.release(5_000)
+      await c.own()
+      assert.is(c.read('webui/sessions/one.jsonl'), '{"n":1}\n{"n":2,"by":"the new one"}\n')
+    } finally {
+      await proxy.close()
+    }
+  })
+
+  test('files that other programs change are found; a released directory is an ordinary one', async () => {
+    const cluster = createPostgresCluster({
+      url: db.url,
+      key: null,
+      log: { info: () => undefined, warn: () => undefined },
+    })
+    assert.is(await cluster.ownerOf('default').catch(() => null), null)
+    const a = machine()
+    const owned = await a.own()
+    assert.is(await cluster.ownerOf('default'), null, 'it does not listen yet')
+    owned.announce('http://127.0.0.1:1')
+    await until(async () => (await cluster.ownerOf('default')) !== null)
+    assert.equal(await cluster.ownerOf('default'), { address: 'http://127.0.0.1:1', epoch: 1 })
+    a.append('one', '{"n":1}')
+    await owned.release(5_000)
+    assert.is(await cluster.ownerOf('default'), null)
+    await cluster.close()
+    assert.equal(readdirSync(a.state).sort(), ['cluster.json', 'sessions'])
+  })
+}
+
+test.run()
