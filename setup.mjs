@@ -114,10 +114,20 @@ const runNpm = words =>
 /** The lock file with the address of each package in the registry in use: without addresses npm asks for every package first, half of the install. npm prefers a file of this name. */
 const ADDRESSED = join(root, 'npm-shrinkwrap.json')
 
-/** False when npm does not say which registry it uses. */
-const writeAddresses = async () => {
+const DEFAULT_REGISTRY = 'https://registry.npmjs.org/'
+
+/** Undefined when npm does not say. */
+const findRegistry = async () => {
+  // npm gives the scripts that it runs the settings that differ from its defaults; asking it starts another npm.
+  const { npm_config_user_agent: by = '', npm_config_registry: given } = process.env
+  if (by.startsWith('npm/')) return given || DEFAULT_REGISTRY
   const { output } = await runNpm(['config', 'get', 'registry', '--loglevel=error'])
-  const registry = output.split('\n').find(line => /^https?:\/\//.test(line))
+  return output.split('\n').find(line => /^https?:\/\//.test(line))
+}
+
+/** False where the registry is not known. */
+const writeAddresses = async () => {
+  const registry = await findRegistry()
   if (!registry) return false
   const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'))
   for (const [path, entry] of Object.entries(lock.packages)) {

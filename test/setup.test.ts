@@ -90,7 +90,8 @@ const createProject = (lock = packages()) => {
     const { status, stdout, stderr } = spawnSync(node, ['setup.mjs', ...words], {
       cwd: root,
       encoding: 'utf8',
-      env: { ...process.env, PATH, ...env },
+      // As by hand: npm, which runs this test, says this to its scripts.
+      env: { ...process.env, npm_config_user_agent: '', PATH, ...env },
     })
     return { status, stdout, stderr }
   }
@@ -182,6 +183,19 @@ test('packages are fetched from the registry in use, without asking it for each;
   assert.equal(other.installs(), [`${CI} --omit=dev`, from, `${CI} --omit=dev`])
   assert.not.ok(existsSync(other.path('npm-shrinkwrap.json')))
   other.remove()
+})
+
+test('below npm, the registry is that of its settings, without another npm', () => {
+  const env = { npm_config_user_agent: 'npm/11.0.0 node/v24.0.0', NPM_REGISTRY: 'https://wrong/' }
+  for (const [given, from] of [
+    [{ npm_config_registry: 'https://own.example/npm/' }, 'https://own.example/npm/page/-/'],
+    [{ npm_config_registry: '' }, 'https://registry.npmjs.org/page/-/'],
+  ] as const) {
+    const { run, installs, remove } = createProject()
+    assert.is(run(['build.mjs'], { env: { ...env, ...given } }).status, 0)
+    assert.match(installs()[1] ?? '', `from ${from}`)
+    remove()
+  }
 })
 
 test('a failed build ends the start with its exit code', () => {

@@ -1,0 +1,1 @@
+export const FONTS_DIRECTORY: string

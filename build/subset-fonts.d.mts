@@ -1,0 +1,2 @@
+/** `[name, bytes]` of every file in build/fonts. */
+export const makeFonts: () => Promise<[name: string, bytes: Buffer][]>
