@@ -165,6 +165,7 @@ export const routes = {
 
   'GET /api/settings': settings.get,
   'POST /api/settings': settings.save,
+  'POST /api/settings/personal': settings.savePersonal,
   'GET /api/reasoning': reasoning.get,
   'POST /api/reasoning': reasoning.set,
   'POST /api/default-model': settings.setDefault,

@@ -19,7 +19,7 @@ const cronOf = (ctx: Ctx) => ctx.app.cron.of(ctx.home)
 /** The exact form of a schedule in plain words of the page's language; any other text as it is. */
 const inOwnWords = async (ctx: Ctx, schedule: string, zone: string): Promise<string> => {
   const header = ctx.req.headers['accept-language']
-  const language = pageLanguage(ctx.app.settings.get(), header)
+  const language = pageLanguage(ctx.app.personalSettings.of(ctx.person), header)
   return (await scheduleIn(language, schedule, cronOf(ctx).now(), zone)) ?? schedule
 }
 

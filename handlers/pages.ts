@@ -34,7 +34,7 @@ const shellOf = (name: string, summary: string) =>
     raw: 'text/html',
     async run(ctx) {
       const template = await templateOf(ctx, name)
-      const settings = ctx.app.settings.get()
+      const settings = ctx.app.personalSettings.of(ctx.person)
       const { theme, accent, font_size, density, reading_font, bot_name } = settings
       const language = pageLanguage(settings, ctx.req.headers['accept-language'])
       const look = { theme, accent, font_size, density, reading_font }

@@ -87,19 +87,23 @@ export const create = endpoint({
 export const change = endpoint({
   access: 'read',
   summary: 'Switch this browser to another profile',
-  input: z.object({ name: Name }),
+  input: z.object({
+    name: Name,
+    /** The active profile of the server, which that of an owner's browser becomes otherwise, stays. */
+    only_here: z.boolean().default(false),
+  }),
   output: z.object({
     profiles: z.array(Profile),
     active: z.string(),
     default_model: z.string().nullable(),
     default_workspace: z.string(),
   }),
-  run: async (ctx, { name }) => {
+  run: async (ctx, { name, only_here: isOnlyHere }) => {
     const { homes, models, workspaces } = ctx.app
     const home = homes.open(name)
     requireProfile(ctx, 'read', name)
     // The active profile of the server is that of its owner.
-    if (ctx.may('own', null)) {
+    if (ctx.may('own', null) && !isOnlyHere) {
       rejectWhileRunning(ctx, 'switch profiles')
       homes.activate(home)
     }

@@ -19,9 +19,9 @@ const Shown = Settings.extend({
   password_missing: z.boolean(),
 })
 
-/** The settings as the request's profile sees them: the default model and `show_thinking` come from its config.yaml. */
+/** The settings as the person and the request's profile see them: the default model and `show_thinking` come from its config.yaml. */
 const shown = (ctx: Ctx) => {
-  const settings = ctx.app.settings.get()
+  const settings = ctx.app.personalSettings.of(ctx.person)
   return {
     ...settings,
     show_thinking: showsReasoning(ctx.home) ?? settings.show_thinking,
@@ -159,6 +159,22 @@ export const save = endpoint({
       auth_just_enabled: !wasEnabled && auth.enabled(),
       ignored,
     }
+  },
+})
+
+export const savePersonal = endpoint({
+  access: 'read',
+  summary:
+    'Change what the person sees, such as theme and language; those of the first owner are the defaults of all',
+  cache: 'no-store',
+  input: z.looseObject({}),
+  output: Shown.extend({
+    /** Unknown keys, keys of the server, and keys with invalid values. */
+    ignored: z.array(z.string()),
+  }),
+  run(ctx, patch) {
+    const ignored = ctx.app.personalSettings.save(ctx.person, patch)
+    return { ...shown(ctx), ignored }
   },
 })
 

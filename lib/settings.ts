@@ -1,7 +1,7 @@
 /** Stores settings.json: validated, written key by key from an allow-list. */
 import { isObject, isObjectOrArray } from './base/json.ts'
 import { ACCENTS, DENSITIES, FONT_SIZES, READING_FONTS } from './base/appearance.ts'
-import { Settings, SKINS } from './schema/settings.ts'
+import { PERSONAL_SETTINGS, Settings, SKINS } from './schema/settings.ts'
 import { jsonFile } from './store/json-file.ts'
 
 export type SettingsOptions = {
@@ -18,6 +18,10 @@ export type SettingsStore = {
   get(): Settings
   /** Saves valid values; returns the keys of invalid and unknown ones in `ignored`. */
   save(patch: Readonly<Record<string, unknown>>): { settings: Settings; ignored: string[] }
+  /** With a person's own choices, as they are stored with the person. Invalid ones count as absent. */
+  of(own: Stored): Settings
+  /** The valid personal settings of a patch, as they are stored, and the keys of everything else. */
+  acceptPersonal(patch: Stored): { accepted: Stored; ignored: string[] }
   /** A copy of the password hash; `lib/auth/password-record.ts` is authoritative. */
   password: {
     read(): { kind: 'none' } | { kind: 'hash'; hash: string } | { kind: 'damaged'; why: string }
@@ -191,19 +195,30 @@ export const createSettings = (path: string, options: SettingsOptions): Settings
     file.write({ ...Object.fromEntries(remaining), ...patch })
   }
 
+  /** Valid values of these keys; everything else is ignored. */
+  const validate = (patch: Stored, keys: readonly Key[]) => {
+    const valid: Record<string, unknown> = {}
+    const ignored: string[] = []
+    for (const [key, value] of Object.entries(patch)) {
+      const accepted = keys.includes(key as Key) ? accept[key as Key](value) : undefined
+      if (accepted === undefined) ignored.push(key)
+      else valid[key] = accepted
+    }
+    if (valid.language !== undefined) valid.language_from ??= 'setting'
+    return { valid, ignored }
+  }
+
   return {
     get,
+    of: own => ({ ...get(), ...validate(own, PERSONAL_SETTINGS).valid }),
+    acceptPersonal(patch) {
+      const { valid, ignored } = validate(patch, PERSONAL_SETTINGS)
+      return { accepted: valid, ignored }
+    },
     save(patch) {
-      const valid: Record<string, unknown> = {}
-      const ignored: string[] = []
-      for (const [key, value] of Object.entries(patch)) {
-        const accepted = KEYS.includes(key as Key) ? accept[key as Key](value) : undefined
-        if (accepted === undefined) ignored.push(key)
-        else valid[key] = accepted
-      }
+      const { valid, ignored } = validate(patch, KEYS)
       const skin = typeof valid.theme === 'string' ? SKIN_OF_THEME.get(valid.theme) : undefined
       if (skin && !isSkin(valid.skin)) valid.skin = skin
-      if (valid.language !== undefined) valid.language_from ??= 'setting'
       if (Object.keys(valid).length > 0) write(valid)
       return { settings: get(), ignored }
     },

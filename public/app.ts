@@ -78,6 +78,8 @@ export type PageApp = App & {
   createPane: (options: PaneOptions) => App
   /** Loads what the page shows, then connects to the event stream. A part that fails shows a toast; the others work. */
   start: () => Promise<void>
+  /** Fetches the session list and the inbox again. */
+  reloadLists: () => void
 }
 
 export const createApp = (options: AppOptions): PageApp => {
@@ -148,6 +150,10 @@ export const createApp = (options: AppOptions): PageApp => {
     active: computed(() => (route.besideActive.value && second.value) || first),
     createPane: chosen => createPane(shared, chosen),
     start: () => start(first, events),
+    reloadLists() {
+      void events.load('list')
+      void events.load('inbox')
+    },
   }
 }
 

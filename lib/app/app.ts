@@ -46,6 +46,7 @@ import { composeWorkspaces, type WorkspaceServices } from './workspaces.ts'
 type StoredData = Pick<
   AppData,
   | 'homes'
+  | 'personalSettings'
   | 'settings'
   | 'workspaces'
   | 'auth'

@@ -28,6 +28,7 @@ import { createSessions } from '../sessions/store.ts'
 import { addonCandidates, installAddon } from '../store/sqlite-addon.ts'
 import type { Sessions } from '../sessions/types.ts'
 import { createSettings } from '../settings.ts'
+import { createPersonalSettings, type PersonalSettings } from './personal-settings.ts'
 import { createToolOutput, type ToolOutput } from '../tool-output.ts'
 import { createPromptCache, type PromptCache } from '../turn-context/prompt-cache.ts'
 import { resolveDefaultWorkspace } from '../workspaces/default-workspace.ts'
@@ -75,6 +76,7 @@ const ownSecrets = ({ stateDir, password }: Config) => {
 export type AppData = {
   homes: Homes
   settings: ReturnType<typeof createSettings>
+  personalSettings: PersonalSettings
   workspaces: Workspaces
   auth: Auth
   audit: Audit
@@ -200,6 +202,7 @@ export const openAppData = (config: Config, options: AppDataOptions): AppData =>
   return {
     homes,
     settings,
+    personalSettings: createPersonalSettings(settings, people),
     workspaces,
     auth,
     audit,

@@ -129,7 +129,7 @@ export const composeNotifications = (
   engine: () => Engine,
   tests: NotificationTestOptions = {},
 ) => {
-  const { hub, people, sessions, settings } = data
+  const { hub, people, personalSettings, sessions } = data
   const questions = () => engine().turns.questions
   const profileOf = (sessionId: string): string => sessions.row(sessionId)?.profile ?? ''
   const rights = createRights(people)
@@ -139,8 +139,8 @@ export const composeNotifications = (
     titleOf: id => sessions.row(id)?.title ?? null,
     openQuestion: id => questions().find(id),
     settledAs: (id, kind) => settledAs(questions().answered(id), kind),
-    language() {
-      const { language, language_from } = settings.get()
+    language(id) {
+      const { language, language_from } = personalSettings.of({ id })
       return language_from === 'setting' ? (languageOf(language) ?? 'en') : undefined
     },
     waiting: person =>

@@ -3,7 +3,7 @@ import type { Access, Caller } from '../schema/person.ts'
 
 /** What only a person does: sign in, change a password, invite others, be notified, and decide about what an agent asks. */
 const PERSONAL =
-  /^\/api\/(?:auth|people|notifications|approval|clarify\/respond|session\/(?:mode|yolo))(?:\/|$)/
+  /^\/api\/(?:auth|people|notifications|approval|clarify\/respond|session\/(?:mode|yolo)|settings\/personal)(?:\/|$)/
 
 /** Whether a program with a token may call a path at all. Its scope and its profile are then checked as a role: never an owner's. */
 export const mayToken = (path: string): boolean => !PERSONAL.test(path)

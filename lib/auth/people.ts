@@ -71,6 +71,8 @@ const Person = z.object({
   password: z.string().nullable().optional(),
   /** An open invitation: SHA-256 of its code. */
   invitation: z.object({ hash: z.string(), expires_at: z.number() }).nullable().optional(),
+  /** What they have chosen for themselves, such as theme and language. Never of the first owner, whose choices are those of the server. */
+  settings: z.record(z.string(), z.unknown()).optional().catch(undefined),
   /** Seconds since 1970. */
   created_at: z.number().optional(),
 })

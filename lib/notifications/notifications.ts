@@ -49,8 +49,8 @@ export type NotificationsOptions = {
   openQuestion: (id: string) => Question | undefined
   /** How a question that is not open was settled. */
   settledAs: (id: string, kind: Question['kind']) => Settled
-  /** The language of all pages; undefined: each browser's own. */
-  language: () => Language | undefined
+  /** The language that a person has set, an empty id being the first owner; undefined: each browser's own. */
+  language: (person: string) => Language | undefined
   /** Number of open approvals and questions that a person may know of. */
   waiting: (person: string) => number
   isRunning: (sessionId: string) => boolean
@@ -147,9 +147,11 @@ const decide = ({ fact, target }: Item, parts: Parts, options: NotificationsOpti
   return question === undefined ? 'drop' : { until }
 }
 
-/** In the language that all pages are set to, else in that of the receiver's browser. */
-const translatorOf = ({ language = '' }: Receiver, options: NotificationsOptions): Translate =>
-  translatorFor(options.language() ?? languageOf(language) ?? 'en')
+/** In the language that the person has set, else in that of the receiver's browser. */
+const translatorOf = (receiver: Receiver, options: NotificationsOptions): Translate => {
+  const set = options.language(personOf(receiver))
+  return translatorFor(set ?? languageOf(receiver.language ?? '') ?? 'en')
+}
 
 /** Adds what only this receiver gets: tokens that answer the question. */
 const addressed = (
@@ -337,7 +339,7 @@ export const createNotifications = (options: NotificationsOptions) => {
       const receiver = receivers.find(target ?? '')
       return receiver
         ? translatorOf(receiver, options)
-        : translatorFor(options.language() ?? browser)
+        : translatorFor(options.language('') ?? browser)
     },
 
     /** Stops sending; what is queued is sent after the next start. */

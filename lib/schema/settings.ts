@@ -46,3 +46,18 @@ export const Settings = z
   })
   .meta({ id: 'Settings' })
 export type Settings = z.infer<typeof Settings>
+
+/** What each person chooses for themselves. The settings of the server are what they see until then. */
+export const PERSONAL_SETTINGS = [
+  'theme',
+  'accent',
+  'font_size',
+  'density',
+  'reading_font',
+  'language',
+  'language_from',
+  'send_key',
+  'sidebar_density',
+  'show_token_usage',
+] as const satisfies readonly (keyof Settings)[]
+export type PersonalSetting = (typeof PERSONAL_SETTINGS)[number]

@@ -147,7 +147,12 @@ for (const name of ['Vera', 'Mia'])
     chat,
     task,
   }) => {
-    const own = ['/settings/notifications', '/settings/security', '/settings/about']
+    const own = [
+      '/settings/appearance',
+      '/settings/notifications',
+      '/settings/security',
+      '/settings/about',
+    ]
     const ofOne = [`/session/${chat}`, `/tasks/${task}`, '/skills/notes']
     const paths = [...ofOne, '/', ...VIEWS, ...own]
     const { refused, pressed, close } = await walk(app, name, paths)

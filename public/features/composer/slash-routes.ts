@@ -22,8 +22,8 @@ const ROUTES: Readonly<Partial<Record<SlashCommandName, Route>>> = {
   workspace: 'POST /api/session/update',
   personality: 'POST /api/personality/set',
   reasoning: 'POST /api/reasoning',
-  theme: 'POST /api/settings',
-  usage: 'POST /api/settings',
+  theme: 'POST /api/settings/personal',
+  usage: 'POST /api/settings/personal',
   plan: 'POST /api/session/mode',
   // A member may turn it off, but has nothing to turn off: only an owner turns it on.
   yolo: 'POST /api/settings',

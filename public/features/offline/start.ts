@@ -6,6 +6,7 @@ import type { PageApp } from '../../app.ts'
 import { draftsPrefix } from '../../platform.ts'
 import { openOutbox } from '../../sw/outbox-store.ts'
 import { workerUrl } from '../../markdown/trusted-types.ts'
+import { followRole } from '../people/follow-role.ts'
 import { adoptDrafts } from './adopt-drafts.ts'
 import { createInFlight } from './in-flight.ts'
 import { createOutbox, type Kept, type KeptStore } from './outbox.ts'
@@ -189,6 +190,7 @@ export const startOffline = async (app: PageApp): Promise<void> => {
   // Also without service workers: other devices are not notified about what is visible here.
   startPresence(app)
   reloadForOthers(app)
+  followRole(app)
   adoptDrafts(app.platform.device, app.platform.drafts)
   const workers = navigator.serviceWorker
   if (!workers) return

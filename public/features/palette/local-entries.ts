@@ -104,5 +104,5 @@ export const localEntries = (app: App): Entry[] => [
   ...slashEntries(app),
   ...(may('POST /api/chat/start') ? commands(app) : []),
   ...(may('POST /api/session/update') ? models(app) : []),
-  ...(may('POST /api/settings') ? themes(app) : []),
+  ...themes(app),
 ]

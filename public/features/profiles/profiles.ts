@@ -57,6 +57,10 @@ export const createProfiles = ({ api, device }: Pick<Platform, 'api' | 'device'>
       await api('POST /api/profile/switch', { name })
       device.write(PROFILE_KEY, name)
     },
+    /** Binds this browser to the profile of the page. */
+    async keep(): Promise<void> {
+      await api('POST /api/profile/switch', { name: active.value, only_here: true })
+    },
     /** True when it was the active profile. */
     async remove(name: string): Promise<boolean> {
       await api('POST /api/profile/delete', { name })

@@ -1,6 +1,7 @@
 /** Settings → General. */
 import { useState } from 'preact/hooks'
 import { Row, Select, Switch } from '../../parts/field.tsx'
+import { may } from '../../parts/may.ts'
 import { useApp } from '../shell/context.ts'
 import { readsAloud, setReadsAloud } from '../speech/auto-read.ts'
 import { t as inSpeech } from '../speech/strings.ts'
@@ -68,30 +69,39 @@ const ReadAloud = () => {
   )
 }
 
+const Name = () => {
+  const { settings } = useSettings()
+  return (
+    <SavedRow
+      name="bot_name"
+      label={t('settings.bot_name')}
+      hint={t('settings.bot_name.hint')}
+      control={ids => (
+        <input
+          id={ids.control}
+          class="input"
+          aria-describedby={ids.hint}
+          maxLength={64}
+          value={settings.current.value.bot_name}
+          onChange={event => void settings.save('bot_name', event.currentTarget.value)}
+        />
+      )}
+    />
+  )
+}
+
 export const General = () => {
   const { settings } = useSettings()
   const { layout } = useShell()
   const current = settings.current.value
+  // What is not about the person is the owner's.
+  const isOwner = may('POST /api/settings')
   const chooseLanguage = async (choice: string) => {
     if (await settings.chooseLanguage(choice)) location.reload()
   }
   return (
     <div class="rows">
-      <SavedRow
-        name="bot_name"
-        label={t('settings.bot_name')}
-        hint={t('settings.bot_name.hint')}
-        control={ids => (
-          <input
-            id={ids.control}
-            class="input"
-            aria-describedby={ids.hint}
-            maxLength={64}
-            value={current.bot_name}
-            onChange={event => void settings.save('bot_name', event.currentTarget.value)}
-          />
-        )}
-      />
+      {isOwner && <Name />}
       <SavedRow
         name="language"
         label={t('settings.language')}
@@ -148,9 +158,13 @@ export const General = () => {
       />
       <ReadAloud />
       <Toggle name="show_token_usage" />
-      <Toggle name="show_thinking" />
-      <Toggle name="show_cli_sessions" />
-      <Toggle name="sync_to_insights" />
+      {isOwner && (
+        <>
+          <Toggle name="show_thinking" />
+          <Toggle name="show_cli_sessions" />
+          <Toggle name="sync_to_insights" />
+        </>
+      )}
     </div>
   )
 }

@@ -4,11 +4,9 @@ import { SECTIONS, type Section } from '../shell/route.ts'
 
 /** A route that only those call who may change the section. The others are about the person, or only read. */
 const ROUTES: Readonly<Partial<Record<Section, Route>>> = {
-  general: 'POST /api/settings',
   models: 'POST /api/providers',
   tools: 'POST /api/tools/toggle',
   mcp: 'POST /api/mcp/test',
-  appearance: 'POST /api/settings',
   people: 'POST /api/people/invite',
   budgets: 'POST /api/budgets',
   backups: 'POST /api/backups',

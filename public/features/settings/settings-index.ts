@@ -10,6 +10,7 @@ import { t as inBackups } from '../backups/strings.ts'
 import { t as inUpdates } from '../updates/strings.ts'
 import { t as inSpeech } from '../speech/strings.ts'
 import { t as inRules } from './permission-strings.ts'
+import { may } from '../../parts/may.ts'
 import { words } from '../palette/words-strings.ts'
 import { t } from './strings.ts'
 
@@ -30,16 +31,22 @@ const entry = (section: Section, label: string, hint = '', other = ''): SettingE
   words: other,
 })
 
+/** Rows of a section that is also about the person. */
+const ofOwner = (...entries: SettingEntry[]): SettingEntry[] =>
+  may('POST /api/settings') ? entries : []
+
 export const settingEntries = (): SettingEntry[] => [
-  entry('general', t('settings.bot_name'), t('settings.bot_name.hint')),
+  ...ofOwner(entry('general', t('settings.bot_name'), t('settings.bot_name.hint'))),
   entry('general', t('settings.language'), t('settings.language.hint'), words('language')),
   entry('general', t('settings.send_key'), '', words('enter')),
   entry('general', t('settings.list'), t('settings.list.hint')),
   entry('general', inSpeech('speech.auto'), inSpeech('speech.auto.hint')),
   entry('general', t('settings.usage'), t('settings.usage.hint')),
-  entry('general', t('settings.thinking'), t('settings.thinking.hint')),
-  entry('general', t('settings.cli'), t('settings.cli.hint')),
-  entry('general', t('settings.insights'), t('settings.insights.hint')),
+  ...ofOwner(
+    entry('general', t('settings.thinking'), t('settings.thinking.hint')),
+    entry('general', t('settings.cli'), t('settings.cli.hint')),
+    entry('general', t('settings.insights'), t('settings.insights.hint')),
+  ),
   entry('models', t('settings.default_model'), t('settings.default_model.hint')),
   entry('models', inModels('keys.title'), inModels('keys.lead')),
   entry('models', inModels('add.title')),

@@ -4,7 +4,7 @@ import { useMemo } from 'preact/hooks'
 import { fuzzyMatches } from '../../../lib/base/fuzzy.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { Marked } from '../../parts/marked.tsx'
-import { useShell } from '../../contexts.ts'
+import { useSettings, useShell } from '../../contexts.ts'
 import { mayOpen } from './sections.ts'
 import { revealSetting, settingEntries } from './settings-index.ts'
 import { t } from './strings.ts'
@@ -14,7 +14,12 @@ const MAX_RESULTS = 8
 export const SettingsSearch = () => {
   const { route } = useShell()
   const query = useSignal('')
-  const entries = useMemo(() => settingEntries().filter(({ section }) => mayOpen(section)), [])
+  // Another role has other sections.
+  const { person } = useSettings().settings
+  const entries = useMemo(
+    () => settingEntries().filter(({ section }) => mayOpen(section)),
+    [person.value],
+  )
   const text = query.value.trim()
   const found = fuzzyMatches(
     entries.map(({ label, hint, words }) => `${label} ${hint} ${words}`),

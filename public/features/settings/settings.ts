@@ -1,6 +1,6 @@
 /** The user's settings: applied optimistically, saved in the background, rolled back on failure. */
 import { computed, signal } from '@preact/signals'
-import type { Settings as AllSettings } from '../../../lib/schema/settings.ts'
+import type { PersonalSetting, Settings as AllSettings } from '../../../lib/schema/settings.ts'
 import type { Api } from '../../../router.ts'
 import type { Platform } from '../../platform.ts'
 import type { Toasts } from '../shell/toast.ts'
@@ -60,9 +60,27 @@ export const DEFAULTS: Settings = {
 }
 const MARK_MS = 2_000
 
+/** What everyone chooses for themselves. */
+const PERSONAL: Readonly<Record<PersonalSetting, true>> = {
+  theme: true,
+  accent: true,
+  font_size: true,
+  density: true,
+  reading_font: true,
+  language: true,
+  language_from: true,
+  send_key: true,
+  sidebar_density: true,
+  show_token_usage: true,
+}
+const routeOf = (key: string) =>
+  key in PERSONAL ? 'POST /api/settings/personal' : 'POST /api/settings'
+
 /** The settings that are attributes of the page. */
 const LOOK = ['theme', 'accent', 'font_size', 'density', 'reading_font'] as const
 export type Look = Pick<Settings, (typeof LOOK)[number]>
+
+const rightsOf = (person: Person | null): string => JSON.stringify([person?.role, person?.profiles])
 
 const attributeOf = (key: keyof Look): string => `data-${key.replace('_', '-')}`
 
@@ -113,7 +131,7 @@ export const createSettings = (
     current.value = { ...current.value, [key]: value }
     setSaveStatus(key, 'saving')
     try {
-      const reply = await api('POST /api/settings', { [key]: value })
+      const reply = await api(routeOf(key), { [key]: value })
       // A newer choice may have been made during the request.
       if (current.value[key] === value) applyReply(reply)
       finishSave(key, 'saved')
@@ -156,13 +174,16 @@ export const createSettings = (
     },
     setSaveStatus,
     finishSave,
-    async load(): Promise<void> {
+    /** True when the person has another role, or other profiles, than before. */
+    async load(): Promise<boolean> {
       const reply = await api('GET /api/settings')
       applyReply(reply)
       version.value = reply.webui_version
+      const before = person.value
       person.value = reply.person ?? null
       setRefused(reply.person?.refused ?? [])
       applyPassword(reply)
+      return rightsOf(before) !== rightsOf(person.value)
     },
     /** `current`: the password in force, when the server asked for it. */
     async setPassword(password: string, current?: string): Promise<void> {

@@ -51,7 +51,7 @@ test('closing another view returns to the chat', () => {
 
 test('reverts a rejected setting and marks its row', async () => {
   const { platform, service, clock } = fakePlatform({
-    'POST /api/settings': () => {
+    'POST /api/settings/personal': () => {
       throw new ApiError(507, 'full')
     },
   })
@@ -62,7 +62,7 @@ test('reverts a rejected setting and marks its row', async () => {
   assert.equal([settings.theme.value, settings.saveStatus.value.theme], ['dark', 'failed'])
   clock.pass(2_000)
   assert.is(settings.saveStatus.value.theme, undefined)
-  service.answers['POST /api/settings'] = input => input
+  service.answers['POST /api/settings/personal'] = input => input
   await settings.save('theme', 'my-own')
   assert.is(settings.theme.value, 'my-own')
 })

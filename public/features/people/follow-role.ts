@@ -1,0 +1,43 @@
+/**
+ * Another role, or other profiles, end what the person has open, and with it the event stream. Once it is up again, the page
+ * shows what the person may do now.
+ */
+import { effect, untracked } from '@preact/signals'
+import type { PageApp } from '../../app.ts'
+
+/** A page belongs to one profile. It stays in it while that is given, also where the person's first profile is another one now. */
+const keepProfile = async ({ profiles, reloadIfProfileChanged }: PageApp): Promise<void> => {
+  const { active, list } = profiles
+  if (!(await profiles.hasChanged())) return
+  await profiles.refresh()
+  if (list.value.some(({ name }) => name === active.value)) await profiles.keep()
+  else await reloadIfProfileChanged()
+}
+
+const reloadAll = async (app: PageApp): Promise<void> => {
+  await keepProfile(app)
+  const { profiles, projects, models, workspaces, personalities, skillCommands, reasoning } = app
+  const parts = [profiles, projects, models, workspaces, personalities, skillCommands, reasoning]
+  const ofOwner = app.settings.isOwner.value ? [app.configProblems] : []
+  for (const part of [...parts, ...ofOwner]) void app.attempt(() => part.load())
+  app.reloadLists()
+  for (const { chat } of app.panes)
+    if (chat.chat.value.sessionId) void app.attempt(() => chat.reload())
+}
+
+export const followRole = (app: PageApp): void => {
+  const { connection, settings } = app
+  let wasLost = false
+  const refresh = () =>
+    app.attempt(async () => {
+      if (await settings.load()) await reloadAll(app)
+    })
+  effect(() => {
+    const { kind } = connection.state.value
+    if (kind === 'waiting') wasLost = true
+    if (kind !== 'live' || !wasLost) return
+    wasLost = false
+    // The first owner always stays one.
+    if (settings.person.peek()?.id) untracked(() => void refresh())
+  })
+}
