@@ -10,6 +10,8 @@ import { createReasoning } from './features/composer/reasoning.ts'
 import { createSkillCommands } from './features/composer/skill-commands.ts'
 import { createModels } from './features/models/models.ts'
 import { createOnboarding } from './features/models/onboarding.ts'
+import { createInFlight } from './features/offline/in-flight.ts'
+import { createSending, type Sending } from './features/offline/sending.ts'
 import { createProfileActions } from './features/profiles/actions.ts'
 import { createProfiles } from './features/profiles/profiles.ts'
 import { createSessionsState } from './features/sessions/sessions-state.ts'
@@ -19,6 +21,7 @@ import { createShell, type Shell, type ShellOptions } from './features/shell/she
 import { checkForUpdatesOnce } from './features/updates/update-check.ts'
 import { createPanel } from './features/workspace/panel.ts'
 import { createWorkspaces } from './features/workspace/workspaces.ts'
+import { randomId } from './parts/random-id.ts'
 import type { StreamState } from './stream/stream.ts'
 import type { Subscriptions, TabLeader } from './stream/tab-leader.ts'
 import { markFirstContent } from './parts/first-content.ts'
@@ -78,6 +81,7 @@ export type PageApp = App & {
   createPane: (options: PaneOptions) => App
   /** Loads what the page shows, then connects to the event stream. A part that fails shows a toast; the others work. */
   start: () => Promise<void>
+  sending: Sending
   /** Fetches the session list and the inbox again. */
   reloadLists: () => void
 }
@@ -121,8 +125,19 @@ export const createApp = (options: AppOptions): PageApp => {
     profiles,
     composer: { save: async () => void (await Promise.all(panes.map(p => p.composer.save()))) },
   })
+  const sending = createSending({
+    account: platform.account,
+    inFlight: createInFlight(platform.drafts),
+    nowMs: platform.nowMs,
+    newId: randomId,
+    place: () => ({
+      profile: profiles.active.value,
+      project: sidebar.projects.chosen.value ?? '',
+    }),
+    exclusively: platform.exclusively,
+  })
   const shared: PaneShared = {
-    ...{ shell: base, tabs, sidebar, panes, cursors: events.cursors },
+    ...{ shell: base, tabs, sidebar, panes, sending, cursors: events.cursors },
     models: { models: createModels(platform), onboarding: createOnboarding(platform) },
     settings: {
       settings,
@@ -147,6 +162,7 @@ export const createApp = (options: AppOptions): PageApp => {
     ...first,
     panes,
     second,
+    sending,
     active: computed(() => (route.besideActive.value && second.value) || first),
     createPane: chosen => createPane(shared, chosen),
     start: () => start(first, events),

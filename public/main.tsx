@@ -11,6 +11,7 @@ import { PROFILE_KEY } from './features/profiles/profiles.ts'
 import { readLook, writeLook } from './features/settings/settings.ts'
 import { loadMoreIcons } from './parts/icon.tsx'
 import { serverClock } from './parts/server-clock.ts'
+import { randomId } from './parts/random-id.ts'
 import { createStream } from './stream/stream.ts'
 import { createTabLeader } from './stream/tab-leader.ts'
 import { createUpload } from './upload.ts'
@@ -89,6 +90,23 @@ const fetching = {
 }
 const api = createApi(fetching)
 
+/** Browsers have Web Locks on secure pages only. */
+const createLocks = (): Platform['exclusively'] => {
+  const { locks } = navigator
+  const prefix = `agent-webui:outbox:${new URL(base).pathname}:`
+  if (locks) return async (name, work) => await locks.request(prefix + name, work)
+  const leases = import('./features/offline/leases.ts').then(({ createLeases }) =>
+    createLeases({
+      storage: jsonStorage(storageOf('localStorage'), prefix),
+      tab: randomId(),
+      nowMs: Date.now,
+      schedule,
+    }),
+  )
+  window.addEventListener('pagehide', () => void leases.then(({ dropAll }) => dropAll()))
+  return async (name, work) => (await leases).exclusively(name, work)
+}
+
 const platform: Platform = {
   api,
   fetchBlob: createFetchBlob(fetching),
@@ -99,6 +117,7 @@ const platform: Platform = {
   drafts: jsonStorage(storageOf('localStorage'), draftsPrefix(account)),
   tab,
   nowMs: Date.now,
+  exclusively: createLocks(),
   schedule,
   // Hidden pages get no animation frames, but still need to process events.
   nextFrame: run => void (document.hidden ? setTimeout(run, 200) : requestAnimationFrame(run)),
@@ -165,12 +184,13 @@ window.addEventListener('popstate', () => {
   app.panel.arrive(location.href)
 })
 window.addEventListener('beforeunload', event => {
+  if (app.signedOut.value) return
   const isDirty = ({ panel }: App) => panel.contents.value?.openFile.isAnyDirty()
   if (app.panes.some(isDirty) || app.layout.unsaved.size > 0) event.preventDefault()
 })
 window.addEventListener('online', () => app.tabs.retryNow())
 window.addEventListener('pagehide', () => {
-  for (const { composer } of app.panes) void composer.save()
+  if (!app.signedOut.value) for (const { composer } of app.panes) void composer.save()
   app.tabs.close()
 })
 window.addEventListener('pageshow', event => {
@@ -247,12 +267,18 @@ const Root = () => (
 
 // Beside the requests for an open session; for a new chat after everything else.
 if (app.route.sessionId.value) preloadTranscript()
+app.outbox.value = undefined
 // Before the first render: the requests can use the time that it takes.
 void app.start().then(async () => {
   preloadTranscript()
   loadMoreIcons().catch(() => undefined)
-  const { startOffline } = await import('./features/offline/start.ts')
-  await app.attempt(() => startOffline(app))
+  try {
+    const { startOffline } = await import('./features/offline/start.ts')
+    await app.attempt(() => startOffline(app))
+  } finally {
+    // The chunk could not be loaded.
+    app.outbox.value ??= null
+  }
 })
 render(<Root />, document.getElementById('page')!)
 effect(() => {

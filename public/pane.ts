@@ -5,6 +5,7 @@ import { createSessionChoices } from './features/chat/session-choices.ts'
 import { createTurnActions } from './features/chat/turn-actions.ts'
 import { type ComposerShared, createComposerState } from './features/composer/composer-state.ts'
 import { createComposer } from './features/composer/composer.ts'
+import type { Sending } from './features/offline/sending.ts'
 import { createQueue } from './features/queue/queue.ts'
 import { createSessionActions } from './features/sessions/actions.ts'
 import { isHostSession } from './features/sessions/host-session.ts'
@@ -31,6 +32,7 @@ export type PaneShared = {
   profiles: ProfilesFeature
   workspaces: Workspaces
   composing: ComposerShared
+  sending: Sending
   /** The chats on the page; one unless two are side by side. */
   panes: App[]
 }
@@ -86,13 +88,15 @@ export const createPane = (shared: PaneShared, options: PaneOptions): App => {
   const { personalities } = composing
   const choices = createSessionChoices({
     ...{ api, route, layout, sessions, projects, chat, composer, workspaces, personalities },
-    outbox: base.outbox,
+    sending: shared.sending,
     models: models.models,
   })
   const leave = options.leave ?? choices.newChat
   const turns = createTurnActions({
     ...{ api, toasts, route, sessions, chat, queue, choices, attempt },
     outbox: base.outbox,
+    sending: shared.sending,
+    schedule: platform.schedule,
   })
   const composerState = createComposerState({
     ...{ platform, toasts, route, composer, workspaces, chat, choices, turns },

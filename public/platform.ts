@@ -5,6 +5,8 @@ import type { Upload } from './upload.ts'
 export type JsonStorage = {
   read<T>(key: string, fallback: T): T
   write(key: string, value: unknown): void
+  remove(key: string): void
+  keys(): string[]
   /** Removes all values; what is written after that is not stored. */
   clear(): void
 }
@@ -24,6 +26,8 @@ export type Platform = {
   /** Stored per tab. */
   tab: JsonStorage
   nowMs: () => number
+  /** Runs the work of one name one at a time in all tabs of the browser. */
+  exclusively: <T>(name: string, work: () => Promise<T>) => Promise<T>
   /** Runs once after a delay; the returned function cancels it. */
   schedule: (run: () => void, afterMs: number) => () => void
   /** Runs before the next frame, or soon while the page is hidden. */
@@ -42,6 +46,10 @@ export const draftsPrefix = (account: string): string => `agent-webui:${account}
 /** JSON values in browser storage. Never throws when storage is full or blocked. */
 export const jsonStorage = (given: StorageLike | null, prefix = 'agent-webui:'): JsonStorage => {
   let storage = given
+  const keys = (): string[] =>
+    Object.keys(storage ?? {}).flatMap(key =>
+      key.startsWith(prefix) ? [key.slice(prefix.length)] : [],
+    )
   return {
     read(key, fallback) {
       try {
@@ -59,9 +67,10 @@ export const jsonStorage = (given: StorageLike | null, prefix = 'agent-webui:'):
         // Private windows may reject writes; the value is then lost with the page.
       }
     },
+    remove: key => storage?.removeItem(prefix + key),
+    keys,
     clear() {
-      for (const key of Object.keys(storage ?? {}))
-        if (key.startsWith(prefix)) storage?.removeItem(key)
+      for (const key of keys()) storage?.removeItem(prefix + key)
       storage = null
     },
   }

@@ -1,5 +1,6 @@
 /** Mermaid diagram: rendered to SVG, sanitized, and shown in a shadow root. */
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { randomId } from '../parts/random-id.ts'
 import { t } from '../strings/transcript-strings.ts'
 import { trustedHtml, withTrust } from './trusted-types.ts'
 
@@ -122,7 +123,7 @@ const drawNow = async (text: string, place: Element) => {
     themeVariables: colors(place),
     fontFamily: 'system-ui, sans-serif',
   })
-  const id = `diagram-${crypto.randomUUID()}`
+  const id = `diagram-${randomId()}`
   return withTrust(() => withStyles(async () => (await mermaid.render(id, text)).svg))
 }
 

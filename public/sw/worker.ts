@@ -109,7 +109,8 @@ const changeOfAccount = async (
 }
 
 /** Requests after which someone else may be signed in. */
-const SIGN_IN = /^api\/auth\/(login|logout|passkey\/login|pair\/use)$/
+const SIGN_IN =
+  /^api\/(?:auth\/(?:login|logout|passkey\/login|pair\/use)|people\/accept(?:\/passkey)?)$/
 
 const replyTo = (event: PassedEvent, path: string): Promise<Response> | undefined => {
   const { request } = event

@@ -1,6 +1,4 @@
 /** The installed app in a real browser: read, write and queue without a network, once and in order; another person, sign-out, a revoked sign-in; a new build; shared content. `PROOF=full`: also what costs many page loads. */
-import { createServer, request, type Server } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
 import type { Page } from 'playwright-core'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -8,63 +6,10 @@ import { createAsset } from '../../lib/http/static.ts'
 import { loadAssets } from '../_assets.ts'
 import { startApp } from '../_app.ts'
 import { openPage } from '../_browser.ts'
+import { createNetwork, waitingIn, write } from '../_network.ts'
 import { startChat } from '../handlers/_chat.ts'
 
 const test = suite('page: offline')
-
-/** A proxy that serves below a path, and can be cut like a network. */
-const createNetwork = async (target: () => string, prefix: string) => {
-  const sockets = new Set<Socket>()
-  /** Paths whose next request arrives, while its reply is lost. */
-  const lost: string[] = []
-  /** Requests arrive and get no reply. */
-  const state = { isStalled: false }
-  /** Paths whose requests arrive and get no reply, with what is called then. */
-  const stalled = new Map<string, () => void>()
-  let port = 0
-  let server: Server
-  const up = async () => {
-    server = createServer((req, res) => {
-      if (state.isStalled) return
-      const path = req.url?.startsWith(`${prefix}/`) ? req.url.slice(prefix.length) : '/nowhere'
-      const onStalled = stalled.get(path)
-      if (onStalled) return onStalled()
-      const headers = { ...req.headers, 'x-forwarded-prefix': prefix }
-      const onward = request(`${target()}${path}`, { method: req.method, headers }, answer => {
-        const at = lost.indexOf(path)
-        if (at >= 0) {
-          lost.splice(at, 1)
-          answer.resume().on('end', () => res.destroy())
-          return
-        }
-        res.writeHead(answer.statusCode ?? 502, answer.rawHeaders)
-        answer.pipe(res)
-      })
-      onward.on('error', () => res.destroy())
-      res.on('close', () => onward.destroy())
-      req.pipe(onward)
-    })
-    server.on('connection', socket => {
-      sockets.add(socket)
-      socket.on('close', () => sockets.delete(socket))
-    })
-    await new Promise<void>(resolve => server.listen(port, '127.0.0.1', resolve))
-    port = (server.address() as AddressInfo).port
-  }
-  await up()
-  return {
-    url: `http://127.0.0.1:${port}${prefix}`,
-    lost,
-    state,
-    stalled,
-    up,
-    async cut() {
-      const closed = new Promise(resolve => server.close(resolve))
-      for (const socket of sockets) socket.destroy()
-      await closed
-    },
-  }
-}
 
 const waitForWorker = (page: Page) =>
   page.evaluate(async () => {
@@ -82,11 +27,6 @@ const stored = (page: Page) =>
     return keys.flat().map(({ url }) => new URL(url).pathname + new URL(url).search)
   })
 
-const write = async (page: Page, text: string) => {
-  await page.locator('#composer').fill(text)
-  await page.keyboard.press('Enter')
-}
-
 /** Waits until these paths are stored. */
 const untilStored = async (page: Page, ...paths: string[]) => {
   for (;;) {
@@ -95,9 +35,6 @@ const untilStored = async (page: Page, ...paths: string[]) => {
     await page.evaluate(() => new Promise(resolve => requestAnimationFrame(resolve)))
   }
 }
-
-const waitingIn = (page: Page) =>
-  page.getByRole('list', { name: /waiting to be sent/ }).getByRole('listitem')
 
 test('reads, writes and queues without a network; sends once and in order; another person sees and sends nothing of it', async () => {
   const chat = await startChat({ text: 'The first answer' }, { text: 'A title' })

@@ -40,6 +40,8 @@ export const fakeMemory = (): JsonStorage & { values: Map<string, unknown> } => 
     values,
     read: <T>(key: string, otherwise: T) => (values.has(key) ? (values.get(key) as T) : otherwise),
     write: (key, value) => void values.set(key, value),
+    remove: key => void values.delete(key),
+    keys: () => [...values.keys()],
     clear: () => values.clear(),
   }
 }
@@ -82,6 +84,7 @@ export const fakePlatform = (answers: Record<string, Answer> = {}) => {
     drafts: device,
     tab,
     nowMs: clock.nowMs,
+    exclusively: (_, work) => work(),
     schedule: clock.later,
     nextFrame: run => run(),
   }

@@ -1,9 +1,9 @@
 /** Model, workspace and personality of the open chat, or of the one that the first message will create. */
-import { type ReadonlySignal, type Signal, signal } from '@preact/signals'
+import { type Signal, signal } from '@preact/signals'
 import type { ApiCall } from '../../api.ts'
 import type { Composer } from '../composer/composer.ts'
 import type { Personalities } from '../composer/personalities.ts'
-import type { Outbox } from '../offline/outbox.ts'
+import type { Sending } from '../offline/sending.ts'
 import type { Models } from '../models/models.ts'
 import type { Projects } from '../projects/projects.ts'
 import type { Sessions } from '../sessions/sessions.ts'
@@ -23,7 +23,7 @@ export type SessionChoicesOptions = {
   models: Models
   workspaces: Workspaces
   personalities: Personalities
-  outbox: ReadonlySignal<Pick<Outbox, 'leaveChat'> | null>
+  sending: Pick<Sending, 'leaveChat'>
 }
 
 /** Choices for a session that does not exist yet. */
@@ -94,7 +94,7 @@ export const createSessionChoices = (options: SessionChoicesOptions): SessionCho
       }
     },
     newChat() {
-      options.outbox.value?.leaveChat()
+      options.sending.leaveChat()
       choice.value = noChoice
       route.openSession(null)
       layout.drawer.value = false

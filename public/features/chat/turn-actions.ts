@@ -1,10 +1,12 @@
 /** Starting, stopping, queueing and repeating turns of the open chat. */
-import type { ReadonlySignal } from '@preact/signals'
+import { effect, type ReadonlySignal } from '@preact/signals'
 import { type ApiCall, ApiError, isUnreachable, SEND_MS } from '../../api.ts'
 import { t } from '../../strings/t.ts'
 import { splitComments, withComments } from '../../../lib/base/comment-text.ts'
 import { withFiles, withoutFiles } from '../composer/composer.ts'
+import type { Platform } from '../../platform.ts'
 import type { Outbox, Unsent } from '../offline/outbox.ts'
+import type { Sending } from '../offline/sending.ts'
 import type { Queue } from '../queue/queue.ts'
 import { isHostSession } from '../sessions/host-session.ts'
 import type { Sessions } from '../sessions/sessions.ts'
@@ -21,9 +23,15 @@ export type TurnActionsOptions = {
   chat: OpenChat
   queue: Queue
   choices: Pick<SessionChoices, 'ensureSession' | 'importIfHostSession' | 'choice'>
-  outbox: ReadonlySignal<Outbox | null>
+  /** Undefined: not loaded yet. */
+  outbox: ReadonlySignal<Outbox | null | undefined>
+  sending: Pick<Sending, 'newId' | 'sending'>
+  schedule: Platform['schedule']
   attempt: (action: () => Promise<unknown>) => Promise<void>
 }
+
+/** How long a message waits for the outbox, which may hold earlier ones. It is stored before that. */
+const LOAD_MS = 2_000
 
 export type TurnActions = {
   /** Starts a turn of the open chat. False when it could not start: the caller keeps the text. */
@@ -44,18 +52,33 @@ export type TurnActions = {
 export const createTurnActions = (options: TurnActionsOptions): TurnActions => {
   const { api, toasts, route, sessions, chat, queue, choices, attempt } = options
 
+  /** The outbox, once it is loaded; null when it cannot be, or not in time. */
+  const loadedOutbox = async (): Promise<Outbox | null> => {
+    const { outbox } = options
+    if (outbox.peek() === undefined)
+      await new Promise<void>(resolve => {
+        const cancel = options.schedule(resolve, LOAD_MS)
+        effect(() => {
+          if (outbox.value === undefined) return
+          cancel()
+          resolve()
+        })
+      })
+    return outbox.peek() ?? null
+  }
+
   /** Keeps a message in this browser when its request got no reply. Shows any other error; false: the caller keeps the text. */
   const keepUnsent = async (error: unknown, message: Unsent | null): Promise<boolean> => {
-    if (isUnreachable(error) && message && (await options.outbox.value?.keep(message))) return true
+    if (isUnreachable(error) && message && (await (await loadedOutbox())?.keep(message)))
+      return true
     toasts.showError(error)
     return false
   }
   const toMessage = (session_id: string | null, text: string, files: readonly string[]) => {
-    const id = options.outbox.value?.newId()
     // A session of the command line is imported first, which gives it another journal.
-    return id && !isHostSession(sessions.row(session_id))
-      ? { id, session_id, text, files, choice: choices.choice.value }
-      : null
+    if (isHostSession(sessions.row(session_id))) return null
+    const id = options.sending.newId()
+    return { id, session_id, text, files, choice: choices.choice.value }
   }
   let last: Promise<unknown> = Promise.resolve()
   /** One request after the other: on a slow connection a later message could overtake an earlier one. */
@@ -72,8 +95,8 @@ export const createTurnActions = (options: TurnActionsOptions): TurnActions => {
     message: Unsent | null,
     work: (inSession?: (id: string) => void) => Promise<boolean>,
   ): Promise<boolean> => {
-    const { value: outbox } = options.outbox
-    return message && outbox ? outbox.sending(message, work) : work()
+    const lastAt = options.outbox.value?.list.value.at(-1)?.at
+    return message ? options.sending.sending(message, work, lastAt) : work()
   }
 
   const add = async (
@@ -111,13 +134,16 @@ export const createTurnActions = (options: TurnActionsOptions): TurnActions => {
     inSession?: (id: string) => void,
   ): Promise<boolean> => {
     let id = route.sessionId.value
-    const { value: outbox } = options.outbox
+    const isLoading = options.outbox.value === undefined
+    const shown = isLoading ? chat.addPending(text, files) : undefined
+    const outbox = isLoading ? await loadedOutbox() : options.outbox.value
     // Behind those that wait, so that they arrive in order.
     if (message && outbox?.of(id).length && (await outbox.keep(message))) {
+      shown?.()
       void attempt(outbox.flush)
       return true
     }
-    const removePending = chat.addPending(text, files)
+    const removePending = shown ?? chat.addPending(text, files)
     const unsent = () => message && { ...message, session_id: id }
     const request = async (to: string): Promise<boolean> => {
       const behind = unsent()

@@ -6,7 +6,7 @@
 import { type ReadonlySignal, signal } from '@preact/signals'
 import { ApiError, type ApiCall, isUnreachable, SEND_MS } from '../../api.ts'
 import type { Choice } from '../chat/session-choices.ts'
-import { type InFlight, sendStored } from './in-flight.ts'
+import type { Sending } from './sending.ts'
 
 const messageOf = (error: unknown): string =>
   error instanceof Error ? error.message : String(error)
@@ -51,15 +51,8 @@ export type KeptStore = {
 
 export type OutboxOptions = {
   api: ApiCall
-  /** Whose page this is. */
-  account: string
   store: KeptStore
-  inFlight: InFlight
-  nowMs: () => number
-  newId: () => string
-  place: () => Place
-  /** Runs the work of one name one at a time in all tabs of the browser. */
-  exclusively: <T>(name: string, work: () => Promise<T>) => Promise<T>
+  sending: Sending
   /** The list in the store has changed; other tabs read it again. */
   onChange: () => void
   onKept: () => void
@@ -69,19 +62,9 @@ export type OutboxOptions = {
 
 export type Outbox = {
   list: ReadonlySignal<readonly Waiting[]>
-  /** What `Kept.chat` is for the new chat that the page shows. */
-  chat: ReadonlySignal<string>
-  /** The page begins another new chat. */
-  leaveChat: () => void
-  newId: () => string
   /** Those of a chat; of null, those of chats that do not exist yet. */
   of: (sessionId: string | null) => readonly Waiting[]
   keep: (message: Unsent) => Promise<boolean>
-  /**
-   * Stores a message and runs the work that sends it, both at once: if the page is closed before the work is done, another one sends it.
-   * `inSession` is for the session that was created for the message; without it, the other page would create one more.
-   */
-  sending: <T>(message: Unsent, work: (inSession: (id: string) => void) => Promise<T>) => Promise<T>
   /** Takes over the messages of pages that were closed while sending; waits for those of pages that are open. */
   takeOver: () => Promise<void>
   /** False when it has just been sent: then there is nothing to remove. */
@@ -114,10 +97,10 @@ const isBehind = (message: Kept, inFlight: readonly Kept[]): boolean =>
   inFlight.some(other => chatOf(other) === chatOf(message) && other.at < message.at)
 
 export const createOutbox = (options: OutboxOptions): Outbox => {
-  const { api, account, store, inFlight, nowMs, newId, exclusively, onChange } = options
+  const { api, store, sending, onChange } = options
+  const { account, chat, inFlight, newId, exclusively } = sending
   const list = signal<readonly Waiting[]>([])
   const reasons = new Map<string, string>()
-  const chat = signal('')
 
   const load = async (): Promise<Kept[]> =>
     (await store.load())
@@ -224,18 +207,6 @@ export const createOutbox = (options: OutboxOptions): Outbox => {
     }
   }
 
-  /** As stored. It keeps its place in the order when its request has failed. */
-  const toKept = (message: Unsent): Kept => {
-    const before = inFlight.list()
-    const own = before.find(({ id }) => id === message.id)
-    const last = Math.max(list.value.at(-1)?.at ?? 0, before.at(-1)?.at ?? 0)
-    return {
-      ...message,
-      ...{ at: own?.at ?? Math.max(nowMs(), last + 1), account, chat: own?.chat ?? chat.value },
-      ...(!message.session_id && { place: own?.place ?? options.place() }),
-    }
-  }
-
   const takeOverOne = (id: string): Promise<void> =>
     // The page that sends it has the lock until it is done or closed.
     exclusively(id, async () => {
@@ -255,15 +226,10 @@ export const createOutbox = (options: OutboxOptions): Outbox => {
 
   return {
     list,
-    chat,
-    newId,
-    leaveChat() {
-      chat.value = newId()
-    },
     of: sessionId => list.value.filter(each => each.session_id === sessionId),
     async keep(message) {
       try {
-        await store.put(toKept(message))
+        await store.put(sending.toKept(message, list.value.at(-1)?.at))
         await changed()
         options.onKept()
         return true
@@ -272,7 +238,6 @@ export const createOutbox = (options: OutboxOptions): Outbox => {
         return false
       }
     },
-    sending: (message, work) => sendStored(options, toKept(message), work),
     async takeOver() {
       await Promise.all(inFlight.list().map(({ id }) => takeOverOne(id)))
     },

@@ -2,13 +2,13 @@
 import { startPresence } from '../notifications/presence.ts'
 import { effect, untracked } from '@preact/signals'
 import { del, set, values } from 'idb-keyval'
+import { urlOf } from '../../api.ts'
 import type { PageApp } from '../../app.ts'
-import { draftsPrefix } from '../../platform.ts'
+import { openAccountChannel } from '../../parts/account-channel.ts'
 import { openOutbox } from '../../sw/outbox-store.ts'
 import { workerUrl } from '../../markdown/trusted-types.ts'
 import { followRole } from '../people/follow-role.ts'
 import { adoptDrafts } from './adopt-drafts.ts'
-import { createInFlight } from './in-flight.ts'
 import { createOutbox, type Kept, type KeptStore } from './outbox.ts'
 import { takeShared } from './shared-content.ts'
 import { t } from './strings.ts'
@@ -26,30 +26,13 @@ const storeOf = (base: string): KeptStore => {
   }
 }
 
-const localStore = (): Storage | null => {
-  try {
-    return localStorage
-  } catch {
-    // Reading the property throws when storage is blocked.
-    return null
-  }
-}
-
 const startOutbox = async (app: PageApp): Promise<void> => {
   const name = `agent-webui:outbox:${new URL(app.base).pathname}`
   const others = new BroadcastChannel(name)
   const outbox = createOutbox({
     api: app.api,
-    account: app.platform.account,
     store: storeOf(app.base),
-    inFlight: createInFlight(localStore(), draftsPrefix(app.platform.account)),
-    nowMs: app.platform.nowMs,
-    newId: () => crypto.randomUUID(),
-    place: () => ({
-      profile: app.profiles.active.value,
-      project: app.projects.chosen.value ?? '',
-    }),
-    exclusively: async (id, work) => await navigator.locks.request(`${name}:${id}`, work),
+    sending: app.sending,
     onChange: () => others.postMessage('changed'),
     onKept: () => {
       app.announcement.value = t('outbox.note')
@@ -57,8 +40,8 @@ const startOutbox = async (app: PageApp): Promise<void> => {
       void app.attempt(() => flush())
     },
     onCreated(chat, sessionId) {
-      if (chat !== outbox.chat.value) return
-      outbox.leaveChat()
+      if (chat !== app.sending.chat.value) return
+      app.sending.leaveChat()
       const { view } = app.route.current.value
       if (view === 'chat' && !app.route.sessionId.value)
         app.route.openSession(sessionId, { replace: true })
@@ -176,30 +159,39 @@ const INSTALL_AT_MS = 5_000
 const installTime = (): Promise<void> =>
   new Promise(resolve => setTimeout(resolve, Math.max(0, INSTALL_AT_MS - performance.now())))
 
+/** The person has signed out in another tab: nothing that they have read or written stays in this one. */
+const leave = ({ platform, signedOut, base }: PageApp): void => {
+  signedOut.value = true
+  platform.drafts.clear()
+  location.replace(urlOf(base, 'login'))
+}
+
 /** When someone else signs in in another tab, this page is no longer theirs: what it shows and stores is of another person. */
-const reloadForOthers = ({ platform: { base, account } }: PageApp): void => {
-  const tabs = new BroadcastChannel(`agent-webui:account:${new URL(base).pathname}`)
+const reloadForOthers = (app: PageApp): void => {
+  const { base, account } = app.platform
+  const tabs = openAccountChannel(base)
   tabs.addEventListener('message', ({ data }) => {
-    if (data !== account) location.reload()
+    if (data === '') leave(app)
+    else if (data !== account) location.reload()
   })
   tabs.postMessage(account)
 }
 
-/** Secure pages only: over plain HTTP browsers have no service workers. */
+/** Over plain HTTP browsers have no service workers: messages wait there too, but the page cannot be opened without a network. */
 export const startOffline = async (app: PageApp): Promise<void> => {
   // Also without service workers: other devices are not notified about what is visible here.
   startPresence(app)
   reloadForOthers(app)
   followRole(app)
   adoptDrafts(app.platform.device, app.platform.drafts)
+  // A browser's database may never answer; nothing else waits for it.
+  void app.attempt(() => startOutbox(app).finally(() => (app.outbox.value ??= null)))
   const workers = navigator.serviceWorker
   if (!workers) return
   showBadge(app)
   announceVersions(app, workers)
   refreshCopies(app)
   replaceCopies(app)
-  // A browser's database may never answer; nothing else waits for it.
-  void app.attempt(() => startOutbox(app))
   await app.attempt(() => takeShared(app))
   await installTime()
   await workers.register(workerUrl(new URL('sw.js', app.base).href))

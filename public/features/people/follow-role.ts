@@ -27,7 +27,8 @@ const reloadAll = async (app: PageApp): Promise<void> => {
 
 export const followRole = (app: PageApp): void => {
   const { connection, settings } = app
-  let wasLost = false
+  // The settings may be older than the first connection.
+  let wasLost = true
   const refresh = () =>
     app.attempt(async () => {
       if (await settings.load()) await reloadAll(app)

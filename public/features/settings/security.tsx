@@ -1,5 +1,6 @@
 /** Settings → Security: password, sign-out, devices, API access, where commands run, allowed commands, safeguards. */
 import { useSignal } from '@preact/signals'
+import { announceSignOut } from '../../parts/account-channel.ts'
 import { Button } from '../../parts/button.tsx'
 import { Row } from '../../parts/field.tsx'
 import { FormActions, TextField } from '../../parts/form.tsx'
@@ -117,6 +118,7 @@ export const Security = () => {
 
   const forget = async () => {
     platform.drafts.clear()
+    announceSignOut(platform.base)
     await outbox.value?.clear()
   }
   const signOut = () => attempt(() => auth.signOut(forget))

@@ -34,8 +34,10 @@ export type ShellBase = {
   connection: Connection
   auth: Auth
   configProblems: ConfigProblemsState
-  /** Messages that wait for the network; null until loaded, and where the browser has no service workers. */
-  outbox: Signal<Outbox | null>
+  /** Messages that wait for the network; undefined while it is loaded, null where the browser has no database. */
+  outbox: Signal<Outbox | null | undefined>
+  /** The person has signed out in another tab: the page is left without a question about unsaved changes. */
+  signedOut: Signal<boolean>
   /** Text for the polite live region. */
   announcement: Signal<string>
   /** Runs an action and shows its error as a toast. Never rejects. */
@@ -75,7 +77,8 @@ export const createShell = (options: ShellOptions, poll: () => Promise<unknown>)
     connection: createConnection(platform, poll),
     auth: createAuth(options.gate, api, path => navigate(urlOf(base, path))),
     configProblems: createConfigProblems(api),
-    outbox: signal(null),
+    outbox: signal<Outbox | null | undefined>(null),
+    signedOut: signal(false),
     announcement: signal(''),
     async attempt(action) {
       try {

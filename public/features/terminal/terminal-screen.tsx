@@ -3,6 +3,7 @@ import { FitAddon } from '@xterm/addon-fit'
 import { Terminal as Screen } from '@xterm/xterm'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { Button } from '../../parts/button.tsx'
+import { randomId } from '../../parts/random-id.ts'
 import { useComposer, useShell } from '../../contexts.ts'
 import { useApp } from '../shell/context.ts'
 import { type Arrow, arrowKey, isCopy, isForPage, withCtrl } from './keys.ts'
@@ -14,10 +15,6 @@ import type { Terminal, Terminals } from './terminals.ts'
 
 const SCROLLBACK_LINES = 10_000
 const RESIZE_MS = 80
-
-/** Not crypto.randomUUID: it is missing where the page is served without TLS. */
-const randomName = (): string =>
-  [...crypto.getRandomValues(new Uint32Array(3))].map(part => part.toString(36)).join('')
 
 const copy = (text: string): void => {
   // Blocked or missing without TLS: the browser's own Copy still works.
@@ -113,7 +110,7 @@ const connect = (
     api,
     sessionId,
     terminalId: id,
-    name: randomName(),
+    name: randomId(),
     write: (text, reset) =>
       new Promise(resolve => {
         if (reset) screen.reset()

@@ -4,13 +4,15 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { ApiError } from '../../../public/api.ts'
 import { createOutbox, type Kept, type Outbox } from '../../../public/features/offline/outbox.ts'
+import { createSending } from '../../../public/features/offline/sending.ts'
 import type { InFlight } from '../../../public/features/offline/in-flight.ts'
 import {
   createTurnActions,
   type TurnActionsOptions,
 } from '../../../public/features/chat/turn-actions.ts'
 import { createQueue } from '../../../public/features/queue/queue.ts'
-import { fakeApi } from '../_page.ts'
+import { createLeases } from '../../../public/features/offline/leases.ts'
+import { fakeApi, fakeClock, fakeMemory } from '../_page.ts'
 
 const test = suite('outbox')
 
@@ -35,14 +37,8 @@ const fakeBrowser = () => {
   const open = (account: string, answers: Parameters<typeof fakeApi>[0] = {}) => {
     const service = fakeApi({ 'POST /api/chat/start': () => ({}), ...answers })
     const created: string[][] = []
-    const outbox = createOutbox({
-      api: service.api,
+    const sending = createSending({
       account,
-      store: {
-        load: async () => structuredClone([...rows.values()]),
-        put: async message => void rows.set(message.id, structuredClone(message)),
-        remove: async id => void rows.delete(id),
-      },
       inFlight: fakeInFlight(inFlight, account),
       nowMs: () => clock.ms,
       newId() {
@@ -59,16 +55,25 @@ const fakeBrowser = () => {
         )
         return done
       },
+    })
+    const outbox = createOutbox({
+      api: service.api,
+      sending,
+      store: {
+        load: async () => structuredClone([...rows.values()]),
+        put: async message => void rows.set(message.id, structuredClone(message)),
+        remove: async id => void rows.delete(id),
+      },
       onChange: () => void Promise.all(outboxes.map(each => each.reload())),
       onKept: () => undefined,
       onCreated: (...names) => created.push(names),
     })
     outboxes.push(outbox)
     const keep = (text: string, session_id: string | null = 's1') =>
-      outbox.keep({ id: outbox.newId(), session_id, choice: NO_CHOICE, text, files: [] })
+      outbox.keep({ id: sending.newId(), session_id, choice: NO_CHOICE, text, files: [] })
     const sent = () => service.of('POST /api/chat/start').map(({ message }) => message)
     const texts = () => outbox.list.value.map(({ text }) => text)
-    return { outbox, service, created, keep, sent, texts }
+    return { outbox, sending, service, created, keep, sent, texts }
   }
   /** Tabs end as if the browser had killed them: their locks are free. */
   const kill = () => {
@@ -86,7 +91,10 @@ const lost = refuse(0, '')
 type Page = ReturnType<ReturnType<typeof fakeBrowser>['open']>
 
 /** What sends the messages of the composer in the chat `s1`. */
-const turnsOf = ({ outbox, service }: Page) => {
+const turnsOf = (
+  { outbox, sending, service }: Page,
+  late: Partial<Pick<TurnActionsOptions, 'outbox' | 'schedule'>> = {},
+) => {
   const choices = {
     choice: signal(NO_CHOICE),
     ensureSession: async () => 's1',
@@ -105,6 +113,8 @@ const turnsOf = ({ outbox, service }: Page) => {
     queue: createQueue(service),
     choices,
     outbox: signal(outbox),
+    sending,
+    ...late,
     attempt: async (work: () => Promise<unknown>) => void (await work()),
   } as unknown as TurnActionsOptions)
 }
@@ -315,10 +325,10 @@ test('messages of a page that was closed while sending are sent by the next one 
   const closed = browser.open('ann')
   await closed.outbox.reload()
   const message = { choice: NO_CHOICE, session_id: 's1', files: ['a.png'] }
-  void closed.outbox.sending({ ...message, id: 'one', text: 'first' }, never)
+  void closed.sending.sending({ ...message, id: 'one', text: 'first' }, never)
   assert.is(browser.inFlight.get('one')?.text, 'first', 'stored before anything else happens')
-  void closed.outbox.sending({ ...message, id: 'two', text: 'second' }, never)
-  await closed.outbox.sending({ ...message, id: 'done', text: 'answered' }, async () => true)
+  void closed.sending.sending({ ...message, id: 'two', text: 'second' }, never)
+  await closed.sending.sending({ ...message, id: 'done', text: 'answered' }, async () => true)
   browser.kill()
   const bea = browser.open('bea')
   await bea.outbox.takeOver()
@@ -340,18 +350,18 @@ test('messages of a page that was closed while sending are sent by the next one 
 
 test('a message that an open page is sending is not taken over, and those behind it wait', async () => {
   const browser = fakeBrowser()
-  const { outbox, keep, sent } = browser.open('ann')
+  const { outbox, sending, keep, sent } = browser.open('ann')
   await outbox.reload()
   const { promise, resolve } = Promise.withResolvers<boolean>()
   const one = { id: 'one', choice: NO_CHOICE, session_id: 's1', text: 'first', files: [] }
-  const sending = outbox.sending(one, () => promise)
+  const inProgress = sending.sending(one, () => promise)
   const other = browser.open('ann')
   const taking = other.outbox.takeOver()
   await keep('second')
   assert.not(await outbox.flush(), 'later')
   assert.equal([sent(), other.texts()], [[], ['second']])
   resolve(true)
-  assert.ok(await sending)
+  assert.ok(await inProgress)
   await taking
   assert.ok(await outbox.flush())
   assert.equal([sent(), other.sent(), other.texts()], [['second'], [], []])
@@ -359,10 +369,10 @@ test('a message that an open page is sending is not taken over, and those behind
 
 test('a message keeps its chat and its place in the order: the new chat that was created for it, and the time at which it was written', async () => {
   const browser = fakeBrowser()
-  const { outbox, keep } = browser.open('ann')
+  const { outbox, sending, keep } = browser.open('ann')
   await outbox.reload()
   const one = { id: 'one', choice: NO_CHOICE, session_id: null, text: 'first', files: [] }
-  void outbox.sending(one, async inSession => {
+  void sending.sending(one, async inSession => {
     inSession('s7')
     return await never()
   })
@@ -375,17 +385,101 @@ test('a message keeps its chat and its place in the order: the new chat that was
   assert.equal(next.service.of('POST /api/session/new'), [])
 })
 
+test('a message that is written before the outbox is loaded is stored at once, waits behind earlier ones, and is kept when it fails', async () => {
+  const browser = fakeBrowser()
+  const page = browser.open('ann')
+  await page.keep('from before')
+  page.service.answers['POST /api/chat/start'] = () => {
+    throw new ApiError(0, 'unreachable')
+  }
+  const clock = fakeClock()
+  const loading = signal<Outbox | undefined>(undefined)
+  const turns = turnsOf(page, { outbox: loading, schedule: clock.later })
+  const started = turns.startTurn('early', [])
+  assert.equal(
+    [...browser.inFlight.values()].map(({ text }) => text),
+    ['early'],
+  )
+  assert.equal(page.sent(), [])
+  await page.outbox.reload()
+  loading.value = page.outbox
+  assert.ok(await started)
+  assert.equal([page.texts(), browser.inFlight.size], [['from before', 'early'], 0])
+
+  // Closed before that: the next page takes it over, in the new chat it was written in.
+  const closed = turnsOf(browser.open('ann'), { outbox: signal(undefined), schedule: clock.later })
+  void closed.startTurn('closed too soon', [])
+  browser.kill()
+  const next = browser.open('ann')
+  await next.outbox.takeOver()
+  assert.equal(next.texts(), ['from before', 'early', 'closed too soon'])
+})
+
+test('an outbox that does not load in time holds no message back', async () => {
+  const page = fakeBrowser().open('ann')
+  const clock = fakeClock()
+  const turns = turnsOf(page, { outbox: signal(undefined), schedule: clock.later })
+  const started = turns.startTurn('early', [])
+  clock.pass(2_000)
+  assert.ok(await started)
+  assert.equal(page.sent(), ['early'])
+})
+
+test('leases: one tab after the other; a closed or killed tab holds nothing, also when the clock is set back', async () => {
+  const storage = fakeMemory()
+  const clock = fakeClock()
+  const open = (tab: string) =>
+    createLeases({ storage, tab, nowMs: clock.nowMs, schedule: clock.later })
+  const [a, b] = [open('a'), open('b')]
+  const order: string[] = []
+  const works = ['a1', 'a2', 'b1'].map(() => Promise.withResolvers<void>())
+  const run = (tab: typeof a, name: string, at: number) =>
+    tab.exclusively('chat', async () => {
+      order.push(name)
+      await works[at]!.promise
+    })
+  const done = [run(a, 'a1', 0), run(a, 'a2', 1), run(b, 'b1', 2)]
+  assert.equal(order, ['a1'], 'in the same tick')
+  // Longer than a lease: it is renewed while the work runs.
+  clock.pass(20_000)
+  assert.equal(order, ['a1'])
+  works[0]!.resolve()
+  await done[0]
+  works[1]!.resolve()
+  await done[1]
+  assert.equal(order, ['a1', 'a2'])
+  clock.pass(300)
+  await new Promise(resolve => setImmediate(resolve))
+  assert.equal(order, ['a1', 'a2', 'b1'])
+  // Closed while its work runs.
+  b.dropAll()
+  await a.exclusively('chat', async () => void order.push('a3'))
+  // Killed: what it stored stays.
+  storage.write('lease:chat', { tab: 'killed', until: clock.nowMs() + 6_000 })
+  const last = a.exclusively('chat', async () => void order.push('a4'))
+  clock.pass(3_000)
+  assert.is(order.at(-1), 'a3')
+  clock.pass(3_300)
+  await last
+  storage.write('lease:chat', { tab: 'ahead', until: clock.nowMs() + 1e9 })
+  await a.exclusively('chat', async () => void order.push('a5'))
+  assert.equal(order.slice(3), ['a3', 'a4', 'a5'])
+})
+
 test('without a database the text stays in the composer', async () => {
   const outbox = createOutbox({
-    ...{ api: fakeApi({}).api, account: 'ann', nowMs: () => 1, newId: () => 'a' },
+    api: fakeApi({}).api,
+    sending: createSending({
+      ...{ account: 'ann', nowMs: () => 1, newId: () => 'a' },
+      inFlight: fakeInFlight(new Map(), 'ann'),
+      place: () => ({ profile: '', project: '' }),
+      exclusively: (_, work) => work(),
+    }),
     store: {
       load: async () => [],
       put: () => Promise.reject(new DOMException('full', 'QuotaExceededError')),
       remove: async () => undefined,
     },
-    inFlight: fakeInFlight(new Map(), 'ann'),
-    place: () => ({ profile: '', project: '' }),
-    exclusively: (_, work) => work(),
     ...{ onChange() {}, onKept() {}, onCreated() {} },
   })
   const message = { id: 'a', session_id: 's', choice: NO_CHOICE, text: 'kept', files: [] }
