@@ -49,27 +49,39 @@ export type TurnActions = {
   undo: (id: string) => Promise<string | undefined>
 }
 
+/** The outbox, once it is loaded; null when it cannot be, or not in time. */
+const whenLoaded = async ({
+  outbox,
+  schedule,
+}: Pick<TurnActionsOptions, 'outbox' | 'schedule'>): Promise<Outbox | null> => {
+  if (outbox.peek() === undefined)
+    await new Promise<void>(resolve => {
+      const cancel = schedule(resolve, LOAD_MS)
+      effect(() => {
+        if (outbox.value === undefined) return
+        cancel()
+        resolve()
+      })
+    })
+  return outbox.peek() ?? null
+}
+
+/** One request after the other: on a slow connection a later message could overtake an earlier one. */
+const createOrder = () => {
+  let last: Promise<unknown> = Promise.resolve()
+  return <T>(work: () => Promise<T>): Promise<T> => {
+    const made = last.then(work, work)
+    last = made
+    return made
+  }
+}
+
 export const createTurnActions = (options: TurnActionsOptions): TurnActions => {
   const { api, toasts, route, sessions, chat, queue, choices, attempt } = options
 
-  /** The outbox, once it is loaded; null when it cannot be, or not in time. */
-  const loadedOutbox = async (): Promise<Outbox | null> => {
-    const { outbox } = options
-    if (outbox.peek() === undefined)
-      await new Promise<void>(resolve => {
-        const cancel = options.schedule(resolve, LOAD_MS)
-        effect(() => {
-          if (outbox.value === undefined) return
-          cancel()
-          resolve()
-        })
-      })
-    return outbox.peek() ?? null
-  }
-
   /** Keeps a message in this browser when its request got no reply. Shows any other error; false: the caller keeps the text. */
   const keepUnsent = async (error: unknown, message: Unsent | null): Promise<boolean> => {
-    if (isUnreachable(error) && message && (await (await loadedOutbox())?.keep(message)))
+    if (isUnreachable(error) && message && (await (await whenLoaded(options))?.keep(message)))
       return true
     toasts.showError(error)
     return false
@@ -80,13 +92,7 @@ export const createTurnActions = (options: TurnActionsOptions): TurnActions => {
     const id = options.sending.newId()
     return { id, session_id, text, files, choice: choices.choice.value }
   }
-  let last: Promise<unknown> = Promise.resolve()
-  /** One request after the other: on a slow connection a later message could overtake an earlier one. */
-  const inOrder = <T>(work: () => Promise<T>): Promise<T> => {
-    const made = last.then(work, work)
-    last = made
-    return made
-  }
+  const inOrder = createOrder()
   /** Names the message, so that it is stored once if it has to be sent again. */
   const named = (message: Unsent | null) => (message ? { client_message_id: message.id } : {})
 
@@ -136,7 +142,7 @@ export const createTurnActions = (options: TurnActionsOptions): TurnActions => {
     let id = route.sessionId.value
     const isLoading = options.outbox.value === undefined
     const shown = isLoading ? chat.addPending(text, files) : undefined
-    const outbox = isLoading ? await loadedOutbox() : options.outbox.value
+    const outbox = isLoading ? await whenLoaded(options) : options.outbox.value
     // Behind those that wait, so that they arrive in order.
     if (message && outbox?.of(id).length && (await outbox.keep(message))) {
       shown?.()
