@@ -55,6 +55,22 @@ const declarationsOf = (css: string): [property: string, value: string][] =>
     ([, property = '', value = '']) => [property, value.trim()],
   )
 
+/**
+ * `left + right` and `left ~ right` of a style sheet where the browser cannot tell by a class what a new element concerns:
+ * it then computes the styles of everything in the container again for each element added to it.
+ */
+const broadSiblings = ({ text }: Source): string[] => {
+  const pure = text.replace(/\/\*[\s\S]*?\*\//g, '')
+  const selectors = (pure.match(/[^{};]+(?=\{)/g) ?? []).join(',')
+  const inOneWord = selectors.replace(/\((?:[^()]|\([^()]*\))*\)/g, part =>
+    part.replace(/[\s,+~>]/g, ''),
+  )
+  const hasName = (compound: string) => /[.#[]/.test(compound)
+  return [...inOneWord.matchAll(/([^\s,>+~]+)\s*[+~]\s*([^\s,>+~]+)/g)]
+    .filter(([, left = '', right = '']) => right === '*' || !(hasName(left) || hasName(right)))
+    .map(([found]) => found)
+}
+
 const declarations =
   (isWrong: (property: string, value: string) => boolean) =>
   ({ text }: Source) =>
@@ -395,6 +411,28 @@ export const rules: readonly Rule[] = [
         '/* A. */\na { transform: translate(calc(var(--inline) * 4px)); }',
       ),
       sample('public/style/a.css', '/* A. */\na { transform: translateY(-50%); }'),
+    ],
+  },
+  {
+    name: 'a selector of siblings has a class',
+    where: /^public\/.*\.css$/,
+    find: broadSiblings,
+    bad: [
+      sample('public/style/a.css', '/* A. */\n.md > * + * { margin: 0; }'),
+      sample('public/style/a.css', '/* A. */\n.row + * { margin: 0; }'),
+      sample('public/style/a.css', '/* A. */\n@media print { .md li + li, .b { margin: 0; } }'),
+      sample('public/style/a.css', '/* A. */\n.md > :is(h3, h4) ~ p { margin: 0; }'),
+    ],
+    good: [
+      sample('public/style/a.css', '/* * + * */\n.row + .row > :nth-child(2n + 1) { margin: 0; }'),
+      sample(
+        'public/style/a.css',
+        '/* A. */\n.md > :is(.md-h1, .md-h2) + :is(h3, h4) { margin: 0; }',
+      ),
+      sample(
+        'public/style/a.css',
+        '/* A. */\n.a input:checked + .dot { margin: calc(1px + 2px); }',
+      ),
     ],
   },
   {

@@ -29,13 +29,14 @@ export type Messages = Readonly<Record<string, Message>>
 type Shown = {
   tag: string
   messages: Messages
-  plurals: Intl.PluralRules
+  /** Created when they are first needed. English does without: their data takes longer to load than the first view to render. */
+  plurals?: Intl.PluralRules | undefined
   formats?: string
   isRtl?: boolean
 }
 
 /** The language of the page, the same for every module, set before anything is shown. */
-const shown: Shown = { tag: 'en', messages: {}, plurals: new Intl.PluralRules('en') }
+const shown: Shown = { tag: 'en', messages: {} }
 
 /**
  * Shows messages of this language; English ones where it has none. Called once, before the page is rendered.
@@ -48,11 +49,10 @@ export const setLanguage = (language: string, messages: Messages): void => {
   const own = globalThis.navigator?.languages.find(
     tag => tag.split('-', 1)[0] === base && !tag.includes('@'),
   )
-  const plurals = new Intl.PluralRules(language)
   Object.assign(shown, {
     tag: language,
     messages,
-    plurals,
+    plurals: undefined,
     formats: own ?? language,
     isRtl: language === 'ar',
   })
@@ -69,8 +69,20 @@ const nameOf = (value: string): string =>
 export const listOf = (names: readonly string[]): string =>
   new Intl.ListFormat(pageLocale()).format(names.map(nameOf))
 
+const categoryOf = (count: number): Intl.LDMLPluralRule => {
+  if (shown.tag === 'en') return count === 1 ? 'one' : 'other'
+  shown.plurals ??= new Intl.PluralRules(shown.tag)
+  return shown.plurals.select(count)
+}
+
 const select = (entry: Message, count: unknown): string =>
-  typeof entry === 'string' ? entry : (entry[shown.plurals.select(Number(count))] ?? entry.other)
+  typeof entry === 'string' ? entry : (entry[categoryOf(Number(count))] ?? entry.other)
+
+/** The formats of `Intl` take milliseconds when they are first used; most numbers of the page need none. */
+const numberOf = (value: number): string =>
+  !shown.isRtl && Number.isInteger(value) && value >= 0 && value < 1_000
+    ? String(value)
+    : value.toLocaleString(shown.tag)
 
 /** The text by which translations of a message are found. */
 export const sourceOf = (message: Message): string =>
@@ -94,7 +106,7 @@ export const translator = <const C extends Catalog>(catalog: C) => {
     return select(message, filled.count).replace(/\{(\w+)\}/g, (placeholder, name) => {
       const value = filled[name]
       if (value === undefined) return placeholder
-      if (typeof value === 'number') return value.toLocaleString(shown.tag)
+      if (typeof value === 'number') return numberOf(value)
       return typeof value === 'string' ? nameOf(value) : listOf(value)
     })
   }

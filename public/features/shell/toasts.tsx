@@ -52,13 +52,12 @@ export const ToastList = (props: ToastsProps) => {
     return () => document.removeEventListener('pointerdown', remember, true)
   }, [])
   useLayoutEffect(() => {
-    const box = place.current?.getBoundingClientRect()
-    if (!box || list.length === 0) setClearance(0)
-    else {
-      const { top, left, right } = box
-      const bottom = box.bottom - clearance
-      setClearance(clearanceOf({ top, left, right, bottom }, pressed.current, innerHeight))
-    }
+    // Without a toast nothing is measured: the page would be laid out for it before it is shown.
+    const box = list.length > 0 && place.current?.getBoundingClientRect()
+    if (!box) return setClearance(0)
+    const { top, left, right } = box
+    const bottom = box.bottom - clearance
+    setClearance(clearanceOf({ top, left, right, bottom }, pressed.current, innerHeight))
   }, [list])
   return (
     <section

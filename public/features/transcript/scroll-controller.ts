@@ -3,13 +3,14 @@ import { type ReadonlySignal, signal } from '@preact/signals'
 import type { Place } from '../shell/route.ts'
 import type { Row } from './rows.ts'
 import {
+  contains,
   covers,
   createHeights,
   offsetOfRow,
+  OVERSCAN_PX,
   type Range,
   rangeAt,
   rangeAtEnd,
-  sameRange,
   type View,
 } from './virtual-range.ts'
 
@@ -17,6 +18,8 @@ import {
 const NEAR_END_PX = 32
 /** Within this distance of the top older messages are loaded. */
 const NEAR_TOP_PX = 900
+/** Small enough that a slow phone answers a touch between two steps. */
+const OVERSCAN_STEP_PX = 175
 /** Re-renders after measuring stop after this many rounds. */
 const MAX_ROUNDS = 4
 /** Space above a row that was jumped to. */
@@ -79,8 +82,8 @@ export class ScrollController {
   #rounds = 0
   #frame = 0
   #rendered: Range | null = null
-  /** The first render draws what is visible; the rows around it follow once that is painted. */
-  #isPainted = false
+  /** The first render draws what is visible; the rows around it follow in steps once that is painted. */
+  #overscan = 0
   /** Reading position before this render. */
   #anchor: Anchor | null = null
   /** A row that was jumped to, until its position is stable. */
@@ -124,7 +127,7 @@ export class ScrollController {
       this.#followWithin(0.5)
     }
     const isOutdated =
-      hasNewHeights && this.#rounds < MAX_ROUNDS && !sameRange(this.#wantedRange(), this.#rendered!)
+      hasNewHeights && this.#rounds < MAX_ROUNDS && !contains(this.#rendered!, this.#wantedRange())
     if (isOutdated) {
       this.#rounds++
       this.#render()
@@ -144,14 +147,15 @@ export class ScrollController {
     scroller.addEventListener('reveal', onReveal)
     observer.observe(scroller)
     if (this.column.current) observer.observe(this.column.current)
-    const onPaint = () => {
-      this.#isPainted = true
+    let timer = 0
+    const widen = () => {
+      this.#overscan = Math.min(OVERSCAN_PX, this.#overscan + OVERSCAN_STEP_PX)
       this.#render()
+      if (this.#overscan < OVERSCAN_PX) timer = window.setTimeout(widen)
     }
     // The callback of a frame runs before it is painted, a timer after it.
-    let timer = 0
     const frame = requestAnimationFrame(() => {
-      timer = window.setTimeout(onPaint)
+      timer = window.setTimeout(widen)
     })
     return () => {
       cancelAnimationFrame(frame)
@@ -230,7 +234,7 @@ export class ScrollController {
 
   #view(anchor: Anchor | null): View {
     const scroller = this.scroller.current
-    const around = { width: this.#width, ...(!this.#isPainted && { overscan: 0 }) }
+    const around = { width: this.#width, overscan: this.#overscan }
     if (!scroller) return { top: 0, height: firstHeight(), ...around }
     // Rows may have been added above: use the offset of the anchor, not the scroll position.
     const offset = anchor ? offsetOfRow(this.#rows, this.#heights, anchor.key, this.#width) : null

@@ -65,7 +65,7 @@ export function VirtualList({
           {head}
           <div class="tx-space" ref={scroll.space} style={{ height: `${range.above}px` }} />
           {drawn.map(row => (
-            <RowBox key={row.key} row={row} />
+            <RowBox key={row.key} row={row} isFirst={row === list[0]} />
           ))}
           <div class="tx-space" style={{ height: `${range.below}px` }} />
           {tail}
@@ -88,7 +88,7 @@ export function VirtualList({
 }
 
 /** Memoized: an unchanged row object is not rendered again. */
-function RowBox({ row }: { row: Row }) {
+function RowBox({ row, isFirst = false }: { row: Row; isFirst?: boolean }) {
   const body = useMemo(
     () => (
       <>
@@ -98,8 +98,9 @@ function RowBox({ row }: { row: Row }) {
     ),
     [row],
   )
+  const first = isFirst ? 'tx-row-first' : ''
   return (
-    <div class={`tx-row tx-row-${row.kind}`} data-key={row.key}>
+    <div class={`tx-row tx-row-${row.kind} ${first}`} data-key={row.key}>
       {body}
     </div>
   )

@@ -4,7 +4,7 @@ import type { Row } from './rows.ts'
 export type Range = { start: number; end: number; above: number; below: number }
 
 /** Rendered beyond the viewport on either side, unless a view says otherwise. */
-const OVERSCAN_PX = 700
+export const OVERSCAN_PX = 700
 /** A new range is rendered when less than this remains; each render takes about half a frame. */
 const RESERVE_PX = 250
 /** Maximum number of rendered rows. */
@@ -118,11 +118,9 @@ export const rangeAtEnd = (rows: readonly Row[], heights: Heights, view: View): 
   return { start, end: rows.length, above, below: 0 }
 }
 
-export const sameRange = (left: Range, right: Range): boolean =>
-  left.start === right.start &&
-  left.end === right.end &&
-  left.above === right.above &&
-  left.below === right.below
+/** Whether all rows of `inner` are in `outer`. */
+export const contains = (outer: Range, inner: Range): boolean =>
+  outer.start <= inner.start && inner.end <= outer.end
 
 /** Offset of a row from the first one; null when it no longer exists. */
 export const offsetOfRow = (
