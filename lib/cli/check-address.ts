@@ -9,6 +9,7 @@ import { request as requestHttps } from 'node:https'
 import type { LookupFunction } from 'node:net'
 import { getCACertificates, type TLSSocket } from 'node:tls'
 import { asObject } from '../base/json.ts'
+import { visibleWords } from '../base/visible.ts'
 import { isGatewayStatus } from '../base/unreachable.ts'
 import { type Check, fail, ok, warn } from './check.ts'
 import { clockAgainst } from './check-clock.ts'
@@ -19,6 +20,7 @@ const EVENT_MS = 8_000
 /** nginx refuses more than 1 MB by default; messages with files have more. */
 const LARGE_BYTES = 2 * 1024 * 1024
 const CHECK = '/api/proxy-check'
+const MAX_SENTENCE = 1_000
 const GUIDE = 'docs/reverse-proxies.md has complete examples.'
 
 type Visit = { method?: string; headers?: Record<string, string>; body?: string }
@@ -33,7 +35,6 @@ const PROBLEMS: Readonly<Record<string, string>> = {
   ENETUNREACH: 'there is no network',
   EPROTO: 'it does not speak TLS; should the address begin with http:// ?',
   ERR_SSL_WRONG_VERSION_NUMBER: 'it does not speak TLS; should the address begin with http:// ?',
-  HPE_INVALID_CONSTANT: 'it does not speak HTTP',
 }
 
 const CERTIFICATE_PROBLEMS: Readonly<Record<string, string>> = {
@@ -68,14 +69,21 @@ const connectWith =
 
 type Connect = ReturnType<typeof connectWith>
 
-const readWhole = async (answer: IncomingMessage): Promise<Answer> => {
+/** A page of ours is shorter; what another program sends may never end. */
+const MAX_CHARS = 1_000_000
+
+const readStart = async (answer: IncomingMessage): Promise<Answer> => {
   let text = ''
-  for await (const chunk of answer.setEncoding('utf8')) text += chunk
+  for await (const chunk of answer.setEncoding('utf8')) {
+    text += chunk
+    if (text.length > MAX_CHARS) break
+  }
   return { status: answer.statusCode ?? 0, headers: answer.headers, text }
 }
 
 const reasonOf = (error: unknown): string => {
   const { code, message } = error as NodeJS.ErrnoException
+  if (code?.startsWith('HPE_')) return 'it does not speak HTTP'
   return PROBLEMS[code ?? ''] ?? message
 }
 
@@ -87,8 +95,9 @@ const jsonOf = (text: string): Record<string, unknown> => {
   }
 }
 
-/** "A. B." of the server: what is wrong, and what to do. */
-const toCheck = (about: string, sentence: string): Check => {
+/** "A. B." of the server: what is wrong, and what to do. It may be another program, whose text must not control the terminal. */
+const toCheck = (about: string, text: string): Check => {
+  const sentence = visibleWords(text.slice(0, MAX_SENTENCE)).replace(/\s+/g, ' ')
   const [, said = sentence, advice] = /^(.+?)\.\s+(.+)$/s.exec(sentence) ?? []
   return fail(about, said, advice ?? GUIDE)
 }
@@ -112,17 +121,18 @@ const unreachable = (url: URL, { status, headers, text }: Answer): Check => {
       `The proxy at ${url.host} answers ${status}: it does not reach agent-webui`,
       'Start agent-webui, and compare its address with the one in the configuration of the proxy.',
     )
-  const place = headers.location && URL.canParse(headers.location, url.href)
-  if (place && new URL(headers.location ?? '', url).host !== url.host)
-    return warn(
+  const { location = '' } = headers
+  const to = status >= 301 && status <= 308 && URL.parse(location, url.href)
+  if (to && to.hostname === url.hostname)
+    return fail(
       'page',
-      `The proxy at ${url.host} asks for a sign-in of its own`,
-      'Run this where it does not, or check in a browser.',
+      `${url.href} leads to ${to.origin}${to.pathname}`,
+      `Check that address: agent-webui doctor --url ${to.origin}${to.pathname}`,
     )
-  if (status === 401 || status === 407)
+  if (to || status === 401 || status === 407)
     return warn(
       'page',
-      `The proxy at ${url.host} asks for a sign-in of its own (${status})`,
+      `The proxy at ${url.host} asks for a sign-in of its own${to ? ` at ${to.host}` : ` (${status})`}`,
       'Run this where it does not, or check in a browser.',
     )
   return fail(
@@ -259,7 +269,7 @@ export const addressChecks = async (
   try {
     const first = await connect(at('/'))
     const certificate = certificateCheck(root, first)
-    const page = await readWhole(first)
+    const page = await readStart(first)
     const clock = clockAgainst(root.host, page.headers.date, now())
     const found = pathOfPage(page, at('/'))
     if (found === null) return [...certificate, unreachable(at('/'), page), ...clock]
@@ -270,7 +280,7 @@ export const addressChecks = async (
       'Content-Type': 'application/json',
     }
     const post = async (body: string) =>
-      readWhole(await connect(at(CHECK), { method: 'POST', headers, body }))
+      readStart(await connect(at(CHECK), { method: 'POST', headers, body }))
     const answer = await post('{}')
     const origin = originCheck(at('/'), answer)
     if (origin.about === 'page') return [...certificate, origin, ...clock]

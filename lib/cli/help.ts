@@ -62,7 +62,10 @@ the answer; pressed twice it quits. Sessions are saved in the profile's state.db
     summary: 'save chats, settings, and homes, while the server runs or not',
     details: `  -p, --profile name    save this profile only; may be repeated
       --with-keys       save the keys, encrypted with a passphrase
-      --passphrase-file file   read the passphrase from this file`,
+      --passphrase-file file
+                        read the passphrase from this file instead of asking for it
+
+Workspaces outside of the homes are not saved. A file that exists is never replaced.`,
   },
   restore: {
     usage: 'file.tar.zst [options]',
@@ -71,11 +74,16 @@ the answer; pressed twice it quits. Sessions are saved in the profile's state.db
       --list            only list what the file contains
       --check           only check the file
       --without-keys    leave the keys out
-      --passphrase-file file   read the passphrase from this file`,
+      --passphrase-file file
+                        read the passphrase from this file instead of asking for it
+
+Stop the server first, unless --to names another place.`,
   },
   export: {
     usage: '--as json directory [session …]',
     summary: 'write sessions in the format of Hermes WebUI',
+    details: `  directory             where to write; files that exist are never replaced
+  session               id of a session; default: all of them`,
   },
   password: {
     usage: '[--off | --reset-factors]',

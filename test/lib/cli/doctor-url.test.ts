@@ -94,9 +94,40 @@ test('a wrong address, and something else at it', async () => {
   )
   expect(
     await beside((_, res) => res.writeHead(302, { Location: 'https://sso.example/' }).end()),
-    /^warn page: The proxy at \S+ asks for a sign-in of its own$/,
+    /^warn page: The proxy at \S+ asks for a sign-in of its own at sso\.example$/,
   )
-  expect(await beside(req => req.socket.end('220 mail\r\n')), /^fail address: \S+ /)
+  expect(
+    await beside((_, res) =>
+      res.writeHead(301, { Location: 'https://127.0.0.1:8443/agent/' }).end(),
+    ),
+    /^fail page: \S+ leads to https:\/\/127\.0\.0\.1:8443\/agent\/$/,
+  )
+  expect(
+    await beside(req => req.socket.end('220 mail\r\n')),
+    /^fail address: \S+: it does not speak HTTP$/,
+  )
+  // Text of another program, which the terminal must not obey.
+  expect(
+    await beside((_, res) => res.writeHead(500).end('{"error": "a\\u001b[31mb\\r\\nc"}')),
+    /^fail page: a[^\p{Cc}]+$/u,
+  )
+  // More than anyone wants to read.
+  expect(
+    await beside((_, res) => {
+      const send = () => {
+        while (!res.destroyed && res.write('x'.repeat(100_000)));
+      }
+      res.on('drain', send)
+      send()
+    }),
+    /^fail page: \S+ answers 200, and not from agent-webui$/,
+  )
+})
+
+test('TLS where there is none', async ({ app }) => {
+  const [check, ...more] = await addressChecks(app.url.replace('http:', 'https:'))
+  assert.is(more.length, 0)
+  assert.match(check?.said ?? '', 'it does not speak TLS; should the address begin with http://')
 })
 
 test('a path that is not named, or is another', async ({ app }) => {
