@@ -213,7 +213,7 @@ export const createApp = async (
     processesOf: processes.of,
     cron: () => cron,
     liveDir: join(stateDir, 'live'),
-    resume: { parkMs: options.parkMs },
+    resume: { parkMs: options.parkMs, tookOver: options.cell?.tookOver },
     now,
     log,
     wrapAgent: agent => telemetry.wrapAgent(withCommittedCalls(agent, options.cell)),

@@ -6,6 +6,7 @@ const { signal } = new AbortController()
 
 export const alone: Owned = {
   epoch: 0,
+  tookOver: false,
   isSettled: () => true,
   settled: () => Promise.resolve(),
   lost: signal,

@@ -220,21 +220,27 @@ const removeOthers = async (
   }
 }
 
-/** Throws with a sentence when the directory and the database have chats of their own. */
-export const bringUp = async (options: Options): Promise<void> => {
+/** True when the database decided. Throws with a sentence when the directory and the database have chats of their own. */
+export const bringUp = async (options: Options): Promise<boolean> => {
   const { cell, files, stateDir, since, isKnown } = options
   const { stored, gone, newest, count } = await readRows(options)
-  if (count === 0) return
+  if (count === 0) return false
   if (!isKnown && (await files.list()).some(key => key.startsWith('state/sessions/')))
     throw new ClusterError(
       `${stateDir} has chats of its own, and the cluster has others for the cell "${cell}". Use an empty state directory, or another name in AGENT_WEBUI_CLUSTER_CELL.`,
     )
-  if (isKnown && since > 0 && newest <= since) return keepLocal(options, stored)
+  if (isKnown && since > 0 && newest <= since) {
+    keepLocal(options, stored)
+    return false
+  }
   const conflicts = createConflicts(stateDir)
   if (isKnown) {
     for (const path of gone) rmSync(path, { force: true })
     await removeOthers(options, stored, conflicts)
+    // Streams of turns that another owner continued or ended.
+    rmSync(join(stateDir, 'live'), { recursive: true, force: true })
   }
   await takeStored(options, stored, conflicts)
   conflicts.report(options.warn)
+  return true
 }

@@ -15,7 +15,7 @@ const BEAT_MS = 2_000
 /** After this time without an answer of the database, another process may soon be the owner: shorter than STALE_MS. */
 const LEASE_MS = 6_000
 /** Other programs change files too. */
-const SWEEP_MS = 15_000
+const SWEEP_MS = 5_000
 /** SQLSTATE: a file does not end where it should. */
 const RAISED = 'P0001'
 const FIRST_PAUSE_MS = 50
@@ -30,6 +30,7 @@ export type OwnedOptions = {
   mirror: Mirror
   sealer: Sealer
   epoch: number
+  tookOver: boolean
   batch: number
   db: Database
   log: { info: (text: string) => void; warn: (text: string) => void }
@@ -158,12 +159,19 @@ export const startOwned = async (options: OwnedOptions): Promise<Owned> => {
     }
   }
 
-  const sweep = async (): Promise<void> => {
+  const look = async (): Promise<void> => {
     try {
       for (const key of await mirror.changed()) mark(key)
     } catch (error) {
       log.warn(`Couldn't look for changed files: ${messageOf(error)}`)
     }
+  }
+  let looking: Promise<void> | null = null
+  const sweep = (): Promise<void> => {
+    looking ??= look().finally(() => {
+      looking = null
+    })
+    return looking
   }
   // From here on, every write of this process is seen.
   const unlisten = onWrite(path => {
@@ -188,6 +196,7 @@ export const startOwned = async (options: OwnedOptions): Promise<Owned> => {
 
   return {
     epoch,
+    tookOver: options.tookOver,
     isSettled,
     settled,
     lost: lost.signal,

@@ -91,8 +91,8 @@ export const createPostgresCluster = ({ url, key, log }: PostgresOptions): Clust
       const mirror = createMirror(files, { sealer, warn: log.warn })
       const since = note?.epoch ?? 0
       const given = { db, cell, files, stateDir, sealer, mirror, since, isKnown: note !== null }
-      await bringUp({ ...given, warn: log.warn })
-      return await startOwned({ ...given, ...claimed, url, directory, log })
+      const tookOver = await bringUp({ ...given, warn: log.warn })
+      return await startOwned({ ...given, tookOver, ...claimed, url, directory, log })
     } catch (error) {
       db.end()
       throw error

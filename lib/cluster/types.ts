@@ -27,6 +27,8 @@ export type CellPlace = {
 export type Owned = {
   /** Rises with every owner; 0 without a cluster. */
   readonly epoch: number
+  /** The last owner was on another machine: what it kept for itself, such as streams, is not here. */
+  readonly tookOver: boolean
   /** Everything that was written is committed, and no other process can have taken the cell. */
   isSettled(): boolean
   /** Resolves when everything that was written before the call is committed; rejects when the cell is lost. */

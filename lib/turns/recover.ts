@@ -23,6 +23,8 @@ type RecoverOptions = {
   openLog: (path: string, header: LogHeader) => EventLog
   /** Turns go on, where they can. Default: every turn is closed. */
   resumes?: boolean | undefined
+  /** The process that ran them was on another machine, so there are no live files. */
+  tookOver?: boolean | undefined
   /** A turn was found open and is recorded as interrupted. Must not throw. */
   onInterrupted?: (sessionId: string, streamId: string) => void
   /** The end of a turn was recorded, but perhaps not reported: the process died before its log was closed. Must not throw. */
@@ -84,7 +86,7 @@ export type Found = {
 
 /** Closes what an earlier process left open. */
 export const recoverTurns = (deps: RecoverOptions): Found => {
-  const { sessions, liveDir } = deps
+  const { sessions, liveDir, tookOver = false } = deps
   mkdirSync(liveDir, { recursive: true, mode: 0o700 })
   const open = new Map(sessions.recover().map(turn => [turn.stream_id, turn]))
   const logs: EventLog[] = []
@@ -96,7 +98,7 @@ export const recoverTurns = (deps: RecoverOptions): Found => {
     const turn = open.get(streamId)
     // Before the log is opened, which writes its header.
     const nowMs = deps.now() * 1_000
-    const continues = turn && deps.resumes && mayResume(turn, path, nowMs)
+    const continues = turn && deps.resumes && mayResume(turn, path, { nowMs, tookOver })
     const wasRunning = isFresh(path, nowMs)
     const log = deps.openLog(path, header)
     try {

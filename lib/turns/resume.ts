@@ -5,7 +5,7 @@
  * again. Of the calls without a result, those that wait for an answer are made again and wait for the same question;
  * the others may have run in part, so each gets a result that says so. No tool runs twice unasked.
  */
-import { statSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import type { Resumed } from '../agent/types.ts'
 import type { Message, ToolCall } from '../schema/message.ts'
 import type { Question } from '../schema/question.ts'
@@ -55,12 +55,16 @@ export const isFresh = (path: string, nowMs: number): boolean => {
   return nowMs - file.mtimeMs < MAX_PAUSE_MS
 }
 
-/** `path`: its live file. */
+/** `path`: its live file. `tookOver`: the turn ran on another machine of the cluster, where that file is. */
 export const mayResume = (
-  { resumable, resumed = 0 }: Recovered,
+  { resumable, resumed = 0, at }: Recovered,
   path: string,
-  nowMs: number,
-): boolean => resumable === true && resumed < MAX_RESUMES && isFresh(path, nowMs)
+  { nowMs, tookOver }: { nowMs: number; tookOver: boolean },
+): boolean => {
+  if (resumable !== true || resumed >= MAX_RESUMES) return false
+  if (tookOver && !existsSync(path)) return nowMs - at * 1_000 < MAX_PAUSE_MS
+  return isFresh(path, nowMs)
+}
 
 const unansweredCalls = (messages: readonly Message[]): ToolCall[] => {
   const at = messages.findLastIndex(({ tool_calls: calls }) => calls?.length)

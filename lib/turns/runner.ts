@@ -54,9 +54,9 @@ export type TurnsOptions = {
   onEnded?: (ended: EndedTurn) => void
   /**
    * Turns of people continue after a restart; absent: they end as interrupted. `parkMs`: how long they may take to reach a
-   * step boundary when the service stops, 5 s by default.
+   * step boundary when the service stops, 5 s by default. `tookOver`: they ran on another machine.
    */
-  resume?: { parkMs?: number | undefined }
+  resume?: { parkMs?: number | undefined; tookOver?: boolean | undefined }
   /** The user answered a plan whose turn had ended. Must not throw. */
   onPlanAnswer?: (sessionId: string, answer: string) => void
 }
@@ -165,7 +165,7 @@ export const createTurns = (options: TurnsOptions) => {
 
   const resumes = options.resume !== undefined
   const reports = createReports(options)
-  const found = recoverTurns({ ...options, resumes, openLog, ...reports })
+  const found = recoverTurns({ ...options, ...options.resume, resumes, openLog, ...reports })
   for (const each of found.logs) {
     eventLogs.put(each)
     eventLogs.retire(each)

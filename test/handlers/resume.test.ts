@@ -245,11 +245,15 @@ test(
     const stream = await start(chat)
     await chat.provider.arrived(1)
     const live = join(chat.app.state, 'live', `${stream}.jsonl`)
-    const turn = { resumable: true } as Recovered
     const day = 24 * 3_600_000
+    const turn = { resumable: true, at: Date.now() / 1_000 } as Recovered
+    const may = (path: string, afterMs: number, tookOver = false): boolean =>
+      mayResume(turn, path, { nowMs: Date.now() + afterMs, tookOver })
+    assert.equal([may(live, 0), may(live, day)], [true, false])
+    // The live file is on another machine.
     assert.equal(
-      [mayResume(turn, live, Date.now()), mayResume(turn, live, Date.now() + day)],
-      [true, false],
+      [may('none', 0), may('none', day, true), may('none', 0, true)],
+      [false, false, true],
     )
     // As a restore writes it: with the time of the original.
     const { atime, mtime } = statSync(live)

@@ -1,0 +1,239 @@
+/**
+ * Proofs of a cluster of two services on directories of their own, with a real PostgreSQL: the owner and the database are
+ * killed with SIGKILL at random points of turns with many tool calls. What was acknowledged or shown is on the other machine,
+ * once, in order. `PROOF=full` kills 200 times each, a plain run three times.
+ */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { type SpawnedApp, spawnApp } from '../_app.ts'
+import { findPostgres, startPostgres } from '../_postgres.ts'
+import { createProvider, type Step } from '../_provider.ts'
+import { until } from '../_wait.ts'
+
+const rounds = process.env.PROOF === 'full' ? 200 : 3
+const proof = suite('cluster')
+
+/** Repeatable chance: a failure must be able to happen again. */
+const createDice = (seed: number) => {
+  let state = seed
+  return (sides: number): number => {
+    state = (state * 1103515245 + 12345) % 2147483648
+    return state % sides
+  }
+}
+
+const words = Array.from({ length: 12 }, (_, i) => `word${i} `)
+const steps = (): Step[] => [
+  ...Array.from({ length: 6 }, (_, round) => ({
+    text: words,
+    toolCalls: Array.from({ length: 3 }, (_, i) => ({
+      id: `r${round}c${i}`,
+      name: 'terminal',
+      arguments: { command: `echo ${round}-${i}` },
+    })),
+    portion: 200,
+  })),
+  { text: ['The', ' end.'] },
+]
+
+type Event = { id?: string; event: string; data: Record<string, unknown> }
+type Message = {
+  id: string
+  role: string
+  content: string
+  tool_call_id?: string
+  tool_calls?: { id: string }[]
+}
+
+const startAll = async () => {
+  const db = await startPostgres()
+  const provider = await createProvider()
+  const workspace = mkdtempSync(join(tmpdir(), 'shared-'))
+  const env = {
+    AGENT_WEBUI_CLUSTER_URL: db.url,
+    AGENT_WEBUI_CLUSTER_KEY: 'a key that is only used in this test 01',
+    AGENT_WEBUI_DEFAULT_WORKSPACE: workspace,
+  }
+  const first = await spawnApp({ env })
+  writeFileSync(
+    join(first.home, 'config.yaml'),
+    `model:\n  provider: custom\n  base_url: ${provider.url}\n  default: test-model\n`,
+  )
+  // Written by another program: it is found by the next look at the files.
+  await until(async () => {
+    const found = await db.query("select 1 from agent_webui.file where path = 'home/config.yaml'")
+    return found.length > 0
+  }, 'the copy of config.yaml')
+  return { db, provider, env, first, workspace }
+}
+
+const startChat = async (app: SpawnedApp, message: string) => {
+  const { body } = await app.post('/api/session/new', {})
+  const id: string = body.session.session_id
+  const started = await app.post('/api/chat/start', { session_id: id, message })
+  assert.is(started.status, 200)
+  return { id, stream: String(started.body.stream_id) }
+}
+
+/** Reads events until there are so many or the stream ends. */
+const readEvents = async (app: SpawnedApp, stream: string, count: number): Promise<Event[]> => {
+  const sent: Event[] = []
+  for await (const event of app.events(`/api/chat/stream?stream_id=${stream}`)) {
+    sent.push(event as Event)
+    if (sent.length >= count || event.event === 'stream_end') break
+  }
+  return sent
+}
+
+const announcedIn = (events: readonly Event[]): string[] =>
+  events.flatMap(({ event, data }) => (event === 'message' ? [(data.message as Message).id] : []))
+
+/** Everything that was shown is there, once, in order; each call has exactly one result. */
+const checkMessages = (messages: readonly Message[], text: string, sent: readonly Event[]) => {
+  assert.is(messages[0]?.content, text)
+  const ids = messages.map(({ id }) => id)
+  assert.is(new Set(ids).size, ids.length)
+  const announced = announcedIn(sent)
+  assert.equal(ids.slice(0, announced.length), announced)
+  for (const { id } of messages.flatMap(message => message.tool_calls ?? []))
+    assert.is(messages.filter(message => message.tool_call_id === id).length, 1, id)
+}
+
+const sessionOf = async (app: SpawnedApp, id: string) =>
+  (await app.get(`/api/session?session_id=${id}`)).body.session
+
+/** Ends when no turn runs in the session. */
+const settledSession = async (app: SpawnedApp, id: string) => {
+  await until(async () => (await sessionOf(app, id)).is_streaming === false, 'the end of the turn')
+  return sessionOf(app, id)
+}
+
+const closeAll = async (apps: readonly SpawnedApp[], others: { close(): Promise<void> }[]) => {
+  for (const app of apps) await app.close()
+  for (const other of others) await other.close()
+}
+
+if (findPostgres() === null) proof.skip('there is no PostgreSQL for this platform', () => undefined)
+else {
+  proof(`${rounds} kills of the owner: the other machine has everything`, async () => {
+    const dice = createDice(20261123)
+    const { db, provider, env, first, workspace } = await startAll()
+    let owner = first
+    const second = spawnApp({ env })
+    let standby: Promise<SpawnedApp> = second
+    try {
+      for (let round = 0; round < rounds; round++) {
+        provider.clear()
+        provider.push(...steps())
+        provider.otherwise = () => ({ text: 'The end.' })
+        const { id, stream } = await startChat(owner, `go ${round}`)
+        let sent: Event[] = []
+        try {
+          sent = await readEvents(owner, stream, 1 + dice(120))
+        } finally {
+          await owner.kill()
+        }
+        const killed = owner
+        owner = await standby
+        // The killed one is the next standby: it starts when this one is killed.
+        const again = killed.start().then(() => killed)
+        again.catch(() => undefined)
+        standby = again
+
+        const session = await settledSession(owner, id)
+        checkMessages(session.messages, `go ${round}`, sent)
+        // The turn was continued there, to its end.
+        assert.is(session.messages.at(-1).content, 'The end.')
+        assert.not(session.messages.some((message: { _error?: unknown }) => message._error))
+
+        provider.clear()
+        provider.push({ text: 'Here again.' })
+        const next = await owner.post('/api/chat', { session_id: id, message: 'and now?' })
+        assert.equal([next.status, next.body.answer], [200, 'Here again.'])
+        const { sessions } = (await owner.get('/api/sessions')).body
+        assert.is(sessions.length, round + 1)
+      }
+    } finally {
+      await owner.kill()
+      await closeAll([first, await second], [provider, db])
+      rmSync(workspace, { recursive: true, force: true })
+    }
+  })
+
+  proof(`${rounds} kills of the database: the turn continues, and both have the same`, async () => {
+    const dice = createDice(20261124)
+    const { db, provider, env, first, workspace } = await startAll()
+    const chats: { id: string; messages: Message[] }[] = []
+    const second = { app: null as SpawnedApp | null }
+    try {
+      for (let round = 0; round < rounds; round++) {
+        provider.clear()
+        provider.push(...steps())
+        provider.otherwise = () => ({ text: 'The end.' })
+        const { id, stream } = await startChat(first, `go ${round}`)
+        const killAt = 1 + dice(120)
+        const sent: Event[] = []
+        for await (const event of first.events(`/api/chat/stream?stream_id=${stream}`)) {
+          sent.push(event as Event)
+          if (sent.length === killAt) {
+            await db.kill()
+            await db.start()
+          }
+          if (event.event === 'stream_end') break
+        }
+        assert.is(sent.filter(({ event }) => event === 'done').length, 1)
+        const { messages } = await settledSession(first, id)
+        checkMessages(messages, `go ${round}`, sent)
+        chats.push({ id, messages })
+      }
+      const [row] = await db.query('select epoch from agent_webui.cell')
+      assert.is(Number(row?.epoch), 1, 'it was the owner all the time')
+      assert.is(await first.stop(), 0)
+      second.app = await spawnApp({ env })
+      for (const { id, messages } of chats)
+        assert.equal((await sessionOf(second.app, id)).messages, messages)
+    } finally {
+      await closeAll([first, ...(second.app ? [second.app] : [])], [provider, db])
+      rmSync(workspace, { recursive: true, force: true })
+    }
+  })
+
+  proof('an owner that was stopped and wakes up writes and answers nothing', async () => {
+    const { db, provider, env, first, workspace } = await startAll()
+    const second = spawnApp({ env })
+    try {
+      const gate = Promise.withResolvers<void>()
+      provider.push({ text: 'Too late.', gate: gate.promise })
+      provider.otherwise = () => ({ text: 'The end.' })
+      const { id, stream } = await startChat(first, 'go')
+      const events = first.events(`/api/chat/stream?stream_id=${stream}`)
+      await events.until(({ event }) => event === 'message')
+      const { pid } = JSON.parse(readFileSync(join(first.state, 'instance.json'), 'utf8'))
+      process.kill(pid, 'SIGSTOP')
+      const next = await second
+      const before = await settledSession(next, id)
+      const waiting = first.get(`/api/session?session_id=${id}`).then(
+        ({ status }) => status,
+        () => 'cut',
+      )
+      process.kill(pid, 'SIGCONT')
+      gate.resolve()
+      await until(() => first.output().includes('becomes its standby'))
+      assert.is(await waiting, 'cut')
+      assert.equal((await sessionOf(next, id)).messages, before.messages)
+      const late = await db.query(
+        `select 1 from agent_webui.chunk older join agent_webui.chunk newer using (cell, path)
+         where older.epoch < newer.epoch and older.at > newer.at`,
+      )
+      assert.equal(late, [], 'no byte of an earlier owner after one of a later one')
+    } finally {
+      await closeAll([first, await second], [provider, db])
+      rmSync(workspace, { recursive: true, force: true })
+    }
+  })
+}
+
+proof.run()
