@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import type { Home } from './profiles/home.ts'
 import type { Projects } from './projects.ts'
 import type { FileProblem } from './schema/file-problem.ts'
+import type { Notify } from './schema/notice.ts'
 import type { Workspaces } from './workspaces/workspaces.ts'
 
 export type FileSources = {
@@ -35,8 +36,7 @@ export type FileProblemsOptions = {
   /** The current problems. Must be cheap. */
   check: () => FileProblem[]
   log: (line: string) => void
-  /** Shows a notice on open pages. */
-  notify: (level: 'error' | 'info', message: string) => void
+  notify: Notify
   intervalMs?: number
 }
 
@@ -70,13 +70,17 @@ export const watchFileProblems = ({
     for (const [key, problem] of found) {
       if (before.has(key)) continue
       log(toSentence(problem))
-      notify('error', toSentence(problem))
+      const { file, reason, in_force: isKept } = problem
+      notify('error', toSentence(problem), {
+        code: isKept ? 'file_kept' : 'file_lost',
+        values: { file, reason },
+      })
     }
     const broken = new Set([...found.values()].map(({ file }) => file))
     for (const { file } of new Map([...before.values()].map(each => [each.file, each])).values()) {
       if (broken.has(file)) continue
       log(`${file} can be read again`)
-      notify('info', `${file} can be read again.`)
+      notify('info', `${file} can be read again.`, { code: 'file_readable', values: { file } })
     }
     return [...found.values()]
   }

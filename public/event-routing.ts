@@ -10,6 +10,8 @@ import type { Subscriptions } from './stream/tab-leader.ts'
 import { t } from './strings/t.ts'
 import type { ChatFeature } from './contexts.ts'
 
+type Notice = Extract<Frame, { type: 'notice' }>['data']
+
 export type EventRoutingOptions = {
   shell: ShellBase
   sidebar: Pick<SessionsBase, 'sessions' | 'hostSessions'> & { inbox: Inbox }
@@ -54,17 +56,26 @@ export const createEventRouting = (options: EventRoutingOptions): EventRouting =
     else pane?.leave()
   }
 
+  const showNotice = async (notice: Notice): Promise<void> => {
+    const { message, code, values, level, session_id: id } = notice
+    const run = () => shell.route.openSession(id ?? null)
+    const text = await import('./strings/notice-strings.ts').then(
+      ({ noticeText }) => noticeText(code, values),
+      // The chunk could not be loaded, or is that of an earlier build.
+      () => message,
+    )
+    shell.toasts.show(text || message, {
+      kind: level === 'info' ? 'info' : 'error',
+      action: id ? { label: t('row.open'), run } : null,
+    })
+  }
+
   const receiveNotice = (frame: Frame): void => {
     if (frame.type === 'notice') {
       // The notice may be about the profile of this page.
       void options.profiles().reloadIfProfileChanged()
       void shell.configProblems.load().catch(() => undefined)
-      const { message, level, session_id: id } = frame.data
-      const run = () => shell.route.openSession(id ?? null)
-      shell.toasts.show(message, {
-        kind: level === 'info' ? 'info' : 'error',
-        action: id ? { label: t('row.open'), run } : null,
-      })
+      void showNotice(frame.data)
     }
     hostSessions.receive(frame)
   }

@@ -512,7 +512,7 @@ export const rules: readonly Rule[] = [
   {
     name: 'an error that a person can meet has a code, so that the page has a text in its language',
     where:
-      /^(?:handlers|lib\/(?:auth|checkpoints|conversation|cron|notifications|profiles|sessions|shares|terminals|workspaces))\//,
+      /^(?:handlers|lib\/(?:auth|backups|checkpoints|conversation|cron|mcp\/oauth|notifications|profiles|sessions|shares|terminals|updates|workspaces))\//,
     except: {
       'handlers/client-api.ts': 'for programs',
       'lib/auth/auth.ts': 'its only one must not say what is wrong',
@@ -520,6 +520,12 @@ export const rules: readonly Rule[] = [
       'lib/terminals/pseudo-terminal.ts': 'a problem of the system',
       'lib/sessions/legacy.ts': 'the disk is full: a code of its kind',
       'lib/cron/jobs-file.ts': 'the same',
+      'lib/backups/backup.ts': 'for the command line',
+      'lib/backups/format.ts': 'the same',
+      'lib/backups/keys.ts': 'the same',
+      'lib/backups/read-archive.ts': 'the same',
+      'lib/backups/restore.ts': 'the same',
+      'lib/mcp/oauth/auth-fetch.ts': 'an answer that only a broken server gives',
     },
     // What only a program can send has the code of its kind.
     find: hits(

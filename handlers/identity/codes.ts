@@ -60,7 +60,9 @@ export const enable = endpoint({
     requireFirstOwner(ctx)
     const by = ctx.app.auth.signInOf(ctx.cookies[SESSION_COOKIE])
     const recovery = await ctx.app.codes.enable(by, code)
-    ctx.app.notify('info', 'Signing in with the password now needs a code.')
+    ctx.app.notify('info', 'Signing in with the password now needs a code.', {
+      code: 'codes_on',
+    })
     return { recovery }
   },
 })
@@ -74,7 +76,9 @@ export const disable = endpoint({
   async run(ctx, { password }) {
     await confirmed(ctx, password)
     ctx.app.codes.disable()
-    ctx.app.notify('info', 'Signing in with the password no longer needs a code.')
+    ctx.app.notify('info', 'Signing in with the password no longer needs a code.', {
+      code: 'codes_off',
+    })
     return ok
   },
 })

@@ -93,7 +93,12 @@ export const use = endpoint({
     // Otherwise a device that is paired again would be listed twice.
     auth.logout(ctx.cookies[SESSION_COOKIE])
     ctx.setCookie(sessionCookie(cookie, ctx.client.secure, true))
-    ctx.app.notify('info', name ? `“${visibleName(name)}” was paired.` : 'A new device was paired.')
+    if (name)
+      ctx.app.notify('info', `“${visibleName(name)}” was paired.`, {
+        code: 'device_paired',
+        values: { name: visibleName(name) },
+      })
+    else ctx.app.notify('info', 'A new device was paired.', { code: 'unnamed_device_paired' })
     return ok
   },
 })

@@ -96,7 +96,7 @@ export const register = endpoint({
       person: ctx.person.id,
       response: response as unknown as RegistrationResponseJSON,
     })
-    ctx.app.notify('info', 'A passkey was added.')
+    ctx.app.notify('info', 'A passkey was added.', { code: 'passkey_added' })
     return ok
   },
 })

@@ -187,7 +187,10 @@ export const createApp = async (
     onDeleted: name => {
       engine.mcp.forget(join(homes.dir, name))
       shareServices.shares.endProfile(name)
-      data.notify('info', `Profile '${name}' was deleted.`)
+      data.notify('info', `Profile '${name}' was deleted.`, {
+        code: 'profile_deleted',
+        values: { name },
+      })
     },
   })
   const host = composeHost(composition, {

@@ -45,11 +45,11 @@ export const composeBackups = (
         kind: 'task_failed',
         session_id: null,
         profile: homes.base.name,
-        title: 'Backup',
+        subject: 'backup',
         text: error,
         url: 'settings/backups',
       })
-      data.notify('error', `The backup failed: ${error}`)
+      data.notify('error', `The backup failed: ${error}`, { code: 'backup_failed' })
     },
     log,
   })

@@ -27,6 +27,7 @@ import { WORKER_LIMITS } from '../sessions/search-client.ts'
 import { createSessions } from '../sessions/store.ts'
 import { addonCandidates, installAddon } from '../store/sqlite-addon.ts'
 import type { Sessions } from '../sessions/types.ts'
+import type { Notify } from '../schema/notice.ts'
 import { createSettings } from '../settings.ts'
 import { createPersonalSettings, type PersonalSettings } from './personal-settings.ts'
 import { createToolOutput, type ToolOutput } from '../tool-output.ts'
@@ -92,7 +93,7 @@ export type AppData = {
   sessions: Sessions
   projects: Projects
   /** Shows a notice on every open page. */
-  notify: (level: 'info' | 'error', message: string) => void
+  notify: Notify
   /** Masks a secret of the service itself wherever text is shown or stored. */
   maskSecret: (secret: string) => void
   /** Stops watching the secrets that are masked. */
@@ -217,8 +218,8 @@ export const openAppData = (config: Config, options: AppDataOptions): AppData =>
     toolOutput,
     sessions,
     projects,
-    notify: (level, message) =>
-      void hub.publish('notices', { type: 'notice', data: { level, message } }),
+    notify: (level, message, about) =>
+      void hub.publish('notices', { type: 'notice', data: { level, message, ...about } }),
     maskSecret: own.add,
     unwatchSecrets() {
       for (const stop of unwatch) stop()

@@ -63,6 +63,8 @@ export const composeWorkspaces = (
         data: {
           level: exit_code === 0 ? 'info' : 'warn',
           message: `Exited with code ${exit_code}: ${redact(command).slice(0, 200)}`,
+          code: 'process_ended',
+          values: { code: exit_code ?? '?', command: redact(command).slice(0, 200) },
           session_id,
         },
       }),

@@ -2,6 +2,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Auth, MadeBy } from './auth.ts'
 import { SESSION_COOKIE, sessionCookie } from './cookie.ts'
+import type { Notify } from '../schema/notice.ts'
 import type { Invitations } from './invitations.ts'
 import { signInClient } from './sign-in-client.ts'
 
@@ -10,7 +11,7 @@ type Joining = {
   app: {
     auth: Pick<Auth, 'admit' | 'endPerson' | 'logout'>
     invitations: Pick<Invitations, 'accept'>
-    notify(level: 'info', text: string): void
+    notify: Notify
   }
   cookies: Readonly<Record<string, string>>
   client: { address: string; via: string | undefined; secure: boolean }
@@ -37,6 +38,6 @@ export const join = async (
   // Otherwise a browser in which someone else is signed in would keep that sign-in.
   auth.logout(ctx.cookies[SESSION_COOKIE])
   ctx.setCookie(sessionCookie(cookie, ctx.client.secure))
-  ctx.app.notify('info', `${name} has joined.`)
+  ctx.app.notify('info', `${name} has joined.`, { code: 'person_joined', values: { name } })
   return name
 }

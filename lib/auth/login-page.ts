@@ -11,6 +11,9 @@ type LoginTexts = {
   enter: string
   wrong: string
   lost: string
+  tooMany: string
+  /** The server’s files about sign-ins cannot be read, or it is starting. */
+  closed: string
   /** For the setup token: no password is set and other machines can reach the server. */
   token: string
   tokenHint: string
@@ -36,6 +39,8 @@ const TEXTS = {
     enter: 'Sign in',
     wrong: 'Incorrect password.',
     lost: 'Can’t reach the server.',
+    tooMany: 'Too many attempts. Try again later.',
+    closed: 'Sign-in is closed at the moment. The server’s log says why.',
     token: 'Setup token',
     tokenHint:
       'No password is set yet. Enter the setup token from the server log, then set a password.',
@@ -58,6 +63,9 @@ const TEXTS = {
     enter: 'Entrar',
     wrong: 'La contraseña no es correcta.',
     lost: 'No se puede contactar con el servicio.',
+    tooMany: 'Demasiados intentos. Inténtalo más tarde.',
+    closed:
+      'El inicio de sesión está cerrado en este momento. El motivo está en el registro del servicio.',
     token: 'Código de configuración',
     tokenHint:
       'Todavía no hay contraseña. Introduce el código de configuración del registro del servicio y define después una contraseña.',
@@ -80,6 +88,8 @@ const TEXTS = {
     enter: 'Entrar',
     wrong: 'Senha incorreta.',
     lost: 'Não foi possível acessar o servidor.',
+    tooMany: 'Tentativas demais. Tente mais tarde.',
+    closed: 'O login está fechado no momento. O motivo está no log do servidor.',
     token: 'Token de configuração',
     tokenHint:
       'Ainda não há senha. Digite o token de configuração que está no log do servidor e depois defina uma senha.',
@@ -102,6 +112,8 @@ const TEXTS = {
     enter: 'Anmelden',
     wrong: 'Das Passwort stimmt nicht.',
     lost: 'Der Server ist nicht erreichbar.',
+    tooMany: 'Zu viele Versuche. Versuch es später noch einmal.',
+    closed: 'Die Anmeldung ist zurzeit gesperrt. Den Grund nennt das Protokoll des Servers.',
     token: 'Einrichtungscode',
     tokenHint:
       'Es ist noch kein Passwort festgelegt. Gib den Einrichtungscode aus dem Protokoll des Servers ein und lege danach ein Passwort fest.',
@@ -125,6 +137,8 @@ const TEXTS = {
     enter: 'Se connecter',
     wrong: 'Mot de passe incorrect.',
     lost: 'Le serveur est injoignable.',
+    tooMany: 'Trop de tentatives. Réessayez plus tard.',
+    closed: 'La connexion est fermée pour le moment. La raison figure dans le journal du serveur.',
     token: 'Code de configuration',
     tokenHint:
       'Aucun mot de passe n’est encore défini. Saisissez le code de configuration indiqué dans le journal du serveur, puis définissez un mot de passe.',
@@ -148,6 +162,8 @@ const TEXTS = {
     enter: 'Войти',
     wrong: 'Неверный пароль.',
     lost: 'Сервис недоступен.',
+    tooMany: 'Слишком много попыток. Попробуйте позже.',
+    closed: 'Вход сейчас закрыт. Причина указана в журнале сервиса.',
     token: 'Код настройки',
     tokenHint:
       'Пароль ещё не задан. Введите код настройки из журнала сервиса, затем задайте пароль.',
@@ -171,6 +187,8 @@ const TEXTS = {
     enter: 'サインイン',
     wrong: 'パスワードが違います。',
     lost: 'サーバーに接続できません。',
+    tooMany: '試行回数が多すぎます。しばらくしてからお試しください。',
+    closed: '現在サインインを停止しています。理由はサーバーのログをご覧ください。',
     token: 'セットアップトークン',
     tokenHint:
       'パスワードはまだ設定されていません。サーバーのログにあるセットアップトークンを入力してから、パスワードを設定してください。',
@@ -194,6 +212,8 @@ const TEXTS = {
     enter: '로그인',
     wrong: '비밀번호가 올바르지 않아요.',
     lost: '서버에 연결할 수 없어요.',
+    tooMany: '시도가 너무 많아요. 나중에 다시 시도하세요.',
+    closed: '지금은 로그인이 막혀 있어요. 이유는 서버 로그에 있어요.',
     token: '설정 토큰',
     tokenHint:
       '아직 비밀번호가 설정되지 않았어요. 서버 로그에 있는 설정 토큰을 입력한 다음 비밀번호를 설정하세요.',
@@ -215,6 +235,8 @@ const TEXTS = {
     enter: '登录',
     wrong: '密码不正确。',
     lost: '无法连接到服务。',
+    tooMany: '尝试次数过多。请稍后再试。',
+    closed: '目前无法登录。原因请见服务日志。',
     token: '设置码',
     tokenHint: '尚未设置密码。请输入服务日志中的设置码，然后设置密码。',
     tokenWrong: '设置码不正确。',
@@ -235,6 +257,8 @@ const TEXTS = {
     enter: '登入',
     wrong: '密碼不正確。',
     lost: '無法連線到服務。',
+    tooMany: '嘗試次數過多。請稍後再試。',
+    closed: '目前無法登入。原因請見服務記錄。',
     token: '設定碼',
     tokenHint: '尚未設定密碼。請輸入服務記錄中的設定碼，然後設定密碼。',
     tokenWrong: '設定碼不正確。',
@@ -255,6 +279,8 @@ const TEXTS = {
     enter: 'تسجيل الدخول',
     wrong: 'كلمة المرور غير صحيحة.',
     lost: 'تعذّر الوصول إلى الخادم.',
+    tooMany: 'محاولات كثيرة جدًا. يمكن المحاولة لاحقًا.',
+    closed: 'تسجيل الدخول مغلق حاليًا. السبب مذكور في سجل الخادم.',
     token: 'رمز الإعداد',
     tokenHint: 'لم تُعيَّن كلمة مرور بعد. يلزم إدخال رمز الإعداد من سجل الخادم، ثم تعيين كلمة مرور.',
     tokenWrong: 'الرمز غير صحيح.',

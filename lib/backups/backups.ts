@@ -86,16 +86,24 @@ export const createBackups = (options: BackupsOptions) => {
   }
 
   const checkDir = (dir: string): void => {
-    if (!isAbsolute(dir)) throw invalid('Enter the full path of a folder, such as /backups.')
+    if (!isAbsolute(dir))
+      throw invalid('Enter the full path of a folder, such as /backups.', {
+        code: 'backup_path_relative',
+      })
     const place = saved().find(each => isInside(each, dir))
     if (place)
       throw invalid(
         `${dir} is inside ${place}, which is what gets saved. Choose a folder outside of it.`,
+        { code: 'backup_inside', values: { folder: dir, place } },
       )
     try {
       makeDir(dir)
     } catch (error) {
-      throw invalid(`${dir} cannot be created: ${messageOf(error)}`)
+      const reason = messageOf(error)
+      throw invalid(`${dir} cannot be created: ${reason}`, {
+        code: 'folder_not_created',
+        values: { folder: dir, reason },
+      })
     }
   }
 
@@ -124,7 +132,11 @@ export const createBackups = (options: BackupsOptions) => {
       return { at, ok: true, name, error: '', problems: problems.length }
     } catch (error) {
       if (!(error instanceof UserError)) log.warn(`backup: ${messageOf(error)}`)
-      return { at, ok: false, name: null, error: messageOf(error), problems: 0 }
+      const known = error instanceof UserError && { code: error.code, values: error.extra.values }
+      return BackupResult.parse({
+        ...{ at, ok: false, name: null, error: messageOf(error), problems: 0 },
+        ...known,
+      })
     }
   }
 
@@ -171,7 +183,7 @@ export const createBackups = (options: BackupsOptions) => {
     },
     /** Starts a backup now, whether or not backups are scheduled. */
     start(): BackupState {
-      if (running) throw conflict('A backup is being made.')
+      if (running) throw conflict('A backup is being made.', { code: 'backup_running' })
       checkDir(file.read().settings.dir)
       run()
       return state()
@@ -179,7 +191,8 @@ export const createBackups = (options: BackupsOptions) => {
     /** The path of a backup by its name. */
     pathOf(name: string): string {
       const { dir } = file.read().settings
-      if (!filesIn(dir).some(each => each.name === name)) throw missing('There is no such backup.')
+      if (!filesIn(dir).some(each => each.name === name))
+        throw missing('There is no such backup.', { code: 'backup_not_found' })
       return join(dir, name)
     },
     /** Called every minute: starts a backup that is due. */

@@ -73,6 +73,10 @@ const createEntries = (
     if (keyBytes > MAX_KEYS_BYTES)
       throw invalid(
         `The files with keys are larger than ${MAX_KEYS_BYTES / 1024 / 1024} MB in all; ${file.path} is one of them. Nothing was saved.`,
+        {
+          code: 'backup_keys_too_large',
+          values: { max: MAX_KEYS_BYTES / 1024 / 1024, file: file.path },
+        },
       )
     keys.push(file)
   }
@@ -97,6 +101,10 @@ const createEntries = (
       if (size > MAX_KEYS_BYTES)
         throw invalid(
           `${file.path} counts as a file with keys and is too large. Nothing was saved.`,
+          {
+            code: 'backup_keys_too_large',
+            values: { max: MAX_KEYS_BYTES / 1024 / 1024, file: file.path },
+          },
         )
       const chunks: Buffer[] = []
       for await (const chunk of opened.content()) chunks.push(chunk)

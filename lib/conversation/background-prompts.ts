@@ -49,6 +49,8 @@ export const createBackgroundPrompts = ({
       data: {
         level: isDone ? 'info' : 'warn',
         message: isDone ? `“${row.title}” is done.` : `“${row.title}” did not finish.`,
+        code: isDone ? 'prompt_done' : 'prompt_unfinished',
+        values: { title: row.title },
         session_id: sessionId,
       },
     })

@@ -27,6 +27,12 @@ export const BackupResult = z
     name: z.string().nullable(),
     /** Why it failed; empty for none. */
     error: z.string(),
+    /** Of the error, for the page's own text. */
+    code: z.string().optional(),
+    values: z
+      .record(z.string(), z.union([z.string(), z.number()]))
+      .optional()
+      .catch(undefined),
     /** How many files could not be saved, or changed while they were read. */
     problems: z.number(),
   })

@@ -269,6 +269,23 @@ export const SPECIFIC_CODES = [
   'invalid_subagent_name',
   'instructions_missing',
   'special_file',
+  'backup_path_relative',
+  'backup_inside',
+  'folder_not_created',
+  'backup_running',
+  'backup_not_found',
+  'backup_keys_too_large',
+  'update_address',
+  'update_unreachable',
+  'update_cut',
+  'update_no_file',
+  'update_checksum',
+  'update_not_running',
+  'update_backup_failed',
+  'update_no_space',
+  'mcp_not_https',
+  'mcp_other_server',
+  'mcp_not_registered',
 ] as const
 
 export const ERROR_CODES = [...GENERIC_CODES, ...SPECIFIC_CODES] as const

@@ -4,6 +4,7 @@ import { RunsIn } from './command-place.ts'
 import { HookActivity } from './hook.ts'
 import { Message } from './message.ts'
 import { Approval, Clarify, Unanswered } from './question.ts'
+import { NoticeCode, NoticeValues } from './notice.ts'
 import { Queued } from './queue.ts'
 import { PendingRetry, RetryReason } from './retry.ts'
 import { SessionRow } from './session.ts'
@@ -168,6 +169,8 @@ export const ServiceEvent = z.discriminatedUnion('type', [
   event('notice', {
     level: z.enum(['info', 'warn', 'error']),
     message: z.string(),
+    code: NoticeCode,
+    values: NoticeValues.optional(),
     /** The session it concerns. */
     session_id: z.string().optional(),
   }),

@@ -56,6 +56,9 @@ export const UpdateResult = z
     ok: z.boolean(),
     message: z.string(),
     error: z.string().optional(),
+    /** Of the result or the error, for the page's own text. */
+    code: z.string().optional(),
+    values: z.record(z.string(), z.union([z.string(), z.number()])).optional(),
     target: UpdateTarget.optional(),
     restart_scheduled: z.boolean().optional(),
     /** A merge is in progress. */

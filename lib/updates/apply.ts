@@ -1,7 +1,7 @@
 /** Applies updates one at a time: pull, build, and for the service itself a restart that keeps the instance lock. */
 import { run } from '../base/process.ts'
-import { messageOf } from '../errors.ts'
-import type { UpdateResult, UpdateTarget } from '../schema/update.ts'
+import { messageOf, UserError } from '../errors.ts'
+import { UpdateResult, type UpdateTarget } from '../schema/update.ts'
 import type { Checkouts } from './check.ts'
 import { allowedEnvironment, type Git, gitIn, isCheckout, outputOf } from './git.ts'
 import {
@@ -67,6 +67,15 @@ const wait = (run: () => void, ms: number): (() => void) => {
 
 export type UpdateRunner = ReturnType<typeof createUpdateRunner>
 
+const CURRENT = { message: 'Already up to date', code: 'current' } as const
+
+const describe = (error: unknown): Pick<UpdateResult, 'message' | 'code' | 'values'> => {
+  const message = messageOf(error)
+  if (!(error instanceof UserError)) return { message }
+  const values = UpdateResult.shape.values.safeParse(error.extra.values)
+  return { message, code: error.code, values: values.data }
+}
+
 export const createUpdateRunner = (deps: ApplyOptions) => {
   const {
     checkouts,
@@ -107,7 +116,7 @@ export const createUpdateRunner = (deps: ApplyOptions) => {
       await saveFirst(snapshot)
     } catch (error) {
       await revertTo(git, from)
-      return { ok: false, message: messageOf(error) }
+      return { ok: false, ...describe(error) }
     }
     const isOwn = program?.file.startsWith(`${dir}/`) && restart
     return program && isOwn ? keepPrevious(program.file) : null
@@ -131,6 +140,8 @@ export const createUpdateRunner = (deps: ApplyOptions) => {
     return {
       ok: false,
       message: `The new version could not be built, so the previous one stays: ${problem.slice(0, MAX_ERROR_CHARS)}`,
+      code: 'not_built' as const,
+      values: { reason: problem.slice(0, MAX_ERROR_CHARS) },
       ...(stashed && { stash_conflict: true as const }),
     }
   }
@@ -140,12 +151,17 @@ export const createUpdateRunner = (deps: ApplyOptions) => {
     try {
       const save = () => saveFirst(snapshot)
       const prepared = await prepareRelease(own, { address, version, env, save })
-      if (!prepared)
-        return { ok: true, message: 'Already up to date', target, restart_scheduled: false }
+      if (!prepared) return { ok: true, ...CURRENT, target, restart_scheduled: false }
       cancelRestart = schedule(() => void replace(prepared), RESTART_MS)
-      return { ok: true, message: 'Updated; restarting', target, restart_scheduled: true }
+      return {
+        ok: true,
+        message: 'Updated; restarting',
+        code: 'done',
+        target,
+        restart_scheduled: true,
+      }
     } catch (error) {
-      return { ok: false, message: messageOf(error), target }
+      return { ok: false, ...describe(error), target }
     }
   }
 
@@ -154,18 +170,24 @@ export const createUpdateRunner = (deps: ApplyOptions) => {
     const dir = checkouts()[target]
     if (!isCheckout(dir) && target === 'webui' && releases !== null && program && restart)
       return updateToRelease(releases, program)
-    if (!isCheckout(dir)) return { ok: false, message: 'Not a git repository' }
+    if (!isCheckout(dir)) return { ok: false, message: 'Not a git repository', code: 'no_checkout' }
     const git = gitIn(dir, env)
     const pulled = await (force ? resetToRemote(git) : pull(git))
     const { failure } = pulled
     if (failure && !pulled.changed) return { ...failure, target }
     if (!pulled.changed && !force) {
-      return { ok: true, message: 'Already up to date', target, restart_scheduled: false }
+      return { ok: true, ...CURRENT, target, restart_scheduled: false }
     }
     const done = failure ?? { ok: true, message: 'Updated' }
     if (target === 'agent') {
       const message = failure ? failure.message : 'The agent is updated'
-      return { ...done, message, target, restart_scheduled: false }
+      return {
+        ...done,
+        message,
+        ...(done.ok && { code: 'done' as const }),
+        target,
+        restart_scheduled: false,
+      }
     }
     const previous = await prepare(dir, git, pulled.from)
     if (typeof previous === 'object' && previous) return { ...previous, target }
@@ -173,7 +195,7 @@ export const createUpdateRunner = (deps: ApplyOptions) => {
     if (broken) return { ...broken, target }
     if (!restart) {
       const message = `${done.message}; start it again by hand`
-      return { ...done, message, target, restart_scheduled: false }
+      return { ...done, message, code: 'by_hand', target, restart_scheduled: false }
     }
     // The running version must match the checkout, also when local changes are still stashed.
     const prepared = previous !== null && {
@@ -184,12 +206,19 @@ export const createUpdateRunner = (deps: ApplyOptions) => {
     }
     cancelRestart = schedule(() => void replace(prepared || null), RESTART_MS)
     const message = failure ? failure.message : 'Updated; restarting'
-    return { ...done, message, target, restart_scheduled: true }
+    return {
+      ...done,
+      message,
+      ...(done.ok && { code: 'done' as const }),
+      target,
+      restart_scheduled: true,
+    }
   }
 
   return {
     async apply(target: UpdateTarget, { force = false } = {}): Promise<UpdateResult> {
-      if (running) return { ok: false, message: 'Update already in progress', target }
+      if (running)
+        return { ok: false, message: 'Update already in progress', code: 'running', target }
       const work = update(target, force)
       const settled = work.catch(() => undefined)
       running = settled

@@ -59,6 +59,7 @@ export const saveFirst = async (snapshot: (() => Promise<void>) | undefined): Pr
   } catch (error) {
     throw unavailable(
       `The backup before the update failed, so nothing was changed: ${messageOf(error)}`,
+      { code: 'update_backup_failed', values: { reason: messageOf(error) } },
     )
   }
 }
@@ -69,6 +70,7 @@ const asUserError = (error: unknown, file: string): unknown => {
   return code === 'ENOSPC' || code === 'EDQUOT'
     ? unavailable(
         `There is no space left in ${dirname(file)} for the new version. Nothing was changed.`,
+        { code: 'update_no_space', values: { folder: dirname(file) } },
       )
     : error
 }

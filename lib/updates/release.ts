@@ -44,7 +44,9 @@ const checkAddress = (address: string): URL => {
   const url = URL.canParse(address) ? new URL(address) : null
   const isLocal = url !== null && /^(?:127\.0\.0\.1|localhost|\[::1\])$/.test(url.hostname)
   if (url?.protocol === 'https:' || (url?.protocol === 'http:' && isLocal)) return url
-  throw invalid(`AGENT_WEBUI_RELEASES must be an https address, not "${address}".`)
+  throw invalid(`AGENT_WEBUI_RELEASES must be an https address, not "${address}".`, {
+    code: 'update_address',
+  })
 }
 
 /** Redirects are followed to https only. */
@@ -53,10 +55,13 @@ const get = async (url: URL, timeoutMs: number): Promise<Response> => {
   try {
     response = await fetch(url, { signal: AbortSignal.timeout(timeoutMs) })
   } catch (error) {
-    throw unavailable(`${url.host} cannot be reached: ${messageOf(error)}`)
+    throw unavailable(`${url.host} cannot be reached: ${messageOf(error)}`, {
+      code: 'update_unreachable',
+    })
   }
   checkAddress(response.url || url.href)
-  if (!response.ok) throw unavailable(`${url.host} answered ${response.status}.`)
+  if (!response.ok)
+    throw unavailable(`${url.host} answered ${response.status}.`, { code: 'update_unreachable' })
   return response
 }
 
@@ -67,7 +72,7 @@ export const fetchRelease = async (address: string): Promise<Release> => {
     if (text.length > MAX_LIST_CHARS) throw new Error('it is too long')
     return Release.parse(JSON.parse(text))
   } catch {
-    throw unavailable(`${address} is no list of releases.`)
+    throw unavailable(`${address} is no list of releases.`, { code: 'update_unreachable' })
   }
 }
 
@@ -78,7 +83,9 @@ async function* chunksOf(response: Response): AsyncGenerator<Uint8Array> {
   } catch {
     // Undici says only "terminated".
     const { host } = new URL(response.url)
-    throw unavailable(`The download from ${host} ended early. Nothing was changed.`)
+    throw unavailable(`The download from ${host} ended early. Nothing was changed.`, {
+      code: 'update_cut',
+    })
   }
 }
 
@@ -88,7 +95,11 @@ export const downloadRelease = async (
   { address, kind, target }: { address: string; kind: string; target: string },
 ): Promise<void> => {
   const file = release.files[kind]
-  if (!file) throw invalid(`${release.version} has no file for ${kind}.`)
+  if (!file)
+    throw invalid(`${release.version} has no file for ${kind}.`, {
+      code: 'update_no_file',
+      values: { version: release.version },
+    })
   const response = await get(checkAddress(new URL(file.url, address).href), DOWNLOAD_MS)
   rmSync(target, { force: true })
   const fd = openSync(target, 'wx', 0o600)
@@ -104,6 +115,7 @@ export const downloadRelease = async (
     if (size !== file.size || hash.digest('hex') !== file.sha256)
       throw unavailable(
         'The download does not have the checksum of the release. Nothing was changed.',
+        { code: 'update_checksum' },
       )
     fsyncSync(fd)
     chmodSync(target, 0o755)
@@ -126,7 +138,10 @@ export const tryProgram = async (
     return run(file, [...args, ...more], { cwd, env: { ...env }, ...limits })
   }
   const failed = (why: string) =>
-    unavailable(`The new version does not run here: ${why}. Nothing was changed.`)
+    unavailable(`The new version does not run here: ${why}. Nothing was changed.`, {
+      code: 'update_not_running',
+      values: { reason: why },
+    })
   try {
     const named = await result('--version')
     if (named.code !== 0 || !named.stdout.toString().includes(version.replace(/^v/, '')))

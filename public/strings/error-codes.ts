@@ -50,14 +50,16 @@ const TEXTS: Readonly<Record<ErrorCode, string | null>> = {
   passkey_rejected: 'This passkey wasn’t accepted.',
   passkey_no_host:
     'Passkeys need a host name. Open this page at localhost, or at a domain with HTTPS.',
-  factors_unreadable: null,
+  factors_unreadable:
+    'The passkeys and codes of this server can’t be read, so sign-in is closed. Repair people.json, or run “agent-webui password --reset-factors” on the server.',
   too_many_sign_ins: 'Too many attempts. Try again in a minute.',
   invalid_password: 'A password can have at most {max} characters, and no line breaks.',
   password_from_environment:
     'AGENT_WEBUI_PASSWORD sets the password. Change it where the server is started.',
   password_required:
     'The password can’t be removed while the server can be reached from other machines.',
-  password_unreadable: null,
+  password_unreadable:
+    'The stored password can’t be read, so sign-in is closed. Run “agent-webui password” on the server.',
   shutting_down: 'The server is shutting down.',
   device_not_found: 'That device is already signed out.',
   passkey_not_found: 'That passkey no longer exists.',
@@ -290,6 +292,27 @@ const TEXTS: Readonly<Record<ErrorCode, string | null>> = {
     'A subagent’s name is one line of at most 64 characters and starts with a letter or digit.',
   instructions_missing: 'Write the instructions for the model.',
   special_file: 'It contains something that is neither a file nor a folder.',
+
+  backup_path_relative: 'Enter the full path of a folder, such as /backups.',
+  backup_inside:
+    '{folder} is inside {place}, which is what gets saved. Choose a folder outside of it.',
+  folder_not_created: 'Couldn’t create {folder}: {reason}',
+  backup_running: 'A backup is already in progress.',
+  backup_not_found: 'That backup no longer exists.',
+  backup_keys_too_large:
+    'The files with keys are too large: {file}. The limit is {max} MB in all. Nothing was saved.',
+  update_address: 'AGENT_WEBUI_RELEASES must be an https address.',
+  update_unreachable: 'Couldn’t reach the release server.',
+  update_cut: 'The download ended early. Nothing was changed.',
+  update_no_file: 'Version {version} isn’t available for this system.',
+  update_checksum: 'The download doesn’t have the checksum of the release. Nothing was changed.',
+  update_not_running: 'The new version doesn’t run here: {reason}. Nothing was changed.',
+  update_backup_failed: 'The backup before the update failed, so nothing was changed: {reason}',
+  update_no_space: 'There’s no space left in {folder} for the new version. Nothing was changed.',
+  mcp_not_https: '{host} has no https address, so you can’t sign in there.',
+  mcp_other_server: 'The answer was for another server, so it wasn’t used.',
+  mcp_not_registered:
+    'The authorization server didn’t register this client: {reason}. Set oauth.client_id of this server in config.yaml.',
 }
 
 const own = translator({ 'error.copy': 'Copy details' })

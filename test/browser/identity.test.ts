@@ -100,7 +100,7 @@ test('a passkey signs in without the password, until it is deleted; a copied one
   const { page } = desktop
   const [cdp, authenticatorId] = await addAuthenticator(page)
   await page.getByRole('button', { name: 'Add passkey' }).click()
-  await page.getByText('A passkey was added.').waitFor()
+  await page.getByText('Passkey added', { exact: true }).first().waitFor()
   const keys = page.getByRole('region', { name: 'Passkeys' })
   await keys.getByRole('button', { name: /^Rename/ }).click()
   await page.getByLabel('Name', { exact: true }).fill('Key')

@@ -1,4 +1,6 @@
 /** The page in other languages, in a real browser: no English text is left, and the whole page can run from right to left. */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { startApp } from '../_app.ts'
@@ -8,22 +10,28 @@ import type { Message } from '../../public/strings/t.ts'
 
 const test = suite('browser: languages')
 
-/** Every message in brackets: text without them does not come from the catalogs. */
+/** Every message in brackets: text without them does not come from the catalogs. A reason is a text of its own. */
+const inBrackets = (text: string): string =>
+  `⟦${text.replace(/\{(?:reason|problem|error|message)\}/g, '⟧$&⟦')}⟧`
 const bracketed = (message: Message): Message =>
   typeof message === 'string'
-    ? `⟦${message}⟧`
-    : Object.assign({}, ...Object.entries(message).map(([form, text]) => ({ [form]: `⟦${text}⟧` })))
+    ? inBrackets(message)
+    : Object.assign(
+        {},
+        ...Object.entries(message).map(([form, text]) => ({ [form]: inBrackets(text) })),
+      )
 
 /** A page of each kind; every view in the full run. */
 const VIEWS =
   process.env.PROOF !== 'full'
-    ? ['', 'settings/tools', 'memory']
+    ? ['', 'inbox', 'settings/backups', 'settings/tools', 'memory']
     : [
         '',
         'tasks',
         'skills',
         'memory',
         'usage',
+        'inbox',
         'profiles',
         ...[
           'general',
@@ -32,6 +40,9 @@ const VIEWS =
           'tools',
           'mcp',
           'budgets',
+          'backups',
+          'notifications',
+          'people',
           'security',
           'updates',
           'about',
@@ -98,6 +109,74 @@ test('every text of every view comes from the catalog of the language', async ()
       for (const text of await page.evaluate(foreign, NAMES)) left.push(`${view}: ${text}`)
     }
     assert.equal(left, [])
+  } finally {
+    await opened.close()
+    await app.close()
+  }
+})
+
+test('what the server reports is in the language of the page: notices, the result of a backup and of an update, refusals', async () => {
+  const app = await startApp()
+  const opened = await openPage(`${app.url}/inbox`, { locale: 'de-DE' })
+  const { page } = opened
+  try {
+    const events = app.events('/api/events')
+    await events.until(({ event }) => event === 'ready')
+    // The page connects after it has loaded what it shows.
+    const toasts = page.locator('.toasts')
+    await page.waitForFunction(
+      () => performance.getEntriesByName(`${document.baseURI}api/notifications/look`).length > 0,
+    )
+    await app.post('/api/profile/create', { name: 'spare' })
+    await app.post('/api/profile/delete', { name: 'spare' })
+    await toasts.getByText('Das Profil „spare“ wurde gelöscht.').waitFor()
+    writeFileSync(join(app.home, 'config.yaml'), 'model: [')
+    await toasts.getByText('Die letzte lesbare Fassung gilt weiter.').waitFor()
+    writeFileSync(join(app.home, 'config.yaml'), 'model: {}')
+    await toasts.getByText('ist wieder lesbar.').waitFor()
+    // Each had its English sentence for clients that know no code.
+    const seen = await events.until(({ data }) => JSON.stringify(data).includes('read again'))
+    const sentences = seen
+      .filter(({ event }) => event === 'notice')
+      .map(({ data }) => (data as { data: { message: string } }).data.message)
+    assert.ok(sentences.length >= 3)
+    const text = await page.locator('body').innerText()
+    for (const sentence of sentences) assert.not.ok(text.includes(sentence), sentence)
+    events.close()
+
+    await page.goto(`${app.url}/settings/backups`)
+    await page.getByLabel('Ordner').fill('relative')
+    await page.getByLabel('Ordner').blur()
+    await page.getByText('Gib den vollständigen Pfad eines Ordners ein').first().waitFor()
+    const last = {
+      ...{ at: 1, ok: false, name: null, problems: 0 },
+      ...{ error: '/x cannot be created: EACCES', code: 'folder_not_created' },
+      values: { folder: '/x', reason: 'EACCES' },
+    }
+    await app.restart(() =>
+      writeFileSync(
+        join(app.state, 'backups.json'),
+        JSON.stringify({ last, settings: { dir: '/x' } }),
+      ),
+    )
+    await page.goto(`${app.url}/settings/backups`)
+    await page
+      .getByText('Das letzte Backup ist fehlgeschlagen: /x konnte nicht angelegt werden: EACCES')
+      .waitFor()
+
+    await page.route('**/api/updates/check**', route =>
+      route.fulfill({
+        json: { webui: { name: 'webui', behind: 1, branch: 'origin/main' }, agent: null },
+      }),
+    )
+    await page.route('**/api/updates/apply', route =>
+      route.fulfill({
+        json: { ok: false, message: 'Update already in progress', code: 'running' },
+      }),
+    )
+    await page.goto(`${app.url}/settings/updates`)
+    await page.getByRole('button', { name: 'Aktualisieren', exact: true }).click()
+    await page.getByText('Es läuft schon ein Update.').waitFor()
   } finally {
     await opened.close()
     await app.close()

@@ -54,6 +54,7 @@ test.before.each(async context => {
     people: { hasOthers: () => false, nameOf: () => '' },
     passkeys: { isUsable: () => false },
     settings: { get: () => settings },
+    personalSettings: { of: () => settings },
     config: { allowedOrigins: [] },
     version: 'v1.2.3',
     assets: async () => assets,

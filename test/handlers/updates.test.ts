@@ -153,6 +153,7 @@ test('webui: pulls, builds, keeps local changes, restarts two seconds later', as
     ok: true,
     message: 'Updated; restarting',
     target: 'webui',
+    code: 'done',
     restart_scheduled: true,
   })
   assert.is(ours.head(), wanted)

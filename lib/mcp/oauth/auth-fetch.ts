@@ -36,7 +36,10 @@ const allowOf = ({ serverUrl, allowPrivate }: AuthFetchOptions): Allow =>
 export const requireTls = (url: URL): URL => {
   const isLoopback = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(url.hostname)
   if (url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback)) return url
-  throw invalid(`${url.origin} is not an https address, so no sign-in is possible there.`)
+  throw invalid(`${url.origin} is not an https address, so no sign-in is possible there.`, {
+    code: 'mcp_not_https',
+    values: { host: url.origin },
+  })
 }
 
 /** Limited after decompression: half a kilobyte can unpack to hundreds of megabytes. */

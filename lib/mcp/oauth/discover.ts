@@ -43,11 +43,16 @@ export const discover = async (
     .catch((error: unknown) => {
       options.signal?.throwIfAborted()
       if (error instanceof UserError) throw error
-      throw unavailable(
-        error instanceof library.IssuerMismatchError
-          ? 'The authorization server claims to be another one, so no sign-in was started.'
-          : `The server does not say where to sign in: ${reasonOf(error)}.`,
-      )
+      if (error instanceof library.IssuerMismatchError)
+        throw unavailable(
+          'The authorization server claims to be another one, so no sign-in was started.',
+          { code: 'mcp_other_server' },
+        )
+      const reason = reasonOf(error)
+      throw unavailable(`The server does not say where to sign in: ${reason}.`, {
+        code: 'mcp_sign_in_failed',
+        values: { reason },
+      })
     })
   const { authorizationServerMetadata: metadata, resourceMetadata } = found
   if (!metadata)
@@ -61,7 +66,9 @@ export const discover = async (
     configuredResource !== undefined &&
     !library.checkResourceAllowed({ requestedResource, configuredResource })
   )
-    throw unavailable('The server gives the address of another server for the sign-in.')
+    throw unavailable('The server gives the address of another server for the sign-in.', {
+      code: 'mcp_other_server',
+    })
   requireTls(new URL(metadata.authorization_endpoint))
   return {
     metadata,

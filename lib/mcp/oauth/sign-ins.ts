@@ -262,6 +262,7 @@ export class McpSignIns {
         error instanceof RegistrationRejectedError ? `it answered ${error.status}` : reasonOf(error)
       throw unavailable(
         `The authorization server did not register this client: ${reason}. Set oauth.client_id of this server in config.yaml.`,
+        { code: 'mcp_not_registered', values: { reason } },
       )
     }
   }
@@ -269,7 +270,12 @@ export class McpSignIns {
   async #exchange(pending: Pending, { code, error, iss }: SignInReply): Promise<void> {
     const { home, server, metadata, client, resource } = pending
     if (this.#options.current(home, server.name)?.url !== server.url)
-      throw unavailable('The address of the server has changed during the sign-in. Start it again.')
+      throw unavailable(
+        'The address of the server has changed during the sign-in. Start it again.',
+        {
+          code: 'sign_in_expired',
+        },
+      )
     const library = await import('@modelcontextprotocol/client')
     try {
       // Also for an error: a reply of another server says nothing about this sign-in (RFC 9207 §2.4).
@@ -279,10 +285,15 @@ export class McpSignIns {
         issParameterSupported: metadata.authorization_response_iss_parameter_supported === true,
       })
     } catch {
-      throw unavailable('The reply came from another authorization server, so it was not used.')
+      throw unavailable('The reply came from another authorization server, so it was not used.', {
+        code: 'mcp_other_server',
+      })
     }
     if (error !== undefined) throw unavailable(sentenceFor(error))
-    if (!code) throw unavailable('The reply of the authorization server contains no code.')
+    if (!code)
+      throw unavailable('The reply of the authorization server contains no code.', {
+        code: 'sign_in_expired',
+      })
     const { fetch: fetchFn } = createAuthFetch(this.#fetchOptions(home, server))
     const { codeVerifier, redirectUri } = pending
     const tokens = await library

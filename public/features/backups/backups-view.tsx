@@ -12,6 +12,7 @@ import { LoadNote } from '../../parts/view-state.tsx'
 import { pageLocale } from '../../strings/t.ts'
 import { formatFull } from '../sessions/relative-time.ts'
 import { formatBytes } from '../workspace/file-kind.ts'
+import { errorText } from '../../strings/error-codes.ts'
 import { t } from './strings.ts'
 
 const POLL_MS = 1_000
@@ -169,7 +170,7 @@ const LastResult = ({ state: { last, running } }: Pick<PartProps, 'state'>) => {
   if (last && !last.ok)
     return (
       <p class="form-error" role="alert">
-        {t('backups.last.failed', { reason: last.error })}
+        {t('backups.last.failed', { reason: errorText(last.code, last.values) ?? last.error })}
       </p>
     )
   if (!last?.problems) return null

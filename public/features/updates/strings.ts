@@ -31,6 +31,9 @@ export const t = translator({
   restarting: 'Restarting. This page will reconnect automatically.',
   late: 'The server hasn’t restarted yet. Check its log or start it manually.',
   done: 'Updated',
+  'done.by_hand': 'Updated. Start the server again to use it.',
+  running: 'An update is already in progress.',
+  not_built: 'The new version couldn’t be built, so the previous one stays: {reason}',
   conflict: 'Resolve the conflicts in the checkout with Git, or overwrite the checkout.',
   diverged: 'The checkout has its own commits. Merge them with Git, or overwrite the checkout.',
   stash_conflict:

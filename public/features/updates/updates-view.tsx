@@ -1,10 +1,11 @@
 /** Settings → Updates: the check, applying an update, and its result. */
 import { useEffect } from 'preact/hooks'
-import type { UpdateState, UpdateTarget } from '../../../lib/schema/update.ts'
+import type { UpdateResult, UpdateState, UpdateTarget } from '../../../lib/schema/update.ts'
 import { Button } from '../../parts/button.tsx'
 import { Switch } from '../../parts/field.tsx'
 import { lazyState } from '../../parts/lazy-state.ts'
 import { createUpdates, type Updates } from './updates.ts'
+import { errorText } from '../../strings/error-codes.ts'
 import { t } from './strings.ts'
 import { formatFull } from '../sessions/relative-time.ts'
 import { useApp } from '../shell/context.ts'
@@ -26,12 +27,26 @@ const wordsOf = (state: UpdateState): string => {
   return t('behind', { count: state.behind, branch: state.branch ?? '' })
 }
 
+const OUTCOMES = {
+  current: () => t('current'),
+  done: () => t('done'),
+  by_hand: () => t('done.by_hand'),
+  running: () => t('running'),
+  no_checkout: () => t('none.webui'),
+} as const
+
+const outcomeOf = ({ code = '', values, message }: UpdateResult): string => {
+  if (Object.hasOwn(OUTCOMES, code)) return OUTCOMES[code as keyof typeof OUTCOMES]()
+  if (code === 'not_built') return t('not_built', { reason: values?.reason ?? '' })
+  return errorText(code, values) ?? message
+}
+
 /** The result of the last attempt, and what can be done about it. */
 const Outcome = ({ updates, target }: { updates: Updates; target: UpdateTarget }) => {
   const { layout } = useShell()
   const result = updates.results.value[target]
   if (!result) return null
-  const { conflict, diverged, stash_conflict } = result
+  const { conflict, diverged } = result
   const advice = (['conflict', 'diverged', 'stash_conflict'] as const).find(flag => result[flag])
   const overwrite = () => {
     layout.confirmation.value = {
@@ -44,7 +59,7 @@ const Outcome = ({ updates, target }: { updates: Updates; target: UpdateTarget }
   }
   return (
     <div class={`update-outcome${result.ok ? '' : ' update-failed'}`} role="status">
-      <p>{stash_conflict || !advice ? (advice ? t(advice) : result.message) : t(advice)}</p>
+      <p>{advice ? t(advice) : outcomeOf(result)}</p>
       {(conflict || diverged) && (
         <Button kind="danger" onClick={overwrite}>
           {t('force')}

@@ -1,0 +1,23 @@
+/** English text for notices of the server, loaded with the first one. */
+import type { NoticeCode, NoticeValues } from '../../lib/schema/notice.ts'
+import { translator } from './t.ts'
+
+const t = translator({
+  person_joined: '{name} has joined.',
+  device_paired: '“{name}” was paired.',
+  unnamed_device_paired: 'The device is paired.',
+  passkey_added: 'Passkey added',
+  codes_on: 'Two-step sign-in turned on',
+  codes_off: 'Two-step sign-in turned off',
+  profile_deleted: 'Profile “{name}” was deleted.',
+  file_kept: 'Couldn’t read {file}: {reason}. The last readable version is still in use.',
+  file_lost: 'Couldn’t read {file}: {reason}. What depends on it doesn’t work until you fix it.',
+  file_readable: '{file} can be read again.',
+  backup_failed: 'The backup failed. Settings → Backups says why.',
+  process_ended: 'Exited with code {code}: {command}',
+  prompt_done: '“{title}” is done.',
+  prompt_unfinished: '“{title}” didn’t finish.',
+} as const satisfies Readonly<Record<NoticeCode, string>>)
+
+export const noticeText = (code: NoticeCode, values: NoticeValues = {}): string =>
+  (t as (key: NoticeCode, values: NoticeValues) => string)(code, values)
