@@ -142,6 +142,7 @@ const checkDoctor = async (front: Front): Promise<void> => {
   // The small proxies only act as if they ended TLS.
   if (!usesTls) return
   const checks = await addressChecks(`https://${host}${base}`, {
+    waitMs: 120_000,
     lookup: (_, { all }, found) => {
       if (all) found(null, [{ address: '127.0.0.1', family: 4 }])
       else found(null, '127.0.0.1', 4)

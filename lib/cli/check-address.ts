@@ -232,6 +232,8 @@ const streamCheck = async (url: URL, waitMs: number, connect: Connect): Promise<
     return late
   }
   try {
+    if (answer.statusCode === 429)
+      return warn(about, 'Too many checks run at the same time', 'Run it again in ten seconds.')
     if (answer.statusCode !== 200)
       return fail(about, `The event stream answers ${answer.statusCode}`, GUIDE)
     const first = (async (): Promise<boolean> => {
