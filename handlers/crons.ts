@@ -257,9 +257,11 @@ export const history = endpoint({
     const all = cronOf(ctx)
       .history.list()
       .filter(each => job_id === undefined || each.job_id === job_id)
-    const runs = all.slice(offset, offset + limit).map(({ by: _, claimed_at: __, ...each }) => ({
-      ...redactValue(each),
-    }))
+    const runs = all
+      .slice(offset, offset + limit)
+      .map(({ by: _, claimed_at: __, denied: ___, ...each }) => ({
+        ...redactValue(each),
+      }))
     return { job_id: job_id ?? null, runs, total: all.length, limit, offset }
   },
 })

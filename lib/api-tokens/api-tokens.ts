@@ -204,6 +204,11 @@ export const openApiTokens = (
       const token = find(headers)
       return token !== undefined && !isExpired(token)
     },
+    /** Null for a token that is not accepted any more. */
+    find(id: string): ApiToken | null {
+      const token = state.enabled && state.tokens.find(each => each.id === id)
+      return token && !isExpired(token) ? withoutHash(token) : null
+    },
     /** Aborted when this token ends. */
     signal(id: string): AbortSignal {
       const known = running.get(id)

@@ -39,6 +39,7 @@ import {
   type NotificationTestOptions,
 } from './notifications.ts'
 import { composeOnboarding } from './onboarding.ts'
+import { continuedTasks } from './scheduled-tasks.ts'
 import { composeShares, type ShareServices } from './shares.ts'
 import { composeTelemetry, type TelemetryServices } from './telemetry.ts'
 import { composeWorkspaces, type WorkspaceServices } from './workspaces.ts'
@@ -143,11 +144,14 @@ const composeToolsets = (data: AppData, engine: Engine): ToolsetSettings =>
   })
 
 /** What an earlier process left, and what became due while the service was not running. */
-const catchUp = ({ notifications, cron, turns, turnStarter, log }: App): void => {
+const catchUp = ({ notifications, cron, clientApi, turns, turnStarter, log }: App): void => {
   const { reportedUntil } = notifications
   if (reportedUntil !== null) cron.reportSince(reportedUntil)
   turns
-    .resume(turnStarter.endpointToResume)
+    .resume({
+      endpointOf: turnStarter.endpointToResume,
+      workOf: { task: cron.resume, program: clientApi.resume },
+    })
     .catch((error: unknown) => log.error('a turn could not be closed', error))
   void cron.tick()
 }
@@ -238,6 +242,7 @@ export const createApp = async (
     homes: homes.list,
     start: conversation.turnStarter.unattended,
     stop: turns.cancel,
+    continued: continuedTasks(data, conversation.turnStarter),
     forbids: (home, script) =>
       guards.of(home).commands() ??
       scriptDenial(home, script, home.settings().approvals.cron_mode !== 'deny'),

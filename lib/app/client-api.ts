@@ -34,6 +34,7 @@ export const composeClientApi = (
     edits,
     turns,
     turnStarter,
+    tokens: data.apiTokens,
     homes,
     workspaces,
     toolOutput,

@@ -20,8 +20,9 @@ import { createLocator } from './locate-session.ts'
 import type { ModelNames } from './model-names.ts'
 import { splitMessages, toResult } from './new-messages.ts'
 import { badParameter } from './parse.ts'
+import { createResume, type ResumeOptions } from './resume.ts'
 
-export type ClientApiOptions = {
+export type ClientApiOptions = ResumeOptions & {
   sessions: Sessions
   edits: Pick<Edits, 'truncate'>
   turns: Pick<Turns, 'cancel'>
@@ -190,6 +191,8 @@ export const createClientApi = (options: ClientApiOptions) => {
   }
 
   return {
+    resume: createResume(options),
+
     /**
      * Starts the turn. Throws a UserError before it starts; later failures are events. `onEnd` is called before the last
      * event is sent.
@@ -232,6 +235,8 @@ export const createClientApi = (options: ClientApiOptions) => {
             tools: request.functions,
             oneCall: request.oneCall,
             approvals: token.approvals,
+            // The effort of a request is not kept.
+            continues: token.disconnect === 'continue' && request.effort === undefined,
           },
         })
         isStarted = true

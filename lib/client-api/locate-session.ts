@@ -30,7 +30,7 @@ type Given = {
 }
 
 /** Sessions that a program started carry the id of its token in their record. */
-const OWNER_FIELD = 'api_token'
+export const OWNER_FIELD = 'api_token'
 
 /** Calls of the last answer that have no result. */
 const openCalls = (messages: readonly Message[]): { id: string; name: string }[] => {

@@ -215,6 +215,15 @@ export const createTurnStarter = ({
       return endpointOf(home, models.compatible(home, model).model)
     },
 
+    /** The endpoint of a scheduled task. */
+    async unattendedEndpoint(
+      home: Home,
+      { model, baseUrl }: Pick<UnattendedInput, 'model' | 'baseUrl'>,
+    ): Promise<ModelEndpoint | UserError> {
+      await models.ready(home)
+      return endpointOf(home, model, baseUrl || undefined)
+    },
+
     /** The endpoint of a session's model. Throws UserError when it cannot be called. */
     async endpoint(sessionId: string): Promise<ModelEndpoint> {
       const { profile, model } = sessions.require(sessionId)

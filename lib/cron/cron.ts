@@ -7,9 +7,23 @@ import { type History, openHistory, type Run } from './history.ts'
 import { createJobs } from './jobs.ts'
 import { jobsFile } from './jobs-file.ts'
 import { readReports } from './outputs.ts'
+import type { ContinuedWork } from '../turns/continued-turns.ts'
 import { createJobRunner, type RunJobOptions } from './run-job.ts'
+import type { RunOutcome } from './until-end.ts'
 import { createScheduler } from './scheduler.ts'
 import { toIso, zoneOf } from '../base/time-zone.ts'
+
+export type ContinuedTasks = {
+  /** The model of a task whose turn continues. */
+  endpoint: (
+    home: Home,
+    of: { model: string; baseUrl: string },
+  ) => ReturnType<ContinuedWork['endpoint']>
+  /** The task of a session, and how its turn ended; null for a session that is not here or was not begun by a task. */
+  taskOf: (
+    sessionId: string,
+  ) => { home: Home; jobId: string; ended: () => RunOutcome | null } | null
+}
 
 export type CronOptions = {
   homes: () => readonly Home[]
@@ -18,6 +32,8 @@ export type CronOptions = {
     input: Parameters<RunJobOptions['start']>[0],
   ) => ReturnType<RunJobOptions['start']>
   stop: RunJobOptions['stop']
+  /** Absent: no turn continues after a restart. */
+  continued?: ContinuedTasks
   skill: (home: Home, name: string) => string | null
   /** Why the home blocks all commands, or null. */
   forbids: (home: Home, script: string) => string | null
@@ -100,7 +116,7 @@ export const createCron = (deps: CronOptions) => {
     const file = jobsFile(dir, () => toIso(now(), zone()))
     const history = withReports(openHistory(dir, by, now), run => deps.onRun?.(home, run))
     const jobs = createJobs({ file, home: home.dir, now, zone })
-    const run = createJobRunner({
+    const runner = createJobRunner({
       home,
       dir,
       start: input => deps.start(home, input),
@@ -113,8 +129,21 @@ export const createCron = (deps: CronOptions) => {
       zone,
       log,
     })
-    const scheduler = createScheduler({ file, history, run, now, zone, log })
+    const scheduler = createScheduler({
+      file,
+      history,
+      run: runner.run,
+      endedTurn(job, run, sessionId) {
+        const came = deps.continued?.taskOf(sessionId)?.ended()
+        return came ? runner.ended(job, run, came) : null
+      },
+      ...(deps.continued && { knows: (id: string) => deps.continued?.taskOf(id) != null }),
+      now,
+      zone,
+      log,
+    })
     return {
+      resume: runner.resume,
       zone,
       now,
       jobs,
@@ -146,6 +175,22 @@ export const createCron = (deps: CronOptions) => {
   return {
     of,
     tick,
+    /** What the turn of a task continues with after a restart, which this process then follows to its end. Call it before the first tick. */
+    resume(sessionId: string): ContinuedWork | null {
+      const { continued } = deps
+      const task = continued?.taskOf(sessionId)
+      if (!continued || !task) return null
+      const { scheduler, resume } = of(task.home)
+      const adopted = scheduler.adopt(task.jobId, sessionId)
+      if (!adopted) return null
+      const { unattended, onRun, ...model } = resume(adopted)
+      return {
+        unattended,
+        client: null,
+        onRun,
+        endpoint: () => continued.endpoint(task.home, model),
+      }
+    },
     /** Reports what ended since then, in milliseconds: the process may have been killed between recording and reporting it. */
     reportSince(since: number): void {
       for (const home of deps.homes())
@@ -158,7 +203,7 @@ export const createCron = (deps: CronOptions) => {
     },
     /** Running jobs in all homes: profiles are not switched or deleted while there are any. */
     count: (): number => all().reduce((sum, each) => sum + each.running().length, 0),
-    /** Starts no further runs and ends running ones as interrupted. Resolves when that is recorded. */
+    /** Starts no further runs. Resolves when running ones have ended, or are parked with their turns. */
     async close(): Promise<void> {
       stopTicking()
       for (const each of all()) each.stop()

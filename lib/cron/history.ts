@@ -4,6 +4,8 @@
  *   {"t":"claimed","run":…,"at":…,"job":…,"name":…,"trigger":…,"due":…,"by":{"pid":…,"boot":…}}   claimed; runs next
  *   {"t":"started","run":…,"at":…}   {"t":"session","run":…,"session":…}                          its session
  *   {"t":"ended","run":…,"at":…,"how":"ran"|"interrupted","status":…,"error":…,"file":…}          ended
+ *   {"t":"denied","run":…,"text":…}                                                               a command that was denied
+ *   {"t":"resumed","run":…,"at":…,"by":…}   {"t":"parked","run":…}                                continued by another process; may be
  *   {"t":"passed","run":…,"at":…,"job":…,"name":…,"how":"missed"|"skipped","due":…,"until":…,"count":…,"error":…}
  *
  * Times are seconds since 1970. A claim without an end whose `by` is not a live process was interrupted. The file is truncated
@@ -25,8 +27,8 @@ export type Ending = {
   error: string | null
   filename: string | null
 }
-/** As stored; `by` and `claimed_at` are internal. */
-export type Run = JobRun & { by: Runner | null; claimed_at: number }
+/** As stored; `by`, `claimed_at`, and `denied` are internal. */
+export type Run = JobRun & { by: Runner | null; claimed_at: number; denied: string[] }
 
 export type History = {
   /** Newest first. */
@@ -36,6 +38,11 @@ export type History = {
   claimed(of: { job: string; name: string; trigger: 'schedule' | 'manual'; due: number }): string
   started(run: string): void
   session(run: string, sessionId: string): void
+  denied(run: string, text: string): void
+  /** This process continues a run of another one. */
+  resumed(run: string): void
+  /** The run has not begun, and another process may take it. */
+  parked(run: string): void
   ended(run: string, ending: Ending): void
   passed(of: {
     job: string
@@ -87,6 +94,7 @@ const opened = (line: Line, run: string): Run => ({
   filename: null,
   by: runnerOf(line.by),
   claimed_at: number(line.at),
+  denied: [],
 })
 
 const fold = (content: string): Run[] => {
@@ -100,6 +108,10 @@ const fold = (content: string): Run[] => {
     if (!run) continue
     if (line.t === 'started') Object.assign(run, { how: 'running', started_at: number(line.at) })
     if (line.t === 'session') run.session_id = stringOrNull(line.session)
+    if (line.t === 'denied') run.denied.push(stringOrNull(line.text) ?? '')
+    if (line.t === 'resumed')
+      Object.assign(run, { by: runnerOf(line.by), claimed_at: number(line.at) })
+    if (line.t === 'parked') run.by = null
     if (line.t === 'ended') {
       run.how = line.how === 'interrupted' ? 'interrupted' : 'ran'
       run.status = line.status === 'ok' ? 'ok' : 'error'
@@ -118,11 +130,12 @@ const toLines = (run: Run): Line[] => {
     const { how, due_until: until, count, ended_at: at } = run
     return [{ t: 'passed', run: run_id, at, job, name, how, due, until, count, error }]
   }
-  const { by, claimed_at: at, started_at, session_id, ended_at, status, filename } = run
+  const { by, claimed_at: at, started_at, session_id, denied, ended_at, status, filename } = run
   return [
     { t: 'claimed', run: run_id, at, job, name, trigger, due, by },
     ...(started_at === null ? [] : [{ t: 'started', run: run_id, at: started_at }]),
     ...(session_id === null ? [] : [{ t: 'session', run: run_id, session: session_id }]),
+    ...denied.map(text => ({ t: 'denied', run: run_id, text })),
     ...(ended_at === null
       ? []
       : [{ t: 'ended', run: run_id, at: ended_at, how: run.how, status, error, file: filename }]),
@@ -162,6 +175,9 @@ export const openHistory = (dir: string, by: Runner, now: () => number): History
     },
     started: run => append({ t: 'started', run, at: seconds() }),
     session: (run, session) => append({ t: 'session', run, session }),
+    denied: (run, text) => append({ t: 'denied', run, text }),
+    resumed: run => append({ t: 'resumed', run, at: seconds(), by }),
+    parked: run => append({ t: 'parked', run }),
     ended: (run, { filename, ...ending }) =>
       append({ t: 'ended', run, at: seconds(), ...ending, file: filename }),
     passed({ due, until, ...of }) {

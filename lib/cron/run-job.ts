@@ -1,24 +1,17 @@
 /** Runs a job, from its script to its output file. Never rejects: errors become the result of the run. */
 import type { CommandRunner } from '../agent/tool-services.ts'
-import type { ApprovalRequest, Failure, Outcome } from '../agent/types.ts'
+import type { ApprovalRequest, Failure } from '../agent/types.ts'
 import { forbidden as forbiddenRun, messageOf, UserError } from '../errors.ts'
 import type { Home } from '../profiles/home.ts'
 import type { UnattendedInput } from '../conversation/start-turn.ts'
+import type { Unattended } from '../turns/turn.ts'
 import type { JobPlan } from './job.ts'
 import { writeReport } from './outputs.ts'
 import { composeMessage, isSilent, PREAMBLE } from './job-prompt.ts'
-import type { RunResult } from './scheduler.ts'
+import type { Run } from './history.ts'
+import type { AdoptedRun, RunHooks, RunResult } from './scheduler.ts'
 import { runScript } from './job-script.ts'
-
-export type StartedTurn = {
-  turn: {
-    sessionId: string
-    streamId: string
-    log: { position(): number }
-    retries: { isWaiting(): boolean }
-  }
-  result: Promise<Outcome | null>
-}
+import { createUntilEnd, CUT, type RunOutcome, type StartedTurn } from './until-end.ts'
 
 export type RunJobOptions = {
   home: Home
@@ -39,9 +32,6 @@ export type RunJobOptions = {
   log: (line: string, extra?: Record<string, unknown>) => void
 }
 
-type RunHooks = { signal: AbortSignal; session: (id: string) => void }
-type RunOutcome = { response: string } | { error: string; interrupted?: boolean }
-
 const IDLE_S = 600
 const MAX_ERROR_CHARS = 2_000
 
@@ -60,70 +50,15 @@ const limitsOf = (home: Home): { idleMs: number; maxMs: number } => ({
 const mayApprove = (home: Home): boolean => home.settings().approvals.cron_mode !== 'deny'
 
 /** The model id: with its provider, with a custom base URL, or as the home resolves it. */
-const modelOf = ({ model, provider, baseUrl }: JobPlan): string => {
-  if (!model) return ''
-  if (provider) return `@${provider}:${model}`
-  return baseUrl ? `@custom:${model}` : model
-}
-
-const INTERRUPTED: Failure = {
-  type: 'interrupted',
-  message: 'The server stopped while this task was running.',
+const modelOf = ({ model, provider, baseUrl }: JobPlan): { model: string; baseUrl: string } => {
+  if (!model) return { model: '', baseUrl: '' }
+  if (provider) return { model: `@${provider}:${model}`, baseUrl: baseUrl ?? '' }
+  return { model: baseUrl ? `@custom:${model}` : model, baseUrl: baseUrl ?? '' }
 }
 
 export const createJobRunner = (deps: RunJobOptions) => {
   const { home, dir, redact, now, zone } = deps
-
-  /** Waits for the end of a turn, bounded in time: a stuck turn must not block the jobs behind it. */
-  const untilEnd = async (
-    { turn, result }: StartedTurn,
-    signal: AbortSignal,
-  ): Promise<RunOutcome> => {
-    const { idleMs, maxMs } = limitsOf(home)
-    const { promise: given, resolve: giveUp } = Promise.withResolvers<RunOutcome>()
-    const end = (failure: Failure, came: RunOutcome): void => {
-      deps.stop(turn.streamId, failure)
-      // The engine finishes in the background; the next job does not wait for it.
-      giveUp(came)
-    }
-    const outOfTime = (why: string) => end({ type: 'interrupted', message: why }, { error: why })
-    const everyMs = Math.min(5_000, idleMs / 4)
-    // Looks are counted, not time: while the machine does not run this process, nothing can happen.
-    const seen = { position: -1, unchanged: 0 }
-    const look = (): void => {
-      const position = turn.log.position()
-      // The wait before a retry is bounded by the engine.
-      const isActive = position !== seen.position || turn.retries.isWaiting()
-      Object.assign(seen, { position, unchanged: isActive ? 0 : seen.unchanged + 1 })
-      if (seen.unchanged * everyMs >= idleMs)
-        outOfTime(`Stopped: nothing happened for ${idleMs / 1_000} seconds.`)
-    }
-    const watch = idleMs > 0 ? setInterval(look, everyMs) : undefined
-    const most =
-      maxMs > 0
-        ? setTimeout(
-            () => outOfTime(`Stopped: it ran longer than ${maxMs / 1_000} seconds.`),
-            maxMs,
-          )
-        : undefined
-    const onAbort = () => end(INTERRUPTED, { error: INTERRUPTED.message, interrupted: true })
-    signal.addEventListener('abort', onAbort, { once: true })
-    try {
-      return await Promise.race([given, result.then(outcome => toRunOutcome(outcome, signal))])
-    } finally {
-      clearInterval(watch)
-      clearTimeout(most)
-      signal.removeEventListener('abort', onAbort)
-    }
-  }
-
-  const toRunOutcome = (outcome: Outcome | null, signal: AbortSignal): RunOutcome => {
-    if (signal.aborted) return { error: INTERRUPTED.message, interrupted: true }
-    if (!outcome) return { error: 'The run was stopped.' }
-    if (outcome.status !== 'finished')
-      return { error: outcome.failure?.message ?? 'The run did not finish.' }
-    return outcome.text.trim() ? { response: outcome.text } : { error: 'No response received.' }
-  }
+  const untilEnd = createUntilEnd(deps.stop)
 
   const compose = async (job: JobPlan, signal: AbortSignal): Promise<string> => {
     const forbidden = job.script ? deps.forbids(job.script) : null
@@ -150,27 +85,35 @@ export const createJobRunner = (deps: RunJobOptions) => {
     })
   }
 
-  const runTurn = async (job: JobPlan, denied: string[], on: RunHooks): Promise<RunOutcome> => {
+  /** No one is there to be asked. `denied` collects what was refused. */
+  const rulesOf = (denied: string[], on: Pick<RunHooks, 'denied'>): Unattended => ({
+    preamble: PREAMBLE,
+    ask({ command, description }: ApprovalRequest) {
+      if (mayApprove(home)) return 'once'
+      const text = `${redact(command)} – ${description}. Scheduled tasks can't ask; approvals.cron_mode: approve in config.yaml allows it.`
+      denied.push(text)
+      on.denied(text)
+      return 'deny'
+    },
+  })
+
+  const runTurn = async (
+    job: JobPlan,
+    denied: string[],
+    on: RunHooks,
+  ): Promise<RunOutcome | null> => {
     const text = await compose(job, on.signal)
-    if (on.signal.aborted) return { error: INTERRUPTED.message, interrupted: true }
-    const ask = ({ command, description }: ApprovalRequest) => {
-      if (mayApprove(home)) return 'once' as const
-      denied.push(
-        `${redact(command)} – ${description}. Scheduled tasks can't ask; approvals.cron_mode: approve in config.yaml allows it.`,
-      )
-      return 'deny' as const
-    }
+    if (on.signal.aborted) return CUT
     const started = await deps.start({
       title: job.name,
       text,
       workspace: job.workdir ?? '',
-      model: modelOf(job),
-      baseUrl: job.model ? (job.baseUrl ?? '') : '',
-      unattended: { preamble: PREAMBLE, ask },
+      ...modelOf(job),
+      unattended: rulesOf(denied, on),
       meta: { source_tag: 'cron', cron_job_id: job.id, enabled_toolsets: job.toolsets },
     })
     on.session(started.turn.sessionId)
-    return untilEnd(started, on.signal)
+    return untilEnd(started, limitsOf(home), on.signal)
   }
 
   /** Only local delivery is supported; any other target is reported as an error. */
@@ -179,18 +122,12 @@ export const createJobRunner = (deps: RunJobOptions) => {
     return `Not delivered to ${job.deliver}: only local delivery is supported. The result is in the task's history.`
   }
 
-  return async (job: JobPlan, on: RunHooks): Promise<RunResult> => {
-    const denied: string[] = []
-    const began = now()
-    let came: RunOutcome
-    try {
-      came = await runTurn(job, denied, on)
-    } catch (error) {
-      // An error boundary: a UserError is shown to the user, everything else is logged.
-      if (!(error instanceof UserError))
-        deps.log('a scheduled task failed', { job: job.id, error: messageOf(error) })
-      came = { error: error instanceof UserError ? error.message : 'The run failed; see the log.' }
-    }
+  /** Writes the output file. */
+  const conclude = (
+    job: JobPlan,
+    came: RunOutcome,
+    { denied, began }: { denied: readonly string[]; began: number },
+  ): RunResult => {
     const error = 'error' in came ? redact(came.error).slice(0, MAX_ERROR_CHARS) : null
     const { id, name, display: schedule, prompt } = job
     let filename: string | null = null
@@ -211,4 +148,53 @@ export const createJobRunner = (deps: RunJobOptions) => {
       interrupted: 'error' in came && came.interrupted === true,
     }
   }
+
+  /** Follows it to its end; null when it continues in another process. */
+  const until = async (
+    job: JobPlan,
+    work: () => Promise<RunOutcome | null>,
+    kept: { denied: readonly string[]; began: number },
+  ): Promise<RunResult | null> => {
+    try {
+      const came = await work()
+      return came && conclude(job, came, kept)
+    } catch (error) {
+      // An error boundary: a UserError is shown to the user, everything else is logged.
+      if (!(error instanceof UserError))
+        deps.log('a scheduled task failed', { job: job.id, error: messageOf(error) })
+      const why = error instanceof UserError ? error.message : 'The run failed; see the log.'
+      return conclude(job, { error: why }, kept)
+    }
+  }
+
+  return {
+    run(job: JobPlan, on: RunHooks): Promise<RunResult | null> {
+      const denied: string[] = []
+      return until(job, () => runTurn(job, denied, on), { denied, began: now() })
+    },
+
+    /** What the turn of a run that this process takes over continues with. */
+    resume({ plan, run, hooks, follow }: AdoptedRun) {
+      const denied = [...run.denied]
+      const kept = { denied, began: beganAt(run) }
+      return {
+        unattended: rulesOf(denied, hooks),
+        ...modelOf(plan),
+        onRun: (started: StartedTurn | null) =>
+          follow(() =>
+            until(
+              plan,
+              async () => (started ? untilEnd(started, limitsOf(home), hooks.signal) : CUT),
+              kept,
+            ),
+          ),
+      }
+    },
+
+    /** The result of a run of an earlier process, whose turn has ended. */
+    ended: (job: JobPlan, run: Run, came: RunOutcome): RunResult =>
+      conclude(job, came, { denied: run.denied, began: beganAt(run) }),
+  }
 }
+
+const beganAt = (run: Run): number => (run.started_at ?? run.claimed_at) * 1_000

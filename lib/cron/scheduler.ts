@@ -3,15 +3,17 @@
  *
  * A claim is on disk before its run begins: first the history records which due time was taken, then `next_run_at` is
  * advanced under the host agent's locks. Any process that checks later (another service, the host agent, this service
- * after a kill) finds the job not due. A run that died is therefore never repeated; it is recorded as interrupted.
+ * after a kill) finds the job not due. A run that died is therefore never repeated: its turn continues, or it is recorded
+ * as interrupted.
  */
 import { join } from 'node:path'
 import { conflict, messageOf, missing, UserError } from '../errors.ts'
 import { withFileLock } from '../store/flock.ts'
 import { type Completion, completed, type DecisionContext, decide } from './due-jobs.ts'
-import { type History, isAbandoned } from './history.ts'
+import { type History, isAbandoned, type Run } from './history.ts'
 import { type JobPlan, toJobPlan } from './job.ts'
 import { isJob, type JobsFile } from './jobs-file.ts'
+import { recoverRuns } from './recover-runs.ts'
 
 export type RunResult = {
   status: 'ok' | 'error'
@@ -22,38 +24,46 @@ export type RunResult = {
   interrupted: boolean
 }
 
+export type RunHooks = {
+  signal: AbortSignal
+  session: (id: string) => void
+  /** A command was denied, because no one can be asked. */
+  denied: (text: string) => void
+}
+
+/** A run of an earlier process, which this one continues. */
+export type AdoptedRun = {
+  plan: JobPlan
+  run: Run
+  hooks: RunHooks
+  /** Called once, with what follows it to its end. */
+  follow: (work: () => Promise<RunResult | null>) => void
+}
+
 export type SchedulerOptions = {
   file: JobsFile
   history: History
-  /** Runs one job, from its script to its output file. Must not reject. */
-  run: (
-    job: JobPlan,
-    on: { signal: AbortSignal; session: (id: string) => void },
-  ) => Promise<RunResult>
+  /** Runs one job, from its script to its output file. Must not reject; null: another process continues it. */
+  run: (job: JobPlan, on: RunHooks) => Promise<RunResult | null>
+  /** The result of a run whose turn has ended in this session; null where that is not known. */
+  endedTurn?: (job: JobPlan, run: Run, sessionId: string) => RunResult | null
+  /** Whether the session is one of this service. */
+  knows?: (sessionId: string) => boolean
   /** Milliseconds since 1970. */
   now: () => number
   zone: () => string
   log: (line: string, extra?: Record<string, unknown>) => void
 }
 
-type Claim = { run: string; plan: JobPlan }
+export type Claim = { run: string; plan: JobPlan }
 type Active = Claim & { startedAt: number; sessionId: string | null }
 
 /** Ticks come every minute; a longer gap means that the service or the machine was suspended. */
 const MAX_TICK_GAP_MS = 150_000
 /** Manual runs at the same time in one home. */
 const MAX_MANUAL_RUNS = 4
-const STOPPED = 'The server stopped while this task was running.'
 
 type Store = Pick<SchedulerOptions, 'file' | 'history' | 'now' | 'zone'>
-
-const INTERRUPTED: RunResult = {
-  status: 'error',
-  error: STOPPED,
-  deliveryError: null,
-  filename: null,
-  interrupted: true,
-}
 
 /** Updates the job's record after a run. A job that was deleted during the run stays deleted. */
 const recordCompletion = (
@@ -72,36 +82,13 @@ const recordCompletion = (
     return { result: undefined, write: true }
   })
 
-/** Records runs of dead processes as interrupted. Holds the lock, so that two services do not record the same run. */
-const recoverAbandoned = async ({ file, history, now, zone }: Store): Promise<void> => {
-  if (!history.list().some(isAbandoned)) return
-  await file.edit(jobs => {
-    let write = false
-    history.shorten()
-    for (const run of history.list().filter(isAbandoned)) {
-      history.ended(run.run_id, {
-        how: 'interrupted',
-        status: 'error',
-        error: STOPPED,
-        filename: null,
-      })
-      const job = jobs.find(each => isJob(each) && each.id === run.job_id)
-      if (!isJob(job)) continue
-      const plan = toJobPlan(job, now(), zone())
-      // Killed before the claim was written: the job is still due, and runs now.
-      if (plan.nextRunAt !== null && plan.nextRunAt <= run.due_at * 1_000) continue
-      const done = {
-        status: 'error',
-        error: STOPPED,
-        deliveryError: null,
-        interrupted: true,
-      } as const
-      const after = completed(job, plan, { ...done, at: run.claimed_at * 1_000, zone: zone() })
-      if (after) Object.assign(job, after)
-      write = true
-    }
-    return { result: undefined, write }
-  })
+/** The open run that this turn belongs to. The process may have died before it recorded which session it had started. */
+const findOpenRun = (history: History, jobId: string, sessionId: string): Run | undefined => {
+  const open = history.list().filter(run => run.job_id === jobId && run.ended_at === null)
+  return (
+    open.find(run => run.session_id === sessionId) ??
+    open.find(run => run.session_id === null && run.started_at !== null)
+  )
 }
 
 const decideAll = (jobs: readonly unknown[], contextOf: () => DecisionContext) => {
@@ -186,20 +173,29 @@ export const createScheduler = (options: SchedulerOptions) => {
     history.ended(run, { how: interrupted ? 'interrupted' : 'ran', status, error, filename })
   }
 
-  /** An error boundary: every error is recorded in the history or the log. */
-  const execute = async (claim: Claim): Promise<void> => {
-    const { run, plan } = claim
-    const entry: Active = { ...claim, startedAt: now(), sessionId: null }
-    const onSession = (id: string): void => {
-      entry.sessionId = id
+  const hooksOf = (run: string): RunHooks => ({
+    signal: stopping.signal,
+    session(id) {
+      const entry = [...active.values()].find(each => each.run === run)
+      if (entry) entry.sessionId = id
       history.session(run, id)
-    }
-    active.set(plan.id, entry)
+    },
+    denied: text => history.denied(run, text),
+  })
+
+  /** An error boundary: every error is recorded in the history or the log. */
+  const execute = async (
+    claim: Claim,
+    work: () => Promise<RunResult | null>,
+    startedAt = now(),
+    sessionId: string | null = null,
+  ): Promise<void> => {
+    const { run, plan } = claim
+    active.set(plan.id, { ...claim, startedAt, sessionId })
     try {
-      if (stopping.signal.aborted) return await recordResult(claim, INTERRUPTED)
-      history.started(run)
-      const hooks = { signal: stopping.signal, session: onSession }
-      await recordResult(claim, await options.run(plan, hooks))
+      const result = await work()
+      if (result) await recordResult(claim, result)
+      else history.parked(run)
     } catch (error) {
       log('a scheduled task failed', { job: plan.id, error: messageOf(error) })
     } finally {
@@ -207,13 +203,23 @@ export const createScheduler = (options: SchedulerOptions) => {
     }
   }
 
-  const enqueue = (claim: Claim): void => {
-    chain = track(
-      chain.then(() => {
-        waiting.splice(waiting.indexOf(claim), 1)
-        return execute(claim)
-      }),
-    )
+  const begin = (claim: Claim): Promise<void> =>
+    execute(claim, () => {
+      // Not begun: the next process runs it.
+      if (stopping.signal.aborted) return Promise.resolve(null)
+      history.started(claim.run)
+      return options.run(claim.plan, hooksOf(claim.run))
+    })
+
+  const enqueue = (claims: readonly Claim[]): void => {
+    waiting.push(...claims)
+    for (const claim of claims)
+      chain = track(
+        chain.then(() => {
+          waiting.splice(waiting.indexOf(claim), 1)
+          return begin(claim)
+        }),
+      )
   }
 
   return {
@@ -228,18 +234,37 @@ export const createScheduler = (options: SchedulerOptions) => {
       try {
         if (!recovered) {
           recovered = true
-          await recoverAbandoned(options)
+          enqueue(await recoverRuns(options))
         }
         // Most minutes nothing is due: no lock is taken for them.
         if (decideAll(file.read(), contextOf).length === 0) return
-        const claims = await claimDue(options, contextOf)
-        waiting.push(...claims)
-        for (const each of claims) enqueue(each)
+        enqueue(await claimDue(options, contextOf))
       } catch (error) {
         // Another process holds the lock and does the same work; everything else is logged.
         const isHeld = error instanceof UserError && error.kind === 'unavailable'
         if (!isHeld) log('could not check scheduled tasks', { error: messageOf(error) })
       }
+    },
+
+    /**
+     * Takes over the run of a turn that continues after a restart, before the first tick. Null when there is none, or its
+     * job was deleted. The jobs behind it wait for its end.
+     */
+    adopt(jobId: string, sessionId: string): AdoptedRun | null {
+      const run = findOpenRun(history, jobId, sessionId)
+      const job = file.read().find(each => isJob(each) && each.id === jobId)
+      if (!run || !isJob(job)) return null
+      const { run_id: id } = run
+      history.resumed(id)
+      if (run.session_id === null) history.session(id, sessionId)
+      const plan = toJobPlan(job, now(), zone())
+      const { promise, resolve } = Promise.withResolvers<() => Promise<RunResult | null>>()
+      const startedAt = (run.started_at ?? run.claimed_at) * 1_000
+      const done = track(
+        execute({ run: id, plan }, async () => (await promise)(), startedAt, sessionId),
+      )
+      chain = chain.then(() => done)
+      return { plan, run, hooks: hooksOf(id), follow: resolve }
     },
 
     /** Runs a job now, in parallel with running ones. A job that is already running is not started again. */
@@ -256,7 +281,7 @@ export const createScheduler = (options: SchedulerOptions) => {
       const plan = toJobPlan(job, now(), zone())
       const of = { job: id, name: plan.name, trigger: 'manual' as const }
       const run = history.claimed({ ...of, due: now() })
-      void track(execute({ run, plan }))
+      void track(begin({ run, plan }))
       return { status: 'triggered', elapsed: 0 }
     },
 

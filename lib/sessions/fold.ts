@@ -33,6 +33,8 @@ export type Turn = {
   limit?: TurnLimit
   /** It continues after a restart. */
   resumable?: true
+  /** Who began it, if not a person. */
+  by?: 'task' | 'program'
   /** How often it was continued after a restart since the model's last message. */
   resumed?: number
 }
@@ -193,9 +195,12 @@ export const applyEntry = (summary: Summary, entry: Entry): void => {
       summary.questions = summary.questions.filter(question => questionId(question) !== entry.id)
       return
     case 'turn_started': {
-      const { stream_id, model, provider, message_id, at, resumable } = entry
-      const started = { stream_id, model, provider, message_id, at }
-      summary.turn = { ...started, how: null, usage: null, ...(resumable && { resumable }) }
+      const { stream_id, model, provider, message_id, at, resumable, by } = entry
+      summary.turn = {
+        ...{ stream_id, model, provider, message_id, at, how: null, usage: null },
+        ...(resumable && { resumable }),
+        ...(by && { by }),
+      }
       return
     }
     case 'turn_resumed':

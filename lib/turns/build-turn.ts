@@ -11,7 +11,7 @@ import { createStreamMask } from './mask-stream.ts'
 import type { ContinuedTurn } from './resume.ts'
 import { createRetryWaits } from './retry-waits.ts'
 import type { StartInput, TurnsOptions } from './runner.ts'
-import type { Turn } from './turn.ts'
+import type { Turn, TurnClient } from './turn.ts'
 
 export type OpenLog = (path: string, header: LogHeader) => EventLog
 
@@ -30,6 +30,10 @@ const runState = (log: EventLog) => ({
 
 const isOurs = (endpoint: ModelEndpoint | UserError): boolean =>
   !(endpoint instanceof UserError) && endpoint.apiMode !== 'acp'
+
+/** What a program brings to a turn, functions and instructions, is not kept. */
+const outlives = (client: TurnClient | undefined): boolean =>
+  !client || (client.continues && client.tools.length === 0 && client.instructions === '')
 
 export const buildTurn = (
   { sessions, liveDir, now, resume }: TurnsOptions,
@@ -51,18 +55,19 @@ export const buildTurn = (
     unattended: unattended ?? null,
     client: client ?? null,
     live: createLiveState(now),
-    isResumable: resume !== undefined && !unattended && !client && isOurs(endpoint),
+    isResumable: resume !== undefined && isOurs(endpoint) && outlives(client),
     resumed: null,
     messageIds: [],
     usage: emptyUsage,
   }
 }
 
-/** Its endpoint is found when it continues. */
+/** Its endpoint and its rules are found when it continues. */
 export const rebuildTurn = ({
   log,
   questions: _,
   text: __,
+  by: ___,
   ...continued
 }: ContinuedTurn): Turn => ({
   ...runState(log),

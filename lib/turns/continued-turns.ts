@@ -1,14 +1,14 @@
 /** Turns of an earlier process, from the start of the service until each has a model to call again. */
 import type { ModelEndpoint } from '../agent/types.ts'
-import { messageOf, type UserError } from '../errors.ts'
+import { messageOf, missing, type UserError } from '../errors.ts'
 import type { ActiveTurns } from './active-turns.ts'
 import { rebuildTurn } from './build-turn.ts'
 import type { EventLogRegistry } from './event-log-registry.ts'
 import type { Questions } from './questions.ts'
 import { type Found, recoverTurn } from './recover.ts'
 import type { ContinuedTurn } from './resume.ts'
-import type { TurnsOptions } from './runner.ts'
-import type { Turn, TurnContext } from './turn.ts'
+import type { StartedTurn, TurnsOptions } from './runner.ts'
+import type { Turn, TurnClient, TurnContext, Unattended } from './turn.ts'
 
 type ContinuedTurnsOptions = Pick<
   TurnsOptions,
@@ -17,8 +17,24 @@ type ContinuedTurnsOptions = Pick<
   active: ActiveTurns
   eventLogs: EventLogRegistry
   questions: Questions
-  run: (turn: Turn, context: TurnContext) => unknown
+  run: (turn: Turn, context: TurnContext) => StartedTurn['result']
   onInterrupted: (sessionId: string, streamId: string) => void
+}
+
+/** What a turn that no person began continues with. */
+export type ContinuedWork = {
+  unattended: Unattended | null
+  client: TurnClient | null
+  endpoint: () => Promise<ModelEndpoint | UserError>
+  /** Called once it runs again; null: it could not. */
+  onRun?: (started: StartedTurn | null) => void
+}
+
+export type ResumeOptions = {
+  /** The model to call now. */
+  endpointOf: (sessionId: string) => Promise<ModelEndpoint | UserError>
+  /** Called before anything awaits. Null: the task or the program is gone, and its turn ends as interrupted. */
+  workOf: Record<'task' | 'program', (sessionId: string) => ContinuedWork | null>
 }
 
 export const createContinuedTurns = (
@@ -50,20 +66,27 @@ export const createContinuedTurns = (
 
   const resumeOne = async (
     turn: Turn,
-    { text }: ContinuedTurn,
-    endpointOf: (sessionId: string) => Promise<ModelEndpoint | UserError>,
+    { text, by }: ContinuedTurn,
+    { endpointOf, workOf }: ResumeOptions,
   ): Promise<void> => {
     const { sessionId } = turn
+    const work = by && workOf[by](sessionId)
+    let started: StartedTurn | null = null
     try {
-      turn.endpoint = await endpointOf(sessionId)
+      if (by && !work) throw missing(`The ${by} is gone.`)
+      turn.unattended = work?.unattended ?? null
+      turn.client = work?.client ?? null
+      turn.endpoint = await (work ? work.endpoint() : endpointOf(sessionId))
       waiting.delete(turn)
       if (turn.over) return
       turn.context = createContext(turn, questions, text)
-      on.run(turn, turn.context)
+      started = { turn, result: on.run(turn, turn.context) }
     } catch (error) {
       waiting.delete(turn)
       log('a turn could not continue', { session_id: sessionId, error: messageOf(error) })
       if (!turn.over) giveUp(turn)
+    } finally {
+      work?.onRun?.(started)
     }
   }
 
@@ -71,14 +94,12 @@ export const createContinuedTurns = (
     has: (turn: Turn): boolean => waiting.has(turn),
     giveUp,
     /**
-     * Lets them continue, and sends queued messages that an earlier process could not send after a turn. `endpointOf`: the
-     * model to call now. Rejects when the end of one could not be recorded.
+     * Lets them continue, and sends queued messages that an earlier process could not send after a turn. Rejects when the
+     * end of one could not be recorded.
      */
-    async resume(
-      endpointOf: (sessionId: string) => Promise<ModelEndpoint | UserError>,
-    ): Promise<void> {
+    async resume(options: ResumeOptions): Promise<void> {
       for (const sessionId of found.done) on.onDone?.(sessionId)
-      await Promise.all([...waiting].map(([turn, each]) => resumeOne(turn, each, endpointOf)))
+      await Promise.all([...waiting].map(([turn, each]) => resumeOne(turn, each, options)))
     },
   }
 }

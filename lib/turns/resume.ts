@@ -29,6 +29,7 @@ export type ContinuedTurn = {
   messageIds: string[]
   /** The user's message, when nothing was recorded after it: it may not have been prepared for the model. */
   text: string | null
+  by: 'task' | 'program' | null
   /** Still open, for calls of `resumed`. */
   questions: Question[]
   resumed: Resumed
@@ -154,6 +155,7 @@ export const continueTurn = (
     userMessageId: user.id,
     messageIds: [...messageIds, ...added.map(({ id }) => id)],
     text: own.length === 0 ? contentText(user.content) : null,
+    by: turn.by ?? null,
     questions,
     resumed: {
       steps: own.filter(({ role }) => role === 'assistant').length,

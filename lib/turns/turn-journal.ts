@@ -68,6 +68,8 @@ export const recordTurnStart = (
       ...served,
       message_id: userMessageId,
       ...(turn.isResumable && { resumable: true as const }),
+      ...(turn.unattended && { by: 'task' as const }),
+      ...(turn.client && { by: 'program' as const }),
     },
   ])
 }

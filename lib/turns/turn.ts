@@ -45,6 +45,8 @@ export type TurnClient = {
   oneCall: boolean
   /** What needs approval is denied, or asked on the page. */
   approvals: 'ask' | 'deny'
+  /** It goes on without the program's connection. */
+  continues: boolean
 }
 
 /** A running turn. `over` is set in the tick that decides its end: later engine events are not recorded. */
@@ -55,8 +57,9 @@ export type Turn = {
   readonly userMessageId: string
   /** Set again when the turn continues after a restart. */
   endpoint: ModelEndpoint | UserError
-  readonly unattended: Unattended | null
-  readonly client: TurnClient | null
+  /** Set again when the turn continues after a restart. */
+  unattended: Unattended | null
+  client: TurnClient | null
   readonly log: EventLog
   readonly live: LiveState
   readonly mask: StreamMask
@@ -65,7 +68,7 @@ export type Turn = {
   readonly messageIds: string[]
   /** Usage so far, including subagents. */
   usage: Usage
-  /** It continues after a restart: it belongs to a person and runs in our own engine. */
+  /** It continues after a restart: it runs in our own engine, and no program has to take part in it. */
   readonly isResumable: boolean
   /** What it has done in an earlier process; null when it has begun in this one. */
   readonly resumed: Resumed | null

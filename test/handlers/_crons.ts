@@ -1,9 +1,11 @@
 /** What the tests of scheduled jobs share: a job made over HTTP, run, and waited for. */
 import * as assert from 'uvu/assert'
-import type { TestApp } from '../_app.ts'
+import type { SpawnedApp, TestApp } from '../_app.ts'
+
+type Service = TestApp | SpawnedApp
 
 export const create = async (
-  app: TestApp,
+  app: Service,
   given: Record<string, unknown> = {},
 ): Promise<string> => {
   const answer = await app.post('/api/crons/create', {
@@ -21,7 +23,7 @@ const pause = () => new Promise(resolve => setTimeout(resolve, 10))
 
 /** Asks until nothing runs any more. */
 export const idle = async (
-  app: TestApp,
+  app: Service,
   options: Parameters<TestApp['get']>[1] = {},
 ): Promise<void> => {
   for (;;) {
@@ -36,7 +38,7 @@ export const idle = async (
 
 /** Asks until this home's history knows of a run that has ended. */
 export const ran = async (
-  app: TestApp,
+  app: Service,
   options: Parameters<TestApp['get']>[1] = {},
 ): Promise<void> => {
   for (;;) {
@@ -46,14 +48,14 @@ export const ran = async (
   }
 }
 
-export const runNow = async (app: TestApp, job_id: string): Promise<void> => {
+export const runNow = async (app: Service, job_id: string): Promise<void> => {
   const answer = await app.post('/api/crons/run', { job_id })
   assert.equal(answer.body, { ok: true, job_id, status: 'triggered', elapsed: 0 })
   await idle(app)
 }
 
-export const listed = async (app: TestApp, id: string) =>
+export const listed = async (app: Service, id: string) =>
   (await app.get('/api/crons')).body.jobs.find((job: { id: string }) => job.id === id)
 
-export const outputOf = async (app: TestApp, id: string): Promise<string> =>
+export const outputOf = async (app: Service, id: string): Promise<string> =>
   (await app.get(`/api/crons/output?job_id=${id}`)).body.outputs[0]?.content ?? ''

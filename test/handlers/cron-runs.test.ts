@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { bundleProgram } from '../_program.ts'
-import { startApp } from '../_app.ts'
-import { createProvider, type Step } from '../_provider.ts'
+import { type SpawnedApp, spawnApp, startApp } from '../_app.ts'
+import { createProvider, type Scripted, type Step } from '../_provider.ts'
 import { startChat } from './_chat.ts'
 import { create, idle, listed, outputOf, ran, runNow } from './_crons.ts'
 
@@ -280,24 +280,139 @@ runs(
   },
 )
 
-runs('records a run as interrupted after a restart and does not repeat it', async ({ chat }) => {
-  const { app, provider } = chat
-  const id = await create(app)
-  provider.push({ end: 'headers' })
-  await app.post('/api/crons/run', { job_id: id })
-  await provider.arrived(1)
-  await app.restart()
-  const job = await listed(app, id)
-  assert.equal([job.last_status, job.repeat.completed, job.running], ['error', 0, false])
-  assert.match(job.last_error, /server stopped/)
-  const [run] = (await app.get('/api/crons/history')).body.runs
-  assert.is(run.how, 'interrupted')
-  const { sessions } = (await app.get('/api/sessions')).body
-  assert.is(sessions[0].last_turn, 'interrupted')
-  assert.is(provider.requests.length, 1)
-})
-
 runs.run()
+
+const cut = suite('crons: runs that a restart cuts')
+
+type Cut = { app: SpawnedApp; provider: Scripted }
+
+const killed = (script: Step[], run: (it: Cut) => Promise<void>) => async () => {
+  const provider = await createProvider(...script)
+  const app = await spawnApp()
+  try {
+    writeFileSync(
+      join(app.home, 'config.yaml'),
+      `model:\n  provider: custom\n  base_url: ${provider.url}\n  default: test-model\ncheckpoints:\n  enabled: false\n`,
+    )
+    await run({ app, provider })
+  } finally {
+    await app.close()
+    await provider.close()
+  }
+}
+
+const historyOf = async ({ app }: Cut) => (await app.get('/api/crons/history')).body.runs
+
+for (const how of ['kill', 'stop'] as const)
+  cut(
+    `after a ${how} the turn of a task continues with the rules of tasks, and the run is recorded once`,
+    killed(
+      [
+        { end: 'headers' },
+        { toolCalls: [{ id: 'c1', name: 'terminal', arguments: { command: 'rm -rf victim' } }] },
+        { text: 'All done.' },
+      ],
+      async it => {
+        const { app, provider } = it
+        const id = await create(app)
+        await app.post('/api/crons/run', { job_id: id })
+        await provider.arrived(1)
+        await app[how]()
+        await app.start()
+        await ran(app)
+        const runsOf = await historyOf(it)
+        assert.equal(
+          runsOf.map((run: Record<string, unknown>) => [run.how, run.status, run.trigger]),
+          [['ran', 'ok', 'manual']],
+        )
+        const [, second, third] = provider.requests
+        assert.match(second?.body.messages[0].content, /scheduled run/)
+        assert.match(third?.body.messages.at(-1).content, /denied|not allowed|approv/i)
+        assert.is(provider.requests.length, 3)
+        assert.equal((await app.get('/api/inbox')).body.questions, [])
+        const output = await outputOf(app, id)
+        assert.match(output, /## Denied\n\n- rm -rf victim/)
+        assert.match(output, /## Response\n\nAll done\.\n$/)
+        const job = await listed(app, id)
+        assert.equal([job.last_status, job.repeat.completed, job.running], ['ok', 1, false])
+        const { sessions } = (await app.get('/api/sessions')).body
+        assert.equal([sessions.length, sessions[0].last_turn], [1, 'done'])
+      },
+    ),
+  )
+
+cut(
+  'a run whose process died between the end of its turn and the record has its result; nothing runs again',
+  killed([{ text: 'All done.' }], async it => {
+    const { app, provider } = it
+    const id = await create(app)
+    await runNow(app, id)
+    await app.kill()
+    const file = join(app.home, 'cron', 'history.jsonl')
+    const lines = readFileSync(file, 'utf8').split('\n')
+    writeFileSync(file, lines.filter(line => !line.includes('"ended"')).join('\n'))
+    await app.start()
+    await ran(app)
+    const [run] = await historyOf(it)
+    assert.equal([run.how, run.status, provider.requests.length], ['ran', 'ok', 1])
+    assert.match(await outputOf(app, id), /All done\./)
+  }),
+)
+
+cut(
+  'a due time that was claimed but had not begun runs after the kill, once',
+  killed([{ text: 'All done.' }], async it => {
+    const { app, provider } = it
+    const id = await create(app)
+    const { pid } = JSON.parse(readFileSync(join(app.state, 'instance.json'), 'utf8'))
+    await app.kill()
+    const at = Date.now() / 1_000
+    const by = { pid, boot: 'killed' }
+    const claim = {
+      t: 'claimed',
+      run: 'r1',
+      at,
+      job: id,
+      name: 'Look',
+      trigger: 'schedule',
+      due: at,
+      by,
+    }
+    writeFileSync(join(app.home, 'cron', 'history.jsonl'), `${JSON.stringify(claim)}\n`)
+    for (const _ of [1, 2]) {
+      await app.start()
+      await ran(app)
+      await app.stop()
+    }
+    await app.start()
+    const list = await historyOf(it)
+    assert.equal(
+      list.map((run: Record<string, unknown>) => [run.run_id, run.how, run.status]),
+      [['r1', 'ran', 'ok']],
+    )
+    assert.is(provider.requests.length, 1)
+  }),
+)
+
+cut(
+  'a task that was deleted while the service was down: its turn ends as interrupted',
+  killed([{ end: 'headers' }], async it => {
+    const { app, provider } = it
+    const id = await create(app)
+    await app.post('/api/crons/run', { job_id: id })
+    await provider.arrived(1)
+    await app.kill()
+    writeFileSync(join(app.home, 'cron', 'jobs.json'), JSON.stringify({ jobs: [] }))
+    await app.start()
+    await ran(app)
+    const [run] = await historyOf(it)
+    const { sessions } = (await app.get('/api/sessions')).body
+    assert.equal([run.how, sessions[0].last_turn], ['interrupted', 'interrupted'])
+    assert.is(provider.requests.length, 1)
+  }),
+)
+
+cut.run()
 
 const together = suite('crons: several services and homes')
 

@@ -356,4 +356,73 @@ for (const [where, cut] of [
       }),
     )
 
+/** A request of a program, whose connection is lost with the service. */
+const ask = async (
+  { app }: Chat<SpawnedApp>,
+  token: Record<string, unknown>,
+  body: Record<string, unknown> = {},
+): Promise<string> => {
+  await app.post('/api/tokens/enable', { enabled: true })
+  const made = await app.post('/api/tokens/create', { name: 'test', ...token })
+  const messages = [{ role: 'user', content: 'Go.' }]
+  app
+    .request('POST', '/v1/chat/completions', {
+      body: { model: 'agent', messages, ...body },
+      headers: { authorization: `Bearer ${made.body.secret}` },
+    })
+    .catch(() => undefined)
+  return made.body.tokens.at(-1).id
+}
+
+for (const [what, token, body, how] of [
+  ['that goes on without its connection', { disconnect: 'continue' }, {}, 'done'],
+  ['that stops with its connection', { disconnect: 'stop' }, {}, 'interrupted'],
+  [
+    'with instructions, which are not kept,',
+    { disconnect: 'continue' },
+    {
+      messages: [
+        { role: 'system', content: 'Be brief.' },
+        { role: 'user', content: 'Go.' },
+      ],
+    },
+    'interrupted',
+  ],
+] as const)
+  test(
+    `after a kill the turn of a program ${what} is ${how}`,
+    killed([{ end: 'headers' }, answer], async chat => {
+      const { app, provider } = chat
+      await ask(chat, token, body)
+      await provider.arrived(1)
+      const [row] = (await app.get('/api/sessions')).body.sessions
+      const own = { ...chat, id: row.session_id }
+      await kill(chat)
+      await until(async () => (await sessionOf(own)).last_turn === how)
+      const { messages } = await sessionOf(own)
+      const isDone = how === 'done'
+      assert.equal([messages.length, provider.requests.length], [2, isDone ? 2 : 1])
+      assert.match(messages[1].content, isDone ? 'All done.' : 'The server stopped')
+    }),
+  )
+
+test(
+  'a turn of a program whose token has ended does not continue',
+  killed([{ end: 'headers' }], async chat => {
+    const { app, provider } = chat
+    const id = await ask(chat, { disconnect: 'continue' })
+    await provider.arrived(1)
+    const [row] = (await app.get('/api/sessions')).body.sessions
+    await app.kill()
+    const file = join(app.state, 'api-tokens.json')
+    const stored = JSON.parse(readFileSync(file, 'utf8'))
+    stored.tokens = stored.tokens.filter((each: { id: string }) => each.id !== id)
+    writeFileSync(file, JSON.stringify(stored))
+    await app.start()
+    const own = { ...chat, id: row.session_id }
+    await until(async () => (await sessionOf(own)).last_turn === 'interrupted')
+    assert.is(provider.requests.length, 1)
+  }),
+)
+
 test.run()

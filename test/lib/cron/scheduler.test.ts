@@ -294,7 +294,9 @@ test('kill −9 between claim and run: the run is recorded as interrupted and no
   assert.is(it.text(), before)
 })
 
-test('shutdown records running and waiting jobs as interrupted', async ({ it }) => {
+test('shutdown records running jobs as interrupted; the next process runs those that wait, once', async ({
+  it,
+}) => {
   it.put({ jobs: [job({ id: 'a', name: 'a' }), job({ id: 'b', name: 'b' })] })
   const service = it.service('a', { end: () => new Promise(() => undefined) })
   it.to('2026-02-02T11:00:00Z')
@@ -302,9 +304,16 @@ test('shutdown records running and waiting jobs as interrupted', async ({ it }) 
   service.scheduler.stop()
   await service.scheduler.settled()
   assert.equal(service.ran, ['a 11:00'])
-  assert.equal(brief(service.history.list()), ['interrupted 1 schedule', 'interrupted 1 schedule'])
+  assert.equal(brief(service.history.list()), ['queued 1 schedule', 'interrupted 1 schedule'])
   await service.scheduler.tick()
   assert.is(service.ran.length, 1)
+  for (const boot of ['b', 'c']) {
+    const next = it.service(boot)
+    await next.scheduler.tick()
+    await next.scheduler.settled()
+    assert.equal(next.ran, boot === 'b' ? ['b 11:00'] : [])
+  }
+  assert.equal(brief(service.history.list()), ['ran 1 schedule', 'interrupted 1 schedule'])
 })
 
 test('a job that was deleted while it ran stays deleted; one that was paused stays paused', async ({

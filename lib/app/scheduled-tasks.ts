@@ -1,0 +1,38 @@
+/** Composition: the chats of scheduled tasks, as the scheduler sees them. */
+import type { TurnStarter } from '../conversation/start-turn.ts'
+import type { ContinuedTasks } from '../cron/cron.ts'
+import type { RunOutcome } from '../cron/until-end.ts'
+import type { Sessions } from '../sessions/types.ts'
+import { contentText } from '../sessions/entries.ts'
+import { failureIn } from '../turns/interrupted-turn.ts'
+import type { AppData } from './data.ts'
+
+/** How the last turn ended; null while it runs or continues. */
+const endOf = (sessions: Sessions, id: string): RunOutcome | null => {
+  const { messages, turn } = sessions.load(id)
+  const last = messages.findLast(({ role }) => role === 'assistant')
+  const text = last ? contentText(last.content) : ''
+  switch (turn?.how) {
+    case 'done':
+      return text.trim() ? { response: text } : { error: 'No response received.' }
+    case 'failed':
+      return { error: last?._error ? failureIn(text).message : 'The run did not finish.' }
+    case 'cancelled':
+      return { error: 'The run was stopped.' }
+    default:
+      return null
+  }
+}
+
+export const continuedTasks = (
+  { sessions, homes }: Pick<AppData, 'sessions' | 'homes'>,
+  { unattendedEndpoint }: Pick<TurnStarter, 'unattendedEndpoint'>,
+): ContinuedTasks => ({
+  endpoint: unattendedEndpoint,
+  taskOf(id) {
+    const row = sessions.row(id)
+    const { cron_job_id: jobId } = row ? sessions.head(id).meta : {}
+    if (!row || typeof jobId !== 'string') return null
+    return { home: homes.of(row.profile), jobId, ended: () => endOf(sessions, id) }
+  },
+})

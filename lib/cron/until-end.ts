@@ -1,0 +1,90 @@
+/** Waits for the end of the turn of a task, bounded in time: a stuck turn must not block the jobs behind it. */
+import type { Failure, Outcome } from '../agent/types.ts'
+import { STOPPED } from './recover-runs.ts'
+
+export type StartedTurn = {
+  turn: {
+    sessionId: string
+    streamId: string
+    /** It continues after a restart. */
+    readonly isResumable: boolean
+    readonly parking: 'asked' | 'suspended' | null
+    log: { position(): number }
+    retries: { isWaiting(): boolean }
+  }
+  result: Promise<Outcome | null>
+}
+
+export type RunOutcome = { response: string } | { error: string; interrupted?: boolean }
+
+type Limits = { idleMs: number; maxMs: number }
+
+const INTERRUPTED: Failure = {
+  type: 'interrupted',
+  message: STOPPED,
+}
+/** The service stopped, and the run cannot continue. */
+export const CUT: RunOutcome = { error: INTERRUPTED.message, interrupted: true }
+
+/** Null: the turn continues in another process. */
+const toRunOutcome = (
+  outcome: Outcome | null,
+  turn: StartedTurn['turn'],
+  signal: AbortSignal,
+): RunOutcome | null => {
+  if (signal.aborted && !turn.isResumable) return CUT
+  if (!outcome && turn.parking === 'suspended') return null
+  if (!outcome) return { error: 'The run was stopped.' }
+  if (outcome.status !== 'finished')
+    return { error: outcome.failure?.message ?? 'The run did not finish.' }
+  return outcome.text.trim() ? { response: outcome.text } : { error: 'No response received.' }
+}
+
+/** Resolves with null when the turn continues in another process. `stop` ends a turn. */
+export const createUntilEnd = (stop: (streamId: string, failure: Failure) => unknown) => {
+  return async (
+    { turn, result }: StartedTurn,
+    { idleMs, maxMs }: Limits,
+    signal: AbortSignal,
+  ): Promise<RunOutcome | null> => {
+    const { promise: given, resolve: giveUp } = Promise.withResolvers<RunOutcome>()
+    const end = (failure: Failure, came: RunOutcome): void => {
+      stop(turn.streamId, failure)
+      // The engine finishes in the background; the next job does not wait for it.
+      giveUp(came)
+    }
+    const outOfTime = (why: string) => end({ type: 'interrupted', message: why }, { error: why })
+    const everyMs = Math.min(5_000, idleMs / 4)
+    // Looks are counted, not time: while the machine does not run this process, nothing can happen.
+    const seen = { position: -1, unchanged: 0 }
+    const look = (): void => {
+      const position = turn.log.position()
+      // The wait before a retry is bounded by the engine.
+      const isActive = position !== seen.position || turn.retries.isWaiting()
+      Object.assign(seen, { position, unchanged: isActive ? 0 : seen.unchanged + 1 })
+      if (seen.unchanged * everyMs >= idleMs)
+        outOfTime(`Stopped: nothing happened for ${idleMs / 1_000} seconds.`)
+    }
+    const watch = idleMs > 0 ? setInterval(look, everyMs) : undefined
+    const most =
+      maxMs > 0
+        ? setTimeout(
+            () => outOfTime(`Stopped: it ran longer than ${maxMs / 1_000} seconds.`),
+            maxMs,
+          )
+        : undefined
+    // One that continues after a restart is parked with the others.
+    const onAbort = () => turn.isResumable || end(INTERRUPTED, CUT)
+    signal.addEventListener('abort', onAbort, { once: true })
+    try {
+      return await Promise.race([
+        given,
+        result.then(outcome => toRunOutcome(outcome, turn, signal)),
+      ])
+    } finally {
+      clearInterval(watch)
+      clearTimeout(most)
+      signal.removeEventListener('abort', onAbort)
+    }
+  }
+}
