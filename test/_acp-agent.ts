@@ -175,6 +175,11 @@ const behaviors: Behaviors = {
     })
     return undefined
   },
+  /** The first word of the prompt that continues a turn. */
+  async The({ text }) {
+    await text('I continue.')
+    return undefined
+  },
   async recall({ id, text }) {
     await text(`I have heard: ${sessions[id]?.received.join(' | ')}`)
     return undefined

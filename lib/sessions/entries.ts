@@ -17,7 +17,7 @@
  *   {"n":…,"t":"asked","at":…,"question":{…}}                an approval or a question waits for the user
  *   {"n":…,"t":"answered","at":…,"id":…,"kind":…,"answer":…} the first answer wins
  *   {"n":…,"t":"turn_started","at":…,"stream_id":…,…}  {"n":…,"t":"turn_ended","at":…,"stream_id":…,"how":…}
- *                                                            `resumable`: it continues after a restart; `by`: begun by a `task` or `program`; `limit`: what ended it before
+ *                                                            `resumable`: it continues after a restart; `by`: begun by a `task` or `program`; `external`: run by an external agent; `limit`: what ended it before
  *                                                            its work was done, `steps` or `budget`
  *   {"n":…,"t":"turn_resumed","at":…,"stream_id":…}          it was continued after a restart
  *   {"n":…,"t":"sent","at":…,"id":"m7","before":…}           the message was sent to the model with this text before it; `text`, when given,
@@ -108,6 +108,8 @@ type Kinds = {
     resumable?: true
     /** Who began it, if not a person. */
     by?: 'task' | 'program'
+    /** An external agent runs it. */
+    external?: true
   }
   turn_resumed: { stream_id: string }
   turn_ended: { stream_id: string; how: TurnEnd; usage?: Usage; limit?: TurnLimit }
@@ -173,7 +175,7 @@ const checks: { [K in EntryType]: (line: JsonObject) => boolean } = {
   turn_started: line => {
     for (const key of ['model', 'provider', 'message_id'])
       if (typeof line[key] !== 'string') line[key] = ''
-    if (line.resumable !== true) delete line.resumable
+    for (const key of ['resumable', 'external']) if (line[key] !== true) delete line[key]
     if (line.by !== 'task' && line.by !== 'program') delete line.by
     return typeof line.stream_id === 'string'
   },

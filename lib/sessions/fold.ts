@@ -35,6 +35,8 @@ export type Turn = {
   resumable?: true
   /** Who began it, if not a person. */
   by?: 'task' | 'program'
+  /** An external agent runs it. */
+  external?: true
   /** How often it was continued after a restart since the model's last message. */
   resumed?: number
 }
@@ -195,11 +197,12 @@ export const applyEntry = (summary: Summary, entry: Entry): void => {
       summary.questions = summary.questions.filter(question => questionId(question) !== entry.id)
       return
     case 'turn_started': {
-      const { stream_id, model, provider, message_id, at, resumable, by } = entry
+      const { stream_id, model, provider, message_id, at, resumable, by, external } = entry
       summary.turn = {
         ...{ stream_id, model, provider, message_id, at, how: null, usage: null },
         ...(resumable && { resumable }),
         ...(by && { by }),
+        ...(external && { external }),
       }
       return
     }

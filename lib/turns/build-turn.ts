@@ -1,7 +1,6 @@
 /** The in-memory state of a turn that starts, and of one that continues after a restart. */
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
-import type { ModelEndpoint } from '../agent/types.ts'
 import { UserError, unavailable } from '../errors.ts'
 import type { SessionRow } from '../schema/session.ts'
 import { emptyUsage } from '../schema/usage.ts'
@@ -28,9 +27,6 @@ const runState = (log: EventLog) => ({
   writeError: null,
 })
 
-const isOurs = (endpoint: ModelEndpoint | UserError): boolean =>
-  !(endpoint instanceof UserError) && endpoint.apiMode !== 'acp'
-
 /** What a program brings to a turn, functions and instructions, is not kept. */
 const outlives = (client: TurnClient | undefined): boolean =>
   !client || (client.continues && client.tools.length === 0 && client.instructions === '')
@@ -55,7 +51,7 @@ export const buildTurn = (
     unattended: unattended ?? null,
     client: client ?? null,
     live: createLiveState(now),
-    isResumable: resume !== undefined && isOurs(endpoint) && outlives(client),
+    isResumable: resume !== undefined && !(endpoint instanceof UserError) && outlives(client),
     resumed: null,
     messageIds: [],
     usage: emptyUsage,

@@ -10,7 +10,7 @@ import { type TitleOptions, titleSession } from './generate-title.ts'
 import { outlivesTurn } from './open-questions.ts'
 import type { Questions } from './questions.ts'
 import { recoverTurn } from './recover.ts'
-import { recordUnfinished, runAgent, type Turn, type TurnContext } from './turn.ts'
+import { isExternal, recordUnfinished, runAgent, type Turn, type TurnContext } from './turn.ts'
 import { recordTurnEnd } from './turn-journal.ts'
 
 export type TurnEndingsOptions = Omit<TitleOptions, 'signal'> & {
@@ -88,7 +88,9 @@ export const createTurnEndings = (options: TurnEndingsOptions, shutdown: AbortSi
     }
     const event = recordUnfinished(turn, context, failure, now)
     if (failure.type === 'budget_reached') turn.limit = 'budget'
-    recordTurnEnd(sessions, turn, 'failed', outcome)
+    // It could not continue after a restart.
+    const isCut = turn.resumed !== null && failure.type === 'interrupted'
+    recordTurnEnd(sessions, turn, isCut ? 'interrupted' : 'failed', outcome)
     report(turn, failure)
     sync(turn)
     active.release(turn)
@@ -132,7 +134,8 @@ export const createTurnEndings = (options: TurnEndingsOptions, shutdown: AbortSi
     park(turn: Turn): void {
       turn.parking = 'asked'
       const isWaiting = questions.pending(turn.sessionId).length > 0 || turn.retries.isWaiting()
-      if (isWaiting || !turn.context) suspend(turn)
+      // The steps of an external agent are its own.
+      if (isWaiting || !turn.context || isExternal(turn)) suspend(turn)
     },
 
     /** Runs the agent and ends the turn. Never rejects; null when the turn was stopped or could not be recorded. */

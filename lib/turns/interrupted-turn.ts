@@ -49,23 +49,29 @@ export const closingMessages = (
   { stopped, note }: { stopped: string; note: string },
   timestamp: number,
 ): NewMessage[] => {
-  const messages: NewMessage[] = []
+  return [
+    ...partialMessages(live, timestamp),
+    ...unansweredResults(live, stopped, timestamp),
+    { role: 'assistant', content: note, _error: true, timestamp },
+  ]
+}
+
+/** The text that was streamed; none, or one. */
+export const partialMessages = (live: LiveState, timestamp: number): NewMessage[] => {
   const { messageId, text, reasoning } = live.unfinished()
   const visible = withoutThinking(text)
   // A turn stopped while the model was reasoning has reasoning only.
-  if (visible || reasoning) {
-    messages.push({
+  if (!visible && !reasoning) return []
+  return [
+    {
       ...(messageId ? { id: messageId } : {}),
       role: 'assistant',
       content: visible,
       ...(reasoning ? { reasoning } : {}),
       _partial: true,
       timestamp,
-    })
-  }
-  messages.push(...unansweredResults(live, stopped, timestamp))
-  messages.push({ role: 'assistant', content: note, _error: true, timestamp })
-  return messages
+    },
+  ]
 }
 
 /** A result with this error for each unanswered call of a turn, and what the call has produced so far. */

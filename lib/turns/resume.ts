@@ -7,13 +7,13 @@
  */
 import { existsSync, statSync } from 'node:fs'
 import type { Resumed } from '../agent/types.ts'
-import type { Message, ToolCall } from '../schema/message.ts'
+import type { Message, NewMessage, ToolCall } from '../schema/message.ts'
 import type { Question } from '../schema/question.ts'
 import type { Folded } from '../sessions/fold.ts'
 import type { Recovered, Sessions } from '../sessions/types.ts'
 import { contentText } from '../sessions/entries.ts'
 import type { EventLog, LoggedEvent } from './event-log.ts'
-import { unansweredResults } from './interrupted-turn.ts'
+import { partialMessages, unansweredResults } from './interrupted-turn.ts'
 import { createLiveState, type LiveState } from './live-turn.ts'
 import { idOf } from './open-questions.ts'
 import { rebuild, usageOf } from './replay-log.ts'
@@ -97,6 +97,12 @@ const withdrawPartial = (log: EventLog, live: LiveState, now: number): void => {
   log.append({ type: 'retry', data: { ...data, reason: 'cut' } })
 }
 
+/** An external agent does not write again what it has written. */
+const closingOf = (live: LiveState, isExternal: boolean, timestamp: number): NewMessage[] => [
+  ...(isExternal ? partialMessages(live, timestamp) : []),
+  ...unansweredResults(live, CALL_INTERRUPTED, timestamp),
+]
+
 type ContinueOptions = { sessions: Sessions; now: () => number }
 
 /** `complete`: the turn had given its whole answer, and now its end is recorded. Null when it cannot go on. */
@@ -114,8 +120,9 @@ export const continueTurn = (
   const own = folded.messages.slice(start + 1)
   const usage = usageOf(events)
   const messageIds = own.map(({ id }) => id)
-  const { stream_id: streamId } = turn
-  if (isComplete(own.at(-1))) {
+  const { stream_id: streamId, external: isExternal } = turn
+  // A text of an external agent may be followed by more: its own session knows.
+  if (!isExternal && isComplete(own.at(-1))) {
     const limit = own.at(-1)?._step_limit === undefined ? null : 'steps'
     const row = sessions.require(sessionId)
     sessions.append(sessionId, endEntries(row, streamId, 'done', usage, limit))
@@ -124,10 +131,11 @@ export const continueTurn = (
     return 'complete'
   }
   const unanswered = unansweredCalls(own)
-  const questions = questionsOf(folded, unanswered)
+  // What an external agent asked ended with its process.
+  const questions = isExternal ? [] : questionsOf(folded, unanswered)
   const isWaiting = unanswered.length > 0 && questions.length > 0
   const before = rebuild(events, own, now)
-  const results = isWaiting ? [] : unansweredResults(before, CALL_INTERRUPTED, Math.floor(now()))
+  const results = isWaiting ? [] : closingOf(before, isExternal === true, Math.floor(now()))
   const entries = sessions.append(sessionId, [
     ...folded.questions
       .filter(question => !questions.includes(question))
@@ -143,7 +151,7 @@ export const continueTurn = (
   ])
   const added = entries.flatMap(entry => (entry.t === 'message' ? [entry.message] : []))
   for (const message of added) log.append({ type: 'message', data: { message: elide(message) } })
-  withdrawPartial(log, before, now())
+  if (!isExternal) withdrawPartial(log, before, now())
   log.append({ type: 'warning', data: { type: 'resumed', message: RESTARTED } })
   const live = createLiveState(now)
   for (const message of [...own, ...added])

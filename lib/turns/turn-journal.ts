@@ -10,7 +10,7 @@ import { sentPatch } from '../sessions/sent-messages.ts'
 import { provisionalTitle } from '../sessions/title.ts'
 import type { Sessions } from '../sessions/types.ts'
 import { addToTotals } from '../sessions/usage.ts'
-import type { Turn } from './turn.ts'
+import { isExternal, type Turn } from './turn.ts'
 
 /**
  * What the user sent. `patch` is what this turn changes in the session's record: model, workspace. `results`: of the calls
@@ -70,6 +70,7 @@ export const recordTurnStart = (
       ...(turn.isResumable && { resumable: true as const }),
       ...(turn.unattended && { by: 'task' as const }),
       ...(turn.client && { by: 'program' as const }),
+      ...(isExternal(turn) && { external: true as const }),
     },
   ])
 }

@@ -45,7 +45,7 @@ export type TurnClient = {
   oneCall: boolean
   /** What needs approval is denied, or asked on the page. */
   approvals: 'ask' | 'deny'
-  /** It goes on without the program's connection. */
+  /** It continues without the program's connection. */
   continues: boolean
 }
 
@@ -68,7 +68,7 @@ export type Turn = {
   readonly messageIds: string[]
   /** Usage so far, including subagents. */
   usage: Usage
-  /** It continues after a restart: it runs in our own engine, and no program has to take part in it. */
+  /** It continues after a restart: no program has to take part in it. */
   readonly isResumable: boolean
   /** What it has done in an earlier process; null when it has begun in this one. */
   readonly resumed: Resumed | null
@@ -82,6 +82,10 @@ export type Turn = {
   /** The error of a failed write: it fails the turn. */
   writeError: unknown
 }
+
+/** An external agent runs it. */
+export const isExternal = ({ endpoint }: Pick<Turn, 'endpoint'>): boolean =>
+  !(endpoint instanceof UserError) && endpoint.apiMode === 'acp'
 
 /** The engine's request without what the turn itself adds. */
 export type BoundRequest = Omit<

@@ -4,17 +4,21 @@ import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { bundleProgram } from '../_program.ts'
-import { startApp } from '../_app.ts'
+import { type SpawnedApp, spawnApp, startApp, type TestApp } from '../_app.ts'
 import { PASSWORD, setPerson, signIn } from '../_people.ts'
 import { createProvider } from '../_provider.ts'
+import { until } from '../_wait.ts'
 import type { Seen } from './_chat.ts'
 
 const test = suite('external agents over HTTP')
 
 const AGENT = bundleProgram(join(import.meta.dirname, '../_acp-agent.ts'))
 
-const start = async (traits = '', config = '') => {
-  const app = await startApp({ env: { ACP_TEST: traits } })
+const start = async (traits = '', config = '') =>
+  withAgent(await startApp({ env: { ACP_TEST: traits } }), config)
+
+/** A service with a test agent. */
+const withAgent = async <App extends TestApp | SpawnedApp>(app: App, config = '') => {
   const state = join(app.userHome, 'agent-state.json')
   // The agent's own records: it finds its sessions again by them.
   writeFileSync(
@@ -187,6 +191,95 @@ test('a permission request becomes an approval; its edits are visible; another m
     await provider.close()
   }
 })
+
+type Killed = Awaited<ReturnType<typeof withAgent<SpawnedApp>>>
+
+const killed = (traits: string, run: (at: Killed) => Promise<void>) => async () => {
+  const at = await withAgent(await spawnApp({ env: { ACP_TEST: traits } }))
+  try {
+    await run(at)
+  } finally {
+    await at.app.close()
+  }
+}
+
+const receivedBy = ({ app }: Killed): string[][] => {
+  const stored = JSON.parse(readFileSync(join(app.userHome, 'agent-state.json'), 'utf8'))
+  return Object.values(stored).map(session => (session as { received: string[] }).received)
+}
+
+const endOf = async (at: Killed, id: string): Promise<string | null> => {
+  await until(async () => (await at.session(id)).active_stream_id === null, 'the end of the turn')
+  return (await at.session(id)).last_turn
+}
+
+for (const how of ['kill', 'stop'] as const)
+  test(
+    `after a ${how} of the service an agent that loads its session continues the turn, once`,
+    killed('', async at => {
+      const id = await at.newSession()
+      const stream = await at.send(id, 'wait here')
+      await at.follow(stream, 'token')
+      await at.app[how]()
+      await at.app.start()
+      const seen = await at.follow(stream)
+      assert.is(seen.filter(({ event }) => event === 'done').length, 1)
+      assert.is(await endOf(at, id), 'done')
+      const { messages } = await at.session(id)
+      assert.is(messages.at(-1).content, 'I continue.')
+      // What it had written is kept, and it was asked once, in the same session.
+      const [cut] = messages.filter(({ role }: { role: string }) => role === 'assistant')
+      assert.is(cut._partial, true)
+      const [[first, second, ...more] = [], ...others] = receivedBy(at)
+      assert.equal([first, more, others], ['wait here', [], []])
+      assert.match(second ?? '', /was restarted while you worked/)
+    }),
+  )
+
+test(
+  'killed during an approval: it is withdrawn, what it was asked for did not run, and the agent continues',
+  killed('', async at => {
+    const id = await at.newSession()
+    const stream = await at.send(id, 'run touch never')
+    await at.follow(stream, 'approval')
+    await at.app.kill()
+    await at.app.start()
+    assert.is(await endOf(at, id), 'done')
+    const { messages, questions, waiting, workspace } = await at.session(id)
+    assert.equal([questions, waiting, existsSync(join(workspace, 'never'))], [[], 0, false])
+    assert.equal((await at.app.get('/api/inbox')).body.questions, [])
+    const result = messages.find(({ role }: { role: string }) => role === 'tool')
+    assert.match(result.content, /restarted while this call ran/)
+    assert.is(messages.at(-1).content, 'I continue.')
+  }),
+)
+
+for (const [traits, why] of [
+  ['no-load', 'it cannot load sessions'],
+  ['forgets', 'it has lost the session'],
+  ['forgets-last', 'it does not have the message'],
+] as const)
+  test(
+    `killed while an agent works: interrupted with the reason, because ${why}`,
+    killed(traits, async at => {
+      const id = await at.newSession()
+      const stream = await at.send(id, 'wait here')
+      await at.follow(stream, 'token')
+      await at.app.kill()
+      await at.app.start()
+      assert.is(await endOf(at, id), 'interrupted')
+      assert.match(await at.last(id), /can't load its session to continue/)
+      assert.equal(
+        receivedBy(at)
+          .flat()
+          .filter(text => text.includes('restarted')),
+        [],
+      )
+      // The next message continues as after any end.
+      await at.turn(id, 'hello again')
+      assert.is((await at.session(id)).last_turn, 'done')
+    }),
+  )
 
 test(
   'canceled during an approval; after a restart of the service the next turn continues',

@@ -197,6 +197,47 @@ export const attachSession = async (
   return { session, context, mark: '', isHistoryLost: saved !== null && context !== '', cost: 0 }
 }
 
+/** The prompt that continues a turn. */
+export const CONTINUE =
+  'The program that passes messages to you was restarted while you worked on the last message, and your session was loaded again. Whatever was running then may have been done in part, and an open question or permission request got no answer: check before you repeat anything, and ask again if you still need to. Then go on where you were; do not begin anew.'
+
+export type Cut =
+  /** It has not received the message. */
+  | 'unsent'
+  /** It had answered. */
+  | 'answered'
+  /** What it has done cannot be known, or it no longer has the session. */
+  | 'lost'
+  | AttachedSession
+
+/**
+ * What the agent knows of a turn that was cut. Only `session/load` shows what it has received, so an agent without it cannot
+ * continue: it might do the same work twice.
+ */
+export const attachToCutTurn = async (
+  running: RunningAgent,
+  history: readonly LoopMessage[],
+  { workspace, sessionKey: owner = '' }: SessionRef,
+  saved: ExternalSession | null,
+  side: AgentSide,
+): Promise<Cut> => {
+  const newest = historyHash(history)
+  const hasWorked = history.at(-1)?.role !== 'user'
+  const isOwn = saved?.owner === owner && saved.cwd === workspace
+  if (isOwn && saved.mark === newest) return 'answered'
+  if (!isOwn || saved.sent !== newest) return hasWorked ? 'lost' : 'unsent'
+  const options = optionsOf(running, workspace, side)
+  if (!running.connection.capabilities.agentCapabilities.loadSession) return 'lost'
+  const restored = await restore(options, saved, true)
+  const last = collapseSpace(restored?.lastMessage ?? '')
+  const wanted = collapseSpace(messageTextAt(history, newest) ?? '')
+  const isTaken = (wanted !== '' && last.includes(wanted)) || last.includes(collapseSpace(CONTINUE))
+  if (!restored || !isTaken) return restored && !hasWorked ? 'unsent' : 'lost'
+  await restoreChoices(running, restored.session, saved)
+  const { mark, cost } = saved
+  return { session: restored.session, context: '', mark, isHistoryLost: false, cost }
+}
+
 export const toSavedSession = (
   session: Session,
   request: Pick<AgentRequest, 'workspace' | 'sessionKey'>,

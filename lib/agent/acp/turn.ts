@@ -2,42 +2,16 @@
 import { messageOf } from '../../errors.ts'
 import type { Usage } from '../../schema/usage.ts'
 import type { ExternalAgentContext } from '../external-agent.ts'
-import type {
-  Agent,
-  AgentRequest,
-  Emit,
-  Failure,
-  LoopMessage,
-  ModelEndpoint,
-  Outcome,
-} from '../types.ts'
-import type { Timing } from './agents.ts'
-import type { RunningAgent } from './running-agent.ts'
+import type { Agent, Failure, Outcome } from '../types.ts'
+import { continueTurn, ignoreDeleted } from './continue-turn.ts'
 import { historyHash } from './history-hash.ts'
-import { createAgentHooks } from './hooks.ts'
 import { chooseModel } from './options.ts'
 import { syncPlanMode } from './plan.ts'
 import { type AttachedSession, attachSession, toSavedSession } from './attach-session.ts'
 import type { Session } from './session.ts'
-import { waitAtMost } from './timeout.ts'
-import { createTranscript, type Transcript } from './transcript.ts'
-import { PromptResult, spentTokens } from './updates.ts'
-import { rpcErrorCode, TurnFailure, isUnknownSession, toFailure } from './failures.ts'
-import { isSlashCommand, toPromptBlocks, stripWorkspacePrefix } from './prompt.ts'
-import { readImages, readForDiff } from './client-files.ts'
-import { toolContextOf } from './services.ts'
-
-export type TurnOptions = {
-  use: <T>(
-    endpoint: ModelEndpoint,
-    external: ExternalAgentContext,
-    work: (running: RunningAgent) => Promise<T>,
-    /** Receives notices while the agent starts. */
-    say?: (words: string) => void,
-  ) => Promise<T>
-  timing: Timing
-  redact: (text: string) => string
-}
+import { TurnFailure } from './failures.ts'
+import { isSlashCommand, stripWorkspacePrefix } from './prompt.ts'
+import { promptOnce, type TurnContext, type TurnOptions, untilAborted } from './prompt-once.ts'
 
 const nothing: Usage = {
   input_tokens: 0,
@@ -82,15 +56,6 @@ export const createTurn =
     }
   }
 
-type TurnContext = {
-  request: AgentRequest
-  external: ExternalAgentContext
-  emit: Emit
-  running: RunningAgent
-  options: TurnOptions
-  base: Omit<Outcome, 'status'>
-}
-
 const runTurn = async (turn: TurnContext): Promise<Outcome> => {
   const { request, external, running, emit } = turn
   const { signal, endpoint } = request
@@ -122,6 +87,10 @@ const runTurn = async (turn: TurnContext): Promise<Outcome> => {
   }
 
   const saved = external.load(agentId)
+  if (request.resumed) {
+    const outcome = await continueTurn(turn, history, saved, side, warn)
+    if (outcome) return outcome
+  }
   let attached = await attach(saved)
   const message = history.at(-1)
   const newest = historyHash(history)
@@ -165,15 +134,6 @@ const runTurn = async (turn: TurnContext): Promise<Outcome> => {
   return outcome
 }
 
-/** Ignores errors: a session deleted while its turn ended has no record. */
-const ignoreDeleted = (saveState: () => void): void => {
-  try {
-    saveState()
-  } catch {
-    // The saved state is not needed then.
-  }
-}
-
 const historyLost = (name: string): string =>
   `${name} no longer has this conversation, so it received the history as text.`
 
@@ -190,210 +150,4 @@ const selectModel = async (
   )
   if (!isOffered)
     warn(`${agent.name} does not offer the model ${agent.model}; it uses its own choice.`)
-}
-
-/** `unknown`: the agent doesn't have the session, and no output was produced. */
-const promptOnce = async (
-  turn: TurnContext,
-  { session, context, cost }: AttachedSession,
-  history: readonly LoopMessage[],
-  warn: (message: string) => void,
-  /** Called when the agent has answered, or has rejected the message without acting on it. */
-  onSettled: (end: { isAnswered: boolean; cost: number }) => void,
-): Promise<Outcome | 'unknown'> => {
-  const { request, running, options, base } = turn
-  const { connection, child, name } = running
-  const { signal } = request
-  const { graceMs } = options.timing
-  const silenceMs = options.timing.silenceMs()
-  const stop = Promise.withResolvers<Failure>()
-  const hooks = createAgentHooks(request, name, warn)
-  const startedAt = performance.now()
-  const transcript = createTranscript({
-    onFinished: hooks.finished,
-    request,
-    emit: turn.emit,
-    now: request.now ?? Date.now,
-    served: { provider: base.provider, model: base.model },
-    terminals: ids => session.terminals.view(ids),
-    onTerminals(callId, ids) {
-      for (const id of ids)
-        session.terminals.watch(id, text => turn.emit({ type: 'tool_output', callId, text }))
-    },
-    readFile: path => readForDiff(toolContextOf(request, 'diff'), path),
-    onFlood: () =>
-      stop.resolve({
-        type: 'error',
-        message: `${name} produced more output than one turn can hold.`,
-      }),
-  })
-
-  let serving = 0
-  let clock: NodeJS.Timeout | undefined
-  const noteActivity = () => {
-    clearTimeout(clock)
-    clock = setTimeout(() => {
-      // It is waiting for us or for the user.
-      if (serving > 0) return noteActivity()
-      const minutes = Math.max(1, Math.round(silenceMs / 60_000))
-      const message = `${name} did not respond for ${minutes} minutes and was stopped.`
-      stop.resolve({ type: 'no_response', message })
-    }, silenceMs)
-    clock.unref()
-  }
-  session.turn = {
-    request,
-    transcript,
-    warn,
-    allowed: new Set(),
-    hooks,
-    noteActivity,
-    async whileServing(work) {
-      serving++
-      try {
-        return await work
-      } finally {
-        serving--
-        noteActivity()
-      }
-    },
-  }
-  noteActivity()
-
-  const blocks = toPromptBlocks(
-    history.at(-1),
-    context,
-    connection.capabilities,
-    readImages(toolContextOf(request, 'picture'), request.attachments ?? [], warn),
-    warn,
-  )
-  const prompt = connection.request('session/prompt', { sessionId: session.id, prompt: blocks })
-  const answered = prompt.then(
-    answer => ({ answer }),
-    (error: unknown) => ({ error }),
-  )
-  const aborted = new Promise<Failure>(resolve => {
-    const cancel = () => resolve({ type: 'interrupted', message: 'Stopped.' })
-    if (signal.aborted) cancel()
-    else signal.addEventListener('abort', cancel, { once: true })
-  })
-  const dead = child.ended.then(how => ({ dead: `${name} ${how}.` }))
-  session.busy = Promise.race([answered, dead])
-  try {
-    const first = await Promise.race([
-      answered,
-      dead,
-      Promise.race([stop.promise, aborted]).then(failure => ({ failure })),
-    ])
-    if ('failure' in first) {
-      // Cancelled first, then retired after the grace period.
-      session.terminals.stopAll()
-      await connection.notify('session/cancel', { sessionId: session.id }).catch(() => undefined)
-      await waitAtMost(session.busy, graceMs, () => running.retire())
-      throw new TurnFailure(first.failure)
-    }
-    if ('dead' in first)
-      throw new TurnFailure({ type: 'interrupted', message: first.dead, hint: RESTART_HINT })
-    if ('error' in first) {
-      const { steps, isEmpty } = transcript.abandon()
-      if (isUnknownSession(first.error) && steps === 0) return 'unknown'
-      // The exit of the process explains more than a broken connection.
-      const how = rpcErrorCode(first.error) === null ? await child.exitReason() : null
-      if (how)
-        throw new TurnFailure({
-          type: 'interrupted',
-          message: `${name} ${how}.`,
-          hint: RESTART_HINT,
-        })
-      if (isEmpty) onSettled({ isAnswered: false, cost })
-      throw new TurnFailure(toFailure(first.error, name, connection.capabilities))
-    }
-    // By then all updates written before the response have been handled.
-    await new Promise(resolve => setImmediate(resolve))
-    onSettled({ isAnswered: true, cost: session.usage?.cost ?? cost })
-    const outcome = end(turn, session, transcript, first.answer, cost, warn)
-    await hooks.ended(outcome.text, performance.now() - startedAt)
-    return outcome
-  } finally {
-    clearTimeout(clock)
-    transcript.abandon()
-    if (session.turn?.transcript === transcript) session.turn = null
-    session.isOpening = false
-    session.usedAt = performance.now()
-  }
-}
-
-const RESTART_HINT = 'It restarts with your next message.'
-
-const end = (
-  { base, running, request }: TurnContext,
-  session: Session,
-  transcript: Transcript,
-  answer: unknown,
-  costBefore: number,
-  warn: (message: string) => void,
-): Outcome => {
-  const { name } = running
-  const parsed = PromptResult.safeParse(answer)
-  const reason = parsed.success ? parsed.data.stopReason : ''
-  if (reason === 'cancelled')
-    throw new TurnFailure({ type: 'interrupted', message: `${name} stopped on its own.` })
-  const { text, steps } = transcript.end('The agent ended its turn before this call did.')
-  const notes: Readonly<Record<string, string>> = {
-    max_tokens: `${name} reached its token limit.`,
-    max_turn_requests: `${name} reached its step limit.`,
-    refusal: `${name} declined to continue.`,
-  }
-  const note = notes[reason]
-  if (note) warn(note)
-  else if (steps === 0) warn(`${name} ended its turn without a response.`)
-  const used = parsed.success ? parsed.data.usage : null
-  const { usage } = session
-  const cost = usage?.cost ?? costBefore
-  const size = usage?.size ?? request.endpoint.contextLength
-  return {
-    ...base,
-    status: 'finished',
-    text,
-    steps,
-    usage: {
-      ...spentTokens(used),
-      estimated_cost: Math.max(0, cost - costBefore),
-      context_length: size,
-      threshold_tokens: 0,
-      last_prompt_tokens: usage?.used ?? used?.inputTokens ?? 0,
-    },
-  }
-}
-
-/** Runs requests before the prompt; aborts, exits, and errors become TurnFailure. */
-const untilAborted = async <T>(
-  work: () => Promise<T>,
-  { running, request }: TurnContext,
-): Promise<T> => {
-  const dead = running.child.ended.then((how): never => {
-    throw new TurnFailure({
-      type: 'interrupted',
-      message: `${running.name} ${how}.`,
-      hint: RESTART_HINT,
-    })
-  })
-  const aborted = new Promise<never>((_, reject) => {
-    const stop = () => reject(new TurnFailure({ type: 'interrupted', message: 'Stopped.' }))
-    if (request.signal.aborted) stop()
-    else request.signal.addEventListener('abort', stop, { once: true })
-  })
-  try {
-    return await Promise.race([work(), dead, aborted])
-  } catch (error) {
-    if (error instanceof TurnFailure) throw error
-    const how = rpcErrorCode(error) === null ? await running.child.exitReason() : null
-    if (how)
-      throw new TurnFailure({
-        type: 'interrupted',
-        message: `${running.name} ${how}.`,
-        hint: RESTART_HINT,
-      })
-    throw new TurnFailure(toFailure(error, running.name, running.connection.capabilities))
-  }
 }
