@@ -6,6 +6,7 @@ import { appendFileSync, existsSync, readFileSync, renameSync, writeFileSync } f
 import { join } from 'node:path'
 import { Readable, Writable } from 'node:stream'
 import { z } from 'zod'
+import { DOT, OTHER_DOT, placeBehaviors } from './_acp-agent-places.ts'
 import { realBehaviors } from './_acp-agent-real.ts'
 import {
   type AgentContext,
@@ -33,6 +34,7 @@ const save = () => {
   renameSync(`${statePath}.${process.pid}`, statePath)
 }
 const chosen = { mode: 'ask', model: 'small', loud: false }
+let offered: Turn['offered'] = {}
 const cancelled = new Map<string, () => void>()
 
 if (traits.has('dies')) {
@@ -71,14 +73,10 @@ export type Turn = {
   client: AgentContext
   say: (update: SessionUpdate, id?: string) => Promise<void>
   text: (words: string) => Promise<void>
+  offered: { fs?: unknown; terminal?: unknown }
   /** Settles when the client cancels. */
   cancel: Promise<'cancelled'>
 }
-
-/** A PNG of one pixel, and the same with a trailing byte, which is another file. */
-const DOT =
-  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
-const OTHER_DOT = Buffer.concat([Buffer.from(DOT, 'base64'), Buffer.from('2')]).toString('base64')
 
 const block = (text: string) => ({ type: 'text' as const, text })
 const inside = (text: string) => ({ type: 'content' as const, content: block(text) })
@@ -138,6 +136,7 @@ export type Behaviors = Record<string, (turn: Turn, rest: string) => Promise<str
 /** By the first word of the prompt; the rest is its argument. */
 const behaviors: Behaviors = {
   ...realBehaviors,
+  ...placeBehaviors,
   async hello({ text, say }) {
     await say({ sessionUpdate: 'agent_thought_chunk', content: block('A greeting.') })
     await text('Hello ')
@@ -173,11 +172,6 @@ const behaviors: Behaviors = {
       sessionUpdate: 'agent_message_chunk',
       content: image(what === 'junk' ? data : OTHER_DOT),
     })
-    return undefined
-  },
-  /** The first word of the prompt that continues a turn. */
-  async The({ text }) {
-    await text('I continue.')
     return undefined
   },
   async recall({ id, text }) {
@@ -478,7 +472,8 @@ const say = (client: AgentContext, sessionId: string, update: SessionUpdate) =>
   client.notify('session/update', { sessionId, update })
 
 agent({ name: 'test' })
-  .onRequest('initialize', async () => {
+  .onRequest('initialize', async ({ params }) => {
+    offered = params.clientCapabilities ?? {}
     if (traits.has('mute')) await new Promise(() => undefined)
     const version = traits.has('v2') ? 2 : 1
     return {
@@ -590,6 +585,7 @@ agent({ name: 'test' })
       say: tell,
       text: text => tell({ sessionUpdate: 'agent_message_chunk', content: block(text) }),
       cancel: promise,
+      offered,
     }
     const behave = behaviors[verb.replace(/^\//, '')] ?? behaviors.hello
     const stopReason = (await behave?.(turn, rest.join(' '))) ?? 'end_turn'

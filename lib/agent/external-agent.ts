@@ -11,6 +11,10 @@ export type ExternalAgentSettings = {
   maxIdle?: number
   /** Whether it receives the profile's MCP servers. */
   mcp: boolean
+  /** It uses its own files and terminals, for example on another machine; absent: it may use those of the service. */
+  files?: 'agent'
+  /** The directory it works in, with files of its own; absent: the path of the workspace. */
+  cwd?: string
 }
 
 /** What an external agent needs to run a turn of a session. */

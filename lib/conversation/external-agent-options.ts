@@ -126,7 +126,7 @@ export const createExternalAgentOptions = ({
     async open(sessionId: string): Promise<ExternalAgent> {
       const { id, row, home, endpoint, agent } = requirePlace(sessionId)
       const side = externalFor({ sessionId: id, home }, sessions)
-      const workspace = row.workspace || home.dir
+      const workspace = agent.settings?.cwd ?? (row.workspace || home.dir)
       const work = external.use(endpoint, side, running =>
         attachForSettings(running, side, agent, { sessionKey: id, workspace }),
       )

@@ -63,7 +63,7 @@ export const createExternalAgentSessions = (deps: ExternalAgentSessionsOptions) 
   const list = async (sessionId: string, mayRead: MayRead): Promise<AgentSessions> => {
     const { id, row, home, endpoint, agent } = requirePlace(sessionId)
     const side = externalFor({ sessionId: id, home }, sessions)
-    const workspace = row.workspace || home.dir
+    const workspace = agent.settings?.cwd ?? (row.workspace || home.dir)
     const found = await callAgent(
       agent.name,
       external.use(endpoint, side, running => listAgentSessions(running, workspace)),
@@ -92,7 +92,7 @@ export const createExternalAgentSessions = (deps: ExternalAgentSessionsOptions) 
     title: string | undefined,
   ): Promise<Adopted> => {
     const { id, row, home, endpoint, agent } = requirePlace(sessionId)
-    const workspace = row.workspace || home.dir
+    const workspace = agent.settings?.cwd ?? (row.workspace || home.dir)
     const key = JSON.stringify([home.name, agent.id, theirs])
     if (importing.has(key))
       throw conflict('Another chat already continues this session.', {

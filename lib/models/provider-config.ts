@@ -1,4 +1,5 @@
 /** Reads the model settings of a home (config.yaml, auth.json, environment) into one plain record. */
+import { isAbsolute } from 'node:path'
 import type { ProfileConfig } from '../profiles/config.ts'
 import { isAlias, toProviderId, toSlug } from './provider-ids.ts'
 import { asObject, isObjectOrArray, type JsonObject } from '../base/json.ts'
@@ -168,6 +169,8 @@ const seconds = (value: unknown): number | undefined => {
 const readAgent = (id: string, raw: Readonly<JsonObject>): AgentEntry => {
   const [startMs, idleMs] = [seconds(raw.acp_start_timeout), seconds(raw.acp_idle_timeout)]
   const maxIdle = tokens(raw.acp_max_idle)
+  const isRemote = text(raw.acp_files).trim().toLowerCase() === 'agent'
+  const cwd = text(raw.acp_cwd).trim()
   const env = entries(raw.env).flatMap(([key, value]): [string, string][] =>
     isObjectOrArray(value) ? [] : [[key, `${value ?? ''}`]],
   )
@@ -177,7 +180,10 @@ const readAgent = (id: string, raw: Readonly<JsonObject>): AgentEntry => {
     command: commandLine(raw),
     settings: {
       env: Object.fromEntries(env),
-      mcp: yamlFlag(raw.acp_mcp) ?? true,
+      // Their commands and keys belong to this machine.
+      mcp: yamlFlag(raw.acp_mcp) ?? !isRemote,
+      ...(isRemote && { files: 'agent' as const }),
+      ...(isRemote && isAbsolute(cwd) && { cwd }),
       ...(startMs && { startMs }),
       ...(idleMs && { idleMs }),
       ...(maxIdle && { maxIdle }),

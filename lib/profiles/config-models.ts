@@ -14,7 +14,11 @@ const EXTERNAL_AGENT_KEYS = {
   acp_command: 'Program of an external agent that speaks ACP.',
   acp_args: 'Its arguments, as a list or separated by spaces.',
   env: 'Variables for the external agent.',
-  acp_mcp: 'Pass the MCP servers on to the external agent (default `true`).',
+  acp_files:
+    '`agent`: it uses its own files and terminals, not those of the service, as on another machine.',
+  acp_cwd: 'With `acp_files: agent`: the absolute path it works in, there.',
+  acp_mcp:
+    'Pass the MCP servers on to the external agent (default `true`, with `acp_files: agent` `false`).',
   acp_start_timeout:
     'Seconds until the external agent’s first answer (default 60, or 900 if it has to be fetched).',
   acp_idle_timeout:

@@ -44,7 +44,13 @@ export const createExternalAgents = (options: ExternalAgentsOptions) => {
   let isClosed = false
 
   const keyOf = (endpoint: ModelEndpoint, home: string): string =>
-    JSON.stringify([home, endpoint.agent?.id, endpoint.command, endpoint.agent?.settings?.env])
+    JSON.stringify([
+      home,
+      endpoint.agent?.id,
+      endpoint.command,
+      endpoint.agent?.settings?.env,
+      endpoint.agent?.settings?.files,
+    ])
 
   const remove = (slot: AgentSlot): void => {
     if (slots.get(slot.key) === slot) slots.delete(slot.key)

@@ -24,6 +24,8 @@ export type ConnectOptions = {
   name: string
   version: string
   startMs: number
+  /** False: it uses its own files and terminals. */
+  servesFiles?: boolean
   services: ClientServices
   onUpdate: (params: unknown) => void
   log: (line: string) => void
@@ -32,12 +34,12 @@ export type ConnectOptions = {
 /** The supported protocol version. The next draft has neither files nor terminals. */
 const PROTOCOL = 1
 
-const CAPABILITIES: acp.ClientCapabilities = {
-  fs: { readTextFile: true, writeTextFile: true },
-  terminal: true,
+const capabilitiesFor = (servesFiles: boolean): acp.ClientCapabilities => ({
+  fs: { readTextFile: servesFiles, writeTextFile: servesFiles },
+  terminal: servesFiles,
   elicitation: { form: {} },
   session: { configOptions: { boolean: {} }, notices: {} },
-}
+})
 
 export type Connection = Awaited<ReturnType<typeof connectAgent>>
 
@@ -82,7 +84,7 @@ export const connectAgent = async (options: ConnectOptions) => {
   const greeting = connection.agent.request('initialize', {
     protocolVersion: PROTOCOL,
     clientInfo: { name: 'agent-webui', title: 'Agent Web UI', version: options.version },
-    clientCapabilities: CAPABILITIES,
+    clientCapabilities: capabilitiesFor(options.servesFiles ?? true),
   })
   const seconds = Math.round(options.startMs / 1_000)
   const answer = await withTimeout(

@@ -8,7 +8,7 @@ import { isUnknownSession, rpcErrorCode, toFailure, TurnFailure } from './failur
 import { createAgentHooks } from './hooks.ts'
 import { toPromptBlocks } from './prompt.ts'
 import type { RunningAgent } from './running-agent.ts'
-import { toolContextOf } from './services.ts'
+import { toolContextOf, usesOwnFiles } from './services.ts'
 import type { Session } from './session.ts'
 import { waitAtMost } from './timeout.ts'
 import { createTranscript, type Transcript } from './transcript.ts'
@@ -63,7 +63,8 @@ export const promptOnce = async (
       for (const id of ids)
         session.terminals.watch(id, text => turn.emit({ type: 'tool_output', callId, text }))
     },
-    readFile: path => readForDiff(toolContextOf(request, 'diff'), path),
+    readFile: path =>
+      usesOwnFiles(request) ? undefined : readForDiff(toolContextOf(request, 'diff'), path),
     onFlood: () =>
       stop.resolve({
         type: 'error',

@@ -66,7 +66,9 @@ export const startAgent = (options: StartAgentOptions): AgentSlot => {
   const command = endpoint.command ?? []
   const log = createLogLimiter(options.log)
   const env = { ...external.env, ...settings?.env }
-  const child = spawnAgent({ command, cwd: env.HOME || '/', env, graceMs, onStderrLine: log })
+  // Another user may not enter this home.
+  const cwd = (settings?.files !== 'agent' && env.HOME) || '/'
+  const child = spawnAgent({ command, cwd, env, graceMs, onStderrLine: log })
   const router = createUpdateRouter(log)
   let idle: ReturnType<typeof createIdleSessions> | undefined
 
@@ -111,6 +113,7 @@ export const startAgent = (options: StartAgentOptions): AgentSlot => {
       name,
       version: options.version,
       startMs: settings?.startMs ?? defaults.startMs ?? startTimeoutMs(command),
+      servesFiles: settings?.files !== 'agent',
       services: createServices(name, id => {
         const session = router.findOrAlias(id)
         if (!session) throw new Error(`There is no session ${id}.`)

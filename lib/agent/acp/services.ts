@@ -13,6 +13,10 @@ import type { Session, ActiveTurn } from './session.ts'
 import { describe } from './tool-calls.ts'
 import { CallUpdate } from './updates.ts'
 
+/** It works with files and terminals of its own, perhaps on another machine. */
+export const usesOwnFiles = ({ endpoint }: Pick<AgentRequest, 'endpoint'>): boolean =>
+  endpoint.agent?.settings?.files === 'agent'
+
 export const toolContextOf = (request: AgentRequest, callId: string): ToolContext => ({
   callId,
   workspace: request.workspace,
@@ -45,6 +49,12 @@ export const createServices = (name: string, find: (id: string) => Session): Cli
     const { turn } = session
     if (!turn || turn.request.signal.aborted) throw new Error('No turn is running in this session.')
     return { session, turn }
+  }
+  /** For files and terminals: those of this machine are not those of an agent on another one, whatever their paths. */
+  const requireOwnTurn = (id: string) => {
+    const found = requireTurn(id)
+    if (usesOwnFiles(found.turn.request)) throw new Error('Use your own files and terminals.')
+    return found
   }
 
   return {
@@ -100,13 +110,13 @@ export const createServices = (name: string, find: (id: string) => Session): Cli
       return { outcome: request.signal.aborted ? { outcome: 'cancelled' } : outcome }
     },
     async read({ sessionId, path, line, limit }) {
-      const { turn } = requireTurn(sessionId)
+      const { turn } = requireOwnTurn(sessionId)
       const work = readForAgent(toolContextOf(turn.request, 'fs'), path, line, limit)
       const content = await turn.whileServing(work)
       return { content: turn.request.secrets?.mask(content) ?? content }
     },
     async write({ sessionId, path, content }) {
-      const { turn } = requireTurn(sessionId)
+      const { turn } = requireOwnTurn(sessionId)
       const write = async (): Promise<void> => {
         const { request } = turn
         const shell = shellContextFor(request, request.workspace)
@@ -121,7 +131,7 @@ export const createServices = (name: string, find: (id: string) => Session): Cli
       return {}
     },
     async terminal(params) {
-      const { session, turn } = requireTurn(params.sessionId)
+      const { session, turn } = requireOwnTurn(params.sessionId)
       const work = session.terminals.create(toolContextOf(turn.request, 'terminal'), params, {
         name,
         allowed: turn.allowed,

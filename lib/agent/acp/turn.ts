@@ -2,7 +2,7 @@
 import { messageOf } from '../../errors.ts'
 import type { Usage } from '../../schema/usage.ts'
 import type { ExternalAgentContext } from '../external-agent.ts'
-import type { Agent, Failure, Outcome } from '../types.ts'
+import type { Agent, AgentRequest, Failure, Outcome } from '../types.ts'
 import { continueTurn, ignoreDeleted } from './continue-turn.ts'
 import { historyHash } from './history-hash.ts'
 import { chooseModel } from './options.ts'
@@ -12,6 +12,7 @@ import type { Session } from './session.ts'
 import { TurnFailure } from './failures.ts'
 import { isSlashCommand, stripWorkspacePrefix } from './prompt.ts'
 import { promptOnce, type TurnContext, type TurnOptions, untilAborted } from './prompt-once.ts'
+import { usesOwnFiles } from './services.ts'
 
 const nothing: Usage = {
   input_tokens: 0,
@@ -47,7 +48,7 @@ export const createTurn =
       return await options.use(
         endpoint,
         external,
-        running => runTurn({ request, external, emit, running, options, base }),
+        running => runTurn({ request: atAgent(request), external, emit, running, options, base }),
         message => emit({ type: 'warning', kind: 'external_agent', message }),
       )
     } catch (error) {
@@ -56,10 +57,17 @@ export const createTurn =
     }
   }
 
+/** The request as the agent is concerned: its own directory, and messages without the note on ours. */
+const atAgent = (request: AgentRequest): AgentRequest => ({
+  ...request,
+  history: stripWorkspacePrefix(request.history, request.workspace),
+  workspace: request.endpoint.agent?.settings?.cwd ?? request.workspace,
+})
+
 const runTurn = async (turn: TurnContext): Promise<Outcome> => {
   const { request, external, running, emit } = turn
   const { signal, endpoint } = request
-  const history = stripWorkspacePrefix(request.history, request.workspace)
+  const { history } = request
   const owner = request.sessionKey ?? ''
   const agentId = endpoint.agent?.id ?? endpoint.provider
   const warn = (message: string) =>
@@ -69,7 +77,7 @@ const runTurn = async (turn: TurnContext): Promise<Outcome> => {
   // A cancelled prompt may still be running.
   await known?.busy
   // It changes files without asking us about all of them, so the checkpoint comes first.
-  await request.beforeChange?.('workspace')
+  if (!usesOwnFiles(request)) await request.beforeChange?.('workspace')
   signal.throwIfAborted()
 
   const side = { external, agent: endpoint.agent }
