@@ -43,7 +43,9 @@ type Row = { fingerprint: string; done: number; reply: string | null }
 
 const prepare = (db: Database) => ({
   close: () => db.close(),
-  find: db.prepare<[string], Row>('select fingerprint, done, reply from request where id = ?'),
+  find: db.prepare<[string, number], Row>(
+    'select fingerprint, done, reply from request where id = ? and at >= ?',
+  ),
   begin: db.prepare('insert or replace into request values (?, ?, ?, 0, null)'),
   end: db.prepare('update request set done = 1, reply = ? where id = ?'),
   remove: db.prepare('delete from request where id = ?'),
@@ -108,7 +110,7 @@ export const openRequestKeys = (
 
   return {
     find(id: string): KnownRequest | undefined {
-      const row = use(({ find }) => find.get(id))
+      const row = use(({ find }) => find.get(id, nowMs() - KEPT_MS))
       if (!row) return undefined
       const reply =
         memory.get(id) ?? (row.reply === null ? null : (JSON.parse(row.reply) as SavedReply))

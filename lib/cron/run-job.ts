@@ -149,6 +149,12 @@ export const createJobRunner = (deps: RunJobOptions) => {
     }
   }
 
+  /** Null: the service stops again before the turn could continue. */
+  const endOf = (started: StartedTurn | null, signal: AbortSignal) => {
+    if (started) return untilEnd(started, limitsOf(home), signal)
+    return signal.aborted ? null : CUT
+  }
+
   /** Follows it to its end; null when it continues in another process. */
   const until = async (
     job: JobPlan,
@@ -181,13 +187,7 @@ export const createJobRunner = (deps: RunJobOptions) => {
         unattended: rulesOf(denied, hooks),
         ...modelOf(plan),
         onRun: (started: StartedTurn | null) =>
-          follow(() =>
-            until(
-              plan,
-              async () => (started ? untilEnd(started, limitsOf(home), hooks.signal) : CUT),
-              kept,
-            ),
-          ),
+          follow(() => until(plan, async () => endOf(started, hooks.signal), kept)),
       }
     },
 

@@ -108,43 +108,45 @@ const replay = ({ status, type, headers, text }: SavedReply) =>
   bytes(text, { status, type, headers: { ...headers, 'Idempotency-Replayed': 'true' } })
 
 /**
- * The chunks of a stream, collected for repeated requests. A stream whose reader has gone is read to its end, unless its
- * work ends with the connection. `onEnd` gets null for one that did not come to its end.
+ * Collects the chunks of a stream for repeated requests. A stream whose reader has gone is read to its end, unless its work
+ * ends with the connection. `onEnd` gets null for one that did not come to its end.
  */
-async function* collected(
+const collect = (
   source: AsyncIterable<Chunk>,
   mayContinue: () => boolean,
   onEnd: (text: string | null) => void,
-): AsyncGenerator<Chunk> {
+) => {
   const iterator = source[Symbol.asyncIterator]()
   const texts: string[] = []
   let isOver = false
-  const read = async (): Promise<Chunk | undefined> => {
+  const end = (text: string | null): void => {
+    if (!isOver) onEnd(text)
+    isOver = true
+  }
+  const next = async (): Promise<IteratorResult<Chunk>> => {
     try {
-      const { done, value } = await iterator.next()
-      if (done) isOver = true
-      else texts.push(textOf(value))
-      return done ? undefined : value
+      const result = await iterator.next()
+      if (result.done) end(texts.join(''))
+      else texts.push(textOf(result.value))
+      return result
     } catch (error) {
-      isOver = true
-      texts.length = 0
-      onEnd(null)
+      end(null)
       throw error
     }
   }
-  const finish = async (): Promise<void> => {
-    while (!isOver) await read()
-    onEnd(texts.join(''))
-  }
-  try {
-    for (let chunk = await read(); chunk !== undefined; chunk = await read()) yield chunk
-    onEnd(texts.join(''))
-  } finally {
-    if (!isOver && mayContinue()) finish().catch(() => undefined)
-    else if (!isOver) {
-      onEnd(null)
+  /** The reader has gone. It may never have begun. */
+  const leave = async (): Promise<void> => {
+    if (isOver) return
+    if (mayContinue()) while (!isOver) await next()
+    else {
+      end(null)
       await iterator.return?.()
     }
+  }
+  return {
+    // The response leaves when it closes.
+    source: { [Symbol.asyncIterator]: () => ({ next }) } satisfies AsyncIterable<Chunk>,
+    leave: (): void => void leave().catch(() => undefined),
   }
 }
 
@@ -192,9 +194,16 @@ const onceWith = (keys: KeyStore): Once => {
       }
       const { body, ...described } = value
       const mayContinue = () => !x.endsWithConnection
-      const onEnd = (text: string | null) =>
-        text === null ? fail() : succeed(limited(toSaved(described, text)))
-      return { ...value, body: { ...body, source: collected(body.source, mayContinue, onEnd) } }
+      const onEnd = (text: string | null): void => {
+        // A client that has closed only its side ends its work as well.
+        const isCut = x.endsWithConnection && (x.res.destroyed || x.req.socket.readableEnded)
+        if (text === null || isCut) fail()
+        else succeed(limited(toSaved(described, text)))
+      }
+      const { source, leave } = collect(body.source, mayContinue, onEnd)
+      if (x.res.destroyed) leave()
+      else x.res.once('close', leave)
+      return { ...value, body: { ...body, source } }
     } catch (error) {
       fail()
       throw error

@@ -70,9 +70,10 @@ export const createContinuedTurns = (
     { endpointOf, workOf }: ResumeOptions,
   ): Promise<void> => {
     const { sessionId } = turn
-    const work = by && workOf[by](sessionId)
+    let work: ContinuedWork | null = null
     let started: StartedTurn | null = null
     try {
+      work = by && workOf[by](sessionId)
       if (by && !work) throw missing(`The ${by} is gone.`)
       turn.unattended = work?.unattended ?? null
       turn.client = work?.client ?? null

@@ -36,21 +36,24 @@ const named = async ({ app }: Pick<Chat, 'app'>): Promise<string> => {
   return session.session_id
 }
 
-/** Sends a request and closes the connection once all of it was sent. */
-const sendAndCut = (url: string, path: string, headers: Record<string, string>, body: unknown) =>
+/** Sends a request and closes the connection; by default, once all of it was sent. */
+const sendAndCut = (
+  url: string,
+  path: string,
+  headers: Record<string, string>,
+  body: unknown,
+  when: Promise<unknown> = Promise.resolve(),
+) =>
   new Promise<void>(resolve => {
     const text = JSON.stringify(body)
+    const length = String(Buffer.byteLength(text))
     const req = request(url + path, {
       method: 'POST',
-      headers: {
-        'Content-Type': 'application/json',
-        'Content-Length': String(text.length),
-        ...headers,
-      },
+      headers: { 'Content-Type': 'application/json', 'Content-Length': length, ...headers },
     })
     req.on('error', () => resolve())
     req.on('close', () => resolve())
-    req.end(text, () => setImmediate(() => req.destroy()))
+    req.end(text, () => void when.then(() => setImmediate(() => req.destroy())))
   })
 
 test(
@@ -239,6 +242,23 @@ test('a stream that was cut is read to its end for the repeated request', () => 
     { text: ['Half', ' of it'], middle: opened },
   )()
 })
+
+test(
+  'a stream whose turn ended with its connection does not count: the repeated request runs',
+  withApi(
+    async (service: Api) => {
+      const { app, provider } = service
+      const input = { model: 'agent', stream: true, messages: [{ role: 'user', content: 'Hi.' }] }
+      const headers = { ...service.headers, 'Idempotency-Key': 'k1' }
+      await sendAndCut(app.url, '/v1/chat/completions', headers, input, provider.arrived(1))
+      const again = await app.request('POST', '/v1/chat/completions', { body: input, headers })
+      assert.match(again.text, 'Whole.')
+      assert.is(service.asked().length, 2)
+    },
+    { end: 'headers' },
+    { text: 'Whole.' },
+  ),
+)
 
 test('after a kill the same key has the same stream, and nothing is sent twice', async () => {
   const provider = await createProvider({ text: 'Hello.' })

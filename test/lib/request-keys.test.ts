@@ -64,6 +64,7 @@ test('keys are kept for a day, and no more than a number of them', state => {
   assert.is(keys.find('k0'), undefined)
   assert.equal(keys.find('k399')?.reply, REPLY)
   state.at += 24 * 3_600_000 + 1
+  assert.is(keys.find('k399'), undefined)
   keys.begin('next', 'print')
   assert.is(keys.find('k399'), undefined)
   keys.close()
