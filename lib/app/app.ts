@@ -319,8 +319,7 @@ export const createApp = async (
       data.auth.close()
       await sessions.close()
       clientApi.apiConversations.close()
-      data.requestKeys.close()
-      data.unwatchSecrets()
+      data.closeData()
     },
   }
   catchUp(app)

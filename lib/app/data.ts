@@ -96,8 +96,8 @@ export type AppData = {
   notify: Notify
   /** Masks a secret of the service itself wherever text is shown or stored. */
   maskSecret: (secret: string) => void
-  /** Stops watching the secrets that are masked. */
-  unwatchSecrets: () => void
+  /** The last step of a stop: closes the request keys, and stops watching the secrets that are masked. */
+  closeData: () => void
 }
 
 /** What every composition function receives. */
@@ -221,7 +221,8 @@ export const openAppData = (config: Config, options: AppDataOptions): AppData =>
     notify: (level, message, about) =>
       void hub.publish('notices', { type: 'notice', data: { level, message, ...about } }),
     maskSecret: own.add,
-    unwatchSecrets() {
+    closeData() {
+      requestKeys.close()
       for (const stop of unwatch) stop()
     },
   }
