@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto'
 import type { Server } from 'node:http'
 import type { Server as TlsServer } from 'node:https'
 import { isatty } from 'node:tty'
-import { clusterAddress, ownCell, responseHold } from './app/cell.ts'
+import { clusterAddress, forOwnCell, ownCell, responseHold } from './app/cell.ts'
 import { thisMachine } from './app/machine.ts'
 import { FORMER } from './app/former-state.ts'
 import { ownArguments, ownProgram } from './app/own-program.ts'
@@ -260,7 +260,7 @@ const run = async (
     isOwnChild: ownPrograms.ownsPeerOf,
     checkOutput: options.checkOutput ?? false,
   })
-  const server = createServer(listener, { version, ...(tls ? { tls } : {}) })
+  const server = createServer(forOwnCell(listener, config), { version, ...(tls ? { tls } : {}) })
   const { port } = await listen(server, config).catch(async error => {
     await app.close()
     throw error

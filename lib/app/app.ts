@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { createAssets } from '../assets.ts'
 import { createAuthenticator } from '../auth/authenticator.ts'
 import { callableSkills } from '../commands.ts'
+import { alone } from '../cluster/alone.ts'
 import type { Owned } from '../cluster/types.ts'
 import type { Config } from '../config.ts'
 import { createContext, type Ctx } from '../context.ts'
@@ -178,7 +179,8 @@ export const createApp = async (
       notifier.services.notifications.store.removeDevicesOf(id => ids.includes(id ?? '')),
   })
   const { homes, hub, sessions, settings } = data
-  const composition: Composition = { config, log, now, data }
+  const cell = options.cell ?? alone
+  const composition: Composition = { config, log, now, data, cell }
 
   const shareServices = composeShares(composition)
   const notifier = composeNotifications(composition, () => engine, options.notificationTests)
@@ -220,10 +222,10 @@ export const createApp = async (
     processesOf: processes.of,
     cron: () => cron,
     liveDir: join(stateDir, 'live'),
-    resume: { parkMs: options.parkMs, tookOver: options.cell?.tookOver },
+    resume: { parkMs: options.parkMs, tookOver: cell.tookOver },
     now,
     log,
-    wrapAgent: agent => telemetry.wrapAgent(withCommittedCalls(agent, options.cell)),
+    wrapAgent: agent => telemetry.wrapAgent(withCommittedCalls(agent, cell)),
     onIdle(id) {
       if (!settings.get().sync_to_insights) return
       void hostSessions.mirror(homes.of(sessions.row(id)?.profile), id)

@@ -6,6 +6,8 @@ import { alone } from '../cluster/alone.ts'
 import type { Owned } from '../cluster/types.ts'
 import type { Config } from '../config.ts'
 import { messageOf, unavailable } from '../errors.ts'
+import { CELL_HEADER } from '../http/forwarder.ts'
+import type { Listener } from '../http/request-listener.ts'
 import type { ResponseHold } from '../http/write-response.ts'
 import type { Log } from '../log.ts'
 import { readWholeText } from '../store/read-text.ts'
@@ -47,6 +49,17 @@ export const ownCell = async (config: Config, log: Log, onWait: () => void): Pro
   })
 }
 
+/** A forwarder names the cell that a request is for: this address may have been that of another one. */
+export const forOwnCell = (listener: Listener, { cluster }: Config): Listener => {
+  if (cluster === null) return listener
+  return (req, res) => {
+    const named = req.headers[CELL_HEADER]
+    if (named === undefined || named === cluster.cell) return listener(req, res)
+    res.writeHead(421, { 'Content-Type': 'application/json', Connection: 'close' })
+    res.end(JSON.stringify({ error: 'Another cell is served here.', code: 'not_found' }))
+  }
+}
+
 /** A request waits this long for the database. */
 const HOLD_MS = 30_000
 
@@ -69,8 +82,18 @@ export const responseHold = (cell: Owned): ResponseHold | undefined => {
   }
 }
 
+/** For what is sent elsewhere, which the next owner must know of. Never called when the cell is lost. */
+export const afterCommit = (cell: Owned, work: () => void): void => {
+  if (cell.isSettled()) {
+    work()
+    return
+  }
+  // It ends with the process.
+  void cell.settled().then(work, () => undefined)
+}
+
 /** Tools run after the message that calls them is committed: another owner would otherwise run them a second time. */
-export const withCommittedCalls = (agent: Agent, cell: Owned = alone): Agent =>
+export const withCommittedCalls = (agent: Agent, cell: Owned): Agent =>
   cell.epoch === 0
     ? agent
     : (request, emit) =>

@@ -19,6 +19,7 @@ import type { Log } from '../log.ts'
 import { migrateDefaultModel } from '../models/default-model.ts'
 import { openPacked } from '../packed.ts'
 import { createHomes, type Homes } from '../profiles/homes.ts'
+import type { Owned } from '../cluster/types.ts'
 import { createKnownSecrets } from '../profiles/known-secrets.ts'
 import { restrictSecrets } from '../profiles/file-permissions.ts'
 import { createProjects, type Projects } from '../projects.ts'
@@ -107,6 +108,8 @@ export type Composition = {
   /** Seconds since 1970. */
   now: () => number
   data: AppData
+  /** The right to serve this directory. */
+  cell: Owned
 }
 
 export const openAppData = (config: Config, options: AppDataOptions): AppData => {

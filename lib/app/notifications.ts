@@ -18,6 +18,7 @@ import type { EndedTurn } from '../turns/end-turn.ts'
 import { type GivenAnswer, idOf } from '../turns/open-questions.ts'
 import type { Composition } from './data.ts'
 import type { Engine } from './engine.ts'
+import { afterCommit } from './cell.ts'
 
 /** Replaced in tests, whose push service is on this computer. */
 export type NotificationTestOptions = { allowPush?: Allow; firstDelayMs?: number }
@@ -125,7 +126,7 @@ const createRights = (people: People) => {
 }
 
 export const composeNotifications = (
-  { config, data, log, now }: Composition,
+  { config, data, log, now, cell }: Composition,
   engine: () => Engine,
   tests: NotificationTestOptions = {},
 ) => {
@@ -164,7 +165,7 @@ export const composeNotifications = (
   const untap = hub.tap((source, { type, data: event }) => {
     if (source !== 'inbox') return
     const question = event as Question
-    if (type === 'asked') report(question)
+    if (type === 'asked') afterCommit(cell, () => report(question))
     if (type === 'settled') notifications.settled((event as { id: string }).id, answering)
   })
 
@@ -202,9 +203,10 @@ export const composeNotifications = (
     onEnded(ended: EndedTurn): void {
       const row = sessions.row(ended.sessionId)
       if (ended.isAttended && row?.source_tag !== 'cron')
-        reportTurn(notifications, ended, row?.profile ?? '')
+        afterCommit(cell, () => reportTurn(notifications, ended, row?.profile ?? ''))
     },
-    onRun: (profile: string, run: EndedRun): void => reportRun(notifications, run, profile),
+    onRun: (profile: string, run: EndedRun): void =>
+      afterCommit(cell, () => reportRun(notifications, run, profile)),
     async close(): Promise<void> {
       untap()
       unwatch()

@@ -8,6 +8,7 @@ const REASONS = {
   stopping: 'The service is shutting down.',
   state_not_writable: 'The state directory cannot be written.',
   disk_full: 'The disk of the state directory is full.',
+  database_away: 'The database of the cluster does not answer.',
 } as const
 
 export type NotReady = keyof typeof REASONS
@@ -19,13 +20,19 @@ export type Readiness = {
   enter(state: 'running' | 'stopping'): void
 }
 
+type ReadinessOptions = {
+  now?: () => number
+  /** The database of the cluster does not answer. */
+  isAway?: () => boolean
+}
+
 /** The disk is asked at most this often, for all requests together. */
 const CHECK_MS = 1_000
 
 export const createReadiness = (
   stateDir: string,
   machine: Pick<Machine, 'accessError' | 'freeBytes'>,
-  now: () => number = () => performance.now(),
+  { now = () => performance.now(), isAway = () => false }: ReadinessOptions = {},
 ): Readiness => {
   let state: 'starting' | 'running' | 'stopping' = 'starting'
   let checked: { at: number; found: NotReady[] } | undefined
@@ -48,7 +55,11 @@ export const createReadiness = (
   }
   return {
     reasons: () =>
-      [...(state === 'running' ? [] : [state]), ...ofDisk()].map(code => ({
+      [
+        ...(state === 'running' ? [] : [state]),
+        ...ofDisk(),
+        ...(isAway() ? (['database_away'] as const) : []),
+      ].map(code => ({
         code,
         message: REASONS[code],
       })),

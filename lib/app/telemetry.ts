@@ -84,11 +84,13 @@ type Observed = () => {
 }
 
 export const composeTelemetry = async (
-  { config, log, data }: Composition,
+  { config, log, data, cell }: Composition,
   version: string,
   observed: Observed,
 ) => {
-  const readiness = createReadiness(config.stateDir, thisMachine)
+  const readiness = createReadiness(config.stateDir, thisMachine, {
+    isAway: () => !cell.isReachable(),
+  })
   if (config.metricsToken !== null) data.maskSecret(config.metricsToken)
   const { wrapAgent, close, ...services } = await openTelemetry(config, {
     version,

@@ -15,6 +15,8 @@ export type ClusterSettings = Readonly<{
 const CELL = /^[0-9A-Za-z][0-9A-Za-z._@-]{0,127}$/
 const MIN_KEY_CHARS = 32
 
+export const isCellName = (text: string): boolean => CELL.test(text)
+
 /** The trimmed key. Throws an Error with a sentence when it can be guessed. */
 export const parseClusterKey = (text: string, name: string): string => {
   const key = text.trim()
@@ -43,7 +45,7 @@ export const parseCluster = (
     )
   if (key !== '' && keyFile !== '')
     throw new Error('AGENT_WEBUI_CLUSTER_KEY and AGENT_WEBUI_CLUSTER_KEY_FILE cannot both be set')
-  if (cell !== '' && !CELL.test(cell))
+  if (cell !== '' && !isCellName(cell))
     throw new Error(
       `AGENT_WEBUI_CLUSTER_CELL must be a name of letters, digits, and . _ @ -, not "${cell}"`,
     )

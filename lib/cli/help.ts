@@ -85,6 +85,12 @@ Stop the server first, unless --to names another place.`,
     details: `  directory             where to write; files that exist are never replaced
   session               id of a session; default: all of them`,
   },
+  forward: {
+    usage: '',
+    summary: 'pass requests on to the machine that serves now (with a cluster)',
+    details: `Listens at AGENT_WEBUI_HOST and AGENT_WEBUI_PORT, and finds the owner in the database of
+AGENT_WEBUI_CLUSTER_URL: docs/cluster.md.`,
+  },
   password: {
     usage: '[--off | --reset-factors]',
     summary: "set the server's password, or remove it",

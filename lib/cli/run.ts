@@ -117,6 +117,11 @@ export const runCommand = async (
     const served = command === 'acp' || command === 'mcp' ? parseServe(command, rest) : null
     const exported = command === 'export' ? parseExport(rest) : null
     if (exported) return await exportSessions(exported, { config, terminal, cwd })
+    if (command === 'forward') {
+      const { forward } = await import('./forward.ts')
+      if (rest.length > 0) throw new Error('forward takes no arguments. See forward --help.')
+      return await forward(config, { version, onInterrupt: given.onInterrupt ?? onSignals })
+    }
     if (command === 'watch-update') {
       const { watchUpdate } = await import('./watch-update.ts')
       return await watchUpdate(rest[0] ?? '', { config, terminal })

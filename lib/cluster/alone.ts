@@ -7,6 +7,7 @@ const { signal } = new AbortController()
 export const alone: Owned = {
   epoch: 0,
   tookOver: false,
+  isReachable: () => true,
   isSettled: () => true,
   settled: () => Promise.resolve(),
   lost: signal,

@@ -86,8 +86,8 @@ export const startOwned = async (options: OwnedOptions): Promise<Owned> => {
     pending.mark(key)
     kick()
   }
-  const isSettled = (): boolean =>
-    !lost.signal.aborted && pending.isCommitted && db?.ended.aborted === false && lease.isValid()
+  const isReachable = (): boolean => db?.ended.aborted === false && lease.isValid()
+  const isSettled = (): boolean => !lost.signal.aborted && pending.isCommitted && isReachable()
 
   const lose = (error: CellLost): void => {
     lost.abort(error)
@@ -197,6 +197,7 @@ export const startOwned = async (options: OwnedOptions): Promise<Owned> => {
   return {
     epoch,
     tookOver: options.tookOver,
+    isReachable,
     isSettled,
     settled,
     lost: lost.signal,

@@ -29,6 +29,8 @@ export type Owned = {
   readonly epoch: number
   /** The last owner was on another machine: what it kept for itself, such as streams, is not here. */
   readonly tookOver: boolean
+  /** The database answered lately. */
+  isReachable(): boolean
   /** Everything that was written is committed, and no other process can have taken the cell. */
   isSettled(): boolean
   /** Resolves when everything that was written before the call is committed; rejects when the cell is lost. */

@@ -189,7 +189,7 @@ test('ready: not before the start, not during the shutdown, not on a full or los
   let error: unknown = null
   let time = 0
   const machine = { accessError: () => error, freeBytes: () => free }
-  const readiness = createReadiness('/state', machine, () => time)
+  const readiness = createReadiness('/state', machine, { now: () => time })
   const codes = () => {
     time += 1_000
     return readiness.reasons().map(({ code }) => code)

@@ -10,6 +10,8 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { type SpawnedApp, spawnApp } from '../_app.ts'
 import { findPostgres, startPostgres } from '../_postgres.ts'
+import { startService } from '../../build/start-program.ts'
+import { createClient } from '../_http.ts'
 import { createProvider, type Step } from '../_provider.ts'
 import { until } from '../_wait.ts'
 
@@ -102,11 +104,13 @@ const checkMessages = (messages: readonly Message[], text: string, sent: readonl
     assert.is(messages.filter(message => message.tool_call_id === id).length, 1, id)
 }
 
-const sessionOf = async (app: SpawnedApp, id: string) =>
+type Api = Pick<SpawnedApp, 'get'>
+
+const sessionOf = async (app: Api, id: string) =>
   (await app.get(`/api/session?session_id=${id}`)).body.session
 
 /** Ends when no turn runs in the session. */
-const settledSession = async (app: SpawnedApp, id: string) => {
+const settledSession = async (app: Api, id: string) => {
   await until(async () => (await sessionOf(app, id)).is_streaming === false, 'the end of the turn')
   return sessionOf(app, id)
 }
@@ -201,6 +205,52 @@ else {
     }
   })
 
+  proof(
+    'through a forwarder: a kill of the owner is a pause, and a POST is carried out once',
+    async () => {
+      const { db, provider, env, first, workspace } = await startAll()
+      const second = spawnApp({ env })
+      const home = mkdtempSync(join(tmpdir(), 'forwarder-'))
+      const forwarder = await startService({
+        home,
+        args: ['forward'],
+        env: { AGENT_WEBUI_CLUSTER_URL: db.url },
+        ready: ' forwards at ',
+      })
+      const { closeClient, ...client } = createClient(() => forwarder.url)
+      try {
+        assert.is((await client.get('/forward/health')).body.status, 'ok')
+        provider.push(...steps())
+        provider.otherwise = () => ({ text: 'The end.' })
+        const { body } = await client.post('/api/session/new', {})
+        const id: string = body.session.session_id
+        const started = await client.post('/api/chat/start', { session_id: id, message: 'go' })
+        const sent: Event[] = []
+        for await (const event of client.events(
+          `/api/chat/stream?stream_id=${started.body.stream_id}`,
+        )) {
+          sent.push(event as Event)
+          if (sent.length === 40) await first.kill()
+        }
+        assert.ok(sent.length >= 40)
+        // Nothing listens until the other one is there; the request waits.
+        const session = await settledSession(client, id)
+        checkMessages(session.messages, 'go', sent)
+        provider.clear()
+        provider.push({ text: 'Here again.' })
+        const again = await client.post('/api/chat', { session_id: id, message: 'and now?' })
+        assert.is(again.body.answer, 'Here again.')
+        const { sessions } = (await (await second).get('/api/sessions')).body
+        assert.is(sessions.length, 1)
+      } finally {
+        closeClient()
+        assert.is(await forwarder.stop(), 0)
+        await closeAll([first, await second], [provider, db])
+        for (const dir of [workspace, home]) rmSync(dir, { recursive: true, force: true })
+      }
+    },
+  )
+
   proof('an owner that was stopped and wakes up writes and answers nothing', async () => {
     const { db, provider, env, first, workspace } = await startAll()
     const second = spawnApp({ env })
@@ -211,6 +261,8 @@ else {
       const { id, stream } = await startChat(first, 'go')
       const events = first.events(`/api/chat/stream?stream_id=${stream}`)
       await events.until(({ event }) => event === 'message')
+      // It waits for the model, so the other one gets the next step of the script.
+      await provider.arrived(1)
       const { pid } = JSON.parse(readFileSync(join(first.state, 'instance.json'), 'utf8'))
       process.kill(pid, 'SIGSTOP')
       const next = await second
@@ -235,5 +287,26 @@ else {
     }
   })
 }
+
+const debian = findPostgres('debian')
+if (debian === null) proof.skip("Debian's PostgreSQL is not installed", () => undefined)
+else
+  proof("Debian's PostgreSQL: another machine has what was acknowledged", async () => {
+    const db = await startPostgres(debian)
+    const env = { AGENT_WEBUI_CLUSTER_URL: db.url }
+    const first = await spawnApp({ env })
+    const second = spawnApp({ env })
+    try {
+      const { body } = await first.post('/api/session/new', {})
+      const id: string = body.session.session_id
+      const answer = await first.post('/api/chat', { session_id: id, message: 'count to 5' })
+      assert.is(answer.status, 200)
+      const { messages } = await sessionOf(first, id)
+      await first.kill()
+      assert.equal((await sessionOf(await second, id)).messages, messages)
+    } finally {
+      await closeAll([first, await second], [db])
+    }
+  })
 
 proof.run()

@@ -1,0 +1,232 @@
+/** The forwarder between real HTTP servers: what it sends again, what it never sends again, and what it passes on. */
+import { once } from 'node:events'
+import { createServer, request, type RequestListener, type Server } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { forbidden } from '../../../lib/errors.ts'
+import { createClientReader } from '../../../lib/http/client-address.ts'
+import { createForwarder } from '../../../lib/http/forwarder.ts'
+import { until } from '../../_wait.ts'
+
+const test = suite('http/forwarder')
+const servers: Server[] = []
+const closers: (() => void)[] = []
+
+const listen = async (listener: RequestListener): Promise<string> => {
+  const server = createServer(listener)
+  servers.push(server)
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+/** An address at which nothing listens. */
+const deadAddress = async (): Promise<string> => {
+  const address = await listen(() => undefined)
+  const server = servers.pop()
+  server?.close()
+  return address
+}
+
+type Owners = (string | null)[]
+
+/** The owners that the database names, one after the other; the last one stays. */
+const startForwarder = async (
+  owners: Owners,
+  options: { waitMs?: number; proxies?: string[] } = {},
+) => {
+  let asked = 0
+  const { listener, close } = createForwarder({
+    version: 'test',
+    waitMs: options.waitMs ?? 5_000,
+    clientOf: createClientReader(options.proxies ?? []),
+    cellOf(req) {
+      if (req.url === '/forbidden') throw forbidden('There is nothing here for this account.')
+      return 'cell-1'
+    },
+    async ownerOf() {
+      const address = owners[Math.min(asked, owners.length - 1)] ?? null
+      asked += 1
+      return address === null ? null : { address, epoch: asked }
+    },
+    log: { warn: () => undefined, error: () => undefined },
+  })
+  closers.push(close)
+  return listen(listener)
+}
+
+const send = (url: string, init: RequestInit = {}) =>
+  fetch(url, init).then(async res => ({
+    status: res.status,
+    headers: res.headers,
+    text: await res.text(),
+  }))
+
+test.after.each(() => {
+  for (const close of closers.splice(0)) close()
+  for (const server of servers.splice(0)) {
+    server.closeAllConnections()
+    server.close()
+  }
+})
+
+test('refuses a request without a cell, and one for which no owner comes', async () => {
+  const url = await startForwarder([null], { waitMs: 100 })
+  const denied = await send(`${url}/forbidden`)
+  assert.equal(
+    [denied.status, JSON.parse(denied.text).error],
+    [403, 'There is nothing here for this account.'],
+  )
+  const none = await send(`${url}/api`)
+  assert.equal([none.status, none.headers.get('retry-after')], [503, '2'])
+})
+
+test('a POST whose connection breaks is not sent again: 502 with a sentence', async () => {
+  const seen: string[] = []
+  const breaking = await listen(req => {
+    seen.push(`${req.method}`)
+    req.resume().on('end', () => req.socket.destroy())
+  })
+  const healthy = await listen((_, res) => {
+    seen.push('second owner')
+    res.end()
+  })
+  const url = await startForwarder([breaking, healthy])
+  const answer = await send(url, { method: 'POST', body: 'once' })
+  assert.is(answer.status, 502)
+  assert.match(JSON.parse(answer.text).error, /check before you send it again/)
+  assert.equal(seen, ['POST'])
+})
+
+test('a GET without an answer is sent once more, to the next owner, and not a third time', async () => {
+  let broken = 0
+  const breaking = await listen(req => {
+    broken += 1
+    req.socket.destroy()
+  })
+  const healthy = await listen((_, res) => res.end('hello'))
+  const url = await startForwarder([breaking, healthy])
+  assert.is((await send(url)).text, 'hello')
+  assert.is(broken, 1)
+  const still = await startForwarder([breaking])
+  assert.is((await send(still)).status, 502)
+  assert.is(broken, 3)
+})
+
+test('what could not be sent waits for the next owner, with its body', async () => {
+  const bodies: string[] = []
+  const healthy = await listen(async (req, res) => {
+    let body = ''
+    for await (const chunk of req) body += String(chunk)
+    bodies.push(body)
+    res.end('done')
+  })
+  const url = await startForwarder([await deadAddress(), null, healthy])
+  const body = 'x'.repeat(300_000)
+  assert.is((await send(url, { method: 'POST', body })).text, 'done')
+  assert.equal(bodies, [body])
+})
+
+test('a process that serves another cell rejects the request, and the owner is looked up again', async () => {
+  const other = await listen((_, res) => {
+    res.writeHead(421)
+    res.end()
+  })
+  const healthy = await listen((req, res) => res.end(String(req.headers['x-agent-webui-cell'])))
+  const url = await startForwarder([other, healthy])
+  assert.is((await send(url)).text, 'cell-1')
+})
+
+test('headers: what only a trusted proxy may say is replaced, and hop-by-hop ones are not passed on', async () => {
+  const echo = await listen((req, res) => {
+    res.setHeader('Content-Type', 'application/json')
+    res.end(JSON.stringify(req.headers))
+  })
+  const headers = {
+    'X-Forwarded-For': '9.9.9.9',
+    'X-Forwarded-Proto': 'https',
+    'X-Agent-Webui-Cell': 'another',
+    TE: 'trailers',
+    Cookie: 'a=b',
+  }
+  const direct = JSON.parse((await send(await startForwarder([echo]), { headers })).text)
+  assert.equal(
+    [direct['x-forwarded-for'], direct['x-forwarded-proto'], direct['x-agent-webui-cell']],
+    ['127.0.0.1', 'http', 'cell-1'],
+  )
+  assert.equal([direct.te, direct.cookie], [undefined, 'a=b'])
+  const url = await startForwarder([echo], { proxies: ['127.0.0.1'] })
+  const proxied = JSON.parse((await send(url, { headers })).text)
+  assert.equal([proxied['x-forwarded-for'], proxied['x-forwarded-proto']], ['9.9.9.9', 'https'])
+})
+
+test('an event stream passes at once, and its end by the reader reaches the service', async () => {
+  let isClosed = false
+  const streaming = await listen((_, res) => {
+    res.writeHead(200, { 'Content-Type': 'text/event-stream' })
+    res.write('data: 1\n\n')
+    res.on('close', () => {
+      isClosed = true
+    })
+  })
+  const url = await startForwarder([streaming])
+  const stop = new AbortController()
+  const res = await fetch(url, { signal: stop.signal })
+  const { value } = await (res.body as ReadableStream<Uint8Array>).getReader().read()
+  assert.is(Buffer.from(value ?? []).toString(), 'data: 1\n\n')
+  stop.abort()
+  await until(() => isClosed, 'the end of the stream at the service')
+})
+
+test('a reader that does not read holds the service back', async () => {
+  const chunk = Buffer.alloc(64 << 10)
+  const state = { written: 0, isFull: false }
+  const flooding = await listen((_, res) => {
+    const write = () => {
+      while (state.written < 512 << 20) {
+        state.written += chunk.length
+        if (!res.write(chunk)) {
+          state.isFull = true
+          res.once('drain', write)
+          return
+        }
+      }
+    }
+    write()
+  })
+  const url = new URL(await startForwarder([flooding]))
+  const socket = connect(Number(url.port), '127.0.0.1')
+  socket.pause()
+  socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
+  let last = -1
+  // It stops growing once the buffers on the way are full.
+  await until(() => {
+    const isStill = state.isFull && state.written === last
+    last = state.written
+    return isStill
+  })
+  assert.ok(state.written < 64 << 20, `${state.written} bytes on the way`)
+  socket.destroy()
+})
+
+test('a service that dies in the middle of an answer: the answer is cut, not completed', async () => {
+  const dying = await listen((_, res) => {
+    res.writeHead(200, { 'Content-Length': '100' })
+    res.write('half')
+    setImmediate(() => res.destroy())
+  })
+  const url = await startForwarder([dying])
+  const ended = await new Promise<string>(resolve => {
+    const req = request(url, res => {
+      res.resume()
+      res.on('aborted', () => resolve('cut'))
+      res.on('end', () => resolve('complete'))
+    })
+    req.on('error', () => resolve('cut'))
+    req.end()
+  })
+  assert.is(ended, 'cut')
+})
+
+test.run()
