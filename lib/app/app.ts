@@ -164,7 +164,7 @@ export const createApp = async (
 ): Promise<App> => {
   const startedAt = Date.now()
   const packed = openPacked()
-  const { stateDir } = config
+  const [{ stateDir }, { cell = alone }] = [config, options]
   const root = packed ? import.meta.dirname : join(import.meta.dirname, '..', '..')
   const version =
     options.version ??
@@ -179,7 +179,6 @@ export const createApp = async (
       notifier.services.notifications.store.removeDevicesOf(id => ids.includes(id ?? '')),
   })
   const { homes, hub, sessions, settings } = data
-  const cell = options.cell ?? alone
   const composition: Composition = { config, log, now, data, cell }
 
   const shareServices = composeShares(composition)

@@ -198,10 +198,12 @@ const takeStored = async (
   for (const group of groups(whole)) {
     const found = await readContent(options, group, 0)
     for (const file of group) {
-      // What this directory had as the owner is older, unless the database has nothing newer.
-      if (file.baseEpoch <= since && sizeOf(file.path) >= 0)
-        conflicts.keep(file.key, readWhole(file.path))
-      writeFile(file.path, found.get(file.key)?.bytes ?? Buffer.alloc(0), file.mode)
+      const bytes = found.get(file.key)?.bytes ?? Buffer.alloc(0)
+      const local = sizeOf(file.path) < 0 ? null : readWhole(file.path)
+      // What this directory had as the owner is only older, unless the database has nothing newer.
+      const isOlder = since > 0 && file.baseEpoch > since
+      if (local && !isOlder && !local.equals(bytes)) conflicts.keep(file.key, local)
+      if (!local?.equals(bytes)) writeFile(file.path, bytes, file.mode)
     }
   }
   for (const file of stored) mirror.load(file.key, file, true)

@@ -59,6 +59,15 @@ const readLinesFrom = (path: string, at: number): { bytes: Buffer; isPartial: bo
   }
 }
 
+const namesBelow = (dir: string): string[] => {
+  try {
+    return readdirSync(dir, { recursive: true, encoding: 'utf8' })
+  } catch {
+    // It was removed at the same time, which is reported too, or cannot be entered.
+    return []
+  }
+}
+
 export type Mirror = ReturnType<typeof createMirror>
 
 export const createMirror = (
@@ -146,8 +155,7 @@ export const createMirror = (
       if (found?.isFile()) return [key]
       const below = [...known.keys()].filter(each => each.startsWith(`${key}/`))
       if (!path || !found?.isDirectory()) return below
-      const names = readdirSync(path, { recursive: true }).map(name => `${key}/${String(name)}`)
-      return [...new Set([...below, ...names])]
+      return [...new Set([...below, ...namesBelow(path).map(name => `${key}/${name}`)])]
     },
     /** Files that differ from what was seen last: other programs change them too. */
     async changed(): Promise<string[]> {

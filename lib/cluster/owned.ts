@@ -123,7 +123,8 @@ export const startOwned = async (options: OwnedOptions): Promise<Owned> => {
       announced = text
     }
     lease.renew(sentAt)
-    pending.resolveCommitted()
+    // An answer that was read long after it was sent, by a process that was paused, proves nothing about now.
+    if (lease.isValid()) pending.resolveCommitted()
   }
 
   const onFailure = (error: unknown): void => {

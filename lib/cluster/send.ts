@@ -84,8 +84,9 @@ export const createSender = (options: {
     /** Sends everything that is pending now. After an error, the rest is pending again. */
     async flush(db: Database): Promise<void> {
       const { keys, upTo } = pending.take()
-      let left = [...new Set(keys.flatMap(mirror.expand))]
+      let left = keys
       try {
+        left = [...new Set(keys.flatMap(mirror.expand))]
         while (left.length > 0) {
           const { changes, rest } = collect(left)
           if (changes.length > 0) {
