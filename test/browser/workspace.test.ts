@@ -403,6 +403,40 @@ test('five megabytes from the clipboard become a file, not text of the field; un
   assert.ok(Math.max(...drafts) < 40_000, `${drafts}`)
 })
 
+test('a long text pasted into the editor of a sent message becomes a file of the message, beside those it has', async () => {
+  world.chat.provider.push({ text: 'Read once.' }, { text: 'Read again.' })
+  const page = await show(`session/${world.session}`)
+  await page
+    .locator('.composer .attach-input')
+    .setInputFiles([{ name: 'first.txt', mimeType: 'text/plain', buffer: Buffer.from('first') }])
+  await page.locator('.file', { hasText: 'first.txt' }).waitFor()
+  await page.locator('#composer').fill('read it')
+  await page.keyboard.press('Enter')
+  await page.getByText('Read once.', { exact: true }).waitFor()
+  await page.getByRole('button', { name: 'Edit', exact: true }).last().click()
+  const editor = page.getByRole('textbox', { name: 'Edit message' })
+  const paste = (text: string) =>
+    editor.evaluate((element, given) => {
+      const clipboardData = new DataTransfer()
+      clipboardData.setData('text/plain', given)
+      const options = { clipboardData, bubbles: true, cancelable: true }
+      element.dispatchEvent(new ClipboardEvent('paste', options))
+    }, text)
+  await paste('a line of a log\n'.repeat(320_000))
+  const attached = page.locator('.user-edit-file')
+  await attached.filter({ hasText: '5,120,000 characters attached as a file' }).waitFor()
+  assert.is(await editor.inputValue(), 'read it')
+  await paste('b'.repeat(30_000))
+  await attached.filter({ hasText: '30,000 characters' }).getByRole('button').click()
+  await page.getByRole('button', { name: 'Resend' }).click()
+  await page.getByText('Read again.', { exact: true }).waitFor()
+  const [request] = world.chat.provider.requests.slice(-1)
+  assert.match(
+    JSON.stringify(request?.body.messages.at(-1)),
+    /read it.*\[Attached files: first\.txt, pasted-text[^,]*\.txt\]/,
+  )
+})
+
 test('without a session, offers to start one', async () => {
   const page = await show('')
   await page.keyboard.press('Control+Shift+E')

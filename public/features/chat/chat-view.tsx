@@ -83,7 +83,7 @@ const useActions = (): TranscriptActions => {
         const { sessionId } = app.chat.chat.peek()
         return (await app.platform.fetchBlob('api/media', { session_id: sessionId, path })).text()
       },
-      edit: (id, text) => void app.edit(id, text),
+      edit: (id, text, added) => void app.edit(id, text, added),
       retry: id => void app.retry(id),
       retryNow: () => app.retryNow(),
       stop: () => void app.stop(),

@@ -43,7 +43,7 @@ export type TurnActions = {
   stop: () => Promise<undefined>
   /** Ends the wait before a failed model call is repeated. Shows an error and rejects when the request failed. */
   retryNow: () => Promise<void>
-  edit: (id: string, text: string) => Promise<void>
+  edit: (id: string, text: string, added?: readonly string[]) => Promise<void>
   retry: (id?: string) => Promise<undefined>
   /** Returns the sentence to show. */
   undo: (id: string) => Promise<string | undefined>
@@ -197,7 +197,7 @@ export const createTurnActions = (options: TurnActionsOptions): TurnActions => {
   }
 
   /** Deletes this message and everything after it, then sends its text, or `text`, again. */
-  const resend = async (id: string, text: string | null): Promise<void> => {
+  const resend = async (id: string, text: string | null, added: readonly string[] = []) => {
     const prompt = chat.promptOf(id)
     if (!prompt) return
     if (chat.busy.value) {
@@ -208,8 +208,9 @@ export const createTurnActions = (options: TurnActionsOptions): TurnActions => {
       const keep = chat.countBefore(prompt.id)
       await choices.importIfHostSession(chat.chat.value.sessionId)
       await chat.truncate(keep)
-      const files = prompt.attachments ?? []
-      const before = files.length > 0 ? withoutFiles(textOf(prompt)) : textOf(prompt)
+      const given = prompt.attachments ?? []
+      const files = [...given, ...added]
+      const before = given.length > 0 ? withoutFiles(textOf(prompt)) : textOf(prompt)
       // An edited text replaces the text only: comments and files stay.
       const message = text === null ? before : withComments(text, splitComments(before).comments)
       await startTurn(withFiles(message, files), files)
@@ -240,7 +241,7 @@ export const createTurnActions = (options: TurnActionsOptions): TurnActions => {
         throw error
       }
     },
-    edit: (id, text) => resend(id, text),
+    edit: resend,
     async retry(id) {
       const prompt = chat.promptOf(id)
       if (prompt) await resend(prompt.id, null)

@@ -6,7 +6,10 @@ import type { Composer } from './composer.ts'
 /** Longer pasted text is offered as an attachment. */
 const OFFERED_CHARS = 4_000
 /** Longer pasted text is attached at once: a browser lays out a field as a whole with each key. */
-const ATTACHED_CHARS = 20_000
+export const ATTACHED_CHARS = 20_000
+
+export const toPastedFile = (text: string): File =>
+  new File([text], 'pasted-text.txt', { type: 'text/plain' })
 /** Longer text is not put into the field: a browser takes more than a tenth of a second for each key in it. */
 const MAX_FIELD_CHARS = 200_000
 
@@ -58,7 +61,7 @@ export const createLongTexts = (options: LongTextOptions): LongTexts => {
     const before = composer.text.value
     pasted.value = null
     if (after !== before) composer.edit(after)
-    const id = add(new File([text], 'pasted-text.txt', { type: 'text/plain' }))
+    const id = add(toPastedFile(text))
     attached.value = { id, text, before, after }
   }
 

@@ -14,7 +14,8 @@ export type TranscriptActions = {
   loadMessage(id: string): Promise<Message>
   /** Text of a long tool result that the service stored at this path. */
   loadStored(path: string): Promise<string>
-  edit(id: string, text: string): void
+  /** `added`: names of uploaded files that are sent beside those of the message. */
+  edit(id: string, text: string, added?: readonly string[]): void
   retry(id: string): void
   /** Repeats a failed model call of the running turn now. Rejects when the request failed. */
   retryNow(): Promise<void>

@@ -7,4 +7,6 @@ export const t = translator({
   'edit.command': 'Save as command',
   'edit.send': 'Resend',
   'edit.cancel': 'Cancel',
+  'edit.attached': '{count} characters attached as a file',
+  'edit.remove': 'Remove {name}',
 })
