@@ -26,6 +26,7 @@ export const AFTER_FIRST_VIEW = [
     'public/features/composer/slash-commands.ts',
     'public/features/offline/start.ts',
     'public/features/shell/config-problem-bar.tsx',
+    'public/parts/menu.tsx',
     'public/parts/more-icons.ts',
   ],
   [

@@ -14,7 +14,6 @@ import { serverClock } from './parts/server-clock.ts'
 import { randomId } from './parts/random-id.ts'
 import { createStream } from './stream/stream.ts'
 import { createTabLeader } from './stream/tab-leader.ts'
-import { createUpload } from './upload.ts'
 import type { FirstRequest } from './first-request.ts'
 import { loadLanguage } from './strings/load-language.ts'
 import { t } from './strings/t.ts'
@@ -110,7 +109,10 @@ const createLocks = (): Platform['exclusively'] => {
 const platform: Platform = {
   api,
   fetchBlob: createFetchBlob(fetching),
-  upload: createUpload({ ...transport, request: () => new XMLHttpRequest() }),
+  async upload(options) {
+    const { createUpload } = await import('./upload.ts')
+    return createUpload({ ...transport, request: () => new XMLHttpRequest() })(options)
+  },
   base,
   account,
   device: jsonStorage(storageOf('localStorage')),

@@ -7,7 +7,7 @@ import { type ComposerShared, createComposerState } from './features/composer/co
 import { createComposer } from './features/composer/composer.ts'
 import type { Sending } from './features/offline/sending.ts'
 import { createQueue } from './features/queue/queue.ts'
-import { createSessionActions } from './features/sessions/actions.ts'
+import { createLazyActions } from './features/sessions/lazy-actions.ts'
 import { isHostSession } from './features/sessions/host-session.ts'
 import type { SessionsBase } from './features/sessions/sessions-state.ts'
 import type { Layout } from './features/shell/layout.ts'
@@ -119,7 +119,7 @@ export const createPane = (shared: PaneShared, options: PaneOptions): App => {
     shell,
     sessions: {
       ...sidebar,
-      ...createSessionActions({ shell: base, sessions, chat, newChat: leave }),
+      ...createLazyActions({ shell: base, sessions, chat, newChat: leave }),
     },
     chat: {
       ...{ ...turns, ...choices, chat, queue, markRead, leave },

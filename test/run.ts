@@ -158,9 +158,12 @@ const fileJob = (file: string): Job => {
   return { name: file, timeoutMs, run: lane => lane.runFile(file, timeoutMs) }
 }
 
-const build = check('build', process.execPath, ['build.mjs', '--quiet', '--fast'])
-/** What the test files of a whole run wait for: lanes that need the assets at the same time would each build them. */
-const first = [check('build', process.execPath, ['test/_build.ts', '--quiet', '--fast'])]
+/** The test files wait for it. In a whole run it also saves the assets: lanes that need them at the same time would each build them. */
+const build = check('build', process.execPath, [
+  isWhole ? 'test/_build.ts' : 'build.mjs',
+  '--quiet',
+  '--fast',
+])
 const checks = [
   check('types', bin('tsc'), ['-p', '.', '--singleThreaded']),
   check('format and lint', bin('biome'), ['ci', '--colors=off', '--diagnostic-level=error', '.']),
@@ -182,7 +185,7 @@ const listJobs = (): Job[] => {
     .sort((a, b) => (seconds[b] ?? UNKNOWN_SECONDS) - (seconds[a] ?? UNKNOWN_SECONDS))
   const jobs = files.map(fileJob)
   if (values.check) return [...checks, ...jobs]
-  if (isWhole) return [...first, ...checks, ...jobs]
+  if (isWhole) return [build, ...checks, ...jobs]
   return files.some(needsBuild) ? [build, ...jobs] : jobs
 }
 
@@ -194,10 +197,9 @@ const total = { passed: 0, failed: 0, skipped: 0 }
 const waiting = [...jobs]
 /** Seconds per job. */
 const taken: Record<string, number> = {}
-/** Resolves when what the files wait for has ended, successful or not. */
+/** Resolves when the build has ended, successful or not. */
 const ready = Promise.withResolvers<void>()
-const unready = new Set(first.filter(job => jobs.includes(job)))
-if (unready.size === 0) ready.resolve()
+if (!jobs.includes(build)) ready.resolve()
 
 /** The first lane takes the browser tests, then whatever is left; the others take no browser test. */
 const takeJob = (index: number): Job | undefined => {
@@ -209,10 +211,10 @@ const takeJob = (index: number): Job | undefined => {
 const work = async (_: unknown, index: number): Promise<void> => {
   const lane = createLane()
   for (let job = takeJob(index); job; job = takeJob(index)) {
-    if (!checks.includes(job) && !first.includes(job)) await ready.promise
+    if (job !== build && !checks.includes(job)) await ready.promise
     const jobStartedAt = performance.now()
     const result = await job.run(lane)
-    if (unready.delete(job) && unready.size === 0) ready.resolve()
+    if (job === build) ready.resolve()
     total.passed += result.passed
     total.failed += result.failed
     total.skipped += result.skipped

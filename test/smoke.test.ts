@@ -108,7 +108,7 @@ test('leaves no files beside the built file', () => {
 
 test('serves the page and all of its files, compressed', async ({ client }) => {
   assert.ok((await firstLoadOf(client, '/')) <= 64_500)
-  assert.ok((await firstLoadOf(client, '/session/abcdef012345')) <= 91_000)
+  assert.ok((await firstLoadOf(client, '/session/abcdef012345')) <= 90_000)
   const login = await client.get('/login')
   assert.is(login.status, 200)
   assert.not.match(login.text, /(?:src|href)="static/)

@@ -1,30 +1,10 @@
-/** Menu button: arrow keys move, letters jump, Escape returns to the button. */
+/** Menu: arrow keys move, letters jump, Escape returns to what opened it. */
 import type { RefObject } from 'preact'
-import { useCallback, useLayoutEffect, useRef, useState } from 'preact/hooks'
-import { IconButton } from './button.tsx'
-import { Icon, type IconName } from './icon.tsx'
-import { may, type Route } from './may.ts'
+import { useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { Icon } from './icon.tsx'
+import { may } from './may.ts'
+import type { MenuItem } from './menu-button.tsx'
 import { Popover } from './popover.tsx'
-
-export type MenuItem =
-  | 'line'
-  | {
-      label: string
-      icon?: IconName
-      keys?: string
-      danger?: boolean
-      /** State of a radio item. */
-      checked?: boolean
-      /** The route that it calls: it is left out when the person's role refuses it. */
-      asks?: Route | undefined
-      run: () => void
-    }
-  | {
-      label: string
-      icon?: IconName
-      /** Replaces the menu by these, with a way back. */
-      items: readonly MenuItem[]
-    }
 
 /** Without those that the person may not use, and the lines that then separate nothing. */
 const offered = (items: readonly MenuItem[]): readonly MenuItem[] => {
@@ -162,46 +142,5 @@ export const Menu = ({ anchor, label, items: all, align = 'end', onClose }: Menu
         )}
       </div>
     </Popover>
-  )
-}
-
-export type MenuButtonProps = {
-  label: string
-  icon?: IconName
-  class?: string
-  tabIndex?: number
-  /** The route that all of its items call. */
-  asks?: Route
-  /** A promise: they are loaded when the menu is opened. It must not reject; null: it stays closed. */
-  items: () => readonly MenuItem[] | Promise<readonly MenuItem[] | null>
-}
-
-export const MenuButton = ({ label, icon = 'more', items, ...rest }: MenuButtonProps) => {
-  const [open, setOpen] = useState<readonly MenuItem[] | null>(null)
-  const anchor = useRef<HTMLButtonElement>(null)
-  const close = useCallback(() => setOpen(null), [])
-  const show = () => {
-    const made = items()
-    if (!(made instanceof Promise)) return setOpen(made)
-    void made.then(setOpen)
-  }
-  return (
-    <>
-      <IconButton
-        {...rest}
-        icon={icon}
-        label={label}
-        buttonRef={anchor}
-        aria-haspopup="menu"
-        aria-expanded={open !== null}
-        onClick={event => {
-          event.preventDefault()
-          event.stopPropagation()
-          if (open) close()
-          else show()
-        }}
-      />
-      {open && <Menu anchor={anchor} label={label} items={open} onClose={close} />}
-    </>
   )
 }

@@ -1,7 +1,7 @@
 /** The profile switcher in the sidebar's footer. */
 import { useCallback, useRef, useState } from 'preact/hooks'
 import { Icon } from '../../parts/icon.tsx'
-import { Menu, type MenuItem } from '../../parts/menu.tsx'
+import { Menu, type MenuItem } from '../../parts/menu-button.tsx'
 import { t } from '../../strings/t.ts'
 import { useProfiles, useShell } from '../../contexts.ts'
 

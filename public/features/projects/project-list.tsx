@@ -4,7 +4,7 @@ import type { Project } from '../../../lib/schema/project.ts'
 import { IconButton } from '../../parts/button.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { may } from '../../parts/may.ts'
-import { MenuButton } from '../../parts/menu.tsx'
+import { MenuButton } from '../../parts/menu-button.tsx'
 import { t } from '../../strings/t.ts'
 import { useSessions } from '../../contexts.ts'
 

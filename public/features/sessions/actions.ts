@@ -1,6 +1,6 @@
 /** What a menu offers for one session: copy, archive, delete, clear, export, import. */
 import { urlOf } from '../../api.ts'
-import { t } from '../../strings/t.ts'
+import { t } from './action-strings.ts'
 import type { OpenChat } from '../chat/open-chat.ts'
 import type { ShellBase } from '../shell/shell-state.ts'
 import { type Sessions, titleOf } from './sessions.ts'
@@ -14,18 +14,20 @@ export type SessionActionsOptions = {
 
 export type ExportFormat = 'md' | 'json' | 'html'
 
+type Action<Given extends unknown[]> = (...given: Given) => Promise<undefined>
+/** Each shows its error. */
 export type SessionActions = {
   /** Copies a session, up to and including `messageId` when one is given, and opens the copy. */
-  branch: (id: string, messageId?: string) => Promise<undefined>
-  duplicate: (id: string) => Promise<void>
-  archive: (id: string, archived: boolean) => Promise<void>
+  branch: Action<[id: string, messageId?: string]>
+  duplicate: Action<[id: string]>
+  archive: Action<[id: string, archived: boolean]>
   /** Moves a session to the trash; the toast offers to undo it. */
-  remove: (id: string) => Promise<void>
-  confirmDeletePermanently: (id: string) => undefined
-  confirmClear: (id: string) => undefined
-  exportAs: (id: string, format: ExportFormat) => void
+  remove: Action<[id: string]>
+  confirmDeletePermanently: Action<[id: string]>
+  confirmClear: Action<[id: string]>
+  exportAs: Action<[id: string, format: ExportFormat]>
   /** Imports a session exported as JSON, by this program or a compatible one. */
-  importFile: (file: File) => Promise<void>
+  importFile: Action<[file: File]>
 }
 
 export const createSessionActions = (options: SessionActionsOptions): SessionActions => {
@@ -38,35 +40,36 @@ export const createSessionActions = (options: SessionActionsOptions): SessionAct
 
   return {
     async branch(id, messageId) {
-      await attempt(async () => {
-        const keep = messageId === undefined ? undefined : chat.countBefore(messageId) + 1
-        route.openSession(await sessions.branch(id, keep))
-      })
+      const keep = messageId === undefined ? undefined : chat.countBefore(messageId) + 1
+      route.openSession(await sessions.branch(id, keep))
       return undefined
     },
-    duplicate: id => attempt(async () => route.openSession(await sessions.duplicate(id))),
-    archive: (id, archived) =>
-      attempt(async () => {
-        await sessions.archive(id, archived)
-        if (!archived) return
-        const run = () => void sessions.archive(id, false)
-        const action = { label: t('row.undo'), run }
-        toasts.show(t('row.archived', { title: nameOf(id) }), { action })
-      }),
-    remove: id =>
-      attempt(async () => {
-        const title = nameOf(id)
-        const wasOpen = route.sessionId.value === id
-        leaveIfOpen(id)
-        const restore = await sessions.remove(id)
-        const run = () =>
-          void attempt(async () => {
-            await restore()
-            if (wasOpen) route.openSession(id)
-          })
-        toasts.show(t('row.deleted', { title }), { action: { label: t('row.undo'), run } })
-      }),
-    confirmDeletePermanently(id) {
+    async duplicate(id) {
+      route.openSession(await sessions.duplicate(id))
+      return undefined
+    },
+    async archive(id, archived) {
+      await sessions.archive(id, archived)
+      if (!archived) return undefined
+      const run = () => void sessions.archive(id, false)
+      const action = { label: t('row.undo'), run }
+      toasts.show(t('row.archived', { title: nameOf(id) }), { action })
+      return undefined
+    },
+    async remove(id) {
+      const title = nameOf(id)
+      const wasOpen = route.sessionId.value === id
+      leaveIfOpen(id)
+      const restore = await sessions.remove(id)
+      const run = () =>
+        void attempt(async () => {
+          await restore()
+          if (wasOpen) route.openSession(id)
+        })
+      toasts.show(t('row.deleted', { title }), { action: { label: t('row.undo'), run } })
+      return undefined
+    },
+    async confirmDeletePermanently(id) {
       layout.confirmation.value = {
         title: t('delete.permanent.title'),
         text: t('delete.permanent.text', { title: nameOf(id) }),
@@ -77,8 +80,9 @@ export const createSessionActions = (options: SessionActionsOptions): SessionAct
           leaveIfOpen(id)
         },
       }
+      return undefined
     },
-    confirmClear(id) {
+    async confirmClear(id) {
       layout.confirmation.value = {
         title: t('clear.title'),
         text: t('clear.text'),
@@ -91,12 +95,16 @@ export const createSessionActions = (options: SessionActionsOptions): SessionAct
           toasts.show(t('clear.done'), { action: { label: t('clear.purge'), run } })
         },
       }
+      return undefined
     },
-    exportAs(id, format) {
+    async exportAs(id, format) {
       const url = urlOf(shell.base, 'api/session/export', { session_id: id, format })
       shell.navigate(url, { download: true })
+      return undefined
     },
-    importFile: file =>
-      attempt(async () => (await import('./import-session.ts')).importSession(options, file)),
+    async importFile(file) {
+      await (await import('./import-session.ts')).importSession(options, file)
+      return undefined
+    },
   }
 }

@@ -1,5 +1,5 @@
 /** Menu that filters the session list by source and profile. */
-import { MenuButton, type MenuItem } from '../../parts/menu.tsx'
+import { MenuButton, type MenuItem } from '../../parts/menu-button.tsx'
 import { t } from '../../strings/t.ts'
 import { useSessions } from '../../contexts.ts'
 

@@ -1,7 +1,7 @@
 /** The menu of a session, whose many entries are loaded when it is first opened. */
 import type { SessionRow } from '../../../lib/schema/session.ts'
 import type { App } from '../../app.ts'
-import type { MenuItem } from '../../parts/menu.tsx'
+import type { MenuItem } from '../../parts/menu-button.tsx'
 
 /** Null when it could not be loaded, which a toast says. */
 export const lateSessionMenu = async (

@@ -1,6 +1,6 @@
 /** What can be done with the selected sessions, above the list. */
 import { IconButton } from '../../parts/button.tsx'
-import { MenuButton } from '../../parts/menu.tsx'
+import { MenuButton } from '../../parts/menu-button.tsx'
 import { useApp } from '../shell/context.ts'
 import { archiveAll, deleteAll, exportAll, moveAll, pinAll } from './bulk-actions.ts'
 import { isHostSession } from './host-session.ts'

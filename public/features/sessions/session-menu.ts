@@ -2,7 +2,7 @@
 import type { SessionRow } from '../../../lib/schema/session.ts'
 import type { App } from '../../app.ts'
 import { formatKeys } from '../shell/keys.ts'
-import type { MenuItem } from '../../parts/menu.tsx'
+import type { MenuItem } from '../../parts/menu-button.tsx'
 import { isHostSession } from './host-session.ts'
 import { t } from '../../strings/t.ts'
 

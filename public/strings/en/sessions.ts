@@ -60,23 +60,9 @@ export const enSessions = {
   'row.clear': 'Clear messages',
   'row.delete': 'Delete',
   'row.delete.permanent': 'Delete permanently',
-  'row.deleted': 'Deleted “{title}”',
-  'row.archived': 'Archived “{title}”',
   'row.undo': 'Undo',
 
   'import.action': 'Import a chat',
-
-  'delete.permanent.title': 'Delete permanently?',
-  'delete.permanent.text':
-    '“{title}” and all its messages will be permanently deleted. This can’t be undone.',
-  'delete.permanent.confirm': 'Delete permanently',
-
-  'clear.title': 'Clear all messages?',
-  'clear.text':
-    'The agent starts fresh. Cleared messages stay on disk until you delete them permanently.',
-  'clear.done': 'Messages cleared',
-  'clear.purge': 'Delete permanently',
-  'clear.confirm': 'Clear messages',
 
   'projects.title': 'Projects',
   'projects.new': 'New project',
