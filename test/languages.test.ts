@@ -199,4 +199,19 @@ test('a locale that Intl rejects is not used for dates', () => {
   }
 })
 
+test('Arabic: a code that begins or ends with a sign keeps its direction', async () => {
+  const isolated = /\u2066[^\u2066\u2069]*\u2069/g
+  // `.env`, `/backups`, `edit(src/**)`, `https://`; after a letter of Latin script or between two of them, the direction is clear.
+  const unclear = /(?<![\w./:\u200e-])[.~/]\w|\w\([^)]*\)|:\/\/(?![\w\u200e])/
+  const texts = Object.values(await readTranslation('ar')).flatMap(message =>
+    typeof message === 'string' ? [message] : Object.values(message),
+  )
+  assert.equal(
+    texts
+      .filter(text => /[\u0600-\u06ff]/.test(text))
+      .filter(text => unclear.test(text.replace(isolated, '').replace(/`[^`]*`/g, ''))),
+    [],
+  )
+})
+
 test.run()

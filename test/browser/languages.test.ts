@@ -183,6 +183,45 @@ test('what the server reports is in the language of the page: notices, the resul
   }
 })
 
+/** In the full run all of them. */
+const AXE_LANGUAGES =
+  process.env.PROOF === 'full'
+    ? ['de', 'es', 'fr', 'pt-BR', 'ja', 'zh-Hans', 'ko', 'ru', 'ar']
+    : ['ja', 'ar']
+
+for (const language of AXE_LANGUAGES)
+  test(`${language}: axe finds nothing, and nothing is wider than a phone, on the first page, in the settings, and at the sign-in`, async () => {
+    const app = await startApp()
+    const opened = await openPage(app.url, {
+      locale: language,
+      viewport: { width: 390, height: 844 },
+    })
+    const { page } = opened
+    try {
+      for (const [path, ready] of [
+        ['', 'textarea'],
+        ['settings/general', '.rows select'],
+        ['settings/security', '.rows input'],
+        ['login', '#pw'],
+      ] as const) {
+        await page.goto(`${app.url}/${path}`)
+        await page.locator(ready).first().waitFor()
+        assert.is(
+          (await page.locator('html').getAttribute('lang'))?.slice(0, 2),
+          language.slice(0, 2),
+        )
+        assert.equal(await opened.axe(), [], path)
+        const wider = await page.evaluate(
+          () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+        )
+        assert.is(wider, 0, path)
+      }
+    } finally {
+      await opened.close()
+      await app.close()
+    }
+  })
+
 test('a page from right to left: the sidebar is on the right, and nothing is wider than a phone', async () => {
   const app = await startApp()
   const opened = await openPage(app.url, {

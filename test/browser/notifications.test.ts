@@ -74,11 +74,13 @@ const SYSTEM = `
 ServiceWorkerRegistration.prototype.showNotification = async (title, { data, ...options }) =>
   (await caches.open('shown')).put('/shown', Response.json({ title, data, ...options }))
 addEventListener('message', event => {
-  const { data, action } = event.data
+  const { data, action, reply } = event.data
   const work = []
   const waitUntil = each => work.push(each)
   const notification = { data, close() {} }
-  dispatchEvent(Object.assign(new Event('notificationclick'), { notification, action, waitUntil }))
+  dispatchEvent(
+    Object.assign(new Event('notificationclick'), { notification, action, reply, waitUntil }),
+  )
   event.waitUntil(Promise.all(work).then(() => event.ports[0].postMessage('done')))
 })
 `
@@ -151,22 +153,26 @@ const openWorker = async (page: Page, origin: string) => {
         if (JSON.stringify(found?.data) === data) return found
       }
     },
-    press: (action: string): Promise<void> =>
-      page.evaluate(async pressed => {
-        const stored = await (await caches.open('shown')).match('/shown')
-        const { data } = (await stored?.json()) ?? {}
-        const { active } = await navigator.serviceWorker.ready
-        const { port1, port2 } = new MessageChannel()
-        const done = new Promise<void>(resolve => {
-          port1.onmessage = () => resolve()
-        })
-        active?.postMessage({ data, action: pressed }, [port2])
-        await done
-      }, action),
+    /** `reply`: what the person wrote into the notification. */
+    press: (action: string, reply: string | null = null): Promise<void> =>
+      page.evaluate(
+        async given => {
+          const stored = await (await caches.open('shown')).match('/shown')
+          const { data } = (await stored?.json()) ?? {}
+          const { active } = await navigator.serviceWorker.ready
+          const { port1, port2 } = new MessageChannel()
+          const done = new Promise<void>(resolve => {
+            port1.onmessage = () => resolve()
+          })
+          active?.postMessage({ data, ...given }, [port2])
+          await done
+        },
+        { action, reply },
+      ),
   }
 }
 
-test('the switch asks, subscribes and unsubscribes; a lost subscription is renewed; Allow and Deny in a notification answer', () =>
+test('the switch asks, subscribes and unsubscribes; a lost subscription is renewed; Allow, Deny, and a reply in a notification answer', () =>
   withReplacedWorker(async () => {
     const push = await startPushService()
     const app = await startApp({ notificationTests: { allowPush: host => host === '127.0.0.1' } })
@@ -235,6 +241,15 @@ test('the switch asks, subscribes and unsubscribes; a lost subscription is renew
         const { entries } = (await app.get('/api/auth/audit?kinds=approval')).body
         assert.match(entries[0].detail, new RegExp(`^${answer} `))
       }
+
+      await app.post('/api/clarify/inject_test', { session_id, question: 'Which port?' })
+      const asked = await worker.deliver(await push.message(4))
+      assert.equal(
+        asked.actions.map(({ title }) => title),
+        ['Reply'],
+      )
+      await worker.press('answer-0', 'Port 8080')
+      assert.equal((await app.get('/api/inbox')).body.questions, [])
 
       // By keyboard: toasts cover it where the test button was scrolled to.
       await power.press('Space')

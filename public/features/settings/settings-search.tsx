@@ -38,7 +38,7 @@ export const SettingsSearch = () => {
         <input
           type="text"
           aria-label={t('settings.search')}
-          placeholder={t('settings.search')}
+          placeholder={t('settings.search.short')}
           autocomplete="off"
           value={query.value}
           onInput={event => {

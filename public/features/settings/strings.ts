@@ -4,6 +4,8 @@ import { translator } from '../../strings/t.ts'
 const enSettings = {
   'settings.sections': 'Settings sections',
   'settings.search': 'Search settings',
+  // The field is narrow, and longer words are cut in several languages.
+  'settings.search.short': 'Search',
   'settings.saved': 'Saved',
   'settings.saving': 'Saving…',
   'settings.failed': 'Couldn’t save',
