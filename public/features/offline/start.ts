@@ -4,7 +4,6 @@ import { effect, untracked } from '@preact/signals'
 import { del, set, values } from 'idb-keyval'
 import { urlOf } from '../../api.ts'
 import type { PageApp } from '../../app.ts'
-import { openAccountChannel } from '../../parts/account-channel.ts'
 import { openOutbox } from '../../sw/outbox-store.ts'
 import { workerUrl } from '../../markdown/trusted-types.ts'
 import { followRole } from '../people/follow-role.ts'
@@ -16,6 +15,8 @@ import { t } from './strings.ts'
 /** Between attempts to send. It doubles while they fail. */
 const RETRY_MS = 3_000
 const MAX_RETRY_MS = 60_000
+/** Until messages no longer wait for the database. */
+const DATABASE_MS = 5_000
 
 const storeOf = (base: string): KeptStore => {
   const database = openOutbox(new URL(base).pathname)
@@ -169,7 +170,8 @@ const leave = ({ platform, signedOut, base }: PageApp): void => {
 /** When someone else signs in in another tab, this page is no longer theirs: what it shows and stores is of another person. */
 const reloadForOthers = (app: PageApp): void => {
   const { base, account } = app.platform
-  const tabs = openAccountChannel(base)
+  const tabs = new BroadcastChannel(`agent-webui:account:${new URL(base).pathname}`)
+  app.accountTabs.value = tabs
   tabs.addEventListener('message', ({ data }) => {
     if (data === '') leave(app)
     else if (data !== account) location.reload()
@@ -184,8 +186,12 @@ export const startOffline = async (app: PageApp): Promise<void> => {
   reloadForOthers(app)
   followRole(app)
   adoptDrafts(app.platform.device, app.platform.drafts)
-  // A browser's database may never answer; nothing else waits for it.
-  void app.attempt(() => startOutbox(app).finally(() => (app.outbox.value ??= null)))
+  // A browser's database may never answer; nothing else waits for it, and messages only so long.
+  const giveUp = () => {
+    app.outbox.value ??= null
+  }
+  app.platform.schedule(giveUp, DATABASE_MS)
+  void app.attempt(() => startOutbox(app).finally(giveUp))
   const workers = navigator.serviceWorker
   if (!workers) return
   showBadge(app)

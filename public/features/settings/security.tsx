@@ -1,6 +1,5 @@
 /** Settings → Security: password, sign-out, devices, API access, where commands run, allowed commands, safeguards. */
 import { useSignal } from '@preact/signals'
-import { announceSignOut } from '../../parts/account-channel.ts'
 import { Button } from '../../parts/button.tsx'
 import { Row } from '../../parts/field.tsx'
 import { FormActions, TextField } from '../../parts/form.tsx'
@@ -92,7 +91,7 @@ const PasswordForm = ({ change }: { change: boolean }) => {
 export const Security = () => {
   const { settings } = useSettings()
   const shell = useShell()
-  const { layout, toasts, attempt, auth, outbox, platform } = shell
+  const { layout, toasts, attempt, auth, outbox, platform, accountTabs } = shell
   const password = settings.password.value
   if (password === null) return <LoadingNote />
   const isOwner = settings.isOwner.value
@@ -118,7 +117,7 @@ export const Security = () => {
 
   const forget = async () => {
     platform.drafts.clear()
-    announceSignOut(platform.base)
+    accountTabs.value?.postMessage('')
     await outbox.value?.clear()
   }
   const signOut = () => attempt(() => auth.signOut(forget))

@@ -36,6 +36,11 @@ export type ShellBase = {
   configProblems: ConfigProblemsState
   /** Messages that wait for the network; undefined while it is loaded, null where the browser has no database. */
   outbox: Signal<Outbox | null | undefined>
+  /**
+   * To the pages of other tabs: whose page this is; an empty text when the person signs out, so that they close without saving
+   * what was written in them. Null until loaded.
+   */
+  accountTabs: Signal<BroadcastChannel | null>
   /** The person has signed out in another tab: the page is left without a question about unsaved changes. */
   signedOut: Signal<boolean>
   /** Text for the polite live region. */
@@ -78,6 +83,7 @@ export const createShell = (options: ShellOptions, poll: () => Promise<unknown>)
     auth: createAuth(options.gate, api, path => navigate(urlOf(base, path))),
     configProblems: createConfigProblems(api),
     outbox: signal<Outbox | null | undefined>(null),
+    accountTabs: signal<BroadcastChannel | null>(null),
     signedOut: signal(false),
     announcement: signal(''),
     async attempt(action) {
