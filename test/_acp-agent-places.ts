@@ -18,7 +18,7 @@ const resultOf = (work: Promise<unknown>): Promise<string> =>
 
 export const placeBehaviors: Behaviors = {
   /** The first word of the prompt that continues a turn. */
-  async The({ text }) {
+  async About({ text }) {
     await text('I continue.')
     return undefined
   },

@@ -232,9 +232,34 @@ for (const how of ['kill', 'stop'] as const)
       assert.is(cut._partial, true)
       const [[first, second, ...more] = [], ...others] = receivedBy(at)
       assert.equal([first, more, others], ['wait here', [], []])
-      assert.match(second ?? '', /was restarted while you worked/)
+      assert.match(second ?? '', /\(reference [0-9a-f]{8}\): .* was restarted while you worked/)
     }),
   )
+
+test(
+  'a message that the agent does not have is not taken for the one that it continued before',
+  killed('', async at => {
+    const id = await at.newSession()
+    const stream = await at.send(id, 'wait here')
+    await at.follow(stream, 'token')
+    await at.app.kill()
+    await at.app.start()
+    assert.is(await endOf(at, id), 'done')
+    // As when the message was lost on its way: the agent's last one is that which continued the turn before.
+    const second = await at.send(id, 'wait again')
+    await at.follow(second, 'token')
+    await at.app.kill()
+    const file = join(at.app.userHome, 'agent-state.json')
+    const stored = JSON.parse(readFileSync(file, 'utf8'))
+    for (const session of Object.values(stored)) (session as { received: string[] }).received.pop()
+    writeFileSync(file, JSON.stringify(stored))
+    await at.app.start()
+    assert.is(await endOf(at, id), 'interrupted')
+    const [received = []] = receivedBy(at)
+    const continued = received.filter(text => text.includes('was restarted'))
+    assert.is(continued.length, 1)
+  }),
+)
 
 test(
   'killed during an approval: it is withdrawn, what it was asked for did not run, and the agent continues',

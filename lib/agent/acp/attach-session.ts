@@ -197,9 +197,12 @@ export const attachSession = async (
   return { session, context, mark: '', isHistoryLost: saved !== null && context !== '', cost: 0 }
 }
 
+/** Names the message in the prompt that continues it: the replayed history then shows which one the agent continued last. */
+const referenceOf = (newest: string): string => `reference ${newest.slice(0, 8)}`
+
 /** The prompt that continues a turn. */
-export const CONTINUE =
-  'The program that passes messages to you was restarted while you worked on the last message, and your session was loaded again. Whatever was running then may have been done in part, and an open question or permission request got no answer: check before you repeat anything, and ask again if you still need to. Then go on where you were; do not begin anew.'
+export const continuePrompt = (newest: string): string =>
+  `About the last message (${referenceOf(newest)}): the program that passes messages to you was restarted while you worked on it, and your session was loaded again. Whatever was running then may have been done in part, and an open question or permission request got no answer: check before you repeat anything, and ask again if you still need to. Then go on where you were; do not begin anew.`
 
 export type Cut =
   /** It has not received the message. */
@@ -231,7 +234,7 @@ export const attachToCutTurn = async (
   const restored = await restore(options, saved, true)
   const last = collapseSpace(restored?.lastMessage ?? '')
   const wanted = collapseSpace(messageTextAt(history, newest) ?? '')
-  const isTaken = (wanted !== '' && last.includes(wanted)) || last.includes(collapseSpace(CONTINUE))
+  const isTaken = (wanted !== '' && last.includes(wanted)) || last.includes(referenceOf(newest))
   if (!restored || !isTaken) return restored && !hasWorked ? 'unsent' : 'lost'
   await restoreChoices(running, restored.session, saved)
   const { mark, cost } = saved

@@ -5,7 +5,7 @@ import {
   type AgentSide,
   attachToCutTurn,
   type AttachedSession,
-  CONTINUE,
+  continuePrompt,
   toSavedSession,
 } from './attach-session.ts'
 import { TurnFailure } from './failures.ts'
@@ -58,7 +58,7 @@ const continueCut = async (
   session.onTitle = external.onTitle ?? null
   await untilAborted(() => syncPlanMode(request, running, session, warn), turn)
   const mark = historyHash(history)
-  const message: LoopMessage = { role: 'user', content: CONTINUE }
+  const message: LoopMessage = { role: 'user', content: continuePrompt(mark) }
   // The agent has its pictures.
   const { attachments: _, ...rest } = request
   const again = { ...turn, request: rest }
