@@ -3,7 +3,7 @@ import { statSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { parseArgs } from 'node:util'
 import { buildExecutable } from './build/executable.mjs'
-import { replaceFile, root } from './build/files.mjs'
+import { builtName, replaceFile, root } from './build/files.mjs'
 import { fileText, pack } from './build/pack.mjs'
 import { buildPackage, PACKAGE_TARGETS } from './build/package.mjs'
 import { thisTarget } from './lib/store/sqlite-addon.ts'
@@ -34,9 +34,7 @@ try {
       quiet: { type: 'boolean', default: false },
     },
   })
-  // Named after its target, so that it is never taken for the local build, which `npm start` runs.
-  const name = values.target === undefined ? 'agent-webui' : `agent-webui-${values.target}`
-  const made = await build(values, name)
+  const made = await build(values, builtName(values.target))
   for (const path of values.quiet ? [] : made) {
     const size = (statSync(path).size / 1e6).toFixed(1)
     process.stdout.write(`${relative(root, path)}  ${size} MB\n`)

@@ -7,6 +7,9 @@ export const root = dirname(import.meta.dirname)
 
 export const sha256 = bytes => createHash('sha256').update(bytes).digest('hex')
 
+/** Of the built file. Named after its target, so that it is never taken for the local build, which `npm start` runs. */
+export const builtName = target => (target === undefined ? 'agent-webui' : `agent-webui-${target}`)
+
 /** Replaces by rename: a service running from the old file keeps it open. */
 export const replaceFile = (path, contents, mode) => {
   const temporary = `${path}.${process.pid}.tmp`

@@ -1,0 +1,2 @@
+/** Of the built file, without its extension. */
+export const builtName: (target: string | undefined) => string
