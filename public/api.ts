@@ -12,17 +12,11 @@ export class ApiError extends Error {
   /** The server's stable error code; null when there is none, for example from a proxy. */
   readonly code: string | null
   readonly body: Readonly<Record<string, unknown>>
-  /** For the one who reads the server's log; null unless the server failed. */
-  readonly detail: ErrorDetail | null
+  /** For the one who reads the server's log; absent unless the server failed. */
+  detail?: ErrorDetail | null | undefined
 
-  constructor(
-    status: number,
-    message: string,
-    body: Record<string, unknown> = {},
-    detail: ErrorDetail | null = null,
-  ) {
+  constructor(status: number, message: string, body: Record<string, unknown> = {}) {
     super(message)
-    this.detail = detail
     this.name = 'ApiError'
     this.status = status
     this.code = typeof body.code === 'string' ? body.code : null
@@ -114,8 +108,9 @@ export const toApiError = async (
   const sentence = body.error ?? body.message
   const fallback =
     typeof sentence === 'string' ? sentence : [status, statusText].filter(Boolean).join(' ')
-  const message = texts?.errorText(body.code, body.values) ?? fallback
-  return new ApiError(status, message, body, texts?.errorDetail(status, body, route))
+  const error = new ApiError(status, texts?.errorText(body.code, body.values) ?? fallback, body)
+  error.detail = texts?.errorDetail(status, body, route)
+  return error
 }
 
 /** The browser sets the content type of a form, because it includes the boundary. */

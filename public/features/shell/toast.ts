@@ -1,6 +1,6 @@
 /** Toasts: short messages with at most one action, dismissed after a while unless hovered or focused. */
 import { signal } from '@preact/signals'
-import { ApiError } from '../../api.ts'
+import type { ApiError } from '../../api.ts'
 import type { Platform } from '../../platform.ts'
 
 export type ToastAction = { label: string; run: () => void }
@@ -59,11 +59,9 @@ export const createToasts = (
       for (const shown of list.value.filter(toast => toast.text === text)) dismiss(shown.id)
     },
     showError: (error: unknown): void => {
-      const detail = copy && error instanceof ApiError ? error.detail : null
-      show(error instanceof Error ? error.message : String(error), {
-        kind: 'error',
-        action: detail && { label: detail.label, run: () => copy?.(detail.text) },
-      })
+      const { message = String(error), detail } = Object(error) as Partial<ApiError>
+      const action = detail && copy && { label: detail.label, run: () => copy(detail.text) }
+      show(message, { kind: 'error', action: action ?? null })
     },
     /** Keeps all toasts while they are hovered or focused. */
     pauseTimers(): void {

@@ -95,7 +95,9 @@ test('a toast of a failed request copies its details; other errors have no actio
   const copied: string[] = []
   const { platform } = fakePlatform()
   const toasts = createToasts(platform, text => void copied.push(text))
-  toasts.showError(new ApiError(500, 'a', {}, { label: 'Copy details', text: 'id 7' }))
+  const failed = new ApiError(500, 'a')
+  failed.detail = { label: 'Copy details', text: 'id 7' }
+  toasts.showError(failed)
   toasts.showError(new ApiError(409, 'b'))
   toasts.showError('c')
   const [first, ...others] = toasts.list.value
