@@ -1,5 +1,6 @@
 /** HTML and static files: the app shell, the login page, the icon and the assets. */
 import { createHash } from 'node:crypto'
+import { rightsOf } from '../lib/base/rights.ts'
 import { directionOf, pageLanguage } from '../lib/base/languages.ts'
 import { loginPage } from '../lib/auth/login-page.ts'
 import { SESSION_COOKIE } from '../lib/auth/cookie.ts'
@@ -48,6 +49,8 @@ const shellOf = (name: string, summary: string) =>
         account: ctx.app.auth.account(ctx.cookies[SESSION_COOKIE]) ?? '',
         // In the page itself, so that nothing is offered before the settings have arrived.
         refused: refusedRoutes(ctx).join(','),
+        // What the page requests may be answered before and after a change of them.
+        rights: rightsOf(ctx.person),
       }
       const tag = createHash('sha1')
         .update(template.etag)

@@ -177,12 +177,14 @@ const start = async (app: App, { load, cursors }: EventRouting): Promise<void> =
   const report = (error: unknown) => app.toasts.showError(error)
   for (const source of ['gateway', 'notices'] as const) cursors.subscribe(source)
   // A browser sends six requests at a time: what the page shows first is requested first.
+  const { profiles, configProblems, projects, models, reasoning, workspaces, layout } = app
+  const settings = app.settings.load().catch(report)
   const opened = app.openSession(app.route.sessionId.value)
+  // On a phone an open chat is all that is visible, and the connection may be slow.
+  if (app.route.sessionId.value && layout.narrow.value) await opened
   const list = load('list')
   void load('inbox')
-  const settings = app.settings.load().catch(report)
   app.showPendingToast()
-  const { profiles, configProblems, projects, models, reasoning, workspaces, layout } = app
   const hasList = !layout.narrow.value && layout.sidebar.value
   const inSidebar = hasList ? [projects] : []
   const shown = [models, workspaces, ...inSidebar].map(part => part.load().catch(report))
@@ -191,7 +193,7 @@ const start = async (app: App, { load, cursors }: EventRouting): Promise<void> =
   app.markRead()
   app.tabs.start()
   await Promise.all(shown)
-  await new Promise<void>(resolve => app.platform.nextFrame(resolve))
+  await painted(app.platform)
   markFirstContent()
   const { personalities, skillCommands } = app
   await settings
@@ -202,6 +204,10 @@ const start = async (app: App, { load, cursors }: EventRouting): Promise<void> =
   void app.loadCommands().catch(report)
   void Promise.all([app.hostSessions.probe(), isOwner.value && checkForUpdates(app)]).catch(report)
 }
+
+/** The callback of a frame runs before it is painted, that of the next one after it. */
+const painted = ({ nextFrame }: App['platform']): Promise<void> =>
+  new Promise(resolve => nextFrame(() => nextFrame(resolve)))
 
 const checkForUpdates = ({ platform, settings, simulateUpdates, route, toasts }: App) =>
   checkForUpdatesOnce({

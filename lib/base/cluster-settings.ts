@@ -1,7 +1,7 @@
 /** Settings of the cluster (AGENT_WEBUI_CLUSTER_…): the database that keeps a copy of the state directory. */
 
 export type ClusterSettings = Readonly<{
-  /** postgres://user:password@host/database */
+  /** postgres://user:<password>@host/database */
   url: string
   /** Of the state directory, the same on every machine that may serve it. */
   cell: string
@@ -41,7 +41,7 @@ export const parseCluster = (
   }
   if (!/^postgres(?:ql)?:\/\//.test(url) || !URL.canParse(url))
     throw new Error(
-      'AGENT_WEBUI_CLUSTER_URL must be the address of a PostgreSQL database, like postgres://user:password@host/database',
+      'AGENT_WEBUI_CLUSTER_URL must be the address of a PostgreSQL database, like postgres://user:<password>@host/database',
     )
   if (key !== '' && keyFile !== '')
     throw new Error('AGENT_WEBUI_CLUSTER_KEY and AGENT_WEBUI_CLUSTER_KEY_FILE cannot both be set')

@@ -39,7 +39,10 @@ test('returns 503 when the watcher cannot read its database', async ({ app }) =>
   const stream = await app.get(PATH)
   assert.equal(
     [stream.status, stream.body],
-    [503, { error: 'watcher not started', code: 'unavailable' }],
+    [
+      503,
+      { error: 'watcher not started', code: 'unavailable', request_id: stream.body.request_id },
+    ],
   )
   const { status, body } = await app.get(`${PATH}?probe=1`)
   assert.equal(

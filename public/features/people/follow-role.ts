@@ -3,6 +3,7 @@
  * shows what the person may do now.
  */
 import { effect, untracked } from '@preact/signals'
+import { rightsOf } from '../../../lib/base/rights.ts'
 import type { PageApp } from '../../app.ts'
 
 /** A page belongs to one profile. It stays in it while that is given, also where the person's first profile is another one now. */
@@ -29,9 +30,15 @@ export const followRole = (app: PageApp): void => {
   const { connection, settings } = app
   // The settings may be older than the first connection.
   let wasLost = true
+  /** Those of the page itself are older than all that it has requested. */
+  let { rights } = document.documentElement.dataset
   const refresh = () =>
     app.attempt(async () => {
-      if (await settings.load()) await reloadAll(app)
+      await settings.load()
+      const now = rightsOf(settings.person.peek())
+      if (now === rights) return
+      rights = now
+      await reloadAll(app)
     })
   effect(() => {
     const { kind } = connection.state.value

@@ -80,8 +80,6 @@ const routeOf = (key: string) =>
 const LOOK = ['theme', 'accent', 'font_size', 'density', 'reading_font'] as const
 export type Look = Pick<Settings, (typeof LOOK)[number]>
 
-const rightsOf = (person: Person | null): string => JSON.stringify([person?.role, person?.profiles])
-
 const attributeOf = (key: keyof Look): string => `data-${key.replace('_', '-')}`
 
 export const readLook = (page: Element): Partial<Look> =>
@@ -174,16 +172,13 @@ export const createSettings = (
     },
     setSaveStatus,
     finishSave,
-    /** True when the person has another role, or other profiles, than before. */
-    async load(): Promise<boolean> {
+    async load(): Promise<void> {
       const reply = await api('GET /api/settings')
       applyReply(reply)
       version.value = reply.webui_version
-      const before = person.value
       person.value = reply.person ?? null
       setRefused(reply.person?.refused ?? [])
       applyPassword(reply)
-      return rightsOf(before) !== rightsOf(person.value)
     },
     /** `current`: the password in force, when the server asked for it. */
     async setPassword(password: string, current?: string): Promise<void> {
