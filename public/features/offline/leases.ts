@@ -20,6 +20,7 @@ export type Leases = {
 
 export const createLeases = ({ storage, tab, nowMs, schedule }: Options): Leases => {
   const held = new Set<string>()
+  let isRenewing = false
   /** The last work of each name in this tab. */
   const last = new Map<string, Promise<unknown>>()
   const keyOf = (name: string): string => `lease:${name}`
@@ -33,12 +34,15 @@ export const createLeases = ({ storage, tab, nowMs, schedule }: Options): Leases
     if (left > 0 && left <= LEASE_MS) return false
     write(name)
     held.add(name)
+    if (!isRenewing) schedule(renew, RENEW_MS)
+    isRenewing = true
     return true
   }
 
   const renew = (): void => {
     for (const name of held) write(name)
-    if (held.size > 0) schedule(renew, RENEW_MS)
+    isRenewing = held.size > 0
+    if (isRenewing) schedule(renew, RENEW_MS)
   }
 
   const drop = (name: string): void => {
@@ -46,9 +50,7 @@ export const createLeases = ({ storage, tab, nowMs, schedule }: Options): Leases
   }
 
   const run = async <T>(name: string, work: () => Promise<T>): Promise<T> => {
-    const isFirst = held.size === 0
     while (!take(name)) await new Promise<void>(resolve => schedule(resolve, RETRY_MS))
-    if (isFirst) schedule(renew, RENEW_MS)
     try {
       return await work()
     } finally {

@@ -466,6 +466,29 @@ test('leases: one tab after the other; a closed or killed tab holds nothing, als
   assert.equal(order.slice(3), ['a3', 'a4', 'a5'])
 })
 
+test('leases: one that was waited for is renewed, also when other work of its tab has ended', async () => {
+  const storage = fakeMemory()
+  const clock = fakeClock()
+  const settled = () => new Promise(resolve => setImmediate(resolve))
+  const leases = createLeases({ storage, tab: 'a', nowMs: clock.nowMs, schedule: clock.later })
+  const other = Promise.withResolvers<void>()
+  const work = Promise.withResolvers<void>()
+  const done = leases.exclusively('other', () => other.promise)
+  storage.write('lease:chat', { tab: 'killed', until: clock.nowMs() + 5_000 })
+  const waited = leases.exclusively('chat', () => work.promise)
+  other.resolve()
+  await done
+  clock.pass(5_400)
+  await settled()
+  clock.pass(20_000)
+  const lease = storage.read<{ tab: string; until: number } | null>('lease:chat', null)
+  assert.is(lease?.tab, 'a')
+  assert.ok(lease!.until > clock.nowMs(), 'another tab may not take it')
+  work.resolve()
+  await waited
+  assert.is(storage.read('lease:chat', null), null)
+})
+
 test('without a database the text stays in the composer', async () => {
   const outbox = createOutbox({
     api: fakeApi({}).api,
