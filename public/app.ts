@@ -173,15 +173,19 @@ export const createApp = (options: AppOptions): PageApp => {
   }
 }
 
+/** The lists of a narrow page are requested after this time, even while its chat has not arrived. */
+const CHAT_ALONE_MS = 2_000
+
 const start = async (app: App, { load, cursors }: EventRouting): Promise<void> => {
   const report = (error: unknown) => app.toasts.showError(error)
   for (const source of ['gateway', 'notices'] as const) cursors.subscribe(source)
-  // A browser sends six requests at a time: what the page shows first is requested first.
   const { profiles, configProblems, projects, models, reasoning, workspaces, layout } = app
-  const settings = app.settings.load().catch(report)
+  // A browser sends six requests at a time: what the page shows first is requested first.
   const opened = app.openSession(app.route.sessionId.value)
-  // On a phone an open chat is all that is visible, and the connection may be slow.
-  if (app.route.sessionId.value && layout.narrow.value) await opened
+  const settings = app.settings.load().catch(report)
+  // On a phone an open chat is all that is visible, and the connection may be slow. One that stalls holds nothing else up.
+  if (app.route.sessionId.value && layout.narrow.value)
+    await Promise.race([opened, waitFor(CHAT_ALONE_MS, app.platform)])
   const list = load('list')
   void load('inbox')
   app.showPendingToast()
@@ -204,6 +208,9 @@ const start = async (app: App, { load, cursors }: EventRouting): Promise<void> =
   void app.loadCommands().catch(report)
   void Promise.all([app.hostSessions.probe(), isOwner.value && checkForUpdates(app)]).catch(report)
 }
+
+const waitFor = (ms: number, { schedule }: App['platform']): Promise<void> =>
+  new Promise(resolve => void schedule(resolve, ms))
 
 /** The callback of a frame runs before it is painted, that of the next one after it. */
 const painted = ({ nextFrame }: App['platform']): Promise<void> =>

@@ -202,7 +202,7 @@ const referenceOf = (newest: string): string => `reference ${newest.slice(0, 8)}
 
 /** The prompt that continues a turn. */
 export const continuePrompt = (newest: string): string =>
-  `About the last message (${referenceOf(newest)}): the program that passes messages to you was restarted while you worked on it, and your session was loaded again. Whatever was running then may have been done in part, and an open question or permission request got no answer: check before you repeat anything, and ask again if you still need to. Then go on where you were; do not begin anew.`
+  `About the last message (${referenceOf(newest)}): the program that passes messages to you was restarted while you worked on it, and your session was loaded again. Whatever was running then may have been done in part, and an open question or permission request got no answer: check before you repeat anything, and ask again if you still need to. Then continue where you were; do not start over.`
 
 export type Cut =
   /** It has not received the message. */

@@ -2,7 +2,7 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { ApiError } from '../../../public/api.ts'
-import { createApp, type StreamListener } from '../../../public/app.ts'
+import { createApp, type PageApp, type StreamListener } from '../../../public/app.ts'
 import { commands, parseCommand } from '../../../public/features/composer/slash-commands.ts'
 import { steeringActions } from '../../../public/features/queue/actions.ts'
 import { openSecond } from '../../../public/features/split/second-app.ts'
@@ -14,7 +14,11 @@ import { fakePlatform, fakeRow, fakeSession, rowFrame, settle } from '../_page.t
 
 const message = (id: string, role: string, content: string) => ({ id, role, content })
 
-const page = async (href = '', answers: Parameters<typeof fakePlatform>[0] = {}) => {
+const page = async (
+  href = '',
+  answers: Parameters<typeof fakePlatform>[0] = {},
+  beforeStart: (app: PageApp, fake: ReturnType<typeof fakePlatform>) => void = () => {},
+) => {
   const sessions = new Map<string, Record<string, unknown>>([['a', {}]])
   const fake = fakePlatform({
     'GET /api/settings': () => ({ bot_name: 'Bot', webui_version: '1', auth_enabled: false }),
@@ -86,6 +90,7 @@ const page = async (href = '', answers: Parameters<typeof fakePlatform>[0] = {})
       } as TabLeader
     },
   })
+  beforeStart(app, fake)
   await app.start()
   await settle()
   let n = 10
@@ -127,6 +132,25 @@ const started = {
 }
 
 const test = suite('page')
+
+test('on a phone the open chat is requested before the lists; a chat that stalls does not keep them away', async () => {
+  const { promise: arrived, resolve: arrive } = Promise.withResolvers<object>()
+  const started = Promise.withResolvers<ReturnType<typeof fakePlatform>>()
+  const opening = page('session/a', { 'GET /api/session': () => arrived }, (app, fake) => {
+    app.layout.narrow.value = true
+    started.resolve(fake)
+  })
+  const { clock, service } = await started.promise
+  const { of } = service
+  await settle()
+  assert.equal([of('GET /api/session').length, of('GET /api/sessions').length], [1, 0])
+  clock.pass(2_000)
+  await settle()
+  assert.is(of('GET /api/sessions').length, 1)
+  arrive({ session: fakeSession('a', { cursor: 'aaaaaaaa-10' }) })
+  const { app } = await opening
+  assert.is(app.chat.state.value, 'ready')
+})
 
 test('two chats side by side: one address, no session twice, a deleted one closes its side', async () => {
   const { app, sessions, say, service, left } = await page('session/a?beside=b')
