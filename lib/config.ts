@@ -5,7 +5,7 @@ import { basename, dirname, join, resolve } from 'node:path'
 import { closest } from 'fastest-levenshtein'
 import { LOG_FORMATS, LOG_LEVELS, type LogSettings } from './schema/log-settings.ts'
 import { parseBasePath } from './base/base-path.ts'
-import { type ClusterSettings, parseCluster } from './base/cluster-settings.ts'
+import { type ClusterSettings, CLUSTER_VARIABLES, parseCluster } from './base/cluster-settings.ts'
 
 export type Config = Readonly<{
   host: string
@@ -104,11 +104,7 @@ const KNOWN_VARIABLES = [
   'OIDC_NAME',
   'AUTH_HEADER',
   'BACKUP_PASSPHRASE',
-  'CLUSTER_URL',
-  'CLUSTER_CELL',
-  'CLUSTER_KEY',
-  'CLUSTER_KEY_FILE',
-  'CLUSTER_ADDRESS',
+  ...CLUSTER_VARIABLES.map(name => `CLUSTER_${name}`),
   'LOG',
   'LOG_LEVEL',
   'METRICS_TOKEN',

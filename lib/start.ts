@@ -8,6 +8,7 @@ import { clusterAddress, forOwnCell, ownCell, responseHold } from './app/cell.ts
 import { thisMachine } from './app/machine.ts'
 import { FORMER } from './app/former-state.ts'
 import { ownArguments, ownProgram } from './app/own-program.ts'
+import { openStandby } from './app/standby.ts'
 import { startChecks, toSentence } from './app/start-checks.ts'
 import { createSupervisor, type Supervisor } from './app/supervisor.ts'
 import { commandOf, serverArguments } from './cli/arguments.ts'
@@ -230,7 +231,12 @@ const run = async (
   })
   const lock = acquireLock(config.stateDir, info(config.port), { addon })
   const supervisor = createSupervisor(config, log.warn)
+  const standby = config.cluster === null ? null : await openStandby()
+  if (standby) lock.announce({ ...info(config.port), address: standby.address })
+  let hasWaited = false
   const cell = await ownCell(config, log, () => {
+    if (hasWaited) return
+    hasWaited = true
     log.info('Another process serves this cell; waiting for its end')
     void supervisor.ready('Standby: another process serves this cell')
   })
@@ -305,6 +311,7 @@ const run = async (
   })
   // Last: a reader of this file may connect or stop the process at once.
   lock.announce(info(port))
+  standby?.close()
   cell.announce(clusterAddress(config, address))
   app.onListening?.()
   log.info(`agent-webui ${version} answers at ${address}/`)

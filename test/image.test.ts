@@ -1,8 +1,11 @@
-/** The container images: Dockerfile and compose.yml agree with each other and with the program. What they run: proofs/image. */
-import { existsSync, globSync, readFileSync } from 'node:fs'
+/** The container images: Dockerfile, compose.yml, and compose.cluster.yml agree with each other and with the program. What they run: proofs/image. */
+import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { parse } from 'yaml'
+import { clusterUrl } from '../lib/app/cell.ts'
 import { readConfig } from '../lib/config.ts'
 import { createDesk } from './lib/cli/_run.ts'
 
@@ -108,6 +111,84 @@ test('compose.yml builds a stage that exists, with settings that the program acc
   assert.equal(mounts, [`${Object.keys(volumes)[0]}:${only(stage, 'VOLUME')}`])
   const { read_only, stop_grace_period } = service as never as Record<string, unknown>
   assert.equal([read_only, stop_grace_period], [true, '30s'])
+})
+
+type Compose = {
+  services: Record<
+    string,
+    {
+      build?: { target: string }
+      command?: string[]
+      environment: Record<string, string>
+      ports?: string[]
+      volumes?: string[]
+      secrets: string[]
+      networks: string[]
+      healthcheck?: { test: string[] }
+      depends_on?: Record<string, { condition: string }>
+      read_only?: boolean
+      cap_drop?: string[]
+    }
+  >
+  secrets: Record<string, { file: string }>
+  volumes: Record<string, unknown>
+  networks: Record<string, { ipam: { config: { subnet: string }[] } }>
+}
+
+test('compose.cluster.yml: secrets are files, services and forwarders get settings that the program accepts, and only forwarders are reached', () => {
+  const text = readFileSync('compose.cluster.yml', 'utf8')
+  const { services, secrets, volumes, networks } = parse(text, { merge: true }) as Compose
+  const [subnet] = networks.inside!.ipam.config
+  const dir = mkdtempSync(join(tmpdir(), 'compose-'))
+  try {
+    writeFileSync(join(dir, 'database.url'), 'postgres://agent:word@database/agent')
+    const own = Object.entries(services).filter(([name]) => name !== 'database')
+    assert.equal(
+      own.map(([name]) => name),
+      ['service-1', 'service-2', 'forwarder-1', 'forwarder-2'],
+    )
+    for (const [name, service] of own) {
+      const isForwarder = name.startsWith('forwarder')
+      const stage = stages.find(each => each.name === service.build?.target)!
+      const environment = Object.fromEntries(
+        Object.entries(service.environment).map(([variable, value]) => [
+          variable,
+          value.replace('/run/secrets', dir),
+        ]),
+      )
+      const config = readConfig({ ...variablesOf(stage), ...environment }, [])
+      assert.is(clusterUrl(config.cluster!), 'postgres://agent:word@database/agent', name)
+      const wanted = isForwarder ? ['database.url'] : ['database.url', 'cluster.key']
+      assert.equal(service.secrets, wanted)
+      const port = only(stage, 'EXPOSE')
+      if (isForwarder) {
+        assert.equal(service.command, ['forward'])
+        assert.match(service.ports![0]!, new RegExp(`^127\\.0\\.0\\.1:\\d+:${port}$`))
+        assert.match(service.healthcheck!.test.at(-1)!, `:${port}/forward/health`)
+      } else {
+        assert.is(config.cluster?.keyFile, join(dir, 'cluster.key'))
+        assert.is(config.cluster?.address, `http://${name}:${port}`)
+        assert.equal(config.trustedProxies, [subnet!.subnet])
+        assert.equal([service.ports, service.command], [undefined, undefined])
+        assert.equal(service.volumes, [`state-${name.at(-1)}:${only(stage, 'VOLUME')}`])
+      }
+      assert.equal(service.networks, ['inside'])
+      assert.equal([service.read_only, service.cap_drop], [true, ['ALL']])
+      assert.is(service.depends_on?.database?.condition, 'service_healthy')
+    }
+  } finally {
+    rmSync(dir, { recursive: true, force: true })
+  }
+  assert.is(services.database?.ports, undefined)
+  assert.equal(Object.keys(volumes), ['database', 'state-1', 'state-2'])
+  const ignored = readFileSync('.gitignore', 'utf8').split('\n')
+  assert.ok(ignored.includes('/secrets/'))
+  assert.ok(readFileSync('.dockerignore', 'utf8').split('\n').includes('secrets'))
+  for (const { file } of Object.values(secrets)) {
+    assert.match(file, /^\.\/secrets\//)
+    // The comment at its top says how to make each.
+    assert.match(text, `> ${file.slice(2)}`)
+  }
 })
 
 test.run()

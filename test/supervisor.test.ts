@@ -2,7 +2,7 @@
 import { execFileSync, type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { launch } from '../build/start-program.ts'
@@ -173,17 +173,18 @@ test('the service reports its start; a reload names what is not in force; SIGTER
   }
 })
 
-test('systemd accepts the units, and the one of the system is exposed by 2.0 at most', () => {
+test('systemd accepts the units, and those of the system are exposed by 2.0 at most', () => {
   if (!has('systemd-analyze')) return
   const dir = mkdtempSync(join(tmpdir(), 'units-'))
   try {
     for (const [file, scope] of [
       ['systemd/agent-webui.service', '--system'],
+      ['systemd/agent-webui-forward.service', '--system'],
       ['systemd/user/agent-webui.service', '--user'],
     ] as const) {
       // Verified where the program is not installed.
       const text = readFileSync(file, 'utf8').replace(/^ExecStart=\S+/m, 'ExecStart=/bin/true')
-      const path = join(dir, 'agent-webui.service')
+      const path = join(dir, basename(file))
       writeFileSync(path, text)
       const env = { PATH, HOME: dir, XDG_RUNTIME_DIR: dir }
       const said = execFileSync('systemd-analyze', [scope, 'verify', path], {
@@ -193,8 +194,10 @@ test('systemd accepts the units, and the one of the system is exposed by 2.0 at 
       })
       assert.is(said, '', file)
     }
-    const args = ['security', '--offline=true', '--threshold=20', 'systemd/agent-webui.service']
-    assert.match(execFileSync('systemd-analyze', args, { encoding: 'utf8' }), 'exposure level')
+    for (const unit of ['systemd/agent-webui.service', 'systemd/agent-webui-forward.service']) {
+      const args = ['security', '--offline=true', '--threshold=20', unit]
+      assert.match(execFileSync('systemd-analyze', args, { encoding: 'utf8' }), 'exposure level')
+    }
   } finally {
     rmSync(dir, { recursive: true, force: true })
   }

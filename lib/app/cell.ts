@@ -1,7 +1,7 @@
 /** Composition: the right to serve this state directory. Without a cluster the instance lock is enough, and nothing is loaded. */
 import { hostname } from 'node:os'
 import type { Agent } from '../agent/types.ts'
-import { parseClusterKey } from '../base/cluster-settings.ts'
+import { parseClusterKey, parseDatabaseUrl } from '../base/cluster-settings.ts'
 import { alone } from '../cluster/alone.ts'
 import type { Owned } from '../cluster/types.ts'
 import type { Config } from '../config.ts'
@@ -12,14 +12,25 @@ import type { ResponseHold } from '../http/write-response.ts'
 import type { Log } from '../log.ts'
 import { readWholeText } from '../store/read-text.ts'
 
-const readKey = ({ key, keyFile }: NonNullable<Config['cluster']>): string | null => {
-  if (key !== null || keyFile === null) return key
+/** What is in the file that a variable names. Throws an Error that names the variable. */
+const inFile = (
+  variable: string,
+  path: string,
+  parse: (text: string, name: string) => string,
+): string => {
   try {
-    return parseClusterKey(readWholeText(keyFile), keyFile)
+    return parse(readWholeText(path).trim(), path)
   } catch (error) {
-    throw new Error(`AGENT_WEBUI_CLUSTER_KEY_FILE: ${messageOf(error)}`, { cause: error })
+    throw new Error(`${variable}: ${messageOf(error)}`, { cause: error })
   }
 }
+
+const readKey = ({ key, keyFile }: NonNullable<Config['cluster']>): string | null =>
+  keyFile === null ? key : inFile('AGENT_WEBUI_CLUSTER_KEY_FILE', keyFile, parseClusterKey)
+
+/** The address of the database, which contains a password, so it may be in a file. */
+export const clusterUrl = ({ url, urlFile }: NonNullable<Config['cluster']>): string =>
+  url ?? inFile('AGENT_WEBUI_CLUSTER_URL_FILE', urlFile ?? '', parseDatabaseUrl)
 
 /** An address that other machines understand: the one that is listened at may mean every address. */
 export const clusterAddress = ({ cluster, host }: Config, local: string): string => {
@@ -42,7 +53,7 @@ export const ownCell = async (config: Config, log: Log, onWait: () => void): Pro
     import('../cluster/postgres.ts'),
     import('./cell-files.ts'),
   ])
-  return createPostgresCluster({ url: cluster.url, key, log }).own(cluster.cell, {
+  return createPostgresCluster({ url: clusterUrl(cluster), key, log }).own(cluster.cell, {
     files: createCellFiles(config, key !== null),
     stateDir,
     onWait,

@@ -1,8 +1,9 @@
 /** Settings of the cluster (AGENT_WEBUI_CLUSTER_…): the database that keeps a copy of the state directory. */
 
 export type ClusterSettings = Readonly<{
-  /** postgres://user:<password>@host/database */
-  url: string
+  /** postgres://user:<password>@host/database; null: the file has it. */
+  url: string | null
+  urlFile: string | null
   /** Of the state directory, the same on every machine that may serve it. */
   cell: string
   /** Seals what enters the database: the key itself, or the file that has it. Null: secrets are left out. */
@@ -11,6 +12,9 @@ export type ClusterSettings = Readonly<{
   /** How a forwarder reaches this service; null: the address it listens at. */
   address: string | null
 }>
+
+/** Each begins with AGENT_WEBUI_CLUSTER_. */
+export const CLUSTER_VARIABLES = ['URL', 'URL_FILE', 'CELL', 'KEY', 'KEY_FILE', 'ADDRESS'] as const
 
 const CELL = /^[0-9A-Za-z][0-9A-Za-z._@-]{0,127}$/
 const MIN_KEY_CHARS = 32
@@ -26,23 +30,30 @@ export const parseClusterKey = (text: string, name: string): string => {
   )
 }
 
+/** Throws an Error with a sentence unless it is the address of a database. */
+export const parseDatabaseUrl = (text: string, name: string): string => {
+  if (/^postgres(?:ql)?:\/\//.test(text) && URL.canParse(text)) return text
+  throw new Error(
+    `${name} must be the address of a PostgreSQL database, like postgres://user:<password>@host/database`,
+  )
+}
+
 /** `get` returns the trimmed value of AGENT_WEBUI_CLUSTER_<name>, `path` resolves a variable; both are empty when it is not set. Throws an Error with a sentence. */
 export const parseCluster = (
   get: (name: string) => string,
   path: (variable: string) => string,
 ): ClusterSettings | null => {
   const keyFile = path('AGENT_WEBUI_CLUSTER_KEY_FILE')
-  const [url, cell, key, address] = [get('URL'), get('CELL'), get('KEY'), get('ADDRESS')]
-  if (url === '') {
+  const [url, urlFile] = [get('URL'), path('AGENT_WEBUI_CLUSTER_URL_FILE')]
+  const [cell, key, address] = [get('CELL'), get('KEY'), get('ADDRESS')]
+  if (url === '' && urlFile === '') {
     const other = Object.entries({ CELL: cell, KEY: key, KEY_FILE: keyFile, ADDRESS: address })
     const given = other.find(([, value]) => value !== '')
     if (given) throw new Error(`AGENT_WEBUI_CLUSTER_${given[0]} needs AGENT_WEBUI_CLUSTER_URL`)
     return null
   }
-  if (!/^postgres(?:ql)?:\/\//.test(url) || !URL.canParse(url))
-    throw new Error(
-      'AGENT_WEBUI_CLUSTER_URL must be the address of a PostgreSQL database, like postgres://user:<password>@host/database',
-    )
+  if (url !== '' && urlFile !== '')
+    throw new Error('AGENT_WEBUI_CLUSTER_URL and AGENT_WEBUI_CLUSTER_URL_FILE cannot both be set')
   if (key !== '' && keyFile !== '')
     throw new Error('AGENT_WEBUI_CLUSTER_KEY and AGENT_WEBUI_CLUSTER_KEY_FILE cannot both be set')
   if (cell !== '' && !isCellName(cell))
@@ -54,7 +65,8 @@ export const parseCluster = (
       `AGENT_WEBUI_CLUSTER_ADDRESS must be a URL like http://10.0.0.5:8787, not "${address}"`,
     )
   return Object.freeze({
-    url,
+    url: url === '' ? null : parseDatabaseUrl(url, 'AGENT_WEBUI_CLUSTER_URL'),
+    urlFile: urlFile || null,
     cell: cell || 'default',
     key: key === '' ? null : parseClusterKey(key, 'AGENT_WEBUI_CLUSTER_KEY'),
     keyFile: keyFile || null,

@@ -1,5 +1,6 @@
 /** `agent-webui forward`: takes the requests of browsers and passes them to the process that serves their cell now. */
 import type { IncomingMessage } from 'node:http'
+import { clusterUrl } from '../app/cell.ts'
 import { isCellName } from '../base/cluster-settings.ts'
 import type { Cluster } from '../cluster/types.ts'
 import type { Config } from '../config.ts'
@@ -70,7 +71,7 @@ export const forward = async (
   if (settings === null)
     throw new Error('forward needs AGENT_WEBUI_CLUSTER_URL: the database that names the owners.')
   const { createPostgresCluster } = await import('../cluster/postgres.ts')
-  const cluster = createPostgresCluster({ url: settings.url, key: null, log })
+  const cluster = createPostgresCluster({ url: clusterUrl(settings), key: null, log })
   const clientOf = createClientReader(config.trustedProxies, config)
   const forwarder = createForwarder({
     version,

@@ -94,6 +94,28 @@ test('rejects a user header that others set too, or that anyone could send', () 
   assert.is(authHeader, 'tailscale-user-login')
 })
 
+test('the cluster: its database is named once, directly or as a file', () => {
+  const cluster = (env: Record<string, string>) =>
+    read(
+      Object.fromEntries(
+        Object.entries(env).map(([name, value]) => [`AGENT_WEBUI_CLUSTER_${name}`, value]),
+      ),
+    ).cluster
+  const wrong: [Record<string, string>, string][] = [
+    [{ URL: 'postgres://db/agent', URL_FILE: '/run/url' }, 'cannot both be set'],
+    [{ URL: 'db.example' }, 'must be the address of a PostgreSQL database'],
+    [{ CELL: 'anna' }, 'AGENT_WEBUI_CLUSTER_CELL needs AGENT_WEBUI_CLUSTER_URL'],
+    [{ URL_FILE: '/run/url', CELL: 'a b' }, 'must be a name'],
+  ]
+  for (const [env, why] of wrong) assert.throws(() => cluster(env), why)
+  assert.equal(
+    [cluster({})?.url, cluster({ URL: 'postgres://db/agent' })?.urlFile],
+    [undefined, null],
+  )
+  const { url, urlFile, cell } = cluster({ URL_FILE: '/run/url' }) ?? {}
+  assert.equal([url, urlFile, cell], [null, '/run/url', 'default'])
+})
+
 test('defaults', () => {
   const config = read()
   assert.equal(

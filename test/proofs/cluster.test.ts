@@ -10,7 +10,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { type SpawnedApp, spawnApp } from '../_app.ts'
 import { findPostgres, startPostgres } from '../_postgres.ts'
-import { startService } from '../../build/start-program.ts'
+import { freePort, launch, SERVICE, startService } from '../../build/start-program.ts'
 import { createClient } from '../_http.ts'
 import { createProvider, type Step } from '../_provider.ts'
 import { until } from '../_wait.ts'
@@ -114,6 +114,13 @@ const settledSession = async (app: Api, id: string) => {
   await until(async () => (await sessionOf(app, id)).is_streaming === false, 'the end of the turn')
   return sessionOf(app, id)
 }
+
+/** False where nothing listens. */
+const answers = (url: string): Promise<boolean> =>
+  fetch(url).then(
+    ({ ok }) => ok,
+    () => false,
+  )
 
 const closeAll = async (apps: readonly SpawnedApp[], others: { close(): Promise<void> }[]) => {
   for (const app of apps) await app.close()
@@ -250,6 +257,35 @@ else {
       }
     },
   )
+
+  proof('a standby is healthy for its own machine, and serves nothing', async () => {
+    const { db, provider, env, first, workspace } = await startAll()
+    const home = mkdtempSync(join(tmpdir(), 'standby-'))
+    const port = await freePort()
+    const program = launch(process.execPath, [SERVICE, '--no-browser'], { home, port, env })
+    const wait = () => launch(process.execPath, [SERVICE, 'doctor', '--wait', '0'], { home, env })
+    try {
+      await program.waitForOutput('waiting for its end')
+      const asked = wait()
+      assert.is(await asked.exited, 0, asked.output())
+      const note = join(home, '.agent/webui/instance.json')
+      const { address } = JSON.parse(readFileSync(note, 'utf8'))
+      const health = await (await fetch(`${address}/health`)).json()
+      assert.is(health.status, 'standby')
+      assert.is((await fetch(`${address}/api/sessions`)).status, 503)
+      assert.not(await answers(`http://127.0.0.1:${port}/health`))
+      await first.kill()
+      await program.waitForOutput(' answers at ')
+      assert.is(await wait().exited, 0)
+      assert.ok(await answers(`http://127.0.0.1:${port}/health`))
+      assert.not(await answers(`${address}/health`), 'nothing waits any more')
+    } finally {
+      program.child.kill('SIGTERM')
+      await program.exited
+      await closeAll([first], [provider, db])
+      for (const dir of [workspace, home]) rmSync(dir, { recursive: true, force: true })
+    }
+  })
 
   proof('an owner that was stopped and wakes up writes and answers nothing', async () => {
     const { db, provider, env, first, workspace } = await startAll()
