@@ -108,6 +108,7 @@ export const createOnboarding = (deps: OnboardingOptions) => {
     if (isIP(address) !== 0 && deps.isPrivateAddress(address)) return
     throw forbidden(
       'Onboarding setup is only available from local networks when auth is not enabled. To bypass this on a remote server, set AGENT_WEBUI_ONBOARDING_OPEN=1.',
+      { code: 'onboarding_local_only' },
     )
   }
 

@@ -55,7 +55,10 @@ export const promptOf = (definition: unknown): string => {
 /** The prompt of a personality; throws a UserError when it is missing or invalid. */
 export const requirePersonality = (config: Readonly<JsonObject>, name: string): string => {
   if (!NAME.test(name))
-    throw invalid('Invalid personality name: letters, numbers, hyphens, underscores only')
+    throw invalid('Invalid personality name: letters, numbers, hyphens, underscores only', {
+      code: 'personality_not_found',
+      values: { name },
+    })
   const known = definitions(config)
   if (!known.has(name))
     throw missing(`Personality "${name}" not found in config.yaml`, {
@@ -63,9 +66,16 @@ export const requirePersonality = (config: Readonly<JsonObject>, name: string): 
       values: { name },
     })
   const prompt = promptOf(known.get(name))
-  if (!prompt) throw invalid(`Personality "${name}" is empty or cannot be read`)
+  if (!prompt)
+    throw invalid(`Personality "${name}" is empty or cannot be read`, {
+      code: 'personality_unreadable',
+      values: { name },
+    })
   if (Buffer.byteLength(prompt) > PERSONALITY_MAX_BYTES)
-    throw invalid(`Personality "${name}" is longer than ${PERSONALITY_MAX_BYTES} bytes`)
+    throw invalid(`Personality "${name}" is longer than ${PERSONALITY_MAX_BYTES} bytes`, {
+      code: 'personality_too_long',
+      values: { name, max: PERSONALITY_MAX_BYTES },
+    })
   return prompt
 }
 

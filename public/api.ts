@@ -101,14 +101,12 @@ export const toApiError = async (
   body: Record<string, unknown>,
   route: string,
 ): Promise<ApiError> => {
-  const texts =
-    typeof body.code === 'string'
-      ? await import('./strings/error-codes.ts').catch(() => undefined)
-      : undefined
+  const texts = await import('./strings/server-text.ts').catch(() => undefined)
   const sentence = body.error ?? body.message
   const fallback =
     typeof sentence === 'string' ? sentence : [status, statusText].filter(Boolean).join(' ')
-  const error = new ApiError(status, texts?.errorText(body.code, body.values) ?? fallback, body)
+  const message = texts?.replyText(body.code, body.values, fallback) ?? fallback
+  const error = new ApiError(status, message, body)
   error.detail = texts?.errorDetail(status, body, route)
   return error
 }

@@ -77,6 +77,7 @@ const HOLD_MS = 30_000
 const late = () =>
   unavailable(
     'The database of the cluster does not answer. What you sent may have been saved; look before you send it again.',
+    { code: 'database_unavailable' },
   )
 
 /** What the next byte of a response waits for. A stream waits without a limit; any other response becomes an error. */

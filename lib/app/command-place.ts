@@ -96,14 +96,19 @@ export const createCommandPlaces = ({
       const short = yamlFlag(sandbox)
       const isEmpty = sandbox === undefined || sandbox === null || sandbox === ''
       if (!isObject(sandbox) && short === undefined && !isEmpty)
-        throw conflict(`sandbox in ${home.config.path} is not a mapping. Correct it there.`)
+        throw conflict(`sandbox in ${home.config.path} is not a mapping. Correct it there.`, {
+          code: 'setting_form',
+          values: { key: 'sandbox', file: home.config.path },
+        })
       if (enabled === true && containerEngine(home) !== null)
         throw conflict(
           'terminal.backend asks for a container, and only one of them can run commands. Set terminal.backend to local first.',
+          { code: 'container_in_use' },
         )
       if (enabled === true) {
         const { problem } = await checkSandbox()
-        if (problem !== null) throw conflict(problem)
+        if (problem !== null)
+          throw conflict(problem, { code: 'sandbox_unavailable', values: { reason: problem } })
       }
       const values = {
         ...(enabled !== undefined && { enabled }),

@@ -4,6 +4,7 @@ import { isAbsolute, join, normalize } from 'node:path'
 import { z } from 'zod'
 import { conflict, invalid, messageOf, missing, UserError } from '../errors.ts'
 import { BackupResult, BackupSettings, type BackupState } from '../schema/backup.ts'
+import { fileReason } from '../store/file-error.ts'
 import { jsonFile } from '../store/json-file.ts'
 import { makeDir } from '../store/make-dir.ts'
 import { isInside } from '../store/path-within.ts'
@@ -99,7 +100,7 @@ export const createBackups = (options: BackupsOptions) => {
     try {
       makeDir(dir)
     } catch (error) {
-      const reason = messageOf(error)
+      const reason = fileReason(error)
       throw invalid(`${dir} cannot be created: ${reason}`, {
         code: 'folder_not_created',
         values: { folder: dir, reason },

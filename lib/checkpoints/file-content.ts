@@ -34,7 +34,9 @@ const openExactDirHandle = (bounds: Bounds, path: string, create: boolean): DirH
   // A folder above it has become a symlink, so the path leads to another file now.
   if (held.path === path) return held
   held[Symbol.dispose]()
-  throw new UserError('conflict', 'a folder above it now leads elsewhere')
+  throw new UserError('conflict', 'a folder above it now leads elsewhere', {
+    code: 'path_not_allowed',
+  })
 }
 
 const readHeldFile = (held: DirHandle, maxBytes: number): ReadResult => {

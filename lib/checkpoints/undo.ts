@@ -77,7 +77,7 @@ const plan = ({ bounds }: CheckpointContext, turn: TurnRecord, { paths, force }:
       conflicts.length === 1
         ? `${conflicts[0]} has changed since. Nothing was restored.`
         : `${conflicts.length} files have changed since. Nothing was restored.`,
-      { code: 'restore_conflict', conflicts },
+      { code: 'restore_conflict', values: { paths: conflicts.slice(0, 5) }, conflicts },
     )
   return { todo, unchanged }
 }
@@ -206,6 +206,7 @@ export const undoHunks = async (
   const changed = (): UserError =>
     conflict(`These lines of ${path} have changed since. Nothing was restored.`, {
       code: 'restore_conflict',
+      values: { paths: [path] },
       conflicts: [path],
     })
   if ('problem' in found || found.content?.kind !== 'file') throw changed()

@@ -111,7 +111,10 @@ export const jobsFile = (dir: string, updatedAt: () => string): JobsFile => {
       return text === null || text.trim() === '' ? { jobs: [] } : parse(text, preserveNumbers)
     } catch (error) {
       const reason = jsonReason(error, text ?? '')
-      throw conflict(`cron/jobs.json cannot be read; fix or delete it first (${reason})`)
+      throw conflict(`cron/jobs.json cannot be read; fix or delete it first (${reason})`, {
+        code: 'file_unreadable',
+        values: { file: 'cron/jobs.json', reason },
+      })
     }
   }
 

@@ -60,7 +60,10 @@ export const createSessionTrash = (options: SessionTrashOptions) => {
         restoreDump(db, dump)
         return true
       })
-      if (!done) throw missing('The database this session came from no longer exists')
+      if (!done)
+        throw missing('The database this session came from no longer exists', {
+          code: 'session_not_found',
+        })
       rmSync(path, { force: true })
       onChange(home)
       return home

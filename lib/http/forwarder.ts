@@ -165,7 +165,8 @@ export const createForwarder = (
         return null
       })
       if (target) return target
-      if (performance.now() > until || res.destroyed) throw unavailable(NO_OWNER)
+      if (performance.now() > until || res.destroyed)
+        throw unavailable(NO_OWNER, { code: 'server_starting' })
       await setTimeout(POLL_MS)
     }
   }
@@ -224,7 +225,7 @@ export const createForwarder = (
         }
       }
       known.delete(cell)
-      if (performance.now() > until) throw unavailable(NO_OWNER)
+      if (performance.now() > until) throw unavailable(NO_OWNER, { code: 'server_starting' })
       await setTimeout(POLL_MS)
     }
   }

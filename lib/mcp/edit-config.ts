@@ -44,7 +44,8 @@ const unmaskMap = (next: Record<string, string>, old: unknown): Record<string, s
   return Object.fromEntries(
     Object.entries(next).map(([key, value]) => {
       if (value !== HIDDEN) return [key, value]
-      if (!Object.hasOwn(stored, key)) throw invalid(`The value of ${key} is missing.`)
+      if (!Object.hasOwn(stored, key))
+        throw invalid(`The value of ${key} is missing.`, { code: 'hidden_values' })
       return [key, String(stored[key] ?? '')]
     }),
   )
@@ -78,7 +79,9 @@ const originOf = (url: unknown): string =>
 const requireWritten = ({ url, headers }: ServerChange, old: JsonObject): void => {
   if (url === undefined || originOf(url) === originOf(old.url)) return
   if (url !== '' && isObject(old.oauth) && old.oauth.client_secret)
-    throw invalid('The address has changed: remove oauth.client_secret in config.yaml first.')
+    throw invalid('The address has changed: remove oauth.client_secret in config.yaml first.', {
+      code: 'mcp_client_secret',
+    })
   if (!isObject(old.headers)) return
   const stored = Object.entries(old.headers).map(([key, value]) => [key, String(value ?? '')])
   const kept = headers ?? maskValues(Object.fromEntries(stored))

@@ -175,7 +175,11 @@ export const createMcp = ({
           code: 'mcp_server_not_found',
           values: { name },
         })
-      if (isInvalid(config)) throw invalid(config.problem)
+      if (isInvalid(config))
+        throw invalid(config.problem, {
+          code: 'mcp_invalid_entry',
+          values: { name, problem: config.problem },
+        })
       const startedMs = now()
       // A disabled server is started for the test only.
       const server = config.enabled ? find(home, name) : create(home, config)

@@ -14,14 +14,27 @@ const isText = (value: unknown): boolean => typeof value === 'string' || typeof 
 const shapeOf = (value: unknown): string =>
   Array.isArray(value) ? 'a list' : isObject(value) ? 'a mapping' : `"${String(value)}"`
 
+/** `name`: the key that was probably meant. `kind`: what the value must be. */
+type Slip = { sentence: string; values: { key: string } & ({ name: string } | { kind: string }) }
+
+const wrongKind = (key: string, value: unknown, kind: string): Slip => ({
+  sentence: `${key} is ${shapeOf(value)}, but must be ${kind}`,
+  values: { key, kind },
+})
+
+const wrongName = (key: string, name: string): Slip => ({
+  sentence: `${key} is not a setting; did you mean "${name}"?`,
+  values: { key, name },
+})
+
 /** The first key whose value is neither absent nor text. */
 const notText = (
   of: Readonly<JsonObject>,
   prefix: string,
   keys: readonly string[],
-): string | null => {
+): Slip | null => {
   const key = keys.find(name => !isAbsent(of[name]) && !isText(of[name]))
-  return key === undefined ? null : `${prefix}${key} is ${shapeOf(of[key])}, but must be text`
+  return key === undefined ? null : wrongKind(`${prefix}${key}`, of[key], 'text')
 }
 
 const plain = (key: string): string => key.toLowerCase().replace(/[-_ ]/g, '')
@@ -34,13 +47,13 @@ const misspelled = (
   of: Readonly<JsonObject>,
   prefix: string,
   wanted: readonly string[],
-): string | null => {
+): Slip | null => {
   for (const key of Object.keys(of)) {
     if (wanted.includes(key) || NOT_MEANT.has(key) || isAbsent(of[key]) || key.length > 20) continue
     const meant = wanted.find(
       name => isAbsent(of[name]) && distance(plain(key), plain(name)) <= (name.length > 6 ? 2 : 1),
     )
-    if (meant !== undefined) return `${prefix}${key} is not a setting; did you mean "${meant}"?`
+    if (meant !== undefined) return wrongName(`${prefix}${key}`, meant)
   }
   return null
 }
@@ -53,7 +66,7 @@ const otherAddress = (
   of: Readonly<JsonObject>,
   prefix: string,
   wanted: readonly string[],
-): string | null => {
+): Slip | null => {
   if (wanted.some(name => !isAbsent(of[name]))) return null
   const key = Object.keys(of).find(
     name =>
@@ -61,22 +74,22 @@ const otherAddress = (
       OTHER_NAMES.test(plain(name)) &&
       /^[a-z]+:\/\/|^[\w.-]+:\d+|^localhost\b|\./i.test(String(of[name] ?? '')),
   )
-  return key === undefined ? null : `${prefix}${key} is not a setting; did you mean "base_url"?`
+  return key === undefined ? null : wrongName(`${prefix}${key}`, 'base_url')
 }
 
 /** Keys of an entry that may hold its address. */
 const ADDRESSES = ['base_url', 'url', 'api']
 
-const ofEntry = (entry: Readonly<JsonObject>, prefix: string): string | null =>
+const ofEntry = (entry: Readonly<JsonObject>, prefix: string): Slip | null =>
   notText(entry, prefix, [...ADDRESSES, 'api_key', 'api_mode']) ??
   (ADDRESSES.some(name => !isAbsent(entry[name]))
     ? null
     : misspelled(entry, prefix, ['base_url'])) ??
   otherAddress(entry, prefix, ADDRESSES)
 
-const ofModel = (model: unknown): string | null => {
+const ofModel = (model: unknown): Slip | null => {
   if (isAbsent(model) || isText(model)) return null
-  if (!isObject(model)) return `model is ${shapeOf(model)}, but must be a model name or a mapping`
+  if (!isObject(model)) return wrongKind('model', model, 'a model name or a mapping')
   return (
     notText(model, 'model.', ['provider', 'base_url', 'default', 'model', 'api_key', 'api_mode']) ??
     misspelled(model, 'model.', ['provider', 'base_url']) ??
@@ -84,7 +97,7 @@ const ofModel = (model: unknown): string | null => {
   )
 }
 
-const ofRoot = (config: Readonly<JsonObject>): string | null => {
+const ofRoot = (config: Readonly<JsonObject>): Slip | null => {
   const wrong = notText(config, '', ['provider', 'base_url'])
   if (wrong) return wrong
   // Report only what is clearly a model section: other programs keep their own keys at the root.
@@ -100,17 +113,17 @@ const ofRoot = (config: Readonly<JsonObject>): string | null => {
         isText((config[key] as Readonly<JsonObject>)[name]),
       ),
   )
-  return section === undefined ? null : `${section} is not a setting; did you mean "model"?`
+  return section === undefined ? null : wrongName(section, 'model')
 }
 
-const ofEntries = (config: Readonly<JsonObject>): string | null => {
+const ofEntries = (config: Readonly<JsonObject>): Slip | null => {
   const { custom_providers: custom, providers } = config
   if (!isAbsent(providers) && !isObject(providers))
-    return `providers is ${shapeOf(providers)}, but must be a mapping`
+    return wrongKind('providers', providers, 'a mapping')
   const bad = Object.entries(isObject(providers) ? providers : {}).find(
     ([, entry]) => !isAbsent(entry) && !isObject(entry),
   )
-  if (bad) return `providers.${bad[0]} is ${shapeOf(bad[1])}, but must be a mapping`
+  if (bad) return wrongKind(`providers.${bad[0]}`, bad[1], 'a mapping')
   for (const [id, entry] of Object.entries(isObject(providers) ? providers : {})) {
     const slip = isObject(entry) ? ofEntry(entry, `providers.${id}.`) : null
     if (slip !== null) return slip
@@ -120,27 +133,44 @@ const ofEntries = (config: Readonly<JsonObject>): string | null => {
     if (slip !== null) return slip
   }
   if (isAbsent(custom) || isObject(custom)) return null
-  if (!Array.isArray(custom)) return `custom_providers is ${shapeOf(custom)}, but must be a list`
+  if (!Array.isArray(custom)) return wrongKind('custom_providers', custom, 'a list')
   const at = custom.findIndex(entry => !isObject(entry))
   return at < 0
     ? null
-    : `entry ${at + 1} of custom_providers is ${shapeOf(custom[at])}, but must be a mapping`
+    : {
+        sentence: `entry ${at + 1} of custom_providers is ${shapeOf(custom[at])}, but must be a mapping`,
+        values: { key: `custom_providers.${at}`, kind: 'a mapping' },
+      }
 }
 
 /** What is wrong with the model settings, or null. `auth` is the content of auth.json. */
-const findConfigTypo = (config: Readonly<JsonObject>, auth: unknown): string | null => {
+const findConfigTypo = (
+  config: Readonly<JsonObject>,
+  auth: unknown,
+): (Slip & { file: string }) | null => {
   const inConfig = ofModel(config.model) ?? ofRoot(config) ?? ofEntries(config)
-  if (inConfig !== null) return `config.yaml: ${inConfig}.`
+  if (inConfig !== null) return { file: 'config.yaml', ...inConfig }
   const inAuth = isObject(auth) ? notText(auth, '', ['active_provider']) : null
-  return inAuth === null ? null : `auth.json: ${inAuth}.`
+  return inAuth === null ? null : { file: 'auth.json', ...inAuth }
 }
 
 /** Throws a UserError that names the typo, if there is one. */
 export const rejectConfigTypos = (home: Pick<ModelHome, 'values' | 'authJson'>): void => {
   const slip = findConfigTypo(home.values(), home.authJson())
-  if (slip !== null)
-    throw unavailable(`${slip} Fix it first: no request is sent while the provider is unclear.`, {
-      code: 'provider_misspelled',
-      config_problem: true,
-    })
+  if (slip === null) return
+  const { file, sentence, values } = slip
+  throw unavailable(
+    `${file}: ${sentence}. Fix it first: no request is sent while the provider is unclear.`,
+    'name' in values
+      ? {
+          code: 'provider_misspelled',
+          values: { file, key: values.key, name: values.name },
+          config_problem: true,
+        }
+      : {
+          code: 'provider_setting_invalid',
+          values: { file, key: values.key, kind: values.kind },
+          config_problem: true,
+        },
+  )
 }

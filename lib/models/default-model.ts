@@ -72,6 +72,7 @@ const persistedForm = (setup: ModelSetup, model: string, provider: string | null
   if (form === undefined)
     throw invalid(
       `The model "${model}" cannot be stored as a default of ${provider ?? 'no provider'}`,
+      { code: 'invalid_model' },
     )
   return form
 }

@@ -78,6 +78,7 @@ export const resolveKey = (
   if (foreign)
     throw unavailable(
       `${foreign.name} holds a sign-in of another program, and ${name} works with an API key only. Set ANTHROPIC_API_KEY in the .env file of this profile, or pick another model.`,
+      { code: 'key_of_other_program', values: { holder: foreign.name, name } },
     )
   if (needsSignIn(setup, provider))
     throw unavailable(signInExpired(name), { code: 'provider_sign_in_expired', values: { name } })
@@ -85,6 +86,7 @@ export const resolveKey = (
   if (held)
     throw unavailable(
       `${held.name} is a key of ${name} and is not sent to ${new URL(url).host}. Write the key for that address as model.api_key in config.yaml, or pick another model.`,
+      { code: 'key_not_for_host', values: { holder: held.name, name, host: new URL(url).host } },
     )
   const facts = PROVIDERS.get(provider)
   if (facts?.oauth)

@@ -88,6 +88,7 @@ const validateBaseUrl = (name: string, url: string): void => {
   if (!parsed || !/^https?:$/.test(parsed.protocol) || parsed.username || parsed.password)
     throw invalid(
       `The address of ${name} in config.yaml is not a plain http:// or https:// address.`,
+      { code: 'provider_address_invalid', values: { name } },
     )
 }
 
@@ -130,6 +131,7 @@ const requireSupportedWire = (name: string, model: string, wire: Wire): Supporte
   if (known) return known
   throw unavailable(
     `${name} serves ${model} only through an external agent program. Pick another model, or that program itself.`,
+    { code: 'model_needs_agent', values: { name, model } },
   )
 }
 

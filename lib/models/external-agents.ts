@@ -214,6 +214,7 @@ export const agentEndpoint = (
     if (own) return toEndpoint(setup, own, provider, model, model)
     throw unavailable(
       `Unknown agent "${wanted}". Pick one in the model menu, or add it to config.yaml with acp_command.`,
+      { code: 'agent_unknown', values: { name: wanted } },
     )
   }
   if (own) return toEndpoint(setup, own, provider, model, model)

@@ -204,11 +204,12 @@ export const createModelListFetcher = (options: ModelListFetcherOptions = {}): F
         })
       return models
     } catch (error) {
-      throw error instanceof UserError
-        ? error
-        : unavailable(
-            `Couldn’t load models from ${url.host}: ${describeNetworkError(signal.aborted ? signal.reason : error)}.`,
-          )
+      if (error instanceof UserError) throw error
+      const reason = describeNetworkError(signal.aborted ? signal.reason : error)
+      throw unavailable(`Couldn’t load models from ${url.host}: ${reason}.`, {
+        code: 'model_list_failed',
+        values: { host: url.host, reason },
+      })
     } finally {
       if (dispatcher && dispatcher !== options.dispatcher) void dispatcher.destroy()
     }

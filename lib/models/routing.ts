@@ -56,7 +56,7 @@ const KEYS: Readonly<Record<string, { read: Read; wanted: string }>> = {
 const refuse = (what: string): never => {
   throw unavailable(
     `config.yaml: ${what}. Fix it first: no request is sent to OpenRouter while it’s unclear which of its providers may read it.`,
-    { config_problem: true },
+    { code: 'routing_invalid', values: { problem: what }, config_problem: true },
   )
 }
 

@@ -166,7 +166,11 @@ export const createReceivers = (options: ReceiversOptions) => {
       }
       const delivery = await send(receiver, message)
       note(receiver, delivery)
-      if (delivery.how !== 'sent') throw unavailable(redact(delivery.problem))
+      if (delivery.how !== 'sent')
+        throw unavailable(redact(delivery.problem), {
+          code: 'notification_failed',
+          values: { reason: redact(delivery.problem) },
+        })
     },
   }
 }

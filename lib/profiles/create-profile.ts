@@ -12,9 +12,10 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { asObject } from '../base/json.ts'
-import { conflict, invalid, messageOf, unavailable } from '../errors.ts'
+import { conflict, invalid, unavailable } from '../errors.ts'
 import { PROFILE_NAME } from '../schema/ids.ts'
 import { syncDir } from '../store/atomic-write.ts'
+import { fileReason } from '../store/file-error.ts'
 import { makeDir } from '../store/make-dir.ts'
 import type { YamlEdit } from '../store/yaml-file.ts'
 import { type Home, openHome } from './home.ts'
@@ -84,7 +85,10 @@ const fill = (home: Home, { source, baseUrl, apiKey, prepare }: NewProfile): voi
   if (source) {
     const reason = source.config.problem()
     if (reason !== null)
-      throw conflict(`Couldn’t read the configuration of profile '${source.name}': ${reason}`)
+      throw conflict(`Couldn’t read the configuration of profile '${source.name}': ${reason}`, {
+        code: 'file_unreadable',
+        values: { file: source.config.path, reason },
+      })
     copy(source.config.path, join(home.dir, 'config.yaml'))
     for (const path of CLONED) copy(join(source.dir, path), join(home.dir, path))
   }
@@ -101,8 +105,12 @@ const claim = (path: string, name: string): void => {
   } catch (error) {
     if (existsSync(path))
       throw invalid(`Profile '${name}' already exists.`, { code: 'profile_exists' })
-    // The system's message without the path: `EACCES: permission denied`.
-    throw unavailable(`Couldn’t create the profile: ${messageOf(error).split(',')[0]}`)
+    // Without the path.
+    const reason = fileReason(error).split(',', 1).join('')
+    throw unavailable(`Couldn’t create the profile: ${reason}`, {
+      code: 'profile_not_created',
+      values: { reason },
+    })
   }
 }
 

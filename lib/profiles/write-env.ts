@@ -12,7 +12,11 @@ const LOCK_MS = 5_000
 /** Throws for an unreadable file: treated as empty, it would be overwritten. */
 const requireText = (path: string): string => {
   const { text, problem } = readText(path)
-  if (problem !== null) throw conflict(`Couldn’t read .env, so it was not changed: ${problem}`)
+  if (problem !== null)
+    throw conflict(`Couldn’t read .env, so it was not changed: ${problem}`, {
+      code: 'file_unreadable',
+      values: { file: '.env', reason: problem },
+    })
   return text ?? ''
 }
 

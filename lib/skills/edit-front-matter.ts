@@ -17,7 +17,11 @@ export type FrontMatterEdit = {
 export const editFrontMatter = (given: string, { values, body }: FrontMatterEdit): string => {
   const { head, body: oldBody } = splitFrontMatter(given)
   const { problem } = parseFrontMatter(given)
-  if (head !== null && problem !== null) throw invalid(`The file was not changed. ${problem}`)
+  if (head !== null && problem !== null)
+    throw invalid(`The file was not changed. ${problem}`, {
+      code: 'front_matter_invalid',
+      values: { problem },
+    })
   let yaml = head === null || head === '' ? '' : `${head}\n`
   for (const [key, value] of Object.entries(values)) yaml = editYaml(yaml, [[key], value])
   const text = body ?? oldBody

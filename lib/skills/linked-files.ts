@@ -72,9 +72,9 @@ const isText = (bytes: Buffer): boolean => {
 export const readLinkedFile = (dir: string, file: string): Omit<LinkedFile, 'version'> => {
   const parts = file.split(/[\\/]/)
   if (file.includes('\0') || isAbsolute(file) || /^[A-Za-z]:/.test(file) || parts.includes('..'))
-    throw invalid('Invalid file path')
+    throw invalid('Invalid file path', { code: 'invalid_file_name' })
   const path = join(dir, ...parts)
-  if (!isInside(dir, path)) throw invalid('Invalid file path')
+  if (!isInside(dir, path)) throw invalid('Invalid file path', { code: 'invalid_file_name' })
   let fd: number
   try {
     // The resolved path, and not through a symlink created since (O_NOFOLLOW); a named pipe does not block (O_NONBLOCK).
@@ -119,9 +119,9 @@ export const writeLinkedFile = (dir: string, file: string, content: string): str
   if (Buffer.byteLength(content) > MAX_BYTES)
     throw invalid('A file of a skill has at most 1 MB.', { code: 'skill_file_too_large' })
   // The folder may be a symlink out of the skill.
-  if (!isInside(dir, path)) throw invalid('Invalid file path')
+  if (!isInside(dir, path)) throw invalid('Invalid file path', { code: 'invalid_file_name' })
   const old = lstatSync(path, { throwIfNoEntry: false })
-  if (old?.isDirectory()) throw conflict('There is a folder of this name.')
+  if (old?.isDirectory()) throw conflict('There is a folder of this name.', { code: 'file_exists' })
   // Text fields of a page normalize line endings; the file keeps its own.
   replaceText(path, old?.isFile() ? rewriteText(readWhole(path), content) : content)
   return path

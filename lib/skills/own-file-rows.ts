@@ -1,5 +1,5 @@
 /** Reads the files of the user's commands and subagents. What they do is in own-commands.ts and subagent-files.ts. */
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { missing } from '../errors.ts'
 import type {
   OwnFile,
@@ -56,7 +56,11 @@ export const findFile = (
 
 export const contentOf = (path: string): string => {
   const { text, problem } = readText(path, { maxBytes: MAX_FILE_BYTES })
-  if (text === null) throw missing(`The file cannot be read: ${problem ?? 'it does not exist'}.`)
+  if (text === null)
+    throw missing(`The file cannot be read: ${problem ?? 'it does not exist'}.`, {
+      code: 'file_unreadable',
+      values: { file: basename(path), reason: problem ?? 'it does not exist' },
+    })
   return text
 }
 

@@ -120,7 +120,11 @@ const requireFile = (
 const freePath = (home: FilesHome, kind: OwnFileKind, name: string): string => {
   const root = rootOf(home, kind)
   const path = pathOf(root, name)
-  if (!isInside(root, path)) throw invalid('The folder of that name is a link to another place.')
+  if (!isInside(root, path))
+    throw invalid('The folder of that name is a link to another place.', {
+      code: 'file_linked',
+      values: { path },
+    })
   if (existsSync(path)) throw conflict(`There is already a file ${path}.`, { code: 'file_exists' })
   return path
 }
@@ -168,7 +172,11 @@ const compose = (input: OwnFileInput, file: MarkdownFile, stored: string): strin
     return editFrontMatter(stored, { values: changedKeys(kind, file, fields), body })
   }
   const { problem, hasHead } = parseFrontMatter(content)
-  if (hasHead && problem !== null) throw invalid(`The file was not saved. ${problem}`)
+  if (hasHead && problem !== null)
+    throw invalid(`The file was not saved. ${problem}`, {
+      code: 'front_matter_invalid',
+      values: { problem },
+    })
   return content
 }
 
@@ -178,7 +186,10 @@ const checkText = (kind: OwnFileKind, text: string): void => {
       code: 'instructions_missing',
     })
   if (Buffer.byteLength(text) > MAX_FILE_BYTES)
-    throw invalid(`The file is limited to ${MAX_FILE_BYTES / 1024} kB.`)
+    throw invalid(`The file is limited to ${MAX_FILE_BYTES / 1024} kB.`, {
+      code: 'own_file_too_large',
+      values: { max: MAX_FILE_BYTES / 1024 },
+    })
 }
 
 export const createOwnFiles = ({ callable }: { callable: Callable }) => {

@@ -67,9 +67,15 @@ export const checkContent = (given: string, name: string): string => {
     if (!description)
       throw invalid('The front matter needs a description', { code: 'skill_needs_fields' })
     if ([...textOf(matter.values.name)].length > MAX_NAME_CHARS)
-      throw invalid(`The name in the front matter has more than ${MAX_NAME_CHARS} characters`)
+      throw invalid(`The name in the front matter has more than ${MAX_NAME_CHARS} characters`, {
+        code: 'name_too_long',
+        values: { max: MAX_NAME_CHARS },
+      })
     if ([...description].length > MAX_DESCRIPTION_CHARS)
-      throw invalid(`The description has more than ${MAX_DESCRIPTION_CHARS} characters`)
+      throw invalid(`The description has more than ${MAX_DESCRIPTION_CHARS} characters`, {
+        code: 'description_too_long',
+        values: { max: MAX_DESCRIPTION_CHARS },
+      })
   }
   if ([...content].length > MAX_CONTENT_CHARS)
     throw invalid(`A skill has at most ${MAX_CONTENT_CHARS.toLocaleString('en')} characters`, {
@@ -146,7 +152,8 @@ export const createSkillWriter = (finder: Finder) => {
         values: { name: found.dirName },
       })
     mkdirSync(dirname(to), { recursive: true, mode: 0o700 })
-    if (!isInside(skillsRoot(home), dirname(to))) throw invalid('Invalid skill path')
+    if (!isInside(skillsRoot(home), dirname(to)))
+      throw invalid('Invalid skill path', { code: 'invalid_category' })
     renameSync(found.dir, to)
     for (const path of [found.dir, to]) reportWrite(path)
     removeEmptyDirs(skillsRoot(home), dirname(found.dir))
@@ -213,7 +220,7 @@ export const createSkillWriter = (finder: Finder) => {
       const dir = found ? moveToCategory(home, found, category) : join(root, category ?? '', name)
       const path = join(dir, 'SKILL.md')
       // The category may be a symlink out of the profile.
-      if (!isInside(root, path)) throw invalid('Invalid skill path')
+      if (!isInside(root, path)) throw invalid('Invalid skill path', { code: 'invalid_category' })
       const text = found ? unredact(content, readWholeText(path)) : content
       replaceText(path, found ? rewriteText(readWhole(path), text) : text)
       deletePromptSnapshot(home)

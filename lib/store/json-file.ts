@@ -85,7 +85,10 @@ export const jsonFile = <T>(
     write(value) {
       const { problem } = view()
       if (problem)
-        throw conflict(`${basename(path)} can't be read. Fix or delete it first (${problem}).`)
+        throw conflict(`${basename(path)} can't be read. Fix or delete it first (${problem}).`, {
+          code: 'file_unreadable',
+          values: { file: basename(path), reason: problem },
+        })
       replaceText(path, `${JSON.stringify(value, null, 2)}\n`)
     },
   }

@@ -66,7 +66,7 @@ const NOTHING: JsonObject = Object.freeze({})
 export const unreadableError = (path: string, problem: string): UserError =>
   conflict(
     `${path} cannot be read: ${problem}. Nothing runs with these settings until it is fixed.`,
-    { config_problem: true },
+    { code: 'file_unreadable', values: { file: path, reason: problem }, config_problem: true },
   )
 
 /** A copy of `map` with `value` at `path`: the expected content after an edit. */
@@ -157,13 +157,20 @@ export const yamlFile = (path: string, editRefusal?: () => string | undefined): 
     if (sentence) throw conflict(sentence)
     const name = basename(path)
     const { text, problem } = view()
-    if (problem) throw conflict(`${name} cannot be read, so it was left alone: ${problem}`)
+    if (problem)
+      throw conflict(`${name} cannot be read, so it was left alone: ${problem}`, {
+        code: 'file_unreadable',
+        values: { file: name, reason: problem },
+      })
     let next = text
     try {
       for (const edit of edits) next = editYaml(next, edit)
     } catch (error) {
       // The obstacle is in the user's file: report it, change nothing.
-      throw conflict(`${name} was left alone: ${messageOf(error)}`)
+      throw conflict(`${name} was left alone: ${messageOf(error)}`, {
+        code: 'file_not_edited',
+        values: { file: name, reason: messageOf(error) },
+      })
     }
     if (next !== text) replaceText(path, next)
   }

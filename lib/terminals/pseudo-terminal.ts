@@ -132,7 +132,12 @@ export const openPseudoTerminal = async (
     const fail = (reason: string) => {
       clearTimeout(timer)
       killGroup(child, 'SIGKILL')
-      reject(unavailable(`The terminal could not be opened: ${reason}`))
+      reject(
+        unavailable(`The terminal could not be opened: ${reason}`, {
+          code: 'terminal_failed',
+          values: { reason },
+        }),
+      )
     }
     const timer = setTimeout(fail, START_TIMEOUT_MS, 'it did not start within 5 seconds')
     const onHead = (bytes: Buffer) => {
@@ -182,7 +187,10 @@ export const openPseudoTerminal = async (
           timeoutMs: RESIZE_TIMEOUT_MS,
         })
         if (code !== 0 && isRunning)
-          throw unavailable(`The terminal could not be resized: ${stderr.trim()}`)
+          throw unavailable(`The terminal could not be resized: ${stderr.trim()}`, {
+            code: 'terminal_failed',
+            values: { reason: stderr.trim() },
+          })
       }
       const done = resizing.then(work)
       resizing = done.catch(() => undefined)

@@ -209,7 +209,7 @@ export const createTerminals = (options: TerminalsOptions) => {
   const open = async (owner: string, given: OpenTerminal): Promise<Terminal> => {
     if (isClosed) throw unavailable('The server is shutting down.', { code: 'shutting_down' })
     const reason = problem()
-    if (reason) throw unavailable(reason, { code: 'terminal_unavailable' })
+    if (reason) throw unavailable(reason, { code: 'terminal_unavailable', values: { reason } })
     requireCapacity(owner)
     const output = new OutputBuffer()
     const early: string[] = []

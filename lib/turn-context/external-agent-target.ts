@@ -51,6 +51,7 @@ export const callAgent = async <T>(name: string, work: Promise<T>): Promise<T> =
   try {
     return await work
   } catch (error) {
-    throw unavailable(`${name}: ${redact(errorText(error)).slice(0, 500)}`)
+    const reason = redact(errorText(error)).slice(0, 500)
+    throw unavailable(`${name}: ${reason}`, { code: 'agent_failed', values: { name, reason } })
   }
 }

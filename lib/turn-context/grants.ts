@@ -75,7 +75,10 @@ export const createGrants = ({ path, now }: { path: string; now: () => number })
   const read = (): Grant[] => {
     const problem = file.problem()
     if (problem !== null)
-      throw unavailable(`${path} cannot be read: ${problem}. Fix or delete the file.`)
+      throw unavailable(`${path} cannot be read: ${problem}. Fix or delete the file.`, {
+        code: 'file_unreadable',
+        values: { file: path, reason: problem },
+      })
     return file.read()
   }
   const write = (grants: Grant[]): void => {

@@ -261,11 +261,11 @@ const requireEndpoint = (
 ): ModelEndpoint => {
   try {
     const endpoint = endpointOf(home, model)
-    if (endpoint.apiMode === 'demo') throw invalid(NO_PROVIDER)
+    if (endpoint.apiMode === 'demo') throw invalid(NO_PROVIDER, { code: 'provider_missing' })
     return endpoint
   } catch (error) {
     if (!(error instanceof UserError)) throw error
-    throw invalid(NO_PROVIDER)
+    throw invalid(NO_PROVIDER, { code: 'provider_missing' })
   }
 }
 

@@ -68,7 +68,7 @@ export const rebuildTurn = ({
 }: ContinuedTurn): Turn => ({
   ...runState(log),
   ...continued,
-  endpoint: unavailable('The service is starting.'),
+  endpoint: unavailable('The service is starting.', { code: 'server_starting' }),
   unattended: null,
   client: null,
   isResumable: true,

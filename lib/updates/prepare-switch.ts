@@ -89,7 +89,11 @@ export const prepareRelease = async (
   const release = await fetchRelease(address)
   if (!isNewer(release.version, version)) return null
   const why = whyNotReplaceable(own.file)
-  if (why !== null) throw unavailable(why)
+  if (why !== null)
+    throw unavailable(why, {
+      code: 'update_not_replaceable',
+      values: { folder: dirname(own.file) },
+    })
   await save()
   const isFile = own.file.endsWith('.mjs')
   const next = isFile ? own.file.replace(/\.mjs$/, '.next.mjs') : `${own.file}.next`

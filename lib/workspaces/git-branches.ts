@@ -184,7 +184,7 @@ const requireForeignRemote = async (git: PersonGit, remote: string): Promise<voi
     if (isUnclear || [root, dirname(common)].some(each => isInside(each, place)))
       throw conflict(
         'The remote may be a repository in this workspace, and a push runs its hooks. Push in the terminal.',
-        { code: 'git_needs_terminal' },
+        { code: 'git_push_terminal' },
       )
   }
 }

@@ -216,6 +216,7 @@ export const decideHooks = (hooks: HookSet, choice: HookChoice): boolean => {
   if (choice === hooks.id) return true
   throw conflict(`This repository runs programs at this point: ${hooks.names.join(', ')}.`, {
     code: 'git_hooks',
+    values: { names: hooks.names },
     hooks,
   })
 }

@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto'
 import { lstatSync, readdirSync, statSync } from 'node:fs'
 import { dirname, isAbsolute, join, resolve } from 'node:path'
 import { configEnv, type GitConfig, runGit, safePath } from '../base/git.ts'
-import { conflict, invalid, messageOf, unavailable } from '../errors.ts'
+import { conflict, invalid, messageOf, unavailable, type UserError } from '../errors.ts'
 import { redact } from '../redact/redact.ts'
 import { errorCode } from '../store/file-error.ts'
 import { readWhole } from '../store/read-text.ts'
@@ -139,16 +139,23 @@ export const gitReason = (error: string): string => {
   return redact(text).slice(0, 600) || 'git gave no reason'
 }
 
-const explain = (error: string): string => {
+const toFailure = (error: string): UserError => {
+  const reason = gitReason(error)
   if (
     /terminal prompts disabled|could not read (?:Username|Password)|Permission denied \(|Authentication failed|Host key verification failed/.test(
       error,
     )
   )
-    return `The remote did not accept your sign-in: ${gitReason(error)} Sign in with a credential helper or an SSH agent, or use the terminal.`
+    return conflict(
+      `The remote did not accept your sign-in: ${reason} Sign in with a credential helper or an SSH agent, or use the terminal.`,
+      { code: 'git_sign_in', values: { reason } },
+    )
   if (/tell me who you are|empty ident|unable to auto-detect email/i.test(error))
-    return 'Git does not know your name and email. Set user.name and user.email with git config, then try again.'
-  return gitReason(error)
+    return conflict(
+      'Git does not know your name and email. Set user.name and user.email with git config, then try again.',
+      { code: 'git_no_identity' },
+    )
+  return conflict(reason, { code: 'git_failed', values: { reason } })
 }
 
 const isExecutable = (path: string): boolean => {
@@ -282,14 +289,12 @@ export const openPersonGit = async (
     if (found)
       throw conflict(
         `This repository’s own configuration sets ${found}, which ${what}. Use the terminal, where Git follows it.`,
-        { code: 'git_needs_terminal' },
+        { code: 'git_needs_terminal', values: { name: found } },
       )
   }
   const requireSuccess = (done: PersonOutput): PersonOutput => {
     if (done.code === 0) return done
-    throw conflict(explain(`${done.error}\n${done.code === 1 ? done.text : ''}`), {
-      code: 'git_failed',
-    })
+    throw toFailure(`${done.error}\n${done.code === 1 ? done.text : ''}`)
   }
   const only = (args: readonly string[]) => {
     if (changesFiles(args)) throw new Error(`git ${args[0]} changes files: it has to say which.`)

@@ -18,9 +18,6 @@ const NO_PATHS = async () => []
 
 type Listed = { path: string; branch: string | null; head: string }
 
-const failed = (message: string, more: Record<string, unknown> = {}) =>
-  conflict(message, { code: 'git_failed', ...more })
-
 /** All of the repository, the main one first. */
 const list = async (git: PersonGit): Promise<Listed[]> => {
   const { text } = await git.run(['worktree', 'list', '--porcelain', '-z'])
@@ -92,7 +89,9 @@ export const createWorktree = async (
   git.requireOwnFilters()
   await requireBranchName(git, branch)
   if ((await git.try(['rev-parse', '--verify', '--quiet', 'HEAD'])).code !== 0)
-    throw failed('A worktree needs a commit to begin with. Commit something first.')
+    throw conflict('A worktree needs a commit to begin with. Commit something first.', {
+      code: 'worktree_needs_commit',
+    })
   const path = join(
     dir,
     `${slug(basename(root))}-${slug(branch)}-${randomBytes(2).toString('hex')}`,
@@ -109,20 +108,27 @@ export const createWorktree = async (
   return { path }
 }
 
-const requireClean = async (git: PersonGit, where: string): Promise<void> => {
+const requireClean = async (git: PersonGit, where: string, branch: string): Promise<void> => {
   const { text } = await git.run([
     'status',
     '--porcelain',
     '--ignore-submodules=dirty',
     '--untracked-files=no',
   ])
-  if (text) throw failed(`${where} has changes that are not committed. Commit or stash them first.`)
+  if (text)
+    throw conflict(`${where} has changes that are not committed. Commit or stash them first.`, {
+      code: 'git_not_clean',
+      values: { branch },
+    })
 }
 
 /** Merges the main checkout's commit into the worktree, where conflicts can be resolved or the merge aborted. */
-export const updateWorktree = async (git: PersonGit, { base }: GitWorktree): Promise<void> => {
+export const updateWorktree = async (
+  git: PersonGit,
+  { base, branch }: GitWorktree,
+): Promise<void> => {
   git.requireOwnFilters()
-  await requireClean(git, 'This worktree')
+  await requireClean(git, 'This worktree', branch)
   await git.write(['merge', '--no-edit', base], () => pathsOfMerge(git, base))
 }
 
@@ -136,8 +142,8 @@ export const mergeWorktree = async (
   { branch, base }: GitWorktree,
 ): Promise<void> => {
   main.requireOwnFilters()
-  await requireClean(git, 'This worktree')
-  await requireClean(main, `The checkout of ${base}`)
+  await requireClean(git, 'This worktree', branch)
+  await requireClean(main, `The checkout of ${base}`, base)
   const ref = `refs/heads/${branch}`
   const { code, text, error } = await main.write(
     ['merge', '--no-edit', ref],
@@ -147,10 +153,14 @@ export const mergeWorktree = async (
   if (code === 0) return
   const names = (await main.try(['diff', '--name-only', '--diff-filter=U'])).text.trim()
   await main.write(['merge', '--abort'], NO_PATHS, { mayFail: true })
-  throw failed(
-    names
-      ? `${base} and ${branch} changed the same lines of ${names.split('\n').join(', ')}. Update this worktree from ${base} and resolve the conflicts here first.`
-      : `The merge failed: ${gitReason(error || text)}`,
+  if (!names) {
+    const reason = gitReason(error || text)
+    throw conflict(`The merge failed: ${reason}`, { code: 'git_failed', values: { reason } })
+  }
+  const paths = names.split('\n')
+  throw conflict(
+    `${base} and ${branch} changed the same lines of ${paths.join(', ')}. Update this worktree from ${base} and resolve the conflicts here first.`,
+    { code: 'git_merge_conflict', values: { base, branch, paths: paths.slice(0, 5) } },
   )
 }
 
@@ -196,6 +206,7 @@ export const removeWorktree = async (
     if (text || ahead > 0 || ignored.count > 0)
       throw conflict(`The worktree “${branch}” has work that is merged nowhere.`, {
         code: 'git_unmerged',
+        values: { branch },
         commits: ahead,
         changed: text.split('\n').filter(Boolean).length,
         ignored: ignored.count,

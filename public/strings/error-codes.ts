@@ -1,10 +1,8 @@
 /** English text for the error codes of the server. Null: the server's sentence has details that the code lacks, so it is shown. */
 import type { ErrorCode } from '../../lib/schema/error-code.ts'
-import { asObject } from '../../lib/base/json.ts'
-import type { ErrorDetail } from '../api.ts'
 import { translator } from './t.ts'
 
-const TEXTS: Readonly<Record<ErrorCode, string | null>> = {
+export const TEXTS: Readonly<Record<ErrorCode, string | null>> = {
   invalid_request: null,
   unauthorized: null,
   forbidden: null,
@@ -17,12 +15,13 @@ const TEXTS: Readonly<Record<ErrorCode, string | null>> = {
   unavailable: null,
   disk_full: 'The disk is full or read-only. Nothing was changed.',
 
-  missing_fields: null,
+  missing_fields: 'A required field is empty.',
   invalid_json: null,
   invalid_idempotency_key: null,
   idempotency_key_reused: null,
-  request_interrupted: null,
-  reply_not_kept: null,
+  request_interrupted:
+    'The server stopped during this request, so it may have been carried out in part. Check before you repeat it.',
+  reply_not_kept: 'This was already carried out. Check before you repeat it.',
   body_too_large: 'That’s too large. The limit is 20 MB.',
   cross_origin: null,
   host_not_allowed: null,
@@ -79,7 +78,7 @@ const TEXTS: Readonly<Record<ErrorCode, string | null>> = {
   session_busy: 'A response is in progress. Wait for it, or stop it first.',
   session_compacting: 'This chat is being compacted or imported. Wait for it to finish.',
   message_not_found: 'Message not found.',
-  stream_not_found: null,
+  stream_not_found: 'That response has ended.',
   no_running_turn: 'No response is in progress.',
   queue_full: 'At most {max} messages can be queued.',
   queued_message_not_found: 'That message is no longer in the queue.',
@@ -106,7 +105,6 @@ const TEXTS: Readonly<Record<ErrorCode, string | null>> = {
     'No provider is selected. Choose a model, or set model.provider in config.yaml.',
   key_missing: '{name} has no API key. Add one, or choose another model.',
   managed_home: 'API keys are managed by the system and can’t be changed here.',
-  provider_misspelled: null,
   speech_unavailable: 'Speech-to-text isn’t available on this server.',
   invalid_key: 'That doesn’t look like an API key.',
   key_unsupported: 'No key can be stored for {name}.',
@@ -130,6 +128,24 @@ const TEXTS: Readonly<Record<ErrorCode, string | null>> = {
     'Couldn’t start {name}: {file} isn’t installed on the server. Install it, or choose another model.',
   speech_unreachable: 'Couldn’t reach the speech service.',
   speech_empty: 'The speech service returned nothing.',
+  provider_misspelled:
+    '“{key}” in {file} isn’t a setting. Did you mean “{name}”? Correct it first: no request is sent while the provider is unclear.',
+  provider_setting_invalid:
+    '“{key}” in {file} has the wrong kind of value. Expected: {kind}. Correct it first: no request is sent while the provider is unclear.',
+  key_of_other_program:
+    '{holder} holds a sign-in of another program, and {name} works with an API key only. Add a key, or choose another model.',
+  key_not_for_host:
+    '{holder} is a key for {name} and isn’t sent to {host}. Set the key for that address as model.api_key in config.yaml, or choose another model.',
+  provider_address_invalid:
+    'The address of {name} in config.yaml isn’t a plain http:// or https:// address.',
+  model_needs_agent:
+    '{name} offers {model} only through an external agent. Choose another model, or that agent.',
+  agent_unknown:
+    'There’s no agent “{name}”. Choose one in the model menu, or add it to config.yaml with acp_command.',
+  agent_failed: '{name} reports: {reason}',
+  routing_invalid:
+    'config.yaml: {problem}. Correct it first: no request is sent to OpenRouter while it’s unclear which of its providers may read it.',
+  sign_in_not_renewed: 'Couldn’t renew the sign-in of {name}: {reason}',
 
   profile_not_found: 'There’s no profile “{name}”.',
   profile_exists: 'A profile with this name already exists.',
@@ -195,19 +211,30 @@ const TEXTS: Readonly<Record<ErrorCode, string | null>> = {
   too_many_shares: 'The limit is {max} share links. Revoke one first.',
   script_place: 'The script must be a file in {folder}.',
   script_type: 'The script must be a .py, .sh, or .js file, or executable.',
+  personality_unreadable: 'The personality “{name}” is empty or can’t be read.',
+  personality_too_long: 'The personality “{name}” is longer than {max} bytes.',
+  profile_not_created: 'Couldn’t create the profile: {reason}',
+  mcp_invalid_entry: 'The entry of “{name}” in config.yaml isn’t valid: {problem}',
+  mcp_client_secret:
+    'The address has changed. Remove oauth.client_secret of this server in config.yaml first.',
+  mcp_sign_in_denied: 'The sign-in was canceled or denied.',
+  rule_invalid: 'That isn’t a rule: {problem}',
+  notification_failed: 'Couldn’t send the message: {reason}',
 
   terminal_not_found: 'That terminal no longer exists.',
   terminal_ended: 'That terminal has ended.',
-  terminal_unavailable: null,
+  terminal_unavailable: 'No terminal can be opened: {reason}',
   too_many_terminals: 'The limit is {max} open terminals. Close one first.',
   too_many_terminals_opened: 'Too many terminals were opened. Wait a minute, then try again.',
   terminal_not_reading: 'The program in the terminal isn’t reading its input.',
+  terminal_failed: 'The terminal doesn’t work: {reason}',
 
   git_diff_changed: 'The file changed in the meantime. Check the new diff, then try again.',
-  git_failed: null,
-  git_hooks: null,
-  git_needs_terminal: null,
-  git_unmerged: null,
+  git_failed: 'Git: {reason}',
+  git_hooks: 'This repository runs programs at this point: {names}',
+  git_needs_terminal:
+    'This repository’s own configuration sets {name}. Use the terminal, where Git follows it.',
+  git_unmerged: 'The worktree “{branch}” has work that isn’t merged anywhere.',
   not_a_repository: 'This workspace isn’t a Git repository.',
   git_change_not_found: 'That change no longer exists.',
   stash_not_found: 'That stash no longer exists.',
@@ -234,6 +261,17 @@ const TEXTS: Readonly<Record<ErrorCode, string | null>> = {
   git_timeout: 'Git took too long and was stopped.',
   git_unreadable: 'Git can’t use this repository: {reason}',
   git_read_failed: 'Git couldn’t read this.',
+  git_sign_in:
+    'The remote didn’t accept your sign-in. Sign in with a credential helper or an SSH agent, or use the terminal. Git: {reason}',
+  git_no_identity:
+    'Git doesn’t know your name and email. Set user.name and user.email with git config, then try again.',
+  git_push_terminal:
+    'The remote may be a repository in this workspace, and a push runs its hooks. Push in the terminal.',
+  git_not_clean:
+    'The checkout of “{branch}” has changes that aren’t committed. Commit or stash them first.',
+  git_merge_conflict:
+    '“{base}” and “{branch}” changed the same lines of {paths}. Update this worktree from “{base}” and resolve the conflicts here first.',
+  worktree_needs_commit: 'A worktree needs a commit to begin with. Commit something first.',
 
   file_not_found: 'File not found.',
   file_exists: 'There’s already a file or folder with this name.',
@@ -246,7 +284,7 @@ const TEXTS: Readonly<Record<ErrorCode, string | null>> = {
   workspace_missing: 'This folder doesn’t exist.',
   trash_entry_gone: 'It’s no longer in the trash.',
   checkpoint_not_found: 'These changes are no longer recorded.',
-  restore_conflict: null,
+  restore_conflict: 'Changed in the meantime: {paths}. Nothing was restored.',
   note_changed: 'This note was modified after you opened it.',
   skill_not_found: 'Skill not found.',
   skill_exists: 'There’s already a skill “{name}”.',
@@ -292,6 +330,21 @@ const TEXTS: Readonly<Record<ErrorCode, string | null>> = {
     'A subagent’s name is one line of at most 64 characters and starts with a letter or digit.',
   instructions_missing: 'Write the instructions for the model.',
   special_file: 'It contains something that is neither a file nor a folder.',
+  file_unreadable: 'Couldn’t read {file}: {reason}. Repair or delete it first.',
+  file_not_edited: 'Couldn’t edit {file}: {reason}',
+  own_file_too_large: 'The limit for this file is {max} kB.',
+  description_too_long: 'A description can have at most {max} characters.',
+  setting_form: '“{key}” in {file} has the wrong kind of value. Correct it there.',
+  container_in_use:
+    'Commands run in a container (terminal.backend). Set terminal.backend to local first.',
+  sandbox_unavailable: 'The sandbox can’t be used: {reason}',
+  update_not_replaceable:
+    'The server may not write to {folder}. Update it the way it was installed.',
+  onboarding_local_only:
+    'Without sign-in, this can only be set up from the local network. Set a password, or AGENT_WEBUI_ONBOARDING_OPEN=1.',
+  server_starting: 'The server is starting. Try again in a moment.',
+  database_unavailable:
+    'The database doesn’t respond. What you sent may have been saved, so check before you send it again.',
 
   backup_path_relative: 'Enter the full path of a folder, such as /backups.',
   backup_inside:
@@ -315,35 +368,6 @@ const TEXTS: Readonly<Record<ErrorCode, string | null>> = {
     'The authorization server didn’t register this client: {reason}. Set oauth.client_id of this server in config.yaml.',
 }
 
-const own = translator({ 'error.copy': 'Copy details' })
-
-/** What finds a failed request in the server's log. In English, as the log. Null unless the server has named the request. */
-export const errorDetail = (
-  status: number,
-  { error, request_id: id }: Record<string, unknown>,
-  route: string,
-): ErrorDetail | null => {
-  if (status < 500 || typeof id !== 'string') return null
-  const text = `${route}: ${status} ${error}\nrequest_id: ${id}\n${new Date().toISOString()}`
-  return { label: own('error.copy'), text }
-}
-
-/** What a sentence can name. */
-const isValue = (value: unknown): boolean =>
-  ['string', 'number'].includes(typeof value) ||
-  (Array.isArray(value) && value.every(each => typeof each === 'string'))
-
-const t = translator(
+export const errorMessage = translator(
   Object.fromEntries(Object.entries(TEXTS).flatMap(([code, text]) => (text ? [[code, text]] : []))),
-)
-
-/** The page's text for a code; undefined when the server's sentence should be shown, for example because it lacks a value. */
-export const errorText = (code: unknown, values: unknown): string | undefined => {
-  const text =
-    typeof code === 'string' && Object.hasOwn(TEXTS, code) ? TEXTS[code as ErrorCode] : null
-  if (!text) return undefined
-  const given = asObject(values)
-  const names = [...text.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!)
-  if (names.some(name => !isValue(given[name]))) return undefined
-  return (t as (key: string, values: object) => string)(code as string, given)
-}
+) as (key: string, values: object) => string

@@ -1,5 +1,6 @@
 /** English text for notices of the server, loaded with the first one. */
 import type { NoticeCode, NoticeValues } from '../../lib/schema/notice.ts'
+import { withCauses } from './server-strings.ts'
 import { translator } from './t.ts'
 
 const t = translator({
@@ -20,4 +21,4 @@ const t = translator({
 } as const satisfies Readonly<Record<NoticeCode, string>>)
 
 export const noticeText = (code: NoticeCode, values: NoticeValues = {}): string =>
-  (t as (key: NoticeCode, values: NoticeValues) => string)(code, values)
+  (t as (key: NoticeCode, values: object) => string)(code, withCauses(values))

@@ -58,6 +58,9 @@ export const setLanguage = (language: string, messages: Messages): void => {
   })
 }
 
+/** Nothing has to be translated. */
+export const isEnglish = (): boolean => shown.tag === 'en'
+
 /** Locale of dates and amounts; undefined (the default of `Intl`) before `setLanguage`. */
 export const pageLocale = (): string | undefined => shown.formats
 

@@ -150,8 +150,8 @@ test('what the server reports is in the language of the page: notices, the resul
     await page.getByText('Gib den vollständigen Pfad eines Ordners ein').first().waitFor()
     const last = {
       ...{ at: 1, ok: false, name: null, problems: 0 },
-      ...{ error: '/x cannot be created: EACCES', code: 'folder_not_created' },
-      values: { folder: '/x', reason: 'EACCES' },
+      ...{ error: '/x cannot be created: permission denied', code: 'folder_not_created' },
+      values: { folder: '/x', reason: 'permission denied' },
     }
     await app.restart(() =>
       writeFileSync(
@@ -161,7 +161,9 @@ test('what the server reports is in the language of the page: notices, the resul
     )
     await page.goto(`${app.url}/settings/backups`)
     await page
-      .getByText('Das letzte Backup ist fehlgeschlagen: /x konnte nicht angelegt werden: EACCES')
+      .getByText(
+        'Das letzte Backup ist fehlgeschlagen: /x konnte nicht angelegt werden: Zugriff verweigert',
+      )
       .waitFor()
 
     await page.route('**/api/updates/check**', route =>

@@ -289,7 +289,13 @@ export class McpSignIns {
         code: 'mcp_other_server',
       })
     }
-    if (error !== undefined) throw unavailable(sentenceFor(error))
+    if (error !== undefined)
+      throw unavailable(
+        sentenceFor(error),
+        error === 'access_denied'
+          ? { code: 'mcp_sign_in_denied' }
+          : { code: 'mcp_sign_in_failed', values: { reason: visibleWords(error.slice(0, 60)) } },
+      )
     if (!code)
       throw unavailable('The reply of the authorization server contains no code.', {
         code: 'sign_in_expired',

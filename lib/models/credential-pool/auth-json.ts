@@ -36,7 +36,10 @@ export const LOCK_WAIT_MS = 15_000
 /** Null for a missing file; throws a UserError for an unreadable one. Numbers keep their source text. */
 export const readAuth = (path: string): JsonObject | null => {
   const unreadable = (reason: string) =>
-    conflict(`Couldn’t read ${basename(path)}. Fix or remove it first (${reason})`)
+    conflict(`Couldn’t read ${basename(path)}. Fix or remove it first (${reason})`, {
+      code: 'file_unreadable',
+      values: { file: basename(path), reason },
+    })
   const { text, problem } = readText(path)
   if (problem !== null) throw unreadable(problem)
   if (text === null) return null

@@ -161,6 +161,10 @@ export class SignIns {
       if (found.key !== rejected && found.facts.expiresAtMs > this.#now) return found.key
       throw unavailable(
         `Couldn’t renew the sign-in of ${displayName(ref.provider)}: ${outcome.failed}.`,
+        {
+          code: 'sign_in_not_renewed',
+          values: { name: displayName(ref.provider), reason: outcome.failed },
+        },
       )
     })
   }
@@ -284,7 +288,10 @@ export class SignIns {
     const now = this.#edit(ref, old, entry => setRejected(entry, rejection, this.#now))
     this.#logFailure(ref, code)
     if (now && this.#isFresh(now, rejected)) return now.key
-    throw unauthorized(message)
+    throw unauthorized(message, {
+      code: 'provider_sign_in_expired',
+      values: { name: displayName(provider) },
+    })
   }
 
   /** Reads the file again, because a program that does not take the lock may have written during the request. */

@@ -69,12 +69,16 @@ export const changePermissions = (
 ): void => {
   const before = entriesOf(home, list)
   if (ruleEntries(sectionOf(home)[list]) === null)
-    throw conflict(`permissions.${list} in ${home.config.path} is not a list. Correct it there.`)
+    throw conflict(`permissions.${list} in ${home.config.path} is not a list. Correct it there.`, {
+      code: 'setting_form',
+      values: { key: `permissions.${list}`, file: home.config.path },
+    })
   const at = before.findIndex(entry => visibleText(shownEntry(entry)) === remove)
   if (remove !== undefined && at < 0)
     throw missing('This rule is not in the list any more.', { code: 'rule_not_found' })
   const parsed = add === undefined ? null : parseRule(add)
-  if (parsed && !parsed.ok) throw invalid(parsed.problem)
+  if (parsed && !parsed.ok)
+    throw invalid(parsed.problem, { code: 'rule_invalid', values: { problem: parsed.problem } })
   const isKnown = before.some((entry, index) => index !== at && shownEntry(entry) === add)
   const fresh = add === undefined || isKnown ? [] : [add]
   const after =

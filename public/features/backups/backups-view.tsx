@@ -12,7 +12,7 @@ import { LoadNote } from '../../parts/view-state.tsx'
 import { pageLocale } from '../../strings/t.ts'
 import { formatFull } from '../sessions/relative-time.ts'
 import { formatBytes } from '../workspace/file-kind.ts'
-import { errorText } from '../../strings/error-codes.ts'
+import { errorText } from '../../strings/server-text.ts'
 import { t } from './strings.ts'
 
 const POLL_MS = 1_000

@@ -4,6 +4,7 @@ import type { FailureType } from '../../../lib/schema/event.ts'
 import { LinkedText } from '../../markdown/linked-text.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { may } from '../../parts/may.ts'
+import { serverText } from '../../strings/server-text.ts'
 import { t } from './error-strings.ts'
 
 /** The page imports no schema code; the compiler checks that the list is complete. */
@@ -76,7 +77,10 @@ const needsKey = new Set<Failure['type']>(['quota_exhausted', 'auth_mismatch'])
 
 export function ErrorCard(props: ErrorCardProps) {
   const { error, onRetry, onSwitchModel, onAddKey, onCompact } = props
-  const { type, message, hint } = typeof error === 'string' ? parseFailure(error) : toFailure(error)
+  const failure = typeof error === 'string' ? parseFailure(error) : toFailure(error)
+  const { type } = failure
+  const message = serverText(failure.message)
+  const hint = serverText(failure.hint)
   const long = message.length > 240 || message.includes('\n')
   let step: ComponentChild = null
   if (!may('POST /api/chat/start')) step = null

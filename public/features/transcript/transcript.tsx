@@ -7,7 +7,6 @@ import { answerWords, isDenied } from '../approvals/answer-words.ts'
 import { AnsweredLine } from '../approvals/answered-line.tsx'
 import { shownRetryOf } from './pending-retry.ts'
 import { firstContent } from '../../parts/first-content.ts'
-import { Icon } from '../../parts/icon.tsx'
 import { lazy } from '../../parts/lazy.tsx'
 import { questionId } from '../chat/chat-reducer.ts'
 import type { Chat, AnsweredQuestion } from '../chat/chat-reducer.ts'
@@ -25,6 +24,7 @@ import { VirtualList } from './virtual-list.tsx'
 const ApprovalCard = lazy(async () => (await import('../approvals/approval-card.tsx')).ApprovalCard)
 const QuestionCard = lazy(async () => (await import('../approvals/question-card.tsx')).QuestionCard)
 const ErrorCard = lazy(async () => (await import('./error-card.tsx')).ErrorCard, true)
+const ServerNotice = lazy(async () => (await import('./server-notice.tsx')).ServerNotice, true)
 const RetryCard = lazy(async () => (await import('./retry-card.tsx')).RetryCard, true)
 
 export type { TranscriptActions } from './transcript-context.ts'
@@ -217,9 +217,7 @@ function Tail() {
         ),
       )}
       {parts.notices.value.map(({ id, text }) => (
-        <p key={id} class="tx-mark">
-          <Icon name="info" size={14} /> {text}
-        </p>
+        <ServerNotice key={id} text={text} />
       ))}
       {retry && <RetryCard retry={retry} onRetryNow={actions.retryNow} onStop={actions.stop} />}
       {error && (

@@ -5,7 +5,7 @@ import * as assert from 'uvu/assert'
 import { conflict, forbidden, invalid, missing, unavailable } from '../../../lib/errors.ts'
 import { toErrorReply } from '../../../lib/http/error-reply.ts'
 import { ERROR_CODES } from '../../../lib/schema/error-code.ts'
-import { errorText } from '../../../public/strings/error-codes.ts'
+import { errorText } from '../../../public/strings/server-text.ts'
 import { englishMessages } from '../../../public/strings/t.ts'
 import { startApp } from '../../_app.ts'
 

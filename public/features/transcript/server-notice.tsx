@@ -1,0 +1,9 @@
+/** A line of the server below the transcript, such as a switch to another model. Loaded with the first one. */
+import { Icon } from '../../parts/icon.tsx'
+import { serverText } from '../../strings/server-text.ts'
+
+export const ServerNotice = ({ text }: { text: string }) => (
+  <p class="tx-mark">
+    <Icon name="info" size={14} /> {serverText(text)}
+  </p>
+)
