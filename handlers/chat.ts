@@ -20,7 +20,7 @@ const Turn = z.object({
 /** Throws a 400 with the sentence `whenEmpty`. */
 const toTurnInput = (input: z.output<typeof Turn>, whenEmpty: string): TurnInput => {
   const text = input.message.trim()
-  if (!text) throw invalid(whenEmpty)
+  if (!text) throw invalid(whenEmpty, { code: 'missing_fields' })
   return {
     sessionId: input.session_id,
     text,

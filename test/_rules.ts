@@ -512,12 +512,11 @@ export const rules: readonly Rule[] = [
   {
     name: 'an error that a person can meet has a code, so that the page has a text in its language',
     where:
-      /^(?:handlers|lib\/(?:auth|backups|checkpoints|conversation|cron|mcp\/oauth|notifications|profiles|sessions|shares|terminals|updates|workspaces))\//,
+      /^(?:handlers|lib\/(?:app|auth|backups|checkpoints|conversation|cron|host-db|mcp|memory|models|notifications|profiles|sessions|shares|skills|terminals|turns|updates|workspaces))\//,
     except: {
       'handlers/client-api.ts': 'for programs',
       'lib/auth/auth.ts': 'its only one must not say what is wrong',
       'lib/cron/agent-api.ts': 'for the model',
-      'lib/terminals/pseudo-terminal.ts': 'a problem of the system',
       'lib/sessions/legacy.ts': 'the disk is full: a code of its kind',
       'lib/cron/jobs-file.ts': 'the same',
       'lib/backups/backup.ts': 'for the command line',
@@ -526,14 +525,19 @@ export const rules: readonly Rule[] = [
       'lib/backups/read-archive.ts': 'the same',
       'lib/backups/restore.ts': 'the same',
       'lib/mcp/oauth/auth-fetch.ts': 'an answer that only a broken server gives',
+      'lib/skills/agent-skills.ts': 'for the model',
+      'lib/turns/continued-turns.ts': 'for the log',
+      'lib/skills/own-files.ts': 'the others are requests that no page makes',
+      'lib/models/reasoning.ts': 'a word that the page offers',
     },
     // What only a program can send has the code of its kind.
     find: hits(
-      /\b(?:invalid|unauthorized|forbidden|missing|conflict|tooMany|unavailable|diskFull)\(\s*(["'`])(?!Invalid |Couldn|not found|No |The Host|(?:[a-z]\w*|reasoning:) (?:must|is) )(?:\\.|(?!\1).)*\1\s*\)/,
+      /\b(?:invalid|unauthorized|forbidden|missing|conflict|tooMany|unavailable|diskFull)\(\s*(["'`])(?!Invalid |not found|No |The Host|(?:[a-z]\w*|reasoning:) (?:must|is) )(?:\\.|(?!\1).)*\1\s*\)|\b(?:invalid|unauthorized|forbidden|missing|conflict|tooMany|unavailable|diskFull)\([\w.]+(?:\([\w.]*\))?\)/,
     ),
     bad: [
       sample('lib/workspaces/a.ts', "const e = invalid('Write a message.')"),
       sample('handlers/a.ts', 'const e = conflict(`There is already a ${x}`)'),
+      sample('lib/models/a.ts', 'const e = conflict(problem)'),
     ],
     good: [
       sample('lib/workspaces/a.ts', "const e = invalid('Write a message.', { code: 'a' })"),

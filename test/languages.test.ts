@@ -1,4 +1,5 @@
 /** Languages of the page: the one a browser gets, and complete translations. */
+import { globSync, readFileSync } from 'node:fs'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { checkTranslation, readEnglish, readTranslation, TRANSLATED } from '../build/languages.ts'
@@ -210,6 +211,21 @@ test('Arabic: a code that begins or ends with a sign keeps its direction', async
     texts
       .filter(text => /[\u0600-\u06ff]/.test(text))
       .filter(text => unclear.test(text.replace(isolated, '').replace(/`[^`]*`/g, ''))),
+    [],
+  )
+})
+
+test('Korean: one level of politeness in all sentences (해요체)', () => {
+  const formal = /(?:니다|니까|십시오)(?=[^가-힣]|$)/
+  const texts = [
+    ...Object.values(readTranslation('ko')).flatMap(message =>
+      typeof message === 'string' ? [message] : Object.values(message),
+    ),
+    readFileSync('lib/notifications/texts/ko.ts', 'utf8'),
+    ...globSync('lib/auth/*.ts').map(path => readFileSync(path, 'utf8')),
+  ]
+  assert.equal(
+    texts.filter(text => formal.test(text)),
     [],
   )
 })

@@ -54,7 +54,7 @@ export const readNote = (home: MemoryHome, section: Section): Note => {
   const path = join(home.dir, ...PATHS[section])
   const found = statSync(path, { throwIfNoEntry: false })
   // Reading a named pipe would block.
-  if (found && !found.isFile()) throw conflict(`${path} is not a file`)
+  if (found && !found.isFile()) throw conflict(`${path} is not a file`, { code: 'special_file' })
   const text = found ? textOf(readWhole(path)) : ''
   return { text, path, mtime: found ? found.mtimeMs / 1_000 : null, version: versionOf(text) }
 }

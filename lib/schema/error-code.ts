@@ -90,6 +90,7 @@ export const SPECIFIC_CODES = [
   'session_of_profile',
   'session_changed',
   'session_exists',
+  'session_unreadable',
   'compaction_canceled',
   'compaction_failed',
   'hook_blocked',

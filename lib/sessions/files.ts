@@ -2,7 +2,7 @@
 import { closeSync } from 'node:fs'
 import { join } from 'node:path'
 import { unavailable } from '../errors.ts'
-import { errorCode } from '../store/file-error.ts'
+import { errorCode, fileReason } from '../store/file-error.ts'
 import { fileStamp, type Line, readLines, readLinesBackward, type Stamp } from '../store/journal.ts'
 import { SESSION_ID } from '../schema/ids.ts'
 import type { Message } from '../schema/message.ts'
@@ -29,7 +29,10 @@ const readable = <T>(read: () => T): T => {
   } catch (error) {
     const code = errorCode(error)
     if (!UNREADABLE.has(code)) throw error
-    throw unavailable(`Couldn't read the file of this chat (${code})`)
+    throw unavailable(`Couldn't read the file of this chat (${code})`, {
+      code: 'session_unreadable',
+      values: { reason: fileReason(error) },
+    })
   }
 }
 

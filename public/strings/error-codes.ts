@@ -93,6 +93,7 @@ export const TEXTS: Readonly<Record<ErrorCode, string | null>> = {
   side_question_unavailable: 'External agents can’t answer side questions. Choose a model.',
   session_of_profile: 'This chat belongs to the profile “{profile}”.',
   session_changed: 'The chat changed in the meantime. Try again.',
+  session_unreadable: 'Couldn’t read the file of this chat: {reason}',
   session_exists: 'A chat with this ID already exists.',
   compaction_canceled: 'Compaction canceled. Nothing has changed.',
   compaction_failed: 'Couldn’t compact this chat: {reason}',
