@@ -335,7 +335,7 @@ test('does not wait for a password, and shows none', async () => {
   work.git('remote', 'set-url', 'origin', `http://user:hunter2pass@127.0.0.1:${port}/x.git`)
   const { body } = await work.post('fetch')
   server.close()
-  assert.is(body.code, 'git_failed')
+  assert.is(body.code, 'git_sign_in')
   assert.match(body.error, /did not accept your sign-in/)
   assert.not.match(JSON.stringify(body), 'hunter2pass')
 })
