@@ -105,7 +105,7 @@ test('a remote of the repository is no command', async () => {
   work.set({ 'protocol.ext.allow': 'always', 'remote.origin.url': `ext::${work.evil}` })
   for (const path of ['fetch', 'pull', 'push']) {
     const { body } = await work.post(path)
-    assert.is(body.code, 'git_push_terminal', JSON.stringify(body))
+    assert.is(body.code, 'git_needs_terminal', JSON.stringify(body))
     assert.match(body.error, 'protocol.ext.allow')
   }
   assert.is(work.ran(), '')
