@@ -1,18 +1,40 @@
-/** Launcher of the single file and the executable: unpacks the server's code and runs it, with its V8 code cache if that fits. */
+/** Launcher of the single file and the executable: unpacks the server's code part by part when it is needed, and runs it with its V8 code caches if they fit. */
 import vm from 'node:vm'
 import { openPacked } from '../lib/packed.ts'
 
+/** The part that runs first. */
+export const ENTRY = './router.js'
+
 /**
- * The code is a function whose parameters replace the variables of a module. Returns the script, from which `warm.mjs` creates the
- * V8 code cache. V8 ignores a cache of another version.
+ * A part is a function whose parameters replace the variables of a module. Returns the scripts of the parts that are loaded, from which
+ * `warm.mjs` creates the V8 code caches. V8 ignores a cache of another version.
  */
 export const launch = (packing, { selfUrl, selfDirectory, require }) => {
-  const { code, compiled } = openPacked(packing, selfUrl).server()
-  const script = new vm.Script(code, {
-    filename: `${selfUrl}#server`,
-    ...(compiled ? { cachedData: compiled } : {}),
+  const packed = openPacked(packing, selfUrl)
+  const modules = new Map()
+  const scripts = new Map()
+
+  /** What a part exports; undefined when there is no part of this name. */
+  const load = name => {
+    const loaded = modules.get(name)
+    if (loaded) return loaded.exports
+    const part = packed.server(name)
+    if (!part) return undefined
+    const script = new vm.Script(part.code, {
+      filename: `${selfUrl}#${name.slice(2)}`,
+      ...(part.compiled ? { cachedData: part.compiled } : {}),
+    })
+    scripts.set(name, script)
+    const module = { exports: {} }
+    // Before it runs: parts may import each other.
+    modules.set(name, module)
+    script.runInThisContext()(requirePart, module, module.exports, packed, selfUrl, selfDirectory)
+    return module.exports
+  }
+
+  const requirePart = Object.assign(name => (name.startsWith('./') && load(name)) || require(name), {
+    resolve: require.resolve,
   })
-  const module = { exports: {} }
-  script.runInThisContext()(require, module, module.exports, packing, selfUrl, selfDirectory)
-  return script
+  load(ENTRY)
+  return scripts
 }

@@ -77,21 +77,22 @@ const checkInputs = ({ inputs }) => {
   if (unseen.length > 0) throw new Error(`${unseen.join(', ')}: missing in build/inputs.mjs`)
 }
 
+const BUNDLE = {
+  absWorkingDir: root,
+  bundle: true,
+  platform: 'node',
+  target: 'node24',
+  minifySyntax: true,
+  minifyWhitespace: true,
+  // An uncaught error prints its source line, which must not be the whole program.
+  lineLimit: 160,
+  write: false,
+  metafile: true,
+  logLevel: 'silent',
+}
+
 const bundle = async options => {
-  const built = await esbuild.build({
-    absWorkingDir: root,
-    bundle: true,
-    platform: 'node',
-    target: 'node24',
-    minifySyntax: true,
-    minifyWhitespace: true,
-    // An uncaught error prints its source line, which must not be the whole program.
-    lineLimit: 160,
-    write: false,
-    metafile: true,
-    logLevel: 'silent',
-    ...options,
-  })
+  const built = await esbuild.build({ ...BUNDLE, ...options })
   checkInputs(built.metafile)
   return toAscii(built.outputFiles[0].text)
 }
@@ -106,16 +107,37 @@ const bundleWorker = () =>
 const bundleDocumentWorker = () =>
   bundle({ entryPoints: ['lib/documents/document-worker.ts'], format: 'cjs' })
 
+const PART_PARAMETERS = 'require, module, exports, PACKED, SELF_URL, SELF_DIRECTORY'
+
+/** `[name, code]` of the parts of the server: what is imported at run time only becomes a part that is loaded then. */
 const bundleServer = async () => {
-  const code = await bundle({
+  const { outputFiles, metafile } = await esbuild.build({
+    ...BUNDLE,
     entryPoints: ['router.ts'],
-    format: 'cjs',
+    format: 'esm',
+    splitting: true,
+    outdir: 'parts',
+    chunkNames: '[name]-[hash]',
     legalComments: 'eof',
     plugins: [packedAddon, plainStart, oneLanguage],
     external: ['./browser.mjs'],
     define: { 'import.meta.url': 'SELF_URL', 'import.meta.dirname': 'SELF_DIRECTORY' },
   })
-  return `(function (require, module, exports, PACKING, SELF_URL, SELF_DIRECTORY) {${code}\n})`
+  checkInputs(metafile)
+  return Promise.all(
+    outputFiles.map(async ({ path, text }) => {
+      const { code } = await esbuild.transform(text, {
+        format: 'cjs',
+        platform: 'node',
+        target: BUNDLE.target,
+        minifySyntax: true,
+        minifyWhitespace: true,
+        lineLimit: BUNDLE.lineLimit,
+        legalComments: 'eof',
+      })
+      return [`./${basename(path)}`, `(function (${PART_PARAMETERS}) {${toAscii(code)}\n})`]
+    }),
+  )
 }
 
 const MINIMUM_NODE = 24
@@ -163,7 +185,8 @@ const createPayload = () => {
     texts.push(text)
     return block
   }
-  return { add, size, text: () => texts.join('') }
+  const addAll = entries => Object.fromEntries(entries.map(([name, bytes]) => [name, add(bytes)]))
+  return { add, addAll, size, text: () => texts.join('') }
 }
 
 /** Formats that compress well. */
@@ -227,7 +250,7 @@ const gather = async (targets, speed) => {
     inputs,
     version: readVersion(root),
     addons: await Promise.all(targets.map(target => packAddon(target, speed))),
-    server: zstd(server, speed),
+    server: server.map(([name, code]) => [name, zstd(code, speed)]),
     worker: zstd(worker, speed),
     documentWorker: await zstdOnce(Buffer.from(documentWorker), speed),
     names: assets.map(([path]) => path),
@@ -245,8 +268,10 @@ const lay = (parts, compiled) => {
         { block: payload.add(packed), sha256 },
       ]),
     ),
-    server: payload.add(parts.server),
-    ...(compiled ? { compiled: { platform: codePlatform(), block: payload.add(compiled) } } : {}),
+    server: payload.addAll(parts.server),
+    ...(compiled
+      ? { compiled: { platform: codePlatform(), blocks: payload.addAll(compiled) } }
+      : {}),
     worker: payload.add(parts.worker),
     documentWorker: payload.add(parts.documentWorker),
     assets: parts.assets.map(({ raw, br, ...asset }, index) => ({
@@ -265,7 +290,7 @@ export const fileText = async ({ packing, payload, inputs }) => {
   return `${await bundleLaunch(packing, 'esm', head)}\n/*${payload}*/\n`
 }
 
-/** Creates the V8 code cache by running the packed file until its first responses. It saves a third of the start time. */
+/** Creates the V8 code caches by running the packed file until its first responses. They save a third of the start time. */
 const compileAhead = async (laid, speed) => {
   const directory = mkdtempSync(join(tmpdir(), 'agent-webui-warm-'))
   const at = name => join(directory, name)
@@ -279,7 +304,10 @@ const compileAhead = async (laid, speed) => {
       timeout: 120_000,
     })
     if (run.status !== 0) throw new Error(`what was packed does not run:\n${run.stderr}`)
-    return zstd(readFileSync(at('out')), speed)
+    return readdirSync(at('out')).map(name => [
+      `./${name}`,
+      zstd(readFileSync(join(at('out'), name)), speed),
+    ])
   } finally {
     rmSync(directory, { recursive: true, force: true })
   }

@@ -1,14 +1,14 @@
-/** Runs a packed file once and saves the V8 code cache of that run: `node warm.mjs FILE PACKING OUT`. */
-import { readFileSync, writeFileSync } from 'node:fs'
+/** Runs a packed file once and saves the V8 code cache of each part that ran, in a directory: `node warm.mjs FILE PACKING OUT`. */
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { dirname } from 'node:path'
+import { dirname, join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import { launch } from './launch.mjs'
 
 const [, , file, packing, out] = process.argv
 process.argv = [process.execPath, file, '--no-browser']
-const script = launch(readFileSync(packing, 'utf8'), {
+const scripts = launch(readFileSync(packing, 'utf8'), {
   selfUrl: pathToFileURL(file).href,
   selfDirectory: dirname(file),
   require: createRequire(file),
@@ -33,5 +33,6 @@ const waitForAnswer = async () => {
 await waitForAnswer()
 for (const path of ['/', '/api/settings', '/api/sessions?limit=50', '/api/sessions'])
   await ask(path)
-writeFileSync(out, script.createCachedData())
+mkdirSync(out)
+for (const [name, script] of scripts) writeFileSync(join(out, name), script.createCachedData())
 process.exit(0)

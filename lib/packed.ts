@@ -1,5 +1,5 @@
 /** Reads the payload of the bundle: assets, native addon, workers and version, block by block on first use. */
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { fstatSync, openSync, readSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import zlib from 'node:zlib'
@@ -8,7 +8,7 @@ import type { Asset, AssetTable } from './http/static.ts'
 /** A block of the payload: offset and length in base64 characters, and the SHA-256 of its bytes. */
 export type Block = Readonly<{ at: number; size: number; sha256: string }>
 
-/** Written into the code by the build, as JSON text in place of `PACKING`. */
+/** Written into the launcher by the build, as JSON text in place of `PACKING`. */
 export type Packing = Readonly<{
   version: string
   /** Of the executable on Linux: the C library that its Node needs, as `glibc 2.28`. */
@@ -18,10 +18,10 @@ export type Packing = Readonly<{
   contents: Block
 }>
 type Contents = Readonly<{
-  /** A CommonJS function, compressed with zstd. */
-  server: Block
-  /** V8's code cache for it, of the platform that made the build; absent when the file is not for that platform. */
-  compiled?: Readonly<{ platform: string; block: Block }>
+  /** By name: CommonJS functions, compressed with zstd. */
+  server: Readonly<Record<string, Block>>
+  /** V8's code caches for them, of the platform that made the build; absent when the file is not for that platform. */
+  compiled?: Readonly<{ platform: string; blocks: Readonly<Record<string, Block>> }>
   /** CommonJS, compressed with zstd. */
   worker: Block
   /** The same, for the text of documents. */
@@ -44,8 +44,8 @@ export type Packed = Readonly<{
   version: string
   /** Only of the executable on Linux. */
   libc: string | undefined
-  /** Run by `build/launch.mjs`. */
-  server(): { code: string; compiled: Buffer | undefined }
+  /** A part of the server, for `build/launch.mjs`; undefined when there is none of this name. */
+  server(name: string): { code: string; compiled: Buffer | undefined } | undefined
   /** CommonJS text for `new Worker(text, { eval: true })`. */
   searchWorker(): string
   documentWorker(): string
@@ -54,7 +54,8 @@ export type Packed = Readonly<{
   assets: AssetTable
 }>
 
-declare const PACKING: string | undefined
+/** Passed by the launcher to the code it runs. */
+declare const PACKED: Packed | undefined
 
 /** After the payload, the bundle ends with the end of the comment that contains it. */
 const TRAILER = '*/\n'.length
@@ -79,31 +80,40 @@ const openPayload = (
   }
 }
 
-/** Calls `make` on first use and caches the result. */
-const once = <T>(make: () => T): (() => T) => {
-  const made: T[] = []
-  return () => {
-    if (made.length === 0) made.push(make())
-    return made[0] as T
-  }
-}
+/** Each encoding is read, decompressed or gzipped on first use, and then kept. A class, because there are hundreds of them. */
+class LazyAsset implements Asset {
+  readonly type: string
+  readonly etag: string
+  readonly immutable: boolean
+  readonly #file: PackedAsset
+  readonly #read: (block: Block) => Buffer
+  readonly #made: { raw?: Buffer; br?: Buffer; gzip?: Buffer } = {}
 
-/** An asset whose encodings are read, decompressed or gzipped on first use and then cached. */
-const lazyAsset = (file: PackedAsset, read: (block: Block) => Buffer): Asset => {
-  const { br, raw } = file
-  const asset = { type: file.type, etag: file.etag, immutable: file.immutable }
-  const add = (name: 'raw' | 'br' | 'gzip', get: () => Buffer) =>
-    Object.defineProperty(asset, name, { enumerable: true, get: once(get) })
-  if (br) {
-    const readBr = once(() => read(br))
-    const unpack = once(() => zlib.brotliDecompressSync(readBr()))
-    add('br', readBr)
-    add('raw', unpack)
-    add('gzip', () => zlib.gzipSync(unpack(), { level: 9 }))
-  } else if (raw) {
-    add('raw', () => read(raw))
+  constructor(file: PackedAsset, read: (block: Block) => Buffer) {
+    this.type = file.type
+    this.etag = file.etag
+    this.immutable = file.immutable
+    this.#file = file
+    this.#read = read
   }
-  return asset as Asset
+
+  get br(): Buffer | undefined {
+    const { br } = this.#file
+    return br && (this.#made.br ??= this.#read(br))
+  }
+
+  get raw(): Buffer {
+    const { raw } = this.#file
+    this.#made.raw ??= raw ? this.#read(raw) : zlib.brotliDecompressSync(this.br ?? '')
+    return this.#made.raw
+  }
+
+  /** For those that compress. */
+  get gzip(): Buffer | undefined {
+    if (!this.#file.br) return undefined
+    this.#made.gzip ??= zlib.gzipSync(this.raw, { level: 9 })
+    return this.#made.gzip
+  }
 }
 
 /** A code cache is for one platform; whether a C library is glibc or musl makes no difference to it. */
@@ -112,18 +122,18 @@ export const codePlatform = (): string => `${process.platform}-${process.arch}`
 /** Whether this is the single executable with its own Node. */
 export const isExecutable = (): boolean => process.getBuiltinModule('node:sea')?.isSea() === true
 
-/** Opens the payload of this file; undefined when running from sources. */
-export const openPacked = (
-  text: string | undefined = typeof PACKING === 'undefined' ? undefined : PACKING,
-  selfUrl: string = import.meta.url,
-): Packed | undefined => {
-  if (text === undefined) return undefined
+/** What this file contains; undefined when running from sources. */
+export const packedHere = (): Packed | undefined =>
+  typeof PACKED === 'undefined' ? undefined : PACKED
+
+/** Opens the payload of the file at `selfUrl`. */
+export const openPacked = (text: string, selfUrl: string): Packed => {
   const packing: Packing = JSON.parse(text)
   const readText = openPayload(packing.payloadSize, selfUrl)
   const read = (block: Block): Buffer => {
     const bytes = Buffer.from(readText(block.at, block.size), 'base64')
     // The file may have been overwritten in place: never return data of another version.
-    if (createHash('sha256').update(bytes).digest('hex') !== block.sha256) {
+    if (hash('sha256', bytes) !== block.sha256) {
       throw new Error('The program file was changed while it was running. Restart it.')
     }
     return bytes
@@ -132,13 +142,16 @@ export const openPacked = (
   const { server, compiled, worker, documentWorker, addons, assets }: Contents = JSON.parse(
     read(packing.contents).toString(),
   )
+  const caches = compiled?.platform === codePlatform() ? compiled.blocks : {}
   return {
     version: packing.version,
     libc: packing.libc,
-    server: () => ({
-      code: unpack(server).toString('latin1'),
-      compiled: compiled?.platform === codePlatform() ? unpack(compiled.block) : undefined,
-    }),
+    server(name) {
+      const [code, cache] = [server[name], caches[name]]
+      return (
+        code && { code: unpack(code).toString('latin1'), compiled: cache ? unpack(cache) : undefined }
+      )
+    },
     searchWorker: () => unpack(worker).toString('latin1'),
     documentWorker: () => unpack(documentWorker).toString('latin1'),
     addons: Object.fromEntries(
@@ -147,6 +160,6 @@ export const openPacked = (
         { sha256, read: () => unpack(block) },
       ]),
     ),
-    assets: new Map(assets.map(file => [file.path, lazyAsset(file, read)])),
+    assets: new Map(assets.map(file => [file.path, new LazyAsset(file, read)])),
   }
 }

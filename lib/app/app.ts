@@ -14,7 +14,7 @@ import type { Authenticator } from '../http/access.ts'
 import type { AssetTable } from '../http/static.ts'
 import type { Log } from '../log.ts'
 import type { Onboarding } from '../onboarding.ts'
-import { openPacked } from '../packed.ts'
+import { packedHere } from '../packed.ts'
 import { createProfiles, type Profiles } from '../profiles/profiles.ts'
 import { redact } from '../redact/redact.ts'
 import { createSkills, type Skills } from '../skills/skills.ts'
@@ -163,7 +163,7 @@ export const createApp = async (
   options: AppOptions = {},
 ): Promise<App> => {
   const startedAt = Date.now()
-  const packed = openPacked()
+  const packed = packedHere()
   const [{ stateDir }, { cell = alone }] = [config, options]
   const root = packed ? import.meta.dirname : join(import.meta.dirname, '..', '..')
   const version =

@@ -17,7 +17,7 @@ import { createHub, type Hub } from '../hub.ts'
 import { openRequestKeys, type RequestKeys } from '../request-keys.ts'
 import type { Log } from '../log.ts'
 import { migrateDefaultModel } from '../models/default-model.ts'
-import { openPacked } from '../packed.ts'
+import { packedHere } from '../packed.ts'
 import { createHomes, type Homes } from '../profiles/homes.ts'
 import type { Owned } from '../cluster/types.ts'
 import { createKnownSecrets } from '../profiles/known-secrets.ts'
@@ -39,7 +39,7 @@ import { usableWorkspace } from '../workspaces/workspace-paths.ts'
 
 /** Path of the SQLite addon, unpacked first in the single-file build; undefined elsewhere. */
 export const unpackSqliteAddon = ({ stateDir, userHome, env }: Config): string | undefined => {
-  const packed = openPacked()
+  const packed = packedHere()
   if (!packed) return undefined
   const dirs = { stateDir, userHome, cacheHome: env.XDG_CACHE_HOME }
   return installAddon(packed.addons, addonCandidates(dirs))
@@ -56,7 +56,7 @@ export type AppDataOptions = {
 }
 
 /** In the single-file build the search worker starts from its embedded source. */
-export const searchWorkerOf = (packed: ReturnType<typeof openPacked>) =>
+export const searchWorkerOf = (packed: ReturnType<typeof packedHere>) =>
   packed && {
     startWorker: () =>
       new Worker(packed.searchWorker(), { eval: true, resourceLimits: WORKER_LIMITS }),
@@ -195,7 +195,7 @@ export const openAppData = (config: Config, options: AppDataOptions): AppData =>
     log: log.warn,
     now,
     addon,
-    ...searchWorkerOf(openPacked()),
+    ...searchWorkerOf(packedHere()),
   })
   const projects = createProjects({
     path: join(stateDir, 'projects.json'),

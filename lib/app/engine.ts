@@ -28,7 +28,7 @@ import { memoryPrompt } from '../memory/memory.ts'
 import { SignIns } from '../models/sign-in/sign-ins.ts'
 import { sharedSignInFile } from '../models/sign-in/shared-sign-in.ts'
 import { createModelServices, type ModelServices } from '../models/model-services.ts'
-import { openPacked } from '../packed.ts'
+import { packedHere } from '../packed.ts'
 import { personalityPrompt } from '../personalities.ts'
 import { writeEnv } from '../profiles/write-env.ts'
 import type { Home } from '../profiles/home.ts'
@@ -260,7 +260,7 @@ export const createEngine = async (options: EngineOptions): Promise<Engine> => {
     redact,
     redactKnown,
     secrets: { mask: redact, reveal, commandError: unusableCommand },
-    readDocument: createDocuments({ workerCode: openPacked()?.documentWorker }),
+    readDocument: createDocuments({ workerCode: packedHere()?.documentWorker }),
     redactMessage: redactValue,
     expandSkill: skills.expand,
   })

@@ -3,7 +3,7 @@ import { realpathSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { startDetached } from '../base/process.ts'
 import type { Config } from '../config.ts'
-import { isExecutable, openPacked } from '../packed.ts'
+import { isExecutable, packedHere } from '../packed.ts'
 import { thisTarget } from '../store/sqlite-addon.ts'
 import type { OwnProgram } from '../updates/prepare-switch.ts'
 
@@ -17,7 +17,7 @@ export const ownArguments = (): string[] => process.argv.slice(2)
 /** Null when this runs from sources, which are no single file that could be replaced. */
 export const ownProgram = ({ env, stateDir }: Config, address: () => string): OwnProgram | null => {
   const given = isExecutable() ? process.execPath : process.argv[1]
-  if (!openPacked() || given === undefined) return null
+  if (!packedHere() || given === undefined) return null
   const file = realpathSync(given)
   const again = ownArguments().includes('--no-browser') ? [] : ['--no-browser']
   return {

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { Machine } from '../app/machine.ts'
 import { type Config, readConfig } from '../config.ts'
 import { messageOf, UserError } from '../errors.ts'
-import { openPacked } from '../packed.ts'
+import { packedHere } from '../packed.ts'
 import { redact } from '../redact/redact.ts'
 import { readVersion } from '../version.ts'
 import {
@@ -45,12 +45,12 @@ const onSignals: Interrupts = interrupt => {
 /** What runs this, and for the executable the C library it needs. */
 const describeBuild = (): string => {
   const platform = `Node.js ${process.versions.node} on ${process.platform}-${process.arch}`
-  const libc = openPacked()?.libc
+  const libc = packedHere()?.libc
   return libc === undefined ? platform : `${platform}, built in; needs ${libc} or newer`
 }
 
 const versionOf = (config: Config): Promise<string> => {
-  const packed = openPacked()
+  const packed = packedHere()
   const root = packed ? import.meta.dirname : join(import.meta.dirname, '../..')
   return readVersion({ root, builtIn: packed?.version, path: config.env.PATH })
 }

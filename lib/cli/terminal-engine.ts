@@ -16,7 +16,7 @@ import { unavailable } from '../errors.ts'
 import { createEngine, type EngineOptions } from '../app/engine.ts'
 import { createAcceptedGuards } from '../guards/accepted-guards.ts'
 import { createHub } from '../hub.ts'
-import { openPacked } from '../packed.ts'
+import { packedHere } from '../packed.ts'
 import { createHomes } from '../profiles/homes.ts'
 import { createKnownSecrets } from '../profiles/known-secrets.ts'
 import { redact, redactValue, watchSecrets } from '../redact/redact.ts'
@@ -98,7 +98,7 @@ export const createTerminalEngine = async (
     log: problem,
     now,
     addon,
-    ...searchWorkerOf(openPacked()),
+    ...searchWorkerOf(packedHere()),
   })
   const hostSessions = createHostSessions({
     sessions,

@@ -10,8 +10,8 @@ export type Asset = {
   /** Hash of the bytes, without quotes. */
   etag: string
   raw: Buffer
-  br?: Buffer
-  gzip?: Buffer
+  br?: Buffer | undefined
+  gzip?: Buffer | undefined
   /** The name contains a hash, so browsers may cache it forever. */
   immutable: boolean
 }

@@ -7,7 +7,7 @@ import { pathToFileURL } from 'node:url'
 import zlib from 'node:zlib'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { openPacked } from '../../lib/packed.ts'
+import { openPacked, packedHere } from '../../lib/packed.ts'
 
 const test = suite('packed file')
 const root = mkdtempSync(join(tmpdir(), 'packed-'))
@@ -27,10 +27,10 @@ const write = (name: string, platform = 'plan9-mips') => {
   }
   const asset = { type: 'text/css', etag: 'tag', immutable: true }
   const contents = {
-    server: add(zlib.zstdCompressSync(Buffer.from('(function () {})'))),
+    server: { './router.js': add(zlib.zstdCompressSync(Buffer.from('(function () {})'))) },
     worker: add(zlib.zstdCompressSync(Buffer.from('work()'))),
     addons: { t: { block: add(zlib.zstdCompressSync(picture)), sha256: sha256(picture) } },
-    compiled: { platform, block: add(zlib.zstdCompressSync(picture)) },
+    compiled: { platform, blocks: { './router.js': add(zlib.zstdCompressSync(picture)) } },
     assets: [
       { path: '/static/a.css', ...asset, br: add(zlib.brotliCompressSync(page)) },
       { path: '/static/b.png', ...asset, raw: add(picture) },
@@ -45,33 +45,34 @@ const write = (name: string, platform = 'plan9-mips') => {
 }
 
 test('an unbuilt run has nothing packed', () => {
-  assert.is(openPacked(), undefined)
+  assert.is(packedHere(), undefined)
 })
 
 test('rejects a file that was changed after its index was read', () => {
   const { file, open } = write('changed')
   const packed = open()
   writeFileSync(file, 'x'.repeat(5_000))
-  assert.throws(() => packed?.searchWorker(), /changed while it was running/)
+  assert.throws(() => packed.searchWorker(), /changed while it was running/)
+  assert.throws(() => packed.server('./router.js'), /changed while it was running/)
   assert.throws(open)
 })
 
 test('every entry unpacks to its original bytes', () => {
   const packed = write('good').open()
-  assert.is(packed?.version, 'v1')
-  assert.equal(packed?.server(), { code: '(function () {})', compiled: undefined })
-  assert.is(packed?.searchWorker(), 'work()')
-  assert.equal(packed?.addons.t?.read(), picture)
+  assert.is(packed.version, 'v1')
+  assert.equal(packed.server('./router.js'), { code: '(function () {})', compiled: undefined })
+  assert.is(packed.searchWorker(), 'work()')
+  assert.equal(packed.addons.t?.read(), picture)
 })
 
 test('a code cache is used on its own platform only', () => {
   const here = write('here', `${process.platform}-${process.arch}`).open()
-  assert.equal(here?.server().compiled, picture)
-  assert.is(write('elsewhere').open()?.server().compiled, undefined)
+  assert.equal(here.server('./router.js')?.compiled, picture)
+  assert.is(write('elsewhere').open().server('./router.js')?.compiled, undefined)
 })
 
 test('an asset is available in every encoding a browser may request', () => {
-  const assets = write('assets').open()?.assets
+  const assets = write('assets').open().assets
   const style = assets?.get('/static/a.css')
   assert.equal(style?.raw, page)
   assert.equal(zlib.brotliDecompressSync(style?.br ?? ''), page)
