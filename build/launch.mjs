@@ -32,9 +32,12 @@ export const launch = (packing, { selfUrl, selfDirectory, require }) => {
     return module.exports
   }
 
-  const requirePart = Object.assign(name => (name.startsWith('./') && load(name)) || require(name), {
-    resolve: require.resolve,
-  })
+  const requirePart = Object.assign(
+    name => (name.startsWith('./') && load(name)) || require(name),
+    {
+      resolve: require.resolve,
+    },
+  )
   load(ENTRY)
   return scripts
 }

@@ -130,6 +130,8 @@ const bundleServer = async () => {
         format: 'cjs',
         platform: 'node',
         target: BUNDLE.target,
+        // Becomes a call of the launcher's `require`: a script has no modules.
+        supported: { 'dynamic-import': false },
         minifySyntax: true,
         minifyWhitespace: true,
         lineLimit: BUNDLE.lineLimit,

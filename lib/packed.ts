@@ -99,7 +99,8 @@ class LazyAsset implements Asset {
 
   get br(): Buffer | undefined {
     const { br } = this.#file
-    return br && (this.#made.br ??= this.#read(br))
+    if (br) this.#made.br ??= this.#read(br)
+    return this.#made.br
   }
 
   get raw(): Buffer {
@@ -149,7 +150,10 @@ export const openPacked = (text: string, selfUrl: string): Packed => {
     server(name) {
       const [code, cache] = [server[name], caches[name]]
       return (
-        code && { code: unpack(code).toString('latin1'), compiled: cache ? unpack(cache) : undefined }
+        code && {
+          code: unpack(code).toString('latin1'),
+          compiled: cache ? unpack(cache) : undefined,
+        }
       )
     },
     searchWorker: () => unpack(worker).toString('latin1'),
