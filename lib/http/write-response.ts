@@ -48,6 +48,9 @@ const MAX_DRAINED_BYTES = 64 * 1024
 /** How long a client has to read a response before a connection with an unread body is closed. */
 const LINGER_MS = 300
 
+/** A longer text is encoded once, instead of being copied after the head first. */
+const MAX_JOINED_CHARS = 64 * 1024
+
 type Data = Chunk | readonly Buffer[]
 type Head = ReplyOptions & { cache: string; type?: string }
 
@@ -216,7 +219,9 @@ export class ResponseWriter {
     const isReading = x.method === 'GET' || x.method === 'HEAD'
     const isCacheable = options.cache === 'no-cache' && (options.status ?? 200) === 200 && isReading
     const etag = options.etag ?? (isCacheable ? etagOf(text) : undefined)
-    this.#sendBytes(x, { ...options, type: JSON_TYPE, etag }, Buffer.from(text))
+    // Node sends a short text together with the head, in one system call instead of two pieces.
+    const data = text.length > MAX_JOINED_CHARS ? Buffer.from(text) : text
+    this.#sendBytes(x, { ...options, type: JSON_TYPE, etag }, data)
   }
 
   async #sendStream(x: Exchange, options: Head, source: AsyncIterable<Chunk>): Promise<void> {
