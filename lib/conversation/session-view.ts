@@ -56,14 +56,23 @@ export const createSessionViews = ({
     }
   }
 
+  const toolCalls = new WeakMap<Buffer, Session['tool_calls']>()
+  /** Reading a session again gives the same bytes while it is the same. */
+  const toolCallsOf = (messages: Buffer): Session['tool_calls'] => {
+    const known = toolCalls.get(messages)
+    if (known) return known
+    const made = toolSummaries(JSON.parse(messages.toString()) as Message[])
+    toolCalls.set(messages, made)
+    return made
+  }
+
   /** The session without its messages, and the messages as JSON; both read in one tick, because reading starts with the call. */
   const whole = async (id: string): Promise<{ head: Session; messages: Buffer }> => {
     const row = sessions.require(id)
     const text = sessions.wholeJson(row.session_id)
     const head = assemble(row, { messages: [], tool_calls: [], offset: 0, truncated: false })
     const messages = await text
-    const tool_calls = toolSummaries(JSON.parse(messages.toString()) as Message[])
-    return { head: { ...head, tool_calls }, messages }
+    return { head: { ...head, tool_calls: toolCallsOf(messages) }, messages }
   }
 
   /** The whole session as JSON, without parsing its messages. */

@@ -48,8 +48,8 @@ const MAX_DRAINED_BYTES = 64 * 1024
 /** How long a client has to read a response before a connection with an unread body is closed. */
 const LINGER_MS = 300
 
-/** A longer text is encoded once, instead of being copied after the head first. */
-const MAX_JOINED_CHARS = 64 * 1024
+/** Node sends a text together with the head, in one system call instead of one with pieces. Copying more than this costs more. */
+const MAX_JOINED_BYTES = 64 * 1024
 
 type Data = Chunk | readonly Buffer[]
 type Head = ReplyOptions & { cache: string; type?: string }
@@ -60,6 +60,12 @@ const byteLength = (data: Data): number => {
   if (typeof data === 'string') return Buffer.byteLength(data)
   return isChunk(data) ? data.length : data.reduce((sum, chunk) => sum + chunk.length, 0)
 }
+
+/** One character per byte. */
+const latin1 = (data: Buffer | readonly Buffer[]): string =>
+  Buffer.isBuffer(data)
+    ? data.toString('latin1')
+    : data.map(chunk => chunk.toString('latin1')).join('')
 
 /** Anyone who knows the address of a shared chat can read it, so the log does not contain it. */
 const loggedPath = (path: string): string => path.replace(/\/share\/.*/s, '/share/…')
@@ -195,18 +201,18 @@ export class ResponseWriter {
     if (status === 200 && isNotModified(req.headers['if-none-match'], options.etag)) status = 304
     const { type: _, ...untyped } = options
     const head = this.#head(x, status === 304 ? untyped : options)
-    if (status !== 304 && status !== 204) {
-      head.push('Content-Length', String(data === undefined ? 0 : byteLength(data)))
-    }
+    const length = data === undefined ? 0 : byteLength(data)
+    if (status !== 304 && status !== 204) head.push('Content-Length', String(length))
     const body = data === undefined || status === 304 || x.method === 'HEAD' ? '' : data
     if (hasUnreadBody(x)) {
       endWithUnreadBody(x, status, head, body)
     } else {
       res.writeHead(status, head)
-      if (isChunk(body)) res.end(body)
+      if (typeof body === 'string') res.end(body)
+      else if (length <= MAX_JOINED_BYTES) res.end(latin1(body), 'latin1')
       else {
         res.cork()
-        for (const chunk of body) res.write(chunk)
+        for (const chunk of isChunk(body) ? [body] : body) res.write(chunk)
         res.end()
       }
     }
@@ -219,8 +225,7 @@ export class ResponseWriter {
     const isReading = x.method === 'GET' || x.method === 'HEAD'
     const isCacheable = options.cache === 'no-cache' && (options.status ?? 200) === 200 && isReading
     const etag = options.etag ?? (isCacheable ? etagOf(text) : undefined)
-    // Node sends a short text together with the head, in one system call instead of two pieces.
-    const data = text.length > MAX_JOINED_CHARS ? Buffer.from(text) : text
+    const data = text.length > MAX_JOINED_BYTES ? Buffer.from(text) : text
     this.#sendBytes(x, { ...options, type: JSON_TYPE, etag }, data)
   }
 

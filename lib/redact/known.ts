@@ -19,8 +19,10 @@ export const createKnown = () => {
   let seen: (readonly string[])[] = []
   let checkedAt = -Infinity
   let secrets: readonly string[] = []
-  let finder: Finder = createFinder([])
-  let cut: CutFinder = createCutFinder([])
+  let version = 0
+  // Made on first use: until then, it is not known which secrets there are.
+  let finder: Finder | undefined
+  let cut: CutFinder | undefined
 
   const check = (): void => {
     const values = [...sources].map(source => source())
@@ -28,8 +30,17 @@ export const createKnown = () => {
     if (isSame) return
     seen = values
     secrets = [...new Set(values.flat().flatMap(secretsInValue))]
-    finder = createFinder(secrets)
-    cut = createCutFinder(secrets)
+    version += 1
+    finder = undefined
+    cut = undefined
+  }
+
+  const recheck = (): void => {
+    const now = performance.now()
+    if (now - checkedAt < RECHECK_MS) return
+    // Set first: reading a file may log, and the log calls finder().
+    checkedAt = now
+    check()
   }
 
   return {
@@ -47,16 +58,20 @@ export const createKnown = () => {
       checkedAt = -Infinity
     },
     secrets: (): readonly string[] => secrets,
+    /** Another number when the secrets are others. */
+    version(): number {
+      recheck()
+      return version
+    },
     finder(): Finder {
-      const now = performance.now()
-      if (now - checkedAt >= RECHECK_MS) {
-        // Set first: reading a file may log, and the log calls finder().
-        checkedAt = now
-        check()
-      }
+      recheck()
+      finder ??= createFinder(secrets)
       return finder
     },
     /** As of the last call of `finder`. */
-    cut: (): CutFinder => cut,
+    cut(): CutFinder {
+      cut ??= createCutFinder(secrets)
+      return cut
+    },
   }
 }

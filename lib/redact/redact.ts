@@ -12,6 +12,9 @@ export const watchSecrets = (source: SecretSource): (() => void) => known.watch(
 /** Call after a source has changed. */
 export const refreshSecrets = (): void => known.refresh()
 
+/** Masking the same text gives the same result while this number is the same. */
+export const secretsVersion = (): number => known.version()
+
 const FULL_MASK = '***'
 const SHOWN_LAST = 4
 

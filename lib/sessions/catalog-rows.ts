@@ -15,17 +15,27 @@ const NO_LIVE_STATE: LiveState = { active_stream_id: null, waiting: null }
 const isUnfinished = ({ turn, questions }: Summary): boolean =>
   turn?.how === null || questions.length > 0
 
+export type StoredEntry = {
+  summary: string
+  stamp: Stamp
+  seq: number
+  active_stream_id: string | null
+  waiting: number | null
+}
+
+/** Parsed for each caller, who may change it. */
+export const toEntry = (stored: StoredEntry | undefined): CatalogEntry | undefined => {
+  if (!stored) return undefined
+  const { summary, stamp, seq, active_stream_id, waiting } = stored
+  const live = { active_stream_id, waiting }
+  return { summary: JSON.parse(summary) as Summary, stamp, live, seq }
+}
+
 export const createCatalogRows = (db: CatalogDb, redact: (text: string) => string) => {
   let version = 0
   let seq = 0
 
-  const get = (id: string): CatalogEntry | undefined => {
-    const found = db.q.get.get(id)
-    if (!found) return undefined
-    const { summary, stamp, seq: at, active_stream_id, waiting } = found
-    const live = { active_stream_id, waiting }
-    return { summary: JSON.parse(summary) as Summary, stamp, live, seq: at }
-  }
+  const get = (id: string): CatalogEntry | undefined => toEntry(db.q.get.get(id))
 
   const setLive = (id: string, live: LiveState): SessionRow | undefined =>
     db.transaction(() => {
@@ -48,8 +58,11 @@ export const createCatalogRows = (db: CatalogDb, redact: (text: string) => strin
     get version() {
       return version
     },
-    get,
     setLive,
+    /** What was read may have been undone. */
+    invalidate(): void {
+      version += 1
+    },
 
     /** Call before the first use of a database that was opened. */
     init(): void {

@@ -3,7 +3,7 @@ import type { SessionRow } from '../schema/session.ts'
 import type { TurnUsage } from '../schema/usage.ts'
 import { fileStamp, type Stamp } from '../store/journal.ts'
 import { createCatalogDb } from './catalog-db.ts'
-import { type CatalogEntry, createCatalogRows } from './catalog-rows.ts'
+import { type CatalogEntry, createCatalogRows, toEntry } from './catalog-rows.ts'
 import type { Mark } from './files.ts'
 import type { Summary } from './fold.ts'
 import type { LiveState } from './list-row.ts'
@@ -24,6 +24,9 @@ export type CatalogOptions = {
 
 export type Catalog = ReturnType<typeof createCatalog>
 
+/** Rows of sessions that are being read. */
+const MAX_KEPT_ROWS = 64
+
 export const createCatalog = (options: CatalogOptions) => {
   const { file, redact, rebuild } = options
   const db = createCatalogDb({
@@ -36,7 +39,32 @@ export const createCatalog = (options: CatalogOptions) => {
     },
   })
   const rows = createCatalogRows(db, redact)
-  const { guard, transaction } = db
+  const { transaction } = db
+  const guard = <T>(work: () => T): T => {
+    try {
+      return db.guard(work)
+    } catch (error) {
+      rows.invalidate()
+      throw error
+    }
+  }
+
+  /** A request reads the same row several times, and so does the next one; all changes are counted. */
+  const kept = <T>(read: (id: string) => T): ((id: string) => T) => {
+    const found = new Map<string, T>()
+    let at = rows.version
+    return id => {
+      if (at !== rows.version || found.size >= MAX_KEPT_ROWS) found.clear()
+      const known = found.get(id)
+      if (known !== undefined) return known
+      const value = guard(() => read(id))
+      // Read after the query, which may have replaced the database.
+      at = rows.version
+      if (value !== undefined) found.set(id, value)
+      return value
+    }
+  }
+  const stored = kept(id => db.q.get.get(id))
 
   try {
     rows.init()
@@ -55,9 +83,9 @@ export const createCatalog = (options: CatalogOptions) => {
     get version() {
       return rows.version
     },
-    get: (id: string): CatalogEntry | undefined => guard(() => rows.get(id)),
-    stamp: (id: string): Stamp | undefined => guard(() => db.q.stamp.get(id)?.stamp),
-    rowText: (id: string): string | undefined => guard(() => db.q.row.get(id)?.row),
+    get: (id: string): CatalogEntry | undefined => toEntry(stored(id)),
+    stamp: kept(id => db.q.stamp.get(id)?.stamp),
+    rowText: kept(id => db.q.row.get(id)?.row),
     profileOf: (id: string): string | undefined => guard(() => db.q.profileOf.get(id)?.profile),
     alias: (old: string): string | undefined => guard(() => db.q.alias.get(old)?.id),
     /** See `createCatalogRows`. */

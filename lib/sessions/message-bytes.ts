@@ -1,5 +1,5 @@
 /** Builds the JSON array of a session's messages from the journal's bytes, parsing only lines that may contain secrets. */
-import { isSuspect, suspectOffsets } from '../redact/redact.ts'
+import { suspectOffsets } from '../redact/redact.ts'
 import { messageHead } from './entries.ts'
 import { isHidden } from './fold.ts'
 import { readWhole } from '../store/read-text.ts'
@@ -48,7 +48,7 @@ export const spliceMessages = (
   const { bytes, found } = compacted(whole, ranges(whole, cuts))
   // latin1: one character per byte, so text offsets are byte offsets.
   const text = bytes.toString('latin1')
-  const places = isSuspect(text) ? [...suspectOffsets(text)] : []
+  const places = suspectOffsets(text)
   const parts: (Range | Buffer)[] = []
   let place = 0
   let size = 2

@@ -1,6 +1,6 @@
 /** Reads one session: completely, a page from the end, or its messages as JSON bytes. */
 import { missing } from '../errors.ts'
-import { redactJsonLine, redactValue } from '../redact/redact.ts'
+import { redactJsonLine, redactValue, secretsVersion } from '../redact/redact.ts'
 import type { Catalog } from './catalog.ts'
 import type { CatalogEntry } from './catalog-rows.ts'
 import {
@@ -15,13 +15,21 @@ import {
 } from './files.ts'
 import { isStateLine, parseEntry, type StoredState } from './entries.ts'
 import type { Folded, Head } from './fold.ts'
-import { readLines } from '../store/journal.ts'
+import { readLines, type Stamp } from '../store/journal.ts'
 import { spliceMessages } from './message-bytes.ts'
+import { createRecentReads } from './recent-reads.ts'
 import type { Sessions, Tail } from './types.ts'
 
 type ReaderOptions = { files: Files; catalog: Catalog; realId: (id: string) => string }
 
+/** Pages of larger files are not kept: their size in memory is not known without a look at each message. */
+const MAX_KEPT_FILE = 512 * 1024
+
+const fileBytes = (stamp: Stamp): number => Number(stamp.split(':')[1])
+
 export const createReader = ({ files, catalog, realId }: ReaderOptions) => {
+  const recent = createRecentReads()
+
   const load = (given: string): Folded => {
     const file = files.find(realId(given))
     const folded = file && foldFile(file)?.folded
@@ -106,13 +114,26 @@ export const createReader = ({ files, catalog, realId }: ReaderOptions) => {
     providerStates,
     head,
     tail(given: string, { limit, before, raw = false }: Parameters<Sessions['tail']>[1]): Tail {
-      const tail = rawTail(given, Math.max(0, Math.trunc(limit)), before)
-      return raw ? tail : { ...tail, messages: redactValue(tail.messages) }
+      const count = Math.max(0, Math.trunc(limit))
+      if (raw) return rawTail(given, count, before)
+      const { stamp, summary } = storedOf(given)
+      const masked = (): Tail => {
+        const tail = rawTail(given, count, before)
+        return { ...tail, messages: redactValue(tail.messages) }
+      }
+      const bytes = fileBytes(stamp)
+      if (bytes > MAX_KEPT_FILE) return masked()
+      const key = `${summary.id} ${count} ${before ?? ''}`
+      return recent.read(key, `${stamp} ${secretsVersion()}`, masked, () => bytes)
     },
     async wholeJson(given: string): Promise<Buffer> {
-      const { clean, format, id, cuts } = storedOf(given).summary
-      if (clean && format === 'jsonl') return spliceMessages(files.jsonl(id), cuts, redactJsonLine)
-      return Buffer.from(JSON.stringify(redactValue(load(given).messages)))
+      const { summary, stamp } = storedOf(given)
+      const { clean, format, id, cuts } = summary
+      const make = () =>
+        clean && format === 'jsonl'
+          ? spliceMessages(files.jsonl(id), cuts, redactJsonLine)
+          : Buffer.from(JSON.stringify(redactValue(load(given).messages)))
+      return recent.read(id, `${stamp} ${secretsVersion()}`, make, made => made.length)
     },
   }
 }

@@ -49,17 +49,28 @@ export const createSessions = (options: SessionsOptions): Sessions => {
   })
   catalogSync.sweepQuietly()
 
-  const resolve = (id: string): string | undefined => {
+  const compare = (id: string): string | undefined => {
     if (!SESSION_ID.test(id)) return undefined
     // A file takes precedence over an alias.
     if (catalogSync.refresh(id)) return id
     const now = catalog.alias(id)
     return now !== undefined && catalogSync.refresh(now) ? now : undefined
   }
-  const realId = (id: string): string => {
-    const real = resolve(id)
-    if (real === undefined) throw missing('Session not found', { code: 'session_not_found' })
+  const compared = { ids: new Map<string, string | undefined>(), version: -1 }
+  /** For reading. A request asks several times: the file is compared with its row once per tick, and again when a row has changed. */
+  const resolve = (id: string): string | undefined => {
+    const { ids } = compared
+    if (compared.version !== catalog.version) ids.clear()
+    if (ids.has(id)) return ids.get(id)
+    const real = compare(id)
+    if (ids.size === 0) queueMicrotask(() => ids.clear())
+    ids.set(id, real)
+    compared.version = catalog.version
     return real
+  }
+  const found = (id: string | undefined): string => {
+    if (id === undefined) throw missing('Session not found', { code: 'session_not_found' })
+    return id
   }
   const row = (id: string): SessionRow | undefined => {
     const real = resolve(id)
@@ -67,9 +78,9 @@ export const createSessions = (options: SessionsOptions): Sessions => {
     return text === undefined ? undefined : (JSON.parse(text) as SessionRow)
   }
   const require = (id: string): SessionRow => {
-    const found = row(id)
-    if (!found) throw missing('Session not found', { code: 'session_not_found' })
-    return found
+    const shown = row(id)
+    if (!shown) throw missing('Session not found', { code: 'session_not_found' })
+    return shown
   }
   const newId = (): string => {
     while (true) {
@@ -88,9 +99,10 @@ export const createSessions = (options: SessionsOptions): Sessions => {
     startWorker: options.startWorker,
   })
   const shared = { ...options, files, catalog, catalogSync, listing, search, watch }
-  const writer = createWriter({ ...shared, realId })
+  // Before a write, the file is always compared: another program may have replaced it.
+  const writer = createWriter({ ...shared, realId: id => found(compare(id)) })
   const removal = createTrash({ ...shared, writer, resolve, require })
-  const reading = createReader({ files, catalog, realId })
+  const reading = createReader({ files, catalog, realId: id => found(resolve(id)) })
   const { providerStates } = reading
   const copies = createDuplicator({ ...shared, writer, newId, require, providerStates })
   const find = createSessionSearch({ files, catalog, search, row, log })
