@@ -184,9 +184,14 @@ export const createSettings = (path: string, options: SettingsOptions): Settings
     const raw = stored()
     if (last?.stored !== raw)
       last = { stored: raw, settings: toSettings(raw, accept, options.botName) }
-    // Checked at each read: the directory may be deleted while the file stays the same.
     const saved = accept.default_workspace(raw.default_workspace) || undefined
-    return { ...last.settings, default_workspace: options.defaultWorkspace(saved) }
+    return {
+      ...last.settings,
+      // Looked up for those who use it, at that time: the directory may be deleted while the file stays the same.
+      get default_workspace() {
+        return options.defaultWorkspace(saved)
+      },
+    }
   }
 
   /** Stores only what was set, so that defaults from the environment still apply to the rest. */

@@ -4,6 +4,7 @@ import { invalid } from '../errors.ts'
 import { SESSION_ID } from '../schema/ids.ts'
 import type { SessionRow } from '../schema/session.ts'
 import type { Catalog } from './catalog.ts'
+import { createRecentReads } from './recent-reads.ts'
 import { isEmptyRow } from './list-row.ts'
 import type { ListPage, ProfileFilter, Sessions } from './types.ts'
 
@@ -66,6 +67,8 @@ export const createListing = (catalog: Catalog) => {
   const boot = randomBytes(4).toString('hex')
   let kept: Kept | null = null
   let drop: NodeJS.Timeout | null = null
+  const recent = createRecentReads()
+  let knownForeign: readonly SessionRow[] = NONE
 
   /** An empty session of ours is not listed and does not hide a foreign row. */
   const isListed = (id: string): boolean => {
@@ -119,7 +122,7 @@ export const createListing = (catalog: Catalog) => {
     return { body: now.body, pinned: null, next: null, etag, foreign: now.count }
   }
 
-  const page = (
+  const makePage = (
     limit: number,
     cursor: string | undefined,
     profiles: Profiles,
@@ -158,6 +161,20 @@ export const createListing = (catalog: Catalog) => {
     return { body, pinned, next, etag: hash, foreign: theirs.length }
   }
 
+  /** Devices that come back ask for the same page, mostly without a change. */
+  const page = (...asked: Parameters<typeof makePage>): ListPage => {
+    const [limit, cursor, profiles, foreign, scheduled] = asked
+    if (foreign !== knownForeign) recent.clear()
+    knownForeign = foreign
+    const key = JSON.stringify([limit, cursor, profiles, scheduled])
+    return recent.read(
+      key,
+      String(catalog.version),
+      () => makePage(...asked),
+      ({ body, pinned }) => body.length + (pinned?.length ?? 0),
+    )
+  }
+
   return {
     list({
       limit,
@@ -175,10 +192,12 @@ export const createListing = (catalog: Catalog) => {
     /** Drops the cached list, which may contain deleted content. */
     drop(): void {
       kept = null
+      recent.clear()
     },
     close(): void {
       if (drop) clearTimeout(drop)
       kept = null
+      recent.clear()
     },
   }
 }

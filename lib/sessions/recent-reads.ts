@@ -1,6 +1,6 @@
 /**
  * What was just read of sessions, for the next request of the same: pages read a session again after a reconnect, and several
- * devices at once. Bounded in bytes and time, because the service holds no transcript of a session that nobody reads.
+ * devices at once. Bounded in bytes and time, because the service holds no transcript of a session that is not being read.
  */
 
 export type RecentReadsOptions = {
