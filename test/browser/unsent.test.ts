@@ -1,4 +1,7 @@
 /** Messages in a real browser that closes a page too soon: over plain HTTP, before all code was loaded; and what a sign-out leaves in other tabs. */
+
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -140,6 +143,59 @@ test('a sign-out closes the other tabs, and nothing that was written in them sta
     // Nor behind the Back button: the page was replaced.
     await page.goBack()
     assert.not.match(await page.content(), /Private|The first answer/)
+    await at.close()
+  } finally {
+    await chat.close()
+  }
+})
+
+test('a sign-out asks when another tab has unsaved changes of a file; canceled, they stay', async () => {
+  const chat = await startChat({ text: 'The first answer' }, { text: 'A title' })
+  const { app } = chat
+  try {
+    const id = await chat.newSession()
+    const { session } = (await app.get(`/api/session?session_id=${id}`)).body as {
+      session: { workspace: string }
+    }
+    writeFileSync(join(session.workspace, 'note.txt'), 'old\n')
+    await chat.turn(id, 'hello')
+    await app.post('/api/settings', { _set_password: 'correct horse' })
+    const at = await openPage(`${app.url}/session/${id}?file=note.txt`)
+    const { page } = at
+    await page.locator('#pw').fill('correct horse')
+    await page.keyboard.press('Enter')
+    await page.locator('.preview').getByRole('button', { name: 'Edit', exact: true }).click()
+    await page.getByRole('textbox', { name: 'Editor for note.txt' }).waitFor()
+    const settings = await page.context().newPage()
+    await settings.goto(`${app.url}/settings/security`)
+    const signOut = settings.getByRole('button', { name: 'Sign out', exact: true }).first()
+    await signOut.waitFor()
+
+    await page.bringToFront()
+    await page.keyboard.type('typed ')
+    await page.locator('.preview-dirty').waitFor()
+    await settings.bringToFront()
+    // The view asks this when its window gets the focus. Its own channel receives the reply before this one.
+    await settings.evaluate(async () => {
+      const channel = new BroadcastChannel('agent-webui:unsaved:/')
+      const replied = new Promise(resolve => {
+        channel.onmessage = ({ data }) => data.isUnsaved && resolve(null)
+      })
+      channel.postMessage('ask')
+      await replied
+    })
+    await signOut.click()
+    const dialog = settings.getByRole('dialog', { name: 'Sign out and discard unsaved changes?' })
+    await dialog.getByRole('button', { name: 'Cancel' }).click()
+    await dialog.waitFor({ state: 'detached' })
+    assert.match(await page.locator('.preview').innerText(), /typed old/)
+    await signOut.click()
+    await dialog.getByRole('button', { name: 'Sign out' }).click()
+    for (const tab of [page, settings]) {
+      await tab.waitForURL(/\/login$/)
+      await tab.locator('#pw').waitFor()
+    }
+    assert.is(readFileSync(join(session.workspace, 'note.txt'), 'utf8'), 'old\n')
     await at.close()
   } finally {
     await chat.close()

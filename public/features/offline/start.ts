@@ -10,6 +10,7 @@ import { followRole } from '../people/follow-role.ts'
 import { adoptDrafts } from './adopt-drafts.ts'
 import { createOutbox, type Kept, type KeptStore } from './outbox.ts'
 import { takeShared } from './shared-content.ts'
+import { hasUnsavedChanges, reportUnsavedChanges } from './unsaved-changes.ts'
 import { t } from './strings.ts'
 
 /** Between attempts to send. It doubles while they fail. */
@@ -73,13 +74,8 @@ const startOutbox = async (app: PageApp): Promise<void> => {
 
 /** Nothing would be lost by a reload. */
 const isUntouched = (app: PageApp): boolean =>
-  app.layout.unsaved.size === 0 &&
-  app.panes.every(
-    ({ composer, panel, attachments }) =>
-      composer.empty.value &&
-      !attachments.busy.value &&
-      !panel.contents.value?.openFile.isAnyDirty(),
-  )
+  !hasUnsavedChanges(app) &&
+  app.panes.every(({ composer, attachments }) => composer.empty.value && !attachments.busy.value)
 
 /** A page keeps the scripts it was loaded with; the notice offers those of the new build. */
 const announceVersions = (app: PageApp, workers: ServiceWorkerContainer): void => {
@@ -184,6 +180,7 @@ export const startOffline = async (app: PageApp): Promise<void> => {
   // Also without service workers: other devices are not notified about what is visible here.
   startPresence(app)
   reloadForOthers(app)
+  reportUnsavedChanges(app)
   followRole(app)
   adoptDrafts(app.platform.device, app.platform.drafts)
   // A browser's database may never answer; nothing else waits for it, and messages only so long.

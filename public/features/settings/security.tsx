@@ -1,5 +1,6 @@
 /** Settings → Security: password, sign-out, devices, API access, where commands run, allowed commands, safeguards. */
 import { useSignal } from '@preact/signals'
+import { useEffect, useRef } from 'preact/hooks'
 import { Button } from '../../parts/button.tsx'
 import { Row } from '../../parts/field.tsx'
 import { FormActions, TextField } from '../../parts/form.tsx'
@@ -15,6 +16,8 @@ import { Hooks } from './hooks.tsx'
 import { Safety } from './safety.tsx'
 import { useShell, useSettings } from '../../contexts.ts'
 import { LoadingNote } from '../../parts/view-state.tsx'
+import { joinSentences } from '../../strings/join-sentences.ts'
+import { watchUnsavedChanges } from '../offline/unsaved-changes.ts'
 
 const PermissionRules = lazy(async () => (await import('./permission-rules.tsx')).PermissionRules)
 
@@ -88,10 +91,46 @@ const PasswordForm = ({ change }: { change: boolean }) => {
   )
 }
 
+/** Signs out after a question where that deletes something: messages that wait, changes in any tab of this browser. */
+const useSignOut = (): (() => void) => {
+  const { base, layout, attempt, auth, outbox, platform, accountTabs, signedOut } = useShell()
+  const unsaved = useRef<ReturnType<typeof watchUnsavedChanges> | null>(null)
+  useEffect(() => {
+    const watch = watchUnsavedChanges(base)
+    unsaved.current = watch
+    return watch.close
+  }, [base])
+
+  const forget = async () => {
+    platform.drafts.clear()
+    accountTabs.value?.postMessage('')
+    // The person was asked.
+    signedOut.value = true
+    await outbox.value?.clear()
+  }
+  const signOut = () => attempt(() => auth.signOut(forget))
+  return () => {
+    const count = outbox.value?.list.value.length ?? 0
+    const isUnsaved = unsaved.current?.hasAny() === true
+    if (count === 0 && !isUnsaved) return void signOut()
+    layout.confirmation.value = {
+      title: t(isUnsaved ? 'settings.signout.unsaved.title' : 'settings.signout.unsent.title'),
+      text: joinSentences(
+        count > 0 && t('settings.signout.unsent.text', { count }),
+        isUnsaved && t('settings.signout.unsaved.text'),
+      ),
+      confirm: t('settings.signout'),
+      danger: true,
+      run: signOut,
+    }
+  }
+}
+
 export const Security = () => {
   const { settings } = useSettings()
   const shell = useShell()
-  const { layout, toasts, attempt, auth, outbox, platform, accountTabs } = shell
+  const { layout, toasts } = shell
+  const askSignOut = useSignOut()
   const password = settings.password.value
   if (password === null) return <LoadingNote />
   const isOwner = settings.isOwner.value
@@ -112,24 +151,6 @@ export const Security = () => {
         if (!done) return
         toasts.show(t('settings.password.disabled'))
       },
-    }
-  }
-
-  const forget = async () => {
-    platform.drafts.clear()
-    accountTabs.value?.postMessage('')
-    await outbox.value?.clear()
-  }
-  const signOut = () => attempt(() => auth.signOut(forget))
-  const askSignOut = () => {
-    const count = outbox.value?.list.value.length ?? 0
-    if (count === 0) return void signOut()
-    layout.confirmation.value = {
-      title: t('settings.signout.unsent.title'),
-      text: t('settings.signout.unsent.text', { count }),
-      confirm: t('settings.signout'),
-      danger: true,
-      run: signOut,
     }
   }
 

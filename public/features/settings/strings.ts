@@ -171,6 +171,9 @@ const enSettings = {
     one: '{count} message hasn’t been sent yet. Signing out deletes it.',
     other: '{count} messages haven’t been sent yet. Signing out deletes them.',
   },
+  'settings.signout.unsaved.title': 'Sign out and discard unsaved changes?',
+  'settings.signout.unsaved.text':
+    'A file or a form that is open in this browser has unsaved changes. Signing out discards them.',
   'settings.version': 'Version',
   'settings.profile': 'Profile',
   'settings.connection': 'Connection',
