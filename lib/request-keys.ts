@@ -3,6 +3,7 @@ import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { messageOf } from './errors.ts'
 import type { KeyStore, KnownRequest, SavedReply } from './http/once.ts'
+import type { KeyJournal, KeyLine } from './request-key-journal.ts'
 import {
   type Database,
   isCorrupt,
@@ -18,6 +19,8 @@ export type RequestKeysOptions = {
   nowMs: () => number
   log: (message: string, extra?: Record<string, unknown>) => void
   maxKeys?: number
+  /** In a cluster, where the next owner needs them. */
+  journal?: KeyJournal | undefined
 }
 
 const KEPT_MS = 24 * 3_600_000
@@ -42,6 +45,7 @@ const MIGRATIONS = [
 type Row = { fingerprint: string; done: number; reply: string | null }
 
 const prepare = (db: Database) => ({
+  db,
   close: () => db.close(),
   find: db.prepare<[string, number], Row>(
     'select fingerprint, done, reply from request where id = ? and at >= ?',
@@ -78,17 +82,33 @@ const createMemory = () => {
   }
 }
 
+/** What another owner knew as well. */
+const replay = (
+  { db, begin, end, remove }: ReturnType<typeof prepare>,
+  lines: readonly KeyLine[],
+): void => {
+  db.transaction(() => {
+    for (const line of lines) {
+      if (line.t === 'begun') begin.run(line.id, line.at, line.fingerprint)
+      else if (line.t === 'ended') end.run(line.reply && JSON.stringify(line.reply), line.id)
+      else remove.run(line.id)
+    }
+  })()
+}
+
 /** The file is opened on first use, and replaced when it is damaged. */
 export const openRequestKeys = (
   path: string,
-  { addon, nowMs, log, maxKeys = MAX_KEYS }: RequestKeysOptions,
+  { addon, nowMs, log, maxKeys = MAX_KEYS, journal }: RequestKeysOptions,
 ): RequestKeys => {
   const memory = createMemory()
   let begun = 0
   let statements: ReturnType<typeof prepare> | undefined
   const open = () => {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-    return prepare(openDatabase(path, { migrations: MIGRATIONS, pragmas: PRAGMAS, addon }))
+    const found = prepare(openDatabase(path, { migrations: MIGRATIONS, pragmas: PRAGMAS, addon }))
+    if (journal) replay(found, journal.read())
+    return found
   }
   const opened = (): ReturnType<typeof prepare> => {
     statements ??= open()
@@ -121,14 +141,18 @@ export const openRequestKeys = (
       use(({ begin, expire, trim }) => {
         expire.run(nowMs() - KEPT_MS)
         if (begun++ % TRIM_EVERY === 0) trim.run(maxKeys)
-        begin.run(id, nowMs(), fingerprint)
+        const at = nowMs()
+        journal?.add({ t: 'begun', id, at, fingerprint })
+        begin.run(id, at, fingerprint)
       })
     },
 
     end(id: string, reply: SavedReply | null, keep: 'disk' | 'memory'): void {
       if (reply) memory.put(id, reply)
+      const kept = keep === 'disk' ? reply : null
       try {
-        use(({ end }) => end.run(reply && keep === 'disk' ? JSON.stringify(reply) : null, id))
+        use(({ end }) => end.run(kept && JSON.stringify(kept), id))
+        journal?.add({ t: 'ended', id, reply: kept })
       } catch (error) {
         if (!isUnwritable(error)) log('a reply could not be kept', { error: messageOf(error) })
       }
@@ -138,6 +162,7 @@ export const openRequestKeys = (
       memory.remove(id)
       try {
         use(({ remove }) => remove.run(id))
+        journal?.add({ t: 'freed', id })
       } catch (error) {
         if (!isUnwritable(error))
           log('a request key could not be freed', { error: messageOf(error) })

@@ -28,6 +28,8 @@ export type AppOptions = {
   notificationTests?: NotificationTestOptions
   /** How long a stop waits for turns to reach a step boundary. Default: not at all. */
   parkMs?: number
+  /** Of a child process, until it answers. */
+  startTimeoutMs?: number
   /** Errors of the service fail the test on close; with this they are only collected. */
   allowErrors?: boolean
 }
@@ -180,7 +182,10 @@ export const spawnApp = async (options: AppOptions = {}): Promise<SpawnedApp> =>
   const port = await freePort()
   const args = ['--no-browser', ...(options.argv ?? [])]
   const boot = (): Promise<Program> =>
-    startService({ home: places.userHome, port, args, env: options.env ?? {} })
+    startService({
+      ...{ home: places.userHome, port, args, env: options.env ?? {} },
+      ...(options.startTimeoutMs !== undefined && { startTimeoutMs: options.startTimeoutMs }),
+    })
   const running = { now: await boot() }
   const { closeClient, ...client } = createClient(() => running.now.url, options.headers)
   const end = async (signal: NodeJS.Signals) => running.now.stop(signal)

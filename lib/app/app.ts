@@ -171,10 +171,10 @@ export const createApp = async (
     (await readVersion({ root, builtIn: packed?.version, path: config.env.PATH }))
   const assets = options.assets ?? createAssets(packed)
   const data = openAppData(config, {
+    ...options,
     log,
     now,
-    addon: options.addon,
-    passwordIterations: options.passwordIterations,
+    isShared: cell.epoch > 0,
     onSignOut: ids =>
       notifier.services.notifications.store.removeDevicesOf(id => ids.includes(id ?? '')),
   })
@@ -192,10 +192,8 @@ export const createApp = async (
     onDeleted: name => {
       engine.mcp.forget(join(homes.dir, name))
       shareServices.shares.endProfile(name)
-      data.notify('info', `Profile '${name}' was deleted.`, {
-        code: 'profile_deleted',
-        values: { name },
-      })
+      const values = { name }
+      data.notify('info', `Profile '${name}' was deleted.`, { code: 'profile_deleted', values })
     },
   })
   const host = composeHost(composition, {
@@ -240,6 +238,7 @@ export const createApp = async (
   const clientApi = composeClientApi(composition, engine, conversation, options.addon)
 
   const cron = createCron({
+    isSole: cell.epoch > 0,
     homes: homes.list,
     start: conversation.turnStarter.unattended,
     stop: turns.cancel,

@@ -13,6 +13,8 @@ const MACHINE_STATE = /^(?:live|file-trash|conflicts|audit\.1\.jsonl)(?:\/|$)/
 /** Of a home: checkpoints of workspaces, and what other programs keep. */
 const MACHINE_HOME =
   /^(?:profiles|checkpoints|sessions|logs|sandboxes|backups|state-snapshots|home|webui)(?:\/|$)/
+/** Not in backups: a request of a backup is not repeated. */
+const REQUEST_KEYS = /^request-keys(?:\/[\d-]+\.jsonl)?$/
 const UNFINISHED = /\.(?:tmp|partial)$/
 
 const toKey = (path: string): string => path.split(sep).join('/')
@@ -45,6 +47,7 @@ export const createCellFiles = (config: Config, hasKey: boolean): CellFiles => {
     const { place, path } = found
     // The place itself, which is reported when it was removed.
     if (path === '') return 'save'
+    if (place.kind === 'state' && REQUEST_KEYS.test(path)) return 'journal'
     const isMachine = (place.kind === 'state' ? MACHINE_STATE : MACHINE_HOME).test(path)
     if (isMachine || UNFINISHED.test(path) || excluded.includes(join(place.dir, path)))
       return 'skip'

@@ -14,6 +14,7 @@ import { openThrottle } from '../auth/throttle.ts'
 import type { Config } from '../config.ts'
 import { type AcceptedGuards, createAcceptedGuards } from '../guards/accepted-guards.ts'
 import { createHub, type Hub } from '../hub.ts'
+import { createKeyJournal } from '../request-key-journal.ts'
 import { openRequestKeys, type RequestKeys } from '../request-keys.ts'
 import type { Log } from '../log.ts'
 import { migrateDefaultModel } from '../models/default-model.ts'
@@ -51,6 +52,8 @@ export type AppDataOptions = {
   now: () => number
   /** Path of the SQLite addon, in the single-file build. */
   addon?: string | undefined
+  /** Another machine may continue with these files. */
+  isShared: boolean
   passwordIterations?: number | undefined
   onSignOut?: (ids: readonly string[]) => void
 }
@@ -171,6 +174,9 @@ export const openAppData = (config: Config, options: AppDataOptions): AppData =>
     addon,
     nowMs: Date.now,
     log: log.warn,
+    ...(options.isShared && {
+      journal: createKeyJournal(join(stateDir, 'request-keys'), Date.now),
+    }),
   })
   const unwatch = [watchSecrets(createKnownSecrets(homes.list)), watchSecrets(own.values)]
   const hub = createHub({

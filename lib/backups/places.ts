@@ -38,7 +38,7 @@ const STATE_SAVED = new Set([
   'backups.json',
 ])
 const STATE_SKIPPED =
-  /^(?:cache|incoming|updates|instance\..*|cluster\.json|auth(?:-code)?-throttle\.json|.*\.db(?:-\w+)?)$/
+  /^(?:cache|incoming|request-keys|updates|instance\..*|cluster\.json|auth(?:-code)?-throttle\.json|.*\.db(?:-\w+)?)$/
 
 /** Caches of a home, and what describes running processes. */
 const HOME_SKIPPED =

@@ -32,6 +32,8 @@ export type CronOptions = {
     input: Parameters<RunJobOptions['start']>[0],
   ) => ReturnType<RunJobOptions['start']>
   stop: RunJobOptions['stop']
+  /** No other process has these tasks, as in a cell of a cluster: runs of others have ended, on whichever machine they were. */
+  isSole?: boolean | undefined
   /** Absent: no turn continues after a restart. */
   continued?: ContinuedTasks
   skill: (home: Home, name: string) => string | null
@@ -114,7 +116,9 @@ export const createCron = (deps: CronOptions) => {
     const dir = join(home.dir, 'cron')
     const zone = () => zoneOf(home.lenient.settings().timezone)
     const file = jobsFile(dir, () => toIso(now(), zone()))
-    const history = withReports(openHistory(dir, by, now), run => deps.onRun?.(home, run))
+    const history = withReports(openHistory(dir, by, { now, isSole: deps.isSole }), run =>
+      deps.onRun?.(home, run),
+    )
     const jobs = createJobs({ file, home: home.dir, now, zone })
     const runner = createJobRunner({
       home,

@@ -33,6 +33,8 @@ export type Run = JobRun & { by: Runner | null; claimed_at: number; denied: stri
 export type History = {
   /** Newest first. */
   list(): readonly Run[]
+  /** It has no end, and its process is dead. */
+  isAbandoned(run: Run): boolean
   /** Truncates a long file. Call it while no one else writes: before the first tick. */
   shorten(): void
   claimed(of: { job: string; name: string; trigger: 'schedule' | 'manual'; due: number }): string
@@ -145,7 +147,11 @@ const toLines = (run: Run): Line[] => {
 const format = (lines: readonly Line[]): string =>
   lines.map(line => `${JSON.stringify(line)}\n`).join('')
 
-export const openHistory = (dir: string, by: Runner, now: () => number): History => {
+export const openHistory = (
+  dir: string,
+  by: Runner,
+  { now, isSole = false }: { now: () => number; isSole?: boolean | undefined },
+): History => {
   const path = join(dir, 'history.jsonl')
   const view = cachedFile(path, file => fold(file.text ?? ''), {
     maxBytes: MAX_BYTES * 8,
@@ -167,6 +173,10 @@ export const openHistory = (dir: string, by: Runner, now: () => number): History
 
   return {
     list: view,
+    isAbandoned(run) {
+      if (run.ended_at !== null) return false
+      return isSole ? run.by?.boot !== by.boot : isDead(run)
+    },
     shorten,
     claimed({ job, name, trigger, due }) {
       const run = newRun()
@@ -187,15 +197,11 @@ export const openHistory = (dir: string, by: Runner, now: () => number): History
   }
 }
 
-/**
- * Whether the process of a run is dead. Process ids are reused:
- * a claim with our id from before our start belongs to an earlier process.
- */
-export const isAbandoned = (run: Run): boolean => {
-  if (run.ended_at !== null) return false
-  if (!run.by) return true
-  if (run.by.pid === process.pid) return run.claimed_at * 1_000 < performance.timeOrigin
-  return !isAlive(run.by.pid)
+/** Process ids are reused: a claim with our id from before our start belongs to an earlier process. */
+const isDead = ({ by, claimed_at: at }: Run): boolean => {
+  if (!by) return true
+  if (by.pid === process.pid) return at * 1_000 < performance.timeOrigin
+  return !isAlive(by.pid)
 }
 
 const isAlive = (pid: number): boolean => {

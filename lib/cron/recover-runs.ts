@@ -1,6 +1,6 @@
 /** Runs of processes that have ended: those that had not begun run now, the others are recorded as they ended. */
 import { type Completion, completed } from './due-jobs.ts'
-import { isAbandoned, type Run } from './history.ts'
+import type { Run } from './history.ts'
 import { type JobPlan, toJobPlan } from './job.ts'
 import { isJob } from './jobs-file.ts'
 import type { Claim, RunResult, SchedulerOptions } from './scheduler.ts'
@@ -32,7 +32,7 @@ const isOurs = ({ knows, now }: RecoverOptions, run: Run): boolean =>
 /** Records the end of what cannot continue, under the lock, so that two services do not do it twice. Returns what runs now. */
 export const recoverRuns = async (options: RecoverOptions): Promise<Claim[]> => {
   const { file, history, now, zone } = options
-  const mayRecover = (run: Run) => isAbandoned(run) && isOurs(options, run)
+  const mayRecover = (run: Run) => history.isAbandoned(run) && isOurs(options, run)
   if (!history.list().some(mayRecover)) return []
   const claims: Claim[] = []
   await file.edit(jobs => {

@@ -10,7 +10,7 @@ import { join } from 'node:path'
 import { conflict, messageOf, missing, UserError } from '../errors.ts'
 import { withFileLock } from '../store/flock.ts'
 import { type Completion, completed, type DecisionContext, decide } from './due-jobs.ts'
-import { type History, isAbandoned, type Run } from './history.ts'
+import type { History, Run } from './history.ts'
 import { type JobPlan, toJobPlan } from './job.ts'
 import { isJob, type JobsFile } from './jobs-file.ts'
 import { recoverRuns } from './recover-runs.ts'
@@ -158,7 +158,9 @@ export const createScheduler = (options: SchedulerOptions) => {
   const isBusy = (id: string): boolean =>
     active.has(id) ||
     waiting.some(({ plan }) => plan.id === id) ||
-    history.list().some(run => run.job_id === id && run.ended_at === null && !isAbandoned(run))
+    history
+      .list()
+      .some(run => run.job_id === id && run.ended_at === null && !history.isAbandoned(run))
 
   const contextOf = (): DecisionContext => ({ now: now(), zone: zone(), aliveSince, isBusy })
 

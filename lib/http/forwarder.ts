@@ -19,6 +19,7 @@ import { messageOf, UserError, unavailable } from '../errors.ts'
 import type { Client } from './client-address.ts'
 import { toErrorReply } from './error-reply.ts'
 import { securityHeaders } from './headers.ts'
+import { createOpenUpstreams } from './open-upstreams.ts'
 import type { Listener } from './request-listener.ts'
 
 type Target = { address: string; epoch: number }
@@ -33,6 +34,8 @@ export type ForwarderOptions = {
   log: { warn(text: string): void; error(text: string, error?: unknown): void }
   /** How long a request waits for an owner. */
   waitMs?: number
+  /** How often it looks whether those who were asked are still the owners. */
+  lookMs?: number
 }
 
 /** Names the cell that a request is for, so that a process that serves another one by now rejects it. */
@@ -45,6 +48,7 @@ const POLL_MS = 50
 /** An owner is looked up again after this time. */
 const KNOWN_MS = 1_000
 const CONNECT_MS = 3_000
+const LOOK_MS = 5_000
 
 /** RFC 9110 §7.6.1. */
 const HOP_BY_HOP =
@@ -140,8 +144,9 @@ const writeError = (res: ServerResponse, version: string, status: number, error:
 export const createForwarder = (
   options: ForwarderOptions,
 ): { listener: Listener; close: () => void } => {
-  const { version, cellOf, ownerOf, clientOf, log, waitMs = WAIT_MS } = options
+  const { version, cellOf, ownerOf, clientOf, log, waitMs = WAIT_MS, lookMs = LOOK_MS } = options
   const requests = createRequests()
+  const upstreams = createOpenUpstreams(ownerOf, lookMs)
   const known = new Map<string, { target: Target; until: number }>()
 
   const lookUp = async (cell: string): Promise<Target | null> => {
@@ -188,6 +193,7 @@ export const createForwarder = (
       },
       isRepeatable,
     )
+    upstreams.add(cell, target.epoch, upstream)
     const onGone = () => void upstream.destroy()
     res.once('close', onGone)
     await connected(upstream)
@@ -249,5 +255,11 @@ export const createForwarder = (
     }
   }
 
-  return { listener: (req, res) => void forward(req, res), close: requests.close }
+  return {
+    listener: (req, res) => void forward(req, res),
+    close() {
+      upstreams.close()
+      requests.close()
+    },
+  }
 }

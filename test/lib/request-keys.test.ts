@@ -1,9 +1,17 @@
 /** The keys of requests: bounded in number and time, private replies in memory only, damaged files replaced. */
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { createKeyJournal } from '../../lib/request-key-journal.ts'
 import { openRequestKeys } from '../../lib/request-keys.ts'
 
 const test = suite<{ dir: string; at: number }>('request keys')
@@ -80,6 +88,41 @@ test('a damaged file is replaced', state => {
   keys.begin('a', 'print')
   assert.is(keys.lines.length, 1)
   keys.close()
+})
+
+test('what another machine began is known here: not again what may have been done, and its reply', state => {
+  const files = join(state.dir, 'request-keys')
+  const openShared = (name: string) =>
+    openRequestKeys(join(state.dir, name, 'requests.db'), {
+      addon: undefined,
+      nowMs: () => state.at,
+      log: line => assert.unreachable(line),
+      journal: createKeyJournal(files, () => state.at),
+    })
+  const first = openShared('first')
+  for (const id of ['cut', 'freed', 'kept', 'private']) first.begin(id, `print of ${id}`)
+  first.release('freed')
+  first.end('kept', REPLY, 'disk')
+  first.end('private', { ...REPLY, text: 'secret' }, 'memory')
+  first.close()
+  const [name = ''] = readdirSync(files)
+  const text = readFileSync(join(files, name), 'utf8')
+  assert.not.match(text, 'secret')
+  // A kill tears the last line.
+  appendFileSync(join(files, name), '{"t":"begun","id":"to')
+  const second = openShared('second')
+  assert.is(second.find('freed'), undefined)
+  assert.equal(second.find('cut'), { fingerprint: 'print of cut', isDone: false, reply: null })
+  assert.equal(second.find('kept'), { fingerprint: 'print of kept', isDone: true, reply: REPLY })
+  assert.equal(second.find('private')?.reply, null)
+  second.begin('after', 'print')
+  second.close()
+  const third = openShared('third')
+  assert.ok(third.find('after'), 'a torn line does not take the next one with it')
+  state.at += 3 * 24 * 3_600_000
+  third.begin('later', 'print')
+  assert.is(readdirSync(files).length, 1)
+  third.close()
 })
 
 test.run()

@@ -3,7 +3,7 @@
  * killed with SIGKILL at random points of turns with many tool calls. What was acknowledged or shown is on the other machine,
  * once, in order. `PROOF=full` kills 200 times each, a plain run three times.
  */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suite } from 'uvu'
@@ -12,120 +12,25 @@ import { type SpawnedApp, spawnApp } from '../_app.ts'
 import { findPostgres, startPostgres } from '../_postgres.ts'
 import { freePort, launch, SERVICE, startService } from '../../build/start-program.ts'
 import { createClient } from '../_http.ts'
-import { createProvider, type Step } from '../_provider.ts'
 import { until } from '../_wait.ts'
+import {
+  answers,
+  checkMessages,
+  closeAll,
+  createDice,
+  type Event,
+  type Message,
+  readEvents,
+  sessionOf,
+  STANDBY_MS,
+  settledSession,
+  startAll,
+  startChat,
+  steps,
+} from './_cluster.ts'
 
 const rounds = process.env.PROOF === 'full' ? 200 : 3
 const proof = suite('cluster')
-
-/** Repeatable chance: a failure must be able to happen again. */
-const createDice = (seed: number) => {
-  let state = seed
-  return (sides: number): number => {
-    state = (state * 1103515245 + 12345) % 2147483648
-    return state % sides
-  }
-}
-
-const words = Array.from({ length: 12 }, (_, i) => `word${i} `)
-const steps = (): Step[] => [
-  ...Array.from({ length: 6 }, (_, round) => ({
-    text: words,
-    toolCalls: Array.from({ length: 3 }, (_, i) => ({
-      id: `r${round}c${i}`,
-      name: 'terminal',
-      arguments: { command: `echo ${round}-${i}` },
-    })),
-    portion: 200,
-  })),
-  { text: ['The', ' end.'] },
-]
-
-type Event = { id?: string; event: string; data: Record<string, unknown> }
-type Message = {
-  id: string
-  role: string
-  content: string
-  tool_call_id?: string
-  tool_calls?: { id: string }[]
-}
-
-const startAll = async () => {
-  const db = await startPostgres()
-  const provider = await createProvider()
-  const workspace = mkdtempSync(join(tmpdir(), 'shared-'))
-  const env = {
-    AGENT_WEBUI_CLUSTER_URL: db.url,
-    AGENT_WEBUI_CLUSTER_KEY: 'a key that is only used in this test 01',
-    AGENT_WEBUI_DEFAULT_WORKSPACE: workspace,
-  }
-  const first = await spawnApp({ env })
-  writeFileSync(
-    join(first.home, 'config.yaml'),
-    `model:\n  provider: custom\n  base_url: ${provider.url}\n  default: test-model\n`,
-  )
-  // Written by another program: it is found by the next look at the files.
-  await until(async () => {
-    const found = await db.query("select 1 from agent_webui.file where path = 'home/config.yaml'")
-    return found.length > 0
-  }, 'the copy of config.yaml')
-  return { db, provider, env, first, workspace }
-}
-
-const startChat = async (app: SpawnedApp, message: string) => {
-  const { body } = await app.post('/api/session/new', {})
-  const id: string = body.session.session_id
-  const started = await app.post('/api/chat/start', { session_id: id, message })
-  assert.is(started.status, 200)
-  return { id, stream: String(started.body.stream_id) }
-}
-
-/** Reads events until there are so many or the stream ends. */
-const readEvents = async (app: SpawnedApp, stream: string, count: number): Promise<Event[]> => {
-  const sent: Event[] = []
-  for await (const event of app.events(`/api/chat/stream?stream_id=${stream}`)) {
-    sent.push(event as Event)
-    if (sent.length >= count || event.event === 'stream_end') break
-  }
-  return sent
-}
-
-const announcedIn = (events: readonly Event[]): string[] =>
-  events.flatMap(({ event, data }) => (event === 'message' ? [(data.message as Message).id] : []))
-
-/** Everything that was shown is there, once, in order; each call has exactly one result. */
-const checkMessages = (messages: readonly Message[], text: string, sent: readonly Event[]) => {
-  assert.is(messages[0]?.content, text)
-  const ids = messages.map(({ id }) => id)
-  assert.is(new Set(ids).size, ids.length)
-  const announced = announcedIn(sent)
-  assert.equal(ids.slice(0, announced.length), announced)
-  for (const { id } of messages.flatMap(message => message.tool_calls ?? []))
-    assert.is(messages.filter(message => message.tool_call_id === id).length, 1, id)
-}
-
-type Api = Pick<SpawnedApp, 'get'>
-
-const sessionOf = async (app: Api, id: string) =>
-  (await app.get(`/api/session?session_id=${id}`)).body.session
-
-/** Ends when no turn runs in the session. */
-const settledSession = async (app: Api, id: string) => {
-  await until(async () => (await sessionOf(app, id)).is_streaming === false, 'the end of the turn')
-  return sessionOf(app, id)
-}
-
-/** False where nothing listens. */
-const answers = (url: string): Promise<boolean> =>
-  fetch(url).then(
-    ({ ok }) => ok,
-    () => false,
-  )
-
-const closeAll = async (apps: readonly SpawnedApp[], others: { close(): Promise<void> }[]) => {
-  for (const app of apps) await app.close()
-  for (const other of others) await other.close()
-}
 
 if (findPostgres() === null) proof.skip('there is no PostgreSQL for this platform', () => undefined)
 else {
@@ -133,7 +38,7 @@ else {
     const dice = createDice(20261123)
     const { db, provider, env, first, workspace } = await startAll()
     let owner = first
-    const second = spawnApp({ env })
+    const second = spawnApp({ env, startTimeoutMs: STANDBY_MS })
     let standby: Promise<SpawnedApp> = second
     try {
       for (let round = 0; round < rounds; round++) {
@@ -203,7 +108,7 @@ else {
       const [row] = await db.query('select epoch from agent_webui.cell')
       assert.is(Number(row?.epoch), 1, 'it was the owner all the time')
       assert.is(await first.stop(), 0)
-      second.app = await spawnApp({ env })
+      second.app = await spawnApp({ env, startTimeoutMs: STANDBY_MS })
       for (const { id, messages } of chats)
         assert.equal((await sessionOf(second.app, id)).messages, messages)
     } finally {
@@ -216,7 +121,7 @@ else {
     'through a forwarder: a kill of the owner is a pause, and a POST is carried out once',
     async () => {
       const { db, provider, env, first, workspace } = await startAll()
-      const second = spawnApp({ env })
+      const second = spawnApp({ env, startTimeoutMs: STANDBY_MS })
       const home = mkdtempSync(join(tmpdir(), 'forwarder-'))
       const forwarder = await startService({
         home,
@@ -289,7 +194,7 @@ else {
 
   proof('an owner that was stopped and wakes up writes and answers nothing', async () => {
     const { db, provider, env, first, workspace } = await startAll()
-    const second = spawnApp({ env })
+    const second = spawnApp({ env, startTimeoutMs: STANDBY_MS })
     try {
       const gate = Promise.withResolvers<void>()
       provider.push({ text: 'Too late.', gate: gate.promise })
@@ -330,8 +235,8 @@ else
   proof("Debian's PostgreSQL: another machine has what was acknowledged", async () => {
     const db = await startPostgres(debian)
     const env = { AGENT_WEBUI_CLUSTER_URL: db.url }
-    const first = await spawnApp({ env })
-    const second = spawnApp({ env })
+    const first = await spawnApp({ env, startTimeoutMs: STANDBY_MS })
+    const second = spawnApp({ env, startTimeoutMs: STANDBY_MS })
     try {
       const { body } = await first.post('/api/session/new', {})
       const id: string = body.session.session_id

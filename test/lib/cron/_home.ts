@@ -33,7 +33,7 @@ export const createHome = (at = '2026-02-02T10:00:00Z') => {
     options: { end?: () => Promise<RunResult>; pid?: number } = {},
   ) => {
     const file = jobsFile(dir, () => toIso(now(), 'UTC'))
-    const history = openHistory(dir, { pid: options.pid ?? process.pid, boot }, now)
+    const history = openHistory(dir, { pid: options.pid ?? process.pid, boot }, { now })
     const ran: string[] = []
     const logged: string[] = []
     const scheduler = createScheduler({

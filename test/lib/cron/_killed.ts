@@ -8,7 +8,7 @@ const [dir = '', at = ''] = process.argv.slice(2)
 const now = () => Date.parse(at)
 const scheduler = createScheduler({
   file: jobsFile(dir, () => toIso(now(), 'UTC')),
-  history: openHistory(dir, { pid: process.pid, boot: 'killed' }, now),
+  history: openHistory(dir, { pid: process.pid, boot: 'killed' }, { now }),
   run() {
     process.kill(process.pid, 'SIGKILL')
     return new Promise(() => undefined)

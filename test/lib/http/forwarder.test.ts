@@ -34,12 +34,13 @@ type Owners = (string | null)[]
 /** The owners that the database names, one after the other; the last one stays. */
 const startForwarder = async (
   owners: Owners,
-  options: { waitMs?: number; proxies?: string[] } = {},
+  options: { waitMs?: number; lookMs?: number; proxies?: string[] } = {},
 ) => {
   let asked = 0
   const { listener, close } = createForwarder({
     version: 'test',
     waitMs: options.waitMs ?? 5_000,
+    ...(options.lookMs !== undefined && { lookMs: options.lookMs }),
     clientOf: createClientReader(options.proxies ?? []),
     cellOf(req) {
       if (req.url === '/forbidden') throw forbidden('There is nothing here for this account.')
@@ -48,7 +49,7 @@ const startForwarder = async (
     async ownerOf() {
       const address = owners[Math.min(asked, owners.length - 1)] ?? null
       asked += 1
-      return address === null ? null : { address, epoch: asked }
+      return address === null ? null : { address, epoch: Math.min(asked, owners.length) }
     },
     log: { warn: () => undefined, error: () => undefined },
   })
@@ -112,6 +113,28 @@ test('a GET without an answer is sent once more, to the next owner, and not a th
   const still = await startForwarder([breaking])
   assert.is((await send(still)).status, 502)
   assert.is(broken, 3)
+})
+
+test('an owner that says nothing any more: what it was asked ends when another one owns the cell', async () => {
+  const asked = Promise.withResolvers<void>()
+  const silent = await listen((req, res) => {
+    if (req.url === '/stream') return void res.write('begun')
+    asked.resolve()
+  })
+  const healthy = await listen((_, res) => res.end('hello'))
+  const owners = [silent]
+  const url = await startForwarder(owners, { lookMs: 20 })
+  const stream = await fetch(`${url}/stream`)
+  const read = stream.text().then(
+    () => 'whole',
+    () => 'cut',
+  )
+  const [post, get] = [send(url, { method: 'POST', body: 'once' }), send(url)]
+  await asked.promise
+  owners.push(healthy)
+  assert.is((await post).status, 502)
+  assert.is((await get).text, 'hello')
+  assert.is(await read, 'cut')
 })
 
 test('what could not be sent waits for the next owner, with its body', async () => {

@@ -1,0 +1,65 @@
+/** The keys of requests as files that a cluster copies, one for each day (UTC): their database stays on its machine. */
+import { mkdirSync, readdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { isObject } from './base/json.ts'
+import type { SavedReply } from './http/once.ts'
+import { appendText, readWholeText } from './store/read-text.ts'
+import { reportWrite } from './store/write-reports.ts'
+
+export type KeyLine =
+  | { t: 'begun'; id: string; at: number; fingerprint: string }
+  | { t: 'ended'; id: string; reply: SavedReply | null }
+  | { t: 'freed'; id: string }
+
+export type KeyJournal = {
+  add(line: KeyLine): void
+  /** Those of today and yesterday, oldest first. */
+  read(): KeyLine[]
+}
+
+const DAY_MS = 24 * 3_600_000
+const NAME = /^\d{4}-\d\d-\d\d\.jsonl$/
+
+const parse = (line: string): KeyLine[] => {
+  try {
+    const value: unknown = JSON.parse(line)
+    return isObject(value) ? [value as KeyLine] : []
+  } catch {
+    // Torn by a kill, or the empty one behind the last line.
+    return []
+  }
+}
+
+export const createKeyJournal = (dir: string, nowMs: () => number): KeyJournal => {
+  let today = ''
+  const nameOf = (ms: number): string => `${new Date(ms).toISOString().slice(0, 10)}.jsonl`
+  const names = (): string[] => {
+    mkdirSync(dir, { recursive: true, mode: 0o700 })
+    return readdirSync(dir)
+      .filter(name => NAME.test(name))
+      .sort()
+  }
+  const removeOld = (): void => {
+    const kept = nameOf(nowMs() - DAY_MS)
+    for (const name of names()) {
+      if (name >= kept) continue
+      rmSync(join(dir, name), { force: true })
+      reportWrite(join(dir, name))
+    }
+  }
+  return {
+    add(line) {
+      const name = nameOf(nowMs())
+      if (name !== today) removeOld()
+      today = name
+      // A line that a kill has torn ends before this one.
+      appendText(join(dir, name), `\n${JSON.stringify(line)}\n`)
+    },
+    read() {
+      const kept = nameOf(nowMs() - DAY_MS)
+      return names()
+        .filter(name => name >= kept)
+        .flatMap(name => readWholeText(join(dir, name)).split('\n').flatMap(parse))
+    },
+  }
+}
