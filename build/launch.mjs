@@ -6,19 +6,17 @@ import { openPacked } from '../lib/packed.ts'
 export const ENTRY = './router.js'
 
 /**
- * A part is a function whose parameters replace the variables of a module. Returns the scripts of the parts that are loaded, from which
- * `warm.mjs` creates the V8 code caches. V8 ignores a cache of another version.
+ * Loads parts, each once: functions whose parameters replace the variables of a module. `read` returns the code of a part, or
+ * undefined when there is no part of this name; `scripts` is filled with what was loaded.
  */
-export const launch = (packing, { selfUrl, selfDirectory, require }) => {
-  const packed = openPacked(packing, selfUrl)
+export const createLoader = ({ read, packed, selfUrl, selfDirectory, require }) => {
   const modules = new Map()
   const scripts = new Map()
 
-  /** What a part exports; undefined when there is no part of this name. */
   const load = name => {
     const loaded = modules.get(name)
     if (loaded) return loaded.exports
-    const part = packed.server(name)
+    const part = read(name)
     if (!part) return undefined
     const script = new vm.Script(part.code, {
       filename: `${selfUrl}#${name.slice(2)}`,
@@ -34,10 +32,15 @@ export const launch = (packing, { selfUrl, selfDirectory, require }) => {
 
   const requirePart = Object.assign(
     name => (name.startsWith('./') && load(name)) || require(name),
-    {
-      resolve: require.resolve,
-    },
+    { resolve: require.resolve },
   )
+  return { load, scripts }
+}
+
+/** Returns the scripts of the parts that are loaded, from which `warm.mjs` creates the V8 code caches. V8 ignores a cache of another version. */
+export const launch = (packing, self) => {
+  const packed = openPacked(packing, self.selfUrl)
+  const { load, scripts } = createLoader({ read: packed.server, packed, ...self })
   load(ENTRY)
   return scripts
 }

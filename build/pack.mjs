@@ -107,12 +107,33 @@ const bundleWorker = () =>
 const bundleDocumentWorker = () =>
   bundle({ entryPoints: ['lib/documents/document-worker.ts'], format: 'cjs' })
 
+/**
+ * A CommonJS package that is imported at run time has only a default export in a split bundle of esbuild. Node gives it named
+ * exports as well.
+ */
+const withNames = code =>
+  code.replace(
+    /^export default (require_\w+\(\));$/m,
+    (_, exported) => `const exported = ${exported}
+module.exports = Object.defineProperties(
+  {},
+  {
+    ...Object.getOwnPropertyDescriptors(exported),
+    default: { value: exported, enumerable: true },
+    __esModule: { value: true },
+  },
+)`,
+  )
+
 const PART_PARAMETERS = 'require, module, exports, PACKED, SELF_URL, SELF_DIRECTORY'
 
-/** `[name, code]` of the parts of the server: what is imported at run time only becomes a part that is loaded then. */
-const bundleServer = async () => {
+/** `[name, code, source]` of the parts of the server: what is imported at run time only becomes a part that is loaded then. `source` is the file that is imported. */
+export const bundleServer = async () => {
   const { outputFiles, metafile } = await esbuild.build({
     ...BUNDLE,
+    // By the second pass, which needs whole lines.
+    minifyWhitespace: false,
+    lineLimit: undefined,
     entryPoints: ['router.ts'],
     format: 'esm',
     splitting: true,
@@ -126,7 +147,7 @@ const bundleServer = async () => {
   checkInputs(metafile)
   return Promise.all(
     outputFiles.map(async ({ path, text }) => {
-      const { code } = await esbuild.transform(text, {
+      const { code } = await esbuild.transform(withNames(text), {
         format: 'cjs',
         platform: 'node',
         target: BUNDLE.target,
@@ -137,7 +158,9 @@ const bundleServer = async () => {
         lineLimit: BUNDLE.lineLimit,
         legalComments: 'eof',
       })
-      return [`./${basename(path)}`, `(function (${PART_PARAMETERS}) {${toAscii(code)}\n})`]
+      const name = basename(path)
+      const { entryPoint } = metafile.outputs[`parts/${name}`]
+      return [`./${name}`, `(function (${PART_PARAMETERS}) {${toAscii(code)}\n})`, entryPoint]
     }),
   )
 }

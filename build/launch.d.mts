@@ -1,0 +1,7 @@
+export function createLoader(options: {
+  read(name: string): { code: string } | undefined
+  packed?: unknown
+  selfUrl: string
+  selfDirectory: string
+  require: NodeJS.Require
+}): { load(name: string): Record<string, unknown> | undefined }
