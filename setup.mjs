@@ -3,19 +3,12 @@
  * pinned Node. `--test-tools` also installs what only tests and checks need; `--build FILE` builds first unless FILE is current.
  */
 import { spawn } from 'node:child_process'
-import {
-  existsSync,
-  lstatSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
+import { existsSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { constants } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { isCurrent } from './build/inputs.mjs'
+import { leaveOut, removeUnread } from './build/unneeded.mjs'
 
 const root = dirname(fileURLToPath(import.meta.url))
 const modules = join(root, 'node_modules')
@@ -38,14 +31,14 @@ const fail = sentence => {
 
 // ── Packages ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** `[path, entry]` of a lock file, without the root project. */
-const readPackages = path =>
-  existsSync(path)
-    ? Object.entries(JSON.parse(readFileSync(path, 'utf8')).packages).filter(([at]) => at !== '')
-    : []
+const readLock = path =>
+  existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : { packages: {} }
 
-const locked = readPackages(join(root, 'package-lock.json'))
-const installed = new Map(readPackages(join(modules, '.package-lock.json')))
+const lock = readLock(join(root, 'package-lock.json'))
+lock.packages = leaveOut(lock.packages)
+/** `[path, entry]`, without the root project. */
+const locked = Object.entries(lock.packages).filter(([path]) => path !== '')
+const installed = new Map(Object.entries(readLock(join(modules, '.package-lock.json')).packages))
 
 const fits = ({ os, cpu }) =>
   (os === undefined || [os].flat().includes(process.platform)) &&
@@ -68,9 +61,13 @@ const isInstalled = () =>
         : wanted.optional === true || wanted.devOptional === true
     })
 
-/** Without our own bin directory: the install replaces the Node in it. */
+/**
+ * Without our own bin directory: the install replaces the Node in it. npm writes many small files, one after the other; with
+ * several threads, a fifth of the processor time goes into waking them.
+ */
 const installEnv = () => ({
   ...process.env,
+  UV_THREADPOOL_SIZE: '1',
   PATH: (process.env.PATH ?? '')
     .split(delimiter)
     .filter(directory => directory !== bin)
@@ -111,7 +108,7 @@ const runNpm = words =>
     npm.on('close', code => resolve({ code, output }))
   })
 
-/** The lock file with the address of each package in the registry in use: without addresses npm asks for every package first, half of the install. npm prefers a file of this name. */
+/** The lock file without what is left out, and with the address of each package in the registry in use: without addresses npm asks for every package first, half of the install. npm prefers a file of this name. */
 const ADDRESSED = join(root, 'npm-shrinkwrap.json')
 
 const DEFAULT_REGISTRY = 'https://registry.npmjs.org/'
@@ -129,8 +126,7 @@ const findRegistry = async () => {
 const writeAddresses = async () => {
   const registry = await findRegistry()
   if (!registry) return false
-  const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'))
-  for (const [path, entry] of Object.entries(lock.packages)) {
+  for (const [path, entry] of locked) {
     // Where a registry lacks what another platform needs, npm finds it when it installs there.
     if (!entry.integrity) continue
     const name = entry.name ?? path.split('node_modules/').at(-1)
@@ -165,31 +161,6 @@ const install = async withTestTools => {
   fail('The packages could not be installed. The lines above say why; the next start tries again.')
 }
 
-/** What neither a build nor the service reads, two fifths of the bytes. */
-const UNUSED = new RegExp(
-  [
-    // Source maps, TypeScript and its declarations, documentation.
-    '\\.(?:map|[cm]?tsx?)$',
-    '/(?:readme|changelog|history)\\.md$',
-    '^(?:@[^/]+/)?[^/]+/(?:demo|test)$',
-    // Headers and sources of native code, other builds of the same code, what build/browser.mjs leaves out.
-    '^node-[^/]+/include$',
-    '^better-sqlite3/deps$',
-    '^highlight\\.js/(?:scss|styles)$',
-    '^mermaid/dist/(?:mermaid(?:\\.min)?\\.js|chunks/mermaid\\.esm(?:\\.min)?)$',
-    '^elkjs/lib$',
-  ].join('|'),
-  'i',
-)
-
-const removeUnused = (folder = '') => {
-  for (const name of readdirSync(join(modules, folder))) {
-    const path = folder === '' ? name : `${folder}/${name}`
-    if (UNUSED.test(path)) rmSync(join(modules, path), { recursive: true })
-    else if (lstatSync(join(modules, path)).isDirectory()) removeUnused(path)
-  }
-}
-
 // ── Running ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 /** The pinned Node, else the one that runs this. */
@@ -222,12 +193,12 @@ const run = (node, words) =>
     })
   })
 
-let hasUnused = false
+let hasUnread = false
 if (!isInstalled()) {
   // A developer's tree keeps its test tools.
   const withTestTools = wantsTestTools || [...installed.values()].some(({ dev }) => dev)
   await install(withTestTools)
-  hasUnused = !withTestTools
+  hasUnread = !withTestTools
 }
 const node = findNode()
 if (wantsBuild && !isCurrent(root, join(root, args[0]))) {
@@ -237,5 +208,5 @@ if (wantsBuild && !isCurrent(root, join(root, args[0]))) {
 }
 const ended = args.length === 0 ? 0 : run(node, args)
 // Beside the program, whose first answer does not wait for it.
-if (hasUnused) removeUnused()
+if (hasUnread) removeUnread(modules)
 process.exit(await ended)

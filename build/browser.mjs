@@ -80,19 +80,19 @@ const xtermUnderPolicy = {
     }),
 }
 
+/** mermaid in one piece with its 110 dependencies, which need not be installed then, and minified. */
+const MERMAID = join(root, 'node_modules/mermaid/dist/mermaid.esm.min.mjs')
+
 /**
  * mermaid's optional ELK layout is under the Eclipse Public License, which requires more of distributors than the MIT
  * license of this program: it is left out, and a diagram that needs it is shown as source.
  */
 const withoutElk = {
   name: 'without-elk',
-  setup: build => {
-    build.onResolve({ filter: /^elkjs(\/|$)/ }, ({ path }) => ({ path, namespace: 'without-elk' }))
-    build.onLoad({ filter: /./, namespace: 'without-elk' }, () => ({
-      contents:
-        'export default class { constructor() { throw new Error("The ELK layout is not included") } }',
-    }))
-  },
+  setup: build =>
+    build.onLoad({ filter: /[/\\]mermaid\.esm\.min[/\\]elk-\w+\.mjs$/ }, () => ({
+      contents: 'throw new Error("The ELK layout is not included")',
+    })),
 }
 
 /**
@@ -126,6 +126,7 @@ export const bundleBrowser = ({ minify = true } = {}) =>
     minify,
     write: false,
     metafile: true,
+    alias: { mermaid: MERMAID },
     outdir: 'static',
     entryNames: '[name]-[hash]',
     chunkNames: '[name]-[hash]',

@@ -18,7 +18,11 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 
 const packages = (platform: Record<string, object> = {}) => ({
-  '': {},
+  '': {
+    dependencies: { page: '1' },
+    devDependencies: { checker: '1' },
+    optionalDependencies: { elsewhere: '1', 'node-here': '1' },
+  },
   'node_modules/page': { version: '1.0.0', integrity: 'sha512-x' },
   'node_modules/elsewhere': { version: '1.0.0', optional: true, os: 'sunos' },
   'node_modules/checker': { version: '1.0.0', dev: true },
@@ -51,7 +55,8 @@ mkdirSync('node_modules/.bin', { recursive: true })
 mkdirSync('node_modules/page/test', { recursive: true })
 for (const file of ['index.js', 'index.js.map', 'index.d.ts', 'test/a.js']) writeFileSync('node_modules/page/' + file, '')
 if (!process.env.NPM_WITHOUT_NODE) symlinkSync(process.execPath, 'node_modules/.bin/node')
-const { packages } = JSON.parse(readFileSync('package-lock.json', 'utf8'))
+const list = existsSync('npm-shrinkwrap.json') ? 'npm-shrinkwrap.json' : 'package-lock.json'
+const { packages } = JSON.parse(readFileSync(list, 'utf8'))
 const kept = Object.entries(packages).filter(([, entry]) => !entry.os && !(entry.dev && args.includes('--omit=dev')))
 writeFileSync('node_modules/.package-lock.json', JSON.stringify({ packages: Object.fromEntries(kept) }))
 `
@@ -71,7 +76,7 @@ const createProject = (lock = packages()) => {
     mkdirSync(dirname(join(root, path)), { recursive: true })
     writeFileSync(join(root, path), text)
   }
-  for (const file of ['setup.mjs', 'build/inputs.mjs']) {
+  for (const file of ['setup.mjs', 'build/inputs.mjs', 'build/unneeded.mjs']) {
     mkdirSync(dirname(join(root, file)), { recursive: true })
     copyFileSync(resolve(file), join(root, file))
   }
@@ -196,6 +201,34 @@ test('below npm, the registry is that of its settings, without another npm', () 
     assert.match(installs()[1] ?? '', `from ${from}`)
     remove()
   }
+})
+
+test('dependencies that nothing reads are left out, and those that only a test tool shares with them are test tools', () => {
+  const { remove, run, installs, path } = createProject({
+    '': { dependencies: { mermaid: '1', page: '1' }, devDependencies: { checker: '1' } },
+    'node_modules/page': { version: '1.0.0', dependencies: { inner: '1' } },
+    'node_modules/page/node_modules/inner': { version: '2.0.0', peerDependencies: { peer: '1' } },
+    'node_modules/peer': { version: '1.0.0', optionalDependencies: { elsewhere: '1' } },
+    'node_modules/elsewhere': { version: '1.0.0', optional: true, os: 'sunos' },
+    'node_modules/inner': { version: '1.0.0' },
+    'node_modules/mermaid': { version: '1.0.0', dependencies: { inner: '1', shared: '1' } },
+    'node_modules/shared': { version: '1.0.0', dependencies: { deep: '1' } },
+    'node_modules/deep': { version: '1.0.0' },
+    'node_modules/checker': { version: '1.0.0', dev: true, dependencies: { shared: '1' } },
+  })
+  const env = { NPM_REGISTRY: 'https://registry.example' }
+  const names = () =>
+    Object.keys(
+      JSON.parse(readFileSync(path('node_modules/.package-lock.json'), 'utf8')).packages,
+    ).map(each => each.replace('node_modules/', ''))
+  const used = ['page', 'page/node_modules/inner', 'peer', 'mermaid']
+  assert.is(run(['build.mjs'], { env }).status, 0)
+  assert.equal(names(), ['', ...used])
+  assert.is(run(['build.mjs'], { env }).status, 0)
+  assert.is(installs().length, 2)
+  assert.is(run(['--test-tools', 'build.mjs'], { env }).status, 0)
+  assert.equal(names(), ['', ...used, 'shared', 'deep', 'checker'])
+  remove()
 })
 
 test('a failed build ends the start with its exit code', () => {

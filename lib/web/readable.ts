@@ -1,7 +1,8 @@
 /** Converts the bytes of a page to text for a model. Loaded on first use, because its libraries are large. */
 import { Readability } from '@mozilla/readability'
 import { parseHTML } from 'linkedom'
-import TurndownService from 'turndown'
+// Without a parser of its own: it is given elements.
+import TurndownService from 'turndown/lib/turndown.browser.cjs.js'
 
 export type Readable = { title: string; text: string }
 

@@ -1,0 +1,3 @@
+declare module 'turndown/lib/turndown.browser.cjs.js' {
+  export { default } from 'turndown'
+}
