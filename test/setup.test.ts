@@ -17,7 +17,7 @@ import { delimiter, dirname, join, resolve } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 
-const packages = (platform: Record<string, object> = {}) => ({
+const packages = (platform: Record<string, object> = {}): Record<string, object> => ({
   '': {
     dependencies: { page: '1' },
     devDependencies: { checker: '1' },
