@@ -1,4 +1,4 @@
 /** Types of inputs.mjs. */
 export function inputsLine(hash: string): string
-export function hashInputs(root: string): string
-export function isCurrent(root: string, file: string): boolean
+export function hashInputs(root: string): Promise<string>
+export function isCurrent(root: string, file: string): Promise<boolean>

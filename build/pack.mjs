@@ -268,7 +268,7 @@ const packAddon = async (target, speed) => {
 /** Everything that goes into the file, compressed. */
 const gather = async (targets, speed) => {
   // First: what changes while the build reads is built again by the next start.
-  const inputs = hashInputs(root)
+  const inputs = await hashInputs(root)
   const [{ assets, metafile }, server, worker, documentWorker] = await Promise.all([
     listAssets(),
     bundleServer(),
@@ -278,7 +278,7 @@ const gather = async (targets, speed) => {
   checkInputs(metafile)
   return {
     inputs,
-    version: readVersion(root),
+    version: await readVersion(root),
     addons: await Promise.all(targets.map(target => packAddon(target, speed))),
     server: server.map(([name, code]) => [name, zstd(code, speed)]),
     worker: zstd(worker, speed),

@@ -65,7 +65,7 @@ const BUILD = `import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs
 import { hashInputs, inputsLine } from './build/inputs.mjs'
 appendFileSync('build.log', process.argv.slice(2).join(' ') + '\\n')
 mkdirSync('dist', { recursive: true })
-writeFileSync('dist/program.mjs', '#!\\n' + inputsLine(hashInputs('.')) + '\\nconsole.log("program", ...process.argv.slice(2))\\n')
+writeFileSync('dist/program.mjs', '#!\\n' + inputsLine(await hashInputs('.')) + '\\nconsole.log("program", ...process.argv.slice(2))\\nif (process.env.PRINT_PROCESS) console.log(process.pid, process.argv[1], process.cwd())\\n')
 `
 
 const SOURCES = ['handlers/a.ts', 'lib/b/c.ts', 'public/d.css', 'router.ts', 'tsconfig.json']
@@ -89,16 +89,20 @@ const createProject = (lock = packages()) => {
   spawnSync('chmod', ['+x', join(root, 'bin/npm')])
   const run = (
     words: string[],
-    { env = {}, node = process.execPath }: { env?: Record<string, string>; node?: string } = {},
+    {
+      env = {},
+      node = process.execPath,
+      cwd = root,
+    }: { env?: Record<string, string>; node?: string; cwd?: string } = {},
   ) => {
     const PATH = [join(root, 'bin'), process.env.PATH].join(delimiter)
-    const { status, stdout, stderr } = spawnSync(node, ['setup.mjs', ...words], {
-      cwd: root,
+    const { status, stdout, stderr, pid } = spawnSync(node, [join(root, 'setup.mjs'), ...words], {
+      cwd,
       encoding: 'utf8',
       // As by hand: npm, which runs this test, says this to its scripts.
       env: { ...process.env, npm_config_user_agent: '', PATH, ...env },
     })
-    return { status, stdout, stderr }
+    return { status, stdout, stderr, pid }
   }
   const logOf = (name: string) =>
     existsSync(join(root, name)) ? readFileSync(join(root, name), 'utf8').trim().split('\n') : []
@@ -140,7 +144,8 @@ test('an unchanged tree is not built again, also when it was copied; every chang
   const { remove, start, installs, builds, path } = createProject()
   start()
   for (const source of SOURCES) utimesSync(path(source), new Date(), new Date(0))
-  assert.equal(start(), { status: 0, stdout: 'program\n', stderr: '' })
+  const { status, stdout, stderr } = start()
+  assert.equal([status, stdout, stderr], [0, 'program\n', ''])
   assert.is(builds().length, 1)
   for (const source of [...SOURCES, 'build.mjs', 'build/inputs.mjs', 'package.json']) {
     const before = builds().length
@@ -228,6 +233,22 @@ test('dependencies that nothing reads are left out, and those that only a test t
   assert.is(installs().length, 2)
   assert.is(run(['--test-tools', 'build.mjs'], { env }).status, 0)
   assert.equal(names(), ['', ...used, 'shared', 'deep', 'checker'])
+  remove()
+})
+
+test('on the pinned Node the program is the process that was started; after an install it is another one', () => {
+  const { remove, root, run } = createProject()
+  const words = ['--build', 'dist/program.mjs', '9000']
+  const options = { env: { PRINT_PROCESS: '1' }, cwd: dirname(root) }
+  const seen = [run(words, options), run(words, options)].map(({ stdout, pid }) => {
+    const [program, process = ''] = stdout.split('\n')
+    return [program, process.replace(/^\d+/, id => (Number(id) === pid ? 'same' : 'other'))]
+  })
+  const at = `${join(root, 'dist/program.mjs')} ${root}`
+  assert.equal(seen, [
+    ['program 9000', `other ${at}`],
+    ['program 9000', `same ${at}`],
+  ])
   remove()
 })
 
