@@ -99,6 +99,14 @@ const codedText = (sentence: string): string | undefined => {
 export const serverText = (sentence: string): string =>
   knownSentence(sentence) ?? codedText(sentence.trim()) ?? sentence
 
+/** The same for a cause that stands alone: words of a provider are quoted in another language. */
+export const causeText = (sentence: string): string => {
+  const shown = serverText(sentence)
+  return shown === sentence && sentence !== '' && !isEnglish()
+    ? t('server.quote', { text: sentence })
+    : shown
+}
+
 /** An error response in the page's language: its text for the code, or the sentence, which in another language is quoted. */
 export const replyText = (code: unknown, values: unknown, sentence: string): string => {
   const text = errorText(code, values)

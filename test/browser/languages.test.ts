@@ -5,6 +5,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { startApp } from '../_app.ts'
 import { openPage } from '../_browser.ts'
+import { startChat } from '../handlers/_chat.ts'
 import { readEnglish } from '../../build/languages.ts'
 import type { Message } from '../../public/strings/t.ts'
 
@@ -182,6 +183,39 @@ test('what the server reports is in the language of the page: notices, the resul
   } finally {
     await opened.close()
     await app.close()
+  }
+})
+
+test('German on a phone: what a turn waits for is not cut, and a failure is explained beside the quoted words of the provider', async () => {
+  const chat = await startChat(
+    { toolCalls: [{ name: 'terminal', arguments: { command: 'ls' } }] },
+    { toolCalls: [{ name: 'read_file', arguments: { path: 'missing' } }] },
+    { toolCalls: [{ name: 'terminal', arguments: { command: 'rm -rf /var/data' } }] },
+  )
+  try {
+    const id = await chat.newSession()
+    await chat.follow(await chat.send(id, 'clean up'), 'approval')
+    const opened = await openPage(`${chat.app.url}/session/${id}`, {
+      locale: 'de-DE',
+      viewport: { width: 390, height: 844 },
+    })
+    const { page } = opened
+    const now = page.locator('.act-now', { hasText: 'Wartet auf deine Eingabe' })
+    await now.waitFor()
+    assert.ok(await now.evaluate(element => element.scrollWidth <= element.clientWidth))
+    assert.equal(await opened.axe(), [])
+
+    const failed = await chat.newSession()
+    chat.provider.push({ status: 401, body: { error: { message: 'Incorrect API key provided' } } })
+    await chat.turn(failed, 'hello')
+    await page.goto(`${chat.app.url}/session/${failed}`)
+    const card = page.locator('.fail', { hasText: 'API-Schlüssel abgelehnt' })
+    await card.getByText('„Incorrect API key provided“').waitFor()
+    await card.getByText('Prüfe, ob der Schlüssel in der .env des Agenten').waitFor()
+    assert.not.match(await card.innerText(), /Check that the key/)
+    await opened.close()
+  } finally {
+    await chat.close()
   }
 })
 

@@ -45,7 +45,7 @@ export function ActivityLine(props: ActivityProps) {
           <Elapsed since={since} />
         </span>
       )}
-      {steps > 0 && <span class="act-part">{t('act.steps', { count: steps })}</span>}
+      {steps > 0 && <span class="act-part act-steps">{t('act.steps', { count: steps })}</span>}
       {failed > 0 && <span class="act-part act-failed">{t('act.failed', { count: failed })}</span>}
     </button>
   )

@@ -4,7 +4,7 @@ import type { FailureType } from '../../../lib/schema/event.ts'
 import { LinkedText } from '../../markdown/linked-text.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { may } from '../../parts/may.ts'
-import { serverText } from '../../strings/server-text.ts'
+import { causeText, serverText } from '../../strings/server-text.ts'
 import { t } from './error-strings.ts'
 
 /** The page imports no schema code; the compiler checks that the list is complete. */
@@ -79,9 +79,9 @@ export function ErrorCard(props: ErrorCardProps) {
   const { error, onRetry, onSwitchModel, onAddKey, onCompact } = props
   const failure = typeof error === 'string' ? parseFailure(error) : toFailure(error)
   const { type } = failure
-  const message = serverText(failure.message)
+  const long = failure.message.length > 240 || failure.message.includes('\n')
+  const message = long ? failure.message : causeText(failure.message)
   const hint = serverText(failure.hint)
-  const long = message.length > 240 || message.includes('\n')
   let step: ComponentChild = null
   if (!may('POST /api/chat/start')) step = null
   else if (onRetry && needsModel.has(type)) {
