@@ -99,7 +99,7 @@ const codedText = (sentence: string): string | undefined => {
 export const serverText = (sentence: string): string =>
   knownSentence(sentence) ?? codedText(sentence.trim()) ?? sentence
 
-/** The same for a cause that stands alone: words of a provider are quoted in another language. */
+/** The same for a cause without a sentence around it: words of a provider are quoted in another language. */
 export const causeText = (sentence: string): string => {
   const shown = serverText(sentence)
   return shown === sentence && sentence !== '' && !isEnglish()

@@ -350,6 +350,41 @@ test('muted chats, other kinds, a watched chat, and hidden content', async () =>
   }
 })
 
+test('quiet hours: a question waits for their end, or until its kind is urgent; hours that are turned off hold nothing back', async () => {
+  const hook = await startReceiver()
+  const app = await startApp({ notificationTests: onLoopback })
+  /** From two hours ago to two hours ahead, whatever the time of the test. */
+  const clock = (hours: number) =>
+    new Date(Date.now() + hours * 3_600_000).toISOString().slice(11, 16)
+  const quiet = { enabled: true, from: clock(-2), to: clock(2), zone: 'UTC' }
+  const save = (settings: object) => app.post('/api/notifications', { settings })
+  const sessionAt = async (count: number) => JSON.parse((await hook.at(count)).body).data.session_id
+  try {
+    await app.post('/api/notifications/services', { type: 'webhook', url: hook.url })
+    const [first, second, third] = [
+      await newSession(app),
+      await newSession(app),
+      await newSession(app),
+    ]
+    assert.is((await save({ quiet, urgent: ['question'] })).status, 200)
+    await ask(app, first, 'deploy 1')
+    assert.is(hook.received.length, 0)
+    await save({ urgent: ['approval'] })
+    assert.is(await sessionAt(1), first)
+    await save({ urgent: [] })
+    await ask(app, second, 'deploy 2')
+    assert.is(hook.received.length, 1)
+    await save({ quiet: { ...quiet, enabled: false } })
+    assert.is(await sessionAt(2), second)
+    await ask(app, third, 'deploy 3')
+    assert.is(await sessionAt(3), third)
+    assert.is(hook.received.length, 3)
+  } finally {
+    await app.close()
+    await hook.close()
+  }
+})
+
 test('an answer with a secret, an approval that is allowed, a task that is done, and a reached budget', async () => {
   const hook = await startReceiver()
   const secret = `ghp_${'a1B2'.repeat(9)}`
