@@ -172,14 +172,6 @@ const findNode = () => {
   )
 }
 
-/** npm signals its shell, which exits without forwarding the signal: this process is then orphaned. */
-const watchParent = stop => {
-  const parent = process.ppid
-  const watch = setInterval(() => process.ppid === parent || stop(), 500)
-  watch.unref()
-  return watch
-}
-
 /** Runs one file; our signals are its signals, and its end is ours. */
 const run = (node, words) =>
   new Promise(resolve => {
@@ -190,7 +182,10 @@ const run = (node, words) =>
     }
     const signals = ['SIGINT', 'SIGTERM', 'SIGHUP']
     for (const signal of signals) process.on(signal, forward)
-    const watch = watchParent(() => child.kill('SIGTERM'))
+    // npm signals its shell, which exits without forwarding the signal: this process is then orphaned.
+    const parent = process.ppid
+    const watch = setInterval(() => process.ppid === parent || child.kill('SIGTERM'), 500)
+    watch.unref()
     child.on('exit', (code, signal) => {
       clearInterval(watch)
       for (const name of signals) process.off(name, forward)
@@ -202,7 +197,8 @@ const run = (node, words) =>
 const become = file => {
   process.argv = [process.execPath, file, ...args.slice(1)]
   process.chdir(root)
-  watchParent(() => process.kill(process.pid, 'SIGTERM'))
+  // For lib/app/parent.ts.
+  process.env.AGENT_WEBUI_PARENT = String(process.ppid)
   return import(pathToFileURL(file).href)
 }
 

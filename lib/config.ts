@@ -109,6 +109,8 @@ const KNOWN_VARIABLES = [
   'LOG_LEVEL',
   'METRICS_TOKEN',
   'RELEASES',
+  // Set by setup.mjs.
+  'PARENT',
 ].map(name => `AGENT_WEBUI_${name}`)
 
 /** Wrong arguments of the program: exit code 2. */

@@ -8,6 +8,7 @@ import { clusterAddress, forOwnCell, ownCell, responseHold } from './app/cell.ts
 import { thisMachine } from './app/machine.ts'
 import { FORMER } from './app/former-state.ts'
 import { ownArguments, ownProgram } from './app/own-program.ts'
+import { watchParent } from './app/parent.ts'
 import { openStandby } from './app/standby.ts'
 import { startChecks, toSentence } from './app/start-checks.ts'
 import { createSupervisor, type Supervisor } from './app/supervisor.ts'
@@ -298,6 +299,10 @@ const run = async (
   })
   process.on('SIGTERM', onSignal)
   process.on('SIGINT', onSignal)
+  const watch = watchParent(config.env, () => {
+    clearInterval(watch)
+    onSignal('SIGTERM')
+  })
   process.off('SIGHUP', onEarly)
   process.on('SIGHUP', () => {
     // Started from a terminal, which was closed.

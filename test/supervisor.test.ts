@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { launch } from '../build/start-program.ts'
+import { freePort, launch, SERVICE } from '../build/start-program.ts'
+import { watchParent } from '../lib/app/parent.ts'
 import { createSupervisor } from '../lib/app/supervisor.ts'
 import { findProgram } from '../lib/base/find-program.ts'
 import { spawnApp } from './_app.ts'
@@ -224,6 +225,23 @@ test('the property list of launchd can be read, and has what the service needs',
   } finally {
     rmSync(home, { recursive: true, force: true })
   }
+})
+
+test('npm start: the end of the parent that setup.mjs named ends the service; another name is not watched', async () => {
+  assert.is(watchParent({}, assert.unreachable), undefined)
+  assert.is(watchParent({ AGENT_WEBUI_PARENT: '1234567' }, assert.unreachable), undefined)
+  const home = mkdtempSync(join(tmpdir(), 'parent-'))
+  const script = 'AGENT_WEBUI_PARENT=$$ "$0" "$1" --no-browser; exit 0'
+  const started = launch('/bin/sh', ['-c', script, process.execPath, SERVICE], {
+    home,
+    port: await freePort(),
+  })
+  await started.waitForOutput(' answers at ')
+  started.child.kill('SIGKILL')
+  // The output is closed when the service has ended, too.
+  await started.exited
+  assert.match(started.output(), 'SIGTERM: shutting down')
+  rmSync(home, { recursive: true })
 })
 
 test.run()
