@@ -1,22 +1,40 @@
 /** Recognizes files of Hermes WebUI: in the state directory, where they are used, and in its own home, where they are not. */
-import { existsSync, readdirSync } from 'node:fs'
+import { closeSync, existsSync, readdirSync, readSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Check, ok } from '../cli/check.ts'
 import type { Config } from '../config.ts'
+import { openFile } from '../store/read-text.ts'
 
 export const FORMER = 'Hermes WebUI'
 
-/** Written by it beside its sessions, and by `export --as json`. */
+/** Written by it beside its sessions, and by `export --as json`. A copy of the sessions may lack it. */
 const INDEX = '_index.json'
+
+const HEAD_BYTES = 256
+
+/** Whether the file begins as a session does. */
+const isSession = (path: string): boolean => {
+  const fd = openFile(path)
+  try {
+    const head = Buffer.alloc(HEAD_BYTES)
+    readSync(fd, head)
+    return /^\s*\{\s*"session_id"/.test(head.toString())
+  } finally {
+    closeSync(fd)
+  }
+}
 
 /** Sessions that have no journal of ours yet. */
 const countSessions = (stateDir: string): number => {
   const dir = join(stateDir, 'sessions')
-  if (!existsSync(join(dir, INDEX))) return 0
+  if (!existsSync(dir)) return 0
   const names = new Set(readdirSync(dir))
-  return [...names].filter(
+  const files = [...names].filter(
     name => /^\w+\.json$/.test(name) && name !== INDEX && !names.has(`${name}l`),
-  ).length
+  )
+  const [first] = files
+  const isFormer = names.has(INDEX) || (first !== undefined && isSession(join(dir, first)))
+  return isFormer ? files.length : 0
 }
 
 const plural = (n: number): string => `${n} session${n === 1 ? '' : 's'}`

@@ -2,7 +2,15 @@
  * Moving over from Hermes WebUI, and back. The files in `test/fixtures/hermes-webui` were written by the session code of
  * Hermes WebUI 0.50, for conversations that were made up.
  */
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -200,6 +208,12 @@ test('a start and doctor say which files of it are used, and where others are', 
 
   const hermes = join(app.userHome, '.hermes')
   cpSync(sessions, join(hermes, 'webui', 'sessions'), { recursive: true })
+  // A copy of the sessions alone; other files are none.
+  rmSync(join(hermes, 'webui/sessions/_index.json'))
+  const elsewhere = join(app.userHome, 'elsewhere')
+  mkdirSync(join(elsewhere, 'webui/sessions'), { recursive: true })
+  writeFileSync(join(elsewhere, 'webui/sessions/notes.json'), '{"notes": []}')
+  assert.equal(said({ AGENT_HOME: elsewhere, HERMES_HOME: elsewhere }), [])
   assert.is(
     said()[1],
     `it has 2 sessions in ${hermes}; AGENT_HOME=${hermes} uses that home and its sessions`,
