@@ -2,9 +2,9 @@
 import { translator } from '../../strings/t.ts'
 
 export const t = translator({
-  lead: 'Updates come from the Git remote. Nothing is installed without your confirmation.',
+  lead: 'Nothing is installed without your confirmation.',
   'check.auto': 'Check for updates automatically',
-  'check.auto.hint': 'When off, the server never checks and runs no Git commands.',
+  'check.auto.hint': 'When off, the server never looks for updates.',
   'check.now': 'Check now',
   checking: 'Checking…',
   'checked.never': 'Not checked yet',
@@ -13,7 +13,8 @@ export const t = translator({
   off: 'Automatic checks are off.',
   webui: 'The server',
   agent: 'The agent',
-  'none.webui': 'Not a Git checkout. Update it the way you installed it.',
+  'none.webui':
+    'Not a Git checkout, and AGENT_WEBUI_RELEASES is not set. Update it the way you installed it.',
   'none.agent': 'No Git checkout of the agent found.',
   current: 'Up to date',
   behind: { one: '{count} commit behind {branch}', other: '{count} commits behind {branch}' },
@@ -25,9 +26,9 @@ export const t = translator({
   'failed.release': 'Couldn’t reach the release server.',
   'fetch failed': 'Couldn’t reach the Git remote.',
   apply: 'Update',
-  'applying.webui': 'Fetching, installing and building. This takes a minute or two.',
+  'applying.webui': 'Installing the update. This takes a minute or two.',
   'applying.agent': 'Fetching…',
-  next: 'The new version is built first. If the build succeeds, the server restarts after two seconds. Running responses are stopped; partial output is kept.',
+  next: 'The new version is prepared and checked first. If that succeeds, the server restarts after two seconds. Running responses are stopped; partial output is kept.',
   restarting: 'Restarting. This page will reconnect automatically.',
   late: 'The server hasn’t restarted yet. Check its log or start it manually.',
   done: 'Updated',
