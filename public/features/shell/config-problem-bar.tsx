@@ -1,6 +1,7 @@
 /** Bar above every view for unreadable configuration files, unsupported security settings and chats without a profile. */
 import { useEffect } from 'preact/hooks'
 import { Button } from '../../parts/button.tsx'
+import { causeText } from '../../strings/server-text.ts'
 import { t } from './config-problem-strings.ts'
 import { useShell, useChat, useProfiles } from '../../contexts.ts'
 
@@ -24,7 +25,9 @@ export const ConfigProblemBar = () => {
   return (
     <div class="trouble" role="status" data-narrow={layout.narrow.value}>
       {problems.map(({ file, reason, in_force }) => (
-        <p key={file}>{t(in_force ? 'problems.kept' : 'problems.lost', { file, reason })}</p>
+        <p key={file}>
+          {t(in_force ? 'problems.kept' : 'problems.lost', { file, reason: causeText(reason) })}
+        </p>
       ))}
       {[closing, notes].map(
         (found, at) =>

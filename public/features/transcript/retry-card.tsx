@@ -5,6 +5,7 @@ import { Icon } from '../../parts/icon.tsx'
 import { may } from '../../parts/may.ts'
 import { serverClock } from '../../parts/server-clock.ts'
 import type { ShownRetry } from './pending-retry.ts'
+import { causeText } from '../../strings/server-text.ts'
 import { t } from './retry-strings.ts'
 
 /** From here on the requested delay is the news, not the limit. */
@@ -70,7 +71,7 @@ export function RetryCard({ retry, onRetryNow, onStop }: Props) {
           {whenOf(retry, left)}
         </p>
         {goal && <p class="retry-why">{goal}</p>}
-        {reason !== undefined && message && <p class="retry-why">{message}</p>}
+        {reason !== undefined && message && <p class="retry-why">{causeText(message)}</p>}
         {others > 0 && <p class="retry-why">{t('retry.others', { count: others })}</p>}
       </div>
       {may('POST /api/chat/retry') && (

@@ -5,7 +5,7 @@ import { Button } from '../../parts/button.tsx'
 import { Switch } from '../../parts/field.tsx'
 import { lazyState } from '../../parts/lazy-state.ts'
 import { createUpdates, type Updates } from './updates.ts'
-import { errorText } from '../../strings/server-text.ts'
+import { causeText, errorText } from '../../strings/server-text.ts'
 import { t } from './strings.ts'
 import { formatFull } from '../sessions/relative-time.ts'
 import { useApp } from '../shell/context.ts'
@@ -97,7 +97,7 @@ const Target = ({ updates, target }: { updates: Updates; target: UpdateTarget })
             {t('undone', {
               version: found.last.to,
               time: formatFull(found.last.at),
-              reason: found.last.message,
+              reason: causeText(found.last.message),
             })}
           </p>
         )}
