@@ -137,7 +137,9 @@ export const parseYaml = (text: string): { document: Document; value: JsonObject
   }
   if (value !== null && !isObject(value))
     throw new Error(
-      `line 1: it is ${Array.isArray(value) ? 'a list' : 'a single value'}, not a mapping of keys to values`,
+      Array.isArray(value)
+        ? 'line 1: it is a list, not a mapping of keys to values'
+        : 'line 1: it is a single value, not a mapping of keys to values',
     )
   return { document, value: value ?? {} }
 }

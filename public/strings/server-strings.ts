@@ -18,6 +18,12 @@ const FILES = [
   'it does not have the expected format',
   'line {line}: its JSON ends too early',
   'line {line}: it is not valid JSON',
+  'tabs cannot be used as indentation',
+  'a second document begins here, and only one is supported',
+  '"{key}" is there twice (first in {reason})',
+  'it is a list, not a mapping of keys to values',
+  'it is a single value, not a mapping of keys to values',
+  'line {line}',
   'It does not begin with front matter',
   'Its front matter is not a list of keys and values',
   'Its front matter cannot be read: {reason}',
@@ -133,7 +139,14 @@ export const SAME: Readonly<Record<string, string>> = {
   'the connection timed out': 'connection timed out',
 }
 
-export const SENTENCES: readonly string[] = [...FILES, ...NETWORK, ...TURNS, ...PLACES]
+export const SENTENCES: readonly string[] = [
+  ...FILES,
+  ...NETWORK,
+  ...TURNS,
+  ...PLACES,
+  // Behind the lines that have a cause of their own.
+  'line {line}: {reason}',
+]
 
 const t = translator({
   'server.copy': 'Copy details',

@@ -169,6 +169,15 @@ test('sentences of a failed turn are read back with their names', () => {
         'openai/gpt-5 is rate limited; continuing with anthropic/claude.',
         'openai/gpt-5: Anfragelimit erreicht; weiter mit anthropic/claude.',
       ],
+      [
+        'line 3: tabs cannot be used as indentation',
+        'Zeile 3: Tabulatoren sind als Einrückung nicht erlaubt',
+      ],
+      [
+        'line 9: "a" is there twice (first in line 2)',
+        'Zeile 9: „a“ steht zweimal da (zuerst in Zeile 2)',
+      ],
+      ['line 4: Implicit keys', 'Zeile 4: „Implicit keys“'],
       ['The provider says: no.', 'The provider says: no.'],
     ])
       assert.is(serverText(sentence!), shown)
