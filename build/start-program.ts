@@ -16,7 +16,9 @@ export type ProgramOptions = {
   outputPath?: string
   /** What the program prints once it listens; it is not polled before, because that takes CPU time from its start. */
   ready?: string
-  /** How long to wait for the first answer of /health. */
+  /** Where it says that it is healthy. Default: /health. */
+  health?: string
+  /** How long to wait for the first answer there. */
   startTimeoutMs?: number
 }
 
@@ -139,7 +141,7 @@ export const startProgram = async (
       throw new Error(`The program does not answer:\n${output()}`)
     }
     try {
-      const answer = await fetch(`${url}/health`)
+      const answer = await fetch(url + (options.health ?? '/health'))
       await answer.arrayBuffer()
       if (answer.ok) break
     } catch {

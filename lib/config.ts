@@ -5,7 +5,8 @@ import { basename, dirname, join, resolve } from 'node:path'
 import { closest } from 'fastest-levenshtein'
 import { LOG_FORMATS, LOG_LEVELS, type LogSettings } from './schema/log-settings.ts'
 import { parseBasePath } from './base/base-path.ts'
-import { type ClusterSettings, CLUSTER_VARIABLES, parseCluster } from './base/cluster-settings.ts'
+import { commaList } from './base/comma-list.ts'
+import { CLUSTER_VARIABLES, type ClusterSettings, parseCluster } from './base/cluster-settings.ts'
 
 export type Config = Readonly<{
   host: string
@@ -41,6 +42,8 @@ export type Config = Readonly<{
   authHeader: string | null
   /** A database keeps a copy of the state directory (AGENT_WEBUI_CLUSTER_…). */
   cluster: ClusterSettings | null
+  /** A worker runs this, and only who may use it gets past the forwarder. */
+  isVouched: boolean
   /** The page may open terminals (AGENT_WEBUI_TERMINAL). */
   hasTerminal: boolean
   skipOnboarding: boolean
@@ -160,15 +163,9 @@ const parseArguments = (argv: readonly string[]): Arguments => {
   return parsed
 }
 
-const list = (text: string): string[] =>
-  text
-    .split(',')
-    .map(entry => entry.trim())
-    .filter(entry => entry !== '')
-
 /** Entries without a scheme cannot match an Origin header; they are reported in `warnings`. */
 const parseOrigins = (text: string, warnings: string[]): string[] =>
-  list(text).flatMap(entry => {
+  commaList(text).flatMap(entry => {
     if (/^https?:\/\/[^/]+\/?$/i.test(entry) && URL.canParse(entry)) return [new URL(entry).origin]
     warnings.push(`AGENT_WEBUI_ALLOWED_ORIGINS: "${entry}" is ignored, write it as https://host`)
     return []
@@ -182,7 +179,7 @@ const isAddressOrBlock = (entry: string): boolean => {
 }
 
 const parseProxies = (text: string): string[] => {
-  const entries = list(text)
+  const entries = commaList(text)
   for (const entry of entries) {
     if (!isAddressOrBlock(entry)) {
       throw new Error(
@@ -356,6 +353,8 @@ export const readConfig = (
   const baseHome = findBaseHome(path('AGENT_BASE_HOME'), agentHome, userHome)
   const proxies = get('AGENT_WEBUI_TRUSTED_PROXIES')
   const host = given.host ?? (get('AGENT_WEBUI_HOST') || '127.0.0.1')
+  const authHeader = parseAuthHeader(get('AGENT_WEBUI_AUTH_HEADER'), proxies !== '')
+  const cluster = parseCluster(name => get(`AGENT_WEBUI_CLUSTER_${name}`), path)
 
   return Object.freeze({
     host,
@@ -379,8 +378,9 @@ export const readConfig = (
       name => get(`AGENT_WEBUI_OIDC_${name}`),
       path('AGENT_WEBUI_OIDC_CLIENT_SECRET_FILE'),
     ),
-    authHeader: parseAuthHeader(get('AGENT_WEBUI_AUTH_HEADER'), proxies !== ''),
-    cluster: parseCluster(name => get(`AGENT_WEBUI_CLUSTER_${name}`), path),
+    authHeader,
+    cluster,
+    isVouched: authHeader !== null && cluster !== null && cluster.runBy !== null,
     hasTerminal: parseSwitch(get('AGENT_WEBUI_TERMINAL') || 'on', 'AGENT_WEBUI_TERMINAL'),
     skipOnboarding: isOn(get('SKIP_ONBOARDING')) || isOn(get('AGENT_WEBUI_SKIP_ONBOARDING')),
     onboardingOpen: get('AGENT_WEBUI_ONBOARDING_OPEN') !== '',

@@ -297,6 +297,7 @@ export const createProcessRegistry = (options: ProcessesOptions) => {
         return toView(entry)
       },
     }),
+    isAnyRunning: () => [...entries.values()].some(isRunning),
     /** Kills and forgets the processes of a session. */
     async endSession(owner: string): Promise<void> {
       const own = ofSession(owner)

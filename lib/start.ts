@@ -12,6 +12,7 @@ import { watchParent } from './app/parent.ts'
 import { openStandby } from './app/standby.ts'
 import { startChecks, toSentence } from './app/start-checks.ts'
 import { createSupervisor, type Supervisor } from './app/supervisor.ts'
+import { type Activity, createWorkerCell } from './app/worker-cell.ts'
 import { commandOf, serverArguments } from './cli/arguments.ts'
 import type { Owned } from './cluster/types.ts'
 import {
@@ -48,6 +49,7 @@ export type Startable = {
   version: string
   /** A sentence for each configuration file that cannot be read. */
   configProblems?: () => string[]
+  activity?: Activity
   /** What was asked for with an `Idempotency-Key`. */
   requestKeys?: ListenerOptions<unknown>['keys']
   /** Counts finished requests. */
@@ -232,14 +234,19 @@ const run = async (
   })
   const lock = acquireLock(config.stateDir, info(config.port), { addon })
   const supervisor = createSupervisor(config, log.warn)
-  const standby = config.cluster === null ? null : await openStandby()
+  const worker = createWorkerCell(config)
+  // A cell of a worker waits for seconds only.
+  const standby = config.cluster === null || worker ? null : await openStandby()
   if (standby) lock.announce({ ...info(config.port), address: standby.address })
   let hasWaited = false
-  const cell = await ownCell(config, log, () => {
-    if (hasWaited) return
-    hasWaited = true
-    log.info('Another process serves this cell; waiting for its end')
-    void supervisor.ready('Standby: another process serves this cell')
+  const cell = await ownCell(config, log, {
+    ...worker?.place,
+    onWait() {
+      if (hasWaited) return
+      hasWaited = true
+      log.info('Another process serves this cell; waiting for its end')
+      void supervisor.ready('Standby: another process serves this cell')
+    },
   })
   const browser = prepareBrowser(config)
   const ownPrograms = markOwnProcesses({
@@ -247,10 +254,12 @@ const run = async (
     warn: log.warn,
     isOutside: pid => pid === browser?.pid,
   })
+  // The worker, or another one, starts the cell again.
+  const again = () => (worker ? process.exit(0) : replaceProcess(config, log))
   const app = await createApp(config, log, {
     addon,
     cell,
-    restart: () => stop(0, () => replaceProcess(config, log)),
+    restart: () => stop(0, again),
     program: ownProgram(config, () => address),
   })
   const { authenticator, makeCtx, version } = app
@@ -267,7 +276,8 @@ const run = async (
     isOwnChild: ownPrograms.ownsPeerOf,
     checkOutput: options.checkOutput ?? false,
   })
-  const server = createServer(forOwnCell(listener, config), { version, ...(tls ? { tls } : {}) })
+  const guarded = worker?.guard(listener) ?? listener
+  const server = createServer(forOwnCell(guarded, config), { version, ...(tls ? { tls } : {}) })
   const { port } = await listen(server, config).catch(async error => {
     await app.close()
     throw error
@@ -277,8 +287,11 @@ const run = async (
   const address = urlOf(config, port)
   let stopping: Promise<never> | undefined
   const stop = (code = 0, leave = () => process.exit(code)): Promise<never> => {
-    stopping ??= shutDown(server, app, log, graceMs).then(async () => {
-      await cell.release(graceMs)
+    if (stopping) return stopping
+    // Before turns are parked.
+    const wakeAt = (app.activity && worker?.wakeAt(app.activity)) ?? null
+    stopping = shutDown(server, app, log, graceMs).then(async () => {
+      await cell.release(graceMs, wakeAt)
       lock.release()
       log.close()
       return leave()
@@ -295,7 +308,7 @@ const run = async (
   cell.lost.addEventListener('abort', () => {
     log.error('Another process serves this cell now; this one becomes its standby')
     server.closeAllConnections()
-    void stop(0, () => replaceProcess(config, log))
+    void stop(0, again)
   })
   process.on('SIGTERM', onSignal)
   process.on('SIGINT', onSignal)
@@ -319,6 +332,12 @@ const run = async (
   standby?.close()
   cell.announce(clusterAddress(config, address))
   app.onListening?.()
+  if (app.activity)
+    worker?.begin(app.activity, why => {
+      if (stopping) return
+      log.info(`${why}; shutting down`)
+      void stop()
+    })
   log.info(`agent-webui ${version} answers at ${address}/`)
   // Prints the setup token when the service is exposed without a password.
   authenticator.isRequired()

@@ -43,6 +43,7 @@ import { composeOnboarding } from './onboarding.ts'
 import { continuedTasks } from './scheduled-tasks.ts'
 import { composeShares, type ShareServices } from './shares.ts'
 import { composeTelemetry, type TelemetryServices } from './telemetry.ts'
+import { type Activity, composeActivity } from './worker-cell.ts'
 import { composeWorkspaces, type WorkspaceServices } from './workspaces.ts'
 
 type StoredData = Pick<
@@ -102,6 +103,7 @@ export type App = StoredData &
     makeCtx: (base: BaseCtx) => Ctx
     /** A sentence for each configuration file that cannot be read. */
     configProblems: () => string[]
+    activity: Activity
     /** Ends turns while the journal can still record their end, then everything else. */
     close: () => Promise<void>
   }
@@ -162,8 +164,7 @@ export const createApp = async (
   log: Log,
   options: AppOptions = {},
 ): Promise<App> => {
-  const startedAt = Date.now()
-  const packed = packedHere()
+  const [startedAt, packed] = [Date.now(), packedHere()]
   const [{ stateDir }, { cell = alone }] = [config, options]
   const root = packed ? import.meta.dirname : join(import.meta.dirname, '..', '..')
   const version =
@@ -298,6 +299,7 @@ export const createApp = async (
     ...telemetry.services,
     makeCtx: base => createContext(app, base),
     configProblems: () => maintenance.fileProblems.list().map(toSentence),
+    activity: composeActivity({ turns, cron, processes, terminals, backups }),
     async close() {
       telemetry.services.readiness.enter('stopping')
       maintenance.close()

@@ -3,7 +3,7 @@ import { hostname } from 'node:os'
 import type { Agent } from '../agent/types.ts'
 import { parseClusterKey, parseDatabaseUrl } from '../base/cluster-settings.ts'
 import { alone } from '../cluster/alone.ts'
-import type { Owned } from '../cluster/types.ts'
+import type { CellPlace, Owned } from '../cluster/types.ts'
 import type { Config } from '../config.ts'
 import { messageOf, unavailable } from '../errors.ts'
 import { CELL_HEADER } from '../http/forwarder.ts'
@@ -29,11 +29,17 @@ const readKey = ({ key, keyFile }: NonNullable<Config['cluster']>): string | nul
   keyFile === null ? key : inFile('AGENT_WEBUI_CLUSTER_KEY_FILE', keyFile, parseClusterKey)
 
 /** The address of the database, which contains a password, so it may be in a file. */
-export const clusterUrl = ({ url, urlFile }: NonNullable<Config['cluster']>): string =>
+export const clusterUrl = ({
+  url,
+  urlFile,
+}: Pick<NonNullable<Config['cluster']>, 'url' | 'urlFile'>): string =>
   url ?? inFile('AGENT_WEBUI_CLUSTER_URL_FILE', urlFile ?? '', parseDatabaseUrl)
 
 /** An address that other machines understand: the one that is listened at may mean every address. */
 export const clusterAddress = ({ cluster, host }: Config, local: string): string => {
+  // The cells of a worker have the address of their worker, and ports of their own.
+  if (cluster?.address && cluster.runBy)
+    return `${new URL(cluster.address).origin.replace(/:\d+$/, '')}:${new URL(local).port}`
   if (cluster?.address) return cluster.address
   return host === '0.0.0.0' || host === '::'
     ? local.replace(/\/\/[^/]+?(?=:\d+$)/, `//${hostname()}`)
@@ -41,7 +47,11 @@ export const clusterAddress = ({ cluster, host }: Config, local: string): string
 }
 
 /** Waits until this process may serve the directory, and brings its files up to date. Nothing may read them before. */
-export const ownCell = async (config: Config, log: Log, onWait: () => void): Promise<Owned> => {
+export const ownCell = async (
+  config: Config,
+  log: Log,
+  wait: Pick<CellPlace, 'onWait' | 'signal' | 'token'>,
+): Promise<Owned> => {
   const { cluster, stateDir } = config
   if (cluster === null) return alone
   const key = readKey(cluster)
@@ -56,7 +66,7 @@ export const ownCell = async (config: Config, log: Log, onWait: () => void): Pro
   return createPostgresCluster({ url: clusterUrl(cluster), key, log }).own(cluster.cell, {
     files: createCellFiles(config, key !== null),
     stateDir,
-    onWait,
+    ...wait,
   })
 }
 

@@ -156,7 +156,9 @@ export const openAppData = (config: Config, options: AppDataOptions): AppData =>
     config: {
       password: config.password,
       // A provider or proxy says who people are, not that everyone is the owner: that needs a password.
-      isExposed: config.isExposed || config.oidc !== null || config.authHeader !== null,
+      isExposed:
+        !config.isVouched &&
+        (config.isExposed || config.oidc !== null || config.authHeader !== null),
     },
     settings: settings.password,
     log,

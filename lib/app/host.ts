@@ -75,7 +75,10 @@ const startInstall = ({ config, log, data: { homes } }: Composition, signal: Abo
 
 export const composeHost = (composition: Composition, options: HostOptions) => {
   const { config, log } = composition
-  const { root, checkout, restart, program, version } = options
+  const { root, restart, version } = options
+  // Several cells run from the same files, which are not theirs to replace.
+  const isOne = config.cluster?.runBy == null
+  const { checkout, program } = isOne ? options : { checkout: null, program: null }
   const { hostSessions, hostSessionWatcher } = composeHostSessions(composition, options)
   hostSessionWatcher.start()
 

@@ -11,6 +11,10 @@ import type { OwnProgram } from '../updates/prepare-switch.ts'
 const commandFor = (file: string, args: readonly string[]): [string, ...string[]] =>
   isExecutable() ? [file, ...args] : [process.execPath, ...process.execArgv, file, ...args]
 
+/** How this program is run with these arguments. */
+export const ownCommand = (args: readonly string[]): [string, ...string[]] =>
+  commandFor(isExecutable() ? process.execPath : (process.argv[1] ?? ''), args)
+
 /** The arguments of a person; an executable has its own path in place of the script. */
 export const ownArguments = (): string[] => process.argv.slice(2)
 

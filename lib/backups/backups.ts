@@ -196,6 +196,9 @@ export const createBackups = (options: BackupsOptions) => {
         throw missing('There is no such backup.', { code: 'backup_not_found' })
       return join(dir, name)
     },
+    isRunning: () => running !== null,
+    /** When the next one is due, in milliseconds since 1970; null when none is scheduled. */
+    dueAt,
     /** Called every minute: starts a backup that is due. */
     tick(): void {
       const due = dueAt()

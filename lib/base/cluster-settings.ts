@@ -1,4 +1,5 @@
 /** Settings of the cluster (AGENT_WEBUI_CLUSTER_…): the database that keeps a copy of the state directory. */
+import { commaList } from './comma-list.ts'
 
 export type ClusterSettings = Readonly<{
   /** postgres://user:<password>@host/database; null: the file has it. */
@@ -11,15 +12,78 @@ export type ClusterSettings = Readonly<{
   keyFile: string | null
   /** How a forwarder reaches this service; null: the address it listens at. */
   address: string | null
+  /** The worker that started this process; null: none did. */
+  runBy: string | null
+  /** A cell of a worker ends after so long without anything to do, in milliseconds; 0: never. */
+  idleMs: number
+  worker: WorkerSettings
+}>
+
+/** Of `agent-webui worker`. */
+export type WorkerSettings = Readonly<{
+  /** Null: the host name. */
+  name: string | null
+  /** How many cells it runs at most. */
+  capacity: number
+  labels: readonly string[]
 }>
 
 /** Each begins with AGENT_WEBUI_CLUSTER_. */
-export const CLUSTER_VARIABLES = ['URL', 'URL_FILE', 'CELL', 'KEY', 'KEY_FILE', 'ADDRESS'] as const
+export const CLUSTER_VARIABLES = [
+  'URL',
+  'URL_FILE',
+  'CELL',
+  'KEY',
+  'KEY_FILE',
+  'ADDRESS',
+  'IDLE',
+  'WORKER',
+  'CAPACITY',
+  'LABELS',
+  'RUN_BY',
+] as const
 
 const CELL = /^[0-9A-Za-z][0-9A-Za-z._@-]{0,127}$/
 const MIN_KEY_CHARS = 32
 
 export const isCellName = (text: string): boolean => CELL.test(text)
+
+const DEFAULT_CAPACITY = 10
+const MAX_CAPACITY = 1_000
+const DEFAULT_IDLE_MINUTES = 15
+
+const parseCapacity = (text: string): number => {
+  const capacity = text === '' ? DEFAULT_CAPACITY : Number(text)
+  if (Number.isInteger(capacity) && capacity >= 1 && capacity <= MAX_CAPACITY) return capacity
+  throw new Error(
+    `AGENT_WEBUI_CLUSTER_CAPACITY must be a number from 1 to ${MAX_CAPACITY}, not "${text}"`,
+  )
+}
+
+const parseIdle = (text: string): number => {
+  const minutes = text === '' ? DEFAULT_IDLE_MINUTES : Number(text)
+  if (minutes >= 0 && minutes <= 10_000) return minutes * 60_000
+  throw new Error(
+    `AGENT_WEBUI_CLUSTER_IDLE must be a number of minutes, or 0 for never, not "${text}"`,
+  )
+}
+
+/** A name of a worker or a label, which a cell may ask for. */
+export const isLabel = (text: string): boolean => CELL.test(text)
+
+const parseWorker = (name: string, capacity: string, labels: string): WorkerSettings => {
+  const list = commaList(labels)
+  const odd = [...(name === '' ? [] : [name]), ...list].find(text => !isLabel(text))
+  if (odd !== undefined)
+    throw new Error(
+      `AGENT_WEBUI_CLUSTER_WORKER and AGENT_WEBUI_CLUSTER_LABELS must be names of letters, digits, and . _ @ -, not "${odd}"`,
+    )
+  return Object.freeze({
+    name: name || null,
+    capacity: parseCapacity(capacity),
+    labels: Object.freeze(list),
+  })
+}
 
 /** The trimmed key. Throws an Error with a sentence when it can be guessed. */
 export const parseClusterKey = (text: string, name: string): string => {
@@ -47,9 +111,8 @@ export const parseCluster = (
   const [url, urlFile] = [get('URL'), path('AGENT_WEBUI_CLUSTER_URL_FILE')]
   const [cell, key, address] = [get('CELL'), get('KEY'), get('ADDRESS')]
   if (url === '' && urlFile === '') {
-    const other = Object.entries({ CELL: cell, KEY: key, KEY_FILE: keyFile, ADDRESS: address })
-    const given = other.find(([, value]) => value !== '')
-    if (given) throw new Error(`AGENT_WEBUI_CLUSTER_${given[0]} needs AGENT_WEBUI_CLUSTER_URL`)
+    const given = CLUSTER_VARIABLES.find(name => get(name) !== '')
+    if (given) throw new Error(`AGENT_WEBUI_CLUSTER_${given} needs AGENT_WEBUI_CLUSTER_URL`)
     return null
   }
   if (url !== '' && urlFile !== '')
@@ -71,5 +134,8 @@ export const parseCluster = (
     key: key === '' ? null : parseClusterKey(key, 'AGENT_WEBUI_CLUSTER_KEY'),
     keyFile: keyFile || null,
     address: address === '' ? null : address.replace(/\/$/, ''),
+    runBy: get('RUN_BY') || null,
+    idleMs: parseIdle(get('IDLE')),
+    worker: parseWorker(get('WORKER'), get('CAPACITY'), get('LABELS')),
   })
 }

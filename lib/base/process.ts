@@ -3,7 +3,7 @@ import { type ChildProcess, type ChildProcessByStdio, spawn } from 'node:child_p
 import type { Socket } from 'node:net'
 import type { Readable, Writable } from 'node:stream'
 
-type Stdio = 'pipe' | 'ignore'
+type Stdio = 'pipe' | 'ignore' | 'inherit'
 
 export type GroupOptions<In extends Stdio, Out extends Stdio, Err extends Stdio> = {
   cwd: string

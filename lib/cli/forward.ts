@@ -1,12 +1,13 @@
 /** `agent-webui forward`: takes the requests of browsers and passes them to the process that serves their cell now. */
 import type { IncomingMessage } from 'node:http'
 import { clusterUrl } from '../app/cell.ts'
-import { isCellName } from '../base/cluster-settings.ts'
-import type { Cluster } from '../cluster/types.ts'
+import { withoutBasePath } from '../base/base-path.ts'
+import { type Directory, openDirectory } from '../cluster/directory.ts'
 import type { Config } from '../config.ts'
 import { forbidden, messageOf, unauthorized } from '../errors.ts'
 import { createClientReader } from '../http/client-address.ts'
-import { createForwarder } from '../http/forwarder.ts'
+import { cellOfPath, pathOfCell } from '../http/cell-path.ts'
+import { createForwarder, type Route, shared } from '../http/forwarder.ts'
 import type { Listener } from '../http/request-listener.ts'
 import { createServer } from '../http/server.ts'
 import { createUserHeader } from '../http/user-header.ts'
@@ -19,33 +20,58 @@ import type { Interrupts } from './run.ts'
 const GRACE_MS = 5_000
 const HEALTH = '/forward/health'
 
-/** The user of a trusted proxy has a cell of the same name; without such a header there is one cell. */
-const createCellOf = (
-  config: Config,
-  cell: string,
-  clientOf: ReturnType<typeof createClientReader>,
-) => {
+/** Also for a cell that there is: who may not use it does not learn that. */
+const NOTHING = 'There is nothing here for this account. Ask whoever runs this to add you.'
+/** A person who may not use a cell any more loses it after this time. */
+const KNOWN_MS = 1_000
+
+/** Without a header there is one cell. With it, a person has the cells that the database lists for them. */
+const createRoutes = (config: Config, cell: string, directory: Directory) => {
+  const clientOf = createClientReader(config.trustedProxies, config)
   const userOf = createUserHeader(config.authHeader)
-  return (req: IncomingMessage): string => {
-    if (config.authHeader === null) return cell
-    const user = userOf(req, () => clientOf(req))?.toLowerCase()
-    if (user === undefined)
+  const cells = shared(directory.cellsOf, () => KNOWN_MS)
+
+  const routeOf = async (req: IncomingMessage): Promise<Route> => {
+    const client = clientOf(req)
+    const url = req.url ?? '/'
+    if (config.authHeader === null)
+      return { cell, person: null, url, prefix: client.prefix, isShared: false }
+    const person = userOf(req, () => client)?.toLowerCase()
+    if (person === undefined)
       throw unauthorized(`The proxy did not say who you are (${config.authHeader}). Sign in there.`)
-    if (!isCellName(user)) throw forbidden('There is nothing here for this account.')
-    return user
+    const own = await cells.get(person)
+    const path = withoutBasePath(url, client.prefix)
+    const named = cellOfPath(path)
+    const found = named ? own.find(({ name }) => name === named.cell) : own[0]
+    if (!found) throw forbidden(NOTHING)
+    if (!named) return { cell: found.name, person, url, prefix: client.prefix, isShared: false }
+    const prefix = client.prefix + pathOfCell(found.name)
+    return {
+      cell: found.name,
+      person,
+      url: prefix + path.slice(named.length),
+      prefix,
+      isShared: true,
+    }
+  }
+  return {
+    clientOf,
+    routeOf,
+    isAllowed: async ({ person, cell }: Route): Promise<boolean> =>
+      person === null || (await cells.get(person)).some(({ name }) => name === cell),
   }
 }
 
 /** Answers for itself: whether it runs, and whether the database does. */
 const withHealth =
-  (listener: Listener, cluster: Cluster, cell: string): Listener =>
+  (listener: Listener, cell: string, { ownerOf }: Directory): Listener =>
   (req, res) => {
     if (req.url?.split('?')[0] !== HEALTH) return listener(req, res)
     const answer = (status: number, body: object) => {
       res.writeHead(status, { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' })
       res.end(JSON.stringify(body))
     }
-    cluster.ownerOf(cell).then(
+    ownerOf(cell).then(
       () => answer(200, { status: 'ok' }),
       () => answer(503, { status: 'unavailable', reason: 'The database does not answer.' }),
     )
@@ -70,18 +96,15 @@ export const forward = async (
   const { cluster: settings } = config
   if (settings === null)
     throw new Error('forward needs AGENT_WEBUI_CLUSTER_URL: the database that names the owners.')
-  const { createPostgresCluster } = await import('../cluster/postgres.ts')
-  const cluster = createPostgresCluster({ url: clusterUrl(settings), key: null, log })
-  const clientOf = createClientReader(config.trustedProxies, config)
+  const directory = openDirectory(clusterUrl(settings))
   const forwarder = createForwarder({
     version,
-    clientOf,
     log,
-    cellOf: createCellOf(config, settings.cell, clientOf),
-    ownerOf: cluster.ownerOf,
+    ...directory,
+    ...createRoutes(config, settings.cell, directory),
   })
   const tls = readTls(config)
-  const server = createServer(withHealth(forwarder.listener, cluster, settings.cell), {
+  const server = createServer(withHealth(forwarder.listener, settings.cell, directory), {
     version,
     ...(tls ? { tls } : {}),
   })
@@ -100,7 +123,7 @@ export const forward = async (
     log.error('closing', messageOf(error))
   }
   forwarder.close()
-  await cluster.close()
+  directory.close()
   log.close()
   return 0
 }

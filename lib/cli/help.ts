@@ -91,6 +91,25 @@ Stop the server first, unless --to names another place.`,
     details: `Listens at AGENT_WEBUI_HOST and AGENT_WEBUI_PORT, and finds the owner in the database of
 AGENT_WEBUI_CLUSTER_URL: docs/cluster.md.`,
   },
+  worker: {
+    usage: '',
+    summary: 'run cells when they are needed (with a cluster)',
+    details: `Starts the cells of agent-webui cells on this machine, each as a process with a directory below
+AGENT_WEBUI_STATE_DIR, when a request waits for one or a scheduled task is due: docs/cluster.md.`,
+  },
+  cells: {
+    usage: '[list [--json] | add | allow | revoke | remove]',
+    summary: 'the cells that workers run, and who may use them',
+    details: `  list                  name, title, state, and people of each cell; --json prints them as JSON
+  add cell [person …]   workers run this cell from now on; without people, it is that of the user
+                        of its name
+      --title title     shown instead of the name
+      --label label     only workers with this label run it; may be repeated
+  allow cell person …   these users of your proxy may use the cell
+  revoke cell person …  they may not any more; what they have open ends within seconds
+  remove cell           no worker runs it and no one can use it; what it has written stays in the
+                        database, and add brings it back`,
+  },
   password: {
     usage: '[--off | --reset-factors]',
     summary: "set the server's password, or remove it",

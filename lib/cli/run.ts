@@ -122,6 +122,10 @@ export const runCommand = async (
       if (rest.length > 0) throw new Error('forward takes no arguments. See forward --help.')
       return await forward(config, { version, onInterrupt: given.onInterrupt ?? onSignals })
     }
+    if (command === 'cells') {
+      const { changeCells, parseCells } = await import('./cells.ts')
+      return await changeCells(parseCells(rest), { config, terminal })
+    }
     if (command === 'watch-update') {
       const { watchUpdate } = await import('./watch-update.ts')
       return await watchUpdate(rest[0] ?? '', { config, terminal })
@@ -132,6 +136,11 @@ export const runCommand = async (
     }
     const saved = command === 'backup' ? parseBackup(rest) : null
     const addon = given.unpackAddon?.({ ...config, stateDir: cacheOf(config) })
+    if (command === 'worker') {
+      const { work } = await import('./worker.ts')
+      if (rest.length > 0) throw new Error('worker takes no arguments. See worker --help.')
+      return await work(config, { version, addon, onInterrupt: given.onInterrupt ?? onSignals })
+    }
     if (saved) {
       const { backup } = await import('./backup.ts')
       return await backup(saved, { config, terminal, cwd, version, addon })

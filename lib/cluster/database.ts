@@ -18,7 +18,8 @@ const QUERY_MS = 15_000
 export const sqlState = (error: unknown): string =>
   error instanceof Error && 'code' in error ? String(error.code) : ''
 
-export const connect = async (url: string): Promise<Database> => {
+/** `onNotice` is called for each NOTIFY on a channel that this connection listens at. */
+export const connect = async (url: string, onNotice?: () => void): Promise<Database> => {
   const client = new pg.Client({
     connectionString: url,
     connectionTimeoutMillis: CONNECT_MS,
@@ -29,6 +30,7 @@ export const connect = async (url: string): Promise<Database> => {
   const ended = new AbortController()
   client.on('error', () => ended.abort())
   client.on('end', () => ended.abort())
+  if (onNotice) client.on('notification', onNotice)
   const end = () => {
     ended.abort()
     // With a statement that has no answer, this closes the socket.
@@ -56,6 +58,40 @@ export const connect = async (url: string): Promise<Database> => {
         if (!(error instanceof pg.DatabaseError)) end()
         throw error
       }
+    },
+  }
+}
+
+export type Reader = { query: Database['query']; close(): void }
+
+/** A connection that is opened when it is needed, and again when it has ended. `prepare` is run on each. */
+export const createReader = (url: string, prepare: (db: Database) => Promise<void>): Reader => {
+  let opened: Promise<Database> | null = null
+  const open = async (): Promise<Database> => {
+    const db = await connect(url)
+    try {
+      await prepare(db)
+      return db
+    } catch (error) {
+      db.end()
+      throw error
+    }
+  }
+  const current = async (): Promise<Database> => {
+    const found = opened
+    if (found) {
+      const db = await found.catch(() => null)
+      if (db?.ended.aborted === false) return db
+      if (opened === found) opened = null
+    }
+    opened ??= open()
+    return opened
+  }
+  return {
+    query: async (text, values) => (await current()).query(text, values),
+    close() {
+      opened?.then(db => db.end()).catch(() => undefined)
+      opened = null
     },
   }
 }

@@ -86,10 +86,66 @@ begin
 end $$;
 `
 
-const STEPS: readonly string[] = [CELLS + PUSH]
+/** Cells that workers start when they are needed, and the people who may use them. */
+const WORKERS = `
+alter table agent_webui.cell
+  -- Workers run it.
+  add column is_managed boolean not null default false,
+  add column title text,
+  -- Only workers that have all of them run it.
+  add column labels text[] not null default '{}',
+  -- That runs it, or ran it last: its directory is there.
+  add column worker text,
+  -- A worker began to start it then.
+  add column started timestamptz,
+  -- A request waited for it then.
+  add column asked timestamptz,
+  -- It has something to do then.
+  add column wake timestamptz,
+  -- Proves to the owner that a request comes from a forwarder.
+  add column token text;
+
+create table agent_webui.member (
+  cell text not null references agent_webui.cell on delete cascade,
+  person text not null,
+  primary key (cell, person)
+);
+create index member_person on agent_webui.member (person);
+insert into agent_webui.member (cell, person) select name, lower(name) from agent_webui.cell;
+
+create table agent_webui.worker (
+  name text primary key,
+  address text not null,
+  capacity integer not null,
+  used integer not null,
+  labels text[] not null,
+  seen timestamptz not null
+);
+
+-- The advisory lock of a cell's owner: the same number as in the program.
+create function agent_webui.is_held(p_cell text) returns boolean language sql stable as $$
+  select exists (
+    select from pg_locks l
+    where l.locktype = 'advisory' and l.granted and l.objsubid = 1
+      and l.database = (select oid from pg_database where datname = current_database())
+      and ((l.classid::bigint << 32) | l.objid::bigint) =
+        ('x' || encode(substring(sha256(convert_to('agent-webui cell ' || p_cell, 'UTF8')) from 1 for 8), 'hex'))::bit(64)::bigint
+  )
+$$;
+`
+
+const STEPS: readonly string[] = [CELLS + PUSH, WORKERS]
 
 /** One process at a time. The number is the same for every installation. */
 const LOCK = createHash('sha256').update('agent-webui migrations').digest().readInt32BE()
+
+/** Whether the tables are at least those of this version. */
+export const isMigrated = async (db: Database): Promise<boolean> => {
+  const [found] = await db.query("select to_regclass('agent_webui.migration') is not null as has")
+  if (found?.has !== true) return false
+  const [row] = await db.query('select coalesce(max(step), 0) as step from agent_webui.migration')
+  return Number(row?.step) >= STEPS.length
+}
 
 /** Throws when the tables were made by a newer version. */
 export const migrate = async (db: Database): Promise<void> => {

@@ -33,6 +33,8 @@ export type OwnedOptions = {
   tookOver: boolean
   batch: number
   db: Database
+  /** What requests prove with that they come from a forwarder; null: nothing. */
+  token: string | null
   log: { info: (text: string) => void; warn: (text: string) => void }
 }
 
@@ -115,11 +117,10 @@ export const startOwned = async (options: OwnedOptions): Promise<Owned> => {
     else await sender.flush(on)
     if (announced !== address) {
       const text = address
-      await on.query('update agent_webui.cell set address = $3 where name = $1 and epoch = $2', [
-        cell,
-        epoch,
-        text,
-      ])
+      await on.query(
+        'update agent_webui.cell set address = $3, token = $4 where name = $1 and epoch = $2',
+        [cell, epoch, text, options.token],
+      )
       announced = text
     }
     lease.renew(sentAt)
@@ -206,7 +207,7 @@ export const startOwned = async (options: OwnedOptions): Promise<Owned> => {
       address = next
       kick()
     },
-    async release(timeoutMs) {
+    async release(timeoutMs, wakeAt = null) {
       clearInterval(timer)
       if (phase !== 'open') return
       phase = 'releasing'
@@ -226,7 +227,7 @@ export const startOwned = async (options: OwnedOptions): Promise<Owned> => {
       await Promise.race([running, new Promise(resolve => setTimeout(resolve, 1_000).unref())])
       pending.reject(new CellLost('The service is shutting down'))
       if (isDone && db && !lost.signal.aborted) {
-        await giveUp(db, cell, epoch).catch(() => undefined)
+        await giveUp(db, cell, { epoch, wakeAt }).catch(() => undefined)
         writeNote(stateDir, { cell, directory, epoch, isClean: true })
       }
       db?.end()

@@ -71,7 +71,12 @@ export const claim = async (
     onWait?: (() => void) | undefined
   },
 ): Promise<Claim> => {
-  await db.query('insert into agent_webui.cell (name) values ($1) on conflict do nothing', [cell])
+  // A cell that was not made for anyone is that of the user of its name.
+  await db.query(
+    `with made as (insert into agent_webui.cell (name) values ($1) on conflict do nothing returning name)
+     insert into agent_webui.member (cell, person) select name, lower(name) from made`,
+    [cell],
+  )
   for (;;) {
     await waitForLock(db, cell, options)
     const [row = {}] = await db.query(
@@ -86,7 +91,7 @@ export const claim = async (
       const [owned = {}] = await db.query(
         `update agent_webui.cell set epoch = epoch + 1, address = null, pid = pg_backend_pid(),
            seen = clock_timestamp(), is_released = false, key_check = $2,
-           directory = $3
+           directory = $3, token = null, started = null, asked = null, wake = null
          where name = $1 returning epoch, batch`,
         [cell, keyCheck ?? options.keyCheck(), options.directory],
       )
@@ -129,10 +134,16 @@ export const showAlive = (db: Database, cell: string, epoch: number): Promise<un
     epoch,
   ])
 
-/** The next owner may begin. */
-export const giveUp = async (db: Database, cell: string, epoch: number): Promise<void> => {
+/** The next owner may begin; a worker begins by itself at `wakeAt`, in milliseconds since 1970. */
+export const giveUp = async (
+  db: Database,
+  cell: string,
+  { epoch, wakeAt }: { epoch: number; wakeAt: number | null },
+): Promise<void> => {
   await db.query(
-    'update agent_webui.cell set is_released = true, address = null, pid = null where name = $1 and epoch = $2',
-    [cell, epoch],
+    `update agent_webui.cell set is_released = true, address = null, pid = null, token = null, started = null,
+       wake = to_timestamp($3::double precision / 1000)
+     where name = $1 and epoch = $2`,
+    [cell, epoch, wakeAt],
   )
 }

@@ -8,7 +8,7 @@ import { readNote } from './directory-note.ts'
 import { migrate } from './migrations.ts'
 import { createMirror } from './mirror.ts'
 import { startOwned } from './owned.ts'
-import { type Claim, claim, showAlive, STALE_MS } from './ownership.ts'
+import { type Claim, claim, showAlive } from './ownership.ts'
 import { createSealer, type Sealer, unsealed } from './seal.ts'
 import { type CellPlace, type Cluster, ClusterError, type Owned } from './types.ts'
 
@@ -47,8 +47,6 @@ const isFinal = (error: unknown): boolean =>
   (error instanceof Error && 'code' in error && /^(?:28|3D|42)/.test(String(error.code)))
 
 export const createPostgresCluster = ({ url, key, log }: PostgresOptions): Cluster => {
-  let reader: Promise<Database> | null = null
-
   const take = async (
     cell: string,
     place: CellPlace,
@@ -92,7 +90,8 @@ export const createPostgresCluster = ({ url, key, log }: PostgresOptions): Clust
       const since = note?.epoch ?? 0
       const given = { db, cell, files, stateDir, sealer, mirror, since, isKnown: note !== null }
       const tookOver = await bringUp({ ...given, warn: log.warn })
-      return await startOwned({ ...given, tookOver, ...claimed, url, directory, log })
+      const token = place.token ?? null
+      return await startOwned({ ...given, tookOver, ...claimed, url, directory, token, log })
     } catch (error) {
       db.end()
       throw error
@@ -115,28 +114,6 @@ export const createPostgresCluster = ({ url, key, log }: PostgresOptions): Clust
           await setTimeout(RETRY_MS, undefined, { signal: place.signal })
         }
       }
-    },
-    async ownerOf(cell) {
-      reader ??= connect(url)
-      const db = await reader.catch((error: unknown) => {
-        reader = null
-        throw error
-      })
-      if (db.ended.aborted) {
-        reader = null
-        return this.ownerOf(cell)
-      }
-      const [row] = await db.query(
-        `select address, epoch from agent_webui.cell
-         where name = $1 and not is_released and address is not null
-           and seen > clock_timestamp() - $2 * interval '1 millisecond'`,
-        [cell, STALE_MS],
-      )
-      return row ? { address: String(row.address), epoch: Number(row.epoch) } : null
-    },
-    async close() {
-      const db = await reader?.catch(() => null)
-      db?.end()
     },
   }
 }

@@ -18,7 +18,9 @@ export type CellPlace = {
   /** Of this process and of what is set aside. */
   stateDir: string
   /** Ends the wait for another owner. */
-  signal?: AbortSignal
+  signal?: AbortSignal | undefined
+  /** What requests prove with that they come from a forwarder. Absent: nothing. */
+  token?: string | undefined
   /** Another process owns the cell, and this one waits for its end. */
   onWait?: () => void
 }
@@ -39,18 +41,16 @@ export type Owned = {
   readonly lost: AbortSignal
   /** How a forwarder reaches this process. Before, it finds no owner. */
   announce(address: string): void
-  /** Commits the rest and lets the next owner begin. Resolves after `timeoutMs` at the latest. */
-  release(timeoutMs: number): Promise<void>
+  /**
+   * Commits the rest and lets the next owner begin. Resolves after `timeoutMs` at the latest. `wakeAt`: when a worker begins by
+   * itself, in milliseconds since 1970.
+   */
+  release(timeoutMs: number, wakeAt?: number | null): Promise<void>
 }
-
-export type Owner = { address: string; epoch: number }
 
 export type Cluster = {
   /** Waits until no other process owns the cell, takes it, and brings the files of this machine up to date. */
   own(cell: string, place: CellPlace): Promise<Owned>
-  /** The process that serves a cell; null when there is none. */
-  ownerOf(cell: string): Promise<Owner | null>
-  close(): Promise<void>
 }
 
 /** Wrong settings: waiting does not help. */

@@ -207,6 +207,11 @@ export const createCron = (deps: CronOptions) => {
     },
     /** Running jobs in all homes: profiles are not switched or deleted while there are any. */
     count: (): number => all().reduce((sum, each) => sum + each.running().length, 0),
+    /** The first due time in all homes, in milliseconds since 1970; null when there is none. */
+    nextDue(): number | null {
+      const times = deps.homes().flatMap(home => of(home).scheduler.nextDue() ?? [])
+      return times.length === 0 ? null : Math.min(...times)
+    },
     /** Starts no further runs. Resolves when running ones have ended, or are parked with their turns. */
     async close(): Promise<void> {
       stopTicking()

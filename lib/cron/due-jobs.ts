@@ -36,6 +36,10 @@ const dueOf = (plan: JobPlan, { zone }: DecisionContext): number | null => {
   return parseInstant(plan.schedule.run_at, zone) ?? null
 }
 
+/** When the job is due; null: it is not, or that is not known yet. */
+export const nextDue = (plan: JobPlan, look: DecisionContext): number | null =>
+  plan.enabled && plan.schedule ? dueOf(plan, look) : null
+
 /** Completed: kept in the list, so that it can be shown and rescheduled. */
 const completedPatch = (error: string | null): RawJob => ({
   next_run_at: null,

@@ -9,7 +9,7 @@
 import { join } from 'node:path'
 import { conflict, messageOf, missing, UserError } from '../errors.ts'
 import { withFileLock } from '../store/flock.ts'
-import { type Completion, completed, type DecisionContext, decide } from './due-jobs.ts'
+import { type Completion, completed, type DecisionContext, decide, nextDue } from './due-jobs.ts'
 import type { History, Run } from './history.ts'
 import { type JobPlan, toJobPlan } from './job.ts'
 import { isJob, type JobsFile } from './jobs-file.ts'
@@ -295,6 +295,17 @@ export const createScheduler = (options: SchedulerOptions) => {
         elapsed: (now() - startedAt) / 1_000,
         session_id: sessionId,
       })),
+    /** The first due time of all jobs; null when there is none. */
+    nextDue(): number | null {
+      const jobs = file.problem() === null ? file.read().filter(isJob) : []
+      if (jobs.length === 0) return null
+      const context = contextOf()
+      const times = jobs.flatMap(job => {
+        const due = nextDue(toJobPlan(job, context.now, context.zone), context)
+        return due === null ? [] : [due]
+      })
+      return times.length === 0 ? null : Math.min(...times)
+    },
     queued: () => waiting.map(({ plan }) => plan.id),
     isBusy,
     /** No further runs; running ones are aborted. */

@@ -58,6 +58,7 @@ export type AccessOptions = {
     host: string
     allowedOrigins: readonly string[]
     authHeader?: string | null
+    isVouched?: boolean
   }
   /** Absent where the peer's process cannot be determined. */
   isOwnChild?: IsOwnChild | undefined
@@ -175,6 +176,8 @@ export const createAccess = (options: AccessOptions) => {
         if (req.httpVersionMinor > 0) throw invalid('The Host header is missing')
         return
       }
+      // A page of another site cannot be someone whom the proxy has signed in there.
+      if (config.isVouched) return
       const isKnown =
         isKnownHost(host) &&
         (req.headers['x-forwarded-host'] === undefined || isKnownHost(clientOf(x).host))

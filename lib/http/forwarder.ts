@@ -22,24 +22,53 @@ import { securityHeaders } from './headers.ts'
 import { createOpenUpstreams } from './open-upstreams.ts'
 import type { Listener } from './request-listener.ts'
 
-type Target = { address: string; epoch: number }
+type Target = {
+  address: string
+  epoch: number
+  /** Proves to it that a request comes from a forwarder. */
+  token?: string | null
+}
+
+/** What a request is for. */
+export type Route = {
+  cell: string
+  /** Whom a trusted proxy names; null where no one signs in before the cell does. */
+  person: string | null
+  /** Path and query for the cell; begins with the prefix. */
+  url: string
+  /** Below which the browser sees the cell, without a trailing slash. */
+  prefix: string
+  /** Other cells have the same host name. */
+  isShared: boolean
+}
+
+/** Why no process serves a cell yet. */
+export type Waiting = 'starting' | 'full' | 'none' | 'unmanaged'
 
 export type ForwarderOptions = {
   version: string
-  /** The cell of a request. Throws a `UserError` for one that has none. */
-  cellOf: (req: IncomingMessage) => string
+  /** Throws a `UserError` for a request that is for no cell; null: it was answered. Any other error is repeated. */
+  routeOf: (req: IncomingMessage, res: ServerResponse) => Promise<Route | null>
+  /** Whether the person may still use the cell; asked again while a response is open. */
+  isAllowed: (route: Route) => Promise<boolean>
   /** The process that serves it; null when there is none at the moment. */
   ownerOf: (cell: string) => Promise<Target | null>
+  /** Asks for a process that serves it. */
+  ask: (cell: string) => Promise<Waiting>
   clientOf: (req: IncomingMessage) => Client
   log: { warn(text: string): void; error(text: string, error?: unknown): void }
   /** How long a request waits for an owner. */
-  waitMs?: number
-  /** How often it looks whether those who were asked are still the owners. */
-  lookMs?: number
+  waitMs?: number | undefined
+  /** How often it looks whether those who were asked are still the owners, and those who read may still do so. */
+  lookMs?: number | undefined
 }
 
 /** Names the cell that a request is for, so that a process that serves another one by now rejects it. */
 export const CELL_HEADER = 'x-agent-webui-cell'
+/** The token of the owner. */
+export const FORWARDER_HEADER = 'x-agent-webui-forwarder'
+/** Who was found to be allowed to use the cell. */
+export const PERSON_HEADER = 'x-agent-webui-person'
 /** Status of that rejection (RFC 9110 §15.5.20). */
 const MISDIRECTED = 421
 
@@ -48,6 +77,9 @@ const POLL_MS = 50
 /** An owner is looked up again after this time. */
 const KNOWN_MS = 1_000
 const CONNECT_MS = 3_000
+const ASK_MS = 1_000
+/** A full cluster may have capacity in a moment, when a cell ends. */
+const FULL_MS = 3_000
 const LOOK_MS = 5_000
 
 /** RFC 9110 §7.6.1. */
@@ -55,12 +87,22 @@ const HOP_BY_HOP =
   /^(?:connection|keep-alive|proxy-authenticate|proxy-authorization|proxy-connection|te|trailer|transfer-encoding|upgrade)$/i
 /** Set by us for what is behind us. */
 const FORWARDED =
-  /^(?:forwarded|via|x-forwarded-(?:for|host|proto|prefix)|x-real-ip|x-agent-webui-cell)$/i
+  /^(?:forwarded|via|x-forwarded-(?:for|host|proto|prefix)|x-real-ip|x-agent-webui-(?:cell|forwarder|person))$/i
 
-const NO_OWNER =
-  'No process serves this at the moment. The next one is usually there within seconds; try again.'
+const NO_OWNER: Readonly<Record<Waiting, string>> = {
+  unmanaged:
+    'No process serves this at the moment. The next one is usually there within seconds; try again.',
+  starting: 'This is being started, which takes longer than usual. Try again in a moment.',
+  full: 'All workers are full at the moment. Try again in some minutes, or ask whoever runs this for more capacity.',
+  none: 'No worker that may run this is there at the moment. Try again, or tell whoever runs this.',
+}
 const BROKEN =
   'The connection to the service broke before it answered. It may have done what you asked for: check before you send it again.'
+
+const notServed = (waiting: Waiting): UserError =>
+  unavailable(NO_OWNER[waiting], {
+    code: waiting === 'full' ? 'workers_full' : 'server_starting',
+  })
 
 /** Thrown when no byte of the request was sent. */
 class NotSent extends Error {}
@@ -68,7 +110,7 @@ class NotSent extends Error {}
 const forwardedHeaders = (
   { rawHeaders, headers }: IncomingMessage,
   client: Client,
-  cell: string,
+  { route, target }: { route: Route; target: Target },
 ): string[] => {
   const named = new Set(
     (headers.connection ?? '').split(',').map(name => name.trim().toLowerCase()),
@@ -80,8 +122,10 @@ const forwardedHeaders = (
     kept.push(name, rawHeaders[at + 1] ?? '')
   }
   kept.push('X-Forwarded-For', client.address, 'X-Forwarded-Host', client.host)
-  kept.push('X-Forwarded-Proto', client.secure ? 'https' : 'http', CELL_HEADER, cell)
-  if (client.prefix !== '') kept.push('X-Forwarded-Prefix', client.prefix)
+  kept.push('X-Forwarded-Proto', client.secure ? 'https' : 'http', CELL_HEADER, route.cell)
+  if (route.prefix !== '') kept.push('X-Forwarded-Prefix', route.prefix)
+  if (target.token) kept.push(FORWARDER_HEADER, target.token)
+  if (route.person !== null) kept.push(PERSON_HEADER, route.person)
   // A body of unknown length: Node sends it in chunks again.
   if (headers['transfer-encoding'] !== undefined) kept.push('Transfer-Encoding', 'chunked')
   return kept
@@ -133,45 +177,87 @@ const answerOf = (upstream: ClientRequest): Promise<IncomingMessage> =>
 const hasBody = ({ headers }: IncomingMessage): boolean =>
   headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 
-const writeError = (res: ServerResponse, version: string, status: number, error: string): void => {
+const writeError = (
+  res: ServerResponse,
+  version: string,
+  { status, error, code }: { status: number; error: string; code: string },
+): void => {
   if (res.headersSent) return void res.destroy()
   const headers = [...securityHeaders(version), 'Cache-Control', 'no-store']
   if (status === 503) headers.push('Retry-After', '2')
   res.writeHead(status, [...headers, 'Content-Type', 'application/json; charset=utf-8'])
-  res.end(JSON.stringify({ error, code: status === 503 ? 'unavailable' : 'bad_gateway' }))
+  res.end(JSON.stringify({ error, code }))
+}
+
+/** Cells that share a host name have cookies of their own. */
+const withOwnCookies = (headers: string[], { prefix, isShared }: Route): string[] =>
+  headers.map((text, at) =>
+    isShared && at % 2 === 1 && headers[at - 1]?.toLowerCase() === 'set-cookie'
+      ? text.replace(/; Path=\/(?=;|$)/, `; Path=${prefix}/`)
+      : text,
+  )
+
+/** The result of `load`, which is called once at a time for each key, and again after `keepMs` or `forget`. */
+export const shared = <T>(load: (key: string) => Promise<T>, keepMs: (value: T) => number) => {
+  const known = new Map<string, { value: Promise<T>; until: number }>()
+  return {
+    get(key: string): Promise<T> {
+      const found = known.get(key)
+      if (found && performance.now() < found.until) return found.value
+      const value = load(key)
+      const entry = { value, until: Number.POSITIVE_INFINITY }
+      known.set(key, entry)
+      const end = (ms: number) => {
+        entry.until = performance.now() + ms
+        if (ms === 0 && known.get(key) === entry) known.delete(key)
+      }
+      value.then(
+        loaded => end(keepMs(loaded)),
+        () => end(0),
+      )
+      return value
+    },
+    forget: (key: string): void => void known.delete(key),
+  }
 }
 
 export const createForwarder = (
   options: ForwarderOptions,
 ): { listener: Listener; close: () => void } => {
-  const { version, cellOf, ownerOf, clientOf, log, waitMs = WAIT_MS, lookMs = LOOK_MS } = options
+  const { version, routeOf, isAllowed, ownerOf, ask, clientOf, log } = options
+  const { waitMs = WAIT_MS, lookMs = LOOK_MS } = options
   const requests = createRequests()
   const upstreams = createOpenUpstreams(ownerOf, lookMs)
-  const known = new Map<string, { target: Target; until: number }>()
+  const owners = shared(ownerOf, target => (target ? KNOWN_MS : 0))
+  const asked = shared(ask, () => ASK_MS)
+  const open = new Map<ServerResponse, Route>()
 
-  const lookUp = async (cell: string): Promise<Target | null> => {
-    const found = known.get(cell)
-    if (found && performance.now() < found.until) return found.target
-    const target = await ownerOf(cell)
-    if (target) known.set(cell, { target, until: performance.now() + KNOWN_MS })
-    else known.delete(cell)
-    return target
+  /** Waits for a database that does not answer. */
+  const patiently = async <T>(work: () => Promise<T>, until: number): Promise<T> => {
+    for (;;) {
+      try {
+        return await work()
+      } catch (error) {
+        if (error instanceof UserError) throw error
+        log.warn(`The database of the cluster does not answer: ${messageOf(error)}`)
+        if (performance.now() > until) throw notServed('unmanaged')
+        await setTimeout(POLL_MS)
+      }
+    }
   }
 
-  /** Waits for an owner other than one that was just found to be gone. */
   const waitForOwner = async (
     cell: string,
     res: ServerResponse,
     until: number,
   ): Promise<Target> => {
+    const fullUntil = performance.now() + FULL_MS
     for (;;) {
-      const target = await lookUp(cell).catch((error: unknown) => {
-        log.warn(`The database of the cluster does not answer: ${messageOf(error)}`)
-        return null
-      })
+      const target = await patiently(() => owners.get(cell), until)
       if (target) return target
-      if (performance.now() > until || res.destroyed)
-        throw unavailable(NO_OWNER, { code: 'server_starting' })
+      const waiting = await patiently(() => asked.get(cell), until)
+      const end = waiting === 'full' ? Math.min(until, fullUntil) : until
+      if (performance.now() > end || res.destroyed) throw notServed(waiting)
       await setTimeout(POLL_MS)
     }
   }
@@ -180,15 +266,15 @@ export const createForwarder = (
   const send = async (
     req: IncomingMessage,
     res: ServerResponse,
-    { cell, target }: { cell: string; target: Target },
+    { route, target }: { route: Route; target: Target },
   ): Promise<IncomingMessage> => {
     const isRepeatable = req.method === 'GET' || req.method === 'HEAD'
     const upstream = requests.open(
       new URL(target.address),
       {
         method: req.method ?? 'GET',
-        path: req.url ?? '/',
-        headers: forwardedHeaders(req, clientOf(req), cell),
+        path: route.url,
+        headers: forwardedHeaders(req, clientOf(req), { route, target }),
         setHost: false,
       },
       isRepeatable,
@@ -210,14 +296,14 @@ export const createForwarder = (
   const answered = async (
     req: IncomingMessage,
     res: ServerResponse,
+    { route, until }: { route: Route; until: number },
   ): Promise<IncomingMessage | null> => {
-    const cell = cellOf(req)
-    const until = performance.now() + waitMs
+    const { cell } = route
     let broken = 0
     for (;;) {
       const target = await waitForOwner(cell, res, until)
       try {
-        const answer = await send(req, res, { cell, target })
+        const answer = await send(req, res, { route, target })
         // Rejected unread by a process that serves another cell.
         if (answer.statusCode !== MISDIRECTED || hasBody(req)) return answer
         answer.resume()
@@ -226,38 +312,60 @@ export const createForwarder = (
         if (!(error instanceof NotSent)) broken += 1
         if (!isAgain(req, error) || broken > 1) {
           log.warn(`${req.method} to the owner of ${cell} broke: ${messageOf(error)}`)
-          writeError(res, version, 502, BROKEN)
+          writeError(res, version, { status: 502, error: BROKEN, code: 'bad_gateway' })
           return null
         }
       }
-      known.delete(cell)
-      if (performance.now() > until) throw unavailable(NO_OWNER, { code: 'server_starting' })
+      owners.forget(cell)
+      // Its owner may have been killed, which the database knows before its last sign of life is old.
+      const waiting = await patiently(() => asked.get(cell), until)
+      if (performance.now() > until) throw notServed(waiting)
       await setTimeout(POLL_MS)
     }
   }
 
+  const pass = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
+    const until = performance.now() + waitMs
+    const route = await patiently(() => routeOf(req, res), until)
+    if (!route) return
+    const answer = await answered(req, res, { route, until })
+    if (!answer) return
+    const headers = answer.rawHeaders.flatMap((name, at, all) =>
+      at % 2 === 0 && !HOP_BY_HOP.test(name) ? [name, all[at + 1] ?? ''] : [],
+    )
+    open.set(res, route)
+    res.once('close', () => open.delete(res))
+    res.writeHead(answer.statusCode ?? 502, withOwnCookies(headers, route))
+    // An event stream may be silent for a while, and its reader waits for the head.
+    res.flushHeaders()
+    await pipeline(answer, res)
+  }
+
   const forward = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
     try {
-      const answer = await answered(req, res)
-      if (!answer) return
-      const headers = answer.rawHeaders.flatMap((name, at, all) =>
-        at % 2 === 0 && !HOP_BY_HOP.test(name) ? [name, all[at + 1] ?? ''] : [],
-      )
-      res.writeHead(answer.statusCode ?? 502, headers)
-      // An event stream may be silent for a while, and its reader waits for the head.
-      res.flushHeaders()
-      await pipeline(answer, res)
+      await pass(req, res)
     } catch (error) {
       if (res.destroyed) return
       if (!(error instanceof UserError) && !res.headersSent) log.error('forwarding', error)
       const { status, body } = toErrorReply(error)
-      writeError(res, version, status, body.error)
+      writeError(res, version, { status, error: body.error, code: body.code })
     }
   }
+
+  /** Ends what someone reads who may not use the cell any more. */
+  const recheck = async (): Promise<void> => {
+    for (const [res, route] of open) {
+      // Without an answer of the database, the next look decides; the owner ends soon as well.
+      if (!(await isAllowed(route).catch(() => true))) res.destroy()
+    }
+  }
+  const timer = setInterval(() => void recheck(), lookMs)
+  timer.unref()
 
   return {
     listener: (req, res) => void forward(req, res),
     close() {
+      clearInterval(timer)
       upstreams.close()
       requests.close()
     },

@@ -45,6 +45,7 @@ export type ListenerOptions<Ctx> = {
     allowedOrigins: readonly string[]
     trustedProxies: readonly string[]
     authHeader?: string | null
+    isVouched?: boolean
     hasTrustedProxies?: boolean
     basePath?: string
   }

@@ -304,6 +304,7 @@ export const SPECIFIC_CODES = [
   'update_not_replaceable',
   'onboarding_local_only',
   'server_starting',
+  'workers_full',
   'database_unavailable',
   'backup_path_relative',
   'backup_inside',

@@ -272,8 +272,7 @@ export const createTerminals = (options: TerminalsOptions) => {
     const reader = { position: after, atMs: performance.now(), isWaiting: false }
     remember(entry.readers, client, reader)
     entry.usedAtMs = reader.atMs
-    const isOver = () => entry.endedAt !== null
-    if (after === entry.output.end && !isOver()) {
+    if (after === entry.output.end && entry.endedAt === null) {
       reader.isWaiting = true
       await waitForOutput(entry, readWaitMs, signal)
       reader.isWaiting = false
@@ -316,10 +315,10 @@ export const createTerminals = (options: TerminalsOptions) => {
       /** Ends it with everything that runs in it, and forgets it. */
       close: (id: string): Promise<void> => remove(find(owner, id)),
     }),
+    isAnyOpen: () => [...entries.values()].some(({ endedAt }) => endedAt === null),
     /** Ends and forgets the terminals of a session. */
-    async endSession(owner: string): Promise<void> {
-      await Promise.all(ofSession(owner).map(remove))
-    },
+    endSession: async (owner: string): Promise<void> =>
+      void (await Promise.all(ofSession(owner).map(remove))),
     async close(): Promise<void> {
       isClosed = true
       clearInterval(timer)

@@ -344,6 +344,7 @@ export const TEXTS: Readonly<Record<ErrorCode, string | null>> = {
   onboarding_local_only:
     'Without sign-in, this can only be set up from the local network. Set a password, or AGENT_WEBUI_ONBOARDING_OPEN=1.',
   server_starting: 'The server is starting. Try again in a moment.',
+  workers_full: 'All workers are full at the moment. Try again in a few minutes.',
   database_unavailable:
     'The database doesn’t respond. What you sent may have been saved, so check before you send it again.',
 

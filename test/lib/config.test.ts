@@ -209,4 +209,26 @@ test('models, switches, lists', () => {
   assert.is(read({ ANTHROPIC_API_KEY: 'k', NONE: undefined }).env.ANTHROPIC_API_KEY, 'k')
 })
 
+test('rejects settings of a worker that cannot be meant', () => {
+  const AGENT_WEBUI_CLUSTER_URL = 'postgres://test@127.0.0.1/test'
+  const worker = (env: Record<string, string>) =>
+    read({ AGENT_WEBUI_CLUSTER_URL, ...env }).cluster?.worker
+  for (const capacity of ['0', '-1', '1.5', 'x', '1001'])
+    assert.throws(() => worker({ AGENT_WEBUI_CLUSTER_CAPACITY: capacity }), `not "${capacity}"`)
+  for (const idle of ['-1', 'x', '10001'])
+    assert.throws(() => worker({ AGENT_WEBUI_CLUSTER_IDLE: idle }), `not "${idle}"`)
+  assert.throws(() => worker({ AGENT_WEBUI_CLUSTER_WORKER: 'a b' }), 'not "a b"')
+  assert.throws(() => worker({ AGENT_WEBUI_CLUSTER_LABELS: 'gpu, a/b' }), 'not "a/b"')
+  assert.throws(
+    () => read({ AGENT_WEBUI_CLUSTER_CAPACITY: '2' }),
+    'AGENT_WEBUI_CLUSTER_CAPACITY needs AGENT_WEBUI_CLUSTER_URL',
+  )
+  assert.equal(worker({ AGENT_WEBUI_CLUSTER_LABELS: 'gpu, berlin' }), {
+    name: null,
+    capacity: 10,
+    labels: ['gpu', 'berlin'],
+  })
+  assert.is(read({ AGENT_WEBUI_CLUSTER_URL }).cluster?.idleMs, 900_000)
+})
+
 test.run()

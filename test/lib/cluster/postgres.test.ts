@@ -3,7 +3,7 @@ import { readdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { createPostgresCluster } from '../../../lib/cluster/postgres.ts'
+import { openDirectory } from '../../../lib/cluster/directory.ts'
 import { CellLost } from '../../../lib/cluster/types.ts'
 import { reportWrite } from '../../../lib/store/write-reports.ts'
 import { findPostgres, type Postgres, startPostgres } from '../../_postgres.ts'
@@ -301,22 +301,22 @@ else {
   })
 
   test('files that other programs change are found; a released directory is an ordinary one', async () => {
-    const cluster = createPostgresCluster({
-      url: db.url,
-      key: null,
-      log: { info: () => undefined, warn: () => undefined },
-    })
-    assert.is(await cluster.ownerOf('default').catch(() => null), null)
+    const directory = openDirectory(db.url)
+    assert.is(await directory.ownerOf('default'), null)
     const a = machine()
     const owned = await a.own()
-    assert.is(await cluster.ownerOf('default'), null, 'it does not listen yet')
+    assert.is(await directory.ownerOf('default'), null, 'it does not listen yet')
     owned.announce('http://127.0.0.1:1')
-    await until(async () => (await cluster.ownerOf('default')) !== null)
-    assert.equal(await cluster.ownerOf('default'), { address: 'http://127.0.0.1:1', epoch: 1 })
+    await until(async () => (await directory.ownerOf('default')) !== null)
+    assert.equal(await directory.ownerOf('default'), {
+      address: 'http://127.0.0.1:1',
+      epoch: 1,
+      token: null,
+    })
     a.append('one', '{"n":1}')
     await owned.release(5_000)
-    assert.is(await cluster.ownerOf('default'), null)
-    await cluster.close()
+    assert.is(await directory.ownerOf('default'), null)
+    directory.close()
     assert.equal(readdirSync(a.state).sort(), ['cluster.json', 'sessions'])
   })
 }

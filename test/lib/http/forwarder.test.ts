@@ -6,7 +6,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { forbidden } from '../../../lib/errors.ts'
 import { createClientReader } from '../../../lib/http/client-address.ts'
-import { createForwarder } from '../../../lib/http/forwarder.ts'
+import { createForwarder, type Waiting } from '../../../lib/http/forwarder.ts'
 import { until } from '../../_wait.ts'
 
 const test = suite('http/forwarder')
@@ -34,7 +34,15 @@ type Owners = (string | null)[]
 /** The owners that the database names, one after the other; the last one stays. */
 const startForwarder = async (
   owners: Owners,
-  options: { waitMs?: number; lookMs?: number; proxies?: string[] } = {},
+  options: {
+    waitMs?: number
+    lookMs?: number
+    proxies?: string[]
+    waiting?: Waiting
+    routeOf?: () => void
+    isAllowed?: () => boolean
+    onAsk?: (cell: string) => void
+  } = {},
 ) => {
   let asked = 0
   const { listener, close } = createForwarder({
@@ -42,14 +50,29 @@ const startForwarder = async (
     waitMs: options.waitMs ?? 5_000,
     ...(options.lookMs !== undefined && { lookMs: options.lookMs }),
     clientOf: createClientReader(options.proxies ?? []),
-    cellOf(req) {
-      if (req.url === '/forbidden') throw forbidden('There is nothing here for this account.')
-      return 'cell-1'
+    async routeOf(req) {
+      const { url = '/' } = req
+      options.routeOf?.()
+      if (url === '/forbidden') throw forbidden('There is nothing here for this account.')
+      const isShared = url.startsWith('/cells/cell-1')
+      return {
+        cell: 'cell-1',
+        person: 'anna',
+        url,
+        prefix: isShared ? '/cells/cell-1' : '',
+        isShared,
+      }
+    },
+    isAllowed: async () => options.isAllowed?.() ?? true,
+    async ask(cell) {
+      options.onAsk?.(cell)
+      return options.waiting ?? 'unmanaged'
     },
     async ownerOf() {
       const address = owners[Math.min(asked, owners.length - 1)] ?? null
       asked += 1
-      return address === null ? null : { address, epoch: Math.min(asked, owners.length) }
+      const epoch = Math.min(asked, owners.length)
+      return address === null ? null : { address, epoch, token: 'token of cell-1' }
     },
     log: { warn: () => undefined, error: () => undefined },
   })
@@ -81,6 +104,83 @@ test('refuses a request without a cell, and one for which no owner comes', async
   )
   const none = await send(`${url}/api`)
   assert.equal([none.status, none.headers.get('retry-after')], [503, '2'])
+})
+
+test('says why no process serves a cell: no capacity, no worker, or a start that takes long', async () => {
+  const said = async (waiting: Waiting) => {
+    const url = await startForwarder([null], { waitMs: 100, waiting })
+    const { status, text } = await send(`${url}/api`)
+    assert.is(status, 503)
+    return JSON.parse(text).error
+  }
+  assert.match(await said('full'), /All workers are full/)
+  assert.match(await said('none'), /No worker that may run this/)
+  assert.match(await said('starting'), /being started/)
+})
+
+test('a database that does not answer is waited for', async () => {
+  let asked = 0
+  const healthy = await listen((_, res) => res.end('hello'))
+  const url = await startForwarder([healthy], {
+    routeOf: () => {
+      asked += 1
+      if (asked < 3) throw new Error('the connection ended')
+    },
+  })
+  assert.is((await send(url)).text, 'hello')
+  assert.is(asked, 3)
+})
+
+test('requests that come together ask once', async () => {
+  const healthy = await listen((_, res) => res.end('hello'))
+  const asked: string[] = []
+  const url = await startForwarder([null, healthy], { onAsk: cell => asked.push(cell) })
+  await Promise.all(Array.from({ length: 20 }, () => send(url)))
+  assert.equal(asked, ['cell-1'])
+})
+
+test('a cell of several gets its path and cookies of its own, and who may use it; no client can say so', async () => {
+  const echo = await listen((req, res) => {
+    res.setHeader('Set-Cookie', ['a=b; HttpOnly; Path=/', 'c=d; Path=/login; SameSite=Lax'])
+    res.setHeader('Content-Type', 'application/json')
+    res.end(JSON.stringify({ ...req.headers, url: req.url }))
+  })
+  const headers = { 'X-Agent-Webui-Person': 'eve', 'X-Agent-Webui-Forwarder': 'forged' }
+  const url = await startForwarder([echo])
+  const below = await send(`${url}/cells/cell-1/api?x=1`, { headers })
+  const seen = JSON.parse(below.text)
+  assert.equal(
+    [seen.url, seen['x-forwarded-prefix'], seen['x-agent-webui-person']],
+    ['/cells/cell-1/api?x=1', '/cells/cell-1', 'anna'],
+  )
+  assert.is(seen['x-agent-webui-forwarder'], 'token of cell-1')
+  assert.equal(below.headers.getSetCookie(), [
+    'a=b; HttpOnly; Path=/cells/cell-1/',
+    'c=d; Path=/login; SameSite=Lax',
+  ])
+  const root = await send(`${url}/api`, { headers })
+  assert.is(root.headers.getSetCookie()[0], 'a=b; HttpOnly; Path=/')
+})
+
+test('a stream ends when its reader may not use the cell any more', async () => {
+  const streaming = await listen((_, res) => {
+    res.writeHead(200, { 'Content-Type': 'text/event-stream' })
+    res.write('data: 1\n\n')
+  })
+  const rights = { isAllowed: true }
+  const url = await startForwarder([streaming], {
+    isAllowed: () => rights.isAllowed,
+    lookMs: 10,
+  })
+  const res = await fetch(url)
+  const reader = (res.body as ReadableStream<Uint8Array>).getReader()
+  assert.is(Buffer.from((await reader.read()).value ?? []).toString(), 'data: 1\n\n')
+  rights.isAllowed = false
+  const end = await reader.read().then(
+    ({ done }) => done,
+    () => 'cut',
+  )
+  assert.is(end, 'cut')
 })
 
 test('a POST whose connection breaks is not sent again: 502 with a sentence', async () => {

@@ -1,0 +1,113 @@
+/** Composition: what is different where a worker runs this process: only forwarders reach it, it ends with its worker, and it ends when there is nothing to do. */
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+import type { ServerResponse } from 'node:http'
+import type { Backups } from '../backups/backups.ts'
+import type { Config } from '../config.ts'
+import type { Cron } from '../cron/cron.ts'
+import { FORWARDER_HEADER, PERSON_HEADER } from '../http/forwarder.ts'
+import type { Listener } from '../http/request-listener.ts'
+import type { ProcessRegistry } from '../processes.ts'
+import type { Terminals } from '../terminals/terminals.ts'
+import type { Turns } from '../turns/runner.ts'
+
+/** What the process does without a request. */
+export type Activity = {
+  isBusy(): boolean
+  /** When it has something to do by itself, in milliseconds since 1970. */
+  nextDue(): number | null
+}
+
+export const composeActivity = (of: {
+  turns: Pick<Turns, 'count'>
+  cron: Pick<Cron, 'count' | 'nextDue'>
+  processes: Pick<ProcessRegistry, 'isAnyRunning'>
+  terminals: Pick<Terminals, 'isAnyOpen'>
+  backups: Pick<Backups, 'isRunning' | 'dueAt'>
+}): Activity => ({
+  isBusy: () =>
+    of.turns.count() > 0 ||
+    of.cron.count() > 0 ||
+    of.processes.isAnyRunning() ||
+    of.terminals.isAnyOpen() ||
+    of.backups.isRunning(),
+  nextDue() {
+    const times = [of.cron.nextDue(), of.backups.dueAt()].filter(time => time !== null)
+    return times.length === 0 ? null : Math.min(...times)
+  },
+})
+
+/** For those who watch the process, and with secrets of their own. */
+const OPEN = /^\/(?:health|ready|metrics)(?:\?|$)/
+
+const ONLY_FORWARDER = 'This is reached through the forwarder only.'
+const NO_PERSON = 'The forwarder does not say who you are. Set AGENT_WEBUI_AUTH_HEADER there too.'
+
+/** A cell that waits for another owner longer than that is served elsewhere. */
+const WAIT_MS = 30_000
+const MAX_CHECK_MS = 30_000
+
+const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
+
+const refuse = (res: ServerResponse, error: string): void => {
+  res.writeHead(403, { 'Content-Type': 'application/json', Connection: 'close' })
+  res.end(JSON.stringify({ error, code: 'forbidden' }))
+}
+
+export type WorkerCell = ReturnType<typeof startWorkerCell>
+
+const startWorkerCell = ({ isVouched, cluster }: Config & { cluster: { idleMs: number } }) => {
+  const token = randomBytes(24).toString('base64url')
+  const expected = digest(token)
+  const idle = { open: 0, since: performance.now() }
+  let end = (): void => process.exit(0)
+  // The worker holds the other end of standard input, and the system closes it however the worker ends.
+  process.stdin.on('error', () => end())
+  process.stdin.on('close', () => end())
+  process.stdin.resume()
+
+  const count = (res: ServerResponse): void => {
+    idle.open += 1
+    res.once('close', () => {
+      idle.open -= 1
+      idle.since = performance.now()
+    })
+  }
+  return {
+    place: { token, signal: AbortSignal.timeout(WAIT_MS) },
+
+    /** Other programs of this machine, such as those of other cells, can connect as well. */
+    guard:
+      (listener: Listener): Listener =>
+      (req, res) => {
+        if (OPEN.test(req.url ?? '')) return listener(req, res)
+        const given = req.headers[FORWARDER_HEADER]
+        if (typeof given !== 'string' || !timingSafeEqual(digest(given), expected))
+          return refuse(res, ONLY_FORWARDER)
+        if (isVouched && req.headers[PERSON_HEADER] === undefined) return refuse(res, NO_PERSON)
+        count(res)
+        listener(req, res)
+      },
+
+    /** `stop` is called once the worker has ended, or there was nothing to do for long enough. */
+    begin(activity: Activity, stop: (why: string) => void): void {
+      end = () => stop('The worker has ended')
+      const { idleMs } = cluster
+      if (idleMs === 0) return
+      const check = (): void => {
+        if (idle.open > 0 || activity.isBusy()) idle.since = performance.now()
+        else if (performance.now() - idle.since >= idleMs) stop('There is nothing to do')
+      }
+      setInterval(check, Math.min(MAX_CHECK_MS, idleMs / 4)).unref()
+    },
+
+    /** When a worker shall start the cell again: at once for what is under way, such as turns that are parked. */
+    wakeAt: (activity: Activity): number | null =>
+      activity.isBusy() ? Date.now() : activity.nextDue(),
+  }
+}
+
+/** Null where no worker runs this process. */
+export const createWorkerCell = (config: Config): WorkerCell | null => {
+  const { cluster } = config
+  return cluster === null || cluster.runBy === null ? null : startWorkerCell({ ...config, cluster })
+}

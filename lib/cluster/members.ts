@@ -1,0 +1,123 @@
+/** The cells that workers run, and who may use them: what `agent-webui cells` changes, and what a forwarder checks. */
+import { conflict, missing } from '../errors.ts'
+import type { Reader } from './database.ts'
+import { STALE_MS } from './ownership.ts'
+
+export type CellEntry = {
+  name: string
+  /** Empty: its name is shown. */
+  title: string
+  isManaged: boolean
+  labels: readonly string[]
+  people: readonly string[]
+  /** That runs it, or ran it last. */
+  worker: string | null
+  isAwake: boolean
+  /** When it starts by itself, in milliseconds since 1970. */
+  wakeAt: number | null
+}
+
+export type OwnCell = Pick<CellEntry, 'name' | 'title' | 'isAwake'>
+
+const texts = (value: unknown): string[] => (Array.isArray(value) ? value.map(String) : [])
+const timeOf = (value: unknown): number | null => (value instanceof Date ? value.getTime() : null)
+
+const IS_AWAKE = `(not c.is_released and c.address is not null
+  and c.seen > clock_timestamp() - interval '${STALE_MS} milliseconds') as is_awake`
+
+/** People are compared in small letters, as the proxy may spell them in different ways. */
+const plain = (people: readonly string[]): string[] => people.map(person => person.toLowerCase())
+
+export const createMembers = ({ query }: Pick<Reader, 'query'>) => {
+  const require = async (cell: string): Promise<void> => {
+    const [row] = await query('select 1 from agent_webui.cell where name = $1', [cell])
+    if (!row) throw missing(`There is no cell "${cell}". agent-webui cells list shows them.`)
+  }
+  const allow = (cell: string, people: readonly string[]): Promise<unknown> =>
+    query(
+      `insert into agent_webui.member (cell, person) select $1, unnest($2::text[])
+       on conflict do nothing`,
+      [cell, plain(people)],
+    )
+  return {
+    /** That of the person's own name comes first. */
+    async cellsOf(person: string): Promise<OwnCell[]> {
+      const rows = await query(
+        `select c.name, c.title, ${IS_AWAKE} from agent_webui.cell c
+         join agent_webui.member m on m.cell = c.name
+         where m.person = $1 order by c.name <> $1, coalesce(c.title, c.name), c.name`,
+        [person.toLowerCase()],
+      )
+      return rows.map(row => ({
+        name: String(row.name),
+        title: String(row.title ?? ''),
+        isAwake: row.is_awake === true,
+      }))
+    },
+
+    async list(): Promise<CellEntry[]> {
+      const rows = await query(
+        `select c.name, c.title, c.is_managed, c.labels, c.worker, c.wake, ${IS_AWAKE},
+           array(select m.person from agent_webui.member m where m.cell = c.name order by 1) as people
+         from agent_webui.cell c order by c.name`,
+      )
+      return rows.map(row => ({
+        name: String(row.name),
+        title: String(row.title ?? ''),
+        isManaged: row.is_managed === true,
+        labels: texts(row.labels),
+        people: texts(row.people),
+        worker: row.worker === null ? null : String(row.worker),
+        isAwake: row.is_awake === true,
+        wakeAt: timeOf(row.wake),
+      }))
+    },
+
+    /** Workers run it from now on. Without people it is that of the user of its name; a cell that is known keeps its own. */
+    async add(
+      cell: string,
+      given: { title: string; labels: readonly string[]; people: readonly string[] },
+    ): Promise<void> {
+      const { title, labels, people } = given
+      const [made] = await query(
+        `insert into agent_webui.cell (name, title, labels, is_managed) values ($1, $2, $3, true)
+         on conflict (name) do update set is_managed = true, labels = excluded.labels,
+           title = coalesce(nullif(excluded.title, ''), cell.title)
+         where not cell.is_managed
+         returning exists (select from agent_webui.member m where m.cell = $1) as has_people`,
+        [cell, title, labels],
+      )
+      if (!made) throw conflict(`There is a cell "${cell}" already.`)
+      await allow(cell, people.length > 0 || made.has_people === true ? people : [cell])
+    },
+
+    async allow(cell: string, people: readonly string[]): Promise<void> {
+      await require(cell)
+      await allow(cell, people)
+    },
+
+    /** Their open pages end within seconds. */
+    async revoke(cell: string, people: readonly string[]): Promise<void> {
+      await require(cell)
+      const gone = await query(
+        'delete from agent_webui.member where cell = $1 and person = any($2) returning person',
+        [cell, plain(people)],
+      )
+      const found = gone.map(({ person }) => String(person))
+      const unknown = plain(people).find(person => !found.includes(person))
+      if (unknown !== undefined) throw missing(`"${unknown}" could not use the cell "${cell}".`)
+    },
+
+    /** No worker runs it any more, and no one can use it. What it has written stays in the database. */
+    async remove(cell: string): Promise<void> {
+      await require(cell)
+      await query(
+        `with gone as (delete from agent_webui.member where cell = $1)
+         update agent_webui.cell set is_managed = false, wake = null, asked = null where name = $1`,
+        [cell],
+      )
+    },
+  }
+}
+
+export type Members = ReturnType<typeof createMembers>

@@ -1,0 +1,150 @@
+/**
+ * Who serves a cell, and what starts it when no one does. A forwarder writes into the row of the cell that a request waits;
+ * workers read that, and the one whose update of the row comes first starts the cell. So neither needs an address or a secret
+ * of the other, and a forwarder that ends in between leaves nothing undone.
+ */
+import type { Database, Reader, Row } from './database.ts'
+import { STALE_MS } from './ownership.ts'
+
+export type Owner = {
+  address: string
+  epoch: number
+  /** Proves to the owner that a request comes from a forwarder; null: it does not ask for it. */
+  token: string | null
+}
+
+/**
+ * After asking for a cell. `starting`: a worker does it, or will in a moment. `full`: no worker has capacity. `none`: no worker that may run it
+ * is there. `unmanaged`: it is not run by workers, or has an owner.
+ */
+export type Asked = 'starting' | 'full' | 'none' | 'unmanaged'
+
+/** A request that waits asks again long before. */
+const ASKED_MS = 30_000
+/** A start that took longer has failed. */
+const START_MS = 30_000
+const CHANNEL = 'agent_webui_asked'
+
+const ms = (value: number): string => `interval '${value} milliseconds'`
+const IS_ALIVE = `w.seen > clock_timestamp() - ${ms(STALE_MS)}`
+/** No process has it. An owner that hangs still holds its lock. */
+const IS_FREE = `(c.is_released or c.seen < clock_timestamp() - ${ms(STALE_MS)} or not agent_webui.is_held(c.name))`
+/** Without a key, what may contain a secret stays in the directory of its worker. */
+const IS_BOUND = "(c.worker is not null and c.key_check is not distinct from 'unsealed'::bytea)"
+/** A cell asks for labels; each worker has its own name as one. */
+const MAY_RUN = `c.labels <@ (w.labels || w.name) and (not ${IS_BOUND} or c.worker = w.name)`
+
+const askedOf = (row: Row | undefined): Asked => {
+  if (row === undefined) return 'unmanaged'
+  if (row.is_starting === true || row.has_capacity === true) return 'starting'
+  return row.has_worker === true ? 'full' : 'none'
+}
+
+export const createPlacement = ({ query }: Pick<Reader, 'query'>) => ({
+  /** The process that serves a cell; null when there is none. */
+  async ownerOf(cell: string): Promise<Owner | null> {
+    const [row] = await query(
+      `select address, epoch, token from agent_webui.cell
+       where name = $1 and not is_released and address is not null
+         and seen > clock_timestamp() - ${ms(STALE_MS)}`,
+      [cell],
+    )
+    if (!row) return null
+    const token = typeof row.token === 'string' ? row.token : null
+    return { address: String(row.address), epoch: Number(row.epoch), token }
+  },
+
+  /** Asks the workers to start a cell that no process serves. */
+  async ask(cell: string): Promise<Asked> {
+    const [row] = await query(
+      `with target as (
+         select c.name, c.labels, c.worker, c.key_check,
+           c.started > clock_timestamp() - ${ms(START_MS)} as is_starting
+         from agent_webui.cell c where c.name = $1 and c.is_managed and ${IS_FREE}
+       ), asked as (
+         update agent_webui.cell c set asked = clock_timestamp() from target where c.name = target.name
+       )
+       select c.is_starting, pg_notify('${CHANNEL}', ''),
+         exists (select from agent_webui.worker w where ${IS_ALIVE} and ${MAY_RUN} and w.used < w.capacity) as has_capacity,
+         exists (select from agent_webui.worker w where ${IS_ALIVE} and ${MAY_RUN}) as has_worker
+       from target c`,
+      [cell],
+    )
+    return askedOf(row)
+  },
+})
+
+export type Placement = ReturnType<typeof createPlacement>
+
+export type WorkerState = {
+  name: string
+  address: string
+  capacity: number
+  /** Cells that it runs. */
+  used: number
+  labels: readonly string[]
+}
+
+/** What a worker does in the database, on its own connection. */
+export const createWorkerRecord = (db: Database) => ({
+  /** False when a process with this name is a worker already. */
+  async begin(name: string): Promise<boolean> {
+    const [row] = await db.query(
+      "select pg_try_advisory_lock(hashtextextended('agent-webui worker ' || $1, 0)) as got",
+      [name],
+    )
+    if (row?.got !== true) return false
+    await db.query(`listen ${CHANNEL}`)
+    return true
+  },
+
+  beat: ({ name, address, capacity, used, labels }: WorkerState): Promise<unknown> =>
+    db.query(
+      `insert into agent_webui.worker (name, address, capacity, used, labels, seen)
+       values ($1, $2, $3, $4, $5, clock_timestamp())
+       on conflict (name) do update set address = excluded.address, capacity = excluded.capacity,
+         used = excluded.used, labels = excluded.labels, seen = excluded.seen`,
+      [name, address, capacity, used, labels],
+    ),
+
+  /** No cell is left to it from now on. */
+  end: (name: string): Promise<unknown> =>
+    db.query('delete from agent_webui.worker where name = $1', [name]),
+
+  /**
+   * A cell to start, which no other worker starts then; null when there is none. It is one that a request waits for, that has
+   * something to do now, or whose owner did not end in order. The worker that ran it last has its directory, so that one comes
+   * first, and then the one that runs the fewest.
+   */
+  async take({ name, used }: WorkerState): Promise<string | null> {
+    const [row] = await db.query(
+      `update agent_webui.cell set worker = $1, started = clock_timestamp()
+       where name = (
+         select c.name from agent_webui.cell c
+         join agent_webui.worker w on w.name = $1
+         where c.is_managed and ${IS_FREE} and ${MAY_RUN}
+           and (c.asked > clock_timestamp() - ${ms(ASKED_MS)} or c.wake <= clock_timestamp()
+             or (not c.is_released and c.worker is not null and c.seen < clock_timestamp() - ${ms(STALE_MS)}))
+           and (c.started is null or c.started < clock_timestamp() - ${ms(START_MS)})
+           and (c.worker is not distinct from $1 or not exists (
+             select from agent_webui.worker w where w.name <> $1 and ${IS_ALIVE} and w.used < w.capacity
+               and ${MAY_RUN} and (w.name = c.worker or w.used < $2)))
+         order by coalesce(c.asked, c.wake, c.seen) limit 1
+         for update of c skip locked
+       ) returning name`,
+      [name, used],
+    )
+    return row ? String(row.name) : null
+  },
+
+  /** The cell ended by itself, and not in order: it is started again, or after a while when it keeps ending. */
+  failed: (cell: string, isRepeated: boolean): Promise<unknown> =>
+    db.query(
+      `update agent_webui.cell c set asked = clock_timestamp(),
+         started = case when $2 then clock_timestamp() end
+       where c.name = $1 and ${IS_FREE}`,
+      [cell, isRepeated],
+    ),
+})
+
+export type WorkerRecord = ReturnType<typeof createWorkerRecord>

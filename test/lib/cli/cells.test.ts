@@ -1,0 +1,86 @@
+/** The arguments of `agent-webui cells`, and what it prints. */
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { changeCells, parseCells } from '../../../lib/cli/cells.ts'
+import { readConfig } from '../../../lib/config.ts'
+import { findPostgres, startPostgres } from '../../_postgres.ts'
+
+const test = suite('cli/cells')
+
+test('rejects what it does not know', () => {
+  const rejections: [string[], RegExp][] = [
+    [['delete', 'x'], /not "delete x"/],
+    [['list', 'x'], /not "list x"/],
+    [['add'], /needs the name of a cell/],
+    [['add', 'Anna'], /small letters/],
+    [['add', '../x'], /small letters/],
+    [['add', 'x', '--title'], /--title needs a value/],
+    [['add', 'x', '--label', 'a b'], /"a b" is not a label/],
+    [['allow', 'x'], /names of people/],
+    [['allow', 'x', 'anna', '--title', 't'], /"--title" is not an option/],
+    [['remove', 'x', 'y'], /one cell at a time/],
+    [['add', 'x', '--json'], /"--json" is not an option/],
+  ]
+  for (const [argv, pattern] of rejections) assert.throws(() => parseCells(argv), pattern)
+})
+
+test('reads names, titles, and labels', () => {
+  assert.equal(parseCells([]), { action: 'list', json: false })
+  assert.equal(parseCells(['add', 'x', 'anna', '--title=A team', '--label', 'gpu', 'ben']), {
+    action: 'add',
+    cell: 'x',
+    title: 'A team',
+    labels: ['gpu'],
+    people: ['anna', 'ben'],
+  })
+})
+
+if (findPostgres() === null) test.skip('there is no PostgreSQL for this platform', () => undefined)
+else
+  test('changes what the list shows; without a database it says so', async () => {
+    const db = await startPostgres()
+    try {
+      let out = ''
+      const terminal = {
+        interactive: false,
+        out(text: string) {
+          out += text
+        },
+        note: () => undefined,
+        ask: async () => null,
+        askHidden: async () => null,
+        readAll: async () => '',
+        drain: async () => undefined,
+      }
+      const run = async (line: string, url = db.url): Promise<string> => {
+        out = ''
+        const env = { HOME: '/home/me', ...(url && { AGENT_WEBUI_CLUSTER_URL: url }) }
+        await changeCells(parseCells(line.split(' ')), { config: readConfig(env, []), terminal })
+        return out
+      }
+      const error = await run('list', '').catch((reason: Error) => reason)
+      assert.match(String(error), /needs AGENT_WEBUI_CLUSTER_URL/)
+      await run('add anna@example.com')
+      await run('add team anna@example.com Ben --title Research --label gpu')
+      assert.is(
+        await run('list'),
+        'anna@example.com  sleeps  anna@example.com\nteam  Research  sleeps  anna@example.com, ben  labels: gpu\n',
+      )
+      await run('revoke team ben anna@example.com')
+      await run('allow anna@example.com carl')
+      await run('remove team')
+      assert.equal(
+        JSON.parse(await run('list --json')).map(
+          ({ name, isManaged, people }: Record<string, unknown>) => [name, isManaged, people],
+        ),
+        [
+          ['anna@example.com', true, ['anna@example.com', 'carl']],
+          ['team', false, []],
+        ],
+      )
+    } finally {
+      await db.close()
+    }
+  })
+
+test.run()

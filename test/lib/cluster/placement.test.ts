@@ -1,0 +1,221 @@
+/** Who may use a cell and which worker starts it, in a real PostgreSQL. */
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { connect, type Database } from '../../../lib/cluster/database.ts'
+import { type Directory, openDirectory } from '../../../lib/cluster/directory.ts'
+import { createWorkerRecord, type WorkerState } from '../../../lib/cluster/placement.ts'
+import { findPostgres, type Postgres, startPostgres } from '../../_postgres.ts'
+import { until } from '../../_wait.ts'
+import { createMachine } from './_machine.ts'
+
+const test = suite('cluster/placement')
+let db: Postgres
+let directory: Directory
+const connections: Database[] = []
+
+const worker = async (given: Partial<WorkerState> = {}) => {
+  const connection = await connect(db.url)
+  connections.push(connection)
+  const record = createWorkerRecord(connection)
+  const state = { name: 'a', address: 'http://a', capacity: 2, used: 0, labels: [], ...given }
+  assert.is(await record.begin(state.name), true)
+  await record.beat(state)
+  return {
+    ...record,
+    take: (used = state.used) => record.take({ ...state, used }),
+    beat: (used: number) => record.beat({ ...state, used }),
+    end: () => record.end(state.name),
+  }
+}
+const refuses = async (work: Promise<unknown>, pattern: RegExp): Promise<void> => {
+  const error = await work.then(
+    () => null,
+    (reason: Error) => reason,
+  )
+  assert.match(error?.message ?? 'no error', pattern)
+}
+const add = (cell: string, given: { people?: string[]; labels?: string[]; title?: string } = {}) =>
+  directory.add(cell, { title: '', labels: [], people: [], ...given })
+const namesOf = async (person: string) => (await directory.cellsOf(person)).map(({ name }) => name)
+
+const skipped = findPostgres() === null
+
+test.before(async () => {
+  if (!skipped) db = await startPostgres()
+})
+test.before.each(async () => {
+  if (skipped) return
+  directory = openDirectory(db.url)
+  // Makes the tables.
+  assert.equal(await directory.list(), [])
+})
+test.after.each(async () => {
+  if (skipped) return
+  directory.close()
+  for (const each of connections.splice(0)) each.end()
+  await db.query('drop schema if exists agent_webui cascade')
+})
+test.after(async () => {
+  if (!skipped) await db.close()
+})
+
+if (skipped) test.skip('there is no PostgreSQL for this platform', () => undefined)
+else {
+  test('a person has the cells they were given, and no other', async () => {
+    await add('anna')
+    await add('team', { people: ['Anna', 'ben'], title: 'Research' })
+    assert.equal(await namesOf('carl'), [])
+    assert.equal(await namesOf('team'), [], 'the name of a cell with people opens nothing')
+    assert.equal(await namesOf('ANNA'), ['anna', 'team'])
+    await refuses(directory.allow('nothing', ['ben']), /no cell "nothing"/)
+    await refuses(directory.revoke('team', ['carl']), /"carl" could not use/)
+    await refuses(add('team'), /already/)
+    await directory.revoke('team', ['anna', 'BEN'])
+    assert.equal([await namesOf('anna'), await namesOf('ben')], [['anna'], []])
+    assert.equal(await namesOf('team'), [], 'also when no one is left')
+    await directory.remove('anna')
+    assert.equal(await namesOf('anna'), [])
+    await add('anna')
+    assert.equal(await namesOf('anna'), ['anna'])
+  })
+
+  test('a cell that a service makes by itself is that of the user of its name', async () => {
+    const machine = createMachine(db.url, { cell: 'Anna@example.com' })
+    const owned = await machine.own()
+    assert.equal(await namesOf('anna@example.com'), ['Anna@example.com'])
+    assert.is(await directory.ask('Anna@example.com'), 'unmanaged')
+    await owned.release(5_000)
+    assert.is(await directory.ask('Anna@example.com'), 'unmanaged', 'no worker runs it')
+    await machine.close()
+  })
+
+  test('asking: no worker, no capacity, then a start that only one worker begins', async () => {
+    await add('anna')
+    assert.is(await directory.ask('nothing'), 'unmanaged')
+    assert.is(await directory.ask('anna'), 'none')
+    const full = await worker({ used: 2 })
+    assert.is(await directory.ask('anna'), 'full')
+    await full.beat(0)
+    assert.is(await directory.ask('anna'), 'starting')
+    const other = await worker({ name: 'b' })
+    const taken = await Promise.all([full.take(), other.take(), full.take(), other.take()])
+    assert.equal(taken.filter(Boolean), ['anna'])
+    assert.is(await directory.ask('anna'), 'starting')
+  })
+
+  test('nothing is started unasked, and nothing that has an owner', async () => {
+    const a = await worker()
+    await add('anna')
+    assert.is(await a.take(), null)
+    const machine = createMachine(db.url, { cell: 'anna' })
+    const owned = await machine.own()
+    await db.query('update agent_webui.cell set asked = clock_timestamp()')
+    assert.equal([await directory.ask('anna'), await a.take()], ['unmanaged', null])
+    await db.query('update agent_webui.cell set asked = null')
+    // It has something to do in a minute.
+    await owned.release(5_000, Date.now() + 60_000)
+    assert.is(await a.take(), null)
+    await db.query("update agent_webui.cell set wake = wake - interval '1 minute'")
+    assert.is(await a.take(), 'anna')
+    await machine.close()
+  })
+
+  test('the worker that ran it last comes first, then the one that runs the fewest', async () => {
+    const a = await worker()
+    const b = await worker({ name: 'b', used: 1 })
+    await add('one')
+    await directory.ask('one')
+    assert.equal([await b.take(), await a.take()], [null, 'one'])
+    await a.beat(2)
+    await add('two')
+    await directory.ask('two')
+    assert.equal([await a.take(2), await b.take()], [null, 'two'], 'a runs more')
+    await db.query("update agent_webui.cell set started = null where name = 'one'")
+    await directory.ask('one')
+    await a.beat(1)
+    assert.is(await b.take(0), null, 'a has its directory')
+    await a.end()
+    assert.is(await b.take(0), 'one')
+  })
+
+  test('labels: only a worker that has all of them; each has its name', async () => {
+    const a = await worker({ labels: ['gpu'] })
+    const b = await worker({ name: 'b' })
+    await add('one', { labels: ['gpu'] })
+    await add('two', { labels: ['b'] })
+    await add('three', { labels: ['gpu', 'b'] })
+    assert.is(await directory.ask('three'), 'none')
+    assert.equal([await directory.ask('one'), await directory.ask('two')], ['starting', 'starting'])
+    assert.equal([await b.take(), await a.take()], ['two', 'one'])
+    assert.equal([await b.take(), await a.take()], [null, null])
+  })
+
+  test('without a key a cell stays with the worker that has its files', async () => {
+    await add('anna')
+    const a = await worker()
+    const b = await worker({ name: 'b' })
+    await directory.ask('anna')
+    await db.query("update agent_webui.worker set used = 2 where name = 'b'")
+    assert.is(await a.take(), 'anna')
+    const machine = createMachine(db.url, { cell: 'anna', key: null })
+    await (await machine.own()).release(5_000)
+    await a.end()
+    assert.is(await directory.ask('anna'), 'none')
+    assert.is(await b.take(), null)
+    await machine.close()
+  })
+
+  test('an owner that was killed: its cell is started when it is asked for, and by itself after a while', async () => {
+    await add('anna')
+    const a = await worker()
+    await directory.ask('anna')
+    assert.is(await a.take(), 'anna')
+    const machine = createMachine(db.url, { cell: 'anna' })
+    await machine.own()
+    assert.is(await directory.ask('anna'), 'unmanaged')
+    // With another epoch it does not come back, as if it had been killed.
+    await db.query(
+      'with lost as (update agent_webui.cell set epoch = epoch + 1 returning pid) select pg_terminate_backend(pid) from lost',
+    )
+    assert.is(await a.take(), null, 'its last sign of life is new')
+    await until(async () => (await directory.ask('anna')) === 'starting')
+    assert.is(await a.take(), 'anna')
+    await db.query(
+      "update agent_webui.cell set asked = null, started = null, seen = seen - interval '1 hour'",
+    )
+    assert.is(await a.take(), 'anna')
+    await machine.close()
+  })
+
+  test('a cell that did not end in order is started again, and one that keeps ending not at once', async () => {
+    await add('anna')
+    const a = await worker()
+    await a.failed('anna', false)
+    assert.is(await a.take(), 'anna')
+    await a.failed('anna', true)
+    assert.is(await a.take(), null)
+  })
+
+  test('a name belongs to one worker at a time', async () => {
+    await add('anna')
+    await worker()
+    const second = await connect(db.url)
+    assert.is(await createWorkerRecord(second).begin('a'), false)
+    for (const each of connections.splice(0)) each.end()
+    second.end()
+    const third = await connect(db.url)
+    connections.push(third)
+    let got = false
+    while (!got) got = await createWorkerRecord(third).begin('a')
+  })
+
+  test('a forwarder of this version works with the tables of a newer one', async () => {
+    await add('anna')
+    await db.query('insert into agent_webui.migration (step) values (999)')
+    directory.close()
+    directory = openDirectory(db.url)
+    assert.equal(await namesOf('anna'), ['anna'])
+  })
+}
+
+test.run()
