@@ -21,6 +21,8 @@ type Worker = { dir: string; program: ReturnType<typeof launch> }
 let db: Postgres
 let provider: Scripted
 let directory: ReturnType<typeof openDirectory>
+/** Requests to the provider before the test. */
+let earlier = 0
 const dirs: string[] = []
 const programs: ReturnType<typeof launch>[] = []
 const clients: (() => void)[] = []
@@ -99,6 +101,8 @@ const answersOf = async (client: ReturnType<typeof as>, id: string): Promise<str
   await until(async () => (await session()).is_streaming === false, 'the end of the turn')
   return (await session()).messages.map(({ content }: { content: string }) => content)
 }
+/** Of this test, from 1. */
+const arrived = (n: number) => provider.arrived(earlier + n)
 const add = (cell: string, given: { people?: string[]; labels?: string[] } = {}) =>
   directory.add(cell, { title: '', labels: [], people: [], ...given })
 
@@ -111,6 +115,7 @@ else {
   proof.before.each(() => {
     directory = openDirectory(db.url)
     provider.clear()
+    earlier = provider.requests.length
     provider.otherwise = () => ({ text: 'The end.' })
   })
   proof.after.each(async () => {
@@ -232,7 +237,7 @@ else {
     )
     await db.query('update agent_webui.cell set wake = clock_timestamp()')
     provider.push({ text: 'Looked.' })
-    await provider.arrived(1)
+    await arrived(1)
   })
 
   proof(
@@ -250,11 +255,11 @@ else {
       const id: string = body.session.session_id
       const started = await anna.post('/api/chat/start', { session_id: id, message: 'go' })
       assert.is(started.status, 200)
-      await provider.arrived(1)
+      await arrived(1)
       const killed = pidOf(worker, 'anna')
       process.kill(killed, 'SIGKILL')
       // No one asks for it: the worker starts it again.
-      await provider.arrived(2)
+      await arrived(2)
       gate.resolve()
       assert.equal(await answersOf(anna, id), ['go', 'The end.'])
       assert.is.not(pidOf(worker, 'anna'), killed)
@@ -281,12 +286,12 @@ else {
       const { body } = await anna.post('/api/session/new', {})
       const id: string = body.session.session_id
       await anna.post('/api/chat/start', { session_id: id, message: 'go' })
-      await provider.arrived(1)
+      await arrived(1)
       const pid = pidOf(first, 'anna')
       const second = await startWorker('two')
       first.program.child.kill('SIGKILL')
       await ended(pid)
-      await provider.arrived(2)
+      await arrived(2)
       gate.resolve()
       assert.equal(await answersOf(anna, id), ['go', 'The end.'])
       assert.ok(pidOf(second, 'anna'))
