@@ -241,7 +241,7 @@ else {
   })
 
   proof(
-    'kill -9 of a cell: its turn goes on in the next process, and the message is there once',
+    'kill -9 of a cell: its turn continues in the next process, and the message is there once',
     async () => {
       await add('anna')
       const worker = await startWorker('one')
@@ -303,7 +303,7 @@ else {
   )
 
   proof(
-    'kill -9 of a forwarder: another one serves the same, and a start that was asked for goes on',
+    'kill -9 of a forwarder: another one serves the same, and a start that was asked for continues',
     async () => {
       await add('anna')
       const first = await startForwarder()
@@ -324,7 +324,7 @@ else {
       await add('default')
       const worker = await startWorker('one')
       const open = await startForwarder({ AGENT_WEBUI_AUTH_HEADER: '' })
-      // Whoever comes here was not identified, and could send any header.
+      // No one was identified here, and any header could be sent.
       const forged = await as('default', open).get('/api/sessions')
       assert.equal([forged.status, /does not say who you are/.test(forged.body.error)], [403, true])
       const pid = pidOf(worker, 'default')
