@@ -21,7 +21,7 @@ const GRACE_MS = 5_000
 const HEALTH = '/forward/health'
 
 /** Also for a cell that there is: who may not use it does not learn that. */
-const NOTHING = 'There is nothing here for this account. Ask whoever runs this to add you.'
+const NOTHING = 'There is nothing here for this account. Ask the administrator to add you.'
 /** A person who may not use a cell any more loses it after this time. */
 const KNOWN_MS = 1_000
 

@@ -93,8 +93,8 @@ const NO_OWNER: Readonly<Record<Waiting, string>> = {
   unmanaged:
     'No process serves this at the moment. The next one is usually there within seconds; try again.',
   starting: 'This is being started, which takes longer than usual. Try again in a moment.',
-  full: 'All workers are full at the moment. Try again in some minutes, or ask whoever runs this for more capacity.',
-  none: 'No worker that may run this is there at the moment. Try again, or tell whoever runs this.',
+  full: 'All workers are full at the moment. Try again in a few minutes, or ask the administrator for another worker.',
+  none: 'No worker that may run this is there at the moment. Try again, or tell the administrator.',
 }
 const BROKEN =
   'The connection to the service broke before it answered. It may have done what you asked for: check before you send it again.'
