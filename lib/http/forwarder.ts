@@ -279,7 +279,7 @@ export const createForwarder = (
       },
       isRepeatable,
     )
-    upstreams.add(cell, target.epoch, upstream)
+    upstreams.add(route.cell, target.epoch, upstream)
     const onGone = () => void upstream.destroy()
     res.once('close', onGone)
     await connected(upstream)
