@@ -1,11 +1,10 @@
 /** `agent-webui forward`: takes the requests of browsers and passes them to the process that serves their cell now. */
-import type { IncomingMessage } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { clusterUrl } from '../app/cell.ts'
 import { withoutBasePath } from '../base/base-path.ts'
 import { type Directory, openDirectory } from '../cluster/directory.ts'
 import type { Config } from '../config.ts'
 import { forbidden, messageOf, unauthorized } from '../errors.ts'
-import { createClientReader } from '../http/client-address.ts'
 import { cellOfPath, pathOfCell } from '../http/cell-path.ts'
 import { createForwarder, type Route, shared } from '../http/forwarder.ts'
 import type { Listener } from '../http/request-listener.ts'
@@ -14,6 +13,7 @@ import { createUserHeader } from '../http/user-header.ts'
 import { createLog, type Log } from '../log.ts'
 import { listen, readTls, urlOf } from '../preflight.ts'
 import { redact, redactValue } from '../redact/redact.ts'
+import { createForwardPages, type ForwardPages } from './forward-pages.ts'
 import type { Interrupts } from './run.ts'
 
 /** How long open responses may continue after SIGTERM. */
@@ -26,20 +26,28 @@ const NOTHING = 'There is nothing here for this account. Ask the administrator t
 const KNOWN_MS = 1_000
 
 /** Without a header there is one cell. With it, a person has the cells that the database lists for them. */
-const createRoutes = (config: Config, cell: string, directory: Directory) => {
-  const clientOf = createClientReader(config.trustedProxies, config)
+const createRoutes = (
+  config: Config,
+  { directory, pages }: { directory: Directory; pages: ForwardPages },
+) => {
+  const { clientOf } = pages
+  const cell = config.cluster?.cell ?? ''
   const userOf = createUserHeader(config.authHeader)
   const cells = shared(directory.cellsOf, () => KNOWN_MS)
 
-  const routeOf = async (req: IncomingMessage): Promise<Route> => {
+  const routeOf = async (req: IncomingMessage, res: ServerResponse): Promise<Route | null> => {
     const client = clientOf(req)
     const url = req.url ?? '/'
     if (config.authHeader === null)
       return { cell, person: null, url, prefix: client.prefix, isShared: false }
     const person = userOf(req, () => client)?.toLowerCase()
     if (person === undefined)
-      throw unauthorized(`The proxy did not say who you are (${config.authHeader}). Sign in there.`)
+      throw unauthorized(
+        `The proxy did not say who you are (${config.authHeader}). Sign in there.`,
+        { code: 'sign_in_required' },
+      )
     const own = await cells.get(person)
+    if (own.length > 0 && (await pages.answer(req, res, { person, own }))) return null
     const path = withoutBasePath(url, client.prefix)
     const named = cellOfPath(path)
     const found = named ? own.find(({ name }) => name === named.cell) : own[0]
@@ -57,8 +65,10 @@ const createRoutes = (config: Config, cell: string, directory: Directory) => {
   return {
     clientOf,
     routeOf,
-    isAllowed: async ({ person, cell }: Route): Promise<boolean> =>
-      person === null || (await cells.get(person)).some(({ name }) => name === cell),
+    refuse: pages.refuse,
+    isAllowed: async (route: Route): Promise<boolean> =>
+      route.person === null ||
+      (await cells.get(route.person)).some(({ name }) => name === route.cell),
   }
 }
 
@@ -97,17 +107,21 @@ export const forward = async (
   if (settings === null)
     throw new Error('forward needs AGENT_WEBUI_CLUSTER_URL: the database that names the owners.')
   const directory = openDirectory(clusterUrl(settings))
+  const pages = createForwardPages(config, version)
   const forwarder = createForwarder({
     version,
     log,
     ...directory,
-    ...createRoutes(config, settings.cell, directory),
+    ...createRoutes(config, { directory, pages }),
   })
   const tls = readTls(config)
-  const server = createServer(withHealth(forwarder.listener, settings.cell, directory), {
-    version,
-    ...(tls ? { tls } : {}),
-  })
+  const server = createServer(
+    withHealth(pages.withFonts(forwarder.listener), settings.cell, directory),
+    {
+      version,
+      ...(tls ? { tls } : {}),
+    },
+  )
   const { port } = await listen(server, config)
   server.on('error', error => log.error('server', error))
   log.info(`agent-webui ${version} forwards at ${urlOf(config, port)}/`)

@@ -56,6 +56,8 @@ export type ForwarderOptions = {
   /** Asks for a process that serves it. */
   ask: (cell: string) => Promise<Waiting>
   clientOf: (req: IncomingMessage) => Client
+  /** Answers with a page for a person where it can; false where a program wants JSON. */
+  refuse?: (req: IncomingMessage, res: ServerResponse, error: UserError) => Promise<boolean>
   log: { warn(text: string): void; error(text: string, error?: unknown): void }
   /** How long a request waits for an owner. */
   waitMs?: number | undefined
@@ -101,6 +103,7 @@ const BROKEN =
 
 const notServed = (waiting: Waiting): UserError =>
   unavailable(NO_OWNER[waiting], {
+    waiting,
     code: waiting === 'full' ? 'workers_full' : 'server_starting',
   })
 
@@ -347,6 +350,12 @@ export const createForwarder = (
     } catch (error) {
       if (res.destroyed) return
       if (!(error instanceof UserError) && !res.headersSent) log.error('forwarding', error)
+      if (
+        error instanceof UserError &&
+        !res.headersSent &&
+        (await options.refuse?.(req, res, error).catch(() => false))
+      )
+        return
       const { status, body } = toErrorReply(error)
       writeError(res, version, { status, error: body.error, code: body.code })
     }

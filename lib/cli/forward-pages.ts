@@ -1,0 +1,140 @@
+/** The pages of a forwarder itself: the list of someone's cells, and a sentence for a person who cannot be served. */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { createAssets } from '../assets.ts'
+import { withoutBasePath } from '../base/base-path.ts'
+import type { OwnCell } from '../cluster/members.ts'
+import type { Config } from '../config.ts'
+import type { UserError } from '../errors.ts'
+import { CELLS, pathOfCell } from '../http/cell-path.ts'
+import { cellsPage, type ListedCell, type Refusal } from '../http/cells-page.ts'
+import { createClientReader } from '../http/client-address.ts'
+import { toErrorReply } from '../http/error-reply.ts'
+import { securityHeaders } from '../http/headers.ts'
+import type { Listener } from '../http/request-listener.ts'
+import type { Asset } from '../http/static.ts'
+import { packedHere } from '../packed.ts'
+
+const TEMPLATE = 'features/cells/cells.html'
+/** What the page requests again and again. */
+const LIST = '/forward/cells'
+const FONT = /^\/forward\/(sans|serif)\.woff2$/
+const FONT_SECONDS = 86_400
+
+export type Visitor = { person: string; own: readonly OwnCell[] }
+export type ForwardPages = ReturnType<typeof createForwardPages>
+
+const isReading = ({ method }: IncomingMessage): boolean => method === 'GET' || method === 'HEAD'
+/** Programs, and requests of an open page, want JSON. */
+const wantsPage = (req: IncomingMessage): boolean =>
+  isReading(req) && /\btext\/html\b/.test(req.headers.accept ?? '')
+
+const refusalOf = ({ kind, extra }: UserError): Refusal | null => {
+  if (kind === 'unauthorized') return 'nobody'
+  if (kind === 'forbidden') return 'nothing'
+  if (kind !== 'unavailable') return null
+  return extra.waiting === 'starting' || extra.waiting === 'full' ? extra.waiting : 'away'
+}
+
+const toListed = ({ name, title, isAwake }: OwnCell): ListedCell => ({
+  title: title || name,
+  path: `${pathOfCell(name).slice(1)}/`,
+  is_awake: isAwake,
+})
+
+export const createForwardPages = (config: Config, version: string) => {
+  const clientOf = createClientReader(config.trustedProxies, config)
+  const assets = createAssets(packedHere())
+  const pathOf = (req: IncomingMessage): string =>
+    withoutBasePath(req.url ?? '/', clientOf(req).prefix).replace(/\?.*$/s, '')
+
+  const send = (
+    { method }: IncomingMessage,
+    res: ServerResponse,
+    reply: { status: number; type: string; body: Buffer | string; policy?: string; cache?: string },
+  ): void => {
+    const { status, type, body, policy, cache = 'no-store' } = reply
+    const headers = [...securityHeaders(version, policy), 'Content-Type', type]
+    res.writeHead(status, [...headers, 'Cache-Control', cache])
+    res.end(method === 'HEAD' ? undefined : body)
+  }
+  const redirect = (req: IncomingMessage, res: ServerResponse): void => {
+    const location = `${clientOf(req).prefix}${CELLS}/`
+    res.writeHead(303, [
+      ...securityHeaders(version),
+      'Location',
+      location,
+      'Cache-Control',
+      'no-store',
+    ])
+    res.end()
+  }
+  const sendPage = async (
+    req: IncomingMessage,
+    res: ServerResponse,
+    given: { status: number; person: string | null; shown: readonly ListedCell[] | Refusal },
+  ): Promise<void> => {
+    const template = (await assets()).get(TEMPLATE)?.raw.toString() ?? ''
+    const { document, policy } = cellsPage(template, {
+      ...given,
+      base: `${clientOf(req).prefix}/`,
+      acceptLanguage: req.headers['accept-language'],
+      botName: config.botName,
+    })
+    send(req, res, {
+      status: given.status,
+      type: 'text/html; charset=utf-8',
+      body: document,
+      policy,
+    })
+  }
+  const fontOf = async (name: string): Promise<Asset | undefined> =>
+    [...(await assets())].find(
+      ([path]) => path.startsWith(`/static/${name}`) && path.endsWith('.woff2'),
+    )?.[1]
+
+  return {
+    clientOf,
+
+    /** False: the request is for a cell. */
+    async answer(req: IncomingMessage, res: ServerResponse, visitor: Visitor): Promise<boolean> {
+      if (!isReading(req)) return false
+      const path = pathOf(req)
+      const cells = visitor.own.map(toListed)
+      if (path === LIST) {
+        const body = JSON.stringify({ cells })
+        send(req, res, { status: 200, type: 'application/json; charset=utf-8', body })
+      } else if (path === `${CELLS}/`)
+        await sendPage(req, res, { status: 200, person: visitor.person, shown: cells })
+      else if (
+        path === CELLS ||
+        ((path === '/' || path === '') && cells.length > 1 && wantsPage(req))
+      )
+        redirect(req, res)
+      else return false
+      return true
+    },
+
+    async refuse(req: IncomingMessage, res: ServerResponse, error: UserError): Promise<boolean> {
+      const refusal = refusalOf(error)
+      if (refusal === null || !wantsPage(req)) return false
+      await sendPage(req, res, { status: toErrorReply(error).status, person: null, shown: refusal })
+      return true
+    },
+
+    /** The fonts of these pages, so that a list starts no cell. */
+    withFonts:
+      (listener: Listener): Listener =>
+      (req, res) => {
+        const [, name] = FONT.exec(pathOf(req)) ?? []
+        if (name === undefined || !isReading(req)) return listener(req, res)
+        fontOf(name).then(
+          font => {
+            const cache = `public, max-age=${FONT_SECONDS}`
+            if (font) send(req, res, { status: 200, type: font.type, body: font.raw, cache })
+            else listener(req, res)
+          },
+          () => listener(req, res),
+        )
+      },
+  }
+}

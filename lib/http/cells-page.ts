@@ -1,0 +1,59 @@
+/** The page on which a forwarder lists someone's cells, or says why one cannot be opened: the HTML document with its CSP. */
+import { directionOf, preferredLanguage } from '../base/languages.ts'
+import { CELLS_TEXTS, type CellsTexts } from './cells-texts.ts'
+import { fillTemplate, inlineHashes } from './html-template.ts'
+
+export type ListedCell = {
+  title: string
+  /** From the base of the page. */
+  path: string
+  is_awake: boolean
+}
+
+/** Why there is no list. */
+export type Refusal = Extract<keyof CellsTexts, 'nothing' | 'nobody' | 'starting' | 'full' | 'away'>
+
+/** These change by themselves. */
+const PASSING: ReadonlySet<Refusal> = new Set(['starting', 'full', 'away'])
+
+export const cellsPage = (
+  template: string,
+  given: {
+    /** Path prefix, with a trailing slash. */
+    base: string
+    acceptLanguage: string | undefined
+    person: string | null
+    botName: string
+    shown: readonly ListedCell[] | Refusal
+  },
+): { document: string; policy: string } => {
+  const { base, person, shown, botName } = given
+  const language = preferredLanguage(given.acceptLanguage)
+  const texts = CELLS_TEXTS[language]
+  const isList = typeof shown !== 'string'
+  const document = fillTemplate(template, {
+    ...texts,
+    base,
+    lang: language,
+    dir: directionOf(language),
+    heading: isList ? texts.title : botName,
+    title: isList ? texts.title : botName,
+    signed_in: person === null ? '' : texts.signedIn.replace('{person}', () => person),
+    message: isList ? '' : texts[shown],
+    retry: !isList && PASSING.has(shown) ? 'yes' : '',
+    cells: isList ? JSON.stringify(shown) : '',
+  })
+  const [style, script] = [inlineHashes(template, 'style'), inlineHashes(template, 'script')]
+  const policy = [
+    "default-src 'none'",
+    `style-src ${style.join(' ')}`,
+    `script-src ${script.join(' ')}`,
+    'img-src data:',
+    "font-src 'self'",
+    "connect-src 'self'",
+    "base-uri 'self'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ')
+  return { document, policy }
+}

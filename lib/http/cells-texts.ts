@@ -1,0 +1,146 @@
+/** Texts of the page on which a forwarder lists someone's cells, and says why one cannot be opened. */
+import type { Language } from '../base/languages.ts'
+
+export type CellsTexts = {
+  title: string
+  /** `{person}` */
+  signedIn: string
+  on: string
+  off: string
+  stale: string
+  /** No cell for this person. */
+  nothing: string
+  /** The proxy names no one. */
+  nobody: string
+  starting: string
+  full: string
+  away: string
+}
+
+export const CELLS_TEXTS: Readonly<Record<Language, CellsTexts>> = {
+  en: {
+    title: 'Your agents',
+    signedIn: 'Signed in as {person}',
+    on: 'Ready',
+    off: 'Starts when you open it',
+    stale: 'Couldn’t refresh this list.',
+    nothing: 'There is nothing here for this account. Ask the administrator to add you.',
+    nobody: 'You aren’t signed in. Sign in at your sign-in page, then open this page again.',
+    starting: 'Starting… This page opens by itself in a moment.',
+    full: 'Everything is in use at the moment. This page tries again by itself.',
+    away: 'This can’t be reached at the moment. This page tries again by itself.',
+  },
+  de: {
+    title: 'Deine Agenten',
+    signedIn: 'Angemeldet als {person}',
+    on: 'Bereit',
+    off: 'Startet beim Öffnen',
+    stale: 'Die Liste konnte nicht aktualisiert werden.',
+    nothing:
+      'Für dieses Konto gibt es hier nichts. Bitte die Person, die den Server verwaltet, dich hinzuzufügen.',
+    nobody:
+      'Du bist nicht angemeldet. Melde dich auf eurer Anmeldeseite an und öffne diese Seite dann noch einmal.',
+    starting: 'Wird gestartet … Diese Seite öffnet sich gleich von selbst.',
+    full: 'Zurzeit ist alles belegt. Diese Seite versucht es von selbst noch einmal.',
+    away: 'Zurzeit nicht erreichbar. Diese Seite versucht es von selbst noch einmal.',
+  },
+  es: {
+    title: 'Tus agentes',
+    signedIn: 'Sesión iniciada como {person}',
+    on: 'Listo',
+    off: 'Se inicia al abrirlo',
+    stale: 'No se ha podido actualizar la lista.',
+    nothing: 'Aquí no hay nada para esta cuenta. Pide al administrador que te añada.',
+    nobody:
+      'No has iniciado sesión. Hazlo en tu página de inicio de sesión y vuelve a abrir esta página.',
+    starting: 'Iniciando… Esta página se abrirá sola en un momento.',
+    full: 'Ahora mismo todo está ocupado. Esta página lo vuelve a intentar sola.',
+    away: 'Ahora mismo no se puede acceder. Esta página lo vuelve a intentar sola.',
+  },
+  fr: {
+    title: 'Vos agents',
+    signedIn: 'Connecté en tant que {person}',
+    on: 'Prêt',
+    off: 'Démarre à l’ouverture',
+    stale: 'Impossible d’actualiser la liste.',
+    nothing: 'Il n’y a rien ici pour ce compte. Demandez à l’administrateur de vous ajouter.',
+    nobody:
+      'Vous n’êtes pas connecté. Connectez-vous sur votre page de connexion, puis rouvrez cette page.',
+    starting: 'Démarrage… Cette page s’ouvrira d’elle-même dans un instant.',
+    full: 'Tout est occupé pour le moment. Cette page réessaie d’elle-même.',
+    away: 'Injoignable pour le moment. Cette page réessaie d’elle-même.',
+  },
+  'pt-BR': {
+    title: 'Seus agentes',
+    signedIn: 'Conectado como {person}',
+    on: 'Pronto',
+    off: 'Inicia ao abrir',
+    stale: 'Não foi possível atualizar a lista.',
+    nothing: 'Não há nada aqui para esta conta. Peça ao administrador para adicionar você.',
+    nobody: 'Você não está conectado. Entre na sua página de login e abra esta página de novo.',
+    starting: 'Iniciando… Esta página abrirá sozinha em instantes.',
+    full: 'Está tudo ocupado no momento. Esta página tentará de novo sozinha.',
+    away: 'Não foi possível acessar no momento. Esta página tentará de novo sozinha.',
+  },
+  ja: {
+    title: 'あなたのエージェント',
+    signedIn: '{person} としてサインイン中',
+    on: '利用できます',
+    off: '開くと起動します',
+    stale: '一覧を更新できませんでした。',
+    nothing: 'このアカウントで利用できるものはありません。管理者に追加を依頼してください。',
+    nobody:
+      'サインインしていません。サインインページでサインインしてから、このページをもう一度開いてください。',
+    starting: '起動しています…まもなくこのページが自動的に開きます。',
+    full: '現在すべて使用中です。このページは自動的に再試行します。',
+    away: '現在接続できません。このページは自動的に再試行します。',
+  },
+  'zh-Hans': {
+    title: '你的智能体',
+    signedIn: '已登录为 {person}',
+    on: '可以使用',
+    off: '打开时启动',
+    stale: '无法刷新列表。',
+    nothing: '此账号在这里没有可用的内容。请联系管理员添加你。',
+    nobody: '你尚未登录。请在登录页面登录，然后重新打开此页面。',
+    starting: '正在启动… 此页面稍后会自动打开。',
+    full: '目前全部被占用。此页面会自动重试。',
+    away: '目前无法连接。此页面会自动重试。',
+  },
+  ko: {
+    title: '내 에이전트',
+    signedIn: '{person} 계정으로 로그인됨',
+    on: '사용할 수 있어요',
+    off: '열면 시작돼요',
+    stale: '목록을 새로 고치지 못했어요.',
+    nothing: '이 계정으로 사용할 수 있는 것이 없어요. 관리자에게 추가를 요청하세요.',
+    nobody: '로그인되어 있지 않아요. 로그인 페이지에서 로그인한 다음 이 페이지를 다시 여세요.',
+    starting: '시작하는 중… 잠시 후 이 페이지가 자동으로 열려요.',
+    full: '지금은 모두 사용 중이에요. 이 페이지가 자동으로 다시 시도해요.',
+    away: '지금은 연결할 수 없어요. 이 페이지가 자동으로 다시 시도해요.',
+  },
+  ru: {
+    title: 'Ваши агенты',
+    signedIn: 'Вы вошли как {person}',
+    on: 'Готов',
+    off: 'Запустится при открытии',
+    stale: 'Не удалось обновить список.',
+    nothing: 'Для этой учётной записи здесь ничего нет. Попросите администратора добавить вас.',
+    nobody: 'Вы не вошли. Войдите на своей странице входа и снова откройте эту страницу.',
+    starting: 'Запускается… Страница скоро откроется сама.',
+    full: 'Сейчас всё занято. Страница повторит попытку сама.',
+    away: 'Сейчас нет связи. Страница повторит попытку сама.',
+  },
+  ar: {
+    title: 'وكلاؤك',
+    signedIn: 'تم تسجيل الدخول باسم {person}',
+    on: 'جاهز',
+    off: 'يبدأ عند فتحه',
+    stale: 'تعذّر تحديث القائمة.',
+    nothing: 'لا يوجد شيء هنا لهذا الحساب. يمكن طلب الإضافة من المسؤول.',
+    nobody: 'لم يتم تسجيل الدخول. يلزم تسجيل الدخول في صفحة الدخول ثم فتح هذه الصفحة مجددًا.',
+    starting: 'جارٍ البدء… ستُفتح هذه الصفحة تلقائيًا بعد لحظات.',
+    full: 'كل شيء مشغول حاليًا. ستعيد هذه الصفحة المحاولة تلقائيًا.',
+    away: 'يتعذّر الوصول حاليًا. ستعيد هذه الصفحة المحاولة تلقائيًا.',
+  },
+}

@@ -1,0 +1,211 @@
+/** The pages of `agent-webui forward`, with a real PostgreSQL, and services that only say who they are. */
+import { once } from 'node:events'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { LANGUAGES } from '../../../lib/base/languages.ts'
+import { forward } from '../../../lib/cli/forward.ts'
+import { openDirectory } from '../../../lib/cluster/directory.ts'
+import { readConfig } from '../../../lib/config.ts'
+import { createLog } from '../../../lib/log.ts'
+import { closeBrowser, openPage } from '../../_browser.ts'
+import { findPostgres, type Postgres, startPostgres } from '../../_postgres.ts'
+import { until } from '../../_wait.ts'
+
+const test = suite('cli/forward')
+const HTML = { Accept: 'text/html,application/xhtml+xml' }
+let db: Postgres
+let directory: ReturnType<typeof openDirectory>
+const servers: Server[] = []
+const stops: (() => Promise<unknown>)[] = []
+
+const startForwarder = async (env: Record<string, string> = {}): Promise<string> => {
+  let out = ''
+  let stop = () => {}
+  const config = readConfig(
+    {
+      HOME: '/tmp',
+      AGENT_WEBUI_PORT: '0',
+      AGENT_WEBUI_CLUSTER_URL: db.url,
+      AGENT_WEBUI_AUTH_HEADER: 'Remote-User',
+      AGENT_WEBUI_TRUSTED_PROXIES: '127.0.0.1',
+      ...env,
+    },
+    [],
+  )
+  const collect = (text: string) => {
+    out += text
+  }
+  const running = forward(config, {
+    version: 'test',
+    onInterrupt(interrupt) {
+      stop = () => interrupt(0)
+      return () => undefined
+    },
+    log: createLog({ out: collect, err: collect }),
+  })
+  const addressIn = () => /forwards at (\S+)\//.exec(out)?.[1]
+  await until(() => addressIn() !== undefined)
+  stops.push(() => {
+    stop()
+    return running
+  })
+  return addressIn() ?? ''
+}
+
+/** A service that answers with the cell that was asked for. */
+const serve = async (cell: string): Promise<void> => {
+  const server = createServer((req, res) => {
+    res.setHeader('Content-Type', 'text/html')
+    res.end(`<title>${req.headers['x-agent-webui-cell']}</title>${req.url}`)
+  })
+  servers.push(server)
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  await db.query(
+    `update agent_webui.cell set is_released = false, epoch = 1, seen = clock_timestamp() + interval '1 hour', address = $2 where name = $1`,
+    [cell, `http://127.0.0.1:${(server.address() as AddressInfo).port}`],
+  )
+}
+
+const get = async (url: string, headers: Record<string, string> = {}) => {
+  const res = await fetch(url, { headers, redirect: 'manual' })
+  const text = await res.text()
+  return { status: res.status, text, headers: res.headers }
+}
+const add = (cell: string, people: string[], title = '') =>
+  directory.add(cell, { title, labels: [], people })
+const cellsIn = (text: string) =>
+  JSON.parse((/data-cells="([^"]*)"/.exec(text)?.[1] ?? '').replaceAll('&quot;', '"') || 'null')
+
+const skipped = findPostgres() === null
+
+test.before(async () => {
+  if (skipped) return
+  db = await startPostgres()
+  directory = openDirectory(db.url)
+  await add('anna@example.com', ['anna@example.com'])
+  await add('team', ['anna@example.com', 'ben'], 'Our <team>')
+  await serve('team')
+})
+test.after.each(async () => {
+  for (const stop of stops.splice(0)) await stop()
+})
+test.after(async () => {
+  await closeBrowser()
+  for (const server of servers) {
+    server.closeAllConnections()
+    server.close()
+  }
+  if (skipped) return
+  directory.close()
+  await db.close()
+})
+
+if (skipped) test.skip('there is no PostgreSQL for this platform', () => undefined)
+else {
+  test('a browser gets a sentence in its language, a program JSON: no header, and no cell', async () => {
+    const url = await startForwarder()
+    for (const [headers, status, pattern] of [
+      [{}, 401, /You aren’t signed in/],
+      [{ 'Remote-User': 'carl' }, 403, /nothing here for this account/],
+      [{ 'Remote-User': 'carl', 'Accept-Language': 'de-AT' }, 403, /Für dieses Konto/],
+    ] as const)
+      for (const path of ['/', '/cells/', '/cells/team/', '/session/x']) {
+        const page = await get(url + path, { ...HTML, ...headers })
+        assert.is(page.status, status)
+        assert.match(page.text, pattern)
+        assert.is(cellsIn(page.text), null)
+        const json = await get(url + path, headers)
+        assert.is(json.status, status)
+        assert.match(JSON.parse(json.text).error, /proxy did not say|nothing here/)
+      }
+    const listed = await get(`${url}/forward/cells`, { 'Remote-User': 'carl' })
+    assert.is(listed.status, 403)
+  })
+
+  test('who has several cells chooses; who has one is there at once', async () => {
+    const url = await startForwarder()
+    const anna = { ...HTML, 'Remote-User': 'Anna@example.com' }
+    const start = await get(`${url}/`, anna)
+    assert.equal([start.status, start.headers.get('location')], [303, '/cells/'])
+    const page = await get(`${url}/cells/`, anna)
+    assert.equal(cellsIn(page.text), [
+      { title: 'anna@example.com', path: 'cells/anna~example.com/', is_awake: false },
+      { title: 'Our &lt;team&gt;', path: 'cells/team/', is_awake: true },
+    ])
+    assert.match(page.headers.get('content-security-policy') ?? '', /default-src 'none'/)
+    assert.is(page.headers.get('cache-control'), 'no-store')
+    const chosen = await get(`${url}/cells/team/session/x`, anna)
+    assert.is(chosen.text, '<title>team</title>/cells/team/session/x')
+    const ben = await get(`${url}/`, { ...HTML, 'Remote-User': 'ben' })
+    assert.is(ben.text, '<title>team</title>/')
+    assert.is(
+      (await get(`${url}/cells/anna~example.com/`, { ...HTML, 'Remote-User': 'ben' })).status,
+      403,
+    )
+  })
+
+  test('behind a path prefix everything stays below it', async () => {
+    const url = await startForwarder()
+    const anna = { ...HTML, 'Remote-User': 'anna@example.com', 'X-Forwarded-Prefix': '/agent' }
+    assert.is((await get(`${url}/agent/`, anna)).headers.get('location'), '/agent/cells/')
+    assert.match((await get(`${url}/agent/cells/`, anna)).text, '<base href="/agent/">')
+    const chosen = await get(`${url}/agent/cells/team/x?y=1`, anna)
+    assert.match(chosen.text, '/agent/cells/team/x?y=1')
+  })
+
+  test('without a header there is one cell, and no list', async () => {
+    const url = await startForwarder({
+      AGENT_WEBUI_AUTH_HEADER: '',
+      AGENT_WEBUI_CLUSTER_CELL: 'team',
+    })
+    assert.is((await get(`${url}/cells/`, HTML)).text, '<title>team</title>/cells/')
+    assert.is((await get(`${url}/`, HTML)).text, '<title>team</title>/')
+  })
+
+  test('the list in a browser: dark and light, narrow and wide, right to left, new cells by themselves', async () => {
+    const url = await startForwarder()
+    const headers = { 'Remote-User': 'anna@example.com' }
+    for (const [width, colorScheme, locale] of [
+      [1440, 'dark', 'en'],
+      [390, 'light', 'de'],
+      [390, 'dark', 'ar'],
+    ] as const) {
+      const { page, problems, axe, close } = await openPage(`${url}/`, {
+        viewport: { width, height: 800 },
+        colorScheme,
+        locale,
+        extraHTTPHeaders: headers,
+      })
+      await page.getByRole('link', { name: 'Our <team>' }).waitFor()
+      assert.equal(await axe(), [])
+      assert.equal(problems, [])
+      if (process.env.SHOTS)
+        await page.screenshot({ path: `${process.env.SHOTS}/${locale}-${width}.png` })
+      assert.is(await page.evaluate(() => document.documentElement.scrollWidth), width)
+      if (locale === 'ar') {
+        await add('later', ['anna@example.com'])
+        await page.getByRole('link', { name: 'later' }).waitFor()
+        await directory.remove('later')
+      }
+      await close()
+    }
+  })
+
+  test('every language has every text', async () => {
+    const url = await startForwarder()
+    for (const tag of Object.keys(LANGUAGES)) {
+      const page = await get(`${url}/cells/`, {
+        ...HTML,
+        'Remote-User': 'anna@example.com',
+        'Accept-Language': tag,
+      })
+      assert.match(page.text, `<html lang="${tag}"`)
+      assert.not.match(page.text, /\{\{|\{person\}|=""(?!\s*>)[^>]*data-stale=""/)
+    }
+  })
+}
+
+test.run()
