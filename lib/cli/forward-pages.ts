@@ -29,7 +29,7 @@ const wantsPage = (req: IncomingMessage): boolean =>
   isReading(req) && /\btext\/html\b/.test(req.headers.accept ?? '')
 
 const refusalOf = ({ kind, extra }: UserError): Refusal | null => {
-  if (kind === 'unauthorized') return 'nobody'
+  if (kind === 'unauthorized') return 'unnamed'
   if (kind === 'forbidden') return 'nothing'
   if (kind !== 'unavailable') return null
   return extra.waiting === 'starting' || extra.waiting === 'full' ? extra.waiting : 'away'

@@ -11,7 +11,10 @@ export type ListedCell = {
 }
 
 /** Why there is no list. */
-export type Refusal = Extract<keyof CellsTexts, 'nothing' | 'nobody' | 'starting' | 'full' | 'away'>
+export type Refusal = Extract<
+  keyof CellsTexts,
+  'nothing' | 'unnamed' | 'starting' | 'full' | 'away'
+>
 
 /** These change by themselves. */
 const PASSING: ReadonlySet<Refusal> = new Set(['starting', 'full', 'away'])

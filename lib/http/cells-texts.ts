@@ -11,7 +11,7 @@ export type CellsTexts = {
   /** No cell for this person. */
   nothing: string
   /** The proxy names no one. */
-  nobody: string
+  unnamed: string
   starting: string
   full: string
   away: string
@@ -25,7 +25,7 @@ export const CELLS_TEXTS: Readonly<Record<Language, CellsTexts>> = {
     off: 'Starts when you open it',
     stale: 'Couldn’t refresh this list.',
     nothing: 'There is nothing here for this account. Ask the administrator to add you.',
-    nobody: 'You aren’t signed in. Sign in at your sign-in page, then open this page again.',
+    unnamed: 'You aren’t signed in. Sign in at your sign-in page, then open this page again.',
     starting: 'Starting… This page opens by itself in a moment.',
     full: 'Everything is in use at the moment. This page tries again by itself.',
     away: 'This can’t be reached at the moment. This page tries again by itself.',
@@ -38,7 +38,7 @@ export const CELLS_TEXTS: Readonly<Record<Language, CellsTexts>> = {
     stale: 'Die Liste konnte nicht aktualisiert werden.',
     nothing:
       'Für dieses Konto gibt es hier nichts. Bitte die Person, die den Server verwaltet, dich hinzuzufügen.',
-    nobody:
+    unnamed:
       'Du bist nicht angemeldet. Melde dich auf eurer Anmeldeseite an und öffne diese Seite dann noch einmal.',
     starting: 'Wird gestartet … Diese Seite öffnet sich gleich von selbst.',
     full: 'Zurzeit ist alles belegt. Diese Seite versucht es von selbst noch einmal.',
@@ -51,7 +51,7 @@ export const CELLS_TEXTS: Readonly<Record<Language, CellsTexts>> = {
     off: 'Se inicia al abrirlo',
     stale: 'No se ha podido actualizar la lista.',
     nothing: 'Aquí no hay nada para esta cuenta. Pide al administrador que te añada.',
-    nobody:
+    unnamed:
       'No has iniciado sesión. Hazlo en tu página de inicio de sesión y vuelve a abrir esta página.',
     starting: 'Iniciando… Esta página se abrirá sola en un momento.',
     full: 'Ahora mismo todo está ocupado. Esta página lo vuelve a intentar sola.',
@@ -64,7 +64,7 @@ export const CELLS_TEXTS: Readonly<Record<Language, CellsTexts>> = {
     off: 'Démarre à l’ouverture',
     stale: 'Impossible d’actualiser la liste.',
     nothing: 'Il n’y a rien ici pour ce compte. Demandez à l’administrateur de vous ajouter.',
-    nobody:
+    unnamed:
       'Vous n’êtes pas connecté. Connectez-vous sur votre page de connexion, puis rouvrez cette page.',
     starting: 'Démarrage… Cette page s’ouvrira d’elle-même dans un instant.',
     full: 'Tout est occupé pour le moment. Cette page réessaie d’elle-même.',
@@ -77,7 +77,7 @@ export const CELLS_TEXTS: Readonly<Record<Language, CellsTexts>> = {
     off: 'Inicia ao abrir',
     stale: 'Não foi possível atualizar a lista.',
     nothing: 'Não há nada aqui para esta conta. Peça ao administrador para adicionar você.',
-    nobody: 'Você não está conectado. Entre na sua página de login e abra esta página de novo.',
+    unnamed: 'Você não está conectado. Entre na sua página de login e abra esta página de novo.',
     starting: 'Iniciando… Esta página abrirá sozinha em instantes.',
     full: 'Está tudo ocupado no momento. Esta página tentará de novo sozinha.',
     away: 'Não foi possível acessar no momento. Esta página tentará de novo sozinha.',
@@ -89,7 +89,7 @@ export const CELLS_TEXTS: Readonly<Record<Language, CellsTexts>> = {
     off: '開くと起動します',
     stale: '一覧を更新できませんでした。',
     nothing: 'このアカウントで利用できるものはありません。管理者に追加を依頼してください。',
-    nobody:
+    unnamed:
       'サインインしていません。サインインページでサインインしてから、このページをもう一度開いてください。',
     starting: '起動しています…まもなくこのページが自動的に開きます。',
     full: '現在すべて使用中です。このページは自動的に再試行します。',
@@ -102,7 +102,7 @@ export const CELLS_TEXTS: Readonly<Record<Language, CellsTexts>> = {
     off: '打开时启动',
     stale: '无法刷新列表。',
     nothing: '此账号在这里没有可用的内容。请联系管理员添加你。',
-    nobody: '你尚未登录。请在登录页面登录，然后重新打开此页面。',
+    unnamed: '你尚未登录。请在登录页面登录，然后重新打开此页面。',
     starting: '正在启动… 此页面稍后会自动打开。',
     full: '目前全部被占用。此页面会自动重试。',
     away: '目前无法连接。此页面会自动重试。',
@@ -114,7 +114,7 @@ export const CELLS_TEXTS: Readonly<Record<Language, CellsTexts>> = {
     off: '열면 시작돼요',
     stale: '목록을 새로 고치지 못했어요.',
     nothing: '이 계정으로 사용할 수 있는 것이 없어요. 관리자에게 추가를 요청하세요.',
-    nobody: '로그인되어 있지 않아요. 로그인 페이지에서 로그인한 다음 이 페이지를 다시 여세요.',
+    unnamed: '로그인되어 있지 않아요. 로그인 페이지에서 로그인한 다음 이 페이지를 다시 여세요.',
     starting: '시작하는 중… 잠시 후 이 페이지가 자동으로 열려요.',
     full: '지금은 모두 사용 중이에요. 이 페이지가 자동으로 다시 시도해요.',
     away: '지금은 연결할 수 없어요. 이 페이지가 자동으로 다시 시도해요.',
@@ -126,7 +126,7 @@ export const CELLS_TEXTS: Readonly<Record<Language, CellsTexts>> = {
     off: 'Запустится при открытии',
     stale: 'Не удалось обновить список.',
     nothing: 'Для этой учётной записи здесь ничего нет. Попросите администратора добавить вас.',
-    nobody: 'Вы не вошли. Войдите на своей странице входа и снова откройте эту страницу.',
+    unnamed: 'Вы не вошли. Войдите на своей странице входа и снова откройте эту страницу.',
     starting: 'Запускается… Страница скоро откроется сама.',
     full: 'Сейчас всё занято. Страница повторит попытку сама.',
     away: 'Сейчас нет связи. Страница повторит попытку сама.',
@@ -138,7 +138,7 @@ export const CELLS_TEXTS: Readonly<Record<Language, CellsTexts>> = {
     off: 'يبدأ عند فتحه',
     stale: 'تعذّر تحديث القائمة.',
     nothing: 'لا يوجد شيء هنا لهذا الحساب. يمكن طلب الإضافة من المسؤول.',
-    nobody: 'لم يتم تسجيل الدخول. يلزم تسجيل الدخول في صفحة الدخول ثم فتح هذه الصفحة مجددًا.',
+    unnamed: 'لم يتم تسجيل الدخول. يلزم تسجيل الدخول في صفحة الدخول ثم فتح هذه الصفحة مجددًا.',
     starting: 'جارٍ البدء… ستُفتح هذه الصفحة تلقائيًا بعد لحظات.',
     full: 'كل شيء مشغول حاليًا. ستعيد هذه الصفحة المحاولة تلقائيًا.',
     away: 'يتعذّر الوصول حاليًا. ستعيد هذه الصفحة المحاولة تلقائيًا.',
