@@ -149,6 +149,16 @@ test('every sentence that the page recognizes is one of the server', () => {
   assert.equal(lost, [])
 })
 
+test('a long text of a provider takes no time, and stays as it is', () => {
+  setLanguage('de', readTranslation('de'))
+  try {
+    const long = 'a: b is c, '.repeat(100_000)
+    assert.is(serverText(long), long)
+  } finally {
+    setLanguage('en', {})
+  }
+})
+
 test('sentences of a failed turn are read back with their names', () => {
   setLanguage('de', readTranslation('de'))
   try {
