@@ -216,7 +216,8 @@ if (wantsBuild && !(await isCurrent(root, file))) {
 // npm puts the pinned Node first on the PATH; an install may have replaced the one that runs this.
 if (wantsBuild && !needsInstall && node === process.execPath) await become(file)
 else {
-  const ended = args.length === 0 ? 0 : run(node, args)
+  // The options of Node that package.json gives to this process are meant for the program.
+  const ended = args.length === 0 ? 0 : run(node, [...process.execArgv, ...args])
   // Beside the program, whose first answer does not wait for it.
   if (needsInstall && !withTestTools) removeUnread(modules)
   process.exit(await ended)

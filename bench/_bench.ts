@@ -2,6 +2,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Client, createClient } from '../test/_http.ts'
+import { NODE_FLAGS } from '../build/node-flags.mjs'
 import { type Program, startProgram } from '../build/start-program.ts'
 import { type Shape, writeSessions } from './_data.ts'
 import type { Figure } from './_table.ts'
@@ -38,7 +39,7 @@ export const createBench = (root: string, full: boolean) => {
       for (const shape of data) writeSessions(join(agentHome, 'webui'), home, shape)
       if (config) writeFileSync(join(agentHome, 'config.yaml'), config)
       const file = join(import.meta.dirname, '..', 'dist', 'agent-webui.mjs')
-      const program = await startProgram(process.execPath, [file, '--no-browser'], {
+      const program = await startProgram(process.execPath, [...NODE_FLAGS, file, '--no-browser'], {
         home,
         outputPath: join(home, 'output.log'),
         startTimeoutMs: 120_000,

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startProgram } from './start-program.ts'
 import { replaceFile, root } from './files.mjs'
+import { NODE_FLAGS } from './node-flags.mjs'
 import { bundleLaunch } from './pack.mjs'
 
 const SEA_FUSE = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2'
@@ -38,6 +39,7 @@ export const buildExecutable = async ({ packing, payload }, path) => {
       main: at('main.cjs'),
       output: at('blob'),
       assets: { payload: at('payload') },
+      execArgv: NODE_FLAGS,
       disableExperimentalSEAWarning: true,
     }
     writeFileSync(at('sea.json'), JSON.stringify(config))

@@ -163,7 +163,8 @@ const replaceProcess = ({ env }: Config, log: Log): never => {
   // An executable has its own path in place of the script, and would get it as an argument.
   const rest = [...(isExecutable() || !script ? [] : [script]), ...ownArguments()]
   const again = rest.includes('--no-browser') ? [] : ['--no-browser']
-  const args = [...process.execArgv, ...rest, ...again]
+  // An executable gives itself the options of its Node.
+  const args = [...(isExecutable() ? [] : process.execArgv), ...rest, ...again]
   try {
     process.execve?.(process.execPath, [program, ...args], env)
   } catch (error) {

@@ -8,6 +8,7 @@ import * as assert from 'uvu/assert'
 import { builtName } from '../build/files.mjs'
 import { FONTS_DIRECTORY } from '../build/fonts.mjs'
 import { createLoader } from '../build/launch.mjs'
+import { NODE_FLAGS } from '../build/node-flags.mjs'
 import { bundleServer } from '../build/pack.mjs'
 import { PACKAGE_TARGETS } from '../build/package.mjs'
 import { makeFonts } from '../build/subset-fonts.mjs'
@@ -27,6 +28,11 @@ test('the stored fonts and their licenses are current: npm run fonts', async () 
   assert.equal(readdirSync(FONTS_DIRECTORY).sort(), made.map(([name]) => name).sort())
   for (const [name, bytes] of made)
     assert.ok(readFileSync(join(FONTS_DIRECTORY, name)).equals(bytes), name)
+})
+
+test('npm start gives Node the same options as the executable', () => {
+  const { scripts } = JSON.parse(readFileSync('package.json', 'utf8'))
+  assert.match(scripts.start, `node ${NODE_FLAGS.join(' ')} setup.mjs `)
 })
 
 test('a package that is imported at run time has the exports that Node gives it', async () => {

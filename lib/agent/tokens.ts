@@ -28,7 +28,18 @@ export const estimateTokens = (message: LoopMessage): number =>
   estimateWithoutImages(message) +
   (message.images ?? []).reduce((sum, image) => sum + estimateImageTokens(image), 0)
 
-const estimateWithoutImages = ({ content, tool_calls, refusal }: WireMessage): number =>
+/** Messages of a conversation do not change, and all of them are counted before each step. */
+const counted = new WeakMap<WireMessage, number>()
+
+const estimateWithoutImages = (message: WireMessage): number => {
+  const known = counted.get(message)
+  if (known !== undefined) return known
+  const tokens = countWithoutImages(message)
+  counted.set(message, tokens)
+  return tokens
+}
+
+const countWithoutImages = ({ content, tool_calls, refusal }: WireMessage): number =>
   TOKENS_PER_MESSAGE +
   (typeof content === 'string'
     ? estimateTextTokens(content)

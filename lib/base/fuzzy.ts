@@ -9,15 +9,19 @@ export type FuzzyMatch = {
 }
 
 /** Letters of every script; characters may be left out within a word, or within a name of a path. */
-const matcher = new uFuzzy({
-  unicode: true,
-  interSplit: "[^\\p{L}\\d']+",
-  intraSplit: '\\p{Ll}\\p{Lu}',
-  intraBound: '\\p{L}\\d|\\d\\p{L}|\\p{Ll}\\p{Lu}',
-  intraChars: '[^\\s/]',
-  intraContr: "'\\p{L}{1,2}\\b",
-  intraIns: 6,
-})
+const createMatcher = () =>
+  new uFuzzy({
+    unicode: true,
+    interSplit: "[^\\p{L}\\d']+",
+    intraSplit: '\\p{Ll}\\p{Lu}',
+    intraBound: '\\p{L}\\d|\\d\\p{L}|\\p{Ll}\\p{Lu}',
+    intraChars: '[^\\s/]',
+    intraContr: "'\\p{L}{1,2}\\b",
+    intraIns: 6,
+  })
+
+/** Made with the first search: its patterns for every script take 20 ms to compile. */
+let matcher: uFuzzy | undefined
 
 /** With more matches than this, only the first ones by length are ranked: ranking is what takes time. */
 const MAX_RANKED = 3_000
@@ -29,6 +33,7 @@ const MAX_PERMUTED = 3
 export const fuzzyMatches = (texts: readonly string[], query: string): FuzzyMatch[] => {
   const needle = query.slice(0, MAX_QUERY_CHARS)
   const haystack = texts as string[]
+  matcher ??= createMatcher()
   const [found] = matcher.search(haystack, needle, MAX_PERMUTED, 0)
   if (!found) return []
   const ranked =
