@@ -21,7 +21,7 @@ const createMatcher = () =>
   })
 
 /** Made with the first search: its patterns for every script take 20 ms to compile. */
-let matcher: uFuzzy | undefined
+const made: { matcher?: uFuzzy } = {}
 
 /** With more matches than this, only the first ones by length are ranked: ranking is what takes time. */
 const MAX_RANKED = 3_000
@@ -33,7 +33,8 @@ const MAX_PERMUTED = 3
 export const fuzzyMatches = (texts: readonly string[], query: string): FuzzyMatch[] => {
   const needle = query.slice(0, MAX_QUERY_CHARS)
   const haystack = texts as string[]
-  matcher ??= createMatcher()
+  made.matcher ??= createMatcher()
+  const { matcher } = made
   const [found] = matcher.search(haystack, needle, MAX_PERMUTED, 0)
   if (!found) return []
   const ranked =
