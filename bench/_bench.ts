@@ -15,7 +15,12 @@ export type Bench = {
   add(figure: Figure): void
   note(text: string): void
   /** Starts the built file with a home of this name; `data` is written before its first start. */
-  start(name: string, data?: readonly Shape[], config?: string): Promise<Service>
+  start(
+    name: string,
+    data?: readonly Shape[],
+    config?: string,
+    more?: { env?: Record<string, string>; args?: readonly string[] },
+  ): Promise<Service>
 }
 
 export const createBench = (root: string, full: boolean) => {
@@ -32,15 +37,16 @@ export const createBench = (root: string, full: boolean) => {
         `${figure.what}: ${figure.measured}${figure.minimal ? ` (minimal ${figure.minimal})` : ''}`,
       )
     },
-    async start(name, data = [], config) {
+    async start(name, data = [], config, { env = {}, args = ['--no-browser'] } = {}) {
       const home = join(root, name)
       const agentHome = join(home, '.agent')
       mkdirSync(agentHome, { recursive: true, mode: 0o700 })
       for (const shape of data) writeSessions(join(agentHome, 'webui'), home, shape)
       if (config) writeFileSync(join(agentHome, 'config.yaml'), config)
       const file = join(import.meta.dirname, '..', 'dist', 'agent-webui.mjs')
-      const program = await startProgram(process.execPath, [...NODE_FLAGS, file, '--no-browser'], {
+      const program = await startProgram(process.execPath, [...NODE_FLAGS, file, ...args], {
         home,
+        env,
         outputPath: join(home, 'output.log'),
         startTimeoutMs: 120_000,
       })

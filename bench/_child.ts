@@ -29,6 +29,13 @@ export const memoryMb = (pid: number | undefined, what: 'VmRSS' | 'VmHWM' = 'VmR
   return Number(new RegExp(`${what}:\\s+(\\d+)`).exec(text)?.[1] ?? 0) / 1024
 }
 
+/** Processor time of a process so far, in milliseconds: a busy machine changes it less than anything that is waited for. */
+export const cpuMs = (pid: number | undefined): number => {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
+  // Of a hundredth of a second each.
+  return (Number(fields[11]) + Number(fields[12])) * 10
+}
+
 export const percentile = (values: readonly number[], share: number): number => {
   const sorted = values.toSorted((a, b) => a - b)
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0

@@ -1,15 +1,13 @@
 /** Provider process for benchmarks: streams chat completions whose tokens are the times at which they were written. */
 import { delta, frame } from '../test/_provider.ts'
 import { createServer, type ServerResponse } from 'node:http'
+import { nowMs } from './_now.ts'
 
 export type Pace = {
   /** 0 sends one token at once. */
   tokensPerSecond: number
   seconds: number
 }
-
-/** Comparable between processes of one machine. */
-export const nowMs = (): number => performance.timeOrigin + performance.now()
 
 const chunk = (fields: object, finish: string | null = null) => frame(delta(fields, finish))
 

@@ -1,5 +1,6 @@
 /** Reader process for event streams: many that discard the bytes, or a few that measure the delay of each token. */
 import { connect, type Socket } from 'node:net'
+import { nowMs } from './_now.ts'
 
 export type Readers = {
   port: number
@@ -9,7 +10,6 @@ export type Readers = {
   timed: boolean
 }
 
-const nowMs = () => performance.timeOrigin + performance.now()
 const sockets: Socket[] = []
 
 const open = (port: number, path: string, onData: (chunk: Buffer) => void): Promise<void> =>

@@ -1,4 +1,4 @@
-/** `npm run bench [section …] [--full]`: measures the built file and prints the table. Sections: serving, sessions, streams, engine, search, page, install. */
+/** `npm run bench [section …] [--full]`: measures the built file and prints the table. Sections: serving, sessions, streams, engine, search, page, install, cluster. */
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { cpus, tmpdir } from 'node:os'
@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { type Bench, createBench } from './_bench.ts'
 import { formatTable } from './_table.ts'
+import { measureCluster } from './cluster.ts'
 import { measureEngine } from './engine.ts'
 import { measureInstall } from './install.ts'
 import { measurePage } from './page.ts'
@@ -22,6 +23,7 @@ const SECTIONS: Readonly<Record<string, (bench: Bench) => Promise<void>>> = {
   search: measureSearch,
   page: measurePage,
   install: measureInstall,
+  cluster: measureCluster,
 }
 
 const { values, positionals } = parseArgs({

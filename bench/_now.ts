@@ -1,0 +1,2 @@
+/** Milliseconds, comparable between processes of one machine. */
+export const nowMs = (): number => performance.timeOrigin + performance.now()
