@@ -8,6 +8,8 @@ export type Readers = {
   paths: string[]
   /** Reports token delays once the streams are silent; otherwise reports only that all are open. */
   timed: boolean
+  /** So long without a token means that they are. */
+  silentMs?: number
 }
 
 const sockets: Socket[] = []
@@ -32,7 +34,7 @@ const open = (port: number, path: string, onData: (chunk: Buffer) => void): Prom
 const TOKEN = /"text":"<(\d+\.\d\d)>/g
 const SILENT_MS = 1_500
 
-const run = async ({ port, paths, timed }: Readers) => {
+const run = async ({ port, paths, timed, silentMs = SILENT_MS }: Readers) => {
   const delays: number[] = []
   const last = { at: nowMs() }
   const take = (chunk: Buffer) => {
@@ -50,7 +52,7 @@ const run = async ({ port, paths, timed }: Readers) => {
   process.send?.('open')
   if (!timed) return
   const timer = setInterval(() => {
-    if (delays.length === 0 || nowMs() - last.at < SILENT_MS) return
+    if (delays.length === 0 || nowMs() - last.at < silentMs) return
     clearInterval(timer)
     process.send?.(delays)
   }, 100)

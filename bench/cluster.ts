@@ -21,6 +21,8 @@ const TOKENS_PER_SECOND = 50
 const SECONDS = 6
 /** Workers, with a forwarder each: more would only share the same processors. */
 const WORKERS = 2
+/** So many processes share the processors that one may stand still for seconds. */
+const SILENT_MS = 8_000
 const KEY = 'a key that is only used in this bench 01'
 
 /** Microseconds of processor time per token that is delivered. */
@@ -47,7 +49,7 @@ const read = async (port: number, paths: readonly string[], timed: number) => {
   const crowd = startChild('_readers.ts')
   const few = startChild('_readers.ts')
   const ask = (child: typeof few, given: readonly string[], isTimed: boolean) =>
-    child.ask({ port, paths: [...given], timed: isTimed } satisfies Readers)
+    child.ask({ port, paths: [...given], timed: isTimed, silentMs: SILENT_MS } satisfies Readers)
   await ask(crowd, paths.slice(timed), false)
   await ask(few, paths.slice(0, timed), true)
   const delays = new Promise<number[]>(resolve =>

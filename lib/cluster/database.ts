@@ -46,18 +46,25 @@ export const connect = async (url: string, onNotice?: () => void): Promise<Datab
     end()
     throw error
   }
+  const ask = async (text: string, values: readonly unknown[]): Promise<Row[]> => {
+    try {
+      const { rows } = await client.query<Row>(text, [...values])
+      return rows
+    } catch (error) {
+      // Without a state it is not the server's answer: the connection broke, or the answer did not come in time.
+      if (!(error instanceof pg.DatabaseError)) end()
+      throw error
+    }
+  }
+  let last: Promise<unknown> = Promise.resolve()
   return {
     ended: ended.signal,
     end,
-    async query(text, values = []) {
-      try {
-        const { rows } = await client.query<Row>(text, [...values])
-        return rows
-      } catch (error) {
-        // Without a state it is not the server's answer: the connection broke, or the answer did not come in time.
-        if (!(error instanceof pg.DatabaseError)) end()
-        throw error
-      }
+    // In the order of the calls, each after the answer to the one before: a client takes one at a time.
+    query(text, values = []) {
+      const result = last.then(() => ask(text, values))
+      last = result.catch(() => undefined)
+      return result
     },
   }
 }
