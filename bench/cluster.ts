@@ -21,7 +21,7 @@ const TOKENS_PER_SECOND = 50
 const SECONDS = 6
 /** Workers, with a forwarder each: more would only share the same processors. */
 const WORKERS = 2
-/** So many processes share the processors that one may stand still for seconds. */
+/** On a busy machine a process may not run for seconds. */
 const SILENT_MS = 8_000
 const KEY = 'a key that is only used in this bench 01'
 

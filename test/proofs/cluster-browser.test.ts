@@ -6,7 +6,7 @@
 import { rmSync } from 'node:fs'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { type SpawnedApp, spawnApp } from '../_app.ts'
+import { spawnApp } from '../_app.ts'
 import { openPage, type TestPage } from '../_browser.ts'
 import { createClient } from '../_http.ts'
 import { findPostgres } from '../_postgres.ts'
@@ -25,6 +25,7 @@ const proof = suite('cluster: browser')
 
 const STEPS = 5
 const ROUNDS_PER_CHAT = 10
+const KINDS = ['owner', 'forwarder', 'database'] as const
 const words = (round: number, step: number): string[] =>
   Array.from({ length: 10 }, (_, i) => `r${round}s${step}w${i} `)
 
@@ -55,66 +56,81 @@ const wanted = (round: number): string[] => [
   `The end of round ${round}`,
 ]
 
+/** Everything that is killed, and the page that watches. */
+const open = async () => {
+  const { db, provider, env, first, workspace } = await startAll()
+  const forwarder = await startForwarder(db.url)
+  const { closeClient, ...client } = createClient(() => forwarder.url)
+  const second = spawnApp({ env, startTimeoutMs: STANDBY_MS })
+  const now = { owner: first, standby: second }
+  const at = await openPage(`${forwarder.url}/`)
+  const kill: Record<(typeof KINDS)[number], () => Promise<void>> = {
+    async owner() {
+      const killed = now.owner
+      await killed.kill()
+      now.owner = await now.standby
+      now.standby = killed.start().then(() => killed)
+      now.standby.catch(() => undefined)
+    },
+    async forwarder() {
+      await forwarder.kill()
+      await forwarder.start()
+    },
+    async database() {
+      await db.kill()
+      await db.start()
+    },
+  }
+  const close = async () => {
+    await at.close()
+    closeClient()
+    await now.owner.kill()
+    await forwarder.close()
+    await closeAll([first, await second], [provider, db])
+    rmSync(workspace, { recursive: true, force: true })
+  }
+  return { at, client, provider, kill, close, url: forwarder.url }
+}
+
 if (findPostgres() === null) proof.skip('there is no PostgreSQL for this platform', () => undefined)
-else
-  proof(`${rounds} kills while a browser watches: it shows the whole conversation`, async () => {
-    const dice = createDice(20261125)
-    const { db, provider, env, first, workspace } = await startAll()
-    const forwarder = await startForwarder(db.url)
-    const { closeClient, ...client } = createClient(() => forwarder.url)
-    let owner = first
-    let standby: Promise<SpawnedApp> = spawnApp({ env, startTimeoutMs: STANDBY_MS })
-    const second = standby
-    let at: TestPage | null = null
-    try {
-      at = await openPage(`${forwarder.url}/`)
-      const { page } = at
-      for (let round = 0; round < rounds; round++) {
-        if (round % ROUNDS_PER_CHAT === 0) await page.goto(`${forwarder.url}/`)
-        provider.otherwise = body => stepOf(round, body)
-        const arrived = provider.requests.length
-        await page.locator('textarea').first().fill(`go ${round}`)
-        await page.keyboard.press('Enter')
-        await provider.arrived(arrived + 1 + dice(STEPS))
-        const kind = ['owner', 'forwarder', 'database'][round % 3]
-        if (kind === 'owner') {
-          await owner.kill()
-          const killed = owner
-          owner = await standby
-          standby = killed.start().then(() => killed)
-          standby.catch(() => undefined)
-        } else if (kind === 'forwarder') {
-          await forwarder.kill()
-          await forwarder.start()
-        } else {
-          await db.kill()
-          await db.start()
-        }
-        await page.getByText(`The end of round ${round}.`).last().waitFor()
-        await page.getByRole('button', { name: 'Send' }).waitFor()
-        assert.equal(await shown(at, `go ${round}`), wanted(round), kind)
-        const id = /session\/(\w+)/.exec(page.url())?.[1] ?? ''
-        const { messages } = (await client.get(`/api/session?session_id=${id}`)).body.session
-        // A page that is opened then shows the same.
-        const own: Message[] = messages.slice(-2 * STEPS - 2)
-        assert.equal(
-          own.map(({ role }) => role),
-          [
-            'user',
-            ...Array.from({ length: STEPS }, () => ['assistant', 'tool']).flat(),
-            'assistant',
-          ],
-        )
-        assert.is(messages.length, ((round % ROUNDS_PER_CHAT) + 1) * (2 * STEPS + 2))
-      }
-    } finally {
-      await at?.close()
-      closeClient()
-      await owner.kill()
-      await forwarder.close()
-      await closeAll([first, await second], [provider, db])
-      rmSync(workspace, { recursive: true, force: true })
-    }
+else {
+  const dice = createDice(20261125)
+  let all: Awaited<ReturnType<typeof open>>
+  proof.before(async () => {
+    all = await open()
   })
+  proof.after(() => all.close())
+
+  const runRound = async (round: number): Promise<void> => {
+    const { at, client, provider, kill } = all
+    const { page } = at
+    provider.otherwise = body => stepOf(round, body)
+    const arrived = provider.requests.length
+    await page.locator('textarea').first().fill(`go ${round}`)
+    await page.keyboard.press('Enter')
+    await provider.arrived(arrived + 1 + dice(STEPS))
+    const kind = KINDS[round % KINDS.length]!
+    await kill[kind]()
+    await page.getByText(`The end of round ${round}.`).last().waitFor()
+    await page.getByRole('button', { name: 'Send' }).waitFor()
+    assert.equal(await shown(at, `go ${round}`), wanted(round), kind)
+    const id = /session\/(\w+)/.exec(page.url())?.[1] ?? ''
+    const { messages } = (await client.get(`/api/session?session_id=${id}`)).body.session
+    const own: Message[] = messages.slice(-2 * STEPS - 2)
+    assert.equal(
+      own.map(({ role }) => role),
+      ['user', ...Array.from({ length: STEPS }, () => ['assistant', 'tool']).flat(), 'assistant'],
+    )
+    assert.is(messages.length, ((round % ROUNDS_PER_CHAT) + 1) * (2 * STEPS + 2))
+  }
+
+  for (let from = 0; from < rounds; from += ROUNDS_PER_CHAT) {
+    const end = Math.min(rounds, from + ROUNDS_PER_CHAT)
+    proof(`kills ${from + 1} to ${end}: the page shows the whole conversation`, async () => {
+      await all.at.page.goto(`${all.url}/`)
+      for (let round = from; round < end; round++) await runRound(round)
+    })
+  }
+}
 
 proof.run()
