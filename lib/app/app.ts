@@ -299,7 +299,7 @@ export const createApp = async (
     ...telemetry.services,
     makeCtx: base => createContext(app, base),
     configProblems: () => maintenance.fileProblems.list().map(toSentence),
-    activity: composeActivity({ turns, cron, processes, terminals, backups }),
+    activity: composeActivity(composition, { turns, cron, processes, terminals, backups }),
     async close() {
       telemetry.services.readiness.enter('stopping')
       maintenance.close()

@@ -9,6 +9,7 @@ import type { Listener } from '../http/request-listener.ts'
 import type { ProcessRegistry } from '../processes.ts'
 import type { Terminals } from '../terminals/terminals.ts'
 import type { Turns } from '../turns/runner.ts'
+import type { Composition } from './data.ts'
 
 /** What the process does without a request. */
 export type Activity = {
@@ -17,24 +18,56 @@ export type Activity = {
   nextDue(): number | null
 }
 
-export const composeActivity = (of: {
-  turns: Pick<Turns, 'count'>
-  cron: Pick<Cron, 'count' | 'nextDue'>
-  processes: Pick<ProcessRegistry, 'isAnyRunning'>
-  terminals: Pick<Terminals, 'isAnyOpen'>
-  backups: Pick<Backups, 'isRunning' | 'dueAt'>
-}): Activity => ({
-  isBusy: () =>
-    of.turns.count() > 0 ||
-    of.cron.count() > 0 ||
-    of.processes.isAnyRunning() ||
-    of.terminals.isAnyOpen() ||
-    of.backups.isRunning(),
-  nextDue() {
-    const times = [of.cron.nextDue(), of.backups.dueAt()].filter(time => time !== null)
-    return times.length === 0 ? null : Math.min(...times)
+/** Rows change often while a turn runs. */
+const STATUS_MS = 1_000
+/** The time of the last activity need not be newer. */
+const ACTIVE_MS = 30_000
+
+/** Tells the cluster what lists of several cells show. */
+const reportStatus = ({ data, cell }: Composition, turns: Turns): void => {
+  if (cell.epoch === 0) return
+  let reported = { running: -1, waiting: -1, activeAt: 0 }
+  let timer: NodeJS.Timeout | undefined
+  const report = (activeAt: number | null): void => {
+    timer = undefined
+    const [running, waiting] = [turns.count(), turns.questions.all().length]
+    const isSame = running === reported.running && waiting === reported.waiting
+    if (isSame && (activeAt ?? 0) - reported.activeAt < ACTIVE_MS) return
+    reported = { running, waiting, activeAt: activeAt ?? 0 }
+    cell.report({ running, waiting, activeAt })
+  }
+  data.hub.tap(source => {
+    if (source === 'list' || source === 'inbox')
+      timer ??= setTimeout(() => report(Date.now()), STATUS_MS).unref()
+  })
+  report(null)
+}
+
+/** Also reports it to the cluster. */
+export const composeActivity = (
+  composition: Composition,
+  of: {
+    turns: Turns
+    cron: Pick<Cron, 'count' | 'nextDue'>
+    processes: Pick<ProcessRegistry, 'isAnyRunning'>
+    terminals: Pick<Terminals, 'isAnyOpen'>
+    backups: Pick<Backups, 'isRunning' | 'dueAt'>
   },
-})
+): Activity => {
+  reportStatus(composition, of.turns)
+  return {
+    isBusy: () =>
+      of.turns.count() > 0 ||
+      of.cron.count() > 0 ||
+      of.processes.isAnyRunning() ||
+      of.terminals.isAnyOpen() ||
+      of.backups.isRunning(),
+    nextDue() {
+      const times = [of.cron.nextDue(), of.backups.dueAt()].filter(time => time !== null)
+      return times.length === 0 ? null : Math.min(...times)
+    },
+  }
+}
 
 /** For those who watch the process, and with secrets of their own. */
 const OPEN = /^\/(?:health|ready|metrics)(?:\?|$)/

@@ -35,10 +35,13 @@ const refusalOf = ({ kind, extra }: UserError): Refusal | null => {
   return extra.waiting === 'starting' || extra.waiting === 'full' ? extra.waiting : 'away'
 }
 
-const toListed = ({ name, title, isAwake }: OwnCell): ListedCell => ({
-  title: title || name,
-  path: `${pathOfCell(name).slice(1)}/`,
-  is_awake: isAwake,
+const toListed = (cell: OwnCell): ListedCell => ({
+  title: cell.title || cell.name,
+  path: `${pathOfCell(cell.name).slice(1)}/`,
+  is_awake: cell.isAwake,
+  running: cell.isAwake ? cell.running : 0,
+  waiting: cell.waiting,
+  active_at: cell.activeAt === null ? null : Math.floor(cell.activeAt / 1_000),
 })
 
 export const createForwardPages = (config: Config, version: string) => {

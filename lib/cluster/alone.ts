@@ -12,5 +12,6 @@ export const alone: Owned = {
   settled: () => Promise.resolve(),
   lost: signal,
   announce() {},
+  report() {},
   release: () => Promise.resolve(),
 }

@@ -2,6 +2,7 @@
 import { conflict, missing } from '../errors.ts'
 import type { Reader } from './database.ts'
 import { STALE_MS } from './ownership.ts'
+import type { CellStatus } from './types.ts'
 
 export type CellEntry = {
   name: string
@@ -17,7 +18,7 @@ export type CellEntry = {
   wakeAt: number | null
 }
 
-export type OwnCell = Pick<CellEntry, 'name' | 'title' | 'isAwake'>
+export type OwnCell = Pick<CellEntry, 'name' | 'title' | 'isAwake'> & CellStatus
 
 const texts = (value: unknown): string[] => (Array.isArray(value) ? value.map(String) : [])
 const timeOf = (value: unknown): number | null => (value instanceof Date ? value.getTime() : null)
@@ -43,7 +44,7 @@ export const createMembers = ({ query }: Pick<Reader, 'query'>) => {
     /** That of the person's own name comes first. */
     async cellsOf(person: string): Promise<OwnCell[]> {
       const rows = await query(
-        `select c.name, c.title, ${IS_AWAKE} from agent_webui.cell c
+        `select c.name, c.title, c.running, c.waiting, c.active, ${IS_AWAKE} from agent_webui.cell c
          join agent_webui.member m on m.cell = c.name
          where m.person = $1 order by c.name <> $1, coalesce(c.title, c.name), c.name`,
         [person.toLowerCase()],
@@ -52,6 +53,9 @@ export const createMembers = ({ query }: Pick<Reader, 'query'>) => {
         name: String(row.name),
         title: String(row.title ?? ''),
         isAwake: row.is_awake === true,
+        running: Number(row.running),
+        waiting: Number(row.waiting),
+        activeAt: timeOf(row.active),
       }))
     },
 

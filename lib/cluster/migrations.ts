@@ -134,7 +134,15 @@ create function agent_webui.is_held(p_cell text) returns boolean language sql st
 $$;
 `
 
-const STEPS: readonly string[] = [CELLS + PUSH, WORKERS]
+/** What a list of several cells shows: numbers and a time, so no one needs a key to read it. */
+const STATUS = `
+alter table agent_webui.cell
+  add column running integer not null default 0,
+  add column waiting integer not null default 0,
+  add column active timestamptz;
+`
+
+const STEPS: readonly string[] = [CELLS + PUSH, WORKERS, STATUS]
 
 /** One process at a time. The number is the same for every installation. */
 const LOCK = createHash('sha256').update('agent-webui migrations').digest().readInt32BE()

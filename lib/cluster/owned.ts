@@ -3,12 +3,12 @@ import { messageOf } from '../errors.ts'
 import { onWrite } from '../store/write-reports.ts'
 import { connect, type Database, sqlState } from './database.ts'
 import { writeNote } from './directory-note.ts'
-import { giveUp, reclaim } from './ownership.ts'
+import { giveUp, reclaim, showStatus } from './ownership.ts'
 import type { Mirror } from './mirror.ts'
 import { createPending } from './pending.ts'
 import type { Sealer } from './seal.ts'
 import { createSender } from './send.ts'
-import { type CellFiles, CellLost, type Owned } from './types.ts'
+import { type CellFiles, CellLost, type CellStatus, type Owned } from './types.ts'
 
 /** An idle owner shows that it is alive. */
 const BEAT_MS = 2_000
@@ -77,6 +77,7 @@ export const startOwned = async (options: OwnedOptions): Promise<Owned> => {
   let db: Database | null = options.db
   let address: string | null = null
   let announced: string | null = null
+  let status: CellStatus | null = null
   let phase: 'open' | 'releasing' | 'closed' = 'open'
   let failures = 0
   let isAsleep = false
@@ -123,6 +124,11 @@ export const startOwned = async (options: OwnedOptions): Promise<Owned> => {
       )
       announced = text
     }
+    if (status) {
+      const shown = status
+      await showStatus(on, cell, { ...shown, epoch })
+      if (status === shown) status = null
+    }
     lease.renew(sentAt)
     // An answer that was read long after it was sent, by a process that was paused, proves nothing about now.
     if (lease.isValid()) pending.resolveCommitted()
@@ -153,7 +159,7 @@ export const startOwned = async (options: OwnedOptions): Promise<Owned> => {
       const pause = Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.min(failures, 10))
       // A failure is followed by a pause in any case: waking up for every write would only repeat it.
       if (failures > 0) await wake.sleep(pause)
-      else if (pending.isEmpty && !pending.hasWaiters && announced === address) {
+      else if (pending.isEmpty && !pending.hasWaiters && announced === address && !status) {
         isAsleep = true
         await wake.sleep(BEAT_MS)
         isAsleep = false
@@ -205,6 +211,10 @@ export const startOwned = async (options: OwnedOptions): Promise<Owned> => {
     lost: lost.signal,
     announce(next) {
       address = next
+      kick()
+    },
+    report(next) {
+      status = next
       kick()
     },
     async release(timeoutMs, wakeAt = null) {

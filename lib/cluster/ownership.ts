@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
 import { type Database, sqlState } from './database.ts'
-import { CellLost } from './types.ts'
+import { CellLost, type CellStatus } from './types.ts'
 
 /** Without a sign of life for so long, an owner that still has its connection hangs, and is replaced. */
 export const STALE_MS = 10_000
@@ -147,3 +147,16 @@ export const giveUp = async (
     [cell, epoch, wakeAt],
   )
 }
+
+/** For lists of several cells. */
+export const showStatus = (
+  db: Database,
+  cell: string,
+  { epoch, running, waiting, activeAt }: CellStatus & { epoch: number },
+): Promise<unknown> =>
+  db.query(
+    `update agent_webui.cell set running = $3, waiting = $4,
+       active = coalesce(to_timestamp($5::double precision / 1000), active)
+     where name = $1 and epoch = $2`,
+    [cell, epoch, running, waiting, activeAt],
+  )

@@ -25,6 +25,16 @@ export type CellPlace = {
   onWait?: () => void
 }
 
+/** What a list of several cells shows of this one. */
+export type CellStatus = {
+  /** Turns. */
+  running: number
+  /** Questions and approvals without an answer. */
+  waiting: number
+  /** Of the last change, in milliseconds since 1970; null: none since the start. */
+  activeAt: number | null
+}
+
 /** The right of this process to serve a cell. */
 export type Owned = {
   /** Rises with every owner; 0 without a cluster. */
@@ -41,6 +51,8 @@ export type Owned = {
   readonly lost: AbortSignal
   /** How a forwarder reaches this process. Before, it finds no owner. */
   announce(address: string): void
+  /** Written soon, and only the last one. */
+  report(status: CellStatus): void
   /**
    * Commits the rest and lets the next owner begin. Resolves after `timeoutMs` at the latest. `wakeAt`: when a worker begins by
    * itself, in milliseconds since 1970.

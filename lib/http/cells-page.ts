@@ -8,6 +8,12 @@ export type ListedCell = {
   /** From the base of the page. */
   path: string
   is_awake: boolean
+  /** Turns. */
+  running: number
+  /** Questions and approvals without an answer. */
+  waiting: number
+  /** Seconds since 1970. */
+  active_at: number | null
 }
 
 /** Why there is no list. */

@@ -256,6 +256,7 @@ else {
       const started = await anna.post('/api/chat/start', { session_id: id, message: 'go' })
       assert.is(started.status, 200)
       await arrived(1)
+      await until(async () => (await rowOf('anna')).running === 1, 'the number of running turns')
       const killed = pidOf(worker, 'anna')
       process.kill(killed, 'SIGKILL')
       // No one asks for it: the worker starts it again.
@@ -263,6 +264,8 @@ else {
       gate.resolve()
       assert.equal(await answersOf(anna, id), ['go', 'The end.'])
       assert.is.not(pidOf(worker, 'anna'), killed)
+      await until(async () => (await rowOf('anna')).running === 0, 'no running turn')
+      assert.ok((await rowOf('anna')).active instanceof Date)
     },
   )
 

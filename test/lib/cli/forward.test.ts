@@ -69,6 +69,8 @@ const serve = async (cell: string): Promise<void> => {
   )
 }
 
+const IDLE = { running: 0, waiting: 0, active_at: null }
+
 const get = async (url: string, headers: Record<string, string> = {}) => {
   const res = await fetch(url, { headers, redirect: 'manual' })
   const text = await res.text()
@@ -132,8 +134,8 @@ else {
     assert.equal([start.status, start.headers.get('location')], [303, '/cells/'])
     const page = await get(`${url}/cells/`, anna)
     assert.equal(cellsIn(page.text), [
-      { title: 'anna@example.com', path: 'cells/anna~example.com/', is_awake: false },
-      { title: 'Our &lt;team&gt;', path: 'cells/team/', is_awake: true },
+      { title: 'anna@example.com', path: 'cells/anna~example.com/', is_awake: false, ...IDLE },
+      { title: 'Our &lt;team&gt;', path: 'cells/team/', is_awake: true, ...IDLE },
     ])
     assert.match(page.headers.get('content-security-policy') ?? '', /default-src 'none'/)
     assert.is(page.headers.get('cache-control'), 'no-store')
@@ -168,6 +170,9 @@ else {
   test('the list in a browser: dark and light, narrow and wide, right to left, new cells by themselves', async () => {
     const url = await startForwarder()
     const headers = { 'Remote-User': 'anna@example.com' }
+    await db.query(
+      "update agent_webui.cell set running = 2, waiting = 3, active = clock_timestamp() - interval '5 minutes' where name = 'team'",
+    )
     for (const [width, colorScheme, locale] of [
       [1440, 'dark', 'en'],
       [390, 'light', 'de'],
@@ -180,6 +185,11 @@ else {
         extraHTTPHeaders: headers,
       })
       await page.getByRole('link', { name: 'Our <team>' }).waitFor()
+      assert.is(await page.locator('.waiting').getAttribute('href'), 'cells/team/inbox')
+      if (locale === 'en') {
+        const text = await page.locator('main').innerText()
+        assert.match(text, 'Running: 2 · Last activity 5 minutes ago\nWaiting for you: 3')
+      }
       assert.equal(await axe(), [])
       assert.equal(problems, [])
       if (process.env.SHOTS)
