@@ -28,7 +28,8 @@ const DEMO: ModelEndpoint = {
   apiMode: 'demo',
   baseUrl: '',
   apiKey: null,
-  contextLength: 8_192,
+  // As large as that of a usual model: in a small window tools are left out, and its scripts use them.
+  contextLength: 131_072,
 }
 
 const EFFORTS: readonly Effort[] = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh']

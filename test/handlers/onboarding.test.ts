@@ -123,7 +123,7 @@ test('contract §1.15: a provider outside of the table completes onboarding and 
   })
 })
 
-test('a new home needs a provider, detects the agent, and offers the demo', async () => {
+test('a new home needs a provider, detects the agent, and offers the demo with all its tools', async () => {
   await withApp({}, async app => {
     const { body } = await app.get('/api/onboarding/status')
     assert.is(body.completed, false)
@@ -141,6 +141,15 @@ test('a new home needs a provider, detects the agent, and offers the demo', asyn
       ],
     )
     assert.is(body.models.groups[0].provider_id, 'demo')
+    const created = await app.post('/api/session/new')
+    const { session_id } = created.body.session
+    const started = await app.post('/api/chat/start', { session_id, message: 'make a plan' })
+    const turn = await app
+      .events(`/api/chat/stream?stream_id=${started.body.stream_id}`)
+      .until(({ event }) => event === 'stream_end')
+    assert.is(turn.filter(({ event }) => event === 'warning').length, 0)
+    const { body: read } = await app.get(`/api/session?session_id=${session_id}`)
+    assert.match(read.session.messages.at(-1).content, 'The plan is done: 3 of 3 steps')
     const done = await app.post('/api/onboarding/complete')
     assert.is(done.body.completed, true)
     assert.is(done.body.system.setup_state, 'needs_provider')

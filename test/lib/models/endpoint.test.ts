@@ -111,7 +111,7 @@ const DEMO = {
   apiMode: 'demo',
   baseUrl: '',
   apiKey: null,
-  contextLength: 8_192,
+  contextLength: 131_072,
 }
 
 test('the demo is used only when selected or when nothing is configured', () => {
