@@ -193,8 +193,10 @@ export const createApp = async (
     onDeleted: name => {
       engine.mcp.forget(join(homes.dir, name))
       shareServices.shares.endProfile(name)
-      const values = { name }
-      data.notify('info', `Profile '${name}' was deleted.`, { code: 'profile_deleted', values })
+      data.notify('info', `Profile '${name}' was deleted.`, {
+        code: 'profile_deleted',
+        values: { name },
+      })
     },
   })
   const host = composeHost(composition, {
