@@ -88,14 +88,13 @@ export const get = endpoint({
         return { session: ctx.app.sessionViews.foreign(found, { limit, before, messages }) }
     }
     // Load what was written at the terminal since the import.
-    const { profile, session_id: id, is_cli_session } = ctx.app.sessions.require(session_id)
-    if (is_cli_session && before === undefined)
-      ctx.app.hostSessions.refresh(ctx.app.homes.of(profile), id)
-    if (messages === '0') return { session: ctx.app.sessionViews.paged(session_id, { limit: 0 }) }
-    if (limit === undefined && before === undefined) {
-      return jsonText(await ctx.app.sessionViews.wholeJson(session_id))
-    }
-    return { session: ctx.app.sessionViews.paged(session_id, { limit: limit ?? 50, before }) }
+    const isFollowed = own?.is_cli_session && before === undefined
+    if (isFollowed) ctx.app.hostSessions.refresh(ctx.app.homes.of(own.profile), own.session_id)
+    const row = isFollowed || !own ? ctx.app.sessions.require(session_id) : own
+    const views = ctx.app.sessionViews
+    if (messages === '0') return { session: views.paged(session_id, { limit: 0 }, row) }
+    if (limit === undefined && before === undefined) return jsonText(await views.wholeJson(row))
+    return { session: views.paged(session_id, { limit: limit ?? 50, before }, row) }
   },
 })
 

@@ -67,8 +67,10 @@ export const createSessionViews = ({
   }
 
   /** The session without its messages, and the messages as JSON; both read in one tick, because reading starts with the call. */
-  const whole = async (id: string): Promise<{ head: Session; messages: Buffer }> => {
-    const row = sessions.require(id)
+  const whole = async (
+    id: string,
+    row = sessions.require(id),
+  ): Promise<{ head: Session; messages: Buffer }> => {
     const text = sessions.wholeJson(row.session_id)
     const head = assemble(row, { messages: [], tool_calls: [], offset: 0, truncated: false })
     const messages = await text
@@ -76,8 +78,8 @@ export const createSessionViews = ({
   }
 
   /** The whole session as JSON, without parsing its messages. */
-  const recordJson = async (id: string): Promise<Buffer[]> => {
-    const { head, messages } = await whole(id)
+  const recordJson = async (id: string, row?: SessionRow): Promise<Buffer[]> => {
+    const { head, messages } = await whole(id, row)
     const { messages: _, ...rest } = head
     return [
       Buffer.from(`${JSON.stringify(rest).slice(0, -1)},"messages":`),
@@ -95,14 +97,18 @@ export const createSessionViews = ({
 
     recordJson,
 
-    /** `{"session": …}` as JSON. */
-    async wholeJson(id: string): Promise<Buffer[]> {
-      return [Buffer.from('{"session":'), ...(await recordJson(id)), Buffer.from('}')]
+    /** `{"session": …}` as JSON. The row is that of this tick. */
+    async wholeJson(row: SessionRow): Promise<Buffer[]> {
+      const record = await recordJson(row.session_id, row)
+      return [Buffer.from('{"session":'), ...record, Buffer.from('}')]
     },
 
     /** The last `limit` messages, or those before one; long tool results are truncated. */
-    paged(id: string, { limit, before }: { limit: number; before?: string }): Session {
-      const row = sessions.require(id)
+    paged(
+      id: string,
+      { limit, before }: { limit: number; before?: string },
+      row = sessions.require(id),
+    ): Session {
       const { messages, ...page } = sessions.tail(row.session_id, { limit, before })
       const session = assemble(row, { ...page, messages: messages.map(elide), tool_calls: [] })
       const end = before === undefined ? Number.MAX_SAFE_INTEGER : lineOf(before)

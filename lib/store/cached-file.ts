@@ -15,11 +15,13 @@ const NONE: FileText = { text: null, problem: null }
 const statFile = (path: string): { stamp: string | undefined; inode: string } => {
   try {
     // Missing files are asked for hundreds of times in a turn, and an error costs as much as ten answers.
-    const found = statSync(path, { bigint: true, throwIfNoEntry: false })
-    if (!found) {
-      const isLink = lstatSync(path, { throwIfNoEntry: false }) !== undefined
-      return { stamp: isLink ? '' : MISSING, inode: '' }
-    }
+    const entry = lstatSync(path, { bigint: true, throwIfNoEntry: false })
+    if (!entry) return { stamp: MISSING, inode: '' }
+    const found = entry.isSymbolicLink()
+      ? statSync(path, { bigint: true, throwIfNoEntry: false })
+      : entry
+    // A dangling link.
+    if (!found) return { stamp: '', inode: '' }
     const inode = `${found.dev}:${found.ino}`
     const ageMs = Math.abs(Date.now() - Number(found.mtimeMs))
     if (ageMs <= TICK_MS) return { stamp: undefined, inode }
