@@ -193,10 +193,8 @@ export const createApp = async (
     onDeleted: name => {
       engine.mcp.forget(join(homes.dir, name))
       shareServices.shares.endProfile(name)
-      data.notify('info', `Profile '${name}' was deleted.`, {
-        code: 'profile_deleted',
-        values: { name },
-      })
+      const about = { code: 'profile_deleted', values: { name } } as const
+      data.notify('info', `Profile '${name}' was deleted.`, about)
     },
   })
   const host = composeHost(composition, {
