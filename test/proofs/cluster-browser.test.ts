@@ -85,6 +85,8 @@ const open = async () => {
     await at.close()
     closeClient()
     await now.owner.kill()
+    // It is another process, and takes over now: before that it is not known which one to end.
+    await now.standby.catch(() => undefined)
     await forwarder.close()
     await closeAll([first, await second], [provider, db])
     rmSync(workspace, { recursive: true, force: true })

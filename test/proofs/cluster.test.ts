@@ -74,6 +74,8 @@ else {
       }
     } finally {
       await owner.kill()
+      // It is another process, and takes over now: before that it is not known which one to end.
+      await standby.catch(() => undefined)
       await closeAll([first, await second], [provider, db])
       rmSync(workspace, { recursive: true, force: true })
     }
