@@ -151,6 +151,14 @@ const describePage = async (page: Page): Promise<string> => {
   return `${page.url()}\n${shown.replace(/\n+/g, '\n').slice(-3_000)}`
 }
 
+/** For the lane, which asks when a test hangs. */
+const describePages = async (): Promise<string[]> => {
+  const browsers = await Promise.all(launched)
+  const pages = browsers.flatMap(browser => browser.contexts().flatMap(context => context.pages()))
+  return Promise.all(pages.map(describePage))
+}
+Object.assign(globalThis, { describePages })
+
 /** For programs that end by themselves. */
 export const closeBrowser = async (): Promise<void> => {
   const [browser] = launched.splice(0)

@@ -68,9 +68,14 @@ const runFile = async (file: string): Promise<FileResult> => {
   return result
 }
 
-process.on('message', async (file: string) => {
-  const result = await runFile(file)
-  process.send?.({ ...result, rss: process.memoryUsage.rss() })
+process.on('message', async (order: { file: string } | { describe: true }) => {
+  if ('describe' in order) {
+    const { describePages } = globalThis as { describePages?: () => Promise<string[]> }
+    const pages = (await describePages?.()) ?? []
+    return process.send?.(`  pages:\n${pages.join('\n---\n')}`)
+  }
+  const result = await runFile(order.file)
+  return process.send?.({ ...result, rss: process.memoryUsage.rss() })
 })
 // The runner has exited.
 process.on('disconnect', () => process.exit())

@@ -63,6 +63,9 @@ const cleanEnv = (tmp: string): NodeJS.ProcessEnv => ({
   ...(values.full ? { PROOF: 'full' } : {}),
 })
 
+/** A lane that hangs has this long to say what its pages show. */
+const DESCRIBE_MS = 10_000
+
 /** All run in one lane: two browsers at once are too slow. */
 const isBrowserTest = (file: string) => /browser|smoke/.test(file)
 
@@ -98,8 +101,10 @@ const createLane = () => {
       state.child ??= start()
       const { child } = state
       state.output = ''
+      const late: NodeJS.Timeout[] = []
       const finish = (result: FileResult) => {
         clearTimeout(silence)
+        for (const timer of late) clearTimeout(timer)
         child.off('message', onMessage)
         child.off('exit', onExit)
         resolve(result)
@@ -108,24 +113,27 @@ const createLane = () => {
         stop()
         finish({ file, passed: 0, failed: 1, skipped: 0, report: `  ${why}\n${state.output}` })
       }
-      // Output is in the pipe before the message is sent, but the message may be read first.
-      const onMessage = (result: FileResult) =>
+      const onMessage = (result: FileResult | string) => {
+        if (typeof result === 'string') return crash(`${hung}\n${result}`)
+        // Output is in the pipe before the message is sent, but the message may be read first.
         setTimeout(() => {
           if ((result.rss ?? 0) > (isBrowserTest(file) ? BROWSER_LANE_GROWN : LANE_GROWN)) stop()
           const output = result.failed > 0 && state.output ? `  output:\n${state.output}` : ''
           finish({ ...result, report: result.report + output })
         }, 5)
+      }
       const onExit = (code: number | null, signal: string | null) =>
         crash(`the file ended its process (${signal ?? `exit ${code}`})`)
+      const hung = `no test ended within ${timeoutMs / 1000} s`
       // Each test that ends prints a mark: a busy machine takes long for a file, but not for one test.
-      const silence = setTimeout(
-        () => crash(`no test ended within ${timeoutMs / 1000} s`),
-        timeoutMs,
-      )
+      const silence = setTimeout(() => {
+        child.send({ describe: true })
+        late.push(setTimeout(crash, DESCRIBE_MS, hung))
+      }, timeoutMs)
       state.silence = silence
       child.on('message', onMessage)
       child.on('exit', onExit)
-      child.send(file)
+      child.send({ file })
     })
   return { runFile, stop }
 }

@@ -14,6 +14,7 @@ import { startApp } from '../_app.ts'
 import { loadAssets } from '../_assets.ts'
 import { openBrowser, openPage } from '../_browser.ts'
 import { startPushService, startReceiver } from '../_push-service.ts'
+import { until } from '../_wait.ts'
 
 const test = suite('notifications in the page')
 
@@ -148,10 +149,11 @@ const openWorker = async (page: Page, origin: string) => {
     async deliver(payload: PushPayload) {
       const data = JSON.stringify(payload)
       await cdp.send('ServiceWorker.deliverPushMessage', { origin, registrationId, data })
-      for (;;) {
-        const found = await shown()
-        if (JSON.stringify(found?.data) === data) return found
-      }
+      await until(
+        async () => JSON.stringify((await shown())?.data) === data,
+        `a notification of ${data}`,
+      )
+      return shown()
     },
     /** `reply`: what the person wrote into the notification. */
     press: (action: string, reply: string | null = null): Promise<void> =>
@@ -263,7 +265,7 @@ test('the switch asks, subscribes and unsubscribes; a lost subscription is renew
       const [before] = await devices()
       await store('subscription', null)
       await page.reload()
-      while ((await devices())[0]?.id === before?.id);
+      await until(async () => (await devices())[0]?.id !== before?.id, 'the new subscription')
       const [after, ...others] = await devices()
       assert.is(others.length, 0)
 
