@@ -8,6 +8,7 @@ import { constants } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { isCurrent } from './build/inputs.mjs'
+import { installPackages } from './build/install.mjs'
 import { leaveOut, removeUnread } from './build/unneeded.mjs'
 
 const root = dirname(fileURLToPath(import.meta.url))
@@ -123,7 +124,7 @@ const findRegistry = async () => {
 }
 
 /** False where the registry is not known. */
-const writeAddresses = async () => {
+const addAddresses = async () => {
   const registry = await findRegistry()
   if (!registry) return false
   for (const [path, entry] of locked) {
@@ -133,29 +134,42 @@ const writeAddresses = async () => {
     const file = `${name.split('/').at(-1)}-${entry.version}.tgz`
     entry.resolved = new URL(`${name}/-/${file}`, registry.trim().replace(/\/*$/, '/')).href
   }
-  writeFileSync(ADDRESSED, JSON.stringify(lock))
   return true
 }
 
-const runInstall = async options => {
+/** As `runNpm`. */
+const runCi = async (options, hasAddresses) => {
   const words = ['ci', '--no-audit', '--no-fund', '--loglevel=error', ...options]
+  if (!hasAddresses) return runNpm(words)
   try {
-    if (await writeAddresses()) {
-      const done = await runNpm(words)
-      // A registry may keep packages at other addresses.
-      if (!/\bE404\b/.test(done.output)) return done
-    }
+    writeFileSync(ADDRESSED, JSON.stringify(lock))
+    const done = await runNpm(words)
+    // A registry may keep packages at other addresses.
+    if (!/\bE404\b/.test(done.output)) return done
   } finally {
     rmSync(ADDRESSED, { force: true })
   }
   return runNpm(words)
 }
 
+/** As `runNpm`. */
+const installAll = async (packages, withTestTools) => {
+  const hasAddresses = await addAddresses()
+  // Test tools need types of packages, and some have scripts.
+  if (withTestTools) return runCi([], hasAddresses)
+  try {
+    await installPackages({ modules, packages, lock, env: process.env })
+    return { code: 0, output: '' }
+  } catch {
+    // npm has settings for what may be in the way, and says what is wrong.
+    return runCi(['--omit=dev'], hasAddresses)
+  }
+}
+
 const install = async withTestTools => {
-  const count = locked.filter(([, entry]) => (withTestTools || !entry.dev) && fits(entry)).length
-  const label = `Installing ${count} packages`
-  const options = withTestTools ? [] : ['--omit=dev']
-  const { code, output } = await withProgress(label, () => runInstall(options))
+  const packages = locked.filter(([, entry]) => (withTestTools || !entry.dev) && fits(entry))
+  const label = `Installing ${packages.length} packages`
+  const { code, output } = await withProgress(label, () => installAll(packages, withTestTools))
   if (code === 0) return
   process.stderr.write(output)
   fail('The packages could not be installed. The lines above say why; the next start tries again.')

@@ -38,6 +38,8 @@ export const measureInstall = async ({ root: work, full, add, note }: Bench): Pr
   const cache = await run('npm', ['config', 'get', 'cache']).then(({ stdout }) => stdout.trim())
   const env = {
     PATH: outsidePath(),
+    // Where the certificate of the registry is this machine's own.
+    NODE_EXTRA_CA_CERTS: process.env.NODE_EXTRA_CA_CERTS ?? '',
     npm_config_update_notifier: 'false',
     npm_config_cache: full ? at('npm-cache') : cache,
   }

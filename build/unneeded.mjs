@@ -64,21 +64,24 @@ const UNREAD = new RegExp(
     // Source maps, TypeScript and its declarations, documentation.
     '\\.(?:map|[cm]?tsx?)$',
     '/(?:readme|changelog|history)\\.md$',
-    '^(?:@[^/]+/)?[^/]+/(?:demo|test)$',
+    '^(?:@[^/]+/)?[^@/][^/]*/(?:demo|test)(?:/|$)',
     // Headers and sources of native code, other builds of the same code.
-    '^node-[^/]+/include$',
-    '^better-sqlite3/deps$',
-    '^highlight\\.js/(?:scss|styles)$',
-    '^mermaid/dist/(?:mermaid(?:\\.min)?\\.js|mermaid\\.(?:core|esm)\\.mjs|chunks/mermaid\\.(?:core|esm))$',
+    '^node-[^/]+/include(?:/|$)',
+    '^better-sqlite3/deps(?:/|$)',
+    '^highlight\\.js/(?:scss|styles)(?:/|$)',
+    '^mermaid/dist/(?:mermaid(?:\\.min)?\\.js|mermaid\\.(?:core|esm)\\.mjs|chunks/mermaid\\.(?:core|esm)(?:/.*)?)$',
   ].join('|'),
   'i',
 )
+
+/** `path` of a file, relative to node_modules. */
+export const isUnread = path => UNREAD.test(path)
 
 /** Removes the files of `modules` that nothing reads. */
 export const removeUnread = (modules, folder = '') => {
   for (const name of readdirSync(join(modules, folder))) {
     const path = folder === '' ? name : `${folder}/${name}`
-    if (UNREAD.test(path)) rmSync(join(modules, path), { recursive: true })
+    if (isUnread(path)) rmSync(join(modules, path), { recursive: true })
     else if (lstatSync(join(modules, path)).isDirectory()) removeUnread(modules, path)
   }
 }

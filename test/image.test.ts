@@ -1,7 +1,7 @@
 /** The container images: Dockerfile, compose.yml, and compose.cluster.yml agree with each other and with the program. What they run: proofs/image. */
 import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { parse } from 'yaml'
@@ -65,6 +65,22 @@ test('slim is the default, and what stages copy exists', () => {
     }
   // Nothing that the build reads is kept from it.
   assert.equal(globSync('{lib,handlers,public,build}/**/*.md'), [])
+})
+
+test('what installs the packages is copied before they are installed', () => {
+  const before = stages[0]!.instructions.slice(
+    0,
+    stages[0]!.instructions.findIndex(({ rest }) => rest === 'node setup.mjs'),
+  )
+  const copied = before.flatMap(({ name, rest }) => (name === 'COPY' ? rest.split(/ +/) : []))
+  const needed = new Set(['setup.mjs'])
+  for (const path of needed)
+    for (const [, name] of readFileSync(path, 'utf8').matchAll(
+      /(?:from |URL\()'(?:\.\/)?([\w/-]+\.mjs)'/g,
+    ))
+      if (name) needed.add(join(dirname(path), name))
+  assert.ok(needed.has('build/install-worker.mjs') && needed.has('build/unneeded.mjs'))
+  for (const path of needed) assert.ok(copied.includes(path), path)
 })
 
 test('the images run under any user id, are checked by the program itself, and the program accepts their settings', async () => {

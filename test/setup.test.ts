@@ -6,6 +6,7 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   rmSync,
   symlinkSync,
@@ -16,6 +17,7 @@ import { tmpdir } from 'node:os'
 import { delimiter, dirname, join, resolve } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { cachePath, packPackage } from './_package.ts'
 
 const packages = (platform: Record<string, object> = {}): Record<string, object> => ({
   '': {
@@ -68,6 +70,11 @@ mkdirSync('dist', { recursive: true })
 writeFileSync('dist/program.mjs', '#!\\n' + inputsLine(await hashInputs('.')) + '\\nconsole.log("program", ...process.argv.slice(2))\\nif (process.env.PRINT_PROCESS) console.log(process.pid, process.argv[1], process.cwd())\\n')
 `
 
+const SETUP = [
+  'setup.mjs',
+  ...['inputs', 'install', 'install-worker', 'unneeded'].map(name => `build/${name}.mjs`),
+]
+
 const SOURCES = ['handlers/a.ts', 'lib/b/c.ts', 'public/d.css', 'router.ts', 'tsconfig.json']
 
 const createProject = (lock = packages()) => {
@@ -76,7 +83,7 @@ const createProject = (lock = packages()) => {
     mkdirSync(dirname(join(root, path)), { recursive: true })
     writeFileSync(join(root, path), text)
   }
-  for (const file of ['setup.mjs', 'build/inputs.mjs', 'build/unneeded.mjs']) {
+  for (const file of SETUP) {
     mkdirSync(dirname(join(root, file)), { recursive: true })
     copyFileSync(resolve(file), join(root, file))
   }
@@ -100,7 +107,14 @@ const createProject = (lock = packages()) => {
       cwd,
       encoding: 'utf8',
       // As by hand: npm, which runs this test, says this to its scripts.
-      env: { ...process.env, npm_config_user_agent: '', PATH, ...env },
+      env: {
+        ...process.env,
+        npm_config_user_agent: '',
+        npm_config_cache: join(root, 'npm-cache'),
+        npm_config_offline: 'true',
+        PATH,
+        ...env,
+      },
     })
     return { status, stdout, stderr, pid }
   }
@@ -163,6 +177,29 @@ test('an unchanged tree is not built again, also when it was copied; every chang
   start()
   assert.is(builds().length, before + 3)
   assert.is(installs().length, 1)
+  remove()
+})
+
+test('without npm when its cache has every package, and after a kill that left half of them', async () => {
+  const { archive, integrity } = await packPackage({ 'index.js': 'page', 'index.d.ts': '' })
+  const { remove, start, installs, path } = createProject(
+    packages({ 'node_modules/page': { version: '1.0.0', integrity } }),
+  )
+  const cached = path(`npm-cache/_cacache/content-v2/sha512/${cachePath(integrity)}`)
+  mkdirSync(dirname(cached), { recursive: true })
+  writeFileSync(cached, archive)
+  mkdirSync(path('node_modules/half'), { recursive: true })
+  const { status, stdout, stderr } = start()
+  assert.equal([status, stdout], [0, 'program\n'], stderr)
+  assert.match(stderr, /^Installing 1 packages… \d+\.\d s\nBuilding… \d+\.\d s\n$/)
+  assert.equal(readdirSync(path('node_modules')).sort(), ['.package-lock.json', 'page'])
+  assert.equal(readdirSync(path('node_modules/page')), ['index.js'])
+  assert.is(start().stderr, '')
+  // Another file than the one of the lock file is npm's business.
+  rmSync(path('node_modules'), { recursive: true })
+  writeFileSync(cached, 'other')
+  assert.is(start().status, 0)
+  assert.equal(installs(), [`${CI} --omit=dev`])
   remove()
 })
 
