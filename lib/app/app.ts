@@ -258,11 +258,8 @@ export const createApp = async (
     data.auth.endPerson(id)
     notifier.services.notifications.store.removeDevicesOf((_, person) => person === id)
   })
-  const backups = composeBackups(composition, {
-    version,
-    addon: options.addon,
-    notifications: notifier.services.notifications,
-  })
+  const backups = composeBackups(composition, { ...options, ...notifier.services, version })
+  const active = { ...workspaceServices, ...notifier.services, turns, cron, backups }
   const maintenance = startMaintenance(composition, { files, checkpoints, cron, turns })
 
   const app: App = {
@@ -299,7 +296,7 @@ export const createApp = async (
     ...telemetry.services,
     makeCtx: base => createContext(app, base),
     configProblems: () => maintenance.fileProblems.list().map(toSentence),
-    activity: composeActivity(composition, { turns, cron, processes, terminals, backups }),
+    activity: composeActivity(composition, active),
     async close() {
       telemetry.services.readiness.enter('stopping')
       maintenance.close()

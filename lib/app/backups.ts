@@ -21,7 +21,7 @@ export const composeBackups = (
   { config, data, log }: Composition,
   given: {
     version: string
-    addon: string | undefined
+    addon?: string | undefined
     notifications: Pick<Notifications, 'report'>
   },
 ): Backups => {

@@ -1,11 +1,11 @@
 /** Composition: what is different where a worker runs this process: only forwarders reach it, it ends with its worker, and it ends when there is nothing to do. */
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
 import type { Backups } from '../backups/backups.ts'
 import type { Config } from '../config.ts'
 import type { Cron } from '../cron/cron.ts'
-import { FORWARDER_HEADER, PERSON_HEADER } from '../http/forwarder.ts'
-import type { Listener } from '../http/request-listener.ts'
+import { createForwardedOnly } from '../http/forwarded-only.ts'
+import type { Notifications } from '../notifications/notifications.ts'
 import type { ProcessRegistry } from '../processes.ts'
 import type { Terminals } from '../terminals/terminals.ts'
 import type { Turns } from '../turns/runner.ts'
@@ -52,6 +52,7 @@ export const composeActivity = (
     processes: Pick<ProcessRegistry, 'isAnyRunning'>
     terminals: Pick<Terminals, 'isAnyOpen'>
     backups: Pick<Backups, 'isRunning' | 'dueAt'>
+    notifications: Pick<Notifications, 'nextDue'>
   },
 ): Activity => {
   reportStatus(composition, of.turns)
@@ -63,34 +64,22 @@ export const composeActivity = (
       of.terminals.isAnyOpen() ||
       of.backups.isRunning(),
     nextDue() {
-      const times = [of.cron.nextDue(), of.backups.dueAt()].filter(time => time !== null)
+      const times = [of.cron.nextDue(), of.backups.dueAt(), of.notifications.nextDue()].filter(
+        time => time !== null,
+      )
       return times.length === 0 ? null : Math.min(...times)
     },
   }
 }
 
-/** For those who watch the process, and with secrets of their own. */
-const OPEN = /^\/(?:health|ready|metrics)(?:\?|$)/
-
-const ONLY_FORWARDER = 'This is reached through the forwarder only.'
-const NO_PERSON = 'The forwarder does not say who you are. Set AGENT_WEBUI_AUTH_HEADER there too.'
-
 /** A cell that waits for another owner longer than that is served elsewhere. */
 const WAIT_MS = 30_000
 const MAX_CHECK_MS = 30_000
 
-const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
-
-const refuse = (res: ServerResponse, error: string): void => {
-  res.writeHead(403, { 'Content-Type': 'application/json', Connection: 'close' })
-  res.end(JSON.stringify({ error, code: 'forbidden' }))
-}
-
 export type WorkerCell = ReturnType<typeof startWorkerCell>
 
-const startWorkerCell = ({ isVouched, cluster }: Config & { cluster: { idleMs: number } }) => {
+const startWorkerCell = ({ authHeader, cluster }: Config & { cluster: { idleMs: number } }) => {
   const token = randomBytes(24).toString('base64url')
-  const expected = digest(token)
   const idle = { open: 0, since: performance.now() }
   let end = (): void => process.exit(0)
   // The worker holds the other end of standard input, and the system closes it however the worker ends.
@@ -108,18 +97,7 @@ const startWorkerCell = ({ isVouched, cluster }: Config & { cluster: { idleMs: n
   return {
     place: { token, signal: AbortSignal.timeout(WAIT_MS) },
 
-    /** Other programs of this machine, such as those of other cells, can connect as well. */
-    guard:
-      (listener: Listener): Listener =>
-      (req, res) => {
-        if (OPEN.test(req.url ?? '')) return listener(req, res)
-        const given = req.headers[FORWARDER_HEADER]
-        if (typeof given !== 'string' || !timingSafeEqual(digest(given), expected))
-          return refuse(res, ONLY_FORWARDER)
-        if (isVouched && req.headers[PERSON_HEADER] === undefined) return refuse(res, NO_PERSON)
-        count(res)
-        listener(req, res)
-      },
+    guard: createForwardedOnly({ token, userHeader: authHeader, onRequest: count }),
 
     /** `stop` is called once the worker has ended, or there was nothing to do for long enough. */
     begin(activity: Activity, stop: (why: string) => void): void {

@@ -6,7 +6,8 @@ import { type Directory, openDirectory } from '../cluster/directory.ts'
 import type { Config } from '../config.ts'
 import { forbidden, messageOf, unauthorized } from '../errors.ts'
 import { cellOfPath, pathOfCell } from '../http/cell-path.ts'
-import { createForwarder, type Route, shared } from '../http/forwarder.ts'
+import type { Route } from '../http/forwarded-headers.ts'
+import { createForwarder, shared } from '../http/forwarder.ts'
 import type { Listener } from '../http/request-listener.ts'
 import { createServer } from '../http/server.ts'
 import { createUserHeader } from '../http/user-header.ts'
@@ -73,19 +74,21 @@ const createRoutes = (
 }
 
 /** Answers for itself: whether it runs, and whether the database does. */
-const withHealth =
-  (listener: Listener, cell: string, { ownerOf }: Directory): Listener =>
-  (req, res) => {
+const withHealth = (listener: Listener, cell: string, { ownerOf }: Directory): Listener => {
+  // Anyone may ask, and as often as they like.
+  const looks = shared(ownerOf, () => KNOWN_MS)
+  return (req, res) => {
     if (req.url?.split('?')[0] !== HEALTH) return listener(req, res)
     const answer = (status: number, body: object) => {
       res.writeHead(status, { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' })
       res.end(JSON.stringify(body))
     }
-    ownerOf(cell).then(
+    looks.get(cell).then(
       () => answer(200, { status: 'ok' }),
       () => answer(503, { status: 'unavailable', reason: 'The database does not answer.' }),
     )
   }
+}
 
 const waitForEnd = async (onInterrupt: Interrupts): Promise<void> => {
   let remove = () => {}

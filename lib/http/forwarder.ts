@@ -1,8 +1,8 @@
 /**
  * Forwards requests to the process that serves a cell now. Bytes are piped with backpressure, event streams included.
  *
- * A request that may have reached its process is not sent again, except a GET or HEAD without an answer, once: a repeated
- * POST could do its work twice. One whose connection could not be opened was never sent, so it waits for the next owner.
+ * A request that may have reached its process is not sent again, except a GET or HEAD without a body and without an answer,
+ * once: a repeated POST could do its work twice. One whose connection could not be opened was never sent, so it waits for the next owner.
  */
 import {
   Agent,
@@ -18,29 +18,16 @@ import { setTimeout } from 'node:timers/promises'
 import { messageOf, UserError, unavailable } from '../errors.ts'
 import type { Client } from './client-address.ts'
 import { toErrorReply } from './error-reply.ts'
+import {
+  answerHeaders,
+  hasBody,
+  requestHeaders,
+  type Route,
+  type Target,
+} from './forwarded-headers.ts'
 import { securityHeaders } from './headers.ts'
 import { createOpenUpstreams } from './open-upstreams.ts'
 import type { Listener } from './request-listener.ts'
-
-type Target = {
-  address: string
-  epoch: number
-  /** Proves to it that a request comes from a forwarder. */
-  token?: string | null
-}
-
-/** What a request is for. */
-export type Route = {
-  cell: string
-  /** Whom a trusted proxy names; null where no one signs in before the cell does. */
-  person: string | null
-  /** Path and query for the cell; begins with the prefix. */
-  url: string
-  /** Below which the browser sees the cell, without a trailing slash. */
-  prefix: string
-  /** Other cells have the same host name. */
-  isShared: boolean
-}
 
 /** Why no process serves a cell yet. */
 export type Waiting = 'starting' | 'full' | 'none' | 'unmanaged'
@@ -65,12 +52,6 @@ export type ForwarderOptions = {
   lookMs?: number | undefined
 }
 
-/** Names the cell that a request is for, so that a process that serves another one by now rejects it. */
-export const CELL_HEADER = 'x-agent-webui-cell'
-/** The token of the owner. */
-export const FORWARDER_HEADER = 'x-agent-webui-forwarder'
-/** Who was found to be allowed to use the cell. */
-export const PERSON_HEADER = 'x-agent-webui-person'
 /** Status of that rejection (RFC 9110 §15.5.20). */
 const MISDIRECTED = 421
 
@@ -83,13 +64,6 @@ const ASK_MS = 1_000
 /** A full cluster may have capacity in a moment, when a cell ends. */
 const FULL_MS = 3_000
 const LOOK_MS = 5_000
-
-/** RFC 9110 §7.6.1. */
-const HOP_BY_HOP =
-  /^(?:connection|keep-alive|proxy-authenticate|proxy-authorization|proxy-connection|te|trailer|transfer-encoding|upgrade)$/i
-/** Set by us for what is behind us. */
-const FORWARDED =
-  /^(?:forwarded|via|x-forwarded-(?:for|host|proto|prefix)|x-real-ip|x-agent-webui-(?:cell|forwarder|person))$/i
 
 const NO_OWNER: Readonly<Record<Waiting, string>> = {
   unmanaged:
@@ -110,37 +84,17 @@ const notServed = (waiting: Waiting): UserError =>
 /** Thrown when no byte of the request was sent. */
 class NotSent extends Error {}
 
-const forwardedHeaders = (
-  { rawHeaders, headers }: IncomingMessage,
-  client: Client,
-  { route, target }: { route: Route; target: Target },
-): string[] => {
-  const named = new Set(
-    (headers.connection ?? '').split(',').map(name => name.trim().toLowerCase()),
-  )
-  const kept: string[] = []
-  for (let at = 0; at < rawHeaders.length; at += 2) {
-    const name = rawHeaders[at] ?? ''
-    if (HOP_BY_HOP.test(name) || FORWARDED.test(name) || named.has(name.toLowerCase())) continue
-    kept.push(name, rawHeaders[at + 1] ?? '')
-  }
-  kept.push('X-Forwarded-For', client.address, 'X-Forwarded-Host', client.host)
-  kept.push('X-Forwarded-Proto', client.secure ? 'https' : 'http', CELL_HEADER, route.cell)
-  if (route.prefix !== '') kept.push('X-Forwarded-Prefix', route.prefix)
-  if (target.token) kept.push(FORWARDER_HEADER, target.token)
-  if (route.person !== null) kept.push(PERSON_HEADER, route.person)
-  // A body of unknown length: Node sends it in chunks again.
-  if (headers['transfer-encoding'] !== undefined) kept.push('Transfer-Encoding', 'chunked')
-  return kept
-}
+/** Without a body, which is there once. */
+const isRepeatable = (req: IncomingMessage): boolean =>
+  (req.method === 'GET' || req.method === 'HEAD') && !hasBody(req)
 
 /** An agent per protocol. Only requests that may be repeated use a kept connection, which may just be closing. */
 const createRequests = () => {
   const agents = { http: new Agent({ keepAlive: true }), https: new TlsAgent({ keepAlive: true }) }
   return {
-    open(target: URL, options: RequestOptions, isRepeatable: boolean): ClientRequest {
+    open(target: URL, options: RequestOptions, mayKeep: boolean): ClientRequest {
       const isTls = target.protocol === 'https:'
-      const agent = isRepeatable ? (isTls ? agents.https : agents.http) : false
+      const agent = mayKeep ? (isTls ? agents.https : agents.http) : false
       return (isTls ? requestHttps : requestHttp)(target, { ...options, agent })
     },
     close(): void {
@@ -177,9 +131,6 @@ const answerOf = (upstream: ClientRequest): Promise<IncomingMessage> =>
     upstream.once('close', () => reject(new Error('the connection was closed')))
   })
 
-const hasBody = ({ headers }: IncomingMessage): boolean =>
-  headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
-
 const writeError = (
   res: ServerResponse,
   version: string,
@@ -191,14 +142,6 @@ const writeError = (
   res.writeHead(status, [...headers, 'Content-Type', 'application/json; charset=utf-8'])
   res.end(JSON.stringify({ error, code }))
 }
-
-/** Cells that share a host name have cookies of their own. */
-const withOwnCookies = (headers: string[], { prefix, isShared }: Route): string[] =>
-  headers.map((text, at) =>
-    isShared && at % 2 === 1 && headers[at - 1]?.toLowerCase() === 'set-cookie'
-      ? text.replace(/; Path=\/(?=;|$)/, `; Path=${prefix}/`)
-      : text,
-  )
 
 /** The result of `load`, which is called once at a time for each key, and again after `keepMs` or `forget`. */
 export const shared = <T>(load: (key: string) => Promise<T>, keepMs: (value: T) => number) => {
@@ -235,14 +178,19 @@ export const createForwarder = (
   const asked = shared(ask, () => ASK_MS)
   const open = new Map<ServerResponse, Route>()
 
+  let isAway = false
   /** Waits for a database that does not answer. */
   const patiently = async <T>(work: () => Promise<T>, until: number): Promise<T> => {
     for (;;) {
       try {
-        return await work()
+        const result = await work()
+        isAway = false
+        return result
       } catch (error) {
         if (error instanceof UserError) throw error
-        log.warn(`The database of the cluster does not answer: ${messageOf(error)}`)
+        // Once, not for each request and try.
+        if (!isAway) log.warn(`The database of the cluster does not answer: ${messageOf(error)}`)
+        isAway = true
         if (performance.now() > until) throw notServed('unmanaged')
         await setTimeout(POLL_MS)
       }
@@ -271,20 +219,20 @@ export const createForwarder = (
     res: ServerResponse,
     { route, target }: { route: Route; target: Target },
   ): Promise<IncomingMessage> => {
-    const isRepeatable = req.method === 'GET' || req.method === 'HEAD'
     const upstream = requests.open(
       new URL(target.address),
       {
         method: req.method ?? 'GET',
         path: route.url,
-        headers: forwardedHeaders(req, clientOf(req), { route, target }),
+        headers: requestHeaders(req, clientOf(req), { route, target }),
         setHost: false,
       },
-      isRepeatable,
+      isRepeatable(req),
     )
     upstreams.add(route.cell, target.epoch, upstream)
     const onGone = () => void upstream.destroy()
     res.once('close', onGone)
+    upstream.once('close', () => res.off('close', onGone))
     await connected(upstream)
     const answer = answerOf(upstream)
     // An early answer, such as a 413, ends the body; the answer decides.
@@ -292,9 +240,6 @@ export const createForwarder = (
     else upstream.end()
     return answer
   }
-
-  const isAgain = ({ method }: IncomingMessage, error: unknown): boolean =>
-    error instanceof NotSent || method === 'GET' || method === 'HEAD'
 
   const answered = async (
     req: IncomingMessage,
@@ -308,12 +253,15 @@ export const createForwarder = (
       try {
         const answer = await send(req, res, { route, target })
         // Rejected unread by a process that serves another cell.
-        if (answer.statusCode !== MISDIRECTED || hasBody(req)) return answer
+        if (answer.statusCode !== MISDIRECTED) return answer
         answer.resume()
+        // Its body is on the way, so only the browser can send it again.
+        if (hasBody(req)) throw notServed('starting')
       } catch (error) {
         if (res.destroyed) return null
+        if (error instanceof UserError) throw error
         if (!(error instanceof NotSent)) broken += 1
-        if (!isAgain(req, error) || broken > 1) {
+        if (broken > (isRepeatable(req) ? 1 : 0)) {
           log.warn(`${req.method} to the owner of ${cell} broke: ${messageOf(error)}`)
           writeError(res, version, { status: 502, error: BROKEN, code: 'bad_gateway' })
           return null
@@ -333,12 +281,9 @@ export const createForwarder = (
     if (!route) return
     const answer = await answered(req, res, { route, until })
     if (!answer) return
-    const headers = answer.rawHeaders.flatMap((name, at, all) =>
-      at % 2 === 0 && !HOP_BY_HOP.test(name) ? [name, all[at + 1] ?? ''] : [],
-    )
     open.set(res, route)
     res.once('close', () => open.delete(res))
-    res.writeHead(answer.statusCode ?? 502, withOwnCookies(headers, route))
+    res.writeHead(answer.statusCode ?? 502, answerHeaders(answer, route))
     // An event stream may be silent for a while, and its reader waits for the head.
     res.flushHeaders()
     await pipeline(answer, res)
@@ -361,14 +306,19 @@ export const createForwarder = (
     }
   }
 
+  let isLooking = false
   /** Ends what someone reads who may not use the cell any more. */
   const recheck = async (): Promise<void> => {
+    isLooking = true
     for (const [res, route] of open) {
       // Without an answer of the database, the next look decides; the owner ends soon as well.
       if (!(await isAllowed(route).catch(() => true))) res.destroy()
     }
+    isLooking = false
   }
-  const timer = setInterval(() => void recheck(), lookMs)
+  const timer = setInterval(() => {
+    if (!isLooking) void recheck()
+  }, lookMs)
   timer.unref()
 
   return {

@@ -287,6 +287,9 @@ export const createNotifications = (options: NotificationsOptions) => {
       sender.start()
     },
 
+    /** When something that is queued is due, such as after the quiet hours; null: nothing is. */
+    nextDue: outbox.nextDue,
+
     /** Milliseconds since 1970: what happened before was reported, if it was wanted. Null: nothing receives notifications. */
     reportedUntil: receivers.all().length === 0 ? null : lastChange,
 

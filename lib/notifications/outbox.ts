@@ -140,6 +140,12 @@ export const openOutbox = (path: string, warn: (text: string) => void) => {
 
   return {
     items: (): readonly Item[] => state.items,
+    /** When the first of them is sent or decided about, in milliseconds since 1970; null: there is none. */
+    nextDue: (): number | null =>
+      state.items.reduce<number | null>(
+        (first, { due }) => (first === null ? due : Math.min(first, due)),
+        null,
+      ),
     shown: (): readonly Shown[] => state.shown,
     statusOf: (target: string): Status => state.statuses[target] ?? UNUSED,
 

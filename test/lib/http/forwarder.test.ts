@@ -1,99 +1,15 @@
 /** The forwarder between real HTTP servers: what it sends again, what it never sends again, and what it passes on. */
-import { once } from 'node:events'
-import { createServer, request, type RequestListener, type Server } from 'node:http'
-import { type AddressInfo, connect } from 'node:net'
+import { request } from 'node:http'
+import { connect } from 'node:net'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { forbidden } from '../../../lib/errors.ts'
-import { createClientReader } from '../../../lib/http/client-address.ts'
-import { createForwarder, type Waiting } from '../../../lib/http/forwarder.ts'
+import type { Waiting } from '../../../lib/http/forwarder.ts'
 import { until } from '../../_wait.ts'
+import { closeForwarders, deadAddress, listen, send, startForwarder } from './_forwarder.ts'
 
 const test = suite('http/forwarder')
-const servers: Server[] = []
-const closers: (() => void)[] = []
 
-const listen = async (listener: RequestListener): Promise<string> => {
-  const server = createServer(listener)
-  servers.push(server)
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-}
-
-/** An address at which nothing listens. */
-const deadAddress = async (): Promise<string> => {
-  const address = await listen(() => undefined)
-  const server = servers.pop()
-  server?.close()
-  return address
-}
-
-type Owners = (string | null)[]
-
-/** The owners that the database names, one after the other; the last one stays. */
-const startForwarder = async (
-  owners: Owners,
-  options: {
-    waitMs?: number
-    lookMs?: number
-    proxies?: string[]
-    waiting?: Waiting
-    routeOf?: () => void
-    isAllowed?: () => boolean
-    onAsk?: (cell: string) => void
-  } = {},
-) => {
-  let asked = 0
-  const { listener, close } = createForwarder({
-    version: 'test',
-    waitMs: options.waitMs ?? 5_000,
-    ...(options.lookMs !== undefined && { lookMs: options.lookMs }),
-    clientOf: createClientReader(options.proxies ?? []),
-    async routeOf(req) {
-      const { url = '/' } = req
-      options.routeOf?.()
-      if (url === '/forbidden') throw forbidden('There is nothing here for this account.')
-      const isShared = url.startsWith('/cells/cell-1')
-      return {
-        cell: 'cell-1',
-        person: 'anna',
-        url,
-        prefix: isShared ? '/cells/cell-1' : '',
-        isShared,
-      }
-    },
-    isAllowed: async () => options.isAllowed?.() ?? true,
-    async ask(cell) {
-      options.onAsk?.(cell)
-      return options.waiting ?? 'unmanaged'
-    },
-    async ownerOf() {
-      const address = owners[Math.min(asked, owners.length - 1)] ?? null
-      asked += 1
-      const epoch = Math.min(asked, owners.length)
-      return address === null ? null : { address, epoch, token: 'token of cell-1' }
-    },
-    log: { warn: () => undefined, error: () => undefined },
-  })
-  closers.push(close)
-  return listen(listener)
-}
-
-const send = (url: string, init: RequestInit = {}) =>
-  fetch(url, init).then(async res => ({
-    status: res.status,
-    headers: res.headers,
-    text: await res.text(),
-  }))
-
-test.after.each(() => {
-  for (const close of closers.splice(0)) close()
-  for (const server of servers.splice(0)) {
-    server.closeAllConnections()
-    server.close()
-  }
-})
+test.after.each(closeForwarders)
 
 test('refuses a request without a cell, and one for which no owner comes', async () => {
   const url = await startForwarder([null], { waitMs: 100 })
@@ -270,6 +186,9 @@ test('headers: what only a trusted proxy may say is replaced, and hop-by-hop one
     'X-Forwarded-For': '9.9.9.9',
     'X-Forwarded-Proto': 'https',
     'X-Agent-Webui-Cell': 'another',
+    'X-Real-Host': 'elsewhere.example',
+    'X-Forwarded-User': 'eve',
+    'Remote-User': 'eve',
     TE: 'trailers',
     Cookie: 'a=b',
   }
@@ -279,9 +198,18 @@ test('headers: what only a trusted proxy may say is replaced, and hop-by-hop one
     ['127.0.0.1', 'http', 'cell-1'],
   )
   assert.equal([direct.te, direct.cookie], [undefined, 'a=b'])
+  const names = ['x-real-host', 'x-forwarded-user', 'remote-user']
+  assert.equal(
+    names.map(name => direct[name]),
+    [undefined, undefined, undefined],
+  )
   const url = await startForwarder([echo], { proxies: ['127.0.0.1'] })
   const proxied = JSON.parse((await send(url, { headers })).text)
   assert.equal([proxied['x-forwarded-for'], proxied['x-forwarded-proto']], ['9.9.9.9', 'https'])
+  assert.equal(
+    names.map(name => proxied[name]),
+    ['elsewhere.example', 'eve', 'eve'],
+  )
 })
 
 test('an event stream passes at once, and its end by the reader reaches the service', async () => {
@@ -350,6 +278,90 @@ test('a service that dies in the middle of an answer: the answer is cut, not com
     req.end()
   })
   assert.is(ended, 'cut')
+})
+
+/** Writes these bytes and returns what comes back until the connection ends. */
+const sendRaw = async (url: string, bytes: string): Promise<string> => {
+  const socket = connect(Number(new URL(url).port), '127.0.0.1')
+  let text = ''
+  socket.setEncoding('latin1').write(bytes)
+  for await (const chunk of socket) text += String(chunk)
+  return text
+}
+
+test('no request can be hidden in the body of another one: its length is passed on, whatever Connection names', async () => {
+  const seen: string[] = []
+  const echo = await listen(async (req, res) => {
+    let body = ''
+    for await (const chunk of req) body += String(chunk)
+    seen.push(`${req.method} ${req.url} ${body.length}`)
+    res.end()
+  })
+  const url = await startForwarder([echo])
+  const hidden = 'GET /hidden HTTP/1.1\r\nHost: x\r\nRemote-User: admin\r\n\r\n'
+  for (const method of ['GET', 'HEAD', 'DELETE', 'OPTIONS', 'POST'])
+    await sendRaw(
+      url,
+      `${method} /open HTTP/1.1\r\nHost: x\r\nConnection: close, content-length, host\r\nContent-Length: ${hidden.length}\r\n\r\n${hidden}`,
+    )
+  assert.equal(
+    seen,
+    ['GET', 'HEAD', 'DELETE', 'OPTIONS', 'POST'].map(method => `${method} /open ${hidden.length}`),
+  )
+})
+
+test('a GET with a body is not sent again, as its body is gone', async () => {
+  let broken = 0
+  const breaking = await listen(req => {
+    broken += 1
+    req.resume().on('end', () => req.socket.destroy())
+  })
+  const healthy = await listen((_, res) => res.end('hello'))
+  const url = await startForwarder([breaking, healthy])
+  const text = await sendRaw(
+    url,
+    'GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 4\r\n\r\nbody',
+  )
+  assert.match(text, /^HTTP\/1\.1 502 /)
+  assert.is(broken, 1)
+})
+
+test('a POST that a process of another cell rejected: a sentence that it can be sent again', async () => {
+  const other = await listen((req, res) => {
+    req.resume()
+    res.writeHead(421)
+    res.end()
+  })
+  const url = await startForwarder([other])
+  const answer = await send(url, { method: 'POST', body: 'once' })
+  assert.equal([answer.status, answer.headers.get('retry-after')], [503, '2'])
+})
+
+test('a long wait for an owner leaves no listeners behind, and a database that is away is logged once', async () => {
+  const warnings: string[] = []
+  const onWarning = ({ name }: Error) => void warnings.push(name)
+  process.on('warning', onWarning)
+  const owners: (string | null)[] = [await deadAddress()]
+  let tries = 0
+  const url = await startForwarder(owners, { onAsk: () => (tries += 1), waitMs: 1_000 })
+  assert.is((await send(url)).status, 503)
+  let asked = 0
+  const logged: string[] = []
+  const healthy = await listen((_, res) => res.end('hello'))
+  const away = await startForwarder([healthy], {
+    warn: text => logged.push(text),
+    routeOf: () => {
+      asked += 1
+      if (asked < 15) throw new Error('the connection ended')
+    },
+  })
+  assert.equal(
+    (await Promise.all([send(away), send(away)])).map(({ text }) => text),
+    ['hello', 'hello'],
+  )
+  process.off('warning', onWarning)
+  assert.equal(warnings, [])
+  assert.is(logged.length, 1)
 })
 
 test.run()

@@ -128,6 +128,19 @@ test('a command with invisible characters cannot be allowed: written out, its en
   assert.equal(offersFor('deploy \u202etxt.sh'), ['deny'])
 })
 
+test('the first due time of what is queued, also after a restart', () =>
+  inFolder(folder => {
+    const path = join(folder, 'outbox.json')
+    const outbox = openOutbox(path, never)
+    assert.is(outbox.nextDue(), null)
+    const fact: Fact = { key: 'k1', kind: 'question', session_id: 's', profile: 'p', text: 't' }
+    outbox.add(fact, ['phone'], { at: 1, due: 9_000 })
+    outbox.add({ ...fact, key: 'k2' }, ['phone'], { at: 1, due: 7_000 })
+    assert.is(openOutbox(path, never).nextDue(), 7_000)
+    outbox.remove(({ due }) => due === 7_000)
+    assert.is(outbox.nextDue(), 9_000)
+  }))
+
 test('a token is valid until it expires', () =>
   inFolder(folder => {
     const outbox = openOutbox(join(folder, 'outbox.json'), never)

@@ -1,0 +1,54 @@
+/** When a cell of a worker may end, and when it must be started again. */
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import type { Composition } from '../../../lib/app/data.ts'
+import { composeActivity } from '../../../lib/app/worker-cell.ts'
+import { alone } from '../../../lib/cluster/alone.ts'
+
+const test = suite('app/worker-cell')
+
+/** Nothing to do, unless given otherwise. */
+const activityOf = (given: {
+  turns?: number
+  runs?: number
+  isAnyRunning?: boolean
+  isAnyOpen?: boolean
+  isRunning?: boolean
+  due?: [cron: number | null, backup: number | null, notification: number | null]
+}) => {
+  const [cron, backup, notification] = given.due ?? [null, null, null]
+  const of = {
+    turns: { count: () => given.turns ?? 0 },
+    cron: { count: () => given.runs ?? 0, nextDue: () => cron },
+    processes: { isAnyRunning: () => given.isAnyRunning ?? false },
+    terminals: { isAnyOpen: () => given.isAnyOpen ?? false },
+    backups: { isRunning: () => given.isRunning ?? false, dueAt: () => backup },
+    notifications: { nextDue: () => notification },
+  }
+  return composeActivity(
+    { cell: alone } as Composition,
+    of as unknown as Parameters<typeof composeActivity>[1],
+  )
+}
+
+test('a turn, a task, a command, a terminal, and a backup are something to do', () => {
+  assert.is(activityOf({}).isBusy(), false)
+  for (const given of [
+    { turns: 1 },
+    { runs: 1 },
+    { isAnyRunning: true },
+    { isAnyOpen: true },
+    { isRunning: true },
+  ])
+    assert.is(activityOf(given).isBusy(), true, JSON.stringify(given))
+})
+
+test('it wakes for what is due first: a task, a backup, or a notification that waits', () => {
+  assert.is(activityOf({}).nextDue(), null)
+  assert.is(activityOf({ due: [5, null, null] }).nextDue(), 5)
+  assert.is(activityOf({ due: [null, 4, null] }).nextDue(), 4)
+  assert.is(activityOf({ due: [null, null, 3] }).nextDue(), 3)
+  assert.is(activityOf({ due: [5, 4, 6] }).nextDue(), 4)
+})
+
+test.run()
