@@ -3,10 +3,11 @@ import { isIP } from 'node:net'
 import { homedir } from 'node:os'
 import { basename, dirname, join, resolve } from 'node:path'
 import { closest } from 'fastest-levenshtein'
-import { LOG_FORMATS, LOG_LEVELS, type LogSettings } from './schema/log-settings.ts'
 import { parseBasePath } from './base/base-path.ts'
-import { commaList } from './base/comma-list.ts'
 import { CLUSTER_VARIABLES, type ClusterSettings, parseCluster } from './base/cluster-settings.ts'
+import { commaList } from './base/comma-list.ts'
+import { readLogSettings, rejectLogSettings } from './base/read-log-settings.ts'
+import type { LogSettings } from './schema/log-settings.ts'
 
 export type Config = Readonly<{
   host: string
@@ -285,30 +286,6 @@ const parseSwitch = (text: string, name: string): boolean => {
 }
 
 const isOn = (text: string): boolean => ['1', 'true', 'yes'].includes(text.toLowerCase())
-
-const isOneOf = <T extends string>(words: readonly T[], text: string): text is T =>
-  words.some(word => word === text)
-
-/** Never throws: the log has to exist before the configuration is read, which rejects other words. */
-export const readLogSettings = (env: Readonly<Record<string, string | undefined>>): LogSettings => {
-  const format = env.AGENT_WEBUI_LOG?.trim() ?? ''
-  const level = env.AGENT_WEBUI_LOG_LEVEL?.trim() ?? ''
-  return {
-    format: isOneOf(LOG_FORMATS, format) ? format : 'text',
-    level: isOneOf(LOG_LEVELS, level) ? level : 'info',
-  }
-}
-
-const rejectLogSettings = (get: (name: string) => string): void => {
-  for (const [name, words] of [
-    ['AGENT_WEBUI_LOG', LOG_FORMATS],
-    ['AGENT_WEBUI_LOG_LEVEL', LOG_LEVELS],
-  ] as const) {
-    const text = get(name)
-    if (text !== '' && !isOneOf<string>(words, text))
-      throw new Error(`${name} must be ${words.join(' or ')}, not "${text}"`)
-  }
-}
 
 /** Long enough that it cannot be guessed. */
 const MIN_TOKEN_CHARS = 16

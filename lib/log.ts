@@ -106,14 +106,19 @@ const stackOf = (error: unknown): string | undefined => {
 /** What one line says besides time and level; everything in it is masked. */
 type Line = { text: string; extra: unknown; error: string | undefined; id: string | undefined }
 
-const toText = (ts: string, level: LogLevel, { text, extra, error, id }: Line): string => {
+type Format = (head: { ts: string; level: LogLevel; cell: string | null }, line: Line) => string
+
+/** What the text form of each line begins with. */
+const markOf = (cell: string | null): string => (cell === null ? '[webui]' : `[webui ${cell}]`)
+
+const toText: Format = ({ ts, level, cell }, { text, extra, error, id }) => {
   const more = extra === undefined ? '' : ` ${JSON.stringify(extra)}`
   const request = id === undefined ? '' : ` (request ${id})`
-  return `[webui] ${ts} ${NAMES[level]}: ${oneLine(`${text}${error === undefined ? '' : `: ${error}`}${more}`)}${request}\n`
+  return `${markOf(cell)} ${ts} ${NAMES[level]}: ${oneLine(`${text}${error === undefined ? '' : `: ${error}`}${more}`)}${request}\n`
 }
 
-const toJson = (ts: string, level: LogLevel, { text, extra, error, id }: Line): string =>
-  `${jsonLine({ ts, level, message: text, request_id: id, error, data: extra })}\n`
+const toJson: Format = ({ ts, level, cell }, { text, extra, error, id }) =>
+  `${jsonLine({ ts, level, cell: cell ?? undefined, message: text, request_id: id, error, data: extra })}\n`
 
 /** As the request listener makes them. Others come from a proxy, and could be anything. */
 const OWN_ID = /^[0-9a-f]{12}-[0-9a-z]{1,12}$/
@@ -121,6 +126,7 @@ const OWN_ID = /^[0-9a-f]{12}-[0-9a-z]{1,12}$/
 export const createLog = ({
   format = 'text',
   level: least = 'info',
+  cell = null,
   out = consoleWriter(process.stdout),
   err = consoleWriter(process.stderr),
   redact = text => text,
@@ -137,6 +143,7 @@ export const createLog = ({
   const isShown = (level: LogLevel) => LOG_LEVELS.indexOf(level) <= LOG_LEVELS.indexOf(least)
   const isInfo = isShown('info')
   const isDebug = isShown('debug')
+  const [mark, ofCell] = [markOf(cell), cell === null ? '' : `,"cell":${jsonLine(cell)}`]
   const toLine = format === 'json' ? toJson : toText
 
   const flush = () => {
@@ -153,12 +160,15 @@ export const createLog = ({
   }
   const write = (level: LogLevel, text: string, extra?: unknown, error?: string) => {
     if (!isShown(level)) return
-    const line = toLine(now(), level, {
-      text: redact(text),
-      extra: extra === undefined ? undefined : redactValue(extra),
-      error: error && redact(error),
-      id: requestId(),
-    })
+    const line = toLine(
+      { ts: now(), level, cell },
+      {
+        text: redact(text),
+        extra: extra === undefined ? undefined : redactValue(extra),
+        error: error && redact(error),
+        id: requestId(),
+      },
+    )
     if (level === 'info' || level === 'debug') return add(line)
     // Problems are written immediately, after the batched lines.
     flush()
@@ -170,7 +180,9 @@ export const createLog = ({
       if (isQuiet && status < 500 ? !isDebug : !isInfo) return
       const level = isQuiet && status < 500 ? 'debug' : 'info'
       const head =
-        format === 'json' ? `{"ts":"${now()}","level":"${level}"` : `[webui] {"ts":"${now()}"`
+        format === 'json'
+          ? `{"ts":"${now()}","level":"${level}"${ofCell}`
+          : `${mark} {"ts":"${now()}"`
       const id = requestId()
       add(
         `${head},"method":${jsonLine(method)},"path":${jsonLine(maskPath(path))},"status":${status},"ms":${Math.round(ms * 10) / 10}${id === undefined ? '' : `,"request_id":${jsonLine(id)}`}}\n`,

@@ -13,15 +13,10 @@ import { openStandby } from './app/standby.ts'
 import { startChecks, toSentence } from './app/start-checks.ts'
 import { createSupervisor, type Supervisor } from './app/supervisor.ts'
 import { type Activity, createWorkerCell } from './app/worker-cell.ts'
+import { readLogSettings } from './base/read-log-settings.ts'
 import { commandOf, serverArguments } from './cli/arguments.ts'
 import type { Owned } from './cluster/types.ts'
-import {
-  type Config,
-  processEnvironment,
-  readConfig,
-  readLogSettings,
-  UsageError,
-} from './config.ts'
+import { type Config, processEnvironment, readConfig, UsageError } from './config.ts'
 import { messageOf } from './errors.ts'
 import type { RouteTable } from './http/endpoint.ts'
 import type { Authenticator } from './http/access.ts'

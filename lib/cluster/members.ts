@@ -1,6 +1,6 @@
 /** The cells that workers run, and who may use them: what `agent-webui cells` changes, and what a forwarder checks. */
 import { conflict, missing } from '../errors.ts'
-import type { Reader } from './database.ts'
+import type { Reader, Row } from './database.ts'
 import { STALE_MS } from './ownership.ts'
 import type { CellStatus } from './types.ts'
 
@@ -23,6 +23,17 @@ export type OwnCell = Pick<CellEntry, 'name' | 'title' | 'isAwake'> & CellStatus
 const texts = (value: unknown): string[] => (Array.isArray(value) ? value.map(String) : [])
 const timeOf = (value: unknown): number | null => (value instanceof Date ? value.getTime() : null)
 
+/** How a list shows a cell. */
+const namedOf = ({
+  name,
+  title,
+  is_awake,
+}: Row): Pick<CellEntry, 'name' | 'title' | 'isAwake'> => ({
+  name: String(name),
+  title: String(title ?? ''),
+  isAwake: is_awake === true,
+})
+
 const IS_AWAKE = `(not c.is_released and c.address is not null
   and c.seen > clock_timestamp() - interval '${STALE_MS} milliseconds') as is_awake`
 
@@ -34,12 +45,6 @@ export const createMembers = ({ query }: Pick<Reader, 'query'>) => {
     const [row] = await query('select 1 from agent_webui.cell where name = $1', [cell])
     if (!row) throw missing(`There is no cell "${cell}". agent-webui cells list shows them.`)
   }
-  const allow = (cell: string, people: readonly string[]): Promise<unknown> =>
-    query(
-      `insert into agent_webui.member (cell, person) select $1, unnest($2::text[])
-       on conflict do nothing`,
-      [cell, plain(people)],
-    )
   return {
     /** That of the person's own name comes first. */
     async cellsOf(person: string): Promise<OwnCell[]> {
@@ -50,9 +55,7 @@ export const createMembers = ({ query }: Pick<Reader, 'query'>) => {
         [person.toLowerCase()],
       )
       return rows.map(row => ({
-        name: String(row.name),
-        title: String(row.title ?? ''),
-        isAwake: row.is_awake === true,
+        ...namedOf(row),
         running: Number(row.running),
         waiting: Number(row.waiting),
         activeAt: timeOf(row.active),
@@ -66,13 +69,11 @@ export const createMembers = ({ query }: Pick<Reader, 'query'>) => {
          from agent_webui.cell c order by c.name`,
       )
       return rows.map(row => ({
-        name: String(row.name),
-        title: String(row.title ?? ''),
+        ...namedOf(row),
         isManaged: row.is_managed === true,
         labels: texts(row.labels),
         people: texts(row.people),
         worker: row.worker === null ? null : String(row.worker),
-        isAwake: row.is_awake === true,
         wakeAt: timeOf(row.wake),
       }))
     },
@@ -83,21 +84,33 @@ export const createMembers = ({ query }: Pick<Reader, 'query'>) => {
       given: { title: string; labels: readonly string[]; people: readonly string[] },
     ): Promise<void> {
       const { title, labels, people } = given
+      // In one statement: a cell that no one may use could not be added again.
       const [made] = await query(
-        `insert into agent_webui.cell (name, title, labels, is_managed) values ($1, $2, $3, true)
-         on conflict (name) do update set is_managed = true, labels = excluded.labels,
-           title = coalesce(nullif(excluded.title, ''), cell.title)
-         where not cell.is_managed
-         returning exists (select from agent_webui.member m where m.cell = $1) as has_people`,
-        [cell, title, labels],
+        `with made as (
+           insert into agent_webui.cell (name, title, labels, is_managed) values ($1, $2, $3, true)
+           on conflict (name) do update set is_managed = true, labels = excluded.labels,
+             title = coalesce(nullif(excluded.title, ''), cell.title)
+           where not cell.is_managed
+           returning name
+         ), allowed as (
+           insert into agent_webui.member (cell, person)
+           select name, unnest(case
+             when cardinality($4::text[]) > 0 or exists (select from agent_webui.member where cell = $1) then $4
+             else array[$5] end)
+           from made on conflict do nothing
+         ) select name from made`,
+        [cell, title, labels, plain(people), cell.toLowerCase()],
       )
       if (!made) throw conflict(`There is a cell "${cell}" already.`)
-      await allow(cell, people.length > 0 || made.has_people === true ? people : [cell])
     },
 
     async allow(cell: string, people: readonly string[]): Promise<void> {
       await require(cell)
-      await allow(cell, people)
+      await query(
+        `insert into agent_webui.member (cell, person) select $1, unnest($2::text[])
+         on conflict do nothing`,
+        [cell, plain(people)],
+      )
     },
 
     /** Their open pages end within seconds. */

@@ -142,7 +142,12 @@ alter table agent_webui.cell
   add column active timestamptz;
 `
 
-const STEPS: readonly string[] = [CELLS + PUSH, WORKERS, STATUS]
+/** A worker that cannot start a cell leaves it to others. */
+const AVOIDS = `
+alter table agent_webui.worker add column avoids text[] not null default '{}';
+`
+
+const STEPS: readonly string[] = [CELLS + PUSH, WORKERS, STATUS, AVOIDS]
 
 /** One process at a time. The number is the same for every installation. */
 const LOCK = createHash('sha256').update('agent-webui migrations').digest().readInt32BE()

@@ -18,11 +18,16 @@ const HOLDER = `
     and l.database = (select oid from pg_database where datname = current_database())
     and ((l.classid::bigint << 32) | l.objid::bigint) = $1::bigint`
 
-/** Ends the connection of an owner that hangs; of the owner only, not that of another process that waits. */
+/**
+ * Ends the connection of an owner that hangs, and of a process that hung before it could become the owner: its machine may
+ * have been paused or cut off while it waited. Both say something every few seconds, other processes that wait too.
+ */
 const replaceHung = (db: Database, cell: string): Promise<unknown> =>
   db.query(
-    `select pg_terminate_backend(pid) from agent_webui.cell
-     where name = $2 and seen < clock_timestamp() - $3 * interval '1 millisecond' and pid in (${HOLDER})`,
+    `select pg_terminate_backend(a.pid) from agent_webui.cell c, pg_stat_activity a
+     where c.name = $2 and a.pid in (${HOLDER})
+       and case when a.pid = c.pid then c.seen else a.state_change end
+         < clock_timestamp() - $3 * interval '1 millisecond'`,
     [lockOf(cell), cell, STALE_MS],
   )
 

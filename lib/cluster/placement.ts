@@ -27,12 +27,19 @@ const CHANNEL = 'agent_webui_asked'
 
 const ms = (value: number): string => `interval '${value} milliseconds'`
 const IS_ALIVE = `w.seen > clock_timestamp() - ${ms(STALE_MS)}`
+const IS_SILENT = `c.seen < clock_timestamp() - ${ms(STALE_MS)}`
 /** No process has it. An owner that hangs still holds its lock. */
-const IS_FREE = `(c.is_released or c.seen < clock_timestamp() - ${ms(STALE_MS)} or not agent_webui.is_held(c.name))`
+const IS_FREE = `(c.is_released or ${IS_SILENT} or not agent_webui.is_held(c.name))`
+/** By a worker that still is there. */
+const IS_STARTING = `(c.started > clock_timestamp() - ${ms(START_MS)}
+  and exists (select from agent_webui.worker w where w.name = c.worker and ${IS_ALIVE}))`
 /** Without a key, what may contain a secret stays in the directory of its worker. */
 const IS_BOUND = "(c.worker is not null and c.key_check is not distinct from 'unsealed'::bytea)"
 /** A cell asks for labels; each worker has its own name as one. */
-const MAY_RUN = `c.labels <@ (w.labels || w.name) and (not ${IS_BOUND} or c.worker = w.name)`
+const MAY_RUN = `c.labels <@ (w.labels || w.name) and (not ${IS_BOUND} or c.worker = w.name)
+  and c.name <> all(w.avoids)`
+/** Of a worker. No other connection uses it. */
+const NAME_LOCK = "hashtextextended('agent-webui worker ' || $1, 0)"
 
 const askedOf = (row: Row | undefined): Asked => {
   if (row === undefined) return 'unmanaged'
@@ -59,7 +66,7 @@ export const createPlacement = ({ query }: Pick<Reader, 'query'>) => ({
     const [row] = await query(
       `with target as (
          select c.name, c.labels, c.worker, c.key_check,
-           c.started > clock_timestamp() - ${ms(START_MS)} as is_starting
+           ${IS_STARTING} as is_starting
          from agent_webui.cell c where c.name = $1 and c.is_managed and ${IS_FREE}
        ), asked as (
          update agent_webui.cell c set asked = clock_timestamp() from target where c.name = target.name
@@ -83,67 +90,93 @@ export type WorkerState = {
   /** Cells that it runs. */
   used: number
   labels: readonly string[]
+  /** Cells that keep ending here: others may be able to run them. */
+  avoids: readonly string[]
 }
+
+/** `hasEnded`: the last process ended in order, or is about to. */
+export type Taken = { cell: string; hasEnded: boolean }
 
 /** What a worker does in the database, on its own connection. */
 export const createWorkerRecord = (db: Database) => ({
-  /** False when a process with this name is a worker already. */
+  /** False when a process with this name is a worker already. One that hangs, or whose network is gone, is replaced soon. */
   async begin(name: string): Promise<boolean> {
-    const [row] = await db.query(
-      "select pg_try_advisory_lock(hashtextextended('agent-webui worker ' || $1, 0)) as got",
+    const [row] = await db.query(`select pg_try_advisory_lock(${NAME_LOCK}) as got`, [name])
+    if (row?.got !== true) {
+      await db.query(
+        `select pg_terminate_backend(l.pid) from pg_locks l, agent_webui.worker w
+         where w.name = $1 and not ${IS_ALIVE} and l.locktype = 'advisory' and l.granted and l.objsubid = 1
+           and l.database = (select oid from pg_database where datname = current_database())
+           and ((l.classid::bigint << 32) | l.objid::bigint) = ${NAME_LOCK}`,
+        [name],
+      )
+      return false
+    }
+    await db.query(`listen ${CHANNEL}`)
+    // Processes that an earlier worker was starting have ended with it.
+    await db.query(
+      `update agent_webui.cell c set started = null where c.worker = $1 and c.started is not null and ${IS_FREE}`,
       [name],
     )
-    if (row?.got !== true) return false
-    await db.query(`listen ${CHANNEL}`)
     return true
   },
 
-  beat: ({ name, address, capacity, used, labels }: WorkerState): Promise<unknown> =>
+  beat: ({ name, address, capacity, used, labels, avoids }: WorkerState): Promise<unknown> =>
     db.query(
-      `insert into agent_webui.worker (name, address, capacity, used, labels, seen)
-       values ($1, $2, $3, $4, $5, clock_timestamp())
+      `insert into agent_webui.worker (name, address, capacity, used, labels, avoids, seen)
+       values ($1, $2, $3, $4, $5, $6, clock_timestamp())
        on conflict (name) do update set address = excluded.address, capacity = excluded.capacity,
-         used = excluded.used, labels = excluded.labels, seen = excluded.seen`,
-      [name, address, capacity, used, labels],
+         used = excluded.used, labels = excluded.labels, avoids = excluded.avoids, seen = excluded.seen`,
+      [name, address, capacity, used, labels, avoids],
     ),
 
   /** No cell is left to it from now on. */
   end: (name: string): Promise<unknown> =>
     db.query('delete from agent_webui.worker where name = $1', [name]),
 
+  /** Of these, those that workers run no more. */
+  async removed(cells: readonly string[]): Promise<string[]> {
+    if (cells.length === 0) return []
+    const rows = await db.query(
+      'select name from agent_webui.cell where name = any($1) and is_managed',
+      [cells],
+    )
+    const managed = rows.map(({ name }) => String(name))
+    return cells.filter(cell => !managed.includes(cell))
+  },
+
   /**
    * A cell to start, which no other worker starts then; null when there is none. It is one that a request waits for, that has
    * something to do now, or whose owner did not end in order. The worker that ran it last has its directory, so that one comes
-   * first, and then the one that runs the fewest.
+   * first, and then the one that runs the fewest. `running`: here; only one that has ended or hangs is started again.
    */
-  async take({ name, used }: WorkerState): Promise<string | null> {
+  async take({ name, used }: WorkerState, running: readonly string[]): Promise<Taken | null> {
     const [row] = await db.query(
       `update agent_webui.cell set worker = $1, started = clock_timestamp()
        where name = (
          select c.name from agent_webui.cell c
          join agent_webui.worker w on w.name = $1
          where c.is_managed and ${IS_FREE} and ${MAY_RUN}
+           and case when c.name = any($3) then c.is_released or ${IS_SILENT} else $2 < w.capacity end
            and (c.asked > clock_timestamp() - ${ms(ASKED_MS)} or c.wake <= clock_timestamp()
-             or (not c.is_released and c.worker is not null and c.seen < clock_timestamp() - ${ms(STALE_MS)}))
-           and (c.started is null or c.started < clock_timestamp() - ${ms(START_MS)})
+             or (not c.is_released and ${IS_SILENT}))
+           and ${IS_STARTING} is not true
            and (c.worker is not distinct from $1 or not exists (
              select from agent_webui.worker w where w.name <> $1 and ${IS_ALIVE} and w.used < w.capacity
                and ${MAY_RUN} and (w.name = c.worker or w.used < $2)))
          order by coalesce(c.asked, c.wake, c.seen) limit 1
          for update of c skip locked
-       ) returning name`,
-      [name, used],
+       ) returning name, is_released`,
+      [name, used, running],
     )
-    return row ? String(row.name) : null
+    return row ? { cell: String(row.name), hasEnded: row.is_released === true } : null
   },
 
-  /** The cell ended by itself, and not in order: it is started again, or after a while when it keeps ending. */
-  failed: (cell: string, isRepeated: boolean): Promise<unknown> =>
+  /** The cell ended by itself, and not in order: it is started again, unless another worker has taken it. */
+  failed: (name: string, cell: string): Promise<unknown> =>
     db.query(
-      `update agent_webui.cell c set asked = clock_timestamp(),
-         started = case when $2 then clock_timestamp() end
-       where c.name = $1 and ${IS_FREE}`,
-      [cell, isRepeated],
+      'update agent_webui.cell set asked = clock_timestamp(), started = null where name = $2 and worker = $1',
+      [name, cell],
     ),
 })
 

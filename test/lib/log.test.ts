@@ -54,6 +54,29 @@ test('request lines are JSON, joined, and of bounded length', async () => {
   assert.ok(second.length < 2_200)
 })
 
+test('a cell of a worker has its name in every line, of either format', () => {
+  const text = make({ cell: 'anna' })
+  text.log.info('begun')
+  text.log.request({ method: 'GET', path: '/api/x', status: 200, ms: 1 })
+  text.log.warn('odd')
+  text.log.close()
+  const lines = [...text.out, ...text.err].join('').trim().split('\n')
+  assert.equal(
+    lines.map(line => line.startsWith('[webui anna] ')),
+    [true, true, true],
+  )
+  const json = make({ cell: 'anna', format: 'json' })
+  json.log.info('begun')
+  json.log.request({ method: 'GET', path: '/api/x', status: 200, ms: 1 })
+  json.log.error('odd')
+  json.log.close()
+  const objects = [...json.out, ...json.err].join('').trim().split('\n')
+  assert.equal(
+    objects.map(line => JSON.parse(line).cell),
+    ['anna', 'anna', 'anna'],
+  )
+})
+
 test('errors are written at once, in order, without secrets', () => {
   const { out, err, log } = make()
   log.info('before')

@@ -17,13 +17,24 @@ const worker = async (given: Partial<WorkerState> = {}) => {
   const connection = await connect(db.url)
   connections.push(connection)
   const record = createWorkerRecord(connection)
-  const state = { name: 'a', address: 'http://a', capacity: 2, used: 0, labels: [], ...given }
+  const state = {
+    name: 'a',
+    address: 'http://a',
+    capacity: 2,
+    used: 0,
+    labels: [],
+    avoids: [],
+    ...given,
+  }
   assert.is(await record.begin(state.name), true)
   await record.beat(state)
   return {
     ...record,
-    take: (used = state.used) => record.take({ ...state, used }),
-    beat: (used: number) => record.beat({ ...state, used }),
+    take: async (used = state.used, running: string[] = []) =>
+      (await record.take({ ...state, used }, running))?.cell ?? null,
+    takeWith: (running: string[]) => record.take(state, running),
+    beat: (used: number, avoids: string[] = []) => record.beat({ ...state, used, avoids }),
+    failed: (cell: string) => record.failed(state.name, cell),
     end: () => record.end(state.name),
   }
 }
@@ -187,13 +198,70 @@ else {
     await machine.close()
   })
 
-  test('a cell that did not end in order is started again, and one that keeps ending not at once', async () => {
+  test('a cell that did not end in order is started again, elsewhere where a worker cannot start it', async () => {
     await add('anna')
     const a = await worker()
-    await a.failed('anna', false)
+    const b = await worker({ name: 'b', used: 1 })
+    await directory.ask('anna')
     assert.is(await a.take(), 'anna')
-    await a.failed('anna', true)
+    await b.failed('anna')
+    assert.equal([await a.take(), await b.take()], [null, null], 'another worker starts it')
+    await a.failed('anna')
+    assert.is(await b.take(), null, 'where it ran last comes first')
+    assert.is(await a.take(), 'anna')
+    await a.failed('anna')
+    await a.beat(0, ['anna'])
     assert.is(await a.take(), null)
+    assert.is(await b.take(), 'anna')
+    await b.failed('anna')
+    await b.beat(1, ['anna'])
+    assert.is(await directory.ask('anna'), 'none')
+    await a.beat(0)
+    assert.is(await a.take(), 'anna')
+  })
+
+  test('a cell whose connection has just ended is that of its worker, and what has ended in order may be started', async () => {
+    await add('anna')
+    const a = await worker()
+    await db.query(
+      "update agent_webui.cell set worker = 'a', is_released = false, seen = clock_timestamp(), asked = clock_timestamp()",
+    )
+    assert.is(await a.take(1, ['anna']), null, 'it connects again')
+    await db.query('update agent_webui.cell set is_released = true')
+    assert.equal(await a.takeWith(['anna']), { cell: 'anna', hasEnded: true })
+    await db.query(
+      "update agent_webui.cell set is_released = false, started = null, seen = clock_timestamp() - interval '1 hour'",
+    )
+    assert.equal(await a.takeWith(['anna']), { cell: 'anna', hasEnded: false })
+  })
+
+  test('a start ends with its worker: another one begins it', async () => {
+    await add('anna')
+    const a = await worker()
+    await directory.ask('anna')
+    assert.is(await a.take(), 'anna')
+    const b = await worker({ name: 'b' })
+    assert.is(await b.take(), null)
+    await db.query("update agent_webui.worker set seen = seen - interval '1 hour' where name = 'a'")
+    assert.is(await directory.ask('anna'), 'starting')
+    assert.is(await b.take(), 'anna')
+    // The next worker of the same name knows that no process of the earlier one is left.
+    connections.pop()?.end()
+    let again: Awaited<ReturnType<typeof worker>> | null = null
+    await until(async () => {
+      again ??= await worker({ name: 'b' }).catch(() => null)
+      return again !== null
+    }, 'the name')
+    assert.is(await again!.take(), 'anna')
+  })
+
+  test('a worker learns which of its cells are run by workers no more', async () => {
+    await add('anna')
+    await add('ben')
+    const a = await worker()
+    assert.equal(await a.removed([]), [])
+    await directory.remove('ben')
+    assert.equal(await a.removed(['anna', 'ben', 'nothing']), ['ben', 'nothing'])
   })
 
   test('a name belongs to one worker at a time', async () => {
@@ -207,6 +275,26 @@ else {
     connections.push(third)
     let got = false
     while (!got) got = await createWorkerRecord(third).begin('a')
+  })
+
+  test('a worker that hangs, or whose network is gone, loses its name', async () => {
+    const hung = await worker()
+    const next = await connect(db.url)
+    connections.push(next)
+    const record = createWorkerRecord(next)
+    assert.is(await record.begin('a'), false)
+    await hung.beat(0)
+    assert.is(await record.begin('a'), false)
+    await db.query("update agent_webui.worker set seen = clock_timestamp() - interval '1 hour'")
+    await until(() => record.begin('a'), 'the name')
+    await until(
+      () =>
+        hung.beat(0).then(
+          () => false,
+          () => true,
+        ),
+      'the end of the connection',
+    )
   })
 
   test('a forwarder of this version works with the tables of a newer one', async () => {

@@ -1,8 +1,10 @@
 /** Cells in a real PostgreSQL: one owner, files that follow it, and nothing lost when the database or the owner is killed. */
+import { createHash } from 'node:crypto'
 import { readdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { connect } from '../../../lib/cluster/database.ts'
 import { openDirectory } from '../../../lib/cluster/directory.ts'
 import { CellLost } from '../../../lib/cluster/types.ts'
 import { reportWrite } from '../../../lib/store/write-reports.ts'
@@ -298,6 +300,21 @@ else {
     } finally {
       await proxy.close()
     }
+  })
+
+  test('a process that hangs before it is the owner does not keep the cell', async () => {
+    const first = await machine().own()
+    // It got the lock, and its machine was paused in that moment.
+    const paused = await connect(db.url)
+    const lock = createHash('sha256').update('agent-webui cell default').digest()
+    const waits = paused.query('select pg_advisory_lock($1::bigint)', [
+      lock.readBigInt64BE().toString(),
+    ])
+    await first.release(5_000)
+    await waits
+    const next = await machine().own()
+    assert.is(next.epoch, 2)
+    await until(() => paused.ended.aborted, 'the end of its connection')
   })
 
   test('files that other programs change are found; a released directory is an ordinary one', async () => {

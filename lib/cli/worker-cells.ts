@@ -1,0 +1,210 @@
+/** The processes of a worker: one for each cell that it runs, with a directory, a home, and a port of its own. */
+import { mkdirSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { ownCommand } from '../app/own-program.ts'
+import { isCellName } from '../base/cluster-settings.ts'
+import { type Exit, killGroup, signalProcess, spawnGroup, waitForClose } from '../base/process.ts'
+import type { Taken } from '../cluster/placement.ts'
+import type { Config } from '../config.ts'
+import { messageOf } from '../errors.ts'
+import type { Log } from '../log.ts'
+
+/** Parking takes seconds, and the database may be slow. */
+const END_MS = 40_000
+/** A cell that ended twice within this time is left to other workers, */
+const STEADY_MS = 60_000
+/** for so long. */
+const AVOID_MS = 30_000
+/** A cell that has given up its place in the database ends within a moment. */
+const LEAVE_MS = 5_000
+/** Above it there is none. */
+const MAX_PORT = 65_535
+
+/** Of the worker, not of a cell. */
+const OWN =
+  /^(?:AGENT_HOME|AGENT_CONFIG_PATH|AGENT_WEBUI_(?:BASE_PATH|CLUSTER_(?:WORKER|CAPACITY|LABELS))|XDG_(?:CONFIG|DATA|STATE|CACHE)_HOME|NOTIFY_SOCKET|WATCHDOG_(?:PID|USEC)|LISTEN_(?:PID|FDS|FDNAMES)|INVOCATION_ID)$/
+/** A cell takes requests only with the token that forwarders read in the database, from whatever address. */
+const EVERYONE = '0.0.0.0/0,::/0'
+
+/** Files that may be given relative to the home or the directory of the worker. */
+const pathsOf = ({ cluster, tlsCert, tlsKey, oidc, agentDir }: Config): [string, string][] =>
+  Object.entries({
+    CLUSTER_URL_FILE: cluster?.urlFile,
+    CLUSTER_KEY_FILE: cluster?.keyFile,
+    TLS_CERT: tlsCert,
+    TLS_KEY: tlsKey,
+    OIDC_CLIENT_SECRET_FILE: oidc?.clientSecretFile,
+    AGENT_DIR: agentDir,
+  }).flatMap(([name, path]) => (path ? [[`AGENT_WEBUI_${name}`, path]] : []))
+
+/** A cell has a home of its own, also for programs of the agent. */
+const environmentOf = (
+  config: Config,
+  { cell, dir, port, worker }: { cell: string; dir: string; port: number; worker: string },
+): Record<string, string> => ({
+  ...Object.fromEntries(Object.entries(config.env).filter(([name]) => !OWN.test(name))),
+  ...Object.fromEntries(pathsOf(config)),
+  HOME: dir,
+  AGENT_BASE_HOME: join(dir, 'home'),
+  AGENT_WEBUI_STATE_DIR: join(dir, 'state'),
+  AGENT_WEBUI_DEFAULT_WORKSPACE: join(dir, 'workspace'),
+  AGENT_WEBUI_PORT: String(port),
+  AGENT_WEBUI_TRUSTED_PROXIES: EVERYONE,
+  AGENT_WEBUI_CLUSTER_CELL: cell,
+  AGENT_WEBUI_CLUSTER_RUN_BY: worker,
+})
+
+type Running = {
+  pid: number
+  port: number
+  ended: Promise<Exit>
+  kill(): void
+  /** Started again as soon as it has ended. */
+  isAgain: boolean
+  isEnding: boolean
+}
+
+const startCell = (config: Config, cell: string, worker: string, port: number): Running => {
+  const dir = join(config.stateDir, 'cells', cell)
+  for (const name of ['home', 'state', 'workspace'])
+    mkdirSync(join(dir, name), { recursive: true, mode: 0o700 })
+  const [command, ...args] = ownCommand(['--no-browser'])
+  const child = spawnGroup(command, args, {
+    cwd: dir,
+    env: environmentOf(config, { cell, dir, port, worker }),
+    // It ends when its standard input does. Its log is that of the worker.
+    stdio: ['pipe', 'inherit', 'inherit'],
+  })
+  child.stdin.on('error', () => undefined)
+  return {
+    pid: child.pid ?? 0,
+    port,
+    ended: waitForClose(child),
+    kill: () => killGroup(child, 'SIGKILL'),
+    isAgain: false,
+    isEnding: false,
+  }
+}
+
+const killLate = ({ ended, kill }: Running, ms: number): void => {
+  const timer = setTimeout(kill, ms)
+  void ended.catch(() => undefined).then(() => clearTimeout(timer))
+}
+
+const isFree = (host: string, port: number): Promise<boolean> =>
+  new Promise(resolve => {
+    const server = createServer()
+    server.once('error', () => resolve(false))
+    server.listen(port, host, () => server.close(() => resolve(true)))
+  })
+
+/** Cells that ended, and not in order. */
+const createFailures = () => {
+  const at = new Map<string, { last: number; isRepeated: boolean }>()
+  return {
+    /** Whether it was so a short time ago as well. */
+    note(cell: string): boolean {
+      const now = performance.now()
+      for (const [each, { last }] of at) if (now - last >= STEADY_MS) at.delete(each)
+      const isRepeated = at.has(cell)
+      at.set(cell, { last: now, isRepeated })
+      return isRepeated
+    },
+    /** Those that keep ending. */
+    avoided: (): string[] =>
+      [...at].flatMap(([cell, { last, isRepeated }]) =>
+        isRepeated && performance.now() - last < AVOID_MS ? [cell] : [],
+      ),
+  }
+}
+
+/** The cells of this worker. `onEnd` is called with the name of one that did not end in order. */
+export const createCells = (
+  config: Config,
+  { name, log, onEnd }: { name: string; log: Log; onEnd: (failed: string | null) => void },
+) => {
+  const capacity = config.cluster?.worker.capacity ?? 0
+  const running = new Map<string, Running>()
+  const failures = createFailures()
+  let isStopping = false
+
+  const reserved = new Set<number>()
+  /** Other programs of this machine, such as a forwarder, may listen at some of them. */
+  const freePort = async (): Promise<number> => {
+    if (config.port === 0) return 0
+    for (let port = config.port; ; port += 1) {
+      if (reserved.has(port)) continue
+      reserved.add(port)
+      if (port >= MAX_PORT || (await isFree(config.host, port))) return port
+      reserved.delete(port)
+    }
+  }
+  const failed = (cell: string, why: string): void => {
+    const next = failures.note(cell)
+      ? 'This worker does not start it again for half a minute'
+      : 'Starting it again'
+    log.warn(`The cell ${cell} ended: ${why}. ${next}`)
+    onEnd(cell)
+  }
+  const follow = async (cell: string, one: Running): Promise<void> => {
+    const exit = await one.ended.catch(messageOf)
+    running.delete(cell)
+    reserved.delete(one.port)
+    if (one.isAgain && !isStopping) await start(cell)
+    else if (isStopping) onEnd(null)
+    else if (typeof exit === 'string') failed(cell, exit)
+    else if (exit.code === 0) onEnd(null)
+    else failed(cell, exit.signal ?? `exit code ${exit.code}`)
+  }
+  const start = async (cell: string): Promise<void> => {
+    const port = await freePort()
+    try {
+      // It becomes the name of a directory.
+      if (!isCellName(cell)) throw new Error('this is no name of a cell')
+      if (isStopping) return
+      const one = startCell(config, cell, name, port)
+      running.set(cell, one)
+      log.info(`Starting the cell ${cell} (process ${one.pid})`)
+      void follow(cell, one)
+    } catch (error) {
+      reserved.delete(port)
+      failed(cell, messageOf(error))
+    }
+  }
+  /** In order, and by force when that takes too long. */
+  const stop = (one: Running): void => {
+    if (one.isEnding) return
+    one.isEnding = true
+    signalProcess(one.pid, 'SIGTERM')
+    killLate(one, END_MS)
+  }
+  return {
+    capacity,
+    count: () => running.size,
+    names: () => [...running.keys()],
+    avoided: failures.avoided,
+    async start({ cell, hasEnded }: Taken): Promise<void> {
+      const earlier = running.get(cell)
+      if (!earlier) return start(cell)
+      // One that has not ended in order hangs.
+      if (!hasEnded) return earlier.kill()
+      earlier.isAgain = true
+      killLate(earlier, LEAVE_MS)
+    },
+    /** Its turns are parked, and it is not started again. */
+    remove(cell: string): void {
+      const one = running.get(cell)
+      if (!one || one.isEnding) return
+      log.info(`The cell ${cell} was removed; ending it`)
+      stop(one)
+    },
+    /** Resolves when all have ended. */
+    async close(): Promise<void> {
+      isStopping = true
+      const all = [...running.values()]
+      for (const one of all) stop(one)
+      await Promise.allSettled(all.map(({ ended }) => ended))
+    },
+  }
+}
