@@ -30,6 +30,14 @@ const fail = sentence => {
   process.exit(1)
 }
 
+/** The oldest that can install the one that is needed. */
+const OLDEST_NODE = 18
+
+if (Number.parseInt(process.versions.node, 10) < OLDEST_NODE)
+  fail(
+    `npm start needs Node.js ${OLDEST_NODE} or newer to install what it runs on; this is ${process.version}. Install it from https://nodejs.org and start again.`,
+  )
+
 // ── Packages ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 const readLock = path =>

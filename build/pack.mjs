@@ -172,11 +172,27 @@ export const bundleServer = async () => {
 
 const MINIMUM_NODE = 24
 
-/** Runs first: an older Node would crash in the native addon without a message. */
+/**
+ * Runs first: an older Node would crash in the native addon without a message. On Linux, npm has a newer one
+ * for one command.
+ */
 const refuseOldNode = `if (parseInt(process.versions.node) < ${MINIMUM_NODE}) {
-  process.stderr.write('agent-webui needs Node.js ${MINIMUM_NODE} or newer, and this is ' + process.version + ': install it from https://nodejs.org, or run npx -p node@${MINIMUM_NODE} -p agent-webui agent-webui\\n')
+  process.stderr.write('agent-webui needs Node.js ${MINIMUM_NODE} or newer, and this is ' + process.version + ': install it from https://nodejs.org' + (process.platform === 'linux' ? ', or run npx -p node@${MINIMUM_NODE} node ' + process.argv[1] : '') + '\\n')
   process.exit(1)
 }`
+
+/** The sentence must be reached on an old Node: its modules are looked up after it, and everything is in an old syntax. */
+const OLD_NODE = 'node12.22'
+
+const lateBuiltins = {
+  name: 'late-builtins',
+  setup: build => {
+    build.onResolve({ filter: /^node:/ }, ({ path }) => ({ path, namespace: 'late-builtin' }))
+    build.onLoad({ filter: /./, namespace: 'late-builtin' }, ({ path }) => ({
+      contents: `module.exports = process.getBuiltinModule('${path}')`,
+    }))
+  },
+}
 
 /** The launcher: a module for the file, CommonJS for the executable. */
 export const bundleLaunch = (packing, format, head = '') => {
@@ -194,6 +210,7 @@ launch(PACKING, ${self})`,
       resolveDir: root,
     },
     format,
+    ...(format === 'esm' ? { target: OLD_NODE, plugins: [lateBuiltins] } : {}),
     // As a string, because esbuild would insert an object into every module.
     define: {
       PACKING: JSON.stringify(packing),

@@ -79,7 +79,7 @@ test('what installs the packages is copied before they are installed', () => {
       /(?:from |URL\()'(?:\.\/)?([\w/-]+\.mjs)'/g,
     ))
       if (name) needed.add(join(dirname(path), name))
-  assert.ok(needed.has('build/install-worker.mjs') && needed.has('build/unneeded.mjs'))
+  assert.ok(needed.has('build/unpack.mjs') && needed.has('build/unneeded.mjs'))
   for (const path of needed) assert.ok(copied.includes(path), path)
 })
 

@@ -72,7 +72,7 @@ writeFileSync('dist/program.mjs', '#!\\n' + inputsLine(await hashInputs('.')) + 
 
 const SETUP = [
   'setup.mjs',
-  ...['inputs', 'install', 'install-worker', 'unneeded'].map(name => `build/${name}.mjs`),
+  ...['inputs', 'install', 'unpack', 'unneeded'].map(name => `build/${name}.mjs`),
 ]
 
 const SOURCES = ['handlers/a.ts', 'lib/b/c.ts', 'public/d.css', 'router.ts', 'tsconfig.json']

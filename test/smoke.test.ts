@@ -4,6 +4,7 @@ import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
+import { transform } from 'esbuild'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createClient } from './_http.ts'
@@ -53,6 +54,15 @@ test('an older Node prints the required version', () => {
     stderr,
     /^agent-webui needs Node\.js 24 or newer, and this is v\d[\d.]+: install [^\n]+\n$/,
   )
+})
+
+test('an old Node can read the file up to that sentence', async () => {
+  const [program = ''] = readFileSync(file, 'utf8').split('\n/*')
+  assert.not.match(program, /^(?:import|export)\b/m)
+  const [asIs, lowered] = await Promise.all(
+    ['esnext', 'node12.22'].map(target => transform(program, { target, format: 'esm' })),
+  )
+  assert.is(lowered!.code, asIs!.code)
 })
 
 test('rejects a second instance on the same state directory', async ({ program }) => {
