@@ -174,6 +174,13 @@ const withFirstRequest = (html, name) =>
     line => `    <script async src="static/${name}"></script>\n${line}`,
   )
 
+/** Messages contain code: a font that arrives after them makes the browser lay out all of them again. */
+const withCodeFont = (html, name) =>
+  html.replace(
+    /^ *<link rel="preload" as="font"[^>]*>\n/m,
+    line => `${line}${line.replace(/static\/[^"]+/, `static/${name}`)}`,
+  )
+
 /** A view that the page shows first is requested beside main.js, which would request it only when it runs. */
 const withPreloads = (html, chunks) =>
   html.replace(
@@ -226,7 +233,10 @@ const list = async options => {
       if (name === 'index.html') {
         for (const [page, view] of Object.entries(FIRST_VIEWS)) {
           const text = withPreloads(html, chunksOf(view))
-          const made = page === 'chat.html' ? withFirstRequest(text, firstRequest) : text
+          const made =
+            page === 'chat.html'
+              ? withCodeFont(withFirstRequest(text, firstRequest), names.get('mono.woff2'))
+              : text
           assets.push(toEntry(page, Buffer.from(made), false))
         }
       }

@@ -10,6 +10,7 @@ import { draftsPrefix, jsonStorage, type Platform } from './platform.ts'
 import { PROFILE_KEY } from './features/profiles/profiles.ts'
 import { readLook, writeLook } from './features/settings/settings.ts'
 import { loadMoreIcons } from './parts/icon.tsx'
+import { nextTask } from './parts/next-task.ts'
 import { serverClock } from './parts/server-clock.ts'
 import { randomId } from './parts/random-id.ts'
 import { createStream } from './stream/stream.ts'
@@ -282,6 +283,8 @@ void app.start().then(async () => {
     app.outbox.value ??= null
   }
 })
+// A short task of its own.
+await nextTask()
 render(<Root />, document.getElementById('page')!)
 effect(() => {
   const id = app.route.sessionId.value

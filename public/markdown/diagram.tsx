@@ -124,7 +124,17 @@ const drawNow = async (text: string, place: Element) => {
     fontFamily: 'system-ui, sans-serif',
   })
   const id = `diagram-${randomId()}`
-  return withTrust(() => withStyles(async () => (await mermaid.render(id, text)).svg))
+  // mermaid measures its drawing in the page.
+  const measured = document.createElement('div')
+  measured.className = 'md-diagram-measured'
+  document.body.append(measured)
+  try {
+    return await withTrust(() =>
+      withStyles(async () => (await mermaid.render(id, text, measured)).svg),
+    )
+  } finally {
+    measured.remove()
+  }
 }
 
 /** Increases when the theme changes, because a diagram contains the theme's colors. */

@@ -28,6 +28,7 @@ const ServerNotice = lazy(async () => (await import('./server-notice.tsx')).Serv
 const RetryCard = lazy(async () => (await import('./retry-card.tsx')).RetryCard, true)
 
 export type { TranscriptActions } from './transcript-context.ts'
+export { warmUp } from '../../markdown/warm-up.ts'
 
 export type TranscriptProps = {
   chat: Signal<Chat>
