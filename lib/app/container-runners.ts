@@ -146,8 +146,8 @@ export const createContainerRunners = ({ config, log, controlOf }: ContainerRunn
     /** Removes what a killed process has left, for homes that use containers. Never rejects. */
     async cleanUp(homes: readonly Home[]): Promise<void> {
       for (const home of homes) {
-        // Without its configuration it is not known whether the home uses containers; that is reported elsewhere.
-        if (home.config.problem() !== null) continue
+        // While one of its files cannot be read, it is not known whether the home uses containers; that is reported elsewhere.
+        if (home.problems().length > 0) continue
         try {
           const engine = containerEngine(home)
           if (engine === null) continue

@@ -34,9 +34,9 @@ const exists = (path: string): boolean => {
   try {
     lstatSync(path)
     return true
-  } catch (error) {
-    // Other errors come from a parent that is a file or not accessible; the check reports that parent.
-    return errorCode(error) === 'ELOOP'
+  } catch {
+    // A parent is a file, not accessible, or a link to itself; the check reports that parent.
+    return false
   }
 }
 
@@ -82,12 +82,24 @@ const diskCheck = (place: string, { freeBytes }: Machine): Check => {
   return ok('disk', `${size} free`)
 }
 
+/** What the server makes below the state directory when it is missing. */
+const DIRECTORIES = ['cache', 'live', 'request-keys', 'sessions', 'tool-output', 'trash', 'updates']
+
+const entryCheck = (path: string, machine: Machine): Check[] => {
+  if (!exists(path)) return []
+  if (!isDirectory(path)) return [notDirectory(path)]
+  const error = machine.accessError(path)
+  return error === null ? [] : [noAccess(path, error, machine)]
+}
+
 const stateChecks = (stateDir: string, machine: Machine): Check[] => {
   const place = nearestExisting(stateDir)
   if (!isDirectory(place)) return [notDirectory(place)]
   const error = machine.accessError(place)
   if (error !== null) return [noAccess(place, error, machine)]
   const isThere = place === stateDir
+  const [bad] = DIRECTORIES.flatMap(name => entryCheck(join(stateDir, name), machine))
+  if (bad) return [bad]
   return [
     ok('state', `${stateDir}${isThere ? '' : ' can be created'}`),
     ...(isThere ? ownerCheck(stateDir, machine) : []),

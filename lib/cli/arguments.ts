@@ -116,7 +116,7 @@ export const parseChat = (argv: readonly string[]): ChatArguments => {
     else if (word === '--plan') parsed.plan = true
     else if (word === '-q' || word === '--quiet') parsed.quiet = true
     else if (word.startsWith('-') && word !== '-')
-      throw new Error(`"${word}" is not an option of chat. See agent-webui --help.`)
+      throw new Error(`"${word}" is not an option of chat. See agent-webui chat --help.`)
     else words.push(word)
   }
   if (parsed.newest && parsed.resume !== null)
@@ -132,7 +132,10 @@ export const parseServe = (command: CliCommand, argv: readonly string[]): ServeA
     const word = given[at] as string
     if (word === '-p' || word === '--profile') parsed.profile = valueAt(given, ++at, word)
     else if (word === '-m' || word === '--model') parsed.model = valueAt(given, ++at, word)
-    else throw new Error(`"${word}" is not an option of ${command}. See agent-webui --help.`)
+    else
+      throw new Error(
+        `"${word}" is not an option of ${command}. See agent-webui ${command} --help.`,
+      )
   }
   return parsed
 }
@@ -164,7 +167,7 @@ export const parseDoctor = (argv: readonly string[]): DoctorArguments => {
     else if (word === '--wait') {
       const seconds = /^\d{1,5}$/.test(given[at + 1] ?? '') ? given[++at] : undefined
       parsed.waitSeconds = seconds === undefined ? WAIT_S : Number(seconds)
-    } else throw new Error(`"${word}" is not an option of doctor. See agent-webui --help.`)
+    } else throw new Error(`"${word}" is not an option of doctor. See agent-webui doctor --help.`)
   }
   if (parsed.dryRun && !parsed.fix) throw new Error('--dry-run needs --fix.')
   if (parsed.url !== null && (parsed.fix || parsed.waitSeconds !== null || parsed.profile !== null))
@@ -180,7 +183,7 @@ export const parseExport = (argv: readonly string[]): ExportArguments => {
     const word = given[at] as string
     if (word === '--as') format = valueAt(given, ++at, word)
     else if (word.startsWith('-'))
-      throw new Error(`"${word}" is not an option of export. See agent-webui --help.`)
+      throw new Error(`"${word}" is not an option of export. See agent-webui export --help.`)
     else words.push(word)
   }
   if (format !== 'json') throw new Error('export needs --as json, the only format.')

@@ -23,7 +23,7 @@ const refuseOption = (word: string, command: string): never => {
     throw new Error(
       'A passphrase in an argument would be visible to other programs. Use --passphrase-file or AGENT_WEBUI_BACKUP_PASSPHRASE.',
     )
-  throw new Error(`"${word}" is not an option of ${command}. See agent-webui --help.`)
+  throw new Error(`"${word}" is not an option of ${command}. See agent-webui ${command} --help.`)
 }
 
 const onlyFile = (words: readonly string[], command: string): string => {

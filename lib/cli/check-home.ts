@@ -5,10 +5,12 @@ import { callableSkills } from '../commands.ts'
 import { jobsFile } from '../cron/jobs-file.ts'
 import { UserError } from '../errors.ts'
 import { createAcceptedGuards } from '../guards/accepted-guards.ts'
-import { DEFAULT_PROFILE } from '../profiles/homes.ts'
+import { skippedLines } from '../profiles/env-format.ts'
+import { DEFAULT_PROFILE, missingActiveProfile } from '../profiles/homes.ts'
 import { redact } from '../redact/redact.ts'
 import { createSkills } from '../skills/skills.ts'
 import { makeDir } from '../store/make-dir.ts'
+import { readText } from '../store/read-text.ts'
 import { createGuards } from '../turn-context/guards.ts'
 import { createWorkspaces } from '../workspaces/workspaces.ts'
 import { type Check, fail, type CheckContext, ok, warn } from './check.ts'
@@ -33,6 +35,30 @@ const homeOwnerCheck = ({ home: { dir }, machine: { uid, ownerOf } }: CheckConte
   ]
 }
 
+const MOST_LINES = 3
+
+/** Such as a value in several lines. */
+const skippedLineChecks = ({ home }: CheckContext): Check[] => {
+  const path = join(home.dir, '.env')
+  const lines = skippedLines(readText(path).text ?? '')
+  if (lines.length === 0) return []
+  const more = lines.length > MOST_LINES ? ` and ${lines.length - MOST_LINES} more` : ''
+  const numbers = `${lines.slice(0, MOST_LINES).join(', ')}${more}`
+  const said =
+    lines.length === 1
+      ? `line ${numbers} is not NAME=value and is ignored`
+      : `lines ${numbers} are not NAME=value and are ignored`
+  return [warn('.env', said, `Correct ${path}. Comments begin with #.`)]
+}
+
+/** Deleted by hand, for example. */
+const activeProfileChecks = ({ config: { baseHome } }: CheckContext): Check[] => {
+  const name = missingActiveProfile(baseHome)
+  if (name === null) return []
+  const said = `the active profile ${JSON.stringify(name)} does not exist; default is used`
+  return [warn('profile', said, 'Choose another profile on the page.')]
+}
+
 export const homeChecks = (looked: CheckContext): Check[] => {
   const { home } = looked
   if (!existsSync(home.dir))
@@ -52,6 +78,8 @@ export const homeChecks = (looked: CheckContext): Check[] => {
   return [
     ok('home', `${home.dir}, profile ${home.name}`),
     ...homeOwnerCheck(looked),
+    ...activeProfileChecks(looked),
+    ...skippedLineChecks(looked),
     ...problems.map(({ file, reason }) =>
       fail(
         file === home.config.path ? 'config.yaml' : file.slice(home.dir.length + 1),

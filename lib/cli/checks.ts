@@ -11,7 +11,7 @@ import { findExposedSecrets } from '../profiles/file-permissions.ts'
 import { guardChecks, homeChecks, listChecks, emptyIfUnreadable } from './check-home.ts'
 import { errorCode } from '../store/file-error.ts'
 import { type Check, fail, type CheckContext, ok, warn } from './check.ts'
-import { clockChecks } from './check-clock.ts'
+import { modelServerChecks } from './check-model-server.ts'
 import { containerChecks } from './check-container.ts'
 import { hookChecks } from './check-hooks.ts'
 import { mcpChecks } from './check-mcp.ts'
@@ -57,6 +57,17 @@ const providerChecks = ({ home }: CheckContext): Check[] => {
   return [ok('providers', `keys for ${names.join(', ')}`), ...expired]
 }
 
+const MODEL_ADVICE: Readonly<Record<string, string>> = {
+  key_missing: 'Add the key, or choose another default model.',
+  provider_no_address: 'Set model.base_url in config.yaml, such as http://127.0.0.1:11434/v1.',
+  provider_address_invalid:
+    'Correct model.base_url in config.yaml, such as http://127.0.0.1:11434/v1.',
+  provider_missing: 'Set model.provider in config.yaml, or choose a model on the page.',
+  model_missing: 'Set model.default in config.yaml, or choose a model on the page.',
+  provider_misspelled: 'Correct config.yaml.',
+  provider_setting_invalid: 'Correct config.yaml.',
+}
+
 const modelCheck = async ({ home, models }: CheckContext): Promise<Check[]> => {
   // A file that cannot be read has a check of its own, which says the same.
   if (home.problems().length > 0) return []
@@ -75,7 +86,8 @@ const modelCheck = async ({ home, models }: CheckContext): Promise<Check[]> => {
     return [ok('model', `${endpoint.model} (${endpoint.provider})`)]
   } catch (error) {
     if (!(error instanceof UserError)) throw error
-    return [fail('model', error.message, 'Choose another default model, or add the missing key.')]
+    const advice = MODEL_ADVICE[String(error.code)] ?? 'Choose another default model.'
+    return [fail('model', error.message, advice)]
   }
 }
 
@@ -143,8 +155,10 @@ const rootCheck = ({ machine }: CheckContext): Check[] =>
       ]
 
 /** One sentence about the clock is enough. */
-const hasClockWarning = (checks: readonly Check[]): boolean =>
-  checks.some(({ about, level }) => about === CLOCK && level !== 'ok')
+const withoutClock = (found: readonly Check[], earlier: readonly Check[]): Check[] => {
+  const isSaid = earlier.some(({ about, level }) => about === CLOCK && level !== 'ok')
+  return found.filter(({ about }) => !(isSaid && about === CLOCK))
+}
 
 /** In the order of the report. */
 export const runChecks = async (looked: CheckContext, version: string): Promise<Check[]> => {
@@ -156,7 +170,7 @@ export const runChecks = async (looked: CheckContext, version: string): Promise<
     ...secretChecks(looked),
     ...providerChecks(looked),
     ...(await modelCheck(looked)),
-    ...(hasClockWarning(server.checks) ? [] : await clockChecks(looked)),
+    ...withoutClock(await modelServerChecks(looked), server.checks),
     ...rootCheck(looked),
     ...server.checks,
     ...(await signInChecks(looked)),

@@ -138,6 +138,6 @@ export const helpFor = (argv: readonly string[]): string => {
   const found = commands.find(([name]) => name === topic)
   if (!found) return overview()
   const [name, { usage, summary, details }] = found
-  const text = `${summary[0]?.toUpperCase()}${summary.slice(1)}.\n\nUsage: agent-webui ${name} ${usage}\n`
+  const text = `${summary[0]?.toUpperCase()}${summary.slice(1)}.\n\nUsage: ${`agent-webui ${name} ${usage}`.trim()}\n`
   return details === undefined ? text : `${text}\n${details}\n`
 }

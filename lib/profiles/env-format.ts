@@ -24,6 +24,13 @@ export const parseEnv = (text: string): Record<string, string> => {
   return values
 }
 
+/** Numbers of the lines that `parseEnv` skips although they are neither blank nor comments. */
+export const skippedLines = (text: string): number[] =>
+  text
+    .replace(/^\uFEFF/, '')
+    .split(/\r\n|\n|\r/)
+    .flatMap((raw, at) => (/^\s*(?:#|$)/.test(raw) || NAME.test(nameOf(raw)) ? [] : [at + 1]))
+
 const nameOf = (raw: string): string => {
   const line = raw.trim()
   const cut = line.indexOf('=')

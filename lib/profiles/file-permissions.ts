@@ -31,12 +31,19 @@ const tighten = (path: string, uid: number | undefined): boolean => {
   }
 }
 
+const isExposed = (path: string): boolean => {
+  try {
+    const found = statSync(path)
+    return process.platform !== 'win32' && found.isFile() && (found.mode & 0o077) !== 0
+  } catch {
+    // Missing, or not accessible for this user.
+    return false
+  }
+}
+
 /** Files with secrets that other users can read. Changes nothing. */
 export const findExposedSecrets = (dir: string): string[] =>
-  SECRETS.map(name => join(dir, name)).filter(path => {
-    const found = statSync(path, { throwIfNoEntry: false })
-    return process.platform !== 'win32' && found?.isFile() && (found.mode & 0o077) !== 0
-  })
+  SECRETS.map(name => join(dir, name)).filter(isExposed)
 
 const profilesOf = (baseHome: string): string[] => {
   const dir = join(baseHome, 'profiles')

@@ -63,11 +63,20 @@ const namesIn = (dir: string): string[] => {
 /** Blank when the file is missing or not a text file. */
 const readMarker = (path: string): string => readText(path, { maxBytes: 1_024 }).text?.trim() ?? ''
 
+const markerPath = (baseHome: string): string => join(baseHome, 'active_profile')
+
+/** The profile that is to be active and does not exist; null otherwise. */
+export const missingActiveProfile = (baseHome: string): string | null => {
+  const name = readMarker(markerPath(baseHome))
+  if (name === '' || name === DEFAULT_PROFILE) return null
+  return PROFILE_NAME.test(name) && isDirectory(join(baseHome, 'profiles', name)) ? null : name
+}
+
 export const createHomes = (
   config: Pick<Config, 'baseHome' | 'agentHome' | 'configPath' | 'env'>,
 ): Homes => {
   const dir = join(config.baseHome, 'profiles')
-  const marker = join(config.baseHome, 'active_profile')
+  const marker = markerPath(config.baseHome)
   const base = openHome({
     name: DEFAULT_PROFILE,
     dir: config.baseHome,

@@ -99,6 +99,31 @@ const PROFILE: readonly Setup[] = [
     doctor: [['warn', 'secrets', /\.env is readable by other users$/]],
   },
   {
+    name: '.env has lines that set nothing',
+    make: ({ home }) => {
+      const text = '# a comment\n\nOTHER=1\nexport MORE=2\nsk-secret\nSOME NAME=3\n'
+      return void writeFileSync(join(home, '.env'), text, { mode: 0o600 })
+    },
+    doctor: [['warn', '.env', /^lines 5, 6 are not NAME=value and are ignored$/]],
+  },
+  {
+    name: '.env is a directory',
+    make: ({ home }) => void mkdirSync(join(home, '.env')),
+    doctor: [['fail', '.env', /^it is a directory/]],
+  },
+  {
+    name: 'the active profile was deleted',
+    make: ({ home }) => put(join(home, 'active_profile'), 'gone\n'),
+    doctor: [['warn', 'profile', /^the active profile "gone" does not exist; default is used$/]],
+  },
+  {
+    name: 'the model server does not run',
+    make: config(
+      'model:\n  provider: custom\n  default: qwen\n  base_url: http://127.0.0.1:9/v1\n',
+    ),
+    doctor: [['warn', 'model server', /^127\.0\.0\.1:9 refuses connections$/]],
+  },
+  {
     name: 'the tasks file is cut off',
     make: ({ home }) => {
       mkdirSync(join(home, 'cron'))
@@ -260,6 +285,30 @@ const SERVER: readonly Setup[] = [
     },
     start: /link is a symlink to no directory/,
     doctor: [['fail', 'state', /link is a symlink to no directory$/]],
+  },
+  {
+    name: 'the state directory is a link to itself',
+    make: (_, state) => {
+      rmSync(state, { recursive: true })
+      return void symlinkSync('webui', state)
+    },
+    start: /webui is a symlink to no directory\. Move/,
+    doctor: [['fail', 'state', /webui is a symlink to no directory$/]],
+  },
+  {
+    name: 'the state directory is below a link to itself',
+    make: ({ root }) => {
+      symlinkSync('loop', join(root, 'loop'))
+      return { env: { AGENT_WEBUI_STATE_DIR: join(root, 'loop', 'webui') } }
+    },
+    start: /loop is a symlink to no directory\. Move/,
+    doctor: [['fail', 'state', /loop is a symlink to no directory$/]],
+  },
+  {
+    name: 'a directory of the server is a file',
+    make: stateFile('sessions', ''),
+    start: /webui\/sessions is not a directory\. Move/,
+    doctor: [['fail', 'state', /webui\/sessions is not a directory$/]],
   },
   {
     name: 'the state directory belongs to another user, who lets nobody in',
