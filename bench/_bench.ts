@@ -77,9 +77,10 @@ export const timeAnswers = async (
   const times: number[] = []
   for (let index = 0; index < count; index++) {
     const startedAt = performance.now()
-    const { status, text } = await ask(index)
+    const answer = await ask(index)
     times.push(performance.now() - startedAt)
-    if (status >= 400) throw new Error(`answered ${status}: ${text.slice(0, 200)}`)
+    if (answer.status >= 400)
+      throw new Error(`answered ${answer.status}: ${answer.text.slice(0, 200)}`)
   }
   return times
 }

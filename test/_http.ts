@@ -122,8 +122,22 @@ export const createClient = (url: () => string, defaults: Record<string, string>
     const what = `${method} ${path.slice(0, 200)}`
     const bytes = options.headOnly && isEndless ? Buffer.alloc(0) : await readAll(res, what)
     if (options.headOnly && isEndless) res.destroy()
-    const text = bytes.toString()
-    return { status: res.statusCode ?? 0, headers: res.headers, bytes, text, body: toJson(text) }
+    // Decoded once, when they are used: a measurement times the response alone.
+    const decoded: { text?: string; body?: Json } = {}
+    const answer: Answer = {
+      status: res.statusCode ?? 0,
+      headers: res.headers,
+      bytes,
+      get text() {
+        decoded.text ??= bytes.toString()
+        return decoded.text
+      },
+      get body() {
+        if (!('body' in decoded)) decoded.body = toJson(answer.text)
+        return decoded.body
+      },
+    }
+    return answer
   }
 
   /** Sends the request at once; events are buffered until read. */

@@ -22,7 +22,6 @@ export type Automaton<T> = {
 const LONGEST_GAP = 80
 /** `\n` may also be a backslash before a word that begins with `n`: letters compared to tell them apart. */
 const LOOKAHEAD = 4
-const PAIRS = 1 << 14
 const BACKSLASH = 92
 const ESCAPE = 27
 const ESCAPED_COLOR = /u001[bB]\[[0-9;?]*[A-Za-z]/y
@@ -32,11 +31,39 @@ const UNFINISHED_COLOR = /^u(?:0(?:0(?:1(?:[bB](?:\[[0-9;?]*)?)?)?)?)?$/
 const isBlank = (code: number): boolean =>
   code === 32 || code === 10 || code === 13 || code === 9 || code === ESCAPE
 
-const BETWEEN = [32, 10, 13, 9, ESCAPE, BACKSLASH]
+const BLANKS = [32, 10, 13, 9]
+const BETWEEN = [...BLANKS, ESCAPE, BACKSLASH]
+/** What follows when a backslash, or an escape character, begins a gap. */
+const AFTER_BACKSLASH = [...'\\nrtu'].map(letter => letter.charCodeAt(0))
+const AFTER_ESCAPE = ['['.charCodeAt(0)]
+const ANY = Array.from({ length: 128 }, (_, code) => code)
 
 const isBreakLetter = (code: number): boolean => code === 110 || code === 114 || code === 116
 
-const pairOf = (first: number, second: number): number => ((first * 131) ^ second) & (PAIRS - 1)
+/** Three characters, of seven bits each: exact for ASCII. */
+const START_BITS = 21
+const START_MASK = (1 << START_BITS) - 1
+
+const shifted = (start: number, code: number): number => ((start << 7) | (code & 127)) & START_MASK
+
+/** A bit for every three characters with which a word may begin, gaps included. One in thirty of ordinary text has it. */
+const startsOf = (words: readonly string[]): Uint32Array => {
+  const starts = new Uint32Array(1 << (START_BITS - 5))
+  for (const text of words) {
+    const [first = 0, second = 0] = [text.charCodeAt(0), text.charCodeAt(1)]
+    const add = (next: number, codes: readonly number[]) => {
+      for (const code of codes) {
+        const start = shifted(shifted(first, next), code)
+        starts[start >> 5]! |= 1 << (start & 31)
+      }
+    }
+    add(second, text.length === 2 ? ANY : [text.charCodeAt(2), ...BETWEEN])
+    for (const blank of BLANKS) add(blank, [second, ...BETWEEN])
+    add(BACKSLASH, AFTER_BACKSLASH)
+    add(ESCAPE, AFTER_ESCAPE)
+  }
+  return starts
+}
 
 /** Index after a color sequence; the text length when the sequence is incomplete, -1 when there is none. */
 const afterColor = (text: string, at: number): number => {
@@ -133,7 +160,7 @@ export const createAutomaton = <T>(
   const depth = Int32Array.from(nodes.depth)
   const more = Int32Array.from(nodes.more)
   const root = new Int32Array(65_536)
-  const pairs = new Uint8Array(PAIRS)
+  const starts = startsOf(words.map(({ text }) => text))
   // Most nodes have one child; two arrays are much faster than a map.
   const onlyCode = new Int32Array(size).fill(-1)
   const onlyKid = new Int32Array(size)
@@ -150,15 +177,22 @@ export const createAutomaton = <T>(
       }
     else if (kids.size > 1) many[node] = kids
   }
-  for (const { text } of words) {
-    const first = text.charCodeAt(0)
-    for (const second of [text.charCodeAt(1), ...BETWEEN]) pairs[pairOf(first, second)] = 1
-  }
   let longest = 1
   for (const { text } of words) longest = Math.max(longest, text.length)
   let ringSize = 2
   while (ringSize < longest + 1) ringSize *= 2
   const ringMask = ringSize - 1
+
+  /** The next index at which a word may begin, or that of the last two characters. */
+  const nextStart = (text: string, from: number): number => {
+    const { length } = text
+    let start = shifted(text.charCodeAt(from), text.charCodeAt(from + 1))
+    for (let next = from + 2; next < length; next++) {
+      start = shifted(start, text.charCodeAt(next))
+      if ((starts[start >> 5]! >> (start & 31)) & 1) return next - 2
+    }
+    return Math.max(from, length - 2)
+  }
 
   const kidOf = (node: number, code: number): number =>
     onlyCode[node] === code ? (onlyKid[node] as number) : (many[node]?.get(code) ?? 0)
@@ -181,6 +215,8 @@ export const createAutomaton = <T>(
       let node = 0
       let gap = 0
       let at = 0
+      /** Before it, no word begins; behind `at` when that is not known. */
+      let start = -1
       /** Whether the letter after a backslash begins another word; null when the text ends too early to tell. */
       const isOtherWord = (from: number): boolean | null => {
         let other = root[text.charCodeAt(from)] as number
@@ -212,15 +248,13 @@ export const createAutomaton = <T>(
         return ESCAPED_COLOR.test(text) ? ESCAPED_COLOR.lastIndex : at
       }
       while (at < length) {
-        let code = text.charCodeAt(at)
+        // Most characters begin no word.
         if (node === 0) {
-          // Fast path: most characters begin no word.
-          for (; at + 1 < length; at++) {
-            const next = text.charCodeAt(at + 1)
-            if (pairs[pairOf(code, next)] === 1 && root[code] !== 0) break
-            code = next
-          }
-        } else if (code <= 32 || code === BACKSLASH) {
+          if (start < at) start = nextStart(text, at)
+          at = start
+        }
+        const code = text.charCodeAt(at)
+        if (node !== 0 && (code <= 32 || code === BACKSLASH)) {
           const after = skip()
           if (after > at) {
             gap += after - at
@@ -231,6 +265,11 @@ export const createAutomaton = <T>(
         }
         gap = 0
         node = step(node, code)
+        // Most words begin with a common letter: without this, the fast path would be left for long.
+        if (depth[node] === 1) {
+          if (start < at) start = nextStart(text, at)
+          if (start !== at) node = 0
+        }
         ring[++compared & ringMask] = at
         at++
         if (isEnd[node] === 1) {

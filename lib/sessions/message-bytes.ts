@@ -38,17 +38,22 @@ const compacted = (bytes: Buffer, found: Range[]): { bytes: Buffer; found: Range
   }
 }
 
-/** `redact` is called only for messages in which the fast filter finds something suspicious. */
+type SpliceOptions = {
+  cuts: readonly [number, number][]
+  /** Called only for messages in which the fast filter finds something suspicious. */
+  redact: (jsonText: string) => string
+  /** What the filter has found in so many bytes of this file, with these cuts; `find` is slow. */
+  places?: (size: number, find: () => readonly number[]) => readonly number[]
+}
+
 export const spliceMessages = (
   path: string,
-  cuts: readonly [number, number][],
-  redact: (jsonText: string) => string,
+  { cuts, redact, places: recall = (_, find) => find() }: SpliceOptions,
 ): Buffer => {
   const whole = readWhole(path)
   const { bytes, found } = compacted(whole, ranges(whole, cuts))
   // latin1: one character per byte, so text offsets are byte offsets.
-  const text = bytes.toString('latin1')
-  const places = suspectOffsets(text)
+  const places = recall(whole.length, () => suspectOffsets(bytes.toString('latin1')))
   const parts: (Range | Buffer)[] = []
   let place = 0
   let size = 2

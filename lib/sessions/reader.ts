@@ -25,10 +25,17 @@ type ReaderOptions = { files: Files; catalog: Catalog; realId: (id: string) => s
 /** Pages of larger files are not kept: their size in memory is not known without a look at each message. */
 const MAX_KEPT_FILE = 512 * 1024
 
+/** Where a session may contain secrets: a few numbers, which take most of the time of reading it to find. */
+const PLACES_BYTES = 256 * 1024
+const PLACES_KEPT_MS = 10 * 60_000
+/** With the key and the version. */
+const placesBytes = (found: readonly number[]): number => 200 + 8 * found.length
+
 const fileBytes = (stamp: Stamp): number => Number(stamp.split(':')[1])
 
 export const createReader = ({ files, catalog, realId }: ReaderOptions) => {
   const recent = createRecentReads()
+  const places = createRecentReads({ maxBytes: PLACES_BYTES, keptMs: PLACES_KEPT_MS })
 
   const load = (given: string): Folded => {
     const file = files.find(realId(given))
@@ -129,11 +136,17 @@ export const createReader = ({ files, catalog, realId }: ReaderOptions) => {
     async wholeJson(given: string): Promise<Buffer> {
       const { summary, stamp } = storedOf(given)
       const { clean, format, id, cuts } = summary
+      const version = `${stamp} ${secretsVersion()}`
       const make = () =>
         clean && format === 'jsonl'
-          ? spliceMessages(files.jsonl(id), cuts, redactJsonLine)
+          ? spliceMessages(files.jsonl(id), {
+              cuts,
+              redact: redactJsonLine,
+              // The file may have grown since it was listed.
+              places: (size, find) => places.read(id, `${version} ${size}`, find, placesBytes),
+            })
           : Buffer.from(JSON.stringify(redactValue(load(given).messages)))
-      return recent.read(id, `${stamp} ${secretsVersion()}`, make, made => made.length)
+      return recent.read(id, version, make, made => made.length)
     },
   }
 }

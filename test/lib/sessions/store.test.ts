@@ -12,7 +12,11 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { UserError } from '../../../lib/errors.ts'
 import type { NewEntry } from '../../../lib/sessions/entries.ts'
+import { watchSecrets } from '../../../lib/redact/redact.ts'
 import { NEW, say, texts, listed, withBench } from './_sessions.ts'
+
+/** The same array each time: it has not changed. */
+const SECRET_OF_THIS_TEST = ['Kq83-vvmZ-plain-1207']
 
 const test = suite('sessions/store')
 
@@ -275,6 +279,25 @@ test(
     )
     assert.throws(() => sessions.tail(id, { limit: 3, before: 'm999999' }), kind('missing'))
     assert.throws(() => sessions.tail(id, { limit: 3, before: '"},' }), kind('missing'))
+  }),
+)
+
+test(
+  'a secret that becomes known, or is appended, is masked although the session was read before',
+  withBench(async ({ sessions }) => {
+    const first = 'Kq83-vvmZ-plain-1207'
+    const { session_id: id } = sessions.create(NEW)
+    // Too large to be kept as bytes: only the places of secrets are.
+    sessions.append(id, [say(`${'long '.repeat(300_000)}${first}`)])
+    const whole = async () => (await sessions.wholeJson(id)).toString()
+    assert.match(await whole(), first)
+    assert.match(await whole(), first)
+    const unwatch = watchSecrets(() => SECRET_OF_THIS_TEST)
+    assert.not.match(await whole(), first)
+    sessions.append(id, [say('API_KEY=hunter2hunter2', 'assistant')])
+    for (const text of [await whole(), await whole()]) assert.not.match(text, /hunter2|vvmZ/)
+    unwatch()
+    assert.match(await whole(), first)
   }),
 )
 
