@@ -1,15 +1,9 @@
 /** The keys of requests as files that a cluster copies, one for each day (UTC): their database stays on its machine. */
 import { mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { isObject } from './base/json.ts'
-import type { SavedReply } from './http/once.ts'
+import { z } from 'zod'
 import { appendText, readWholeText } from './store/read-text.ts'
 import { reportWrite } from './store/write-reports.ts'
-
-export type KeyLine =
-  | { t: 'begun'; id: string; at: number; fingerprint: string }
-  | { t: 'ended'; id: string; reply: SavedReply | null }
-  | { t: 'freed'; id: string }
 
 export type KeyJournal = {
   add(line: KeyLine): void
@@ -20,12 +14,24 @@ export type KeyJournal = {
 const DAY_MS = 24 * 3_600_000
 const NAME = /^\d{4}-\d\d-\d\d\.jsonl$/
 
+const Reply = z.object({
+  status: z.number(),
+  type: z.string(),
+  headers: z.record(z.string(), z.string()),
+  text: z.string(),
+})
+const Line = z.discriminatedUnion('t', [
+  z.object({ t: z.literal('begun'), id: z.string(), at: z.number(), fingerprint: z.string() }),
+  z.object({ t: z.literal('ended'), id: z.string(), reply: Reply.nullable() }),
+  z.object({ t: z.literal('freed'), id: z.string() }),
+])
+export type KeyLine = z.infer<typeof Line>
+
 const parse = (line: string): KeyLine[] => {
   try {
-    const value: unknown = JSON.parse(line)
-    return isObject(value) ? [value as KeyLine] : []
+    return [Line.parse(JSON.parse(line))]
   } catch {
-    // Torn by a kill, or the empty one behind the last line.
+    // Torn by a kill, damaged, or the empty one behind the last line.
     return []
   }
 }

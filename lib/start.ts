@@ -5,11 +5,11 @@ import type { Server } from 'node:http'
 import type { Server as TlsServer } from 'node:https'
 import { isatty } from 'node:tty'
 import { clusterAddress, forOwnCell, ownCell, responseHold } from './app/cell.ts'
+import { openLocalHealth } from './app/local-health.ts'
 import { thisMachine } from './app/machine.ts'
 import { FORMER } from './app/former-state.ts'
 import { ownArguments, ownProgram } from './app/own-program.ts'
 import { watchParent } from './app/parent.ts'
-import { openStandby } from './app/standby.ts'
 import { startChecks, toSentence } from './app/start-checks.ts'
 import { createSupervisor, type Supervisor } from './app/supervisor.ts'
 import { type Activity, createWorkerCell } from './app/worker-cell.ts'
@@ -232,7 +232,7 @@ const run = async (
   const supervisor = createSupervisor(config, log.warn)
   const worker = createWorkerCell(config)
   // A cell of a worker waits for seconds only.
-  const standby = config.cluster === null || worker ? null : await openStandby()
+  const standby = config.cluster === null || worker ? null : await openLocalHealth('standby')
   if (standby) lock.announce({ ...info(config.port), address: standby.address })
   let hasWaited = false
   const cell = await ownCell(config, log, {

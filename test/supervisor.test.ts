@@ -1,6 +1,6 @@
 /** Service managers: reports to systemd over a real socket, the watchdog, reload, the end with a running turn; the unit files. */
 import { execFileSync, type ChildProcess, spawn } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { suite } from 'uvu'
@@ -174,15 +174,33 @@ test('the service reports its start; a reload names what is not in force; SIGTER
   }
 })
 
+const SYSTEM_UNITS = globSync('systemd/*.service').sort()
+
+test('each unit of the system can be enabled, and its variables are in a file that only root can read', () => {
+  assert.equal(
+    SYSTEM_UNITS.map(path => basename(path)),
+    ['agent-webui-forward.service', 'agent-webui-worker.service', 'agent-webui.service'],
+  )
+  for (const unit of SYSTEM_UNITS) {
+    const text = readFileSync(unit, 'utf8')
+    assert.match(text, /^\[Install\]\nWantedBy=multi-user\.target$/m, unit)
+    const [, file] = /^EnvironmentFile=-?(\S+)$/m.exec(text) ?? []
+    assert.match(
+      text,
+      new RegExp(`^# .*(?:install -m 600 /dev/null|chmod 600) ${file}$`, 'm'),
+      unit,
+    )
+  }
+})
+
 test('systemd accepts the units, and those of the system are exposed by 2.0 at most', () => {
   if (!has('systemd-analyze')) return
   const dir = mkdtempSync(join(tmpdir(), 'units-'))
   try {
     for (const [file, scope] of [
-      ['systemd/agent-webui.service', '--system'],
-      ['systemd/agent-webui-forward.service', '--system'],
-      ['systemd/user/agent-webui.service', '--user'],
-    ] as const) {
+      ...SYSTEM_UNITS.map(unit => [unit, '--system'] as const),
+      ['systemd/user/agent-webui.service', '--user'] as const,
+    ]) {
       // Verified where the program is not installed.
       const text = readFileSync(file, 'utf8').replace(/^ExecStart=\S+/m, 'ExecStart=/bin/true')
       const path = join(dir, basename(file))
@@ -195,7 +213,7 @@ test('systemd accepts the units, and those of the system are exposed by 2.0 at m
       })
       assert.is(said, '', file)
     }
-    for (const unit of ['systemd/agent-webui.service', 'systemd/agent-webui-forward.service']) {
+    for (const unit of SYSTEM_UNITS) {
       const args = ['security', '--offline=true', '--threshold=20', unit]
       assert.match(execFileSync('systemd-analyze', args, { encoding: 'utf8' }), 'exposure level')
     }

@@ -1,6 +1,7 @@
 /** `agent-webui worker`: starts cells that requests wait for or that have something to do, each as a process with a directory of its own. */
 import { hostname } from 'node:os'
 import { clusterAddress, clusterUrl } from '../app/cell.ts'
+import { openLocalHealth } from '../app/local-health.ts'
 import { createSupervisor } from '../app/supervisor.ts'
 import { isLabel } from '../base/cluster-settings.ts'
 import { connect, type Database } from '../cluster/database.ts'
@@ -110,10 +111,11 @@ export const work = async (
   const name = nameOf(config)
   prepareStateDir(config)
   const address = clusterAddress(config, urlOf(config, config.port))
+  const health = await openLocalHealth('worker')
   const startedAt = Math.floor(Date.now() / 1000)
   const lock = acquireLock(
     config.stateDir,
-    { pid: process.pid, address, started_at: startedAt },
+    { pid: process.pid, address: health.address, started_at: startedAt },
     { addon },
   )
   const supervisor = createSupervisor(config, log.warn)
@@ -185,6 +187,7 @@ export const work = async (
   await link.end().catch(() => undefined)
   await cells.close()
   link.close()
+  health.close()
   lock.release()
   log.close()
   return code

@@ -113,9 +113,11 @@ export const createWorkerRecord = (db: Database) => ({
       return false
     }
     await db.query(`listen ${CHANNEL}`)
-    // Processes that an earlier worker was starting have ended with it.
+    // The processes of an earlier worker have ended with it, and not in order when it was killed with them.
     await db.query(
-      `update agent_webui.cell c set started = null where c.worker = $1 and c.started is not null and ${IS_FREE}`,
+      `update agent_webui.cell c set started = null,
+         asked = case when c.is_released then c.asked else clock_timestamp() end
+       where c.worker = $1 and c.is_managed and ${IS_FREE}`,
       [name],
     )
     return true

@@ -109,7 +109,7 @@ test('what another machine began is known here: not again what may have been don
   const text = readFileSync(join(files, name), 'utf8')
   assert.not.match(text, 'secret')
   // A kill tears the last line.
-  appendFileSync(join(files, name), '{"t":"begun","id":"to')
+  appendFileSync(join(files, name), '{}\n{"t":"begun","id":7}\n{"t":"begun","id":"to')
   const second = openShared('second')
   assert.is(second.find('freed'), undefined)
   assert.equal(second.find('cut'), { fingerprint: 'print of cut', isDone: false, reply: null })

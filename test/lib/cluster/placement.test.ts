@@ -190,7 +190,8 @@ else {
     )
     assert.is(await a.take(), null, 'its last sign of life is new')
     await until(async () => (await directory.ask('anna')) === 'starting')
-    assert.is(await a.take(), 'anna')
+    // The old owner has the lock for the moment in which it finds out.
+    await until(async () => (await a.take()) === 'anna', 'the cell')
     await db.query(
       "update agent_webui.cell set asked = null, started = null, seen = seen - interval '1 hour'",
     )
@@ -252,6 +253,14 @@ else {
       again ??= await worker({ name: 'b' }).catch(() => null)
       return again !== null
     }, 'the name')
+    assert.is(await again!.take(), 'anna')
+    // Killed together with the cell.
+    await db.query(
+      'update agent_webui.cell set is_released = false, seen = clock_timestamp(), asked = null',
+    )
+    assert.is(await a.begin('c'), true)
+    assert.is(await again!.take(), null)
+    assert.is(await again!.begin('b'), true)
     assert.is(await again!.take(), 'anna')
   })
 
