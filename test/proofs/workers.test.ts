@@ -2,136 +2,40 @@
  * Workers, forwarders, and a real PostgreSQL, as processes: cells are started when they are needed and end when they are not,
  * people reach their own cells only, and a kill of a cell, a worker, or a forwarder loses nothing.
  */
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { launch, type Program, SERVICE, startService } from '../../build/start-program.ts'
-import { openDirectory } from '../../lib/cluster/directory.ts'
-import { createClient } from '../_http.ts'
-import { findPostgres, type Postgres, startPostgres } from '../_postgres.ts'
-import { createProvider, type Scripted } from '../_provider.ts'
+import { findPostgres } from '../_postgres.ts'
 import { ended, until } from '../_wait.ts'
+import {
+  add,
+  answersOf,
+  arrived,
+  as,
+  beginTest,
+  cellDir,
+  closeCluster,
+  db,
+  directory,
+  endTest,
+  openCluster,
+  pidOf,
+  provider,
+  rowOf,
+  startForwarder,
+  startWorker,
+  useModel,
+} from './_workers.ts'
 
 const proof = suite('workers')
-const KEY = 'a key that is only used in this test 01'
-
-type Worker = { dir: string; program: ReturnType<typeof launch> }
-let db: Postgres
-let provider: Scripted
-let directory: ReturnType<typeof openDirectory>
-/** Requests to the provider before the test. */
-let earlier = 0
-const dirs: string[] = []
-const programs: ReturnType<typeof launch>[] = []
-const clients: (() => void)[] = []
-
-const dirOf = (name: string): string => {
-  const dir = mkdtempSync(join(tmpdir(), `${name}-`))
-  dirs.push(dir)
-  return dir
-}
-
-const startWorker = async (
-  name: string,
-  given: Record<string, string> = {},
-  dir = dirOf(name),
-): Promise<Worker> => {
-  const program = launch(process.execPath, [SERVICE, 'worker'], {
-    home: dir,
-    port: 0,
-    env: {
-      AGENT_WEBUI_CLUSTER_URL: db.url,
-      AGENT_WEBUI_CLUSTER_KEY: KEY,
-      AGENT_WEBUI_CLUSTER_WORKER: name,
-      AGENT_WEBUI_AUTH_HEADER: 'Remote-User',
-      AGENT_WEBUI_TRUSTED_PROXIES: '127.0.0.1',
-      AGENT_WEBUI_STATE_DIR: join(dir, 'worker'),
-      ...given,
-    },
-  })
-  programs.push(program)
-  await program.waitForOutput(' works as ')
-  return { dir, program }
-}
-
-const startForwarder = async (env: Record<string, string> = {}): Promise<Program> => {
-  // It has no cell, so it is healthy by an address of its own.
-  const program = await startService({
-    home: dirOf('forwarder'),
-    args: ['forward'],
-    env: {
-      AGENT_WEBUI_CLUSTER_URL: db.url,
-      AGENT_WEBUI_AUTH_HEADER: 'Remote-User',
-      AGENT_WEBUI_TRUSTED_PROXIES: '127.0.0.1',
-      ...env,
-    },
-    ready: ' forwards at ',
-    health: '/forward/health',
-  })
-  programs.push(program)
-  return program
-}
-
-const as = (person: string | null, { url }: Pick<Program, 'url'>) => {
-  const { closeClient, ...client } = createClient(
-    () => url,
-    person === null ? {} : { 'Remote-User': person },
-  )
-  clients.push(closeClient)
-  return client
-}
-
-const cellDir = ({ dir }: Worker, cell: string): string => join(dir, 'worker', 'cells', cell)
-const pidOf = (worker: Worker, cell: string): number =>
-  JSON.parse(readFileSync(join(cellDir(worker, cell), 'state', 'instance.json'), 'utf8')).pid
-const useModel = (worker: Worker, cell: string): void =>
-  writeFileSync(
-    join(cellDir(worker, cell), 'home', 'config.yaml'),
-    `model:\n  provider: custom\n  base_url: ${provider.url}\n  default: test-model\n`,
-  )
-const rowOf = async (cell: string) => {
-  const [row] = await db.query('select * from agent_webui.cell where name = $1', [cell])
-  return row ?? {}
-}
-/** The texts of a chat whose turn has ended. */
-const answersOf = async (client: ReturnType<typeof as>, id: string): Promise<string[]> => {
-  const session = async () => (await client.get(`/api/session?session_id=${id}`)).body.session
-  await until(async () => (await session()).is_streaming === false, 'the end of the turn')
-  return (await session()).messages.map(({ content }: { content: string }) => content)
-}
-/** Of this test, from 1. */
-const arrived = (n: number) => provider.arrived(earlier + n)
-const add = (cell: string, given: { people?: string[]; labels?: string[] } = {}) =>
-  directory.add(cell, { title: '', labels: [], people: [], ...given })
 
 if (findPostgres() === null) proof.skip('there is no PostgreSQL for this platform', () => undefined)
 else {
-  proof.before(async () => {
-    db = await startPostgres()
-    provider = await createProvider()
-  })
-  proof.before.each(() => {
-    directory = openDirectory(db.url)
-    provider.clear()
-    earlier = provider.requests.length
-    provider.otherwise = () => ({ text: 'The end.' })
-  })
-  proof.after.each(async () => {
-    for (const close of clients.splice(0)) close()
-    for (const { child, exited } of programs.splice(0)) {
-      child.kill('SIGTERM')
-      await exited
-    }
-    directory.close()
-    await db.query('drop schema if exists agent_webui cascade')
-    for (const dir of dirs.splice(0)) rmSync(dir, { recursive: true, force: true })
-  })
-  proof.after(async () => {
-    await provider.close()
-    await db.close()
-  })
+  proof.before(openCluster)
+  proof.before.each(beginTest)
+  proof.after.each(endTest)
+  proof.after(closeCluster)
 
   proof(
     'refusals: no header, an unknown person, the cell of another one, a header from elsewhere',
