@@ -1,6 +1,6 @@
 /** Builds the page: bundles of public/ with hashed names, and all other assets. */
 import { readdirSync, readFileSync } from 'node:fs'
-import { basename, extname, join, relative, sep } from 'node:path'
+import { basename, dirname, extname, join, relative, sep } from 'node:path'
 import * as esbuild from 'esbuild'
 import { createAsset } from '../lib/http/static.ts'
 import { root } from './files.mjs'
@@ -114,6 +114,10 @@ const markedLexer = {
     }),
 }
 
+/** Documents that load nothing have everything in themselves: `{{> name}}` becomes the file of that name. */
+const withParts = (html, path) =>
+  html.replace(/^\{\{> (\S+)\}\}\n/gm, (_, part) => readFileSync(join(dirname(path), part), 'utf8'))
+
 /** Bundles public/ in memory. `index.html` names `static/main.js`; the built names have hashes. */
 export const bundleBrowser = ({ minify = true } = {}) =>
   esbuild.build({
@@ -225,10 +229,11 @@ const list = async options => {
   assets.push(toEntry('/static/fonts-license.txt', Buffer.from(fontLicenses()), false))
   for (const path of readTree(publicDir)) {
     const name = relative(publicDir, path).split(sep).join('/')
-    if (CODE.has(extname(name))) continue
+    // Parts of documents begin with an underscore.
+    if (CODE.has(extname(name)) || basename(name).startsWith('_')) continue
     const bytes = readFileSync(path)
     if (extname(name) === '.html') {
-      const html = hashNames(bytes.toString(), names)
+      const html = hashNames(withParts(bytes.toString(), path), names)
       assets.push(toEntry(name, Buffer.from(html), false))
       if (name === 'index.html') {
         for (const [page, view] of Object.entries(FIRST_VIEWS)) {

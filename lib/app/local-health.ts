@@ -1,5 +1,5 @@
 /**
- * Answers the health check of this machine for a process that serves nobody, at an address that only this machine reaches: a
+ * Answers the health check of this machine for a process that serves no one, at an address that only this machine reaches: a
  * supervisor finds it healthy, and for a forwarder nothing listens here.
  */
 import { createServer } from 'node:http'

@@ -2,7 +2,7 @@
 import { directionOf, languageOf } from '../base/languages.ts'
 import { peopleTexts } from './people-texts.ts'
 import { providerTexts, unknownText } from './provider-texts.ts'
-import { fillTemplate, inlineHashes } from '../http/html-template.ts'
+import { documentPolicy, fillTemplate } from '../http/html-template.ts'
 
 type LoginTexts = {
   lang: string
@@ -366,18 +366,5 @@ export const loginPage = (
     theme,
     bot_name: botName,
   })
-  // Hashes of the template: it has no placeholders inside these elements, and values cannot add elements.
-  const [style, script] = [inlineHashes(template, 'style'), inlineHashes(template, 'script')]
-  const policy = [
-    "default-src 'none'",
-    `style-src ${style.join(' ')}`,
-    `script-src ${script.join(' ')}`,
-    "img-src 'self' data:",
-    "font-src 'self'",
-    "connect-src 'self'",
-    "base-uri 'self'",
-    "form-action 'self'",
-    "frame-ancestors 'none'",
-  ].join('; ')
-  return { document, policy }
+  return { document, policy: documentPolicy(template, { images: "'self' data:", forms: "'self'" }) }
 }

@@ -1,7 +1,7 @@
 /** The page on which a forwarder lists someone's cells, or says why one cannot be opened: the HTML document with its CSP. */
 import { directionOf, preferredLanguage } from '../base/languages.ts'
 import { CELLS_TEXTS, type CellsTexts } from './cells-texts.ts'
-import { fillTemplate, inlineHashes } from './html-template.ts'
+import { documentPolicy, fillTemplate } from './html-template.ts'
 
 export type ListedCell = {
   title: string
@@ -52,17 +52,5 @@ export const cellsPage = (
     retry: !isList && PASSING.has(shown) ? 'yes' : '',
     cells: isList ? JSON.stringify(shown) : '',
   })
-  const [style, script] = [inlineHashes(template, 'style'), inlineHashes(template, 'script')]
-  const policy = [
-    "default-src 'none'",
-    `style-src ${style.join(' ')}`,
-    `script-src ${script.join(' ')}`,
-    'img-src data:',
-    "font-src 'self'",
-    "connect-src 'self'",
-    "base-uri 'self'",
-    "form-action 'none'",
-    "frame-ancestors 'none'",
-  ].join('; ')
-  return { document, policy }
+  return { document, policy: documentPolicy(template, { images: 'data:', forms: "'none'" }) }
 }

@@ -23,3 +23,23 @@ export const inlineHashes = (document: string, tag: 'style' | 'script'): string[
   [...document.matchAll(new RegExp(`<${tag}>([\\s\\S]*?)</${tag}>`, 'g'))].map(
     ([, text = '']) => `'sha256-${hash('sha256', text, 'base64')}'`,
   )
+
+/**
+ * CSP of a document that loads fonts and nothing else. The hashes are those of the template: it has no placeholders inside
+ * these elements, and values cannot add elements.
+ */
+export const documentPolicy = (
+  template: string,
+  { images, forms }: { images: string; forms: "'self'" | "'none'" },
+): string =>
+  [
+    "default-src 'none'",
+    `style-src ${inlineHashes(template, 'style').join(' ')}`,
+    `script-src ${inlineHashes(template, 'script').join(' ')}`,
+    `img-src ${images}`,
+    "font-src 'self'",
+    "connect-src 'self'",
+    "base-uri 'self'",
+    `form-action ${forms}`,
+    "frame-ancestors 'none'",
+  ].join('; ')

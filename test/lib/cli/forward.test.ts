@@ -171,7 +171,7 @@ else {
     const url = await startForwarder()
     const headers = { 'Remote-User': 'anna@example.com' }
     await db.query(
-      "update agent_webui.cell set running = 2, waiting = 3, active = clock_timestamp() - interval '5 minutes' where name = 'team'",
+      "update agent_webui.cell set running = 2, waiting = 3, active = clock_timestamp() - interval '5 hours' where name = 'team'",
     )
     for (const [width, colorScheme, locale] of [
       [1440, 'dark', 'en'],
@@ -188,7 +188,7 @@ else {
       assert.is(await page.locator('.waiting').getAttribute('href'), 'cells/team/inbox')
       if (locale === 'en') {
         const text = await page.locator('main').innerText()
-        assert.match(text, 'Running: 2 · Last activity 5 minutes ago\nWaiting for you: 3')
+        assert.match(text, 'Running: 2 · Last activity 5 hours ago\nWaiting for you: 3')
       }
       assert.equal(await axe(), [])
       assert.equal(problems, [])
