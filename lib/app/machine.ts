@@ -10,6 +10,8 @@ export type Machine = {
   programAt: () => number
   /** The error of reading, writing, and searching this directory; null when all of it is allowed. */
   accessError: (directory: string) => unknown
+  /** The error of reading and writing this file; null when both are allowed. */
+  fileError: (path: string) => unknown
   ownerOf: (path: string) => number
   /** Bytes that this user may still write on the disk of this path. */
   freeBytes: (path: string) => number
@@ -29,19 +31,22 @@ const openFileLimit = (): number | null => {
   }
 }
 
+const access = (path: string, mode: number): unknown => {
+  try {
+    accessSync(path, mode)
+    return null
+  } catch (error) {
+    return error
+  }
+}
+
 export const thisMachine: Machine = {
   uid: process.getuid?.(),
   now: Date.now,
   programAt: () =>
     statSync(process.argv[1] ?? process.execPath, { throwIfNoEntry: false })?.mtimeMs ?? 0,
-  accessError(directory) {
-    try {
-      accessSync(directory, constants.R_OK | constants.W_OK | constants.X_OK)
-      return null
-    } catch (error) {
-      return error
-    }
-  },
+  accessError: directory => access(directory, constants.R_OK | constants.W_OK | constants.X_OK),
+  fileError: path => access(path, constants.R_OK | constants.W_OK),
   ownerOf: path => statSync(path).uid,
   freeBytes(path) {
     const { bavail, bsize } = statfsSync(path)

@@ -2,7 +2,7 @@
  * What a start needs of the machine: state directory, disk, signing key, TLS, clock. Without side effects, so that
  * `start` and `doctor` use the same functions and say the same.
  */
-import { lstatSync, readdirSync } from 'node:fs'
+import { lstatSync, readdirSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { passwordProblem } from '../auth/normalize-password.ts'
 import { readSigningKey } from '../auth/signing-key.ts'
@@ -13,6 +13,7 @@ import { basePathProblem } from '../http/routes.ts'
 import { expiryOf, readTls, StartError } from '../preflight.ts'
 import { isDirectory } from '../sessions/unreadable-files.ts'
 import { errorCode, fileReason } from '../store/file-error.ts'
+import { lockPath } from '../store/instance-lock.ts'
 import { readTracingSettings } from '../telemetry/tracing-settings.ts'
 import { formerStateChecks } from './former-state.ts'
 import type { Machine } from './machine.ts'
@@ -92,13 +93,26 @@ const entryCheck = (path: string, machine: Machine): Check[] => {
   return error === null ? [] : [noAccess(path, error, machine)]
 }
 
+/** Not opened: see `acquireLock`. */
+const lockCheck = (path: string, machine: Machine): Check[] => {
+  const found = statSync(path, { throwIfNoEntry: false })
+  if (!found) return []
+  if (!found.isFile())
+    return [fail('state', `${path} is not a regular file`, 'Delete it and start again.')]
+  const error = machine.fileError(path)
+  return error === null ? [] : [noAccess(path, error, machine)]
+}
+
 const stateChecks = (stateDir: string, machine: Machine): Check[] => {
   const place = nearestExisting(stateDir)
   if (!isDirectory(place)) return [notDirectory(place)]
   const error = machine.accessError(place)
   if (error !== null) return [noAccess(place, error, machine)]
   const isThere = place === stateDir
-  const [bad] = DIRECTORIES.flatMap(name => entryCheck(join(stateDir, name), machine))
+  const [bad] = [
+    ...DIRECTORIES.flatMap(name => entryCheck(join(stateDir, name), machine)),
+    ...lockCheck(lockPath(stateDir), machine),
+  ]
   if (bad) return [bad]
   return [
     ok('state', `${stateDir}${isThere ? '' : ' can be created'}`),

@@ -6,9 +6,11 @@ import { jobsFile } from '../cron/jobs-file.ts'
 import { UserError } from '../errors.ts'
 import { createAcceptedGuards } from '../guards/accepted-guards.ts'
 import { skippedLines } from '../profiles/env-format.ts'
+import { isManaged } from '../profiles/home.ts'
 import { DEFAULT_PROFILE, missingActiveProfile } from '../profiles/homes.ts'
 import { redact } from '../redact/redact.ts'
 import { createSkills } from '../skills/skills.ts'
+import { fileReason } from '../store/file-error.ts'
 import { makeDir } from '../store/make-dir.ts'
 import { readText } from '../store/read-text.ts'
 import { createGuards } from '../turn-context/guards.ts'
@@ -51,6 +53,19 @@ const skippedLineChecks = ({ home }: CheckContext): Check[] => {
   return [warn('.env', said, `Correct ${path}. Comments begin with #.`)]
 }
 
+/** Nothing fails until something is to be changed. */
+const homeAccessCheck = ({ home: { dir }, config, machine }: CheckContext): Check[] => {
+  const error = isManaged(dir, config.env) ? null : machine.accessError(dir)
+  if (error === null) return []
+  return [
+    warn(
+      'home',
+      `${dir} cannot be written (${fileReason(error)}), so keys and settings of models cannot be changed`,
+      'Make it writable for this user.',
+    ),
+  ]
+}
+
 /** Deleted by hand, for example. */
 const activeProfileChecks = ({ config: { baseHome } }: CheckContext): Check[] => {
   const name = missingActiveProfile(baseHome)
@@ -78,6 +93,7 @@ export const homeChecks = (looked: CheckContext): Check[] => {
   return [
     ok('home', `${home.dir}, profile ${home.name}`),
     ...homeOwnerCheck(looked),
+    ...homeAccessCheck(looked),
     ...activeProfileChecks(looked),
     ...skippedLineChecks(looked),
     ...problems.map(({ file, reason }) =>

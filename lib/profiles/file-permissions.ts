@@ -2,7 +2,7 @@
 import { closeSync, constants, fchmodSync, fstatSync, openSync } from 'node:fs'
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { messageOf } from '../errors.ts'
+import { fileReason } from '../store/file-error.ts'
 
 const SECRETS = [
   '.env',
@@ -69,7 +69,7 @@ export const restrictSecrets = (
     try {
       if (tighten(path, uid)) log(`${path} could be read by others; now only by its owner`)
     } catch (error) {
-      if (!isMissing(error)) log(`${path} could not be made private: ${messageOf(error)}`)
+      if (!isMissing(error)) log(`${path} could not be made private: ${fileReason(error)}`)
     }
   }
 }

@@ -50,6 +50,8 @@ const isFull = (error: unknown): boolean =>
 const isBusy = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_BUSY')
 
+export const lockPath = (stateDir: string): string => join(stateDir, 'instance.lock')
+
 /**
  * Takes the lock or throws an Error with a sentence. `timeoutMs`: how long to wait for a holder that is exiting, as when
  * the server restarts itself.
@@ -63,7 +65,7 @@ export const acquireLock = (
   { timeoutMs = 0, addon }: { timeoutMs?: number; addon?: string | undefined } = {},
 ): InstanceLock => {
   const note = join(stateDir, 'instance.json')
-  const path = join(stateDir, 'instance.lock')
+  const path = lockPath(stateDir)
   const found = statSync(path, { throwIfNoEntry: false })
   if (found && !found.isFile())
     throw new Error(`${path} is not a regular file. Delete it and start again.`)

@@ -38,7 +38,10 @@ export const makeCertificate = (dir: string, days: string, ...more: string[]) =>
   return { AGENT_WEBUI_TLS_CERT: cert, AGENT_WEBUI_TLS_KEY: key }
 }
 
-const systemError = (code: string) => () => Object.assign(new Error(`${code}: raw text`), { code })
+const systemError = (code: string) => Object.assign(new Error(`${code}: raw text`), { code })
+/** Of paths that end with this name. */
+const failsAt = (name: string, code: string) => (path: string) =>
+  path.endsWith(name) ? systemError(code) : null
 const other = 4_242
 
 const PROFILE: readonly Setup[] = [
@@ -110,6 +113,11 @@ const PROFILE: readonly Setup[] = [
     name: '.env is a directory',
     make: ({ home }) => void mkdirSync(join(home, '.env')),
     doctor: [['fail', '.env', /^it is a directory/]],
+  },
+  {
+    name: 'the home cannot be written',
+    make: machine({ accessError: failsAt('.agent', 'EACCES') }),
+    doctor: [['warn', 'home', /\.agent cannot be written \(permission denied\), so keys/]],
   },
   {
     name: 'the active profile was deleted',
@@ -305,6 +313,30 @@ const SERVER: readonly Setup[] = [
     doctor: [['fail', 'state', /loop is a symlink to no directory$/]],
   },
   {
+    name: 'the lock file is a directory',
+    make: (_, state) => void mkdirSync(join(state, 'instance.lock')),
+    start: /instance\.lock is not a regular file\. Delete it/,
+    doctor: [['fail', 'state', /instance\.lock is not a regular file$/]],
+  },
+  {
+    name: 'the lock file belongs to another user',
+    make: (_, state) => {
+      put(join(state, 'instance.lock'), '')
+      return { machine: { fileError: failsAt('instance.lock', 'EACCES') } }
+    },
+    start: /may not read and write \S+instance\.lock\. Run/,
+    doctor: [['fail', 'state', /may not read and write \S+instance\.lock$/]],
+  },
+  {
+    name: 'a directory of the server belongs to another user',
+    make: (_, state) => {
+      mkdirSync(join(state, 'sessions'))
+      return { machine: { accessError: failsAt('sessions', 'EACCES') } }
+    },
+    start: /may not read and write \S+sessions\. Run/,
+    doctor: [['fail', 'state', /may not read and write \S+sessions$/]],
+  },
+  {
     name: 'a directory of the server is a file',
     make: stateFile('sessions', ''),
     start: /webui\/sessions is not a directory\. Move/,
@@ -312,13 +344,13 @@ const SERVER: readonly Setup[] = [
   },
   {
     name: 'the state directory belongs to another user, who lets nobody in',
-    make: machine({ accessError: systemError('EACCES'), ownerOf: () => MACHINE.uid ?? 0 }),
+    make: machine({ accessError: failsAt('webui', 'EACCES'), ownerOf: () => MACHINE.uid ?? 0 }),
     start: /^The state directory cannot be used: user \d+ may not read and write \S+webui\. Run/,
     doctor: [['fail', 'state', /may not read and write/]],
   },
   {
     name: 'the state directory is on a read-only mount',
-    make: machine({ accessError: systemError('EROFS') }),
+    make: machine({ accessError: failsAt('webui', 'EROFS') }),
     start: /webui: the file system is read-only\. Make \S+webui writable/,
     doctor: [['fail', 'state', /the file system is read-only$/]],
   },
