@@ -177,8 +177,9 @@ export const createLog = ({
 
   return {
     request({ method, path, status, ms, isQuiet = false }) {
-      if (isQuiet && status < 500 ? !isDebug : !isInfo) return
-      const level = isQuiet && status < 500 ? 'debug' : 'info'
+      // A wrong token of a collector is to be found, too.
+      const level = isQuiet && status < 400 ? 'debug' : 'info'
+      if (level === 'debug' ? !isDebug : !isInfo) return
       const head =
         format === 'json'
           ? `{"ts":"${now()}","level":"${level}"${ofCell}`

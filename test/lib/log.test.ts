@@ -137,6 +137,7 @@ test('the level decides what is written; checks of health are written at debug, 
     const check = { method: 'GET', path: '/health', ms: 1, isQuiet: true }
     log.request({ ...check, status: 200 })
     log.request({ ...check, status: 503 })
+    log.request({ ...check, path: '/metrics', status: 401 })
     log.request({ ...check, isQuiet: false, status: 200 })
     log.debug('d')
     log.info('i')
@@ -145,7 +146,7 @@ test('the level decides what is written; checks of health are written at debug, 
     log.close()
     return [...out, ...err].join('').split('\n').length - 1
   }
-  assert.equal((['error', 'warn', 'info', 'debug'] as const).map(count), [1, 2, 5, 7])
+  assert.equal((['error', 'warn', 'info', 'debug'] as const).map(count), [1, 2, 6, 8])
 })
 
 test.run()
