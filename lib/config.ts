@@ -6,6 +6,7 @@ import { closest } from 'fastest-levenshtein'
 import { parseBasePath } from './base/base-path.ts'
 import { CLUSTER_VARIABLES, type ClusterSettings, parseCluster } from './base/cluster-settings.ts'
 import { commaList } from './base/comma-list.ts'
+import { readProxies } from './base/proxy-variables.ts'
 import { readLogSettings, rejectLogSettings } from './base/read-log-settings.ts'
 import type { LogSettings } from './schema/log-settings.ts'
 
@@ -313,6 +314,7 @@ export const readConfig = (
   const given = parseArguments(argv)
   rejectLogSettings(name => env[name]?.trim() ?? '')
   const warnings: string[] = []
+  readProxies(env)
   /** Blank is the same as not set. */
   const get = (name: string) => env[name]?.trim() ?? ''
   const userHome = get('HOME') || get('USERPROFILE') || systemHome()

@@ -1,6 +1,7 @@
 /** Checks of MCP servers: the entry, the program, the sign-in, and whether something listens at the URL. Nothing is sent. */
 import { connect } from 'node:net'
 import { findProgram } from '../base/find-program.ts'
+import { isObject } from '../base/json.ts'
 import { type HttpServer, isInvalid, parseServers, type ServerConfig } from '../mcp/config.ts'
 import { signInState } from '../mcp/oauth/token-source.ts'
 import type { Home } from '../profiles/home.ts'
@@ -66,9 +67,23 @@ const programCheck = (
         'Install it, or fix the command.',
       )
 
-export const mcpChecks = (looked: CheckContext): Promise<Check[]> => {
+/** Such as a list of them. */
+const sectionCheck = ({ home }: CheckContext): Check[] => {
+  const section = home.lenient.settings().mcp_servers ?? {}
+  return isObject(section)
+    ? []
+    : [
+        fail(
+          'mcp_servers',
+          'is not a mapping from names to settings, so no server is used',
+          `Correct mcp_servers in ${home.config.path}.`,
+        ),
+      ]
+}
+
+export const mcpChecks = async (looked: CheckContext): Promise<Check[]> => {
   const { home } = looked
-  return Promise.all(
+  const servers = await Promise.all(
     emptyIfUnreadable(() => parseServers(home.settings())).map(async server => {
       const about = `mcp ${server.name}`
       if (isInvalid(server)) return fail(about, server.problem, 'Fix its entry in mcp_servers.')
@@ -77,4 +92,5 @@ export const mcpChecks = (looked: CheckContext): Promise<Check[]> => {
       return programCheck(home, about, server)
     }),
   )
+  return [...sectionCheck(looked), ...servers]
 }

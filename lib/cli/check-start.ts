@@ -56,6 +56,21 @@ const workspaceCheck = ({ config }: CheckContext): Check[] => {
 const environmentChecks = ({ config }: CheckContext): Check[] =>
   config.warnings.map(said => warn('environment', said, 'Fix the variable.'))
 
+/** Of the agent's commands and of programs that they run. */
+const temporaryCheck = ({ config: { env }, machine }: CheckContext): Check[] => {
+  const dir = env.TMPDIR
+  const error = dir === undefined ? null : machine.accessError(dir)
+  return error === null
+    ? []
+    : [
+        warn(
+          'temporary files',
+          `${dir} cannot be used (${fileReason(error)})`,
+          'Create it, or fix TMPDIR.',
+        ),
+      ]
+}
+
 const sessionCheck = ({ config }: CheckContext): Check[] => {
   const dir = join(config.stateDir, 'sessions')
   if (!existsSync(dir)) return []
@@ -174,6 +189,7 @@ export const serverChecks = async (looked: CheckContext): Promise<ServerChecks> 
     ...withStateFix(first, looked),
     ...(isStateUsable ? stateFileChecks(looked) : []),
     ...workspaceCheck(looked),
+    ...temporaryCheck(looked),
     ...(isStateUsable ? sessionCheck(looked) : []),
     await serviceCheck(looked),
   ]

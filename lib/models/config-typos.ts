@@ -160,7 +160,7 @@ export const rejectConfigTypos = (home: Pick<ModelHome, 'values' | 'authJson'>):
   if (slip === null) return
   const { file, sentence, values } = slip
   throw unavailable(
-    `${file}: ${sentence}. Fix it first: no request is sent while the provider is unclear.`,
+    `${file}: ${sentence.replace(/[^?]$/, '$&.')} Fix it first: no request is sent while the provider is unclear.`,
     'name' in values
       ? {
           code: 'provider_misspelled',

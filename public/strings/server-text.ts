@@ -65,7 +65,7 @@ export const CODED: readonly (readonly [sentence: string, code: ErrorCode])[] = 
     'agent_unknown',
   ],
   [
-    '{file}: {key} is not a setting; did you mean "{name}"?. Fix it first: no request is sent while the provider is unclear.',
+    '{file}: {key} is not a setting; did you mean "{name}"? Fix it first: no request is sent while the provider is unclear.',
     'provider_misspelled',
   ],
   [

@@ -142,7 +142,7 @@ test('every sentence that the page recognizes is one of the server', () => {
   const lost = [...SENTENCES, ...Object.keys(SAME), ...CODED.map(([sentence]) => sentence)].filter(
     sentence =>
       sentence
-        .split(/\{\w+\}|(?<=[:.]) /)
+        .split(/\{\w+\}|(?<=[:.?]) /)
         .map(part => part.trim().replace(/\.$/, ''))
         .some(part => part.length > 3 && !code.includes(part)),
   )
@@ -168,7 +168,7 @@ test('sentences of a failed turn are read back with their names', () => {
         'Keine Antwort von api.example:8080: Verbindung abgelehnt',
       ],
       [
-        'config.yaml: model.base-url is not a setting; did you mean "base_url"?. Fix it first: no request is sent while the provider is unclear.',
+        'config.yaml: model.base-url is not a setting; did you mean "base_url"? Fix it first: no request is sent while the provider is unclear.',
         '„model.base-url“ in config.yaml ist keine Einstellung. Meintest du „base_url“? Korrigiere das zuerst: Solange der Anbieter unklar ist, wird keine Anfrage gesendet.',
       ],
       [

@@ -1,5 +1,6 @@
 /** Providers by wire format, optionally through the user's HTTP proxy. */
 import type { Dispatcher } from 'undici'
+import { readProxies } from '../../base/proxy-variables.ts'
 import { ProviderFailure } from '../failure.ts'
 import type { ApiMode, HttpApiMode, Provider, Providers } from '../types.ts'
 import { createAnthropicMessages } from './anthropic-messages.ts'
@@ -14,8 +15,7 @@ import type { StreamOptions } from './stream-request.ts'
 export const createProxyDispatcher = async (
   env: Readonly<Record<string, string>>,
 ): Promise<Dispatcher | undefined> => {
-  const httpProxy = env.http_proxy ?? env.HTTP_PROXY ?? ''
-  const httpsProxy = env.https_proxy ?? env.HTTPS_PROXY ?? ''
+  const { httpProxy, httpsProxy } = readProxies(env)
   if (!httpProxy && !httpsProxy) return undefined
   const noProxy = [env.no_proxy ?? env.NO_PROXY ?? '', 'localhost', '127.0.0.1', '::1']
   // Imported on demand: it would cost every start tens of milliseconds.

@@ -115,6 +115,16 @@ const PROFILE: readonly Setup[] = [
     doctor: [['fail', '.env', /^it is a directory/]],
   },
   {
+    name: 'the MCP servers are a list',
+    make: config('mcp_servers: [one]\n'),
+    doctor: [['fail', 'mcp_servers', /^is not a mapping from names to settings/]],
+  },
+  {
+    name: 'a key of config.yaml is misspelled',
+    make: config('modle: {default: x}\n'),
+    doctor: [['fail', 'model', /did you mean "model"\? Fix it first/]],
+  },
+  {
     name: 'the home cannot be written',
     make: machine({ accessError: failsAt('.agent', 'EACCES') }),
     doctor: [['warn', 'home', /\.agent cannot be written \(permission denied\), so keys/]],
@@ -483,6 +493,21 @@ const ENVIRONMENT: readonly Setup[] = [
     make: env({ AGENT_WEBUI_PASWORD: 'x' }),
     start: /did you mean AGENT_WEBUI_PASSWORD\?$/,
     doctor: [['fail', 'environment', /did you mean AGENT_WEBUI_PASSWORD/]],
+  },
+  {
+    name: 'the proxy is no address, which may have a password',
+    make: env({ https_proxy: 'ftp://me:secret@proxy' }),
+    start: /^HTTPS_PROXY must be the address of a proxy, such as http:\/\/proxy\.example:3128$/,
+    doctor: [['fail', 'environment', /^HTTPS_PROXY must be/]],
+  },
+  {
+    name: 'a proxy without a scheme is one over HTTP',
+    make: env({ HTTP_PROXY: '127.0.0.1:3128', no_proxy: '*' }),
+  },
+  {
+    name: 'the directory of temporary files does not exist',
+    make: env({ TMPDIR: '/nope' }),
+    doctor: [['warn', 'temporary files', /^\/nope cannot be used \(it does not exist\)$/]],
   },
   {
     name: 'the port is no port',
