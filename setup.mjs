@@ -120,15 +120,19 @@ const runNpm = words =>
 /** The lock file without what is left out, and with the address of each package in the registry in use: without addresses npm asks for every package first, half of the install. npm prefers a file of this name. */
 const ADDRESSED = join(root, 'npm-shrinkwrap.json')
 
-const DEFAULT_REGISTRY = 'https://registry.npmjs.org/'
-
 /** Undefined when npm does not say. */
 const findRegistry = async () => {
   // npm gives the scripts that it runs the settings that differ from its defaults; asking it starts another npm.
   const { npm_config_user_agent: by = '', npm_config_registry: given } = process.env
-  if (by.startsWith('npm/')) return given || DEFAULT_REGISTRY
+  if (by.startsWith('npm/') && given) return given
   const { output } = await runNpm(['config', 'get', 'registry', '--loglevel=error'])
   return output.split('\n').find(line => /^https?:\/\//.test(line))
+}
+
+const addressIn = (registry, [path, entry]) => {
+  const name = entry.name ?? path.split('node_modules/').at(-1)
+  const file = `${name.split('/').at(-1)}-${entry.version}.tgz`
+  return new URL(`${name}/-/${file}`, registry.trim().replace(/\/*$/, '/')).href
 }
 
 /** False where the registry is not known. */
@@ -137,16 +141,24 @@ const addAddresses = async () => {
   if (!registry) return false
   for (const [path, entry] of locked) {
     // Where a registry lacks what another platform needs, npm finds it when it installs there.
-    if (!entry.integrity) continue
-    const name = entry.name ?? path.split('node_modules/').at(-1)
-    const file = `${name.split('/').at(-1)}-${entry.version}.tgz`
-    entry.resolved = new URL(`${name}/-/${file}`, registry.trim().replace(/\/*$/, '/')).href
+    if (entry.integrity) entry.resolved = addressIn(registry, [path, entry])
   }
   return true
 }
 
+/** Finds addresses of packages. The registry is not asked for while npm's cache has them all. */
+const createAddresses = () => {
+  let registry
+  return async named => {
+    registry ??= findRegistry()
+    const found = await registry
+    return found && addressIn(found, named)
+  }
+}
+
 /** As `runNpm`. */
-const runCi = async (options, hasAddresses) => {
+const runCi = async options => {
+  const hasAddresses = await addAddresses()
   const words = ['ci', '--no-audit', '--no-fund', '--loglevel=error', ...options]
   if (!hasAddresses) return runNpm(words)
   try {
@@ -162,15 +174,15 @@ const runCi = async (options, hasAddresses) => {
 
 /** As `runNpm`. */
 const installAll = async (packages, withTestTools) => {
-  const hasAddresses = await addAddresses()
   // Test tools need types of packages, and some have scripts.
-  if (withTestTools) return runCi([], hasAddresses)
+  if (withTestTools) return runCi([])
   try {
-    await installPackages({ modules, packages, lock, env: process.env })
+    const addressOf = createAddresses()
+    await installPackages({ modules, packages, lock, env: process.env, addressOf })
     return { code: 0, output: '' }
   } catch {
     // npm has settings for what may be in the way, and says what is wrong.
-    return runCi(['--omit=dev'], hasAddresses)
+    return runCi(['--omit=dev'])
   }
 }
 

@@ -45,16 +45,18 @@ const download = async url => {
   return new Uint8Array(await answer.arrayBuffer())
 }
 
-const createLoader = env => {
+const createLoader = (env, addressOf) => {
   const cache = env.npm_config_cache || join(homedir(), '.npm')
   const canDownload = mayDownload(env)
-  return async ({ integrity = '', resolved }) => {
+  return async named => {
+    const [, { integrity = '' }] = named
     const [, checksum] = /^sha512-(\S+)$/.exec(integrity) ?? []
     if (!checksum) throw new Error('it has no checksum')
     const cached = readCached(cache, checksum)
-    if (!cached && !(resolved && canDownload))
-      throw new Error('it is not in the cache, and may not be downloaded')
-    return { checksum, archive: cached ?? (await download(resolved)) }
+    if (cached) return { checksum, archive: cached }
+    const address = canDownload ? await addressOf(named) : undefined
+    if (!address) throw new Error('it is not in the cache, and may not be downloaded')
+    return { checksum, archive: await download(address) }
   }
 }
 
@@ -91,9 +93,9 @@ const installAll = async (folder, packages, load) => {
   const rest = [...packages]
   const installNext = async thread => {
     for (let next = rest.shift(); next; next = rest.shift()) {
-      const [path, entry] = next
+      const [path] = next
       try {
-        await thread.unpack({ path, ...(await load(entry)) })
+        await thread.unpack({ path, ...(await load(next)) })
       } catch (error) {
         throw new Error(`${path}: ${error.message}`)
       }
@@ -121,14 +123,17 @@ const linkPrograms = (modules, path, programs = {}) => {
   }
 }
 
-/** `packages`: `[path, entry]` as in a lock file, without what this platform does not use. */
-export const installPackages = async ({ modules, packages, lock, env }) => {
+/**
+ * `packages`: `[path, entry]` as in a lock file, without what this platform does not use. `addressOf` one of them: where it can be
+ * downloaded, or nothing.
+ */
+export const installPackages = async ({ modules, packages, lock, env, addressOf }) => {
   rmSync(modules, { recursive: true, force: true })
   mkdirSync(modules)
   const named = packages.map(([path, entry]) => [path.replace(/^node_modules\//, ''), entry])
   // What is for one platform is a program, and large: the end should not wait for it.
   named.sort(([, a], [, b]) => (b.os !== undefined) - (a.os !== undefined))
-  await installAll(modules, named, createLoader(env))
+  await installAll(modules, named, createLoader(env, addressOf))
   for (const [path, { bin }] of named) linkPrograms(modules, path, bin)
   // Last: what is not written to its end is installed again.
   const installed = { ...lock, packages: Object.fromEntries(packages) }

@@ -76,6 +76,7 @@ const createTree = async () => {
         packages,
         lock: { lockfileVersion: 3 },
         env: { npm_config_cache: join(root, 'cache'), ...env },
+        addressOf: async ([, { resolved }]) => resolved as string | undefined,
       }),
     isInstalled: () => existsSync(at('.package-lock.json')),
     remove: () => {

@@ -234,15 +234,11 @@ test('packages are fetched from the registry in use, without asking it for each;
 
 test('below npm, the registry is that of its settings, without another npm', () => {
   const env = { npm_config_user_agent: 'npm/11.0.0 node/v24.0.0', NPM_REGISTRY: 'https://wrong/' }
-  for (const [given, from] of [
-    [{ npm_config_registry: 'https://own.example/npm/' }, 'https://own.example/npm/page/-/'],
-    [{ npm_config_registry: '' }, 'https://registry.npmjs.org/page/-/'],
-  ] as const) {
-    const { run, installs, remove } = createProject()
-    assert.is(run(['build.mjs'], { env: { ...env, ...given } }).status, 0)
-    assert.match(installs()[1] ?? '', `from ${from}`)
-    remove()
-  }
+  const { run, installs, remove } = createProject()
+  const given = { npm_config_registry: 'https://own.example/npm/' }
+  assert.is(run(['build.mjs'], { env: { ...env, ...given } }).status, 0)
+  assert.match(installs()[1] ?? '', 'from https://own.example/npm/page/-/')
+  remove()
 })
 
 test('dependencies that nothing reads are left out, and those that only a test tool shares with them are test tools', () => {
