@@ -25,6 +25,14 @@ const EVERYTHING = [
   ...['--set', 'service.env[0].valueFrom.secretKeyRef.key=k,service.storage.className=fast'],
   ...['--set', 'forwarder.trustedProxies[0]=10.1.0.0/16,cell=anna@example.com'],
 ]
+/** Many people. */
+const WORKERS = [
+  ...EVERYTHING,
+  ...[
+    '--set',
+    'workers.enabled=true,workers.capacity=4,workers.labels[0]=gpu,authHeader=Remote-User',
+  ],
+]
 
 /** In `kubernetes-types`. */
 const TYPES: Readonly<Record<string, string>> = {
@@ -121,7 +129,17 @@ else {
     const none = helm('template', 'demo', CHART, ...KUBERNETES)
     assert.is(none.code, 1)
     assert.match(none.stderr, 'image.repository')
-    for (const wrong of ['replicas=3', 'service.replicas=0', 'forwarder.tls=on', 'cell=a b']) {
+    const unsafe = ['--set', 'workers.enabled=true,authHeader=Remote-User']
+    const { code, stderr } = helm('template', CHART, ...KUBERNETES, ...IMAGE, ...unsafe)
+    assert.is(code, 1)
+    assert.match(stderr, 'authHeader and forwarder.trustedProxies are needed')
+    for (const wrong of [
+      'replicas=3',
+      'workers.capacity=0',
+      'service.replicas=0',
+      'forwarder.tls=on',
+      'cell=a b',
+    ]) {
       const { code, stderr } = helm('template', CHART, ...KUBERNETES, ...IMAGE, '--set', wrong)
       assert.is(code, 1, wrong)
       assert.match(stderr, "values don't meet the specifications")
@@ -148,7 +166,7 @@ else {
 
   test('everything it renders has the types of the Kubernetes API', () => {
     const off = [...IMAGE, '--set', 'networkPolicy.enabled=false']
-    const documents = [...render(...IMAGE), ...render(...EVERYTHING), ...render(...off)]
+    const documents = [IMAGE, EVERYTHING, WORKERS, off].flatMap(values => render(...values))
     assert.is(typeErrors(documents), '')
     const kinds = [...new Set(documents.map(({ apiVersion, kind }) => `${apiVersion} ${kind}`))]
     assert.equal(kinds.sort(), Object.keys(TYPES).sort())
@@ -230,22 +248,48 @@ else {
     }
   })
 
-  test('selectors find the pods they are for, and no others', () => {
-    const documents = render(...IMAGE)
-    const pods = ['StatefulSet', 'Deployment'].map(kind => one(documents, kind).spec.template)
-    const found = (selector: Record<string, string>) =>
-      pods
-        .filter(({ metadata }) =>
-          Object.entries(selector).every(([name, value]) => metadata.labels[name] === value),
-        )
-        .map(({ metadata }) => metadata.labels['app.kubernetes.io/component'])
-    for (const { kind, metadata, spec } of documents) {
-      const selector = (spec.podSelector as typeof spec.selector | undefined) ?? spec.selector
-      const labels = selector.matchLabels ?? selector
-      const wanted = metadata.name.endsWith('-cell') ? 'service' : 'forwarder'
-      assert.equal(found(labels), [wanted], `${kind} ${metadata.name}`)
+  test('workers: each has a name, an address, and ports for its cells; the forwarder knows the same header', () => {
+    const documents = render(...WORKERS)
+    const image = { HOME: '/data', AGENT_WEBUI_HOST: '0.0.0.0' }
+    const configOf = (kind: string) => {
+      const [{ env, args }] = one(documents, kind).spec.template.spec.containers
+      const given = env.map(({ name, value = 'from a secret' }) => [
+        name,
+        value.replace('$(POD_NAME)', 'demo-0'),
+      ])
+      return { args, config: readConfig({ ...image, ...Object.fromEntries(given) }, []) }
     }
+    const worker = configOf('StatefulSet')
+    const { cluster, authHeader } = worker.config
+    assert.equal(worker.args, ['worker'])
+    assert.equal(cluster?.worker, { name: 'demo-0', capacity: 4, labels: ['gpu'] })
+    assert.equal([cluster?.cell, cluster?.idleMs], ['default', 15 * 60_000])
+    assert.is(cluster?.address, 'http://demo-0.demo-agent-webui-worker.default.svc:8787')
+    assert.equal(
+      [authHeader, configOf('Deployment').config.authHeader],
+      ['remote-user', 'remote-user'],
+    )
+    const { ingress } = one(documents, 'NetworkPolicy').spec as { ingress?: { ports: object[] }[] }
+    assert.equal(ingress?.[0]?.ports, [{ port: 8787, endPort: 8790 }])
   })
+
+  for (const [name, values] of Object.entries({ 'of a cell': IMAGE, 'of workers': WORKERS }))
+    test(`selectors ${name} find the pods they are for, and no others`, () => {
+      const documents = render(...values)
+      const pods = ['StatefulSet', 'Deployment'].map(kind => one(documents, kind).spec.template)
+      const found = (selector: Record<string, string>) =>
+        pods
+          .filter(({ metadata }) =>
+            Object.entries(selector).every(([name, value]) => metadata.labels[name] === value),
+          )
+          .map(({ metadata }) => metadata.labels['app.kubernetes.io/component'])
+      for (const { kind, metadata, spec } of documents) {
+        const selector = (spec.podSelector as typeof spec.selector | undefined) ?? spec.selector
+        const labels = selector.matchLabels ?? selector
+        const wanted = /-(?:cell|worker)$/.test(metadata.name) ? 'service' : 'forwarder'
+        assert.equal(found(labels), [wanted], `${kind} ${metadata.name}`)
+      }
+    })
 }
 
 test.run()

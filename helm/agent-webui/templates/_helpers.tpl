@@ -2,6 +2,11 @@
 {{- if contains "agent-webui" .Release.Name }}{{ .Release.Name | trunc 48 | trimSuffix "-" }}{{ else }}{{ printf "%s-agent-webui" (.Release.Name | trunc 36 | trimSuffix "-") }}{{ end }}
 {{- end }}
 
+{{/* Of the processes that have cells. */}}
+{{- define "agent-webui.own" -}}
+{{ include "agent-webui.name" . }}-{{ ternary "worker" "cell" .Values.workers.enabled }}
+{{- end }}
+
 {{- define "agent-webui.selector" -}}
 app.kubernetes.io/name: agent-webui
 app.kubernetes.io/instance: {{ .Release.Name }}
