@@ -5,7 +5,6 @@ import { html } from '../../lib/http/reply.ts'
 import { SessionId } from '../../lib/schema/ids.ts'
 import { Share, ShareOptions } from '../../lib/schema/share.ts'
 import { toBoolean } from '../../lib/settings.ts'
-import { SHARE_REPLY } from '../../lib/shares/page.ts'
 import { recorded } from '../../lib/auth/recorded.ts'
 
 const DEFAULT_DAYS = 7
@@ -89,8 +88,9 @@ export const preview = endpoint({
   }),
   raw: 'text/html',
   cache: 'no-store',
-  run(ctx, { session_id, ...options }) {
+  async run(ctx, { session_id, ...options }) {
+    const { SHARE_REPLY } = await import('../../lib/shares/page.ts')
     const row = ctx.app.sessions.require(session_id)
-    return html(ctx.app.sharePages.preview(row.session_id, options), SHARE_REPLY)
+    return html(await ctx.app.sharePages.preview(row.session_id, options), SHARE_REPLY)
   },
 })

@@ -3,7 +3,6 @@ import { z } from 'zod'
 import { endpoint } from '../../lib/context.ts'
 import { UserError } from '../../lib/errors.ts'
 import { html } from '../../lib/http/reply.ts'
-import { BUSY_PAGE, MISSING_PAGE, SHARE_REPLY } from '../../lib/shares/page.ts'
 
 export const open = endpoint({
   summary: 'A shared chat: a page without scripts, for anyone who has its link',
@@ -11,9 +10,10 @@ export const open = endpoint({
   public: true,
   raw: 'text/html',
   cache: 'no-store',
-  run(ctx, { token }) {
+  async run(ctx, { token }) {
+    const { BUSY_PAGE, MISSING_PAGE, SHARE_REPLY } = await import('../../lib/shares/page.ts')
     const { address } = ctx.client
-    const page = ctx.app.sharePages.open(token, ctx.method === 'HEAD' ? null : address)
+    const page = await ctx.app.sharePages.open(token, ctx.method === 'HEAD' ? null : address)
     if (page !== undefined) return html(page, SHARE_REPLY)
     try {
       ctx.app.shareThrottle.take(ctx.client)

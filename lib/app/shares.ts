@@ -7,7 +7,6 @@ import type { Message } from '../schema/message.ts'
 import type { ShareOptions } from '../schema/share.ts'
 import { contentText } from '../sessions/entries.ts'
 import { UNTITLED } from '../sessions/list-row.ts'
-import { sharePage } from '../shares/page.ts'
 import { hidePaths, toSharedParts } from '../shares/shared-chat.ts'
 import { openShares, type Shares } from '../shares/shares.ts'
 import { readWhole } from '../store/read-text.ts'
@@ -32,9 +31,9 @@ export type ShareServices = {
   shareThrottle: Throttle
   sharePages: {
     /** What a link that is made now will show. */
-    preview: (sessionId: string, options: ShareOptions) => string
+    preview: (sessionId: string, options: ShareOptions) => Promise<string>
     /** Undefined: unknown, revoked, expired, off, or its chat or profile is deleted. All of these look the same. */
-    open: (token: string, address: string | null) => string | undefined
+    open: (token: string, address: string | null) => Promise<string | undefined>
   }
   /** The title of a chat as a link shows it, and the position up to which a new link shows it. */
   sharedState: (sessionId: string) => { title: string; before: number }
@@ -69,7 +68,9 @@ export const composeShares = ({ config, data, log, now }: Composition): ShareSer
     }
   }
 
-  const render = (wanted: Wanted): string => {
+  const render = async (wanted: Wanted): Promise<string> => {
+    // Few processes ever show one.
+    const { sharePage } = await import('../shares/page.ts')
     const folded = sessions.load(wanted.session_id)
     const { before } = wanted
     const shown =
@@ -91,12 +92,13 @@ export const composeShares = ({ config, data, log, now }: Composition): ShareSer
     })
   }
 
-  const kept = new Map<string, { at: number; html: string }>()
-  const renderOnce = (id: string, wanted: Wanted): string => {
+  const kept = new Map<string, { at: number; html: Promise<string> }>()
+  const renderOnce = (id: string, wanted: Wanted): Promise<string> => {
     const known = kept.get(id)
     const at = performance.now()
     if (known && at - known.at < REUSE_MS) return known.html
     const html = render(wanted)
+    html.catch(() => kept.delete(id))
     kept.delete(id)
     kept.set(id, { at, html })
     const [oldest] = kept.keys()
@@ -118,11 +120,11 @@ export const composeShares = ({ config, data, log, now }: Composition): ShareSer
           created_at: Math.floor(now()),
           expires_at: null,
         }),
-      open(token, address) {
+      async open(token, address) {
         const share = shares.find(token)
         if (!share || !homes.has(share.profile) || !sessions.row(share.session_id)) return undefined
         const { live } = share
-        const html = renderOnce(share.id, {
+        const html = await renderOnce(share.id, {
           ...share,
           before: live ? null : share.before,
           title: live ? titleOf(share.session_id) : clean(redact(share.title)),

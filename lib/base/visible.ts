@@ -29,11 +29,18 @@ const USUAL = '\\u00a0\\u202f\\u3000'
 
 type Marking = { any: RegExp; each: RegExp; kept: string }
 
-const marking = (marked: string, kept: string): Marking => ({
-  any: new RegExp(marked, 'u'),
-  each: new RegExp(`${WRITTEN}|(?<hidden>${marked})`, 'gu'),
-  kept,
-})
+/** Made when it is first needed: these patterns take milliseconds to read. */
+const marking = (marked: string, kept: string): (() => Marking) => {
+  let made: Marking | undefined
+  return () => {
+    made ??= {
+      any: new RegExp(marked, 'u'),
+      each: new RegExp(`${WRITTEN}|(?<hidden>${marked})`, 'gu'),
+      kept,
+    }
+    return made
+  }
+}
 
 const NAME = marking(
   // A space beside another space, or at either end, is invisible.
@@ -46,13 +53,15 @@ const WORDS = marking(`[${HIDDEN}]`, '\n\t')
 const codeOf = (character: string): string =>
   `⟨U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}⟩`
 
-const escaped = (text: string, { any, each, kept }: Marking): string =>
-  any.test(text)
+const escaped = (text: string, marks: () => Marking): string => {
+  const { any, each, kept } = marks()
+  return any.test(text)
     ? text.replace(each, (found, ...rest) => {
         const { hidden } = rest.at(-1) as { hidden?: string }
         return hidden === undefined || kept.includes(hidden) ? found : codeOf(hidden)
       })
     : text
+}
 
 /** For names, paths and titles: text on one line. */
 export const visibleName = (text: string): string => escaped(text, NAME)
