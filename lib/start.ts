@@ -18,6 +18,7 @@ import { commandOf, serverArguments } from './cli/arguments.ts'
 import type { Owned } from './cluster/types.ts'
 import { type Config, processEnvironment, readConfig, UsageError } from './config.ts'
 import { messageOf } from './errors.ts'
+import { sentenceOf } from './store/file-error.ts'
 import type { RouteTable } from './http/endpoint.ts'
 import type { Authenticator } from './http/access.ts'
 import {
@@ -367,7 +368,7 @@ export const start = async (options: StartOptions): Promise<Running> => {
       log.warn(`Commands of the agent can read ${readable.join(', ')} of this process`)
     return await run(readConfig(environment, serverArguments(argv)), log, { ...options, nonce })
   } catch (error) {
-    log.error('cannot start', isBug(error) ? error : messageOf(error))
+    log.error('cannot start', isBug(error) ? error : sentenceOf(error))
     process.exit(error instanceof UsageError ? 2 : 1)
   }
 }

@@ -93,13 +93,16 @@ const entryCheck = (path: string, machine: Machine): Check[] => {
   return error === null ? [] : [noAccess(path, error, machine)]
 }
 
+const fileCheck = (path: string): Check[] => {
+  const found = statSync(path, { throwIfNoEntry: false })
+  return found === undefined || found.isFile()
+    ? []
+    : [fail('state', `${path} is not a regular file`, 'Delete it and start again.')]
+}
+
 /** Not opened: see `acquireLock`. */
 const lockCheck = (path: string, machine: Machine): Check[] => {
-  const found = statSync(path, { throwIfNoEntry: false })
-  if (!found) return []
-  if (!found.isFile())
-    return [fail('state', `${path} is not a regular file`, 'Delete it and start again.')]
-  const error = machine.fileError(path)
+  const error = exists(path) ? machine.fileError(path) : null
   return error === null ? [] : [noAccess(path, error, machine)]
 }
 
@@ -111,6 +114,7 @@ const stateChecks = (stateDir: string, machine: Machine): Check[] => {
   const isThere = place === stateDir
   const [bad] = [
     ...DIRECTORIES.flatMap(name => entryCheck(join(stateDir, name), machine)),
+    ...[lockPath(stateDir), join(stateDir, 'instance.json')].flatMap(fileCheck),
     ...lockCheck(lockPath(stateDir), machine),
   ]
   if (bad) return [bad]

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import type { Machine } from '../app/machine.ts'
 import { type Config, readConfig } from '../config.ts'
 import { messageOf, UserError } from '../errors.ts'
+import { sentenceOf } from '../store/file-error.ts'
 import { packedHere } from '../packed.ts'
 import { redact } from '../redact/redact.ts'
 import { readVersion } from '../version.ts'
@@ -169,7 +170,7 @@ export const runCommand = async (
   } catch (error) {
     // A bug shows its stack, any other error its message.
     const isBug = error instanceof TypeError || error instanceof ReferenceError
-    terminal.note(redact(isBug ? String(error.stack) : messageOf(error)))
+    terminal.note(redact(isBug ? String(error.stack) : sentenceOf(error)))
     await terminal.drain()
     return error instanceof UserError ? 1 : 2
   }

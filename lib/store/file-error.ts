@@ -1,5 +1,6 @@
 /** Converts file system errors to UserErrors. */
-import { conflict, diskFull, forbidden, invalid, missing } from '../errors.ts'
+import { isObject } from '../base/json.ts'
+import { conflict, diskFull, forbidden, invalid, messageOf, missing } from '../errors.ts'
 
 /** The error code (`ENOENT`, …); empty for an error without one. */
 export const errorCode = (error: unknown): string =>
@@ -8,6 +9,7 @@ export const errorCode = (error: unknown): string =>
 const REASONS: Readonly<Record<string, string>> = {
   ENOENT: 'it does not exist',
   ENOTDIR: 'a part of its path is not a directory',
+  EEXIST: 'something else is in its place',
   EISDIR: 'it is a directory, not a regular file',
   EACCES: 'permission denied',
   EPERM: 'permission denied',
@@ -26,6 +28,15 @@ const REASONS: Readonly<Record<string, string>> = {
 /** Why a file cannot be used, for a sentence that names the file itself; never the text of the system, which has codes and calls. */
 export const fileReason = (error: unknown): string =>
   REASONS[errorCode(error)] ?? (error instanceof Error ? error.message : String(error))
+
+/** For the end of a command: what the file system refuses is named with its path, and without codes and calls. */
+export const sentenceOf = (error: unknown): string => {
+  const reason = REASONS[errorCode(error)]
+  const path = isObject(error) && 'path' in error ? error.path : undefined
+  return reason !== undefined && typeof path === 'string'
+    ? `${path} cannot be used: ${reason}`
+    : messageOf(error)
+}
 
 /** A Refusal where the person can do something about it; every other error as it is. No sentence names a place. */
 export const toUserError = (error: unknown): unknown => {

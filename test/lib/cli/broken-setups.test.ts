@@ -21,7 +21,8 @@ import type { Check } from '../../../lib/cli/check.ts'
 import { readConfig } from '../../../lib/config.ts'
 import { messageOf } from '../../../lib/errors.ts'
 import { tryListen } from '../../../lib/preflight.ts'
-import { MACHINE, SETUPS } from './_broken-setups.ts'
+import { MACHINE } from './_broken-setup.ts'
+import { SETUPS } from './_broken-setups.ts'
 import { createDesk, type Desk, OWN_NAMES } from './_run.ts'
 
 const test = suite<{ desk: Desk }>('agent-webui doctor: broken setups')
