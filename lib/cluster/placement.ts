@@ -97,69 +97,75 @@ export type WorkerState = {
 /** `hasEnded`: the last process ended in order, or is about to. */
 export type Taken = { cell: string; hasEnded: boolean }
 
-/** What a worker does in the database, on its own connection. */
-export const createWorkerRecord = (db: Database) => ({
-  /** False when a process with this name is a worker already. One that hangs, or whose network is gone, is replaced soon. */
-  async begin(name: string): Promise<boolean> {
-    const [row] = await db.query(`select pg_try_advisory_lock(${NAME_LOCK}) as got`, [name])
-    if (row?.got !== true) {
-      await db.query(
-        `select pg_terminate_backend(l.pid) from pg_locks l, agent_webui.worker w
+/**
+ * What a worker does in the database, on its own connection. When it is `quietMs` old, a cell that is silent has ended: before,
+ * the database may have been away, and all were silent.
+ */
+export const createWorkerRecord = (db: Database, { quietMs = STALE_MS } = {}) => {
+  const openedAt = performance.now()
+  return {
+    /** False when a process with this name is a worker already. One that hangs, or whose network is gone, is replaced soon. */
+    async begin(name: string): Promise<boolean> {
+      const [row] = await db.query(`select pg_try_advisory_lock(${NAME_LOCK}) as got`, [name])
+      if (row?.got !== true) {
+        await db.query(
+          `select pg_terminate_backend(l.pid) from pg_locks l, agent_webui.worker w
          where w.name = $1 and not ${IS_ALIVE} and l.locktype = 'advisory' and l.granted and l.objsubid = 1
            and l.database = (select oid from pg_database where datname = current_database())
            and ((l.classid::bigint << 32) | l.objid::bigint) = ${NAME_LOCK}`,
-        [name],
-      )
-      return false
-    }
-    await db.query(`listen ${CHANNEL}`)
-    // The processes of an earlier worker have ended with it, and not in order when it was killed with them.
-    await db.query(
-      `update agent_webui.cell c set started = null,
+          [name],
+        )
+        return false
+      }
+      await db.query(`listen ${CHANNEL}`)
+      // The processes of an earlier worker have ended with it, and not in order when it was killed with them.
+      await db.query(
+        `update agent_webui.cell c set started = null,
          asked = case when c.is_released then c.asked else clock_timestamp() end
        where c.worker = $1 and c.is_managed and ${IS_FREE}`,
-      [name],
-    )
-    return true
-  },
+        [name],
+      )
+      return true
+    },
 
-  beat: ({ name, address, capacity, used, labels, avoids }: WorkerState): Promise<unknown> =>
-    db.query(
-      `insert into agent_webui.worker (name, address, capacity, used, labels, avoids, seen)
+    beat: ({ name, address, capacity, used, labels, avoids }: WorkerState): Promise<unknown> =>
+      db.query(
+        `insert into agent_webui.worker (name, address, capacity, used, labels, avoids, seen)
        values ($1, $2, $3, $4, $5, $6, clock_timestamp())
        on conflict (name) do update set address = excluded.address, capacity = excluded.capacity,
          used = excluded.used, labels = excluded.labels, avoids = excluded.avoids, seen = excluded.seen`,
-      [name, address, capacity, used, labels, avoids],
-    ),
+        [name, address, capacity, used, labels, avoids],
+      ),
 
-  /** No cell is left to it from now on. */
-  end: (name: string): Promise<unknown> =>
-    db.query('delete from agent_webui.worker where name = $1', [name]),
+    /** No cell is left to it from now on. */
+    end: (name: string): Promise<unknown> =>
+      db.query('delete from agent_webui.worker where name = $1', [name]),
 
-  /** Of these, those that workers run no more. */
-  async removed(cells: readonly string[]): Promise<string[]> {
-    if (cells.length === 0) return []
-    const rows = await db.query(
-      'select name from agent_webui.cell where name = any($1) and is_managed',
-      [cells],
-    )
-    const managed = rows.map(({ name }) => String(name))
-    return cells.filter(cell => !managed.includes(cell))
-  },
+    /** Of these, those that workers run no more. */
+    async removed(cells: readonly string[]): Promise<string[]> {
+      if (cells.length === 0) return []
+      const rows = await db.query(
+        'select name from agent_webui.cell where name = any($1) and is_managed',
+        [cells],
+      )
+      const managed = rows.map(({ name }) => String(name))
+      return cells.filter(cell => !managed.includes(cell))
+    },
 
-  /**
-   * A cell to start, which no other worker starts then; null when there is none. It is one that a request waits for, that has
-   * something to do now, or whose owner did not end in order. The worker that ran it last has its directory, so that one comes
-   * first, and then the one that runs the fewest. `running`: here; only one that has ended or hangs is started again.
-   */
-  async take({ name, used }: WorkerState, running: readonly string[]): Promise<Taken | null> {
-    const [row] = await db.query(
-      `update agent_webui.cell set worker = $1, started = clock_timestamp()
+    /**
+     * A cell to start, which no other worker starts then; null when there is none. It is one that a request waits for, that has
+     * something to do now, or whose owner did not end in order. The worker that ran it last has its directory, so that one comes
+     * first, and then the one that runs the fewest. `running`: here; only one that has ended or hangs is started again.
+     */
+    async take({ name, used }: WorkerState, running: readonly string[]): Promise<Taken | null> {
+      const [row] = await db.query(
+        `update agent_webui.cell set worker = $1, started = clock_timestamp()
        where name = (
          select c.name from agent_webui.cell c
          join agent_webui.worker w on w.name = $1
          where c.is_managed and ${IS_FREE} and ${MAY_RUN}
-           and case when c.name = any($3) then c.is_released or ${IS_SILENT} else $2 < w.capacity end
+           and case when c.name = any($3) then c.is_released or (${IS_SILENT} and $4) else $2 < w.capacity end
+           and (c.is_released or c.worker is null or c.worker = $1 or $4)
            and (c.asked > clock_timestamp() - ${ms(ASKED_MS)} or c.wake <= clock_timestamp()
              or (not c.is_released and ${IS_SILENT}))
            and ${IS_STARTING} is not true
@@ -169,17 +175,18 @@ export const createWorkerRecord = (db: Database) => ({
          order by coalesce(c.asked, c.wake, c.seen) limit 1
          for update of c skip locked
        ) returning name, is_released`,
-      [name, used, running],
-    )
-    return row ? { cell: String(row.name), hasEnded: row.is_released === true } : null
-  },
+        [name, used, running, performance.now() - openedAt >= quietMs],
+      )
+      return row ? { cell: String(row.name), hasEnded: row.is_released === true } : null
+    },
 
-  /** The cell ended by itself, and not in order: it is started again, unless another worker has taken it. */
-  failed: (name: string, cell: string): Promise<unknown> =>
-    db.query(
-      'update agent_webui.cell set asked = clock_timestamp(), started = null where name = $2 and worker = $1',
-      [name, cell],
-    ),
-})
+    /** The cell ended by itself, and not in order: it is started again, unless another worker has taken it. */
+    failed: (name: string, cell: string): Promise<unknown> =>
+      db.query(
+        'update agent_webui.cell set asked = clock_timestamp(), started = null where name = $2 and worker = $1',
+        [name, cell],
+      ),
+  }
+}
 
 export type WorkerRecord = ReturnType<typeof createWorkerRecord>

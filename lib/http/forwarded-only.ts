@@ -7,6 +7,9 @@ import type { Listener } from './request-listener.ts'
 /** For those who watch the process, and with secrets of their own. */
 const OPEN = /^\/(?:health|ready|metrics)(?:\?|$)/
 
+/** About a browser, in the words of a proxy. */
+const CLAIMS = /^(?:forwarded$|x-forwarded-|x-real-|x-request-id$|x-agent-webui-)/
+
 const ONLY_FORWARDER = 'This is reached through the forwarder only.'
 const NO_PERSON = 'The forwarder does not say who you are. Set AGENT_WEBUI_AUTH_HEADER there too.'
 const OTHER_PERSON =
@@ -40,8 +43,7 @@ export const createForwardedOnly = ({
     if (!isForwarder && isOpen) {
       // The service believes every address what it says about a browser, so nothing may be left of it.
       for (const name of Object.keys(headers))
-        if (name.startsWith('x-') || name === 'forwarded' || name === userHeader)
-          delete headers[name]
+        if (CLAIMS.test(name) || name === userHeader) delete headers[name]
       return listener(req, res)
     }
     // A token of an earlier process at this address: the forwarder looks for the one that serves now.

@@ -16,6 +16,7 @@ import {
   beginTest,
   cellDir,
   closeCluster,
+  db,
   directory,
   endTest,
   openCluster,
@@ -89,6 +90,28 @@ else {
     await worker.program.waitForOutput('[webui anna] ')
     other.close()
   })
+
+  proof(
+    'the database was away for longer than a sign of life counts: cells stay as they are',
+    async () => {
+      await add('anna')
+      const worker = await startWorker('one')
+      const forwarder = await startForwarder()
+      assert.is((await as('anna', forwarder).get('/api/sessions')).status, 200)
+      const pid = pidOf(worker, 'anna')
+      await db.kill()
+      await db.start()
+      await db.query(
+        "update agent_webui.cell set asked = clock_timestamp(), seen = clock_timestamp() - interval '1 minute'",
+      )
+      await until(
+        async () => Number((await rowOf('anna')).seen) > Date.now() - 5_000,
+        'a sign of life',
+      )
+      assert.is((await as('anna', forwarder).get('/api/sessions')).status, 200)
+      assert.equal([pidOf(worker, 'anna'), (await rowOf('anna')).epoch], [pid, '1'])
+    },
+  )
 
   proof('a worker is healthy by itself: no cell has to run', async () => {
     const { dir } = await startWorker('one')

@@ -13,10 +13,10 @@ let db: Postgres
 let directory: Directory
 const connections: Database[] = []
 
-const worker = async (given: Partial<WorkerState> = {}) => {
+const worker = async (given: Partial<WorkerState> = {}, quietMs = 0) => {
   const connection = await connect(db.url)
   connections.push(connection)
-  const record = createWorkerRecord(connection)
+  const record = createWorkerRecord(connection, { quietMs })
   const state = {
     name: 'a',
     address: 'http://a',
@@ -234,6 +234,29 @@ else {
       "update agent_webui.cell set is_released = false, started = null, seen = clock_timestamp() - interval '1 hour'",
     )
     assert.equal(await a.takeWith(['anna']), { cell: 'anna', hasEnded: false })
+  })
+
+  test('the database was away: cells get the time to come back before they are killed or taken', async () => {
+    await add('anna')
+    await add('ben')
+    const a = await worker({}, 3_600_000)
+    const b = await worker({ name: 'b' }, 3_600_000)
+    await db.query(
+      `update agent_webui.cell set worker = 'a', is_released = false, asked = clock_timestamp(),
+         seen = clock_timestamp() - interval '1 minute'`,
+    )
+    await db.query(
+      "update agent_webui.worker set seen = seen - interval '1 minute' where name = 'a'",
+    )
+    assert.is(await b.take(), null, 'its worker may not have come back so far')
+    await a.beat(1)
+    assert.is(await a.take(1, ['anna', 'ben']), null, 'it may not have come back so far')
+    assert.is(await a.take(1, ['anna']), 'ben', 'its process has ended')
+    const later = await worker({ name: 'later' })
+    await db.query(
+      "update agent_webui.worker set seen = seen - interval '1 minute' where name = 'a'",
+    )
+    assert.is(await later.take(), 'anna')
   })
 
   test('a start ends with its worker: another one begins it', async () => {
