@@ -5,11 +5,22 @@ import * as assert from 'uvu/assert'
 import { checkTranslation, readEnglish, readTranslation, TRANSLATED } from '../build/languages.ts'
 import { describeLabels, unrecognized } from '../lib/agent/shell/labels.ts'
 import { languageOf, preferredLanguage } from '../lib/base/languages.ts'
+import { translatorFor } from '../lib/notifications/texts/translate.ts'
+import { scheduleWords } from '../public/features/tasks/schedule-words.ts'
+import { formatCost, formatTokens } from '../public/parts/amounts.ts'
+import { joinSentences } from '../public/strings/join-sentences.ts'
 import { formatFull } from '../public/features/sessions/relative-time.ts'
 import { describeToolCall } from '../public/features/tool-calls/describe-tool-call.ts'
 import { formatBytes } from '../public/features/workspace/file-kind.ts'
 import { translateStakes } from '../public/features/approvals/stake-strings.ts'
-import { type Messages, pageLocale, setLanguage, translator } from '../public/strings/t.ts'
+import {
+  listOf,
+  type Messages,
+  pageLocale,
+  setLanguage,
+  translator,
+  visibleMessage,
+} from '../public/strings/t.ts'
 
 const test = suite('languages')
 
@@ -141,6 +152,74 @@ test('a name in a sentence from right to left keeps its own direction', () => {
   try {
     assert.is(t('test.in', { path: '/tmp' }), 'في \u2068/tmp\u2069')
   } finally {
+    setLanguage('en', {})
+  }
+})
+
+test('Arabic: a message inside of another, in a list, or in a toast shows none of its marks; a name shows those that are hidden in it', () => {
+  const t = translator({
+    'test.in': 'in {path}',
+    'test.why': '“{name}” failed',
+    'test.at': 'once at {time}',
+  })
+  setLanguage('ar', {
+    'in {path}': 'في {path}',
+    '“{name}” failed': 'فشل «{name}»',
+    'once at {time}': 'مرة واحدة، في {time}',
+  })
+  try {
+    const inner = t('test.in', { path: '/tmp' })
+    const moment = { kind: 'once', run_at: '2026-11-24T09:00' }
+    for (const text of [
+      t('test.in', { path: inner }),
+      t('test.in', { path: t('test.in', { path: inner }) }),
+      t('test.in', { path: [inner, inner] }),
+      t('test.in', { path: listOf([inner, 'b']) }),
+      t('test.in', { path: joinSentences(inner, inner) }),
+      t('test.at', { time: formatFull(1_770_000_000) }),
+      t('test.at', { time: formatCost(-1.5) }),
+      t('test.at', { time: scheduleWords(moment, '') }),
+      visibleMessage(inner),
+      translateStakes('“zed” is not a program known to be harmless.'),
+    ])
+      assert.not.match(text, /U\+/)
+    for (const name of ['a\u2068b\u2069', 'a\u200f', `${inner}\u2069`])
+      for (const text of [t('test.in', { path: name }), visibleMessage(name)])
+        assert.match(text, /⟨U\+20/)
+  } finally {
+    setLanguage('en', {})
+  }
+})
+
+test('Arabic: a sentence that begins with a name runs from right to left also where the first letter decides', () => {
+  setLanguage('ar', readTranslation('ar'))
+  try {
+    const [first] = translateStakes('“zed” is not a program known to be harmless.')
+    assert.is(first, '\u200f')
+  } finally {
+    setLanguage('en', {})
+  }
+})
+
+test('Arabic: digits are the same in counts, dates, amounts, and notifications, whatever country the browser names', () => {
+  const t = translator({ 'test.count': '{count} of {total}' })
+  const before = Object.getOwnPropertyDescriptor(globalThis, 'navigator')!
+  try {
+    for (const tag of ['ar', 'ar-EG', 'ar-MA', 'ar-SA-u-ca-gregory']) {
+      Object.defineProperty(globalThis, 'navigator', {
+        value: { languages: [tag] },
+        configurable: true,
+      })
+      setLanguage('ar', {})
+      for (const text of [
+        t('test.count', { count: 3, total: 1_234 }),
+        ...[formatFull(1_770_000_000), formatCost(1.5), formatBytes(2_500), formatTokens(12_345)],
+        translatorFor('ar')('tokens', { count: 12 }),
+      ])
+        assert.match(text, /^[^\u0660-\u0669\u06f0-\u06f9]*$/, tag)
+    }
+  } finally {
+    Object.defineProperty(globalThis, 'navigator', before)
     setLanguage('en', {})
   }
 })

@@ -21,6 +21,10 @@ const TAGS = Object.keys(LANGUAGES) as Language[]
 export const directionOf = (language: Language): 'ltr' | 'rtl' =>
   language === 'ar' ? 'rtl' : 'ltr'
 
+/** The locale of amounts. Countries with Arabic write digits in two ways; here they are those of codes, sizes, and addresses. */
+export const numberLocale = (language: Language): string =>
+  language === 'ar' ? 'ar-u-nu-latn' : language
+
 /** The page's language for a tag such as `de-AT`, `pt_PT`, or `zh-TW`; undefined when there is none. */
 export const languageOf = (tag: string): Language | undefined => {
   const [base] = tag.trim().toLowerCase().split(/[-_]/, 1)

@@ -1,5 +1,5 @@
 /** Formats tokens and costs. */
-import { pageLocale } from '../strings/t.ts'
+import { pageLocale, withoutMarks } from '../strings/t.ts'
 
 export const formatTokens = (count: number, locale = pageLocale()): string =>
   count < 10_000
@@ -8,12 +8,14 @@ export const formatTokens = (count: number, locale = pageLocale()): string =>
 
 /** Small amounts keep four digits. */
 export const formatCost = (dollars: number, locale = pageLocale()): string =>
-  dollars.toLocaleString(locale, {
-    style: 'currency',
-    currency: 'USD',
-    minimumFractionDigits: 2,
-    maximumFractionDigits: dollars > 0 && dollars < 0.1 ? 4 : 2,
-  })
+  withoutMarks(
+    dollars.toLocaleString(locale, {
+      style: 'currency',
+      currency: 'USD',
+      minimumFractionDigits: 2,
+      maximumFractionDigits: dollars > 0 && dollars < 0.1 ? 4 : 2,
+    }),
+  )
 
 type Input = { input_tokens: number; cache_read_tokens?: number | undefined }
 

@@ -56,6 +56,9 @@ export const setLanguage = (language: string, messages: Messages): void => {
     formats: own ?? language,
     isRtl: language === 'ar',
   })
+  // Countries with Arabic write digits in two ways. One way in the whole page: that of its codes, sizes, and addresses.
+  if (shown.isRtl)
+    shown.formats = new Intl.Locale(shown.formats!, { numberingSystem: 'latn' }).toString()
 }
 
 /** Nothing has to be translated. */
@@ -64,13 +67,36 @@ export const isEnglish = (): boolean => shown.tag === 'en'
 /** Locale of dates and amounts; undefined (the default of `Intl`) before `setLanguage`. */
 export const pageLocale = (): string | undefined => shown.formats
 
+/** Dates and amounts without the marks of direction that some languages have in them: they would be shown as those of a name. */
+export const withoutMarks = (formatted: string): string =>
+  formatted.replace(/\p{Bidi_Control}/gu, '')
+
+/**
+ * Messages from right to left with their marks, so that one inside of another or in a toast does not show them. No name can
+ * be one of them: hidden characters of names are shown.
+ */
+const marked = new Set<string>()
+const MAX_MARKED = 5_000
+
+/** Of messages that were put together. */
+export const withMarks = (text: string): string => {
+  if (!shown.isRtl) return text
+  if (marked.size >= MAX_MARKED) marked.delete(marked.values().next().value!)
+  marked.add(text)
+  return text
+}
+
+/** Shows the hidden characters of a text that may be one of `t`. */
+export const visibleMessage = (text: string): string =>
+  marked.has(text) ? text : visibleWords(text)
+
 /** Names and paths may contain invisible or reordering characters, and keep their own direction in a sentence from right to left. */
 const nameOf = (value: string): string =>
-  shown.isRtl ? `\u2068${visibleWords(value)}\u2069` : visibleWords(value)
+  shown.isRtl ? `\u2068${visibleMessage(value)}\u2069` : visibleWords(value)
 
 /** "a, b, and c" in the page's language. */
 export const listOf = (names: readonly string[]): string =>
-  new Intl.ListFormat(pageLocale()).format(names.map(nameOf))
+  withMarks(new Intl.ListFormat(pageLocale()).format(names.map(nameOf)))
 
 const categoryOf = (count: number): Intl.LDMLPluralRule => {
   if (shown.tag === 'en') return count === 1 ? 'one' : 'other'
@@ -85,7 +111,7 @@ const select = (entry: Message, count: unknown): string =>
 const numberOf = (value: number): string =>
   !shown.isRtl && Number.isInteger(value) && value >= 0 && value < 1_000
     ? String(value)
-    : value.toLocaleString(shown.tag)
+    : value.toLocaleString(shown.isRtl ? shown.formats : shown.tag)
 
 /** The text by which translations of a message are found. */
 export const sourceOf = (message: Message): string =>
@@ -94,6 +120,8 @@ export const sourceOf = (message: Message): string =>
 const catalogs: Catalog[] = [en]
 /** English messages of all modules loaded so far; for the check of translations. */
 export const englishMessages = (): readonly Catalog[] => catalogs
+
+const BEGINS_WITH_NAME = /^[^\p{L}{]*\{.*\p{Script=Arabic}/u
 
 /**
  * A translator over the base catalog and the messages of one feature. Features bring their own catalog so that the first page
@@ -106,12 +134,16 @@ export const translator = <const C extends Catalog>(catalog: C) => {
     const english = catalog[key] ?? (en as Catalog)[key]!
     const source = sourceOf(english)
     const message = shown.messages[`${key}|${source}`] ?? shown.messages[source] ?? english
-    return select(message, filled.count).replace(/\{(\w+)\}/g, (placeholder, name) => {
+    const text = select(message, filled.count)
+    const result = text.replace(/\{(\w+)\}/g, (placeholder, name) => {
       const value = filled[name]
       if (value === undefined) return placeholder
       if (typeof value === 'number') return numberOf(value)
       return typeof value === 'string' ? nameOf(value) : listOf(value)
     })
+    if (!shown.isRtl || !values) return result
+    // `dir=auto` takes the direction of the first letter, also of one in an isolated name.
+    return withMarks(BEGINS_WITH_NAME.test(text) ? `\u200f${result}` : result)
   }
 }
 

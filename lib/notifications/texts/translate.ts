@@ -1,5 +1,5 @@
 /** Texts of notifications in the language of the one who receives them. */
-import { directionOf, type Language } from '../../base/languages.ts'
+import { directionOf, type Language, numberLocale } from '../../base/languages.ts'
 import { ar } from './ar.ts'
 import { de } from './de.ts'
 import { en, type Plural, type TextKey, type Texts } from './en.ts'
@@ -43,7 +43,9 @@ export const translatorFor = (language: Language): Translate => {
     formOf(texts[key], values.count).replace(/\{(\w+)\}/g, (placeholder, name: string) => {
       const value = values[name]
       if (value === undefined) return placeholder
-      return typeof value === 'number' ? value.toLocaleString(language) : isolate(value)
+      return typeof value === 'number'
+        ? value.toLocaleString(numberLocale(language))
+        : isolate(value)
     })
   return Object.assign(translate, { language })
 }
@@ -60,7 +62,7 @@ export const translateBudget = (sentence: string, t: Translate): string => {
     const value = Number(text.replace(/[$,]/g, ''))
     return tokens
       ? t('tokens', { count: value })
-      : value.toLocaleString(t.language, { style: 'currency', currency: 'USD' })
+      : value.toLocaleString(numberLocale(t.language), { style: 'currency', currency: 'USD' })
   }
   const key = SCOPES[scope as keyof typeof SCOPES]
   return t(`budget.${key}`, { used: amount(used), limit: amount(limit) })

@@ -141,7 +141,7 @@ export function ApprovalCard({ approval: asked, keys, onAnswer }: ApprovalCardPr
         </p>
       )}
       <p class="ask-why" dir="auto">
-        {visibleText(translateStakes(approval.description)) || t('ask.approval.text')}
+        {translateStakes(visibleText(approval.description)) || t('ask.approval.text')}
       </p>
       <ReadToEndBox whole={whole} more={t('ask.more')} keys={keys && offers('once') && !isRuling}>
         <ScrollBox class="ask-command" label={t('ask.command')}>

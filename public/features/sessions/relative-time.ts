@@ -1,5 +1,5 @@
 /** Relative times, and the date groups of the session list. */
-import { pageLocale, t } from '../../strings/t.ts'
+import { pageLocale, t, withoutMarks } from '../../strings/t.ts'
 
 const MINUTE = 60
 const HOUR = 60 * MINUTE
@@ -23,11 +23,10 @@ export const formatAgo = (seconds: number, now: number, locale = pageLocale()): 
   })
 }
 
-/** Without the marks of direction that some languages have in dates: `t` isolates values, and would show the marks. */
 export const formatFull = (seconds: number, locale = pageLocale()): string =>
-  new Date(seconds * 1000)
-    .toLocaleString(locale, { dateStyle: 'medium', timeStyle: 'short' })
-    .replace(/\p{Bidi_Control}/gu, '')
+  withoutMarks(
+    new Date(seconds * 1000).toLocaleString(locale, { dateStyle: 'medium', timeStyle: 'short' }),
+  )
 
 /** Heading of the session's date group; older sessions are grouped by month. */
 export const groupOf = (seconds: number, now: number, locale = pageLocale()): string => {

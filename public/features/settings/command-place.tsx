@@ -85,7 +85,7 @@ export const CommandPlace = () => {
       <p class="field-hint">{leadOf(place)}</p>
       {place.problem !== null && (
         <p class="form-error" role="alert">
-          {t('place.problem', { problem: visibleText(serverText(place.problem)) })}
+          {t('place.problem', { problem: serverText(visibleText(place.problem)) })}
         </p>
       )}
       <Row

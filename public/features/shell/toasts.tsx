@@ -1,8 +1,8 @@
 /** List of toasts. */
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
-import { visibleWords } from '../../../lib/base/visible.ts'
 import { Button, IconButton } from '../../parts/button.tsx'
 import { Icon } from '../../parts/icon.tsx'
+import { visibleMessage } from '../../strings/t.ts'
 
 export type ToastView = {
   id: number
@@ -74,7 +74,7 @@ export const ToastList = (props: ToastsProps) => {
       {list.map(toast => (
         <div key={toast.id} class={`toast toast-${toast.kind}`}>
           {toast.kind === 'error' && <Icon name="alert" size={16} />}
-          <span class="toast-text">{visibleWords(toast.text)}</span>
+          <span class="toast-text">{visibleMessage(toast.text)}</span>
           {toast.action && (
             <Button
               kind="quiet"

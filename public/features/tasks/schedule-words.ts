@@ -1,11 +1,11 @@
 /** Common schedules in words of the page's language; others are described by the server, in English. */
 import { asObject } from '../../../lib/base/json.ts'
-import { pageLocale } from '../../strings/t.ts'
+import { pageLocale, withoutMarks } from '../../strings/t.ts'
 import { t } from './strings.ts'
 
 /** Of the server's zone; formatted in UTC, so that it does not shift. */
 const format = (ms: number, options: Intl.DateTimeFormatOptions): string =>
-  new Date(ms).toLocaleString(pageLocale(), { ...options, timeZone: 'UTC' })
+  withoutMarks(new Date(ms).toLocaleString(pageLocale(), { ...options, timeZone: 'UTC' }))
 
 const DAYS = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat']
 
