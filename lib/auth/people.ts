@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { z } from 'zod'
 import { missing, unavailable } from '../errors.ts'
 import { type Caller, OWNER, Role } from '../schema/person.ts'
+import { OWNER_NAME } from '../base/owner-name.ts'
 import { writeAtomic } from '../store/atomic-write.ts'
 import { jsonReason } from '../store/json-file.ts'
 import { readWholeText } from '../store/read-text.ts'
@@ -102,7 +103,7 @@ const toCaller = ({ id, role, profiles }: Person): Caller => ({
 
 const newOwner = (): Person => ({
   id: randomBytes(8).toString('hex'),
-  name: 'Owner',
+  name: OWNER_NAME,
   role: 'owner',
   profiles: null,
   passkeys: [],

@@ -258,6 +258,61 @@ for (const language of AXE_LANGUAGES)
     }
   })
 
+test('Arabic: approvals, toasts, dates of tasks, and people show no marks of direction, and each sentence runs from right to left', async () => {
+  const chat = await startChat({
+    toolCalls: [{ name: 'terminal', arguments: { command: 'zed x' } }],
+  })
+  const { app } = chat
+  const opened = await openPage('about:blank', { locale: 'ar-EG' })
+  const { page } = opened
+  try {
+    const id = await chat.newSession()
+    await chat.follow(await chat.send(id, 'hello'), 'approval')
+    const isClean = async () => assert.not.match(await page.locator('body').innerText(), /⟨U\+/)
+    const direction = (selector: string) =>
+      page
+        .locator(selector, { hasText: 'zed' })
+        .first()
+        .evaluate(element => {
+          const range = document.createRange()
+          range.selectNodeContents(element)
+          const name = document.createRange()
+          const text = document.createTreeWalker(element, NodeFilter.SHOW_TEXT).nextNode()!
+          const at = text.textContent!.indexOf('zed')
+          name.setStart(text, at)
+          name.setEnd(text, at + 3)
+          const [all, own] = [range, name].map(each => each.getBoundingClientRect())
+          return own!.right > all!.left + all!.width / 2 ? 'rtl' : 'ltr'
+        })
+    await page.goto(`${app.url}/session/${id}`)
+    await page.locator('.ask-why').waitFor()
+    await isClean()
+    assert.is(await direction('.ask-why'), 'rtl')
+    await page.goto(`${app.url}/inbox`)
+    await page.locator('[data-item] p[dir=auto]').first().waitFor()
+    await isClean()
+    assert.is(await direction('[data-item] p[dir=auto]'), 'rtl')
+
+    await app.post('/api/crons/create', { prompt: 'x', schedule: '2099-01-02T09:00' })
+    await page.goto(`${app.url}/tasks`)
+    await page.getByText(/2099/).first().waitFor()
+    await isClean()
+    await page.goto(`${app.url}/settings/people`)
+    await page.getByText('مالك').first().waitFor()
+    assert.is(await page.getByText('Owner').count(), 0)
+    await page.goto(`${app.url}/settings/notifications`)
+    await page.getByRole('button', { name: 'إضافة خدمة' }).click()
+    await page.locator('form input[type=url]').fill('http://127.0.0.1:9')
+    await page.locator('form input[maxlength="64"]').fill('topic-1')
+    await page.locator('form [type=submit]').click()
+    await page.locator('.toast-text', { hasText: 'ntfy' }).waitFor()
+    await isClean()
+  } finally {
+    await opened.close()
+    await chat.close()
+  }
+})
+
 test('a page from right to left: the sidebar is on the right, and nothing is wider than a phone', async () => {
   const app = await startApp()
   const opened = await openPage(app.url, {

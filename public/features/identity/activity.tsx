@@ -7,6 +7,7 @@ import type { Api } from '../../../router.ts'
 import { useShell } from '../../contexts.ts'
 import { Button } from '../../parts/button.tsx'
 import { Row, Select } from '../../parts/field.tsx'
+import { OWNER_NAME } from '../../../lib/base/owner-name.ts'
 import { deviceName } from './device-name.ts'
 import { t } from './strings.ts'
 
@@ -76,7 +77,7 @@ const titleOf = ({ what, detail }: Entry): string =>
 const lineOf = ({ at, address, device, person, what, detail }: Entry): string =>
   [
     // Who acted; absent while there is only one person.
-    person ? visibleName(person) : '',
+    person === OWNER_NAME ? t('activity.owner') : person ? visibleName(person) : '',
     SHOWN.has(what) ? visibleName(detail) : '',
     formatFull(at),
     address,

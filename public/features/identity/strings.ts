@@ -118,6 +118,7 @@ export const t = translator({
   'activity.group.approvals': 'Approvals',
   'activity.none': 'Nothing yet',
   'activity.more': 'Show more',
+  'activity.owner': 'Owner',
   'activity.by.password': 'Signed in with the password',
   'activity.by.passkey': 'Signed in with a passkey',
   'activity.by.pairing': 'Signed in with a pairing code',

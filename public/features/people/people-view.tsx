@@ -1,6 +1,7 @@
 /** Settings → People: who may use this server, with which role and profiles, and inviting others. */
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
+import { OWNER_NAME } from '../../../lib/base/owner-name.ts'
 import { visibleName } from '../../../lib/base/visible.ts'
 import type { Role } from '../../../lib/schema/person.ts'
 import type { Api } from '../../../router.ts'
@@ -25,6 +26,13 @@ const hintOf = ({ role, profiles, joined, invited_until }: Person): string =>
     ...(profiles === null ? [] : [profiles.join(', ') || t('people.none')]),
     ...(invited_until !== null ? [t('people.invited')] : joined ? [] : [t('people.expired')]),
   ].join(' · ')
+
+const inLanguage = (people: readonly Person[]): Person[] =>
+  people.map(person =>
+    person.first && person.name === OWNER_NAME
+      ? { ...person, name: t('people.role.owner') }
+      : person,
+  )
 
 const showLink = (shell: Shell, name: string, code: string): void => {
   const link = new URL(`login#invite=${code}`, document.baseURI).href
@@ -60,7 +68,10 @@ const PersonForm = ({ person, save, onCancel }: FormProps) => {
   useEffect(() => void profiles.refresh(), [])
   const name = useSignal(person?.name ?? '')
   const role = useSignal<Role>(person?.role ?? 'member')
-  const given = useSignal<readonly string[]>(person?.profiles ?? [])
+  /** Null: not chosen yet. Of one profile there is no choice. */
+  const chosen = useSignal<readonly string[] | null>(person ? (person.profiles ?? []) : null)
+  const only = profiles.list.value.length === 1 ? profiles.list.value.map(each => each.name) : []
+  const given = chosen.value ?? only
   const signInAs = useSignal(person?.sign_in_as ?? '')
   const isBusy = useSignal(false)
   const submit = async (event: Event) => {
@@ -69,15 +80,15 @@ const PersonForm = ({ person, save, onCancel }: FormProps) => {
     await save({
       name: name.value.trim(),
       role: role.value,
-      profiles: [...given.value],
+      profiles: [...given],
       // Never of an owner: an address alone must not make one.
       sign_in_as: role.value === 'owner' ? '' : signInAs.value.trim(),
     })
     isBusy.value = false
   }
   const toggle = (profile: string, isGiven: boolean) => {
-    const others = given.value.filter(each => each !== profile)
-    given.value = isGiven ? [...others, profile] : others
+    const others = given.filter(each => each !== profile)
+    chosen.value = isGiven ? [...others, profile] : others
   }
   return (
     <form class="form" onSubmit={event => void submit(event)}>
@@ -122,7 +133,7 @@ const PersonForm = ({ person, save, onCancel }: FormProps) => {
               <label key={profile.name} class="people-profile">
                 <input
                   type="checkbox"
-                  checked={given.value.includes(profile.name)}
+                  checked={given.includes(profile.name)}
                   onChange={event => toggle(profile.name, event.currentTarget.checked)}
                 />
                 <span>{visibleName(profile.name)}</span>
@@ -161,7 +172,7 @@ export const PeopleSettings = () => {
   const editing = useSignal<string | null>(null)
   const load = () =>
     attempt(async () => {
-      people.value = (await api('GET /api/people')).people
+      people.value = inLanguage((await api('GET /api/people')).people)
     })
   useEffect(() => void load(), [])
   const close = () => {
@@ -194,7 +205,7 @@ export const PeopleSettings = () => {
         api('POST /api/people/change', { id: person.id, ...what, password }),
       )
       if (!reply) return
-      people.value = reply.people
+      people.value = inLanguage(reply.people)
       close()
     })
   const askRemove = ({ id, name }: Person) => {
@@ -208,7 +219,7 @@ export const PeopleSettings = () => {
           api('POST /api/people/remove', { id, password }),
         )
         if (!reply) return
-        people.value = reply.people
+        people.value = inLanguage(reply.people)
         toasts.show(t('people.removed', { name }))
       },
     }
