@@ -74,7 +74,7 @@ export const createPane = (shared: PaneShared, options: PaneOptions): App => {
     onMissing: sessions.drop,
     onSubscriptionsChange: () => shared.tabs.updateSubscriptions(),
     onTurnEnd({ sessionId, how }: TurnEnd) {
-      base.announcement.value = t('chat.finished', { title: titleOfSession(sessionId) })
+      base.announce(t('chat.finished', { title: titleOfSession(sessionId) }))
       if (how === 'cancel') void chat.reload()
       markRead()
     },

@@ -10,6 +10,8 @@ export type Footnotes = ReadonlyMap<string, Footnote>
 export type Blocks = {
   /** Blocks of `text`; cheap when it extends the text of the last call. `open`: more text will follow. */
   update(text: string, open: boolean): readonly Block[]
+  /** Number of blocks at the beginning that further text doesn't change. */
+  closed(): number
   /** Footnotes by label, in document order. */
   footnotes(): Footnotes
 }
@@ -74,6 +76,7 @@ export const createBlocks = (): Blocks => {
       else shown = [...closed, ...number(lex(completePartial(rest), { ...links }), closed.length)]
       return shown
     },
+    closed: () => closed.length,
     footnotes() {
       const notes = new Map<string, Footnote>()
       for (const { token } of shown) {

@@ -22,7 +22,7 @@ const block = (token: Token, indent: string): string => {
     case 'table': {
       const { header, rows } = token as Tokens.Table
       return [header, ...rows]
-        .map(row => row.map(cell => inline(cell.tokens)).join('\t'))
+        .map(row => row.map(cell => inlineText(cell.tokens)).join('\t'))
         .join('\n')
     }
     case 'blockquote':
@@ -47,7 +47,8 @@ const list = ({ ordered, start, items }: Tokens.List, indent: string): string =>
     })
     .join('\n')
 
-const inline = (tokens: Token[]): string =>
+/** Text of a paragraph or a cell. */
+export const inlineText = (tokens: Token[]): string =>
   tokens
     .map(token => {
       if (token.type === 'br') return '\n'
@@ -58,4 +59,4 @@ const inline = (tokens: Token[]): string =>
     .join('')
 
 const textOf = ({ tokens, text, raw }: Loose): string =>
-  tokens ? inline(tokens) : decodeEntities(text ?? raw)
+  tokens ? inlineText(tokens) : decodeEntities(text ?? raw)

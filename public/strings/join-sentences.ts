@@ -1,6 +1,7 @@
+/** Sentences in a row. */
 import { withMarks } from './t.ts'
 
-/** Sentences in a row; after the full stop of Chinese and Japanese there is no space. */
+/** After the full stop of Chinese and Japanese there is no space. */
 export const joinSentences = (...sentences: readonly (string | false | undefined)[]): string =>
   withMarks(
     sentences

@@ -37,7 +37,7 @@ const startOutbox = async (app: PageApp): Promise<void> => {
     sending: app.sending,
     onChange: () => others.postMessage('changed'),
     onKept: () => {
-      app.announcement.value = t('outbox.note')
+      app.announce(t('outbox.note'))
       // The event stream may be up: then nothing else sends it.
       void app.attempt(() => flush())
     },

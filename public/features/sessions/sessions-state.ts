@@ -40,7 +40,7 @@ export type SessionsOptions = {
 
 export const createSessionsState = (options: SessionsOptions): SessionsBase => {
   const { shell, settings, profiles, reloadList, reloadOpenChat } = options
-  const { platform, toasts, route, layout, connection, announcement } = shell
+  const { platform, toasts, route, layout, connection, announce } = shell
   const sessions: Sessions = createSessions(
     platform,
     toasts,
@@ -72,7 +72,7 @@ export const createSessionsState = (options: SessionsOptions): SessionsBase => {
     ),
     inbox: createInbox(platform, ({ session_id: id }) => {
       const message = t('chat.waiting', { title: titleOfSession(id) })
-      announcement.value = message
+      announce(message)
       if (route.isOpen(id)) return
       const run = () => route.openSession(id)
       toasts.show(message, { action: { label: t('row.open'), run } })

@@ -6,6 +6,7 @@ import type { TabLeader } from '../../stream/tab-leader.ts'
 import { t } from '../../strings/t.ts'
 import { type Auth, createAuth, type SignInGate } from '../sign-in/auth.ts'
 import type { Outbox } from '../offline/outbox.ts'
+import { type Announcements, createAnnouncements } from './announcements.ts'
 import { type ConfigProblemsState, createConfigProblems } from './config-problems.ts'
 import { type Connection, createConnection } from './connection.ts'
 import { createLayout, type Layout } from './layout.ts'
@@ -43,8 +44,9 @@ export type ShellBase = {
   accountTabs: Signal<BroadcastChannel | null>
   /** The person has signed out in another tab: the page is left without a question about unsaved changes. */
   signedOut: Signal<boolean>
-  /** Text for the polite live region. */
-  announcement: Signal<string>
+  /** Of the polite live region. */
+  announcements: Announcements['list']
+  announce: Announcements['announce']
   /** Runs an action and shows its error as a toast. Never rejects. */
   attempt: (action: () => Promise<unknown>) => Promise<void>
   /** Copies text to the clipboard and confirms it with a toast. */
@@ -71,6 +73,7 @@ export const createShell = (options: ShellOptions, poll: () => Promise<unknown>)
     }
   }
   const toasts = createToasts(platform, copy)
+  const announcements = createAnnouncements(platform)
   return {
     api,
     base,
@@ -85,7 +88,8 @@ export const createShell = (options: ShellOptions, poll: () => Promise<unknown>)
     outbox: signal<Outbox | null | undefined>(null),
     accountTabs: signal<BroadcastChannel | null>(null),
     signedOut: signal(false),
-    announcement: signal(''),
+    announcements: announcements.list,
+    announce: announcements.announce,
     async attempt(action) {
       try {
         await action()

@@ -168,9 +168,13 @@ const View = ({ app }: { app: PageApp }) => {
 }
 
 const Announcer = () => (
-  <p class="sr-only" role="status">
-    {useShell().announcement.value}
-  </p>
+  <div class="sr-only" role="log">
+    {useShell().announcements.value.map(({ id, text }) => (
+      <p key={id} dir="auto">
+        {text}
+      </p>
+    ))}
+  </div>
 )
 
 const SkipLink = () => {

@@ -1,4 +1,5 @@
 /** Loads the transcript apart from the first page load: the composer of a new chat works without it. */
+import type { App } from '../../app.ts'
 import { nextTask } from '../../parts/next-task.ts'
 
 /** Of headings and code. A font that is asked for by the first message arrives after it, and all of them are laid out again. */
@@ -26,3 +27,18 @@ export const loadTranscript = (): ReturnType<typeof load> => {
 
 /** Starts the download early. A failure is shown, with Retry, when the transcript is rendered. */
 export const preloadTranscript = (): void => void loadTranscript().catch(() => undefined)
+
+/** For the time that a chat is on the page. Loaded before the first turn, so that its first sentence is announced, too. */
+export const announceAnswers = (app: App): (() => void) => {
+  let stop: (() => void) | null = null
+  let isOver = false
+  void app.attempt(async () => {
+    await loadTranscript()
+    const { announceAnswersOf } = await import('./announce-answers.ts')
+    if (!isOver) stop = announceAnswersOf(app)
+  })
+  return () => {
+    isOver = true
+    stop?.()
+  }
+}

@@ -1,0 +1,29 @@
+/** Texts that screen readers announce, in order. */
+import { type ReadonlySignal, signal } from '@preact/signals'
+import type { Platform } from '../../platform.ts'
+
+export type Announcement = { id: number; text: string }
+export type Announcements = {
+  /** The content of the live region, the oldest first. */
+  list: ReadonlySignal<readonly Announcement[]>
+  announce: (text: string) => void
+}
+
+/** A screen reader takes the text when it is added. Later it would only be found a second time, by a person who reads the page. */
+const KEPT_MS = 7_000
+
+export const createAnnouncements = ({ schedule }: Pick<Platform, 'schedule'>): Announcements => {
+  const list = signal<readonly Announcement[]>([])
+  let count = 0
+  return {
+    list,
+    announce(text) {
+      count += 1
+      const added = { id: count, text }
+      list.value = [...list.value, added]
+      schedule(() => {
+        list.value = list.value.filter(each => each !== added)
+      }, KEPT_MS)
+    },
+  }
+}

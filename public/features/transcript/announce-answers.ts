@@ -1,0 +1,86 @@
+/** Announces the answers of an open chat to screen readers while they are written, sentence by sentence. */
+import { effect } from '@preact/signals'
+import type { Message } from '../../../lib/schema/message.ts'
+import type { App } from '../../app.ts'
+import { t } from '../../strings/transcript-strings.ts'
+import type { Chat } from '../chat/chat-reducer.ts'
+import { textOf } from '../chat/open-chat.ts'
+import { readsAloud } from '../speech/auto-read.ts'
+import { speechOf } from '../speech/page-speech.ts'
+import { createSpokenSentences, type SpokenSentences } from './spoken-sentences.ts'
+
+/** An answer is looked at this often while it is written: faster than it is read, and rarely enough to cost nothing. */
+const PERIOD_MS = 300
+
+const WORDS = {
+  code: (lang: string) => t('code.label', { lang: lang || t('code.plain') }),
+  formula: t('code.formula'),
+}
+
+type Options = Pick<App, 'announce' | 'platform'> & {
+  chat: Pick<App['chat'], 'chat' | 'state'>
+  /** They are read aloud already. */
+  isRead: () => boolean
+}
+
+/** It gets another id when it is stored. */
+const isBeingSent = (id: string): boolean => id.startsWith('sent-')
+
+/** Returns a function that ends it. */
+export const startAnnouncing = ({ chat, announce, platform, isRead }: Options): (() => void) => {
+  /** Null: no chat was shown. */
+  let session: string | null = null
+  /** Messages that were on the page when it was opened, or were announced. */
+  let known = new Set<string>()
+  let streamed: { id: string; sentences: SpokenSentences } | null = null
+  let cancel: (() => void) | null = null
+
+  const sentencesOf = (id: string): SpokenSentences => {
+    if (streamed?.id !== id) streamed = { id, sentences: createSpokenSentences(WORDS) }
+    return streamed.sentences
+  }
+  const speak = (sentences: readonly string[]): void => {
+    if (!isRead()) for (const sentence of sentences) announce(sentence)
+  }
+  const speakLive = (): void => {
+    cancel = null
+    const { live } = chat.chat.peek()
+    if (live?.message_id) speak(sentencesOf(live.message_id).update(live.text, true))
+  }
+  const skip = ({ messages, live }: Chat): void => {
+    known = new Set(messages.map(({ id }) => id).filter(id => !isBeingSent(id)))
+    streamed = null
+    if (live?.message_id) sentencesOf(live.message_id).update(live.text, true)
+  }
+  const finish = (message: Message): void => {
+    known.add(message.id)
+    if (message.role === 'assistant' && !message._error)
+      speak(sentencesOf(message.id).update(textOf(message), false))
+  }
+
+  const stop = effect(() => {
+    const value = chat.chat.value
+    if (chat.state.value !== 'ready') {
+      session = null
+      return
+    }
+    const isNew = session === '' && known.size === 0
+    if (session === null || (session !== value.sessionId && !isNew)) skip(value)
+    session = value.sessionId
+    const first = value.messages.findLastIndex(({ id }) => known.has(id)) + 1
+    for (const message of value.messages.slice(first)) if (!isBeingSent(message.id)) finish(message)
+    if (value.live?.text && !cancel) cancel = platform.schedule(speakLive, PERIOD_MS)
+  })
+  return () => {
+    stop()
+    cancel?.()
+  }
+}
+
+export const announceAnswersOf = (app: App): (() => void) =>
+  startAnnouncing({
+    chat: app.chat,
+    announce: app.announce,
+    platform: app.platform,
+    isRead: () => readsAloud(app) || speechOf(app).isHandsFree.peek(),
+  })
