@@ -59,7 +59,7 @@ const longSession = async (bench: Bench, service: Service): Promise<void> => {
     await page.locator('textarea').first().waitFor()
     const startedAt = performance.now()
     await page.goto(service.program.url + path, { waitUntil: 'commit' })
-    await page.getByText(last).last().waitFor()
+    await page.locator('main').getByText(last).last().waitFor()
     times.push(performance.now() - startedAt)
     state.nodes = Math.max(state.nodes, Number(await page.evaluate(countNodes)))
     if (round === 2) await keystrokes(bench, page)

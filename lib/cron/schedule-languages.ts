@@ -1,6 +1,7 @@
 /** Schedules in plain words of other languages than English: dates and times by chrono-node, what repeats by the words below. */
 import type { Language } from '../base/languages.ts'
 import { offsetMinutes, toIso } from '../base/time-zone.ts'
+import { needsTime } from './schedule-words.ts'
 
 type Chrono = typeof import('chrono-node/en')
 type Words = {
@@ -95,7 +96,9 @@ const read = (
     .replace(found.text, '')
     .replace(filler, '')
     .replace(/[\s,.、，。]/g, '')
-  return rest === '' && found.start.isCertain('hour') ? found.start : undefined
+  if (rest !== '') return undefined
+  if (!found.start.isCertain('hour')) throw needsTime()
+  return found.start
 }
 
 /** The cron fields for day of month, month, and weekday of a phrase that begins with what repeats, and the rest of it. */
@@ -117,7 +120,7 @@ const repeated = (
 
 /**
  * A schedule in one of the exact forms of `parseSchedule`, for a text in this language. Undefined when it is not understood,
- * or when the language is English or has no parser.
+ * or when the language is English or has no parser. Throws UserError when only the time is missing.
  */
 export const scheduleIn = async (
   language: Language,
@@ -131,6 +134,7 @@ export const scheduleIn = async (
   const { parse } = await words.load()
   const repeats = repeated(words, text)
   if (repeats) {
+    if (repeats.rest === '' && repeats.days !== null) throw needsTime()
     const found = read(parse, words, repeats.rest, now, zone)
     const isDay = found?.isCertain('weekday') ?? false
     if (!found || isDay !== (repeats.days === null)) return undefined

@@ -1,5 +1,5 @@
 /** Schedules in plain English: "weekdays at 9", "the 1st and 15th of every month at 8:30", "tomorrow at 9:00". */
-import { invalid } from '../errors.ts'
+import { invalid, type UserError } from '../errors.ts'
 import { offsetMinutes, toIso } from '../base/time-zone.ts'
 import { parseSchedule } from './parse-schedule.ts'
 
@@ -61,7 +61,10 @@ const daysOf = (text: string): string | undefined => {
   return `${[...new Set(dates)].toSorted((a, b) => a - b).join(',')} * *`
 }
 
-const ADD_TIME = 'Add a time, for example “weekdays at 9:00” or “tomorrow at 18:30”.'
+export const needsTime = (): UserError =>
+  invalid('Add a time, for example “weekdays at 9:00” or “tomorrow at 18:30”.', {
+    code: 'schedule_needs_time',
+  })
 
 /** "weekdays at 9" and "at 9 on weekdays" as a cron expression or an interval; undefined when it does not repeat. */
 const toRepeated = (text: string): string | undefined => {
@@ -93,8 +96,7 @@ const toRepeated = (text: string): string | undefined => {
       })
     return `${minute} ${[...new Set(hours)].join(',')} ${when}`
   }
-  if (daysOf(text) !== undefined && !isOneDay(text))
-    throw invalid(ADD_TIME, { code: 'schedule_needs_time' })
+  if (daysOf(text) !== undefined && !isOneDay(text)) throw needsTime()
   return undefined
 }
 
@@ -112,7 +114,7 @@ const toMoment = async (text: string, now: number, zone: string): Promise<string
   const rest = text.replace(found.text, '').replace(/\b(?:on|at|once)\b|[,.\s]/g, '')
   if (rest !== '') return undefined
   const { start } = found
-  if (!start.isCertain('hour')) throw invalid(ADD_TIME, { code: 'schedule_needs_time' })
+  if (!start.isCertain('hour')) throw needsTime()
   // A duration from now, or a zone in the text.
   if (start.isCertain('timezoneOffset')) return toIso(start.date().getTime(), zone)
   const [year, month, day, hour, minute] = (

@@ -117,14 +117,14 @@ export const workspaceProblem = ({
   const real = realOrNull(workspace) ?? workspace
   const home = env.HOME && env.HOME !== '/' ? (realOrNull(env.HOME) ?? env.HOME) : null
   const what = hidden.some(path => (realOrNull(path) ?? path) === real)
-    ? 'is the home of this service'
+    ? 'it is the home of this service'
     : real === '/' || (home !== null && contains(real, home))
-      ? 'contains your home directory'
+      ? 'it contains your home directory'
       : OF_EVERY_PROGRAM.some(path => contains(real, realOrNull(path) ?? path))
-        ? 'contains files of other programs'
+        ? 'it contains files of other programs'
         : null
   if (what === null) return null
-  return `The sandbox can't protect the workspace ${workspace}, because it ${what}. Choose a folder with only the files of the project, or turn sandbox.enabled off.`
+  return `The sandbox can't protect the workspace ${workspace}, because ${what}. Choose a folder with only the files of the project, or turn sandbox.enabled off.`
 }
 
 export type PlanOptions = {

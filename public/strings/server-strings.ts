@@ -51,6 +51,10 @@ const NETWORK = [
   'it is rate limited',
   'it returned status {status}',
   'the authorization server answered “{code}”',
+  'it answered {status}',
+  'The answer of the authorization server is larger than 1 MB',
+  'it does not say its version',
+  'doctor found no way to check the setup',
 ] as const
 
 const TURNS = [
@@ -126,6 +130,58 @@ const PLACES = [
   'The sandbox works on Linux, with bubblewrap, and on macOS only.',
   "The sandbox doesn't work here: bwrap isn't installed. Install the package bubblewrap (apt install bubblewrap, dnf install bubblewrap, pacman -S bubblewrap).",
   "The sandbox doesn't work here: bwrap can't start: {reason}.",
+  "The sandbox doesn't work here: sandbox-exec can't start: {reason}.",
+  "The sandbox doesn't work here: {program}, a part of macOS, is missing.",
+  'AppArmor forbids user namespaces (Ubuntu 24.04 and later). Load the profile for bwrap: {command}',
+  'the kernel forbids user namespaces. Allow them: {command}',
+  'the kernel allows no user namespaces. Allow them: {command}',
+  'this container forbids it ({reason}). Start the container with {options}, or leave sandbox.enabled off: the container is a wall of its own',
+  'the systemd unit forbids it ({reason}). Install systemd/sandbox.conf as a drop-in of the unit',
+  'user namespaces are off, or not allowed here ({reason}). Allow them in the kernel, or for the program that started this one',
+  'this service runs in a sandbox of macOS itself, and sandboxes cannot be nested. Start it outside of that',
+  "The sandbox can't protect the workspace {folder}, because {reason}. Choose a folder with only the files of the project, or turn sandbox.enabled off.",
+  'it is the home of this service',
+  'it contains your home directory',
+  'it contains files of other programs',
+  "{engine} can't be reached: {reason}. terminal.backend asks for a container, so no command runs until it is started, or until terminal.backend is local.",
+  '"{command}" did not end within {seconds} s',
+  'no reason was given',
+  'terminal.backend is docker, but neither docker nor podman is installed here. Install one of them, or set terminal.backend to local.',
+  'terminal.backend is podman, but podman is not installed here. Install it, or set terminal.backend to local.',
+  '{program} could not be started: {reason}.',
+  "The container image {image} (terminal.docker_image) is not here and can't be downloaded: {reason}.",
+  "The container image {image} (terminal.docker_image) can't be read: {reason}.",
+  'The container image {image} is being downloaded, for {seconds} s so far. Nothing runs until it is here. Run the command again in a minute.',
+  'The container for commands did not start: {reason}. Check terminal.docker_image and the other docker_… and container_… keys.',
+  "The container for commands can't run a shell: {reason}.",
+  "{keys} can't be applied here: {reason}. Set 0 to run commands without this limit.",
+  '{folder} is not in the container. Commands can work in the workspace {workspace}; terminal.docker_volumes in config.yaml can add folders.',
+  "The workspace {folder} can't be used in a container, because every image has its own. Choose another one.",
+] as const
+
+/** What is wrong with a rule, an entry, or a value of config.yaml. */
+const SETTINGS = [
+  'A rule is text, such as edit(src/**). Put quotes around one with “: ” or “#”.',
+  'This rule is too long.',
+  'A rule is the name of a tool, or a tool with a pattern in parentheses: bash(git push *).',
+  'A rule must not contain invisible characters.',
+  'The parentheses are empty. Leave them out for everything.',
+  'Rules for MCP tools have no parentheses.',
+  'There is no tool “{tool}”.',
+  'A rule for {tool} has no parentheses.',
+  'An address is written domain:example.org.',
+  'A path may contain four groups in braces.',
+  'It is not a list of rules.',
+  'It has neither a command nor a url.',
+  'Its url is not an http address.',
+  'provider_routing must be a mapping',
+  'provider_routing.{key} is not a setting',
+  'provider_routing.{key} must be {kind}',
+  'price, throughput or latency',
+  'a list of names',
+  'true or false',
+  'allow or deny',
+  'a number',
 ] as const
 
 /** Other words of the server for the same. */
@@ -144,6 +200,7 @@ export const SENTENCES: readonly string[] = [
   ...NETWORK,
   ...TURNS,
   ...PLACES,
+  ...SETTINGS,
   // Behind the lines that have a cause of their own.
   'line {line}: {reason}',
 ]
@@ -218,15 +275,10 @@ const CAUSES = new Set(['reason', 'problem', 'kind'])
 const causeText = (value: string): string =>
   knownSentence(value) ?? (isEnglish() ? value : t('server.quote', { text: value }))
 
-/**
- * Causes in the page's language. One that isn't known is in English, so another language quotes it. Without marks of
- * direction: the sentence around it has its own, and shows those in a value as what they are.
- */
+/** Causes in the page's language. One that isn't known is in English, so another language quotes it. */
 export const withCauses = (values: Readonly<Record<string, unknown>>): Record<string, unknown> =>
   Object.fromEntries(
     Object.entries(values).map(([name, value]) =>
-      typeof value === 'string' && CAUSES.has(name)
-        ? [name, causeText(value).replace(/[\u2066-\u2069]/g, '')]
-        : [name, value],
+      typeof value === 'string' && CAUSES.has(name) ? [name, causeText(value)] : [name, value],
     ),
   )

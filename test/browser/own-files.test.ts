@@ -47,7 +47,7 @@ test('a command is written, tried out, edited beside another program, and delete
     await hasText(page, '/review ')
     await box.pressSequentially('a.ts')
     await button('Send').click()
-    await page.getByText('Reviewed.').waitFor()
+    await page.getByText('Reviewed.').first().waitFor()
     const [request] = chat.provider.requests
     assert.match(String(request?.body.messages.at(-1).content), /Review a\.ts\.$/)
 
@@ -96,7 +96,7 @@ test('in a new chat, the first @ offers chats; the chosen one is sent as a refer
     await hasText(page, `Like ${reference} `)
     chat.provider.push({ text: 'Seen.' }, { text: 'Other' })
     await box.press('Enter')
-    await page.getByText('Seen.').waitFor()
+    await page.getByText('Seen.').first().waitFor()
     const sent = chat.provider.requests.at(-2)?.body.messages.at(-1).content
     assert.ok(String(sent).endsWith(`Like ${reference}`), String(sent))
     await page.getByRole('article').getByRole('link', { name: 'Unify the retry logic' }).click()

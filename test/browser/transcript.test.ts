@@ -119,7 +119,7 @@ test('an approval is answered from the first page; the outline, arrow keys and t
     await page.locator('.tx-scroll').focus()
     await page.keyboard.press('End')
     await page.getByRole('button', { name: 'Continue', exact: true }).click()
-    await page.getByText('All of it.').waitFor()
+    await page.getByText('All of it.').first().waitFor()
     // A key beside three thousand messages is a layout of the field: no row is rendered again.
     const messages = Array.from({ length: 750 }, (_, n) => [
       { role: 'user', content: `Request ${n}` },

@@ -144,7 +144,7 @@ test('comments on lines are kept in the draft, and become the next message, by k
 
   provider.push({ text: 'Fixed.' })
   await page.locator('#composer').press('Enter')
-  await page.getByText('Fixed.').waitFor()
+  await page.getByText('Fixed.').first().waitFor()
   assert.match(JSON.stringify(provider.requests.at(-1)?.body.messages), 'Why 2?')
   const sent = (await world.chat.messages(world.session)).at(-2)?.content
   assert.is(

@@ -332,7 +332,7 @@ test('attachments: picked, dropped, pasted; sent by name', async () => {
   await page.locator('#composer').fill('read these')
   await page.keyboard.press('Enter')
   await page.locator('.user-files li').first().waitFor()
-  await page.getByText('Read.', { exact: true }).waitFor()
+  await page.getByText('Read.', { exact: true }).first().waitFor()
   const files = await page.locator('.user-files li').allTextContents()
   assert.equal(
     files.map(text => text.trim()),
@@ -412,7 +412,7 @@ test('a long text pasted into the editor of a sent message becomes a file of the
   await page.locator('.file', { hasText: 'first.txt' }).waitFor()
   await page.locator('#composer').fill('read it')
   await page.keyboard.press('Enter')
-  await page.getByText('Read once.', { exact: true }).waitFor()
+  await page.getByText('Read once.', { exact: true }).first().waitFor()
   await page.getByRole('button', { name: 'Edit', exact: true }).last().click()
   const editor = page.getByRole('textbox', { name: 'Edit message' })
   const paste = (text: string) =>

@@ -113,7 +113,7 @@ else {
     await provider.arrived(arrived + 1 + dice(STEPS))
     const kind = KINDS[round % KINDS.length]!
     await kill[kind]()
-    await page.getByText(`The end of round ${round}.`).last().waitFor()
+    await page.locator('main').getByText(`The end of round ${round}.`).last().waitFor()
     await page.getByRole('button', { name: 'Send' }).waitFor()
     assert.equal(await shown(at, `go ${round}`), wanted(round), kind)
     const id = /session\/(\w+)/.exec(page.url())?.[1] ?? ''

@@ -1,5 +1,7 @@
 /** What the server reports, in every language of the page: no English sentence is left where a translated one is possible. */
-import { globSync, readFileSync } from 'node:fs'
+import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { readTranslation, TRANSLATED } from '../../build/languages.ts'
@@ -7,6 +9,12 @@ import { hintFor } from '../../lib/agent/failure.ts'
 import { toNetworkFailure } from '../../lib/agent/providers/http-post.ts'
 import type { Language } from '../../lib/base/languages.ts'
 import { describeNetworkError } from '../../lib/http/network-error.ts'
+import { parseRule } from '../../lib/agent/permissions/rule.ts'
+import type { UserError } from '../../lib/errors.ts'
+import { isInvalid, parseServers } from '../../lib/mcp/config.ts'
+import { routingOf } from '../../lib/models/routing.ts'
+import { causeOf } from '../../lib/sandbox/availability.ts'
+import { workspaceProblem } from '../../lib/sandbox/mounts.ts'
 import { ERROR_CODES, type ErrorCode, GENERIC_CODES } from '../../lib/schema/error-code.ts'
 import { FailureType } from '../../lib/schema/event.ts'
 import { fileReason } from '../../lib/store/file-error.ts'
@@ -61,6 +69,7 @@ test('every error is in the language of the page: by its code, or as a quotation
       }
       assert.not.ok(shown.includes(SENTENCE), wrong)
       assert.not.ok(shown.includes('permission denied'), wrong)
+      assert.not.match(shown, /U\+20/, wrong)
       assert.not.ok(/[A-Za-z’]{3,} [a-z’]{2,} [a-z’]{3,} /.test(shown) && shown === text, wrong)
     }
   })
@@ -70,7 +79,7 @@ test('a cause of another program is quoted; English shows everything as it is', 
   const values = { folder: '/x', reason: 'no such thing' }
   inEach(language => {
     const shown = replyText('folder_not_created', values, SENTENCE)
-    assert.match(shown, /(?:["“„«「])\s?no such thing\s?(?:["”“»」])/, language)
+    assert.match(shown, /(?:["“„«「])\s?\u2068?no such thing\u2069?\s?(?:["”“»」])/, language)
     assert.not.match(replyText('invalid_request', {}, SENTENCE), /^\w+ server says/i)
   })
   assert.is(replyText('folder_not_created', values, SENTENCE), 'Couldn’t create /x: no such thing')
@@ -131,6 +140,98 @@ test('causes of the file system and of the network, and hints of failed turns, a
         language,
       )
     }
+  })
+})
+
+const INSTALL =
+  'Install the package bubblewrap (apt install bubblewrap, dnf install bubblewrap, pacman -S bubblewrap)'
+const FACTS = {
+  appArmor: null,
+  canClone: null,
+  maxNamespaces: null,
+  isContainer: false,
+  isUnit: false,
+}
+const RULES = [
+  ...[
+    'x'.repeat(5_000),
+    5,
+    '(',
+    'a b c',
+    'bash(\u202e)',
+    'edit()',
+    'mcp__a__b(c)',
+    'nothing_known',
+  ],
+  ...['web(example.org)', 'edit({a}{b}{c}{d}{e})', 'todo(x)', 'memory(x)', 'skills_list(x)'],
+]
+const ROUTING = [
+  5,
+  { nothing: 1 },
+  { sort: 'x' },
+  { only: { a: 1 } },
+  { zdr: 'x' },
+  { max_price: 1 },
+]
+const MORE_ROUTING = [{ data_collection: 'x' }, { preferred_min_throughput: 'x' }]
+
+/** Sentences that one module gives as a cause, by what it is given; and in code that needs another program, by their text. */
+const causesOfModules = (): string[] => {
+  const complaint = 'bwrap: it says so'
+  const sandbox = [
+    { appArmor: 1 },
+    { canClone: 0 },
+    { maxNamespaces: 0 },
+    { isContainer: true },
+    { isUnit: true },
+  ].map(facts => causeOf(complaint, { ...FACTS, ...facts }))
+  const home = mkdtempSync(join(tmpdir(), 'place-'))
+  const env = { HOME: home }
+  const places = [
+    workspaceProblem({ workspace: home, env, hidden: [] }),
+    workspaceProblem({ workspace: home, env, hidden: [home] }),
+    workspaceProblem({ workspace: '/tmp', env: {}, hidden: [] }),
+  ]
+  rmSync(home, { recursive: true })
+  const rules = RULES.flatMap(rule => {
+    const parsed = parseRule(rule)
+    return parsed.ok ? [] : parsed.problem
+  })
+  const routing = [...ROUTING, ...MORE_ROUTING].map(provider_routing => {
+    try {
+      routingOf({ provider_routing } as never, 'openrouter', 'https://openrouter.ai')
+    } catch (error) {
+      return (error as UserError).message
+    }
+    throw new Error(`${JSON.stringify(provider_routing)} is accepted`)
+  })
+  const servers = [{}, { url: 'ftp://x' }].flatMap(entry => {
+    const server = parseServers({ mcp_servers: { a: entry } } as never)[0]!
+    return isInvalid(server) ? server.problem : []
+  })
+  const thrown = globSync('lib/{containers,sandbox}/*.ts').flatMap(path =>
+    [
+      ...readFileSync(path, 'utf8').matchAll(
+        /(?:unavailable|conflict|unreachable)\((?:\s*engine,)?\s*(?:wanted === 'docker'\s*\? )?(['`])((?:(?!\1).)+)\1|problem: ([`'])((?:(?!\3).)+)\3/g,
+      ),
+    ].map(([, , text, , problem]) =>
+      (text ?? problem ?? '')
+        .replace(/\$\{INSTALL\}/, INSTALL)
+        .replace(/\$\{(?:[^{}]|\{[^}]*\})*\}/g, '17'),
+    ),
+  )
+  assert.ok(rules.length >= 10 && thrown.length >= 12, `${rules.length}, ${thrown.length}`)
+  return [...sandbox, ...places.map(String), ...rules, ...routing, ...servers, ...thrown]
+}
+
+test('what our modules say about a sandbox, a container, a rule, and a value of config.yaml is translated; words of programs stay quoted', () => {
+  const causes = causesOfModules()
+  inEach(language => {
+    for (const cause of causes) assert.is.not(serverText(cause), cause, `${language}: ${cause}`)
+    const why = `The sandbox doesn't work here: bwrap can't start: ${causeOf('bwrap: it says so', { ...FACTS, isUnit: true })}.`
+    const shown = replyText('sandbox_unavailable', { reason: why }, SENTENCE)
+    assert.match(shown, /(?:["“„«「])\s?\u2068?bwrap: it says so\u2069?\s?(?:["”“»」])/, language)
+    assert.not.match(shown, /sandbox doesn|forbids|U\+20/, language)
   })
 })
 

@@ -4,7 +4,7 @@ import type { McpServerRow, McpTool } from '../../../lib/schema/mcp.ts'
 import { Button } from '../../parts/button.tsx'
 import { Switch } from '../../parts/field.tsx'
 import { type McpState, mcpOf } from './mcp.ts'
-import { serverText } from '../../strings/server-text.ts'
+import { causeText } from '../../strings/server-text.ts'
 import { t } from './strings.ts'
 import { useApp } from '../shell/context.ts'
 import { McpForm } from './mcp-form.tsx'
@@ -157,7 +157,7 @@ const List = ({ mcp }: { mcp: McpState }) => {
     <>
       {mcp.problem.value !== null && (
         <p class="view-note" role="alert">
-          {t('problem', { problem: serverText(mcp.problem.value) })}
+          {t('problem', { problem: causeText(mcp.problem.value) })}
         </p>
       )}
       {rows.length === 0 && !draft && <EmptyNote title={t('none')} text={t('none.text')} />}

@@ -7,7 +7,7 @@ import { Select } from '../../parts/field.tsx'
 import { Field, FormActions, TextField } from '../../parts/form.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { type Providers, providersOf, type TestStatus } from './providers.ts'
-import { serverText } from '../../strings/server-text.ts'
+import { causeText, serverText } from '../../strings/server-text.ts'
 import { t } from './strings.ts'
 import { useApp } from '../shell/context.ts'
 import { DefaultModel } from '../settings/default-model.tsx'
@@ -25,7 +25,7 @@ export const TestResult = ({ status }: { status: TestStatus | undefined }) => (
       <>
         <Icon name={status.ok ? 'check' : 'alert'} size={14} />
         <span>
-          {serverText(status.message)}
+          {causeText(status.message)}
           {status.hint && <span class="verdict-hint"> {serverText(status.hint)}</span>}
         </span>
       </>

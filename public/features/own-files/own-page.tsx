@@ -9,14 +9,14 @@ import { LoadNote } from '../../parts/view-state.tsx'
 import { useApp } from '../shell/context.ts'
 import { putIntoMessage } from '../composer/put-into-message.ts'
 import { type OwnFilesState, titleOf } from './own-files.ts'
-import { serverText } from '../../strings/server-text.ts'
+import { causeText } from '../../strings/server-text.ts'
 import { t } from './strings.ts'
 
 const Notes = ({ file }: { file: OwnFile }) => {
   const { problem } = file
   const lines = [
     problem === 'front_matter'
-      ? t('own.problem.front_matter', { problem: serverText(file.front_matter_problem ?? '') })
+      ? t('own.problem.front_matter', { problem: causeText(file.front_matter_problem ?? '') })
       : problem && t(`own.problem.${problem}`),
     file.read_only && t('own.readonly'),
     file.other_keys.length > 0 && t('own.other', { keys: file.other_keys }),

@@ -6,7 +6,7 @@ import { visibleText } from '../../../lib/base/visible.ts'
 import type { Api } from '../../../router.ts'
 import { useShell } from '../../contexts.ts'
 import { Row, Switch } from '../../parts/field.tsx'
-import { serverText } from '../../strings/server-text.ts'
+import { causeText } from '../../strings/server-text.ts'
 import { t } from './command-place-strings.ts'
 
 type Place = Api['GET /api/sandbox']['output']
@@ -85,7 +85,7 @@ export const CommandPlace = () => {
       <p class="field-hint">{leadOf(place)}</p>
       {place.problem !== null && (
         <p class="form-error" role="alert">
-          {t('place.problem', { problem: serverText(visibleText(place.problem)) })}
+          {t('place.problem', { problem: causeText(visibleText(place.problem)) })}
         </p>
       )}
       <Row

@@ -6,7 +6,7 @@ import { Markdown } from '../../markdown/markdown.tsx'
 import { Button } from '../../parts/button.tsx'
 import { Icon, type IconName } from '../../parts/icon.tsx'
 import { resultOf, type TasksState } from './tasks.ts'
-import { serverText } from '../../strings/server-text.ts'
+import { causeText } from '../../strings/server-text.ts'
 import { t } from './strings.ts'
 import { formatFull } from '../sessions/relative-time.ts'
 import { formatDuration } from './times.ts'
@@ -88,7 +88,7 @@ const Run = ({ run, content, named }: { run: JobRun; content?: string; named: bo
             {run.trigger === 'manual' && ` · ${t('manual')}`}
           </span>
         </p>
-        {run.error && <p class="run-error">{serverText(run.error)}</p>}
+        {run.error && <p class="run-error">{causeText(run.error)}</p>}
         {(run.session_id || text) && (
           <div class="run-links">
             {run.session_id && (

@@ -93,7 +93,10 @@ const enTasks = {
     'The agent can’t ask questions during a task. Say what to report, and when to report nothing.',
   'form.schedule': 'Schedule',
   'form.examples': 'Examples',
-  'form.preview.empty': 'Say when in plain English, or enter a cron expression.',
+  'form.preview.empty': 'Say when in plain words, or enter a cron expression.',
+  /** In the language of the page where the server understands it. */
+  'form.example.weekdays': 'weekdays at 9:00',
+  'form.example.tomorrow': 'tomorrow at 18:30',
   'form.more': 'Advanced',
   save: 'Save',
   saving: 'Saving…',

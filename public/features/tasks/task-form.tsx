@@ -8,7 +8,12 @@ import { t } from './strings.ts'
 import { formatMoment, secondsOf } from './times.ts'
 import { useSessions, useModels, useShell } from '../../contexts.ts'
 
-const EXAMPLES = ['weekdays at 9:00', 'every 30m', 'tomorrow at 18:00', '0 9 1 * *'] as const
+const examples = () => [
+  t('form.example.weekdays'),
+  'every 30m',
+  t('form.example.tomorrow'),
+  '0 9 1 * *',
+]
 
 /** A live region: it answers what is being typed. */
 const PreviewText = ({
@@ -49,11 +54,11 @@ const ScheduleField = ({ tasks, draft }: { tasks: TasksState; draft: TaskDraft }
         <input
           id={id}
           class="input task-when"
-          // English, or a cron expression.
+          // No language that is written from right to left is understood.
           dir="ltr"
           autocomplete="off"
           spellcheck={false}
-          placeholder={EXAMPLES[0]}
+          placeholder={t('form.example.weekdays')}
           aria-describedby={`${id}-said`}
           aria-invalid={tasks.preview.value.kind === 'invalid'}
           value={draft.schedule}
@@ -61,7 +66,7 @@ const ScheduleField = ({ tasks, draft }: { tasks: TasksState; draft: TaskDraft }
         />
         <fieldset class="task-examples">
           <legend class="sr-only">{t('form.examples')}</legend>
-          {EXAMPLES.map(text => (
+          {examples().map(text => (
             <button
               key={text}
               type="button"

@@ -5,7 +5,7 @@ import { scheduleWords } from './schedule-words.ts'
 import { listOf } from '../../strings/t.ts'
 import { Button } from '../../parts/button.tsx'
 import type { TasksState } from './tasks.ts'
-import { serverText } from '../../strings/server-text.ts'
+import { causeText } from '../../strings/server-text.ts'
 import { t } from './strings.ts'
 import { formatFull } from '../sessions/relative-time.ts'
 import { RunList } from './runs.tsx'
@@ -49,7 +49,7 @@ const Last = ({ job }: { job: Job }) => {
     return (
       <>
         <span class="task-bad">{t('last.error', { when })}</span>
-        {job.last_error && <span class="task-error">{serverText(job.last_error)}</span>}
+        {job.last_error && <span class="task-error">{causeText(job.last_error)}</span>}
       </>
     )
   }

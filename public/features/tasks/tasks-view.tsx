@@ -5,7 +5,7 @@ import type { Job } from '../../../lib/schema/cron.ts'
 import { Button } from '../../parts/button.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { type TasksState, tasksOf } from './tasks.ts'
-import { serverText } from '../../strings/server-text.ts'
+import { causeText } from '../../strings/server-text.ts'
 import { t } from './strings.ts'
 import { useApp } from '../shell/context.ts'
 import { ListView } from '../shell/view.tsx'
@@ -77,7 +77,7 @@ const List = ({ tasks, chosen }: { tasks: TasksState; chosen: string | null }) =
   if (tasks.problem.value !== null) {
     return (
       <div class="view-note" role="alert">
-        <p>{t('problem', { problem: serverText(tasks.problem.value) })}</p>
+        <p>{t('problem', { problem: causeText(tasks.problem.value) })}</p>
         <p>{t('problem.text')}</p>
       </div>
     )

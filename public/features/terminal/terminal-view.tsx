@@ -4,7 +4,7 @@ import { Button, IconButton } from '../../parts/button.tsx'
 import { lazyState } from '../../parts/lazy-state.ts'
 import { useShell } from '../../contexts.ts'
 import { useApp } from '../shell/context.ts'
-import { serverText } from '../../strings/server-text.ts'
+import { causeText } from '../../strings/server-text.ts'
 import { t } from './strings.ts'
 import { TerminalScreen } from './terminal-screen.tsx'
 import { createTerminals, type Terminal, type Terminals } from './terminals.ts'
@@ -95,7 +95,7 @@ export const TerminalView = () => {
     return (
       <div class="panel-blank">
         {problem.value ? (
-          <Blank title={t('terminal.unavailable')} text={serverText(problem.value)} />
+          <Blank title={t('terminal.unavailable')} text={causeText(problem.value)} />
         ) : (
           <>
             <Blank title={t('terminal.none')} text={t('terminal.none.text')} />

@@ -17,17 +17,14 @@ const WORDS = {
   formula: t('code.formula'),
 }
 
-type Options = Pick<App, 'announce' | 'platform'> & {
-  chat: Pick<App['chat'], 'chat' | 'state'>
-  /** They are read aloud already. */
-  isRead: () => boolean
-}
-
 /** It gets another id when it is stored. */
 const isBeingSent = (id: string): boolean => id.startsWith('sent-')
 
 /** Returns a function that ends it. */
-export const startAnnouncing = ({ chat, announce, platform, isRead }: Options): (() => void) => {
+export const startAnnouncing = (app: App): (() => void) => {
+  const { chat, announce, platform } = app
+  /** Answers are read aloud already. */
+  const isRead = () => readsAloud(app) || speechOf(app).isHandsFree.peek()
   /** Null: no chat was shown. */
   let session: string | null = null
   /** Messages that were on the page when it was opened, or were announced. */
@@ -76,11 +73,3 @@ export const startAnnouncing = ({ chat, announce, platform, isRead }: Options): 
     cancel?.()
   }
 }
-
-export const announceAnswersOf = (app: App): (() => void) =>
-  startAnnouncing({
-    chat: app.chat,
-    announce: app.announce,
-    platform: app.platform,
-    isRead: () => readsAloud(app) || speechOf(app).isHandsFree.peek(),
-  })

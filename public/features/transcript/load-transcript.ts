@@ -32,11 +32,13 @@ export const preloadTranscript = (): void => void loadTranscript().catch(() => u
 export const announceAnswers = (app: App): (() => void) => {
   let stop: (() => void) | null = null
   let isOver = false
-  void app.attempt(async () => {
+  const start = async (): Promise<void> => {
     await loadTranscript()
-    const { announceAnswersOf } = await import('./announce-answers.ts')
-    if (!isOver) stop = announceAnswersOf(app)
-  })
+    const { startAnnouncing } = await import('./announce-answers.ts')
+    if (!isOver) stop = startAnnouncing(app)
+  }
+  // Its failure is that of the transcript, which shows it.
+  start().catch(() => undefined)
   return () => {
     isOver = true
     stop?.()

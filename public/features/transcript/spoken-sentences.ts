@@ -94,7 +94,7 @@ export const createSpokenSentences = (words: Words): SpokenSentences => {
   let spokenBlocks = 0
   /** Sentences that were returned of the other blocks. */
   let spoken = 0
-  /** All sentences that were returned, and those before the text began anew. */
+  /** All sentences that were returned, and those before the text was replaced. */
   let said: string[] = []
   let saidBefore: readonly string[] = []
   return {

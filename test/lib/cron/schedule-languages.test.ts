@@ -2,20 +2,22 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Language } from '../../../lib/base/languages.ts'
+import { TEXTS as TEXTS_OF_ERRORS } from '../../../public/strings/error-codes.ts'
+import type { UserError } from '../../../lib/errors.ts'
+import { readTranslation, TRANSLATED } from '../../../build/languages.ts'
+import { toExactSchedule } from '../../../lib/cron/schedule-words.ts'
 import { scheduleIn } from '../../../lib/cron/schedule-languages.ts'
 
 const NOW = Date.parse('2026-03-28T20:00:00Z')
 const ZONE = 'Europe/Berlin'
 const test = suite('schedules in other languages')
 
-test('leaves English, unknown languages, half-understood texts and missing times alone', async () => {
+test('leaves English, unknown languages and half-understood texts alone', async () => {
   for (const [language, text] of [
     ['en', 'weekdays at 9'],
     ['ar', 'غدا الساعة 9'],
     ['ko', '내일 9시'],
     ['de', 'weekdays at 9'],
-    ['de', 'täglich'],
-    ['de', 'jeden montag'],
     ['de', 'jeden zweiten montag um 9 uhr'],
     ['de', 'werktags um 9 uhr und 17 uhr'],
     ['de', 'täglich am montag um 9 uhr'],
@@ -26,6 +28,55 @@ test('leaves English, unknown languages, half-understood texts and missing times
     ['zh-Hans', '2小时后'],
   ] as const)
     assert.is(await scheduleIn(language, text, NOW, ZONE), undefined, `${language}: ${text}`)
+})
+
+test('only a missing time is a problem of its own', async () => {
+  for (const [language, text] of [
+    ['de', 'täglich'],
+    ['de', 'jeden Montag'],
+    ['de', 'morgen'],
+    ['ja', '毎日'],
+    ['ru', 'завтра'],
+  ] as const) {
+    const error = await scheduleIn(language, text, NOW, ZONE).catch((cause: unknown) => cause)
+    assert.is((error as UserError).code, 'schedule_needs_time', `${language}: ${text}`)
+  }
+})
+
+/** In the page, or quoted in a message of the form. */
+const examplesIn = (language: (typeof TRANSLATED)[number]): string[] => {
+  const messages = readTranslation(language)
+  const quoted = [
+    TEXTS_OF_ERRORS.invalid_schedule,
+    TEXTS_OF_ERRORS.schedule_needs_day,
+    TEXTS_OF_ERRORS.schedule_needs_time,
+  ].flatMap(text =>
+    [...String(messages[text!]).matchAll(/[“„«「]\s?([^“”„»」{}]+?)\s?[”“»」]/g)].map(
+      ([, example]) => example!,
+    ),
+  )
+  return [
+    String(messages['weekdays at 9:00']),
+    String(messages['tomorrow at 18:30']),
+    ...quoted.filter(text => /\d/.test(text)),
+  ]
+}
+
+test('every example in the page is understood in the language of the page', async () => {
+  for (const language of TRANSLATED) {
+    const examples = examplesIn(language)
+    assert.ok(examples.length >= 8, `${language}: ${examples.length}`)
+    for (const example of examples) {
+      // As a preview of the form does.
+      if (/^2026-02/.test(example)) continue
+      const own = await scheduleIn(language, example, NOW, ZONE)
+      assert.ok(await toExactSchedule(own ?? example, NOW, ZONE), `${language}: ${example}`)
+      const isWord =
+        /^\p{L}{5}|^\p{L}+ \p{L}|^[\p{Script=Han}]/u.test(example) && !/^every/.test(example)
+      if (isWord && language !== 'ko' && language !== 'ar')
+        assert.ok(own, `${language}: ${example} is English`)
+    }
+  }
 })
 
 /** Every day, on weekdays, on weekends, on Mondays, and tomorrow at 9:00, and December 24 at 18:00. */
