@@ -53,12 +53,13 @@ export const setLanguage = (language: string, messages: Messages): void => {
     tag: language,
     messages,
     plurals: undefined,
-    formats: own ?? language,
+    // Countries with Arabic write digits in two ways. One way in the whole page: that of its codes, sizes, and addresses.
+    formats:
+      language === 'ar'
+        ? `${own ?? language}`.split('-u-', 1)[0] + '-u-nu-latn'
+        : (own ?? language),
     isRtl: language === 'ar',
   })
-  // Countries with Arabic write digits in two ways. One way in the whole page: that of its codes, sizes, and addresses.
-  if (shown.isRtl)
-    shown.formats = new Intl.Locale(shown.formats!, { numberingSystem: 'latn' }).toString()
 }
 
 /** Nothing has to be translated. */
@@ -81,7 +82,7 @@ const MAX_MARKED = 5_000
 /** Of messages that were put together. */
 export const withMarks = (text: string): string => {
   if (!shown.isRtl) return text
-  if (marked.size >= MAX_MARKED) marked.delete(marked.values().next().value!)
+  if (marked.size > MAX_MARKED) marked.clear()
   marked.add(text)
   return text
 }

@@ -120,6 +120,33 @@ test('reads, writes and queues without a network; sends once and in order; anoth
   }
 })
 
+test('a draft that was written without a network is on the server once there is one again', async () => {
+  const chat = await startChat({ text: 'An answer' }, { text: 'A title' })
+  const network = await createNetwork(() => chat.app.url, '')
+  try {
+    const id = await chat.newSession()
+    await chat.turn(id, 'hello')
+    const at = await openPage(`${network.url}/session/${id}`)
+    const { page } = at
+    await page.getByText('An answer').first().waitFor()
+    await network.cut()
+    const failed = page.waitForEvent('requestfailed', request => /draft/.test(request.url()))
+    await page.locator('#composer').fill('Half a thought')
+    await failed
+    const saved = page.waitForResponse(
+      reply => /session\/draft/.test(reply.url()) && reply.status() === 200,
+    )
+    await network.up()
+    await saved
+    const { session } = (await chat.app.get(`/api/session?session_id=${id}`)).body
+    assert.is(session.composer_draft.text, 'Half a thought')
+    await at.close()
+  } finally {
+    await network.cut().catch(() => undefined)
+    await chat.close()
+  }
+})
+
 const fullOnly = process.env.PROOF === 'full' ? test : test.skip
 
 fullOnly(

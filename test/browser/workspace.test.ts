@@ -429,7 +429,7 @@ test('a long text pasted into the editor of a sent message becomes a file of the
   await paste('b'.repeat(30_000))
   await attached.filter({ hasText: '30,000 characters' }).getByRole('button').click()
   await page.getByRole('button', { name: 'Resend' }).click()
-  await page.getByText('Read again.', { exact: true }).waitFor()
+  await page.getByText('Read again.', { exact: true }).first().waitFor()
   const [request] = world.chat.provider.requests.slice(-1)
   assert.match(
     JSON.stringify(request?.body.messages.at(-1)),

@@ -72,6 +72,16 @@ const startOutbox = async (app: PageApp): Promise<void> => {
   await outbox.takeOver()
 }
 
+/** What was written without a network is on other devices once there is one, not with the next change of the text. */
+const saveDrafts = (app: PageApp): void => {
+  effect(() => {
+    if (app.connection.state.value.kind === 'live')
+      untracked(() => {
+        for (const { composer } of app.panes) void composer.save()
+      })
+  })
+}
+
 /** Nothing would be lost by a reload. */
 const isUntouched = (app: PageApp): boolean =>
   !hasUnsavedChanges(app) &&
@@ -183,6 +193,7 @@ export const startOffline = async (app: PageApp): Promise<void> => {
   reportUnsavedChanges(app)
   followRole(app)
   adoptDrafts(app.platform.device, app.platform.drafts)
+  saveDrafts(app)
   // A browser's database may never answer; nothing else waits for it, and messages only so long.
   const giveUp = () => {
     app.outbox.value ??= null

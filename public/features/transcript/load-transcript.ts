@@ -30,17 +30,12 @@ export const preloadTranscript = (): void => void loadTranscript().catch(() => u
 
 /** For the time that a chat is on the page. Loaded before the first turn, so that its first sentence is announced, too. */
 export const announceAnswers = (app: App): (() => void) => {
-  let stop: (() => void) | null = null
-  let isOver = false
-  const start = async (): Promise<void> => {
-    await loadTranscript()
-    const { startAnnouncing } = await import('./announce-answers.ts')
-    if (!isOver) stop = startAnnouncing(app)
-  }
-  // Its failure is that of the transcript, which shows it.
-  start().catch(() => undefined)
-  return () => {
-    isOver = true
-    stop?.()
-  }
+  const started = loadTranscript()
+    .then(() => import('./announce-answers.ts'))
+    .then(
+      ({ startAnnouncing }) => startAnnouncing(app),
+      // The failure is that of the transcript, which shows it.
+      () => undefined,
+    )
+  return () => void started.then(stop => stop?.())
 }
