@@ -1,5 +1,5 @@
 /** One chat with its composer: its own address, draft, queue, panel and pickers; everything else is shared with the page. */
-import { computed } from '@preact/signals'
+import { computed, signal } from '@preact/signals'
 import { createOpenChat, type OpenChat, type TurnEnd } from './features/chat/open-chat.ts'
 import { createSessionChoices } from './features/chat/session-choices.ts'
 import { createTurnActions } from './features/chat/turn-actions.ts'
@@ -105,11 +105,14 @@ export const createPane = (shared: PaneShared, options: PaneOptions): App => {
     runCommand: text => composing.slashCommands.run(app, text),
   })
 
+  const viewTitle = signal('')
   const shell: Shell = {
     ...base,
+    viewTitle,
     tabs: shared.tabs,
     title: computed(() => {
-      const name = route.sessionId.value ? titleOfSession(route.sessionId.value) : t('chat.new')
+      const id = route.sessionId.value
+      const name = viewTitle.value || (id ? titleOfSession(id) : t('chat.new'))
       const waiting = sidebar.inbox.count.value
       const mark = waiting > 0 ? `(${waiting}) ` : sidebar.anyFinished.value ? '• ' : ''
       return `${mark}${name} · ${settings.settings.current.value.bot_name}`

@@ -92,8 +92,10 @@ export const visibleMessage = (text: string): string =>
   marked.has(text) ? text : visibleWords(text)
 
 /** Names and paths may contain invisible or reordering characters, and keep their own direction in a sentence from right to left. */
-const nameOf = (value: string): string =>
-  shown.isRtl ? `\u2068${visibleMessage(value)}\u2069` : visibleWords(value)
+const nameOf = (value: string): string => {
+  const text = visibleMessage(value)
+  return shown.isRtl ? `\u2068${text}\u2069` : text
+}
 
 /** "a, b, and c" in the page's language. */
 export const listOf = (names: readonly string[]): string =>

@@ -61,7 +61,6 @@ export const enTranscript = {
   'ask.answered': 'Answered: {answer}',
 
   'code.plain': 'text',
-  'code.formula': 'Formula',
   'code.copy': 'Copy code',
   'code.label': 'Code, {lang}',
   'code.diagram': 'Render diagram',

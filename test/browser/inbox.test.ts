@@ -34,7 +34,7 @@ test('questions and running turns of all profiles are answered, steered and stop
     const { page } = at
     const items = page.locator('[data-item]')
     await items.nth(2).waitFor()
-    assert.match(await page.title(), /^\(3\) /)
+    assert.match(await page.title(), /^\(3\) Inbox · /)
     await page.locator('.foot-count', { hasText: '3' }).waitFor()
     assert.equal(await at.axe(), [])
     const press = (key: string) => page.keyboard.press(key)

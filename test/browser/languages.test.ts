@@ -108,6 +108,11 @@ test('every text of every view comes from the catalog of the language', async ()
         return text.includes('⟦') && !text.includes('Loading…')
       })
       for (const text of await page.evaluate(foreign, NAMES)) left.push(`${view}: ${text}`)
+      const head = view && (await page.locator('h1').first().innerText())
+      assert.ok(
+        (await page.title()).startsWith(head),
+        `the title of ${view}: ${await page.title()}`,
+      )
     }
     assert.equal(left, [])
   } finally {

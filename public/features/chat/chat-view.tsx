@@ -1,6 +1,6 @@
 /** Chat view: header, transcript or placeholder, composer. */
 import { usePart } from '../../parts/use-part.ts'
-import { useEffect, useMemo } from 'preact/hooks'
+import { useMemo } from 'preact/hooks'
 import { Button } from '../../parts/button.tsx'
 import { Mark } from '../../parts/mark.tsx'
 import { t } from '../../strings/t.ts'
@@ -9,7 +9,7 @@ import { useApp } from '../shell/context.ts'
 import { Header } from './header.tsx'
 import { HeldKeys } from '../shell/held-keys.tsx'
 import { lazy } from '../../parts/lazy.tsx'
-import { announceAnswers, loadTranscript } from '../transcript/load-transcript.ts'
+import { loadTranscript } from '../transcript/load-transcript.ts'
 import type { TranscriptActions } from '../transcript/transcript.tsx'
 import { useChat, useWorkspace, useModels, useSettings, useShell } from '../../contexts.ts'
 import { may } from '../../parts/may.ts'
@@ -139,8 +139,6 @@ export const ChatView = () => {
   const { layout, route } = useShell()
   const isViewer = !may('POST /api/chat/start')
   const state = chat.state.value
-  const app = useApp()
-  useEffect(() => announceAnswers(app), [app])
   const replay = layout.replay.value
   if (replay && replay.session === route.sessionId.value)
     return (

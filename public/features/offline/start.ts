@@ -82,6 +82,17 @@ const saveDrafts = (app: PageApp): void => {
   })
 }
 
+/** Loaded before the first turn, so that its first sentence is announced, too. */
+const announceAnswers = async (app: PageApp): Promise<void> => {
+  const { startAnnouncing } = await import('../transcript/announce-answers.ts')
+  startAnnouncing(app)
+  // Created once, and kept.
+  effect(() => {
+    const second = app.second.value
+    if (second) untracked(() => startAnnouncing(second))
+  })
+}
+
 /** Nothing would be lost by a reload. */
 const isUntouched = (app: PageApp): boolean =>
   !hasUnsavedChanges(app) &&
@@ -194,6 +205,7 @@ export const startOffline = async (app: PageApp): Promise<void> => {
   followRole(app)
   adoptDrafts(app.platform.device, app.platform.drafts)
   saveDrafts(app)
+  void app.attempt(() => announceAnswers(app))
   // A browser's database may never answer; nothing else waits for it, and messages only so long.
   const giveUp = () => {
     app.outbox.value ??= null

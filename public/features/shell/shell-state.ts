@@ -55,6 +55,8 @@ export type ShellBase = {
 
 export type Shell = ShellBase & {
   tabs: TabLeader
+  /** Of the view beside the chats that is shown; empty for a chat. */
+  viewTitle: Signal<string>
   /** Title of the document. */
   title: ReadonlySignal<string>
 }

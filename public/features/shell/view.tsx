@@ -1,5 +1,6 @@
 /** The template of every view outside the chat: a head with title and actions over one column, or over a list and the open item. */
 import type { ComponentChildren } from 'preact'
+import { useEffect } from 'preact/hooks'
 import { useShell } from '../../contexts.ts'
 import { IconButton } from '../../parts/button.tsx'
 import { Icon } from '../../parts/icon.tsx'
@@ -10,7 +11,13 @@ import { SidebarButton } from './sidebar-button.tsx'
 type HeadProps = { title: string; actions?: ComponentChildren }
 
 const Head = ({ title, actions }: HeadProps) => {
-  const { route } = useShell()
+  const { route, viewTitle } = useShell()
+  useEffect(() => {
+    viewTitle.value = title
+    return () => {
+      viewTitle.value = ''
+    }
+  }, [title])
   return (
     <header class="head">
       <SidebarButton />

@@ -2,6 +2,7 @@
 import { effect } from '@preact/signals'
 import type { Message } from '../../../lib/schema/message.ts'
 import type { App } from '../../app.ts'
+import { translator } from '../../strings/t.ts'
 import { t } from '../../strings/transcript-strings.ts'
 import type { Chat } from '../chat/chat-reducer.ts'
 import { textOf } from '../chat/open-chat.ts'
@@ -12,17 +13,19 @@ import { createSpokenSentences, type SpokenSentences } from './spoken-sentences.
 /** An answer is looked at this often while it is written: faster than it is read, and rarely enough to cost nothing. */
 const PERIOD_MS = 300
 
+const late = translator({ formula: 'Formula' })
+
 const WORDS = {
   code: (lang: string) => t('code.label', { lang: lang || t('code.plain') }),
-  formula: t('code.formula'),
+  formula: late('formula'),
 }
 
 /** It gets another id when it is stored. */
 const isBeingSent = (id: string): boolean => id.startsWith('sent-')
 
-/** Returns a function that ends it. */
-export const startAnnouncing = (app: App): (() => void) => {
-  const { chat, announce, platform } = app
+/** For as long as the page is open, while a chat is shown. */
+export const startAnnouncing = (app: App): void => {
+  const { chat, announce, platform, route } = app
   /** Answers are read aloud already. */
   const isRead = () => readsAloud(app) || speechOf(app).isHandsFree.peek()
   /** Null: no chat was shown. */
@@ -30,7 +33,7 @@ export const startAnnouncing = (app: App): (() => void) => {
   /** Messages that were on the page when it was opened, or were announced. */
   let known = new Set<string>()
   let streamed: { id: string; sentences: SpokenSentences } | null = null
-  let cancel: (() => void) | null = null
+  let isPlanned = false
 
   const sentencesOf = (id: string): SpokenSentences => {
     if (streamed?.id !== id) streamed = { id, sentences: createSpokenSentences(WORDS) }
@@ -40,9 +43,10 @@ export const startAnnouncing = (app: App): (() => void) => {
     if (!isRead()) for (const sentence of sentences) announce(sentence)
   }
   const speakLive = (): void => {
-    cancel = null
+    isPlanned = false
     const { live } = chat.chat.peek()
-    if (live?.message_id) speak(sentencesOf(live.message_id).update(live.text, true))
+    if (session !== null && live?.message_id)
+      speak(sentencesOf(live.message_id).update(live.text, true))
   }
   const skip = ({ messages, live }: Chat): void => {
     known = new Set(messages.map(({ id }) => id).filter(id => !isBeingSent(id)))
@@ -55,9 +59,10 @@ export const startAnnouncing = (app: App): (() => void) => {
       speak(sentencesOf(message.id).update(textOf(message), false))
   }
 
-  const stop = effect(() => {
+  effect(() => {
     const value = chat.chat.value
-    if (chat.state.value !== 'ready') {
+    const isShown = chat.state.value === 'ready' && route.current.value.view === 'chat'
+    if (!isShown) {
       session = null
       return
     }
@@ -66,10 +71,8 @@ export const startAnnouncing = (app: App): (() => void) => {
     session = value.sessionId
     const first = value.messages.findLastIndex(({ id }) => known.has(id)) + 1
     for (const message of value.messages.slice(first)) if (!isBeingSent(message.id)) finish(message)
-    if (value.live?.text && !cancel) cancel = platform.schedule(speakLive, PERIOD_MS)
+    if (!value.live?.text || isPlanned) return
+    isPlanned = true
+    platform.schedule(speakLive, PERIOD_MS)
   })
-  return () => {
-    stop()
-    cancel?.()
-  }
 }

@@ -1,5 +1,4 @@
 /** Loads the transcript apart from the first page load: the composer of a new chat works without it. */
-import type { App } from '../../app.ts'
 import { nextTask } from '../../parts/next-task.ts'
 
 /** Of headings and code. A font that is asked for by the first message arrives after it, and all of them are laid out again. */
@@ -27,15 +26,3 @@ export const loadTranscript = (): ReturnType<typeof load> => {
 
 /** Starts the download early. A failure is shown, with Retry, when the transcript is rendered. */
 export const preloadTranscript = (): void => void loadTranscript().catch(() => undefined)
-
-/** For the time that a chat is on the page. Loaded before the first turn, so that its first sentence is announced, too. */
-export const announceAnswers = (app: App): (() => void) => {
-  const started = loadTranscript()
-    .then(() => import('./announce-answers.ts'))
-    .then(
-      ({ startAnnouncing }) => startAnnouncing(app),
-      // The failure is that of the transcript, which shows it.
-      () => undefined,
-    )
-  return () => void started.then(stop => stop?.())
-}
