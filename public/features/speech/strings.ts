@@ -5,6 +5,7 @@ export const t = translator({
   'speech.read': 'Read aloud',
   'speech.stop': 'Stop reading',
   'speech.code': 'Code block, not read.',
+  'speech.formula': 'Formula',
   'speech.link': 'link',
   'speech.failed': 'Couldn’t read this aloud. Your browser may have no voice installed.',
   'speech.auto': 'Read answers aloud',

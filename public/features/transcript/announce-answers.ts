@@ -2,22 +2,20 @@
 import { effect } from '@preact/signals'
 import type { Message } from '../../../lib/schema/message.ts'
 import type { App } from '../../app.ts'
-import { translator } from '../../strings/t.ts'
 import { t } from '../../strings/transcript-strings.ts'
 import type { Chat } from '../chat/chat-reducer.ts'
 import { textOf } from '../chat/open-chat.ts'
 import { readsAloud } from '../speech/auto-read.ts'
 import { speechOf } from '../speech/page-speech.ts'
+import { t as late } from '../speech/strings.ts'
 import { createSpokenSentences, type SpokenSentences } from './spoken-sentences.ts'
 
 /** An answer is looked at this often while it is written: faster than it is read, and rarely enough to cost nothing. */
 const PERIOD_MS = 300
 
-const late = translator({ formula: 'Formula' })
-
 const WORDS = {
   code: (lang: string) => t('code.label', { lang: lang || t('code.plain') }),
-  formula: late('formula'),
+  formula: late('speech.formula'),
 }
 
 /** It gets another id when it is stored. */
