@@ -2,12 +2,8 @@
 import { lex } from '../../lib/base/markdown/lexer.ts'
 import { nextTask } from '../parts/next-task.ts'
 
-/** Kinds of blocks, and of text in them. */
-const SAMPLES = [
-  'a\n\n- b\n1. c\n\n> d\n\n```\ne\n```\n\n    f\n',
-  '# a\n\nb\n---\n\n| c | d |\n|---|---|\n| e | f |\n\n<p>g</p>\n',
-  'a **b** *c* ~~d~~ `e` [f](g) <b>h</b> http://i.example\nj\n',
-]
+/** The lexer tries its patterns one after the other, so that a plain word needs most of them. */
+const SAMPLES = ['a', '- a **b**']
 
 /** A short task for each. */
 export const warmUp = async (): Promise<void> => {

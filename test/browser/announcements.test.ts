@@ -8,17 +8,23 @@ import { startChat } from '../handlers/_chat.ts'
 
 const test = suite('browser: announcements')
 
-/** Runs before the page: every text that is ever put into the live region. */
+/** Runs before the page: every text that is ever put into the live region, which is in a closed shadow tree. */
 const record = (): void => {
   const announced: string[] = []
   Object.assign(window, { announced })
-  new MutationObserver(changes => {
+  const observer = new MutationObserver(changes => {
     for (const { addedNodes, target } of changes)
       for (const node of addedNodes)
         if (target instanceof Element && target.matches('[role=log]'))
           announced.push(node.textContent ?? '')
         else if (target.parentElement?.closest('[role=log]')) announced.push('changed later')
-  }).observe(document, { childList: true, characterData: true, subtree: true })
+  })
+  const { attachShadow } = Element.prototype
+  Element.prototype.attachShadow = function (init) {
+    const tree = attachShadow.call(this, init)
+    observer.observe(tree, { childList: true, characterData: true, subtree: true })
+    return tree
+  }
 }
 const announcedIn = (page: Page) =>
   page.evaluate(() => (window as unknown as { announced: string[] }).announced)
@@ -56,6 +62,8 @@ test('sentences are announced whole, in order, and once while they arrive, also 
     await page.locator('.pill', { hasText: 'Connection lost' }).waitFor()
     await network.up()
     await untilAnnounced(page, 6)
+    // The page has each sentence once.
+    assert.is(await page.getByText('The end is near.').count(), 1)
     const announced = await announcedIn(page)
     assert.equal(announced.slice(0, -1), [
       'This is the first.',

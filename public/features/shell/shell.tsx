@@ -1,6 +1,8 @@
 /** Page frame: sidebar, divider, the view of the current route, and overlays. */
+import { render } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { Divider } from '../../parts/divider.tsx'
+import type { Announcements } from './announcements.ts'
 import { ToastList } from './toasts.tsx'
 import { SIDEBAR_MAX, SIDEBAR_MIN } from './layout.ts'
 import { t } from '../../strings/t.ts'
@@ -167,15 +169,26 @@ const View = ({ app }: { app: PageApp }) => {
   }
 }
 
-const Announcer = () => (
-  <div class="sr-only" role="log">
-    {useShell().announcements.value.map(({ id, text }) => (
+const Announced = ({ list }: { list: Announcements['list'] }) => (
+  <div role="log">
+    {list.value.map(({ id, text }) => (
       <p key={id} dir="auto">
         {text}
       </p>
     ))}
   </div>
 )
+
+/** In a shadow tree: whatever reads the text of the page finds the sentences of an answer once. */
+const Announcer = () => {
+  const { announcements } = useShell()
+  const host = useRef<HTMLDivElement>(null)
+  useEffect(() => {
+    const tree = host.current!.attachShadow({ mode: 'closed' })
+    render(<Announced list={announcements} />, tree)
+  }, [])
+  return <div class="sr-only" ref={host} />
+}
 
 const SkipLink = () => {
   const { route, layout } = useShell()
