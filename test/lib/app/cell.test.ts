@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { launch, SERVICE } from '../../../build/start-program.ts'
+import { launch } from '../../../build/start-program.ts'
 
 const test = suite('app/cell')
 
@@ -19,6 +19,9 @@ registerHooks({
   },
 })
 `
+
+/** From the sources, also in a whole run: the hook sees modules, not parts of the built file. */
+const SERVICE = join(import.meta.dirname, '../../../router.ts')
 
 const CLUSTER =
   /\/lib\/cluster\/|\/node_modules\/pg\b|\/lib\/cli\/(?:worker|forward|cells)|\/lib\/http\/(?:forwarder|open-upstreams|cells-)|\/lib\/app\/cell-files/
