@@ -93,9 +93,11 @@ const entryCheck = (path: string, machine: Machine): Check[] => {
   return error === null ? [] : [noAccess(path, error, machine)]
 }
 
-const fileCheck = (path: string): Check[] => {
+/** What is replaced by a rename may be anything but a directory. */
+const fileCheck = (path: string, isReplaced: boolean): Check[] => {
   const found = statSync(path, { throwIfNoEntry: false })
-  return found === undefined || found.isFile()
+  const isFine = isReplaced ? !found?.isDirectory() : found === undefined || found.isFile()
+  return isFine
     ? []
     : [fail('state', `${path} is not a regular file`, 'Delete it and start again.')]
 }
@@ -114,7 +116,8 @@ const stateChecks = (stateDir: string, machine: Machine): Check[] => {
   const isThere = place === stateDir
   const [bad] = [
     ...DIRECTORIES.flatMap(name => entryCheck(join(stateDir, name), machine)),
-    ...[lockPath(stateDir), join(stateDir, 'instance.json')].flatMap(fileCheck),
+    ...fileCheck(lockPath(stateDir), false),
+    ...fileCheck(join(stateDir, 'instance.json'), true),
     ...lockCheck(lockPath(stateDir), machine),
   ]
   if (bad) return [bad]
