@@ -24,7 +24,8 @@ split('each side has its own stream, draft and approval; closing one stops nothi
   const end = gate()
   const step = (name: string, isCalled: boolean): Step =>
     isCalled
-      ? { text: [`${name} begins `, `${name} ends`], middle: end.opened }
+      ? // The last characters may be held back while the stream waits: a random key of the service may begin with them.
+        { text: [`${name} begins with more words `, `${name} ends`], middle: end.opened }
       : { toolCalls: [{ name: 'terminal', arguments: { command: `rm -rf ${work}/${name}` } }] }
   provider.otherwise = body => {
     const text = JSON.stringify(body.messages)
@@ -90,15 +91,16 @@ split('each side has its own stream, draft and approval; closing one stops nothi
     await page.waitForURL(`**/session/${ids.alpha}`)
     end.open()
     const ended = async () => (await chat.messages(ids.beta!)).at(-1)
-    while ((await ended())?.content !== 'beta begins beta ends') await page.waitForTimeout(50)
+    while ((await ended())?.content !== 'beta begins with more words beta ends')
+      await page.waitForTimeout(50)
     assert.is(await cards[0]!.count(), 1)
     await page.goBack()
-    await second.getByText('beta begins beta ends').waitFor()
+    await second.getByText('beta begins with more words beta ends').waitFor()
     assert.is(await boxOf(second).inputValue(), 'later')
 
     await first.getByRole('button', { name: 'Close this chat' }).click()
     await page.waitForURL(`**/session/${ids.beta}`)
-    await page.getByText('beta begins beta ends').waitFor()
+    await page.getByText('beta begins with more words beta ends').waitFor()
     await page.waitForFunction(() => document.querySelector('textarea')?.value === 'later')
     await page.keyboard.press('Control+k')
     await page.locator('.dialog-palette input').fill('chat alpha')
