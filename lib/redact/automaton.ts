@@ -46,7 +46,7 @@ const START_MASK = (1 << START_BITS) - 1
 
 const shifted = (start: number, code: number): number => ((start << 7) | (code & 127)) & START_MASK
 
-/** A bit for every three characters with which a word may begin, gaps included. One in thirty of ordinary text has it. */
+/** A bit for every three characters with which a word may begin, gaps included. */
 const startsOf = (words: readonly string[]): Uint32Array => {
   const starts = new Uint32Array(1 << (START_BITS - 5))
   for (const text of words) {

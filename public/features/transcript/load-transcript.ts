@@ -6,7 +6,8 @@ const FONTS = ['600 1em "Page Serif"', '1em "Page Mono"']
 
 /** In short tasks instead of a long one: the code, the patterns of the Markdown lexer, and, when this resolves, the rows. */
 const load = async () => {
-  for (const font of FONTS) void document.fonts.load(font)
+  // Without it, text is shown in another font.
+  for (const font of FONTS) document.fonts.load(font).catch(() => undefined)
   const transcript = await import('./transcript.tsx')
   await nextTask()
   await transcript.warmUp()
