@@ -340,7 +340,9 @@ const deploy = async () => {
   const before = [...assets]
   const hashes = [...assets.keys()].flatMap(name => /-([A-Z0-9]{8})\.\w+$/.exec(name)?.[1] ?? [])
   const pattern = new RegExp(`-(?:${hashes.join('|')})\\.`, 'g')
-  const rename = (text: string) => text.replace(pattern, found => `-9${found.slice(2)}`)
+  // Another first digit, whatever it was: a hash may begin with a 9.
+  const rename = (text: string) =>
+    text.replace(pattern, found => `-${found[1] === '9' ? 8 : 9}${found.slice(2)}`)
   assets.clear()
   for (const [name, asset] of before) {
     const isText = /\.(js|css|html)$/.test(name)
