@@ -13,6 +13,8 @@ const CODE = new Set(['.ts', '.tsx', '.css'])
 
 const MAIN = 'public/main.tsx'
 const FIRST_REQUEST = 'public/first-request.ts'
+/** Of the pages of a forwarder. */
+const CELLS = 'public/features/cells/main.tsx'
 /** What an address shows first, by the template that its page is made of. */
 const FIRST_VIEWS = {
   'home.html': 'public/features/home/lazy-home.ts',
@@ -154,18 +156,19 @@ const hashNames = (html, names) =>
     html,
   )
 
-/** Built apart from the page: with code in common it would wait for a chunk. */
-const bundleFirstRequest = async minify => {
+/** Built apart from the page: with code in common they would wait for its chunks. */
+const bundleApart = async (entry, format, minify) => {
   const { outputFiles } = await esbuild.build({
     absWorkingDir: root,
-    entryPoints: [FIRST_REQUEST],
+    entryPoints: [entry],
     bundle: true,
-    format: 'iife',
+    format,
     target: 'es2022',
     minify,
     write: false,
     outdir: 'static',
     entryNames: '[name]-[hash]',
+    define: { 'process.env.NODE_ENV': minify ? '"production"' : '"development"' },
   })
   const [{ path, contents }] = outputFiles
   return [basename(path), contents]
@@ -224,8 +227,13 @@ const list = async options => {
   const assets = [...files].map(([name, contents]) =>
     toEntry(`/static/${name}`, Buffer.from(contents), true),
   )
-  const [firstRequest, firstRequestText] = await bundleFirstRequest(options?.minify ?? true)
+  const minify = options?.minify ?? true
+  const [firstRequest, firstRequestText] = await bundleApart(FIRST_REQUEST, 'iife', minify)
   assets.push(toEntry(`/static/${firstRequest}`, Buffer.from(firstRequestText), true))
+  const [cells, cellsText] = await bundleApart(CELLS, 'esm', minify)
+  const cellsFile = cells.replace('main', 'cells')
+  assets.push(toEntry(`/static/${cellsFile}`, Buffer.from(cellsText), true))
+  names.set('cells.js', cellsFile)
   assets.push(toEntry('/static/fonts-license.txt', Buffer.from(fontLicenses()), false))
   for (const path of readTree(publicDir)) {
     const name = relative(publicDir, path).split(sep).join('/')
@@ -251,7 +259,8 @@ const list = async options => {
     }
   }
   const chunks = viewChunks(built.metafile.outputs, MAIN).map(fileOf)
-  const stored = [...new Set([...chunks, ...names.values(), firstRequest, ...ICONS])].map(
+  const own = [...names.values()].filter(name => name !== cellsFile)
+  const stored = [...new Set([...chunks, ...own, firstRequest, ...ICONS])].map(
     name => `static/${name}`,
   )
   const worker = await bundleWorker({ main: mainFile, files: stored }, options)

@@ -1,6 +1,6 @@
 /** What waits for a person, and what runs, in all sessions of all profiles. */
 import { z } from 'zod'
-import { type Ctx, endpoint } from '../../lib/context.ts'
+import { type Ctx, endpoint, refusedRoutes } from '../../lib/context.ts'
 import { redactValue } from '../../lib/redact/redact.ts'
 import { Question } from '../../lib/schema/question.ts'
 import type { SessionRow } from '../../lib/schema/session.ts'
@@ -44,6 +44,8 @@ export const inbox = endpoint({
         scheduled: z.boolean(),
       }),
     ),
+    /** Routes that the role of the person refuses, for those who show the inbox of several services. */
+    refused: z.array(z.string()),
     cursor: z.string(),
   }),
   run(ctx) {
@@ -66,6 +68,7 @@ export const inbox = endpoint({
         message_count: row.message_count,
         scheduled: row.source_tag === 'cron',
       })),
+      refused: refusedRoutes(ctx),
       cursor: ctx.app.hub.cursor(),
     }
   },

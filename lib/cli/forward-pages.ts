@@ -9,16 +9,17 @@ import { CELLS, pathOfCell } from '../http/cell-path.ts'
 import { cellsPage, type ListedCell, type Refusal } from '../http/cells-page.ts'
 import { createClientReader } from '../http/client-address.ts'
 import { toErrorReply } from '../http/error-reply.ts'
+import { isNotModified } from '../http/etag.ts'
 import { securityHeaders } from '../http/headers.ts'
 import type { Listener } from '../http/request-listener.ts'
-import type { Asset } from '../http/static.ts'
+import { type Asset, cacheOf, encodingFor } from '../http/static.ts'
 import { packedHere } from '../packed.ts'
 
 const TEMPLATE = 'features/cells/cells.html'
 /** What the page requests again and again. */
 const LIST = '/forward/cells'
-const FONT = /^\/forward\/(sans|serif)\.woff2$/
-const FONT_SECONDS = 86_400
+/** What these pages load, so that a list starts no cell. The rest of the path is that of the file below `/static`. */
+const FILE = /^\/forward(\/static\/[\w.-]+)$/
 
 export type Visitor = { person: string; own: readonly OwnCell[] }
 export type ForwardPages = ReturnType<typeof createForwardPages>
@@ -53,11 +54,11 @@ export const createForwardPages = (config: Config, version: string) => {
   const send = (
     { method }: IncomingMessage,
     res: ServerResponse,
-    reply: { status: number; type: string; body: Buffer | string; policy?: string; cache?: string },
+    reply: { status: number; type: string; body: string; policy?: string },
   ): void => {
-    const { status, type, body, policy, cache = 'no-store' } = reply
+    const { status, type, body, policy } = reply
     const headers = [...securityHeaders(version, policy), 'Content-Type', type]
-    res.writeHead(status, [...headers, 'Cache-Control', cache])
+    res.writeHead(status, [...headers, 'Cache-Control', 'no-store'])
     res.end(method === 'HEAD' ? undefined : body)
   }
   const redirect = (req: IncomingMessage, res: ServerResponse): void => {
@@ -90,10 +91,17 @@ export const createForwardPages = (config: Config, version: string) => {
       policy,
     })
   }
-  const fontOf = async (name: string): Promise<Asset | undefined> =>
-    [...(await assets())].find(
-      ([path]) => path.startsWith(`/static/${name}`) && path.endsWith('.woff2'),
-    )?.[1]
+  const sendFile = (req: IncomingMessage, res: ServerResponse, file: Asset): void => {
+    const encoding = encodingFor(file, req.headers['accept-encoding'])
+    const etag = `"${file.etag}${encoding ? `-${encoding}` : ''}"`
+    const headers = [...securityHeaders(version), 'Content-Type', file.type, 'ETag', etag]
+    headers.push('Vary', 'Accept-Encoding', 'Cache-Control', cacheOf(file))
+    if (encoding) headers.push('Content-Encoding', encoding)
+    const isKnown = isNotModified(req.headers['if-none-match'], etag)
+    res.writeHead(isKnown ? 304 : 200, headers)
+    const body = (encoding && file[encoding]) ?? file.raw
+    res.end(isKnown || req.method === 'HEAD' ? undefined : body)
+  }
 
   return {
     clientOf,
@@ -124,16 +132,16 @@ export const createForwardPages = (config: Config, version: string) => {
       return true
     },
 
-    /** The fonts of these pages, so that a list starts no cell. */
-    withFonts:
+    /** The files of these pages are for everyone, as those of a cell. */
+    withFiles:
       (listener: Listener): Listener =>
       (req, res) => {
-        const [, name] = FONT.exec(pathOf(req)) ?? []
-        if (name === undefined || !isReading(req)) return listener(req, res)
-        fontOf(name).then(
-          font => {
-            const cache = `public, max-age=${FONT_SECONDS}`
-            if (font) send(req, res, { status: 200, type: font.type, body: font.raw, cache })
+        const [, path] = FILE.exec(pathOf(req)) ?? []
+        if (path === undefined || !isReading(req)) return listener(req, res)
+        assets().then(
+          table => {
+            const file = table.get(path)
+            if (file) sendFile(req, res, file)
             else listener(req, res)
           },
           () => listener(req, res),

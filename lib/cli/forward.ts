@@ -2,9 +2,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { clusterUrl } from '../app/cell.ts'
 import { withoutBasePath } from '../base/base-path.ts'
+import { VISITOR_HEADER } from '../base/page-headers.ts'
 import { type Directory, openDirectory } from '../cluster/directory.ts'
 import type { Config } from '../config.ts'
-import { forbidden, messageOf, unauthorized } from '../errors.ts'
+import { conflict, forbidden, messageOf, unauthorized } from '../errors.ts'
 import { cellOfPath, pathOfCell } from '../http/cell-path.ts'
 import type { Route } from '../http/forwarded-headers.ts'
 import { createForwarder, shared } from '../http/forwarder.ts'
@@ -23,6 +24,8 @@ const HEALTH = '/forward/health'
 
 /** Also for a cell that there is: who may not use it does not learn that. */
 const NOTHING = 'There is nothing here for this account. Ask the administrator to add you.'
+/** What is answered in the list of one person must not be sent in the name of another one who has signed in since. */
+const OTHER_PERSON = 'Someone else is signed in in this browser now. Reload the page.'
 /** A person who may not use a cell any more loses it after this time. */
 const KNOWN_MS = 1_000
 
@@ -47,6 +50,9 @@ const createRoutes = (
         `The proxy did not say who you are (${config.authHeader}). Sign in there.`,
         { code: 'sign_in_required' },
       )
+    const shownTo = req.headers[VISITOR_HEADER]
+    if (shownTo !== undefined && shownTo !== person)
+      throw conflict(OTHER_PERSON, { code: 'other_account' })
     const own = await cells.get(person)
     if (own.length > 0 && (await pages.answer(req, res, { person, own }))) return null
     const path = withoutBasePath(url, client.prefix)
@@ -119,7 +125,7 @@ export const forward = async (
   })
   const tls = readTls(config)
   const server = createServer(
-    withHealth(pages.withFonts(forwarder.listener), settings.cell, directory),
+    withHealth(pages.withFiles(forwarder.listener), settings.cell, directory),
     {
       version,
       ...(tls ? { tls } : {}),

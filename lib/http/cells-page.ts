@@ -1,4 +1,5 @@
 /** The page on which a forwarder lists someone's cells, or says why one cannot be opened: the HTML document with its CSP. */
+import { randomBytes } from 'node:crypto'
 import { directionOf, preferredLanguage } from '../base/languages.ts'
 import { CELLS_TEXTS, type CellsTexts } from './cells-texts.ts'
 import { documentPolicy, fillTemplate } from './html-template.ts'
@@ -40,9 +41,11 @@ export const cellsPage = (
   const language = preferredLanguage(given.acceptLanguage)
   const texts = CELLS_TEXTS[language]
   const isList = typeof shown !== 'string'
+  const nonce = randomBytes(16).toString('base64url')
   const document = fillTemplate(template, {
-    ...texts,
     base,
+    nonce,
+    person: person ?? '',
     lang: language,
     dir: directionOf(language),
     heading: isList ? texts.title : botName,
@@ -52,5 +55,5 @@ export const cellsPage = (
     retry: !isList && PASSING.has(shown) ? 'yes' : '',
     cells: isList ? JSON.stringify(shown) : '',
   })
-  return { document, policy: documentPolicy(template, { images: 'data:', forms: "'none'" }) }
+  return { document, policy: documentPolicy(template, { images: 'data:', forms: "'none'", nonce }) }
 }

@@ -5,15 +5,6 @@ export type CellsTexts = {
   title: string
   /** `{person}` */
   signedIn: string
-  on: string
-  off: string
-  /** `{count}` turns */
-  running: string
-  /** `{count}` questions */
-  waiting: string
-  /** `{when}`, such as "5 minutes ago" */
-  active: string
-  stale: string
   /** No cell for this person. */
   nothing: string
   /** The proxy names no one. */
@@ -27,12 +18,6 @@ export const CELLS_TEXTS: Readonly<Record<Language, CellsTexts>> = {
   en: {
     title: 'Your agents',
     signedIn: 'Signed in as {person}',
-    on: 'Ready',
-    off: 'Starts when you open it',
-    running: 'Running: {count}',
-    waiting: 'Waiting for you: {count}',
-    active: 'Last activity {when}',
-    stale: 'Couldn’t refresh this list.',
     nothing: 'There is nothing here for this account. Ask the administrator to add you.',
     unnamed: 'You aren’t signed in. Sign in at your sign-in page, then open this page again.',
     starting: 'Starting… This page opens by itself in a moment.',
@@ -42,12 +27,6 @@ export const CELLS_TEXTS: Readonly<Record<Language, CellsTexts>> = {
   de: {
     title: 'Deine Agenten',
     signedIn: 'Angemeldet als {person}',
-    on: 'Bereit',
-    off: 'Startet beim Öffnen',
-    running: 'Läuft: {count}',
-    waiting: 'Wartet auf dich: {count}',
-    active: 'Zuletzt aktiv: {when}',
-    stale: 'Die Liste konnte nicht aktualisiert werden.',
     nothing:
       'Für dieses Konto gibt es hier nichts. Bitte die Person, die den Server verwaltet, dich hinzuzufügen.',
     unnamed:
@@ -59,12 +38,6 @@ export const CELLS_TEXTS: Readonly<Record<Language, CellsTexts>> = {
   es: {
     title: 'Tus agentes',
     signedIn: 'Sesión iniciada como {person}',
-    on: 'Listo',
-    off: 'Se inicia al abrirlo',
-    running: 'En curso: {count}',
-    waiting: 'Pendiente de ti: {count}',
-    active: 'Última actividad: {when}',
-    stale: 'No se ha podido actualizar la lista.',
     nothing: 'Aquí no hay nada para esta cuenta. Pide al administrador que te añada.',
     unnamed:
       'No has iniciado sesión. Hazlo en tu página de inicio de sesión y vuelve a abrir esta página.',
@@ -75,12 +48,6 @@ export const CELLS_TEXTS: Readonly<Record<Language, CellsTexts>> = {
   fr: {
     title: 'Vos agents',
     signedIn: 'Connecté en tant que {person}',
-    on: 'Prêt',
-    off: 'Démarre à l’ouverture',
-    running: 'En cours : {count}',
-    waiting: 'En attente de vous : {count}',
-    active: 'Dernière activité : {when}',
-    stale: 'Impossible d’actualiser la liste.',
     nothing: 'Il n’y a rien ici pour ce compte. Demandez à l’administrateur de vous ajouter.',
     unnamed:
       'Vous n’êtes pas connecté. Connectez-vous sur votre page de connexion, puis rouvrez cette page.',
@@ -91,12 +58,6 @@ export const CELLS_TEXTS: Readonly<Record<Language, CellsTexts>> = {
   'pt-BR': {
     title: 'Seus agentes',
     signedIn: 'Conectado como {person}',
-    on: 'Pronto',
-    off: 'Inicia ao abrir',
-    running: 'Em andamento: {count}',
-    waiting: 'Esperando você: {count}',
-    active: 'Última atividade: {when}',
-    stale: 'Não foi possível atualizar a lista.',
     nothing: 'Não há nada aqui para esta conta. Peça ao administrador para adicionar você.',
     unnamed: 'Você não está conectado. Entre na sua página de login e abra esta página de novo.',
     starting: 'Iniciando… Esta página abrirá sozinha em instantes.',
@@ -106,12 +67,6 @@ export const CELLS_TEXTS: Readonly<Record<Language, CellsTexts>> = {
   ja: {
     title: 'あなたのエージェント',
     signedIn: '{person} としてサインイン中',
-    on: '利用できます',
-    off: '開くと起動します',
-    running: '実行中: {count}',
-    waiting: '対応待ち: {count}',
-    active: '最後の動作: {when}',
-    stale: '一覧を更新できませんでした。',
     nothing: 'このアカウントで利用できるものはありません。管理者に追加を依頼してください。',
     unnamed:
       'サインインしていません。サインインページでサインインしてから、このページをもう一度開いてください。',
@@ -122,12 +77,6 @@ export const CELLS_TEXTS: Readonly<Record<Language, CellsTexts>> = {
   'zh-Hans': {
     title: '你的智能体',
     signedIn: '已登录为 {person}',
-    on: '可以使用',
-    off: '打开时启动',
-    running: '运行中：{count}',
-    waiting: '等待你处理：{count}',
-    active: '最近活动：{when}',
-    stale: '无法刷新列表。',
     nothing: '此账号在这里没有可用的内容。请联系管理员添加你。',
     unnamed: '你尚未登录。请在登录页面登录，然后重新打开此页面。',
     starting: '正在启动… 此页面稍后会自动打开。',
@@ -137,12 +86,6 @@ export const CELLS_TEXTS: Readonly<Record<Language, CellsTexts>> = {
   ko: {
     title: '내 에이전트',
     signedIn: '{person} 계정으로 로그인됨',
-    on: '사용할 수 있어요',
-    off: '열면 시작돼요',
-    running: '실행 중: {count}',
-    waiting: '답변 대기: {count}',
-    active: '마지막 활동: {when}',
-    stale: '목록을 새로 고치지 못했어요.',
     nothing: '이 계정으로 사용할 수 있는 것이 없어요. 관리자에게 추가를 요청하세요.',
     unnamed: '로그인되어 있지 않아요. 로그인 페이지에서 로그인한 다음 이 페이지를 다시 여세요.',
     starting: '시작하는 중… 잠시 후 이 페이지가 자동으로 열려요.',
@@ -152,12 +95,6 @@ export const CELLS_TEXTS: Readonly<Record<Language, CellsTexts>> = {
   ru: {
     title: 'Ваши агенты',
     signedIn: 'Вы вошли как {person}',
-    on: 'Готов',
-    off: 'Запустится при открытии',
-    running: 'Выполняется: {count}',
-    waiting: 'Ждёт вас: {count}',
-    active: 'Последняя активность: {when}',
-    stale: 'Не удалось обновить список.',
     nothing: 'Для этой учётной записи здесь ничего нет. Попросите администратора добавить вас.',
     unnamed: 'Вы не вошли. Войдите на своей странице входа и снова откройте эту страницу.',
     starting: 'Запускается… Страница скоро откроется сама.',
@@ -167,12 +104,6 @@ export const CELLS_TEXTS: Readonly<Record<Language, CellsTexts>> = {
   ar: {
     title: 'وكلاؤك',
     signedIn: 'تم تسجيل الدخول باسم {person}',
-    on: 'جاهز',
-    off: 'يبدأ عند فتحه',
-    running: 'قيد التشغيل: {count}',
-    waiting: 'بانتظارك: {count}',
-    active: 'آخر نشاط: {when}',
-    stale: 'تعذّر تحديث القائمة.',
     nothing: 'لا يوجد شيء هنا لهذا الحساب. يمكن طلب الإضافة من المسؤول.',
     unnamed: 'لم يتم تسجيل الدخول. يلزم تسجيل الدخول في صفحة الدخول ثم فتح هذه الصفحة مجددًا.',
     starting: 'جارٍ البدء… ستُفتح هذه الصفحة تلقائيًا بعد لحظات.',

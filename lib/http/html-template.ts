@@ -25,17 +25,17 @@ export const inlineHashes = (document: string, tag: 'style' | 'script'): string[
   )
 
 /**
- * CSP of a document that loads fonts and nothing else. The hashes are those of the template: it has no placeholders inside
- * these elements, and values cannot add elements.
+ * CSP of a document that loads fonts and, with a nonce, its script. The hashes are those of the template: it has no
+ * placeholders inside these elements, and values cannot add elements.
  */
 export const documentPolicy = (
   template: string,
-  { images, forms }: { images: string; forms: "'self'" | "'none'" },
+  { images, forms, nonce }: { images: string; forms: "'self'" | "'none'"; nonce?: string },
 ): string =>
   [
     "default-src 'none'",
     `style-src ${inlineHashes(template, 'style').join(' ')}`,
-    `script-src ${inlineHashes(template, 'script').join(' ')}`,
+    `script-src ${nonce ? `'nonce-${nonce}'` : inlineHashes(template, 'script').join(' ')}`,
     `img-src ${images}`,
     "font-src 'self'",
     "connect-src 'self'",

@@ -69,6 +69,9 @@ export const encodingFor = (
   return asset.gzip && accepts(GZIP, accepted) ? 'gzip' : undefined
 }
 
+export const cacheOf = ({ immutable }: Pick<Asset, 'immutable'>): string =>
+  immutable ? 'public, max-age=31536000, immutable' : 'no-cache'
+
 /** The reply for an asset in the encoding that the client accepts. */
 export const assetReply = (asset: Asset, asked: IncomingHttpHeaders, cache?: string): Reply => {
   const encoding = encodingFor(asset, asked['accept-encoding'])
@@ -79,7 +82,7 @@ export const assetReply = (asset: Asset, asked: IncomingHttpHeaders, cache?: str
     type: asset.type,
     // A strong ETag identifies bytes, so each encoding has its own.
     etag: `"${asset.etag}${encoding ? `-${encoding}` : ''}"`,
-    cache: cache ?? (asset.immutable ? 'public, max-age=31536000, immutable' : 'no-cache'),
+    cache: cache ?? cacheOf(asset),
     headers,
   })
 }

@@ -1,29 +1,12 @@
 /** A running turn: what it is doing now, for how long, at what cost; stop and steer. */
-import { ToolPhrase } from '../tool-calls/tool-phrase.tsx'
 import { useSignal } from '@preact/signals'
 import { useShell } from '../../contexts.ts'
 import { formatCost, formatTokens } from '../../parts/amounts.ts'
 import { Button } from '../../parts/button.tsx'
 import { Elapsed } from '../../parts/elapsed.tsx'
-import { describeToolCall } from '../tool-calls/describe-tool-call.ts'
+import { Doing } from './doing.tsx'
 import type { RunningTurn } from './inbox-state.ts'
 import { t } from './strings.ts'
-
-const Doing = ({ doing }: Pick<RunningTurn, 'doing'>) => {
-  if (doing.kind !== 'tool')
-    return (
-      <span class={doing.kind === 'waiting' ? 'inbox-needed' : ''}>
-        {t(`running.${doing.kind}`)}
-      </span>
-    )
-  const { does, object, code } = describeToolCall(doing.name, doing.args)
-  return (
-    <>
-      <ToolPhrase phrase={does} object={object} code={code} />
-      {doing.more > 0 && <span> + {t('running.more', { count: doing.more })}</span>}
-    </>
-  )
-}
 
 const focusField = (field: HTMLInputElement | null) => field?.focus()
 

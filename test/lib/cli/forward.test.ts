@@ -127,6 +127,22 @@ else {
     assert.is(listed.status, 403)
   })
 
+  test('only files of the page are there without a person', async () => {
+    const url = await startForwarder()
+    for (const path of ['features/cells/cells.html', 'static/none.js', 'static/../index.html'])
+      assert.is((await get(`${url}/forward/${path}`)).status, 401, path)
+    const post = await fetch(`${url}/forward/static/de.json`, { method: 'POST' })
+    assert.is(post.status, 401)
+  })
+
+  test('the list of one person is no list of another one who has signed in since', async () => {
+    const url = await startForwarder()
+    const given = { 'Remote-User': 'Anna@example.com', 'X-Agent-Visitor': 'anna@example.com' }
+    assert.is((await get(`${url}/forward/cells`, given)).status, 200)
+    const other = await get(`${url}/cells/team/api/inbox`, { ...given, 'Remote-User': 'ben' })
+    assert.equal([other.status, JSON.parse(other.text).code], [409, 'other_account'])
+  })
+
   test('who has several cells chooses; who has one is there at once', async () => {
     const url = await startForwarder()
     const anna = { ...HTML, 'Remote-User': 'Anna@example.com' }
@@ -185,7 +201,7 @@ else {
         extraHTTPHeaders: headers,
       })
       await page.getByRole('link', { name: 'Our <team>' }).waitFor()
-      assert.is(await page.locator('.waiting').getAttribute('href'), 'cells/team/inbox')
+      assert.is(await page.locator('a.waiting').getAttribute('href'), 'cells/team/inbox')
       if (locale === 'en') {
         const text = await page.locator('main').innerText()
         assert.match(text, 'Running: 2 · Last activity 5 hours ago\nWaiting for you: 3')
@@ -213,7 +229,16 @@ else {
         'Accept-Language': tag,
       })
       assert.match(page.text, `<html lang="${tag}"`)
-      assert.not.match(page.text, /\{\{|\{person\}|=""(?!\s*>)[^>]*data-stale=""/)
+      assert.not.match(page.text, /\{\{|\{person\}/)
+      const [, file = ''] = /src="(forward\/static\/[^"]*)"/.exec(page.text) ?? []
+      assert.match((await get(`${url}/${file}`)).headers.get('cache-control') ?? '', 'immutable')
+      if (tag !== 'en') {
+        const texts = await get(`${url}/forward/static/${tag}.json`)
+        assert.ok(JSON.parse(texts.text)['Waiting for {time}'], tag)
+        const etag = texts.headers.get('etag') ?? ''
+        const again = await get(`${url}/forward/static/${tag}.json`, { 'If-None-Match': etag })
+        assert.equal([again.status, again.text], [304, ''])
+      }
     }
   })
 }

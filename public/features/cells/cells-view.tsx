@@ -1,0 +1,224 @@
+/** The list of someone's cells: what waits for the person in all of them, what runs there, and the cells. */
+import { useSignal } from '@preact/signals'
+import type { ComponentChildren } from 'preact'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { visibleName } from '../../../lib/base/visible.ts'
+import { formatSeconds } from '../../parts/elapsed.tsx'
+import type { Route } from '../../parts/may.ts'
+import { serverClock } from '../../parts/server-clock.ts'
+import { pageLocale, withoutMarks } from '../../strings/t.ts'
+import { answerWords } from '../approvals/answer-words.ts'
+import { questionId } from '../chat/chat-reducer.ts'
+import { Doing } from '../inbox/doing.tsx'
+import { t as shared } from '../inbox/strings.ts'
+import { titleOf } from '../sessions/sessions.ts'
+import type { Answered, Cells, CellWork, ListedCell, Turn } from './cells-state.ts'
+import { t } from './strings.ts'
+import { WaitingItem } from './waiting-item.tsx'
+
+/** Not worth a word. */
+const DEFAULT_PROFILE = 'default'
+
+const useNow = (): number => {
+  const [now, setNow] = useState(serverClock.now)
+  useEffect(() => {
+    const timer = setInterval(() => setNow(serverClock.now()), 1_000)
+    return () => clearInterval(timer)
+  }, [])
+  return now
+}
+
+/** Counts up; not announced. */
+const Since = ({ at, format }: { at: number; format: (time: string) => string }) => (
+  <span role="timer" aria-live="off">
+    {format(formatSeconds(Math.max(0, Math.floor(useNow() - at))))}
+  </span>
+)
+
+type Named = { session_id: string; title: string; profile: string }
+
+const hrefOf = ({ path }: ListedCell, { session_id }: Pick<Named, 'session_id'>): string =>
+  `${path}session/${encodeURIComponent(session_id)}`
+
+/** The chat as a link, then its cell and profile. */
+const Head = ({
+  cell,
+  session,
+  children,
+}: {
+  cell: ListedCell
+  session: Named
+  children: ComponentChildren
+}) => (
+  <>
+    <a class="name" dir="auto" href={hrefOf(cell, session)}>
+      {titleOf(session)}
+    </a>
+    <p class="facts">
+      <span dir="auto">{visibleName(cell.title)}</span>
+      {session.profile !== '' && session.profile !== DEFAULT_PROFILE && (
+        <span dir="auto">{visibleName(session.profile)}</span>
+      )}
+      {children}
+    </p>
+  </>
+)
+
+/** After the entry with the focus has gone, the one in its place gets it. */
+const Section = ({ title, children }: { title: string; children: ComponentChildren[] }) => {
+  const list = useRef<HTMLUListElement>(null)
+  const at = useRef(-1)
+  useLayoutEffect(() => {
+    if (at.current < 0 || document.activeElement !== document.body) return
+    const items = [...(list.current?.children ?? [])] as HTMLElement[]
+    items[Math.min(at.current, items.length - 1)]?.focus()
+  }, [children.length])
+  return (
+    <section aria-label={title}>
+      <h2>{title}</h2>
+      <ul
+        ref={list}
+        onFocusIn={event => {
+          const item = (event.target as HTMLElement).closest('li')
+          at.current = [...event.currentTarget.children].indexOf(item as HTMLElement)
+        }}
+      >
+        {children}
+      </ul>
+    </section>
+  )
+}
+
+const ago = (seconds: number): string => {
+  const times = new Intl.RelativeTimeFormat(pageLocale(), { numeric: 'auto' })
+  const [size, unit] =
+    seconds < 3_600
+      ? ([60, 'minute'] as const)
+      : seconds < 86_400
+        ? ([3_600, 'hour'] as const)
+        : ([86_400, 'day'] as const)
+  return withoutMarks(times.format(-Math.round(seconds / size), unit))
+}
+
+const stateOf = ({ running, active_at, is_awake }: ListedCell): string => {
+  const state = running > 0 ? t('cells.running', { count: running }) : null
+  const parts = [state ?? t(is_awake ? 'cells.on' : 'cells.off')]
+  if (active_at !== null)
+    parts.push(t('cells.active', { when: ago(Math.max(0, serverClock.now() - active_at)) }))
+  return parts.join(' · ')
+}
+
+const Cell = ({ cell, work }: { cell: ListedCell; work: CellWork | undefined }) => (
+  <>
+    <a class="whole" href={cell.path}>
+      <span class="name" dir="auto">
+        {visibleName(cell.title)}
+      </span>
+      <span class="state">{stateOf(cell)}</span>
+    </a>
+    {cell.waiting > 0 && (
+      <a class="waiting" href={`${cell.path}inbox`}>
+        {t('cells.waiting', { count: cell.waiting })}
+      </a>
+    )}
+    {work?.problem && (
+      <p class="note problem">
+        {work.problem.kind === 'sign-in' ? (
+          <a href={cell.path}>{t('cells.signin')}</a>
+        ) : (
+          t('cells.unreachable', { reason: work.problem.reason })
+        )}
+      </p>
+    )}
+  </>
+)
+
+type Found = { cell: ListedCell; work: CellWork }
+
+export const CellsView = ({ state }: { state: Cells }) => {
+  const late = useSignal('')
+  useEffect(() => state.watch(), [])
+  const cells = state.cells.value
+  const found = cells.flatMap((cell): Found[] => {
+    const work = state.works.value.get(cell.path)
+    return work ? [{ cell, work }] : []
+  })
+  const sessionOf = ({ work }: Found, id: string): Named =>
+    work.sessions.find(each => each.session_id === id) ??
+    work.turns.find(each => each.session_id === id) ?? { session_id: id, title: '', profile: '' }
+  // The newest last: what is shown keeps its place.
+  const waiting = found
+    .flatMap(each => each.work.questions.map(question => ({ each, question })))
+    .sort((a, b) => a.question.requested_at - b.question.requested_at)
+  const asked = new Set(waiting.map(({ question }) => question.session_id))
+  const isAbove = ({ doing, session_id }: Turn) => doing.kind === 'waiting' && asked.has(session_id)
+  const running = found
+    .flatMap(each => each.work.turns.map(turn => ({ each, turn })))
+    .filter(({ turn }) => !isAbove(turn))
+    .sort((a, b) => a.turn.started_at - b.turn.started_at)
+  const onLate = (kind: 'approval' | 'clarify') => (result: Answered | Error) => {
+    if (result instanceof Error) late.value = result.message
+    else if (result.answer !== null)
+      late.value = shared('waiting.late', { answer: answerWords({ kind, answer: result.answer }) })
+  }
+  return (
+    <>
+      <p id="message" role="status">
+        {state.isStale.value ? t('cells.stale') : late.value}
+      </p>
+      {waiting.length > 0 && (
+        <Section title={shared('waiting.head')}>
+          {waiting.map(({ each, question }) => {
+            const { cell, work } = each
+            const session = sessionOf(each, question.session_id)
+            const refused = new Set(work.refused)
+            return (
+              <li key={questionId(question)} class="item needed" tabIndex={-1}>
+                <Head cell={cell} session={session}>
+                  <Since at={question.requested_at} format={time => t('cells.since', { time })} />
+                </Head>
+                <WaitingItem
+                  question={question}
+                  href={hrefOf(cell, session)}
+                  allows={(route: Route) => !refused.has(route)}
+                  decide={choice =>
+                    question.kind === 'approval'
+                      ? state.decide(cell.path, question, choice)
+                      : Promise.reject(new Error(question.kind))
+                  }
+                  reply={text =>
+                    question.kind === 'clarify'
+                      ? state.reply(cell.path, question, text)
+                      : Promise.reject(new Error(question.kind))
+                  }
+                  onLate={onLate(question.kind)}
+                />
+              </li>
+            )
+          })}
+        </Section>
+      )}
+      {running.length > 0 && (
+        <Section title={shared('running.head')}>
+          {running.map(({ each, turn }) => (
+            <li key={turn.stream_id} class="item" tabIndex={-1}>
+              <Head cell={each.cell} session={turn}>
+                <Since at={turn.started_at} format={time => time} />
+              </Head>
+              <p class="doing">
+                <Doing doing={turn.doing} />
+              </p>
+            </li>
+          ))}
+        </Section>
+      )}
+      <Section title={t('cells.head')}>
+        {cells.map(cell => (
+          <li key={cell.path} class="item cell" tabIndex={-1}>
+            <Cell cell={cell} work={state.works.value.get(cell.path)} />
+          </li>
+        ))}
+      </Section>
+    </>
+  )
+}

@@ -1,0 +1,31 @@
+/** Entry point of the pages of a forwarder: the list of someone's cells, or a sentence that says why one cannot be opened. */
+import { render } from 'preact'
+import { loadLanguage } from '../../strings/load-language.ts'
+import { t } from '../../strings/t.ts'
+import { createCells, type ListedCell } from './cells-state.ts'
+import { CellsView } from './cells-view.tsx'
+
+const RETRY_MS = 5_000
+
+const root = document.getElementById('cells')!
+const { cells, person = '', retry } = root.dataset
+const base = document.baseURI
+
+// After a sentence, what was asked for is tried again.
+if (retry) setTimeout(() => location.reload(), RETRY_MS)
+if (cells) {
+  await loadLanguage(document.documentElement.lang, new URL('forward/', base).href)
+  const state = createCells({
+    base,
+    person,
+    first: JSON.parse(cells) as ListedCell[],
+    fetch: (...given) => fetch(...given),
+    isHidden: () => document.hidden,
+    unreachable: () => t('error.server'),
+    onGone: () => location.reload(),
+  })
+  document.addEventListener('visibilitychange', () => {
+    if (!document.hidden) void state.readList()
+  })
+  render(<CellsView state={state} />, root)
+}
