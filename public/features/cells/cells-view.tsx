@@ -51,13 +51,13 @@ const Head = ({
   children: ComponentChildren
 }) => (
   <>
-    <a class="name" dir="auto" href={hrefOf(cell, session)}>
-      {titleOf(session)}
+    <a class="name" href={hrefOf(cell, session)}>
+      <bdi>{titleOf(session)}</bdi>
     </a>
     <p class="facts">
-      <span dir="auto">{visibleName(cell.title)}</span>
+      <bdi>{visibleName(cell.title)}</bdi>
       {session.profile !== '' && session.profile !== DEFAULT_PROFILE && (
-        <span dir="auto">{visibleName(session.profile)}</span>
+        <bdi>{visibleName(session.profile)}</bdi>
       )}
       {children}
     </p>
@@ -111,8 +111,8 @@ const stateOf = ({ running, active_at, is_awake }: ListedCell): string => {
 const Cell = ({ cell, work }: { cell: ListedCell; work: CellWork | undefined }) => (
   <>
     <a class="whole" href={cell.path}>
-      <span class="name" dir="auto">
-        {visibleName(cell.title)}
+      <span class="name">
+        <bdi>{visibleName(cell.title)}</bdi>
       </span>
       <span class="state">{stateOf(cell)}</span>
     </a>
