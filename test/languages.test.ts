@@ -14,15 +14,27 @@ import { describeToolCall } from '../public/features/tool-calls/describe-tool-ca
 import { formatBytes } from '../public/features/workspace/file-kind.ts'
 import { translateStakes } from '../public/features/approvals/stake-strings.ts'
 import {
+  englishMessages,
   listOf,
   type Messages,
   pageLocale,
   setLanguage,
+  sourceOf,
   translator,
   visibleMessage,
 } from '../public/strings/t.ts'
+import { labelPairs } from './_label-names.ts'
 
 const test = suite('languages')
+
+/** Without letter case and signs. */
+const bare = (text: string): string =>
+  text
+    .toLowerCase()
+    .replace(/[\p{P}\p{S}\p{Cf}]/gu, '')
+    .replace(/\s+/g, ' ')
+    .trim()
+const contains = (name: string, shown: string): boolean => bare(name).includes(bare(shown))
 
 test('a tag without a translation has no language', () => {
   for (const tag of ['', '*', 'nl', 'x', 'deutsch', '-de'])
@@ -92,6 +104,34 @@ for (const language of TRANSLATED)
     const report = checkTranslation(await readEnglish(), readTranslation(language), language)
     assert.equal(report, { missing: {}, obsolete: [], wrong: {} })
   })
+
+test('the name of a button contains the text that it shows: who speaks to the browser says what they see', async () => {
+  await readEnglish()
+  const byKey = Map.groupBy(
+    englishMessages().flatMap(catalog => Object.entries(catalog)),
+    ([key]) => key,
+  )
+  const sourcesOf = (key: string) => byKey.get(key)!.map(([, message]) => sourceOf(message))
+  const pairs = globSync('public/**/*.tsx')
+    .flatMap(path => labelPairs(readFileSync(path, 'utf8'), [...byKey.keys()]))
+    .flatMap(({ label, text }) =>
+      sourcesOf(label).flatMap(name =>
+        sourcesOf(text).map(shown => [label, name, text, shown] as const),
+      ),
+    )
+    // Not so in English: the text is one of another state of the button.
+    .filter(([, name, , shown]) => contains(name, shown))
+  assert.ok(pairs.length > 50)
+  for (const language of TRANSLATED) {
+    const messages = readTranslation(language)
+    const of = (key: string, source: string) =>
+      sourceOf(messages[`${key}|${source}`] ?? messages[source]!)
+    const wrong = pairs
+      .map(([label, name, text, shown]) => [of(label, name), of(text, shown)] as const)
+      .filter(([name, shown]) => !contains(name, shown))
+    assert.equal(wrong, [], language)
+  }
+})
 
 test('plural forms, numbers and second meanings are those of the language', () => {
   const t = translator({
