@@ -68,6 +68,12 @@ export const tooMany = factory('too-many')
 export const unavailable = factory('unavailable')
 export const diskFull = factory('full')
 
+/** What is set up here is wrong: a new start would end the same way. */
+export class SetupError extends Error {}
+
+/** Exit code of a program that ended so: EX_CONFIG of sysexits.h. The units of systemd do not start it again. */
+export const EXIT_SETUP = 78
+
 /** The message of anything that was caught, for log lines and results. */
 export const messageOf = (error: unknown): string =>
   error instanceof Error ? error.message : String(error)

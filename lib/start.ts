@@ -17,7 +17,7 @@ import { readLogSettings } from './base/read-log-settings.ts'
 import { commandOf, serverArguments } from './cli/arguments.ts'
 import type { Owned } from './cluster/types.ts'
 import { type Config, processEnvironment, readConfig, UsageError } from './config.ts'
-import { messageOf } from './errors.ts'
+import { EXIT_SETUP, messageOf, SetupError } from './errors.ts'
 import { sentenceOf } from './store/file-error.ts'
 import type { RouteTable } from './http/endpoint.ts'
 import type { Authenticator } from './http/access.ts'
@@ -345,7 +345,7 @@ const run = async (
   return { address, stop }
 }
 
-/** Resolves when it listens. A start that cannot succeed is one sentence on stderr and exit code 1; a verb never returns. */
+/** Resolves when it listens. A start that cannot succeed is one sentence on stderr and exit code 1, or 78 where a new start would end the same way; a verb never returns. */
 export const start = async (options: StartOptions): Promise<Running> => {
   const { argv = process.argv.slice(2) } = options
   const live = options.environment === undefined ? processEnvironment() : undefined
@@ -369,6 +369,6 @@ export const start = async (options: StartOptions): Promise<Running> => {
     return await run(readConfig(environment, serverArguments(argv)), log, { ...options, nonce })
   } catch (error) {
     log.error('cannot start', isBug(error) ? error : sentenceOf(error))
-    process.exit(error instanceof UsageError ? 2 : 1)
+    process.exit(error instanceof UsageError ? 2 : error instanceof SetupError ? EXIT_SETUP : 1)
   }
 }

@@ -189,6 +189,12 @@ test('each unit of the system can be enabled, and its variables are in a file th
   }
 })
 
+test('what a new start cannot change is not started again', () => {
+  const units = [...SYSTEM_UNITS, 'systemd/user/agent-webui.service']
+  for (const unit of units)
+    assert.match(readFileSync(unit, 'utf8'), /^RestartPreventExitStatus=78$/m, unit)
+})
+
 test('systemd accepts the units, and those of the system are exposed by 2.0 at most', () => {
   if (!has('systemd-analyze')) return
   const dir = mkdtempSync(join(tmpdir(), 'units-'))

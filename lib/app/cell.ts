@@ -25,7 +25,7 @@ const inFile = (
   }
 }
 
-const readKey = ({ key, keyFile }: NonNullable<Config['cluster']>): string | null =>
+export const readClusterKey = ({ key, keyFile }: NonNullable<Config['cluster']>): string | null =>
   keyFile === null ? key : inFile('AGENT_WEBUI_CLUSTER_KEY_FILE', keyFile, parseClusterKey)
 
 /** The address of the database, which contains a password, so it may be in a file. */
@@ -54,7 +54,7 @@ export const ownCell = async (
 ): Promise<Owned> => {
   const { cluster, stateDir } = config
   if (cluster === null) return alone
-  const key = readKey(cluster)
+  const key = readClusterKey(cluster)
   if (key === null)
     log.warn(
       'The cluster has no key (AGENT_WEBUI_CLUSTER_KEY_FILE): settings, sign-ins, and keys stay on this machine',

@@ -12,6 +12,7 @@ import { guardChecks, homeChecks, listChecks, emptyIfUnreadable } from './check-
 import { errorCode } from '../store/file-error.ts'
 import { type Check, fail, type CheckContext, ok, warn } from './check.ts'
 import { modelServerChecks } from './check-model-server.ts'
+import { clusterChecks } from './check-cluster.ts'
 import { containerChecks } from './check-container.ts'
 import { hookChecks } from './check-hooks.ts'
 import { mcpChecks } from './check-mcp.ts'
@@ -173,6 +174,7 @@ export const runChecks = async (looked: CheckContext, version: string): Promise<
     ...withoutClock(await modelServerChecks(looked), server.checks),
     ...rootCheck(looked),
     ...server.checks,
+    ...(await clusterChecks(looked)),
     ...(await signInChecks(looked)),
     ...programChecks(looked),
     ...(await shellChecks(looked)),

@@ -8,7 +8,7 @@ import { connect, type Database } from '../cluster/database.ts'
 import { isMigrated, migrate } from '../cluster/migrations.ts'
 import { createWorkerRecord, type WorkerRecord, type WorkerState } from '../cluster/placement.ts'
 import type { Config } from '../config.ts'
-import { messageOf } from '../errors.ts'
+import { EXIT_SETUP, messageOf, SetupError } from '../errors.ts'
 import { createLog, type Log } from '../log.ts'
 import { prepareStateDir, urlOf } from '../preflight.ts'
 import { redact, redactValue } from '../redact/redact.ts'
@@ -51,17 +51,18 @@ const sleepOf = () => {
   }
 }
 
-/** Waiting does not help. */
 class NameTaken extends Error {}
 
 /** The connection on which the worker has its name. */
 const createLink = (url: string, name: string, onAsked: () => void) => {
   let now: { db: Database; record: WorkerRecord } | null = null
   let tries = 0
+  let hasBegun = false
   const connected = async (): Promise<{ db: Database; record: WorkerRecord; hasName: boolean }> => {
     const db = await connect(url, onAsked)
     try {
-      if (!(await isMigrated(db))) await migrate(db)
+      // One that has cells keeps them, also where the tables were made newer since.
+      if (!hasBegun || !(await isMigrated(db))) await migrate(db)
       const record = createWorkerRecord(db)
       return { db, record, hasName: await record.begin(name) }
     } catch (error) {
@@ -76,6 +77,7 @@ const createLink = (url: string, name: string, onAsked: () => void) => {
       const { db, record, hasName } = await connected()
       if (hasName) {
         tries = 0
+        hasBegun = true
         now = { db, record }
         return record
       }
@@ -131,11 +133,14 @@ export const work = async (
   })
   const state = (): WorkerState => {
     const { capacity, labels } = cluster.worker
-    return { name, address, capacity, used: cells.count(), labels, avoids: cells.avoided() }
+    const used = isOutdated ? capacity : cells.count()
+    return { name, address, capacity, used, labels, avoids: cells.avoided() }
   }
   const link = createLink(clusterUrl(cluster), name, nap.wake)
   let isStopping = false
   let isAway = false
+  /** The tables are those of a newer version. */
+  let isOutdated = false
   const remove = onInterrupt(() => {
     isStopping = true
     nap.wake()
@@ -145,13 +150,19 @@ export const work = async (
     const record = await link.open()
     if (!record) return
     // First, so that others know what is left to them.
-    await record.beat(state())
+    const knowsTables = await record.beat(state())
+    if (!knowsTables && !isOutdated)
+      log.error(
+        'cannot start cells',
+        'The tables of the cluster are those of a newer agent-webui by now. This worker keeps its cells and starts no more cells: install the newer version, then restart it.',
+      )
+    isOutdated = !knowsTables
     for (let cell = failures[0]; cell !== undefined; cell = failures[0]) {
       await record.failed(name, cell)
       failures.shift()
     }
     for (const cell of await record.removed(cells.names())) cells.remove(cell)
-    while (!isStopping) {
+    while (!isStopping && !isOutdated) {
       const taken = await record.take(state(), cells.names())
       if (taken === null) break
       await cells.start(taken)
@@ -169,9 +180,10 @@ export const work = async (
     try {
       await round()
     } catch (error) {
-      if (error instanceof NameTaken) {
+      // Waiting does not help.
+      if (error instanceof NameTaken || error instanceof SetupError) {
         log.error('cannot work', messageOf(error))
-        code = 1
+        code = error instanceof SetupError ? EXIT_SETUP : 1
         break
       }
       if (!isAway) log.warn(`The database of the cluster does not answer: ${messageOf(error)}`)

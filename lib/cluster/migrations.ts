@@ -1,6 +1,7 @@
 /** The tables of the cluster, as numbered steps. A step that was released is never changed; a new one follows it. */
 import { createHash } from 'node:crypto'
 import type { Database } from './database.ts'
+import { ClusterError } from './types.ts'
 
 const CELLS = `
 create table agent_webui.cell (
@@ -152,15 +153,31 @@ const STEPS: readonly string[] = [CELLS + PUSH, WORKERS, STATUS, AVOIDS]
 /** One process at a time. The number is the same for every installation. */
 const LOCK = createHash('sha256').update('agent-webui migrations').digest().readInt32BE()
 
-/** Whether the tables are at least those of this version. */
-export const isMigrated = async (db: Database): Promise<boolean> => {
+/** The last step that was made; 0: there are no tables. */
+const stepOf = async (db: Database): Promise<number> => {
   const [found] = await db.query("select to_regclass('agent_webui.migration') is not null as has")
-  if (found?.has !== true) return false
+  if (found?.has !== true) return 0
   const [row] = await db.query('select coalesce(max(step), 0) as step from agent_webui.migration')
-  return Number(row?.step) >= STEPS.length
+  return Number(row?.step)
 }
 
-/** Throws when the tables were made by a newer version. */
+/** Whether the tables are at least those of this version. */
+export const isMigrated = async (db: Database): Promise<boolean> =>
+  (await stepOf(db)) >= STEPS.length
+
+/** The last step that this version knows. */
+export const KNOWN_STEP = STEPS.length
+
+/** Throws a `ClusterError` when the tables were made by a newer version: what this one writes could be wrong there. */
+export const requireKnownTables = async (db: Database): Promise<void> => {
+  const step = await stepOf(db)
+  if (step > STEPS.length)
+    throw new ClusterError(
+      `The tables of the cluster are those of a newer agent-webui (step ${step}, this one knows ${STEPS.length}). Install the newer version here too.`,
+    )
+}
+
+/** Throws a `ClusterError` when the tables were made by a newer version. */
 export const migrate = async (db: Database): Promise<void> => {
   await db.query('select pg_advisory_lock($1::bigint)', [LOCK])
   try {
@@ -168,12 +185,8 @@ export const migrate = async (db: Database): Promise<void> => {
     await db.query(
       'create table if not exists agent_webui.migration (step integer primary key, at timestamptz not null default now())',
     )
-    const [row] = await db.query('select coalesce(max(step), 0) as step from agent_webui.migration')
-    const done = Number(row?.step)
-    if (done > STEPS.length)
-      throw new Error(
-        'The database of the cluster was changed by a newer agent-webui; update this one',
-      )
+    await requireKnownTables(db)
+    const done = await stepOf(db)
     for (const [at, step] of STEPS.entries()) {
       if (at < done) continue
       await db.query('begin')

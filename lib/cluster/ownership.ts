@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
 import { type Database, sqlState } from './database.ts'
+import { requireKnownTables } from './migrations.ts'
 import { CellLost, type CellStatus } from './types.ts'
 
 /** Without a sign of life for so long, an owner that still has its connection hangs, and is replaced. */
@@ -84,6 +85,8 @@ export const claim = async (
   )
   for (;;) {
     await waitForLock(db, cell, options)
+    // A newer program may have changed them while this one waited.
+    await requireKnownTables(db)
     const [row = {}] = await db.query(
       `select key_check, not is_released and seen > clock_timestamp() - $2 * interval '1 millisecond'
          and pg_postmaster_start_time() > seen and directory is distinct from $3 as may_return

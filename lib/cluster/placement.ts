@@ -4,6 +4,7 @@
  * of the other, and a forwarder that ends in between leaves nothing undone.
  */
 import type { Database, Reader, Row } from './database.ts'
+import { KNOWN_STEP } from './migrations.ts'
 import { STALE_MS } from './ownership.ts'
 
 export type Owner = {
@@ -128,14 +129,18 @@ export const createWorkerRecord = (db: Database, { quietMs = STALE_MS } = {}) =>
       return true
     },
 
-    beat: ({ name, address, capacity, used, labels, avoids }: WorkerState): Promise<unknown> =>
-      db.query(
+    /** False when the tables are those of a newer version: the cells that run are left as they are, and no more can be started. */
+    async beat({ name, address, capacity, used, labels, avoids }: WorkerState): Promise<boolean> {
+      const [row] = await db.query(
         `insert into agent_webui.worker (name, address, capacity, used, labels, avoids, seen)
        values ($1, $2, $3, $4, $5, $6, clock_timestamp())
        on conflict (name) do update set address = excluded.address, capacity = excluded.capacity,
-         used = excluded.used, labels = excluded.labels, avoids = excluded.avoids, seen = excluded.seen`,
+         used = excluded.used, labels = excluded.labels, avoids = excluded.avoids, seen = excluded.seen
+       returning (select max(step) from agent_webui.migration) as step`,
         [name, address, capacity, used, labels, avoids],
-      ),
+      )
+      return Number(row?.step) <= KNOWN_STEP
+    },
 
     /** No cell is left to it from now on. */
     end: (name: string): Promise<unknown> =>

@@ -5,7 +5,7 @@ import { messageOf } from '../errors.ts'
 import { bringUp } from './bring-up.ts'
 import { connect, type Database } from './database.ts'
 import { readNote } from './directory-note.ts'
-import { migrate } from './migrations.ts'
+import { isMigrated, migrate, requireKnownTables } from './migrations.ts'
 import { createMirror } from './mirror.ts'
 import { startOwned } from './owned.ts'
 import { type Claim, claim, showAlive } from './ownership.ts'
@@ -45,6 +45,25 @@ const keyProblem = (found: Buffer, key: string | null, sealer: Sealer): string |
 const isFinal = (error: unknown): boolean =>
   error instanceof ClusterError ||
   (error instanceof Error && 'code' in error && /^(?:28|3D|42)/.test(String(error.code)))
+
+/** Throws what a start would end with: no database, tables of a newer version, another key. Changes nothing. */
+export const checkCluster = async (
+  { url, key }: Pick<PostgresOptions, 'url' | 'key'>,
+  cell: string,
+): Promise<void> => {
+  const db = await connect(url)
+  try {
+    await requireKnownTables(db)
+    // Made at the first start.
+    if (!(await isMigrated(db))) return
+    const [row] = await db.query('select key_check from agent_webui.cell where name = $1', [cell])
+    const sealer = key === null ? unsealed : createSealer(key, cell)
+    const problem = row?.key_check instanceof Buffer ? keyProblem(row.key_check, key, sealer) : null
+    if (problem !== null) throw new ClusterError(problem)
+  } finally {
+    db.end()
+  }
+}
 
 export const createPostgresCluster = ({ url, key, log }: PostgresOptions): Cluster => {
   const take = async (

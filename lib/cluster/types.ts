@@ -1,5 +1,7 @@
 /** A cell: one state directory with its homes, owned by one process at a time. Where a cluster is configured, a database keeps a copy of its files. */
 
+import { SetupError } from '../errors.ts'
+
 /** Where the files of a cell are. A key is a path with `/` that is the same on every machine, such as `state/sessions/a.jsonl`. */
 export type CellFiles = {
   /** Null: the cluster keeps no copy of this file. */
@@ -65,8 +67,8 @@ export type Cluster = {
   own(cell: string, place: CellPlace): Promise<Owned>
 }
 
-/** Wrong settings: waiting does not help. */
-export class ClusterError extends Error {}
+/** Wrong settings, or a program that is too old: waiting does not help. */
+export class ClusterError extends SetupError {}
 
 /** The cell is owned by another process. */
 export class CellLost extends Error {}

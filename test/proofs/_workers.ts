@@ -27,12 +27,14 @@ const dirOf = (name: string): string => {
   return dir
 }
 
-export const startWorker = async (
+/** A worker, or without `args` a service, that may end at once. */
+export const launchMember = (
   name: string,
+  args: readonly string[],
   given: Record<string, string> = {},
   dir = dirOf(name),
-): Promise<Worker> => {
-  const program = launch(process.execPath, [SERVICE, 'worker'], {
+): Worker => {
+  const program = launch(process.execPath, [SERVICE, ...args], {
     home: dir,
     port: 0,
     env: {
@@ -46,8 +48,17 @@ export const startWorker = async (
     },
   })
   programs.push(program)
-  await program.waitForOutput(' works as ')
   return { dir, program }
+}
+
+export const startWorker = async (
+  name: string,
+  given: Record<string, string> = {},
+  dir?: string,
+): Promise<Worker> => {
+  const worker = launchMember(name, ['worker'], given, dir)
+  await worker.program.waitForOutput(' works as ')
+  return worker
 }
 
 export const startForwarder = async (env: Record<string, string> = {}): Promise<Program> => {

@@ -19,6 +19,7 @@ import {
   db,
   directory,
   endTest,
+  launchMember,
   openCluster,
   pidOf,
   provider,
@@ -143,6 +144,31 @@ else {
     provider.push({ text: 'Looked.' })
     await arrived(1)
   })
+
+  proof(
+    'programs that are older than the tables: a worker and a service end with 78 and a sentence, a running worker keeps its cells and starts no more',
+    async () => {
+      await add('anna')
+      await add('ben')
+      const worker = await startWorker('one')
+      const forwarder = await startForwarder()
+      assert.is((await as('anna', forwarder).get('/api/sessions')).status, 200)
+      await db.query('insert into agent_webui.migration (step) values (999)')
+      await worker.program.waitForOutput('starts no more cells')
+      assert.is((await as('anna', forwarder).get('/api/sessions')).status, 200)
+      const full = await as('ben', forwarder).get('/api/sessions')
+      assert.equal([full.status, full.body.code], [503, 'workers_full'])
+      for (const args of [['worker'], []]) {
+        const { program } = launchMember('two', args)
+        assert.is(await program.exited, 78, args[0] ?? 'service')
+        const said = program.output().match(/newer agent-webui/g) ?? []
+        assert.is(said.length, 1, program.output())
+      }
+      const doctor = launchMember('two', ['doctor']).program
+      assert.is(await doctor.exited, 1)
+      assert.match(doctor.output(), /✗ cluster: .*newer agent-webui/)
+    },
+  )
 
   proof(
     'kill -9 of a cell: its turn continues in the next process, and the message is there once',

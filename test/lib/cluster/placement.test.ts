@@ -329,6 +329,13 @@ else {
     )
   })
 
+  test('a worker that is older than the tables learns it with its sign of life', async () => {
+    const a = await worker()
+    assert.is(await a.beat(0), true)
+    await db.query('insert into agent_webui.migration (step) values (999)')
+    assert.is(await a.beat(0), false)
+  })
+
   test('a forwarder of this version works with the tables of a newer one', async () => {
     await add('anna')
     await db.query('insert into agent_webui.migration (step) values (999)')

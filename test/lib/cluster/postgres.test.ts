@@ -54,6 +54,20 @@ else {
     assert.is((await machine().own()).epoch, 2)
   })
 
+  test('a program that is older than the tables is refused at once, also when they change while it waits', async () => {
+    const owner = await machine().own()
+    const waits = Promise.withResolvers<void>()
+    const waiting = machine().own({ onWait: waits.resolve })
+    waiting.catch(() => undefined)
+    await waits.promise
+    await db.query('insert into agent_webui.migration (step) values (999)')
+    await refuses(machine().own(), /newer agent-webui \(step 999, this one knows \d+\)/)
+    await owner.release(5_000)
+    await refuses(waiting, /newer agent-webui/)
+    const [row] = await db.query('select epoch from agent_webui.cell')
+    assert.is(Number(row?.epoch), 1, 'it did not take the cell')
+  })
+
   test('a directory with chats of its own does not join a cell that has others', async () => {
     const a = machine()
     a.append('one', '{"n":1}')

@@ -1,0 +1,31 @@
+/** Checks of the database of a cluster. Nothing of it is loaded where none is configured. */
+import { clusterUrl, readClusterKey } from '../app/cell.ts'
+import { messageOf, SetupError } from '../errors.ts'
+import { type Check, type CheckContext, fail, ok, warn } from './check.ts'
+
+const ABOUT = 'cluster'
+
+export const clusterChecks = async ({
+  config: { cluster },
+}: Pick<CheckContext, 'config'>): Promise<Check[]> => {
+  if (cluster === null) return []
+  try {
+    const [url, key] = [clusterUrl(cluster), readClusterKey(cluster)]
+    const { checkCluster } = await import('../cluster/postgres.ts')
+    await checkCluster({ url, key }, cluster.cell)
+    if (key !== null) return [ok(ABOUT, 'the database answers, and its tables are known')]
+    return [
+      warn(
+        ABOUT,
+        'the database answers, and there is no key: settings, sign-ins, and keys stay on this machine',
+        'Set AGENT_WEBUI_CLUSTER_KEY_FILE before the first start, or keep these files on every machine.',
+      ),
+    ]
+  } catch (error) {
+    const advice =
+      error instanceof SetupError
+        ? 'A start ends with exit code 78 until this is corrected.'
+        : 'Start the database, or correct AGENT_WEBUI_CLUSTER_URL. A start waits until it answers.'
+    return [fail(ABOUT, messageOf(error), advice)]
+  }
+}
