@@ -188,6 +188,14 @@ const withCodeFont = (html, name) =>
     line => `${line}${line.replace(/static\/[^"]+/, `static/${name}`)}`,
   )
 
+/** The first page is styled by it. */
+const withLazyStyle = (html, name) =>
+  html.replace(
+    /^ *<meta name="lazy-style"/m,
+    line =>
+      `    <link rel="preload" as="style" fetchpriority="low" href="static/${name}">\n${line}`,
+  )
+
 /** A view that the page shows first is requested beside main.js, which would request it only when it runs. */
 const withPreloads = (html, chunks) =>
   html.replace(
@@ -245,11 +253,11 @@ const list = async options => {
       assets.push(toEntry(name, Buffer.from(html), false))
       if (name === 'index.html') {
         for (const [page, view] of Object.entries(FIRST_VIEWS)) {
-          const text = withPreloads(html, chunksOf(view))
+          const text = withFirstRequest(withPreloads(html, chunksOf(view)), firstRequest)
           const made =
             page === 'chat.html'
-              ? withCodeFont(withFirstRequest(text, firstRequest), names.get('mono.woff2'))
-              : text
+              ? withCodeFont(text, names.get('mono.woff2'))
+              : withLazyStyle(text, names.get('lazy.css'))
           assets.push(toEntry(page, Buffer.from(made), false))
         }
       }

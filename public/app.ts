@@ -24,6 +24,7 @@ import { createWorkspaces } from './features/workspace/workspaces.ts'
 import { randomId } from './parts/random-id.ts'
 import type { StreamState } from './stream/stream.ts'
 import type { Subscriptions, TabLeader } from './stream/tab-leader.ts'
+import { loadTranscript } from './features/transcript/load-transcript.ts'
 import { markFirstContent } from './parts/first-content.ts'
 import { t } from './strings/t.ts'
 import type {
@@ -184,8 +185,12 @@ const start = async (app: App, { load, cursors }: EventRouting): Promise<void> =
   const opened = app.openSession(app.route.sessionId.value)
   const settings = app.settings.load().catch(report)
   // On a phone an open chat is all that is visible, and the connection may be slow. One that stalls holds nothing else up.
-  if (app.route.sessionId.value && layout.narrow.value)
-    await Promise.race([opened, waitFor(CHAT_ALONE_MS, app.platform)])
+  if (app.route.sessionId.value && layout.narrow.value) {
+    // A failure is shown in place of the chat.
+    const shown = Promise.all([opened, loadTranscript()]).catch(() => undefined)
+    const painting = shown.then(() => painted(app.platform))
+    await Promise.race([painting, waitFor(CHAT_ALONE_MS, app.platform)])
+  }
   const list = load('list')
   void load('inbox')
   app.showPendingToast()

@@ -15,7 +15,7 @@ import { serverClock } from './parts/server-clock.ts'
 import { randomId } from './parts/random-id.ts'
 import { createStream } from './stream/stream.ts'
 import { createTabLeader } from './stream/tab-leader.ts'
-import type { FirstRequest } from './first-request.ts'
+import type { FirstRequests } from './first-request.ts'
 import { loadLanguage } from './strings/load-language.ts'
 import { t } from './strings/t.ts'
 import { preloadTranscript } from './features/transcript/load-transcript.ts'
@@ -57,16 +57,15 @@ const reloadForAccount = (): void => {
   location.reload()
 }
 
-/** The reply to the first request of this address, when the page asked for it before its code was there (`first-request.ts`). */
-const early = window as { firstRequest?: FirstRequest | undefined }
+/** Replies to what the page requested before its code was there (`first-request.ts`). */
+const early = window as { firstRequests?: FirstRequests | undefined }
 // If that script is late, it has nothing to do.
-early.firstRequest ??= undefined
+early.firstRequests ??= new Map()
 const takeFirst = (url: Parameters<typeof fetch>[0]): Promise<Response> | undefined => {
-  const first = early.firstRequest
-  if (first?.url !== url) return undefined
+  const first = early.firstRequests?.get(`${url}`)
   // Once: later requests want the state of their time.
-  early.firstRequest = undefined
-  return first.response
+  early.firstRequests?.delete(`${url}`)
+  return first
 }
 
 const transport = {

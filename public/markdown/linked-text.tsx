@@ -2,6 +2,7 @@
 import { type Signal, signal } from '@preact/signals'
 import type { ComponentChildren, ComponentType } from 'preact'
 import { useEffect } from 'preact/hooks'
+import { firstContent } from '../parts/first-content.ts'
 import { loadLazyCss } from '../parts/lazy-css.ts'
 
 export type LinkedTextProps = {
@@ -35,7 +36,9 @@ const linked: Signal<Linked | 'loading' | null> = signal(null)
 const load = (): void => {
   if (linked.peek() !== null) return
   linked.value = 'loading'
-  Promise.all([import('../features/references/linked.tsx'), loadLazyCss()]).then(
+  const parts = async () =>
+    await Promise.all([import('../features/references/linked.tsx'), loadLazyCss()])
+  firstContent.then(parts).then(
     ([{ ReferenceText, PathLink, WorkspaceImage }]) => {
       linked.value = { Text: ReferenceText, Path: PathLink, Image: WorkspaceImage }
     },

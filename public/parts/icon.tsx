@@ -1,5 +1,6 @@
 /** Icon set: 24-unit paths with a 1.5 px stroke in the current text color. */
 import { signal } from '@preact/signals'
+import { firstContent } from './first-content.ts'
 import type { morePaths } from './more-icons.ts'
 
 /** What a page shows at first. Each entry is the `d` of one path; circles and rounded boxes are drawn as arcs. */
@@ -76,7 +77,7 @@ const pathOf = (name: IconName): string => {
   if (isFirst(name)) return paths[name]
   if (more.value) return more.value[name]
   // Without them a button has its label; the next icon tries again.
-  loadMoreIcons().catch(() => undefined)
+  firstContent.then(loadMoreIcons).catch(() => undefined)
   return ''
 }
 

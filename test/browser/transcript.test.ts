@@ -12,6 +12,47 @@ const call = (id: string, name: string, args: Record<string, unknown>) => ({
 })
 const long = Array.from({ length: 60 }, (_, n) => `Line ${n} of the answer.`).join('\n\n')
 
+test('a phone requests nothing beside a chat until the chat is shown', async () => {
+  const chat = await startChat()
+  try {
+    const session_id = await chat.newSession()
+    chat.provider.push({ text: '## Found\n\n`a.ts` is **fine**.' })
+    await chat.follow(await chat.send(session_id, 'Look at it'))
+    const phone = await openPage(`${chat.app.url}/session/none`, {
+      viewport: { width: 390, height: 844 },
+    })
+    const { page } = phone
+    await page.goto('about:blank')
+    // A slow machine does not reach the limit of the waiting.
+    await page.addInitScript(() => {
+      const { setTimeout } = window
+      Object.assign(window, {
+        setTimeout: (run: () => void, ms?: number) => setTimeout(run, ms === 2000 ? 60_000 : ms),
+      })
+    })
+    const requested: string[] = []
+    page.on('request', request => requested.push(new URL(request.url()).pathname))
+    let shownFirst: boolean | undefined
+    await page.route('**/api/sessions?*', async route => {
+      shownFirst ??= await page.getByRole('heading', { name: 'Found' }).isVisible()
+      await route.continue()
+    })
+    await page.goto(`${chat.app.url}/session/${session_id}`)
+    await page.waitForResponse('**/api/sessions?*')
+    assert.is(shownFirst, true)
+    const FIRST =
+      /\/session\/|\/static\/(?:main|transcript|first-request|sans|serif|mono)-|\/api\/session$|\/api\/settings$/
+    const first = requested.slice(0, requested.indexOf('/api/sessions'))
+    assert.equal(
+      first.filter(path => !FIRST.test(path)),
+      [],
+    )
+    await phone.close()
+  } finally {
+    await chat.close()
+  }
+})
+
 test('an approval is answered from the first page; the outline, arrow keys and the address lead to a place; a limit continues', async () => {
   const chat = await startChat()
   try {
@@ -42,11 +83,12 @@ test('an approval is answered from the first page; the outline, arrow keys and t
     const early = await openPage(`${app.url}/session/none`)
     await early.page.route('**/main-*.js', route => route.abort())
     const requested = early.page.waitForRequest('**/api/session?*')
+    const settings = early.page.waitForRequest('**/api/settings')
     await early.page.goto(`${app.url}/session/${session_id}`)
     const asked = await requested
     const shown = new URLSearchParams({ session_id, limit: '60' })
     assert.is(asked.url(), `${app.url}/api/session?${shown}`)
-    assert.ok('x-agent-account' in asked.headers())
+    for (const one of [asked, await settings]) assert.ok('x-agent-account' in one.headers())
     await early.close()
 
     // On a phone: the card follows the line that waits for it, and a marked word is in one line.
@@ -58,6 +100,7 @@ test('an approval is answered from the first page; the outline, arrow keys and t
       performance.getEntriesByType('resource').map(({ name }) => name),
     )
     assert.is(loaded.filter(name => name.includes('/api/session?')).length, 1)
+    assert.is(loaded.filter(name => name.endsWith('/api/settings')).length, 1)
     assert.ok(loaded.filter(name => name.endsWith('.js')).length <= 16, loaded.join('\n'))
     const [waits, card] = await Promise.all(
       ['.act-live', '.ask'].map(name => phone.page.locator(name).boundingBox()),

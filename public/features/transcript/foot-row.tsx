@@ -5,6 +5,8 @@ import type { TurnUsage, Usage } from '../../../lib/schema/usage.ts'
 import { cachedPercent, formatCost, formatTokens } from '../../parts/amounts.ts'
 import { toPlainText } from '../../markdown/plain-text.ts'
 import { Icon } from '../../parts/icon.tsx'
+import { firstContent } from '../../parts/first-content.ts'
+import { loadLazyCss } from '../../parts/lazy-css.ts'
 import { lazy } from '../../parts/lazy.tsx'
 import { may } from '../../parts/may.ts'
 import type { IconName } from '../../parts/icon.tsx'
@@ -27,12 +29,23 @@ const describeUsage = (usage: TurnUsage | Usage): string => {
 }
 
 const TurnSummary = lazy(
-  async () => (await import('../turn-summary/turn-summary.tsx')).TurnSummary,
+  async () => {
+    await firstContent
+    const [{ TurnSummary }] = await Promise.all([
+      import('../turn-summary/turn-summary.tsx'),
+      loadLazyCss(),
+    ])
+    return TurnSummary
+  },
   true,
+  false,
 )
 
 const SpeakButton = lazy(
-  async () => (await import('../speech/speak-button.tsx')).SpeakButton,
+  async () => {
+    await firstContent
+    return (await import('../speech/speak-button.tsx')).SpeakButton
+  },
   true,
   false,
 )
