@@ -135,6 +135,7 @@ type Compose = {
     {
       build?: { target: string }
       command?: string[]
+      profiles?: string[]
       environment: Record<string, string>
       ports?: string[]
       volumes?: string[]
@@ -151,28 +152,37 @@ type Compose = {
   networks: Record<string, { ipam: { config: { subnet: string }[] } }>
 }
 
-test('compose.cluster.yml: secrets are files, services and forwarders get settings that the program accepts, and only forwarders are reached', () => {
+/** Variables of the person who runs it. */
+const interpolate = (text: string, given: Record<string, string>): string =>
+  text.replace(/\$\{(\w+):-([^}]*)\}/g, (_, name, otherwise) => given[name] ?? otherwise)
+
+test('compose.cluster.yml: secrets are files, services, workers, and forwarders get settings that the program accepts, and only forwarders are reached', () => {
   const text = readFileSync('compose.cluster.yml', 'utf8')
   const { services, secrets, volumes, networks } = parse(text, { merge: true }) as Compose
   const [subnet] = networks.inside!.ipam.config
+  const [people] = /AUTH_HEADER=\S+ PROXY=\S+/.exec(text) ?? ['']
+  const given = Object.fromEntries(people.split(' ').map(pair => pair.split('=')))
+  assert.equal(given, { AUTH_HEADER: 'Remote-User', PROXY: '172.30.87.1' })
   const dir = mkdtempSync(join(tmpdir(), 'compose-'))
   try {
     writeFileSync(join(dir, 'database.url'), 'postgres://agent:word@database/agent')
     const own = Object.entries(services).filter(([name]) => name !== 'database')
     assert.equal(
       own.map(([name]) => name),
-      ['service-1', 'service-2', 'forwarder-1', 'forwarder-2'],
+      ['service-1', 'service-2', 'worker-1', 'worker-2', 'forwarder-1', 'forwarder-2'],
     )
     for (const [name, service] of own) {
       const isForwarder = name.startsWith('forwarder')
+      const isWorker = name.startsWith('worker')
       const stage = stages.find(each => each.name === service.build?.target)!
       const environment = Object.fromEntries(
         Object.entries(service.environment).map(([variable, value]) => [
           variable,
-          value.replace('/run/secrets', dir),
+          interpolate(value.replace('/run/secrets', dir), isWorker ? given : {}),
         ]),
       )
       const config = readConfig({ ...variablesOf(stage), ...environment }, [])
+      assert.is(config.authHeader, isWorker ? 'remote-user' : null)
       assert.is(clusterUrl(config.cluster!), 'postgres://agent:word@database/agent', name)
       const wanted = isForwarder ? ['database.url'] : ['database.url', 'cluster.key']
       assert.equal(service.secrets, wanted)
@@ -181,12 +191,24 @@ test('compose.cluster.yml: secrets are files, services and forwarders get settin
         assert.equal(service.command, ['forward'])
         assert.match(service.ports![0]!, new RegExp(`^127\\.0\\.0\\.1:\\d+:${port}$`))
         assert.match(service.healthcheck!.test.at(-1)!, `:${port}/forward/health`)
+        const named = Object.entries(service.environment).map(([variable, value]) => [
+          variable,
+          interpolate(value.replace('/run/secrets', dir), given),
+        ])
+        const behind = readConfig({ ...variablesOf(stage), ...Object.fromEntries(named) }, [])
+        assert.equal([behind.authHeader, behind.trustedProxies], ['remote-user', [given.PROXY]])
       } else {
         assert.is(config.cluster?.keyFile, join(dir, 'cluster.key'))
         assert.is(config.cluster?.address, `http://${name}:${port}`)
         assert.equal(config.trustedProxies, [subnet!.subnet])
-        assert.equal([service.ports, service.command], [undefined, undefined])
-        assert.equal(service.volumes, [`state-${name.at(-1)}:${only(stage, 'VOLUME')}`])
+        assert.equal(
+          [service.ports, service.command],
+          [undefined, isWorker ? ['worker'] : undefined],
+        )
+        assert.equal(service.profiles, isWorker ? ['workers'] : undefined)
+        const volume = isWorker ? name : `state-${name.at(-1)}`
+        assert.equal(service.volumes, [`${volume}:${only(stage, 'VOLUME')}`])
+        if (isWorker) assert.is(config.cluster?.worker.name, name)
       }
       assert.equal(service.networks, ['inside'])
       assert.equal([service.read_only, service.cap_drop], [true, ['ALL']])
@@ -196,7 +218,7 @@ test('compose.cluster.yml: secrets are files, services and forwarders get settin
     rmSync(dir, { recursive: true, force: true })
   }
   assert.is(services.database?.ports, undefined)
-  assert.equal(Object.keys(volumes), ['database', 'state-1', 'state-2'])
+  assert.equal(Object.keys(volumes), ['database', 'state-1', 'state-2', 'worker-1', 'worker-2'])
   const ignored = readFileSync('.gitignore', 'utf8').split('\n')
   assert.ok(ignored.includes('/secrets/'))
   assert.ok(readFileSync('.dockerignore', 'utf8').split('\n').includes('secrets'))

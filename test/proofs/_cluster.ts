@@ -6,7 +6,7 @@ import * as assert from 'uvu/assert'
 import { type SpawnedApp, spawnApp } from '../_app.ts'
 import { startPostgres } from '../_postgres.ts'
 import { startService } from '../../build/start-program.ts'
-import { createProvider, type Step } from '../_provider.ts'
+import { createProvider, type Recorded, type Step } from '../_provider.ts'
 import { until } from '../_wait.ts'
 
 /** A standby starts when the owner ends: on a busy machine, several rounds later. */
@@ -117,6 +117,11 @@ export const settledSession = async (app: Api, id: string) => {
   await until(async () => (await sessionOf(app, id)).is_streaming === false, 'the end of the turn')
   return sessionOf(app, id)
 }
+
+/** By the message, because the request for a title may come at any time. */
+export const theEndOrHere = ({ messages }: Recorded['body']): Step => ({
+  text: /\band now\?$/.test(String(messages.at(-1)?.content)) ? 'Here again.' : 'The end.',
+})
 
 /** False where nothing listens. */
 export const answers = (url: string): Promise<boolean> =>

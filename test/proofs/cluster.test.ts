@@ -27,6 +27,7 @@ import {
   startAll,
   startChat,
   steps,
+  theEndOrHere,
 } from './_cluster.ts'
 
 const rounds = process.env.PROOF === 'full' ? 200 : 3
@@ -44,7 +45,7 @@ else {
       for (let round = 0; round < rounds; round++) {
         provider.clear()
         provider.push(...steps())
-        provider.otherwise = () => ({ text: 'The end.' })
+        provider.otherwise = theEndOrHere
         const { id, stream } = await startChat(owner, `go ${round}`)
         let sent: Event[] = []
         try {
@@ -65,8 +66,6 @@ else {
         assert.is(session.messages.at(-1).content, 'The end.')
         assert.not(session.messages.some((message: { _error?: unknown }) => message._error))
 
-        provider.clear()
-        provider.push({ text: 'Here again.' })
         const next = await owner.post('/api/chat', { session_id: id, message: 'and now?' })
         assert.equal([next.status, next.body.answer], [200, 'Here again.'])
         const { sessions } = (await owner.get('/api/sessions')).body
@@ -135,7 +134,7 @@ else {
       try {
         assert.is((await client.get('/forward/health')).body.status, 'ok')
         provider.push(...steps())
-        provider.otherwise = () => ({ text: 'The end.' })
+        provider.otherwise = theEndOrHere
         const { body } = await client.post('/api/session/new', {})
         const id: string = body.session.session_id
         const started = await client.post('/api/chat/start', { session_id: id, message: 'go' })
@@ -151,7 +150,6 @@ else {
         const session = await settledSession(client, id)
         checkMessages(session.messages, 'go', sent)
         provider.clear()
-        provider.push({ text: 'Here again.' })
         const again = await client.post('/api/chat', { session_id: id, message: 'and now?' })
         assert.is(again.body.answer, 'Here again.')
         const { sessions } = (await (await second).get('/api/sessions')).body
