@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { join } from '../../lib/auth/joined.ts'
 import { SESSION_COOKIE } from '../../lib/auth/cookie.ts'
 import { identityKey } from '../../lib/auth/external-identity.ts'
+import { hasJoined } from '../../lib/auth/people.ts'
 import { recorded, recordedSignIn } from '../../lib/auth/recorded.ts'
 import { signInClient } from '../../lib/auth/sign-in-client.ts'
 import { type Ctx, endpoint } from '../../lib/context.ts'
@@ -43,10 +44,7 @@ const show = ({ app, person }: Ctx): z.output<typeof People> => {
       current: each.id === (person.id || first.id),
       invited_until:
         each.invitation && each.invitation.expires_at > now ? each.invitation.expires_at : null,
-      joined:
-        each.id === first.id ||
-        Boolean(each.password) ||
-        each.passkeys.length + each.identities.length > 0,
+      joined: each.id === first.id || hasJoined(each),
       sign_in_as: each.sign_in_as ?? '',
     })),
   }

@@ -2,7 +2,8 @@
 import { z } from 'zod'
 import { preferredLanguage } from '../../lib/base/languages.ts'
 import { endpoint } from '../../lib/context.ts'
-import { missing } from '../../lib/errors.ts'
+import { missing, tooMany, UserError } from '../../lib/errors.ts'
+import { personOf } from '../../lib/notifications/receivers.ts'
 
 export const answer = endpoint({
   summary:
@@ -11,10 +12,15 @@ export const answer = endpoint({
   audit({ app, client }, { token }, error) {
     const found = app.notifications.tokenOf(token)
     if (error !== undefined || found?.question !== 'approval') return
-    const { answer, session_id, by: device } = found
+    const { answer, session_id, by: device, target } = found
+    const receiver = app.notifications.receivers.find(target)
     app.audit.note('approval', {
       address: client.address,
       device,
+      person:
+        receiver && app.people.hasOthers()
+          ? app.people.nameOf({ id: personOf(receiver) })
+          : undefined,
       detail: `${answer} ${session_id}`,
     })
   },
@@ -30,8 +36,14 @@ export const answer = endpoint({
     // What goes wrong is shown by a service worker, which has no texts of its own.
     const language = preferredLanguage(ctx.req.headers['accept-language'])
     if (!found) {
-      ctx.app.answerThrottle.take(ctx.client)
-      throw missing(notifications.translator(undefined, language)('answer.invalid'))
+      const t = notifications.translator(undefined, language)
+      try {
+        ctx.app.answerThrottle.take(ctx.client)
+      } catch (error) {
+        if (error instanceof UserError) throw tooMany(t('answer.not_sent'), { code: error.code })
+        throw error
+      }
+      throw missing(t('answer.invalid'))
     }
     return { ok: true as const, answer: ctx.app.answerByToken(found, text, language) }
   },

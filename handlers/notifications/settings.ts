@@ -1,6 +1,7 @@
 /** Notifications: what is sent, to which devices and services, and which page a person is looking at. */
 import { z } from 'zod'
 import { SESSION_COOKIE } from '../../lib/auth/cookie.ts'
+import { recorded } from '../../lib/auth/recorded.ts'
 import { preferredLanguage } from '../../lib/base/languages.ts'
 import { type Ctx, endpoint } from '../../lib/context.ts'
 import { missing } from '../../lib/errors.ts'
@@ -57,8 +58,20 @@ export const get = endpoint({
   run: show,
 })
 
+/** Where the contents of chats go, and what can be answered there. Addresses and tokens are not recorded. */
+const changed = <I>(detailOf: (input: I) => string | undefined) =>
+  recorded<I>('settings', input => {
+    const detail = detailOf(input)
+    return detail === undefined ? undefined : `notifications ${detail}`
+  })
+
 export const save = endpoint({
   access: 'own',
+  audit: changed(({ settings, profile }) =>
+    [...Object.keys(settings ?? {}), ...(profile === undefined ? [] : [`profile ${profile}`])].join(
+      ' ',
+    ),
+  ),
   summary:
     'Change notification settings, or the kinds of one profile (null: those of the settings)',
   input: z.object({
@@ -86,6 +99,7 @@ export const key = endpoint({
 
 export const addDevice = endpoint({
   access: 'read',
+  audit: changed(({ name, refresh }) => (refresh ? undefined : `added ${name}`.trim())),
   summary: 'Send notifications to a browser; the same browser again is updated',
   input: z.object({
     subscription: Subscription,
@@ -113,6 +127,7 @@ export const addDevice = endpoint({
 export const addService = endpoint({
   once: 'disk',
   access: 'own',
+  audit: changed(({ type }) => `added ${type}`),
   summary: 'Send notifications to ntfy, Gotify, or a webhook; `secret` is shown in this reply only',
   input: z.object({
     type: NotificationServiceType,
@@ -151,7 +166,11 @@ export const remove = endpoint({
   output: State,
   run(ctx, { id }) {
     requireOwn(ctx, id)
-    ctx.app.notifications.receivers.remove(id)
+    const { receivers } = ctx.app.notifications
+    const removed = receivers.find(id)
+    receivers.remove(id)
+    // Afterwards no one knows its name.
+    changed(() => removed && `removed ${receivers.labelOf(removed)}`)(ctx, {})
     return show(ctx)
   },
 })

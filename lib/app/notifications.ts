@@ -178,7 +178,7 @@ export const composeNotifications = (
       const asked = questions().find(question_id)
       const person = receiver ? personOf(receiver) : ''
       if (asked && !rights.mayAnswer(person, profileOf(session_id), asked))
-        throw forbidden('You may not answer this any more.', { code: 'role_not_allowed' })
+        throw forbidden(t('answer.invalid'), { code: 'role_not_allowed' })
       const given = answer ?? text?.trim()
       if (!given) throw invalid(t('answer.empty'), { code: 'missing_fields' })
       try {

@@ -29,7 +29,7 @@ export const AUDIT_KINDS = [
   'password-removed',
   'tokens', // created, revoked, on or off
   'shares', // created, revoked, on or off
-  'settings', // names of the keys that changed
+  'settings', // names of the keys that changed, or what changed in notifications, backups, and permissions
   'keys', // the provider
   'person-invited', // name and role, or the id
   'person-changed', // the id and the new role

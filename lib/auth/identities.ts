@@ -1,7 +1,7 @@
 /** Which person an identity of a provider or proxy is. An owner links one while signed in; no one becomes an owner by one. */
 import { conflict, missing } from '../errors.ts'
 import { type ExternalIdentity, isSameUser, signInNameOf } from './external-identity.ts'
-import type { LinkedIdentity, People, Person } from './people.ts'
+import { type LinkedIdentity, type People, type Person, requireSignIn } from './people.ts'
 
 const MAX_IDENTITIES = 20
 
@@ -68,6 +68,7 @@ export const createIdentities = ({ people, now }: { people: People; now: () => n
       const left = identities.filter(each => !isSame(each, identity))
       if (left.length === identities.length)
         throw missing('This account is not linked any more.', { code: 'identity_not_found' })
+      if (person !== '') requireSignIn({ ...people.of({ id: person }), identities: left })
       save(person, left)
     },
   }

@@ -3,7 +3,7 @@ import { isIP } from 'node:net'
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
 import { conflict, invalid, unauthorized } from '../errors.ts'
 import { createChallenges } from './challenges.ts'
-import type { Passkey, People } from './people.ts'
+import { type Passkey, type People, requireSignIn } from './people.ts'
 
 const MAX_PASSKEYS = 50
 
@@ -220,8 +220,10 @@ export const createPasskeys = ({ people, now, log }: Options) => {
     delete(person: string, id: string): boolean {
       const passkeys = list(person)
       const left = passkeys.filter(each => each.id !== id)
-      if (left.length < passkeys.length) save(person, left)
-      return left.length < passkeys.length
+      if (left.length === passkeys.length) return false
+      if (person !== '') requireSignIn({ ...people.of({ id: person }), passkeys: left })
+      save(person, left)
+      return true
     },
   }
 }

@@ -7,7 +7,7 @@ import { randomBytes } from 'node:crypto'
 import { rmSync, type Stats, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { missing, unavailable } from '../errors.ts'
+import { conflict, missing, unavailable } from '../errors.ts'
 import { type Caller, OWNER, Role } from '../schema/person.ts'
 import { OWNER_NAME } from '../base/owner-name.ts'
 import { writeAtomic } from '../store/atomic-write.ts'
@@ -88,6 +88,18 @@ const FILE = 'people.json'
 const MARKER = '.second_factor'
 
 export type People = ReturnType<typeof openPeople>
+
+/** A way to sign in of their own, which the first owner need not have. */
+export const hasJoined = ({ password, passkeys, identities }: Person): boolean =>
+  Boolean(password) || passkeys.length + identities.length > 0
+
+/** For one of the others, before a change that takes something away. They could sign in again only by an invitation of an owner. */
+export const requireSignIn = (person: Person): void => {
+  if (hasJoined(person) || person.sign_in_as) return
+  throw conflict('You sign in with nothing else. Set a password or add a passkey first.', {
+    code: 'last_sign_in',
+  })
+}
 
 const isOwner = ({ role }: { role: string }): boolean => role === 'owner'
 

@@ -32,13 +32,17 @@ export const isPublicAddress = (text: string): boolean => {
   return wide.range() === 'unicast' && ((wide.parts[0] ?? 0) & 0xe000) === 0x2000
 }
 
+/** Of clouds whose metadata service is not link-local: AWS over IPv6, Alibaba, Oracle. */
+const METADATA = new Set(['fd00:ec2::254', '100.100.100.200', '192.0.0.192'])
+
 /** Cloud metadata services, by address in any notation, or by name. */
 export const isMetadataHost = (host: string): boolean => {
   const bare = host.replace(/^\[|\]$/g, '').toLowerCase()
   if (!ipaddr.isValid(bare)) return /(?:^|\.)metadata(?:\.|$)/.test(bare)
   const address = ipaddr.parse(bare)
   const inner = address.kind() === 'ipv6' ? embedded(address as ipaddr.IPv6) : address
-  return (inner ?? address).range() === 'linkLocal' || address.toString() === 'fd00:ec2::254'
+  const plain = inner ?? address
+  return plain.range() === 'linkLocal' || METADATA.has(plain.toString())
 }
 
 const literalOf = (host: string): string | null => {

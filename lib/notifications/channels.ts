@@ -1,6 +1,7 @@
 /** The four ways to a person: Web Push, ntfy, Gotify, and a signed webhook. Each turns a message into one request. */
 import { createHmac } from 'node:crypto'
 import { directionOf } from '../base/languages.ts'
+import { isPageAddress } from '../base/page-address.ts'
 import { type Allow, isMetadataHost } from '../http/public-address.ts'
 import type { NotificationAction, PushPayload } from '../schema/notification.ts'
 import type { Message } from './message.ts'
@@ -35,7 +36,8 @@ const json = { 'content-type': 'application/json' }
 
 /** Push services want a way to reach the sender (RFC 8292, 2.1). */
 const subjectOf = (base: string): string =>
-  base.startsWith('https://') ? base : 'mailto:agent-webui@example.com'
+  // Earlier versions stored addresses that are none.
+  base.startsWith('https://') && isPageAddress(base) ? base : 'mailto:agent-webui@example.com'
 
 const toPayload = (message: Addressed): PushPayload => ({
   version: 1,

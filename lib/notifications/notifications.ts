@@ -7,6 +7,7 @@ import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Dispatcher } from 'undici'
 import { type Language, languageOf } from '../base/languages.ts'
+import { isPageAddress } from '../base/page-address.ts'
 import { canonicalZone } from '../base/time-zone.ts'
 import { invalid } from '../errors.ts'
 import type { Resolve } from '../http/guarded-dispatcher.ts'
@@ -159,7 +160,7 @@ const addressed = (
   receiver: Receiver,
   { message, question, t }: { message: Message; question: Question | undefined; t: Translate },
   { outbox, receivers, store }: Parts,
-  { now, waiting, rights }: NotificationsOptions,
+  { now, waiting, rights, openQuestion }: NotificationsOptions,
 ): Addressed => {
   const { session_id, question_id = '' } = fact
   const isOffered =
@@ -176,6 +177,7 @@ const addressed = (
       expires_at: Math.min((question?.expires_at ?? Infinity) * 1_000, now() + TOKEN_LIFETIME_MS),
     })),
     now(),
+    id => openQuestion(id) !== undefined,
   )
   return {
     ...message,
@@ -225,7 +227,7 @@ const checkSettings = ({ quiet, base_url: base }: Partial<NotificationSettings>)
       code: 'invalid_time_zone',
       values: { zone: quiet.zone },
     })
-  if (base && !/^https?:\/\/[^/?#]+\/(?:[^?#]*\/)?$/.test(base))
+  if (base && !isPageAddress(base))
     throw invalid('The address of the page begins with http:// or https:// and ends with /.', {
       code: 'invalid_address',
     })

@@ -20,6 +20,7 @@ const MAX_ITEMS = 200
 const MAX_SEEN = 500
 const MAX_TOKENS = 300
 const MAX_SHOWN = 300
+const KEPT_ATTEMPTS = 2
 
 const Settled = z.enum(['allowed', 'denied', 'answered', 'ended'])
 export type Settled = z.infer<typeof Settled>
@@ -107,6 +108,20 @@ const PREFIX = 'awn_'
 
 const hashOf = (token: string): string => createHash('sha256').update(token).digest('hex')
 
+/** Without those of earlier attempts to send the same notification, but for the one before: it may have arrived although its reply was lost. */
+const lastAttempts = (tokens: readonly AnswerToken[]): AnswerToken[] => {
+  const counts = new Map<string, number>()
+  return tokens
+    .toReversed()
+    .filter(({ target, question_id, answer }) => {
+      const offer = JSON.stringify([target, question_id, answer])
+      const count = (counts.get(offer) ?? 0) + 1
+      counts.set(offer, count)
+      return count <= KEPT_ATTEMPTS
+    })
+    .toReversed()
+}
+
 export type Outbox = ReturnType<typeof openOutbox>
 
 export const openOutbox = (path: string, warn: (text: string) => void) => {
@@ -192,15 +207,22 @@ export const openOutbox = (path: string, warn: (text: string) => void) => {
       update({ items })
     },
 
-    /** Makes tokens; they are returned only here. */
-    issue(given: readonly Omit<AnswerToken, 'hash'>[], now: number): string[] {
+    /** Makes tokens; they are returned only here. Those of questions that are not open any more only say who was first, so they go first. */
+    issue(
+      given: readonly Omit<AnswerToken, 'hash'>[],
+      now: number,
+      isOpen: (questionId: string) => boolean = () => true,
+    ): string[] {
       if (given.length === 0) return []
       const made = given.map(each => {
         const token = `${PREFIX}${randomBytes(32).toString('base64url')}`
         return { token, record: { ...each, hash: hashOf(token) } }
       })
-      const current = state.tokens.filter(each => each.expires_at > now)
-      update({ tokens: [...current, ...made.map(each => each.record)].slice(-MAX_TOKENS) })
+      const valid = state.tokens.filter(each => each.expires_at > now)
+      const kept = lastAttempts([...valid, ...made.map(each => each.record)])
+      const closed = kept.filter(({ question_id: id }) => !isOpen(id))
+      const open = kept.filter(({ question_id: id }) => isOpen(id))
+      update({ tokens: [...closed, ...open].slice(-MAX_TOKENS) })
       return made.map(each => each.token)
     },
 

@@ -60,6 +60,7 @@ export const SPECIFIC_CODES = [
   'passkey_not_found',
   'passkey_exists',
   'too_many_passkeys',
+  'last_sign_in',
   'codes_off',
   'codes_on',
   'setup_expired',

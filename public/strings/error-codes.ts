@@ -64,6 +64,7 @@ export const TEXTS: Readonly<Record<ErrorCode, string | null>> = {
   passkey_not_found: 'That passkey no longer exists.',
   passkey_exists: 'This passkey is already registered.',
   too_many_passkeys: 'The limit is {max} passkeys. Delete one first.',
+  last_sign_in: 'You sign in with nothing else. Set a password or add a passkey first.',
   codes_off: 'Two-step sign-in is off.',
   codes_on: 'Two-step sign-in is already on.',
   setup_expired: 'That took too long. Start again.',

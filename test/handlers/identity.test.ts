@@ -329,6 +329,40 @@ test('a passkey works once per challenge, on the page it was made on; a page at 
   rmSync(join(app.state, 'people.json'))
 })
 
+test('a person keeps a way to sign in: neither the only passkey nor the only account is removed', async ({
+  app,
+}) => {
+  const key = softwareKey('agent.example', 'http://agent.example')
+  const account = { issuer: 'https://id.example', subject: 's', name: 'kim', linked_at: 1 }
+  const path = join(app.state, 'people.json')
+  const setKim = (patch: object) => {
+    const one = { profiles: null, passkeys: [], totp: null }
+    const owner = { ...one, id: 'a', name: 'Owner', role: 'owner' }
+    const kim = { ...one, id: 'kim', name: 'Kim', role: 'member', profiles: ['default'], ...patch }
+    writeFileSync(path, JSON.stringify({ version: 1, people: [owner, kim] }))
+  }
+  const host = { host: 'agent.example', 'x-forwarded-for': '203.0.113.9' }
+  setKim({ passkeys: [key.stored], identities: [account] })
+  const { body } = await app.post('/api/auth/passkey/options', {}, { headers: host })
+  const response = key.sign(body.challenge, 'http://agent.example')
+  const signedIn = await app.post('/api/auth/passkey/login', { response }, { headers: host })
+  const kim = { headers: { ...host, cookie: cookieOf(signedIn) } }
+  const remove = async () =>
+    codeOf(await app.post('/api/auth/passkey/delete', { id: key.stored.id }, kim))
+  const unlink = async () => codeOf(await app.post('/api/auth/linked/remove', account, kim))
+  assert.equal(await unlink(), [200, undefined])
+  assert.equal(await remove(), [409, 'last_sign_in'])
+  setKim({ identities: [account] })
+  assert.equal(await unlink(), [409, 'last_sign_in'])
+  setKim({ passkeys: [key.stored], sign_in_as: 'kim' })
+  assert.equal(await remove(), [200, undefined])
+  setKim({ passkeys: [key.stored] })
+  const password = { password: 'a password of Kim' }
+  assert.is((await app.post('/api/people/password', password, kim)).status, 200)
+  assert.equal(await remove(), [200, undefined])
+  rmSync(path)
+})
+
 test('a paired device does not replace or remove the password, or make an API token, without it', async () => {
   const own = await startApp()
   try {

@@ -1,6 +1,7 @@
 /** Settings → Notifications: this device, what is sent and when, all devices, and services. Every change is saved at once. */
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
+import { isPageAddress } from '../../../lib/base/page-address.ts'
 import type { NotificationKind, NotificationSettings } from '../../../lib/schema/notification.ts'
 import { useShell } from '../../contexts.ts'
 import { Row, Select, Switch } from '../../parts/field.tsx'
@@ -227,7 +228,7 @@ const BaseAddress = ({ settings, save }: SettingsProps) => {
           defaultValue={settings.base_url}
           onChange={event => {
             const value = event.currentTarget.value.trim()
-            isBad.value = value !== '' && !/^https?:\/\/[^/?#]+\/(?:[^?#]*\/)?$/.test(value)
+            isBad.value = value !== '' && !isPageAddress(value)
             if (!isBad.value) save({ base_url: value })
           }}
         />

@@ -113,6 +113,9 @@ test('private networks can be allowed; cloud metadata addresses stay blocked in 
     'http://[::ffff:169.254.169.254]/',
     'http://[64:ff9b::a9fe:a9fe]/',
     'http://[fd00:ec2::254]/',
+    'http://100.100.100.200/',
+    'http://[::ffff:100.100.100.200]/',
+    'http://192.0.0.192/',
     'http://metadata.google.internal/',
   ])
     assert.throws(() => checkUrl(url, own), /public internet/, url)

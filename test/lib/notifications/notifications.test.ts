@@ -141,6 +141,28 @@ test('the first due time of what is queued, also after a restart', () =>
     assert.is(outbox.nextDue(), 9_000)
   }))
 
+test('tokens of an open question outlast those of settled ones and of attempts that failed', () =>
+  inFolder(folder => {
+    const outbox = openOutbox(join(folder, 'outbox.json'), never)
+    const given = { session_id: 's', question: 'approval' as const, answer: 'once', by: 'x' }
+    const issue = (question_id: string, target: string) =>
+      outbox.issue(
+        [{ ...given, question_id, target, expires_at: 1_000 }],
+        0,
+        id => id === 'open',
+      )[0]!
+    const first = issue('open', 'phone')
+    for (let i = 0; i < 400; i += 1) issue(`settled ${i}`, 'phone')
+    assert.ok(outbox.find(first, 0))
+    const attempts = Array.from({ length: 400 }, () => issue('open', 'webhook'))
+    assert.ok(outbox.find(first, 0))
+    // The attempt before the last may have arrived although its reply was lost.
+    assert.equal(
+      attempts.slice(-3).map(token => outbox.find(token, 0) !== undefined),
+      [false, true, true],
+    )
+  }))
+
 test('a token is valid until it expires', () =>
   inFolder(folder => {
     const outbox = openOutbox(join(folder, 'outbox.json'), never)
