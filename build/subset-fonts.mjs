@@ -13,7 +13,7 @@ const codes = (from, to) =>
 
 /** Western European languages and typographic punctuation; the browser takes other characters from the system's fonts. */
 const LATIN = `${codes(0x20, 0x7e)}${codes(0xa0, 0xff)}ıŒœŠšŽžŸ–—‘’‚“”„†‡•…‰‹›⁄€™−↑↓`
-/** Central European languages and Turkish, in files of their own (`unicode-range` in fonts-more.css). */
+/** Central European languages and Turkish, in files of their own (`unicode-range` in fonts.css). */
 const LATIN_EXTENDED = codes(0x100, 0x17f)
 
 const FEATURES = ['kern', 'ccmp', 'mark', 'locl', 'tnum']
