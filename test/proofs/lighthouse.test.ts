@@ -11,6 +11,8 @@ import { createClient } from '../_http.ts'
 
 const MINIMUM = 95
 const CATEGORIES = ['performance', 'accessibility', 'best-practices', 'seo']
+/** Performance differs by several points from run to run, so the median counts. */
+const RUNS = 5
 const test = suite('Lighthouse')
 
 /** 200 requests, each with a command and an answer in Markdown. */
@@ -29,9 +31,32 @@ const longSession = Array.from({ length: 200 }, (_, index) => {
   ]
 }).flat()
 
+type Scores = Record<string, { points: number; causes: string }>
+
+const scoresOf = async (url: string, port: number): Promise<Scores> => {
+  const run = await lighthouse(url, {
+    port,
+    logLevel: 'error',
+    onlyCategories: CATEGORIES,
+    // A private page must not be in a search index.
+    skipAudits: ['is-crawlable'],
+  })
+  const { categories = {}, audits = {} } = run?.lhr ?? {}
+  assert.equal(Object.keys(categories), CATEGORIES)
+  return Object.fromEntries(
+    Object.values(categories).map(({ id, score, auditRefs }) => {
+      const causes = auditRefs
+        .filter(({ id, weight }) => weight > 0 && (audits[id]?.score ?? 1) < 0.9)
+        .map(({ id }) => `${id} ${audits[id]?.displayValue ?? ''}`)
+        .join(', ')
+      return [id, { points: Math.round((score ?? 0) * 100), causes }]
+    }),
+  )
+}
+
 test('home and a long session have at least 95 in all four categories', async () => {
   if (process.env.PROOF !== 'full') {
-    console.log('  Lighthouse: skipped, it takes a minute; npm run proof -- lighthouse')
+    console.log('  Lighthouse: skipped, it takes three minutes; npm run proof -- lighthouse')
     return
   }
   const home = mkdtempSync(join(tmpdir(), 'lighthouse-'))
@@ -44,22 +69,15 @@ test('home and a long session have at least 95 in all four categories', async ()
     const { body } = await post('/api/session/import', { title: 'Long', messages: longSession })
     const low: string[] = []
     for (const path of ['/', `/session/${body.session.session_id}`]) {
-      const run = await lighthouse(`${program.url}${path}`, {
-        port,
-        logLevel: 'error',
-        onlyCategories: CATEGORIES,
-        // A private page must not be in a search index.
-        skipAudits: ['is-crawlable'],
-      })
-      const { categories = {}, audits = {} } = run?.lhr ?? {}
-      assert.equal(Object.keys(categories), CATEGORIES)
-      for (const { id, score, auditRefs } of Object.values(categories)) {
-        const points = Math.round((score ?? 0) * 100)
-        console.log(`  ${path} ${id} ${points}`)
-        const causes = auditRefs
-          .filter(({ id, weight }) => weight > 0 && (audits[id]?.score ?? 1) < 0.9)
-          .map(({ id }) => `${id} ${audits[id]?.displayValue ?? ''}`)
-        if (points < MINIMUM) low.push(`${path} ${id} ${points}: ${causes.join(', ')}`)
+      const runs: Scores[] = []
+      for (let round = 0; round < RUNS; round++)
+        runs.push(await scoresOf(`${program.url}${path}`, port))
+      for (const category of CATEGORIES) {
+        const sorted = runs.map(scores => scores[category]!).toSorted((a, b) => a.points - b.points)
+        const { points, causes } = sorted[RUNS >> 1]!
+        const all = sorted.map(one => one.points).join(', ')
+        console.log(`  ${path} ${category} ${points} (${all})`)
+        if (points < MINIMUM) low.push(`${path} ${category} ${points}: ${causes}`)
       }
     }
     assert.equal(low, [])
