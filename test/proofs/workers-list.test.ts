@@ -42,8 +42,9 @@ const call = (name: string, args: Record<string, unknown>): Step => ({
 /** What the model does is written in the message: a command that needs an approval, or a question. */
 const stepOf = ({ messages }: Recorded['body']): Step => {
   const { role, content } = messages.at(-1) ?? {}
-  const [, verb, rest = ''] = /^(run|ask) (.*)$/m.exec(String(content)) ?? []
+  const [, verb, rest = ''] = /^(run|ask|plan) (.*)$/m.exec(String(content)) ?? []
   if (role !== 'user' || verb === undefined) return { text: 'The end.' }
+  if (verb === 'plan') return call('exit_plan_mode', { plan: rest })
   return verb === 'run'
     ? call('terminal', { command: rest })
     : call('clarify', { question: rest, choices: ['Red', 'Blue'] })
@@ -64,6 +65,12 @@ const questionsIn = async (client: Client, prefix: string) =>
     approval_id: string
     session_id: string
   }[]
+
+/** Started by the worker itself. */
+const startedPid = async (worker: Worker, cell: string): Promise<number> => {
+  await until(async () => (await rowOf(cell)).address !== null, 'the owner')
+  return pidOf(worker, cell)
+}
 
 const openList = (url: string, person: string, given = {}): Promise<TestPage> =>
   openPage(`${url}/cells/`, { extraHTTPHeaders: { 'Remote-User': person }, ...given })
@@ -271,6 +278,34 @@ else {
       await entry(annas, 'Tidy').first().waitFor({ state: 'detached' })
       await until(async () => (await rowOf('team')).is_released === true, 'both sleep')
       assert.is((await rowOf('anna')).is_released, true)
+      await annas.close()
+    },
+  )
+
+  proof(
+    'a plan that waits outlives its turn at a deploy, and its cell stays awake for it',
+    async () => {
+      const idle = { AGENT_WEBUI_CLUSTER_IDLE: '0.02' }
+      const worker = await startAll(idle)
+      const forwarder = await startForwarder()
+      const anna = as('anna', forwarder)
+      const { body } = await anna.post('/api/session/new', {})
+      const id: string = body.session.session_id
+      useModel(worker, 'anna')
+      await anna.post('/api/session/mode', { session_id: id, mode: 'plan' })
+      await anna.post('/api/chat/start', { session_id: id, message: 'plan Paint it blue.' })
+      await until(async () => (await questionsIn(anna, '')).length === 1, 'the plan')
+      worker.program.child.kill('SIGTERM')
+      assert.is(await worker.program.exited, 0)
+      const again = await startWorker('one', idle, worker.dir)
+      const pid = await startedPid(again, 'anna')
+      const annas = await openList(forwarder.url, 'anna')
+      await annas.page.getByText('Paint it blue.', { exact: true }).waitFor()
+      const { epoch } = await rowOf('anna')
+      // Longer than it takes to find out that there is nothing to do.
+      await as('anna', forwarder).get('/cells/team/api/sessions')
+      await until(async () => (await rowOf('team')).is_released === true, 'the end of another cell')
+      assert.equal([(await rowOf('anna')).epoch, pidOf(again, 'anna')], [epoch, pid])
       await annas.close()
     },
   )

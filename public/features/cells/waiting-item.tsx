@@ -62,8 +62,10 @@ export const WaitingItem = (props: WaitingItemProps) => {
   }
   const isDecided = isAnswerable(question, { allows, maxChars: MAX_CHARS, showsChange: true })
   const isDenied = question.kind === 'approval' && allows('POST /api/approval/respond')
-  const isReplied =
-    question.kind === 'clarify' && !question.plan && allows('POST /api/clarify/respond')
+  const mayReply = question.kind === 'clarify' && allows('POST /api/clarify/respond')
+  /** Read and answered in its chat. */
+  const isPlan = mayReply && question.plan === true
+  const isReplied = mayReply && !isPlan
   const answer = (given: string): void => {
     if (given.trim()) void send(() => reply(given.trim()))
   }
@@ -127,7 +129,7 @@ export const WaitingItem = (props: WaitingItemProps) => {
           </button>
         )}
         <a class="open" href={href}>
-          {shared('waiting.review')}
+          {shared(isPlan ? 'waiting.answer' : 'waiting.review')}
         </a>
       </div>
     </>
