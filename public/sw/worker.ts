@@ -8,6 +8,7 @@ import { offlinePage } from './offline-page.ts'
 import { openOutbox } from './outbox-store.ts'
 import { listenForPush, type PushScope } from './push.ts'
 import { dropShared, keepShared } from './shared.ts'
+import { isShell } from './shell-paths.ts'
 
 /** The members of ServiceWorkerGlobalScope that are used here; TypeScript's `webworker` library excludes that of the page. */
 type Extended = Event & { waitUntil(work: Promise<unknown>): void }
@@ -35,10 +36,6 @@ const fromNetwork = createNetwork(
 )
 const files = createFiles({ caches, scope, build: BUILD, fromNetwork })
 const kept = createKept(caches, scope)
-
-/** Paths that are not the app's shell, by their first segment. */
-const NO_SHELL =
-  /^(api|v1|static|share|share-target|artifact|health|favicon\.ico|sw\.js|manifest\.webmanifest)(\/|$)/
 
 /** Stores the page, if it is one of this build: its scripts are stored, those of another one may not be. */
 const keepShell = async (reply: Response, epoch: Epoch): Promise<void> => {
@@ -123,7 +120,7 @@ const replyTo = (event: PassedEvent, path: string): Promise<Response> | undefine
   if (request.mode === 'navigate') {
     // The provider of a sign-in returns to it.
     if (path.startsWith('api/auth/')) event.waitUntil(kept.clear())
-    return NO_SHELL.test(path) ? undefined : navigate(event)
+    return isShell(path) ? navigate(event) : undefined
   }
   if (path.startsWith('static/')) return files.get(request, event.waitUntil)
   if (path === 'api/auth/status') return signInState(event)

@@ -3,6 +3,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createFiles } from '../../public/sw/files.ts'
 import { createKept, MAX_BYTES, MAX_SESSIONS } from '../../public/sw/kept.ts'
+import { isShell } from '../../public/sw/shell-paths.ts'
 import { createNetwork, PATIENCE_MS, SHORT_MS } from '../../public/sw/network.ts'
 import { fakeCaches } from './_caches.ts'
 import { settle } from './_page.ts'
@@ -39,6 +40,20 @@ test('stores only what is named, with the time, for the person of the page', asy
   assert.is(await text(ask('api/settings')), 'of Ann')
   assert.is((await kept.find(ask('api/settings')))?.headers.get('x-stored'), '1000')
   assert.is(await text(ask('api/settings', 'bea')), undefined)
+})
+
+test('the stored page is never shown in the place of a file, of the list of cells, or of another cell', () => {
+  for (const path of ['', 'session/x', 'settings', 'inbox', 'cellsx', 'tasks/cells'])
+    assert.ok(isShell(path), path)
+  for (const path of [
+    'api/sessions',
+    'share/x',
+    'cells',
+    'cells/',
+    'cells/team/session/x',
+    'forward/health',
+  ])
+    assert.not(isShell(path), path)
 })
 
 test('the page of another person removes what the one before had stored, also what is still on its way', async () => {
