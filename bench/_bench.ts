@@ -5,12 +5,15 @@ import { type Client, createClient } from '../test/_http.ts'
 import { NODE_FLAGS, START_ENV } from '../build/node-flags.mjs'
 import { type Program, startProgram } from '../build/start-program.ts'
 import { type Shape, writeSessions } from './_data.ts'
+import type { Beside } from './_beside.ts'
 import type { Figure } from './_table.ts'
 
 export type Service = { program: Program; client: Client; home: string; stop(): Promise<void> }
 
 export type Bench = {
   full: boolean
+  /** Another server to measure too. */
+  beside: Beside | undefined
   root: string
   add(figure: Figure): void
   note(text: string): void
@@ -23,18 +26,19 @@ export type Bench = {
   ): Promise<Service>
 }
 
-export const createBench = (root: string, full: boolean) => {
+export const createBench = ({ root, full, beside }: Pick<Bench, 'root' | 'full' | 'beside'>) => {
   const figures: Figure[] = []
   const programs: Program[] = []
   const note = (text: string) => void process.stderr.write(`… ${text}\n`)
   const bench: Bench = {
     full,
+    beside,
     root,
     note,
     add(figure) {
       figures.push(figure)
       note(
-        `${figure.what}: ${figure.measured}${figure.minimal ? ` (minimal ${figure.minimal})` : ''}`,
+        `${figure.what}: ${figure.measured}${figure.minimal ? `, minimal ${figure.minimal}` : ''}${figure.beside ? `, beside ${figure.beside}` : ''}`,
       )
     },
     async start(name, data = [], config, { env = {}, args = ['--no-browser'] } = {}) {

@@ -1,4 +1,7 @@
-/** `npm run bench [section …] [--full]`: measures the built file and prints the table. Sections: serving, sessions, streams, engine, search, page, install, cluster. */
+/**
+ * `npm run bench -- [section …] [--full] [--beside "CMD" [--in FOLDER]]`: measures the built file and prints the table. Sections: serving,
+ * sessions, streams, engine, search, page, install, cluster. `serving` also measures the server that CMD starts: `bench/_beside.ts`.
+ */
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { cpus, tmpdir } from 'node:os'
@@ -28,7 +31,11 @@ const SECTIONS: Readonly<Record<string, (bench: Bench) => Promise<void>>> = {
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { full: { type: 'boolean', default: false } },
+  options: {
+    full: { type: 'boolean', default: false },
+    beside: { type: 'string' },
+    in: { type: 'string', default: process.cwd() },
+  },
 })
 const wanted = positionals.length > 0 ? positionals : Object.keys(SECTIONS)
 
@@ -36,7 +43,11 @@ const build = spawnSync(process.execPath, ['build.mjs', '--quiet'], { stdio: 'in
 if (build.status !== 0) process.exit(1)
 
 const root = mkdtempSync(join(tmpdir(), 'agent-webui-bench-'))
-const { bench, figures, close } = createBench(root, values.full)
+const { bench, figures, close } = createBench({
+  root,
+  full: values.full,
+  beside: values.beside ? { command: values.beside, directory: values.in } : undefined,
+})
 const failures: string[] = []
 for (const name of wanted) {
   try {

@@ -1,30 +1,39 @@
 /** Benchmarks start time and requests per second against a minimal node:http server that sends the same bytes. */
 import { request } from 'node:http'
 import { type Bench, type Service, startBare } from './_bench.ts'
+import { type Other, startOther } from './_beside.ts'
+import { memoryMb, median, startChild } from './_child.ts'
 import { sessionId } from './_data.ts'
-import { median, startChild } from './_child.ts'
 import type { Load, LoadResult } from './_load.ts'
 import type { MinimalRoutes } from './_minimal.ts'
-import { number } from './_table.ts'
+import { number, spread } from './_table.ts'
+
+const ROUNDS = 9
 
 const startTimes = async (bench: Bench): Promise<void> => {
   const firstStart = await bench.start('start')
   await firstStart.stop()
   const ours: number[] = []
   const bare: number[] = []
-  for (let round = 0; round < 9; round++) {
+  const others: number[] = []
+  for (let round = 0; round < ROUNDS; round++) {
     const service = await bench.start('start')
     ours.push(service.program.startedMs)
     await service.stop()
     const minimal = await startBare(bench)
     bare.push(minimal.startedMs)
     await minimal.stop()
+    if (!bench.beside) continue
+    const { program } = await startOther(bench.beside, bench.root)
+    others.push(program.startedMs)
+    await program.stop()
   }
   bench.add({
-    what: 'start to first answer on /health (median; first start ever)',
-    measured: `${number(median(ours))} ms; ${number(firstStart.program.startedMs)} ms`,
-    minimal: `${number(median(bare))} ms`,
+    what: 'start to first answer on /health (median and spread; first start ever)',
+    measured: `${spread(ours)} ms; ${number(firstStart.program.startedMs)} ms`,
+    minimal: `${spread(bare)} ms`,
     ratio: `${(median(ours) / median(bare)).toFixed(2)}×`,
+    ...(others.length > 0 && { beside: `${spread(others)} ms` }),
     bar: '≤ 150 ms',
     kept: median(ours) <= 150,
   })
@@ -66,36 +75,48 @@ const pickFile = async ({ client }: Service): Promise<{ path: string; size: numb
   return nearest
 }
 
+type Rates = {
+  path: string
+  what: string
+  /** Concurrent connections. */
+  at: readonly number[]
+  /** Share of the minimal server's requests. */
+  bar: number
+  /** The other server's path. */
+  other?: string | undefined
+}
+
 const rates = async (
   bench: Bench,
   service: Service,
-  path: string,
-  what: string,
-  at: readonly number[] = [1, 32, 128],
-  bar = 0.8,
+  { path, what, at, bar, other }: Rates,
+  beside: Other | undefined,
 ): Promise<void> => {
   const minimal = startChild('_minimal.ts')
   const generator = startChild('_load.ts')
   const port = await minimal.ask<number>({ [path]: await capture(service.program.port, path) })
-  const run = async (to: number, connections: number) => {
-    const load: Load = { port: to, path, connections, warmMs: 200, measureMs: 700 }
+  const run = async (to: number, connections: number, asked = path) => {
+    const load: Load = { port: to, path: asked, connections, warmMs: 200, measureMs: 700 }
     const result = await generator.ask<LoadResult>(load)
-    if (result.wrong > 0) throw new Error(`${result.wrong} answers on ${path} were no 200`)
+    if (result.wrong > 0) throw new Error(`${result.wrong} answers on ${asked} were no 200`)
     return result.perSecond
   }
   for (const connections of at) {
     const ours: number[] = []
     const theirs: number[] = []
+    const others: number[] = []
     for (let round = 0; round < 5; round++) {
       ours.push(await run(service.program.port, connections))
       theirs.push(await run(port, connections))
+      if (beside && other) others.push(await run(beside.program.port, connections, other))
     }
     const ratio = median(ours) / median(theirs)
     bench.add({
       what: `requests/s, ${what}, ${connections} connection${connections === 1 ? '' : 's'}`,
-      measured: number(median(ours)),
-      minimal: number(median(theirs)),
+      measured: spread(ours),
+      minimal: spread(theirs),
       ratio: `${(ratio * 100).toFixed(0)} %`,
+      ...(others.length > 0 && { beside: spread(others) }),
       bar: `≥ ${bar * 100} %`,
       kept: ratio >= bar,
     })
@@ -107,11 +128,29 @@ const rates = async (
 export const measureServing = async (bench: Bench): Promise<void> => {
   await startTimes(bench)
   const service = await bench.start('serving', [{ sessions: 20, messages: 20 }])
-  await rates(bench, service, '/health', '/health')
+  const beside = bench.beside && (await startOther(bench.beside, bench.root))
   const { path, size } = await pickFile(service)
-  await rates(bench, service, path, `static file of ${Math.round(size / 1000)} kB`)
   const session = `/api/session?session_id=${sessionId(3)}`
-  await rates(bench, service, session, 'session of 20 messages', [1, 32], 0.6)
-  await rates(bench, service, `${session}&limit=50`, 'the same as a page', [1, 32], 0.6)
+  const all: Rates[] = [
+    { path: '/health', what: '/health', at: [1, 32, 128], bar: 0.8, other: '/health' },
+    { path, what: `static file of ${Math.round(size / 1000)} kB`, at: [1, 32, 128], bar: 0.8 },
+    {
+      path: session,
+      what: 'session of 20 messages',
+      at: [1, 32],
+      bar: 0.6,
+      other: beside?.sessionPath,
+    },
+    { path: `${session}&limit=50`, what: 'the same as a page', at: [1, 32], bar: 0.6 },
+  ]
+  for (const each of all) await rates(bench, service, each, beside)
+  if (beside) {
+    bench.add({
+      what: 'resident memory after that',
+      measured: `${number(memoryMb(service.program.child.pid))} MB`,
+      beside: `${number(memoryMb(beside.program.child.pid))} MB`,
+    })
+    await beside.program.stop()
+  }
   await service.stop()
 }
