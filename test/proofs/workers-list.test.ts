@@ -213,6 +213,10 @@ else {
     const { messages } = (await anna.get(`/api/session?session_id=${own}`)).body.session
     assert.match(JSON.stringify(messages), /Blue/)
     assert.equal([annas.problems, bens.problems], [[], []])
+    // From the inbox of one cell to that of all.
+    await annas.page.goto(`${forwarder.url}/cells/team/inbox`)
+    await annas.page.getByRole('link', { name: 'What waits in all of your agents' }).click()
+    await annas.page.getByRole('heading', { name: 'Your agents' }).waitFor()
     await annas.close()
     await bens.close()
   })

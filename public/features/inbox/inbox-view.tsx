@@ -87,6 +87,10 @@ const Trouble = ({ row, title }: { row: Troubled; title: string }) => {
   )
 }
 
+/** Where a forwarder lists this one beside others; null elsewhere. */
+const listAbove = (base: string): string | null =>
+  /\/cells\/[^/]+\/$/.test(new URL(base).pathname) ? new URL('..', base).href : null
+
 export const InboxView = () => {
   const app = useApp()
   const { inbox, sessions, unread } = useSessions()
@@ -96,6 +100,7 @@ export const InboxView = () => {
   const ref = useRef<HTMLDivElement>(null)
   useEffect(() => state.watch(), [])
 
+  const listOfCells = listAbove(app.platform.base)
   const questions = [...inbox.open.value.values()].sort((a, b) => a.requested_at - b.requested_at)
   const running = state.running.value
   const troubled = state.troubled.value.filter(row =>
@@ -137,6 +142,11 @@ export const InboxView = () => {
           if (triage.onKey(event.currentTarget, event)) event.preventDefault()
         }}
       >
+        {listOfCells !== null && (
+          <p>
+            <a href={listOfCells}>{t('inbox.cells')}</a>
+          </p>
+        )}
         {count > 0 && <p class="inbox-keys">{t('inbox.keys')}</p>}
         {questions.length > 0 && (
           <Section title={t('waiting.head')}>

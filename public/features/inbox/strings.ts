@@ -6,6 +6,8 @@ export const t = translator({
   'inbox.lead': 'What needs you, and what is running, in all chats and profiles.',
   'inbox.keys':
     'J and K move, O opens, A allows, D denies, R replies, S steers, X stops, C continues, E dismisses.',
+  /** One of several that a forwarder lists. */
+  'inbox.cells': 'What waits in all of your agents',
   'inbox.failed': 'Couldn’t load the inbox',
   'inbox.empty': 'Nothing needs you',
   'inbox.empty.text': 'Questions of the agent, running chats, and chats that failed appear here.',
