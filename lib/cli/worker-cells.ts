@@ -152,9 +152,10 @@ export const createCells = (
     running.delete(cell)
     reserved.delete(one.port)
     if (one.isAgain && !isStopping) await start(cell)
-    else if (isStopping) onEnd(null)
+    else if (typeof exit !== 'string' && exit.code === 0) onEnd(null)
+    // Its turns are not parked, as it had not begun to serve or took too long: another worker starts it at once.
+    else if (isStopping) onEnd(cell)
     else if (typeof exit === 'string') failed(cell, exit)
-    else if (exit.code === 0) onEnd(null)
     else failed(cell, exit.signal ?? `exit code ${exit.code}`)
   }
   const start = async (cell: string): Promise<void> => {

@@ -91,6 +91,10 @@ const createLink = (url: string, name: string, onAsked: () => void) => {
     async end(): Promise<void> {
       await now?.record.end(name)
     },
+    /** Not while the database is away. */
+    async report(work: (record: WorkerRecord) => Promise<void>): Promise<void> {
+      if (now) await work(now.record)
+    },
     close(): void {
       now?.db.end()
       now = null
@@ -146,6 +150,12 @@ export const work = async (
     nap.wake()
   })
 
+  const reportFailures = async (record: WorkerRecord): Promise<void> => {
+    for (let cell = failures[0]; cell !== undefined; cell = failures[0]) {
+      await record.failed(name, cell)
+      failures.shift()
+    }
+  }
   const round = async (): Promise<void> => {
     const record = await link.open()
     if (!record) return
@@ -157,10 +167,7 @@ export const work = async (
         'The tables of the cluster are those of a newer agent-webui by now. This worker keeps its cells and starts no more cells: install the newer version, then restart it.',
       )
     isOutdated = !knowsTables
-    for (let cell = failures[0]; cell !== undefined; cell = failures[0]) {
-      await record.failed(name, cell)
-      failures.shift()
-    }
+    await reportFailures(record)
     for (const cell of await record.removed(cells.names())) cells.remove(cell)
     while (!isStopping && !isOutdated) {
       const taken = await record.take(state(), cells.names())
@@ -198,6 +205,7 @@ export const work = async (
   // First, so that other workers take what the cells leave.
   await link.end().catch(() => undefined)
   await cells.close()
+  await link.report(reportFailures).catch(() => undefined)
   link.close()
   health.close()
   lock.release()

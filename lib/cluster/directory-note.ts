@@ -14,6 +14,8 @@ const Note = z.object({
   boot: z.string(),
   /** Released in order; otherwise a power failure may have damaged what was not synced. */
   isClean: z.boolean(),
+  /** The owner before was on another machine, and nothing was served here since: what it left open may not have been continued. */
+  isTakingOver: z.boolean().default(false),
 })
 
 const NOTE = 'cluster.json'
@@ -21,12 +23,12 @@ const NOTE = 'cluster.json'
 /** 0: the files may not be those of the database. */
 export const readNote = (
   stateDir: string,
-): { cell: string; epoch: number; directory: string } | null => {
+): { cell: string; epoch: number; directory: string; isTakingOver: boolean } | null => {
   try {
     const note = Note.parse(JSON.parse(readWholeText(join(stateDir, NOTE))))
     const isTrusted = note.isClean || note.boot === bootId()
-    const { cell, directory } = note
-    return { cell, directory, epoch: isTrusted ? note.epoch : 0 }
+    const { cell, directory, isTakingOver } = note
+    return { cell, directory, isTakingOver, epoch: isTrusted ? note.epoch : 0 }
   } catch {
     // None, or a damaged one: a directory that was never part of a cluster is treated the same way.
     return null

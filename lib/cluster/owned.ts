@@ -67,8 +67,23 @@ const createLease = () => {
   }
 }
 
+const createNote = ({ stateDir, cell, directory, epoch, tookOver }: OwnedOptions) => {
+  let isTakingOver = tookOver
+  const write = (isClean: boolean): void =>
+    writeNote(stateDir, { cell, directory, epoch, isClean, isTakingOver })
+  return {
+    write,
+    /** What the owner before left open was continued before that. */
+    serves(): void {
+      if (!isTakingOver) return
+      isTakingOver = false
+      write(false)
+    },
+  }
+}
+
 export const startOwned = async (options: OwnedOptions): Promise<Owned> => {
-  const { url, cell, stateDir, directory, files, mirror, epoch, log } = options
+  const { url, cell, files, mirror, epoch, log } = options
   const pending = createPending()
   const sender = createSender({ ...options, pending })
   const lease = createLease()
@@ -199,8 +214,9 @@ export const startOwned = async (options: OwnedOptions): Promise<Owned> => {
     kick()
     return waited
   }
+  const note = createNote(options)
   await settled()
-  writeNote(stateDir, { cell, directory, epoch, isClean: false })
+  note.write(false)
 
   return {
     epoch,
@@ -211,6 +227,7 @@ export const startOwned = async (options: OwnedOptions): Promise<Owned> => {
     lost: lost.signal,
     announce(next) {
       address = next
+      note.serves()
       kick()
     },
     report(next) {
@@ -238,7 +255,7 @@ export const startOwned = async (options: OwnedOptions): Promise<Owned> => {
       pending.reject(new CellLost('The service is shutting down'))
       if (isDone && db && !lost.signal.aborted) {
         await giveUp(db, cell, { epoch, wakeAt }).catch(() => undefined)
-        writeNote(stateDir, { cell, directory, epoch, isClean: true })
+        note.write(true)
       }
       db?.end()
     },

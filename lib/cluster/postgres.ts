@@ -108,7 +108,8 @@ export const createPostgresCluster = ({ url, key, log }: PostgresOptions): Clust
       const mirror = createMirror(files, { sealer, warn: log.warn })
       const since = note?.epoch ?? 0
       const given = { db, cell, files, stateDir, sealer, mirror, since, isKnown: note !== null }
-      const tookOver = await bringUp({ ...given, warn: log.warn })
+      const isBehind = await bringUp({ ...given, warn: log.warn })
+      const tookOver = isBehind || note?.isTakingOver === true
       const token = place.token ?? null
       return await startOwned({ ...given, tookOver, ...claimed, url, directory, token, log })
     } catch (error) {

@@ -68,6 +68,24 @@ else {
     assert.is(Number(row?.epoch), 1, 'it did not take the cell')
   })
 
+  test('an owner that was killed before it served: the next one there still knows that it took over', async () => {
+    const a = machine()
+    a.append('one', '{"n":1}')
+    const first = await a.own()
+    first.announce('http://a')
+    await first.release(5_000)
+    const b = machine()
+    const killed = await b.own()
+    assert.is(killed.tookOver, true)
+    // As after a kill: nothing is released.
+    await db.query("update agent_webui.cell set seen = clock_timestamp() - interval '1 hour'")
+    const next = await b.own()
+    assert.is(next.tookOver, true)
+    next.announce('http://b')
+    await db.query("update agent_webui.cell set seen = clock_timestamp() - interval '1 hour'")
+    assert.is((await b.own()).tookOver, false, 'it has served here')
+  })
+
   test('a directory with chats of its own does not join a cell that has others', async () => {
     const a = machine()
     a.append('one', '{"n":1}')
