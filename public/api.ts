@@ -81,6 +81,12 @@ export const urlOf = (base: string, path: string, query: Record<string, unknown>
   return url.href
 }
 
+/** Whether the server replies now. */
+export const canReach = async (base: string): Promise<boolean> => {
+  const reply = await fetch(urlOf(base, 'health'), { cache: 'no-store' }).catch(() => null)
+  return reply?.ok === true
+}
+
 const bodyOf = async (response: Response): Promise<Record<string, unknown>> => {
   const text = await response.text()
   try {

@@ -267,6 +267,15 @@ const Root = () => (
   </FeaturesProvider>
 )
 
+/** Once there is a connection again: browsers do not request a module again that could not be loaded. */
+const offerReload = (): void => {
+  const reload = { label: t('view.reload'), run: () => location.reload() }
+  effect(() => {
+    if (app.connection.state.value.kind === 'live')
+      untracked(() => app.toasts.show(t('view.failed'), { kind: 'error', action: reload }))
+  })
+}
+
 // Beside the requests for an open session; for a new chat after everything else.
 if (app.route.sessionId.value) preloadTranscript()
 app.outbox.value = undefined
@@ -275,10 +284,15 @@ void app.start().then(async () => {
   preloadTranscript()
   loadMoreIcons().catch(() => undefined)
   try {
-    const { startOffline } = await import('./features/offline/start.ts')
-    await app.attempt(() => startOffline(app))
+    await Promise.all([
+      import('./features/offline/start.ts').then(late => app.attempt(() => late.startOffline(app))),
+      // What it loads itself: a part that is missing must not keep the others from starting.
+      import('./features/queue/lazy-queue.ts'),
+      import('./features/transcript/announce-answers.ts'),
+    ])
+  } catch {
+    offerReload()
   } finally {
-    // The chunk could not be loaded.
     app.outbox.value ??= null
   }
 })

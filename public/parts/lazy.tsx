@@ -1,11 +1,17 @@
 /** Lazily loaded component, with a loading text and a Retry button on failure. */
 import { type ComponentType, h } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
+import { canReach } from '../api.ts'
 import { Button } from './button.tsx'
 import { loadLazyCss } from './lazy-css.ts'
 import { t } from '../strings/t.ts'
 
 type State<P> = { view: ComponentType<P> | 'failed' | null }
+
+/** Browsers do not request a module again that could not be loaded, and that of an earlier version is gone. */
+const reloadIfReachable = async (): Promise<void> => {
+  if (await canReach(document.baseURI)) location.reload()
+}
 
 export const lazy = <P extends object>(
   load: () => Promise<ComponentType<P>>,
@@ -31,7 +37,10 @@ export const lazy = <P extends object>(
           setState({ view })
         },
         // Offline, or the server was updated: offer a retry.
-        () => setState({ view: 'failed' }),
+        () => {
+          setState({ view: 'failed' })
+          if (attempt > 0) void reloadIfReachable()
+        },
       )
     }, [attempt])
     const View = state.view

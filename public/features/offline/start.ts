@@ -8,6 +8,7 @@ import { openOutbox } from '../../sw/outbox-store.ts'
 import { workerUrl } from '../../markdown/trusted-types.ts'
 import { followRole } from '../people/follow-role.ts'
 import { adoptDrafts } from './adopt-drafts.ts'
+import { loadLazyCss } from '../../parts/lazy-css.ts'
 import { createOutbox, type Kept, type KeptStore } from './outbox.ts'
 import { takeShared } from './shared-content.ts'
 import { hasUnsavedChanges, reportUnsavedChanges } from './unsaved-changes.ts'
@@ -50,9 +51,10 @@ const startOutbox = async (app: PageApp): Promise<void> => {
     },
   })
   try {
-    await outbox.reload()
+    // What shows messages that wait cannot be loaded any more when the first one does.
+    await Promise.all([outbox.reload(), import('../queue/lazy-queue.ts'), loadLazyCss()])
   } catch {
-    // No database, as in some private windows: a message that was not sent stays in the composer.
+    // No database, as in some private windows, or no connection: a message that was not sent stays in the composer.
     return
   }
   others.addEventListener('message', () => void outbox.reload())
@@ -205,7 +207,8 @@ export const startOffline = async (app: PageApp): Promise<void> => {
   followRole(app)
   adoptDrafts(app.platform.device, app.platform.drafts)
   saveDrafts(app)
-  void app.attempt(() => announceAnswers(app))
+  // A page without it offers a reload (`main.tsx`).
+  announceAnswers(app).catch(() => undefined)
   // A browser's database may never answer; nothing else waits for it, and messages only so long.
   const giveUp = () => {
     app.outbox.value ??= null

@@ -21,6 +21,7 @@ export const enApp = {
 
   'view.back': 'Back to chat',
   'view.failed': 'Couldn’t load this page.',
+  'view.reload': 'Reload',
 
   'toast.region': 'Status messages',
   'toast.dismiss': 'Dismiss',
