@@ -159,6 +159,13 @@ const catchUp = ({ notifications, cron, clientApi, turns, turnStarter, log }: Ap
   void cron.tick()
 }
 
+/** How turns continue after a stop. */
+const resumeOf = ({ tookOver, lost }: Owned, parkMs: number | undefined) => ({
+  parkMs,
+  tookOver,
+  isReplaced: () => lost.aborted,
+})
+
 export const createApp = async (
   config: Config,
   log: Log,
@@ -220,7 +227,7 @@ export const createApp = async (
     processesOf: processes.of,
     cron: () => cron,
     liveDir: join(stateDir, 'live'),
-    resume: { parkMs: options.parkMs, tookOver: cell.tookOver },
+    resume: resumeOf(cell, options.parkMs),
     now,
     log,
     wrapAgent: agent => telemetry.wrapAgent(withCommittedCalls(agent, cell)),

@@ -19,6 +19,7 @@
  *   {"n":…,"t":"turn_started","at":…,"stream_id":…,…}  {"n":…,"t":"turn_ended","at":…,"stream_id":…,"how":…}
  *                                                            `resumable`: it continues after a restart; `by`: begun by a `task` or `program`; `external`: run by an external agent; `limit`: what ended it before
  *                                                            its work was done, `steps` or `budget`
+ *   {"n":…,"t":"turn_parked","at":…,"stream_id":…}           the service stopped in order, and it continues after that
  *   {"n":…,"t":"turn_resumed","at":…,"stream_id":…}          it was continued after a restart
  *   {"n":…,"t":"sent","at":…,"id":"m7","before":…}           the message was sent to the model with this text before it; `text`, when given,
  *                                                            replaces its own text; `images` names stored copies of attached
@@ -111,6 +112,7 @@ type Kinds = {
     /** An external agent runs it. */
     external?: true
   }
+  turn_parked: { stream_id: string }
   turn_resumed: { stream_id: string }
   turn_ended: { stream_id: string; how: TurnEnd; usage?: Usage; limit?: TurnLimit }
   sent: Sent
@@ -179,6 +181,7 @@ const checks: { [K in EntryType]: (line: JsonObject) => boolean } = {
     if (line.by !== 'task' && line.by !== 'program') delete line.by
     return typeof line.stream_id === 'string'
   },
+  turn_parked: line => typeof line.stream_id === 'string',
   turn_resumed: line => typeof line.stream_id === 'string',
   turn_ended: line => {
     if (line.usage !== undefined && !isUsage(line.usage)) delete line.usage

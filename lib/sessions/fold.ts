@@ -206,6 +206,11 @@ export const applyEntry = (summary: Summary, entry: Entry): void => {
       }
       return
     }
+    case 'turn_parked':
+      // It did not end the process, however often that has stopped.
+      if (summary.turn?.stream_id === entry.stream_id && summary.turn.resumed)
+        summary.turn = { ...summary.turn, resumed: 0 }
+      return
     case 'turn_resumed':
       if (summary.turn?.stream_id === entry.stream_id)
         summary.turn = { ...summary.turn, resumed: (summary.turn.resumed ?? 0) + 1 }

@@ -21,6 +21,7 @@ export type TurnEndingsOptions = Omit<TitleOptions, 'signal'> & {
   /** Seconds since 1970. */
   now: () => number
   log: (message: string, extra?: Record<string, unknown>) => void
+  resume?: { isReplaced?: () => boolean } | undefined
   onIdle?: ((sessionId: string) => void) | undefined
   onDone?: ((sessionId: string) => void) | undefined
   onEnded?: ((ended: EndedTurn) => void) | undefined
@@ -113,10 +114,17 @@ export const createTurnEndings = (options: TurnEndingsOptions, shutdown: AbortSi
     unrecorded.set(turn.sessionId, turn.log)
   }
 
-  /** Ends the run of a turn that continues in another process. Nothing of it is recorded from now on. */
+  /** Ends the run of a turn that continues in another process. Nothing else of it is recorded from now on. */
   const suspend = (turn: Turn): void => {
     turn.over = true
     turn.parking = 'suspended'
+    try {
+      if (options.resume?.isReplaced?.() !== true)
+        sessions.append(turn.sessionId, [{ t: 'turn_parked', stream_id: turn.streamId }])
+    } catch (error) {
+      // It then counts as a crash.
+      logError('a stop could not be recorded', turn)(error)
+    }
     // Before the signal, which would withdraw them.
     questions.suspend(turn.sessionId)
     turn.controller.abort(new Error('The service stops.'))

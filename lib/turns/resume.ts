@@ -37,7 +37,7 @@ export type ContinuedTurn = {
   log: EventLog
 }
 
-/** After so many restarts without another message of the model, the turn itself may be what ends the process. */
+/** After so many kills or crashes without another message of the model, the turn itself may be what ends the process. */
 const MAX_RESUMES = 3
 
 const RESTARTED = 'The service was restarted. This turn continues.'

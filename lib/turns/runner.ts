@@ -54,9 +54,14 @@ export type TurnsOptions = {
   onEnded?: (ended: EndedTurn) => void
   /**
    * Turns of people continue after a restart; absent: they end as interrupted. `parkMs`: how long they may take to reach a
-   * step boundary when the service stops, 5 s by default. `tookOver`: they ran on another machine.
+   * step boundary when the service stops, 5 s by default. `tookOver`: they ran on another machine. `isReplaced`: another process
+   * continues them by now, and nothing may be written.
    */
-  resume?: { parkMs?: number | undefined; tookOver?: boolean | undefined }
+  resume?: {
+    parkMs?: number | undefined
+    tookOver?: boolean | undefined
+    isReplaced?: () => boolean
+  }
   /** The user answered a plan whose turn had ended. Must not throw. */
   onPlanAnswer?: (sessionId: string, answer: string) => void
 }

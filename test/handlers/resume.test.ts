@@ -203,14 +203,31 @@ test(
 )
 
 test(
-  'a turn that makes no progress in three restarts ends as interrupted',
+  'a turn that is parked continues after any number of stops in order',
   restarted(
+    [...Array.from({ length: 5 }, () => ({ end: 'headers' }) as const), answer],
+    async chat => {
+      const stream = await start(chat)
+      for (let boot = 1; boot <= 5; boot += 1) {
+        await chat.provider.arrived(boot)
+        await chat.app.restart()
+      }
+      assert.ok(types(await follow(chat, stream)).includes('done'))
+      assert.is((await sessionOf(chat)).last_turn, 'done')
+    },
+  ),
+)
+
+test(
+  'a turn that makes no progress in three kills ends as interrupted',
+  killed(
     Array.from({ length: 4 }, () => ({ end: 'headers' }) as const),
     async chat => {
       const stream = await start(chat)
       for (let boot = 1; boot <= 4; boot += 1) {
         await chat.provider.arrived(boot)
-        await chat.app.restart()
+        await chat.app.kill()
+        await chat.app.start()
       }
       assert.ok(types(await follow(chat, stream)).includes('apperror'))
       const session = await sessionOf(chat)
