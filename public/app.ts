@@ -26,6 +26,7 @@ import type { StreamState } from './stream/stream.ts'
 import type { Subscriptions, TabLeader } from './stream/tab-leader.ts'
 import { loadTranscript } from './features/transcript/load-transcript.ts'
 import { markFirstContent } from './parts/first-content.ts'
+import { loadLazyCss } from './parts/lazy-css.ts'
 import { t } from './strings/t.ts'
 import type {
   ChatFeature,
@@ -174,8 +175,8 @@ export const createApp = (options: AppOptions): PageApp => {
   }
 }
 
-/** The lists of a narrow page are requested after this time, even while its chat has not arrived. */
-const CHAT_ALONE_MS = 2_000
+/** What is not shown at first is requested after this time, even while that has not arrived. */
+const ALONE_MS = 2_000
 
 const start = async (app: App, { load, cursors }: EventRouting): Promise<void> => {
   const report = (error: unknown) => app.toasts.showError(error)
@@ -189,7 +190,7 @@ const start = async (app: App, { load, cursors }: EventRouting): Promise<void> =
     // A failure is shown in place of the chat.
     const shown = Promise.all([opened, loadTranscript()]).catch(() => undefined)
     const painting = shown.then(() => painted(app.platform))
-    await Promise.race([painting, waitFor(CHAT_ALONE_MS, app.platform)])
+    await Promise.race([painting, waitFor(ALONE_MS, app.platform)])
   }
   const list = load('list')
   void load('inbox')
@@ -202,6 +203,9 @@ const start = async (app: App, { load, cursors }: EventRouting): Promise<void> =
   app.markRead()
   app.tabs.start()
   await Promise.all(shown)
+  // The first page is drawn when these are there; nothing else competes with it.
+  if (pathOf(app.route.current.value) === '')
+    await Promise.race([loadFirstPage(), waitFor(ALONE_MS, app.platform)])
   await painted(app.platform)
   markFirstContent()
   const { personalities, skillCommands } = app
@@ -213,6 +217,10 @@ const start = async (app: App, { load, cursors }: EventRouting): Promise<void> =
   void app.loadCommands().catch(report)
   void Promise.all([app.hostSessions.probe(), isOwner.value && checkForUpdates(app)]).catch(report)
 }
+
+/** A failure is shown in its place. */
+const loadFirstPage = (): Promise<unknown> =>
+  Promise.all([import('./features/home/lazy-home.ts'), loadLazyCss()]).catch(() => undefined)
 
 const waitFor = (ms: number, { schedule }: App['platform']): Promise<void> =>
   new Promise(resolve => void schedule(resolve, ms))
