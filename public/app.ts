@@ -188,7 +188,7 @@ const start = async (app: App, { load, cursors }: EventRouting): Promise<void> =
   // On a phone an open chat is all that is visible, and the connection may be slow. One that stalls holds nothing else up.
   if (app.route.sessionId.value && layout.narrow.value) {
     // A failure is shown in place of the chat.
-    const shown = Promise.all([opened, loadTranscript()]).catch(() => undefined)
+    const shown = Promise.all([opened, loadTranscript().catch(() => undefined)])
     const painting = shown.then(() => painted(app.platform))
     await Promise.race([painting, waitFor(ALONE_MS, app.platform)])
   }
@@ -218,9 +218,13 @@ const start = async (app: App, { load, cursors }: EventRouting): Promise<void> =
   void Promise.all([app.hostSessions.probe(), isOwner.value && checkForUpdates(app)]).catch(report)
 }
 
-/** A failure is shown in its place. */
-const loadFirstPage = (): Promise<unknown> =>
-  Promise.all([import('./features/home/lazy-home.ts'), loadLazyCss()]).catch(() => undefined)
+const loadFirstPage = async (): Promise<void> => {
+  try {
+    await Promise.all([import('./features/home/lazy-home.ts'), loadLazyCss()])
+  } catch {
+    // It is shown in its place.
+  }
+}
 
 const waitFor = (ms: number, { schedule }: App['platform']): Promise<void> =>
   new Promise(resolve => void schedule(resolve, ms))
