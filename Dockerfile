@@ -31,7 +31,7 @@ LABEL org.opencontainers.image.title="agent-webui (bare)" \
       org.opencontainers.image.licenses="MIT" \
       org.opencontainers.image.version="$VERSION"
 COPY --from=files /image /
-ENV HOME=/data AGENT_WEBUI_HOST=0.0.0.0 GLIBC_TUNABLES=glibc.malloc.trim_threshold=1048576
+ENV HOME=/data AGENT_WEBUI_HOST=0.0.0.0
 VOLUME /data
 EXPOSE 8787
 USER 65532:65532
@@ -52,7 +52,7 @@ RUN apt-get update \
     && echo 'agent:x:65532:' >> /etc/group \
     && mkdir -m 1777 /data
 COPY --from=build /out/agent-webui /out/rg /usr/local/bin/
-ENV HOME=/data AGENT_WEBUI_HOST=0.0.0.0 GLIBC_TUNABLES=glibc.malloc.trim_threshold=1048576
+ENV HOME=/data AGENT_WEBUI_HOST=0.0.0.0
 VOLUME /data
 WORKDIR /data
 EXPOSE 8787

@@ -2,7 +2,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Client, createClient } from '../test/_http.ts'
-import { NODE_FLAGS, START_ENV } from '../build/node-flags.mjs'
+import { NODE_FLAGS } from '../build/node-flags.mjs'
 import { type Program, startProgram } from '../build/start-program.ts'
 import { type Shape, writeSessions } from './_data.ts'
 import type { Beside } from './_beside.ts'
@@ -50,7 +50,7 @@ export const createBench = ({ root, full, beside }: Pick<Bench, 'root' | 'full' 
       const file = join(import.meta.dirname, '..', 'dist', 'agent-webui.mjs')
       const program = await startProgram(process.execPath, [...NODE_FLAGS, file, ...args], {
         home,
-        env: { ...START_ENV, ...env },
+        env,
         outputPath: join(home, 'output.log'),
         startTimeoutMs: 120_000,
       })

@@ -8,7 +8,7 @@ import * as assert from 'uvu/assert'
 import { builtName } from '../build/files.mjs'
 import { FONTS_DIRECTORY } from '../build/fonts.mjs'
 import { createLoader } from '../build/launch.mjs'
-import { NODE_FLAGS, START_ENV } from '../build/node-flags.mjs'
+import { NODE_FLAGS } from '../build/node-flags.mjs'
 import { bundleServer } from '../build/pack.mjs'
 import { PACKAGE_TARGETS } from '../build/package.mjs'
 import { makeFonts } from '../build/subset-fonts.mjs'
@@ -30,18 +30,9 @@ test('the stored fonts and their licenses are current: npm run fonts', async () 
     assert.ok(readFileSync(join(FONTS_DIRECTORY, name)).equals(bytes), name)
 })
 
-test('npm start gives Node the same options as the executable, and the environment of the units and the images', () => {
+test('npm start gives Node the same options as the executable', () => {
   const { scripts } = JSON.parse(readFileSync('package.json', 'utf8'))
-  const [variable] = Object.entries(START_ENV).map(([name, value]) => `${name}=${value}`)
-  assert.match(scripts.start, `${variable} node ${NODE_FLAGS.join(' ')} setup.mjs `)
-  const units = readdirSync('systemd', { recursive: true, encoding: 'utf8' })
-  const services = units.filter(name => name.endsWith('.service'))
-  assert.ok(services.length >= 4)
-  for (const name of services)
-    assert.match(readFileSync(join('systemd', name), 'utf8'), `\nEnvironment=${variable}\n`)
-  const images = readFileSync('Dockerfile', 'utf8').match(/^ENV .*/gm) ?? []
-  assert.ok(images.length >= 2)
-  for (const line of images) assert.match(line, ` ${variable}`)
+  assert.match(scripts.start, `node ${NODE_FLAGS.join(' ')} setup.mjs `)
 })
 
 test('a package that is imported at run time has the exports that Node gives it', async () => {

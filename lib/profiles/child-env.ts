@@ -25,12 +25,6 @@ export const isSecretName = (name: string): boolean =>
  */
 const OURS = /^AGENT_WEBUI_|^(?:NOTIFY_SOCKET|WATCHDOG_(?:PID|USEC)|LISTEN_(?:PID|FDS|FDNAMES))$/i
 
-/**
- * How `npm start`, the units, and the images set glibc's malloc: it returns freed memory to the system. Without it, malloc keeps
- * as much as its largest block once took, which is this program's file. Programs of the agent get malloc as it is.
- */
-export const MALLOC_TUNABLES = 'glibc.malloc.trim_threshold=1048576'
-
 /** `terminal.home_mode: profile`: programs get the profile's own HOME where it exists, and none of the person's logins. */
 const profileHomeDir = ({ home_mode }: Terminal, dir: string): string | null => {
   const path = join(dir, 'home')
@@ -52,7 +46,6 @@ export const childEnvironment = (given: {
     (entry): entry is [string, string] =>
       entry[1] !== null &&
       !OURS.test(entry[0]) &&
-      !(entry[0] === 'GLIBC_TUNABLES' && entry[1] === MALLOC_TUNABLES) &&
       (allowed.has(entry[0]) || !isSecretName(entry[0])),
   )
   const own = given.dir !== undefined && profileHomeDir(given.config, given.dir)

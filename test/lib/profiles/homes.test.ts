@@ -5,7 +5,6 @@ import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { UserError } from '../../../lib/errors.ts'
-import { MALLOC_TUNABLES } from '../../../lib/profiles/child-env.ts'
 import { createHomes } from '../../../lib/profiles/homes.ts'
 
 type Env = Record<string, string>
@@ -194,7 +193,6 @@ test('child processes get their home and only the keys passed explicitly', ({ ba
     KEYBOARD: 'x',
     AGENT_WEBUI_PASSWORD: 'p',
     NOTIFY_SOCKET: '/run/s',
-    GLIBC_TUNABLES: MALLOC_TUNABLES,
     WATCHDOG_USEC: '1',
     WATCHDOG_PID: '1',
     AGENT_HOME: '/wrong',
@@ -226,9 +224,6 @@ test('child processes get their home and only the keys passed explicitly', ({ ba
     TERMINAL_CWD: '/w',
     AGENT_HOME: base,
   })
-  const GLIBC_TUNABLES = 'glibc.malloc.check=3'
-  const theirs = open(base, { env: { GLIBC_TUNABLES } }).base.childEnv()
-  assert.is(theirs.GLIBC_TUNABLES, GLIBC_TUNABLES)
 })
 
 test('a managed home is never written', ({ base }) => {
