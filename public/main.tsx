@@ -16,6 +16,7 @@ import { randomId } from './parts/random-id.ts'
 import { createStream } from './stream/stream.ts'
 import { createTabLeader } from './stream/tab-leader.ts'
 import type { FirstRequests } from './first-request.ts'
+import { withFirstResponses } from './first-responses.ts'
 import { loadLanguage } from './strings/load-language.ts'
 import { t } from './strings/t.ts'
 import { preloadTranscript } from './features/transcript/load-transcript.ts'
@@ -57,16 +58,10 @@ const reloadForAccount = (): void => {
   location.reload()
 }
 
-/** Replies to what the page requested before its code was there (`first-request.ts`). */
 const early = window as { firstRequests?: FirstRequests | undefined }
 // If that script is late, it has nothing to do.
 early.firstRequests ??= new Map()
-const takeFirst = (url: Parameters<typeof fetch>[0]): Promise<Response> | undefined => {
-  const first = early.firstRequests?.get(`${url}`)
-  // Once: later requests want the state of their time.
-  early.firstRequests?.delete(`${url}`)
-  return first
-}
+const fetchFirst = withFirstResponses(early.firstRequests, fetch)
 
 const transport = {
   base,
@@ -80,7 +75,7 @@ const fetching = {
   async fetch(...[url, init]: Parameters<typeof fetch>) {
     const headers = new Headers(init?.headers)
     headers.set(ACCOUNT_HEADER, account)
-    const response = await (takeFirst(url) ?? fetch(url, { ...init, headers }))
+    const response = await fetchFirst(url, { ...init, headers })
     serverClock.observe(response.headers.get('date'))
     const stored = response.headers.get(STORED_HEADER)
     if (stored) app.connection.noteCopy(response.url, Number(stored))

@@ -1,21 +1,9 @@
 /** The page on which a forwarder lists someone's cells, or says why one cannot be opened: the HTML document with its CSP. */
 import { randomBytes } from 'node:crypto'
 import { directionOf, preferredLanguage } from '../base/languages.ts'
+import type { ListedCell } from '../schema/cell.ts'
 import { CELLS_TEXTS, type CellsTexts } from './cells-texts.ts'
 import { documentPolicy, fillTemplate } from './html-template.ts'
-
-export type ListedCell = {
-  title: string
-  /** From the base of the page. */
-  path: string
-  is_awake: boolean
-  /** Turns. */
-  running: number
-  /** Questions and approvals without an answer. */
-  waiting: number
-  /** Seconds since 1970. */
-  active_at: number | null
-}
 
 /** Why there is no list. */
 export type Refusal = Extract<

@@ -6,20 +6,11 @@
  */
 import { batch, signal } from '@preact/signals'
 import { VISITOR_HEADER } from '../../../lib/base/page-headers.ts'
+import type { ListedCell } from '../../../lib/schema/cell.ts'
 import type { Question } from '../../../lib/schema/question.ts'
 import type { Api } from '../../../router.ts'
 import { type ApiCall, ApiError, createApi } from '../../api.ts'
 import { serverClock } from '../../parts/server-clock.ts'
-
-export type ListedCell = {
-  title: string
-  /** From the base of the page, with a trailing slash. */
-  path: string
-  is_awake: boolean
-  running: number
-  waiting: number
-  active_at: number | null
-}
 
 type Inbox = Api['GET /api/inbox']['output']
 export type Turn = Api['GET /api/running']['output']['turns'][number]

@@ -2,7 +2,8 @@
 import { render } from 'preact'
 import { loadLanguage } from '../../strings/load-language.ts'
 import { t } from '../../strings/t.ts'
-import { createCells, type ListedCell } from './cells-state.ts'
+import { createCells } from './cells-state.ts'
+import type { ListedCell } from '../../../lib/schema/cell.ts'
 import { CellsView } from './cells-view.tsx'
 
 const RETRY_MS = 5_000
