@@ -5,6 +5,7 @@ import type { Server } from 'node:http'
 import type { Server as TlsServer } from 'node:https'
 import { isatty } from 'node:tty'
 import { clusterAddress, forOwnCell, ownCell, responseHold } from './app/cell.ts'
+import { preventExitHang } from './app/exit-hang.ts'
 import { openLocalHealth } from './app/local-health.ts'
 import { thisMachine } from './app/machine.ts'
 import { FORMER } from './app/former-state.ts'
@@ -347,6 +348,7 @@ const run = async (
 
 /** Resolves when it listens. A start that cannot succeed is one sentence on stderr and exit code 1, or 78 where a new start would end the same way; a verb never returns. */
 export const start = async (options: StartOptions): Promise<Running> => {
+  preventExitHang()
   const { argv = process.argv.slice(2) } = options
   const live = options.environment === undefined ? processEnvironment() : undefined
   const nonce = randomBytes(8).toString('hex')

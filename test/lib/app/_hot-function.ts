@@ -1,0 +1,10 @@
+/** Runs a function until V8 optimizes it; with `prevented`, after `preventExitHang`. For `--trace-opt`. */
+import { preventExitHang } from '../../../lib/app/exit-hang.ts'
+
+if (process.argv[2] === 'prevented') preventExitHang()
+const sum = (n: number): number => {
+  let total = 0
+  for (let i = 0; i < n; i++) total += i % 7
+  return total
+}
+for (let round = 0; round < 20_000; round++) sum(1_000)
