@@ -1,5 +1,6 @@
 /** Launcher of the single file and the executable: unpacks the server's code part by part when it is needed, and runs it with its V8 code caches if they fit. */
 import vm from 'node:vm'
+import { preventExitHang } from '../lib/app/exit-hang.ts'
 import { openPacked } from '../lib/packed.ts'
 
 /** The part that runs first. */
@@ -39,6 +40,8 @@ export const createLoader = ({ read, packed, selfUrl, selfDirectory, require }) 
 
 /** Returns the scripts of the parts that are loaded, from which `warm.mjs` creates the V8 code caches. V8 ignores a cache of another version. */
 export const launch = (packing, self) => {
+  // Before the first part: a code cache fits only the flags it was made with.
+  preventExitHang()
   const packed = openPacked(packing, self.selfUrl)
   const { load, scripts } = createLoader({ read: packed.server, packed, ...self })
   load(ENTRY)

@@ -112,6 +112,17 @@ test('names the sources it was built from', () => {
   assert.match(readFileSync(file, 'latin1').split('\n', 2)[1] ?? '', /^\/\/ Sources: [0-9a-f]{64}$/)
 })
 
+test('starts with the code caches it was built with', async () => {
+  const report = join(import.meta.dirname, '_report-code-caches.mjs')
+  const program = await startProgram(process.execPath, ['--import', report, file, '--no-browser'], {
+    home: join(root, 'cached'),
+    cwd,
+  })
+  assert.is(await program.stop(), 0)
+  assert.match(program.output(), /code cache used/)
+  assert.not.match(program.output(), /code cache rejected/)
+})
+
 test('leaves no files beside the built file', () => {
   assert.equal(readdirSync(cwd), ['agent-webui.mjs'])
 })
