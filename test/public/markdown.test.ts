@@ -10,6 +10,7 @@ import { lex } from '../../lib/base/markdown/lexer.ts'
 import { diagramSize } from '../../public/markdown/diagram-size.ts'
 import { decodeEntities, safeImage, safeLink } from '../../lib/base/markdown/links.ts'
 import { toPlainText } from '../../public/markdown/plain-text.ts'
+import { warmUp } from '../../public/markdown/warm-up.ts'
 import { cpuMs } from '../_cpu.ts'
 
 const { Markdown } = await import('../../public/markdown/markdown.tsx')
@@ -31,6 +32,19 @@ const documents: Record<string, string> = {
   definitions:
     '[a] and [b]\n\n- [a]\n\n[a]: http://a.example\n\n[b]: http://b.example "title"\n\nlast [a]',
 }
+
+markdown('text is read the same way after the patterns were compiled early', async () => {
+  const lexed = () => Object.values(documents).map(text => lex(text))
+  const before = lexed()
+  const global = globalThis as { document?: unknown }
+  global.document = { hidden: false }
+  try {
+    await warmUp()
+  } finally {
+    delete global.document
+  }
+  assert.equal(lexed(), before)
+})
 
 for (const [name, text] of Object.entries(documents)) {
   markdown(`every prefix of "${name}" is drawn, and the end equals the whole`, () => {
