@@ -274,7 +274,7 @@ const offerReload = (): void => {
 // Beside the requests for an open session; for a new chat after everything else.
 if (app.route.sessionId.value) preloadTranscript()
 app.outbox.value = undefined
-// A short task of its own. The messages of an open chat are not kept waiting for one.
+// What was done so far is a task of its own. The messages of an open chat do not wait for that.
 if (!app.route.sessionId.value) await nextTask()
 // Before the first render: the requests can use the time that it takes.
 void app.start().then(async () => {
