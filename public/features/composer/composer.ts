@@ -3,11 +3,15 @@ import { type DiffComment, withComments } from '../../../lib/base/comment-text.t
 import { MAX_DRAFT_CHARS } from '../../../lib/base/draft-limit.ts'
 import { computed, signal } from '@preact/signals'
 import type { Draft } from '../../../lib/schema/session.ts'
+import { isUnreachable } from '../../api.ts'
 import type { Platform } from '../../platform.ts'
 
 const PAUSE_MS = 600
 /** Of a draft that the server does not store: each write is of megabytes, and stops the page. */
 const LONG_PAUSE_MS = 5_000
+/** After a draft that the server did not get; twice as long after each further one. */
+const RETRY_MS = 3_000
+const MAX_RETRY_MS = 60_000
 /** Browsers send at most 64 KiB of `keepalive` bodies at a time, and fail with more. */
 const KEEPALIVE_BYTES = 30_000
 /** Drafts by session that the server does not have yet. */
@@ -45,6 +49,7 @@ export const createComposer = (
   /** Empty for a new chat, whose draft is stored in this browser. */
   const sessionId = signal('')
   let saved: Draft = noDraft
+  let retryMs = RETRY_MS
   /** Whether the text was edited since the chat was opened; a draft from the server must not overwrite it. */
   let touched = false
   let recallAt = -1
@@ -88,10 +93,21 @@ export const createComposer = (
       const keepalive = new Blob([JSON.stringify(input)]).size <= KEEPALIVE_BYTES
       await api('POST /api/session/draft', input, { keepalive })
       forget(id, draft)
-    } catch {
-      // The next change saves again, or the next time the chat is opened.
-      if (id === sessionId.value) saved = UNKNOWN
+      retryMs = RETRY_MS
+    } catch (error) {
+      // Otherwise it is saved the next time the chat is opened.
+      if (id !== sessionId.value) return
+      saved = UNKNOWN
+      // A refusal would be repeated; the next change may end it.
+      if (isUnreachable(error)) saveAgain()
     }
+  }
+
+  /** The server may be back before this is known to have failed, so its return alone would save nothing. */
+  const saveAgain = (): void => {
+    cancel()
+    cancel = schedule(() => void save(), retryMs)
+    retryMs = Math.min(retryMs * 2, MAX_RETRY_MS)
   }
 
   const changed = (): void => {

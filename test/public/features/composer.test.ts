@@ -95,6 +95,46 @@ test('a draft that could not be saved is tried again with the next change', asyn
   assert.is(service.of(DRAFT).length, 2)
 })
 
+test('a draft that did not reach the server is sent again by itself, ever more rarely; one that was refused is not', async () => {
+  const { composer, clock, service } = setUp()
+  const attempts = () => service.of(DRAFT).length
+  const pass = async (ms: number) => {
+    clock.pass(ms)
+    await settle()
+  }
+  const arrived = Promise.withResolvers<object>()
+  service.answers[DRAFT] = () => arrived.promise
+  composer.open('a')
+  composer.edit('one')
+  await pass(600)
+  // The connection is back before the request is known to have failed.
+  await composer.save()
+  arrived.reject(new ApiError(0, 'offline'))
+  await settle()
+  assert.is(attempts(), 1)
+  service.answers[DRAFT] = () => {
+    throw new ApiError(0, 'offline')
+  }
+  await pass(3_000)
+  assert.is(attempts(), 2)
+  await pass(3_000)
+  assert.is(attempts(), 2)
+  service.answers[DRAFT] = () => ({ ok: true })
+  await pass(3_000)
+  assert.is(attempts(), 3)
+  await pass(60_000)
+  assert.is(attempts(), 3)
+
+  service.answers[DRAFT] = () => {
+    throw new ApiError(403, 'You may only read here', { code: 'forbidden' })
+  }
+  composer.edit('two')
+  await pass(600)
+  assert.is(attempts(), 4)
+  await pass(60_000)
+  assert.is(attempts(), 4)
+})
+
 test('a draft that could not be saved survives another chat and a reload, and is saved when it is opened again', async () => {
   const { composer, clock, service, platform } = setUp()
   service.answers[DRAFT] = () => {
