@@ -27,6 +27,7 @@ export const events = endpoint({
         lastEventId: typeof last === 'string' ? last : undefined,
         signal: ctx.signal,
       }),
+      { closeDelimited: true },
     )
   },
 })

@@ -6,6 +6,7 @@
  * them. The bytes of a frame are the same for all readers. Only live frames carry an SSE id: a cursor that moved between
  * the replays of two sources would lose events of the second one (storage.md, A4).
  */
+import { createRounds } from './base/rounds.ts'
 import { frame, idField } from './base/sse.ts'
 import type { Frame } from './schema/event.ts'
 
@@ -183,7 +184,6 @@ const enqueue = (reader: Reader, n: number, bytes: Buffer): void => {
       reader.queuedBytes = 0
     }
   }
-  reader.wake?.()
 }
 
 /** Takes everything that is queued, as one buffer. */
@@ -223,6 +223,12 @@ export const createHub = ({ boot, nowMs = Date.now, profileOf = () => undefined 
   const logs = createSourceLogs(nowMs)
   const readers = createReaders()
   const taps = new Set<(source: Source, event: Event) => void>()
+  const wake = createRounds<Reader>(reader => reader.wake?.())
+
+  const send = (reader: Reader, bytes: Buffer): void => {
+    enqueue(reader, n, bytes)
+    wake(reader)
+  }
 
   /** `of`: the profile, where the event does not tell it. */
   const publish = (
@@ -238,7 +244,7 @@ export const createHub = ({ boot, nowMs = Date.now, profileOf = () => undefined 
     const bytes = Buffer.concat([id, body])
     logs.append(source, { n, bytes, idBytes: id.length, profile })
     for (const reader of readers.of(source))
-      if (reader.accepts(source, profile)) enqueue(reader, n, bytes)
+      if (reader.accepts(source, profile)) send(reader, bytes)
     for (const tap of taps) tap(source, event)
     return n
   }
@@ -318,7 +324,7 @@ export const createHub = ({ boot, nowMs = Date.now, profileOf = () => undefined 
 
   const timer = setInterval(() => {
     logs.dropIdle()
-    for (const reader of readers.all) enqueue(reader, n, PING)
+    for (const reader of readers.all) send(reader, PING)
   }, PING_MS)
   timer.unref()
 

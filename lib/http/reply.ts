@@ -24,6 +24,8 @@ export type ReplyOptions = {
   policy?: string
   /** Referrer-Policy, instead of `same-origin`. For replies with a policy of their own. */
   referrer?: 'no-referrer'
+  /** A stream that the end of its connection delimits (RFC 9112 §6.3): each write is one piece instead of four. For streams whose reader resumes by a cursor, because a cut looks like an end. */
+  closeDelimited?: boolean
 }
 
 export type DescribedReply = Reply & ReplyOptions & { readonly body: Body; readonly type?: string }

@@ -232,7 +232,12 @@ export class ResponseWriter {
   async #sendStream(x: Exchange, options: Head, source: AsyncIterable<Chunk>): Promise<void> {
     const { res } = x
     const status = options.status ?? 200
-    res.writeHead(status, this.#head(x, options))
+    const head = this.#head(x, options)
+    if (options.closeDelimited) {
+      res.removeHeader('Transfer-Encoding')
+      head.push('Connection', 'close')
+    }
+    res.writeHead(status, head)
     if (x.method === 'HEAD') res.end()
     else await writeStream(res, source, this.#hold)
     this.#logRequest(x, status, true)
