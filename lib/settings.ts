@@ -156,7 +156,7 @@ const toSettings = (stored: Stored, accept: Accept, botName: string): Settings =
 }
 
 export const createSettings = (path: string, options: SettingsOptions): SettingsStore => {
-  const file = jsonFile<Stored>(path, parseStored)
+  const file = jsonFile<Stored>(path, parseStored, { mayDangle: true, oncePerIteration: true })
   const accept = accepts(options)
   let hasRead = false
   let last: { stored: Stored; settings: Settings } | undefined

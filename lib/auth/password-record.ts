@@ -4,20 +4,20 @@
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import {
+  type BigIntStats,
   closeSync,
   constants,
   fstatSync,
-  lstatSync,
   openSync,
   readFileSync,
   rmSync,
-  type Stats,
 } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { messageOf } from '../errors.ts'
 import { writeAtomic } from '../store/atomic-write.ts'
 import { jsonReason } from '../store/json-file.ts'
+import { lstatOnce } from '../store/file-stats.ts'
 import { reportWrite } from '../store/write-reports.ts'
 
 /** The hash in settings.json, where the specification and the former server keep it. */
@@ -61,8 +61,6 @@ const sealOf = (key: Buffer, hash: string | null): string =>
   createHmac('sha256', key)
     .update(`password:${hash ?? 'off'}`)
     .digest('hex')
-
-const stampOf = (path: string): Stats | undefined => lstatSync(path, { throwIfNoEntry: false })
 
 /** Never blocks: a FIFO or device in its place is rejected, not read. */
 const readRegular = (path: string): string => {
@@ -121,9 +119,9 @@ export const openPasswordRecord = ({
   }
 
   const read = (): Read => {
-    let stat: Stats | undefined
+    let stat: BigIntStats | undefined
     try {
-      stat = stampOf(path)
+      stat = lstatOnce(path)
     } catch (error) {
       return { kind: 'bad', why: `${path} cannot be read: ${messageOf(error)}` }
     }
@@ -131,14 +129,14 @@ export const openPasswordRecord = ({
       cached = undefined
       return { kind: 'absent' }
     }
-    const stamp = `${stat.ino}:${stat.size}:${stat.mtimeMs}:${stat.ctimeMs}:${stat.mode}`
+    const stamp = `${stat.ino}:${stat.size}:${stat.mtimeNs}:${stat.ctimeNs}:${stat.mode}`
     if (cached?.stamp !== stamp) cached = { stamp, read: parse() }
     return cached.read
   }
 
   const isMarked = (): boolean => {
     try {
-      return stampOf(mark) !== undefined
+      return lstatOnce(mark) !== undefined
     } catch {
       // An inaccessible directory does not prove that the marker is missing.
       return true
@@ -149,7 +147,7 @@ export const openPasswordRecord = ({
     // Marker first: a kill in between leaves a state that rejects sign-ins, never one that admits everyone.
     if (hash !== null && !isMarked()) writeAtomic(mark, 'A password is set.\n')
     // rename() does not replace a directory.
-    if (stampOf(path)?.isDirectory()) rmSync(path, { recursive: true })
+    if (lstatOnce(path)?.isDirectory()) rmSync(path, { recursive: true })
     writeAtomic(path, `${JSON.stringify({ version: 1, hash, seal: sealOf(key, hash) })}\n`)
     if (hash === null) rmSync(mark, { force: true })
     reportWrite(mark)

@@ -4,7 +4,7 @@
  * edit it.
  */
 import { randomBytes } from 'node:crypto'
-import { rmSync, type Stats, statSync } from 'node:fs'
+import { type BigIntStats, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { conflict, missing, unavailable } from '../errors.ts'
@@ -13,6 +13,7 @@ import { OWNER_NAME } from '../base/owner-name.ts'
 import { writeAtomic } from '../store/atomic-write.ts'
 import { jsonReason } from '../store/json-file.ts'
 import { readWholeText } from '../store/read-text.ts'
+import { statOnce } from '../store/file-stats.ts'
 import { reportWrite } from '../store/write-reports.ts'
 
 const Passkey = z.object({
@@ -128,12 +129,12 @@ export const openPeople = (dir: string, warn: (text: string) => void) => {
   const mark = join(dir, MARKER)
   let known: { stamp: string; file: File | string } | undefined
 
-  const stampOf = (stat: Stats | undefined): string =>
-    stat ? `${stat.ino}:${stat.size}:${stat.mtimeMs}` : 'absent'
+  const stampOf = (stat: BigIntStats | undefined): string =>
+    stat ? `${stat.ino}:${stat.size}:${stat.mtimeNs}` : 'absent'
 
   /** The content, or why it cannot be used. */
   const parse = (
-    stat: Stats | undefined,
+    stat: BigIntStats | undefined,
     isMarked = statSync(mark, { throwIfNoEntry: false }) !== undefined,
   ): File | string => {
     if (!stat) return isMarked ? `${path} is missing` : { version: 1, people: [newOwner()] }
@@ -151,7 +152,7 @@ export const openPeople = (dir: string, warn: (text: string) => void) => {
   }
 
   const read = (): File => {
-    const stat = statSync(path, { throwIfNoEntry: false })
+    const stat = statOnce(path)
     const stamp = stampOf(stat)
     if (known?.stamp !== stamp || typeof known.file === 'string') {
       const before = known?.file
@@ -257,7 +258,7 @@ export const openPeople = (dir: string, warn: (text: string) => void) => {
 
     /** Removes the first owner's passkeys and codes. A file that cannot be read is removed, and the other people with it. */
     reset(): void {
-      const found = parse(statSync(path, { throwIfNoEntry: false }), false)
+      const found = parse(statOnce(path), false)
       known = undefined
       if (typeof found === 'string') rmSync(path, { force: true })
       else {

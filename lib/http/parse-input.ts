@@ -3,11 +3,20 @@ import { z } from 'zod'
 import { isObjectOrArray } from '../base/json.ts'
 import { invalid } from '../errors.ts'
 
+/** `URLSearchParams` takes several times as long, for the sake of escapes that most queries don't have. */
+function* pairs(text: string): Iterable<[string, string]> {
+  if (/^\?|[%+]/.test(text)) return yield* new URLSearchParams(text)
+  for (const pair of text.split('&')) {
+    const at = pair.indexOf('=')
+    if (at >= 0) yield [pair.slice(0, at), pair.slice(at + 1)]
+  }
+}
+
 /** The first value of a key counts, empty values count as absent, and no key can reach a prototype. */
 export const parseQuery = (text: string): Record<string, string> => {
   const query: Record<string, string> = Object.create(null)
   if (text === '') return query
-  for (const [key, value] of new URLSearchParams(text)) {
+  for (const [key, value] of pairs(text)) {
     if (value !== '' && !(key in query)) query[key] = value
   }
   return query
@@ -130,8 +139,13 @@ const safeParse = <S extends z.ZodType>(schema: S, value: unknown) => {
 export const parseInput = <S extends z.ZodType>(
   schema: S,
   given: Record<string, unknown>,
+): z.output<S> => parseFields(schema, dropNulls(schema, given) as Record<string, unknown>)
+
+/** The same for a query, which has no nulls. */
+export const parseFields = <S extends z.ZodType>(
+  schema: S,
+  value: Record<string, unknown>,
 ): z.output<S> => {
-  const value = dropNulls(schema, given) as Record<string, unknown>
   const result = safeParse(schema, value)
   if (result.success) return result.data
   const { issues } = result.error

@@ -13,7 +13,7 @@ import type { RouteTable } from './endpoint.ts'
 import { createOpenApiDocument } from './openapi.ts'
 import { createOnce, type KeyStore } from './once.ts'
 import { createOpenResponses } from './open-responses.ts'
-import { parseInput, parseQuery } from './parse-input.ts'
+import { parseFields, parseInput, parseQuery } from './parse-input.ts'
 import { prefixHint } from './proxy-hints.ts'
 import { isDescribed, redirect, reply } from './reply.ts'
 import { BaseCtx, type Exchange, type RequestServices } from './request-context.ts'
@@ -259,9 +259,11 @@ export const createRequestListener = <Ctx>(
     const { req, queryText } = x
     if (!access.admit(x, endpoint)) return redirectToLogin(x)
     access.checkSource(x, endpoint)
-    const parse = (fields: Record<string, unknown>): unknown =>
-      endpoint.input ? parseInput(endpoint.input, withParam(fields, match)) : {}
-    if (isReading(x)) return run(x, endpoint, endpoint.input ? parse(parseQuery(queryText)) : {})
+    const { input: schema } = endpoint
+    if (isReading(x)) {
+      const fields = schema && withParam(parseQuery(queryText), match)
+      return run(x, endpoint, fields ? parseFields(schema, fields) : {})
+    }
     if (endpoint.multipart) {
       if (declaredBytes(req) > MAX_BODY_BYTES) throw bodyTooLarge()
       return run(x, endpoint, {})
@@ -269,7 +271,7 @@ export const createRequestListener = <Ctx>(
     return readJson(req, bodyIdleMs).then(body => {
       // The sign-in may have ended, or a password may have been set, while the body arrived.
       access.admit(x, endpoint)
-      const input = parse(body)
+      const input = schema ? parseInput(schema, withParam(body, match)) : {}
       return once(x, endpoint, input, () => run(x, endpoint, input))
     })
   }
@@ -288,10 +290,15 @@ export const createRequestListener = <Ctx>(
   }
 
   const send = (x: Exchange, value: unknown): void | Promise<void> => {
-    const { endpoint } = x
+    const { endpoint, res } = x
     if (options.checkOutput && endpoint) checkOutput(endpoint, value, `${x.method} ${x.path}`)
     const cache = endpoint?.cache ?? (isReading(x) ? 'no-cache' : 'no-store')
-    return writer.whenKept(x, () => writer.send(x, value, cache))
+    const written = writer.whenKept(x, () => writer.send(x, value, cache))
+    // A response that fits into the socket's buffer is complete.
+    const isDone = !(written instanceof Promise) && (res.socket?.writableLength ?? 0) === 0
+    if (!isDone && endpoint && !endpoint.public)
+      openResponses.watch(res, () => access.isStillAdmitted(x))
+    return written
   }
 
   /** The peer must be a proxy that an administrator trusts: others could forge ids of other requests. */
@@ -302,17 +309,12 @@ export const createRequestListener = <Ctx>(
   }
 
   const respond = (x: Exchange): void => {
-    const { res } = x
     const fail = (error: unknown) => writer.fail(x, error)
     try {
       const value = handle(x)
       // A value that is already there is written in the same tick.
       const written = isThenable(value) ? value.then(result => send(x, result)) : send(x, value)
       if (written instanceof Promise) written.catch(fail)
-      // A response that fits into the socket's buffer is complete.
-      const isDone = !(written instanceof Promise) && (res.socket?.writableLength ?? 0) === 0
-      if (!isDone && x.endpoint && !x.endpoint.public)
-        openResponses.watch(res, () => access.isStillAdmitted(x))
     } catch (error) {
       fail(error)
     }

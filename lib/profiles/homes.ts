@@ -4,7 +4,7 @@ import { basename, dirname, join, resolve } from 'node:path'
 import type { Config } from '../config.ts'
 import { invalid, missing } from '../errors.ts'
 import { PROFILE_NAME } from '../schema/ids.ts'
-import { readText } from '../store/read-text.ts'
+import { cachedFile } from '../store/cached-file.ts'
 import { replaceText } from '../store/atomic-write.ts'
 import { deletedHome } from './deleted-home.ts'
 import { type Home, openHome } from './home.ts'
@@ -61,13 +61,14 @@ const namesIn = (dir: string): string[] => {
 }
 
 /** Blank when the file is missing or not a text file. */
-const readMarker = (path: string): string => readText(path, { maxBytes: 1_024 }).text?.trim() ?? ''
+const openMarker = (path: string): (() => string) =>
+  cachedFile(path, ({ text }) => text?.trim() ?? '', { maxBytes: 1_024 })
 
 const markerPath = (baseHome: string): string => join(baseHome, 'active_profile')
 
 /** The profile that is to be active and does not exist; null otherwise. */
 export const missingActiveProfile = (baseHome: string): string | null => {
-  const name = readMarker(markerPath(baseHome))
+  const name = openMarker(markerPath(baseHome))()
   if (name === '' || name === DEFAULT_PROFILE) return null
   return PROFILE_NAME.test(name) && isDirectory(join(baseHome, 'profiles', name)) ? null : name
 }
@@ -77,6 +78,7 @@ export const createHomes = (
 ): Homes => {
   const dir = join(config.baseHome, 'profiles')
   const marker = markerPath(config.baseHome)
+  const readMarker = openMarker(marker)
   const base = openHome({
     name: DEFAULT_PROFILE,
     dir: config.baseHome,
@@ -102,7 +104,7 @@ export const createHomes = (
     dirname(resolve(config.agentHome)) === resolve(dir) ? basename(resolve(config.agentHome)) : ''
 
   const active = (): string => {
-    const wanted = readMarker(marker) || started
+    const wanted = readMarker() || started
     return wanted && find(wanted) ? wanted : DEFAULT_PROFILE
   }
 

@@ -1,30 +1,29 @@
 /** A parsed file that other programs may change: checked with stat on every use, read and parsed again only when it differs. */
-import { lstatSync, statSync } from 'node:fs'
+import { changedJustNow, lstatNow, lstatOnce, statNow, statOnce } from './file-stats.ts'
 import { type FileText, type ReadOptions, readText } from './read-text.ts'
 
 export type { FileText }
-
-/** File times have a limited resolution: a file changed this recently may change again with the same time and size. */
-const TICK_MS = 50
 
 /** The stamp of a file that does not exist. */
 const MISSING = 'missing'
 const NONE: FileText = { text: null, problem: null }
 
+const STATS = { now: [lstatNow, statNow], once: [lstatOnce, statOnce] } as const
+type Look = (typeof STATS)[keyof typeof STATS]
+
 /** `stamp`: identity, size and times; empty for an inaccessible file, undefined while it changed too recently to be compared. */
-const statFile = (path: string): { stamp: string | undefined; inode: string } => {
+const statFile = (
+  path: string,
+  [lstat, stat]: Look,
+): { stamp: string | undefined; inode: string } => {
   try {
-    // Missing files are asked for hundreds of times in a turn, and an error costs as much as ten answers.
-    const entry = lstatSync(path, { bigint: true, throwIfNoEntry: false })
+    const entry = lstat(path)
     if (!entry) return { stamp: MISSING, inode: '' }
-    const found = entry.isSymbolicLink()
-      ? statSync(path, { bigint: true, throwIfNoEntry: false })
-      : entry
+    const found = entry.isSymbolicLink() ? stat(path) : entry
     // A dangling link.
     if (!found) return { stamp: '', inode: '' }
     const inode = `${found.dev}:${found.ino}`
-    const ageMs = Math.abs(Date.now() - Number(found.mtimeMs))
-    if (ageMs <= TICK_MS) return { stamp: undefined, inode }
+    if (changedJustNow(found)) return { stamp: undefined, inode }
     return { stamp: `${inode}:${found.size}:${found.mtimeNs}:${found.ctimeNs}`, inode }
   } catch {
     // Reading the file reports the problem.
@@ -35,6 +34,8 @@ const statFile = (path: string): { stamp: string | undefined; inode: string } =>
 export type CachedFileOptions = ReadOptions & {
   /** Report `EMPTIED_PROBLEM` when the file is truncated in place, instead of returning an empty file. */
   retainsWhenEmptied?: boolean
+  /** Look at the file once for each iteration of the event loop: for files that every request asks for. */
+  oncePerIteration?: boolean
 }
 
 /**
@@ -50,9 +51,10 @@ const EMPTIED_PROBLEM = 'it was emptied (delete it if this was intended)'
 export const cachedFile = <T>(
   path: string,
   parse: (file: FileText) => T,
-  { retainsWhenEmptied = false, ...options }: CachedFileOptions = {},
+  { retainsWhenEmptied = false, oncePerIteration = false, ...options }: CachedFileOptions = {},
 ): (() => T) => {
   let last: { stamp: string | undefined; file: FileText; value: T } | undefined
+  const look = oncePerIteration ? STATS.once : STATS.now
   /** The inode of the last non-empty content. */
   let nonEmptyInode = ''
   const read = (inode: string): FileText => {
@@ -63,7 +65,7 @@ export const cachedFile = <T>(
     return file
   }
   return () => {
-    const { stamp, inode } = statFile(path)
+    const { stamp, inode } = statFile(path, look)
     if (last && stamp !== undefined && stamp !== '' && stamp === last.stamp) return last.value
     const file = stamp === MISSING ? NONE : read(inode)
     const same = last && last.file.text === file.text && last.file.problem === file.problem

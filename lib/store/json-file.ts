@@ -1,9 +1,8 @@
 /** One JSON file: read in its current state, replaced atomically, never overwritten while it is damaged. */
 import { basename } from 'node:path'
 import { conflict } from '../errors.ts'
-import { type FileText, cachedFile } from './cached-file.ts'
+import { type CachedFileOptions, type FileText, cachedFile } from './cached-file.ts'
 import { fileReason } from './file-error.ts'
-import type { ReadOptions } from './read-text.ts'
 import { replaceText } from './atomic-write.ts'
 
 export type JsonFile<T> = {
@@ -60,7 +59,7 @@ export const jsonReason = (error: unknown, text: string): string => {
 export const jsonFile = <T>(
   path: string,
   parse: (value: unknown) => T,
-  options: ReadOptions = { mayDangle: true },
+  options: CachedFileOptions = { mayDangle: true },
 ): JsonFile<T> => {
   let good: { value: T } | undefined
   const read = ({ text, problem }: FileText): { value: T; problem: string | null } => {

@@ -2,6 +2,7 @@
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setImmediate as nextIteration } from 'node:timers/promises'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { Settings } from '../../lib/schema/settings.ts'
@@ -263,7 +264,7 @@ test('stores only chosen values, keeps unknown keys, drops obsolete ones', ({ di
   assert.not('password_hash' in settings)
 })
 
-test('a password hash of an earlier version is read, never ignored when invalid, and removed', ({
+test('a password hash of an earlier version is read, never ignored when invalid, and removed', async ({
   dir,
   path,
 }) => {
@@ -272,6 +273,7 @@ test('a password hash of an earlier version is read, never ignored when invalid,
   const hash = 'ab'.repeat(32)
   for (const none of [{}, { password_hash: null }, { password_hash: '' }]) {
     writeFileSync(path, JSON.stringify(none))
+    await nextIteration()
     assert.equal(read(), { kind: 'none' })
   }
   for (const odd of [
@@ -288,9 +290,11 @@ test('a password hash of an earlier version is read, never ignored when invalid,
     ` ${hash}`,
   ]) {
     writeFileSync(path, JSON.stringify({ password_hash: odd }))
+    await nextIteration()
     assert.is(read().kind, 'damaged', JSON.stringify(odd))
   }
   writeFileSync(path, JSON.stringify({ theme: 'x', password_hash: hash.toUpperCase() }))
+  await nextIteration()
   const settings = open(dir)
   assert.equal(settings.password.read(), { kind: 'hash', hash })
   assert.equal(settings.save({ password_hash: null }).ignored, ['password_hash'])
