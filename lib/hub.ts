@@ -300,7 +300,7 @@ export const createHub = ({ boot, nowMs = Date.now, profileOf = () => undefined 
     readers.add(reader)
     try {
       yield* batches(replayAll(from, n, reader.accepts))
-      while (!options.signal.aborted && !closed) {
+      while (!options.signal.aborted) {
         if (reader.behind) {
           const at = { boot, n: reader.last }
           const sources = [...reader.sources].map((source): [Source, Cursor] => [source, at])
@@ -309,6 +309,8 @@ export const createHub = ({ boot, nowMs = Date.now, profileOf = () => undefined 
           yield* batches(replayAll(sources, n, reader.accepts))
         } else if (reader.queue.length > 0) {
           yield drain(reader)
+        } else if (closed) {
+          return
         } else {
           await new Promise<void>(resolve => {
             reader.wake = resolve
@@ -341,7 +343,7 @@ export const createHub = ({ boot, nowMs = Date.now, profileOf = () => undefined 
       return () => taps.delete(listener)
     },
     readers: () => readers.all.size,
-    /** Ends every stream, so that open pages do not delay the shutdown. */
+    /** Ends every stream after what was published, so that open pages do not delay the shutdown. */
     close(): void {
       closed = true
       clearInterval(timer)

@@ -214,6 +214,21 @@ hub('events during catch-up follow it; lost ones are a reset', async () => {
   h.close()
 })
 
+hub('what was published before the end is sent before it', async () => {
+  const h = createHub({ boot: BOOT })
+  const stop = new AbortController()
+  const frames = h.read({ watch: parseWatch('abc'), signal: stop.signal })
+  assert.is(parse((await frames.next()).value as Buffer).at(-1)!.event, 'ready')
+  const next = frames.next()
+  h.publish('session:abc', { type: 'done', data: {} })
+  h.close()
+  assert.equal(
+    parse((await next).value as Buffer).map(({ event }) => event),
+    ['done'],
+  )
+  assert.is((await frames.next()).done, true)
+})
+
 hub('random reconnects lose and duplicate nothing', async () => {
   const h = createHub({ boot: BOOT })
   let random = 7
