@@ -16,7 +16,8 @@ const test = suite<Context>('recovery', { dir: '' })
 test.before.each(context => {
   context.dir = mkdtempSync(join(tmpdir(), 'recovery-'))
 })
-test.after.each(({ dir }) => rmSync(dir, { recursive: true, force: true }))
+// The pool may still be writing its file.
+test.after.each(({ dir }) => rmSync(dir, { recursive: true, force: true, maxRetries: 5 }))
 
 const limited = (retryAfterMs?: number) =>
   new ProviderFailure('rate_limit', 'slow', retryAfterMs === undefined ? {} : { retryAfterMs })
